@@ -1,0 +1,36 @@
+import { readdirSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { defineConfig } from 'vitest/config';
+
+// Tests run from source: every workspace package resolves to its src/index.ts, so a unit test needs no build.
+const at = (p: string) => fileURLToPath(new URL(p, import.meta.url));
+const alias = ['libs', 'apps'].flatMap((group) =>
+  readdirSync(at(group)).map((name) => ({
+    find: new RegExp(`^@waybill/${name}$`),
+    replacement: at(`${group}/${name}/src/index.ts`),
+  })),
+);
+
+export default defineConfig({
+  resolve: { alias },
+  test: {
+    projects: [
+      // Pure code: no server, no process, under a minute in all.
+      {
+        extends: true,
+        test: { name: 'unit', include: ['{libs,apps}/*/src/**/*.spec.ts', 'scripts/**/*.spec.ts'], testTimeout: 10_000 },
+      },
+      // Real nats-server, real PostgreSQL, real processes. One file at a time: two cores.
+      {
+        extends: true,
+        test: {
+          name: 'integration',
+          include: ['test/**/*.test.ts'],
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+          fileParallelism: false,
+        },
+      },
+    ],
+  },
+});
