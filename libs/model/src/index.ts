@@ -1,1 +1,16 @@
-export {};
+export * from './allocation.js';
+export * from './clock.js';
+export * from './deployment.js';
+export * from './evaluation.js';
+export * from './job.js';
+export * from './namespace.js';
+export * from './node.js';
+export * from './node-pool.js';
+export * from './placement-rules.js';
+export * from './plan.js';
+export * from './resources.js';
+export * from './scheduler-configuration.js';
+export * from './service.js';
+export * from './task.js';
+export * from './task-group.js';
+export * from './volume.js';

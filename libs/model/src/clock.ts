@@ -1,0 +1,40 @@
+/**
+ * Time as Waybill keeps it: instants in unix nanoseconds (numbers made from milliseconds, so they print exactly although
+ * they exceed 2^53), durations in nanoseconds, and RFC 3339 strings where the wire has a time type (API-13, API-14).
+ */
+export interface Clock {
+  /** Wall clock in unix milliseconds. */
+  nowMs(): number;
+}
+
+export const NS_PER_MS = 1_000_000;
+export const NS_PER_SECOND = 1_000_000_000;
+export const NS_PER_MINUTE = 60 * NS_PER_SECOND;
+export const NS_PER_HOUR = 60 * NS_PER_MINUTE;
+
+/** Milliseconds (unix time or duration) to nanoseconds. */
+export function nsFromMs(ms: number): number {
+  return Math.round(ms) * NS_PER_MS;
+}
+
+/** Nanoseconds (unix time or duration) to whole milliseconds, rounded down. */
+export function msFromNs(ns: number): number {
+  return Math.floor(ns / NS_PER_MS);
+}
+
+/** Unix nanoseconds to an RFC 3339 string in UTC; zero is the zero time, which is null (API-14). */
+export function rfc3339FromNs(ns: number): string | null {
+  return ns === 0 ? null : rfc3339FromMs(msFromNs(ns));
+}
+
+/** Unix milliseconds to an RFC 3339 string in UTC. */
+export function rfc3339FromMs(ms: number): string {
+  return new Date(ms).toISOString();
+}
+
+/** RFC 3339 string to unix nanoseconds (millisecond precision); null and an unreadable text are 0. */
+export function nsFromRfc3339(time: string | null): number {
+  if (time === null) return 0;
+  const ms = Date.parse(time);
+  return Number.isNaN(ms) ? 0 : nsFromMs(ms);
+}

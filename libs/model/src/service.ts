@@ -1,0 +1,81 @@
+import type { WorkloadIdentity } from './task.js';
+
+export interface Service {
+  Name: string;
+  TaskName: string;
+  PortLabel: string;
+  /** `auto`, `alloc`, `alloc_ipv6`, `driver`, `host`. */
+  AddressMode: string;
+  Address: string;
+  EnableTagOverride: boolean;
+  Tags: string[] | null;
+  CanaryTags: string[] | null;
+  Checks: ServiceCheck[] | null;
+  /** Consul Connect block: round-trip only. */
+  Connect: Record<string, unknown> | null;
+  Meta: Record<string, string> | null;
+  CanaryMeta: Record<string, string> | null;
+  Weights: { Passing: number; Warning: number } | null;
+  TaggedAddresses: Record<string, string> | null;
+  Namespace: string;
+  /** `require_healthy`, `ignore_warnings`, `ignore`. */
+  OnUpdate: string;
+  /** `consul`, `nomad`. */
+  Provider: string;
+  Cluster: string;
+  Identity: WorkloadIdentity | null;
+  Kind: string;
+}
+
+/** `Interval`, `Timeout` and `CheckRestart.Grace` in nanoseconds. */
+export interface ServiceCheck {
+  Name: string;
+  /** `tcp`, `http`, `script`, `grpc`. */
+  Type: string;
+  Command: string;
+  Args: string[] | null;
+  Path: string;
+  Protocol: string;
+  PortLabel: string;
+  Expose: boolean;
+  AddressMode: string;
+  Interval: number;
+  Timeout: number;
+  InitialStatus: string;
+  Notes: string;
+  TLSServerName: string;
+  TLSSkipVerify: boolean;
+  Method: string;
+  Header: Record<string, string[]> | null;
+  CheckRestart: CheckRestart | null;
+  GRPCService: string;
+  GRPCUseTLS: boolean;
+  TaskName: string;
+  SuccessBeforePassing: number;
+  FailuresBeforeCritical: number;
+  FailuresBeforeWarning: number;
+  Body: string;
+  OnUpdate: string;
+}
+
+export interface CheckRestart {
+  Limit: number;
+  Grace: number;
+  IgnoreWarnings: boolean;
+}
+
+/** One address of a service of provider `nomad`, written by the agent that runs it. */
+export interface ServiceRegistration {
+  ID: string;
+  ServiceName: string;
+  Namespace: string;
+  NodeID: string;
+  Datacenter: string;
+  JobID: string;
+  AllocID: string;
+  Tags: string[] | null;
+  Address: string;
+  Port: number;
+  CreateIndex: number;
+  ModifyIndex: number;
+}
