@@ -1,0 +1,54 @@
+// A vitest reporter: writes the tally of the run as JSON to the file named by WAYBILL_TEST_TALLY.
+import { writeFileSync } from 'node:fs';
+import { emptyTally, skipReason } from './test-tally.mjs';
+
+export default class TallyReporter {
+  /**
+   * @param {ReadonlyArray<import('vitest/node').TestModule>} modules
+   * @param {ReadonlyArray<import('vitest/node').SerializedError>} unhandled
+   */
+  onTestRunEnd(modules, unhandled) {
+    const tally = emptyTally();
+    for (const module of modules) addModule(tally, module);
+    for (const error of unhandled) {
+      tally.failed += 1;
+      tally.problems.push(`unhandled error: ${error.message}`);
+    }
+    const file = process.env.WAYBILL_TEST_TALLY;
+    if (file) writeFileSync(file, JSON.stringify(tally));
+  }
+}
+
+/**
+ * @param {import('./test-tally.mjs').Tally} tally
+ * @param {import('vitest/node').TestModule} module
+ */
+function addModule(tally, module) {
+  const file = module.relativeModuleId;
+  const suites = [module, ...module.children.allSuites()];
+  for (const suite of suites) {
+    // A failed import or hook: its tests did not run, which is one failure and no skip.
+    for (const error of suite.errors()) {
+      tally.failed += 1;
+      tally.problems.push(`${file}: ${error.message}`);
+    }
+  }
+  const hookFailed = suites.some((suite) => suite.errors().length > 0);
+  for (const test of module.children.allTests()) {
+    const { state } = test.result();
+    if (state === 'passed') tally.passed += 1;
+    else if (state === 'failed') tally.failed += 1;
+    else if (state === 'skipped' && !hookFailed) {
+      tally.skipped.push({ file, name: test.fullName, reason: skipReason(test.fullName, noteOf(test)) });
+    } else if (state === 'pending') {
+      tally.failed += 1;
+      tally.problems.push(`${file}: ${test.fullName} never ended`);
+    }
+  }
+}
+
+/** @param {import('vitest/node').TestCase} test */
+function noteOf(test) {
+  const result = test.result();
+  return result.state === 'skipped' ? result.note : undefined;
+}
