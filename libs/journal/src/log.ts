@@ -1,0 +1,58 @@
+import type { Txn, TxnDraft } from '@waybill/state';
+
+/** What a publish came to. `duplicate`: the log already held this RequestID; `index` is the first copy's (ST-6). */
+export interface Published {
+  readonly index: number;
+  readonly duplicate: boolean;
+}
+
+export interface PublishOptions {
+  /** Publish only if the draft's subject still ends at this index; 0 = nothing was ever written on it. */
+  readonly expectedLastSubjectSequence?: number | undefined;
+  /** Milliseconds until `LogUnavailableError`. */
+  readonly deadlineMs?: number | undefined;
+}
+
+export interface Delivery {
+  /** False while the follower still reads what was in the log when it began; true from then on (ST-11). */
+  readonly live: boolean;
+}
+
+export interface FollowOptions {
+  /** First index to deliver. */
+  readonly from: number;
+  /**
+   * Gets every transaction from `from` on, in order, each exactly once, without a hole (ST-7), in batches of at least
+   * one. The next batch waits until the promise is settled: a slow reader slows only itself.
+   * If it throws, the follower stops and hands the error to `onError`.
+   */
+  onTxns(batch: readonly Txn[], delivery: Delivery): void | Promise<void>;
+  /**
+   * The follower has stopped for good: see `isFatalLogError`, or what `onTxns` threw. Being cut off from the log is
+   * not an error here: the follower goes on by itself when the log is back.
+   */
+  onError(error: Error): void;
+}
+
+export interface Follower {
+  /** Highest index that `onTxns` has finished with; `from - 1` before the first. */
+  readonly index: number;
+  /** Resolves with the index the log had at the beginning, once it is delivered. Rejects if the follower stops first. */
+  readonly caughtUp: Promise<number>;
+  /** After it has resolved, `onTxns` is not called any more. */
+  stop(): Promise<void>;
+}
+
+/**
+ * The transaction log as everything above it sees it: NATS JetStream (`Journal`) or a simulation.
+ */
+export interface Log {
+  /**
+   * Appends one transaction and resolves when the log has it durably.
+   * @throws ConflictError, TooLargeError, LogUnavailableError, LogOverloadedError
+   */
+  publish(draft: TxnDraft, options?: PublishOptions): Promise<Published>;
+  follow(options: FollowOptions): Promise<Follower>;
+  /** Index of the last transaction on exactly this subject, 0 for none. @throws LogUnavailableError */
+  lastSequence(subject: string): Promise<number>;
+}

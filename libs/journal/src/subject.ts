@@ -1,0 +1,62 @@
+import { createHash } from 'node:crypto';
+import type { TxnDraft, TxnPayloads, TxnType } from '@waybill/state';
+
+/** The stream that holds the log, and the prefix of all its subjects. */
+export const TXN_STREAM = 'TXN';
+/** Longest escaped token written out; longer ones are hashed, so that a subject stays below NATS' 4 KB line limit. */
+export const MAX_TOKEN_CHARS = 128;
+
+const PLAIN = /^[A-Za-z0-9_-]{1,128}$/;
+const isPlainByte = (b: number): boolean =>
+  (b >= 48 && b <= 57) || (b >= 65 && b <= 90) || (b >= 97 && b <= 122) || b === 45 || b === 95;
+
+/**
+ * Turns any name into one subject token. Different names give different tokens: letters, digits, `-` and `_` stay,
+ * every other byte of the UTF-8 form becomes `=XX`, the empty name is `=`, a long one `=h` and its SHA-256.
+ */
+export function subjectToken(name: string): string {
+  if (PLAIN.test(name)) return name;
+  if (name === '') return '=';
+  let token = '';
+  for (const byte of Buffer.from(name, 'utf8')) {
+    token += isPlainByte(byte) ? String.fromCharCode(byte) : `=${byte.toString(16).toUpperCase().padStart(2, '0')}`;
+    if (token.length > MAX_TOKEN_CHARS) return `=h${createHash('sha256').update(name, 'utf8').digest('hex')}`;
+  }
+  return token;
+}
+
+/** Guard subject of a job: every write of this job, and nothing else, is on it. */
+export const jobSubject = (namespace: string, jobId: string): string =>
+  `${TXN_STREAM}.job.${subjectToken(namespace)}.${subjectToken(jobId)}`;
+export const nodeSubject = (nodeId: string): string => `${TXN_STREAM}.node.${subjectToken(nodeId)}`;
+export const deploymentSubject = (deploymentId: string): string =>
+  `${TXN_STREAM}.deployment.${subjectToken(deploymentId)}`;
+export const leaseSubject = (role: string): string => `${TXN_STREAM}.lease.${subjectToken(role)}`;
+
+/** Types that write one aggregate are on its exact subject; those that touch many are on their domain's. */
+const SUBJECTS: { readonly [T in TxnType]: (payload: TxnPayloads[T], namespace: string) => string } = {
+  NodeRegister: (p) => nodeSubject(p.Node.ID),
+  NodeDeregister: (p) => nodeSubject(p.NodeID),
+  NodeUpdateStatus: (p) => nodeSubject(p.NodeID),
+  NodeUpdateDrain: (p) => nodeSubject(p.NodeID),
+  NodeUpdateEligibility: (p) => nodeSubject(p.NodeID),
+  UpsertNodeEvents: () => `${TXN_STREAM}.node_events`,
+  JobRegister: (p, namespace) => jobSubject(namespace, p.Job.ID),
+  JobDeregister: (p, namespace) => jobSubject(namespace, p.JobID),
+  EvalUpdate: () => `${TXN_STREAM}.eval`,
+  EvalDelete: () => `${TXN_STREAM}.eval`,
+  AllocClientUpdate: () => `${TXN_STREAM}.alloc`,
+  AllocUpdateDesiredTransition: () => `${TXN_STREAM}.alloc`,
+  ApplyPlanResults: () => `${TXN_STREAM}.plan`,
+  DeploymentStatusUpdate: (p) => deploymentSubject(p.Update.DeploymentID),
+  SchedulerConfig: () => `${TXN_STREAM}.scheduler_config`,
+  ClusterMetadata: () => `${TXN_STREAM}.cluster`,
+  LeaseAcquired: (p) => leaseSubject(p.Role),
+  Initialise: () => `${TXN_STREAM}.system`,
+  Ignore: () => `${TXN_STREAM}.ignore`,
+};
+
+/** The one subject this transaction is published on. */
+export function subjectOf<T extends TxnType>(draft: Pick<TxnDraft<T>, 'type' | 'payload' | 'namespace'>): string {
+  return SUBJECTS[draft.type](draft.payload, draft.namespace);
+}

@@ -1,0 +1,37 @@
+import { describe, expect, it } from 'vitest';
+import { createLogger, REDACTED_KEYS } from './logger.js';
+
+function collect(format: 'json' | 'line') {
+  const lines: string[] = [];
+  const logger = createLogger('api', 'info', { format, destination: { write: (l) => void lines.push(l) } });
+  return { lines, logger };
+}
+
+describe('createLogger', () => {
+  it('writes one JSON object per line, with service, level name and error text', () => {
+    const { lines, logger } = collect('json');
+    logger.debug('not shown');
+    logger.with({ role: 'broker' }).warn('lease lost', { error: new Error('gone') });
+    expect(lines).toHaveLength(1);
+    expect(JSON.parse(lines[0]!)).toMatchObject({
+      level: 'warn',
+      service: 'api',
+      role: 'broker',
+      msg: 'lease lost',
+      error: { message: 'gone' },
+    });
+  });
+
+  it.each(REDACTED_KEYS)('never writes the value of %s, three levels deep', (key) => {
+    const { lines, logger } = collect('json');
+    const secret = 'f00d-f00d';
+    logger.info('x', { [key]: secret, a: { [key]: secret, b: { [key]: secret } } });
+    expect(lines[0]).not.toContain(secret);
+  });
+
+  it('has a form for people: one line, time, level, service, message, fields', () => {
+    const { lines, logger } = collect('line');
+    logger.error('cannot write', { error: new Error('disk full'), index: 7 });
+    expect(lines[0]).toMatch(/^\d\d:\d\d:\d\d\.\d{3} error api {9}cannot write .*index=7 error=disk full\n$/);
+  });
+});
