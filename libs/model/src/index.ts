@@ -1,4 +1,5 @@
 export * from './allocation.js';
+export * from './client-alloc-update.js';
 export * from './clock.js';
 export * from './deployment.js';
 export * from './evaluation.js';

@@ -1,1 +1,1 @@
-export {};
+export * from './replicated-state.js';

@@ -1,1 +1,6 @@
-export {};
+export * from './agent.js';
+export * from './broker.js';
+export * from './call.js';
+export * from './client.js';
+export * from './nodes.js';
+export * from './server.js';

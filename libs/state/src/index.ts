@@ -1,1 +1,10 @@
-export {};
+export * from './catalogue.js';
+export * from './draft.js';
+export * from './events.js';
+export * from './proposer.js';
+export * from './request-window.js';
+export * from './state-machine.js';
+export * from './table.js';
+export * from './tables.js';
+export * from './txn.js';
+export * from './write.js';

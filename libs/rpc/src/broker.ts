@@ -1,0 +1,51 @@
+import type { Evaluation, Plan, PlanResult } from '@waybill/model';
+import { call } from './call.js';
+
+/** How long a dequeue may wait at the broker before it answers "nothing". The asker's own limit is a second longer. */
+export const DEQUEUE_WAIT_MS = 5_000;
+
+export interface DequeueRequest {
+  /** Scheduler types the worker runs: service, batch, system, sysbatch, _core. */
+  readonly Schedulers: readonly string[];
+  readonly TimeoutMs: number;
+}
+export interface DequeueResponse {
+  /** null: nothing came up in time. */
+  readonly Eval: Evaluation | null;
+  /** Proves who works on it; void after the nack timeout. */
+  readonly Token: string;
+  /** The worker must have applied this index before it schedules. */
+  readonly WaitIndex: number;
+  /** Trace of the transaction that made the evaluation, if this holder saw it live. */
+  readonly Traceparent: string | null;
+}
+export interface EvalToken {
+  readonly EvalID: string;
+  readonly Token: string;
+}
+export interface EvalUpdateRequest {
+  readonly Evals: readonly Evaluation[];
+  /** Token of the evaluation being worked on. */
+  readonly Token: string;
+}
+export interface IndexResponse {
+  readonly Index: number;
+}
+export interface SubmitPlanRequest {
+  readonly Plan: Plan;
+}
+export interface SubmitPlanResponse {
+  readonly Result: PlanResult;
+}
+
+const role = 'broker';
+export const dequeue = call<DequeueRequest, DequeueResponse>('broker.dequeue', {
+  role,
+  timeoutMs: DEQUEUE_WAIT_MS + 1_000,
+});
+export const ack = call<EvalToken, null>('broker.ack', { role });
+export const nack = call<EvalToken, null>('broker.nack', { role });
+export const updateEval = call<EvalUpdateRequest, IndexResponse>('broker.updateEval', { role });
+export const createEval = call<EvalUpdateRequest, IndexResponse>('broker.createEval', { role });
+export const reblockEval = call<EvalUpdateRequest, IndexResponse>('broker.reblockEval', { role });
+export const submitPlan = call<SubmitPlanRequest, SubmitPlanResponse>('broker.submitPlan', { role, timeoutMs: 30_000 });

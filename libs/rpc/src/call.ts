@@ -1,0 +1,75 @@
+import type { Role } from '@waybill/state';
+
+/**
+ * One question a service answers. RPC is for asking, never for changing state around the log.
+ * The subject is `rpc.<name>`, or `rpc.<name>.<target>` for calls that go to one machine's agent.
+ */
+export interface Call<Req, Res> {
+  /** `<service>.<method>`. */
+  readonly name: string;
+  /** Only the holder of this role answers; undefined: any replica, one of them per request. */
+  readonly role: Role | undefined;
+  /** The asker gives up after this long, unless it says otherwise. */
+  readonly timeoutMs: number;
+  /** Carries the types only. */
+  readonly shape?: { readonly req: Req; readonly res: Res };
+}
+
+export interface CallOptions {
+  readonly role?: Role;
+  readonly timeoutMs?: number;
+}
+
+/** Long enough for a write to be applied by a busy replica, short enough that a person does not wonder. */
+export const DEFAULT_CALL_TIMEOUT_MS = 5_000;
+
+export function call<Req, Res>(name: string, options: CallOptions = {}): Call<Req, Res> {
+  return { name, role: options.role, timeoutMs: options.timeoutMs ?? DEFAULT_CALL_TIMEOUT_MS };
+}
+
+/** Target tokens are node ids; anything else would change the subject's meaning. */
+const TARGET = /^[A-Za-z0-9_-]{1,64}$/;
+
+export function subjectOfCall(name: string, target?: string): string {
+  if (target === undefined) return `rpc.${name}`;
+  if (!TARGET.test(target)) throw new RangeError(`not a target of a call: ${JSON.stringify(target)}`);
+  return `rpc.${name}.${target}`;
+}
+
+export interface AskOptions {
+  readonly target?: string;
+  readonly timeoutMs?: number;
+  readonly traceparent?: string | undefined;
+}
+
+/** Asks questions. Implemented over NATS (client.ts), and by the simulator. */
+export interface Rpc {
+  /**
+   * @throws RpcError what the answering side refused or failed with
+   * @throws RpcUnavailableError nobody answers: no holder, no replica, no connection, or too slow
+   */
+  ask<Req, Res>(call: Call<Req, Res>, request: Req, options?: AskOptions): Promise<Res>;
+}
+
+/** Why an answering side refused. The asker decides what it means by `code`; the text is for people. */
+export type RpcErrorCode = 'invalid' | 'not-found' | 'forbidden' | 'conflict' | 'limit' | 'unavailable' | 'internal';
+
+export class RpcError extends Error {
+  override readonly name = 'RpcError';
+  constructor(
+    readonly code: RpcErrorCode,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+export class RpcUnavailableError extends Error {
+  override readonly name = 'RpcUnavailableError';
+  constructor(
+    readonly call: string,
+    readonly reason: string,
+  ) {
+    super(`no answer to ${call}: ${reason}`);
+  }
+}

@@ -1,0 +1,66 @@
+import type { Allocation, ClientAllocUpdate, Node, NodeEvent, NodeStatus } from '@waybill/model';
+import { call } from './call.js';
+import type { IndexResponse } from './broker.js';
+
+/** How long an allocation read may wait for news. */
+export const MAX_ALLOC_QUERY_WAIT_MS = 30_000;
+
+export interface NodeRegisterRequest {
+  readonly Node: Node;
+}
+export interface NodeStatusRequest {
+  readonly NodeID: string;
+  readonly SecretID: string;
+  readonly Status: NodeStatus;
+}
+export interface NodeUpdateResponse {
+  /** ns until which the next heartbeat must have arrived; 0: not the holder's answer, ask the holder. */
+  readonly HeartbeatTTL: number;
+  readonly EvalIDs: readonly string[];
+  readonly NodeModifyIndex: number;
+  readonly NumNodes: number;
+  readonly SchedulingEligibility: string;
+  readonly Index: number;
+}
+export interface NodeAllocsRequest {
+  readonly NodeID: string;
+  readonly SecretID: string;
+  /** Answer when the index is above this, or the wait is over. */
+  readonly MinQueryIndex: number;
+  readonly MaxQueryTimeMs: number;
+}
+export interface NodeAllocsResponse {
+  /** Allocation id → AllocModifyIndex (ST-155). Always the full list. */
+  readonly Allocs: Record<string, number>;
+  readonly Index: number;
+}
+export interface AllocsByIdRequest {
+  readonly NodeID: string;
+  readonly SecretID: string;
+  readonly AllocIDs: readonly string[];
+}
+export interface AllocsByIdResponse {
+  readonly Allocs: readonly Allocation[];
+  /** Allocation id → trace of the transaction that last placed or changed it, where this replica saw it live. */
+  readonly Traceparents: Record<string, string>;
+}
+export interface AllocUpdateRequest {
+  readonly NodeID: string;
+  readonly SecretID: string;
+  readonly Allocs: readonly ClientAllocUpdate[];
+}
+export interface NodeEventsRequest {
+  readonly NodeID: string;
+  readonly SecretID: string;
+  readonly Events: readonly NodeEvent[];
+}
+
+export const registerNode = call<NodeRegisterRequest, NodeUpdateResponse>('nodes.register');
+/** The holder alone keeps the timers, so the holder alone answers a heartbeat. */
+export const heartbeat = call<NodeStatusRequest, NodeUpdateResponse>('nodes.heartbeat', { role: 'nodes' });
+export const nodeAllocs = call<NodeAllocsRequest, NodeAllocsResponse>('nodes.nodeAllocs', {
+  timeoutMs: MAX_ALLOC_QUERY_WAIT_MS + 5_000,
+});
+export const allocsById = call<AllocsByIdRequest, AllocsByIdResponse>('nodes.allocsById');
+export const updateAllocs = call<AllocUpdateRequest, IndexResponse>('nodes.updateAllocs');
+export const emitNodeEvents = call<NodeEventsRequest, IndexResponse>('nodes.emitEvents');

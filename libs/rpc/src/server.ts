@@ -1,0 +1,139 @@
+import { type Msg, type NatsConnection, type Subscription } from '@nats-io/transport-node';
+import { BaseRpcContext, type CustomTransportStrategy, MessagePattern, Server } from '@nestjs/microservices';
+import type { Role } from '@waybill/state';
+import { lastValueFrom } from 'rxjs';
+import { type Call, RpcError, subjectOfCall } from './call.js';
+import type { Reply } from './client.js';
+
+/** Requests in progress at once; more are refused with code `limit`, so that a flood cannot eat the memory. */
+export const MAX_REQUESTS_IN_PROGRESS = 4_096;
+
+/** What a handler may want beside the request: `@Ctx() ctx: RpcContext`. */
+export class RpcContext extends BaseRpcContext<[string | undefined]> {
+  /** W3C trace context of the asker. */
+  get traceparent(): string | undefined {
+    return this.args[0];
+  }
+}
+
+interface AnswerExtras {
+  readonly role: Role | undefined;
+}
+
+/** Marks a controller method as the answer to a call: `@Answers(dequeue) dequeue(request: DequeueRequest) {…}`. */
+export function Answers<Req, Res>(answered: Call<Req, Res>): MethodDecorator {
+  const extras: AnswerExtras = { role: answered.role };
+  return MessagePattern<string>(answered.name, undefined, extras) as MethodDecorator;
+}
+
+export interface RpcServerOptions {
+  /** For calls that go to one machine: only requests for this target are answered. */
+  readonly target?: string;
+  /** Called for every failure that is no `RpcError`; the asker sees code `internal` and its text. */
+  readonly onError?: (call: string, error: unknown) => void;
+}
+
+/**
+ * The Nest transport of our RPC: subscribes the subject of every `@Answers` method.
+ *
+ * Modes: closed → listening → closed. While listening, calls that any replica answers share a queue group named after
+ * the call, so one replica answers each; calls of a role are subscribed between `enter(role)` and `leave(role)` only,
+ * so that without a holder the asker hears "no responder" at once instead of waiting.
+ * Limits: MAX_REQUESTS_IN_PROGRESS. Cost: one subscription per call.
+ */
+export class RpcServer extends Server implements CustomTransportStrategy {
+  override readonly transportId = Symbol('waybill-rpc');
+  private readonly subscriptions = new Map<string, Subscription>();
+  private readonly roles = new Set<Role>();
+  private inProgress = 0;
+  private listening = false;
+
+  constructor(
+    private readonly nc: NatsConnection,
+    private readonly options: RpcServerOptions = {},
+  ) {
+    super();
+  }
+
+  listen(done: (error?: unknown) => void): void {
+    this.listening = true;
+    this.subscribeAllowed();
+    done();
+  }
+
+  async close(): Promise<void> {
+    this.listening = false;
+    const open = [...this.subscriptions.values()];
+    this.subscriptions.clear();
+    await Promise.all(open.map((s) => s.drain().catch(() => undefined)));
+  }
+
+  /** This process became the holder of the role: answer the role's calls. */
+  enter(role: Role): void {
+    this.roles.add(role);
+    if (this.listening) this.subscribeAllowed();
+  }
+
+  /** No longer the holder: stop answering at once. */
+  leave(role: Role): void {
+    this.roles.delete(role);
+    for (const [name, handler] of this.messageHandlers)
+      if (roleOf(handler.extras) === role) {
+        this.subscriptions.get(name)?.unsubscribe();
+        this.subscriptions.delete(name);
+      }
+  }
+
+  override on(): never {
+    throw new Error('RpcServer has no events');
+  }
+
+  override unwrap<T>(): T {
+    return this.nc as T;
+  }
+
+  private subscribeAllowed(): void {
+    for (const [name, handler] of this.messageHandlers) {
+      const role = roleOf(handler.extras);
+      if (this.subscriptions.has(name) || (role !== undefined && !this.roles.has(role))) continue;
+      const callback = (error: Error | null, msg: Msg): void => {
+        if (!error) void this.answer(name, msg);
+      };
+      // A holder is alone and must not share a queue with a predecessor that does not know yet that it is deposed.
+      const queue = role === undefined && this.options.target === undefined ? { queue: name } : {};
+      this.subscriptions.set(name, this.nc.subscribe(subjectOfCall(name, this.options.target), { ...queue, callback }));
+    }
+  }
+
+  private async answer(name: string, msg: Msg): Promise<void> {
+    const reply = await this.replyTo(name, msg);
+    msg.respond(JSON.stringify(reply));
+  }
+
+  private async replyTo(name: string, msg: Msg): Promise<Reply> {
+    if (this.inProgress >= MAX_REQUESTS_IN_PROGRESS)
+      return { error: { code: 'limit', message: `${name}: too many requests in progress` } };
+    this.inProgress++;
+    try {
+      const handler = this.messageHandlers.get(name);
+      if (!handler) return { error: { code: 'unavailable', message: `${name} is not answered here` } };
+      const context = new RpcContext([msg.headers?.get('traceparent') || undefined]);
+      const answer = this.transformToObservable(await handler(msg.json<unknown>(), context));
+      return { ok: await lastValueFrom(answer, { defaultValue: null }) };
+    } catch (error) {
+      return { error: this.errorOf(name, error) };
+    } finally {
+      this.inProgress--;
+    }
+  }
+
+  private errorOf(name: string, error: unknown): Extract<Reply, { error: unknown }>['error'] {
+    if (error instanceof RpcError) return { code: error.code, message: error.message };
+    this.options.onError?.(name, error);
+    return { code: 'internal', message: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+function roleOf(extras: Record<string, unknown> | undefined): Role | undefined {
+  return extras?.['role'] as Role | undefined;
+}

@@ -1,0 +1,170 @@
+import type {
+  Allocation,
+  ClientAllocUpdate,
+  Deployment,
+  DeploymentStatusUpdate,
+  DesiredTransition,
+  DrainStrategy,
+  Evaluation,
+  Job,
+  JobSubmission,
+  Node,
+  NodeEvent,
+  SchedulingEligibility,
+  NodeStatus,
+  AllocPreemptionDiff,
+  SchedulerConfiguration,
+  AllocStopDiff,
+} from '@waybill/model';
+import type { Role } from './txn.js';
+
+/**
+ * The catalogue of transactions: what each type carries. One entry per type of
+ * docs/reference/state-and-events.md section 3; `TXN_TYPES` below gives each its number and event type.
+ * A type missing an applier, or the other way round, does not compile (see state-machine.ts).
+ */
+export interface TxnPayloads {
+  // 3.1 nodes
+  NodeRegister: { Node: Node; CreateNodePool: boolean };
+  NodeDeregister: { NodeID: string };
+  NodeUpdateStatus: {
+    NodeID: string;
+    Status: NodeStatus;
+    /** unix seconds */
+    UpdatedAt: number;
+    NodeEvent: NodeEvent | null;
+    IdentitySigningKeyID: string;
+  };
+  NodeUpdateDrain: {
+    NodeID: string;
+    DrainStrategy: DrainStrategy | null;
+    MarkEligible: boolean;
+    NodeEvent: NodeEvent | null;
+    /** unix seconds */
+    UpdatedAt: number;
+    Meta: Record<string, string>;
+    UpdatedBy: string;
+  };
+  NodeUpdateEligibility: {
+    NodeID: string;
+    Eligibility: SchedulingEligibility;
+    NodeEvent: NodeEvent | null;
+    /** unix seconds */
+    UpdatedAt: number;
+  };
+  UpsertNodeEvents: { NodeEvents: Record<string, NodeEvent[]> };
+
+  // 3.2 jobs
+  JobRegister: {
+    Job: Job;
+    Submission: JobSubmission | null;
+    EnforceIndex: boolean;
+    JobModifyIndex: number;
+    PreserveCounts: boolean;
+    PreserveResources: boolean;
+    Eval: Evaluation | null;
+    /** ST-58: version whose submission the new one inherits, or null. */
+    SubmissionFrom: number | null;
+    /** ST-84: untagged version rows to keep. */
+    TrackedVersions: number;
+  };
+  JobDeregister: {
+    JobID: string;
+    Purge: boolean;
+    NoShutdownDelay: boolean;
+    /** unix ns, 0 = keep */
+    SubmitTime: number;
+    Eval: Evaluation | null;
+    TrackedVersions: number;
+  };
+
+  // 3.3 evaluations, allocations, plans, deployments
+  EvalUpdate: { Evals: Evaluation[] };
+  EvalDelete: {
+    EvalIDs: string[];
+    AllocIDs: string[];
+    /** ST-16: index of the snapshot the deletion was computed from. */
+    ScanIndex: number;
+    UserInitiated: boolean;
+  };
+  AllocClientUpdate: { Allocs: ClientAllocUpdate[]; Evals: Evaluation[] };
+  AllocUpdateDesiredTransition: { Transitions: Record<string, DesiredTransition>; Evals: Evaluation[] };
+  ApplyPlanResults: {
+    Job: Job | null;
+    AllocsUpdated: Allocation[];
+    AllocsStopped: AllocStopDiff[];
+    AllocsPreempted: AllocPreemptionDiff[];
+    Deployment: Deployment | null;
+    DeploymentUpdates: DeploymentStatusUpdate[];
+    EvalID: string;
+    PreemptionEvals: Evaluation[];
+    FollowupEvals: Evaluation[];
+    IneligibleNodes: string[];
+    /** unix ns */
+    UpdatedAt: number;
+  };
+  DeploymentStatusUpdate: {
+    Update: DeploymentStatusUpdate;
+    /** unix ns */
+    UpdatedAt: number;
+    Eval: Evaluation | null;
+    Job: Job | null;
+    RevertSuffix: string;
+    TrackedVersions: number;
+  };
+
+  // 3.5 configuration
+  SchedulerConfig: { Config: SchedulerConfiguration; CAS: boolean; ModifyIndex: number };
+  ClusterMetadata: { ClusterID: string; CreateTime: number };
+
+  // 3.6 Waybill's own, and the two special numbers
+  LeaseAcquired: { Role: Role; Epoch: number; Holder: string };
+  Initialise: Record<string, never>;
+  /** ST-21: the default of internal write paths; upserts nothing by itself and never emits events. */
+  Ignore: Record<string, never>;
+}
+
+export type TxnType = keyof TxnPayloads;
+
+export interface TxnTypeInfo {
+  /** Catalogue number on the wire. Bit 128 set: a reader that does not know it may skip it (ST-8). */
+  readonly number: number;
+  /** `Type` of every event this transaction causes; null: it emits nothing (EV-3). */
+  readonly eventType: string | null;
+  /** Schema version of the payload that writers put on today. */
+  readonly schemaVersion: number;
+}
+
+export const TXN_TYPES: { readonly [T in TxnType]: TxnTypeInfo } = {
+  NodeRegister: { number: 0, eventType: 'NodeRegistration', schemaVersion: 1 },
+  NodeDeregister: { number: 1, eventType: 'NodeDeregistration', schemaVersion: 1 },
+  NodeUpdateStatus: { number: 2, eventType: 'NodeStreamEvent', schemaVersion: 1 },
+  NodeUpdateDrain: { number: 3, eventType: 'NodeDrain', schemaVersion: 1 },
+  JobRegister: { number: 4, eventType: 'JobRegistered', schemaVersion: 1 },
+  JobDeregister: { number: 5, eventType: 'JobDeregistered', schemaVersion: 1 },
+  EvalUpdate: { number: 6, eventType: 'EvaluationUpdated', schemaVersion: 1 },
+  EvalDelete: { number: 7, eventType: null, schemaVersion: 1 },
+  AllocClientUpdate: { number: 9, eventType: 'AllocationUpdated', schemaVersion: 1 },
+  ApplyPlanResults: { number: 13, eventType: 'PlanResult', schemaVersion: 1 },
+  DeploymentStatusUpdate: { number: 14, eventType: 'DeploymentStatusUpdate', schemaVersion: 1 },
+  UpsertNodeEvents: { number: 25, eventType: 'NodeStreamEvent', schemaVersion: 1 },
+  AllocUpdateDesiredTransition: { number: 27, eventType: 'AllocationUpdateDesiredStatus', schemaVersion: 1 },
+  NodeUpdateEligibility: { number: 28, eventType: 'NodeEligibility', schemaVersion: 1 },
+  SchedulerConfig: { number: 30, eventType: null, schemaVersion: 1 },
+  ClusterMetadata: { number: 32, eventType: null, schemaVersion: 1 },
+  LeaseAcquired: { number: 100, eventType: null, schemaVersion: 1 },
+  Initialise: { number: 127, eventType: null, schemaVersion: 1 },
+  Ignore: { number: 128, eventType: null, schemaVersion: 1 },
+};
+
+/** A reader that does not know a number with this bit may skip it; without it, it must stop (ST-8). */
+export const SKIPPABLE_BIT = 128;
+
+/** Numbers that once were types: accepted and ignored (section 3.5). */
+export const RETIRED_NUMBERS: ReadonlySet<number> = new Set([8, 11, 12, 33, 34, 41, 42, 43]);
+
+const byNumber = new Map<number, TxnType>();
+for (const type of Object.keys(TXN_TYPES) as TxnType[]) byNumber.set(TXN_TYPES[type].number, type);
+
+/** The type with this catalogue number, or undefined. */
+export const txnTypeOf = (number: number): TxnType | undefined => byNumber.get(number);

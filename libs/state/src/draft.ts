@@ -1,0 +1,34 @@
+import { TXN_TYPES, type TxnPayloads, type TxnType } from './catalogue.js';
+import type { Actor, Fence, TxnDraft } from './txn.js';
+
+/** What a writer says about a transaction beside its type and payload; the rest has defaults. */
+export interface DraftContext {
+  /** unix ns */
+  readonly timeNs: number;
+  readonly requestId: string;
+  readonly actor: Actor;
+  readonly namespace?: string;
+  readonly region?: string;
+  readonly reason?: string;
+  readonly fence?: Fence | undefined;
+  readonly traceparent?: string | undefined;
+}
+
+/** A draft with today's schema version of its type. */
+export function draftTxn<T extends TxnType>(type: T, payload: TxnPayloads[T], context: DraftContext): TxnDraft<T> {
+  return {
+    type,
+    payload,
+    timeNs: context.timeNs,
+    namespace: context.namespace ?? '',
+    region: context.region ?? 'global',
+    actor: context.actor,
+    reason: context.reason ?? '',
+    requestId: context.requestId,
+    fence: context.fence,
+    traceparent: context.traceparent,
+    schemaVersion: TXN_TYPES[type].schemaVersion,
+  };
+}
+
+export const serviceActor = (service: string): Actor => ({ Kind: 'service', ID: service, Name: service });

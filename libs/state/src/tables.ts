@@ -1,0 +1,126 @@
+import type {
+  Allocation,
+  Deployment,
+  Evaluation,
+  Job,
+  JobSubmission,
+  JobSummary,
+  Namespace,
+  Node,
+  NodePool,
+  SchedulerConfiguration,
+  ServiceRegistration,
+} from '@waybill/model';
+import { Table } from './table.js';
+import type { Role } from './txn.js';
+
+/** The stored epoch of a role (ST-15). */
+export interface LeaseRow {
+  readonly Role: Role;
+  readonly Epoch: number;
+  readonly Holder: string;
+  readonly ModifyIndex: number;
+}
+
+export interface ClusterMetaRow {
+  readonly ClusterID: string;
+  readonly CreateTime: number;
+  readonly ModifyIndex: number;
+}
+
+/** Tables whose key has a namespace: `<namespace>/<id>`. A namespace never contains a slash, so the first one splits. */
+export const namespacedKey = (namespace: string, id: string): string => `${namespace}/${id}`;
+export const versionKey = (namespace: string, id: string, version: number): string => `${namespace}/${id}@${version}`;
+
+/** The one row of single-row tables. */
+export const SINGLETON_KEY = 'singleton';
+
+/** Row type of every table, by the table's name (docs/reference/state-and-events.md 1.2). */
+export interface TableRows {
+  jobs: Job;
+  job_version: Job;
+  job_submission: JobSubmission;
+  job_summary: JobSummary;
+  evals: Evaluation;
+  allocs: Allocation;
+  deployment: Deployment;
+  nodes: Node;
+  node_pools: NodePool;
+  namespaces: Namespace;
+  service_registrations: ServiceRegistration;
+  scheduler_config: SchedulerConfiguration;
+  cluster_meta: ClusterMetaRow;
+  leases: LeaseRow;
+}
+
+export type TableName = keyof TableRows;
+
+/** All that the state machine remembers. Read freely, synchronously; only `StateMachine.apply` writes. */
+export type Tables = { readonly [N in TableName]: Table<TableRows[N]> };
+
+export const TABLE_NAMES: readonly TableName[] = [
+  'jobs',
+  'job_version',
+  'job_submission',
+  'job_summary',
+  'evals',
+  'allocs',
+  'deployment',
+  'nodes',
+  'node_pools',
+  'namespaces',
+  'service_registrations',
+  'scheduler_config',
+  'cluster_meta',
+  'leases',
+];
+
+export function createTables(): Tables {
+  const ofJob = (row: { Namespace: string; JobID: string }) => namespacedKey(row.Namespace, row.JobID);
+  return {
+    jobs: new Table<TableRows['jobs']>('jobs', (j) => namespacedKey(j.Namespace, j.ID), {
+      parent: (j) => (j.ParentID ? namespacedKey(j.Namespace, j.ParentID) : undefined),
+      namespace: (j) => j.Namespace,
+      pool: (j) => j.NodePool,
+    }),
+    job_version: new Table<TableRows['job_version']>('job_version', (j) => versionKey(j.Namespace, j.ID, j.Version), {
+      job: (j) => namespacedKey(j.Namespace, j.ID),
+    }),
+    job_submission: new Table<TableRows['job_submission']>(
+      'job_submission',
+      (s) => versionKey(s.Namespace, s.JobID, s.Version),
+      { job: ofJob },
+    ),
+    job_summary: new Table<TableRows['job_summary']>('job_summary', ofJob),
+    evals: new Table<TableRows['evals']>('evals', (e) => e.ID, {
+      job: ofJob,
+      status: (e) => e.Status,
+      deployment: (e) => e.DeploymentID || undefined,
+    }),
+    allocs: new Table<TableRows['allocs']>('allocs', (a) => a.ID, {
+      job: ofJob,
+      node: (a) => a.NodeID || undefined,
+      eval: (a) => a.EvalID || undefined,
+      deployment: (a) => a.DeploymentID || undefined,
+    }),
+    deployment: new Table<TableRows['deployment']>('deployment', (d) => d.ID, { job: ofJob }),
+    nodes: new Table<TableRows['nodes']>('nodes', (n) => n.ID, {
+      secret: (n) => n.SecretID || undefined,
+      class: (n) => n.ComputedClass || undefined,
+      pool: (n) => n.NodePool,
+    }),
+    node_pools: new Table<TableRows['node_pools']>('node_pools', (p) => p.Name),
+    namespaces: new Table<TableRows['namespaces']>('namespaces', (n) => n.Name),
+    service_registrations: new Table<TableRows['service_registrations']>(
+      'service_registrations',
+      (s) => namespacedKey(s.Namespace, s.ID),
+      {
+        alloc: (s) => s.AllocID,
+        node: (s) => s.NodeID,
+      },
+    ),
+    scheduler_config: new Table<TableRows['scheduler_config']>('scheduler_config', () => SINGLETON_KEY),
+    cluster_meta: new Table<TableRows['cluster_meta']>('cluster_meta', () => SINGLETON_KEY),
+    leases: new Table<TableRows['leases']>('leases', (l) => l.Role),
+  };
+}

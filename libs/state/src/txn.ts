@@ -1,0 +1,58 @@
+import type { TxnPayloads, TxnType } from './catalogue.js';
+
+/** Who caused a transaction. Audit only: never a secret (API-266). */
+export interface Actor {
+  readonly Kind: 'user' | 'service' | 'agent' | 'anonymous';
+  readonly ID: string;
+  readonly Name: string;
+}
+
+/** The roles that are held by lease; what a holder writes as such is fenced by its epoch (ST-15). */
+export const ROLES = ['broker', 'nodes', 'deployments', 'volumes', 'projector'] as const;
+export type Role = (typeof ROLES)[number];
+
+/** What a holder of a role puts on everything it writes as such. */
+export interface Fence {
+  readonly role: Role;
+  readonly epoch: number;
+}
+
+/**
+ * A transaction before the log has given it an index: what was decided, by whom, why, and when.
+ * A plain write that any replica may make carries no fence.
+ */
+export interface TxnDraft<T extends TxnType = TxnType> {
+  readonly type: T;
+  readonly payload: TxnPayloads[T];
+  /** Wall clock of the proposer, unix nanoseconds; the only clock apply may use (ST-3). */
+  readonly timeNs: number;
+  readonly namespace: string;
+  readonly region: string;
+  readonly actor: Actor;
+  /** What the caller gave as X-Waybill-Reason, else "". */
+  readonly reason: string;
+  /** Unique per attempt-set: the de-duplication id in the stream and in apply (ST-6). */
+  readonly requestId: string;
+  readonly fence?: Fence | undefined;
+  /** W3C trace context; travels with the message, is no part of state. */
+  readonly traceparent?: string | undefined;
+  readonly schemaVersion: number;
+}
+
+/** A transaction in the log. Distributes over the types, so `switch (txn.type)` narrows the payload. */
+export type Txn<T extends TxnType = TxnType> = {
+  [K in T]: TxnDraft<K> & {
+    /** The stream sequence: never in the body, strictly increasing, never reused (ST-1). */
+    readonly index: number;
+  };
+}[T];
+
+/** The outcome of applying, the same in every replica. A refused or void transaction changes nothing (ST-9). */
+export type Verdict =
+  | { readonly kind: 'accepted'; readonly error?: string; readonly result?: unknown }
+  | { readonly kind: 'noop'; readonly error?: string; readonly result?: unknown }
+  | { readonly kind: 'refused'; readonly error: string }
+  | { readonly kind: 'void'; readonly error: string };
+
+export const isRejected = (v: Verdict): v is Extract<Verdict, { kind: 'refused' | 'void' }> =>
+  v.kind === 'refused' || v.kind === 'void';
