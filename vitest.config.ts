@@ -18,7 +18,11 @@ export default defineConfig({
       // Pure code: no server, no process, under a minute in all.
       {
         extends: true,
-        test: { name: 'unit', include: ['{libs,apps}/*/src/**/*.spec.ts', 'scripts/**/*.spec.ts'], testTimeout: 10_000 },
+        test: {
+          name: 'unit',
+          include: ['{libs,apps}/*/src/**/*.spec.ts', '{scripts,bench}/**/*.spec.ts'],
+          testTimeout: 10_000,
+        },
       },
       // Real nats-server, real PostgreSQL, real processes. One file at a time: two cores.
       {

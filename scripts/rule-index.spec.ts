@@ -31,9 +31,9 @@ describe('rules defined in the reference', () => {
   });
 });
 
-describe('rules named by tests', () => {
-  const named = (source: string) => rulesNamedIn('x.spec.ts', source);
+const named = (source: string) => rulesNamedIn('x.spec.ts', source);
 
+describe('rules named by tests', () => {
   it('reads the title of a test, one id or several, at the front or later', () => {
     expect(named(`it('EB-31: waits', () => {})`)).toEqual(['EB-31']);
     expect(named(`test("EB-31, EB-32: waits", async () => {})`)).toEqual(['EB-31', 'EB-32']);

@@ -5,7 +5,9 @@ import { referenceFiles, testFiles, textOf } from './source-tree.mjs';
 const args = process.argv.slice(2);
 const json = args.includes('--json');
 const wanted = args.filter((arg) => !arg.startsWith('--')).map((arg) => arg.replace(/-$/, '').toUpperCase());
-const print = (/** @type {string} */ line) => process.stdout.write(`${line}\n`);
+/** @type {string[]} */
+const lines = [];
+const print = (/** @type {string} */ line) => lines.push(line);
 
 const defined = referenceFiles().flatMap((file) => rulesDefinedIn(textOf(file)));
 const named = new Set(testFiles().flatMap((file) => rulesNamedIn(file, textOf(file))));
@@ -33,3 +35,4 @@ if (unknown.length > 0) {
 }
 const misnamed = namedButUndefined(defined, named);
 if (!json && misnamed.length > 0) print(`named by a test but defined nowhere: ${misnamed.join(' ')}`);
+if (lines.length > 0) process.stdout.write(`${lines.join('\n')}\n`);

@@ -1,0 +1,128 @@
+// `npm run check`: everything that can be said about the code without running it. One line per check, then what is wrong.
+import { spawnSync } from 'node:child_process';
+import { builtinModules } from 'node:module';
+import path from 'node:path';
+import { referenceViolations, violations } from './layers.mjs';
+import { namedButUndefined, rulesDefinedIn, rulesNamedIn } from './rule-index.mjs';
+import { filesBelow, referenceFiles, root, testFiles, textOf } from './source-tree.mjs';
+
+/** A check answers with what is wrong, one text per finding; none means it passed. */
+/** @typedef {readonly [name: string, check: () => string[]]} Check */
+
+/** Longest output of a failing tool that is shown. */
+const MAX_SHOWN_LINES = 200;
+
+/**
+ * Runs a program of node_modules/.bin (or npm); its output is the finding when it fails.
+ *
+ * @param {string} program
+ * @param {string[]} args
+ * @returns {string[]}
+ */
+function tool(program, args) {
+  const file = program === 'npm' ? 'npm' : path.join(root, 'node_modules', '.bin', program);
+  const run = spawnSync(file, args, { cwd: root, encoding: 'utf8', maxBuffer: 64 << 20 });
+  if (run.status === 0) return [];
+  const output = `${run.stdout ?? ''}${run.stderr ?? ''}`.trim() || String(run.error ?? `ended with ${run.signal}`);
+  const lines = output.split('\n');
+  const more = lines.length - MAX_SHOWN_LINES;
+  return [[...lines.slice(0, MAX_SHOWN_LINES), ...(more > 0 ? [`… and ${more} lines more`] : [])].join('\n')];
+}
+
+/** @param {string} file */
+const json = (file) => JSON.parse(textOf(file));
+
+const manifests = () => ['package.json', ...['libs', 'apps'].flatMap((group) => filesBelow(group, /^package\.json$/))];
+
+/** Folder of a package → folders that its tsconfig.json references. */
+function references() {
+  const configs = ['libs', 'apps'].flatMap((group) => filesBelow(group, /^tsconfig\.json$/));
+  return Object.fromEntries(
+    configs.map((file) => {
+      const folder = path.posix.dirname(file);
+      const listed = /** @type {{ path: string }[]} */ (json(file).references ?? []);
+      return [folder, listed.map((one) => path.posix.join(folder, one.path))];
+    }),
+  );
+}
+
+function direction() {
+  const { dependencies, optionalDependencies } = json('package.json');
+  const sources = ['libs', 'apps']
+    .flatMap((group) => filesBelow(group, /\.tsx?$/))
+    .filter((file) => /\/src\//.test(file));
+  const listed = references();
+  const found = [
+    ...referenceViolations(listed),
+    ...violations(
+      sources.map((file) => ({ file, text: textOf(file) })),
+      {
+        runtimeDependencies: [...Object.keys(dependencies), ...Object.keys(optionalDependencies ?? {})],
+        builtins: builtinModules,
+        references: listed,
+      },
+    ),
+  ];
+  return found.map(({ file, message }) => `${file}: ${message}`);
+}
+
+/** Every package is built by the root, and its tests are type-checked. */
+function projects() {
+  const folders = Object.keys(references());
+  return ['tsconfig.json', 'tsconfig.tests.json'].flatMap((file) => {
+    const listed = /** @type {{ path: string }[]} */ (json(file).references).map((one) => one.path);
+    return folders.filter((folder) => !listed.includes(folder)).map((folder) => `${file} does not reference ${folder}`);
+  });
+}
+
+/** A range would let two checkouts of one commit differ. */
+function pinned() {
+  return manifests().flatMap((file) => {
+    const manifest = json(file);
+    const groups = ['dependencies', 'devDependencies', 'optionalDependencies', 'overrides'];
+    return groups
+      .flatMap((group) => Object.entries(manifest[group] ?? {}))
+      .filter(([, version]) => !/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(String(version)))
+      .map(([name, version]) => `${file}: ${name} is "${version}": write the exact version`);
+  });
+}
+
+function ruleNames() {
+  const defined = referenceFiles().flatMap((file) => rulesDefinedIn(textOf(file)));
+  return testFiles().flatMap((file) =>
+    namedButUndefined(defined, rulesNamedIn(file, textOf(file))).map((id) => `${file}: no document defines ${id}`),
+  );
+}
+
+/** @type {Check[]} */
+const checks = [
+  ['types', () => tool('tsc', ['-b'])],
+  ['types of tests', () => tool('tsc', ['-p', 'tsconfig.tests.json'])],
+  ['projects', projects],
+  ['lint', () => tool('oxlint', ['--type-aware', '--quiet'])],
+  ['format', () => tool('oxfmt', ['--check', '.'])],
+  ['direction of dependencies', direction],
+  ['rule names in tests', ruleNames],
+  ['pinned versions', pinned],
+  ['lockfile', () => tool('npm', ['ci', '--dry-run', '--ignore-scripts'])],
+];
+
+let failures = 0;
+for (const [name, check] of checks) {
+  const started = performance.now();
+  /** @type {string[]} */
+  let found;
+  try {
+    found = check();
+  } catch (error) {
+    found = [error instanceof Error ? error.message : String(error)];
+  }
+  const seconds = ((performance.now() - started) / 1000).toFixed(1);
+  process.stdout.write(`${found.length === 0 ? 'ok  ' : 'FAIL'} ${name} (${seconds} s)\n`);
+  for (const one of found) process.stdout.write(`${one.replaceAll(/^/gm, '     ')}\n`);
+  if (found.length > 0) failures += 1;
+}
+process.stdout.write(
+  failures === 0 ? `${checks.length} checks passed\n` : `${failures} of ${checks.length} checks failed\n`,
+);
+process.exitCode = failures === 0 ? 0 : 1;

@@ -1,0 +1,205 @@
+// The direction of dependencies, as a table and as the rules that follow from it. Pure: files in, violations out.
+import path from 'node:path';
+import { parseSync } from 'vite';
+
+/**
+ * A package and the workspace packages it may import, lowest first. Whoever adds a package adds its line here.
+ *
+ * @type {Readonly<Record<string, readonly string[]>>}
+ */
+const LIBS = {
+  model: [],
+  telemetry: [],
+  embedded: [],
+  state: ['model'],
+  rpc: ['model', 'state', 'telemetry'],
+  journal: ['model', 'state', 'telemetry'],
+  projection: ['model', 'state', 'telemetry'],
+  replica: ['model', 'state', 'telemetry', 'journal', 'projection'],
+  lease: ['model', 'state', 'telemetry', 'journal', 'projection', 'replica'],
+  service: ['model', 'state', 'telemetry', 'rpc', 'journal', 'projection', 'replica', 'lease'],
+};
+
+/** What a service may import: every library but the embedded servers. */
+const SERVICE = Object.keys(LIBS).filter((name) => name !== 'embedded');
+
+const SERVICES = ['agent', 'api', 'broker', 'deployments', 'nodes', 'projector', 'scheduler', 'volumes'];
+
+/**
+ * What each folder may import of the workspace. `apps/dev` and `test` put the whole together; nothing else imports an app.
+ *
+ * @type {Readonly<Record<string, readonly string[]>>}
+ */
+export const MAY_IMPORT = {
+  ...Object.fromEntries(Object.entries(LIBS).map(([name, below]) => [`libs/${name}`, below])),
+  ...Object.fromEntries(SERVICES.map((name) => [`apps/${name}`, SERVICE])),
+  'apps/cli': ['model'],
+  'apps/dev': [...Object.keys(LIBS), ...SERVICES],
+};
+
+/** Packages and built-in modules that a pure file must not know. */
+const IMPURE = [
+  /^@nestjs\//,
+  /^@nats-io\//,
+  /^(pg|typeorm|fastify)(\/|$)/,
+  /^(node:)?(fs|child_process|net|http|https|http2|dgram|worker_threads|cluster)(\/|$)/,
+];
+
+/** Pure whole: every file of these packages. */
+const PURE_PACKAGES = ['libs/model', 'libs/state'];
+
+/**
+ * Files of apps that may do I/O, by what their name says. Everything else in an app is pure.
+ */
+const SHELL_FILES = [/^main\.ts$/, /\.(module|controller|repository|store|transport)\.ts$/];
+
+/**
+ * Folders and files of apps whose very purpose is I/O, each with the reason.
+ *
+ * @type {ReadonlyArray<readonly [RegExp, string]>}
+ */
+const SHELL_PLACES = [
+  [/^apps\/(dev|cli)\//, 'starts processes and reads files: there is no logic to keep apart'],
+  [/^apps\/agent\/src\/(drivers|fingerprint)\//, 'a driver starts processes, a fingerprint reads the machine'],
+];
+
+/**
+ * @typedef {{ file: string, text: string }} SourceFile path from the root with forward slashes, and its text
+ * @typedef {{ file: string, message: string }} Violation
+ */
+
+/** @param {string} file */
+export const packageOf = (file) => file.split('/').slice(0, 2).join('/');
+
+/** @param {string} file */
+const isTest = (file) => /\.(spec|test)\.tsx?$/.test(file);
+
+/** @param {string} file */
+export function isPure(file) {
+  const owner = packageOf(file);
+  if (PURE_PACKAGES.includes(owner)) return true;
+  if (!owner.startsWith('apps/')) return false;
+  if (SHELL_FILES.some((name) => name.test(path.posix.basename(file)))) return false;
+  return !SHELL_PLACES.some(([place]) => place.test(file));
+}
+
+/**
+ * The modules a file imports: static, re-exported, types, and dynamic ones with a fixed name.
+ *
+ * @param {SourceFile} source
+ * @returns {string[]}
+ * @throws {Error} when the source does not parse
+ */
+export function importsOf({ file, text }) {
+  const { module, errors } = parseSync(file, text);
+  if (errors.length > 0) throw new Error(`${file}: ${errors[0]?.message}`);
+  const fixed = module.staticImports.map((entry) => entry.moduleRequest.value);
+  const exported = module.staticExports.flatMap((entry) => entry.entries.map((one) => one.moduleRequest?.value ?? ''));
+  const dynamic = module.dynamicImports.map(({ moduleRequest: { start, end } }) => {
+    const name = /^(['"`])([^'"`$]+)\1$/.exec(text.slice(start, end));
+    return name?.[2] ?? '';
+  });
+  return [...new Set([...fixed, ...exported, ...dynamic])].filter((name) => name !== '');
+}
+
+/**
+ * @typedef {object} Workspace
+ * @property {readonly string[]} runtimeDependencies names in `dependencies` and `optionalDependencies` of the root
+ * @property {readonly string[]} builtins node's own modules, without `node:`
+ * @property {Readonly<Record<string, readonly string[]>>} references package folder → folders its tsconfig references
+ */
+
+/**
+ * Every breach of the table in the given source files: wrong direction, a way round the public surface of a package, a
+ * reference missing in tsconfig, I/O in a pure file, a package that production does not install.
+ *
+ * @param {readonly SourceFile[]} files
+ * @param {Workspace} workspace
+ * @returns {Violation[]}
+ */
+export function violations(files, workspace) {
+  return files.flatMap((source) =>
+    importsOf(source).flatMap((name) =>
+      breaches(source.file, name, workspace).map((message) => ({ file: source.file, message })),
+    ),
+  );
+}
+
+/**
+ * @param {string} file
+ * @param {string} name the imported module
+ * @param {Workspace} workspace
+ * @returns {string[]}
+ */
+function breaches(file, name, workspace) {
+  const owner = packageOf(file);
+  if (name.startsWith('.')) {
+    const target = path.posix.join(path.posix.dirname(file), name);
+    return target.startsWith(`${owner}/`)
+      ? []
+      : [`imports ${name}, outside ${owner}: import the package instead`];
+  }
+  const own = /^@waybill\/([^/]+)(\/.*)?$/.exec(name);
+  if (own) return workspaceBreaches(file, owner, own[1] ?? '', own[2], workspace);
+  const found = [];
+  if (!isTest(file) && isPure(file) && IMPURE.some((pattern) => pattern.test(name))) {
+    found.push(
+      `imports ${name}, but is a pure file: move the I/O behind a *.repository.ts, *.store.ts or *.transport.ts`,
+    );
+  }
+  if (!isTest(file) && !isInstalled(name, workspace)) {
+    found.push(`imports ${name}, which package.json does not list as a run-time dependency`);
+  }
+  return found;
+}
+
+/**
+ * @param {string} file
+ * @param {string} owner
+ * @param {string} target name of a workspace package
+ * @param {string | undefined} subpath
+ * @param {Workspace} workspace
+ */
+function workspaceBreaches(file, owner, target, subpath, workspace) {
+  const found = [];
+  const allowed = MAY_IMPORT[owner];
+  if (allowed === undefined) return [`${owner} has no line in scripts/layers.mjs`];
+  if (!allowed.includes(target)) {
+    const kind = SERVICES.includes(target) || target === 'dev' || target === 'cli' ? 'app' : 'lib';
+    found.push(`imports @waybill/${target}: ${owner} must not import that ${kind}`);
+  }
+  if (subpath !== undefined) found.push(`imports @waybill/${target}${subpath}: only the package itself is public`);
+  const folder = SERVICES.includes(target) ? `apps/${target}` : `libs/${target}`;
+  if (found.length === 0 && !isTest(file) && !workspace.references[owner]?.includes(folder)) {
+    found.push(`imports @waybill/${target}, but ${owner}/tsconfig.json has no reference to ${folder}`);
+  }
+  return found;
+}
+
+/**
+ * @param {string} name
+ * @param {Workspace} workspace
+ */
+function isInstalled(name, { runtimeDependencies, builtins }) {
+  if (name.startsWith('node:')) return true;
+  const [first = '', second = ''] = name.split('/');
+  const owner = first.startsWith('@') ? `${first}/${second}` : first;
+  return runtimeDependencies.includes(owner) || builtins.includes(first);
+}
+
+/**
+ * References in tsconfig files that the table does not allow, and packages that the table does not know.
+ *
+ * @param {Workspace['references']} references
+ * @returns {Violation[]}
+ */
+export function referenceViolations(references) {
+  return Object.entries(references).flatMap(([owner, folders]) => {
+    const file = `${owner}/tsconfig.json`;
+    const allowed = MAY_IMPORT[owner];
+    if (allowed === undefined) return [{ file, message: `${owner} has no line in scripts/layers.mjs` }];
+    return folders
+      .filter((folder) => !allowed.includes(path.posix.basename(folder)))
+      .map((folder) => ({ file, message: `references ${folder}, which ${owner} must not import` }));
+  });
+}
