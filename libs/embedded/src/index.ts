@@ -1,1 +1,7 @@
-export {};
+export * from './failures.js';
+export { natsServerPath, type NatsServerPathOptions } from '../nats-server-binary.mjs';
+export { startNats, type NatsOptions, type RunningServer } from './nats-server.js';
+export { startPostgres, type PostgresOptions } from './postgres-server.js';
+export { startStack, type Stack, type StackOptions } from './test-stack.js';
+export { assertPortFree, freePort } from './tcp-port.js';
+export type { UnexpectedExit } from './supervised-server.js';

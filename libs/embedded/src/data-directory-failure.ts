@@ -1,0 +1,24 @@
+import { DataDirectoryError, DiskFullError } from './failures.js';
+
+/** The named error for a failed file operation in `dir`; anything else comes back as it is. */
+export function asDataDirectoryFailure(error: unknown, dir: string): unknown {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  switch (code) {
+    case 'ENOSPC':
+    case 'EDQUOT':
+      return new DiskFullError(dir);
+    case 'EACCES':
+    case 'EPERM':
+    case 'EROFS':
+      return new DataDirectoryError(
+        dir,
+        'permission',
+        `No permission to write to ${dir}: choose another data directory or change its owner.`,
+      );
+    case 'ENOTDIR':
+    case 'EEXIST':
+      return new DataDirectoryError(dir, 'damaged', `${dir} is not a directory: choose another data directory.`);
+    default:
+      return error;
+  }
+}

@@ -1,0 +1,35 @@
+import { DiskFullError, PortTakenError, ServerFailedError } from './failures.js';
+
+export interface FailedRun {
+  readonly server: string;
+  readonly port: number;
+  readonly dir: string;
+  readonly logFile: string;
+  /** What the server wrote in this run, newest last. */
+  readonly output: string;
+  readonly ending: string;
+}
+
+const DISK_FULL = /no space left on device|ENOSPC/i;
+const PORT_TAKEN = /address already in use/i;
+/** Backends of a killed postmaster notice its death within moments; until then the next one refuses to start. */
+const PREDECESSOR_STILL_ENDING = /pre-existing shared memory block|lock file "postmaster\.pid" already exists/;
+const COMPLAINT = /FATAL|PANIC|\[FTL\]|\[ERR\]|error|panic|cannot|not found/i;
+
+/** Turns a server's last words into the named error for it. */
+export function explainFailure(run: FailedRun): DiskFullError | PortTakenError | ServerFailedError {
+  if (DISK_FULL.test(run.output)) return new DiskFullError(run.dir);
+  if (PORT_TAKEN.test(run.output)) return new PortTakenError(run.port, run.server);
+  const lines = run.output.split('\n').filter((line) => line.trim() !== '');
+  const said = lines.find((line) => COMPLAINT.test(line)) ?? lines.at(-1);
+  const reason = said === undefined ? run.ending : `${run.ending}: ${withoutPrefix(said)}`;
+  return new ServerFailedError(run.server, reason, run.logFile, PREDECESSOR_STILL_ENDING.test(run.output));
+}
+
+/** Drops the time and process id that both servers put first. */
+function withoutPrefix(line: string): string {
+  return line
+    .replace(/^\[\d+\] /, '')
+    .replace(/^\d{4}[-/]\d\d[-/]\d\d \d\d:\d\d:\d\d(\.\d+)?( UTC)?( \[\d+\])? /, '')
+    .trim();
+}

@@ -1,0 +1,63 @@
+export { NatsServerBinaryError } from '../nats-server-binary.mjs';
+
+/** Something else listens on the port. */
+export class PortTakenError extends Error {
+  override readonly name = 'PortTakenError';
+  constructor(
+    readonly port: number,
+    readonly purpose: string,
+  ) {
+    super(`Port ${port} for ${purpose} is already taken: stop what listens there or choose another port.`);
+  }
+}
+
+/** The operating system doesn't let this user listen on the port. */
+export class PortForbiddenError extends Error {
+  override readonly name = 'PortForbiddenError';
+  constructor(
+    readonly port: number,
+    readonly purpose: string,
+  ) {
+    super(`This user may not listen on port ${port} for ${purpose}: choose one above 1023.`);
+  }
+}
+
+export type DataDirectoryProblem = 'permission' | 'newer' | 'damaged' | 'in-use' | 'foreign' | 'unreachable';
+
+/** The data directory can't be used; `problem` says why, the message what to do. */
+export class DataDirectoryError extends Error {
+  override readonly name = 'DataDirectoryError';
+  constructor(
+    readonly dir: string,
+    readonly problem: DataDirectoryProblem,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+export class DiskFullError extends Error {
+  override readonly name = 'DiskFullError';
+  constructor(readonly dir: string) {
+    super(`No space left on the disk of ${dir}: free some or choose another data directory.`);
+  }
+}
+
+/** No binaries, or no way to run them, on this platform. */
+export class UnsupportedPlatformError extends Error {
+  override readonly name = 'UnsupportedPlatformError';
+}
+
+/** A server ended or didn't get ready, for a reason that has no name of its own. `logFile` has the details. */
+export class ServerFailedError extends Error {
+  override readonly name = 'ServerFailedError';
+  constructor(
+    readonly server: string,
+    readonly reason: string,
+    readonly logFile: string,
+    /** True when trying again shortly is likely to work. */
+    readonly transient: boolean = false,
+  ) {
+    super(`${server} failed: ${reason} (log: ${logFile})`);
+  }
+}

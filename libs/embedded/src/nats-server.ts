@@ -1,0 +1,117 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
+import path from 'node:path';
+import { natsServerPath } from '../nats-server-binary.mjs';
+import { asDataDirectoryFailure } from './data-directory-failure.js';
+import { PortTakenError } from './failures.js';
+import { awaitLeftoverServer } from './leftover-server.js';
+import { natsConfigText } from './nats-config.js';
+import { SupervisedServer, type UnexpectedExit } from './supervised-server.js';
+import { assertPortFree, freePort } from './tcp-port.js';
+
+export interface NatsOptions {
+  /** Its own directory: configuration, log, streams. */
+  readonly dir: string;
+  /** 0 (default): any free one. */
+  readonly port?: number;
+  /** Largest message. Default 8 MiB, above which the server itself warns. */
+  readonly maxPayloadBytes?: number;
+  /** JetStream's sync_interval: a duration or `always`. Default `100ms`. */
+  readonly syncInterval?: string;
+  /** Start it again, on the same port, whenever it ends by itself. Default false. */
+  readonly restart?: boolean;
+  readonly onExit?: (exit: UnexpectedExit) => void;
+  readonly log?: (line: string) => void;
+}
+
+export interface RunningServer {
+  readonly url: string;
+  readonly port: number;
+  /** Of the server itself, current also after a restart. */
+  readonly pid: number;
+  stop(): Promise<void>;
+}
+
+const DEFAULT_MAX_PAYLOAD_BYTES = 8 * 1024 * 1024;
+/** Recovering large streams takes a while. */
+const READY_TIMEOUT_MS = 60_000;
+const PROBE_TIMEOUT_MS = 1_000;
+/** A free port may be gone again before the server has it. */
+const PORT_ATTEMPTS = 5;
+
+/**
+ * Starts a nats-server with JetStream and resolves when it answers.
+ * Throws NatsServerBinaryError, PortTakenError, DataDirectoryError, DiskFullError or ServerFailedError.
+ */
+export async function startNats(options: NatsOptions): Promise<RunningServer> {
+  const binary = await natsServerPath({ install: true, log: options.log });
+  const wanted = options.port ?? 0;
+  for (let attempt = 1; ; attempt++)
+    try {
+      return await startOn(wanted === 0 ? await freePort() : wanted, binary, options);
+    } catch (error) {
+      if (!(error instanceof PortTakenError) || wanted !== 0 || attempt === PORT_ATTEMPTS) throw error;
+    }
+}
+
+async function startOn(port: number, binary: string, options: NatsOptions): Promise<RunningServer> {
+  const dir = path.resolve(options.dir);
+  const configFile = path.join(dir, 'nats-server.conf');
+  const pidFile = path.join(dir, 'nats-server.pid');
+  const logFile = path.join(dir, 'nats-server.log');
+  const log = options.log ?? (() => {});
+  const config = natsConfigText({
+    port,
+    storeDir: path.join(dir, 'streams'),
+    pidFile,
+    maxPayloadBytes: options.maxPayloadBytes ?? DEFAULT_MAX_PAYLOAD_BYTES,
+    syncInterval: options.syncInterval ?? '100ms',
+  });
+  try {
+    await mkdir(dir, { recursive: true, mode: 0o700 });
+    await writeFile(configFile, config, { mode: 0o600 });
+  } catch (error) {
+    throw asDataDirectoryFailure(error, dir);
+  }
+  const server = new SupervisedServer({
+    server: 'nats-server',
+    port,
+    dir,
+    process: { command: binary, args: ['-c', configFile], stopSignal: 'TERM', cwd: dir, env: process.env, logFile },
+    readyTimeoutMs: READY_TIMEOUT_MS,
+    prepare: async () => {
+      await awaitLeftoverServer({ server: 'nats-server', pidFile, commandLineHolds: [configFile], logFile, log });
+      await assertPortFree(port, 'nats-server');
+    },
+    isReady: async () => await greetsWithJetStream(port),
+    restart: options.restart ?? false,
+    onExit: options.onExit ?? (() => {}),
+    log,
+  });
+  await server.start();
+  return {
+    url: `nats://127.0.0.1:${port}`,
+    port,
+    get pid() {
+      return server.pid;
+    },
+    stop: async () => await server.stop(),
+  };
+}
+
+/** The server greets every connection with one INFO line; it listens only once its streams are recovered. */
+async function greetsWithJetStream(port: number): Promise<boolean> {
+  return await new Promise((resolve, reject) => {
+    const socket = connect(port, '127.0.0.1');
+    let greeting = '';
+    socket.setTimeout(PROBE_TIMEOUT_MS, () => socket.destroy(new Error('no greeting')));
+    socket.once('error', reject);
+    socket.once('close', () => resolve(false));
+    socket.on('data', (chunk) => {
+      greeting += chunk.toString('latin1');
+      if (!greeting.includes('\r\n')) return;
+      resolve(/^INFO .*"jetstream":true/.test(greeting));
+      socket.destroy();
+    });
+  });
+}

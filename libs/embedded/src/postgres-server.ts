@@ -1,0 +1,144 @@
+import path from 'node:path';
+import { Client } from 'pg';
+import { asDataDirectoryFailure } from './data-directory-failure.js';
+import { PortTakenError } from './failures.js';
+import { awaitLeftoverServer } from './leftover-server.js';
+import type { RunningServer } from './nats-server.js';
+import { postgresBinaries, type PostgresBinaries } from './postgres-binaries.js';
+import { DATABASE_USER, openCluster, serverEnvironment, type PostgresCluster } from './postgres-cluster.js';
+import { SupervisedServer, type UnexpectedExit } from './supervised-server.js';
+import { assertPortFree, freePort } from './tcp-port.js';
+
+export interface PostgresOptions {
+  /** Its own directory: password, cluster, log. */
+  readonly dir: string;
+  /** 0 (default): any free one. */
+  readonly port?: number;
+  /** Default: generated when the cluster is created, then kept in `<dir>/password` (0600). */
+  readonly password?: string;
+  /** More server settings, `name=value`. */
+  readonly settings?: readonly string[];
+  /** Give up surviving a host crash for a faster start: for data that is thrown away. Default false. */
+  readonly throwaway?: boolean;
+  /** Start it again, on the same port, whenever it ends by itself. Default false. */
+  readonly restart?: boolean;
+  readonly onExit?: (exit: UnexpectedExit) => void;
+  readonly log?: (line: string) => void;
+}
+
+export const DATABASE = 'waybill';
+
+/** A small database on a developer's machine, durable: fsync and synchronous_commit stay on. Loopback only, no socket files. */
+const SETTINGS = [
+  'listen_addresses=127.0.0.1',
+  'unix_socket_directories=',
+  'shared_buffers=64MB',
+  'max_connections=100',
+  'jit=off',
+  'wal_level=minimal',
+  'max_wal_senders=0',
+  'log_checkpoints=off',
+];
+const THROWAWAY_SETTINGS = ['fsync=off', 'full_page_writes=off'];
+/** Recovery after a crash reads the whole write-ahead log since the last checkpoint. */
+const READY_TIMEOUT_MS = 120_000;
+const CONNECT_TIMEOUT_MS = 2_000;
+/** A free port may be gone again before the server has it. */
+const PORT_ATTEMPTS = 5;
+
+/**
+ * Starts a PostgreSQL with the database `waybill` and resolves when it answers queries.
+ * Throws UnsupportedPlatformError, PortTakenError, DataDirectoryError, DiskFullError or ServerFailedError.
+ */
+export async function startPostgres(options: PostgresOptions): Promise<RunningServer> {
+  const dir = path.resolve(options.dir);
+  const binaries = postgresBinaries();
+  let cluster: PostgresCluster;
+  try {
+    cluster = await openCluster(binaries, { dir, password: options.password, unsynced: options.throwaway ?? false });
+  } catch (error) {
+    throw asDataDirectoryFailure(error, dir);
+  }
+  const wanted = options.port ?? 0;
+  for (let attempt = 1; ; attempt++)
+    try {
+      return await startOn(wanted === 0 ? await freePort() : wanted, binaries, cluster, options);
+    } catch (error) {
+      if (!(error instanceof PortTakenError) || wanted !== 0 || attempt === PORT_ATTEMPTS) throw error;
+    }
+}
+
+async function startOn(
+  port: number,
+  binaries: PostgresBinaries,
+  cluster: PostgresCluster,
+  options: PostgresOptions,
+): Promise<RunningServer> {
+  const logFile = path.join(cluster.home, 'postgres.log');
+  const pidFile = path.join(cluster.data, 'postmaster.pid');
+  const log = options.log ?? (() => {});
+  const settings = [...SETTINGS, ...(options.throwaway ? THROWAWAY_SETTINGS : []), ...(options.settings ?? [])];
+  const server = new SupervisedServer({
+    server: 'postgres',
+    port,
+    dir: cluster.home,
+    process: {
+      command: binaries.postgres,
+      args: ['-D', cluster.data, '-p', `${port}`, ...settings.flatMap((setting) => ['-c', setting])],
+      stopSignal: 'INT',
+      cwd: cluster.data,
+      env: serverEnvironment(),
+      logFile,
+      ...cluster.user,
+    },
+    readyTimeoutMs: READY_TIMEOUT_MS,
+    prepare: async () => {
+      await awaitLeftoverServer({
+        server: 'postgres',
+        pidFile,
+        commandLineHolds: ['postgres', cluster.data],
+        logFile,
+        log,
+      });
+      await assertPortFree(port, 'postgres');
+    },
+    isReady: async () => await hasDatabase(port, cluster.password),
+    restart: options.restart ?? false,
+    onExit: options.onExit ?? (() => {}),
+    log,
+  });
+  await server.start();
+  return {
+    url: databaseUrl(port, cluster.password),
+    port,
+    get pid() {
+      return server.pid;
+    },
+    stop: async () => await server.stop(),
+  };
+}
+
+function databaseUrl(port: number, password: string): string {
+  return `postgresql://${DATABASE_USER}:${encodeURIComponent(password)}@127.0.0.1:${port}/${DATABASE}`;
+}
+
+/** Creates the database when it is missing: also after a first start that was interrupted in between. */
+async function hasDatabase(port: number, password: string): Promise<boolean> {
+  const client = new Client({
+    host: '127.0.0.1',
+    port,
+    user: DATABASE_USER,
+    password,
+    database: 'postgres',
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+  });
+  client.on('error', () => {}); // the pending call reports it
+  try {
+    await client.connect();
+    const found = await client.query('SELECT 1 FROM pg_database WHERE datname = $1', [DATABASE]);
+    if (found.rowCount === 0) await client.query(`CREATE DATABASE ${DATABASE}`);
+    return true;
+  } finally {
+    await client.end().catch(() => {});
+  }
+}

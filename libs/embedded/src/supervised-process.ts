@@ -1,0 +1,136 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, openSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { Readable, type Writable } from 'node:stream';
+
+/**
+ * Runs "$@" and watches our end of its standard input. When that closes, because we ask or because we are gone, the server
+ * gets its stop signal until it has ended, and SIGKILL after 150 rounds (15 s). The signal is repeated because a shell
+ * starts background jobs with SIGINT ignored until they install a handler. Descriptor 3 tells us two lines: the server's
+ * process id and, when it has ended, its exit code. The shell goes last, so nothing is left to an init that doesn't reap.
+ */
+const WATCHER = `
+sig=$1; shift
+exec 4<&0
+"$@" </dev/null 3>&- 4<&- &
+p=$!
+echo "$p" >&3
+( exec 3>&-; cat <&4; n=0
+  while kill -s "$sig" "$p"; do n=$((n+1)); if [ $n -gt 150 ]; then sig=KILL; fi; sleep 0.1; done ) >/dev/null 2>&1 &
+exec 4<&- </dev/null
+wait "$p"
+echo "$?" >&3
+exec 3>&-
+wait
+`;
+
+/** A little longer than the watcher's own patience, in case the watcher is gone. */
+const STOP_TIMEOUT_MS = 17_000;
+
+export interface ProcessSpec {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly stopSignal: 'INT' | 'TERM';
+  readonly cwd: string;
+  readonly env: NodeJS.ProcessEnv;
+  /** Standard output and error are appended here: a file, not a pipe, so that a server survives our death long enough to end in order. */
+  readonly logFile: string;
+  readonly uid?: number;
+  readonly gid?: number;
+}
+
+/**
+ * One run of a server process that cannot outlive us, not even when we are killed with SIGKILL. It has its own session, so
+ * the terminal's Ctrl-C reaches only us and the services can drain before their servers go.
+ * Costs two sleeping shells and one sleeping cat.
+ */
+export class SupervisedProcess {
+  private over = false;
+
+  private constructor(
+    private readonly stdin: Writable,
+    /** Of the server itself. */
+    readonly pid: number,
+    /** Resolves with a description of how it ended; never rejects. */
+    readonly ended: Promise<string>,
+    private readonly watcherGone: Promise<unknown>,
+  ) {
+    void ended.then(() => {
+      this.over = true;
+      stdin.destroy(); // releases the watcher's cat
+    });
+  }
+
+  /** Resolves once the process runs (not: is ready). */
+  static async start(spec: ProcessSpec): Promise<SupervisedProcess> {
+    const log = openSync(spec.logFile, 'a', 0o600);
+    let watcher: ChildProcess;
+    try {
+      watcher = spawn('/bin/sh', ['-c', WATCHER, 'sh', spec.stopSignal, spec.command, ...spec.args], {
+        cwd: spec.cwd,
+        env: spec.env,
+        uid: spec.uid,
+        gid: spec.gid,
+        detached: true,
+        stdio: ['pipe', log, log, 'pipe'],
+      });
+    } finally {
+      closeSync(log);
+    }
+    const watcherGone = new Promise((resolve) => watcher.once('exit', resolve));
+    await once(watcher, 'spawn');
+    const { stdin } = watcher;
+    const reports = watcher.stdio[3];
+    if (stdin === null || !(reports instanceof Readable)) throw new Error('the watcher was spawned with pipes');
+    stdin.on('error', () => {}); // how it ended comes through the reports
+    const { pid, ended } = await readReports(reports);
+    return new SupervisedProcess(stdin, pid, ended, watcherGone);
+  }
+
+  /** Asks it to end in order and waits until it and its watcher have; SIGKILL when it takes longer than 15 s. */
+  async stop(): Promise<void> {
+    this.stdin.end();
+    const timer = setTimeout(() => {
+      if (!this.over) killQuietly(this.pid);
+    }, STOP_TIMEOUT_MS);
+    try {
+      await this.ended;
+      await this.watcherGone;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}
+
+interface Reports {
+  readonly pid: number;
+  readonly ended: Promise<string>;
+}
+
+async function readReports(reports: Readable): Promise<Reports> {
+  const lines = createInterface({ input: reports });
+  let code: number | undefined;
+  const closed = new Promise<void>((resolve) => lines.once('close', resolve));
+  const pid = await new Promise<number>((resolve, reject) => {
+    lines.once('line', (line) => {
+      resolve(Number(line));
+      lines.once('line', (last) => (code = Number(last)));
+    });
+    lines.once('close', () => reject(new Error('the watcher ended before it started the server')));
+  });
+  return { pid, ended: closed.then(() => describeEnd(code)) };
+}
+
+function describeEnd(code: number | undefined): string {
+  if (code === undefined) return 'its watcher was killed';
+  return code > 128 ? `killed by signal ${code - 128}` : `exited with code ${code}`;
+}
+
+function killQuietly(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // it has ended meanwhile
+  }
+}

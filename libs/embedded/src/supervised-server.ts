@@ -1,0 +1,169 @@
+import { closeSync, fstatSync, openSync, readSync, rmSync, statSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import { explainFailure } from './explain-failure.js';
+import { ServerFailedError } from './failures.js';
+import { failuresAfter, restartDelayMs } from './restart-backoff.js';
+import { SupervisedProcess, type ProcessSpec } from './supervised-process.js';
+
+/** The end of a run nobody asked for. */
+export interface UnexpectedExit {
+  readonly server: string;
+  readonly error: Error;
+  /** Milliseconds until it is started again; undefined when it will not be. */
+  readonly restartInMs: number | undefined;
+}
+
+export interface ServerSpec {
+  readonly server: string;
+  readonly port: number;
+  readonly dir: string;
+  readonly process: ProcessSpec;
+  readonly readyTimeoutMs: number;
+  /** Before every run: clears what an earlier run left. */
+  readonly prepare: () => Promise<void>;
+  /** One look whether it answers; rejects or resolves false while it doesn't. */
+  readonly isReady: () => Promise<boolean>;
+  readonly restart: boolean;
+  readonly onExit: (exit: UnexpectedExit) => void;
+  readonly log: (line: string) => void;
+}
+
+const READY_POLL_MS = 10;
+/** How long a start is repeated while the predecessor is still ending. */
+const TRANSIENT_RETRY_MS = 10_000;
+const TRANSIENT_PAUSE_MS = 100;
+/** Logs above this are emptied at the next start. */
+const LOG_LIMIT_BYTES = 16 * 1024 * 1024;
+const LOG_TAIL_BYTES = 8 * 1024;
+
+/**
+ * A server that is kept running.
+ *
+ *   new ── start ──► running ── stop ──► stopped
+ *                     │   ▲
+ *          (run ends) ▼   │ (ready again)
+ *                   restarting ── stop ──► stopped
+ *
+ * `start` fails with a named error and leaves nothing behind. Later endings are reported through `onExit`; with `restart`
+ * the server comes back on the same port, after a pause that grows from 100 ms to 5 s, as often as it takes. A launcher
+ * wants that; a test that wants to see the loss does not. Holds at most one process and one timer.
+ */
+export class SupervisedServer {
+  private run: SupervisedProcess | undefined;
+  private runStartedMs = 0;
+  private logOffset = 0;
+  private failures = 0;
+  private readonly stopping = new AbortController();
+  private restarting: Promise<void> = Promise.resolve();
+
+  constructor(private readonly spec: ServerSpec) {}
+
+  /** Process id of the current run; while restarting, of the last one. */
+  get pid(): number {
+    return this.run?.pid ?? 0;
+  }
+
+  /** Resolves when it answers. Throws the named error for its failure. */
+  async start(): Promise<void> {
+    const deadlineMs = performance.now() + TRANSIENT_RETRY_MS;
+    for (;;)
+      try {
+        await this.launch();
+        return;
+      } catch (error) {
+        const again = error instanceof ServerFailedError && error.transient && performance.now() < deadlineMs;
+        if (!again) throw error;
+        await delay(TRANSIENT_PAUSE_MS);
+      }
+  }
+
+  /** Ends it in order. Safe to call twice and while it restarts. */
+  async stop(): Promise<void> {
+    this.stopping.abort();
+    await this.run?.stop();
+    await this.restarting;
+  }
+
+  private async launch(): Promise<void> {
+    await this.spec.prepare();
+    this.stopping.signal.throwIfAborted();
+    this.logOffset = startOfLog(this.spec.process.logFile);
+    this.runStartedMs = performance.now();
+    const run = await SupervisedProcess.start(this.spec.process);
+    this.run = run;
+    const ended = run.ended.then((ending) => ({ ending }));
+    const outcome = await Promise.race([this.becomeReady(run), ended]);
+    if (outcome !== 'ready') throw this.failure(outcome.ending);
+    void run.ended.then((ending) => this.onEnded(ending));
+  }
+
+  private async becomeReady(run: SupervisedProcess): Promise<'ready'> {
+    const deadlineMs = performance.now() + this.spec.readyTimeoutMs;
+    let over = false;
+    void run.ended.then(() => (over = true));
+    while (!over) {
+      if (await this.spec.isReady().catch(() => false)) return 'ready';
+      if (performance.now() > deadlineMs) {
+        await run.stop();
+        throw this.failure(`not ready after ${this.spec.readyTimeoutMs / 1000} s`);
+      }
+      await delay(READY_POLL_MS);
+    }
+    return await new Promise<never>(() => {}); // the race is decided by the ending
+  }
+
+  private onEnded(ending: string): void {
+    if (this.stopping.signal.aborted) return;
+    this.failures = failuresAfter(this.failures, performance.now() - this.runStartedMs);
+    const error = this.failure(ending);
+    const restartInMs = this.spec.restart ? restartDelayMs(this.failures) : undefined;
+    this.spec.onExit({ server: this.spec.server, error, restartInMs });
+    if (restartInMs !== undefined) this.restarting = this.comeBack(error, restartInMs);
+  }
+
+  private async comeBack(error: Error, firstDelayMs: number): Promise<void> {
+    let reason = error.message;
+    for (let pauseMs = firstDelayMs; !this.stopping.signal.aborted; pauseMs = restartDelayMs(++this.failures))
+      try {
+        this.spec.log(`${reason}; starting it again`);
+        await delay(pauseMs, undefined, { signal: this.stopping.signal });
+        await this.launch();
+        this.spec.log(`${this.spec.server} is back`);
+        return;
+      } catch (failed) {
+        reason = failed instanceof Error ? failed.message : String(failed);
+      }
+  }
+
+  private failure(ending: string): Error {
+    const { server, port, dir } = this.spec;
+    const logFile = this.spec.process.logFile;
+    return explainFailure({ server, port, dir, logFile, ending, output: logSince(logFile, this.logOffset) });
+  }
+}
+
+/** Where this run's output will begin. */
+function startOfLog(file: string): number {
+  const size = statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+  if (size <= LOG_LIMIT_BYTES) return size;
+  rmSync(file, { force: true });
+  return 0;
+}
+
+/** The last 8 KiB of what was written since `offset`. */
+function logSince(file: string, offset: number): string {
+  let fd: number;
+  try {
+    fd = openSync(file, 'r');
+  } catch {
+    return '';
+  }
+  try {
+    const { size } = fstatSync(fd);
+    const from = Math.max(offset, size - LOG_TAIL_BYTES);
+    const buffer = Buffer.alloc(Math.max(0, size - from));
+    return buffer.toString('utf8', 0, readSync(fd, buffer, 0, buffer.length, from));
+  } finally {
+    closeSync(fd);
+  }
+}
