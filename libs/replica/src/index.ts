@@ -1,1 +1,3 @@
+export * from './replica.js';
 export * from './replicated-state.js';
+export { IndexWaiters, MAX_WAITERS } from './waiters.js';

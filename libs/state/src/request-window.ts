@@ -28,6 +28,10 @@ export class RequestWindow {
       : { kind: 'refused', error: first.rejected };
   }
 
+  find(requestId: string): SeenRequest | undefined {
+    return this.seen.get(requestId);
+  }
+
   remember(entry: SeenRequest): void {
     if (entry.requestId === '') return;
     this.seen.delete(entry.requestId); // keeps the map in order of index

@@ -1,0 +1,159 @@
+import type { Follower, Log } from '@waybill/journal';
+import type { Timers } from '@waybill/model';
+import {
+  type Applied,
+  type Proposed,
+  type ProposeOptions,
+  StateMachine,
+  type Tables,
+  type Txn,
+  type TxnDraft,
+  type Verdict,
+} from '@waybill/state';
+import type { Logger } from '@waybill/telemetry';
+import type { ReplicatedState } from './replicated-state.js';
+import { IndexWaiters } from './waiters.js';
+
+/** Verdicts kept for proposers whose acknowledgement comes after the application. */
+const RECENT_VERDICTS = 8_192;
+
+/** How long a proposer waits for its own transaction to be applied here. */
+export const PROPOSE_TIMEOUT_MS = 10_000;
+
+/** Where a starting replica gets a state from (Postgres). Loads tables and window into `machine`; returns their index. */
+export interface SnapshotSource {
+  load(machine: StateMachine): Promise<number>;
+}
+
+export interface ReplicaOptions {
+  readonly log: Log;
+  /** null: always replay from the first transaction. */
+  readonly snapshots: SnapshotSource | null;
+  readonly timers: Timers;
+  readonly logger: Logger;
+  /** The copy has stopped for good: it met something it may not skip (ST-8). The process should end and start anew. */
+  readonly onFatal: (error: Error) => void;
+}
+
+/**
+ * One copy of the state in memory, following the log.
+ *
+ * Modes: new → loading (snapshot, then replay) → following → stopped. `start` resolves when it has caught up with the
+ * log as it was at the start. A lost connection to the log is no mode: the follower waits and goes on by itself.
+ * Without a snapshot to be had (Postgres is down) it replays the log from the first transaction, which works as long as
+ * the log has not been trimmed.
+ * Limits: RECENT_VERDICTS, MAX_WAITERS. Cost: one application per transaction, plus its listeners.
+ */
+export class Replica implements ReplicatedState {
+  private machine = new StateMachine();
+  private follower: Follower | undefined;
+  private readonly waiters: IndexWaiters;
+  private readonly listeners = new Set<(applied: Applied) => void>();
+  private readonly verdicts = new Map<number, Verdict>();
+  private caughtUpOnce = false;
+  private fatal: Error | undefined;
+
+  constructor(private readonly options: ReplicaOptions) {
+    this.waiters = new IndexWaiters(options.timers);
+  }
+
+  get tables(): Tables {
+    return this.machine.tables;
+  }
+
+  get appliedIndex(): number {
+    return this.machine.appliedIndex;
+  }
+
+  /** It has seen all that was in the log when it started, and has not stopped. */
+  get ready(): boolean {
+    return this.caughtUpOnce && this.fatal === undefined;
+  }
+
+  /** Epoch of a role as of the applied index. */
+  epochOf(role: string): number {
+    return this.machine.epochOf(role);
+  }
+
+  async start(): Promise<void> {
+    const from = (await this.loadSnapshot()) + 1;
+    this.follower = await this.options.log.follow({
+      from,
+      onTxns: (batch) => this.applyAll(batch),
+      onError: (error) => this.stopFor(error),
+    });
+    await this.follower.caughtUp;
+    this.caughtUpOnce = true;
+  }
+
+  async stop(): Promise<void> {
+    await this.follower?.stop();
+    this.waiters.fail(new Error('this copy of the state has stopped'));
+    this.listeners.clear();
+  }
+
+  onApplied(listener: (applied: Applied) => void): () => void {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  }
+
+  waitFor(index: number, timeoutMs: number): Promise<void> {
+    if (index <= this.machine.appliedIndex) return Promise.resolve();
+    if (this.fatal) return Promise.reject(this.fatal);
+    return this.waiters.wait(index, timeoutMs, () => this.machine.appliedIndex);
+  }
+
+  async propose(draft: TxnDraft, options: ProposeOptions = {}): Promise<Proposed> {
+    const { index } = await this.options.log.publish(draft, options);
+    await this.waitFor(index, PROPOSE_TIMEOUT_MS);
+    return { index, verdict: this.verdictOf(index, draft.requestId) };
+  }
+
+  private verdictOf(index: number, requestId: string): Verdict {
+    const recent = this.verdicts.get(index);
+    if (recent) return recent;
+    const seen = this.machine.requests.find(requestId);
+    if (seen?.rejected) return { kind: 'refused', error: seen.rejected };
+    return { kind: 'accepted' };
+  }
+
+  private async loadSnapshot(): Promise<number> {
+    if (!this.options.snapshots) return 0;
+    try {
+      return await this.options.snapshots.load(this.machine);
+    } catch (error) {
+      this.options.logger.warn('no snapshot to start from; replaying the log from its beginning', { error });
+      this.machine = new StateMachine();
+      return 0;
+    }
+  }
+
+  private applyAll(batch: readonly Txn[]): void {
+    for (const txn of batch) {
+      const applied = this.machine.apply(txn);
+      this.remember(applied);
+      for (const listener of this.listeners) this.tell(listener, applied);
+    }
+    this.waiters.wake(this.machine.appliedIndex);
+  }
+
+  /** A listener's failure must not stop the copy that others depend on. */
+  private tell(listener: (applied: Applied) => void, applied: Applied): void {
+    try {
+      listener(applied);
+    } catch (error) {
+      this.options.logger.error('a follower of the state failed', { error, index: applied.index });
+    }
+  }
+
+  private remember(applied: Applied): void {
+    this.verdicts.set(applied.index, applied.verdict);
+    if (this.verdicts.size > RECENT_VERDICTS) this.verdicts.delete(applied.index - RECENT_VERDICTS);
+  }
+
+  private stopFor(error: Error): void {
+    this.fatal = error;
+    this.waiters.fail(error);
+    this.options.onFatal(error);
+  }
+}

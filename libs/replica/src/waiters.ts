@@ -1,0 +1,68 @@
+import type { Timers } from '@waybill/model';
+import { ReplicaBehindError } from './replicated-state.js';
+
+/** Waits for an index at once; more are refused, so that a stuck log cannot eat the memory. */
+export const MAX_WAITERS = 20_000;
+
+interface Waiter {
+  readonly index: number;
+  readonly done: (error?: Error) => void;
+}
+
+/**
+ * Those who wait for an index to be applied, lowest index first. Waking costs what is woken; adding is a binary search
+ * plus a move, and nearly always lands at the end, because later waits are for later indexes.
+ */
+export class IndexWaiters {
+  private readonly waiting: Waiter[] = [];
+
+  constructor(private readonly timers: Timers) {}
+
+  get size(): number {
+    return this.waiting.length;
+  }
+
+  /** @param applied the index applied now, for the error's text */
+  wait(index: number, timeoutMs: number, applied: () => number): Promise<void> {
+    if (this.waiting.length >= MAX_WAITERS) return Promise.reject(new ReplicaBehindError(index, applied()));
+    return new Promise((resolve, reject) => {
+      const waiter: Waiter = {
+        index,
+        done: (error) => {
+          cancel();
+          if (error) reject(error);
+          else resolve();
+        },
+      };
+      const cancel = this.timers.after(timeoutMs, () => {
+        const at = this.waiting.indexOf(waiter);
+        if (at >= 0) this.waiting.splice(at, 1);
+        reject(new ReplicaBehindError(index, applied()));
+      });
+      this.waiting.splice(this.positionOf(index), 0, waiter);
+    });
+  }
+
+  /** Everything up to `index` is applied. */
+  wake(index: number): void {
+    let woken = 0;
+    while (woken < this.waiting.length && (this.waiting[woken] as Waiter).index <= index) woken++;
+    if (woken > 0) for (const waiter of this.waiting.splice(0, woken)) waiter.done();
+  }
+
+  /** The copy has stopped: nobody waits any longer. */
+  fail(error: Error): void {
+    for (const waiter of this.waiting.splice(0)) waiter.done(error);
+  }
+
+  private positionOf(index: number): number {
+    let low = 0;
+    let high = this.waiting.length;
+    while (low < high) {
+      const mid = (low + high) >>> 1;
+      if ((this.waiting[mid] as Waiter).index <= index) low = mid + 1;
+      else high = mid;
+    }
+    return low;
+  }
+}
