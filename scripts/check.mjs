@@ -32,6 +32,9 @@ function tool(program, args) {
 /** @param {string} file */
 const json = (file) => JSON.parse(textOf(file));
 
+/** @param {string} file a tsconfig @returns {string[]} */
+const referencePaths = (file) => (json(file).references ?? []).map((/** @type {{ path: string }} */ one) => one.path);
+
 const manifests = () => ['package.json', ...['libs', 'apps'].flatMap((group) => filesBelow(group, /^package\.json$/))];
 
 /** Folder of a package → folders that its tsconfig.json references. */
@@ -40,8 +43,7 @@ function references() {
   return Object.fromEntries(
     configs.map((file) => {
       const folder = path.posix.dirname(file);
-      const listed = /** @type {{ path: string }[]} */ (json(file).references ?? []);
-      return [folder, listed.map((one) => path.posix.join(folder, one.path))];
+      return [folder, referencePaths(file).map((one) => path.posix.join(folder, one))];
     }),
   );
 }
@@ -70,7 +72,7 @@ function direction() {
 function projects() {
   const folders = Object.keys(references());
   return ['tsconfig.json', 'tsconfig.tests.json'].flatMap((file) => {
-    const listed = /** @type {{ path: string }[]} */ (json(file).references).map((one) => one.path);
+    const listed = referencePaths(file);
     return folders.filter((folder) => !listed.includes(folder)).map((folder) => `${file} does not reference ${folder}`);
   });
 }
