@@ -1,5 +1,11 @@
-/** Runs something later. Injected, so that logic with timers runs under a simulated clock. */
+/** Stops a timer; calling it late or twice does nothing. */
+export type CancelTimer = () => void;
+
+/** Time that passes, as logic sees it: real timers in a service, a fake clock in tests and the simulator. */
 export interface Timers {
-  /** Calls `run` once after `delayMs`, unless the returned function was called before. */
-  after(delayMs: number, run: () => void): () => void;
+  /**
+   * Runs `run` once, `delayMs` from now. Zero, a negative delay and NaN mean as soon as possible, never at once (EB-41);
+   * delays beyond what a JavaScript timer holds work too (EB-42).
+   */
+  after(delayMs: number, run: () => void): CancelTimer;
 }

@@ -1,0 +1,142 @@
+import { isClientTerminal, type Allocation } from './allocation.js';
+import { NetworkIndex } from './network-index.js';
+import type { Node } from './node.js';
+import type { AllocatedResources, AllocatedTaskResources, TaskLifecycle } from './resources.js';
+
+/** CPU in MHz, memory and disk in MB. */
+export interface Amounts {
+  cpuMhz: number;
+  memoryMB: number;
+  diskMB: number;
+}
+
+/** What one allocation takes from its node. */
+export interface AllocUsage extends Amounts {
+  /** Ids of the cores it has for itself. */
+  readonly cores: readonly number[];
+}
+
+/** Whether allocations fit a node together, and if not the first dimension that does not (SC-103, EB-249). */
+export interface Fit {
+  readonly fits: boolean;
+  /** Empty when it fits. */
+  readonly dimension: string;
+  readonly used: Amounts;
+}
+
+/** What a node has for allocations: total minus reserved (SC-99). */
+export function capacityOf(node: Pick<Node, 'NodeResources' | 'ReservedResources'>): Amounts {
+  const { NodeResources: total, ReservedResources: reserved } = node;
+  return {
+    cpuMhz: total.Cpu.CpuShares - reserved.Cpu.CpuShares,
+    memoryMB: total.Memory.MemoryMB - reserved.Memory.MemoryMB,
+    diskMB: total.Disk.DiskMB - reserved.Disk.DiskMB,
+  };
+}
+
+/**
+ * SC-100, SC-101: tasks that never run at the same time share their CPU and memory, so an allocation is charged the
+ * largest of what runs before, during and after its main tasks; tasks with cores of their own always add their MHz.
+ */
+export function usageOf(resources: AllocatedResources): AllocUsage {
+  const sums = { prestart: zero(), main: zero(), poststop: zero() };
+  const cores: number[] = [];
+  let coresMhz = 0;
+  for (const [name, task] of Object.entries(resources.Tasks)) {
+    const reserved = task.Cpu.ReservedCores ?? [];
+    if (reserved.length > 0) {
+      cores.push(...reserved);
+      coresMhz += task.Cpu.CpuShares;
+    }
+    for (const phase of phasesOf(resources.TaskLifecycles[name] ?? null))
+      add(sums[phase], task, reserved.length === 0);
+  }
+  const phases = Object.values(sums);
+  return {
+    cpuMhz: Math.max(...phases.map((p) => p.cpuMhz)) + coresMhz,
+    memoryMB: Math.max(...phases.map((p) => p.memoryMB)),
+    diskMB: resources.Shared.DiskMB,
+    cores,
+  };
+}
+
+/**
+ * Do these allocations fit the node together? Client-terminal ones take nothing. The scheduler asks it to choose, the
+ * plan applier asks it again to commit (SC-106). Cost: O(tasks and ports of the allocations).
+ *
+ * @param ports pass false where port collisions were excluded already, by assigning from the same index
+ */
+export function allocsFit(node: Node, allocs: Iterable<Allocation>, ports = true): Fit {
+  const used = zero();
+  const cores = new Set<number>();
+  const live: Allocation[] = [];
+  let coreTwice = false;
+  for (const alloc of allocs) {
+    if (isClientTerminal(alloc)) continue;
+    live.push(alloc);
+    const usage = usageOf(alloc.AllocatedResources);
+    used.cpuMhz += usage.cpuMhz;
+    used.memoryMB += usage.memoryMB;
+    used.diskMB += usage.diskMB;
+    for (const core of usage.cores) {
+      coreTwice ||= cores.has(core);
+      cores.add(core);
+    }
+  }
+  const dimension = exhaustedDimension(node, used, live.length, cores, coreTwice) ?? (ports ? collision(node, live) : '');
+  return { fits: dimension === '', dimension, used };
+}
+
+function exhaustedDimension(
+  node: Node,
+  used: Amounts,
+  allocCount: number,
+  cores: ReadonlySet<number>,
+  coreTwice: boolean,
+): string | undefined {
+  const capacity = capacityOf(node);
+  if (node.NodeMaxAllocs > 0 && allocCount > node.NodeMaxAllocs) return 'max allocation exceeded';
+  if (coreTwice) return 'cores';
+  if (used.cpuMhz > capacity.cpuMhz) return 'cpu';
+  if (!usableCores(node, cores)) return 'cores';
+  if (used.memoryMB > capacity.memoryMB) return 'memory';
+  if (used.diskMB > capacity.diskMB) return 'disk';
+  return undefined;
+}
+
+function usableCores(node: Node, cores: ReadonlySet<number>): boolean {
+  if (cores.size === 0) return true;
+  const reserved = new Set(node.ReservedResources.Cpu.ReservedCpuCores ?? []);
+  const usable = new Set((node.NodeResources.Cpu.ReservableCpuCores ?? []).filter((core) => !reserved.has(core)));
+  return [...cores].every((core) => usable.has(core));
+}
+
+function collision(node: Node, allocs: readonly Allocation[]): string {
+  const index = NetworkIndex.ofNode(node);
+  if (index.invalid) return `reserved node port collision: ${index.invalid}`;
+  for (const alloc of allocs) {
+    const taken = index.addAllocation(alloc);
+    if (taken) return `reserved alloc port collision: ${taken}`;
+  }
+  return '';
+}
+
+type Phase = 'prestart' | 'main' | 'poststop';
+
+function phasesOf(lifecycle: TaskLifecycle | null): Phase[] {
+  switch (lifecycle?.Hook) {
+    case 'prestart':
+      return lifecycle.Sidecar ? ['prestart', 'main'] : ['prestart'];
+    case 'poststop':
+      return ['poststop'];
+    default:
+      return ['main'];
+  }
+}
+
+function add(sum: Amounts, task: AllocatedTaskResources, withCpu: boolean): void {
+  if (withCpu) sum.cpuMhz += task.Cpu.CpuShares;
+  sum.memoryMB += task.Memory.MemoryMB;
+}
+
+const zero = (): Amounts => ({ cpuMhz: 0, memoryMB: 0, diskMB: 0 });
