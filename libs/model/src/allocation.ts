@@ -201,6 +201,53 @@ export const NO_TRANSITION: Readonly<DesiredTransition> = Object.freeze({
   MigrateDisablePlacement: null,
 });
 
+type PlacedFields =
+  | 'ID'
+  | 'EvalID'
+  | 'Namespace'
+  | 'JobID'
+  | 'TaskGroup'
+  | 'Name'
+  | 'NodeID'
+  | 'NodeName'
+  | 'AllocatedResources'
+  | 'CreateTime';
+
+/** A pending allocation that is to run, everything else empty; indexes are set when its plan is committed. */
+export function newAllocation(
+  given: Pick<Allocation, PlacedFields> & Partial<Omit<Allocation, PlacedFields>>,
+): Allocation {
+  return {
+    Job: null,
+    Resources: null,
+    SharedResources: null,
+    TaskResources: {},
+    Metrics: null,
+    DesiredStatus: 'run',
+    DesiredDescription: '',
+    DesiredTransition: { ...NO_TRANSITION },
+    ClientStatus: 'pending',
+    ClientDescription: '',
+    TaskStates: {},
+    AllocStates: [],
+    PreviousAllocation: '',
+    NextAllocation: '',
+    DeploymentID: '',
+    DeploymentStatus: null,
+    RescheduleTracker: null,
+    NetworkStatus: null,
+    FollowupEvalID: '',
+    PreemptedAllocations: [],
+    PreemptedByAllocation: '',
+    SigningKeyID: '',
+    CreateIndex: 0,
+    ModifyIndex: 0,
+    AllocModifyIndex: 0,
+    ModifyTime: given.CreateTime,
+    ...given,
+  };
+}
+
 /** The server wants it gone. */
 export function isServerTerminal(alloc: Pick<Allocation, 'DesiredStatus'>): boolean {
   return alloc.DesiredStatus === 'stop' || alloc.DesiredStatus === 'evict';

@@ -52,19 +52,7 @@ export interface DeploymentStatusUpdate {
 
 /** Not over yet: it is watched and a newer one of its job cancels it. */
 export function isActiveDeployment(deployment: Pick<Deployment, 'Status'>): boolean {
-  switch (deployment.Status) {
-    case 'running':
-    case 'paused':
-    case 'pending':
-    case 'blocked':
-    case 'unblocking':
-    case 'initializing':
-      return true;
-    case 'failed':
-    case 'successful':
-    case 'cancelled':
-      return false;
-  }
+  return deployment.Status !== 'failed' && deployment.Status !== 'successful' && deployment.Status !== 'cancelled';
 }
 
 /** Some group has canaries that wait to be promoted. */

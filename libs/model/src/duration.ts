@@ -1,0 +1,27 @@
+import { NS_PER_HOUR, NS_PER_MINUTE, NS_PER_MS, NS_PER_SECOND } from './clock.js';
+
+/**
+ * A duration in nanoseconds in the notation of the messages and task events: `500ms`, `16.2s`, `1m30s`, `24h0m0s`.
+ * Zero parts are left out at the front, never at the end.
+ */
+export function formatDuration(ns: number): string {
+  if (ns === 0) return '0s';
+  if (ns < 0) return `-${formatDuration(-ns)}`;
+  if (ns < 1000) return `${ns}ns`;
+  if (ns < NS_PER_MS) return `${decimal(ns, 1000)}µs`;
+  if (ns < NS_PER_SECOND) return `${decimal(ns, NS_PER_MS)}ms`;
+  const hours = Math.floor(ns / NS_PER_HOUR);
+  const minutes = Math.floor((ns % NS_PER_HOUR) / NS_PER_MINUTE);
+  const seconds = `${decimal(ns % NS_PER_MINUTE, NS_PER_SECOND)}s`;
+  if (hours > 0) return `${hours}h${minutes}m${seconds}`;
+  return minutes > 0 ? `${minutes}m${seconds}` : seconds;
+}
+
+function decimal(ns: number, unitNs: number): string {
+  const digits = String(unitNs).length - 1;
+  const fraction = String(ns % unitNs)
+    .padStart(digits, '0')
+    .replace(/0+$/, '');
+  const whole = String(Math.floor(ns / unitNs));
+  return fraction === '' ? whole : `${whole}.${fraction}`;
+}
