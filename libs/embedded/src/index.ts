@@ -3,5 +3,13 @@ export { natsServerPath, type NatsServerPathOptions } from '../nats-server-binar
 export { startNats, type NatsOptions, type RunningServer } from './nats-server.js';
 export { startPostgres, type PostgresOptions } from './postgres-server.js';
 export { startStack, type Stack, type StackOptions } from './test-stack.js';
+export {
+  embeddedDataPaths,
+  openDataDirectory,
+  wipe,
+  type DataDirectory,
+  type EmbeddedDataPaths,
+  type OpenOptions,
+} from './data-directory.js';
 export { assertPortFree, freePort } from './tcp-port.js';
 export type { UnexpectedExit } from './supervised-server.js';

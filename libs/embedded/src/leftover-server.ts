@@ -8,12 +8,16 @@ const POLL_MS = 20;
 /** Waits shorter than this are not worth a line. */
 const QUIET_MS = 300;
 
-/** A pid file that a server left and the words its command line must hold for it to be that server. */
-export interface LeftoverServer {
+/** How to find the process of a server that may still run. */
+export interface ServerFiles {
   readonly server: string;
   readonly pidFile: string;
+  /** Words in the command line of that server and no other process. */
   readonly commandLineHolds: readonly string[];
   readonly logFile: string;
+}
+
+export interface LeftoverServer extends ServerFiles {
   readonly log: (line: string) => void;
 }
 

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { natsServerPath } from '../nats-server-binary.mjs';
 import { asDataDirectoryFailure } from './data-directory-failure.js';
 import { PortTakenError } from './failures.js';
-import { awaitLeftoverServer } from './leftover-server.js';
+import { awaitLeftoverServer, type ServerFiles } from './leftover-server.js';
 import { natsConfigText } from './nats-config.js';
 import { SupervisedServer, type UnexpectedExit } from './supervised-server.js';
 import { assertPortFree, freePort } from './tcp-port.js';
@@ -54,11 +54,22 @@ export async function startNats(options: NatsOptions): Promise<RunningServer> {
     }
 }
 
+/** The server's files in its directory. */
+export function natsFiles(dir: string): ServerFiles & { readonly configFile: string } {
+  const configFile = path.join(dir, 'nats-server.conf');
+  return {
+    server: 'nats-server',
+    configFile,
+    pidFile: path.join(dir, 'nats-server.pid'),
+    commandLineHolds: [configFile],
+    logFile: path.join(dir, 'nats-server.log'),
+  };
+}
+
 async function startOn(port: number, binary: string, options: NatsOptions): Promise<RunningServer> {
   const dir = path.resolve(options.dir);
-  const configFile = path.join(dir, 'nats-server.conf');
-  const pidFile = path.join(dir, 'nats-server.pid');
-  const logFile = path.join(dir, 'nats-server.log');
+  const files = natsFiles(dir);
+  const { server: name, configFile, pidFile, logFile } = files;
   const log = options.log ?? (() => {});
   const config = natsConfigText({
     port,
@@ -74,14 +85,14 @@ async function startOn(port: number, binary: string, options: NatsOptions): Prom
     throw asDataDirectoryFailure(error, dir);
   }
   const server = new SupervisedServer({
-    server: 'nats-server',
+    server: name,
     port,
     dir,
     process: { command: binary, args: ['-c', configFile], stopSignal: 'TERM', cwd: dir, env: process.env, logFile },
     readyTimeoutMs: READY_TIMEOUT_MS,
     prepare: async () => {
-      await awaitLeftoverServer({ server: 'nats-server', pidFile, commandLineHolds: [configFile], logFile, log });
-      await assertPortFree(port, 'nats-server');
+      await awaitLeftoverServer({ ...files, log });
+      await assertPortFree(port, name);
     },
     isReady: async () => await greetsWithJetStream(port),
     restart: options.restart ?? false,

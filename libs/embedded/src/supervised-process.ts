@@ -46,20 +46,25 @@ export interface ProcessSpec {
  * Costs two sleeping shells and one sleeping cat.
  */
 export class SupervisedProcess {
+  /** Resolves with a description of how it ended; never rejects. */
+  readonly ended: Promise<string>;
   private over = false;
 
   private constructor(
     private readonly stdin: Writable,
     /** Of the server itself. */
     readonly pid: number,
-    /** Resolves with a description of how it ended; never rejects. */
-    readonly ended: Promise<string>,
+    ended: Promise<string>,
     private readonly watcherGone: Promise<unknown>,
   ) {
-    void ended.then(() => {
+    this.ended = ended.finally(() => {
       this.over = true;
       stdin.destroy(); // releases the watcher's cat
     });
+  }
+
+  get isOver(): boolean {
+    return this.over;
   }
 
   /** Resolves once the process runs (not: is ready). */

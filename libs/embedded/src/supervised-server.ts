@@ -91,29 +91,30 @@ export class SupervisedServer {
     this.runStartedMs = performance.now();
     const run = await SupervisedProcess.start(this.spec.process);
     this.run = run;
-    const ended = run.ended.then((ending) => ({ ending }));
-    const outcome = await Promise.race([this.becomeReady(run), ended]);
-    if (outcome !== 'ready') throw this.failure(outcome.ending);
-    void run.ended.then((ending) => this.onEnded(ending));
+    if (this.stopping.signal.aborted) await run.stop();
+    await this.becomeReady(run);
+    void this.watchOver(run);
   }
 
-  private async becomeReady(run: SupervisedProcess): Promise<'ready'> {
+  private async becomeReady(run: SupervisedProcess): Promise<void> {
     const deadlineMs = performance.now() + this.spec.readyTimeoutMs;
-    let over = false;
-    void run.ended.then(() => (over = true));
-    while (!over) {
-      if (await this.spec.isReady().catch(() => false)) return 'ready';
+    while (!run.isOver) {
+      if (await this.spec.isReady().catch(() => false)) return;
       if (performance.now() > deadlineMs) {
         await run.stop();
         throw this.failure(`not ready after ${this.spec.readyTimeoutMs / 1000} s`);
       }
       await delay(READY_POLL_MS);
     }
-    return await new Promise<never>(() => {}); // the race is decided by the ending
+    throw this.failure(await run.ended);
+  }
+
+  private async watchOver(run: SupervisedProcess): Promise<void> {
+    const ending = await run.ended;
+    if (!this.stopping.signal.aborted) this.onEnded(ending);
   }
 
   private onEnded(ending: string): void {
-    if (this.stopping.signal.aborted) return;
     this.failures = failuresAfter(this.failures, performance.now() - this.runStartedMs);
     const error = this.failure(ending);
     const restartInMs = this.spec.restart ? restartDelayMs(this.failures) : undefined;

@@ -1,0 +1,113 @@
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { asDataDirectoryFailure } from './data-directory-failure.js';
+import { openDataDirectory, wipe } from './data-directory.js';
+import { DataDirectoryError, DiskFullError } from './failures.js';
+
+describe('the data directory', () => {
+  let parent: string;
+  let dir: string;
+  const at = (...names: string[]) => path.join(dir, ...names);
+
+  beforeEach(() => {
+    parent = mkdtempSync(path.join(tmpdir(), 'waybill-dir-'));
+    dir = path.join(parent, 'data');
+  });
+  afterEach(() => rmSync(parent, { recursive: true, force: true }));
+
+  it('is created with its format', async () => {
+    const opened = await openDataDirectory(dir);
+    expect(JSON.parse(readFileSync(at('version'), 'utf8'))).toEqual({ format: 1 });
+    opened.release();
+    expect(readdirSync(dir)).toEqual(['version']);
+  });
+
+  it('belongs to one launcher at a time', async () => {
+    const first = await openDataDirectory(dir);
+    await expect(openDataDirectory(dir)).rejects.toMatchObject({
+      problem: 'in-use',
+      message: expect.stringContaining(`in use by process ${process.pid}`),
+    });
+    await expect(wipe(dir)).rejects.toMatchObject({ problem: 'in-use' });
+    first.release();
+    (await openDataDirectory(dir)).release();
+  });
+
+  it.each([
+    ['a process that is gone', JSON.stringify({ pid: 2 ** 30, started: '1' })],
+    ['a process id that was given out again', JSON.stringify({ pid: process.pid, started: '1' })],
+    ['half a line', '{"pid":'],
+    ['nothing', ''],
+  ])('is taken over from a lock of %s', async (_, lock) => {
+    mkdirSync(dir);
+    writeFileSync(at('lock'), lock);
+    (await openDataDirectory(dir)).release();
+    expect(existsSync(at('lock'))).toBe(false);
+  });
+
+  it('of a newer version is refused and left alone', async () => {
+    mkdirSync(dir);
+    writeFileSync(at('version'), '{"format":2}');
+    await expect(openDataDirectory(dir)).rejects.toMatchObject({ problem: 'newer' });
+    expect(readdirSync(dir)).toEqual(['version']);
+  });
+
+  it.each(['', '{}', '{"format":"1"}', '{"format":0}', 'null'])(
+    'with the version file %j is refused',
+    async (content) => {
+      mkdirSync(dir);
+      writeFileSync(at('version'), content);
+      await expect(openDataDirectory(dir)).rejects.toMatchObject({ problem: 'damaged' });
+    },
+  );
+
+  it('wiped keeps the fetched programs only', async () => {
+    (await openDataDirectory(dir)).release();
+    for (const name of ['bin', 'nats', 'postgres', 'agent', 'something']) mkdirSync(at(name));
+    await wipe(dir);
+    expect(readdirSync(dir).toSorted()).toEqual(['bin', 'version']);
+  });
+
+  it('is not wiped when it was never ours', async () => {
+    mkdirSync(at('Documents'), { recursive: true });
+    await expect(wipe(dir)).rejects.toMatchObject({ problem: 'foreign' });
+    expect(existsSync(at('Documents'))).toBe(true);
+  });
+
+  it('is not wiped by way of a pointer to somewhere else', async () => {
+    (await openDataDirectory(dir)).release();
+    const precious = path.join(parent, 'precious');
+    mkdirSync(precious);
+    mkdirSync(at('postgres'));
+    writeFileSync(at('postgres', 'location'), precious);
+    await expect(wipe(dir)).rejects.toMatchObject({ problem: 'damaged' });
+    expect(existsSync(precious)).toBe(true);
+  });
+
+  it('that does not exist has nothing to wipe', async () => {
+    await wipe(dir);
+    expect(existsSync(dir)).toBe(false);
+  });
+
+  it('that is a file is refused', async () => {
+    writeFileSync(dir, '');
+    await expect(openDataDirectory(dir)).rejects.toThrow(DataDirectoryError);
+  });
+});
+
+describe('a failed file operation in the data directory', () => {
+  const failure = (code: string) => asDataDirectoryFailure(Object.assign(new Error(code), { code }), '/data');
+
+  it('has a name when the disk is full or the permission is missing', () => {
+    expect(failure('ENOSPC')).toEqual(new DiskFullError('/data'));
+    expect(failure('EDQUOT')).toEqual(new DiskFullError('/data'));
+    expect(failure('EACCES')).toMatchObject({ name: 'DataDirectoryError', problem: 'permission' });
+    expect(failure('EROFS')).toMatchObject({ name: 'DataDirectoryError', problem: 'permission' });
+  });
+
+  it('keeps its own when there is none of ours', () => {
+    expect(failure('EMFILE')).toMatchObject({ code: 'EMFILE' });
+  });
+});

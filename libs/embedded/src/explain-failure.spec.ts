@@ -1,0 +1,48 @@
+import { describe, expect, it } from 'vitest';
+import { explainFailure } from './explain-failure.js';
+import { DiskFullError, PortTakenError, ServerFailedError } from './failures.js';
+
+const run = {
+  server: 'postgres',
+  port: 5433,
+  dir: '/data',
+  logFile: '/data/postgres.log',
+  ending: 'exited with code 1',
+};
+
+describe('explainFailure', () => {
+  it.each([
+    'PANIC:  could not write to file "pg_wal/xlogtemp.9": No space left on device',
+    '[7] 2026/01/02 03:04:05.678901 [ERR] JetStream failed to store a msg: write blk: no space left on device',
+  ])('names a full disk: %s', (output) => {
+    expect(explainFailure({ ...run, output })).toEqual(new DiskFullError('/data'));
+  });
+
+  it.each([
+    'LOG:  could not bind IPv4 address "127.0.0.1": Address already in use',
+    '[FTL] Error listening on port: 127.0.0.1:4222, "listen tcp 127.0.0.1:4222: bind: address already in use"',
+  ])('names a taken port: %s', (output) => {
+    expect(explainFailure({ ...run, output })).toEqual(new PortTakenError(5433, 'postgres'));
+  });
+
+  it('says in one line how it ended and what it complained of, without the prefix', () => {
+    const output =
+      '2026-01-02 03:04:05.678 UTC [77] LOG:  starting\n2026-01-02 03:04:05.678 UTC [77] FATAL:  bad setting\n';
+    expect(explainFailure({ ...run, output }).message).toBe(
+      'postgres failed: exited with code 1: FATAL:  bad setting (log: /data/postgres.log)',
+    );
+  });
+
+  it('says how it ended when it left no word', () => {
+    expect(explainFailure({ ...run, output: '\n' }).message).toBe(
+      'postgres failed: exited with code 1 (log: /data/postgres.log)',
+    );
+  });
+
+  it('marks a predecessor that is still ending as worth another try', () => {
+    const output = 'FATAL:  pre-existing shared memory block (key 1, ID 2) is still in use';
+    const failure = explainFailure({ ...run, output });
+    expect(failure).toBeInstanceOf(ServerFailedError);
+    expect(failure).toMatchObject({ transient: true });
+  });
+});

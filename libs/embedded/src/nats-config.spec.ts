@@ -1,0 +1,27 @@
+import { describe, expect, it } from 'vitest';
+import { natsConfigText } from './nats-config.js';
+
+const config = {
+  port: 4333,
+  storeDir: '/d/streams',
+  pidFile: '/d/pid',
+  maxPayloadBytes: 8_388_608,
+  syncInterval: '100ms',
+};
+
+describe('natsConfigText', () => {
+  it('listens on the loopback address only and always says how often to sync', () => {
+    const text = natsConfigText(config);
+    expect(text).toContain('host: "127.0.0.1"');
+    expect(text).toContain('sync_interval: "100ms"');
+    expect(text).toContain('max_payload: 8388608');
+  });
+
+  it('writes the word always without quotes, as the server wants it', () => {
+    expect(natsConfigText({ ...config, syncInterval: 'always' })).toContain('sync_interval: always\n');
+  });
+
+  it('keeps a path with quotes and spaces one string', () => {
+    expect(natsConfigText({ ...config, storeDir: '/my "data"' })).toContain('store_dir: "/my \\"data\\""');
+  });
+});

@@ -1,0 +1,16 @@
+import { createServer } from 'node:net';
+import { expect, it } from 'vitest';
+import { PortTakenError } from './failures.js';
+import { assertPortFree, freePort } from './tcp-port.js';
+
+it('tells a taken port from a free one and says what it is for', async () => {
+  const port = await freePort();
+  await assertPortFree(port, 'the API');
+  const server = createServer().listen(port, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  try {
+    await expect(assertPortFree(port, 'the API')).rejects.toEqual(new PortTakenError(port, 'the API'));
+  } finally {
+    server.close();
+  }
+});
