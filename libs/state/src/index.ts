@@ -1,6 +1,7 @@
 export * from './catalogue.js';
 export * from './draft.js';
 export * from './events.js';
+export * from './fixtures.js';
 export * from './proposer.js';
 export * from './request-window.js';
 export * from './state-machine.js';
