@@ -1,21 +1,71 @@
+import type { Namespace, SchedulerConfiguration } from '@waybill/model';
+import type { TxnPayloads } from './catalogue.js';
+import { newPool } from './node-register.js';
 import type { Appliers } from './state-machine.js';
+import { SINGLETON_KEY } from './tables.js';
+import { Refused, type Write } from './write.js';
 
 export const clusterAppliers: Appliers<
   'SchedulerConfig' | 'ClusterMetadata' | 'LeaseAcquired' | 'Initialise' | 'Ignore'
 > = {
-  SchedulerConfig() {
-    throw new Error('SchedulerConfig has no applier yet');
-  },
-  ClusterMetadata() {
-    throw new Error('ClusterMetadata has no applier yet');
-  },
-  LeaseAcquired() {
-    throw new Error('LeaseAcquired has no applier yet');
-  },
-  Initialise() {
-    throw new Error('Initialise has no applier yet');
-  },
-  Ignore() {
-    throw new Error('Ignore has no applier yet');
-  },
+  SchedulerConfig: setSchedulerConfig,
+  ClusterMetadata: setClusterMetadata,
+  LeaseAcquired: acquireLease,
+  Initialise: initialise,
+  Ignore: () => undefined,
 };
+
+/** Type 30. The verdict's result says whether it was set: false when the check-and-set lost (OP-14 to OP-16). */
+function setSchedulerConfig(w: Write, { Config, CAS, ModifyIndex }: TxnPayloads['SchedulerConfig']): void {
+  const stored = w.tables.scheduler_config.get(SINGLETON_KEY);
+  w.result = !CAS || stored?.ModifyIndex === ModifyIndex;
+  if (!w.result) return;
+  const row: SchedulerConfiguration = {
+    ...Config,
+    CreateIndex: stored?.CreateIndex ?? w.index,
+    ModifyIndex: w.index,
+  };
+  w.put('scheduler_config', row);
+}
+
+/** Type 32: the first id stays. */
+function setClusterMetadata(w: Write, { ClusterID, CreateTime }: TxnPayloads['ClusterMetadata']): void {
+  const stored = w.tables.cluster_meta.get(SINGLETON_KEY);
+  if (stored?.ClusterID === ClusterID) return;
+  if (stored) throw new Refused(`refusing to set new cluster id, previous: ${stored.ClusterID}, new: ${ClusterID}`);
+  w.put('cluster_meta', { ClusterID, CreateTime, ModifyIndex: w.index });
+}
+
+/** Type 100: a role's epochs follow each other without a gap (ST-15). */
+function acquireLease(w: Write, { Role, Epoch, Holder }: TxnPayloads['LeaseAcquired']): void {
+  const stored = w.tables.leases.get(Role);
+  const next = (stored?.Epoch ?? 0) + 1;
+  if (Epoch !== next) throw new Refused(`epoch ${Epoch} of role ${Role} refused: the next one is ${next}`);
+  w.put('leases', { Role, Epoch, Holder, ModifyIndex: w.index });
+}
+
+/** Type 127 (ST-2). On a state that has it already, nothing. */
+function initialise(w: Write): void {
+  if (w.tables.namespaces.has('default')) return;
+  w.put('namespaces', defaultNamespace(w));
+  w.put('node_pools', newPool(w, 'all', 'Node pool with all nodes in the cluster.'));
+  w.put('node_pools', newPool(w, 'default', 'Default node pool.'));
+}
+
+function defaultNamespace(w: Write): Namespace {
+  return {
+    Name: 'default',
+    Description: 'Default shared namespace',
+    Quota: '',
+    Capabilities: null,
+    NodePoolConfiguration: null,
+    VaultConfiguration: null,
+    ConsulConfiguration: null,
+    Meta: null,
+    Hash: '',
+    CreateIndex: w.index,
+    ModifyIndex: w.index,
+    RequiredExtraClaims: null,
+    OptionalExtraClaims: null,
+  };
+}

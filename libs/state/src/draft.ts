@@ -31,4 +31,4 @@ export function draftTxn<T extends TxnType>(type: T, payload: TxnPayloads[T], co
   };
 }
 
-export const serviceActor = (service: string): Actor => ({ Kind: 'service', ID: service, Name: service });
+export const serviceActor = (service: string): Actor => ({ Kind: 'role', ID: service, Name: service });

@@ -1,5 +1,10 @@
+import { updateNodeDrain, updateNodeEligibility } from './node-drain.js';
+import { upsertNodeEvents } from './node-events.js';
+import { deregisterNode, registerNode } from './node-register.js';
+import { updateNodeStatus } from './node-status.js';
 import type { Appliers } from './state-machine.js';
 
+/** Section 5. */
 export const nodeAppliers: Appliers<
   | 'NodeRegister'
   | 'NodeDeregister'
@@ -8,22 +13,10 @@ export const nodeAppliers: Appliers<
   | 'NodeUpdateEligibility'
   | 'UpsertNodeEvents'
 > = {
-  NodeRegister() {
-    throw new Error('NodeRegister has no applier yet');
-  },
-  NodeDeregister() {
-    throw new Error('NodeDeregister has no applier yet');
-  },
-  NodeUpdateStatus() {
-    throw new Error('NodeUpdateStatus has no applier yet');
-  },
-  NodeUpdateDrain() {
-    throw new Error('NodeUpdateDrain has no applier yet');
-  },
-  NodeUpdateEligibility() {
-    throw new Error('NodeUpdateEligibility has no applier yet');
-  },
-  UpsertNodeEvents() {
-    throw new Error('UpsertNodeEvents has no applier yet');
-  },
+  NodeRegister: registerNode,
+  NodeDeregister: deregisterNode,
+  NodeUpdateStatus: updateNodeStatus,
+  NodeUpdateDrain: updateNodeDrain,
+  NodeUpdateEligibility: updateNodeEligibility,
+  UpsertNodeEvents: upsertNodeEvents,
 };

@@ -1,68 +1,129 @@
+/** A row and the values it is indexed by, so that an update compares values instead of computing the old ones again. */
+interface Cell<Row> {
+  row: Row;
+  readonly values: (string | undefined)[];
+}
+
+interface SecondaryIndex<Row> {
+  readonly name: string;
+  /** Value under which a row is found; undefined: not at all. */
+  readonly of: (row: Row) => string | undefined;
+  readonly cells: Map<string, Set<Cell<Row>>>;
+}
+
 /**
  * One table of the state: rows by primary key, with secondary indexes. Rows are immutable; a change puts a new one.
  * Only a `Write` (write.ts) changes a table, so that one transaction is atomic (ST-5).
  *
- * Cost: get, put and delete are O(number of secondary indexes); `by` returns a live set without copying.
+ * Order: rows come in no order that may matter. A copy that was loaded from a snapshot, or took a refused transaction
+ * back, has another one than a copy that did not; whatever decides what is written sorts first (row-order.ts).
+ *
+ * Cost: get, put and delete are O(number of secondary indexes); a put that keeps a row's index values touches no index.
+ * `by` and `all` read live: copy before writing to the same table while iterating.
  */
 export class Table<Row extends object> {
   /** Highest index that changed a row here (ST-27). */
   tableIndex = 0;
-  private readonly rows = new Map<string, Row>();
-  private readonly indexes: { of: (row: Row) => string | undefined; keys: Map<string, Map<string, Row>> }[];
-  private readonly indexNames: readonly string[];
+  private readonly cells = new Map<string, Cell<Row>>();
+  private readonly indexes: readonly SecondaryIndex<Row>[];
 
   constructor(
     readonly name: string,
     readonly keyOf: (row: Row) => string,
     indexes: Record<string, (row: Row) => string | undefined> = {},
   ) {
-    this.indexNames = Object.keys(indexes);
-    this.indexes = Object.values(indexes).map((of) => ({ of, keys: new Map() }));
+    this.indexes = Object.entries(indexes).map(([indexName, of]) => ({ name: indexName, of, cells: new Map() }));
   }
 
   get size(): number {
-    return this.rows.size;
+    return this.cells.size;
   }
 
   get(key: string): Row | undefined {
-    return this.rows.get(key);
+    return this.cells.get(key)?.row;
   }
 
   has(key: string): boolean {
-    return this.rows.has(key);
+    return this.cells.has(key);
   }
 
-  /** All rows, in order of first insertion. O(rows): the caller says why it may. */
-  all(): IterableIterator<Row> {
-    return this.rows.values();
+  /** All rows. O(rows): the caller says why it may. */
+  *all(): IterableIterator<Row> {
+    for (const cell of this.cells.values()) yield cell.row;
   }
 
   /** The rows whose index `indexName` has this value. O(matches). */
-  by(indexName: string, value: string): Iterable<Row> {
-    const at = this.indexNames.indexOf(indexName);
-    const index = this.indexes[at];
-    if (!index) throw new Error(`table ${this.name} has no index ${indexName}`);
-    return index.keys.get(value)?.values() ?? [];
+  *by(indexName: string, value: string): IterableIterator<Row> {
+    const cells = this.index(indexName).cells.get(value);
+    if (cells) for (const cell of cells) yield cell.row;
+  }
+
+  /** How many rows have this value in index `indexName`. O(1). */
+  count(indexName: string, value: string): number {
+    return this.index(indexName).cells.get(value)?.size ?? 0;
   }
 
   /** Sets or removes a row without bookkeeping. For `Write`, and for loading a snapshot. */
   replace(key: string, row: Row | undefined): void {
-    const before = this.rows.get(key);
-    for (const index of this.indexes) {
-      const from = before && index.of(before);
-      const to = row && index.of(row);
-      if (from !== undefined && from !== to) {
-        const bucket = index.keys.get(from);
-        bucket?.delete(key);
-        if (bucket?.size === 0) index.keys.delete(from);
-      }
-      if (to !== undefined && row) {
-        let bucket = index.keys.get(to);
-        if (!bucket) index.keys.set(to, (bucket = new Map()));
-        bucket.set(key, row);
-      }
+    const cell = this.cells.get(key);
+    if (!row) {
+      if (cell) this.drop(key, cell);
+    } else if (cell) {
+      this.update(cell, row);
+    } else {
+      this.insert(key, row);
     }
-    if (row) this.rows.set(key, row);
-    else this.rows.delete(key);
   }
+
+  private insert(key: string, row: Row): void {
+    const cell: Cell<Row> = { row, values: [] };
+    for (const index of this.indexes) {
+      const value = index.of(row);
+      cell.values.push(value);
+      if (value !== undefined) enter(index, value, cell);
+    }
+    this.cells.set(key, cell);
+  }
+
+  private update(cell: Cell<Row>, row: Row): void {
+    cell.row = row;
+    for (let i = 0; i < this.indexes.length; i++) {
+      const index = this.indexes[i];
+      if (!index) continue;
+      const from = cell.values[i];
+      const to = index.of(row);
+      if (from === to) continue;
+      if (from !== undefined) leave(index, from, cell);
+      if (to !== undefined) enter(index, to, cell);
+      cell.values[i] = to;
+    }
+  }
+
+  private drop(key: string, cell: Cell<Row>): void {
+    for (let i = 0; i < this.indexes.length; i++) {
+      const index = this.indexes[i];
+      const value = cell.values[i];
+      if (index && value !== undefined) leave(index, value, cell);
+    }
+    this.cells.delete(key);
+  }
+
+  private index(indexName: string): SecondaryIndex<Row> {
+    const found = this.indexes.find((index) => index.name === indexName);
+    if (!found) throw new Error(`table ${this.name} has no index ${indexName}`);
+    return found;
+  }
+}
+
+function enter<Row>(index: SecondaryIndex<Row>, value: string, cell: Cell<Row>): void {
+  const cells = index.cells.get(value);
+  if (cells) cells.add(cell);
+  else index.cells.set(value, new Set([cell]));
+}
+
+function leave<Row>(index: SecondaryIndex<Row>, value: string, cell: Cell<Row>): void {
+  const cells = index.cells.get(value);
+  if (!cells) return;
+  cells.delete(cell);
+  if (cells.size === 0) index.cells.delete(value);
 }

@@ -1,15 +1,18 @@
-import type {
-  Allocation,
-  Deployment,
-  Evaluation,
-  Job,
-  JobSubmission,
-  JobSummary,
-  Namespace,
-  Node,
-  NodePool,
-  SchedulerConfiguration,
-  ServiceRegistration,
+import {
+  isActiveDeployment,
+  isTerminalAllocation,
+  isTerminalEvaluation,
+  type Allocation,
+  type Deployment,
+  type Evaluation,
+  type Job,
+  type JobSubmission,
+  type JobSummary,
+  type Namespace,
+  type Node,
+  type NodePool,
+  type SchedulerConfiguration,
+  type ServiceRegistration,
 } from '@waybill/model';
 import { Table } from './table.js';
 import type { Role } from './txn.js';
@@ -31,6 +34,10 @@ export interface ClusterMetaRow {
 /** Tables whose key has a namespace: `<namespace>/<id>`. A namespace never contains a slash, so the first one splits. */
 export const namespacedKey = (namespace: string, id: string): string => `${namespace}/${id}`;
 export const versionKey = (namespace: string, id: string, version: number): string => `${namespace}/${id}@${version}`;
+
+/** Under which a dispatched job is found by its parent and token (ST-51). A token may contain anything, so it is last. */
+export const dispatchKey = (job: Pick<Job, 'Namespace' | 'ParentID' | 'DispatchIdempotencyToken'>): string =>
+  JSON.stringify([job.Namespace, job.ParentID, job.DispatchIdempotencyToken]);
 
 /** The one row of single-row tables. */
 export const SINGLETON_KEY = 'singleton';
@@ -75,6 +82,10 @@ export const TABLE_NAMES: readonly TableName[] = [
   'leases',
 ];
 
+/**
+ * Empty tables. Beside look-ups, three indexes keep what a job's status depends on countable without a scan (ST-70):
+ * `allocs.live`, `evals.open` and `deployment.active`, each by job. They are derived from the rows, no state of their own.
+ */
 export function createTables(): Tables {
   const ofJob = (row: { Namespace: string; JobID: string }) => namespacedKey(row.Namespace, row.JobID);
   return {
@@ -82,6 +93,7 @@ export function createTables(): Tables {
       parent: (j) => (j.ParentID ? namespacedKey(j.Namespace, j.ParentID) : undefined),
       namespace: (j) => j.Namespace,
       pool: (j) => j.NodePool,
+      dispatch: (j) => (j.DispatchIdempotencyToken ? dispatchKey(j) : undefined),
     }),
     job_version: new Table<TableRows['job_version']>('job_version', (j) => versionKey(j.Namespace, j.ID, j.Version), {
       job: (j) => namespacedKey(j.Namespace, j.ID),
@@ -94,6 +106,7 @@ export function createTables(): Tables {
     job_summary: new Table<TableRows['job_summary']>('job_summary', ofJob),
     evals: new Table<TableRows['evals']>('evals', (e) => e.ID, {
       job: ofJob,
+      open: (e) => (isTerminalEvaluation(e) ? undefined : ofJob(e)),
       status: (e) => e.Status,
       deployment: (e) => e.DeploymentID || undefined,
     }),
@@ -102,8 +115,13 @@ export function createTables(): Tables {
       node: (a) => a.NodeID || undefined,
       eval: (a) => a.EvalID || undefined,
       deployment: (a) => a.DeploymentID || undefined,
+      live: (a) => (isTerminalAllocation(a) ? undefined : ofJob(a)),
+      followup: (a) => a.FollowupEvalID || undefined,
     }),
-    deployment: new Table<TableRows['deployment']>('deployment', (d) => d.ID, { job: ofJob }),
+    deployment: new Table<TableRows['deployment']>('deployment', (d) => d.ID, {
+      job: ofJob,
+      active: (d) => (isActiveDeployment(d) ? ofJob(d) : undefined),
+    }),
     nodes: new Table<TableRows['nodes']>('nodes', (n) => n.ID, {
       secret: (n) => n.SecretID || undefined,
       class: (n) => n.ComputedClass || undefined,

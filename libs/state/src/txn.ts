@@ -2,7 +2,7 @@ import type { TxnPayloads, TxnType } from './catalogue.js';
 
 /** Who caused a transaction. Audit only: never a secret (API-266). */
 export interface Actor {
-  readonly Kind: 'user' | 'service' | 'agent' | 'anonymous';
+  readonly Kind: 'token' | 'node' | 'role' | 'anonymous';
   readonly ID: string;
   readonly Name: string;
 }

@@ -72,22 +72,38 @@ export class Write {
    * Moves the index of every table that changed (ST-27).
    */
   commit(): Change[] {
-    if (this.undo.length === 0) return [];
-    const firstBefore = new Map<string, Undo>();
-    for (const entry of this.undo) {
-      const id = `${entry.table} ${entry.key}`;
-      const first = firstBefore.get(id);
-      if (first) firstBefore.delete(id); // re-insert: the map's order is the order of the last write
-      firstBefore.set(id, first ?? entry);
-    }
     const changes: Change[] = [];
-    for (const { table, key, before } of firstBefore.values()) {
-      const after = this.tables[table].get(key);
+    for (const { table, key, before } of this.firstBefore()) {
+      const rows = this.tables[table];
+      const after = rows.get(key);
       if (before === after) continue;
-      this.tables[table].tableIndex = this.index;
+      rows.tableIndex = this.index;
       changes.push(changeOf(table, key, before, after));
     }
     return changes;
+  }
+
+  /** Per row its content before the transaction, in the order of the last write to each. */
+  private firstBefore(): Undo[] {
+    const { undo } = this;
+    if (undo.length < 2) return undo;
+    // Backwards, a row is met first at its last write and last at its first.
+    const rows: { table: TableName; key: string; before: object | undefined }[] = [];
+    const seen = new Map<TableName, Map<string, (typeof rows)[number]>>();
+    for (let i = undo.length - 1; i >= 0; i--) {
+      const entry = undo[i] as Undo;
+      let ofTable = seen.get(entry.table);
+      if (!ofTable) seen.set(entry.table, (ofTable = new Map()));
+      const row = ofTable.get(entry.key);
+      if (row) {
+        row.before = entry.before;
+      } else {
+        const last = { ...entry };
+        rows.push(last);
+        ofTable.set(entry.key, last);
+      }
+    }
+    return rows.reverse();
   }
 
   /** The verdict of a transaction that was not rejected. */

@@ -1,0 +1,58 @@
+import type { Node, NodePool } from '@waybill/model';
+import type { TxnPayloads } from './catalogue.js';
+import { appendedEvents, clusterEvent } from './node-events.js';
+import { isUnresponsive } from './node-status.js';
+import { Refused, type Write } from './write.js';
+
+/** Type 0: ST-30 to ST-33, ST-36. The volumes of ST-34 and ST-35 are not kept yet. */
+export function registerNode(w: Write, { Node: given, CreateNodePool }: TxnPayloads['NodeRegister']): void {
+  if (CreateNodePool && !w.tables.node_pools.has(given.NodePool)) w.put('node_pools', newPool(w, given.NodePool));
+  const stored = w.tables.nodes.get(given.ID);
+  w.put('nodes', stored ? reregistered(w, stored, given) : registered(w, given));
+}
+
+/** Type 1. Refuses an unknown node. */
+export function deregisterNode(w: Write, { NodeID }: TxnPayloads['NodeDeregister']): void {
+  if (!w.remove('nodes', NodeID)) throw new Refused(`node not found: ${NodeID}`);
+}
+
+function registered(w: Write, given: Node): Node {
+  return {
+    ...given,
+    Events: appendedEvents(w, { Events: [] }, clusterEvent('Node registered', given.StatusUpdatedAt)),
+    CreateIndex: w.index,
+    ModifyIndex: w.index,
+  };
+}
+
+function reregistered(w: Write, stored: Node, given: Node): Node {
+  const cameBack = stored.Status === 'down' && given.Status !== 'down';
+  const went = !isUnresponsive(stored.Status) && isUnresponsive(given.Status);
+  return {
+    ...given,
+    Events: appendedEvents(w, stored, cameBack ? clusterEvent('Node re-registered', given.StatusUpdatedAt) : null),
+    SchedulingEligibility: stored.SchedulingEligibility,
+    DrainStrategy: stored.DrainStrategy,
+    LastDrain: stored.LastDrain,
+    LastMissedHeartbeatIndex: went
+      ? w.index
+      : Math.max(stored.LastMissedHeartbeatIndex, given.LastMissedHeartbeatIndex),
+    LastAllocUpdateIndex: Math.max(stored.LastAllocUpdateIndex, given.LastAllocUpdateIndex),
+    CreateIndex: stored.CreateIndex,
+    ModifyIndex: w.index,
+  };
+}
+
+/** A pool as it is made for a node that names one nobody defined (ST-33). */
+export function newPool(w: Write, name: string, description = ''): NodePool {
+  return {
+    Name: name,
+    Description: description,
+    Meta: null,
+    SchedulerConfiguration: null,
+    NodeIdentityTTL: 0,
+    Hash: '',
+    CreateIndex: w.index,
+    ModifyIndex: w.index,
+  };
+}
