@@ -1,5 +1,23 @@
+export { connect, NatsLink } from './connection.js';
+export type { ConnectOptions } from './connection.js';
 export * from './errors.js';
+export { initialise } from './initialise.js';
+export type { InitialiseOptions } from './initialise.js';
+export { Journal } from './journal.js';
+export type { LogBounds } from './journal.js';
+export { JournalContext, JournalServer, subjectMatches } from './journal-server.js';
+export type { JournalServerOptions } from './journal-server.js';
 export type { Delivery, FollowOptions, Follower, Log, Published, PublishOptions } from './log.js';
+export { MAX_IN_FLIGHT, MAX_QUEUED, PUBLISH_DEADLINE_MS } from './publisher.js';
+export {
+  DUPLICATE_WINDOW_MS,
+  ensureStreams,
+  EVENTS_STREAM,
+  LEASES_BUCKET,
+  managerOf,
+  MAX_MESSAGE_BYTES,
+} from './streams.js';
+export type { StreamOptions } from './streams.js';
 export {
   deploymentSubject,
   jobSubject,
@@ -9,3 +27,4 @@ export {
   subjectToken,
   TXN_STREAM,
 } from './subject.js';
+export { decodeTxn, encodeTxn } from './txn-codec.js';

@@ -1,0 +1,123 @@
+import { connect as natsConnect } from '@nats-io/transport-node';
+import type { NatsConnection } from '@nats-io/transport-node';
+import { LogUnavailableError } from './errors.js';
+
+/** Wait between two attempts to reconnect, milliseconds: a restarted server is found again at once. */
+export const RECONNECT_WAIT_MS = 100;
+/** A server that does not answer two pings in a row, this far apart, is given up and connected to anew. */
+export const PING_INTERVAL_MS = 5_000;
+export const MAX_PINGS_OUT = 2;
+/** Longest wait for the first connection, milliseconds. */
+export const FIRST_CONNECT_MS = 5_000;
+
+export interface ConnectOptions {
+  /** One or more server addresses, separated by commas. */
+  readonly url: string;
+  /** Shown by the server in its list of connections. */
+  readonly name: string;
+  readonly firstConnectMs?: number;
+}
+
+/**
+ * One connection to NATS that reconnects for ever, and whether it is up now.
+ *
+ * up ⇄ down → closed. While down, nothing is sent: what the client would buffer could take effect long after the
+ * caller was told that it failed.
+ */
+export class NatsLink {
+  private isUp = true;
+  private isClosed = false;
+  private readonly listeners = new Set<(up: boolean) => void>();
+
+  constructor(readonly nc: NatsConnection) {
+    void this.watch();
+    void nc.closed().then(() => {
+      this.isClosed = true;
+      this.turn(false);
+    });
+  }
+
+  get up(): boolean {
+    return this.isUp;
+  }
+
+  get closed(): boolean {
+    return this.isClosed;
+  }
+
+  /** Called at each change; returns how to unsubscribe. */
+  onChange(listener: (up: boolean) => void): () => void {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  }
+
+  /** Resolves true once up, false after `timeoutMs` or when closed. */
+  waitUp(timeoutMs: number): Promise<boolean> {
+    if (this.isUp) return Promise.resolve(true);
+    if (this.isClosed || timeoutMs <= 0) return Promise.resolve(false);
+    return new Promise((resolve) => {
+      const done = (up: boolean): void => {
+        clearTimeout(timer);
+        off();
+        resolve(up);
+      };
+      const timer = setTimeout(() => done(false), timeoutMs);
+      const off = this.onChange((up) => {
+        if (up || this.isClosed) done(up);
+      });
+    });
+  }
+
+  /** Sends what is buffered and closes. */
+  async close(): Promise<void> {
+    if (this.isClosed) return;
+    // A drain waits for the server; without one there is nothing to drain to.
+    if (this.isUp) await this.nc.drain().catch(() => this.nc.close());
+    else await this.nc.close();
+  }
+
+  private async watch(): Promise<void> {
+    for await (const status of this.nc.status()) {
+      if (status.type === 'disconnect') this.turn(false);
+      else if (status.type === 'reconnect') this.turn(true);
+    }
+  }
+
+  private turn(up: boolean): void {
+    if (up === this.isUp && !this.isClosed) return;
+    this.isUp = up;
+    for (const listener of this.listeners) listener(up);
+  }
+}
+
+/**
+ * Connects to NATS; later interruptions are ridden out for ever, the first connection is waited for `firstConnectMs`.
+ * @throws LogUnavailableError
+ */
+export async function connect(options: ConnectOptions): Promise<NatsLink> {
+  const servers = options.url.split(',').map((s) => s.trim());
+  const until = performance.now() + (options.firstConnectMs ?? FIRST_CONNECT_MS);
+  for (;;) {
+    try {
+      return new NatsLink(
+        await natsConnect({
+          servers,
+          name: options.name,
+          maxReconnectAttempts: -1,
+          reconnectTimeWait: RECONNECT_WAIT_MS,
+          reconnectJitter: RECONNECT_WAIT_MS / 2,
+          pingInterval: PING_INTERVAL_MS,
+          maxPingOut: MAX_PINGS_OUT,
+          timeout: 2_000,
+          noAsyncTraces: true,
+        }),
+      );
+    } catch (e) {
+      if (performance.now() >= until)
+        throw new LogUnavailableError(`cannot connect to NATS at ${withoutPassword(options.url)}`, { cause: e });
+      await new Promise((resolve) => setTimeout(resolve, RECONNECT_WAIT_MS));
+    }
+  }
+}
+
+const withoutPassword = (url: string): string => url.replaceAll(/\/\/[^/@]*@/g, '//');

@@ -1,0 +1,341 @@
+import {
+  AckPolicy,
+  DeliverPolicy,
+  JetStreamApiCodes,
+  JetStreamApiError,
+  ReplayPolicy,
+  type JetStreamManager,
+  type StreamState,
+} from '@nats-io/jetstream';
+import { createInbox, nanos } from '@nats-io/transport-node';
+import type { Msg, Subscription } from '@nats-io/transport-node';
+import type { Txn } from '@waybill/state';
+import type { NatsLink } from './connection.js';
+import { isFatalLogError, LogGapError, LogRewoundError, LogTrimmedError, LogUnavailableError } from './errors.js';
+import type { Delivery, FollowOptions, Follower } from './log.js';
+import { deliveryOf, headerBlock } from './raw-message.js';
+import { TXN_STREAM } from './subject.js';
+import { decodeTxn } from './txn-codec.js';
+
+/** Most transactions in one call of `onTxns`: enough to spread the cost of a database transaction. */
+export const MAX_BATCH = 1000;
+/** The server says it is there this often when there is nothing to deliver, milliseconds. */
+export const IDLE_HEARTBEAT_MS = 500;
+/** Without any sign of the server for this long, the consumer is made anew, milliseconds. */
+export const SILENCE_MS = 1_500;
+/** Pause between two attempts to get a consumer, milliseconds. */
+export const RECOVERY_PAUSE_MS = 100;
+/** The server forgets a consumer whose reader is gone after this long, milliseconds. */
+export const CONSUMER_IDLE_MS = 30_000;
+const FLOW_CONTROL = 100;
+
+/** One consumer on the server, and what came from it. */
+interface Session {
+  readonly subscription: Subscription;
+  readonly consumer: string;
+  /** Last delivery number; a jump means that the server's messages did not all arrive. */
+  delivered: number;
+  lastHeardMs: number;
+}
+
+/**
+ * Reads the log in order, from an index on, for ever.
+ *
+ * starting → reading ⇄ recovering → stopped. Each time the connection returns, the server falls silent, or a delivery
+ * is missing, the consumer is thrown away and a new one made that starts behind the last message received; so a
+ * restart of NATS neither loses nor repeats anything, and costs about one round trip after it is back. The index of
+ * every message is checked: it must be the next one (ST-7).
+ *
+ * Back-pressure: the server's flow control. It sends no more than a window (it grows to 32 MB) ahead of the last
+ * message that `onTxns` has finished with, so that is also the most that waits here.
+ * Cost: one decode per message, in the pump, after all messages of a network read are in.
+ */
+export class LogFollower implements Follower {
+  readonly caughtUp: Promise<number>;
+  private resolveCaughtUp!: (index: number) => void;
+  private rejectCaughtUp!: (error: Error) => void;
+
+  private manager: JetStreamManager | undefined;
+  private session: Session | undefined;
+  private generation = 0;
+  private recovering: Promise<void> | undefined;
+  /** Messages, and flow control requests at the place where they came. */
+  private waiting: Msg[] = [];
+  /** Index of the last message put into `waiting`. */
+  private received: number;
+  private finished: number;
+  /** Last index of the log when following began. */
+  private target = -1;
+  private pumping: Promise<void> | undefined;
+  private pumpScheduled = false;
+  private stopped = false;
+  private watchdog: NodeJS.Timeout | undefined;
+  private readonly offLink: () => void;
+
+  constructor(
+    private readonly link: NatsLink,
+    private readonly getManager: () => Promise<JetStreamManager>,
+    private readonly options: FollowOptions,
+  ) {
+    this.received = this.finished = options.from - 1;
+    this.caughtUp = new Promise((resolve, reject) => {
+      this.resolveCaughtUp = resolve;
+      this.rejectCaughtUp = reject;
+    });
+    this.caughtUp.catch(() => {}); // nobody has to wait for it
+    this.offLink = link.onChange((up) => {
+      if (up) this.recover();
+    });
+  }
+
+  get index(): number {
+    return this.finished;
+  }
+
+  /** Resolves when reading has begun, or when the log is not reachable (then it begins by itself). */
+  async start(): Promise<void> {
+    try {
+      await this.openSession();
+    } catch (e) {
+      if (isFatalLogError(e)) {
+        await this.stop();
+        throw e;
+      }
+      this.recover();
+    }
+    this.watchdog = setInterval(() => this.checkSilence(), IDLE_HEARTBEAT_MS);
+    this.watchdog.unref();
+  }
+
+  async stop(): Promise<void> {
+    this.halt(new LogUnavailableError('the follower was stopped'));
+    await this.pumping;
+  }
+
+  private halt(reason: Error): void {
+    if (this.stopped) return;
+    this.stopped = true;
+    this.offLink();
+    clearInterval(this.watchdog);
+    this.closeSession();
+    this.waiting = [];
+    this.rejectCaughtUp(reason);
+  }
+
+  private fail(error: unknown): void {
+    if (this.stopped) return;
+    const reason = error instanceof Error ? error : new Error(String(error));
+    this.halt(reason);
+    this.options.onError(reason);
+  }
+
+  // ---- sessions
+
+  private recover(): void {
+    if (this.stopped || this.recovering) return;
+    this.closeSession();
+    this.recovering = this.reopen()
+      .catch((e: unknown) => this.fail(e))
+      .finally(() => {
+        this.recovering = undefined;
+      });
+  }
+
+  private async reopen(): Promise<void> {
+    while (!this.stopped) {
+      try {
+        if (await this.link.waitUp(SILENCE_MS)) return await this.openSession();
+        if (this.link.closed) throw new LogUnavailableError('the connection is closed');
+      } catch (e) {
+        if (isFatalLogError(e) || this.link.closed) throw e;
+        await new Promise((resolve) => setTimeout(resolve, RECOVERY_PAUSE_MS));
+      }
+    }
+  }
+
+  /** @throws LogTrimmedError, LogRewoundError, or whatever the server's refusal is */
+  private async openSession(): Promise<void> {
+    const generation = ++this.generation;
+    this.manager ??= await this.getManager();
+    const { state } = await this.manager.streams.info(TXN_STREAM).catch((e: unknown) => {
+      // Deleted under a reader that has read from it: whatever is created in its place is another log.
+      if (e instanceof JetStreamApiError && e.code === JetStreamApiCodes.StreamNotFound && this.received > 0)
+        throw new LogRewoundError(this.received, 0);
+      throw e;
+    });
+    const next = this.received + 1;
+    checkBelongs(state, next);
+    if (this.target < 0) {
+      this.target = state.last_seq;
+      this.noteCaughtUp();
+    }
+
+    const inbox = createInbox();
+    const consumer = `follow_${inbox.slice(inbox.lastIndexOf('.') + 1)}`;
+    const subscription = this.link.nc.subscribe(inbox, {
+      callback: (error, msg) => {
+        if (error || this.stopped || this.session?.subscription !== subscription) return;
+        this.receive(this.session, msg);
+      },
+    });
+    const session: Session = { subscription, consumer, delivered: 0, lastHeardMs: performance.now() };
+    this.session = session; // before the consumer exists: its first message may come before the answer
+    try {
+      await this.manager.consumers.add(TXN_STREAM, {
+        name: consumer,
+        deliver_subject: inbox,
+        deliver_policy: DeliverPolicy.StartSequence,
+        opt_start_seq: next,
+        ack_policy: AckPolicy.None,
+        replay_policy: ReplayPolicy.Instant,
+        max_deliver: 1,
+        flow_control: true,
+        idle_heartbeat: nanos(IDLE_HEARTBEAT_MS),
+        inactive_threshold: nanos(CONSUMER_IDLE_MS),
+        mem_storage: true,
+        num_replicas: 1,
+      });
+      session.lastHeardMs = performance.now();
+    } catch (e) {
+      if (this.session === session) this.closeSession();
+      throw e;
+    }
+    // Stopped or overtaken by another recovery while waiting.
+    if (this.stopped || generation !== this.generation) this.discard(session);
+  }
+
+  private closeSession(): void {
+    const { session } = this;
+    this.session = undefined;
+    if (session) this.discard(session);
+  }
+
+  private discard(session: Session): void {
+    session.subscription.unsubscribe();
+    if (this.link.up) void this.manager?.consumers.delete(TXN_STREAM, session.consumer).catch(() => {});
+  }
+
+  private checkSilence(): void {
+    if (!this.isSilent()) return;
+    // After a long synchronous step, what arrived meanwhile is read only now: look again behind that.
+    setImmediate(() => {
+      if (this.isSilent()) this.recover();
+    });
+  }
+
+  private isSilent(): boolean {
+    return this.session !== undefined && this.link.up && performance.now() - this.session.lastHeardMs > SILENCE_MS;
+  }
+
+  // ---- messages
+
+  private receive(session: Session, msg: Msg): void {
+    session.lastHeardMs = performance.now();
+    const delivery = deliveryOf(msg);
+    if (!delivery) {
+      this.receiveStatus(msg);
+      return;
+    }
+    if (delivery.number !== session.delivered + 1) {
+      this.recover();
+      return;
+    }
+    session.delivered = delivery.number;
+    if (delivery.sequence <= this.received) return;
+    if (delivery.sequence !== this.received + 1) {
+      // Every delivery arrived, so the hole is in the log itself.
+      this.afterWaiting(new LogGapError(this.received + 1, delivery.sequence));
+      return;
+    }
+    this.received = delivery.sequence;
+    this.waiting.push(msg);
+    this.schedulePump();
+  }
+
+  private receiveStatus(msg: Msg): void {
+    const headers = msg.headers;
+    if (headers?.code !== FLOW_CONTROL) {
+      this.recover(); // consumer deleted, server shutting down
+      return;
+    }
+    if (msg.reply) {
+      this.waiting.push(msg); // a flow control request: answered when everything before it is done
+      this.schedulePump();
+      return;
+    }
+    const stalled = headers.get('Nats-Consumer-Stalled');
+    if (stalled !== '' && this.waiting.length === 0 && !this.pumping) this.link.nc.publish(stalled);
+  }
+
+  private afterWaiting(error: Error): void {
+    this.closeSession();
+    void (this.pumping ?? Promise.resolve()).then(() => this.fail(error));
+  }
+
+  // ---- delivery
+
+  private schedulePump(): void {
+    if (this.pumping || this.pumpScheduled) return;
+    this.pumpScheduled = true;
+    setImmediate(() => {
+      this.pumpScheduled = false;
+      if (this.pumping || this.stopped) return;
+      this.pumping = this.pump()
+        .catch((e: unknown) => this.fail(e))
+        .finally(() => {
+          this.pumping = undefined;
+          if (this.waiting.length > 0 && !this.stopped) this.schedulePump();
+        });
+    });
+  }
+
+  private async pump(): Promise<void> {
+    const messages = this.waiting;
+    this.waiting = [];
+    let at = 0;
+    while (at < messages.length && !this.stopped) {
+      const batch: Txn[] = [];
+      let flow: Msg | undefined;
+      let undecodable: unknown;
+      while (at < messages.length && batch.length < MAX_BATCH && !flow && !undecodable) {
+        const msg = messages[at++];
+        if (!msg) break;
+        const delivery = deliveryOf(msg);
+        if (!delivery) {
+          flow = msg;
+          break;
+        }
+        try {
+          batch.push(decodeTxn(delivery.sequence, headerBlock(msg), msg.data));
+        } catch (e) {
+          undecodable = e;
+        }
+        if (delivery.sequence === this.target) break; // no batch is half live
+      }
+      if (batch.length > 0) await this.deliver(batch);
+      // What came before the undecodable one is delivered; nothing after it (ST-8).
+      if (undecodable) throw undecodable;
+      flow?.respond();
+    }
+  }
+
+  private async deliver(batch: readonly Txn[]): Promise<void> {
+    const last = batch.at(-1);
+    if (!last) return;
+    const delivery: Delivery = { live: last.index > this.target };
+    const working = this.options.onTxns(batch, delivery);
+    if (working) await working;
+    this.finished = last.index;
+    this.noteCaughtUp();
+  }
+
+  private noteCaughtUp(): void {
+    if (this.target >= 0 && this.finished >= this.target) this.resolveCaughtUp(this.target);
+  }
+}
+
+/** @throws LogTrimmedError, LogRewoundError */
+function checkBelongs(state: StreamState, next: number): void {
+  if (next > state.last_seq + 1) throw new LogRewoundError(next - 1, state.last_seq);
+  if (next < state.first_seq) throw new LogTrimmedError(next, state.first_seq);
+}

@@ -1,0 +1,112 @@
+import type { JetStreamManager } from '@nats-io/jetstream';
+import type { TxnDraft } from '@waybill/state';
+import type { NatsLink } from './connection.js';
+import { ConflictError, LogUnavailableError, TooLargeError } from './errors.js';
+import { LogFollower } from './follower.js';
+import type { FollowOptions, Follower, Log, Published, PublishOptions } from './log.js';
+import { PUBLISH_DEADLINE_MS, Publisher } from './publisher.js';
+import { managerOf, MAX_MESSAGE_BYTES } from './streams.js';
+import { subjectOf, TXN_STREAM } from './subject.js';
+import { encodeTxn, type PublishConditions } from './txn-codec.js';
+
+/** First and last index that the log holds; `first` is `last + 1` when it holds none. */
+export interface LogBounds {
+  readonly first: number;
+  readonly last: number;
+}
+
+/**
+ * The transaction log in JetStream. One per process is enough: it keeps one connection, one publisher for all writers,
+ * and any number of followers. It closes neither the connection nor the followers of others.
+ */
+export class Journal implements Log {
+  private readonly publisher: Publisher;
+  private manager: Promise<JetStreamManager> | undefined;
+
+  constructor(readonly link: NatsLink) {
+    this.publisher = new Publisher(link);
+  }
+
+  /** Publishes in flight and waiting, for metrics. */
+  get load(): { readonly inFlight: number; readonly queued: number } {
+    return this.publisher.load;
+  }
+
+  async publish(draft: TxnDraft, options: PublishOptions = {}): Promise<Published> {
+    const subject = subjectOf(draft);
+    const expected = options.expectedLastSubjectSequence;
+    return this.append(draft, subject, expected, { expectedLastSubjectSequence: expected }, options.deadlineMs);
+  }
+
+  /** Publishes only if the log is empty (ST-2). @throws ConflictError: it is not */
+  async publishFirst(draft: TxnDraft): Promise<Published> {
+    return this.append(draft, subjectOf(draft), 0, { expectedLastSequence: 0 });
+  }
+
+  async follow(options: FollowOptions): Promise<Follower> {
+    const follower = new LogFollower(this.link, () => this.getManager(), options);
+    await follower.start();
+    return follower;
+  }
+
+  async lastSequence(subject: string): Promise<number> {
+    return this.ask(`the last sequence of ${subject}`, async (manager) => {
+      const last = await manager.direct.getMessage(TXN_STREAM, { last_by_subj: subject });
+      return last?.seq ?? 0;
+    });
+  }
+
+  /** @throws LogUnavailableError */
+  async bounds(): Promise<LogBounds> {
+    return this.ask('the bounds of the log', async (manager) => {
+      const { state } = await manager.streams.info(TXN_STREAM);
+      return { first: state.first_seq, last: state.last_seq };
+    });
+  }
+
+  /** Ends the publisher: what waits fails with LogUnavailableError. */
+  close(): void {
+    this.publisher.close();
+  }
+
+  private async append(
+    draft: TxnDraft,
+    subject: string,
+    expected: number | undefined,
+    conditions: PublishConditions,
+    deadlineMs: number = PUBLISH_DEADLINE_MS,
+  ): Promise<Published> {
+    const { headers, body } = encodeTxn(draft, conditions);
+    const bytes = headers.length + body.length;
+    // What the server takes at all may be less than what the stream takes.
+    const limit = Math.min(MAX_MESSAGE_BYTES, this.link.nc.info?.max_payload ?? MAX_MESSAGE_BYTES);
+    if (bytes > limit) throw new TooLargeError(draft.type, bytes, limit);
+
+    const ack = await this.publisher.send(subject, headers, body, deadlineMs);
+    switch (ack.kind) {
+      case 'stored':
+        return { index: ack.sequence, duplicate: ack.duplicate };
+      case 'wrong-sequence':
+        throw new ConflictError(subject, expected ?? 0, ack.actual ?? (await this.lastSequence(subject)));
+      case 'refused':
+        throw new LogUnavailableError(`JetStream refused the transaction: ${ack.reason}`);
+    }
+  }
+
+  private getManager(): Promise<JetStreamManager> {
+    this.manager ??= managerOf(this.link).catch((e: unknown) => {
+      this.manager = undefined;
+      throw e;
+    });
+    return this.manager;
+  }
+
+  private async ask<R>(what: string, fn: (manager: JetStreamManager) => Promise<R>): Promise<R> {
+    if (!(await this.link.waitUp(PUBLISH_DEADLINE_MS / 2))) throw new LogUnavailableError('not connected to NATS');
+    try {
+      return await fn(await this.getManager());
+    } catch (e) {
+      throw new LogUnavailableError(`${what}: ${e instanceof Error ? e.message : String(e)}`, { cause: e });
+    }
+  }
+}

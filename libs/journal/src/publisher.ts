@@ -1,0 +1,182 @@
+import { createInbox, MsgHdrsImpl } from '@nats-io/transport-node';
+import type { Msg } from '@nats-io/transport-node';
+import type { NatsLink } from './connection.js';
+import { LogOverloadedError, LogUnavailableError } from './errors.js';
+
+/** Messages sent and not yet acknowledged. JetStream loses none of them, but slows down above a few hundred. */
+export const MAX_IN_FLIGHT = 256;
+/** Publishes waiting for one of those places; more are refused. */
+export const MAX_QUEUED = 8192;
+/** A publish fails after this long, milliseconds: writes answer within 2 s when NATS is down. */
+export const PUBLISH_DEADLINE_MS = 1_800;
+/** An acknowledgement later than this counts as lost and the message is sent again, milliseconds. */
+export const ACK_TIMEOUT_MS = 600;
+/** Pause before sending again when the server answered that it cannot now, milliseconds. */
+export const RETRY_PAUSE_MS = 50;
+
+/** The server's answer to one message. */
+export type Ack =
+  | { readonly kind: 'stored'; readonly sequence: number; readonly duplicate: boolean }
+  | { readonly kind: 'wrong-sequence'; readonly actual: number | undefined }
+  | { readonly kind: 'refused'; readonly reason: string }
+  | { readonly kind: 'lost'; readonly reason: string };
+
+/** JetStream error codes: the expected last sequence is another one. */
+const WRONG_LAST_SEQUENCE = new Set([10071, 10164]);
+/** The stream's message size limit. */
+const MESSAGE_TOO_LARGE = 10054;
+
+/** A header block that is ready to be sent; the client's own map costs more than the rest of a publish. */
+class ReadyHeaders extends MsgHdrsImpl {
+  constructor(private readonly block: string) {
+    super();
+  }
+  override encode(): Uint8Array {
+    return Buffer.from(this.block, 'latin1');
+  }
+}
+
+interface Waiting {
+  readonly settle: (ack: Ack) => void;
+  readonly until: number;
+}
+
+/**
+ * Sends messages to JetStream and waits for each acknowledgement: without that, a burst loses messages.
+ *
+ * A message: queued (at most MAX_QUEUED) → in flight (at most MAX_IN_FLIGHT) → stored | wrong-sequence | refused.
+ * An acknowledgement that does not come (timeout, disconnect, server not ready) sends the same message again, with the
+ * same id, until the deadline; JetStream stores it once. While disconnected nothing is sent.
+ *
+ * All acknowledgements come in on one subscription and time out by one timer: a timer and a promise race for each, as
+ * the client's own request has it, costs twice the rest.
+ */
+export class Publisher {
+  private readonly inbox = createInbox();
+  private readonly waiting = new Map<string, Waiting>();
+  private readonly queue: (() => void)[] = [];
+  private inFlight = 0;
+  private token = 0;
+  private sweep: NodeJS.Timeout | undefined;
+  private readonly off: () => void;
+
+  constructor(private readonly link: NatsLink) {
+    link.nc.subscribe(`${this.inbox}.*`, { callback: (_error, msg) => this.onAck(msg) });
+    this.off = link.onChange((up) => {
+      if (!up) this.loseAll('the connection broke');
+    });
+  }
+
+  /** Messages in flight and queued, now. */
+  get load(): { readonly inFlight: number; readonly queued: number } {
+    return { inFlight: this.inFlight, queued: this.queue.length };
+  }
+
+  /**
+   * @throws LogUnavailableError after `deadlineMs`, LogOverloadedError at once when the queue is full
+   */
+  async send(
+    subject: string,
+    headers: string,
+    body: Uint8Array,
+    deadlineMs: number,
+  ): Promise<Exclude<Ack, { kind: 'lost' }>> {
+    const until = performance.now() + deadlineMs;
+    if (this.inFlight >= MAX_IN_FLIGHT) await this.queued();
+    else this.inFlight++;
+    try {
+      const ready = new ReadyHeaders(headers);
+      let reason = this.link.closed ? 'the connection is closed' : 'not connected to NATS';
+      for (;;) {
+        const leftMs = until - performance.now();
+        if (leftMs <= 0 || !(this.link.up || (await this.link.waitUp(leftMs)))) throw new LogUnavailableError(reason);
+        const ack = await this.attempt(subject, ready, body, Math.min(ACK_TIMEOUT_MS, until - performance.now()));
+        if (ack.kind !== 'lost') return ack;
+        reason = ack.reason;
+        if (this.link.up) await new Promise((resolve) => setTimeout(resolve, RETRY_PAUSE_MS));
+      }
+    } finally {
+      // The place goes straight to the next in line, so that nobody can slip in between.
+      const next = this.queue.shift();
+      if (next) next();
+      else this.inFlight--;
+    }
+  }
+
+  close(): void {
+    this.off();
+    clearInterval(this.sweep);
+    this.loseAll('the connection is closed');
+  }
+
+  private queued(): Promise<void> {
+    if (this.queue.length >= MAX_QUEUED) throw new LogOverloadedError(MAX_QUEUED);
+    return new Promise((resolve) => this.queue.push(resolve));
+  }
+
+  private attempt(subject: string, headers: ReadyHeaders, body: Uint8Array, timeoutMs: number): Promise<Ack> {
+    const token = (++this.token).toString(36);
+    return new Promise((settle) => {
+      this.waiting.set(token, { settle, until: performance.now() + timeoutMs });
+      this.sweep ??= setInterval(() => this.timeOut(), RETRY_PAUSE_MS).unref();
+      try {
+        this.link.nc.publish(subject, body, { headers, reply: `${this.inbox}.${token}` });
+      } catch (e) {
+        this.waiting.delete(token);
+        settle({ kind: 'lost', reason: e instanceof Error ? e.message : String(e) });
+      }
+    });
+  }
+
+  private onAck(msg: Msg): void {
+    const token = msg.subject.slice(this.inbox.length + 1);
+    const waiting = this.waiting.get(token);
+    if (!waiting) return;
+    this.waiting.delete(token);
+    waiting.settle(ackOf(msg));
+  }
+
+  private timeOut(): void {
+    const now = performance.now();
+    for (const [token, waiting] of this.waiting) {
+      if (waiting.until > now) continue;
+      this.waiting.delete(token);
+      waiting.settle({ kind: 'lost', reason: 'no acknowledgement from NATS' });
+    }
+    if (this.waiting.size > 0) return;
+    clearInterval(this.sweep);
+    this.sweep = undefined;
+  }
+
+  private loseAll(reason: string): void {
+    for (const waiting of this.waiting.values()) waiting.settle({ kind: 'lost', reason });
+    this.waiting.clear();
+  }
+}
+
+interface PubAckBody {
+  readonly seq?: number;
+  readonly duplicate?: boolean;
+  readonly error?: { readonly code: number; readonly err_code?: number; readonly description: string };
+}
+
+function ackOf(msg: Msg): Ack {
+  // No stream listens on the subject: JetStream is still starting, or has no leader.
+  if (msg.data.length === 0) return { kind: 'lost', reason: 'no stream answers (JetStream is not ready)' };
+  let body: PubAckBody;
+  try {
+    body = msg.json<PubAckBody>();
+  } catch {
+    return { kind: 'lost', reason: 'an acknowledgement that is no JSON' };
+  }
+  const { error } = body;
+  if (!error) return { kind: 'stored', sequence: body.seq ?? 0, duplicate: body.duplicate ?? false };
+  const code = error.err_code ?? 0;
+  if (WRONG_LAST_SEQUENCE.has(code)) {
+    const actual = /: (\d+)$/.exec(error.description)?.[1];
+    return { kind: 'wrong-sequence', actual: actual === undefined ? undefined : Number(actual) };
+  }
+  // A server that is full, read-only or without quorum may recover within the deadline; a bad request will not.
+  if (error.code === 400 || code === MESSAGE_TOO_LARGE) return { kind: 'refused', reason: error.description };
+  return { kind: 'lost', reason: error.description };
+}

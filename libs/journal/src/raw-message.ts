@@ -1,0 +1,53 @@
+import type { Msg } from '@nats-io/transport-node';
+
+/** Where a message stands: its stream sequence, and its number among the deliveries of its consumer. */
+export interface DeliveryNumbers {
+  readonly sequence: number;
+  readonly number: number;
+}
+
+const ACK_PREFIX = '$JS.ACK.';
+
+/**
+ * The numbers in a JetStream delivery's reply subject, undefined if it is no delivery. The subject has two forms,
+ * `$JS.ACK.<stream>.<consumer>.…` and `$JS.ACK.<domain>.<account>.<stream>.<consumer>.…`, both followed by
+ * deliveries, stream sequence, delivery number, time, pending.
+ */
+export function deliveryOf(msg: Msg): DeliveryNumbers | undefined {
+  const { reply } = msg;
+  if (!reply?.startsWith(ACK_PREFIX)) return undefined;
+  const tokens = reply.split('.');
+  const at = tokens.length === 9 ? 5 : 7;
+  return { sequence: Number(tokens[at]), number: Number(tokens[at + 1]) };
+}
+
+/** The client's message keeps the bytes it got, headers first; through `headers` each would become a map of lists. */
+interface RawMsg extends Msg {
+  readonly _rdata: Uint8Array;
+  readonly _msg: { readonly hdr: number };
+}
+
+const isRaw = (msg: Msg): msg is RawMsg =>
+  '_rdata' in msg &&
+  msg._rdata instanceof Uint8Array &&
+  '_msg' in msg &&
+  typeof msg._msg === 'object' &&
+  msg._msg !== null &&
+  'hdr' in msg._msg &&
+  typeof msg._msg.hdr === 'number';
+
+/** The header block as text, `''` without headers. Headers of the log are ASCII (see txn-codec.ts). */
+export function headerBlock(msg: Msg): string {
+  if (!isRaw(msg)) return rebuiltBlock(msg);
+  const { hdr } = msg._msg;
+  if (hdr <= 0) return '';
+  const bytes = msg._rdata;
+  return Buffer.from(bytes.buffer, bytes.byteOffset, hdr).toString('latin1');
+}
+
+/** The same from the public interface, for a client whose inside looks different. */
+export function rebuiltBlock(msg: Pick<Msg, 'headers'>): string {
+  let block = 'NATS/1.0\r\n';
+  for (const [key, values] of msg.headers ?? []) for (const value of values) block += `${key}: ${value}\r\n`;
+  return `${block}\r\n`;
+}

@@ -1,0 +1,122 @@
+import {
+  DiscardPolicy,
+  JetStreamApiError,
+  jetstreamManager,
+  RetentionPolicy,
+  StorageType,
+  type JetStreamManager,
+  type StreamConfig,
+} from '@nats-io/jetstream';
+import { nanos } from '@nats-io/transport-node';
+import type { NatsLink } from './connection.js';
+import { LogUnavailableError } from './errors.js';
+import { TXN_STREAM } from './subject.js';
+
+export const EVENTS_STREAM = 'EVENTS';
+export const LEASES_BUCKET = 'LEASES';
+
+/** Largest message of the log and of the event stream, bytes: what nats-server handles well (ST-14). */
+export const MAX_MESSAGE_BYTES = 8 * 1024 * 1024;
+/** A RequestID published again within this time is stored once (ST-6), milliseconds. */
+export const DUPLICATE_WINDOW_MS = 120_000;
+/** How long events stay readable: whichever limit is reached first. */
+export const EVENTS_MAX_AGE_MS = 7 * 24 * 3_600_000;
+export const EVENTS_MAX_FRAMES = 1_000_000;
+/** How long an expired or released lease leaves a trace that watchers see, milliseconds. */
+export const LEASE_MARKER_MS = 60_000;
+/** One request to JetStream's API, milliseconds. */
+export const API_TIMEOUT_MS = 1_000;
+/** JetStream may take this long after the server's start until it answers, milliseconds. */
+export const ENSURE_DEADLINE_MS = 15_000;
+const ENSURE_PAUSE_MS = 100;
+
+/** "stream name already in use with a different configuration" */
+const STREAM_NAME_IN_USE = 10058;
+
+export interface StreamOptions {
+  /** Copies of each stream: 1 on one server, 3 in production. */
+  readonly replicas: number;
+}
+
+/** JetStream's administration, with timeouts that fit a request path. */
+export const managerOf = (link: NatsLink): Promise<JetStreamManager> =>
+  jetstreamManager(link.nc, { checkAPI: false, timeout: API_TIMEOUT_MS });
+
+type WantedStream = Partial<StreamConfig> & Pick<StreamConfig, 'name' | 'subjects'>;
+
+function wantedStreams(replicas: number): readonly WantedStream[] {
+  const durable = { storage: StorageType.File, num_replicas: replicas, allow_direct: true } as const;
+  return [
+    {
+      ...durable,
+      name: TXN_STREAM,
+      subjects: [`${TXN_STREAM}.>`],
+      retention: RetentionPolicy.Limits,
+      // If somebody sets a limit, writing stops with an error; the log never loses its oldest part by itself.
+      discard: DiscardPolicy.New,
+      duplicate_window: nanos(DUPLICATE_WINDOW_MS),
+      max_msg_size: MAX_MESSAGE_BYTES,
+      deny_delete: true,
+    },
+    {
+      ...durable,
+      name: EVENTS_STREAM,
+      subjects: [`${EVENTS_STREAM}.>`],
+      retention: RetentionPolicy.Limits,
+      discard: DiscardPolicy.Old,
+      max_age: nanos(EVENTS_MAX_AGE_MS),
+      max_msgs: EVENTS_MAX_FRAMES,
+      duplicate_window: nanos(DUPLICATE_WINDOW_MS),
+      max_msg_size: MAX_MESSAGE_BYTES,
+    },
+    {
+      ...durable,
+      // A key-value bucket is a stream of this shape; per-key TTL needs the two last settings.
+      name: `KV_${LEASES_BUCKET}`,
+      subjects: [`$KV.${LEASES_BUCKET}.>`],
+      max_msgs_per_subject: 1,
+      discard: DiscardPolicy.New,
+      duplicate_window: nanos(DUPLICATE_WINDOW_MS),
+      allow_rollup_hdrs: true,
+      deny_delete: true,
+      allow_msg_ttl: true,
+      subject_delete_marker_ttl: nanos(LEASE_MARKER_MS),
+    },
+  ];
+}
+
+/**
+ * Creates what is missing of the log's streams and brings the replica count of the others up to date. Any number of
+ * services may do this at once. Waits for a server that is still starting.
+ * @throws LogUnavailableError after ENSURE_DEADLINE_MS
+ */
+export async function ensureStreams(link: NatsLink, options: StreamOptions): Promise<void> {
+  const until = performance.now() + ENSURE_DEADLINE_MS;
+  const manager = await managerOf(link);
+  for (const wanted of wantedStreams(options.replicas)) {
+    for (;;) {
+      try {
+        await ensureStream(manager, wanted);
+        break;
+      } catch (e) {
+        const reason = e instanceof Error ? e.message : String(e);
+        const hopeless = e instanceof JetStreamApiError && e.status === 400 && e.code !== STREAM_NAME_IN_USE;
+        if (hopeless || performance.now() >= until)
+          throw new LogUnavailableError(`cannot create stream ${wanted.name}: ${reason}`, { cause: e });
+        await new Promise((resolve) => setTimeout(resolve, ENSURE_PAUSE_MS));
+      }
+    }
+  }
+}
+
+async function ensureStream(manager: JetStreamManager, wanted: WantedStream): Promise<void> {
+  try {
+    await manager.streams.add(wanted);
+  } catch (e) {
+    if (!(e instanceof JetStreamApiError) || e.code !== STREAM_NAME_IN_USE) throw e;
+    // It exists and differs: an operator's own limits stay; only the number of copies is ours to set.
+    const { config } = await manager.streams.info(wanted.name);
+    if (config.num_replicas !== wanted.num_replicas)
+      await manager.streams.update(wanted.name, { num_replicas: wanted.num_replicas });
+  }
+}

@@ -1,0 +1,99 @@
+import { draftTxn } from '@waybill/state';
+import type { TxnDraft } from '@waybill/state';
+import { describe, expect, it } from 'vitest';
+import { BadTxnError, UnknownTxnError } from './errors.js';
+import { decodeTxn, encodeTxn } from './txn-codec.js';
+
+const plain: TxnDraft = draftTxn(
+  'NodeDeregister',
+  { NodeID: 'n1' },
+  {
+    timeNs: 1_767_225_600_000 * 1e6,
+    requestId: 'b8b1d3c0-0000-4000-8000-000000000001',
+    actor: { Kind: 'user', ID: 'u1', Name: 'Jürgen 🚢' },
+    namespace: 'default',
+    reason: 'planned',
+    fence: { role: 'nodes', epoch: 7 },
+    traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+  },
+);
+
+const roundTrip = (draft: TxnDraft) => {
+  const { headers, body } = encodeTxn(draft);
+  return decodeTxn(12, headers, body);
+};
+
+/** The header block of `plain` with one header replaced. */
+const withHeader = (name: string, value: string): string =>
+  encodeTxn(plain).headers.replace(new RegExp(`${name}: .*\r\n`), `${name}: ${value}\r\n`);
+
+describe('the codec of transactions', () => {
+  it('brings every field of the envelope back, with the index of the message', () => {
+    expect(roundTrip(plain)).toEqual({ ...plain, index: 12 });
+  });
+
+  it('leaves out what is empty, and brings it back as empty', () => {
+    const bare = draftTxn(
+      'Initialise',
+      {},
+      { timeNs: 0, requestId: 'r', actor: { Kind: 'anonymous', ID: '', Name: '' }, region: '' },
+    );
+    expect(encodeTxn(bare).headers).not.toMatch(/Namespace|Region|Reason|Role|Epoch|traceparent/);
+    expect(roundTrip(bare)).toEqual({ ...bare, index: 12 });
+  });
+
+  it.each([
+    'two\r\nlines',
+    'Waybill-Type: 7\r\n\r\n',
+    '\r\n\r\n',
+    ' around ',
+    '100 %',
+    '%41',
+    'ünïcödé 語 🚢',
+    ':',
+    '\0\x7f',
+  ])('carries the reason %j unharmed, as one line of ASCII', (reason) => {
+    const { headers } = encodeTxn({ ...plain, reason });
+    expect(headers).toMatch(/^[\x20-\x7e\r\n]*$/);
+    expect(headers.trim().split('\r\n')).toHaveLength(encodeTxn(plain).headers.trim().split('\r\n').length);
+    expect(roundTrip({ ...plain, reason }).reason).toBe(reason);
+  });
+
+  it('does not fail on half a surrogate pair', () => {
+    expect(roundTrip({ ...plain, reason: 'x\ud800' }).reason).toBe('x\ufffd');
+  });
+
+  it('ST-8: an unknown type with bit 128 comes back as Ignore, an unknown one without it is an error', () => {
+    const { body } = encodeTxn(plain);
+    expect(decodeTxn(5, withHeader('Waybill-Type', '200'), body)).toMatchObject({ index: 5, type: 'Ignore', payload: {} });
+    const unknown = () => decodeTxn(5, withHeader('Waybill-Type', '90'), body);
+    expect(unknown).toThrow(UnknownTxnError);
+    expect(unknown).toThrow(/transaction 5 has the unknown type 90/);
+  });
+
+  it('ST-8: what cannot be decoded is an error that names the index', () => {
+    const { headers, body } = encodeTxn(plain);
+    const bad = [
+      () => decodeTxn(5, headers, Buffer.from('{"NodeID":')),
+      () => decodeTxn(5, headers, Buffer.from([0x7b, 0xff, 0x7d])),
+      () => decodeTxn(5, headers, Buffer.from('[]')),
+      () => decodeTxn(5, headers, new Uint8Array()),
+      () => decodeTxn(5, '', body),
+      () => decodeTxn(5, withHeader('Waybill-Type', 'one'), body),
+      () => decodeTxn(5, withHeader('Waybill-Time', ''), body),
+      () => decodeTxn(5, withHeader('Waybill-Actor', '{'), body),
+      () => decodeTxn(5, withHeader('Waybill-Role', 'king'), body),
+      () => decodeTxn(5, withHeader('Waybill-Epoch', '-1'), body),
+      () => decodeTxn(5, withHeader('Waybill-Reason', '%zz'), body),
+      () => decodeTxn(5, withHeader('Waybill-Schema', '99'), body),
+    ];
+    for (const decode of bad) {
+      expect(decode).toThrow(BadTxnError);
+      expect(decode).toThrow(/transaction 5 /);
+    }
+  });
+
+  it('retired numbers are accepted and ignored', () => {
+    expect(decodeTxn(5, withHeader('Waybill-Type', '8'), new Uint8Array()).type).toBe('Ignore');
+  });
+});

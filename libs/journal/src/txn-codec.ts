@@ -1,0 +1,194 @@
+import { RETIRED_NUMBERS, ROLES, SKIPPABLE_BIT, TXN_TYPES, txnTypeOf } from '@waybill/state';
+import type { Actor, Fence, Role, Txn, TxnDraft, TxnType } from '@waybill/state';
+import { BadTxnError, UnknownTxnError } from './errors.js';
+
+/**
+ * A transaction as a message: the envelope in headers, the payload as JSON in the body, the index nowhere (it is the
+ * message's sequence). Headers are written and read here as one block of text and not through the client's map,
+ * because that costs more than everything else a replay does.
+ */
+
+/** Text that stands in a header as it is. Everything else is percent-encoded: headers are trimmed lines of ASCII. */
+const PLAIN_VALUE = /^(?! )[\x20-\x24\x26-\x7e]*(?<! )$/;
+const escapeValue = (value: string): string => (PLAIN_VALUE.test(value) ? value : encodeURIComponent(wellFormed(value)));
+const unescapeValue = (value: string): string => (value.includes('%') ? decodeURIComponent(value) : value);
+/** encodeURIComponent throws on half a surrogate pair; through UTF-8 it becomes U+FFFD, as in a JSON body. */
+const wellFormed = (value: string): string => Buffer.from(value, 'utf8').toString('utf8');
+
+const STATUS_LINE = 'NATS/1.0\r\n';
+
+export interface EncodedTxn {
+  /** The header block as NATS has it on the wire, all ASCII. */
+  readonly headers: string;
+  readonly body: Buffer;
+}
+
+/** Further headers of one publish: the conditions it is made on. */
+export interface PublishConditions {
+  readonly expectedLastSubjectSequence?: number | undefined;
+  readonly expectedLastSequence?: number | undefined;
+}
+
+/** Cost: one JSON.stringify of the payload and about 400 bytes of headers. */
+export function encodeTxn(draft: TxnDraft, conditions: PublishConditions = {}): EncodedTxn {
+  let headers =
+    `${STATUS_LINE}Nats-Msg-Id: ${escapeValue(draft.requestId)}\r\n` +
+    `Waybill-Type: ${TXN_TYPES[draft.type].number}\r\n` +
+    `Waybill-Name: ${draft.type}\r\n` +
+    `Waybill-Time: ${draft.timeNs}\r\n` +
+    `Waybill-Schema: ${draft.schemaVersion}\r\n` +
+    `Waybill-Actor: ${escapeValue(JSON.stringify(draft.actor))}\r\n`;
+  if (draft.namespace !== '') headers += `Waybill-Namespace: ${escapeValue(draft.namespace)}\r\n`;
+  if (draft.region !== '') headers += `Waybill-Region: ${escapeValue(draft.region)}\r\n`;
+  if (draft.reason !== '') headers += `Waybill-Reason: ${escapeValue(draft.reason)}\r\n`;
+  if (draft.fence) headers += `Waybill-Role: ${draft.fence.role}\r\nWaybill-Epoch: ${draft.fence.epoch}\r\n`;
+  if (draft.traceparent) headers += `traceparent: ${escapeValue(draft.traceparent)}\r\n`;
+  if (conditions.expectedLastSubjectSequence !== undefined)
+    headers += `Nats-Expected-Last-Subject-Sequence: ${conditions.expectedLastSubjectSequence}\r\n`;
+  if (conditions.expectedLastSequence !== undefined)
+    headers += `Nats-Expected-Last-Sequence: ${conditions.expectedLastSequence}\r\n`;
+  return { headers: `${headers}\r\n`, body: Buffer.from(JSON.stringify(draft.payload), 'utf8') };
+}
+
+/** The envelope's fields as they stood in the headers; names this version does not know are left out. */
+interface EnvelopeFields {
+  requestId: string;
+  type: string;
+  name: string;
+  time: string;
+  schema: string;
+  actor: string;
+  namespace: string;
+  region: string;
+  reason: string;
+  role: string;
+  epoch: string;
+  traceparent: string;
+}
+
+const FIELD_OF: ReadonlyMap<string, keyof EnvelopeFields> = new Map([
+  ['Nats-Msg-Id', 'requestId'],
+  ['Waybill-Type', 'type'],
+  ['Waybill-Name', 'name'],
+  ['Waybill-Time', 'time'],
+  ['Waybill-Schema', 'schema'],
+  ['Waybill-Actor', 'actor'],
+  ['Waybill-Namespace', 'namespace'],
+  ['Waybill-Region', 'region'],
+  ['Waybill-Reason', 'reason'],
+  ['Waybill-Role', 'role'],
+  ['Waybill-Epoch', 'epoch'],
+  ['traceparent', 'traceparent'],
+]);
+
+function envelopeFields(block: string): EnvelopeFields {
+  const fields: EnvelopeFields = {
+    requestId: '',
+    type: '',
+    name: '',
+    time: '',
+    schema: '',
+    actor: '',
+    namespace: '',
+    region: '',
+    reason: '',
+    role: '',
+    epoch: '',
+    traceparent: '',
+  };
+  let at = block.indexOf('\r\n') + 2;
+  while (at > 1 && at < block.length) {
+    let end = block.indexOf('\r\n', at);
+    if (end < 0) end = block.length;
+    const colon = block.indexOf(':', at);
+    if (colon > at && colon < end) {
+      const field = FIELD_OF.get(block.slice(at, colon));
+      if (field !== undefined) {
+        const from = block.charCodeAt(colon + 1) === 32 ? colon + 2 : colon + 1;
+        fields[field] = unescapeValue(block.slice(from, end));
+      }
+    }
+    at = end + 2;
+  }
+  return fields;
+}
+
+/** Actors repeat: the last few hundred are kept parsed. */
+const MAX_KNOWN_ACTORS = 512;
+const knownActors = new Map<string, Actor>();
+
+function actorOf(text: string): Actor {
+  const known = knownActors.get(text);
+  if (known) return known;
+  const actor: Actor = JSON.parse(text);
+  if (knownActors.size >= MAX_KNOWN_ACTORS) knownActors.clear();
+  knownActors.set(text, Object.freeze(actor));
+  return actor;
+}
+
+const roles: ReadonlySet<string> = new Set(ROLES);
+const isRole = (text: string): text is Role => roles.has(text);
+
+function fenceOf(fields: EnvelopeFields): Fence | undefined {
+  if (fields.role === '' && fields.epoch === '') return undefined;
+  if (!isRole(fields.role)) throw new Error(`unknown role "${fields.role}"`);
+  return { role: fields.role, epoch: wholeNumber('epoch', fields.epoch) };
+}
+
+function wholeNumber(what: string, text: string): number {
+  const n = Number(text);
+  if (text === '' || !Number.isInteger(n) || n < 0) throw new Error(`${what} "${text}" is not a whole number`);
+  return n;
+}
+
+/**
+ * The transaction of a message. A type that may be skipped, or one that was retired, comes back as `Ignore`: its index
+ * is consumed, nothing else (ST-8).
+ * @throws UnknownTxnError, BadTxnError: the reader has to stop
+ */
+export function decodeTxn(index: number, headers: string, body: Uint8Array): Txn {
+  let number = -1;
+  let name = '';
+  try {
+    const fields = envelopeFields(headers);
+    name = fields.name;
+    number = wholeNumber('type', fields.type);
+    const type = txnTypeOf(number) ?? skippable(number);
+    if (type === undefined) throw new UnknownTxnError(index, number, name);
+    const schemaVersion = wholeNumber('schema version', fields.schema);
+    const skip = type === 'Ignore';
+    if (!skip && schemaVersion > TXN_TYPES[type].schemaVersion)
+      throw new Error(`schema version ${schemaVersion} of ${type} is newer than this version of Waybill`);
+    return {
+      index,
+      type,
+      payload: skip ? {} : payloadOf(body),
+      timeNs: wholeNumber('time', fields.time),
+      namespace: fields.namespace,
+      region: fields.region,
+      actor: actorOf(fields.actor),
+      reason: fields.reason,
+      requestId: fields.requestId,
+      fence: fenceOf(fields),
+      traceparent: fields.traceparent === '' ? undefined : fields.traceparent,
+      schemaVersion,
+    } as Txn;
+  } catch (e) {
+    if (e instanceof UnknownTxnError) throw e;
+    throw new BadTxnError(index, `${name || `type ${number}`}: ${e instanceof Error ? e.message : String(e)}`, {
+      cause: e,
+    });
+  }
+}
+
+const skippable = (number: number): TxnType | undefined =>
+  (number & SKIPPABLE_BIT) !== 0 || RETIRED_NUMBERS.has(number) ? 'Ignore' : undefined;
+
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
+function payloadOf(body: Uint8Array): object {
+  const payload: unknown = JSON.parse(utf8.decode(body));
+  if (typeof payload !== 'object' || payload === null || Array.isArray(payload))
+    throw new Error('the payload is no JSON object');
+  return payload;
+}
