@@ -20,6 +20,9 @@ export interface NodeUpdateResponse {
   readonly NodeModifyIndex: number;
   readonly NumNodes: number;
   readonly SchedulingEligibility: string;
+  /** What the node is now; `initializing` asks the agent to send all its states (ND-68). */
+  readonly Status: NodeStatus;
+  /** 0: nothing had to be written. */
   readonly Index: number;
 }
 export interface NodeAllocsRequest {
@@ -28,6 +31,8 @@ export interface NodeAllocsRequest {
   /** Answer when the index is above this, or the wait is over. */
   readonly MinQueryIndex: number;
   readonly MaxQueryTimeMs: number;
+  /** The replica must have applied this index first: makes an agent's first read consistent (AG-41). */
+  readonly MinStateIndex: number;
 }
 export interface NodeAllocsResponse {
   /** Allocation id → AllocModifyIndex (ST-155). Always the full list. */
@@ -38,9 +43,14 @@ export interface AllocsByIdRequest {
   readonly NodeID: string;
   readonly SecretID: string;
   readonly AllocIDs: readonly string[];
+  /** The index of the map that named them: nothing older is answered (AG-43). */
+  readonly MinStateIndex: number;
 }
 export interface AllocsByIdResponse {
+  /** With their jobs. One that is gone meanwhile is left out. */
   readonly Allocs: readonly Allocation[];
+  /** State they were read at. */
+  readonly Index: number;
   /** Allocation id → trace of the transaction that last placed or changed it, where this replica saw it live. */
   readonly Traceparents: Record<string, string>;
 }

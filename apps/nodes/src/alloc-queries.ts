@@ -1,0 +1,150 @@
+import { type Allocation, type Timers } from '@waybill/model';
+import type { ReplicatedState } from '@waybill/replica';
+import {
+  type AllocsByIdRequest,
+  type AllocsByIdResponse,
+  MAX_ALLOC_QUERY_WAIT_MS,
+  type NodeAllocsRequest,
+  type NodeAllocsResponse,
+  RpcError,
+} from '@waybill/rpc';
+import type { Applied, Tables } from '@waybill/state';
+import { permissionDenied, provenNode } from './node-access.js';
+import { jobOf } from './node-evaluations.js';
+import type { PlacementTraces } from './placement-traces.js';
+
+/** Reads that wait at one replica; one per node is usual. */
+export const MAX_WAITING_READS = 50_000;
+/** How long a replica may take to reach the state the asker has already seen. */
+export const CATCH_UP_TIMEOUT_MS = 5_000;
+
+/**
+ * What agents read of their allocations (nodes.md section 9). Any replica answers.
+ *
+ * A read waits in a list of its node and is woken when a transaction changed an allocation of that node: the cost of a
+ * transaction is what it changed, however many other nodes wait (ND-152, ST-158). There is no await between the look at
+ * the tables and the entry into the list, so no change can fall in between (ST-152).
+ * Limits: MAX_WAITING_READS, MAX_ALLOC_QUERY_WAIT_MS.
+ */
+export class AllocQueries {
+  private readonly waiting = new Map<string, Set<() => void>>();
+  private waitingReads = 0;
+  private readonly unsubscribe: () => void;
+
+  constructor(
+    private readonly state: ReplicatedState,
+    private readonly traces: PlacementTraces,
+    private readonly timers: Timers,
+  ) {
+    this.unsubscribe = state.onApplied((applied) => this.applied(applied));
+  }
+
+  /** Answers every waiting read with what there is, and takes no more changes. */
+  stop(): void {
+    this.unsubscribe();
+    for (const nodeId of [...this.waiting.keys()]) this.wake(nodeId);
+  }
+
+  get reads(): number {
+    return this.waitingReads;
+  }
+
+  /** @throws RpcError forbidden (ND-151), unavailable, limit */
+  async nodeAllocs(request: NodeAllocsRequest): Promise<NodeAllocsResponse> {
+    await this.catchUp(request.MinStateIndex);
+    const waitMs = Math.min(Math.max(request.MaxQueryTimeMs, 0), MAX_ALLOC_QUERY_WAIT_MS);
+    const { tables } = this.state;
+    provenNode(tables, request.NodeID, request.SecretID);
+    let seen: number | undefined;
+    let over = waitMs === 0;
+    const cancel = over
+      ? () => {}
+      : this.timers.after(waitMs, () => {
+          over = true;
+          this.wake(request.NodeID);
+        });
+    try {
+      for (;;) {
+        const answer = nodeAllocsAnswer(tables, request.NodeID, seen);
+        if (over || answer.Index > request.MinQueryIndex) return answer;
+        seen = Object.keys(answer.Allocs).length;
+        await this.changeOf(request.NodeID);
+        if (!tables.nodes.has(request.NodeID)) throw permissionDenied();
+      }
+    } finally {
+      cancel();
+    }
+  }
+
+  /** @throws RpcError forbidden, unavailable when this replica does not reach the state the asker has seen */
+  async allocsById(request: AllocsByIdRequest): Promise<AllocsByIdResponse> {
+    await this.catchUp(request.MinStateIndex);
+    const { tables, appliedIndex } = this.state;
+    provenNode(tables, request.NodeID, request.SecretID);
+    const allocs: Allocation[] = [];
+    const traceparents: Record<string, string> = {};
+    for (const id of request.AllocIDs) {
+      const alloc = tables.allocs.get(id);
+      if (!alloc) continue;
+      if (alloc.NodeID !== request.NodeID) throw permissionDenied();
+      allocs.push(alloc.Job ? alloc : { ...alloc, Job: jobOf(tables, alloc) ?? null });
+      const trace = this.traces.of(id);
+      if (trace !== undefined) traceparents[id] = trace;
+    }
+    return { Allocs: allocs, Index: appliedIndex, Traceparents: traceparents };
+  }
+
+  private async catchUp(index: number): Promise<void> {
+    if (!(index > this.state.appliedIndex)) return;
+    try {
+      await this.state.waitFor(index, CATCH_UP_TIMEOUT_MS);
+    } catch (error) {
+      throw new RpcError('unavailable', error instanceof Error ? error.message : String(error));
+    }
+  }
+
+  private changeOf(nodeId: string): Promise<void> {
+    if (this.waitingReads >= MAX_WAITING_READS) throw new RpcError('limit', 'too many allocation reads are waiting');
+    return new Promise((resolve) => {
+      let reads = this.waiting.get(nodeId);
+      if (!reads) this.waiting.set(nodeId, (reads = new Set()));
+      reads.add(resolve);
+      this.waitingReads++;
+    });
+  }
+
+  private applied(applied: Applied): void {
+    for (const change of applied.changes) {
+      if (change.table === 'allocs') {
+        this.wake((change.after ?? change.before)?.NodeID ?? '');
+        if (change.before && change.before.NodeID !== change.after?.NodeID) this.wake(change.before.NodeID);
+      } else if (change.table === 'nodes' && !change.after) this.wake(change.key);
+    }
+  }
+
+  private wake(nodeId: string): void {
+    const reads = this.waiting.get(nodeId);
+    if (!reads) return;
+    this.waiting.delete(nodeId);
+    this.waitingReads -= reads.size;
+    for (const resolve of reads) resolve();
+  }
+}
+
+/**
+ * ST-155. Index: the highest ModifyIndex of the node's allocations; the table's index when it has none, or fewer than
+ * `seen` (a deletion lowers no row's index and must still be an answer, ND-153); at least 1.
+ * The first look of a read has no `seen`: ND-153 then takes the table's index only when the node has none.
+ */
+export function nodeAllocsAnswer(tables: Tables, nodeId: string, seen: number | undefined): NodeAllocsResponse {
+  const allocs: Record<string, number> = {};
+  let index = 0;
+  let count = 0;
+  for (const alloc of tables.allocs.by('node', nodeId)) {
+    allocs[alloc.ID] = alloc.AllocModifyIndex;
+    index = Math.max(index, alloc.ModifyIndex);
+    count++;
+  }
+  if (count === 0 || (seen !== undefined && count < seen)) index = tables.allocs.tableIndex;
+  return { Allocs: allocs, Index: Math.max(index, 1) };
+}

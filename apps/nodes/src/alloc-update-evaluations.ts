@@ -1,0 +1,78 @@
+import {
+  type Allocation,
+  type ClientAllocUpdate,
+  type Evaluation,
+  type EvalTrigger,
+  findTaskGroup,
+  isClientTerminal,
+  type Job,
+  newEvaluation,
+  type ReschedulePolicy,
+} from '@waybill/model';
+import { namespacedKey, type Tables } from '@waybill/state';
+
+/**
+ * ND-125 to ND-134: the evaluations that agents' updates ask for, decided on the state before the write; one per job,
+ * the first wins. `nowNs` is the time of the write. Cost: O(updates).
+ */
+export function evaluationsOfUpdates(
+  tables: Tables,
+  updates: readonly ClientAllocUpdate[],
+  nowNs: number,
+  newId: () => string,
+): Evaluation[] {
+  const evals = new Map<string, Evaluation>();
+  for (const update of updates) {
+    const stored = tables.allocs.get(update.ID);
+    if (!stored) continue;
+    const key = namespacedKey(stored.Namespace, stored.JobID);
+    if (evals.has(key)) continue;
+    const job = tables.jobs.get(key);
+    const trigger = triggerOf(stored, update, job, nowNs);
+    const subject = job ?? stored.Job;
+    if (trigger === undefined || !subject) continue;
+    evals.set(
+      key,
+      newEvaluation({
+        ID: newId(),
+        Namespace: stored.Namespace,
+        JobID: stored.JobID,
+        Type: subject.Type,
+        Priority: subject.Priority,
+        TriggeredBy: trigger,
+        CreateTime: nowNs,
+      }),
+    );
+  }
+  return [...evals.values()];
+}
+
+function triggerOf(
+  stored: Allocation,
+  update: ClientAllocUpdate,
+  job: Job | undefined,
+  nowNs: number,
+): EvalTrigger | undefined {
+  const wasUnknown = stored.ClientStatus === 'unknown';
+  if (!isClientTerminal(update) && !wasUnknown) return undefined;
+  if (!job) return 'job-deregister';
+  const failedAnew = update.ClientStatus === 'failed' && stored.FollowupEvalID === '';
+  const group = findTaskGroup(job, stored.TaskGroup);
+  if (failedAnew && !group) return undefined;
+  if (wasUnknown) return 'reconnect';
+  return failedAnew && group && mayReschedule(stored, group.ReschedulePolicy, nowNs) ? 'alloc-failure' : undefined;
+}
+
+/** ND-128: an attempt is left in the interval that ends now; the delay is the scheduler's business. */
+export function mayReschedule(
+  alloc: Pick<Allocation, 'RescheduleTracker'>,
+  policy: ReschedulePolicy | null,
+  nowNs: number,
+): boolean {
+  if (!policy) return false;
+  if (policy.Unlimited) return true;
+  if (policy.Attempts <= 0 || policy.Interval <= 0) return false;
+  const events = alloc.RescheduleTracker?.Events ?? [];
+  const attempted = events.filter((event) => nowNs - event.RescheduleTime < policy.Interval).length;
+  return attempted < policy.Attempts;
+}

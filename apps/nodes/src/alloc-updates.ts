@@ -1,0 +1,161 @@
+import { type CancelTimer, type ClientAllocUpdate, type Clock, nsFromMs, type Timers } from '@waybill/model';
+import type { ReplicatedState } from '@waybill/replica';
+import { type AllocUpdateRequest, type IndexResponse, RpcError } from '@waybill/rpc';
+import { draftTxn, isRejected, serviceActor } from '@waybill/state';
+import { evaluationsOfUpdates } from './alloc-update-evaluations.js';
+import { permissionDenied } from './node-access.js';
+
+/** ND-135: updates of all nodes that arrive within this time of the first become one transaction. */
+export const BATCH_WINDOW_MS = 50;
+/** A full batch does not wait: keeps a transaction well below the log's largest message (ST-14). */
+export const MAX_BATCH_ALLOCS = 500;
+/** Updates that wait for a transaction; beyond it agents are told to come back, which they do. */
+export const MAX_PENDING_ALLOCS = 50_000;
+
+interface Pending {
+  readonly nodeId: string;
+  readonly allocs: readonly ClientAllocUpdate[];
+  readonly traceparent: string | undefined;
+  resolve(response: IndexResponse): void;
+  reject(error: unknown): void;
+}
+
+export interface AllocUpdateDependencies {
+  readonly state: ReplicatedState;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly newId: () => string;
+}
+
+/**
+ * Takes what agents say about their allocations into the log (nodes.md section 8). Any replica answers.
+ *
+ * Modes: empty → gathering (the window of the first update is open) → empty. Each gathered batch is one transaction;
+ * several may be on their way at once, because an agent waits for its answer before it writes again (ND-223).
+ * A batch carries the trace of its first traced update.
+ * Limits: BATCH_WINDOW_MS, MAX_BATCH_ALLOCS, MAX_PENDING_ALLOCS. Cost: O(updates).
+ */
+export class AllocUpdates {
+  private gathering: Pending[] = [];
+  private gatheredAllocs = 0;
+  private pendingAllocs = 0;
+  private cancelWindow: CancelTimer = () => {};
+
+  constructor(private readonly deps: AllocUpdateDependencies) {}
+
+  get pending(): number {
+    return this.pendingAllocs;
+  }
+
+  /**
+   * Resolves when the update is committed, with the index of its transaction (ND-108).
+   * @throws RpcError with the texts of ND-104; limit when too much waits; what the log throws (ND-136)
+   */
+  async update(request: AllocUpdateRequest, traceparent?: string): Promise<IndexResponse> {
+    const nodeId = this.admit(request);
+    if (this.pendingAllocs + request.Allocs.length > MAX_PENDING_ALLOCS)
+      throw new RpcError('limit', 'too many allocation updates are waiting');
+    const done = new Promise<IndexResponse>((resolve, reject) => {
+      this.gather({ nodeId, allocs: request.Allocs, traceparent, resolve, reject });
+    });
+    this.pendingAllocs += request.Allocs.length;
+    try {
+      return await done;
+    } finally {
+      this.pendingAllocs -= request.Allocs.length;
+    }
+  }
+
+  /** Writes what is gathered now. */
+  flush(): void {
+    this.cancelWindow();
+    const batch = this.gathering;
+    this.gathering = [];
+    this.gatheredAllocs = 0;
+    if (batch.length > 0) void this.commit(batch);
+  }
+
+  /** ND-104, in its order. */
+  private admit(request: AllocUpdateRequest): string {
+    const [first] = request.Allocs ?? [];
+    if (!first) throw new RpcError('invalid', 'must update at least one allocation');
+    if (!first.NodeID) throw new RpcError('invalid', 'missing node ID');
+    const node = this.deps.state.tables.nodes.get(first.NodeID);
+    if (!node) throw new RpcError('not-found', `node ${first.NodeID} not found`);
+    if (node.SecretID !== request.SecretID) throw permissionDenied();
+    if (request.Allocs.some((alloc) => !this.isOf(node.ID, alloc))) throw permissionDenied();
+    if (node.Status === 'down' || node.Status === 'disconnected') throw notAllowed(node.ID, node.Status);
+    return node.ID;
+  }
+
+  /** ND-40; one that nobody knows is of nobody, and ignored at apply (ND-120). */
+  private isOf(nodeId: string, update: ClientAllocUpdate): boolean {
+    const stored = this.deps.state.tables.allocs.get(update.ID);
+    return update.NodeID === nodeId && (stored === undefined || stored.NodeID === nodeId);
+  }
+
+  private gather(pending: Pending): void {
+    if (this.gatheredAllocs > 0 && this.gatheredAllocs + pending.allocs.length > MAX_BATCH_ALLOCS) this.flush();
+    if (this.gathering.length === 0) this.cancelWindow = this.deps.timers.after(BATCH_WINDOW_MS, () => this.flush());
+    this.gathering.push(pending);
+    this.gatheredAllocs += pending.allocs.length;
+    if (this.gatheredAllocs >= MAX_BATCH_ALLOCS) this.flush();
+  }
+
+  private async commit(batch: readonly Pending[]): Promise<void> {
+    const { state, clock, newId } = this.deps;
+    const timeNs = nsFromMs(clock.nowMs());
+    // ST-101: of what was sent only what an agent may say goes on, with the time it arrived.
+    const allocs = batch.flatMap((pending) => pending.allocs.map((alloc) => saidByAgent(alloc, timeNs)));
+    try {
+      const proposed = await state.propose(
+        draftTxn(
+          'AllocClientUpdate',
+          { Allocs: allocs, Evals: evaluationsOfUpdates(state.tables, allocs, timeNs, newId) },
+          {
+            timeNs,
+            requestId: newId(),
+            actor: serviceActor('nodes'),
+            traceparent: batch.find((pending) => pending.traceparent !== undefined)?.traceparent,
+          },
+        ),
+      );
+      const { verdict } = proposed;
+      for (const pending of batch) {
+        const refusal = isRejected(verdict) ? verdict.error : refusalOf(pending.nodeId, verdict.error);
+        if (refusal === undefined) pending.resolve({ Index: proposed.index });
+        else pending.reject(new RpcError('conflict', refusal));
+      }
+    } catch (error) {
+      for (const pending of batch) pending.reject(error);
+    }
+  }
+}
+
+function saidByAgent(alloc: ClientAllocUpdate, timeNs: number): ClientAllocUpdate {
+  return {
+    ID: alloc.ID,
+    NodeID: alloc.NodeID,
+    ClientStatus: alloc.ClientStatus,
+    ClientDescription: alloc.ClientDescription,
+    TaskStates: alloc.TaskStates,
+    NetworkStatus: alloc.NetworkStatus,
+    DeploymentStatus: alloc.DeploymentStatus && {
+      Healthy: alloc.DeploymentStatus.Healthy,
+      Timestamp: alloc.DeploymentStatus.Timestamp,
+    },
+    ModifyTime: timeNs,
+  };
+}
+
+/** ST-105: the verdict of a combined write names the nodes that were left out; only their callers get the text. */
+function refusalOf(nodeId: string, notice: string | undefined): string | undefined {
+  return notice
+    ?.split('\n')
+    .flatMap((line) => line.split('; '))
+    .find((text) => text.includes(`node ${nodeId} is not allowed`));
+}
+
+function notAllowed(nodeId: string, status: string): RpcError {
+  return new RpcError('conflict', `node ${nodeId} is not allowed to update allocs while in status ${status}`);
+}

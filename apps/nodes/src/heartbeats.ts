@@ -1,0 +1,217 @@
+import {
+  type CancelTimer,
+  type Clock,
+  type Node,
+  type NodeEvent,
+  type NodeStatus,
+  nsFromMs,
+  rfc3339FromMs,
+  type Timers,
+} from '@waybill/model';
+import type { ReplicatedState } from '@waybill/replica';
+import { type NodeStatusRequest, type NodeUpdateResponse, RpcError } from '@waybill/rpc';
+import { type Actor, type Applied, draftTxn, type Fence, isRejected, serviceActor } from '@waybill/state';
+import type { Logger } from '@waybill/telemetry';
+import { answeredTtlMs, type HeartbeatPace, longestDeadlineMs, ttlNs } from './heartbeat-ttl.js';
+import { nodeNotFound, permissionDenied } from './node-access.js';
+import type { NodeEvaluations } from './node-evaluations.js';
+import { isNodeStatus, isWaitingForPool, lostStatus, resultingStatus, statusNeedsEvaluations } from './node-status.js';
+
+/** A missed heartbeat that could not be written is tried again after this (ND-81). */
+export const LOSS_RETRY_MS = 5_000;
+
+export interface HeartbeatDependencies {
+  readonly state: ReplicatedState;
+  readonly evaluations: NodeEvaluations;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly newId: () => string;
+  /** In [0, 1). */
+  readonly random: () => number;
+  readonly pace: HeartbeatPace;
+  readonly logger: Logger;
+}
+
+interface Deadline {
+  readonly dueMs: number;
+  readonly cancel: CancelTimer;
+}
+
+/**
+ * Who is alive: one deadline per node that is not down, moved by each heartbeat (nodes.md section 5).
+ *
+ * Modes: off → on (the lease is held) → off. Taking the lease arms `failoverTtlMs` for every node that is not down, so
+ * that a change of holder takes no node with it (ND-78, ND-206); a heartbeat brings a node back to the ordinary pace.
+ * A deadline that passes makes the node `disconnected` or `down`, by a write that carries the holder's epoch. A deadline
+ * found passed by more than the grace means that this process stood still, not the node: it gets the failover time
+ * again (ND-205).
+ * A heartbeat that changes nothing is no transaction. Memory: one timer per node. Cost: O(1) per heartbeat, plus the
+ * node's allocations while it is coming back.
+ */
+export class Heartbeats {
+  private readonly deadlines = new Map<string, Deadline>();
+  private fence: Fence | undefined;
+  private missed = 0;
+
+  constructor(private readonly deps: HeartbeatDependencies) {}
+
+  start(fence: Fence): void {
+    this.fence = fence;
+    for (const node of this.deps.state.tables.nodes.all())
+      if (node.Status !== 'down') this.arm(node.ID, this.deps.pace.failoverTtlMs);
+  }
+
+  /** Arms what another replica registered (ND-79), and drops what is down or gone (ND-87, ND-208). */
+  applied(applied: Applied): void {
+    if (!this.fence) return;
+    for (const change of applied.changes) {
+      if (change.table !== 'nodes') continue;
+      if (!change.after || change.after.Status === 'down') this.disarm(change.key);
+      else if (applied.txn.type === 'NodeRegister')
+        this.arm(change.key, longestDeadlineMs(this.deps.state.tables.nodes.size, this.deps.pace));
+    }
+  }
+
+  stop(): void {
+    this.fence = undefined;
+    for (const { cancel } of this.deadlines.values()) cancel();
+    this.deadlines.clear();
+  }
+
+  stats(): Record<string, number> {
+    return { trackedNodes: this.deadlines.size, missedHeartbeats: this.missed };
+  }
+
+  /** Milliseconds of unix time at which the node will be lost, or undefined if it is not watched. */
+  deadlineOf(nodeId: string): number | undefined {
+    return this.deadlines.get(nodeId)?.dueMs;
+  }
+
+  /**
+   * One heartbeat of an agent.
+   * @throws RpcError unavailable without the lease (ND-79), invalid or not-found as ND-50 says, forbidden with a wrong secret
+   */
+  async heartbeat(request: NodeStatusRequest, traceparent?: string): Promise<NodeUpdateResponse> {
+    if (!this.fence) throw new RpcError('unavailable', 'failed to reset heartbeat since server is not leader');
+    if (!request.NodeID) throw new RpcError('invalid', 'missing node ID for client status update');
+    if (!isNodeStatus(request.Status)) throw new RpcError('invalid', 'invalid status for node');
+    const node = this.deps.state.tables.nodes.get(request.NodeID);
+    if (!node) throw nodeNotFound();
+    if (node.SecretID !== '' && node.SecretID !== request.SecretID) throw permissionDenied();
+    const status = resultingStatus(this.deps.state.tables, node, request.Status);
+    const event = this.eventOf(node);
+    if (status === node.Status && event === null) return this.answer(node, 0, []);
+    const actor: Actor = { Kind: 'node', ID: node.ID, Name: node.Name };
+    return this.write({ node, status, event, actor, traceparent });
+  }
+
+  /** ND-53, ND-60. */
+  private eventOf(node: Node): NodeEvent | null {
+    if (node.Status === 'down') return this.event('Node reregistered by heartbeat', null);
+    const waiting = 'Node registered but waiting for node pool to be created';
+    if (node.Status !== 'initializing' || !isWaitingForPool(this.deps.state.tables, node)) return null;
+    return node.Events.some((e) => e.Message === waiting) ? null : this.event(waiting, { node_pool: node.NodePool });
+  }
+
+  private event(message: string, details: Record<string, string> | null): NodeEvent {
+    const timestamp = rfc3339FromMs(this.deps.clock.nowMs());
+    return { Message: message, Subsystem: 'Cluster', Details: details, Timestamp: timestamp, CreateIndex: 0 };
+  }
+
+  private async write(update: {
+    readonly node: Node;
+    readonly status: NodeStatus;
+    readonly event: NodeEvent | null;
+    readonly actor: Actor;
+    readonly fence?: Fence;
+    readonly traceparent?: string | undefined;
+  }): Promise<NodeUpdateResponse> {
+    const { state, clock, newId, evaluations } = this.deps;
+    const nowMs = clock.nowMs();
+    const proposed = await state.propose(
+      draftTxn(
+        'NodeUpdateStatus',
+        {
+          NodeID: update.node.ID,
+          Status: update.status,
+          UpdatedAt: Math.floor(nowMs / 1_000),
+          NodeEvent: update.event,
+          IdentitySigningKeyID: '',
+        },
+        {
+          timeNs: nsFromMs(nowMs),
+          requestId: newId(),
+          actor: update.actor,
+          fence: update.fence,
+          traceparent: update.traceparent,
+        },
+      ),
+    );
+    if (isRejected(proposed.verdict)) throw rejected(proposed.verdict.error);
+    const node = state.tables.nodes.get(update.node.ID);
+    if (!node) throw nodeNotFound();
+    const evals = statusNeedsEvaluations(update.node.Status, update.status)
+      ? await evaluations.create(node, proposed.index, update.traceparent)
+      : { EvalIDs: [] };
+    return this.answer(node, proposed.index, evals.EvalIDs);
+  }
+
+  /** ND-54, ND-55; `index` 0: nothing was written (ND-51). */
+  private answer(node: Node, index: number, evalIds: readonly string[]): NodeUpdateResponse {
+    const { state, pace, random } = this.deps;
+    const nodes = state.tables.nodes.size;
+    const ttlMs = node.Status === 'down' ? 0 : answeredTtlMs(nodes, pace, random());
+    if (ttlMs > 0) this.arm(node.ID, ttlMs + pace.graceMs);
+    return {
+      HeartbeatTTL: ttlNs(ttlMs),
+      EvalIDs: evalIds,
+      NodeModifyIndex: index,
+      NumNodes: nodes,
+      SchedulingEligibility: node.SchedulingEligibility,
+      Status: node.Status,
+      Index: index,
+    };
+  }
+
+  private arm(nodeId: string, delayMs: number): void {
+    if (!this.fence) return;
+    this.deadlines.get(nodeId)?.cancel();
+    const dueMs = this.deps.clock.nowMs() + delayMs;
+    const cancel = this.deps.timers.after(delayMs, () => this.expired(nodeId, dueMs));
+    this.deadlines.set(nodeId, { dueMs, cancel });
+  }
+
+  private disarm(nodeId: string): void {
+    this.deadlines.get(nodeId)?.cancel();
+    this.deadlines.delete(nodeId);
+  }
+
+  private expired(nodeId: string, dueMs: number): void {
+    if (!this.fence) return;
+    if (this.deps.clock.nowMs() - dueMs > this.deps.pace.graceMs) {
+      this.arm(nodeId, this.deps.pace.failoverTtlMs);
+      return;
+    }
+    this.deadlines.delete(nodeId);
+    void this.lose(nodeId, this.fence);
+  }
+
+  private async lose(nodeId: string, fence: Fence): Promise<void> {
+    const node = this.deps.state.tables.nodes.get(nodeId);
+    if (!node || node.Status === 'down') return;
+    const status = lostStatus(this.deps.state.tables, node, nsFromMs(this.deps.clock.nowMs()));
+    this.missed++;
+    this.deps.logger.warn('a node missed its heartbeats', { node: nodeId, name: node.Name, status });
+    try {
+      const event = this.event('Node heartbeat missed', null);
+      await this.write({ node, status, event, actor: serviceActor('nodes'), fence });
+    } catch (error) {
+      this.deps.logger.error('a missed heartbeat could not be written; trying again', { node: nodeId, error });
+      if (this.fence === fence && !this.deadlines.has(nodeId)) this.arm(nodeId, LOSS_RETRY_MS);
+    }
+  }
+}
+
+function rejected(error: string): RpcError {
+  return error.includes('node not found') ? nodeNotFound() : new RpcError('conflict', error);
+}

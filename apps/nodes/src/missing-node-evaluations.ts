@@ -1,0 +1,125 @@
+import { type CancelTimer, type Clock, isTerminalAllocation, type Node, type Timers } from '@waybill/model';
+import type { ReplicatedState } from '@waybill/replica';
+import type { Applied, Change } from '@waybill/state';
+import type { Logger } from '@waybill/telemetry';
+import type { EvaluatedNode, NodeEvaluations } from './node-evaluations.js';
+import { registrationNeedsEvaluations, statusNeedsEvaluations } from './node-status.js';
+
+/** ND-73: whoever wrote the node has this long to write its evaluations too. */
+export const EVALUATIONS_DUE_MS = 5_000;
+/** ND-73: on taking the lease, nodes written within this time are looked at. */
+export const LOOK_BACK_SECONDS = 300;
+
+type NodeChange = Extract<Change, { table: 'nodes' }>;
+
+/**
+ * Sees to it that no node transaction stays without its evaluations, whoever crashed in between (ND-73).
+ *
+ * Modes: off → on (the lease is held) → off. On: every node transaction that requires evaluations is remembered until
+ * they are in the log; what has none after EVALUATIONS_DUE_MS is written here, under the same request id, so that one
+ * too many is skipped everywhere. A failed attempt is repeated after the same time.
+ * Cost: one timer per such transaction; on start one pass over nodes, allocations and evaluations, because state says
+ * only there which are missing.
+ */
+export class MissingNodeEvaluations {
+  private readonly due = new Map<string, { index: number; cancel: CancelTimer }>();
+  private on = false;
+  private made = 0;
+
+  constructor(
+    private readonly state: ReplicatedState,
+    private readonly evaluations: NodeEvaluations,
+    private readonly clock: Clock,
+    private readonly timers: Timers,
+    private readonly logger: Logger,
+  ) {}
+
+  start(): void {
+    this.on = true;
+    for (const node of this.nodesWithout()) this.remember(node, node.ModifyIndex, 0);
+    for (const ID of this.goneNodesWithWork()) this.remember({ ID }, this.state.tables.nodes.tableIndex, 0);
+  }
+
+  applied(applied: Applied): void {
+    if (!this.on) return;
+    for (const change of applied.changes) {
+      if (change.table === 'nodes') this.nodeChanged(change, applied);
+      else if (change.table === 'evals' && change.after?.TriggeredBy === 'node-update')
+        this.forget(change.after.NodeID, change.after.NodeModifyIndex);
+    }
+  }
+
+  stop(): void {
+    this.on = false;
+    for (const { cancel } of this.due.values()) cancel();
+    this.due.clear();
+  }
+
+  stats(): Record<string, number> {
+    return { awaitingEvaluations: this.due.size, missingEvaluationsMade: this.made };
+  }
+
+  private nodeChanged(change: NodeChange, applied: Applied): void {
+    const node = change.after ?? change.before;
+    if (node && changeNeedsEvaluations(change, applied)) this.remember(node, applied.index, EVALUATIONS_DUE_MS);
+  }
+
+  private remember(node: EvaluatedNode, index: number, delayMs: number): void {
+    this.due.get(node.ID)?.cancel();
+    const cancel = this.timers.after(delayMs, () => void this.make(node, index));
+    this.due.set(node.ID, { index, cancel });
+  }
+
+  private forget(nodeId: string, index: number): void {
+    const due = this.due.get(nodeId);
+    if (!due || due.index > index) return;
+    due.cancel();
+    this.due.delete(nodeId);
+  }
+
+  private async make(node: EvaluatedNode, index: number): Promise<void> {
+    if (!this.on) return;
+    try {
+      const made = await this.evaluations.create(this.state.tables.nodes.get(node.ID) ?? node, index);
+      this.made += made.EvalIDs.length;
+      this.forget(node.ID, index);
+    } catch (error) {
+      this.logger.warn('evaluations of a node could not be written; trying again', { node: node.ID, error });
+      if (this.on) this.remember(node, index, EVALUATIONS_DUE_MS);
+    }
+  }
+
+  /** Nodes of the last minutes without evaluations. */
+  private nodesWithout(): Node[] {
+    const { tables } = this.state;
+    const evaluatedAt = new Map<string, number>();
+    for (const e of tables.evals.all())
+      if (e.TriggeredBy === 'node-update' && e.NodeModifyIndex > (evaluatedAt.get(e.NodeID) ?? 0))
+        evaluatedAt.set(e.NodeID, e.NodeModifyIndex);
+    const since = Math.floor(this.clock.nowMs() / 1_000) - LOOK_BACK_SECONDS;
+    const found: Node[] = [];
+    for (const node of tables.nodes.all())
+      if (node.StatusUpdatedAt >= since && (evaluatedAt.get(node.ID) ?? 0) < node.ModifyIndex) found.push(node);
+    return found;
+  }
+
+  /** Nodes that are gone although an allocation that is not finished names them: their deletion may lack evaluations. */
+  private goneNodesWithWork(): Set<string> {
+    const { tables } = this.state;
+    const gone = new Set<string>();
+    for (const alloc of tables.allocs.all())
+      if (alloc.NodeID !== '' && !isTerminalAllocation(alloc) && !tables.nodes.has(alloc.NodeID))
+        gone.add(alloc.NodeID);
+    return gone;
+  }
+}
+
+/** ND-37, ND-70, ND-93, ND-142. */
+export function changeNeedsEvaluations(change: NodeChange, applied: Applied): boolean {
+  const { before, after } = change;
+  if (!after) return true;
+  if (!before) return registrationNeedsEvaluations(undefined, after);
+  if (applied.txn.type === 'NodeRegister') return registrationNeedsEvaluations(before, after);
+  if (before.SchedulingEligibility === 'ineligible' && after.SchedulingEligibility === 'eligible') return true;
+  return applied.txn.type === 'NodeUpdateStatus' && statusNeedsEvaluations(before.Status, after.Status);
+}

@@ -1,0 +1,136 @@
+import { createHash } from 'node:crypto';
+import {
+  type Allocation,
+  type Clock,
+  type Evaluation,
+  isClientTerminal,
+  isServerTerminal,
+  type Job,
+  newEvaluation,
+  type Node,
+  nsFromMs,
+} from '@waybill/model';
+import type { ReplicatedState } from '@waybill/replica';
+import { draftTxn, namespacedKey, serviceActor, type Tables } from '@waybill/state';
+
+/** The one request id of a node's evaluations after the transaction at `index`: a second copy is skipped (ND-73). */
+export const nodeEvaluationsRequestId = (nodeId: string, index: number): string => `node-evals:${nodeId}:${index}`;
+
+export interface CreatedEvaluations {
+  readonly EvalIDs: readonly string[];
+  /** 0: none were created (ND-103). */
+  readonly EvalCreateIndex: number;
+}
+
+/** A node, or just the id of one that nobody knows any more: no system job can be for that. */
+export type EvaluatedNode = Pick<Node, 'ID' | 'NodePool' | 'Datacenter'> | { readonly ID: string };
+
+/**
+ * ND-97 to ND-102: the evaluations of one node after its transaction at `nodeIndex`. Ids are derived from node, index
+ * and job, so that whoever proposes them (ND-73) proposes the same.
+ * Cost: the node's allocations plus all jobs, because system jobs are found by their kind alone.
+ */
+export function evaluationsOfNode(tables: Tables, node: EvaluatedNode, nodeIndex: number, nowNs: number): Evaluation[] {
+  const jobs = new Map<string, Job>();
+  for (const alloc of tables.allocs.by('node', node.ID)) {
+    const job = jobOf(tables, alloc);
+    if (job && countsForNode(alloc, job)) jobs.set(namespacedKey(job.Namespace, job.ID), job);
+  }
+  if ('NodePool' in node)
+    for (const job of tables.jobs.all())
+      if (job.Type === 'system' && !job.Stop && isForNode(job, node))
+        jobs.set(namespacedKey(job.Namespace, job.ID), job);
+  return [...jobs].map(([key, job]) =>
+    newEvaluation({
+      ID: derivedId(`${node.ID} ${nodeIndex} ${key}`),
+      Namespace: job.Namespace,
+      Priority: job.Priority,
+      Type: job.Type,
+      TriggeredBy: 'node-update',
+      JobID: job.ID,
+      NodeID: node.ID,
+      NodeModifyIndex: nodeIndex,
+      CreateTime: nowNs,
+    }),
+  );
+}
+
+/** ND-98. */
+function countsForNode(alloc: Allocation, job: Job): boolean {
+  switch (job.Type) {
+    case 'service':
+      return !(isServerTerminal(alloc) && isClientTerminal(alloc));
+    case 'batch':
+      return !isClientTerminal(alloc);
+    default:
+      return false;
+  }
+}
+
+/** The allocation's own copy of its job (ND-102); where a row has none, the stored one. */
+export function jobOf(tables: Tables, alloc: Allocation): Job | undefined {
+  return alloc.Job ?? tables.jobs.get(namespacedKey(alloc.Namespace, alloc.JobID));
+}
+
+/** ND-97: the pool and one of the datacenter patterns fit. */
+export function isForNode(
+  job: Pick<Job, 'NodePool' | 'Datacenters'>,
+  node: Pick<Node, 'NodePool' | 'Datacenter'>,
+): boolean {
+  if (job.NodePool !== 'all' && job.NodePool !== node.NodePool) return false;
+  return job.Datacenters.some((pattern) => matchesGlob(pattern, node.Datacenter));
+}
+
+function matchesGlob(pattern: string, text: string): boolean {
+  if (!pattern.includes('*')) return pattern === text;
+  const parts = pattern.split('*').map((part) => part.replaceAll(/[.+?^${}()|[\]\\]/g, String.raw`\$&`));
+  return new RegExp(`^${parts.join('.*')}$`).test(text);
+}
+
+/** A uuid (version 8) that depends on `text` only. */
+function derivedId(text: string): string {
+  const hex = createHash('sha256').update(text).digest('hex');
+  const variant = ((Number.parseInt(hex.slice(16, 17), 16) & 0x3) | 0x8).toString(16);
+  return [
+    hex.slice(0, 8),
+    hex.slice(8, 12),
+    `8${hex.slice(13, 16)}`,
+    variant + hex.slice(17, 20),
+    hex.slice(20, 32),
+  ].join('-');
+}
+
+/**
+ * Writes a node's evaluations to the log. Stateless. Cost of one call: see `evaluationsOfNode`, and one transaction.
+ */
+export class NodeEvaluations {
+  constructor(
+    private readonly state: ReplicatedState,
+    private readonly clock: Clock,
+  ) {}
+
+  /**
+   * @param node as it is after (or, for a deleted one, was before) its transaction at `nodeIndex`
+   * @throws what the log throws when it is not available; the holder makes them up later (ND-73)
+   */
+  async create(node: EvaluatedNode, nodeIndex: number, traceparent?: string): Promise<CreatedEvaluations> {
+    const nowNs = nsFromMs(this.clock.nowMs());
+    const evals = evaluationsOfNode(this.state.tables, node, nodeIndex, nowNs);
+    if (evals.length === 0) return { EvalIDs: [], EvalCreateIndex: 0 };
+    const proposed = await this.state.propose(
+      draftTxn(
+        'EvalUpdate',
+        { Evals: evals },
+        {
+          timeNs: nowNs,
+          requestId: nodeEvaluationsRequestId(node.ID, nodeIndex),
+          actor: serviceActor('nodes'),
+          traceparent,
+        },
+      ),
+    );
+    // If another copy was first, those that are stored are the ones that exist (ND-73).
+    const stored = evals.flatMap((e) => this.state.tables.evals.get(e.ID) ?? []);
+    return { EvalIDs: stored.map((e) => e.ID), EvalCreateIndex: stored[0]?.CreateIndex ?? proposed.index };
+  }
+}

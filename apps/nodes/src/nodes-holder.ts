@@ -1,0 +1,37 @@
+import type { Singleton, Term } from '@waybill/lease';
+import type { Applied, Fence } from '@waybill/state';
+import type { Heartbeats } from './heartbeats.js';
+import type { MissingNodeEvaluations } from './missing-node-evaluations.js';
+
+/**
+ * What the holder of role `nodes` does beside answering: it watches over heartbeats and makes up for evaluations that a
+ * crash left out. Everything in memory here is rebuilt from state when the lease is taken.
+ */
+export class NodesHolder implements Singleton {
+  readonly role = 'nodes';
+
+  constructor(
+    private readonly heartbeats: Heartbeats,
+    private readonly missingEvaluations: MissingNodeEvaluations,
+  ) {}
+
+  start(term: Term): void {
+    const fence: Fence = { role: this.role, epoch: term.epoch };
+    this.heartbeats.start(fence);
+    this.missingEvaluations.start();
+  }
+
+  applied(applied: Applied): void {
+    this.heartbeats.applied(applied);
+    this.missingEvaluations.applied(applied);
+  }
+
+  stop(): void {
+    this.heartbeats.stop();
+    this.missingEvaluations.stop();
+  }
+
+  stats(): Record<string, number> {
+    return { ...this.heartbeats.stats(), ...this.missingEvaluations.stats() };
+  }
+}

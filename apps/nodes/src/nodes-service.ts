@@ -1,0 +1,52 @@
+import type { ServiceDefinition } from '@waybill/service';
+import { AllocQueries } from './alloc-queries.js';
+import { AllocUpdates } from './alloc-updates.js';
+import { DEFAULT_PACE, type HeartbeatPace } from './heartbeat-ttl.js';
+import { Heartbeats } from './heartbeats.js';
+import { MissingNodeEvaluations } from './missing-node-evaluations.js';
+import { NodeEvaluations } from './node-evaluations.js';
+import { NodeEvents } from './node-events.js';
+import { NodesHolder } from './nodes-holder.js';
+import { NodesModule } from './nodes.module.js';
+import { PlacementTraces } from './placement-traces.js';
+import { Registration } from './registration.js';
+
+/** The `nodes` service. `pace` is for tests that cannot wait for real heartbeats to be missed. */
+export function nodesService(pace: HeartbeatPace = DEFAULT_PACE): ServiceDefinition {
+  return {
+    name: 'nodes',
+    needs: { state: true, database: false },
+    build(context) {
+      const { state, clock, timers, newId, logger, metrics } = context;
+      const shared = { state, clock, timers, newId };
+      const evaluations = new NodeEvaluations(state, clock);
+      const watched = { ...shared, evaluations, random: Math.random, pace, logger };
+      const heartbeats = new Heartbeats(watched);
+      const missing = new MissingNodeEvaluations(state, evaluations, clock, timers, logger);
+      const traces = new PlacementTraces(state);
+      const queries = new AllocQueries(state, traces, timers);
+      const updates = new AllocUpdates(shared);
+      metrics.gauge('nodes_waiting_reads', 'Allocation reads of agents that wait for news', {
+        collect: () => queries.reads,
+      });
+      metrics.gauge('nodes_pending_updates', 'Allocation updates of agents not committed yet', {
+        collect: () => updates.pending,
+      });
+      return {
+        module: NodesModule.of({
+          registration: new Registration(watched),
+          heartbeats,
+          queries,
+          updates,
+          events: new NodeEvents(state, clock, newId),
+        }),
+        singleton: new NodesHolder(heartbeats, missing),
+        stop: () => {
+          updates.flush();
+          queries.stop();
+          traces.stop();
+        },
+      };
+    },
+  };
+}

@@ -1,0 +1,69 @@
+import { Controller } from '@nestjs/common';
+import { Ctx, Payload } from '@nestjs/microservices';
+import {
+  allocsById,
+  type AllocsByIdRequest,
+  type AllocsByIdResponse,
+  Answers,
+  emitNodeEvents,
+  heartbeat,
+  type IndexResponse,
+  nodeAllocs,
+  type NodeAllocsRequest,
+  type NodeAllocsResponse,
+  type NodeEventsRequest,
+  registerNode,
+  type NodeRegisterRequest,
+  type NodeStatusRequest,
+  type NodeUpdateResponse,
+  RpcContext,
+  updateAllocs,
+  type AllocUpdateRequest,
+} from '@waybill/rpc';
+import { AllocQueries } from './alloc-queries.js';
+import { AllocUpdates } from './alloc-updates.js';
+import { Heartbeats } from './heartbeats.js';
+import { NodeEvents } from './node-events.js';
+import { Registration } from './registration.js';
+
+/** What agents ask. Heartbeats are answered by the lease holder, the rest by any replica. */
+@Controller()
+export class NodesController {
+  constructor(
+    private readonly registration: Registration,
+    private readonly heartbeats: Heartbeats,
+    private readonly queries: AllocQueries,
+    private readonly updates: AllocUpdates,
+    private readonly events: NodeEvents,
+  ) {}
+
+  @Answers(registerNode)
+  register(@Payload() request: NodeRegisterRequest, @Ctx() context: RpcContext): Promise<NodeUpdateResponse> {
+    return this.registration.register(request, context.traceparent);
+  }
+
+  @Answers(heartbeat)
+  heartbeat(@Payload() request: NodeStatusRequest, @Ctx() context: RpcContext): Promise<NodeUpdateResponse> {
+    return this.heartbeats.heartbeat(request, context.traceparent);
+  }
+
+  @Answers(nodeAllocs)
+  nodeAllocs(@Payload() request: NodeAllocsRequest): Promise<NodeAllocsResponse> {
+    return this.queries.nodeAllocs(request);
+  }
+
+  @Answers(allocsById)
+  allocsById(@Payload() request: AllocsByIdRequest): Promise<AllocsByIdResponse> {
+    return this.queries.allocsById(request);
+  }
+
+  @Answers(updateAllocs)
+  updateAllocs(@Payload() request: AllocUpdateRequest, @Ctx() context: RpcContext): Promise<IndexResponse> {
+    return this.updates.update(request, context.traceparent);
+  }
+
+  @Answers(emitNodeEvents)
+  emitEvents(@Payload() request: NodeEventsRequest, @Ctx() context: RpcContext): Promise<IndexResponse> {
+    return this.events.emit(request, context.traceparent);
+  }
+}

@@ -1,0 +1,32 @@
+import { type DynamicModule, Module } from '@nestjs/common';
+import { AllocQueries } from './alloc-queries.js';
+import { AllocUpdates } from './alloc-updates.js';
+import { Heartbeats } from './heartbeats.js';
+import { NodeEvents } from './node-events.js';
+import { NodesController } from './nodes.controller.js';
+import { Registration } from './registration.js';
+
+export interface NodesParts {
+  readonly registration: Registration;
+  readonly heartbeats: Heartbeats;
+  readonly queries: AllocQueries;
+  readonly updates: AllocUpdates;
+  readonly events: NodeEvents;
+}
+
+@Module({})
+export class NodesModule {
+  static of(parts: NodesParts): DynamicModule {
+    return {
+      module: NodesModule,
+      controllers: [NodesController],
+      providers: [
+        { provide: Registration, useValue: parts.registration },
+        { provide: Heartbeats, useValue: parts.heartbeats },
+        { provide: AllocQueries, useValue: parts.queries },
+        { provide: AllocUpdates, useValue: parts.updates },
+        { provide: NodeEvents, useValue: parts.events },
+      ],
+    };
+  }
+}

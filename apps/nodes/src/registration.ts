@@ -1,0 +1,122 @@
+import { ConflictError } from '@waybill/journal';
+import { type Clock, computedClass, type Node, nsFromMs } from '@waybill/model';
+import type { ReplicatedState } from '@waybill/replica';
+import { type NodeRegisterRequest, type NodeUpdateResponse, RpcError } from '@waybill/rpc';
+import { draftTxn, isRejected, type Proposed } from '@waybill/state';
+import { answeredTtlMs, type HeartbeatPace, ttlNs } from './heartbeat-ttl.js';
+import type { NodeEvaluations } from './node-evaluations.js';
+import { isNodeStatus, registrationNeedsEvaluations } from './node-status.js';
+
+/** ND-31: how often a registration is read and tried again because somebody else wrote the node in between. */
+const MAX_CONFLICTS = 5;
+/** How long a replica waits to see what it lost against. */
+const CATCH_UP_TIMEOUT_MS = 5_000;
+const NODE_POOL_NAME = /^[a-zA-Z0-9-_]{1,128}$/;
+
+export interface RegistrationDependencies {
+  readonly state: ReplicatedState;
+  readonly evaluations: NodeEvaluations;
+  readonly clock: Clock;
+  readonly newId: () => string;
+  /** In [0, 1). */
+  readonly random: () => number;
+  readonly pace: HeartbeatPace;
+}
+
+/**
+ * Takes a machine's description into the state (nodes.md section 4). Any replica answers; stateless.
+ * Cost: one transaction, and the node's evaluations where the change asks for them.
+ */
+export class Registration {
+  constructor(private readonly deps: RegistrationDependencies) {}
+
+  /** @throws RpcError with the texts of ND-26, ND-27, ND-30 */
+  async register(request: NodeRegisterRequest, traceparent?: string): Promise<NodeUpdateResponse> {
+    const sent = checkedNode(request);
+    const { before, after, proposed } = await this.write(sent, traceparent);
+    const evals = registrationNeedsEvaluations(before, after)
+      ? await this.deps.evaluations.create(after, proposed.index, traceparent)
+      : { EvalIDs: [], EvalCreateIndex: 0 };
+    return this.answer(after, proposed.index, evals.EvalIDs);
+  }
+
+  private async write(
+    sent: Node,
+    traceparent: string | undefined,
+  ): Promise<{ before: Node | undefined; after: Node; proposed: Proposed }> {
+    const { state, clock, newId } = this.deps;
+    let expected: number | undefined;
+    for (let attempt = 1; ; attempt++) {
+      const before = state.tables.nodes.get(sent.ID);
+      const nowMs = clock.nowMs();
+      const node = mergedNode(sent, before, Math.floor(nowMs / 1_000));
+      try {
+        const proposed = await state.propose(
+          draftTxn(
+            'NodeRegister',
+            { Node: node, CreateNodePool: !state.tables.node_pools.has(node.NodePool) },
+            {
+              timeNs: nsFromMs(nowMs),
+              requestId: newId(),
+              actor: { Kind: 'node', ID: node.ID, Name: node.Name },
+              traceparent,
+            },
+          ),
+          { expectedLastSubjectSequence: expected ?? before?.ModifyIndex ?? 0 },
+        );
+        if (isRejected(proposed.verdict)) throw new RpcError('conflict', proposed.verdict.error);
+        return { before, after: state.tables.nodes.get(sent.ID) ?? node, proposed };
+      } catch (error) {
+        if (!(error instanceof ConflictError) || attempt > MAX_CONFLICTS) throw error;
+        await state.waitFor(error.actual, CATCH_UP_TIMEOUT_MS);
+        expected = error.actual;
+      }
+    }
+  }
+
+  private answer(node: Node, index: number, evalIds: readonly string[]): NodeUpdateResponse {
+    const nodes = this.deps.state.tables.nodes.size;
+    return {
+      HeartbeatTTL: node.Status === 'down' ? 0 : ttlNs(answeredTtlMs(nodes, this.deps.pace, this.deps.random())),
+      EvalIDs: evalIds,
+      NodeModifyIndex: index,
+      NumNodes: nodes,
+      SchedulingEligibility: node.SchedulingEligibility,
+      Status: node.Status,
+      Index: index,
+    };
+  }
+}
+
+/** ND-26, ND-27: checks in order, then defaults. */
+export function checkedNode(request: NodeRegisterRequest): Node {
+  const node: Node | null | undefined = request.Node;
+  if (!node) throw invalid('missing node for client registration');
+  if (!node.ID) throw invalid('missing node ID for client registration');
+  if (!node.Datacenter) throw invalid('missing datacenter for client registration');
+  if (!node.Name) throw invalid('missing node name for client registration');
+  if (!node.Attributes || Object.keys(node.Attributes).length === 0)
+    throw invalid('missing attributes for client registration');
+  if (!node.SecretID) throw invalid('missing node secret ID for client registration');
+  const pool = node.NodePool || 'default';
+  if (!NODE_POOL_NAME.test(pool))
+    throw invalid(`invalid node pool: invalid name "${pool}", must match regex ${NODE_POOL_NAME.source}`);
+  if (pool === 'all') throw invalid('node is not allowed to register in node pool "all"');
+  const status = node.Status || 'initializing';
+  if (!isNodeStatus(status)) throw invalid('invalid status for node');
+  return { ...node, NodePool: pool, Status: status, SchedulingEligibility: node.SchedulingEligibility || 'eligible' };
+}
+
+/** What is stored of a registration. ND-28, ND-30, ND-31; what ND-32 keeps is kept at apply. */
+function mergedNode(sent: Node, stored: Node | undefined, nowSeconds: number): Node {
+  if (stored && stored.SecretID !== '' && stored.SecretID !== sent.SecretID)
+    throw new RpcError('forbidden', 'node secret ID does not match. Not registering node.');
+  return {
+    ...sent,
+    Status: stored?.Status ?? sent.Status,
+    StatusUpdatedAt: nowSeconds,
+    ComputedClass: computedClass(sent),
+  };
+}
+
+const invalid = (message: string): RpcError => new RpcError('invalid', message);
