@@ -1,4 +1,4 @@
-// A vitest reporter: writes the tally of the run as JSON to the file named by WAYBILL_TEST_TALLY.
+// A vitest reporter: writes the tally of the run as JSON to the file named by TEST_TALLY_FILE.
 import { writeFileSync } from 'node:fs';
 import { emptyTally, skipReason } from './test-tally.mjs';
 
@@ -14,7 +14,7 @@ export default class TallyReporter {
       tally.failed += 1;
       tally.problems.push(`unhandled error: ${error.message}`);
     }
-    const file = process.env.WAYBILL_TEST_TALLY;
+    const file = process.env.TEST_TALLY_FILE;
     if (file) writeFileSync(file, JSON.stringify(tally));
   }
 }

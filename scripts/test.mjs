@@ -27,7 +27,7 @@ async function runProject(project, filters, tallyFile) {
   const child = spawn(process.execPath, [vitest, ...args, '--passWithNoTests', '--allowOnly=false', ...filters], {
     cwd: root,
     stdio: 'inherit',
-    env: { ...process.env, WAYBILL_TEST_TALLY: tallyFile },
+    env: { ...process.env, TEST_TALLY_FILE: tallyFile },
   });
   const forward = (/** @type {NodeJS.Signals} */ signal) => child.kill(signal);
   process.on('SIGINT', forward).on('SIGTERM', forward);
