@@ -170,6 +170,8 @@ export class LogFollower implements Follower {
       this.noteCaughtUp();
     }
 
+    if (this.stopped || generation !== this.generation) return; // overtaken by another recovery
+    this.closeSession();
     const inbox = createInbox();
     const consumer = `follow_${inbox.slice(inbox.lastIndexOf('.') + 1)}`;
     const subscription = this.link.nc.subscribe(inbox, {

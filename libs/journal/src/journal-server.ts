@@ -51,7 +51,7 @@ export class JournalServer extends Server implements CustomTransportStrategy {
   }
 
   listen(callback: (error?: unknown) => void): void {
-    this.start().then(() => callback(), callback);
+    void this.start(callback);
   }
 
   async close(): Promise<void> {
@@ -68,13 +68,19 @@ export class JournalServer extends Server implements CustomTransportStrategy {
     return this.options.log as T;
   }
 
-  private async start(): Promise<void> {
+  private async start(callback: (error?: unknown) => void): Promise<void> {
     const { log, from } = this.options;
-    this.follower = await log.follow({
-      from: typeof from === 'function' ? await from() : from,
-      onTxns: (batch, delivery) => this.handleAll(batch, delivery),
-      onError: (error) => this.options.onError(error),
-    });
+    try {
+      this.follower = await log.follow({
+        from: typeof from === 'function' ? await from() : from,
+        onTxns: (batch, delivery) => this.handleAll(batch, delivery),
+        onError: (error) => this.options.onError(error),
+      });
+    } catch (e) {
+      callback(e);
+      return;
+    }
+    callback();
   }
 
   private async handleAll(batch: readonly Txn[], delivery: Delivery): Promise<void> {

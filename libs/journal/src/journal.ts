@@ -7,7 +7,7 @@ import type { FollowOptions, Follower, Log, Published, PublishOptions } from './
 import { PUBLISH_DEADLINE_MS, Publisher } from './publisher.js';
 import { managerOf, MAX_MESSAGE_BYTES } from './streams.js';
 import { subjectOf, TXN_STREAM } from './subject.js';
-import { encodeTxn, type PublishConditions } from './txn-codec.js';
+import { encodeTxn, headerValue, type PublishConditions } from './txn-codec.js';
 
 /** First and last index that the log holds; `first` is `last + 1` when it holds none. */
 export interface LogBounds {
@@ -33,14 +33,13 @@ export class Journal implements Log {
   }
 
   async publish(draft: TxnDraft, options: PublishOptions = {}): Promise<Published> {
-    const subject = subjectOf(draft);
     const expected = options.expectedLastSubjectSequence;
-    return this.append(draft, subject, expected, { expectedLastSubjectSequence: expected }, options.deadlineMs);
+    return this.append(draft, { expectedLastSubjectSequence: expected }, options.deadlineMs);
   }
 
   /** Publishes only if the log is empty (ST-2). @throws ConflictError: it is not */
   async publishFirst(draft: TxnDraft): Promise<Published> {
-    return this.append(draft, subjectOf(draft), 0, { expectedLastSequence: 0 });
+    return this.append(draft, { expectedLastSequence: 0 });
   }
 
   async follow(options: FollowOptions): Promise<Follower> {
@@ -71,11 +70,10 @@ export class Journal implements Log {
 
   private async append(
     draft: TxnDraft,
-    subject: string,
-    expected: number | undefined,
     conditions: PublishConditions,
     deadlineMs: number = PUBLISH_DEADLINE_MS,
   ): Promise<Published> {
+    const subject = subjectOf(draft);
     const { headers, body } = encodeTxn(draft, conditions);
     const bytes = headers.length + body.length;
     // What the server takes at all may be less than what the stream takes.
@@ -86,11 +84,26 @@ export class Journal implements Log {
     switch (ack.kind) {
       case 'stored':
         return { index: ack.sequence, duplicate: ack.duplicate };
-      case 'wrong-sequence':
-        throw new ConflictError(subject, expected ?? 0, ack.actual ?? (await this.lastSequence(subject)));
+      case 'wrong-sequence': {
+        const expected = conditions.expectedLastSubjectSequence ?? conditions.expectedLastSequence ?? 0;
+        const ours = await this.firstAfter(subject, expected);
+        if (ours?.requestId === headerValue(draft.requestId)) return { index: ours.index, duplicate: true };
+        throw new ConflictError(subject, expected, ack.actual ?? (await this.lastSequence(subject)));
+      }
       case 'refused':
         throw new LogUnavailableError(`JetStream refused the transaction: ${ack.reason}`);
     }
+  }
+
+  /**
+   * The first message on a subject after an index. JetStream checks the condition before the id, so a conditional
+   * message whose acknowledgement was lost conflicts with its own first copy (ST-6). If that copy exists, it is this.
+   */
+  private async firstAfter(subject: string, index: number): Promise<{ index: number; requestId: string } | undefined> {
+    return this.ask(`the message after ${index} on ${subject}`, async (manager) => {
+      const next = await manager.direct.getMessage(TXN_STREAM, { next_by_subj: subject, seq: index + 1 });
+      return next ? { index: next.seq, requestId: next.header.get('Nats-Msg-Id') } : undefined;
+    });
   }
 
   private getManager(): Promise<JetStreamManager> {

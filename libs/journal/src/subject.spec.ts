@@ -46,7 +46,9 @@ function randomNames(seed: number, count: number): string[] {
     return state % n;
   };
   const alphabet = ['a', 'B', '7', '-', '_', '.', '*', '>', ' ', '/', '=', 'h', 'ö', '語', '🚢', '\n', '%', '$'];
-  return Array.from({ length: count }, () => Array.from({ length: next(12) }, () => alphabet[next(alphabet.length)]).join(''));
+  return Array.from({ length: count }, () =>
+    Array.from({ length: next(12) }, () => alphabet[next(alphabet.length)]).join(''),
+  );
 }
 
 describe('subjectToken', () => {

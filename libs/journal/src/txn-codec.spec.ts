@@ -65,7 +65,11 @@ describe('the codec of transactions', () => {
 
   it('ST-8: an unknown type with bit 128 comes back as Ignore, an unknown one without it is an error', () => {
     const { body } = encodeTxn(plain);
-    expect(decodeTxn(5, withHeader('Waybill-Type', '200'), body)).toMatchObject({ index: 5, type: 'Ignore', payload: {} });
+    expect(decodeTxn(5, withHeader('Waybill-Type', '200'), body)).toMatchObject({
+      index: 5,
+      type: 'Ignore',
+      payload: {},
+    });
     const unknown = () => decodeTxn(5, withHeader('Waybill-Type', '90'), body);
     expect(unknown).toThrow(UnknownTxnError);
     expect(unknown).toThrow(/transaction 5 has the unknown type 90/);

@@ -10,7 +10,9 @@ import { BadTxnError, UnknownTxnError } from './errors.js';
 
 /** Text that stands in a header as it is. Everything else is percent-encoded: headers are trimmed lines of ASCII. */
 const PLAIN_VALUE = /^(?! )[\x20-\x24\x26-\x7e]*(?<! )$/;
-const escapeValue = (value: string): string => (PLAIN_VALUE.test(value) ? value : encodeURIComponent(wellFormed(value)));
+/** A text as it stands in a header of the log. */
+export const headerValue = (value: string): string =>
+  PLAIN_VALUE.test(value) ? value : encodeURIComponent(wellFormed(value));
 const unescapeValue = (value: string): string => (value.includes('%') ? decodeURIComponent(value) : value);
 /** encodeURIComponent throws on half a surrogate pair; through UTF-8 it becomes U+FFFD, as in a JSON body. */
 const wellFormed = (value: string): string => Buffer.from(value, 'utf8').toString('utf8');
@@ -32,17 +34,17 @@ export interface PublishConditions {
 /** Cost: one JSON.stringify of the payload and about 400 bytes of headers. */
 export function encodeTxn(draft: TxnDraft, conditions: PublishConditions = {}): EncodedTxn {
   let headers =
-    `${STATUS_LINE}Nats-Msg-Id: ${escapeValue(draft.requestId)}\r\n` +
+    `${STATUS_LINE}Nats-Msg-Id: ${headerValue(draft.requestId)}\r\n` +
     `Waybill-Type: ${TXN_TYPES[draft.type].number}\r\n` +
     `Waybill-Name: ${draft.type}\r\n` +
     `Waybill-Time: ${draft.timeNs}\r\n` +
     `Waybill-Schema: ${draft.schemaVersion}\r\n` +
-    `Waybill-Actor: ${escapeValue(JSON.stringify(draft.actor))}\r\n`;
-  if (draft.namespace !== '') headers += `Waybill-Namespace: ${escapeValue(draft.namespace)}\r\n`;
-  if (draft.region !== '') headers += `Waybill-Region: ${escapeValue(draft.region)}\r\n`;
-  if (draft.reason !== '') headers += `Waybill-Reason: ${escapeValue(draft.reason)}\r\n`;
+    `Waybill-Actor: ${headerValue(JSON.stringify(draft.actor))}\r\n`;
+  if (draft.namespace !== '') headers += `Waybill-Namespace: ${headerValue(draft.namespace)}\r\n`;
+  if (draft.region !== '') headers += `Waybill-Region: ${headerValue(draft.region)}\r\n`;
+  if (draft.reason !== '') headers += `Waybill-Reason: ${headerValue(draft.reason)}\r\n`;
   if (draft.fence) headers += `Waybill-Role: ${draft.fence.role}\r\nWaybill-Epoch: ${draft.fence.epoch}\r\n`;
-  if (draft.traceparent) headers += `traceparent: ${escapeValue(draft.traceparent)}\r\n`;
+  if (draft.traceparent) headers += `traceparent: ${headerValue(draft.traceparent)}\r\n`;
   if (conditions.expectedLastSubjectSequence !== undefined)
     headers += `Nats-Expected-Last-Subject-Sequence: ${conditions.expectedLastSubjectSequence}\r\n`;
   if (conditions.expectedLastSequence !== undefined)
