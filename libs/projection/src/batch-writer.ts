@@ -1,0 +1,84 @@
+import type { Applied } from '@waybill/state';
+import type { Pool, PoolClient } from 'pg';
+import { type Batch, foldBatch } from './batch.js';
+import { ProjectionMovedError } from './errors.js';
+import {
+  INSERT_TXNS,
+  MOVE_APPLIED,
+  MOVE_TABLE_INDEXES,
+  type NamedStatement,
+  READ_APPLIED,
+  TABLE_STATEMENTS,
+} from './statements.js';
+import { storedJson } from './stored-text.js';
+import type { StoredRow } from './table-layout.js';
+
+/** Rows of one statement; beyond this a larger statement is not faster, only larger. */
+export const MAX_ROWS_PER_STATEMENT = 1_000;
+
+/**
+ * Writes consecutive transactions to Postgres: every changed row once, the record of the transactions, the tables'
+ * indexes and the applied index, all in one database transaction (ST-7).
+ *
+ * Stateless between batches: what is in Postgres decides. The applied index moves by compare-and-set, so of two
+ * projectors the slower one writes nothing. The commit is synchronous: what was announced survives a crash.
+ * Cost: one statement per table and MAX_ROWS_PER_STATEMENT rows, plus three.
+ */
+export class BatchWriter {
+  constructor(private readonly pool: Pool) {}
+
+  /**
+   * @throws ProjectionMovedError the projection is not at the index before the first transaction; nothing was written
+   * @throws RangeError the transactions are not consecutive
+   */
+  async write(applied: readonly Applied[]): Promise<void> {
+    const batch = foldBatch(applied);
+    const client = await this.pool.connect();
+    let broken: Error | undefined;
+    try {
+      await client.query('begin');
+      await writeInto(client, batch);
+      await client.query('commit');
+    } catch (error) {
+      broken = await rollback(client);
+      throw error;
+    } finally {
+      client.release(broken);
+    }
+  }
+
+  /** How far Postgres is. */
+  async appliedIndex(): Promise<number> {
+    const { rows } = await this.pool.query<{ applied: number }>(READ_APPLIED);
+    return rows[0]?.applied ?? 0;
+  }
+}
+
+async function writeInto(client: PoolClient, batch: Batch): Promise<void> {
+  const moved = await client.query({ ...MOVE_APPLIED, values: [batch.from, batch.to] });
+  if (moved.rowCount !== 1) {
+    const { rows } = await client.query<{ applied: number }>(READ_APPLIED);
+    throw new ProjectionMovedError(batch.from, rows[0]?.applied ?? 0);
+  }
+  for (const { table, upserts, removes } of batch.tables) {
+    await writeRows(client, TABLE_STATEMENTS[table].remove, removes);
+    await writeRows(client, TABLE_STATEMENTS[table].upsert, upserts);
+  }
+  await writeRows(client, INSERT_TXNS, batch.txns);
+  await writeRows(client, MOVE_TABLE_INDEXES, batch.tableIndexes);
+}
+
+async function writeRows(client: PoolClient, statement: NamedStatement, rows: readonly StoredRow[]): Promise<void> {
+  for (let at = 0; at < rows.length; at += MAX_ROWS_PER_STATEMENT)
+    await client.query({ ...statement, values: [storedJson(rows.slice(at, at + MAX_ROWS_PER_STATEMENT))] });
+}
+
+/** The error if the connection cannot be used any more. */
+async function rollback(client: PoolClient): Promise<Error | undefined> {
+  try {
+    await client.query('rollback');
+    return undefined;
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error));
+  }
+}

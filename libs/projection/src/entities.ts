@@ -1,0 +1,108 @@
+import { TABLE_NAMES } from '@waybill/state';
+import { EntitySchema, type EntitySchemaColumnOptions, type EntitySchemaIndexOptions } from 'typeorm';
+import { type ColumnType, TABLE_LAYOUTS } from './table-layout.js';
+
+/** Names and keys are compared byte by byte, as the state machine does, whatever the database's locale. */
+const COLLATION = 'C';
+
+const text: EntitySchemaColumnOptions = { type: 'text', collation: COLLATION };
+const bigint: EntitySchemaColumnOptions = { type: 'bigint' };
+const integer: EntitySchemaColumnOptions = { type: 'integer' };
+const jsonb: EntitySchemaColumnOptions = { type: 'jsonb' };
+const key = (column: EntitySchemaColumnOptions): EntitySchemaColumnOptions => ({ ...column, primary: true });
+const nullable = (column: EntitySchemaColumnOptions): EntitySchemaColumnOptions => ({ ...column, nullable: true });
+
+const COLUMN: { readonly [T in ColumnType]: EntitySchemaColumnOptions } = {
+  text,
+  bigint,
+  integer,
+  boolean: { type: 'boolean' },
+};
+
+const index = (name: string, ...columns: string[]): EntitySchemaIndexOptions => ({ name, columns });
+
+/** What lists look rows up by, beside the primary keys. Prefixes of ids need none: keys have collation "C". */
+const INDEXES: Readonly<Record<string, EntitySchemaIndexOptions[]>> = {
+  jobs: [index('jobs_parent', 'namespace', 'parent_id')],
+  evals: [
+    index('evals_created', 'create_index', 'id'),
+    index('evals_job', 'namespace', 'job_id'),
+    index('evals_deployment', 'deployment_id'),
+  ],
+  allocs: [
+    index('allocs_created', 'create_index', 'id'),
+    index('allocs_job', 'namespace', 'job_id'),
+    index('allocs_node', 'node_id'),
+    index('allocs_eval', 'eval_id'),
+    index('allocs_deployment', 'deployment_id'),
+  ],
+  deployment: [index('deployment_created', 'create_index', 'id'), index('deployment_job', 'namespace', 'job_id')],
+  service_registrations: [
+    index('service_registrations_name', 'namespace', 'service_name'),
+    index('service_registrations_alloc', 'alloc_id'),
+  ],
+};
+
+type Entity = Record<string, unknown>;
+
+const stateEntities = TABLE_NAMES.map((table) => {
+  const { columns, primaryKey } = TABLE_LAYOUTS[table];
+  return new EntitySchema<Entity>({
+    name: table,
+    tableName: table,
+    columns: {
+      ...Object.fromEntries(
+        columns.map(({ name, type }) => [name, primaryKey.includes(name) ? key(COLUMN[type]) : COLUMN[type]]),
+      ),
+      body: jsonb,
+    },
+    ...(INDEXES[table] && { indices: INDEXES[table] }),
+  });
+});
+
+/** Every transaction with its verdict: the audit record, and the window of request ids (ST-6). */
+const txnEntity = new EntitySchema<Entity>({
+  name: 'txn',
+  tableName: 'txn',
+  columns: {
+    index: key(bigint),
+    type: integer,
+    name: text,
+    time_ns: bigint,
+    region: text,
+    namespace: text,
+    actor: jsonb,
+    reason: text,
+    request_id: text,
+    role: text,
+    epoch: bigint,
+    traceparent: text,
+    schema_version: integer,
+    verdict: text,
+    error: nullable(text),
+    result: nullable(jsonb),
+  },
+  indices: [index('txn_time', 'time_ns')],
+});
+
+/** Index of every table (ST-27). */
+const tableIndexEntity = new EntitySchema<Entity>({
+  name: 'table_index',
+  tableName: 'table_index',
+  columns: { name: key(text), index: bigint },
+});
+
+/** One row: how far the log has been projected (ST-7). */
+const projectionEntity = new EntitySchema<Entity>({
+  name: 'projection',
+  tableName: 'projection',
+  columns: { id: key(integer), applied: bigint, applied_at: { type: 'timestamp with time zone' } },
+});
+
+/** All that Postgres holds, for TypeORM: schema, migrations and rare reads. The hot path goes through pg itself. */
+export const entities: readonly EntitySchema<Entity>[] = [
+  ...stateEntities,
+  txnEntity,
+  tableIndexEntity,
+  projectionEntity,
+];

@@ -1,0 +1,111 @@
+import type { MigrationInterface, QueryRunner } from 'typeorm';
+
+/** The tables of the spine. A migration is never edited once released: the next change is the next class. */
+export class CreateTables1763690000000 implements MigrationInterface {
+  readonly name = 'CreateTables1763690000000';
+
+  async up(runner: QueryRunner): Promise<void> {
+    for (const statement of UP) await runner.query(statement);
+  }
+
+  async down(runner: QueryRunner): Promise<void> {
+    for (const table of TABLES) await runner.query(`drop table "${table}"`);
+  }
+}
+
+const TABLES = [
+  'jobs',
+  'job_version',
+  'job_submission',
+  'job_summary',
+  'evals',
+  'allocs',
+  'deployment',
+  'nodes',
+  'node_pools',
+  'namespaces',
+  'service_registrations',
+  'scheduler_config',
+  'cluster_meta',
+  'leases',
+  'txn',
+  'table_index',
+  'projection',
+];
+
+/** Byte order everywhere, so that a primary key also serves prefix searches and listings in the state's own order. */
+const TEXT = 'text collate "C" not null';
+const INDEXES = 'create_index bigint not null, modify_index bigint not null';
+const BODY = 'body jsonb not null';
+
+const UP = [
+  `create table jobs (
+     namespace ${TEXT}, id ${TEXT}, parent_id ${TEXT}, type ${TEXT}, status ${TEXT}, node_pool ${TEXT},
+     stop boolean not null, priority integer not null, version bigint not null, job_modify_index bigint not null,
+     ${INDEXES}, ${BODY}, primary key (namespace, id))`,
+  `create index jobs_parent on jobs (namespace, parent_id)`,
+
+  `create table job_version (
+     namespace ${TEXT}, job_id ${TEXT}, version bigint not null, job_modify_index bigint not null,
+     ${INDEXES}, ${BODY}, primary key (namespace, job_id, version))`,
+
+  `create table job_submission (
+     namespace ${TEXT}, job_id ${TEXT}, version bigint not null, job_modify_index bigint not null,
+     ${BODY}, primary key (namespace, job_id, version))`,
+
+  `create table job_summary (
+     namespace ${TEXT}, job_id ${TEXT}, ${INDEXES}, ${BODY}, primary key (namespace, job_id))`,
+
+  `create table evals (
+     id ${TEXT}, namespace ${TEXT}, job_id ${TEXT}, node_id ${TEXT}, deployment_id ${TEXT}, type ${TEXT},
+     status ${TEXT}, triggered_by ${TEXT}, priority integer not null, ${INDEXES}, ${BODY}, primary key (id))`,
+  `create index evals_created on evals (create_index, id)`,
+  `create index evals_job on evals (namespace, job_id)`,
+  `create index evals_deployment on evals (deployment_id)`,
+
+  `create table allocs (
+     id ${TEXT}, namespace ${TEXT}, job_id ${TEXT}, task_group ${TEXT}, node_id ${TEXT}, eval_id ${TEXT},
+     deployment_id ${TEXT}, desired_status ${TEXT}, client_status ${TEXT}, alloc_modify_index bigint not null,
+     ${INDEXES}, ${BODY}, primary key (id))`,
+  `create index allocs_created on allocs (create_index, id)`,
+  `create index allocs_job on allocs (namespace, job_id)`,
+  `create index allocs_node on allocs (node_id)`,
+  `create index allocs_eval on allocs (eval_id)`,
+  `create index allocs_deployment on allocs (deployment_id)`,
+
+  `create table deployment (
+     id ${TEXT}, namespace ${TEXT}, job_id ${TEXT}, status ${TEXT}, ${INDEXES}, ${BODY}, primary key (id))`,
+  `create index deployment_created on deployment (create_index, id)`,
+  `create index deployment_job on deployment (namespace, job_id)`,
+
+  `create table nodes (
+     id ${TEXT}, name ${TEXT}, datacenter ${TEXT}, node_class ${TEXT}, node_pool ${TEXT}, status ${TEXT},
+     scheduling_eligibility ${TEXT}, ${INDEXES}, ${BODY}, primary key (id))`,
+
+  `create table node_pools (name ${TEXT}, ${INDEXES}, ${BODY}, primary key (name))`,
+  `create table namespaces (name ${TEXT}, ${INDEXES}, ${BODY}, primary key (name))`,
+
+  `create table service_registrations (
+     namespace ${TEXT}, id ${TEXT}, service_name ${TEXT}, job_id ${TEXT}, alloc_id ${TEXT}, node_id ${TEXT},
+     ${INDEXES}, ${BODY}, primary key (namespace, id))`,
+  `create index service_registrations_name on service_registrations (namespace, service_name)`,
+  `create index service_registrations_alloc on service_registrations (alloc_id)`,
+
+  `create table scheduler_config (id ${TEXT}, ${INDEXES}, ${BODY}, primary key (id))`,
+  `create table cluster_meta (id ${TEXT}, modify_index bigint not null, ${BODY}, primary key (id))`,
+  `create table leases (
+     role ${TEXT}, epoch bigint not null, holder ${TEXT}, modify_index bigint not null, ${BODY}, primary key (role))`,
+
+  `create table txn (
+     index bigint not null, type integer not null, name ${TEXT}, time_ns bigint not null, region ${TEXT},
+     namespace ${TEXT}, actor jsonb not null, reason ${TEXT}, request_id ${TEXT}, role ${TEXT}, epoch bigint not null,
+     traceparent ${TEXT}, schema_version integer not null, verdict ${TEXT}, error text collate "C", result jsonb,
+     primary key (index))`,
+  `create index txn_time on txn (time_ns)`,
+
+  `create table table_index (name ${TEXT}, index bigint not null, primary key (name))`,
+
+  `create table projection (
+     id integer not null, applied bigint not null, applied_at timestamp with time zone not null, primary key (id))`,
+  `insert into projection (id, applied, applied_at) values (1, 0, now())`,
+];

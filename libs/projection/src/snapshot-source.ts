@@ -1,0 +1,106 @@
+import { REQUEST_WINDOW_NS, type StateMachine, TABLE_NAMES, type TableName, type TableRows } from '@waybill/state';
+import type { Pool, PoolClient } from 'pg';
+import { databaseErrorCode, NotMigratedError } from './errors.js';
+import { plainText } from './stored-text.js';
+import { TABLE_LAYOUTS } from './table-layout.js';
+
+/** Rows fetched at a time: bounds the memory of a start beside the state itself. */
+export const SNAPSHOT_PAGE_ROWS = 2_000;
+
+const UNDEFINED_TABLE = '42P01';
+
+/**
+ * Loads the state as of Postgres' applied index into an empty state machine: every table, the tables' indexes and the
+ * window of request ids, in one repeatable-read snapshot (ST-141). Answers the index; follow the log from the next.
+ * Cost: all rows of the cluster, in pages.
+ * @throws NotMigratedError when the tables are not there yet
+ */
+export async function loadSnapshot(pool: Pool, machine: StateMachine): Promise<number> {
+  const client = await pool.connect();
+  let broken = true;
+  try {
+    await client.query('begin isolation level repeatable read read only');
+    const index = await appliedIndex(client);
+    for (const table of TABLE_NAMES) await loadTable(client, machine, table);
+    await loadTableIndexes(client, machine);
+    await loadRequestWindow(client, machine);
+    await client.query('commit');
+    broken = false;
+    machine.startAt(index);
+    return index;
+  } catch (error) {
+    if (databaseErrorCode(error) === UNDEFINED_TABLE) throw new NotMigratedError({ cause: error });
+    throw error;
+  } finally {
+    client.release(broken);
+  }
+}
+
+/** `loadSnapshot` as what a replica starts from. */
+export class PostgresSnapshots {
+  constructor(private readonly pool: Pool) {}
+
+  load(machine: StateMachine): Promise<number> {
+    return loadSnapshot(this.pool, machine);
+  }
+}
+
+async function appliedIndex(client: PoolClient): Promise<number> {
+  const { rows } = await client.query<{ applied: number }>('select applied from projection where id = 1');
+  return rows[0]?.applied ?? 0;
+}
+
+async function loadTable<N extends TableName>(client: PoolClient, machine: StateMachine, name: N): Promise<void> {
+  const table = machine.tables[name];
+  const order = TABLE_LAYOUTS[name].insertionOrder.map((column) => `"${column}"`).join(', ');
+  await pages<{ body: TableRows[N] }>(client, `select body from "${name}" order by ${order}`, ({ body }) =>
+    table.replace(table.keyOf(body), body),
+  );
+}
+
+async function loadTableIndexes(client: PoolClient, machine: StateMachine): Promise<void> {
+  const { rows } = await client.query<{ name: string; index: number }>('select name, index from table_index');
+  const indexes = new Map(rows.map((row) => [row.name, row.index]));
+  for (const name of TABLE_NAMES) machine.tables[name].tableIndex = indexes.get(name) ?? 0;
+}
+
+interface WindowRow {
+  readonly request_id: string;
+  readonly index: number;
+  readonly time_ns: number;
+  readonly rejected: string | null;
+}
+
+/**
+ * The window is what `remember` leaves of all transactions in order: it drops from the front what is older than the
+ * newest time seen less the window, and stops at the first that is not. So it begins at the lowest index whose time is
+ * inside the window of the highest time, and what follows is in it even if its clock was behind.
+ */
+const REQUEST_WINDOW_SQL = `
+  select request_id, index, time_ns, case when verdict in ('refused', 'void') then error end as rejected
+  from txn
+  where request_id <> '' and index >= (
+    select min(index) from txn where request_id <> '' and time_ns >= (
+      select max(time_ns) from txn where request_id <> '') - ${REQUEST_WINDOW_NS})
+  order by index`;
+
+async function loadRequestWindow(client: PoolClient, machine: StateMachine): Promise<void> {
+  await pages<WindowRow>(client, REQUEST_WINDOW_SQL, (row) =>
+    machine.requests.remember({
+      requestId: plainText(row.request_id),
+      index: row.index,
+      timeNs: row.time_ns,
+      rejected: row.rejected === null ? null : plainText(row.rejected),
+    }),
+  );
+}
+
+async function pages<Row extends object>(client: PoolClient, query: string, take: (row: Row) => void): Promise<void> {
+  await client.query(`declare page no scroll cursor for ${query}`);
+  for (;;) {
+    const { rows } = await client.query<Row>(`fetch ${SNAPSHOT_PAGE_ROWS} from page`);
+    for (const row of rows) take(row);
+    if (rows.length < SNAPSHOT_PAGE_ROWS) break;
+  }
+  await client.query('close page');
+}

@@ -1,0 +1,41 @@
+import type { Logger } from '@waybill/telemetry';
+import type { Logger as TypeOrmLogger } from 'typeorm';
+
+/** Characters of a statement that are logged. A failed batch would otherwise be one line of megabytes. */
+export const MAX_LOGGED_STATEMENT_CHARS = 300;
+
+/** The beginning of a statement, and how much there is more of it. */
+export function shortened(statement: string): string {
+  const more = statement.length - MAX_LOGGED_STATEMENT_CHARS;
+  return more <= 0 ? statement : `${statement.slice(0, MAX_LOGGED_STATEMENT_CHARS)}… (${more} characters more)`;
+}
+
+/** TypeORM's log lines on ours: shortened, and never the parameters, which may hold secrets. */
+export class StatementLogger implements TypeOrmLogger {
+  constructor(private readonly logger: Logger) {}
+
+  logQuery(query: string): void {
+    this.logger.trace('sql', { query: shortened(query) });
+  }
+
+  logQueryError(error: string | Error, query: string): void {
+    const reason = shortened(error instanceof Error ? error.message : error);
+    this.logger.error('sql statement failed', { reason, query: shortened(query) });
+  }
+
+  logQuerySlow(timeMs: number, query: string): void {
+    this.logger.warn('slow sql statement', { timeMs, query: shortened(query) });
+  }
+
+  logSchemaBuild(message: string): void {
+    this.logger.debug(message);
+  }
+
+  logMigration(message: string): void {
+    this.logger.debug(message);
+  }
+
+  log(level: 'log' | 'info' | 'warn', message: unknown): void {
+    this.logger[level === 'warn' ? 'warn' : 'debug'](shortened(String(message)));
+  }
+}
