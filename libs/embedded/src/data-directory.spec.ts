@@ -97,9 +97,11 @@ describe('the data directory', () => {
   });
 });
 
-describe('a failed file operation in the data directory', () => {
-  const failure = (code: string) => asDataDirectoryFailure(Object.assign(new Error(code), { code }), '/data');
+function failure(code: string): unknown {
+  return asDataDirectoryFailure(Object.assign(new Error(code), { code }), '/data');
+}
 
+describe('a failed file operation in the data directory', () => {
   it('has a name when the disk is full or the permission is missing', () => {
     expect(failure('ENOSPC')).toEqual(new DiskFullError('/data'));
     expect(failure('EDQUOT')).toEqual(new DiskFullError('/data'));

@@ -16,9 +16,13 @@ const PORT_TAKEN = /address already in use/i;
 const PREDECESSOR_STILL_ENDING = /pre-existing shared memory block|lock file "postmaster\.pid" already exists/;
 const COMPLAINT = /FATAL|PANIC|\[FTL\]|\[ERR\]|error|panic|cannot|not found/i;
 
+export function saysDiskFull(output: string): boolean {
+  return DISK_FULL.test(output);
+}
+
 /** Turns a server's last words into the named error for it. */
 export function explainFailure(run: FailedRun): DiskFullError | PortTakenError | ServerFailedError {
-  if (DISK_FULL.test(run.output)) return new DiskFullError(run.dir);
+  if (saysDiskFull(run.output)) return new DiskFullError(run.dir);
   if (PORT_TAKEN.test(run.output)) return new PortTakenError(run.port, run.server);
   const lines = run.output.split('\n').filter((line) => line.trim() !== '');
   const said = lines.find((line) => COMPLAINT.test(line)) ?? lines.at(-1);

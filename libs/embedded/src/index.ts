@@ -12,4 +12,4 @@ export {
   type OpenOptions,
 } from './data-directory.js';
 export { assertPortFree, freePort } from './tcp-port.js';
-export type { UnexpectedExit } from './supervised-server.js';
+export { SupervisedServer, type ServerSpec, type UnexpectedExit } from './supervised-server.js';

@@ -4,6 +4,10 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { natsServerPath } from '../nats-server-binary.mjs';
 
+async function configured(file: string): Promise<string> {
+  return await natsServerPath({ env: { NATS_SERVER_BIN: file } });
+}
+
 /** The checksum and the fetching itself are for the platform that has a package. */
 const packaged = process.platform === 'linux' && process.arch === 'x64';
 
@@ -31,10 +35,9 @@ describe('natsServerPath', () => {
   });
 
   it('refuses a NATS_SERVER_BIN that is missing, too old or something else', async () => {
-    const at = async (file: string) => await natsServerPath({ root, env: { NATS_SERVER_BIN: file } });
-    await expect(at('/nowhere')).rejects.toThrow('which does not exist');
-    await expect(at(server('old', '2.9.10'))).rejects.toThrow('2.12 or newer');
-    await expect(at(program('other', 'exit 3'))).rejects.toThrow('does not run as a nats-server');
+    await expect(configured('/nowhere')).rejects.toThrow('which does not exist');
+    await expect(configured(server('old', '2.9.10'))).rejects.toThrow('2.12 or newer');
+    await expect(configured(program('other', 'exit 3'))).rejects.toThrow('does not run as a nats-server');
   });
 
   it.runIf(packaged)('finds the private copy from the root, then one on PATH that is new enough', async () => {

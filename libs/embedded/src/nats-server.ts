@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import path from 'node:path';
 import { natsServerPath } from '../nats-server-binary.mjs';
 import { asDataDirectoryFailure } from './data-directory-failure.js';
-import { PortTakenError } from './failures.js';
+import { PortTakenError, type DiskFullError } from './failures.js';
 import { awaitLeftoverServer, type ServerFiles } from './leftover-server.js';
 import { natsConfigText } from './nats-config.js';
 import { SupervisedServer, type UnexpectedExit } from './supervised-server.js';
@@ -21,6 +21,8 @@ export interface NatsOptions {
   /** Start it again, on the same port, whenever it ends by itself. Default false. */
   readonly restart?: boolean;
   readonly onExit?: (exit: UnexpectedExit) => void;
+  /** Nothing can be written any more; once per run. */
+  readonly onDiskFull?: (error: DiskFullError) => void;
   readonly log?: (line: string) => void;
 }
 
@@ -96,7 +98,9 @@ async function startOn(port: number, binary: string, options: NatsOptions): Prom
     },
     isReady: async () => await greetsWithJetStream(port),
     restart: options.restart ?? false,
+    brokenByFullDisk: true, // a stream that failed to write once refuses every later message
     onExit: options.onExit ?? (() => {}),
+    onDiskFull: options.onDiskFull ?? (() => {}),
     log,
   });
   await server.start();

@@ -14,6 +14,7 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
+import { assertDiskSpace } from './disk-space.js';
 import { explainFailure } from './explain-failure.js';
 import { DataDirectoryError } from './failures.js';
 import type { PostgresBinaries } from './postgres-binaries.js';
@@ -59,6 +60,7 @@ export async function openCluster(binaries: PostgresBinaries, wanted: NewCluster
     assertSameMajor(data);
     return { home, password: readPassword(passwordFile), user: ownerOf(data) };
   }
+  await assertDiskSpace(home);
   const password = wanted.password ?? randomBytes(24).toString('base64url');
   writeFileSync(passwordFile, `${password}\n`, { mode: 0o600 });
   const user = isRoot() ? unprivilegedUser() : undefined;

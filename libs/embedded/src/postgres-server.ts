@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { Client } from 'pg';
 import { asDataDirectoryFailure } from './data-directory-failure.js';
-import { PortTakenError } from './failures.js';
+import { PortTakenError, type DiskFullError } from './failures.js';
 import { awaitLeftoverServer, type ServerFiles } from './leftover-server.js';
 import type { RunningServer } from './nats-server.js';
 import { postgresBinaries, type PostgresBinaries } from './postgres-binaries.js';
@@ -23,6 +23,8 @@ export interface PostgresOptions {
   /** Start it again, on the same port, whenever it ends by itself. Default false. */
   readonly restart?: boolean;
   readonly onExit?: (exit: UnexpectedExit) => void;
+  /** Nothing can be written any more; once per run. */
+  readonly onDiskFull?: (error: DiskFullError) => void;
   readonly log?: (line: string) => void;
 }
 
@@ -110,7 +112,9 @@ async function startOn(
     },
     isReady: async () => await hasDatabase(port, cluster.password),
     restart: options.restart ?? false,
+    brokenByFullDisk: false,
     onExit: options.onExit ?? (() => {}),
+    onDiskFull: options.onDiskFull ?? (() => {}),
     log,
   });
   await server.start();

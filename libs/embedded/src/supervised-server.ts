@@ -1,8 +1,10 @@
-import { closeSync, fstatSync, openSync, readSync, rmSync, statSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { explainFailure } from './explain-failure.js';
-import { ServerFailedError } from './failures.js';
+import { assertDiskSpace } from './disk-space.js';
+import { DiskWatch } from './disk-watch.js';
+import { DiskFullError, ServerFailedError } from './failures.js';
 import { failuresAfter, restartDelayMs } from './restart-backoff.js';
+import { beginServerLog, serverLogSince } from './server-log.js';
 import { SupervisedProcess, type ProcessSpec } from './supervised-process.js';
 
 /** The end of a run nobody asked for. */
@@ -24,7 +26,10 @@ export interface ServerSpec {
   /** One look whether it answers; rejects or resolves false while it doesn't. */
   readonly isReady: () => Promise<boolean>;
   readonly restart: boolean;
+  /** Whether a full disk breaks it for good, so that with `restart` it is restarted as soon as there is room. */
+  readonly brokenByFullDisk: boolean;
   readonly onExit: (exit: UnexpectedExit) => void;
+  readonly onDiskFull: (error: DiskFullError) => void;
   readonly log: (line: string) => void;
 }
 
@@ -32,9 +37,6 @@ const READY_POLL_MS = 10;
 /** How long a start is repeated while the predecessor is still ending. */
 const TRANSIENT_RETRY_MS = 10_000;
 const TRANSIENT_PAUSE_MS = 100;
-/** Logs above this are emptied at the next start. */
-const LOG_LIMIT_BYTES = 16 * 1024 * 1024;
-const LOG_TAIL_BYTES = 8 * 1024;
 
 /**
  * A server that is kept running.
@@ -46,7 +48,8 @@ const LOG_TAIL_BYTES = 8 * 1024;
  *
  * `start` fails with a named error and leaves nothing behind. Later endings are reported through `onExit`; with `restart`
  * the server comes back on the same port, after a pause that grows from 100 ms to 5 s, as often as it takes. A launcher
- * wants that; a test that wants to see the loss does not. Holds at most one process and one timer.
+ * wants that; a test that wants to see the loss does not. A full disk is reported through `onDiskFull` and is not an ending;
+ * a server that can't recover from it by itself is restarted once there is room. Holds at most one process and two timers.
  */
 export class SupervisedServer {
   private run: SupervisedProcess | undefined;
@@ -86,8 +89,9 @@ export class SupervisedServer {
 
   private async launch(): Promise<void> {
     await this.spec.prepare();
+    await assertDiskSpace(this.spec.dir);
     this.stopping.signal.throwIfAborted();
-    this.logOffset = startOfLog(this.spec.process.logFile);
+    this.logOffset = beginServerLog(this.spec.process.logFile);
     this.runStartedMs = performance.now();
     const run = await SupervisedProcess.start(this.spec.process);
     this.run = run;
@@ -110,8 +114,28 @@ export class SupervisedServer {
   }
 
   private async watchOver(run: SupervisedProcess): Promise<void> {
+    const disk = this.watchDisk(run);
     const ending = await run.ended;
+    disk.stop();
     if (!this.stopping.signal.aborted) this.onEnded(ending);
+  }
+
+  private watchDisk(run: SupervisedProcess): DiskWatch {
+    const { dir, log, onDiskFull, restart, brokenByFullDisk, server } = this.spec;
+    return new DiskWatch({
+      dir,
+      logFile: this.spec.process.logFile,
+      logOffset: this.logOffset,
+      onFull: () => {
+        const error = new DiskFullError(dir);
+        log(`${server}: ${error.message}`);
+        onDiskFull(error);
+      },
+      onRoom: () => {
+        log(`${server}: there is room on the disk again`);
+        if (restart && brokenByFullDisk) void run.stop();
+      },
+    });
   }
 
   private onEnded(ending: string): void {
@@ -139,32 +163,6 @@ export class SupervisedServer {
   private failure(ending: string): Error {
     const { server, port, dir } = this.spec;
     const logFile = this.spec.process.logFile;
-    return explainFailure({ server, port, dir, logFile, ending, output: logSince(logFile, this.logOffset) });
-  }
-}
-
-/** Where this run's output will begin. */
-function startOfLog(file: string): number {
-  const size = statSync(file, { throwIfNoEntry: false })?.size ?? 0;
-  if (size <= LOG_LIMIT_BYTES) return size;
-  rmSync(file, { force: true });
-  return 0;
-}
-
-/** The last 8 KiB of what was written since `offset`. */
-function logSince(file: string, offset: number): string {
-  let fd: number;
-  try {
-    fd = openSync(file, 'r');
-  } catch {
-    return '';
-  }
-  try {
-    const { size } = fstatSync(fd);
-    const from = Math.max(offset, size - LOG_TAIL_BYTES);
-    const buffer = Buffer.alloc(Math.max(0, size - from));
-    return buffer.toString('utf8', 0, readSync(fd, buffer, 0, buffer.length, from));
-  } finally {
-    closeSync(fd);
+    return explainFailure({ server, port, dir, logFile, ending, output: serverLogSince(logFile, this.logOffset) });
   }
 }

@@ -1,0 +1,36 @@
+import { closeSync, fstatSync, openSync, readSync, rmSync, statSync } from 'node:fs';
+
+/** Logs above this are emptied at the next start. */
+const LIMIT_BYTES = 16 * 1024 * 1024;
+const TAIL_BYTES = 8 * 1024;
+
+/** Prepares the log for another run; returns the offset at which that run's output begins. */
+export function beginServerLog(file: string): number {
+  const size = serverLogSize(file);
+  if (size <= LIMIT_BYTES) return size;
+  rmSync(file, { force: true });
+  return 0;
+}
+
+/** Bytes; 0 when there is none. */
+export function serverLogSize(file: string): number {
+  return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+}
+
+/** The last 8 KiB of what was written since `offset`. */
+export function serverLogSince(file: string, offset: number): string {
+  let fd: number;
+  try {
+    fd = openSync(file, 'r');
+  } catch {
+    return '';
+  }
+  try {
+    const { size } = fstatSync(fd);
+    const from = Math.max(offset, size - TAIL_BYTES);
+    const buffer = Buffer.alloc(Math.max(0, size - from));
+    return buffer.toString('utf8', 0, readSync(fd, buffer, 0, buffer.length, from));
+  } finally {
+    closeSync(fd);
+  }
+}
