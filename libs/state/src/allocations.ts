@@ -1,10 +1,9 @@
+import { updateAllocsFromClients } from './alloc-client-update.js';
+import { updateDesiredTransitions } from './alloc-transition.js';
 import type { Appliers } from './state-machine.js';
 
+/** Section 7.2. */
 export const allocationAppliers: Appliers<'AllocClientUpdate' | 'AllocUpdateDesiredTransition'> = {
-  AllocClientUpdate() {
-    throw new Error('AllocClientUpdate has no applier yet');
-  },
-  AllocUpdateDesiredTransition() {
-    throw new Error('AllocUpdateDesiredTransition has no applier yet');
-  },
+  AllocClientUpdate: updateAllocsFromClients,
+  AllocUpdateDesiredTransition: updateDesiredTransitions,
 };

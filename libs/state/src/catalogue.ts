@@ -110,6 +110,8 @@ export interface TxnPayloads {
     Eval: Evaluation | null;
     Job: Job | null;
     RevertSuffix: string;
+    /** ST-58: version whose submission the reverted job inherits; absent or null: none. */
+    SubmissionFrom?: number | null;
     TrackedVersions: number;
   };
 

@@ -1,7 +1,7 @@
+import { updateDeploymentStatus } from './deployment-status.js';
 import type { Appliers } from './state-machine.js';
 
+/** Section 7.4. */
 export const deploymentAppliers: Appliers<'DeploymentStatusUpdate'> = {
-  DeploymentStatusUpdate() {
-    throw new Error('DeploymentStatusUpdate has no applier yet');
-  },
+  DeploymentStatusUpdate: updateDeploymentStatus,
 };

@@ -1,10 +1,14 @@
+import { deleteEvaluations } from './eval-delete.js';
+import { upsertEvaluation } from './eval-upsert.js';
+import { recomputeJobStatus } from './job-status.js';
 import type { Appliers } from './state-machine.js';
+import { namespacedKey } from './tables.js';
 
+/** Section 7.1. */
 export const evaluationAppliers: Appliers<'EvalUpdate' | 'EvalDelete'> = {
-  EvalUpdate() {
-    throw new Error('EvalUpdate has no applier yet');
+  EvalUpdate(w, { Evals }) {
+    for (const evaluation of Evals) upsertEvaluation(w, evaluation);
+    for (const job of new Set(Evals.map((e) => namespacedKey(e.Namespace, e.JobID)))) recomputeJobStatus(w, job);
   },
-  EvalDelete() {
-    throw new Error('EvalDelete has no applier yet');
-  },
+  EvalDelete: deleteEvaluations,
 };

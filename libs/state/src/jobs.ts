@@ -1,10 +1,9 @@
+import { deregisterJob } from './job-deregister.js';
+import { registerJob } from './job-register.js';
 import type { Appliers } from './state-machine.js';
 
+/** Sections 6.1 and 6.2. */
 export const jobAppliers: Appliers<'JobRegister' | 'JobDeregister'> = {
-  JobRegister() {
-    throw new Error('JobRegister has no applier yet');
-  },
-  JobDeregister() {
-    throw new Error('JobDeregister has no applier yet');
-  },
+  JobRegister: registerJob,
+  JobDeregister: deregisterJob,
 };

@@ -6,7 +6,11 @@ import { Refused, type Write } from './write.js';
 /** Type 3: ST-41 to ST-44, ST-48. */
 export function updateNodeDrain(w: Write, update: TxnPayloads['NodeUpdateDrain']): void {
   const node = storedNode(w, update.NodeID);
-  const eligibility = update.DrainStrategy ? 'ineligible' : update.MarkEligible ? 'eligible' : node.SchedulingEligibility;
+  const eligibility = update.DrainStrategy
+    ? 'ineligible'
+    : update.MarkEligible
+      ? 'eligible'
+      : node.SchedulingEligibility;
   w.put('nodes', {
     ...node,
     DrainStrategy: update.DrainStrategy,

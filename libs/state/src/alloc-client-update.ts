@@ -1,0 +1,133 @@
+import {
+  isTerminalAllocation,
+  isTerminalEvaluation,
+  type AllocClientStatus,
+  type AllocDeploymentStatus,
+  type Allocation,
+  type ClientAllocUpdate,
+} from '@waybill/model';
+import { dropServicesIfEnded } from './alloc-services.js';
+import type { TxnPayloads } from './catalogue.js';
+import { countInDeployment } from './deployment-counters.js';
+import { upsertEvaluation } from './eval-upsert.js';
+import { recomputeJobStatus } from './job-status.js';
+import { countAllocation } from './job-summary.js';
+import { isUnresponsive } from './node-status.js';
+import { namespacedKey } from './tables.js';
+import { Refused, type Write } from './write.js';
+
+/** The verdict's result when nodes were left out (ST-105): why, by node id. */
+export interface RefusedNodes {
+  readonly RefusedNodes: Readonly<Record<string, string>>;
+}
+
+/** Type 9: what agents report of their allocations (ST-100 to ST-109). */
+export function updateAllocsFromClients(w: Write, { Allocs, Evals }: TxnPayloads['AllocClientUpdate']): void {
+  const nodes = admitNodes(w, Allocs);
+  const jobs = new Set<string>();
+  const before = new Map<string, Allocation>();
+  for (const update of Allocs) {
+    const stored = nodes.has(update.NodeID) ? w.tables.allocs.get(update.ID) : undefined;
+    if (!stored) continue;
+    if (!before.has(stored.ID)) before.set(stored.ID, stored);
+    updateAlloc(w, stored, update);
+    jobs.add(namespacedKey(stored.Namespace, stored.JobID));
+  }
+  // Against the rows before this transaction, so that two updates of one allocation count as the last (ST-82).
+  for (const [id, first] of before) {
+    const last = w.tables.allocs.get(id);
+    if (last) countAllocation(w, first, last);
+  }
+  for (const evaluation of Evals) {
+    upsertEvaluation(w, evaluation);
+    jobs.add(namespacedKey(evaluation.Namespace, evaluation.JobID));
+  }
+  for (const job of jobs) recomputeJobStatus(w, job);
+  for (const nodeId of nodes) {
+    const node = w.tables.nodes.get(nodeId);
+    if (node) w.put('nodes', { ...node, LastAllocUpdateIndex: w.index });
+  }
+}
+
+/** The nodes of the batch that may report. Names the others in the verdict; refuses when none is left (ST-105). */
+function admitNodes(w: Write, updates: readonly ClientAllocUpdate[]): Set<string> {
+  const admitted = new Set<string>();
+  const refused: Record<string, string> = {};
+  for (const { NodeID } of updates) {
+    if (admitted.has(NodeID) || Object.hasOwn(refused, NodeID)) continue;
+    const node = w.tables.nodes.get(NodeID);
+    if (node && isUnresponsive(node.Status)) {
+      refused[NodeID] = `node ${NodeID} is not allowed to update allocs while in status ${node.Status}`;
+    } else {
+      admitted.add(NodeID);
+    }
+  }
+  const texts = Object.values(refused);
+  if (texts.length === 0) return admitted;
+  if (admitted.size === 0) throw new Refused(texts.join('; '));
+  w.notice = texts.join('; ');
+  w.result = { RefusedNodes: refused } satisfies RefusedNodes;
+  return admitted;
+}
+
+function updateAlloc(w: Write, stored: Allocation, update: ClientAllocUpdate): void {
+  const reconnects = waitsForReconnect(stored) && REPORTS_LIFE.has(update.ClientStatus);
+  const next: Allocation = {
+    ...stored,
+    ClientStatus: update.ClientStatus,
+    ClientDescription: update.ClientDescription,
+    TaskStates: update.TaskStates,
+    NetworkStatus: update.NetworkStatus,
+    DeploymentStatus: withHealth(w, stored.DeploymentStatus, update.DeploymentStatus),
+    FollowupEvalID: reconnects ? '' : stored.FollowupEvalID,
+    ModifyIndex: w.index,
+    ModifyTime: update.ModifyTime,
+  };
+  countInDeployment(w, stored, next);
+  if (reconnects) cancelFollowup(w, stored, update.ModifyTime);
+  w.put('allocs', next);
+  dropServicesIfEnded(w, next);
+}
+
+/** ST-102: only news counts, and no news takes nothing back. */
+function withHealth(
+  w: Write,
+  stored: AllocDeploymentStatus | null,
+  reported: ClientAllocUpdate['DeploymentStatus'],
+): AllocDeploymentStatus | null {
+  if (reported === null || reported.Healthy === null || stored?.Healthy === reported.Healthy) return stored;
+  return {
+    Healthy: reported.Healthy,
+    Timestamp: reported.Timestamp,
+    Canary: stored?.Canary ?? false,
+    ModifyIndex: w.index,
+  };
+}
+
+const REPORTS_LIFE: ReadonlySet<AllocClientStatus> = new Set(['running', 'complete', 'failed']);
+
+/** AllocStates entry that records a client status (ST-110). */
+const CLIENT_STATUS_FIELD = 0;
+
+function waitsForReconnect(alloc: Allocation): boolean {
+  if (alloc.FollowupEvalID === '' || alloc.AllocStates.length === 0) return false;
+  const last = alloc.AllocStates.findLast((entry) => entry.Field === CLIENT_STATUS_FIELD);
+  return last?.Value === 'unknown';
+}
+
+/** ST-106: the evaluation that would have replaced it is not needed, unless another allocation waits for the same. */
+function cancelFollowup(w: Write, reconnected: Allocation, atNs: number): void {
+  const evaluation = w.tables.evals.get(reconnected.FollowupEvalID);
+  if (!evaluation || isTerminalEvaluation(evaluation)) return;
+  for (const other of w.tables.allocs.by('followup', evaluation.ID)) {
+    const isOfJob = other.JobID === reconnected.JobID && other.Namespace === reconnected.Namespace;
+    if (other.ID !== reconnected.ID && isOfJob && !isTerminalAllocation(other)) return;
+  }
+  w.put('evals', {
+    ...evaluation,
+    Status: 'canceled',
+    StatusDescription: 'allocs reconnected',
+    ModifyIndex: w.index,
+    ModifyTime: atNs,
+  });
+}

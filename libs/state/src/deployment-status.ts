@@ -1,0 +1,90 @@
+import {
+  isActiveDeployment,
+  rfc3339FromNs,
+  type Deployment,
+  type DeploymentState,
+  type DeploymentStatusUpdate,
+} from '@waybill/model';
+import type { TxnPayloads } from './catalogue.js';
+import { upsertEvaluation } from './eval-upsert.js';
+import { upsertJob } from './job-upsert.js';
+import { setStable } from './job-versions.js';
+import { namespacedKey } from './tables.js';
+import { Refused, type Write } from './write.js';
+
+/** Type 14: ST-123 to ST-126. The evaluation moves no job status by itself (ST-73). */
+export function updateDeploymentStatus(w: Write, payload: TxnPayloads['DeploymentStatusUpdate']): void {
+  const deployment = activeDeployment(w, payload.Update.DeploymentID);
+  const reverts = payload.Job !== null && isCurrentVersion(w, deployment);
+  const StatusDescription = payload.Update.StatusDescription + (reverts ? payload.RevertSuffix : '');
+  putDeploymentStatus(w, deployment, { ...payload.Update, StatusDescription }, payload.UpdatedAt);
+  if (payload.Job && reverts) {
+    upsertJob(w, payload.Job, {
+      submission: null,
+      submissionFrom: payload.SubmissionFrom ?? null,
+      trackedVersions: payload.TrackedVersions,
+      evaluation: payload.Eval,
+    });
+  }
+  if (payload.Eval) upsertEvaluation(w, payload.Eval);
+}
+
+/** The deployment, if it may still change; refuses otherwise (ST-123). */
+export function activeDeployment(w: Write, id: string): Deployment {
+  const deployment = w.tables.deployment.get(id);
+  if (!deployment) throw new Refused(`Deployment ID "${id}" couldn't be updated as it does not exist`);
+  if (!isActiveDeployment(deployment)) {
+    throw new Refused(`Deployment "${id}" has terminal status "${deployment.Status}":`);
+  }
+  return deployment;
+}
+
+/** Sets status and description; a fresh deadline when it goes on or pauses (ST-124), a stable version at success (ST-125). */
+export function putDeploymentStatus(
+  w: Write,
+  deployment: Deployment,
+  update: DeploymentStatusUpdate,
+  updatedAtNs: number,
+): void {
+  const restarts = update.Status === 'running' || update.Status === 'paused';
+  w.put('deployment', {
+    ...deployment,
+    TaskGroups: restarts ? withFreshDeadlines(deployment.TaskGroups, updatedAtNs) : deployment.TaskGroups,
+    Status: update.Status,
+    StatusDescription: update.StatusDescription,
+    ModifyIndex: w.index,
+    ModifyTime: updatedAtNs,
+  });
+  if (update.Status === 'successful') markVersionStable(w, deployment);
+}
+
+/** DP-207. */
+export function markVersionStable(w: Write, deployment: Deployment): void {
+  setStable(
+    w,
+    {
+      namespace: deployment.Namespace,
+      jobId: deployment.JobID,
+      version: deployment.JobVersion,
+      jobCreateIndex: deployment.JobCreateIndex,
+    },
+    true,
+  );
+}
+
+function withFreshDeadlines(groups: Record<string, DeploymentState>, atNs: number): Record<string, DeploymentState> {
+  return Object.fromEntries(
+    Object.entries(groups).map(([name, state]) => [
+      name,
+      state.ProgressDeadline === 0
+        ? state
+        : { ...state, RequireProgressBy: rfc3339FromNs(atNs + state.ProgressDeadline) },
+    ]),
+  );
+}
+
+/** A revert never overwrites what was registered meanwhile (DP-810). */
+function isCurrentVersion(w: Write, deployment: Deployment): boolean {
+  const job = w.tables.jobs.get(namespacedKey(deployment.Namespace, deployment.JobID));
+  return job?.Version === deployment.JobVersion && job.CreateIndex === deployment.JobCreateIndex;
+}

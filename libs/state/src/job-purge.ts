@@ -1,0 +1,35 @@
+import type { Job } from '@waybill/model';
+import { removeAllocation } from './alloc-services.js';
+import { countChild } from './job-summary.js';
+import { oldestFirst } from './row-order.js';
+import { namespacedKey, versionKey } from './tables.js';
+import type { Write } from './write.js';
+
+/**
+ * Removes a job and everything that is only its own (ST-65, ST-66), so that the same id starts clean. Evaluations stay
+ * for garbage collection; pending ones have nothing left to do. O(rows of the job).
+ */
+export function purgeJob(w: Write, job: Job): void {
+  const key = namespacedKey(job.Namespace, job.ID);
+  w.remove('jobs', key);
+  for (const version of [...w.tables.job_version.by('job', key)]) {
+    w.remove('job_version', versionKey(version.Namespace, version.ID, version.Version));
+  }
+  for (const text of [...w.tables.job_submission.by('job', key)]) {
+    w.remove('job_submission', versionKey(text.Namespace, text.JobID, text.Version));
+  }
+  w.remove('job_summary', key);
+  for (const deployment of oldestFirst(w.tables.deployment.by('job', key))) w.remove('deployment', deployment.ID);
+  for (const alloc of oldestFirst(w.tables.allocs.by('job', key))) removeAllocation(w, alloc.ID);
+  for (const evaluation of oldestFirst(w.tables.evals.by('open', key))) {
+    if (evaluation.Status !== 'pending') continue;
+    w.put('evals', {
+      ...evaluation,
+      Status: 'complete',
+      StatusDescription: `job ${job.ID} deleted`,
+      ModifyIndex: w.index,
+      ModifyTime: w.timeNs,
+    });
+  }
+  countChild(w, job, job.Status, 'dead');
+}

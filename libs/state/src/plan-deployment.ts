@@ -1,0 +1,58 @@
+import { isActiveDeployment, type Deployment, type DeploymentState } from '@waybill/model';
+import type { TxnPayloads } from './catalogue.js';
+import { markVersionStable, putDeploymentStatus } from './deployment-status.js';
+import { Refused, type Write } from './write.js';
+
+/** The plan's deployment (ST-114) and its updates of others' status (ST-115). */
+export function applyPlanDeployments(w: Write, plan: TxnPayloads['ApplyPlanResults']): void {
+  if (plan.Deployment) upsertDeployment(w, plan.Deployment);
+  for (const update of plan.DeploymentUpdates) {
+    const deployment = w.tables.deployment.get(update.DeploymentID);
+    if (deployment && isActiveDeployment(deployment)) putDeploymentStatus(w, deployment, update, plan.UpdatedAt);
+  }
+}
+
+function upsertDeployment(w: Write, planned: Deployment): void {
+  const stored = w.tables.deployment.get(planned.ID);
+  if (!stored) {
+    w.put('deployment', { ...planned, CreateIndex: w.index, ModifyIndex: w.index });
+    if (planned.Status === 'successful') markVersionStable(w, planned);
+    return;
+  }
+  w.put('deployment', {
+    ...planned,
+    TaskGroups: mergedGroups(stored.TaskGroups, planned.TaskGroups),
+    Status: stored.Status,
+    StatusDescription: stored.StatusDescription,
+    JobVersion: stored.JobVersion,
+    JobModifyIndex: stored.JobModifyIndex,
+    JobSpecModifyIndex: stored.JobSpecModifyIndex,
+    JobCreateIndex: stored.JobCreateIndex,
+    CreateTime: stored.CreateTime,
+    CreateIndex: stored.CreateIndex,
+    ModifyIndex: w.index,
+  });
+}
+
+/** What allocation updates count is theirs: a plan made from an older snapshot must not set it back. */
+function mergedGroups(
+  stored: Record<string, DeploymentState>,
+  planned: Record<string, DeploymentState>,
+): Record<string, DeploymentState> {
+  const merged: Record<string, DeploymentState> = { ...stored };
+  for (const [name, state] of Object.entries(planned)) {
+    const old = stored[name];
+    if (old?.Promoted && !state.Promoted) throw new Refused('deployment promotion cannot be undone');
+    merged[name] = old
+      ? {
+          ...state,
+          PlacedCanaries: [...new Set([...old.PlacedCanaries, ...state.PlacedCanaries])],
+          PlacedAllocs: old.PlacedAllocs,
+          HealthyAllocs: old.HealthyAllocs,
+          UnhealthyAllocs: old.UnhealthyAllocs,
+          RequireProgressBy: old.RequireProgressBy,
+        }
+      : state;
+  }
+  return merged;
+}
