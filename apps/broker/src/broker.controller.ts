@@ -1,0 +1,105 @@
+import { Controller } from '@nestjs/common';
+import { Ctx, Payload } from '@nestjs/microservices';
+import {
+  ack,
+  Answers,
+  createEval,
+  dequeue,
+  DEQUEUE_WAIT_MS,
+  nack,
+  reblockEval,
+  RpcContext,
+  RpcError,
+  submitPlan,
+  updateEval,
+  type DequeueRequest,
+  type DequeueResponse,
+  type EvalToken,
+  type EvalUpdateRequest,
+  type IndexResponse,
+  type RpcErrorCode,
+  type SubmitPlanRequest,
+  type SubmitPlanResponse,
+} from '@waybill/rpc';
+import { BadRequestError, Broker } from './broker.js';
+
+/** How each refusal looks to the asker: the one place that decides it. */
+const CODES: Record<string, RpcErrorCode> = {
+  EvalNotFoundError: 'not-found',
+  TokenMismatchError: 'conflict',
+  NotOutstandingError: 'conflict',
+  StaleTokenError: 'conflict',
+  BrokerDisabledError: 'unavailable',
+  PlanQueueDisabledError: 'unavailable',
+  PlanQueueFlushedError: 'unavailable',
+  PlanRefusedError: 'invalid',
+  WriteRejectedError: 'conflict',
+  [BadRequestError.name]: 'invalid',
+};
+
+/** What workers ask the holder of the broker role. */
+@Controller()
+export class BrokerController {
+  constructor(private readonly broker: Broker) {}
+
+  @Answers(dequeue)
+  async dequeue(@Payload() request: DequeueRequest): Promise<DequeueResponse> {
+    const timeoutMs = Math.min(request.TimeoutMs, DEQUEUE_WAIT_MS);
+    const got = await answered(() => this.broker.dequeue(request.Schedulers, timeoutMs));
+    return {
+      Eval: got?.evaluation ?? null,
+      Token: got?.token ?? '',
+      WaitIndex: got?.waitIndex ?? 0,
+      Traceparent: got?.traceparent ?? null,
+    };
+  }
+
+  @Answers(ack)
+  ack(@Payload() request: EvalToken): Promise<null> {
+    return answered(() => {
+      this.broker.ack(request.EvalID, request.Token);
+      return null;
+    });
+  }
+
+  @Answers(nack)
+  nack(@Payload() request: EvalToken): Promise<null> {
+    return answered(() => {
+      this.broker.nack(request.EvalID, request.Token);
+      return null;
+    });
+  }
+
+  @Answers(updateEval)
+  updateEval(@Payload() request: EvalUpdateRequest): Promise<IndexResponse> {
+    return answered(async () => ({ Index: await this.broker.updateEval(request.Evals, request.Token) }));
+  }
+
+  @Answers(createEval)
+  createEval(@Payload() request: EvalUpdateRequest): Promise<IndexResponse> {
+    return answered(async () => ({ Index: await this.broker.createEval(request.Evals, request.Token) }));
+  }
+
+  @Answers(reblockEval)
+  reblockEval(@Payload() request: EvalUpdateRequest): Promise<IndexResponse> {
+    return answered(() => {
+      this.broker.reblockEval(request.Evals, request.Token);
+      return { Index: 0 };
+    });
+  }
+
+  @Answers(submitPlan)
+  submitPlan(@Payload() request: SubmitPlanRequest, @Ctx() context: RpcContext): Promise<SubmitPlanResponse> {
+    return answered(async () => ({ Result: await this.broker.submitPlan(request.Plan, context.traceparent) }));
+  }
+}
+
+async function answered<T>(answer: () => T | Promise<T>): Promise<T> {
+  try {
+    return await answer();
+  } catch (error) {
+    const code = error instanceof Error ? CODES[error.name] : undefined;
+    if (error instanceof Error && code) throw new RpcError(code, error.message);
+    throw error;
+  }
+}

@@ -1,0 +1,300 @@
+import {
+  defaultSchedulerConfiguration,
+  nsFromMs,
+  type Clock,
+  type Evaluation,
+  type Plan,
+  type PlanResult,
+  type Timers,
+} from '@waybill/model';
+import type { ReplicatedState } from '@waybill/replica';
+import { namespacedKey, SINGLETON_KEY, type Applied, type Fence, type Tables } from '@waybill/state';
+import { withSpan, type Logger, type Tracer } from '@waybill/telemetry';
+import { BlockedEvals, type BlockedStats } from './blocked-evals.js';
+import { BrokerDisabledError, NotOutstandingError, PlanQueueDisabledError, PlanRefusedError } from './broker-errors.js';
+import { DELIVERY_LIMIT, EvalBroker, type BrokerStats, type EvalBrokerOptions, type EvalRows } from './eval-broker.js';
+import { FencedWriter } from './fenced-writer.js';
+import { jobVersionOf, PlanApplier } from './plan-applier.js';
+import { PlanQueue } from './plan-queue.js';
+import { Reapers } from './reapers.js';
+import { routeOf, signalsOf, type Signal } from './signals.js';
+import { TraceMemory } from './trace-memory.js';
+
+/** A dequeue that names no wait asks for this long (EB-64). */
+export const DEFAULT_DEQUEUE_MS = 1_000;
+
+export interface BrokerDeps {
+  readonly state: ReplicatedState;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly newId: () => string;
+  /** In [0, 1). */
+  readonly random: () => number;
+  readonly logger: Logger;
+  readonly tracer: () => Tracer;
+  readonly region: string;
+  readonly options?: Partial<EvalBrokerOptions>;
+}
+
+export interface Dequeued {
+  readonly evaluation: Evaluation;
+  readonly token: string;
+  readonly waitIndex: number;
+  readonly traceparent: string | undefined;
+}
+
+export interface BrokerServiceStats {
+  readonly broker: BrokerStats;
+  readonly blocked: BlockedStats;
+  readonly planQueueDepth: number;
+}
+
+/** What lives only as long as one term. */
+interface Session {
+  readonly writer: FencedWriter;
+  readonly reapers: Reapers;
+  readonly applierEnded: Promise<void>;
+}
+
+/** A request that breaks the protocol between worker and broker; the text is the contract's. */
+export class BadRequestError extends Error {
+  override readonly name = 'BadRequestError';
+}
+
+/**
+ * The holder of the role `broker`: hands out evaluations, keeps the blocked ones, judges and commits plans.
+ *
+ * Modes: idle → holding (start) → idle (stop); while holding, the evaluation broker and the blocked tracker are enabled
+ * or paused, as the stored scheduler configuration says (EB-124). Everything in memory is rebuilt from the evaluations
+ * table when they are enabled, and follows the log through `applied` from there on: it is a function of the state and of
+ * the deliveries of this term (EB-333). Idle, it holds nothing (EB-334).
+ * Cost of `applied`: what the transaction touched, and for a class that gained capacity the blocked evaluations.
+ */
+export class Broker {
+  readonly evals: EvalBroker;
+  readonly blocked: BlockedEvals;
+  readonly plans = new PlanQueue();
+  private readonly traces = new TraceMemory();
+  private readonly tables: Tables;
+  private session: Session | undefined;
+
+  constructor(private readonly deps: BrokerDeps) {
+    this.tables = deps.state.tables;
+    this.evals = new EvalBroker({ ...deps, rows: rowsOf(this.tables) }, deps.options);
+    this.blocked = new BlockedEvals({
+      clock: deps.clock,
+      enqueue: (batch) => this.evals.enqueueAll(batch),
+      onDuplicate: () => this.session?.reapers.wakeCanceler(),
+    });
+  }
+
+  /** The term has begun: this copy of the state has applied all that the predecessor got accepted (EB-135). */
+  async start(term: Fence): Promise<void> {
+    const writer = new FencedWriter(
+      { ...this.deps, proposer: this.deps.state },
+      { role: term.role, epoch: term.epoch },
+    );
+    await this.writeFirstRows(writer);
+    const reapers = new Reapers({
+      ...this.deps,
+      broker: this.evals,
+      blocked: this.blocked,
+      tables: this.tables,
+      writer,
+      deliveryLimit: this.deps.options?.deliveryLimit ?? DELIVERY_LIMIT,
+    });
+    const applier = new PlanApplier({
+      ...this.deps,
+      queue: this.plans,
+      tables: this.tables,
+      waitFor: (index, timeoutMs) => this.deps.state.waitFor(index, timeoutMs),
+      writer,
+    });
+    this.plans.setEnabled(true);
+    this.session = { writer, reapers, applierEnded: applier.run() };
+    this.followPauseFlag();
+    reapers.start();
+  }
+
+  /** After every transaction this copy applied, in order. */
+  applied(applied: Applied): void {
+    if (!this.session) return;
+    if (applied.changes.some((c) => c.table === 'scheduler_config')) this.followPauseFlag();
+    for (const signal of signalsOf(applied, this.tables)) this.take(signal, applied);
+  }
+
+  /** The term is over. May be called at any time, any number of times (EB-141). */
+  async stop(): Promise<void> {
+    const { session } = this;
+    this.session = undefined;
+    session?.reapers.stop();
+    this.plans.setEnabled(false);
+    this.evals.setEnabled(false);
+    this.blocked.setEnabled(false);
+    this.traces.clear();
+    await session?.applierEnded;
+  }
+
+  stats(): BrokerServiceStats {
+    return { broker: this.evals.stats(), blocked: this.blocked.stats(), planQueueDepth: this.plans.depth };
+  }
+
+  // ---- what workers ask
+
+  /** Null: nothing came up in time, or the broker was paused meanwhile (EB-63, EB-117). */
+  async dequeue(types: readonly string[], timeoutMs: number): Promise<Dequeued | null> {
+    if (types.length === 0) throw new BadRequestError('dequeue requires at least one scheduler type');
+    try {
+      const delivery = await this.evals.dequeue(types, timeoutMs > 0 ? timeoutMs : DEFAULT_DEQUEUE_MS);
+      if (!delivery) return null;
+      const { evaluation, token, waitIndex, enqueuedAtMs } = delivery;
+      const traceparent = this.traces.of(evaluation.ID);
+      await this.recordWait(evaluation, enqueuedAtMs, traceparent);
+      return { evaluation, token, waitIndex, traceparent };
+    } catch (error) {
+      if (error instanceof BrokerDisabledError) return null;
+      throw error;
+    }
+  }
+
+  ack(evalId: string, token: string): void {
+    this.evals.ack(evalId, token);
+    this.traces.forget(evalId);
+    this.session?.reapers.wakeCanceler();
+  }
+
+  nack(evalId: string, token: string): void {
+    this.evals.nack(evalId, token);
+  }
+
+  /** EB-214. @returns index of the transaction */
+  async updateEval(evals: readonly Evaluation[], token: string): Promise<number> {
+    const evaluation = onlyOne(evals, 'updated');
+    this.evals.resetNackTimer(evaluation.ID, token);
+    return this.writeEval(evaluation);
+  }
+
+  /** EB-215. @returns index of the transaction */
+  async createEval(evals: readonly Evaluation[], token: string): Promise<number> {
+    const evaluation = onlyOne(evals, 'created');
+    this.evals.resetNackTimer(evaluation.PreviousEval, token);
+    if (this.tables.evals.has(evaluation.ID)) throw new BadRequestError('evaluation already exists');
+    return this.writeEval(evaluation);
+  }
+
+  /** EB-216: back to the blocked tracker, in memory only. */
+  reblockEval(evals: readonly Evaluation[], token: string): void {
+    const evaluation = onlyOne(evals, 'reblocked');
+    this.evals.resetNackTimer(evaluation.ID, token);
+    const row = this.tables.evals.get(evaluation.ID);
+    if (!row) throw new BadRequestError('evaluation does not exist');
+    if (row.Status !== 'blocked') throw new BadRequestError('evaluation not blocked');
+    this.blocked.block(evaluation, token);
+  }
+
+  /** EB-238 to EB-241. The nack timer rests until the answer. */
+  async submitPlan(plan: Plan, traceparent?: string): Promise<PlanResult> {
+    if (!this.session) throw new PlanQueueDisabledError();
+    if (!plan) throw new PlanRefusedError('cannot submit nil plan');
+    if (!plan.Job) throw new PlanRefusedError('cannot submit plan without job info');
+    jobVersionOf(this.tables, plan);
+    this.evals.pauseNackTimer(plan.EvalID, plan.EvalToken);
+    try {
+      return await this.plans.submit(plan, traceparent);
+    } finally {
+      this.evals.resumeNackTimer(plan.EvalID, plan.EvalToken);
+    }
+  }
+
+  // ---- own affairs
+
+  private take(signal: Signal, applied: Applied): void {
+    switch (signal.kind) {
+      case 'enqueue':
+        this.traces.remember(signal.evaluation.ID, applied.txn.traceparent);
+        this.evals.enqueue(signal.evaluation);
+        return;
+      case 'block':
+        this.blocked.block(signal.evaluation);
+        return;
+      case 'untrack':
+        this.blocked.untrack(signal.namespace, signal.jobId);
+        return;
+      case 'drop':
+        this.evals.drop(signal.evalId);
+        return;
+      case 'unblockClass':
+        this.blocked.unblockClass(signal.computedClass, applied.index);
+        return;
+      case 'unblockNode':
+        this.blocked.unblockNode(signal.nodeId);
+        return;
+    }
+  }
+
+  /** EB-124, EB-128: by comparing the flag with what is. Enabling builds everything from state, once. */
+  private followPauseFlag(): void {
+    const enabled = !(this.tables.scheduler_config.get(SINGLETON_KEY)?.PauseEvalBroker ?? false);
+    if (enabled === this.evals.isEnabled) return;
+    this.evals.setEnabled(enabled);
+    this.blocked.setEnabled(enabled);
+    this.deps.logger.info(enabled ? 'evaluation broker enabled' : 'evaluation broker paused');
+    if (enabled) this.restore();
+  }
+
+  /** EB-136. O(evaluations that have not ended), once per term or pause. */
+  private restore(): void {
+    for (const status of ['pending', 'blocked'])
+      for (const evaluation of this.tables.evals.by('status', status))
+        for (const signal of routeOf(evaluation)) {
+          if (signal.kind === 'enqueue') this.evals.enqueue(signal.evaluation);
+          if (signal.kind === 'block') this.blocked.block(signal.evaluation);
+        }
+  }
+
+  /** EB-127: the first holder ever stores what a cluster starts with. */
+  private async writeFirstRows(writer: FencedWriter): Promise<void> {
+    if (!this.tables.cluster_meta.has(SINGLETON_KEY))
+      await writer.write('ClusterMetadata', {
+        ClusterID: this.deps.newId(),
+        CreateTime: nsFromMs(this.deps.clock.nowMs()),
+      });
+    if (!this.tables.scheduler_config.has(SINGLETON_KEY))
+      await writer.write('SchedulerConfig', { Config: defaultSchedulerConfiguration(), CAS: false, ModifyIndex: 0 });
+  }
+
+  private async writeEval(evaluation: Evaluation): Promise<number> {
+    if (!this.session) throw new NotOutstandingError(evaluation.ID);
+    const traceparent = this.traces.of(evaluation.ID) ?? this.traces.of(evaluation.PreviousEval);
+    return this.session.writer.write(
+      'EvalUpdate',
+      { Evals: [evaluation] },
+      { namespace: evaluation.Namespace, traceparent },
+    );
+  }
+
+  private recordWait(evaluation: Evaluation, sinceMs: number, traceparent: string | undefined): Promise<void> {
+    const attributes = { 'eval.id': evaluation.ID, 'eval.type': evaluation.Type, 'job.id': evaluation.JobID };
+    const options = { traceparent, startTimeMs: sinceMs, attributes };
+    return withSpan(this.deps.tracer(), 'broker wait', options, () => {});
+  }
+}
+
+function onlyOne(evals: readonly Evaluation[], verb: string): Evaluation {
+  const [evaluation] = evals;
+  if (!evaluation || evals.length !== 1) throw new BadRequestError(`only a single eval can be ${verb}`);
+  return evaluation;
+}
+
+/** What the evaluation broker reads of the state. `highestEvalIndex`: O(evaluations of the job). */
+function rowsOf(tables: Tables): EvalRows {
+  return {
+    evaluation: (id) => tables.evals.get(id),
+    highestEvalIndex: (namespace, jobId) => {
+      let highest = 0;
+      for (const { ModifyIndex } of tables.evals.by('job', namespacedKey(namespace, jobId)))
+        highest = Math.max(highest, ModifyIndex);
+      return highest;
+    },
+  };
+}

@@ -1,0 +1,147 @@
+import {
+  allocsFit,
+  findTaskGroup,
+  isTerminalAllocation,
+  type Allocation,
+  type Deployment,
+  type Job,
+  type Node,
+  type Plan,
+  type PlanResult,
+} from '@waybill/model';
+import type { Tables } from '@waybill/state';
+import { PlanRefusedError } from './broker-errors.js';
+
+/** Why nothing of a plan may happen on one node. */
+export interface RejectedNode {
+  readonly nodeId: string;
+  readonly reason: string;
+}
+
+export interface Verification {
+  readonly result: PlanResult;
+  readonly rejected: readonly RejectedNode[];
+}
+
+/**
+ * Judges a plan against the state as it is now, node by node: a node that the plan no longer fits is thrown out with
+ * all that the plan wanted there, also its stops (EB-244 to EB-259). Pure. Cost: O(allocations on the nodes touched).
+ *
+ * @param job the version the scheduler planned with, null for a plan that only stops
+ * @throws PlanRefusedError if it names an allocation that is not there (EB-245)
+ */
+export function verifyPlan(plan: Plan, job: Job | null, tables: Tables): Verification {
+  requireKnownAllocs(plan, tables);
+  const nodeIds = new Set([...Object.keys(plan.NodeUpdate), ...Object.keys(plan.NodeAllocation)]);
+  const rejected: RejectedNode[] = [];
+  const result: PlanResult = {
+    NodeUpdate: {},
+    NodeAllocation: {},
+    NodePreemptions: {},
+    Deployment: plan.Deployment,
+    DeploymentUpdates: plan.DeploymentUpdates,
+    RejectedNodes: [],
+    IneligibleNodes: [],
+    RefreshIndex: 0,
+    AllocIndex: 0,
+  };
+  for (const nodeId of nodeIds) {
+    const reason = whyRejected(plan, job, nodeId, tables);
+    if (reason !== undefined) rejected.push({ nodeId, reason });
+    else accept(plan, nodeId, tables, result);
+  }
+  if (rejected.length === 0) return { result, rejected };
+
+  result.RejectedNodes = rejected.map((r) => r.nodeId);
+  result.RefreshIndex = Math.max(tables.nodes.tableIndex, tables.allocs.tableIndex);
+  if (result.RefreshIndex === 0) throw new PlanRefusedError('partialCommit with RefreshIndex of 0');
+  if (plan.AllAtOnce) {
+    result.NodeUpdate = {};
+    result.NodeAllocation = {};
+    result.NodePreemptions = {};
+    result.Deployment = null;
+    result.DeploymentUpdates = [];
+  } else if (result.Deployment) result.Deployment = withoutUnplacedCanaries(result.Deployment, plan, result);
+  return { result, rejected };
+}
+
+function accept(plan: Plan, nodeId: string, tables: Tables, result: PlanResult): void {
+  const { [nodeId]: stops } = plan.NodeUpdate;
+  const { [nodeId]: places } = plan.NodeAllocation;
+  const { [nodeId]: preempts } = plan.NodePreemptions;
+  if (stops && stops.length > 0) result.NodeUpdate[nodeId] = stops;
+  if (places && places.length > 0) result.NodeAllocation[nodeId] = places;
+  // EB-257
+  const still = preempts?.filter(({ ID }) => {
+    const alloc = tables.allocs.get(ID);
+    return alloc !== undefined && !isTerminalAllocation(alloc);
+  });
+  if (still && still.length > 0) result.NodePreemptions[nodeId] = still;
+}
+
+/** The table of section 11: undefined accepts. First match decides. */
+function whyRejected(plan: Plan, job: Job | null, nodeId: string, tables: Tables): string | undefined {
+  const placements = plan.NodeAllocation[nodeId] ?? [];
+  if (placements.length === 0) return undefined;
+  const node = tables.nodes.get(nodeId);
+  if (!node) return 'node does not exist';
+  switch (node.Status) {
+    case 'disconnected':
+      return placements.every((a) => a.ClientStatus === 'unknown')
+        ? undefined
+        : 'node is disconnected and contains invalid updates';
+    case 'down':
+      return placements.every(
+        (a) => a.ClientStatus === 'lost' || (a.ClientStatus === 'unknown' && staysUnknown(a, job)),
+      )
+        ? undefined
+        : 'node is down and contains invalid updates';
+    case 'initializing':
+      return 'node is not ready for placements';
+    case 'ready':
+      return whyRejectedOnReadyNode(plan, node, placements, tables);
+  }
+}
+
+function whyRejectedOnReadyNode(
+  plan: Plan,
+  node: Node,
+  placements: readonly Allocation[],
+  tables: Tables,
+): string | undefined {
+  const existing = new Map<string, Allocation>();
+  for (const alloc of tables.allocs.by('node', node.ID))
+    if (!isTerminalAllocation(alloc)) existing.set(alloc.ID, alloc);
+  if (placements.every((a) => existing.has(a.ID))) return undefined;
+  if (node.SchedulingEligibility !== 'eligible' || node.DrainStrategy !== null) return 'node is not eligible';
+  for (const { ID } of plan.NodeUpdate[node.ID] ?? []) existing.delete(ID);
+  for (const { ID } of plan.NodePreemptions[node.ID] ?? []) existing.delete(ID);
+  for (const alloc of placements) existing.set(alloc.ID, alloc);
+  const fit = allocsFit(node, existing.values());
+  return fit.fits ? undefined : fit.dimension;
+}
+
+/** Its group is not replaced while the node is away. */
+function staysUnknown(alloc: Allocation, job: Job | null): boolean {
+  const group = job && findTaskGroup(job, alloc.TaskGroup);
+  return group?.Disconnect?.Replace === false;
+}
+
+function requireKnownAllocs(plan: Plan, tables: Tables): void {
+  for (const diffs of [...Object.values(plan.NodeUpdate), ...Object.values(plan.NodePreemptions)])
+    for (const { ID } of diffs) if (!tables.allocs.has(ID)) throw new PlanRefusedError(`alloc ${ID} doesn't exist`);
+}
+
+/** EB-256: new canaries that were not accepted are not placed; those in state stay. */
+function withoutUnplacedCanaries(deployment: Deployment, plan: Plan, result: PlanResult): Deployment {
+  const placed = idsOf(result.NodeAllocation);
+  const dropped = new Set([...idsOf(plan.NodeAllocation)].filter((id) => !placed.has(id)));
+  const groups = Object.entries(deployment.TaskGroups).map(([name, state]) => [
+    name,
+    { ...state, PlacedCanaries: state.PlacedCanaries.filter((id) => !dropped.has(id)) },
+  ]);
+  return { ...deployment, TaskGroups: Object.fromEntries(groups) };
+}
+
+const idsOf = (byNode: Record<string, readonly Allocation[]>): Set<string> =>
+  new Set(Object.values(byNode).flatMap((allocs) => allocs.map((a) => a.ID)));

@@ -1,0 +1,108 @@
+import type { Evaluation, Node } from '@waybill/model';
+import type { Applied, Tables, Txn } from '@waybill/state';
+
+/** What one applied transaction means for broker and blocked tracker, in the order in which it must take effect. */
+export type Signal =
+  | { readonly kind: 'enqueue'; readonly evaluation: Evaluation }
+  | { readonly kind: 'block'; readonly evaluation: Evaluation }
+  | { readonly kind: 'untrack'; readonly namespace: string; readonly jobId: string }
+  | { readonly kind: 'drop'; readonly evalId: string }
+  | { readonly kind: 'unblockClass'; readonly computedClass: string }
+  | { readonly kind: 'unblockNode'; readonly nodeId: string };
+
+/**
+ * The "Signals" of the catalogue (docs/reference/state-and-events.md section 3) and the routing of evaluations (EB-11,
+ * section 8.4). Rejected transactions and no-ops have none. Cost: O(what the transaction changed).
+ */
+export function signalsOf(applied: Applied, tables: Tables): Signal[] {
+  if (applied.changes.length === 0) return [];
+  return [...capacitySignals(applied, tables), ...dropSignals(applied), ...routeSignals(applied, tables)];
+}
+
+/** Section 3.1 of the evaluations reference, for every evaluation that the transaction carried and really wrote. */
+function routeSignals({ txn, index }: Applied, tables: Tables): Signal[] {
+  const signals: Signal[] = [];
+  for (const { ID } of evalsCarriedBy(txn)) {
+    const row = tables.evals.get(ID);
+    if (row?.ModifyIndex === index) signals.push(...routeOf(row));
+  }
+  return signals;
+}
+
+/** Where a stored evaluation belongs; also used to rebuild everything from state (EB-136). */
+export function routeOf(evaluation: Evaluation): Signal[] {
+  switch (evaluation.Status) {
+    case 'pending':
+      return [{ kind: 'enqueue', evaluation }];
+    case 'blocked':
+      return [{ kind: 'block', evaluation }];
+    case 'complete':
+      return Object.keys(evaluation.FailedTGAllocs).length === 0
+        ? [{ kind: 'untrack', namespace: evaluation.Namespace, jobId: evaluation.JobID }]
+        : [];
+    case 'failed':
+    case 'canceled':
+      return [];
+  }
+}
+
+/** EB-12. */
+function evalsCarriedBy(txn: Txn): readonly Evaluation[] {
+  switch (txn.type) {
+    case 'EvalUpdate':
+    case 'AllocClientUpdate':
+    case 'AllocUpdateDesiredTransition':
+      return txn.payload.Evals;
+    case 'JobRegister':
+    case 'JobDeregister':
+    case 'DeploymentStatusUpdate':
+      return txn.payload.Eval ? [txn.payload.Eval] : [];
+    case 'ApplyPlanResults':
+      return [...txn.payload.PreemptionEvals, ...txn.payload.FollowupEvals];
+    default:
+      return [];
+  }
+}
+
+/** Evaluations that ended or went while they may be waiting for their time (EB-31, EB-45). */
+function dropSignals({ changes }: Applied): Signal[] {
+  const signals: Signal[] = [];
+  for (const change of changes)
+    if (change.table === 'evals' && (change.after === undefined || change.after.Status === 'canceled'))
+      signals.push({ kind: 'drop', evalId: change.key });
+  return signals;
+}
+
+/** Section 8.4. */
+function capacitySignals(applied: Applied, tables: Tables): Signal[] {
+  const signals: Signal[] = [];
+  for (const change of applied.changes) {
+    if (change.table === 'nodes' && change.after && gainsCapacity(applied.txn, change.before, change.after))
+      signals.push(...unblock(change.after, applied.txn.type !== 'NodeRegister'));
+    if (change.table === 'allocs' && applied.txn.type === 'AllocClientUpdate') {
+      const { before, after } = change;
+      const ended = after?.ClientStatus === 'complete' || after?.ClientStatus === 'failed';
+      const node = after && tables.nodes.get(after.NodeID);
+      if (ended && before?.ClientStatus !== after.ClientStatus && node) signals.push(...unblock(node, true));
+    }
+  }
+  return signals;
+}
+
+function gainsCapacity(txn: Txn, before: Node | undefined, after: Node): boolean {
+  switch (txn.type) {
+    case 'NodeRegister':
+    case 'NodeUpdateStatus':
+      return after.Status === 'ready';
+    case 'NodeUpdateDrain':
+    case 'NodeUpdateEligibility':
+      return before?.SchedulingEligibility === 'ineligible' && after.SchedulingEligibility === 'eligible';
+    default:
+      return false;
+  }
+}
+
+function unblock(node: Node, andNode: boolean): Signal[] {
+  const byClass: Signal = { kind: 'unblockClass', computedClass: node.ComputedClass };
+  return andNode ? [byClass, { kind: 'unblockNode', nodeId: node.ID }] : [byClass];
+}
