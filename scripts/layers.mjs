@@ -49,9 +49,14 @@ const IMPURE = [
 const PURE_PACKAGES = ['libs/model', 'libs/state'];
 
 /**
- * Files of apps that may do I/O, by what their name says. Everything else in an app is pure.
+ * Files of apps that may do I/O, by what their name says: Nest's parts (`*.service.ts` puts a service together), and what
+ * hides a store or a transport. Everything else in an app is pure.
  */
-const SHELL_FILES = [/^main\.ts$/, /\.(module|controller|repository|store|transport)\.ts$/];
+const SHELL_FILES = [
+  /^main\.ts$/,
+  /\.(service|module|controller|filter|guard|interceptor)\.ts$/,
+  /\.(repository|store|transport)\.ts$/,
+];
 
 /**
  * Folders and files of apps whose very purpose is I/O, each with the reason.
@@ -60,6 +65,7 @@ const SHELL_FILES = [/^main\.ts$/, /\.(module|controller|repository|store|transp
  */
 const SHELL_PLACES = [
   [/^apps\/(dev|cli)\//, 'starts processes and reads files: there is no logic to keep apart'],
+  [/^apps\/api\/src\/http\//, 'requests and answers: Fastify and Nest are what it is about'],
   [/^apps\/agent\/src\/(drivers|fingerprint)\//, 'a driver starts processes, a fingerprint reads the machine'],
 ];
 
@@ -135,9 +141,7 @@ function breaches(file, name, workspace) {
   const owner = packageOf(file);
   if (name.startsWith('.')) {
     const target = path.posix.join(path.posix.dirname(file), name);
-    return target.startsWith(`${owner}/`)
-      ? []
-      : [`imports ${name}, outside ${owner}: import the package instead`];
+    return target.startsWith(`${owner}/`) ? [] : [`imports ${name}, outside ${owner}: import the package instead`];
   }
   const own = /^@waybill\/([^/]+)(\/.*)?$/.exec(name);
   if (own) return workspaceBreaches(file, owner, own[1] ?? '', own[2], workspace);
