@@ -1,1 +1,119 @@
-export {};
+import {
+  encodeAllocation,
+  encodeDeployment,
+  encodeEvaluation,
+  encodeJob,
+  encodeNode,
+  type Allocation,
+  type WireObject,
+} from '@waybill/model';
+import { TXN_TYPES } from './catalogue.js';
+import type { Applied } from './state-machine.js';
+import type { Change } from './write.js';
+
+/** Topics that this edition has rows for (docs/reference/state-and-events.md 9.1). */
+export type EventTopic = 'Job' | 'Evaluation' | 'Allocation' | 'Deployment' | 'Node' | 'NodePool' | 'Service';
+
+/** One object that a transaction changed, as a subscriber gets it (section 1.4). */
+export interface StreamEvent {
+  readonly Topic: EventTopic;
+  /** Of the transaction, not of the object (EV-4). */
+  readonly Type: string;
+  readonly Key: string;
+  readonly Namespace: string;
+  readonly FilterKeys: readonly string[] | null;
+  readonly Index: number;
+  readonly Payload: WireObject;
+}
+
+/** One line of the event stream: what one index changed. `Time` in unix ns (API-263). */
+export interface EventFrame {
+  readonly Index: number;
+  readonly Time: number;
+  readonly Events: readonly StreamEvent[];
+}
+
+/** ClientDescription by which an agent says that an allocation ran out of its time. */
+export const MAX_RUN_DURATION_EXCEEDED = 'allocation exceeded max_run_duration';
+
+/**
+ * The events of one applied transaction, or null: rejected, nothing changed, or a type that emits none (EV-1 to EV-6).
+ * Computed once, at apply, and stored; never from a later state (EV-13). Throws if an object cannot be encoded, which
+ * is a defect (EV-56). O(rows changed).
+ */
+export function eventsOf(applied: Applied): EventFrame | null {
+  const { eventType } = TXN_TYPES[applied.txn.type];
+  if (eventType === null) return null;
+  const Events: StreamEvent[] = [];
+  for (const change of applied.changes) {
+    const about = describe(change);
+    if (about) Events.push({ Type: eventType, Index: applied.index, ...about });
+  }
+  return Events.length === 0 ? null : { Index: applied.index, Time: applied.txn.timeNs, Events };
+}
+
+type About = Omit<StreamEvent, 'Type' | 'Index'>;
+
+/** What there is to say of a changed row; undefined for tables without a topic and for silent deletions (EV-2, EV-10). */
+function describe(change: Change): About | undefined {
+  switch (change.table) {
+    case 'jobs': {
+      const job = change.after ?? change.before;
+      const deleted = change.after === undefined && { Deleted: true };
+      return job && about('Job', job.ID, job.Namespace, null, { Job: encodeJob(job), ...deleted });
+    }
+    case 'evals': {
+      const row = change.after;
+      return (
+        row &&
+        about('Evaluation', row.ID, row.Namespace, [row.JobID, row.DeploymentID], { Evaluation: encodeEvaluation(row) })
+      );
+    }
+    case 'allocs': {
+      const row = change.after;
+      return row && about('Allocation', row.ID, row.Namespace, [row.JobID, row.DeploymentID], allocationPayload(row));
+    }
+    case 'deployment': {
+      const row = change.after;
+      return row && about('Deployment', row.ID, row.Namespace, [row.JobID], { Deployment: encodeDeployment(row) });
+    }
+    case 'nodes': {
+      const row = change.after ?? change.before;
+      return row && about('Node', row.ID, '', null, { Node: encodeNode(row) });
+    }
+    case 'node_pools': {
+      const row = change.after ?? change.before;
+      return row && about('NodePool', row.Name, '', null, { NodePool: row });
+    }
+    case 'service_registrations': {
+      const row = change.after ?? change.before;
+      return row && about('Service', row.ID, row.Namespace, [row.JobID, row.ServiceName], { Service: row });
+    }
+    case 'job_version':
+    case 'job_submission':
+    case 'job_summary':
+    case 'namespaces':
+    case 'scheduler_config':
+    case 'cluster_meta':
+    case 'leases':
+      return undefined;
+  }
+}
+
+function about(
+  Topic: EventTopic,
+  Key: string,
+  Namespace: string,
+  FilterKeys: readonly string[] | null,
+  Payload: WireObject,
+): About {
+  return { Topic, Key, Namespace, FilterKeys, Payload };
+}
+
+function allocationPayload(alloc: Allocation): WireObject {
+  const timedOut = alloc.ClientStatus === 'complete' && alloc.ClientDescription === MAX_RUN_DURATION_EXCEEDED;
+  return {
+    Allocation: encodeAllocation(alloc, { withJob: false }),
+    ...(timedOut && { Timeout: true, TimeoutReason: MAX_RUN_DURATION_EXCEEDED }),
+  };
+}

@@ -1,11 +1,18 @@
+export type { RefusedNodes } from './alloc-client-update.js';
 export * from './catalogue.js';
+export * from './digest.js';
 export * from './draft.js';
 export * from './events.js';
 export * from './fixtures.js';
+export { deriveJobStatus } from './job-status.js';
+export { DEFAULT_TRACKED_VERSIONS } from './job-versions.js';
+export { NODE_EVENTS_KEPT } from './node-events.js';
 export * from './proposer.js';
 export * from './request-window.js';
+export * from './row-order.js';
 export * from './state-machine.js';
 export * from './table.js';
 export * from './tables.js';
 export * from './txn.js';
 export * from './write.js';
+export * from './upcast.js';

@@ -3,6 +3,9 @@ import type { Txn, Verdict } from './txn.js';
 /** ST-6: how long a request id is remembered, by envelope time. Longer than the stream's duplicate window (120 s). */
 export const REQUEST_WINDOW_NS = 150 * 1e9;
 
+/** ST-15: text of a verdict that is void. */
+export const STALE_EPOCH = 'stale epoch';
+
 /** A request id inside the window: the index of its first copy and, if that was rejected, why. */
 export interface SeenRequest {
   readonly requestId: string;
@@ -23,11 +26,11 @@ export class RequestWindow {
   verdictFor(txn: Txn): Verdict | undefined {
     const first = this.seen.get(txn.requestId);
     if (!first || first.timeNs < txn.timeNs - REQUEST_WINDOW_NS) return undefined;
-    return first.rejected === null
-      ? { kind: 'noop', result: { firstIndex: first.index } }
-      : { kind: 'refused', error: first.rejected };
+    if (first.rejected === null) return { kind: 'noop', result: { firstIndex: first.index } };
+    return { kind: first.rejected === STALE_EPOCH ? 'void' : 'refused', error: first.rejected };
   }
 
+  /** What is remembered of a request id, also if it is about to leave the window. */
   find(requestId: string): SeenRequest | undefined {
     return this.seen.get(requestId);
   }

@@ -6,9 +6,10 @@ import { evaluationAppliers } from './evaluations.js';
 import { jobAppliers } from './jobs.js';
 import { nodeAppliers } from './nodes.js';
 import { planAppliers } from './plans.js';
-import { RequestWindow } from './request-window.js';
+import { RequestWindow, STALE_EPOCH } from './request-window.js';
 import { createTables, type Tables } from './tables.js';
 import type { Txn, Verdict } from './txn.js';
+import { upcast } from './upcast.js';
 import { Refused, Write, type Change } from './write.js';
 
 /** Applies one type to the tables: throws `Refused` to reject, else writes through `w`. Pure but for `w`. */
@@ -94,7 +95,7 @@ export class StateMachine {
 
   private voidByEpoch(txn: Txn): Verdict | undefined {
     if (!txn.fence || txn.fence.epoch === this.epochOf(txn.fence.role)) return undefined;
-    return { kind: 'void', error: 'stale epoch' };
+    return { kind: 'void', error: STALE_EPOCH };
   }
 
   private run(w: Write, txn: Txn): Verdict | undefined {
@@ -111,5 +112,5 @@ export class StateMachine {
 
 function applyTyped<T extends TxnType>(w: Write, txn: Txn<T>): void {
   const apply: Applier<T> = appliers[txn.type];
-  apply(w, txn.payload as TxnPayloads[T], txn);
+  apply(w, upcast(txn) as TxnPayloads[T], txn);
 }

@@ -52,6 +52,11 @@ export class Table<Row extends object> {
     for (const cell of this.cells.values()) yield cell.row;
   }
 
+  /** All rows with their keys. O(rows). */
+  *entries(): IterableIterator<[string, Row]> {
+    for (const [key, cell] of this.cells) yield [key, cell.row];
+  }
+
   /** The rows whose index `indexName` has this value. O(matches). */
   *by(indexName: string, value: string): IterableIterator<Row> {
     const cells = this.index(indexName).cells.get(value);
