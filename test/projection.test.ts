@@ -4,11 +4,13 @@ import {
   BatchWriter,
   DatabaseNewerError,
   dataSource,
+  type Listed,
   loadSnapshot,
   migrate,
   NotMigratedError,
   openPool,
   ProjectionMovedError,
+  ReadModel,
 } from '@waybill/projection';
 import {
   type Applied,
@@ -180,7 +182,7 @@ describe('batches and snapshot', () => {
     return machine;
   }
 
-  it('ST-7: rows, table indexes and the applied index are stored together; a snapshot is the state as it was', async () => {
+  it('rows, table indexes and the applied index are stored together; a snapshot is the state as it was', async () => {
     await writer.write([scripted.next(putAll), scripted.next(() => {})]);
     await writer.write([
       scripted.next((w) => {
@@ -210,7 +212,7 @@ describe('batches and snapshot', () => {
     expect(contentOf(await loaded())).toEqual(contentOf(scripted.machine));
   });
 
-  it('ST-6: the window of request ids comes back as pruning left it, clocks out of order included', async () => {
+  it('the window of request ids comes back as pruning left it, clocks out of order included', async () => {
     const seconds = (s: number): number => fixtures.timeNs + s * 1e9;
     const times = [0, 400, 100, 300, 420, 260, 500, 360];
     await writer.write(times.map((s, i) => scripted.next(() => {}, `request-${i}`, seconds(s))));
@@ -237,7 +239,7 @@ describe('batches and snapshot', () => {
       expect(ends.filter((end) => end.status === 'fulfilled')).toHaveLength(1);
     }
     const { rows } = await pool.query('select count(*) as n from txn');
-    expect(rows).toEqual([{ n: 20 }]);
+    expect(rows).toEqual([{ n: '20' }]);
   });
 
   it('refuses a hole in a batch', async () => {
@@ -245,5 +247,182 @@ describe('batches and snapshot', () => {
     scripted.next(putAll);
     await expect(writer.write([first, scripted.next(putAll)])).rejects.toThrow(RangeError);
     expect(await writer.appliedIndex()).toBe(0);
+  });
+});
+
+describe('read model', () => {
+  let scripted: Scripted;
+  let model: ReadModel;
+
+  beforeEach(async () => {
+    url = await freshDatabase();
+    await migrate(url);
+    pool = poolOf(url);
+    model = new ReadModel(pool);
+    scripted = new Scripted();
+  });
+
+  const write = (...changes: ((w: Write) => void)[]): Promise<void> =>
+    new BatchWriter(pool).write(changes.map((change) => scripted.next(change)));
+  const at = (w: Write): { CreateIndex: number; ModifyIndex: number } => ({
+    CreateIndex: w.index,
+    ModifyIndex: w.index,
+  });
+
+  /** Follows the tokens to the end. */
+  async function allPages<Row>(read: (nextToken: string) => Promise<Listed<Row>>): Promise<Row[][]> {
+    const pages: Row[][] = [];
+    for (let token = ''; ;) {
+      const page = await read(token);
+      pages.push([...page.rows]);
+      if (page.nextToken === '') return pages;
+      token = page.nextToken;
+    }
+  }
+
+  it('ST-29: a found object answers with its ModifyIndex, an absent one and a list with the index of the table', async () => {
+    await write(
+      putAll,
+      (w) => w.remove('evals', fixtures.uuid(2)),
+      (w) => w.remove('allocs', fixtures.uuid(4)),
+    );
+    expect(await model.evaluation(fixtures.uuid(3))).toMatchObject({ index: 1, row: { ID: fixtures.uuid(3) } });
+    expect(await model.evaluation(fixtures.uuid(2))).toEqual({ index: 2, row: undefined });
+    expect(await model.evaluations({ namespaces: '*' })).toMatchObject({ index: 2, rows: [{ ID: fixtures.uuid(3) }] });
+    expect(await model.allocations({ namespaces: '*' })).toMatchObject({ index: 3 });
+    expect(await model.tableIndex('evals', 'allocs')).toBe(3);
+    expect(await model.appliedIndex()).toBe(3);
+  });
+
+  it('ST-29: no answer carries index 0', async () => {
+    const empty = await Promise.all([
+      model.job('default', 'web'),
+      model.jobs({ namespaces: '*' }),
+      model.jobVersions('default', 'web'),
+      model.jobAllocations('default', 'web'),
+      model.nodeAllocations(fixtures.uuid(1)),
+      model.nodes(),
+      model.deployments({ namespaces: ['default'] }),
+      model.schedulerConfiguration(),
+    ]);
+    expect(empty.map((answer) => answer.index)).toEqual(empty.map(() => 1));
+  });
+
+  it('finds by names that SQL, JSON or LIKE could stumble over', async () => {
+    const odd = ["it's", 'a%b', 'a_b', 'a\\b', awkward, '', 'ünïcode'];
+    await write(...odd.map((ID) => (w: Write) => w.put('jobs', fixtures.aJob({ ...at(w), ID }))));
+    for (const id of odd) expect((await model.job('default', id)).row?.ID).toBe(id);
+    const found = await model.jobs({ namespaces: '*', prefix: 'a%' });
+    expect(found.rows.map((row) => row.job.ID)).toEqual(['a%b']);
+  });
+
+  it('API-63: pages hold every row once, in both directions, and a token of a deleted row still works', async () => {
+    const ids = Array.from({ length: 7 }, (_, n) => fixtures.uuid(100 + n));
+    await write(
+      (w) => ids.slice(0, 4).forEach((ID) => w.put('evals', fixtures.anEval({ ...at(w), ID }))),
+      (w) => ids.slice(4).forEach((ID) => w.put('evals', fixtures.anEval({ ...at(w), ID }))),
+    );
+    for (const reverse of [false, true]) {
+      const pages = await allPages((nextToken) =>
+        model.evaluations({ namespaces: ['default'], perPage: 3, nextToken, reverse }),
+      );
+      expect(pages.map((page) => page.length)).toEqual([3, 3, 1]);
+      expect(pages.flat().map((row) => row.ID)).toEqual(reverse ? ids.toReversed() : ids);
+    }
+    const { nextToken } = await model.evaluations({ namespaces: '*', perPage: 2 });
+    expect(nextToken).toBe(`1.${ids[2]}`);
+    await write((w) => w.remove('evals', ids[2]!));
+    const rest = await model.evaluations({ namespaces: '*', nextToken });
+    expect(rest.rows.map((row) => row.ID)).toEqual(ids.slice(3));
+  });
+
+  it('API-62: a page is full after filtering, and the last one has no token', async () => {
+    await write((w) => {
+      for (let n = 0; n < 1_700; n++)
+        w.put('evals', fixtures.anEval({ ...at(w), ID: fixtures.uuid(n), Priority: n % 400 }));
+    });
+    const pages = await allPages((nextToken) =>
+      model.evaluations({ namespaces: '*', perPage: 2, nextToken, keep: (row) => row.Priority === 7 }),
+    );
+    expect(pages.map((page) => page.length)).toEqual([2, 2, 1]);
+    const none = await model.evaluations({ namespaces: '*', perPage: 2, keep: () => false });
+    expect(none).toMatchObject({ rows: [], nextToken: '', index: 1 });
+  });
+
+  it('API-65: jobs by namespace and id with their summaries, allocations by id when searched by prefix', async () => {
+    await write((w) => {
+      for (const Namespace of ['b', 'a'])
+        for (const ID of ['web2', 'web', 'db']) w.put('jobs', fixtures.aJob({ ...at(w), Namespace, ID, Name: ID }));
+      w.put('job_summary', { JobID: 'web', Namespace: 'a', Summary: {}, Children: null, ...at(w) });
+      for (const ID of ['00000000-ff', '00000000-ee', '11111111-aa'])
+        w.put('allocs', fixtures.anAlloc({ ...at(w), ID, Namespace: 'a' }));
+    });
+    const jobs = await model.jobs({ namespaces: ['a', 'b'], prefix: 'web' });
+    expect(jobs.rows.map(({ job, summary }) => [job.Namespace, job.ID, summary?.JobID])).toEqual([
+      ['a', 'web', 'web'],
+      ['a', 'web2', undefined],
+      ['b', 'web', undefined],
+      ['b', 'web2', undefined],
+    ]);
+    expect((await model.jobs({ namespaces: '*', perPage: 4 })).nextToken).toBe('b.web');
+    const found = await model.allocations({ namespaces: ['a'], prefix: '00000000', perPage: 1 });
+    expect(found).toMatchObject({ rows: [{ ID: '00000000-ee' }], nextToken: '00000000-ff' });
+  });
+
+  it('ST-180: a job does not pick up rows of one whose name it begins', async () => {
+    await write((w) => {
+      for (const JobID of ['web', 'web2']) {
+        w.put('allocs', fixtures.anAlloc({ ...at(w), JobID }));
+        w.put('evals', fixtures.anEval({ ...at(w), JobID }));
+        w.put('deployment', fixtures.aDeployment({ ...at(w), JobID }));
+        w.put('job_version', fixtures.aJob({ ...at(w), ID: JobID }));
+      }
+    });
+    const lists = await Promise.all([
+      model.jobAllocations('default', 'web'),
+      model.jobEvaluations('default', 'web'),
+      model.jobDeployments('default', 'web'),
+      model.jobVersions('default', 'web'),
+    ]);
+    expect(lists.map((list) => list.rows.length)).toEqual([1, 1, 1, 1]);
+  });
+
+  it('allocations of a purged job are not those of the job registered anew', async () => {
+    await write(
+      (w) => w.put('allocs', fixtures.anAlloc({ ...at(w), JobID: 'web' })),
+      (w) => {
+        w.put('jobs', fixtures.aJob({ ...at(w), ID: 'web' }));
+        w.put('allocs', fixtures.anAlloc({ ...at(w), JobID: 'web' }));
+      },
+    );
+    expect((await model.jobAllocations('default', 'web')).rows.map((row) => row.CreateIndex)).toEqual([2]);
+    expect((await model.jobAllocations('default', 'web', { all: true })).rows).toHaveLength(2);
+  });
+
+  it('ST-29: allocations of a node answer with the highest ModifyIndex among them', async () => {
+    const NodeID = fixtures.uuid(500);
+    await write(
+      (w) => w.put('allocs', fixtures.anAlloc({ ...at(w), NodeID })),
+      (w) => w.put('allocs', fixtures.anAlloc({ ...at(w) })),
+    );
+    expect((await model.nodeAllocations(NodeID)).index).toBe(1);
+    expect((await model.nodeAllocations(fixtures.uuid(501))).index).toBe(2);
+  });
+
+  it('tells the recorded verdict of a transaction', async () => {
+    const refused = { kind: 'refused', error: 'no \u0000 such job' } as const;
+    await new BatchWriter(pool).write([
+      { ...scripted.next(() => {}, 'first'), verdict: { kind: 'accepted', result: { a: 1 } } },
+      { ...scripted.next(() => {}, 'second'), verdict: refused },
+      { ...scripted.next(() => {}, 'third'), verdict: { kind: 'noop' } },
+    ]);
+    expect(await model.txnVerdict(1)).toEqual({
+      index: 1,
+      requestId: 'first',
+      verdict: { kind: 'accepted', result: { a: 1 } },
+    });
+    expect((await model.txnVerdict(2))?.verdict).toEqual(refused);
+    expect((await model.txnVerdict(3))?.verdict).toEqual({ kind: 'noop' });
+    expect(await model.txnVerdict(4)).toBeUndefined();
   });
 });

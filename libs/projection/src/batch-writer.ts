@@ -1,6 +1,7 @@
 import type { Applied } from '@waybill/state';
 import type { Pool, PoolClient } from 'pg';
 import { type Batch, foldBatch } from './batch.js';
+import { columnTypes } from './column-types.js';
 import { ProjectionMovedError } from './errors.js';
 import {
   INSERT_TXNS,
@@ -12,6 +13,7 @@ import {
 } from './statements.js';
 import { storedJson } from './stored-text.js';
 import type { StoredRow } from './table-layout.js';
+import { inTransaction } from './transaction.js';
 
 /** Rows of one statement; beyond this a larger statement is not faster, only larger. */
 export const MAX_ROWS_PER_STATEMENT = 1_000;
@@ -33,23 +35,12 @@ export class BatchWriter {
    */
   async write(applied: readonly Applied[]): Promise<void> {
     const batch = foldBatch(applied);
-    const client = await this.pool.connect();
-    let broken: Error | undefined;
-    try {
-      await client.query('begin');
-      await writeInto(client, batch);
-      await client.query('commit');
-    } catch (error) {
-      broken = await rollback(client);
-      throw error;
-    } finally {
-      client.release(broken);
-    }
+    await inTransaction(this.pool, 'write', (client) => writeInto(client, batch));
   }
 
   /** How far Postgres is. */
   async appliedIndex(): Promise<number> {
-    const { rows } = await this.pool.query<{ applied: number }>(READ_APPLIED);
+    const { rows } = await this.pool.query<{ applied: number }>({ ...READ_APPLIED, types: columnTypes });
     return rows[0]?.applied ?? 0;
   }
 }
@@ -57,7 +48,7 @@ export class BatchWriter {
 async function writeInto(client: PoolClient, batch: Batch): Promise<void> {
   const moved = await client.query({ ...MOVE_APPLIED, values: [batch.from, batch.to] });
   if (moved.rowCount !== 1) {
-    const { rows } = await client.query<{ applied: number }>(READ_APPLIED);
+    const { rows } = await client.query<{ applied: number }>({ ...READ_APPLIED, types: columnTypes });
     throw new ProjectionMovedError(batch.from, rows[0]?.applied ?? 0);
   }
   for (const { table, upserts, removes } of batch.tables) {
@@ -71,14 +62,4 @@ async function writeInto(client: PoolClient, batch: Batch): Promise<void> {
 async function writeRows(client: PoolClient, statement: NamedStatement, rows: readonly StoredRow[]): Promise<void> {
   for (let at = 0; at < rows.length; at += MAX_ROWS_PER_STATEMENT)
     await client.query({ ...statement, values: [storedJson(rows.slice(at, at + MAX_ROWS_PER_STATEMENT))] });
-}
-
-/** The error if the connection cannot be used any more. */
-async function rollback(client: PoolClient): Promise<Error | undefined> {
-  try {
-    await client.query('rollback');
-    return undefined;
-  } catch (error) {
-    return error instanceof Error ? error : new Error(String(error));
-  }
 }

@@ -5,3 +5,6 @@ export { dataSource, migrate, MIGRATION_LOCK_TIMEOUT_MS } from './migrate.js';
 export { openPool, type PoolOptions } from './pool.js';
 export { loadSnapshot, PostgresSnapshots } from './snapshot-source.js';
 export { TABLE_LAYOUTS, type Column, type TableLayout } from './table-layout.js';
+export type { Namespaces } from './list-query.js';
+export type { Page } from './page.js';
+export * from './read-model.js';

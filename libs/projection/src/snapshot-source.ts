@@ -1,8 +1,11 @@
 import { REQUEST_WINDOW_NS, type StateMachine, TABLE_NAMES, type TableName, type TableRows } from '@waybill/state';
 import type { Pool, PoolClient } from 'pg';
+import { columnTypes } from './column-types.js';
 import { databaseErrorCode, NotMigratedError } from './errors.js';
+import { READ_APPLIED } from './statements.js';
 import { plainText } from './stored-text.js';
 import { TABLE_LAYOUTS } from './table-layout.js';
+import { inTransaction } from './transaction.js';
 
 /** Rows fetched at a time: bounds the memory of a start beside the state itself. */
 export const SNAPSHOT_PAGE_ROWS = 2_000;
@@ -16,23 +19,18 @@ const UNDEFINED_TABLE = '42P01';
  * @throws NotMigratedError when the tables are not there yet
  */
 export async function loadSnapshot(pool: Pool, machine: StateMachine): Promise<number> {
-  const client = await pool.connect();
-  let broken = true;
   try {
-    await client.query('begin isolation level repeatable read read only');
-    const index = await appliedIndex(client);
-    for (const table of TABLE_NAMES) await loadTable(client, machine, table);
-    await loadTableIndexes(client, machine);
-    await loadRequestWindow(client, machine);
-    await client.query('commit');
-    broken = false;
+    const index = await inTransaction(pool, 'snapshot', async (client) => {
+      for (const table of TABLE_NAMES) await loadTable(client, machine, table);
+      await loadTableIndexes(client, machine);
+      await loadRequestWindow(client, machine);
+      return await appliedIndex(client);
+    });
     machine.startAt(index);
     return index;
   } catch (error) {
     if (databaseErrorCode(error) === UNDEFINED_TABLE) throw new NotMigratedError({ cause: error });
     throw error;
-  } finally {
-    client.release(broken);
   }
 }
 
@@ -46,7 +44,7 @@ export class PostgresSnapshots {
 }
 
 async function appliedIndex(client: PoolClient): Promise<number> {
-  const { rows } = await client.query<{ applied: number }>('select applied from projection where id = 1');
+  const { rows } = await client.query<{ applied: number }>({ ...READ_APPLIED, types: columnTypes });
   return rows[0]?.applied ?? 0;
 }
 
@@ -59,7 +57,10 @@ async function loadTable<N extends TableName>(client: PoolClient, machine: State
 }
 
 async function loadTableIndexes(client: PoolClient, machine: StateMachine): Promise<void> {
-  const { rows } = await client.query<{ name: string; index: number }>('select name, index from table_index');
+  const { rows } = await client.query<{ name: string; index: number }>({
+    text: 'select name, index from table_index',
+    types: columnTypes,
+  });
   const indexes = new Map(rows.map((row) => [row.name, row.index]));
   for (const name of TABLE_NAMES) machine.tables[name].tableIndex = indexes.get(name) ?? 0;
 }
@@ -98,7 +99,7 @@ async function loadRequestWindow(client: PoolClient, machine: StateMachine): Pro
 async function pages<Row extends object>(client: PoolClient, query: string, take: (row: Row) => void): Promise<void> {
   await client.query(`declare page no scroll cursor for ${query}`);
   for (;;) {
-    const { rows } = await client.query<Row>(`fetch ${SNAPSHOT_PAGE_ROWS} from page`);
+    const { rows } = await client.query<Row>({ text: `fetch ${SNAPSHOT_PAGE_ROWS} from page`, types: columnTypes });
     for (const row of rows) take(row);
     if (rows.length < SNAPSHOT_PAGE_ROWS) break;
   }

@@ -1,0 +1,45 @@
+import type { Pool, PoolClient } from 'pg';
+
+/** A frozen process must not keep row locks that its successor waits for, milliseconds. */
+export const IDLE_IN_TRANSACTION_MS = 5_000;
+/** No statement of a transaction may run longer, milliseconds. */
+export const STATEMENT_TIMEOUT_MS = 30_000;
+
+const LIMITS = `set local idle_in_transaction_session_timeout = ${IDLE_IN_TRANSACTION_MS};
+  set local statement_timeout = ${STATEMENT_TIMEOUT_MS}`;
+
+const BEGIN = {
+  write: `begin; ${LIMITS}`,
+  /** Everything read is as of one index (ST-141). */
+  snapshot: `begin isolation level repeatable read read only; ${LIMITS}`,
+} as const;
+
+/** Runs `work` in one database transaction: committed when it returns, rolled back when it throws. */
+export async function inTransaction<T>(
+  pool: Pool,
+  kind: keyof typeof BEGIN,
+  work: (client: PoolClient) => Promise<T>,
+): Promise<T> {
+  const client = await pool.connect();
+  let broken: boolean | undefined;
+  try {
+    await client.query(BEGIN[kind]);
+    const result = await work(client);
+    await client.query('commit');
+    return result;
+  } catch (error) {
+    broken = !(await rolledBack(client));
+    throw error;
+  } finally {
+    client.release(broken);
+  }
+}
+
+async function rolledBack(client: PoolClient): Promise<boolean> {
+  try {
+    await client.query('rollback');
+    return true;
+  } catch {
+    return false; // the connection is gone, and with it the transaction
+  }
+}
