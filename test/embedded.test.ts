@@ -140,7 +140,8 @@ async function launch(options: LauncherOptions, prefix: readonly string[] = []):
   reader.on('line', (line) => lines.push(line));
   const last = await until('the launcher is ready', () => lines.find((line) => /^(ready|failed) /.test(line)));
   if (last.startsWith('failed ')) throw new Error(last);
-  return { process: child, lines, ready: JSON.parse(last.slice('ready '.length)) as Launcher['ready'] };
+  const ready: Launcher['ready'] = JSON.parse(last.slice('ready '.length));
+  return { process: child, lines, ready };
 }
 
 async function sigkill(launcher: Launcher): Promise<void> {
@@ -242,6 +243,16 @@ describe('a killed server', () => {
     expect(processesOf(parent)).toEqual([]);
   });
 
+  it('comes back also when only its watcher was killed', async () => {
+    const nats = closing(await startNats({ dir: path.join(parent, 'nats'), restart: true }));
+    const { pid } = nats;
+    await publish(nats.url);
+    const watcher = /^PPid:\s*(\d+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
+    process.kill(Number(watcher), 'SIGKILL');
+    await until('another process runs', () => nats.pid !== pid);
+    expect(await until('NATS answers', async () => await publish(nats.url))).toBe(2);
+  });
+
   it('does not come back after stop', async () => {
     const exits: UnexpectedExit[] = [];
     const options = {
@@ -291,7 +302,7 @@ describe('a killed launcher', () => {
   });
 });
 
-describe.skipIf(!isRoot)('as root', () => {
+describe.skipIf(!isRoot)('as root (only root can be refused by PostgreSQL)', () => {
   it('runs PostgreSQL from a private directory too, and a wipe clears what was put elsewhere', async () => {
     const dir = path.join(parent, 'data');
     chmodSync(parent, 0o700);
@@ -390,7 +401,7 @@ function ordinaryUser(): OrdinaryUser | undefined {
   }
 }
 
-describe.skipIf(!isRoot)('as an ordinary user', () => {
+describe.skipIf(!isRoot)('as an ordinary user (only root can become one; otherwise all tests above run as one)', () => {
   it('runs both servers and names a directory without permission', async (context) => {
     const user = ordinaryUser();
     if (!user) return context.skip('no setpriv, or an ordinary user cannot read this project');

