@@ -48,8 +48,7 @@ export function usageOf(resources: AllocatedResources): AllocUsage {
       cores.push(...reserved);
       coresMhz += task.Cpu.CpuShares;
     }
-    for (const phase of phasesOf(resources.TaskLifecycles[name] ?? null))
-      add(sums[phase], task, reserved.length === 0);
+    for (const phase of phasesOf(resources.TaskLifecycles[name] ?? null)) add(sums[phase], task, reserved.length === 0);
   }
   const phases = Object.values(sums);
   return {
@@ -83,7 +82,8 @@ export function allocsFit(node: Node, allocs: Iterable<Allocation>, ports = true
       cores.add(core);
     }
   }
-  const dimension = exhaustedDimension(node, used, live.length, cores, coreTwice) ?? (ports ? collision(node, live) : '');
+  const dimension =
+    exhaustedDimension(node, used, live.length, cores, coreTwice) ?? (ports ? collision(node, live) : '');
   return { fits: dimension === '', dimension, used };
 }
 
