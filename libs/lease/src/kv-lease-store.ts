@@ -1,0 +1,97 @@
+import { jetstream, JetStreamApiCodes, JetStreamApiError, type JetStreamClient } from '@nats-io/jetstream';
+import { Kvm, type KV, type KvWatchEntry } from '@nats-io/kv';
+import type { QueuedIterator } from '@nats-io/transport-node';
+import { LEASES_BUCKET, type NatsLink } from '@waybill/journal';
+import type { LeaseStore } from './lease-store.js';
+
+/** One attempt to write a lease, milliseconds: well below the TTL, so that a lost answer leaves time for another. */
+export const LEASE_WRITE_TIMEOUT_MS = 700;
+/** Pause before a watch that ended is opened again, milliseconds. */
+export const WATCH_PAUSE_MS = 250;
+
+/**
+ * Leases in the KV bucket `LEASES`: one key per role, the value names the holder, the server removes it after its TTL.
+ *
+ * Taking and renewing are publishes to the key's subject on condition of its last revision, with a TTL of their own
+ * (the client's `update` has none: it would make the lease permanent). The server keeps whole seconds, at least one;
+ * the TTL is rounded up, so that the server never lets go earlier than the holder.
+ */
+export class KvLeaseStore implements LeaseStore {
+  private readonly js: JetStreamClient;
+  private bucket: Promise<KV> | undefined;
+
+  constructor(private readonly link: NatsLink) {
+    this.js = jetstream(link.nc, { timeout: LEASE_WRITE_TIMEOUT_MS });
+  }
+
+  async acquire(role: string, holder: string, ttlMs: number): Promise<number | undefined> {
+    const entry = await (await this.kv()).get(role);
+    if (entry?.operation === 'PUT') return undefined;
+    return this.put(role, holder, ttlMs, entry?.revision ?? 0);
+  }
+
+  async renew(role: string, holder: string, ttlMs: number, revision: number): Promise<number | undefined> {
+    return this.put(role, holder, ttlMs, revision);
+  }
+
+  async release(role: string, revision: number): Promise<void> {
+    if (!this.link.up) return; // it expires
+    try {
+      await (await this.kv()).delete(role, { previousSeq: revision });
+    } catch (e) {
+      if (!isWrongRevision(e)) throw e;
+    }
+  }
+
+  watch(role: string, onFree: () => void): () => void {
+    let stopped = false;
+    let entries: QueuedIterator<KvWatchEntry> | undefined;
+    const run = async (): Promise<void> => {
+      while (!stopped && !this.link.closed) {
+        try {
+          entries = await (await this.kv()).watch({ key: role });
+          if (stopped) break;
+          for await (const entry of entries) if (entry.operation !== 'PUT') onFree();
+        } catch {
+          // Not reachable: the lease polls as well, and the watch is opened again.
+        }
+        if (!stopped) await new Promise((resolve) => setTimeout(resolve, WATCH_PAUSE_MS));
+      }
+      entries?.stop();
+    };
+    void run();
+    return () => {
+      stopped = true;
+      entries?.stop();
+    };
+  }
+
+  private async put(role: string, holder: string, ttlMs: number, lastRevision: number): Promise<number | undefined> {
+    if (!this.link.up) throw new Error('not connected to NATS');
+    try {
+      const ack = await this.js.publish(`$KV.${LEASES_BUCKET}.${role}`, holder, {
+        ttl: `${Math.max(1, Math.ceil(ttlMs / 1000))}s`,
+        expect: { lastSubjectSequence: lastRevision },
+        timeout: LEASE_WRITE_TIMEOUT_MS,
+      });
+      return ack.seq;
+    } catch (e) {
+      if (!isWrongRevision(e)) throw e;
+      // If it is ours after all, an earlier write arrived whose answer did not.
+      const entry = await (await this.kv()).get(role);
+      return entry?.operation === 'PUT' && entry.string() === holder ? entry.revision : undefined;
+    }
+  }
+
+  private kv(): Promise<KV> {
+    this.bucket ??= new Kvm(this.js).open(LEASES_BUCKET).catch((e: unknown) => {
+      this.bucket = undefined;
+      throw e;
+    });
+    return this.bucket;
+  }
+}
+
+const isWrongRevision = (e: unknown): boolean =>
+  e instanceof JetStreamApiError &&
+  (e.code === JetStreamApiCodes.StreamWrongLastSequence || e.code === JetStreamApiCodes.StreamWrongLastSequenceUnknown);

@@ -1,0 +1,340 @@
+import type { Clock, Timers } from '@waybill/model';
+import { StateMachine } from '@waybill/state';
+import type { Applied, Proposed, Role, TxnDraft } from '@waybill/state';
+import { silentLogger } from '@waybill/telemetry';
+import { describe, expect, it } from 'vitest';
+import { LeaseRunner } from './lease-runner.js';
+import type { LeaseStore } from './lease-store.js';
+import type { Singleton, Term } from './singleton.js';
+
+const TTL_MS = 3_000;
+
+/** Time that passes only when told to. */
+class FakeTime implements Clock, Timers {
+  private now = 0;
+  private due: { at: number; run: () => void }[] = [];
+  nowMs(): number {
+    return this.now;
+  }
+  after(delayMs: number, run: () => void): () => void {
+    const timer = { at: this.now + Math.max(0, delayMs), run };
+    this.due.push(timer);
+    return () => (this.due = this.due.filter((t) => t !== timer));
+  }
+  /** Time passes without any timer running: the process is frozen. */
+  freeze(ms: number): void {
+    this.now += ms;
+  }
+  async pass(ms: number): Promise<void> {
+    const until = this.now + ms;
+    for (;;) {
+      await settle();
+      const next = this.due.filter((t) => t.at <= until).toSorted((a, b) => a.at - b.at)[0];
+      if (!next) break;
+      this.due = this.due.filter((t) => t !== next);
+      this.now = Math.max(this.now, next.at);
+      next.run();
+    }
+    this.now = until;
+    await settle();
+  }
+}
+
+const settle = async (): Promise<void> => {
+  for (let i = 0; i < 30; i++) await Promise.resolve();
+};
+
+/** Leases with a TTL on a clock that is everyone's. */
+class FakeStore implements LeaseStore {
+  reachable = true;
+  private revisions = 0;
+  private entry: { holder: string; revision: number; untilMs: number } | undefined;
+  private readonly watchers = new Set<() => void>();
+  constructor(private readonly clock: Clock) {}
+  async acquire(_role: string, holder: string, ttlMs: number): Promise<number | undefined> {
+    if (!this.reachable) throw new Error('down');
+    if (this.entry && this.entry.untilMs > this.clock.nowMs()) return undefined;
+    return this.write(holder, ttlMs);
+  }
+  async renew(_role: string, holder: string, ttlMs: number, revision: number): Promise<number | undefined> {
+    if (!this.reachable) throw new Error('down');
+    if (this.entry?.revision !== revision || this.entry.untilMs <= this.clock.nowMs()) return undefined;
+    return this.write(holder, ttlMs);
+  }
+  async release(_role: string, revision: number): Promise<void> {
+    if (this.entry?.revision !== revision) return;
+    this.entry = undefined;
+    for (const w of this.watchers) w();
+  }
+  watch(_role: string, onFree: () => void): () => void {
+    this.watchers.add(onFree);
+    return () => this.watchers.delete(onFree);
+  }
+  private write(holder: string, ttlMs: number): number {
+    this.entry = { holder, revision: ++this.revisions, untilMs: this.clock.nowMs() + ttlMs };
+    return this.revisions;
+  }
+}
+
+/** A log in memory; each copy of the state applies it when it is told to catch up, or at once. */
+class FakeLog {
+  readonly drafts: TxnDraft[] = [];
+  readonly copies: FakeCopy[] = [];
+  down = false;
+  append(draft: TxnDraft): number {
+    this.drafts.push(draft);
+    for (const copy of this.copies) if (!copy.frozen) copy.catchUp();
+    return this.drafts.length;
+  }
+}
+
+class FakeCopy {
+  readonly machine = new StateMachine();
+  frozen = false;
+  private readonly listeners = new Set<(a: Applied) => void>();
+  constructor(private readonly log: FakeLog) {
+    log.copies.push(this);
+  }
+  get tables() {
+    return this.machine.tables;
+  }
+  onApplied(listener: (a: Applied) => void): () => void {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  }
+  catchUp(): void {
+    this.frozen = false;
+    for (let i = this.machine.appliedIndex; i < this.log.drafts.length; i++) {
+      const applied = this.machine.apply({ ...this.log.drafts[i]!, index: i + 1 } as Applied['txn']);
+      this.verdicts.set(i + 1, applied.verdict);
+      for (const l of this.listeners) l(applied);
+    }
+  }
+  private readonly verdicts = new Map<number, Applied['verdict']>();
+  async propose(draft: TxnDraft): Promise<Proposed> {
+    if (this.log.down) throw new Error('the log is down');
+    const index = this.log.append(draft);
+    return { index, verdict: this.verdicts.get(index)! };
+  }
+}
+
+class Recorder implements Singleton {
+  readonly role: Role = 'broker';
+  readonly calls: string[] = [];
+  term: Term | undefined;
+  failStart = 0;
+  failApplied = false;
+  stopGate: Promise<void> | undefined;
+  start(term: Term): void {
+    this.calls.push(`start ${term.epoch}`);
+    if (this.failStart-- > 0) throw new Error('cannot start');
+    this.term = term;
+  }
+  applied(a: Applied): void {
+    this.calls.push(`applied ${a.index}`);
+    if (this.failApplied) throw new Error('cannot apply');
+  }
+  stop(): void | Promise<void> {
+    this.calls.push('stop');
+    return this.stopGate;
+  }
+  stats(): Record<string, number> {
+    return { calls: this.calls.length };
+  }
+}
+
+function cluster(names: string[]) {
+  const time = new FakeTime();
+  const store = new FakeStore(time);
+  const log = new FakeLog();
+  let ids = 0;
+  const members = names.map((holder) => {
+    const singleton = new Recorder();
+    const copy = new FakeCopy(log);
+    const terms: (number | undefined)[] = [];
+    const runner = new LeaseRunner({
+      singleton,
+      store,
+      state: copy,
+      holder,
+      ttlMs: TTL_MS,
+      clock: time,
+      monotonic: time,
+      timers: time,
+      newId: () => `id-${++ids}`,
+      region: 'global',
+      logger: silentLogger,
+      onTerm: (t) => terms.push(t?.epoch),
+    });
+    return { singleton, copy, runner, terms };
+  });
+  const write = () =>
+    log.append({ ...log.drafts[0]!, type: 'Ignore', payload: {}, requestId: `w-${++ids}` } as TxnDraft);
+  return { time, store, log, members, write };
+}
+
+describe('LeaseRunner', () => {
+  it('ST-15: acts only after its own copy has applied its LeaseAcquired, and then sees every later transaction', async () => {
+    const { time, members, write, log } = cluster(['a']);
+    const [a] = members;
+    a!.copy.frozen = true;
+    a!.runner.start();
+    await time.pass(10);
+    expect(log.drafts).toHaveLength(1);
+    expect(a!.singleton.calls).toEqual([]);
+    expect(a!.runner.epoch).toBeUndefined();
+    a!.copy.catchUp();
+    write();
+    expect(a!.singleton.calls).toEqual(['start 1', 'applied 2']);
+    expect(a!.singleton.term).toMatchObject({ role: 'broker', epoch: 1, fence: { role: 'broker', epoch: 1 } });
+    expect(a!.singleton.term!.isCurrent()).toBe(true);
+  });
+
+  it('lets one act at a time; on stop the next one begins at once, with the next epoch', async () => {
+    const { time, members } = cluster(['a', 'b']);
+    const [a, b] = members;
+    a!.runner.start();
+    await time.pass(1);
+    b!.runner.start();
+    await time.pass(10 * TTL_MS);
+    expect(a!.runner.epoch).toBe(1);
+    expect(b!.singleton.calls).toEqual([]);
+    await a!.runner.stop();
+    await time.pass(1);
+    expect(a!.singleton.calls).toEqual(['start 1', 'stop']);
+    expect(b!.runner.epoch).toBe(2);
+    expect(a!.terms).toEqual([1, undefined]);
+  });
+
+  it('gives the lease back only after the singleton has stopped', async () => {
+    const { time, members } = cluster(['a', 'b']);
+    const [a, b] = members;
+    a!.runner.start();
+    await time.pass(1);
+    b!.runner.start();
+    let finish!: () => void;
+    a!.singleton.stopGate = new Promise((resolve) => (finish = resolve));
+    const stopping = a!.runner.stop();
+    await time.pass(TTL_MS / 2);
+    expect(b!.runner.epoch).toBeUndefined();
+    finish();
+    await stopping;
+    await time.pass(1);
+    expect(b!.runner.epoch).toBe(2);
+  });
+
+  it('a holder that cannot renew stops before anyone else can begin', async () => {
+    const { time, store, members } = cluster(['a', 'b']);
+    const [a, b] = members;
+    a!.runner.start();
+    await time.pass(1);
+    b!.runner.start();
+    store.reachable = false;
+    await time.pass(TTL_MS * 0.7);
+    expect(a!.runner.epoch).toBe(1);
+    await time.pass(TTL_MS * 0.1);
+    expect(a!.singleton.calls).toEqual(['start 1', 'stop']);
+    store.reachable = true;
+    expect(await store.acquire('broker', 'x', TTL_MS)).toBeUndefined(); // the store still counts
+    await time.pass(TTL_MS * 2);
+    expect([a!.runner.epoch, b!.runner.epoch].filter((e) => e === 2)).toHaveLength(1);
+  });
+
+  it('rides out a store that is away for half a TTL', async () => {
+    const { time, store, members } = cluster(['a']);
+    members[0]!.runner.start();
+    await time.pass(1);
+    store.reachable = false;
+    await time.pass(TTL_MS / 2);
+    store.reachable = true;
+    await time.pass(TTL_MS * 3);
+    expect(members[0]!.singleton.calls).toEqual(['start 1']);
+  });
+
+  it('a frozen holder knows on waking, before any timer runs and before it has read the log', async () => {
+    const { time, members } = cluster(['a']);
+    const [a] = members;
+    a!.runner.start();
+    await time.pass(1);
+    const term = a!.singleton.term!;
+    time.freeze(TTL_MS + 1);
+    expect(term.isCurrent()).toBe(false);
+    await time.pass(0);
+    expect(a!.singleton.calls).toContain('stop');
+  });
+
+  it('ST-15: a holder that sees its role taken by another drops everything at once', async () => {
+    const { time, members, log } = cluster(['a']);
+    const [a] = members;
+    a!.runner.start();
+    await time.pass(1);
+    log.append({
+      ...log.drafts[0]!,
+      requestId: 'other',
+      payload: { Role: 'broker', Epoch: 2, Holder: 'b' },
+    } as TxnDraft);
+    expect(a!.singleton.calls).toEqual(['start 1', 'stop']);
+    expect(a!.singleton.term!.isCurrent()).toBe(false);
+  });
+
+  it('a LeaseAcquired with an epoch that was used is refused, and tried again with the next', async () => {
+    const { time, members, log } = cluster(['a']);
+    const [a] = members;
+    // Somebody takes epoch 1 and is gone; this copy has not seen it when it proposes.
+    a!.copy.frozen = true;
+    log.append({
+      ...({ type: 'LeaseAcquired', timeNs: 0, namespace: '', region: 'global', reason: '', schemaVersion: 1 } as const),
+      actor: { Kind: 'role', ID: 'broker', Name: 'broker' },
+      requestId: 'x',
+      payload: { Role: 'broker', Epoch: 1, Holder: 'x' },
+    });
+    const propose = a!.copy.propose.bind(a!.copy);
+    a!.copy.propose = (draft) => {
+      a!.copy.frozen = false;
+      return propose(draft);
+    };
+    a!.runner.start();
+    await time.pass(1_000);
+    expect(log.drafts.map((d) => (d.type === 'LeaseAcquired' ? [d.payload.Epoch, d.payload.Holder] : []))).toEqual([
+      [1, 'x'],
+      [1, 'a'],
+      [2, 'a'],
+    ]);
+    expect(a!.singleton.calls).toEqual(['start 2']);
+  });
+
+  it('proposes again while the log is down, as long as it has the lease', async () => {
+    const { time, members, log } = cluster(['a']);
+    log.down = true;
+    members[0]!.runner.start();
+    await time.pass(10 * TTL_MS);
+    expect(members[0]!.singleton.calls).toEqual([]);
+    log.down = false;
+    await time.pass(200);
+    expect(members[0]!.singleton.calls).toEqual(['start 1']);
+  });
+
+  it('a singleton that cannot start gives its role back and gets it again after a pause', async () => {
+    const { time, members } = cluster(['a']);
+    const [a] = members;
+    a!.singleton.failStart = 2;
+    a!.runner.start();
+    await time.pass(100);
+    expect(a!.singleton.calls).toEqual(['start 1', 'stop']);
+    await time.pass(30_000);
+    expect(a!.singleton.calls).toEqual(['start 1', 'stop', 'start 2', 'stop', 'start 3']);
+    expect(a!.terms).toEqual([3]);
+  });
+
+  it('a singleton that fails in applied loses the term', async () => {
+    const { time, members, write } = cluster(['a']);
+    const [a] = members;
+    a!.runner.start();
+    await time.pass(1);
+    a!.singleton.failApplied = true;
+    write();
+    expect(a!.singleton.calls).toEqual(['start 1', 'applied 2', 'stop']);
+    write();
+    expect(a!.singleton.calls).toEqual(['start 1', 'applied 2', 'stop']);
+  });
+});
