@@ -9,7 +9,7 @@ type GivenService = Given<Service> & { CheckRestart?: Given<CheckRestart> };
 export function canonicaliseService(scope: GroupScope, service: GivenService, task?: string): Given<Service> {
   const name = serviceName(scope, service.Name, task);
   const isNomad = service.Provider === 'nomad';
-  const taskName = task ?? service.TaskName ?? '';
+  const taskName = service.TaskName || (task ?? '');
   return {
     ...service,
     Name: name,
@@ -20,7 +20,8 @@ export function canonicaliseService(scope: GroupScope, service: GivenService, ta
       : undefined,
     Checks: service.Checks?.map((check) => ({
       ...canonicaliseCheck(service, name, check),
-      TaskName: task ?? check.TaskName ?? taskName,
+      // API-317: in a task's service what the check says is dropped.
+      TaskName: task === undefined ? (check.TaskName ?? taskName) : taskName,
     })),
   };
 }

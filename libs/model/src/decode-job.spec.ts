@@ -27,11 +27,16 @@ function input({ job, group, task }: Input = {}): Record<string, unknown> {
 
 function decode(parts: Input = {}): { job: Job; group: TaskGroup; task: Task } {
   const job = decodeJob(input(parts), context);
-  const group = job.TaskGroups[0]!;
-  return { job, group, task: group.Tasks[0]! };
+  const [group] = job.TaskGroups;
+  const [task] = group?.Tasks ?? [];
+  if (group === undefined || task === undefined) throw new Error('the sample job has a group with a task');
+  return { job, group, task };
 }
 
 const readBack = (job: Job): unknown => JSON.parse(JSON.stringify(encodeJob(job)));
+
+const spread = (percent: number) => ({ Spreads: [{ Attribute: 'a', SpreadTarget: [{ Percent: percent }] }] });
+const nested = (depth: number): unknown => JSON.parse(`${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`);
 
 describe('input', () => {
   it('API-25: names match in any case, an exact match wins, unknown fields are ignored, null is the default', () => {
@@ -40,7 +45,7 @@ describe('input', () => {
       context,
     );
     expect(job).toMatchObject({ ID: 'web', Priority: 20, Type: 'service' });
-    expect(job.TaskGroups[0]!.Name).toBe('g');
+    expect(job.TaskGroups[0]?.Name).toBe('g');
     expect(job).not.toHaveProperty('Nonsense');
   });
 
@@ -56,15 +61,13 @@ describe('input', () => {
   });
 
   it('API-715: numbers out of their range are refused while decoding', () => {
-    const spread = (percent: number) => ({ Spreads: [{ Attribute: 'a', SpreadTarget: [{ Percent: percent }] }] });
     expect(() => decode({ job: spread(256) })).toThrow('number 256 into Go struct field');
     expect(() => decode({ job: spread(-1) })).toThrow(DecodeError);
     expect(() => decode({ job: { Affinities: [{ Weight: 200 }] } })).toThrow('of type int8');
-    expect(decode({ job: spread(255) }).job.Spreads![0]!.SpreadTarget![0]!.Percent).toBe(255);
+    expect(decode({ job: spread(255) }).job.Spreads?.[0]?.SpreadTarget?.[0]?.Percent).toBe(255);
   });
 
   it('JSON deeper than the limit is refused, just below it is kept', () => {
-    const nested = (depth: number) => JSON.parse(`${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`) as object;
     expect(() => decode({ task: { Config: nested(MAX_JSON_DEPTH + 1) } })).toThrow('exceeded max depth');
     expect(decode({ task: { Config: nested(MAX_JSON_DEPTH) } }).task.Config).toEqual(nested(MAX_JSON_DEPTH));
   });
@@ -78,7 +81,7 @@ describe('input', () => {
   it('null among the items of a list does not crash', () => {
     const job = decodeJob({ ID: 'a', Datacenters: [null], TaskGroups: [null] }, context);
     expect(job.Datacenters).toEqual(['']);
-    expect(job.TaskGroups[0]!.Name).toBe('');
+    expect(job.TaskGroups[0]?.Name).toBe('');
   });
 
   it('API-100: a job without an ID, or of type system with scaling, is refused at once', () => {
@@ -225,13 +228,13 @@ describe('defaults', () => {
     });
     expect(decode({ task: { Resources: { Cores: 0 } } }).task.Resources.CPU).toBe(0);
     const { Resources } = decode({ task: { Resources: { Devices: [{ Name: 'gpu' }], NUMA: {} } } }).task;
-    expect(Resources.Devices![0]!.Count).toBe(1);
-    expect(Resources.NUMA!.Affinity).toBe('none');
+    expect(Resources.Devices?.[0]?.Count).toBe(1);
+    expect(Resources.NUMA?.Affinity).toBe('none');
   });
 
   it('API-306: weights', () => {
     const { job } = decode({ job: { Affinities: [{ LTarget: 'a' }], Spreads: [{ Attribute: 'a' }] } });
-    expect([job.Affinities![0]!.Weight, job.Spreads![0]!.Weight]).toEqual([50, 50]);
+    expect([job.Affinities?.[0]?.Weight, job.Spreads?.[0]?.Weight]).toEqual([50, 50]);
   });
 
   it('API-307: mounts, and volumes of an unknown type', () => {
@@ -240,7 +243,7 @@ describe('defaults', () => {
       task: { VolumeMounts: [{ Volume: 'a' }] },
     });
     expect(Object.keys(group.Volumes!)).toEqual(['a']);
-    expect(task.VolumeMounts![0]).toMatchObject({ ReadOnly: false, PropagationMode: 'private', SELinuxLabel: '' });
+    expect(task.VolumeMounts?.[0]).toMatchObject({ ReadOnly: false, PropagationMode: 'private', SELinuxLabel: '' });
   });
 
   it('API-308: artifacts and templates', () => {
@@ -250,8 +253,8 @@ describe('defaults', () => {
         Templates: [{ DestPath: 'a' }, { ChangeMode: 'signal' }, { ChangeSignal: 'sigusr1' }],
       },
     });
-    expect(task.Artifacts!.map((artifact) => artifact.RelativeDest)).toEqual(['local/b.txt', 'local/']);
-    expect(task.Templates![0]).toMatchObject({
+    expect(task.Artifacts?.map((artifact) => artifact.RelativeDest)).toEqual(['local/b.txt', 'local/']);
+    expect(task.Templates?.[0]).toMatchObject({
       ChangeMode: 'restart',
       ChangeSignal: '',
       Splay: 5 * NS_PER_SECOND,
@@ -259,7 +262,7 @@ describe('defaults', () => {
       LeftDelim: '{{',
       RightDelim: '}}',
     });
-    expect(task.Templates!.map((template) => template.ChangeSignal)).toEqual(['', 'SIGHUP', 'SIGUSR1']);
+    expect(task.Templates?.map((template) => template.ChangeSignal)).toEqual(['', 'SIGHUP', 'SIGUSR1']);
   });
 
   it('API-309: services and their checks', () => {
@@ -277,7 +280,7 @@ describe('defaults', () => {
       },
       task: { Services: [{}] },
     });
-    const service = group.Services![0]!;
+    const service = group.Services?.[0];
     expect(service).toMatchObject({
       Name: 'web-app-x',
       AddressMode: 'auto',
@@ -287,13 +290,13 @@ describe('defaults', () => {
       Weights: { Passing: 1, Warning: 1 },
       TaskName: '',
     });
-    expect(service.Checks![0]).toMatchObject({
+    expect(service?.Checks?.[0]).toMatchObject({
       Name: 'service: "web-app-x" check',
       OnUpdate: 'require_healthy',
       FailuresBeforeCritical: 0,
       CheckRestart: { Limit: 3, Grace: NS_PER_SECOND, IgnoreWarnings: false },
     });
-    expect(task.Services![0]).toMatchObject({
+    expect(task.Services?.[0]).toMatchObject({
       Name: 'web-app-main',
       Provider: 'consul',
       TaskName: 'main',
@@ -307,7 +310,7 @@ describe('defaults', () => {
       group: { Count: 2, Scaling: {} },
     });
     expect(job.Periodic).toMatchObject({ Enabled: true, SpecType: 'cron', TimeZone: 'UTC', ProhibitOverlap: false });
-    expect(job.ParameterizedJob!.Payload).toBe('optional');
+    expect(job.ParameterizedJob?.Payload).toBe('optional');
     expect(job.Multiregion).toMatchObject({ Strategy: { MaxParallel: 0, OnFailure: '' }, Regions: [{ Count: 1 }] });
     expect(group.Scaling).toMatchObject({
       Type: 'horizontal',
@@ -364,7 +367,7 @@ describe('defaults', () => {
     expect(job).toMatchObject({ Namespace: 'default', NodePool: 'default', Region: 'global', Datacenters: ['*'] });
     expect(job).toMatchObject({ Type: '', Name: '' });
     expect(group.Disconnect).toMatchObject({ Reconcile: 'best_score', Replace: true });
-    expect(group.Networks![0]!.DynamicPorts![0]!.HostNetwork).toBe('default');
+    expect(group.Networks?.[0]?.DynamicPorts?.[0]?.HostNetwork).toBe('default');
   });
 
   it('API-317: accepted and dropped', () => {
@@ -374,8 +377,8 @@ describe('defaults', () => {
       task: { Resources: { DiskMB: 5 }, Schedule: {} },
     });
     expect(job.ConsulNamespace).toBe('');
-    expect(group.Consul!.Namespace).toBe('team');
-    expect(group.Networks![0]!.Device).toBe('');
+    expect(group.Consul?.Namespace).toBe('team');
+    expect(group.Networks?.[0]?.Device).toBe('');
     expect(task.Resources.DiskMB).toBe(0);
     expect(task.Schedule).toBeNull();
   });

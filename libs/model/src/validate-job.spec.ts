@@ -25,6 +25,27 @@ const ofJob = (job: Record<string, unknown>) => validate({ job }).text;
 const ofGroup = (group: Record<string, unknown>, type = 'service') => validate({ job: { Type: type }, group }).text;
 const ofTask = (task: Record<string, unknown>) => validate({ task }).text;
 
+const group = (Name: string) => ({ Name, Tasks: [{ Name: 'main', Driver: 'raw_exec' }] });
+const affinity = (fields: object) =>
+  ofJob({ Affinities: [{ LTarget: '${attr.a}', RTarget: 'x', Operand: '=', ...fields }] });
+const spread = (fields: object) => ofJob({ Spreads: [{ Attribute: '${node.datacenter}', ...fields }] });
+const task = (fields: object) => ({ Driver: 'raw_exec', ...fields });
+const disconnect = (block: object, type = 'service') => ofGroup({ Disconnect: block }, type);
+const update = (block: object) => ofGroup({ Update: block });
+const migrate = (block: object) => ofGroup({ Migrate: block });
+const restart = (block: object) => ofGroup({ RestartPolicy: block });
+const reschedule = (block: object) => ofGroup({ ReschedulePolicy: block });
+const ports = (ReservedPorts: object[], fields: object = {}) => ofGroup({ Networks: [{ ReservedPorts, ...fields }] });
+const secondOn80 = (fields: object) =>
+  ports([
+    { Label: 'a', Value: 80 },
+    { Label: 'b', Value: 80, ...fields },
+  ]);
+const taskService = (block: object) => ofTask({ Services: [{ Name: 'a', ...block }] });
+const scaling = (block: object, Count = 2) => ofGroup({ Scaling: block, Count });
+const resources = (Resources: object) => ofTask({ Resources });
+const volume = (block: object, fields: object = {}) => ofGroup({ Volumes: { v: block }, ...fields });
+
 it('a minimal job of each type is valid and warns of nothing', () => {
   for (const Type of ['service', 'batch', 'system', 'sysbatch']) {
     expect(validate({ job: { Type } })).toEqual({ errors: [], warnings: [], text: '' });
@@ -51,7 +72,6 @@ describe('job', () => {
   });
 
   it('API-330: groups beside each other', () => {
-    const group = (Name: string) => ({ Name, Tasks: [{ Name: 'main', Driver: 'raw_exec' }] });
     const text = ofJob({ TaskGroups: [group('a'), group(''), group('a')] });
     expect(text).toContain('Job task group 2 missing name');
     expect(text).toContain("Job task group 3 redefines 'a' from group 1");
@@ -65,12 +85,12 @@ describe('job', () => {
   });
 
   it('API-330: system jobs have no affinities and no spreads, at any level', () => {
-    const affinity = { Affinities: [{ LTarget: '${attr.a}', RTarget: 'b', Operand: '=' }] };
-    const spread = { Spreads: [{ Attribute: '${node.datacenter}' }] };
+    const affinities = { Affinities: [{ LTarget: '${attr.a}', RTarget: 'b', Operand: '=' }] };
+    const spreads = { Spreads: [{ Attribute: '${node.datacenter}' }] };
     const { text } = validate({
-      job: { Type: 'system', ...affinity },
-      group: { ...affinity, ...spread },
-      task: affinity,
+      job: { Type: 'system', ...affinities },
+      group: { ...affinities, ...spreads },
+      task: affinities,
     });
     expect(text.match(/System jobs may not have an affinity block/g)).toHaveLength(3);
     expect(text).toContain('System jobs may not have a spread block');
@@ -134,8 +154,6 @@ describe('placement rules', () => {
   });
 
   it('API-334: affinities and spreads', () => {
-    const affinity = (fields: object) =>
-      ofJob({ Affinities: [{ LTarget: '${attr.a}', RTarget: 'x', Operand: '=', ...fields }] });
     expect(affinity({ Weight: 0 })).toContain(
       'Affinity 1 validation failed: 1 error occurred:\n\t* Affinity weight cannot',
     );
@@ -144,7 +162,6 @@ describe('placement rules', () => {
     expect(affinity({ Operand: '' })).toContain('Missing affinity operand');
     expect(affinity({ LTarget: '' })).toContain('No LTarget provided but is required');
     expect(affinity({})).toBe('');
-    const spread = (fields: object) => ofJob({ Spreads: [{ Attribute: '${node.datacenter}', ...fields }] });
     expect(spread({ Attribute: '' })).toContain('Missing spread attribute');
     expect(spread({ Weight: 101 })).toContain('Spread block must have a positive weight from 0 to 100');
     const targets = [
@@ -155,7 +172,15 @@ describe('placement rules', () => {
     expect(spread({ SpreadTarget: targets })).toContain('must not be greater than 100%; got 110%');
   });
 
+  it('a very long malformed version is refused in linear time', () => {
+    const long = '1'.repeat(200_000);
+    for (const RTarget of [`${long}!`, `${'1.'.repeat(100_000)}!`, `${' '.repeat(100_000)}!`]) {
+      expect(ofJob({ Constraints: [{ LTarget: '${attr.a}', Operand: 'semver', RTarget }] })).toContain('is invalid');
+    }
+  });
+
   it('a pattern may begin with inline flags', () => {
+    expect(compileTargetRegExp('(?P<os>linux)').test('linux')).toBe(true);
     expect(compileTargetRegExp('(?i)^LINUX$').test('linux')).toBe(true);
     expect(() => compileTargetRegExp('[')).toThrow(SyntaxError);
   });
@@ -171,7 +196,6 @@ describe('group', () => {
     expect(ofGroup({ MaxRunDuration: 1e9 })).toContain('Job type "service" does not allow max_run_duration');
     expect(ofGroup({ MaxRunDuration: 0 }, 'batch')).toContain('MaxRunDuration must be greater than zero');
     expect(ofGroup({ EphemeralDisk: { SizeMB: 5 } })).toContain('minimum DiskMB value is 10; got 5');
-    const task = (fields: object) => ({ Driver: 'raw_exec', ...fields });
     const twice = ofGroup({ Tasks: [task({ Name: 'a', Leader: true }), task({}), task({ Name: 'a', Leader: true })] });
     expect(twice).toContain('Task 2 missing name');
     expect(twice).toContain("Task 3 redefines 'a' from task 1");
@@ -194,7 +218,6 @@ describe('group', () => {
   });
 
   it('API-336: disconnect', () => {
-    const disconnect = (block: object, type = 'service') => ofGroup({ Disconnect: block }, type);
     expect(disconnect({ LostAfter: 1, StopOnClientAfter: 1 })).toContain(
       'Disconnect cannot be configured with both lost_after and stop_after',
     );
@@ -207,7 +230,6 @@ describe('group', () => {
   });
 
   it('API-337: update and migrate', () => {
-    const update = (block: object) => ofGroup({ Update: block });
     expect(update({ HealthCheck: 'x' })).toContain('Invalid health check given: "x"');
     expect(update({ MaxParallel: -1 })).toContain('Max parallel can not be less than zero: -1 < 0');
     expect(update({ Canary: -1 })).toContain('Canary count can not be less than zero: -1 < 0');
@@ -220,7 +242,6 @@ describe('group', () => {
     );
     expect(update({ HealthyDeadline: 1200e9, ProgressDeadline: 0 })).toBe('');
     expect(update({ Stagger: 0 })).toContain('Stagger must be greater than zero: 0s');
-    const migrate = (block: object) => ofGroup({ Migrate: block });
     expect(migrate({ MaxParallel: -1 })).toContain('MaxParallel must be >= 0 but found -1');
     expect(migrate({ HealthCheck: '' })).toContain('Missing HealthCheck');
     expect(migrate({ HealthCheck: 'manual' })).toContain('Invalid HealthCheck: "manual"');
@@ -228,7 +249,6 @@ describe('group', () => {
   });
 
   it('API-338: restart', () => {
-    const restart = (block: object) => ofGroup({ RestartPolicy: block });
     expect(restart({ Mode: 'x' })).toContain('Unsupported restart mode: "x"');
     expect(restart({ Mode: 'delay', Attempts: 0 })).toContain('Restart policy "delay" with 0 attempts is ambiguous');
     expect(restart({ Interval: NS_PER_SECOND, Attempts: 0 })).toContain('Interval can not be less than 5s (got 1s)');
@@ -238,7 +258,6 @@ describe('group', () => {
   });
 
   it('API-338: reschedule', () => {
-    const reschedule = (block: object) => ofGroup({ ReschedulePolicy: block });
     const inherited = reschedule({ Attempts: 3, Interval: NS_PER_HOUR });
     expect(inherited).toContain(
       'Reschedule Policy with Attempts = 3, Interval = 1h0m0s, and Unlimited = true is ambiguous',
@@ -260,21 +279,15 @@ describe('group', () => {
   });
 
   it('API-339: ports', () => {
-    const ports = (ReservedPorts: object[], fields: object = {}) =>
-      ofGroup({ Networks: [{ ReservedPorts, ...fields }] });
     expect(
       ports([
         { Label: 'a', Value: 80 },
         { Label: 'a', Value: 81 },
       ]),
     ).toContain('Task group network validation failed: 1 error occurred:\n\t* Port label a already in use by ');
-    const same = [
-      { Label: 'a', Value: 80 },
-      { Label: 'b', Value: 80 },
-    ];
-    expect(ports(same)).toContain('Static port 80 already reserved by ');
-    expect(ports([same[0]!, { ...same[1]!, HostNetwork: 'other' }])).toBe('');
-    expect(ports([same[0]!, { ...same[1]!, IgnoreCollision: true }])).toBe('');
+    expect(secondOn80({})).toContain('Static port 80 already reserved by ');
+    expect(secondOn80({ HostNetwork: 'other' })).toBe('');
+    expect(secondOn80({ IgnoreCollision: true })).toBe('');
     expect(ports([{ Label: 'a', Value: 70_000 }])).toContain('Port a (70000) cannot be greater than 65535');
     expect(ports([{ Label: 'a', To: -2 }])).toContain('Port "a" cannot be mapped to negative value -2');
     expect(ports([{ Label: 'a', To: 70_000 }])).toContain('cannot be mapped to a port (70000) greater than 65535');
@@ -285,7 +298,6 @@ describe('group', () => {
   });
 
   it('API-345: scaling', () => {
-    const scaling = (block: object, Count = 2) => ofGroup({ Scaling: block, Count });
     expect(scaling({})).toContain('Scaling policy invalid: maximum count must be specified and non-negative');
     expect(scaling({ Min: 5, Max: 3 }, 5)).toContain('maximum count must not be less than minimum count');
     expect(scaling({ Max: 1 })).toContain('task group count must not be greater than maximum count in scaling policy');
@@ -336,7 +348,6 @@ describe('task', () => {
   });
 
   it('API-341: resources', () => {
-    const resources = (Resources: object) => ofTask({ Resources });
     expect(resources({ CPU: 100, Cores: 1 })).toContain("Task can only ask for 'cpu' or 'cores' resource, not both.");
     expect(resources({ CPU: 0 })).toContain('minimum CPU value is 1; got 0');
     expect(resources({ Cores: 2 })).toBe('');
@@ -351,7 +362,6 @@ describe('task', () => {
   });
 
   it('API-342: volumes and mounts', () => {
-    const volume = (block: object, fields: object = {}) => ofGroup({ Volumes: { v: block }, ...fields });
     expect(volume({ Type: 'host' })).toContain(
       'Task group volume validation for v failed: 1 error occurred:\n\t* volume has an empty source',
     );
@@ -379,6 +389,13 @@ describe('task', () => {
     expect(service({ AddressMode: 'driver' })).toContain('cannot use address_mode="driver"');
     const mixed = { Services: [{ Name: 'a', Provider: 'nomad' }, { Name: 'b' }] };
     expect(ofGroup(mixed)).toContain('Multiple service providers used');
+    expect(taskService({ PortLabel: 'x' })).toContain('port label "x" referenced by services a does not exist');
+    expect(taskService({ PortLabel: '80', AddressMode: 'driver' })).toBe('');
+    expect(taskService({ TaskName: 'b' })).toContain(
+      'Service a is invalid: may only specify task the service belongs to, got "b"',
+    );
+    expect(taskService({ AddressMode: 'alloc' })).toContain('service "a" cannot use address_mode="alloc"');
+    expect(ofTask({ Services: [{ Name: 'a' }, { Name: 'a' }] })).toContain('service "a" is duplicate');
     const twice = { Services: [{ Name: 'a' }, { Name: 'a' }] };
     expect(ofGroup(twice)).toContain('Services are not unique: group->a:');
   });

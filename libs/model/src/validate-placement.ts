@@ -13,9 +13,10 @@ const ATTRIBUTE_PREFIXES = ['${attr.', '${device.', '${meta.'];
 const COMPARISONS = new Set(['=', '==', 'is', '!=', 'not', '<', '<=', '>', '>=']);
 const SET_OPERATORS = new Set(['set_contains', 'set_contains_all', 'set_contains_any']);
 
-const VERSION = String.raw`v?\d+(\.\d+)*(-?[0-9A-Za-z~-]+(\.[0-9A-Za-z~-]+)*)?(\+[0-9A-Za-z~-]+(\.[0-9A-Za-z~-]+)*)?`;
-const VERSION_CONSTRAINT = new RegExp(String.raw`^\s*(=|!=|>|<|>=|<=|~>)?\s*${VERSION}\s*$`);
-const SEMVER_CONSTRAINT = new RegExp(String.raw`^\s*(=|!=|>|<|>=|<=)?\s*${VERSION}\s*$`);
+// No two neighbouring parts can match the same character: text from clients is tested in linear time.
+const VERSION = String.raw`v?\d+(\.\d+)*([A-Za-z~-][0-9A-Za-z~-]*(\.[0-9A-Za-z~-]+)*)?(\+[0-9A-Za-z~-]+(\.[0-9A-Za-z~-]+)*)?`;
+const VERSION_CONSTRAINT = new RegExp(String.raw`^\s*((=|!=|>|<|>=|<=|~>)\s*)?${VERSION}\s*$`);
+const SEMVER_CONSTRAINT = new RegExp(String.raw`^\s*((=|!=|>|<|>=|<=)\s*)?${VERSION}\s*$`);
 
 const MAX_SPREAD_PERCENT = 100;
 
@@ -140,10 +141,11 @@ function regexpProblem(text: string): string | undefined {
 }
 
 /**
- * The pattern of a `regexp` constraint. Leading inline flags such as `(?i)` are understood; throws SyntaxError when it
- * does not compile.
+ * The pattern of a `regexp` constraint, written for RE2: leading inline flags such as `(?i)` and groups named `(?P<x>`
+ * are understood. Throws SyntaxError when it does not compile.
  */
 export function compileTargetRegExp(text: string): RegExp {
-  const inline = /^\(\?([ims]+)\)/.exec(text);
-  return inline === null ? new RegExp(text) : new RegExp(text.slice(inline[0].length), inline[1]);
+  const pattern = text.replaceAll('(?P<', '(?<');
+  const inline = /^\(\?([ims]+)\)/.exec(pattern);
+  return inline === null ? new RegExp(pattern) : new RegExp(pattern.slice(inline[0].length), inline[1]);
 }

@@ -1,6 +1,7 @@
 import { formatDuration } from './duration.js';
 import { nestedList } from './message-list.js';
 import type { Resources } from './resources.js';
+import type { Service } from './service.js';
 import type { CSIPluginConfig, LogConfig, Task, TaskArtifact, Template } from './task.js';
 import type { TaskGroup } from './task-group.js';
 import { validateAffinities, validateConstraints } from './validate-placement.js';
@@ -8,6 +9,7 @@ import { serviceErrors } from './validate-service.js';
 
 const MIN_CPU_MHZ = 1;
 const MIN_MEMORY_MB = 10;
+const IDENTITY_NAME = /^[A-Za-z0-9._/-]{1,128}$/;
 const MAX_PERMS = 0o7777;
 
 /** API-340 to API-344 for one task of the group. Messages without the task's prefix. */
@@ -22,7 +24,7 @@ export function taskErrors(task: Task, group: TaskGroup, jobType: string): strin
     ...disallowedOperandErrors(task),
     ...systemErrors(task, jobType),
     ...validateAffinities(task.Affinities),
-    ...taskServiceErrors(task),
+    ...taskServicesErrors(task, group),
     ...(task.Artifacts ?? []).flatMap(artifactErrors),
     ...templatesErrors(task.Templates ?? []),
     ...lifecycleErrors(task),
@@ -144,11 +146,52 @@ function systemErrors(task: Task, jobType: string): string[] {
 }
 
 /** API-343: the services of the task. */
-function taskServiceErrors(task: Task): string[] {
-  return (task.Services ?? []).flatMap((service, index) => {
-    const errors = serviceErrors(service);
-    return errors.length === 0 ? [] : [`service[${index}] "${service.Name}" validation failed: ${nestedList(errors)}`];
-  });
+function taskServicesErrors(task: Task, group: TaskGroup): string[] {
+  const services = task.Services ?? [];
+  const seen = new Set<string>();
+  const errors: string[] = [];
+  for (const [index, service] of services.entries()) {
+    const own = [...serviceErrors(service), ...taskServiceErrors(service, task)];
+    if (own.length > 0) errors.push(`service[${index}] "${service.Name}" validation failed: ${nestedList(own)}`);
+    const key = `${service.Name}:${service.PortLabel}`;
+    if (seen.has(key)) errors.push(`service "${service.Name}" is duplicate`);
+    seen.add(key);
+  }
+  return [...errors, ...unknownPortErrors(services, task, group)];
+}
+
+function taskServiceErrors(service: Service, task: Task): string[] {
+  const errors: string[] = [];
+  if (service.TaskName !== task.Name) {
+    errors.push(
+      `Service ${service.Name} is invalid: may only specify task the service belongs to, got "${service.TaskName}"`,
+    );
+  }
+  if (service.AddressMode === 'alloc' || service.AddressMode === 'alloc_ipv6') {
+    errors.push(
+      `service "${service.Name}" cannot use address_mode="${service.AddressMode}", ` +
+        'only services defined in a "group" block can use this mode',
+    );
+  }
+  return errors;
+}
+
+function unknownPortErrors(services: readonly Service[], task: Task, group: TaskGroup): string[] {
+  const networks = [...(group.Networks ?? []), ...(task.Resources.Networks ?? [])];
+  const ports = networks.flatMap(({ ReservedPorts, DynamicPorts }) => [
+    ...(ReservedPorts ?? []),
+    ...(DynamicPorts ?? []),
+  ]);
+  const known = new Set(['', ...ports.map((port) => port.Label)]);
+  const users = new Map<string, string[]>();
+  for (const service of services) {
+    const isNumberOfDriver = service.AddressMode === 'driver' && /^\d+$/.test(service.PortLabel);
+    if (known.has(service.PortLabel) || isNumberOfDriver) continue;
+    users.set(service.PortLabel, [...(users.get(service.PortLabel) ?? []), service.Name]);
+  }
+  return [...users].map(
+    ([label, names]) => `port label "${label}" referenced by services ${names.join(', ')} does not exist`,
+  );
 }
 
 function artifactErrors(artifact: TaskArtifact, index: number): string[] {
@@ -232,6 +275,11 @@ function duplicateErrors(task: Task): string[] {
   }
   if ((task.Identities ?? []).some(({ Name }) => Name === '' || Name === 'default')) {
     errors.push('Duplicate default identities found');
+  }
+  for (const { Name } of task.Identities ?? []) {
+    if (Name !== '' && !IDENTITY_NAME.test(Name)) {
+      errors.push(`Identity "${Name}" is invalid: identity name must match regex ${IDENTITY_NAME.source}`);
+    }
   }
   return errors;
 }

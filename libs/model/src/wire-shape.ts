@@ -36,6 +36,11 @@ export function readShape<T extends object>(shape: Shape<T>, json: unknown): Giv
   return readFields(shape, asObject(json, shape.name, shape.name), shape.name);
 }
 
+/** Both steps for an object without rules between its fields. Throws DecodeError. */
+export function decodeShape<T extends object>(shape: Shape<T>, json: unknown): T {
+  return fillShape(shape, readShape(shape, json));
+}
+
 /** The complete object; `given` is not changed. */
 export function fillShape<T extends object>(shape: Shape<T>, given: Given<T>): T {
   const values = asRecord(given);
@@ -145,6 +150,11 @@ export function freeform(): Field<Record<string, unknown> | null> {
     fill: asRecord,
   };
   return nullWhenEmpty(whole, (entries) => Object.keys(entries).length === 0);
+}
+
+/** Any JSON, read by someone else; undefined when absent. */
+export function raw(): Field<unknown> {
+  return { read: (json) => json, fill: (given) => given };
 }
 
 function scalar<V>(goType: string, matches: (json: unknown) => json is V, fallback: V): Field<V> {
