@@ -8,3 +8,8 @@ export { TABLE_LAYOUTS, type Column, type TableLayout } from './table-layout.js'
 export type { Namespaces } from './list-query.js';
 export type { Page } from './page.js';
 export * from './read-model.js';
+export * from './announcement.js';
+export * from './projection-feed.js';
+export { subscribeToAnnouncements, type AnnouncementConnection } from './projection-feed.transport.js';
+export * from './watch-keys.js';
+export { MAX_WATCHES, TooManyWatchesError, type Watch } from './watches.js';

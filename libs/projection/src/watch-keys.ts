@@ -1,0 +1,54 @@
+import { type Change, namespacedKey, type TableName } from '@waybill/state';
+
+/**
+ * What a blocking query can watch, as table and key: a row by the table's own key, the rows of a job, node, evaluation
+ * or deployment by one of the keys below, or a whole table. The projector names all of them for every change.
+ */
+export type WatchKey = readonly [table: TableName, key: string];
+
+/** Stands for every key of a table. No key of a row or group is equal to it. */
+export const WHOLE_TABLE = '*';
+
+/** Rows that belong to a job: its versions, evaluations, allocations, deployments. */
+export const rowsOfJob = (namespace: string, jobId: string): string => `job:${namespacedKey(namespace, jobId)}`;
+export const rowsOfNode = (nodeId: string): string => `node:${nodeId}`;
+export const rowsOfEval = (evalId: string): string => `eval:${evalId}`;
+export const rowsOfDeployment = (deploymentId: string): string => `deployment:${deploymentId}`;
+
+/** The groups a changed row belongs to, and those it belonged to before. */
+function groupsOf(change: Change): string[] {
+  switch (change.table) {
+    case 'allocs':
+      return [change.before, change.after].flatMap((row) =>
+        row
+          ? [
+              rowsOfJob(row.Namespace, row.JobID),
+              rowsOfNode(row.NodeID),
+              rowsOfEval(row.EvalID),
+              ...(row.DeploymentID ? [rowsOfDeployment(row.DeploymentID)] : []),
+            ]
+          : [],
+      );
+    case 'evals':
+    case 'deployment':
+      return [change.before, change.after].flatMap((row) => (row ? [rowsOfJob(row.Namespace, row.JobID)] : []));
+    case 'job_version': {
+      const row = change.after ?? change.before;
+      return row ? [rowsOfJob(row.Namespace, row.ID)] : [];
+    }
+    default:
+      return [];
+  }
+}
+
+/** All that watchers of these changes could be waiting for, each once. O(changes). */
+export function watchKeysOf(changes: readonly Change[]): WatchKey[] {
+  const byTable = new Map<TableName, Set<string>>();
+  for (const change of changes) {
+    let keys = byTable.get(change.table);
+    if (!keys) byTable.set(change.table, (keys = new Set()));
+    keys.add(change.key);
+    for (const group of groupsOf(change)) keys.add(group);
+  }
+  return [...byTable].flatMap(([table, keys]) => [...keys].map((key): WatchKey => [table, key]));
+}

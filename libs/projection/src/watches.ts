@@ -1,0 +1,145 @@
+import type { Timers } from '@waybill/model';
+import type { TableName } from '@waybill/state';
+import { type WatchKey, WHOLE_TABLE } from './watch-keys.js';
+
+/** Watches of one process; more are refused, so that a flood of blocked queries cannot eat the memory. */
+export const MAX_WATCHES = 50_000;
+
+export class TooManyWatchesError extends Error {
+  override readonly name = 'TooManyWatchesError';
+  constructor() {
+    super(`too many blocking queries: ${MAX_WATCHES} are waiting already`);
+  }
+}
+
+/**
+ * Something a blocking query looks at. Open it before running the query: a change in between is remembered, so no
+ * wake-up is lost (ST-152).
+ */
+export interface Watch {
+  /**
+   * Resolves true when something watched has changed since the watch was opened or since the last true (at once if it
+   * already has), false after `timeoutMs` or when `signal` is aborted. One call at a time.
+   */
+  changed(timeoutMs: number, signal?: AbortSignal): Promise<boolean>;
+  /** Frees it; a pending `changed` resolves false. Must be called. */
+  close(): void;
+}
+
+/**
+ * Who waits for a change of which rows, fanned out by table and key (ST-158).
+ * Cost: a change costs its keys and those it wakes, never the watches of other rows. Limit: MAX_WATCHES.
+ */
+export class Watches {
+  private readonly byTable = new Map<TableName, Map<string, Set<OpenWatch>>>();
+  private open = 0;
+
+  constructor(private readonly timers: Timers) {}
+
+  get size(): number {
+    return this.open;
+  }
+
+  /** @throws TooManyWatchesError */
+  watch(keys: readonly WatchKey[]): Watch {
+    if (this.open >= MAX_WATCHES) throw new TooManyWatchesError();
+    const watch = new OpenWatch(this.timers, () => {
+      this.open -= 1;
+      for (const [table, key] of keys) this.forget(table, key, watch);
+    });
+    this.open += 1;
+    for (const [table, key] of keys) this.remember(table, key, watch);
+    return watch;
+  }
+
+  /** These rows have changed. */
+  wake(keys: readonly WatchKey[]): void {
+    for (const [table, key] of keys) {
+      const watched = this.byTable.get(table);
+      if (!watched) continue;
+      if (key === WHOLE_TABLE) wakeTable(watched);
+      else {
+        wakeEach(watched.get(key));
+        wakeEach(watched.get(WHOLE_TABLE));
+      }
+    }
+  }
+
+  /** Anything may have changed. O(watches): after announcements were missed. */
+  wakeAll(): void {
+    for (const watched of this.byTable.values()) wakeTable(watched);
+  }
+
+  /** Nobody waits any longer. */
+  closeAll(): void {
+    for (const watched of this.byTable.values())
+      for (const set of watched.values()) for (const watch of [...set]) watch.close();
+  }
+
+  private remember(table: TableName, key: string, watch: OpenWatch): void {
+    let watched = this.byTable.get(table);
+    if (!watched) this.byTable.set(table, (watched = new Map()));
+    const set = watched.get(key);
+    if (set) set.add(watch);
+    else watched.set(key, new Set([watch]));
+  }
+
+  private forget(table: TableName, key: string, watch: OpenWatch): void {
+    const watched = this.byTable.get(table);
+    const set = watched?.get(key);
+    set?.delete(watch);
+    if (set?.size === 0) watched?.delete(key);
+  }
+}
+
+function wakeEach(watches: ReadonlySet<OpenWatch> | undefined): void {
+  if (watches) for (const watch of watches) watch.wake();
+}
+
+function wakeTable(watched: ReadonlyMap<string, ReadonlySet<OpenWatch>>): void {
+  for (const set of watched.values()) wakeEach(set);
+}
+
+/** quiet ⇄ changed, and at any time closed. */
+class OpenWatch implements Watch {
+  private state: 'quiet' | 'changed' | 'closed' = 'quiet';
+  private waiter: ((changed: boolean) => void) | undefined;
+
+  constructor(
+    private readonly timers: Timers,
+    private readonly onClose: () => void,
+  ) {}
+
+  changed(timeoutMs: number, signal?: AbortSignal): Promise<boolean> {
+    if (this.waiter) throw new Error('this watch is waited for already');
+    if (this.state === 'changed') {
+      this.state = 'quiet';
+      return Promise.resolve(true);
+    }
+    if (this.state === 'closed' || signal?.aborted || timeoutMs <= 0) return Promise.resolve(false);
+    return new Promise((resolve) => {
+      const done = (changed: boolean): void => {
+        this.waiter = undefined;
+        cancel();
+        signal?.removeEventListener('abort', aborted);
+        resolve(changed);
+      };
+      const aborted = (): void => done(false);
+      const cancel = this.timers.after(timeoutMs, aborted);
+      signal?.addEventListener('abort', aborted);
+      this.waiter = done;
+    });
+  }
+
+  wake(): void {
+    if (this.waiter) this.waiter(true);
+    else if (this.state === 'quiet') this.state = 'changed';
+  }
+
+  close(): void {
+    if (this.state === 'closed') return;
+    this.state = 'closed';
+    this.waiter?.(false);
+    this.onClose();
+  }
+}
