@@ -1,6 +1,14 @@
 import { expect, it } from 'vitest';
-import type { Node } from './node.js';
+import type { Node, NodeDevice } from './node.js';
 import { computedClass, escapesComputedClass } from './node-class.js';
+
+const device: NodeDevice = {
+  Vendor: 'v',
+  Type: 'gpu',
+  Name: 'n',
+  Instances: [],
+  Attributes: { memory: 4, 'unique.serial': 'x' },
+};
 
 const facts: Parameters<typeof computedClass>[0] = {
   Datacenter: 'dc1',
@@ -13,7 +21,7 @@ const facts: Parameters<typeof computedClass>[0] = {
     Processors: { Topology: null },
     Memory: { MemoryMB: 1 },
     Disk: { DiskMB: 1 },
-    Devices: [{ Vendor: 'v', Type: 'gpu', Name: 'n', Instances: [], Attributes: { memory: 4, 'unique.serial': 'x' } }],
+    Devices: [device],
     NodeNetworks: null,
     Networks: null,
     MinDynamicPort: 1,
@@ -33,7 +41,6 @@ it('ND-44: nodes that differ only in unique keys share a class', () => {
 });
 
 it('ND-45: resources, device instances and drivers do not affect the class', () => {
-  const [device] = facts.NodeResources.Devices!;
   const other = changed({
     NodeResources: {
       ...facts.NodeResources,
