@@ -1,1 +1,1 @@
-export {};
+export { deployments } from './deployments.service.js';

@@ -1,1 +1,1 @@
-export {};
+export { volumes } from './volumes.service.js';

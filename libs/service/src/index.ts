@@ -1,1 +1,13 @@
-export {};
+export * from './definition.js';
+export { Infrastructure } from './infrastructure.js';
+export { EXIT_CONFIGURATION, EXIT_FAILED, requiredSettings, runService } from './run-service.js';
+export { RunningService, type ServiceState, type StartOptions } from './running-service.js';
+export {
+  describeSettings,
+  readSettings,
+  type SettingName,
+  type Settings,
+  SETTINGS,
+  SettingsError,
+} from './settings.js';
+export { newUuid, systemClock, systemTimers } from './system.js';

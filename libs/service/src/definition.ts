@@ -1,0 +1,56 @@
+import type { DynamicModule } from '@nestjs/common';
+import type { Log, NatsLink } from '@waybill/journal';
+import type { Singleton } from '@waybill/lease';
+import type { Clock, Timers } from '@waybill/model';
+import type { Replica } from '@waybill/replica';
+import type { Rpc } from '@waybill/rpc';
+import type { Logger, Metrics, Tracer } from '@waybill/telemetry';
+import type { Pool } from 'pg';
+import type { Settings } from './settings.js';
+
+/** What the shell hands to a service: everything that is I/O, time or chance. */
+export interface ServiceContext {
+  readonly name: string;
+  readonly settings: Settings;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly tracer: Tracer;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly newId: () => string;
+  readonly link: NatsLink;
+  readonly log: Log;
+  readonly rpc: Rpc;
+  /** The copy of the state, caught up. @throws if the definition did not ask for it */
+  readonly state: Replica;
+  /** @throws if the definition did not ask for it */
+  readonly database: Pool;
+}
+
+/** What a service is made of, once it has its context. */
+export interface ServiceParts {
+  /** Controllers with the answers to RPC calls, and what they need. */
+  readonly module: DynamicModule;
+  /** What runs under this service's lease, if it has one. */
+  readonly singleton?: Singleton;
+  /** For a service that answers calls to one machine. */
+  readonly rpcTarget?: string;
+  /** Begins the service's own work, after RPC is answered. */
+  readonly start?: () => Promise<void> | void;
+  /** Ends it: takes no new work, finishes or hands back what it has. Called before connections close. */
+  readonly stop?: () => Promise<void> | void;
+  /** Why the service cannot serve just now; null: it can. Beside connection and state, which the shell checks. */
+  readonly notReady?: () => string | null;
+}
+
+/** A service, as its app declares it. The shell (running-service.ts) does the rest, the same for all. */
+export interface ServiceDefinition {
+  readonly name: string;
+  readonly needs: {
+    /** Its own copy of the state. */
+    readonly state: boolean;
+    /** Postgres beyond the snapshot a copy of the state starts from. */
+    readonly database: boolean;
+  };
+  build(context: ServiceContext): Promise<ServiceParts> | ServiceParts;
+}

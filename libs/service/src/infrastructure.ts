@@ -1,0 +1,98 @@
+import { connect, ensureStreams, initialise, Journal, type NatsLink } from '@waybill/journal';
+import { migrate, PostgresSnapshots } from '@waybill/projection';
+import { Replica } from '@waybill/replica';
+import type { Logger } from '@waybill/telemetry';
+import pg from 'pg';
+import type { Settings } from './settings.js';
+import { newUuid, systemClock, systemTimers } from './system.js';
+
+/** Connections of one process to Postgres; the read path of the API and the projector's writer share them. */
+const MAX_DATABASE_CONNECTIONS = 10;
+/** A query that gets no connection within this fails, so that a database that is down answers quickly. */
+const DATABASE_CONNECT_TIMEOUT_MS = 1_500;
+
+/** The connection to NATS, and the log over it. */
+export interface LogConnection {
+  readonly link: NatsLink;
+  readonly journal: Journal;
+}
+
+/**
+ * What the services of one process share: one connection to NATS, one pool to Postgres, one copy of the state.
+ * Opened on first use, closed once, last. In production a process has one service; `npm start` has all of them, and
+ * sharing is what keeps that small.
+ */
+export class Infrastructure {
+  private natsOpened: Promise<LogConnection> | undefined;
+  private poolOpened: pg.Pool | undefined;
+  private replicaOpened: Promise<Replica> | undefined;
+
+  constructor(
+    private readonly processName: string,
+    private readonly settings: Settings,
+    private readonly logger: Logger,
+    private readonly onFatal: (error: Error) => void,
+  ) {}
+
+  /** The connection and the log, with its streams in place and its first transaction written. */
+  nats(): Promise<LogConnection> {
+    return (this.natsOpened ??= this.openNats());
+  }
+
+  database(): pg.Pool {
+    return (this.poolOpened ??= this.openPool());
+  }
+
+  /** The copy of the state, caught up with the log. */
+  replica(): Promise<Replica> {
+    return (this.replicaOpened ??= this.openReplica());
+  }
+
+  /** Closes what was opened, in reverse. Services must have stopped before. */
+  async close(): Promise<void> {
+    await (await this.replicaOpened?.catch(() => undefined))?.stop();
+    const opened = await this.natsOpened?.catch(() => undefined);
+    opened?.journal.close();
+    await opened?.link.close();
+    await this.poolOpened?.end().catch(() => undefined);
+  }
+
+  private async openNats(): Promise<LogConnection> {
+    const link = await connect({ url: this.settings.WAYBILL_NATS_URL, name: `waybill-${this.processName}` });
+    await ensureStreams(link, { replicas: this.settings.WAYBILL_STREAM_REPLICAS });
+    const journal = new Journal(link);
+    await initialise(journal, { region: this.settings.WAYBILL_REGION, clock: systemClock, newId: newUuid });
+    return { link, journal };
+  }
+
+  private openPool(): pg.Pool {
+    const pool = new pg.Pool({
+      connectionString: this.settings.WAYBILL_DATABASE_URL,
+      max: MAX_DATABASE_CONNECTIONS,
+      connectionTimeoutMillis: DATABASE_CONNECT_TIMEOUT_MS,
+      application_name: `waybill-${this.processName}`,
+    });
+    // An idle connection that breaks is replaced at its next use; without a listener it would end the process.
+    pool.on('error', (error) => this.logger.warn('a connection to Postgres broke', { error }));
+    return pool;
+  }
+
+  private async openReplica(): Promise<Replica> {
+    const { journal } = await this.nats();
+    const snapshots = this.settings.WAYBILL_DATABASE_URL ? new PostgresSnapshots(this.database()) : null;
+    const replica = new Replica({
+      log: journal,
+      snapshots,
+      timers: systemTimers,
+      logger: this.logger,
+      onFatal: this.onFatal,
+    });
+    await replica.start();
+    return replica;
+  }
+
+  /** Brings the schema of Postgres up to date. Safe when many processes do it at once. */
+  async migrate(): Promise<void> {
+    if (this.settings.WAYBILL_DATABASE_URL) await migrate(this.settings.WAYBILL_DATABASE_URL);
+  }
+}

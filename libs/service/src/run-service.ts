@@ -1,0 +1,65 @@
+import { createLogger } from '@waybill/telemetry';
+import type { ServiceDefinition } from './definition.js';
+import { Infrastructure } from './infrastructure.js';
+import { RunningService } from './running-service.js';
+import { describeSettings, readSettings, type SettingName, SettingsError } from './settings.js';
+
+/** Exit codes: the configuration is wrong; something failed while running (start me again). */
+export const EXIT_CONFIGURATION = 78;
+export const EXIT_FAILED = 1;
+
+/** A stop that takes longer than this is cut off; whoever takes over finds everything in the log. */
+const STOP_TIMEOUT_MS = 20_000;
+
+/** Variables without default that a service cannot do without. */
+export function requiredSettings(definition: ServiceDefinition): SettingName[] {
+  const required: SettingName[] = ['WAYBILL_NATS_URL'];
+  if (definition.needs.state || definition.needs.database) required.push('WAYBILL_DATABASE_URL');
+  return required;
+}
+
+/**
+ * The `main` of a service: reads the environment, runs until SIGTERM or SIGINT, stops in order.
+ * Ends the process: 0 after a clean stop, EXIT_CONFIGURATION with one line per problem, EXIT_FAILED otherwise.
+ */
+export async function runService(definition: ServiceDefinition): Promise<void> {
+  if (process.argv.includes('--help')) {
+    process.stdout.write(`waybill ${definition.name}: settings from the environment\n\n${describeSettings()}\n`);
+    return;
+  }
+  const settings = readOrExit(definition);
+  const logger = createLogger(definition.name, settings.WAYBILL_LOG_LEVEL, { format: settings.WAYBILL_LOG_FORMAT });
+  const fail = (error: unknown): never => {
+    logger.error('the service cannot go on', { error });
+    process.exit(EXIT_FAILED);
+  };
+  process.on('unhandledRejection', fail);
+  const infrastructure = new Infrastructure(definition.name, settings, logger, fail);
+  const service = await RunningService.start(definition, settings, infrastructure, { processMetrics: true }).catch(
+    fail,
+  );
+  logger.info('running', { ops: service.opsUrl });
+  await firstSignal();
+  logger.info('stopping');
+  const late = setTimeout(() => fail(new Error(`not stopped after ${STOP_TIMEOUT_MS} ms`)), STOP_TIMEOUT_MS);
+  await service.stop();
+  await infrastructure.close();
+  clearTimeout(late);
+  logger.info('stopped');
+  process.exit(0);
+}
+
+function readOrExit(definition: ServiceDefinition): ReturnType<typeof readSettings> {
+  try {
+    return readSettings(process.env, requiredSettings(definition));
+  } catch (error) {
+    if (!(error instanceof SettingsError)) throw error;
+    for (const problem of error.problems) process.stderr.write(`waybill ${definition.name}: ${problem}\n`);
+    process.exit(EXIT_CONFIGURATION);
+  }
+}
+
+const firstSignal = (): Promise<void> =>
+  new Promise((resolve) => {
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve());
+  });

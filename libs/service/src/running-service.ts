@@ -1,0 +1,208 @@
+import { hostname } from 'node:os';
+import { type DynamicModule, type INestApplication, Module } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import { KvLeaseStore, LeaseRunner, monotonicClock, type Singleton } from '@waybill/lease';
+import { NatsRpc, RpcServer } from '@waybill/rpc';
+import { createLogger, type Logger, Metrics, startTracing, tracerFor, type Tracing } from '@waybill/telemetry';
+import type { ServiceContext, ServiceDefinition, ServiceParts } from './definition.js';
+import type { Infrastructure } from './infrastructure.js';
+import { NestLogger } from './nest-logger.js';
+import { OPERATIONS, type Operations, OpsController } from './ops.controller.js';
+import type { Settings } from './settings.js';
+import { newUuid, systemClock, systemTimers } from './system.js';
+
+/** A clear state line for people: `broker  holder, epoch 3`. */
+export interface ServiceState {
+  readonly name: string;
+  readonly ready: boolean;
+  readonly detail: string;
+}
+
+export interface StartOptions {
+  /** Adds memory, CPU and event loop of the process to the metrics; once per process. */
+  readonly processMetrics?: boolean;
+  /** Where log lines go instead of standard output. */
+  readonly logTo?: { write(line: string): void };
+}
+
+@Module({})
+class ServiceModule {}
+
+/**
+ * One service in this process.
+ *
+ * Modes: starting → running → stopping → stopped. Starting: infrastructure, then the service's parts, then RPC and the
+ * ops port, then the lease and the service's own work. Stopping is the reverse: no new work, the lease is given back,
+ * what is in progress is finished, and only then connections close (by whoever owns the infrastructure).
+ */
+export class RunningService {
+  private constructor(
+    readonly definition: ServiceDefinition,
+    private readonly parts: ServiceParts,
+    private readonly app: INestApplication,
+    private readonly runner: LeaseRunner | undefined,
+    private readonly operations: Operations,
+    private readonly tracing: Tracing,
+    /** Where /healthz, /readyz and /metrics are. */
+    readonly opsUrl: string,
+  ) {}
+
+  static async start(
+    definition: ServiceDefinition,
+    settings: Settings,
+    infrastructure: Infrastructure,
+    options: StartOptions = {},
+  ): Promise<RunningService> {
+    const { name } = definition;
+    const logger = createLogger(name, settings.WAYBILL_LOG_LEVEL, {
+      format: settings.WAYBILL_LOG_FORMAT,
+      ...(options.logTo && { destination: options.logTo }),
+    });
+    const tracing = startTracing({ service: name, endpoint: process.env['OTEL_EXPORTER_OTLP_ENDPOINT'] });
+    const metrics = options.processMetrics ? new Metrics(name).withProcessMetrics() : new Metrics(name);
+    const context = await contextOf(definition, settings, infrastructure, logger, metrics);
+    const parts = await definition.build(context);
+    const rpcServer = new RpcServer(context.link.nc, {
+      ...(parts.rpcTarget !== undefined && { target: parts.rpcTarget }),
+      onError: (call, error) => logger.error('a call failed', { call, error }),
+    });
+    const runner = parts.singleton && leaseRunner(parts.singleton, context, settings, rpcServer);
+    const operations = operationsOf(definition, context, parts, runner);
+    const app = await opsApp(parts.module, operations, logger);
+    app.connectMicroservice({ strategy: rpcServer });
+    await app.startAllMicroservices();
+    await app.listen(settings.WAYBILL_OPS_PORT, settings.WAYBILL_OPS_HOST);
+    await parts.start?.();
+    runner?.start();
+    return new RunningService(definition, parts, app, runner, operations, tracing, await app.getUrl());
+  }
+
+  state(): ServiceState {
+    const reasons = this.operations.notReady();
+    return { name: this.definition.name, ready: reasons.length === 0, detail: reasons[0] ?? this.operations.role() };
+  }
+
+  async stop(): Promise<void> {
+    await this.runner?.stop();
+    await this.parts.stop?.();
+    await this.app.close();
+    await this.tracing.stop();
+  }
+}
+
+async function contextOf(
+  definition: ServiceDefinition,
+  settings: Settings,
+  infrastructure: Infrastructure,
+  logger: Logger,
+  metrics: Metrics,
+): Promise<ServiceContext> {
+  const { name, needs } = definition;
+  const { link, journal } = await infrastructure.nats();
+  if (needs.database) await infrastructure.migrate();
+  const state = needs.state ? await infrastructure.replica() : undefined;
+  const refuse = (what: string): never => {
+    throw new Error(`${name} did not declare that it needs ${what}`);
+  };
+  return {
+    name,
+    settings,
+    logger,
+    metrics,
+    get tracer() {
+      return tracerFor(name);
+    },
+    clock: systemClock,
+    timers: systemTimers,
+    newId: newUuid,
+    link,
+    log: journal,
+    rpc: new NatsRpc(link.nc),
+    get state() {
+      return state ?? refuse('state');
+    },
+    get database() {
+      return needs.database ? infrastructure.database() : refuse('database');
+    },
+  };
+}
+
+function operationsOf(
+  definition: ServiceDefinition,
+  context: ServiceContext,
+  parts: ServiceParts,
+  runner: LeaseRunner | undefined,
+): Operations {
+  return {
+    healthy: () => true,
+    notReady: () => {
+      const reasons: string[] = [];
+      if (!context.link.up) reasons.push('not connected to NATS');
+      if (definition.needs.state && !context.state.ready) reasons.push('the copy of the state has stopped');
+      const own = parts.notReady?.();
+      if (own) reasons.push(own);
+      return reasons;
+    },
+    role: () => {
+      if (!runner) return 'serving';
+      return runner.epoch === undefined ? 'standby' : `holder, epoch ${runner.epoch}`;
+    },
+    metrics: () => context.metrics.render(),
+  };
+}
+
+async function opsApp(module: DynamicModule, operations: Operations, logger: Logger): Promise<NestFastifyApplication> {
+  const root: DynamicModule = {
+    module: ServiceModule,
+    imports: [module],
+    controllers: [OpsController],
+    providers: [{ provide: OPERATIONS, useValue: operations }],
+  };
+  const app = await NestFactory.create<NestFastifyApplication>(root, new FastifyAdapter(), {
+    logger: new NestLogger(logger),
+    abortOnError: false,
+  });
+  return app;
+}
+
+/** Contends for the role; its calls are answered here only while this process holds it. */
+function leaseRunner(
+  singleton: Singleton,
+  context: ServiceContext,
+  settings: Settings,
+  rpcServer: RpcServer,
+): LeaseRunner {
+  const { role } = singleton;
+  const runner = new LeaseRunner({
+    singleton,
+    store: new KvLeaseStore(context.link),
+    state: context.state,
+    holder: `${hostname()}-${process.pid}-${context.newId().slice(0, 8)}`,
+    ttlMs: settings.WAYBILL_LEASE_TTL_MS,
+    clock: context.clock,
+    monotonic: monotonicClock,
+    timers: context.timers,
+    newId: context.newId,
+    region: settings.WAYBILL_REGION,
+    logger: context.logger,
+    onTerm: (term) => {
+      if (term) rpcServer.enter(role);
+      else rpcServer.leave(role);
+    },
+  });
+  context.metrics.gauge('role_epoch', 'epoch of the role held, 0 while standing by', {
+    collect: () => runner.epoch ?? 0,
+  });
+  for (const stat of Object.keys(singleton.stats()))
+    context.metrics.gauge(`${role}_${snakeCase(stat)}`, `${stat} of the holder of the role ${role}`, {
+      collect: () => singleton.stats()[stat] ?? 0,
+    });
+  return runner;
+}
+
+const snakeCase = (name: string): string =>
+  name
+    .replaceAll(/[^A-Za-z0-9]/g, '_')
+    .replaceAll(/([a-z0-9])([A-Z])/g, '$1_$2')
+    .toLowerCase();

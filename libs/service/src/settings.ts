@@ -1,0 +1,139 @@
+import { hostname } from 'node:os';
+import { z } from 'zod';
+
+const port = z.coerce.number().int().min(0).max(65_535);
+const positive = z.coerce.number().int().min(1);
+const flag = z.enum(['true', 'false']).transform((v) => v === 'true');
+const word = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/, 'letters, digits, "-", "_" and "." only');
+const url = (protocols: readonly string[]) =>
+  z
+    .string()
+    .refine(
+      (v) => protocols.some((p) => v.startsWith(`${p}://`)),
+      `a URL that starts with ${protocols.join(':// or ')}://`,
+    );
+const keyValues = z.string().transform((text, ctx) => {
+  const pairs: Record<string, string> = {};
+  for (const part of text.split(',').filter((p) => p !== '')) {
+    const at = part.indexOf('=');
+    if (at < 1) ctx.addIssue({ code: 'custom', message: `key=value pairs with commas between; "${part}" is none` });
+    else pairs[part.slice(0, at)] = part.slice(at + 1);
+  }
+  return pairs;
+});
+
+/** Every environment variable of every service, with its form and default. The text is what `--help` of a service shows. */
+export const SETTINGS = {
+  WAYBILL_NATS_URL: url(['nats', 'tls']).describe(
+    'NATS with JetStream, e.g. nats://127.0.0.1:4222; several with commas',
+  ),
+  WAYBILL_DATABASE_URL: url(['postgres', 'postgresql'])
+    .optional()
+    .describe('PostgreSQL, e.g. postgres://user:secret@host/waybill'),
+  WAYBILL_REGION: word.default('global').describe('name of this region'),
+  WAYBILL_LOG_LEVEL: z
+    .enum(['trace', 'debug', 'info', 'warn', 'error', 'silent'])
+    .default('info')
+    .describe('least level logged'),
+  WAYBILL_LOG_FORMAT: z.enum(['json', 'line']).default('json').describe('json for machines, line for people'),
+  WAYBILL_OPS_HOST: z.string().default('127.0.0.1').describe('address of /healthz, /readyz and /metrics'),
+  WAYBILL_OPS_PORT: port.default(0).describe('port of /healthz, /readyz and /metrics; 0: any free one'),
+  WAYBILL_STREAM_REPLICAS: z.coerce
+    .number()
+    .int()
+    .refine((n) => [1, 3, 5].includes(n), '1, 3 or 5')
+    .default(1)
+    .describe('copies NATS keeps of each stream'),
+  WAYBILL_LEASE_TTL_MS: z.coerce
+    .number()
+    .int()
+    .min(1_000)
+    .max(60_000)
+    .default(3_000)
+    .describe('a silent holder loses its role after this long'),
+  WAYBILL_HTTP_HOST: z.string().default('127.0.0.1').describe('api: address of /v1'),
+  WAYBILL_HTTP_PORT: port.default(4646).describe('api: port of /v1'),
+  WAYBILL_SCHEDULER_WORKERS: positive.max(64).default(2).describe('scheduler: evaluations worked on at once'),
+  WAYBILL_DATACENTER: word.default('dc1').describe('agent: datacenter of this machine'),
+  WAYBILL_NODE_NAME: z.string().min(1).default(hostname()).describe('agent: name of this machine'),
+  WAYBILL_NODE_CLASS: z.string().default('').describe('agent: class of this machine'),
+  WAYBILL_NODE_POOL: word.default('default').describe('agent: pool this machine is in'),
+  WAYBILL_NODE_META: keyValues.default({}).describe('agent: key=value,… that jobs may constrain on'),
+  WAYBILL_AGENT_DIR: z.string().default('.waybill/agent').describe('agent: directory of its state and of allocations'),
+  WAYBILL_AGENT_HTTP_ADDR: z.string().default('').describe('agent: ip:port shown as its HTTP address'),
+  WAYBILL_AGENT_STOP_TASKS_ON_EXIT: flag
+    .default(false)
+    .describe('agent: stop all tasks when the agent ends, and let none outlive it'),
+} as const;
+
+const schema = z.object(SETTINGS);
+export type Settings = z.output<typeof schema>;
+export type SettingName = keyof typeof SETTINGS;
+
+/** The environment does not say what a service needs, or says it wrong. One line per problem. */
+export class SettingsError extends Error {
+  override readonly name = 'SettingsError';
+  constructor(readonly problems: readonly string[]) {
+    super(problems.join('\n'));
+  }
+}
+
+/** Kubernetes puts addresses of services into the environment under names like these; they are not ours. */
+const SERVICE_LINK = /^WAYBILL_[A-Z0-9_]*_(SERVICE_HOST|SERVICE_PORT.*|PORT|PORT_\d+_TCP.*)$/;
+
+/** Names that are read by something else than a service: the launcher, the image. */
+const NOT_OURS = new Set(['WAYBILL_SERVICE', 'WAYBILL_ADDR', 'WAYBILL_BENCH', 'WAYBILL_TEST']);
+
+/**
+ * Reads the settings from an environment.
+ * @param required variables without default that this service cannot do without
+ * @throws SettingsError naming every missing, unknown or unusable variable
+ */
+export function readSettings(env: NodeJS.ProcessEnv, required: readonly SettingName[]): Settings {
+  const problems: string[] = [];
+  const given: Record<string, string> = {};
+  for (const [name, value] of Object.entries(env)) {
+    if (!name.startsWith('WAYBILL_') || value === undefined || value === '') continue;
+    if (name in SETTINGS) given[name] = value;
+    else if (!NOT_OURS.has(name) && !SERVICE_LINK.test(name)) problems.push(unknownName(name));
+  }
+  for (const name of required)
+    if (given[name] === undefined) problems.push(`${name} is not set: ${SETTINGS[name].description ?? ''}`);
+  const parsed = schema.safeParse({ WAYBILL_NATS_URL: 'nats://unset', ...given });
+  if (!parsed.success)
+    for (const issue of parsed.error.issues) {
+      const name = String(issue.path[0]) as SettingName;
+      problems.push(
+        `${name}=${hidden(name, given[name])} is not usable: ${issue.message} (${SETTINGS[name].description ?? ''})`,
+      );
+    }
+  if (problems.length > 0 || !parsed.success) throw new SettingsError(problems);
+  return parsed.data;
+}
+
+function unknownName(name: string): string {
+  const near = Object.keys(SETTINGS).find(
+    (known) => known.startsWith(name) || name.startsWith(known) || differsByOne(known, name),
+  );
+  return `${name} is no setting of Waybill${near ? `; did you mean ${near}?` : ''}`;
+}
+
+function differsByOne(a: string, b: string): boolean {
+  if (Math.abs(a.length - b.length) > 1) return false;
+  let i = 0;
+  while (i < a.length && a[i] === b[i]) i++;
+  const rest = (text: string, from: number) => text.slice(from);
+  return rest(a, i + 1) === rest(b, i + 1) || rest(a, i) === rest(b, i + 1) || rest(a, i + 1) === rest(b, i);
+}
+
+/** A database URL has a password in it. */
+function hidden(name: string, value: string | undefined): string {
+  return name === 'WAYBILL_DATABASE_URL' ? '…' : JSON.stringify(value ?? '');
+}
+
+/** The table of settings, for help texts. */
+export function describeSettings(): string {
+  return Object.entries(SETTINGS)
+    .map(([name, form]) => `  ${name.padEnd(34)}${form.description ?? ''}`)
+    .join('\n');
+}
