@@ -1,0 +1,34 @@
+import type { AllocClientStatus, TaskState } from '@waybill/model';
+
+export interface AllocStatus {
+  readonly ClientStatus: AllocClientStatus;
+  readonly ClientDescription: string;
+}
+
+/** AG-70 to AG-73: what an allocation is, from its tasks alone. */
+export function statusOfTasks(states: Readonly<Record<string, TaskState>>): AllocStatus {
+  const all = Object.values(states);
+  if (all.some((s) => s.State === 'dead' && s.Failed)) return status('failed', 'Failed tasks');
+  if (all.some((s) => s.State === 'running')) return status('running', 'Tasks are running');
+  if (all.some((s) => s.State === 'pending')) return status('pending', 'No tasks have started');
+  return status('complete', 'All tasks have completed');
+}
+
+/** AG-75: on a terminal status every task has an end; the servers count reschedules from it. */
+export function withEnds(
+  states: Readonly<Record<string, TaskState>>,
+  clientStatus: AllocClientStatus,
+  now: string,
+): Record<string, TaskState> {
+  const terminal = clientStatus === 'complete' || clientStatus === 'failed';
+  return Object.fromEntries(
+    Object.entries(states).map(([task, state]) => [
+      task,
+      { ...state, Events: [...state.Events], FinishedAt: terminal ? (state.FinishedAt ?? now) : state.FinishedAt },
+    ]),
+  );
+}
+
+function status(ClientStatus: AllocClientStatus, ClientDescription: string): AllocStatus {
+  return { ClientStatus, ClientDescription };
+}

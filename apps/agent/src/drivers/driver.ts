@@ -1,0 +1,98 @@
+import type { LogConfig } from '@waybill/model';
+
+/** How a task ended (agent.md section 22). */
+export interface ExitResult {
+  readonly ExitCode: number;
+  readonly Signal: number;
+  readonly OOMKilled: boolean;
+  /** Empty: none. */
+  readonly Err: string;
+}
+
+/**
+ * All that finds a task again after the agent was restarted. On disk before the task is started, so that no process can
+ * exist that nobody knows of (AG-440).
+ */
+export interface TaskHandle {
+  readonly driver: string;
+  /** `<alloc id>/<task>/<random>`, new at each start (AG-250). */
+  readonly taskId: string;
+  readonly startedAtMs: number;
+  /** The driver's own; JSON. */
+  readonly state: Readonly<Record<string, unknown>>;
+}
+
+export interface TaskPaths {
+  /** Shared by the tasks of the allocation. */
+  readonly allocDir: string;
+  readonly logsDir: string;
+  readonly taskDir: string;
+  readonly localDir: string;
+  readonly secretsDir: string;
+}
+
+/** What a driver is told about a task. `config` and `env` are interpolated. */
+export interface TaskConfig {
+  readonly taskId: string;
+  readonly allocId: string;
+  readonly task: string;
+  readonly user: string;
+  readonly config: Readonly<Record<string, unknown>>;
+  readonly env: Readonly<Record<string, string>>;
+  readonly paths: TaskPaths;
+  readonly logs: LogConfig;
+}
+
+export type DriverHealth = 'undetected' | 'unhealthy' | 'healthy';
+
+export interface DriverFingerprint {
+  readonly health: DriverHealth;
+  readonly description: string;
+  readonly attributes: Readonly<Record<string, string>>;
+}
+
+/** The task could not be started. Recoverable: trying again by the restart policy may help (AG-106). */
+export class StartError extends Error {
+  override readonly name = 'StartError';
+  constructor(
+    message: string,
+    readonly recoverable = false,
+  ) {
+    super(message);
+  }
+}
+
+/** The configuration does not fit the driver (AG-104): no restart helps. */
+export class TaskConfigError extends Error {
+  override readonly name = 'TaskConfigError';
+}
+
+/** The driver has no such task, or has destroyed it (AG-251). */
+export class TaskNotFoundError extends Error {
+  override readonly name = 'TaskNotFoundError';
+  constructor(taskId: string) {
+    super(`task not found: ${taskId}`);
+  }
+}
+
+/** A way to run tasks. All calls name a task by its id; an id of an earlier start never reaches a later one (AG-250). */
+export interface Driver {
+  readonly name: string;
+  fingerprint(): Promise<DriverFingerprint>;
+  /** @throws TaskConfigError */
+  validate(config: TaskConfig): void;
+  /** What will find the task again; nothing is started yet. */
+  prepare(config: TaskConfig): TaskHandle;
+  /** Resolves when the task runs. @throws StartError */
+  start(config: TaskConfig, handle: TaskHandle): Promise<void>;
+  /** Takes up a task of an earlier run of the agent; false: it is not there any more. Known ones are a success (AG-254). */
+  recover(handle: TaskHandle): Promise<boolean>;
+  /** Any number of callers, before and after the exit, get the same result. @throws TaskNotFoundError */
+  wait(taskId: string): Promise<ExitResult>;
+  /** Resolves when the task is gone: signal, `timeoutMs`, then hard (AG-252). @throws TaskNotFoundError */
+  stop(taskId: string, timeoutMs: number, signal: string): Promise<void>;
+  /** @throws TaskNotFoundError */
+  signal(taskId: string, signal: string): Promise<void>;
+  /** Forgets a task and what is left of it. @throws when it runs and `force` is false (AG-253) */
+  destroy(handle: TaskHandle, force: boolean): Promise<void>;
+}

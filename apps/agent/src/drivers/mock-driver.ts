@@ -1,0 +1,250 @@
+import { type CancelTimer, type Clock, type Timers } from '@waybill/model';
+import { Gate } from '../gate.js';
+import type { RotatingLogSpec } from '../logs/rotating-log.js';
+import {
+  type Driver,
+  type DriverFingerprint,
+  type ExitResult,
+  StartError,
+  type TaskConfig,
+  TaskConfigError,
+  type TaskHandle,
+  TaskNotFoundError,
+} from './driver.js';
+import { parseDuration } from './go-duration.js';
+
+/** Where pretended output goes. */
+export interface OutputSink {
+  write(text: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface MockDriverOptions {
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly openOutput: (config: TaskConfig, type: 'stdout' | 'stderr') => OutputSink;
+}
+
+type Output = Pick<RotatingLogSpec, 'base'> & { text: string; repeat: number; everyMs: number };
+
+interface MockConfig {
+  runForMs: number;
+  exitCode: number;
+  exitSignal: number;
+  exitErrMsg: string;
+  signalError: string;
+  stdout: Output;
+  stderr: Output;
+  startError: string;
+  startErrorRecoverable: boolean;
+  startBlockForMs: number;
+  killAfterMs: number;
+  pluginExitAfterMs: number;
+}
+
+interface MockTask {
+  readonly config: MockConfig;
+  readonly exit: Promise<ExitResult>;
+  readonly stopped: Gate;
+  ended: boolean;
+}
+
+/**
+ * Runs nothing: does what its configuration says, in the time of the given clock (agent.md, mock_driver). A task is
+ * running → ended → destroyed. What it needs after an agent restart is in its handle (AG-263). Cost: one or two timers per task.
+ */
+export class MockDriver implements Driver {
+  readonly name = 'mock_driver';
+  private readonly tasks = new Map<string, MockTask>();
+
+  constructor(private readonly options: MockDriverOptions) {}
+
+  async fingerprint(): Promise<DriverFingerprint> {
+    return { health: 'healthy', description: 'Healthy', attributes: { 'driver.mock_driver': '1' } };
+  }
+
+  validate(config: TaskConfig): void {
+    knownKeysOnly(config.config);
+  }
+
+  prepare(config: TaskConfig): TaskHandle {
+    return {
+      driver: this.name,
+      taskId: config.taskId,
+      startedAtMs: this.options.clock.nowMs(),
+      state: { config: config.config },
+    };
+  }
+
+  async start(config: TaskConfig, handle: TaskHandle): Promise<void> {
+    const mock = mockConfig(config.config);
+    if (mock.startBlockForMs > 0) await this.pause(mock.startBlockForMs);
+    if (mock.startError !== '') throw new StartError(mock.startError, mock.startErrorRecoverable);
+    this.run(handle, mock, mock.runForMs, config);
+  }
+
+  async recover(handle: TaskHandle): Promise<boolean> {
+    if (this.tasks.has(handle.taskId)) return true;
+    const config = mockConfig((handle.state['config'] ?? {}) as Record<string, unknown>);
+    const ranMs = this.options.clock.nowMs() - handle.startedAtMs;
+    this.run(handle, config, Math.max(0, config.runForMs - ranMs), undefined);
+    return true;
+  }
+
+  async wait(taskId: string): Promise<ExitResult> {
+    return this.task(taskId).exit;
+  }
+
+  async stop(taskId: string): Promise<void> {
+    const task = this.task(taskId);
+    const cancel = this.options.timers.after(task.config.killAfterMs, () => task.stopped.open());
+    await task.exit;
+    cancel();
+  }
+
+  async signal(taskId: string): Promise<void> {
+    const { signalError } = this.task(taskId).config;
+    if (signalError !== '') throw new Error(signalError);
+  }
+
+  async destroy(handle: TaskHandle, force: boolean): Promise<void> {
+    const task = this.tasks.get(handle.taskId);
+    if (!task) return;
+    if (!task.ended && !force) throw new Error('cannot destroy running task');
+    task.stopped.open();
+    this.tasks.delete(handle.taskId);
+  }
+
+  private run(handle: TaskHandle, config: MockConfig, runForMs: number, output: TaskConfig | undefined): void {
+    const stopped = new Gate();
+    const task: MockTask = { config, exit: this.exitOf(config, runForMs, stopped, output), stopped, ended: false };
+    this.tasks.set(handle.taskId, task);
+    void task.exit.then(() => {
+      task.ended = true;
+    });
+  }
+
+  /** AG-261. */
+  private async exitOf(
+    config: MockConfig,
+    runForMs: number,
+    stopped: Gate,
+    output: TaskConfig | undefined,
+  ): Promise<ExitResult> {
+    const outputs = output
+      ? [this.emit(output, 'stdout', config.stdout, stopped), this.emit(output, 'stderr', config.stderr, stopped)]
+      : [];
+    let outputError: string | undefined;
+    const outputFailed = Promise.all(outputs).then(
+      () => new Promise<'output'>(() => {}),
+      (error: unknown) => {
+        outputError = error instanceof Error ? error.message : String(error);
+        return 'output' as const;
+      },
+    );
+    const timers: CancelTimer[] = [];
+    const later = <T>(ms: number, what: T) =>
+      new Promise<T>((resolve) => void timers.push(this.options.timers.after(ms, () => resolve(what))));
+    const how = await Promise.race([
+      later(runForMs, 'run' as const),
+      stopped.opened.then(() => 'stop' as const),
+      outputFailed,
+      ...(config.pluginExitAfterMs > 0 ? [later(config.pluginExitAfterMs, 'plugin' as const)] : []),
+    ]);
+    for (const cancel of timers) cancel();
+    if (how === 'plugin') return result(config, { ExitCode: 0, Signal: 0, Err: 'plugin shut down' });
+    if (how === 'output') return result(config, { ExitCode: 1, Signal: 0, Err: outputError ?? '' });
+    await Promise.allSettled(outputs);
+    return result(config, {});
+  }
+
+  private async emit(config: TaskConfig, type: 'stdout' | 'stderr', output: Output, stopped: Gate): Promise<void> {
+    if (output.text === '') return;
+    const sink = this.options.openOutput(config, type);
+    try {
+      await sink.write(output.text);
+      for (let i = 0; i < output.repeat && !stopped.isOpen; i++) {
+        await Promise.race([this.pause(output.everyMs), stopped.opened]);
+        if (!stopped.isOpen) await sink.write(output.text);
+      }
+    } finally {
+      await sink.close();
+    }
+  }
+
+  private task(taskId: string): MockTask {
+    const task = this.tasks.get(taskId);
+    if (!task) throw new TaskNotFoundError(taskId);
+    return task;
+  }
+
+  private pause(ms: number): Promise<void> {
+    return new Promise((resolve) => void this.options.timers.after(ms, resolve));
+  }
+}
+
+function result(config: MockConfig, over: Partial<ExitResult>): ExitResult {
+  return { ExitCode: config.exitCode, Signal: config.exitSignal, OOMKilled: false, Err: config.exitErrMsg, ...over };
+}
+
+const KEYS = new Set([
+  'run_for',
+  'exit_code',
+  'exit_signal',
+  'exit_err_msg',
+  'signal_error',
+  'stdout_string',
+  'stdout_repeat',
+  'stdout_repeat_duration',
+  'stderr_string',
+  'stderr_repeat',
+  'stderr_repeat_duration',
+  'start_error',
+  'start_error_recoverable',
+  'start_block_for',
+  'kill_after',
+  'plugin_exit_after',
+  'driver_ip',
+  'driver_advertise',
+  'driver_port_map',
+  'exec_command',
+]);
+
+function knownKeysOnly(config: Readonly<Record<string, unknown>>): void {
+  for (const key of Object.keys(config))
+    if (!KEYS.has(key)) throw new TaskConfigError(`unknown key "${key}" in the configuration of mock_driver`);
+}
+
+/** @throws StartError for a malformed duration or port map */
+function mockConfig(config: Readonly<Record<string, unknown>>): MockConfig {
+  const text = (key: string) => (config[key] === undefined || config[key] === null ? '' : String(config[key]));
+  const number = (key: string) => Number(config[key] ?? 0);
+  const duration = (key: string) => {
+    const ms = text(key) === '' ? 0 : parseDuration(text(key));
+    if (ms === undefined)
+      throw new StartError(`${key} ${text(key)} not a valid duration: time: invalid duration "${text(key)}"`);
+    return ms;
+  };
+  const output = (type: 'stdout' | 'stderr'): Output => ({
+    base: type,
+    text: text(`${type}_string`),
+    repeat: number(`${type}_repeat`),
+    everyMs: duration(`${type}_repeat_duration`),
+  });
+  if (text('driver_port_map') !== '' && !/^[^:]+:\d+$/.test(text('driver_port_map')))
+    throw new StartError(`malformed port map: "${text('driver_port_map')}"`);
+  return {
+    runForMs: duration('run_for'),
+    exitCode: number('exit_code'),
+    exitSignal: number('exit_signal'),
+    exitErrMsg: text('exit_err_msg'),
+    signalError: text('signal_error'),
+    stdout: output('stdout'),
+    stderr: output('stderr'),
+    startError: text('start_error'),
+    startErrorRecoverable: config['start_error_recoverable'] === true,
+    startBlockForMs: duration('start_block_for'),
+    killAfterMs: duration('kill_after'),
+    pluginExitAfterMs: duration('plugin_exit_after'),
+  };
+}

@@ -1,0 +1,251 @@
+import { randomBytes } from 'node:crypto';
+import { chownSync, mkdirSync } from 'node:fs';
+import path from 'node:path';
+import { signalOrInterrupt, signalNamed, DEFAULT_KILL_SIGNAL } from '../task-signal.js';
+import { logSpec, type TaskOutputs } from '../../logs/task-output.js';
+import { bootId, isAlive, type ProcessIdentity, sendSignal } from '../process-identity.js';
+import {
+  type Driver,
+  type DriverFingerprint,
+  type ExitResult,
+  StartError,
+  type TaskConfig,
+  type TaskHandle,
+  TaskNotFoundError,
+} from '../driver.js';
+import { findCommand, rawExecConfig, userIds } from './raw-exec-config.js';
+import { claimUnbegun, exitCodeOf, findSetsid, processOf, removeRun, supervise } from './supervisor.js';
+
+/** How often a task whose supervisor is not our child is looked at. */
+export const WATCH_MS = 500;
+/** AG-275: how long a killed process may take to vanish. */
+export const VANISH_TIMEOUT_MS = 15_000;
+/** A supervisor writes the exit code right after its task ended; one that has not by then never will. */
+const EXIT_RECORD_TIMEOUT_MS = 2_000;
+const LOOK_MS = 10;
+
+export interface RawExecOptions {
+  readonly enabled: boolean;
+  /** Where run directories are. */
+  readonly runsDir: string;
+  readonly outputs: TaskOutputs;
+  readonly dieWithAgent: boolean;
+}
+
+interface Running {
+  readonly handle: TaskHandle;
+  readonly runDir: string;
+  readonly process: ProcessIdentity;
+  readonly exit: Promise<ExitResult>;
+  ended: boolean;
+}
+
+/**
+ * Runs a command as it is, in a process group of its own (agent.md, raw_exec).
+ *
+ * A task is: starting → running → ended → destroyed. Each start has a run directory in which its supervisor (see
+ * supervisor.ts) writes who it is and how it ended; that directory is all a later agent needs to go on. A supervisor
+ * that is our child tells its end by exiting, one of an earlier agent is looked at every WATCH_MS.
+ * A process is only ever signalled after its start time was compared, so a reused pid is never hit.
+ * Limits: VANISH_TIMEOUT_MS, DRAIN_TIMEOUT_MS. Cost: one or two sleeping shells per task.
+ */
+export class RawExecDriver implements Driver {
+  readonly name = 'raw_exec';
+  private readonly tasks = new Map<string, Running>();
+
+  constructor(private readonly options: RawExecOptions) {}
+
+  async fingerprint(): Promise<DriverFingerprint> {
+    if (!this.options.enabled) return { health: 'undetected', description: 'disabled', attributes: {} };
+    if (findSetsid() === undefined)
+      return { health: 'undetected', description: 'the program setsid is missing', attributes: {} };
+    return { health: 'healthy', description: 'Healthy', attributes: { 'driver.raw_exec': '1' } };
+  }
+
+  validate(config: TaskConfig): void {
+    rawExecConfig(config.config);
+  }
+
+  prepare(config: TaskConfig): TaskHandle {
+    const run = `${config.allocId}.${randomBytes(6).toString('hex')}`;
+    return { driver: this.name, taskId: config.taskId, startedAtMs: Date.now(), state: { run } };
+  }
+
+  async start(config: TaskConfig, handle: TaskHandle): Promise<void> {
+    if (!this.options.enabled) throw new StartError('raw_exec is disabled');
+    const { command, args, workDir } = rawExecConfig(config.config);
+    const executable = findCommand(command, config.paths, config.env['PATH'] ?? process.env['PATH'] ?? '');
+    const user = userIds(config.user);
+    const runDir = this.runDir(handle);
+    mkdirSync(runDir, { recursive: true });
+    if (user) chownSync(runDir, user.uid, user.gid);
+    const output = config.logs.Disabled
+      ? ({ stdout: 'ignore', stderr: 'ignore', release: () => {} } as const)
+      : await this.options.outputs.open(
+          runId(handle),
+          logSpec(config.paths.logsDir, config.task, 'stdout', config.logs),
+          logSpec(config.paths.logsDir, config.task, 'stderr', config.logs),
+        );
+    let supervisorEnded: Promise<void>;
+    try {
+      const supervisor = await supervise({
+        runDir,
+        command: executable,
+        args,
+        cwd: workDir ?? config.paths.taskDir,
+        env: config.env,
+        stdout: output.stdout,
+        stderr: output.stderr,
+        ...user,
+        dieWithAgent: this.options.dieWithAgent,
+      });
+      supervisorEnded = new Promise((resolve) => {
+        if (supervisor.exitCode !== null || supervisor.signalCode !== null) resolve();
+        else supervisor.once('exit', () => resolve());
+      });
+    } catch (error) {
+      throw new StartError(error instanceof Error ? error.message : String(error));
+    } finally {
+      output.release();
+    }
+    const identity = await processOf(runDir);
+    if (!identity) throw new StartError('the supervisor of the task ended before it started the command');
+    this.track(handle, runDir, identity, supervisorEnded);
+  }
+
+  async recover(handle: TaskHandle): Promise<boolean> {
+    if (this.tasks.has(handle.taskId)) return true;
+    const runDir = this.runDir(handle);
+    if (await claimUnbegun(runDir)) return false;
+    const identity = await until(() => processOf(runDir), EXIT_RECORD_TIMEOUT_MS);
+    if (!identity) return false;
+    if (identity.bootId !== bootId() || !isAlive(identity)) {
+      // It ended while no agent ran: its supervisor has kept how (AG-443), or nobody knows.
+      if ((await until(() => exitCodeOf(runDir), EXIT_RECORD_TIMEOUT_MS)) === undefined) return false;
+    }
+    this.track(handle, runDir, identity, undefined);
+    return true;
+  }
+
+  async wait(taskId: string): Promise<ExitResult> {
+    return this.running(taskId).exit;
+  }
+
+  async stop(taskId: string, timeoutMs: number, signal: string): Promise<void> {
+    const task = this.running(taskId);
+    if (task.ended) return;
+    const name = signal === '' ? DEFAULT_KILL_SIGNAL : signal;
+    const known = signalNamed(name);
+    if (!known) throw new Error(`signal "${name}" is not known on this machine`);
+    if (timeoutMs > 0) {
+      if (isAlive(task.process)) sendSignal(task.process.pid, known);
+      if (await within(task.exit, timeoutMs)) return;
+    }
+    if (isAlive(task.process)) {
+      sendSignal(task.process.pid, 'SIGKILL');
+      sendSignal(task.process.pid, 'SIGKILL', true);
+    }
+    if (!(await within(task.exit, VANISH_TIMEOUT_MS)))
+      throw new Error(`process did not exit after ${VANISH_TIMEOUT_MS / 1000} seconds`);
+  }
+
+  async signal(taskId: string, signal: string): Promise<void> {
+    const task = this.running(taskId);
+    if (!task.ended && isAlive(task.process)) sendSignal(task.process.pid, signalOrInterrupt(signal));
+  }
+
+  async destroy(handle: TaskHandle, force: boolean): Promise<void> {
+    const task = this.tasks.get(handle.taskId);
+    if (task && !task.ended) {
+      if (!force) throw new Error('cannot destroy running task');
+      await this.stop(handle.taskId, 0, DEFAULT_KILL_SIGNAL);
+    } else if (!task && !(await claimUnbegun(this.runDir(handle)))) {
+      const identity = await processOf(this.runDir(handle));
+      if (identity && isAlive(identity)) sendSignal(identity.pid, 'SIGKILL', true);
+    }
+    this.tasks.delete(handle.taskId);
+    await removeRun(this.runDir(handle));
+  }
+
+  private track(
+    handle: TaskHandle,
+    runDir: string,
+    identity: ProcessIdentity,
+    supervisorEnded: Promise<void> | undefined,
+  ): void {
+    const exit = this.exitOf(handle, runDir, identity, supervisorEnded);
+    const task: Running = { handle, runDir, process: identity, exit, ended: false };
+    this.tasks.set(handle.taskId, task);
+    void exit.then(() => {
+      task.ended = true;
+    });
+  }
+
+  private async exitOf(
+    handle: TaskHandle,
+    runDir: string,
+    identity: ProcessIdentity,
+    supervisorEnded: Promise<void> | undefined,
+  ): Promise<ExitResult> {
+    await supervisorEnded;
+    // Where the supervisor is no child of ours, or was killed while its task lives on.
+    while ((await exitCodeOf(runDir)) === undefined && isAlive(identity)) await pause(WATCH_MS);
+    const code = await until(() => exitCodeOf(runDir), EXIT_RECORD_TIMEOUT_MS);
+    await this.options.outputs.drained(runId(handle));
+    return code === undefined ? UNKNOWN_EXIT : exitResult(code);
+  }
+
+  private running(taskId: string): Running {
+    const task = this.tasks.get(taskId);
+    if (!task) throw new TaskNotFoundError(taskId);
+    return task;
+  }
+
+  private runDir(handle: TaskHandle): string {
+    return path.join(this.options.runsDir, runId(handle));
+  }
+}
+
+const UNKNOWN_EXIT: ExitResult = {
+  ExitCode: 137,
+  Signal: 0,
+  OOMKilled: false,
+  Err: 'the supervisor of the task was killed, its exit code is not known',
+};
+
+/**
+ * AG-256. The supervisor's shell shows a death by signal S as 128 + S, and so an exit with such a code looks the same.
+ */
+function exitResult(code: number): ExitResult {
+  const signal = code > 128 && code < 128 + 65 ? code - 128 : 0;
+  return { ExitCode: code, Signal: signal, OOMKilled: false, Err: '' };
+}
+
+function runId(handle: TaskHandle): string {
+  const { run } = handle.state;
+  if (typeof run !== 'string' || !/^[A-Za-z0-9._-]+$/.test(run))
+    throw new TypeError(`not a handle of raw_exec: ${handle.taskId}`);
+  return run;
+}
+
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** The first answer that is one, or undefined after `timeoutMs`. */
+async function until<T>(look: () => Promise<T | undefined>, timeoutMs: number): Promise<T | undefined> {
+  for (const deadline = Date.now() + timeoutMs; ;) {
+    const found = await look();
+    if (found !== undefined || Date.now() >= deadline) return found;
+    await pause(LOOK_MS);
+  }
+}
+
+/** True if it is settled within `ms`. */
+async function within(settled: Promise<unknown>, ms: number): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<false>((resolve) => (timer = setTimeout(() => resolve(false), ms)));
+  try {
+    return await Promise.race([settled.then(() => true), late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

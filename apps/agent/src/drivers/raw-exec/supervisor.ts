@@ -1,0 +1,173 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { mkdir, open, readFile, rm } from 'node:fs/promises';
+import path from 'node:path';
+import { Readable } from 'node:stream';
+import { isErrno, type ProcessIdentity } from '../process-identity.js';
+
+/**
+ * The shell that stands between agent and task, so that a task outlives the agent and its exit code is not lost.
+ *
+ * It claims the run directory (`begun`, created once or not at all), starts the command in a session of its own, waits,
+ * kills what the command left behind in its process group, and writes the exit code. A task runs in the foreground of
+ * the shell, because a shell's background jobs are born with SIGINT ignored. Files end with `end`: one without it was
+ * torn. With `watch`, its standard input is a pipe from the agent; when that closes, the agent is gone and the task's
+ * group is killed. Descriptor 3 tells the agent that the task runs, 4 and 5 are the task's output.
+ * Memory: two sleeping shells at most. It uses no program but the shell and `setsid`.
+ */
+const SUPERVISOR = `
+run=$1; setsid=$2; watch=$3; shift 3
+set -C; : > "$run/begun" || exit 1
+set +C
+watcher=
+if [ "$watch" = watch ]; then
+  exec 6<&0
+  ( exec 3>&- 4>&- 5>&-; read -r _ <&6; read -r pid _ < "$run/process"; kill -s KILL -- "-$pid" ) &
+  watcher=$!
+  exec 6<&-
+fi
+"$setsid" /bin/sh -c '
+run=$1; shift
+started() { ticks=\${20}; }
+read -r stat < /proc/$$/stat; read -r boot < /proc/sys/kernel/random/boot_id
+started \${stat##*) }
+echo "$$ \${ticks:--} \${boot:--} end" > "$run/process"
+echo >&3; exec 3>&-
+exec "$@"' sh "$run" "$@" </dev/null >&4 2>&5 4>&- 5>&-
+code=$?
+read -r pid _ < "$run/process" && kill -s KILL -- "-$pid"
+[ "$watcher" ] && kill -s KILL "$watcher"
+echo "$code end" > "$run/exit"
+`;
+
+/** Where the two programs may be; the first that exists is taken. */
+const SETSID_PATHS = ['/usr/bin/setsid', '/bin/setsid', '/usr/local/bin/setsid'];
+
+/** How long the supervisor may take to start the command. */
+export const START_TIMEOUT_MS = 10_000;
+
+export interface RunSpec {
+  /** Of this one start; nobody else writes into it. */
+  readonly runDir: string;
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string>>;
+  /** Open descriptors for the task's output. */
+  readonly stdout: number | 'ignore';
+  readonly stderr: number | 'ignore';
+  readonly uid?: number;
+  readonly gid?: number;
+  /** The task must not outlive this process. */
+  readonly dieWithAgent: boolean;
+}
+
+/** This machine cannot start supervised tasks. */
+export class NoSetsidError extends Error {
+  override readonly name = 'NoSetsidError';
+  constructor() {
+    super(`raw_exec needs the program setsid (util-linux), looked for at ${SETSID_PATHS.join(', ')}`);
+  }
+}
+
+export const findSetsid = (): string | undefined => SETSID_PATHS.find((file) => existsSync(file));
+
+/**
+ * Starts a command under a supervisor and resolves once it runs; the supervisor is a child of this process, and if this
+ * process ends, an orphan that goes on.
+ * @throws NoSetsidError, or an error that says what the system said
+ */
+export async function supervise(spec: RunSpec): Promise<ChildProcess> {
+  const setsid = findSetsid();
+  if (setsid === undefined) throw new NoSetsidError();
+  await mkdir(spec.runDir, { recursive: true, mode: 0o755 });
+  const child = spawn(
+    '/bin/sh',
+    [
+      '-c',
+      SUPERVISOR,
+      'waybill-task',
+      spec.runDir,
+      setsid,
+      spec.dieWithAgent ? 'watch' : '-',
+      spec.command,
+      ...spec.args,
+    ],
+    {
+      cwd: spec.cwd,
+      env: { ...spec.env },
+      detached: true,
+      stdio: [spec.dieWithAgent ? 'pipe' : 'ignore', 'ignore', 'ignore', 'pipe', spec.stdout, spec.stderr],
+      ...(spec.uid !== undefined && { uid: spec.uid }),
+      ...(spec.gid !== undefined && { gid: spec.gid }),
+    },
+  );
+  child.stdin?.on('error', () => {}); // its end is told by the exit
+  await once(child, 'spawn');
+  await running(child);
+  child.unref();
+  return child;
+}
+
+async function running(child: ChildProcess): Promise<void> {
+  const ready = child.stdio[3];
+  if (!(ready instanceof Readable)) throw new TypeError('the supervisor has no pipe to tell that the task runs');
+  let timer: NodeJS.Timeout | undefined;
+  try {
+    await new Promise<void>((resolve, reject) => {
+      timer = setTimeout(
+        () => reject(new Error(`the task did not start within ${START_TIMEOUT_MS} ms`)),
+        START_TIMEOUT_MS,
+      );
+      ready.once('data', () => resolve());
+      ready.once('error', reject);
+      child.once('exit', () => resolve()); // then the exit record says how it went
+    });
+  } finally {
+    clearTimeout(timer);
+    ready.destroy();
+  }
+}
+
+/** The process of a run, once it runs. */
+export async function processOf(runDir: string): Promise<ProcessIdentity | undefined> {
+  const [pid, startTicks, bootId] = await record(path.join(runDir, 'process'));
+  return pid === undefined || startTicks === undefined || bootId === undefined
+    ? undefined
+    : { pid: Number(pid), startTicks, bootId };
+}
+
+/** The exit code of a run, once it ended: 128 + signal for a process that a signal killed. */
+export async function exitCodeOf(runDir: string): Promise<number | undefined> {
+  const [code] = await record(path.join(runDir, 'exit'));
+  return code === undefined ? undefined : Number(code);
+}
+
+/**
+ * Takes a run's directory so that a supervisor which has not begun never will (AG-440).
+ * @returns false when the supervisor had begun
+ */
+export async function claimUnbegun(runDir: string): Promise<boolean> {
+  await mkdir(runDir, { recursive: true });
+  try {
+    await (await open(path.join(runDir, 'begun'), 'wx')).close();
+    return true;
+  } catch (error) {
+    if (isErrno(error, 'EEXIST')) return false;
+    throw error;
+  }
+}
+
+export const removeRun = (runDir: string): Promise<void> => rm(runDir, { recursive: true, force: true });
+
+/** The words of a record, or none while it is not complete. */
+async function record(file: string): Promise<string[]> {
+  try {
+    const words = (await readFile(file, 'utf8')).split('\n')[0]?.split(' ') ?? [];
+    return words.at(-1) === 'end' ? words.slice(0, -1) : [];
+  } catch (error) {
+    if (isErrno(error, 'ENOENT')) return [];
+    throw error;
+  }
+}

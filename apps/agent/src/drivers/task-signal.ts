@@ -1,0 +1,14 @@
+import { constants } from 'node:os';
+
+/** AG-275. */
+export const DEFAULT_KILL_SIGNAL = 'SIGINT';
+
+/** The signal of this name, with or without `SIG`, in any case; undefined if there is none. */
+export function signalNamed(name: string): NodeJS.Signals | undefined {
+  const upper = name.toUpperCase();
+  const full = upper.startsWith('SIG') ? upper : `SIG${upper}`;
+  return Object.hasOwn(constants.signals, full) ? (full as NodeJS.Signals) : undefined;
+}
+
+/** AG-258: a name that is not known is SIGINT here. */
+export const signalOrInterrupt = (name: string): NodeJS.Signals => signalNamed(name) ?? 'SIGINT';

@@ -1,0 +1,169 @@
+import { constants, type FSWatcher, mkdirSync, openSync, readSync, watch } from 'node:fs';
+import { readdir, readFile, unlink } from 'node:fs/promises';
+import { Socket } from 'node:net';
+import path from 'node:path';
+import type { Logger } from '@waybill/telemetry';
+import { isErrno } from '../drivers/process-identity.js';
+import { RotatingLog, type RotatingLogSpec } from './rotating-log.js';
+
+/** A change the file system did not tell us about is found within this. */
+const RESCAN_MS = 1_000;
+/** A stream whose files cannot be written (disk full) is tried again after this; its task waits meanwhile. */
+const WRITE_RETRY_MS = 1_000;
+
+/** Capacity of a pipe. */
+const PIPE_BYTES = 64 * 1024;
+
+/** What the directory holds per stream: `<name>.fifo` to read from, `<name>.json` saying where to. */
+export const FIFO_SUFFIX = '.fifo';
+export const ORDER_SUFFIX = '.json';
+
+/**
+ * Moves what tasks write from their FIFOs into rotating files (AG-240 to AG-245).
+ *
+ * It is told what to do by files in one directory, so it can be killed and started again at any moment: the FIFOs stay
+ * open in the tasks' supervisors, a writer waits while nobody reads, and a new collector goes on where the old one was.
+ * A stream ends when its last writer has closed it; then everything is in its file, and its two entries are removed: the
+ * FIFO being gone is how the agent knows that the output is complete.
+ * Modes: stopped → running → stopped. One collector per directory (see collector-process.ts).
+ * Memory: one pipe buffer per stream. Cost: two system calls per 64 KiB of output, nothing for a silent task.
+ */
+export class LogCollector {
+  private readonly streams = new Map<string, { socket: Socket; done: Promise<void> }>();
+  private watcher: FSWatcher | undefined;
+  private timer: NodeJS.Timeout | undefined;
+  private scanning: Promise<void> | undefined;
+  private nextScan: Promise<void> | undefined;
+  private stopped = false;
+
+  constructor(
+    private readonly dir: string,
+    private readonly logger: Logger,
+  ) {}
+
+  /** Streams being read. */
+  get open(): number {
+    return this.streams.size;
+  }
+
+  async start(): Promise<void> {
+    mkdirSync(this.dir, { recursive: true });
+    this.watcher = watch(this.dir, () => void this.scan());
+    this.watcher.on('error', (error) => this.logger.warn('the directory of log streams cannot be watched', { error }));
+    this.timer = setInterval(() => void this.scan(), RESCAN_MS);
+    this.timer.unref();
+    await this.scan();
+  }
+
+  /** Stops reading; what was read is written. Streams go on with the next collector. */
+  async stop(): Promise<void> {
+    this.stopped = true;
+    this.watcher?.close();
+    clearInterval(this.timer);
+    await this.scanning;
+    const open = [...this.streams.values()];
+    for (const { socket } of open) socket.destroy();
+    await Promise.all(open.map(({ done }) => done));
+  }
+
+  /** Resolves when every stream that is there now is being read. At most one look at the directory at a time. */
+  async scan(): Promise<void> {
+    if (this.stopped) return;
+    if (!this.scanning) {
+      this.scanning = this.look().finally(() => {
+        this.scanning = undefined;
+      });
+      return this.scanning;
+    }
+    // The look under way may have passed by what is new.
+    this.nextScan ??= this.scanning.then(() => {
+      this.nextScan = undefined;
+      return this.scan();
+    });
+    return this.nextScan;
+  }
+
+  private async look(): Promise<void> {
+    for (const file of await this.entries()) {
+      if (!file.endsWith(ORDER_SUFFIX)) continue;
+      const name = file.slice(0, -ORDER_SUFFIX.length);
+      if (!this.streams.has(name)) await this.take(name);
+    }
+  }
+
+  private async entries(): Promise<string[]> {
+    try {
+      return await readdir(this.dir);
+    } catch (error) {
+      this.logger.warn('the directory of log streams cannot be read', { error });
+      return [];
+    }
+  }
+
+  private async take(name: string): Promise<void> {
+    try {
+      const spec = JSON.parse(await readFile(path.join(this.dir, name + ORDER_SUFFIX), 'utf8')) as RotatingLogSpec;
+      const fifo = path.join(this.dir, name + FIFO_SUFFIX);
+      // The socket takes the descriptor over and closes it. Opening without a writer must not wait for one.
+      const fd = openSync(fifo, constants.O_RDONLY | constants.O_NONBLOCK);
+      const first = firstChunk(fd);
+      const socket = new Socket({ fd, readable: true, writable: false });
+      const done = this.copy(socket, first, new RotatingLog(spec)).then((ended) => this.finish(name, ended));
+      this.streams.set(name, { socket, done });
+    } catch (error) {
+      if (isErrno(error, 'ENOENT')) await unlink(path.join(this.dir, name + ORDER_SUFFIX)).catch(() => undefined);
+      else this.logger.warn('a log stream cannot be read', { stream: name, error });
+    }
+  }
+
+  /** True when the stream has ended, false when this collector was stopped. */
+  private async copy(socket: Socket, first: Buffer | null, log: RotatingLog): Promise<boolean> {
+    try {
+      if (first) await this.writeUntilDone(log, first);
+      else socket.destroy();
+      if (first) for await (const chunk of socket) await this.writeUntilDone(log, chunk as Buffer);
+      return !this.stopped;
+    } catch (error) {
+      if (!this.stopped) this.logger.warn('reading a log stream failed', { error });
+      return false;
+    } finally {
+      await log.close();
+    }
+  }
+
+  private async writeUntilDone(log: RotatingLog, chunk: Buffer): Promise<void> {
+    let rest = chunk;
+    while (rest.length > 0) {
+      try {
+        rest = await log.writeSome(rest);
+      } catch (error) {
+        if (this.stopped) return;
+        this.logger.error('task output cannot be written; trying again', { error });
+        await new Promise((resolve) => setTimeout(resolve, WRITE_RETRY_MS));
+      }
+    }
+  }
+
+  private async finish(name: string, ended: boolean): Promise<void> {
+    if (ended) {
+      await unlink(path.join(this.dir, name + FIFO_SUFFIX)).catch(() => undefined);
+      await unlink(path.join(this.dir, name + ORDER_SUFFIX)).catch(() => undefined);
+    }
+    this.streams.delete(name);
+  }
+}
+
+/**
+ * What is in the pipe already; null when its last writer has left, which nobody would tell us later: a pipe without
+ * writer becomes readable only when one comes and goes.
+ */
+function firstChunk(fd: number): Buffer | null {
+  const buffer = Buffer.alloc(PIPE_BYTES);
+  try {
+    const read = readSync(fd, buffer);
+    return read === 0 ? null : buffer.subarray(0, read);
+  } catch (error) {
+    if (isErrno(error, 'EAGAIN')) return Buffer.alloc(0);
+    throw error;
+  }
+}

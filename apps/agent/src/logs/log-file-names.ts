@@ -1,0 +1,25 @@
+import { readdir } from 'node:fs/promises';
+import { isErrno } from '../drivers/process-identity.js';
+
+export type LogType = 'stdout' | 'stderr';
+
+/** AG-240: `<task>.stdout.0`, `<task>.stdout.1`, … */
+export const logBase = (task: string, type: LogType): string => `${task}.${type}`;
+
+/** How many bytes of a log its deleted files held: makes offsets into the whole log exact. Hidden from listings. */
+export const deletedBytesFile = (base: string): string => `.${base}.deleted`;
+
+/** Numbers of the files of a log, ascending; none if the directory is gone. */
+export async function logNumbers(dir: string, base: string): Promise<number[]> {
+  let names: string[];
+  try {
+    names = await readdir(dir);
+  } catch (error) {
+    if (isErrno(error, 'ENOENT')) return [];
+    throw error;
+  }
+  return names
+    .filter((name) => name.startsWith(`${base}.`) && /^\d+$/.test(name.slice(base.length + 1)))
+    .map((name) => Number(name.slice(base.length + 1)))
+    .toSorted((a, b) => a - b);
+}
