@@ -112,7 +112,7 @@ export class BlockedEvals {
 
   /** The job needs nothing any more (EB-187). */
   untrack(namespace: string, jobId: string): void {
-    for (const id of [...(this.byJob.get(`${namespace}/${jobId}`) ?? [])]) this.forget(id);
+    for (const id of this.byJob.get(`${namespace}/${jobId}`) ?? []) this.forget(id);
   }
 
   /** The evaluations that a newer one of their job replaced, to be canceled; they are given out once. */

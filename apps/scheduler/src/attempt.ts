@@ -1,0 +1,78 @@
+import type {
+  AllocMetric,
+  DesiredUpdates,
+  Evaluation,
+  Job,
+  NodePool,
+  Plan,
+  PlanAnnotations,
+  PlanResult,
+  SchedulerConfiguration,
+} from '@waybill/model';
+import { defaultSchedulerConfiguration } from '@waybill/model';
+import { SINGLETON_KEY, type Tables } from '@waybill/state';
+
+/** All that one scheduling pass may look at. The same input gives the same attempt, byte for byte. */
+export interface AttemptInput {
+  readonly evaluation: Evaluation;
+  readonly tables: Tables;
+  /** Index of the state: goes into the seed and into the plan. */
+  readonly index: number;
+  /** One reading of the clock for the whole attempt (SC-25), unix ns. */
+  readonly nowNs: number;
+  readonly newId: () => string;
+}
+
+/** What one scheduling pass wants. */
+export interface Attempt {
+  readonly plan: Plan;
+  /** Nothing to commit (EB-227). */
+  readonly isNoop: boolean;
+  readonly failedGroups: Record<string, AllocMetric>;
+  /** Wanted placements per group, before the plan is committed (SC-26). */
+  readonly wanted: Record<string, number>;
+  readonly annotations: PlanAnnotations;
+  readonly followups: readonly Evaluation[];
+  /** What blocked evaluations need to know; one per entry (service and batch: at most one). */
+  readonly blocked: readonly BlockedBy[];
+}
+
+/** Why something could not be placed, for the blocked evaluation (SC-36). */
+export interface BlockedBy {
+  readonly classEligibility: Record<string, boolean>;
+  readonly escaped: boolean;
+  readonly missingResources: string[];
+  readonly failedGroups: Record<string, AllocMetric>;
+  /** System jobs: first node of the group that was feasible and full (SC-35). */
+  readonly nodeId: string;
+}
+
+/** The stored configuration with what the job's pool overrides (1.9). */
+export function configFor(job: Job | null, tables: Tables): SchedulerConfiguration {
+  const stored = tables.scheduler_config.get(SINGLETON_KEY) ?? defaultSchedulerConfiguration();
+  const pool: NodePool | undefined = job ? tables.node_pools.get(job.NodePool) : undefined;
+  const override = pool?.SchedulerConfiguration;
+  return override ? { ...stored, ...withoutEmpty(override) } : stored;
+}
+
+function withoutEmpty(override: object): Partial<SchedulerConfiguration> {
+  return Object.fromEntries(Object.entries(override).filter(([, value]) => value !== '' && value !== null));
+}
+
+/** SC-26, SC-27: each allocation that the plan newly created is one less. */
+export function queuedAfter(
+  wanted: Record<string, number>,
+  result: Pick<PlanResult, 'NodeAllocation'> | undefined,
+): Record<string, number> {
+  const queued = { ...wanted };
+  for (const allocs of Object.values(result?.NodeAllocation ?? {}))
+    for (const { TaskGroup, CreateIndex, ModifyIndex } of allocs) {
+      const left = queued[TaskGroup];
+      if (left !== undefined && CreateIndex === ModifyIndex && CreateIndex > 0) queued[TaskGroup] = Math.max(0, left - 1);
+    }
+  return queued;
+}
+
+export function annotationsOf(desired: Record<string, DesiredUpdates>): PlanAnnotations {
+  return { DesiredTGUpdates: desired, PreemptedAllocs: null };
+}

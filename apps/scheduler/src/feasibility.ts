@@ -1,0 +1,207 @@
+import type { Allocation, Constraint, Job, Node, TaskGroup, VolumeRequest } from '@waybill/model';
+import { ClassEligibility } from './class-eligibility.js';
+import { DISTINCT_HOSTS, DISTINCT_PROPERTY, meetsConstraint } from './constraint-operators.js';
+import { escapesClass, resolveTarget } from './constraint-targets.js';
+
+/** What a check of a group asks of the plan in the making. */
+export interface ProposedAllocs {
+  /** Allocations that will be on the node, this plan's included (SC-97). */
+  proposed(node: Node): readonly Allocation[];
+  /** How many allocations of the job (of one group, if named) have this value of a property (SC-63). */
+  countByProperty(target: string, value: string, group: string | undefined): number;
+}
+
+interface GroupNeeds {
+  readonly group: TaskGroup;
+  readonly drivers: readonly string[];
+  readonly constraints: readonly Constraint[];
+  readonly hostVolumes: readonly VolumeRequest[];
+  readonly csiVolumes: readonly VolumeRequest[];
+  readonly needsDevices: boolean;
+  readonly networkMode: string;
+  readonly portNetworks: readonly string[];
+}
+
+/**
+ * Yes or no, and why not: can an allocation of a group run on a node, capacity aside (section 4).
+ *
+ * One per attempt. Verdicts that follow from a node's class are taken once per class; those on drivers, networks and
+ * volumes, which a class says nothing about, are taken on every node (SC-345). Cost per node: O(constraints), or O(1) for a
+ * class that failed.
+ * Not yet: assigning devices, CSI volumes and dynamic host volumes; whoever asks for them is told that they are missing.
+ */
+export class Feasibility {
+  readonly eligibility: ClassEligibility;
+  private readonly needs = new Map<string, GroupNeeds>();
+  private readonly jobConstraints: readonly Constraint[];
+
+  constructor(
+    private readonly job: Job,
+    private readonly allocs: ProposedAllocs,
+    private readonly isSystem = false,
+  ) {
+    this.jobConstraints = job.Constraints ?? [];
+    const escapedGroups = new Set<string>();
+    for (const group of job.TaskGroups) {
+      const needs = needsOf(group);
+      this.needs.set(group.Name, needs);
+      if (needs.constraints.some(escapes) || needs.csiVolumes.length > 0) escapedGroups.add(group.Name);
+    }
+    this.eligibility = new ClassEligibility(this.jobConstraints.some(escapes), escapedGroups);
+  }
+
+  /** Names of volumes that no node could offer, for the blocked evaluation (SC-75). */
+  missingResources(group: TaskGroup): string[] {
+    const volumes = this.needs.get(group.Name)?.csiVolumes ?? [];
+    return volumes.map((v) => `csi-volume:${this.job.Namespace}:${v.Source}`).toSorted();
+  }
+
+  /** Undefined: feasible. Else the reason as clients see it (SC-45). */
+  whyNot(node: Node, group: TaskGroup): string | undefined {
+    const needs = this.needs.get(group.Name);
+    if (!needs) return 'missing task group';
+    return (
+      this.byClass(node, needs) ??
+      missingDriver(node, needs) ??
+      missingNetwork(node, needs) ??
+      missingVolume(node, needs) ??
+      (this.isSystem ? undefined : this.notDistinctHost(node, needs)) ??
+      this.notDistinctProperty(node, needs)
+    );
+  }
+
+  private byClass(node: Node, needs: GroupNeeds): string | undefined {
+    const { eligibility } = this;
+    const { ComputedClass } = node;
+    const { Name } = needs.group;
+    const jobVerdict = eligibility.jobVerdict(ComputedClass);
+    if (jobVerdict === false) return 'computed class ineligible';
+    if (jobVerdict === undefined) {
+      const failed = firstUnmet(this.jobConstraints, node);
+      eligibility.setJob(ComputedClass, failed === undefined);
+      if (failed) return failed;
+    }
+    const groupVerdict = eligibility.groupVerdict(Name, ComputedClass);
+    if (groupVerdict === true) return undefined;
+    if (groupVerdict === false) return 'computed class ineligible';
+    const failed = lacksDriverByClass(node, needs) ?? firstUnmet(needs.constraints, node) ?? missingDevices(needs);
+    eligibility.setGroup(Name, ComputedClass, failed === undefined);
+    return failed;
+  }
+
+  /** SC-60, SC-61. */
+  private notDistinctHost(node: Node, needs: GroupNeeds): string | undefined {
+    const ofJob = this.jobConstraints.some(isDistinctHosts);
+    const ofGroup = needs.constraints.some(isDistinctHosts);
+    if (!ofJob && !ofGroup) return undefined;
+    const taken = this.allocs
+      .proposed(node)
+      .some(
+        (a) =>
+          a.JobID === this.job.ID &&
+          a.Namespace === this.job.Namespace &&
+          (ofJob || a.TaskGroup === needs.group.Name),
+      );
+    return taken ? DISTINCT_HOSTS : undefined;
+  }
+
+  /** SC-62. */
+  private notDistinctProperty(node: Node, needs: GroupNeeds): string | undefined {
+    return (
+      this.usedUp(node, this.jobConstraints, undefined) ?? this.usedUp(node, needs.constraints, needs.group.Name)
+    );
+  }
+
+  private usedUp(node: Node, constraints: readonly Constraint[], group: string | undefined): string | undefined {
+    for (const { Operand, LTarget, RTarget } of constraints) {
+      if (Operand !== DISTINCT_PROPERTY) continue;
+      const value = resolveTarget(LTarget, node);
+      if (value === undefined) return `missing property "${LTarget}"`;
+      const used = this.allocs.countByProperty(LTarget, value, group);
+      if (used >= (Number(RTarget) || 1)) return `${DISTINCT_PROPERTY}: ${LTarget}=${value} used by ${used} allocs`;
+    }
+    return undefined;
+  }
+}
+
+function needsOf(group: TaskGroup): GroupNeeds {
+  const volumes = Object.values(group.Volumes ?? {});
+  const network = group.Networks?.[0];
+  const ports = [...(network?.ReservedPorts ?? []), ...(network?.DynamicPorts ?? [])];
+  return {
+    group,
+    drivers: [...new Set(group.Tasks.map((task) => task.Driver))],
+    constraints: [...(group.Constraints ?? []), ...group.Tasks.flatMap((task) => task.Constraints ?? [])],
+    hostVolumes: volumes.filter((v) => v.Type !== 'csi'),
+    csiVolumes: volumes.filter((v) => v.Type === 'csi'),
+    needsDevices: group.Tasks.some((task) => (task.Resources.Devices?.length ?? 0) > 0),
+    networkMode: network?.Mode || 'host',
+    portNetworks: [...new Set(ports.map((port) => port.HostNetwork).filter((name) => name !== ''))],
+  };
+}
+
+const escapes = (c: Constraint): boolean => escapesClass(c.LTarget) || escapesClass(c.RTarget);
+
+function firstUnmet(constraints: readonly Constraint[], node: Node): string | undefined {
+  const unmet = constraints.find((c) => !meetsConstraint(c, node));
+  return unmet && `${unmet.LTarget} ${unmet.Operand} ${unmet.RTarget}`;
+}
+
+/** SC-60: only a text that says no turns it off. */
+function isDistinctHosts({ Operand, RTarget }: Constraint): boolean {
+  return Operand === DISTINCT_HOSTS && !['0', 'f', 'F', 'false', 'FALSE', 'False'].includes(RTarget);
+}
+
+/** SC-345: a class without the driver at all is ineligible; an unhealthy driver says nothing about its class. */
+function lacksDriverByClass(node: Node, needs: GroupNeeds): string | undefined {
+  return needs.drivers.every((name) => isTrue(node.Attributes[`driver.${name}`]) || node.Drivers[name] !== undefined)
+    ? undefined
+    : 'missing drivers';
+}
+
+/** SC-47. */
+function missingDriver(node: Node, needs: GroupNeeds): string | undefined {
+  const has = (name: string): boolean => {
+    const info = node.Drivers[name];
+    return info ? info.Detected && info.Healthy : isTrue(node.Attributes[`driver.${name}`]);
+  };
+  return needs.drivers.every(has) ? undefined : 'missing drivers';
+}
+
+const isTrue = (text: string | undefined): boolean =>
+  text !== undefined && ['1', 't', 'T', 'true', 'TRUE', 'True'].includes(text);
+
+function missingDevices(needs: GroupNeeds): string | undefined {
+  return needs.needsDevices ? 'missing devices' : undefined;
+}
+
+/** SC-66, SC-81, SC-82. */
+function missingNetwork(node: Node, needs: GroupNeeds): string | undefined {
+  const { Networks, NodeNetworks } = node.NodeResources;
+  const offered = [...(Networks ?? []), ...(NodeNetworks ?? [])].some((n) => (n.Mode || 'host') === needs.networkMode);
+  if (needs.networkMode !== 'none' && !offered) return 'missing network';
+  for (const name of needs.portNetworks) {
+    const alias = resolveTarget(name, node);
+    if (alias === undefined) return `invalid host network "${name}" template for port "${portOf(needs, name)}"`;
+    const known = NodeNetworks?.some((n) => n.Addresses?.some((a) => a.Alias === alias));
+    if (!known) return `missing host network "${alias}" for port "${portOf(needs, name)}"`;
+  }
+  return undefined;
+}
+
+function portOf({ group }: GroupNeeds, hostNetwork: string): string {
+  const network = group.Networks?.[0];
+  const ports = [...(network?.ReservedPorts ?? []), ...(network?.DynamicPorts ?? [])];
+  return ports.find((port) => port.HostNetwork === hostNetwork)?.Label ?? '';
+}
+
+/** SC-68, SC-69 for static host volumes; dynamic and CSI ones are never there yet (SC-75). */
+function missingVolume(node: Node, needs: GroupNeeds): string | undefined {
+  for (const request of needs.hostVolumes) {
+    const volume = node.HostVolumes[request.Source];
+    const isStatic = volume !== undefined && volume.ID === '';
+    if (!isStatic || request.Sticky || (volume.ReadOnly && !request.ReadOnly)) return 'missing compatible host volumes';
+  }
+  if (needs.csiVolumes.length === 0) return undefined;
+  return `missing CSI volume(s) ${needs.csiVolumes.map((v) => v.Source).join(', ')}`;
+}

@@ -1,0 +1,59 @@
+import { isTerminalAllocation, type AllocatedResources, type Allocation, type Job, type TaskGroup } from '@waybill/model';
+import type { AttemptInput } from './attempt.js';
+import { mayRunOn } from './candidate-nodes.js';
+import type { UpdateDecision } from './cluster-reconciler.js';
+import type { NodeSelector } from './node-selector.js';
+import type { PlanDraft } from './plan-draft.js';
+import { needsReplacement } from './task-changes.js';
+
+/** Decides how an allocation becomes what its job says now (section 15). Cost: one node is looked at. */
+export class InPlaceUpdates {
+  constructor(
+    private readonly input: AttemptInput,
+    private readonly job: Job,
+    private readonly plan: PlanDraft,
+    private readonly selector: NodeSelector,
+  ) {}
+
+  decide(alloc: Allocation, group: TaskGroup): UpdateDecision {
+    const { job } = this;
+    const before = alloc.Job;
+    if (before && before.JobModifyIndex === job.JobModifyIndex && before.CreateIndex === job.CreateIndex)
+      return { kind: 'ignore' };
+    if (!before || needsReplacement(group.Name, before, job)) return { kind: 'destructive' };
+    if (isTerminalAllocation(alloc)) return { kind: 'ignore' }; // SC-251
+    const node = this.input.tables.nodes.get(alloc.NodeID);
+    if (!node || !mayRunOn(job, node)) return { kind: 'destructive' }; // SC-252
+    // With its own resources discounted: as if it were stopped.
+    this.plan.stop({ alloc, description: '' });
+    const there = this.selector.select(group, { only: [node] });
+    this.plan.withdrawStop(alloc);
+    if (!there.node) return { kind: 'destructive' };
+    return { kind: 'in-place', alloc: this.rewritten(alloc, there.resources) };
+  }
+
+  /** SC-253. */
+  private rewritten(alloc: Allocation, resources: AllocatedResources): Allocation {
+    return {
+      ...alloc,
+      EvalID: this.input.evaluation.ID,
+      Job: null,
+      AllocatedResources: carriedOver(resources, alloc.AllocatedResources),
+    };
+  }
+}
+
+/** Ports, networks, devices and cores stay what they are; the amounts are the new ones. */
+function carriedOver(resources: AllocatedResources, old: AllocatedResources): AllocatedResources {
+  const tasks = Object.entries(resources.Tasks).map(([name, task]) => {
+    const before = old.Tasks[name];
+    if (!before) return [name, task];
+    const cpu = before.Cpu.ReservedCores ? before.Cpu : task.Cpu;
+    return [name, { ...task, Cpu: cpu, Networks: before.Networks, Devices: before.Devices }];
+  });
+  return {
+    ...resources,
+    Tasks: Object.fromEntries(tasks),
+    Shared: { ...resources.Shared, Networks: old.Shared.Networks, Ports: old.Shared.Ports },
+  };
+}

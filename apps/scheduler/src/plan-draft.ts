@@ -1,0 +1,161 @@
+import {
+  isClientTerminal,
+  isNoopPlan,
+  usageOf,
+  type AllocClientStatus,
+  type Allocation,
+  type AllocStateEntry,
+  type AllocStopDiff,
+  type Amounts,
+  type Evaluation,
+  type Job,
+  type Node,
+  type Plan,
+  type PlanAnnotations,
+  type RescheduleTracker,
+} from '@waybill/model';
+import type { Tables } from '@waybill/state';
+
+/** What a stop says beside that it stops. */
+export interface StopOrder {
+  readonly alloc: Allocation;
+  readonly description: string;
+  readonly clientStatus?: AllocClientStatus;
+  readonly followupEvalId?: string;
+  readonly tracker?: RescheduleTracker;
+  readonly appendStates?: AllocStateEntry[];
+}
+
+/** What will be on a node if the plan is committed as it stands. */
+export interface NodeView {
+  readonly allocs: readonly Allocation[];
+  /** Sum over `allocs`. */
+  readonly used: Readonly<Amounts>;
+}
+
+interface MutableView {
+  allocs: Allocation[];
+  used: Amounts;
+}
+
+/**
+ * A plan in the making, and the state as it will be with it (SC-97, SC-98). One per attempt; nothing of the state is
+ * changed. Cost: the view of a node is O(allocations there) when first looked at, then O(1) per placement.
+ */
+export class PlanDraft {
+  private readonly stops = new Map<string, AllocStopDiff[]>();
+  private readonly placed = new Map<string, Allocation[]>();
+  /** Stored allocations that the plan stops or rewrites. */
+  private readonly replacedIds = new Set<string>();
+  private readonly views = new Map<string, MutableView>();
+  readonly followups: Evaluation[] = [];
+
+  constructor(private readonly tables: Tables) {}
+
+  stop(order: StopOrder): void {
+    const { alloc } = order;
+    listOf(this.stops, alloc.NodeID).push({
+      ID: alloc.ID,
+      DesiredDescription: order.description,
+      ClientStatus: order.clientStatus ?? '',
+      FollowupEvalID: order.followupEvalId ?? '',
+      ...(order.tracker && { RescheduleTracker: order.tracker }),
+      ...(order.appendStates && { AllocStates: order.appendStates }),
+    });
+    this.replacedIds.add(alloc.ID);
+    this.views.delete(alloc.NodeID);
+  }
+
+  /** SC-145: its replacement found no place, so it goes on. */
+  withdrawStop(alloc: Allocation): void {
+    const kept = (this.stops.get(alloc.NodeID) ?? []).filter((diff) => diff.ID !== alloc.ID);
+    if (kept.length > 0) this.stops.set(alloc.NodeID, kept);
+    else this.stops.delete(alloc.NodeID);
+    this.replacedIds.delete(alloc.ID);
+    this.views.delete(alloc.NodeID);
+  }
+
+  /** The plan stops it, or gives it a new form. */
+  isReplaced(allocId: string): boolean {
+    return this.replacedIds.has(allocId);
+  }
+
+  /** A new allocation, or the new form of a stored one. */
+  place(alloc: Allocation): void {
+    const isUpdate = this.tables.allocs.has(alloc.ID);
+    listOf(this.placed, alloc.NodeID).push(alloc);
+    if (isUpdate) {
+      this.replacedIds.add(alloc.ID);
+      this.views.delete(alloc.NodeID);
+      return;
+    }
+    const view = this.views.get(alloc.NodeID);
+    if (view) addTo(view, alloc);
+  }
+
+  viewOf(nodeId: string): NodeView {
+    const known = this.views.get(nodeId);
+    if (known) return known;
+    const view: MutableView = { allocs: [], used: { cpuMhz: 0, memoryMB: 0, diskMB: 0 } };
+    for (const alloc of this.tables.allocs.by('node', nodeId)) if (!this.replacedIds.has(alloc.ID)) addTo(view, alloc);
+    for (const alloc of this.placed.get(nodeId) ?? []) addTo(view, alloc);
+    this.views.set(nodeId, view);
+    return view;
+  }
+
+  proposed(node: Node): readonly Allocation[] {
+    return this.viewOf(node.ID).allocs;
+  }
+
+  /** New allocations and updates, in the order they were made. */
+  *placements(): IterableIterator<Allocation> {
+    for (const allocs of this.placed.values()) yield* allocs;
+  }
+
+  build(
+    evaluation: Evaluation,
+    job: Job | null,
+    snapshotIndex: number,
+    annotations: PlanAnnotations | null,
+  ): Plan {
+    return {
+      EvalID: evaluation.ID,
+      EvalToken: '',
+      Priority: evaluation.Priority,
+      AllAtOnce: job?.AllAtOnce ?? false,
+      Job: job,
+      NodeUpdate: Object.fromEntries(this.stops),
+      NodeAllocation: Object.fromEntries(this.placed),
+      NodePreemptions: {},
+      Deployment: null,
+      DeploymentUpdates: [],
+      FollowupEvals: this.followups,
+      Annotations: annotations,
+      SnapshotIndex: snapshotIndex,
+    };
+  }
+
+  get isNoop(): boolean {
+    return isNoopPlan({
+      NodeUpdate: Object.fromEntries(this.stops),
+      NodeAllocation: Object.fromEntries(this.placed),
+      Deployment: null,
+      DeploymentUpdates: [],
+    });
+  }
+}
+
+function addTo(view: MutableView, alloc: Allocation): void {
+  if (isClientTerminal(alloc)) return;
+  view.allocs.push(alloc);
+  const usage = usageOf(alloc.AllocatedResources);
+  view.used.cpuMhz += usage.cpuMhz;
+  view.used.memoryMB += usage.memoryMB;
+  view.used.diskMB += usage.diskMB;
+}
+
+function listOf<T>(map: Map<string, T[]>, key: string): T[] {
+  let list = map.get(key);
+  if (!list) map.set(key, (list = []));
+  return list;
+}

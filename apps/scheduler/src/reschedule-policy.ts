@@ -1,0 +1,93 @@
+import {
+  findTaskGroup,
+  nsFromRfc3339,
+  type Allocation,
+  type RescheduleEvent,
+  type ReschedulePolicy,
+  type RescheduleTracker,
+} from '@waybill/model';
+
+/** Events that a successor inherits when attempts are not counted (SC-264). */
+export const KEPT_EVENTS = 5;
+
+/** When a failed allocation may be tried elsewhere, and whether at all. Times unix ns. */
+export interface RescheduleTime {
+  readonly eligible: boolean;
+  readonly atNs: number;
+}
+
+/** SC-265: the policy the failed allocation was placed with; undefined: none, or one that is disabled. */
+export function policyOf(alloc: Allocation): ReschedulePolicy | undefined {
+  const policy = alloc.Job && findTaskGroup(alloc.Job, alloc.TaskGroup)?.ReschedulePolicy;
+  return policy && (policy.Unlimited || policy.Attempts > 0) ? policy : undefined;
+}
+
+/** SC-6: unix ns. */
+export function failTime(alloc: Pick<Allocation, 'TaskStates' | 'ModifyTime'>): number {
+  let latest = 0;
+  for (const { FinishedAt } of Object.values(alloc.TaskStates)) latest = Math.max(latest, nsFromRfc3339(FinishedAt));
+  return latest || alloc.ModifyTime;
+}
+
+/** SC-257 to SC-260: ns until the next try, counted from the failure. */
+export function nextDelay(policy: ReschedulePolicy, events: readonly RescheduleEvent[], failedAtNs: number): number {
+  const last = events.at(-1);
+  if (!last || policy.DelayFunction === 'constant') return policy.Delay;
+  const delay = policy.DelayFunction === 'fibonacci' ? fibonacci(policy, events, last) : last.Delay * 2;
+  if (policy.MaxDelay <= 0 || delay <= policy.MaxDelay) return delay;
+  return failedAtNs - last.RescheduleTime > policy.MaxDelay ? policy.Delay : policy.MaxDelay;
+}
+
+function fibonacci(policy: ReschedulePolicy, events: readonly RescheduleEvent[], last: RescheduleEvent): number {
+  const before = events.at(-2);
+  if (!before) return policy.Delay;
+  const restarted = before.Delay === policy.MaxDelay && last.Delay === policy.Delay;
+  return restarted ? policy.Delay : before.Delay + last.Delay;
+}
+
+/** SC-261, SC-262, for an allocation that failed (not for one that is disconnected). */
+export function rescheduleTime(alloc: Allocation): RescheduleTime {
+  const policy = policyOf(alloc);
+  const failedAtNs = failTime(alloc);
+  if (!policy) return { eligible: false, atNs: failedAtNs };
+  const events = alloc.RescheduleTracker?.Events ?? [];
+  const delay = nextDelay(policy, events, failedAtNs);
+  return {
+    eligible: hasFailed(alloc) && hasAttemptLeft(policy, events, failedAtNs, delay),
+    atNs: failedAtNs + delay,
+  };
+}
+
+function hasFailed(alloc: Allocation): boolean {
+  if (alloc.DesiredStatus === 'stop' && alloc.RescheduleTracker?.LastReschedule !== 'no placement') return false;
+  const wanted = alloc.Job?.Type === 'batch' && alloc.DesiredTransition.Reschedule === true;
+  return alloc.ClientStatus === 'failed' || alloc.ClientStatus === 'lost' || wanted;
+}
+
+function hasAttemptLeft(
+  policy: ReschedulePolicy,
+  events: readonly RescheduleEvent[],
+  failedAtNs: number,
+  delay: number,
+): boolean {
+  if (policy.Unlimited || events.length === 0) return true;
+  const attempted = events.filter((event) => failedAtNs - event.RescheduleTime < policy.Interval).length;
+  return attempted < policy.Attempts && delay < policy.Interval;
+}
+
+/** SC-264: what the successor carries. */
+export function trackerForSuccessor(failed: Allocation, nowNs: number): RescheduleTracker {
+  const policy = policyOf(failed);
+  const events = failed.RescheduleTracker?.Events ?? [];
+  const kept =
+    policy && policy.Attempts > 0
+      ? events.filter((event) => nowNs - event.RescheduleTime <= policy.Interval)
+      : events.slice(-KEPT_EVENTS);
+  const event: RescheduleEvent = {
+    RescheduleTime: nowNs,
+    PrevAllocID: failed.ID,
+    PrevNodeID: failed.NodeID,
+    Delay: policy ? nextDelay(policy, events, failTime(failed)) : 0,
+  };
+  return { Events: [...kept, event], LastReschedule: 'ok' };
+}

@@ -1,0 +1,62 @@
+import { isDeepStrictEqual } from 'node:util';
+import { findTaskGroup, type Job, type NetworkResource, type Task, type TaskGroup } from '@waybill/model';
+
+/** SC-249: whether running allocations of this group must be replaced to become what the new job says. */
+export function needsReplacement(group: string, before: Job, after: Job): boolean {
+  const [old, now] = [findTaskGroup(before, group), findTaskGroup(after, group)];
+  if (!old || !now) return true;
+  return groupChanged(old, now) || now.Tasks.some((task) => taskReplaced(task, now, after, old, before));
+}
+
+function groupChanged(old: TaskGroup, now: TaskGroup): boolean {
+  const shape = (g: TaskGroup): unknown => ({
+    disk: g.EphemeralDisk,
+    volumes: g.Volumes ?? {},
+    networks: (g.Networks ?? []).map(networkShape),
+    consul: g.Consul?.Namespace ?? '',
+    renderTemplates: g.RestartPolicy.RenderTemplates,
+  });
+  return old.Tasks.length !== now.Tasks.length || !isDeepStrictEqual(shape(old), shape(now));
+}
+
+function taskReplaced(now: Task, group: TaskGroup, job: Job, oldGroup: TaskGroup, oldJob: Job): boolean {
+  const old = oldGroup.Tasks.find((task) => task.Name === now.Name);
+  return !old || !isDeepStrictEqual(taskShape(old, oldGroup, oldJob), taskShape(now, group, job));
+}
+
+/** Everything of a task that cannot be changed while it runs; the rest is changed in place (SC-250). */
+function taskShape(task: Task, group: TaskGroup, job: Job): unknown {
+  const { Resources: r } = task;
+  return {
+    driver: task.Driver,
+    user: task.User,
+    config: task.Config,
+    env: task.Env ?? {},
+    artifacts: task.Artifacts ?? [],
+    vault: task.Vault,
+    secrets: task.Secrets ?? [],
+    consul: task.Consul,
+    templates: task.Templates ?? [],
+    csi: task.CSIPluginConfig,
+    mounts: task.VolumeMounts ?? [],
+    meta: { ...job.Meta, ...group.Meta, ...task.Meta },
+    networks: (r.Networks ?? []).map(networkShape),
+    resources: [r.CPU, r.Cores, r.MemoryMB, r.MemoryMaxMB, r.SecretsMB, r.Devices ?? [], r.NUMA],
+    identities: [task.Identity, task.Identities ?? []],
+    logDisabled: task.LogConfig.Disabled,
+    renderTemplates: task.RestartPolicy.RenderTemplates,
+  };
+}
+
+/** Values of dynamic ports are the scheduler's, not the job's. */
+function networkShape(network: NetworkResource): unknown {
+  return {
+    mode: network.Mode || 'host',
+    mbits: network.MBits,
+    hostname: network.Hostname,
+    dns: network.DNS,
+    cni: network.CNI,
+    reserved: (network.ReservedPorts ?? []).map((p) => [p.Label, p.Value, p.To, p.HostNetwork]),
+    dynamic: (network.DynamicPorts ?? []).map((p) => [p.Label, p.To, p.HostNetwork]),
+  };
+}
