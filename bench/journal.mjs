@@ -1,0 +1,171 @@
+// What the log can take and give: publishing with every acknowledgement awaited, and replaying it through the state machine.
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { startNats } from '@waybill/embedded';
+import { connect, encodeTxn, ensureStreams, Journal } from '@waybill/journal';
+import { draftTxn, fixtures, serviceActor, StateMachine } from '@waybill/state';
+
+export const describe = 'the log: publishing 1 KB transactions, 100 in flight; replay through the state machine';
+
+const IN_FLIGHT = 100;
+const BODY_BYTES = 1024;
+const PUBLISH_COUNT = 50_000;
+const REPLAY_COUNT = 200_000;
+const NODES = 200;
+const JOBS = 50;
+const ALLOCS_PER_JOB = 40;
+
+/** @param {import('./harness.mjs').Bench} ctx */
+export async function run(ctx) {
+  const dir = await mkdtemp(path.join(tmpdir(), 'waybill-bench-'));
+  ctx.onEnd(() => rm(dir, { recursive: true, force: true }));
+  const nats = await startNats({ dir });
+  ctx.onEnd(() => nats.stop());
+  const link = await connect({ url: nats.url, name: 'bench' });
+  ctx.onEnd(() => link.nc.close());
+  await ensureStreams(link, { replicas: 1 });
+  const journal = new Journal(link);
+
+  const actor = { Kind: 'agent', ID: randomUUID(), Name: 'node-1' };
+  /** @param {string} type @param {object} payload */
+  const draft = (type, payload) =>
+    draftTxn(type, payload, { timeNs: Date.now() * 1e6, requestId: randomUUID(), actor, namespace: 'default' });
+
+  // Replay first: its log is then the stream's whole content.
+  let index = 0;
+  await publishAll(journal, setUp(draft), 1);
+  index = await publishAll(journal, traffic(draft, REPLAY_COUNT), IN_FLIGHT);
+  await ctx.measure('replayPerSecond', { unit: 'txn/s', goal: { atLeast: 150_000 } }, async () => {
+    const machine = new StateMachine();
+    let refused = 0;
+    const ms = await ctx.time(async () => {
+      const follower = await journal.follow({
+        from: 1,
+        onTxns: (batch) => {
+          for (const txn of batch) if (machine.apply(txn).verdict.kind === 'refused') refused += 1;
+        },
+        onError: (error) => ctx.log(`replay stopped: ${error.message}`),
+      });
+      await follower.caughtUp;
+      await follower.stop();
+    });
+    if (machine.appliedIndex !== index) throw new Error(`replay ended at ${machine.appliedIndex} of ${index}`);
+    if (refused > 0) throw new Error(`${refused} transactions were refused`);
+    return (index / ms) * 1000;
+  });
+
+  const update = clientUpdate(fixtures.uuid(1), fixtures.uuid(2), 'running', 0);
+  const pad = BODY_BYTES - encodeTxn(draft('AllocClientUpdate', { Allocs: [update], Evals: [] })).body.length;
+  const payload = { Allocs: [{ ...update, ClientDescription: update.ClientDescription + 'x'.repeat(pad) }], Evals: [] };
+  await ctx.measure('publishPerSecond', { unit: 'txn/s', goal: { atLeast: 30_000 } }, async () => {
+    const ms = await ctx.time(() =>
+      publishAll(
+        journal,
+        repeat(PUBLISH_COUNT, () => draft('AllocClientUpdate', payload)),
+        IN_FLIGHT,
+      ),
+    );
+    return (PUBLISH_COUNT / ms) * 1000;
+  });
+  ctx.note(`publish: ${BODY_BYTES} byte bodies with all headers, ${IN_FLIGHT} in flight, sync_interval 100ms`);
+  ctx.note(
+    `replay: ${index} transactions (90% client updates of one allocation, 9% evaluations, 1% status of nodes) over ` +
+      `${NODES} nodes and ${JOBS * ALLOCS_PER_JOB} allocations, read, decoded and applied in one process`,
+  );
+}
+
+/** @param {import('@waybill/journal').Journal} journal @param {Iterable<object>} drafts @param {number} inFlight */
+async function publishAll(journal, drafts, inFlight) {
+  const iterator = drafts[Symbol.iterator]();
+  let last = 0;
+  const writer = async () => {
+    for (let next = iterator.next(); !next.done; next = iterator.next())
+      last = Math.max(last, (await journal.publish(next.value)).index);
+  };
+  await Promise.all(Array.from({ length: inFlight }, writer));
+  return last;
+}
+
+function* repeat(count, make) {
+  for (let i = 0; i < count; i += 1) yield make();
+}
+
+const jobId = (j) => `job-${j}`;
+const nodeId = (n) => fixtures.uuid(1_000_000 + n);
+const allocId = (a) => fixtures.uuid(2_000_000 + a);
+const evalId = (e) => fixtures.uuid(3_000_000 + e);
+
+/** Nodes, jobs and their allocations. */
+function* setUp(draft) {
+  yield draft('Initialise', {});
+  for (let n = 0; n < NODES; n += 1)
+    yield draft('NodeRegister', { Node: fixtures.aNode({ ID: nodeId(n) }), CreateNodePool: false });
+  for (let j = 0; j < JOBS; j += 1) {
+    const job = fixtures.aJob({ ID: jobId(j) });
+    const evaluation = fixtures.anEval({ ID: evalId(j), JobID: job.ID });
+    yield draft('JobRegister', fixtures.aRegistration(job, { Eval: evaluation }));
+    const allocs = Array.from({ length: ALLOCS_PER_JOB }, (_, i) => {
+      const a = j * ALLOCS_PER_JOB + i;
+      const NodeID = nodeId(a % NODES);
+      return fixtures.anAlloc({ ID: allocId(a), JobID: job.ID, Job: null, EvalID: evaluation.ID, NodeID });
+    });
+    yield draft('ApplyPlanResults', fixtures.aPlanResult({ Job: job, AllocsUpdated: allocs, EvalID: evaluation.ID }));
+  }
+}
+
+/** What a busy cluster writes most of. */
+function* traffic(draft, count) {
+  for (let i = 0; i < count; i += 1) {
+    const a = i % (JOBS * ALLOCS_PER_JOB);
+    if (i % 100 === 99) {
+      const Status = 'ready';
+      yield draft('NodeUpdateStatus', {
+        NodeID: nodeId(i % NODES),
+        Status,
+        UpdatedAt: 1_767_225_600 + i,
+        NodeEvent: null,
+        IdentitySigningKeyID: '',
+      });
+    } else if (i % 11 === 10) {
+      const j = i % JOBS;
+      yield draft('EvalUpdate', {
+        Evals: [fixtures.anEval({ ID: evalId(j), JobID: jobId(j), Status: 'complete', ModifyTime: i })],
+      });
+    } else {
+      const status = i % 2 === 0 ? 'running' : 'pending';
+      yield draft('AllocClientUpdate', { Allocs: [clientUpdate(allocId(a), nodeId(a % NODES), status, i)], Evals: [] });
+    }
+  }
+}
+
+/** What an agent reports of one allocation with one task and its last event. */
+function clientUpdate(ID, NodeID, ClientStatus, i) {
+  return fixtures.aClientUpdate(
+    { ID, NodeID },
+    {
+      ClientStatus,
+      ModifyTime: fixtures.timeNs + i * 1e6,
+      TaskStates: {
+        web: {
+          State: ClientStatus,
+          Failed: false,
+          Restarts: 0,
+          LastRestart: null,
+          StartedAt: '2026-01-01T00:00:00Z',
+          FinishedAt: null,
+          Events: [
+            {
+              Type: 'Started',
+              Time: fixtures.timeNs + i,
+              DisplayMessage: 'Task started by client',
+              Details: {},
+              Message: '',
+            },
+          ],
+        },
+      },
+    },
+  );
+}
