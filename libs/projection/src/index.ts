@@ -13,3 +13,6 @@ export * from './projection-feed.js';
 export { subscribeToAnnouncements, type AnnouncementConnection } from './projection-feed.transport.js';
 export * from './watch-keys.js';
 export { MAX_WATCHES, TooManyWatchesError, type Watch } from './watches.js';
+export * from './event-frame.js';
+export * from './event-log.js';
+export { EventStreamUnavailableError, NatsEventStorage } from './event-log.transport.js';

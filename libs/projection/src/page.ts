@@ -57,7 +57,7 @@ const LAST_CODE_POINT = 0x10ffff;
 
 /** The smallest text above all that begin with `prefix`, in code point order; undefined: there is none. */
 export function afterPrefix(prefix: string): string | undefined {
-  const points = [...prefix];
+  const points = Array.from(prefix);
   for (let last = points.pop(); last !== undefined; last = points.pop()) {
     const point = last.codePointAt(0) ?? 0;
     if (point === LAST_CODE_POINT) continue;

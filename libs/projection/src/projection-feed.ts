@@ -143,7 +143,7 @@ export class ProjectionFeed {
     this.silenceTimer?.();
     this.watches.closeAll();
     this.listeners.clear();
-    for (const set of [...this.waiters.values()]) for (const waiter of [...set]) waiter(false);
+    for (const set of this.waiters.values()) for (const waiter of set) waiter(false);
   }
 
   private reach(index: number, timeoutMs: number): Promise<boolean> {
@@ -192,8 +192,7 @@ export class ProjectionFeed {
 
   /** O(indexes waited for): they are few beside the transactions, and nearly all of them are reached. */
   private settle(): void {
-    for (const [index, set] of [...this.waiters])
-      if (index <= this.appliedTo) for (const waiter of [...set]) waiter(true);
+    for (const [index, set] of this.waiters) if (index <= this.appliedTo) for (const waiter of set) waiter(true);
   }
 
   private tellListeners(): void {

@@ -73,7 +73,7 @@ export class Watches {
   /** Nobody waits any longer. */
   closeAll(): void {
     for (const watched of this.byTable.values())
-      for (const set of watched.values()) for (const watch of [...set]) watch.close();
+      for (const set of watched.values()) for (const watch of set) watch.close();
   }
 
   private remember(table: TableName, key: string, watch: OpenWatch): void {

@@ -1,0 +1,156 @@
+import type { EventFrame } from '@waybill/state';
+
+/**
+ * Bytes of a frame in one message. A constant, never configuration: after a crash the parts must come out as before
+ * (EV-74). Fits the smallest usual message limit of NATS, 1 MiB, with its headers.
+ */
+export const MAX_PART_BYTES = 900 * 1024;
+/** Bytes of the header that says what a frame is about; a longer one is left out, and readers look into the frame. */
+export const MAX_ABOUT_BYTES = 8 * 1024;
+
+export const INDEX_HEADER = 'Waybill-Index';
+export const TIME_HEADER = 'Waybill-Time';
+/** `k/n`: this is part k of n. */
+export const PART_HEADER = 'Waybill-Part';
+export const ABOUT_HEADER = 'Waybill-About';
+
+/** What one event is about, without its payload (EV-72). */
+export interface EventAbout {
+  readonly topic: string;
+  readonly namespace: string;
+  /** Key and filter keys. */
+  readonly keys: readonly string[];
+}
+
+/** One message of the stream EVENTS: a frame, or a part of a large one. */
+export interface FramePart {
+  readonly index: number;
+  /** From 1. */
+  readonly part: number;
+  readonly parts: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly data: Uint8Array;
+}
+
+/** The messages of a frame, in order. The same for equal frames, however their objects' members are ordered. */
+export function partsOf(frame: EventFrame): FramePart[] {
+  const whole = Buffer.from(JSON.stringify(frame));
+  if (whole.length <= MAX_PART_BYTES) return [partOf(frame, 1, 1, whole)];
+  // A state loaded from Postgres may have other orders of members than the one that wrote the first parts.
+  const ordered = Buffer.from(JSON.stringify(withSortedMembers(frame)));
+  const parts = Math.ceil(ordered.length / MAX_PART_BYTES);
+  return Array.from({ length: parts }, (_, at) =>
+    partOf(frame, at + 1, parts, ordered.subarray(at * MAX_PART_BYTES, (at + 1) * MAX_PART_BYTES)),
+  );
+}
+
+function partOf(frame: EventFrame, part: number, parts: number, data: Uint8Array): FramePart {
+  const about = aboutHeader(frame);
+  const headers = {
+    [INDEX_HEADER]: String(frame.Index),
+    [TIME_HEADER]: String(frame.Time),
+    ...(parts > 1 && { [PART_HEADER]: `${part}/${parts}` }),
+    ...(about !== undefined && { [ABOUT_HEADER]: about }),
+  };
+  return { index: frame.Index, part, parts, headers, data };
+}
+
+/** `[[topic, namespace, key, filter key…]…]` in ASCII; undefined when too long. */
+function aboutHeader(frame: EventFrame): string | undefined {
+  const events = frame.Events;
+  // The shortest entry has more than ten bytes: no need to write out what cannot fit.
+  if (events.length * 10 > MAX_ABOUT_BYTES) return undefined;
+  const about = JSON.stringify(events.map((e) => [e.Topic, e.Namespace, e.Key, ...(e.FilterKeys ?? [])]));
+  const ascii = about.replaceAll(/[^ -~]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  return ascii.length <= MAX_ABOUT_BYTES ? ascii : undefined;
+}
+
+/** The header's content; undefined when there is none or it is not readable. */
+export function parseAbout(header: string | undefined): EventAbout[] | undefined {
+  if (!header) return undefined;
+  const decoded: unknown = JSON.parse(header);
+  if (!Array.isArray(decoded)) return undefined;
+  return decoded.map((entry: unknown) => {
+    const [topic = '', namespace = '', ...keys] = Array.isArray(entry) ? entry.map(String) : [];
+    return { topic, namespace, keys };
+  });
+}
+
+function withSortedMembers(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withSortedMembers);
+  if (typeof value !== 'object' || value === null) return value;
+  const members = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return Object.fromEntries(members.map(([name, member]) => [name, withSortedMembers(member)]));
+}
+
+/** A frame as it was stored: its line is ready to be sent; everything else is worked out on demand, once for all. */
+export class StoredFrame {
+  private parsed: EventFrame | undefined;
+  private aboutEvents: readonly EventAbout[] | undefined;
+
+  constructor(
+    readonly index: number,
+    /** Sequence of its last part. */
+    readonly sequence: number,
+    /** JSON of the frame, without a newline. */
+    readonly data: Uint8Array,
+    private readonly about: string | undefined,
+  ) {}
+
+  /** What its events are about, in their order; without looking into the payloads where the header has it. */
+  get events(): readonly EventAbout[] {
+    return (this.aboutEvents ??=
+      parseAbout(this.about) ??
+      this.frame.Events.map((e) => ({
+        topic: e.Topic,
+        namespace: e.Namespace,
+        keys: [e.Key, ...(e.FilterKeys ?? [])],
+      })));
+  }
+
+  get frame(): EventFrame {
+    return (this.parsed ??= JSON.parse(Buffer.from(this.data).toString('utf8')) as EventFrame);
+  }
+}
+
+/** A message as it lies in EVENTS. */
+export interface StoredPart {
+  readonly sequence: number;
+  readonly index: number;
+  readonly part: number;
+  readonly parts: number;
+  readonly about: string | undefined;
+  readonly data: Uint8Array;
+}
+
+/** What the headers of a stored message say. */
+export function storedPart(sequence: number, header: (name: string) => string, data: Uint8Array): StoredPart {
+  const [part = '1', parts = '1'] = header(PART_HEADER) === '' ? [] : header(PART_HEADER).split('/');
+  return {
+    sequence,
+    index: Number(header(INDEX_HEADER)),
+    part: Number(part),
+    parts: Number(parts),
+    about: header(ABOUT_HEADER) || undefined,
+    data,
+  };
+}
+
+/**
+ * Puts parts together again. Parts of a frame whose beginning was trimmed are left out: the floor is never inside a
+ * frame (EV-74). Memory: one frame.
+ */
+export class FrameAssembler {
+  private pending: StoredPart[] = [];
+
+  /** The frame that is complete with this part, if it is. */
+  add(part: StoredPart): StoredFrame | undefined {
+    if (part.part === 1) this.pending = [];
+    if (part.part !== this.pending.length + 1) return undefined;
+    this.pending.push(part);
+    if (part.part < part.parts) return undefined;
+    const data = this.pending.length === 1 ? part.data : Buffer.concat(this.pending.map((one) => one.data));
+    this.pending = [];
+    return new StoredFrame(part.index, part.sequence, data, part.about);
+  }
+}

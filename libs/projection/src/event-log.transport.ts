@@ -1,0 +1,85 @@
+import { jetstreamManager, type JetStreamManager } from '@nats-io/jetstream';
+import { createInbox, type Msg, type NatsConnection } from '@nats-io/transport-node';
+import { type StoredPart, storedPart } from './event-frame.js';
+import type { EventStorage } from './event-log.js';
+
+const EVENTS_STREAM = 'EVENTS';
+/** One request to the stream, milliseconds. */
+export const READ_TIMEOUT_MS = 2_000;
+
+const END_OF_BATCH = 204;
+const NOT_FOUND = 404;
+
+/** EVENTS did not answer, or refused. */
+export class EventStreamUnavailableError extends Error {
+  override readonly name = 'EventStreamUnavailableError';
+  constructor(reason: string, options?: ErrorOptions) {
+    super(`the event stream is not available: ${reason}`, options);
+  }
+}
+
+/**
+ * Reads EVENTS by sequence, without a consumer: nothing to keep, to lose or to recover when NATS restarts. Batches by the
+ * server's direct get.
+ */
+export class NatsEventStorage implements EventStorage {
+  private manager: Promise<JetStreamManager> | undefined;
+
+  constructor(private readonly nc: NatsConnection) {}
+
+  async bounds(): Promise<{ first: number; last: number }> {
+    try {
+      const { state } = await (await this.getManager()).streams.info(EVENTS_STREAM);
+      return { first: state.messages === 0 ? state.last_seq + 1 : state.first_seq, last: state.last_seq };
+    } catch (error) {
+      throw new EventStreamUnavailableError(error instanceof Error ? error.message : String(error), { cause: error });
+    }
+  }
+
+  read(sequence: number, messages: number, bytes: number): Promise<StoredPart[]> {
+    const request = JSON.stringify({ seq: Math.max(1, sequence), batch: messages, max_bytes: bytes });
+    return new Promise((resolve, reject) => {
+      const parts: StoredPart[] = [];
+      const inbox = createInbox();
+      const end = (error?: Error): void => {
+        clearTimeout(timer);
+        subscription.unsubscribe();
+        if (error) reject(error);
+        else resolve(parts);
+      };
+      const timer = setTimeout(() => end(new EventStreamUnavailableError('no answer')), READ_TIMEOUT_MS);
+      const subscription = this.nc.subscribe(inbox, {
+        callback: (error, message) => {
+          if (error) end(new EventStreamUnavailableError(error.message, { cause: error }));
+          else if (isStatus(message)) end(refusal(message));
+          else parts.push(partOf(message));
+        },
+      });
+      this.nc.publish(`$JS.API.DIRECT.GET.${EVENTS_STREAM}`, request, { reply: inbox });
+    });
+  }
+
+  private getManager(): Promise<JetStreamManager> {
+    this.manager ??= jetstreamManager(this.nc, { checkAPI: false, timeout: READ_TIMEOUT_MS }).catch(
+      (error: unknown) => {
+        this.manager = undefined;
+        throw error;
+      },
+    );
+    return this.manager;
+  }
+}
+
+/** Stored messages carry their sequence; what the server says itself has a status instead. */
+const isStatus = (message: Msg): boolean => (message.headers?.code ?? 0) !== 0;
+
+function refusal(message: Msg): Error | undefined {
+  const code = message.headers?.code ?? 0;
+  if (code === END_OF_BATCH || code === NOT_FOUND) return undefined;
+  return new EventStreamUnavailableError(`status ${code} ${message.headers?.description ?? ''}`);
+}
+
+function partOf(message: Msg): StoredPart {
+  const header = (name: string): string => message.headers?.get(name) ?? '';
+  return storedPart(Number(header('Nats-Sequence')), header, message.data);
+}

@@ -1,0 +1,271 @@
+import { FrameAssembler, type StoredFrame, type StoredPart } from './event-frame.js';
+import type { ProjectionFeed } from './projection-feed.js';
+
+/** Frames kept in memory for subscribers that are up to date. */
+export const MAX_RECENT_FRAMES = 2_000;
+/** Bytes of them. */
+export const MAX_RECENT_BYTES = 16 * 1024 * 1024;
+/** Messages read from the stream at a time, and their bytes. */
+export const READ_MESSAGES = 256;
+export const READ_BYTES = 4 * 1024 * 1024;
+/** How many frames a start at index 0 replays unless told otherwise (EV-63). */
+export const DEFAULT_REPLAY_FRAMES = 100;
+/** Pause before reading again after the stream did not answer, milliseconds. */
+export const READ_RETRY_MS = 250;
+
+/** A subscriber's position was trimmed while it was reading: it has lost something and must be told (EV-69). */
+export class EventsTrimmedError extends Error {
+  override readonly name = 'EventsTrimmedError';
+  constructor(readonly floor: number) {
+    super(`events before index ${floor} are no longer kept`);
+  }
+}
+
+/** The stream EVENTS, as it is read. */
+export interface EventStorage {
+  /** Sequences of the first and last message; `first` is `last + 1` when there is none. */
+  bounds(): Promise<{ readonly first: number; readonly last: number }>;
+  /** Messages from `sequence` on, oldest first: at least one if there is one, at most `messages`, about `bytes`. */
+  read(sequence: number, messages: number, bytes: number): Promise<readonly StoredPart[]>;
+}
+
+export interface Subscription {
+  /** First index wanted: 0 the last `replayFrames`, above what is applied: from now on (EV-60 to EV-66). */
+  readonly fromIndex: number;
+  readonly replayFrames?: number;
+  /** Called with every frame, in order, one at a time: the next waits for the promise. */
+  readonly onFrame: (frame: StoredFrame) => void | Promise<void>;
+  /** Ends the subscription. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * The event stream for all subscribers of one process.
+ *
+ * A subscriber is an index, nothing more (EV-69). One that is up to date gets the frames of a window in memory that one
+ * shared reader fills, as the feed says that there is more; one that is behind the window reads from the stream until
+ * it has caught up with it. Only frames that the read model has reached are given out (EV-73).
+ * Limits: MAX_RECENT_FRAMES and MAX_RECENT_BYTES for all; READ_BYTES for each that is behind. Cost: a frame is read and
+ * parsed once for all that are up to date.
+ */
+export class EventLog {
+  private readonly recent: StoredFrame[] = [];
+  private recentBytes = 0;
+  /** Frames above this index, up to what is read, are in `recent`. */
+  private recentAfter = 0;
+  private nextSequence = 0;
+  private readonly assembler = new FrameAssembler();
+  private reading: Promise<void> | undefined;
+  private readAgain = false;
+  private readonly sleepers = new Set<() => void>();
+  private wakes = 0;
+  private offAdvance: (() => void) | undefined;
+
+  constructor(
+    private readonly storage: EventStorage,
+    private readonly feed: ProjectionFeed,
+    private readonly pause: (ms: number) => Promise<void>,
+  ) {}
+
+  /** Begins the shared window at the end of the stream. @throws when the stream cannot be reached */
+  async start(): Promise<void> {
+    const { first, last } = await this.storage.bounds();
+    const [newest] = last >= first ? await this.storage.read(last, 1, READ_BYTES) : [];
+    const halfWritten = newest !== undefined && newest.part < newest.parts;
+    this.nextSequence = halfWritten ? last - newest.part + 1 : last + 1;
+    this.recentAfter = newest ? newest.index - (halfWritten ? 1 : 0) : 0;
+    this.offAdvance = this.feed.onAdvance(() => {
+      this.refill();
+      this.wake(); // what was read before may have become visible
+    });
+    this.refill();
+  }
+
+  stop(): void {
+    this.offAdvance?.();
+    this.offAdvance = undefined;
+    this.wake();
+  }
+
+  /** Lowest index that can still be asked for without loss, at least 1 (API-263). */
+  async floor(): Promise<number> {
+    const { first, last } = await this.storage.bounds();
+    for (let at = first; at <= last;) {
+      const parts = await this.storage.read(at, READ_MESSAGES, READ_BYTES);
+      const begin = parts.find((part) => part.part === 1);
+      // Nothing was ever trimmed: everything from the first index on is there.
+      if (begin) return first <= 1 ? 1 : begin.index;
+      const newest = parts.at(-1);
+      if (!newest) break;
+      at = newest.sequence + 1;
+    }
+    return first <= 1 ? 1 : this.feed.applied + 1;
+  }
+
+  /** Highest index a subscriber can have seen, at least 1 (API-263). */
+  get head(): number {
+    return Math.max(1, this.feed.applied);
+  }
+
+  /**
+   * Delivers frames until `signal` is aborted.
+   * @throws EventsTrimmedError when the reader was so slow that its position is gone; what `onFrame` throws
+   */
+  async subscribe(subscription: Subscription): Promise<void> {
+    const { signal } = subscription;
+    let next = await this.firstIndex(subscription);
+    const give = async (frame: StoredFrame): Promise<void> => {
+      await subscription.onFrame(frame);
+      next = frame.index + 1;
+    };
+    while (!signal.aborted && this.offAdvance) {
+      const { wakes } = this;
+      const before = next;
+      if (next <= this.recentAfter) next = await this.giveStored(next, give, signal);
+      else await this.giveRecent(next, give, signal);
+      // Nothing given, and nothing has happened since it was looked for.
+      if (next === before && wakes === this.wakes) await this.sleep(signal);
+    }
+  }
+
+  private async firstIndex({ fromIndex, replayFrames }: Subscription): Promise<number> {
+    if (fromIndex > this.feed.applied) return this.feed.applied + 1;
+    if (fromIndex > 0) return fromIndex;
+    const { first, last } = await this.storage.bounds();
+    const at = Math.max(first, last - (replayFrames ?? DEFAULT_REPLAY_FRAMES) + 1);
+    const [part] = at > last ? [] : await this.storage.read(at, 1, READ_BYTES);
+    return part === undefined ? this.feed.applied + 1 : part.index;
+  }
+
+  /** From the window, as far as it goes. */
+  private async giveRecent(
+    from: number,
+    give: (frame: StoredFrame) => Promise<void>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    for (let next = from; !signal.aborted && next > this.recentAfter;) {
+      const frame = this.recent[positionOf(this.recent, next)];
+      if (!frame || frame.index > this.feed.applied) return;
+      await give(frame);
+      next = frame.index + 1;
+    }
+  }
+
+  /** From the stream, until the window has what comes next. Answers the next index. */
+  private async giveStored(
+    from: number,
+    give: (frame: StoredFrame) => Promise<void>,
+    signal: AbortSignal,
+  ): Promise<number> {
+    let next = from;
+    const assembler = new FrameAssembler();
+    let sequence = await this.sequenceOf(from);
+    let begun = false;
+    while (!signal.aborted && next <= this.recentAfter) {
+      const parts = await this.storage.read(sequence, READ_MESSAGES, READ_BYTES);
+      const oldest = parts[0];
+      if (!oldest) return Math.max(next, this.recentAfter + 1); // all that was asked for has been trimmed
+      if (begun && oldest.sequence > sequence) throw new EventsTrimmedError(oldest.index);
+      for (const part of parts) {
+        sequence = part.sequence + 1;
+        const frame = assembler.add(part);
+        if (!frame || frame.index < next) continue;
+        if (frame.index > this.feed.applied || signal.aborted) return next;
+        await give(frame);
+        next = frame.index + 1;
+      }
+      begun = true;
+    }
+    return next;
+  }
+
+  /** Sequence of the first message with this index or a higher one. O(log messages) reads. */
+  private async sequenceOf(index: number): Promise<number> {
+    const bounds = await this.storage.bounds();
+    let low = bounds.first;
+    let high = bounds.last + 1;
+    while (low < high) {
+      const middle = Math.floor((low + high) / 2);
+      const [part] = await this.storage.read(middle, 1, READ_BYTES);
+      if (part && part.index < index) low = part.sequence + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  /** Reads what is new, one read at a time. */
+  private refill(): void {
+    if (this.feed.events < this.nextSequence) return;
+    this.readAgain = true;
+    this.reading ??= this.readNew().finally(() => {
+      this.reading = undefined;
+    });
+  }
+
+  private async readNew(): Promise<void> {
+    while (this.readAgain && this.offAdvance) {
+      this.readAgain = false;
+      try {
+        for (;;) {
+          const parts = await this.storage.read(this.nextSequence, READ_MESSAGES, READ_BYTES);
+          for (const part of parts) this.take(part);
+          if (parts.length === 0) break;
+          this.wake();
+        }
+        // A copy of the stream that is a little behind the one that was written to: ask again.
+        if (this.feed.events >= this.nextSequence) await this.again();
+      } catch {
+        await this.again();
+      }
+    }
+  }
+
+  private async again(): Promise<void> {
+    await this.pause(READ_RETRY_MS);
+    this.readAgain = true;
+  }
+
+  private take(part: StoredPart): void {
+    this.nextSequence = part.sequence + 1;
+    const frame = this.assembler.add(part);
+    if (!frame) return;
+    this.recent.push(frame);
+    this.recentBytes += frame.data.length;
+    while (this.recent.length > MAX_RECENT_FRAMES || (this.recentBytes > MAX_RECENT_BYTES && this.recent.length > 1)) {
+      const oldest = this.recent.shift();
+      if (!oldest) break;
+      this.recentBytes -= oldest.data.length;
+      this.recentAfter = oldest.index;
+    }
+  }
+
+  private sleep(signal: AbortSignal): Promise<void> {
+    if (signal.aborted) return Promise.resolve();
+    return new Promise((resolve) => {
+      const awake = (): void => {
+        this.sleepers.delete(awake);
+        signal.removeEventListener('abort', awake);
+        resolve();
+      };
+      this.sleepers.add(awake);
+      signal.addEventListener('abort', awake);
+    });
+  }
+
+  private wake(): void {
+    this.wakes += 1;
+    for (const awake of this.sleepers) awake();
+  }
+}
+
+/** Position of the first frame with this index or a higher one. */
+function positionOf(frames: readonly StoredFrame[], index: number): number {
+  let low = 0;
+  let high = frames.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((frames[middle]?.index ?? 0) < index) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
