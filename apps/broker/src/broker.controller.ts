@@ -1,4 +1,4 @@
-import { Controller } from '@nestjs/common';
+import { Controller, Inject } from '@nestjs/common';
 import { Ctx, Payload } from '@nestjs/microservices';
 import {
   ack,
@@ -40,7 +40,7 @@ const CODES: Record<string, RpcErrorCode> = {
 /** What workers ask the holder of the broker role. */
 @Controller()
 export class BrokerController {
-  constructor(private readonly broker: Broker) {}
+  constructor(@Inject(Broker) private readonly broker: Broker) {}
 
   @Answers(dequeue)
   async dequeue(@Payload() request: DequeueRequest): Promise<DequeueResponse> {

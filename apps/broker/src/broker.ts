@@ -7,12 +7,13 @@ import {
   type PlanResult,
   type Timers,
 } from '@waybill/model';
+import type { Singleton, Term } from '@waybill/lease';
 import type { ReplicatedState } from '@waybill/replica';
-import { namespacedKey, SINGLETON_KEY, type Applied, type Fence, type Tables } from '@waybill/state';
+import { namespacedKey, SINGLETON_KEY, type Applied, type Tables } from '@waybill/state';
 import { withSpan, type Logger, type Tracer } from '@waybill/telemetry';
-import { BlockedEvals, type BlockedStats } from './blocked-evals.js';
+import { BlockedEvals } from './blocked-evals.js';
 import { BrokerDisabledError, NotOutstandingError, PlanQueueDisabledError, PlanRefusedError } from './broker-errors.js';
-import { DELIVERY_LIMIT, EvalBroker, type BrokerStats, type EvalBrokerOptions, type EvalRows } from './eval-broker.js';
+import { DELIVERY_LIMIT, EvalBroker, type EvalBrokerOptions, type EvalRows } from './eval-broker.js';
 import { FencedWriter } from './fenced-writer.js';
 import { jobVersionOf, PlanApplier } from './plan-applier.js';
 import { PlanQueue } from './plan-queue.js';
@@ -43,12 +44,6 @@ export interface Dequeued {
   readonly traceparent: string | undefined;
 }
 
-export interface BrokerServiceStats {
-  readonly broker: BrokerStats;
-  readonly blocked: BlockedStats;
-  readonly planQueueDepth: number;
-}
-
 /** What lives only as long as one term. */
 interface Session {
   readonly writer: FencedWriter;
@@ -70,7 +65,8 @@ export class BadRequestError extends Error {
  * the deliveries of this term (EB-333). Idle, it holds nothing (EB-334).
  * Cost of `applied`: what the transaction touched, and for a class that gained capacity the blocked evaluations.
  */
-export class Broker {
+export class Broker implements Singleton {
+  readonly role = 'broker';
   readonly evals: EvalBroker;
   readonly blocked: BlockedEvals;
   readonly plans = new PlanQueue();
@@ -89,12 +85,8 @@ export class Broker {
   }
 
   /** The term has begun: this copy of the state has applied all that the predecessor got accepted (EB-135). */
-  async start(term: Fence): Promise<void> {
-    const writer = new FencedWriter(
-      { ...this.deps, proposer: this.deps.state },
-      { role: term.role, epoch: term.epoch },
-    );
-    await this.writeFirstRows(writer);
+  async start(term: Term): Promise<void> {
+    const writer = new FencedWriter({ ...this.deps, proposer: this.deps.state }, term.fence);
     const reapers = new Reapers({
       ...this.deps,
       broker: this.evals,
@@ -114,6 +106,7 @@ export class Broker {
     this.session = { writer, reapers, applierEnded: applier.run() };
     this.followPauseFlag();
     reapers.start();
+    await this.writeFirstRows(writer);
   }
 
   /** After every transaction this copy applied, in order. */
@@ -135,8 +128,9 @@ export class Broker {
     await session?.applierEnded;
   }
 
-  stats(): BrokerServiceStats {
-    return { broker: this.evals.stats(), blocked: this.blocked.stats(), planQueueDepth: this.plans.depth };
+  stats(): Record<string, number> {
+    const { byScheduler: _, ...broker } = this.evals.stats();
+    return { ...broker, ...this.blocked.stats(), planQueueDepth: this.plans.depth };
   }
 
   // ---- what workers ask

@@ -1,1 +1,4 @@
-export {};
+export { broker } from './broker.module.js';
+export { Broker, type BrokerDeps, type Dequeued } from './broker.js';
+export { BlockedEvals } from './blocked-evals.js';
+export { EvalBroker, type EvalBrokerOptions } from './eval-broker.js';

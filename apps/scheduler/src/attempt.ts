@@ -68,7 +68,8 @@ export function queuedAfter(
   for (const allocs of Object.values(result?.NodeAllocation ?? {}))
     for (const { TaskGroup, CreateIndex, ModifyIndex } of allocs) {
       const left = queued[TaskGroup];
-      if (left !== undefined && CreateIndex === ModifyIndex && CreateIndex > 0) queued[TaskGroup] = Math.max(0, left - 1);
+      if (left !== undefined && CreateIndex === ModifyIndex && CreateIndex > 0)
+        queued[TaskGroup] = Math.max(0, left - 1);
     }
   return queued;
 }

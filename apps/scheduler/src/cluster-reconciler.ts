@@ -344,8 +344,7 @@ function batchFilter(alloc: Allocation): 'keep' | 'drop' | 'examine' {
 
 /** SC-167, service rows. */
 function serviceFilter(alloc: Allocation): 'keep' | 'drop' | 'examine' {
-  if (isServerTerminal(alloc))
-    return alloc.RescheduleTracker?.LastReschedule === 'no placement' ? 'examine' : 'drop';
+  if (isServerTerminal(alloc)) return alloc.RescheduleTracker?.LastReschedule === 'no placement' ? 'examine' : 'drop';
   return alloc.ClientStatus === 'complete' || alloc.ClientStatus === 'lost' ? 'drop' : 'examine';
 }
 

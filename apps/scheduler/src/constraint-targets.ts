@@ -25,7 +25,9 @@ export function resolveTarget(target: string, node: Node): string | undefined {
 
 /** SC-51: what it stands for differs between nodes of one computed class. */
 export function escapesClass(target: string): boolean {
-  return ['${unique.', '${node.unique.', '${attr.unique.', '${meta.unique.'].some((prefix) => target.startsWith(prefix));
+  return ['${unique.', '${node.unique.', '${attr.unique.', '${meta.unique.'].some((prefix) =>
+    target.startsWith(prefix),
+  );
 }
 
 function own(map: Record<string, string>, key: string): string | undefined {

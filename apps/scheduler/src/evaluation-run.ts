@@ -138,7 +138,9 @@ export class EvaluationRun {
     const queued = queuedAfter(attempt.wanted, this.result);
     const { Namespace, JobID } = this.evaluation;
     const summary = this.deps.snapshots.tables.job_summary.get(namespacedKey(Namespace, JobID))?.Summary ?? {};
-    const changed = Object.entries(queued).some(([group, n]) => summary[group] !== undefined && summary[group].Queued !== n);
+    const changed = Object.entries(queued).some(
+      ([group, n]) => summary[group] !== undefined && summary[group].Queued !== n,
+    );
     const evaluation: Evaluation = {
       ...this.evaluation,
       ...eligibilityOf(blocked),

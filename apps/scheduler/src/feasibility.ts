@@ -98,18 +98,14 @@ export class Feasibility {
       .proposed(node)
       .some(
         (a) =>
-          a.JobID === this.job.ID &&
-          a.Namespace === this.job.Namespace &&
-          (ofJob || a.TaskGroup === needs.group.Name),
+          a.JobID === this.job.ID && a.Namespace === this.job.Namespace && (ofJob || a.TaskGroup === needs.group.Name),
       );
     return taken ? DISTINCT_HOSTS : undefined;
   }
 
   /** SC-62. */
   private notDistinctProperty(node: Node, needs: GroupNeeds): string | undefined {
-    return (
-      this.usedUp(node, this.jobConstraints, undefined) ?? this.usedUp(node, needs.constraints, needs.group.Name)
-    );
+    return this.usedUp(node, this.jobConstraints, undefined) ?? this.usedUp(node, needs.constraints, needs.group.Name);
   }
 
   private usedUp(node: Node, constraints: readonly Constraint[], group: string | undefined): string | undefined {

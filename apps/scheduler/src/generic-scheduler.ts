@@ -71,7 +71,8 @@ export function attemptGeneric(input: AttemptInput): Attempt {
 function wantedPerGroup(job: Job | null, wants: Reconciliation): Record<string, number> {
   const wanted: Record<string, number> = {};
   for (const { Name } of job?.TaskGroups ?? []) wanted[Name] = 0;
-  for (const { group } of [...wants.placements, ...wants.destructive]) wanted[group.Name] = (wanted[group.Name] ?? 0) + 1;
+  for (const { group } of [...wants.placements, ...wants.destructive])
+    wanted[group.Name] = (wanted[group.Name] ?? 0) + 1;
   return wanted;
 }
 
@@ -179,7 +180,9 @@ class Placing {
     if (!(Sticky || Migrate) || !before || before.NodePool !== this.job.NodePool) return undefined;
     if (before.Datacenters.join(',') !== this.job.Datacenters.join(',')) return undefined;
     const node = this.tables.nodes.get(previous.NodeID);
-    return node?.Status === 'ready' && node.SchedulingEligibility === 'eligible' && !node.DrainStrategy ? node : undefined;
+    return node?.Status === 'ready' && node.SchedulingEligibility === 'eligible' && !node.DrainStrategy
+      ? node
+      : undefined;
   }
 
   /** SC-146, SC-147. */
@@ -225,7 +228,9 @@ function countByProperty(
 ): number {
   const uses = (alloc: Allocation): boolean => {
     const node = tables.nodes.get(alloc.NodeID);
-    return (group === undefined || alloc.TaskGroup === group) && node !== undefined && resolveTarget(target, node) === value;
+    return (
+      (group === undefined || alloc.TaskGroup === group) && node !== undefined && resolveTarget(target, node) === value
+    );
   };
   let count = 0;
   for (const alloc of tables.allocs.by('job', namespacedKey(evaluation.Namespace, evaluation.JobID)))

@@ -1,4 +1,10 @@
-import { isTerminalAllocation, type AllocatedResources, type Allocation, type Job, type TaskGroup } from '@waybill/model';
+import {
+  isTerminalAllocation,
+  type AllocatedResources,
+  type Allocation,
+  type Job,
+  type TaskGroup,
+} from '@waybill/model';
 import type { AttemptInput } from './attempt.js';
 import { mayRunOn } from './candidate-nodes.js';
 import type { UpdateDecision } from './cluster-reconciler.js';

@@ -1,1 +1,5 @@
-export {};
+export { scheduler } from './scheduler.module.js';
+export type { Attempt, AttemptInput } from './attempt.js';
+export { EvaluationRun, type EvaluationRunDeps, type Planner, type Snapshots } from './evaluation-run.js';
+export { schedule, schedulerTypeFor, type SchedulerType } from './schedule.js';
+export { Worker, type WorkerDeps } from './worker.js';

@@ -1,4 +1,12 @@
-import { findTaskGroup, ranSuccessfully, type Allocation, type DesiredUpdates, type Job, type Node, type TaskGroup } from '@waybill/model';
+import {
+  findTaskGroup,
+  ranSuccessfully,
+  type Allocation,
+  type DesiredUpdates,
+  type Job,
+  type Node,
+  type TaskGroup,
+} from '@waybill/model';
 import type { Tables } from '@waybill/state';
 import { isExpired, isLive, lostStop, needsReconnect, type TaintedNodes } from './classification.js';
 import { noUpdates } from './cluster-reconciler.js';

@@ -125,12 +125,7 @@ export class NodeSelector {
     return Math.max(MIN_CANDIDATE_LIMIT, Math.ceil(Math.log2(Math.max(1, candidates.nodes.length))));
   }
 
-  private tryNode(
-    node: Node,
-    group: TaskGroup,
-    options: SelectOptions,
-    metric: PlacementMetric,
-  ): Option | undefined {
+  private tryNode(node: Node, group: TaskGroup, options: SelectOptions, metric: PlacementMetric): Option | undefined {
     metric.evaluated();
     const infeasible = this.deps.feasibility.whyNot(node, group);
     if (infeasible !== undefined) {
@@ -157,10 +152,7 @@ export class NodeSelector {
   }
 
   /** Ports first, then cores, then amounts, as the reasons come out (SC-83 to SC-103). */
-  private fit(
-    node: Node,
-    ask: GroupAsk,
-  ): { used: Amounts; resources: AllocatedResources } | { exhausted: string } {
+  private fit(node: Node, ask: GroupAsk): { used: Amounts; resources: AllocatedResources } | { exhausted: string } {
     const view = this.deps.plan.viewOf(node.ID);
     let { resources } = ask;
     if (ask.network) {
@@ -198,10 +190,7 @@ export class NodeSelector {
   private rankingOf(group: TaskGroup): Ranking {
     let ranking = this.rankings.get(group.Name);
     if (!ranking)
-      this.rankings.set(
-        group.Name,
-        (ranking = new Ranking(this.deps.job, group, this.deps.config.SchedulerAlgorithm)),
-      );
+      this.rankings.set(group.Name, (ranking = new Ranking(this.deps.job, group, this.deps.config.SchedulerAlgorithm)));
     return ranking;
   }
 }

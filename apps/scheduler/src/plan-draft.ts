@@ -112,12 +112,7 @@ export class PlanDraft {
     for (const allocs of this.placed.values()) yield* allocs;
   }
 
-  build(
-    evaluation: Evaluation,
-    job: Job | null,
-    snapshotIndex: number,
-    annotations: PlanAnnotations | null,
-  ): Plan {
+  build(evaluation: Evaluation, job: Job | null, snapshotIndex: number, annotations: PlanAnnotations | null): Plan {
     return {
       EvalID: evaluation.ID,
       EvalToken: '',

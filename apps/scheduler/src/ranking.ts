@@ -23,7 +23,11 @@ export interface RankedNode {
 }
 
 /** SC-107: how full (binpack) or how empty (spread) the node would be. Clamped to 0…18. */
-export function fitScore(algorithm: SchedulerConfiguration['SchedulerAlgorithm'], used: Amounts, capacity: Amounts): number {
+export function fitScore(
+  algorithm: SchedulerConfiguration['SchedulerAlgorithm'],
+  used: Amounts,
+  capacity: Amounts,
+): number {
   const total = 10 ** freeShare(used.cpuMhz, capacity.cpuMhz) + 10 ** freeShare(used.memoryMB, capacity.memoryMB);
   const score = algorithm === 'spread' ? total - 2 : 20 - total;
   return Math.min(MAX_FIT_SCORE, Math.max(0, score));

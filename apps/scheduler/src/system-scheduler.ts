@@ -129,7 +129,8 @@ class SystemPlacing {
   private reportFiltered(wants: NodeReconciliation): void {
     for (const [group, metric] of this.filtered) {
       const counts = countsOf(wants, group);
-      if (this.wanted[group] === 0 && counts.Ignore === 0 && counts.InPlaceUpdate === 0) this.failedGroups[group] ??= metric;
+      if (this.wanted[group] === 0 && counts.Ignore === 0 && counts.InPlaceUpdate === 0)
+        this.failedGroups[group] ??= metric;
     }
   }
 
@@ -158,7 +159,10 @@ class SystemPlacing {
 
 function sum(a: AllocMetric | undefined, b: AllocMetric): AllocMetric {
   if (!a) return b;
-  const merged = (x: Record<string, number> | null, y: Record<string, number> | null): Record<string, number> | null => {
+  const merged = (
+    x: Record<string, number> | null,
+    y: Record<string, number> | null,
+  ): Record<string, number> | null => {
     if (!x || !y) return x ?? y;
     const both = { ...x };
     for (const [key, n] of Object.entries(y)) both[key] = (both[key] ?? 0) + n;

@@ -1,0 +1,36 @@
+import { Module } from '@nestjs/common';
+import { type ServiceDefinition } from '@waybill/service';
+import { tracerFor } from '@waybill/telemetry';
+import { BrokerController } from './broker.controller.js';
+import { Broker } from './broker.js';
+
+@Module({})
+class BrokerModule {}
+
+const name = 'broker';
+
+/** Hands out evaluations, keeps the blocked ones, judges and commits plans, under the lease `broker`. */
+export const broker: ServiceDefinition = {
+  name,
+  needs: { state: true, database: false },
+  build: (context) => {
+    const singleton = new Broker({
+      state: context.state,
+      clock: context.clock,
+      timers: context.timers,
+      newId: context.newId,
+      random: Math.random,
+      logger: context.logger,
+      tracer: () => tracerFor(name),
+      region: context.settings.WAYBILL_REGION,
+    });
+    return {
+      module: {
+        module: BrokerModule,
+        controllers: [BrokerController],
+        providers: [{ provide: Broker, useValue: singleton }],
+      },
+      singleton,
+    };
+  },
+};

@@ -1,0 +1,38 @@
+import type { Timers } from '@waybill/model';
+
+/** Tells a loop to end, and ends its pauses at once. */
+export class StopSignal {
+  private isStopped = false;
+  private readonly pauses = new Set<() => void>();
+
+  constructor(private readonly timers: Timers) {}
+
+  get stopped(): boolean {
+    return this.isStopped;
+  }
+
+  stop(): void {
+    this.isStopped = true;
+    for (const end of this.pauses) end();
+  }
+
+  /** Milliseconds, or until the stop. */
+  async pause(ms: number): Promise<void> {
+    if (this.isStopped) return;
+    await new Promise<void>((resolve) => {
+      const end = (): void => {
+        cancel();
+        this.pauses.delete(end);
+        resolve();
+      };
+      const cancel = this.timers.after(ms, end);
+      this.pauses.add(end);
+    });
+  }
+}
+
+/** EB-204: wait before attempt k (from 0), milliseconds. */
+export function backoffMs(attempt: number, baseMs: number, limitMs: number): number {
+  if (baseMs <= 0) return 0;
+  return attempt > 30 ? limitMs : Math.min(limitMs, baseMs * 2 ** attempt);
+}

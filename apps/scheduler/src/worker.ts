@@ -1,0 +1,141 @@
+import type { Clock, Timers } from '@waybill/model';
+import type { ReplicatedState } from '@waybill/replica';
+import { ack, dequeue, nack, type DequeueResponse, type Rpc } from '@waybill/rpc';
+import { traceparentOf, withSpan, type Logger, type Tracer } from '@waybill/telemetry';
+import { BrokerPlanner, isNobodyThere } from './broker-planner.js';
+import { EvaluationRun } from './evaluation-run.js';
+import { SCHEDULER_TYPES } from './schedule.js';
+import { backoffMs, StopSignal } from './stop-signal.js';
+
+/** What a dequeue asks the broker to wait (EB-64); also how long a stop waits for an idle worker. */
+export const DEQUEUE_MS = 500;
+/** For this copy of the state to reach what the delivery needs, and the longer wait of one that is far behind (EB-199). */
+export const WAIT_FOR_INDEX_MS = 5_000;
+export const CATCH_UP_MS = 50_000;
+/** After failed dequeues (EB-203). */
+export const DEQUEUE_BACKOFF_MS = { base: 20, limit: 10_000 };
+/** While nobody holds the broker's role: a successor comes within seconds and must not wait for us. */
+export const NO_BROKER_BACKOFF_LIMIT_MS = 500;
+/** Failed dequeues of the first seconds are expected: the broker is starting too (EB-203). */
+export const QUIET_START_MS = 10_000;
+
+export interface WorkerDeps {
+  readonly rpc: Rpc;
+  readonly state: ReplicatedState;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly newId: () => string;
+  readonly logger: Logger;
+  readonly tracer: () => Tracer;
+  /** Milliseconds one scheduling pass took. */
+  readonly onScheduled?: (type: string, tookMs: number) => void;
+}
+
+/**
+ * Works evaluations off, one at a time (section 9 of the evaluations reference): dequeue, wait until this copy of the
+ * state has what the delivery is about, schedule, submit, write, ack; nack if anything failed.
+ *
+ * Modes: running → stopping (finishes or hands back what it has) → stopped. It writes nothing to the log itself.
+ */
+export class Worker {
+  private readonly signal: StopSignal;
+  private readonly startedAtMs: number;
+  private ended: Promise<void> = Promise.resolve();
+  private failures = 0;
+
+  constructor(private readonly deps: WorkerDeps) {
+    this.signal = new StopSignal(deps.timers);
+    this.startedAtMs = deps.clock.nowMs();
+  }
+
+  start(): void {
+    this.ended = this.loop();
+  }
+
+  /** Resolves when the worker holds nothing any more. */
+  async stop(): Promise<void> {
+    this.signal.stop();
+    await this.ended;
+  }
+
+  private async loop(): Promise<void> {
+    while (!this.signal.stopped) {
+      const delivery = await this.dequeue();
+      if (!delivery?.Eval) continue;
+      await this.workOff(delivery, delivery.Eval);
+    }
+  }
+
+  private async dequeue(): Promise<DequeueResponse | undefined> {
+    try {
+      const delivery = await this.deps.rpc.ask(dequeue, { Schedulers: SCHEDULER_TYPES, TimeoutMs: DEQUEUE_MS });
+      this.failures = 0;
+      return delivery;
+    } catch (error) {
+      const limit = isNobodyThere(error) ? NO_BROKER_BACKOFF_LIMIT_MS : DEQUEUE_BACKOFF_MS.limit;
+      if (this.deps.clock.nowMs() - this.startedAtMs > QUIET_START_MS)
+        this.deps.logger.warn('no evaluation could be fetched', { error });
+      await this.signal.pause(backoffMs(this.failures++, DEQUEUE_BACKOFF_MS.base, limit));
+      return undefined;
+    }
+  }
+
+  private async workOff(delivery: DequeueResponse, evaluation: NonNullable<DequeueResponse['Eval']>): Promise<void> {
+    const waitIndex = Math.max(delivery.WaitIndex, evaluation.ModifyIndex, evaluation.SnapshotIndex);
+    let done = false;
+    try {
+      if (!this.signal.stopped) {
+        await this.deps.state.waitFor(waitIndex, WAIT_FOR_INDEX_MS);
+        await this.schedule(delivery, evaluation);
+        done = true;
+      }
+    } catch (error) {
+      this.deps.logger.warn('evaluation goes back', { error, evalId: evaluation.ID, jobId: evaluation.JobID });
+    }
+    await this.answer(done ? ack : nack, evaluation.ID, delivery.Token);
+    // EB-199: a copy this far behind must not take evaluations only to hand them back.
+    if (!done && !this.signal.stopped && this.deps.state.appliedIndex < waitIndex)
+      await this.deps.state.waitFor(waitIndex, CATCH_UP_MS).catch(() => {});
+  }
+
+  private async schedule(delivery: DequeueResponse, evaluation: NonNullable<DequeueResponse['Eval']>): Promise<void> {
+    const { state, clock, newId, rpc, tracer, onScheduled } = this.deps;
+    const attributes = {
+      'eval.id': evaluation.ID,
+      'eval.type': evaluation.Type,
+      'eval.triggered_by': evaluation.TriggeredBy,
+      'job.id': evaluation.JobID,
+    };
+    const options = { traceparent: delivery.Traceparent ?? undefined, attributes };
+    await withSpan(tracer(), 'schedule', options, async (span) => {
+      const run = new EvaluationRun(evaluation, {
+        planner: new BrokerPlanner(rpc, delivery.Token, () => traceparentOf(span), this.signal),
+        snapshots: {
+          tables: state.tables,
+          get appliedIndex() {
+            return state.appliedIndex;
+          },
+          reach: (index) => state.waitFor(index, WAIT_FOR_INDEX_MS),
+        },
+        clock,
+        newId,
+        timed: (pass) => {
+          const before = clock.nowMs();
+          const attempt = pass();
+          onScheduled?.(evaluation.Type, clock.nowMs() - before);
+          return attempt;
+        },
+      });
+      await run.run();
+    });
+  }
+
+  /** EB-201: the nack timer makes up for an answer that is lost. */
+  private async answer(call: typeof ack, evalId: string, token: string): Promise<void> {
+    try {
+      await this.deps.rpc.ask(call, { EvalID: evalId, Token: token });
+    } catch (error) {
+      this.deps.logger.warn('the end of a delivery could not be reported', { error, evalId });
+    }
+  }
+}
