@@ -1,1 +1,1 @@
-export {};
+export { api } from './api.service.js';

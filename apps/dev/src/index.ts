@@ -1,1 +1,1 @@
-export {};
+export { launch } from './launcher.js';

@@ -11,3 +11,4 @@ export {
   SettingsError,
 } from './settings.js';
 export { newUuid, systemClock, systemTimers } from './system.js';
+export { NestLogger } from './nest-logger.js';

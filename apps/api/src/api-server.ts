@@ -1,0 +1,35 @@
+import { NestFactory } from '@nestjs/core';
+import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import { NestLogger } from '@waybill/service';
+import type { FastifyInstance } from 'fastify';
+import { ApiModule, type ApiParts } from './api.module.js';
+import { MAX_BODY_BYTES } from './http/body.js';
+import { traceRequests } from './http/trace-requests.js';
+
+/** Idle connections are kept this long, longer than a blocking query's longest wait. */
+const KEEP_ALIVE_MS = 330_000;
+/** Longest part of a path: a percent-encoded job id. */
+const MAX_PARAM_LENGTH = 4_096;
+
+/** The HTTP server of `/v1`. Bodies are read as they are: clients send JSON under any content type (API-26). */
+export async function startApiServer(parts: ApiParts): Promise<NestFastifyApplication> {
+  const { settings, logger } = parts.context;
+  const adapter = new FastifyAdapter({
+    bodyLimit: MAX_BODY_BYTES,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    forceCloseConnections: true,
+    exposeHeadRoutes: false,
+    routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
+  });
+  const fastify = adapter.getInstance<FastifyInstance>();
+  fastify.removeAllContentTypeParsers();
+  fastify.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
+  traceRequests(fastify, () => parts.context.tracer);
+  const app = await NestFactory.create<NestFastifyApplication>(ApiModule.of(parts), adapter, {
+    logger: new NestLogger(logger),
+    abortOnError: false,
+    bodyParser: false,
+  });
+  await app.listen(settings.WAYBILL_HTTP_PORT, settings.WAYBILL_HTTP_HOST);
+  return app;
+}

@@ -1,0 +1,81 @@
+import { type DynamicModule, Module } from '@nestjs/common';
+import { APP_FILTER } from '@nestjs/core';
+import { EventLog, type ProjectionFeed, ReadModel } from '@waybill/projection';
+import { NatsRpc } from '@waybill/rpc';
+import type { ServiceContext } from '@waybill/service';
+import { AllocationsController } from './allocations/allocations.controller.js';
+import { LogsController } from './client/logs.controller.js';
+import { AgentIdentity } from './cluster/agent-identity.js';
+import { ClusterController } from './cluster/cluster.controller.js';
+import { DeploymentsController } from './deployments/deployments.controller.js';
+import { EvaluationsController } from './evaluations/evaluations.controller.js';
+import { EventStreamController } from './events/event-stream.controller.js';
+import { Subscriptions } from './events/subscriptions.js';
+import { ApiErrorFilter } from './http/api-error.filter.js';
+import { BlockingQueries } from './http/blocking-query.js';
+import { Reads } from './http/reads.js';
+import { DeregisterJob } from './jobs/deregister-job.js';
+import { JobsController } from './jobs/jobs.controller.js';
+import { type JobLookup, RegisterJob } from './jobs/register-job.js';
+import { RegisterRequests } from './jobs/register-request.js';
+import { NodesController } from './nodes/nodes.controller.js';
+import { Writer } from './writer.js';
+
+/** What the HTTP server is made of, beside the context every service has. */
+export interface ApiParts {
+  readonly context: ServiceContext;
+  readonly model: ReadModel;
+  readonly feed: ProjectionFeed;
+  readonly events: EventLog;
+  readonly subscriptions: Subscriptions;
+}
+
+@Module({})
+export class ApiModule {
+  static of({ context, model, feed, events, subscriptions }: ApiParts): DynamicModule {
+    const { clock, newId, log, settings, link } = context;
+    const writer = new Writer(log, feed);
+    const lookup: JobLookup = {
+      job: async (namespace, id) => (await model.job(namespace, id)).row,
+      schedulerConfiguration: async () => (await model.schedulerConfiguration()).row,
+    };
+    const readable = (index: number): Promise<unknown> => writer.readable(index);
+    const reads = new Reads(new BlockingQueries(feed, clock, Math.random), () => ({
+      lastContactMs: 0,
+      knownLeader: link.up,
+    }));
+    const region = settings.WAYBILL_REGION;
+    const identity = new AgentIdentity(
+      region,
+      settings.WAYBILL_HTTP_HOST,
+      settings.WAYBILL_HTTP_PORT,
+      'waybill',
+      newId(),
+    );
+    return {
+      module: ApiModule,
+      controllers: [
+        AllocationsController,
+        ClusterController,
+        DeploymentsController,
+        EvaluationsController,
+        EventStreamController,
+        JobsController,
+        LogsController,
+        NodesController,
+      ],
+      providers: [
+        { provide: ReadModel, useValue: model },
+        { provide: Reads, useValue: reads },
+        { provide: AgentIdentity, useValue: identity },
+        { provide: EventLog, useValue: events },
+        { provide: Subscriptions, useValue: subscriptions },
+        { provide: NatsRpc, useValue: context.rpc },
+        { provide: RegisterRequests, useValue: new RegisterRequests(region, clock) },
+        { provide: RegisterJob, useValue: new RegisterJob(log, writer, lookup, readable, clock, newId) },
+        { provide: DeregisterJob, useValue: new DeregisterJob(log, writer, lookup, readable, clock, newId) },
+        { provide: APP_FILTER, useValue: new ApiErrorFilter(context.logger) },
+      ],
+    };
+  }
+}

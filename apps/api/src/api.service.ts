@@ -1,0 +1,46 @@
+import { Module } from '@nestjs/common';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { EventLog, NatsEventStorage, ProjectionFeed, ReadModel, subscribeToAnnouncements } from '@waybill/projection';
+import type { ServiceContext, ServiceDefinition, ServiceParts } from '@waybill/service';
+import { startApiServer } from './api-server.js';
+import { Subscriptions } from './events/subscriptions.js';
+
+@Module({})
+class ApiRpcModule {}
+
+/** HTTP `/v1`: reads from Postgres, writes to the log. Keeps no state of its own; any number of replicas. */
+export const api: ServiceDefinition = {
+  name: 'api',
+  needs: { state: false, database: true },
+  build: buildApi,
+};
+
+async function buildApi(context: ServiceContext): Promise<ServiceParts> {
+  const model = new ReadModel(context.database);
+  const feed = new ProjectionFeed({ record: model, clock: context.clock, timers: context.timers });
+  const resync = (): void => {
+    feed.resync().catch((error: unknown) => context.logger.warn('cannot ask Postgres how far it is', { error }));
+  };
+  const unsubscribe = subscribeToAnnouncements(context.link.nc, feed, context.logger);
+  const offLink = context.link.onChange((up) => up && resync());
+  await feed.resync();
+  const pause = (ms: number): Promise<void> => new Promise((resolve) => void context.timers.after(ms, resolve));
+  const events = new EventLog(new NatsEventStorage(context.link.nc), feed, pause);
+  await events.start();
+  const subscriptions = new Subscriptions(events, context.timers, context.logger);
+  let server: NestFastifyApplication | undefined;
+  return {
+    module: { module: ApiRpcModule },
+    async start() {
+      server = await startApiServer({ context, model, feed, events, subscriptions });
+    },
+    async stop() {
+      subscriptions.close();
+      events.stop();
+      feed.stop(); // blocked queries answer what they have
+      await server?.close();
+      offLink();
+      unsubscribe();
+    },
+  };
+}

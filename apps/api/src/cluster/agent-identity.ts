@@ -1,0 +1,73 @@
+/** Version of the API that clients may expect, and our own. Official clients parse the first. */
+export const COMPATIBLE_VERSION = '1.10.0';
+export const WAYBILL_VERSION = '0.1.0';
+
+/** How this API instance presents itself to clients that expect a server agent (OP-70 to OP-74). */
+export class AgentIdentity {
+  constructor(
+    readonly region: string,
+    private readonly host: string,
+    private readonly port: number,
+    private readonly name: string,
+    private readonly instanceId: string,
+  ) {}
+
+  /** `ip:port`, as `status/leader` and `status/peers` show it. Clients match it with a member's address. */
+  get address(): string {
+    return `${this.host}:${this.port}`;
+  }
+
+  self(): object {
+    return {
+      config: {
+        Name: this.name,
+        Region: this.region,
+        Datacenter: 'dc1',
+        Version: {
+          Version: COMPATIBLE_VERSION,
+          VersionPrerelease: '',
+          VersionMetadata: `waybill.${WAYBILL_VERSION}`,
+          Revision: '',
+        },
+        Server: { Enabled: true },
+        Client: { Enabled: false },
+        ACL: { Enabled: false },
+        UI: { Enabled: false, ShowCLIHints: false, Label: null },
+        Waybill: { TraceURL: '' },
+      },
+      member: this.member(),
+      stats: { nomad: { server: 'true', leader: 'true', leader_addr: this.address, known_regions: '1' } },
+    };
+  }
+
+  members(): object {
+    return { ServerName: this.name, ServerRegion: this.region, ServerDC: 'dc1', Members: [this.member()] };
+  }
+
+  private member(): object {
+    return {
+      Name: `${this.name}.${this.region}`,
+      Addr: this.host,
+      Port: this.port,
+      Tags: {
+        role: 'nomad',
+        region: this.region,
+        dc: 'dc1',
+        build: COMPATIBLE_VERSION,
+        revision: '',
+        vsn: '1',
+        raft_vsn: '3',
+        id: this.instanceId,
+        rpc_addr: this.host,
+        port: String(this.port),
+      },
+      Status: 'alive',
+      ProtocolMin: 1,
+      ProtocolMax: 5,
+      ProtocolCur: 2,
+      DelegateMin: 2,
+      DelegateMax: 5,
+      DelegateCur: 4,
+    };
+  }
+}

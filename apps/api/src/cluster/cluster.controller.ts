@@ -1,0 +1,65 @@
+import { Controller, Get, Req, Res } from '@nestjs/common';
+import { ReadModel } from '@waybill/projection';
+import { failed } from '../http/api-error.js';
+import { pageOf } from '../http/list-params.js';
+import { Reads } from '../http/reads.js';
+import { type ApiReply, type ApiRequest, sendJson } from '../http/reply.js';
+import { AgentIdentity } from './agent-identity.js';
+
+/** What clients ask to find out whom they talk to: status, regions, agent, namespaces, scheduler configuration. */
+@Controller('v1')
+export class ClusterController {
+  constructor(
+    private readonly model: ReadModel,
+    private readonly reads: Reads,
+    private readonly identity: AgentIdentity,
+  ) {}
+
+  @Get('status/leader')
+  leader(@Req() request: ApiRequest, @Res() reply: ApiReply): void {
+    sendJson(request, reply, this.identity.address);
+  }
+
+  @Get('status/peers')
+  peers(@Req() request: ApiRequest, @Res() reply: ApiReply): void {
+    sendJson(request, reply, [this.identity.address]);
+  }
+
+  @Get('regions')
+  regions(@Req() request: ApiRequest, @Res() reply: ApiReply): void {
+    sendJson(request, reply, [this.identity.region]);
+  }
+
+  @Get('agent/self')
+  self(@Req() request: ApiRequest, @Res() reply: ApiReply): void {
+    sendJson(request, reply, this.identity.self());
+  }
+
+  @Get('agent/health')
+  health(@Req() request: ApiRequest, @Res() reply: ApiReply): void {
+    sendJson(request, reply, { server: { ok: true, message: 'ok' } });
+  }
+
+  @Get('agent/members')
+  members(@Req() request: ApiRequest, @Res() reply: ApiReply): void {
+    sendJson(request, reply, this.identity.members());
+  }
+
+  @Get('namespaces')
+  async namespaces(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    const page = pageOf(request.query);
+    await this.reads.answer(request, reply, [['namespaces', '*']], async () => {
+      const { index, rows, nextToken } = await this.model.namespaces(page);
+      return { index, nextToken, value: rows };
+    });
+  }
+
+  @Get('operator/scheduler/configuration')
+  async schedulerConfiguration(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    await this.reads.answer(request, reply, [['scheduler_config', '*']], async () => {
+      const { index, row } = await this.model.schedulerConfiguration();
+      if (!row) throw failed('scheduler config not initialized yet');
+      return { index, value: { SchedulerConfig: row, Index: index, LastContact: 0, KnownLeader: true, NextToken: '' } };
+    });
+  }
+}

@@ -1,0 +1,44 @@
+import { describe, expect, it } from 'vitest';
+import { EventFilter, parseTopics } from './event-filter.js';
+
+const event = { topic: 'Allocation', namespace: 'default', keys: ['a1', 'web', ''] };
+const takes = (topics: string[], namespace = 'default', e = event) =>
+  new EventFilter(parseTopics(topics), namespace).matches(e);
+
+describe('EventFilter', () => {
+  it('EV-22: a topic, a topic with key, any topic with key, and nothing at all', () => {
+    expect(takes(['Allocation'])).toBe(true);
+    expect(takes(['Allocation:a1'])).toBe(true);
+    expect(takes(['*:a1'])).toBe(true);
+    expect(takes([])).toBe(true);
+    expect(takes(['Node'])).toBe(false);
+    expect(takes(['Allocation:a2'])).toBe(false);
+  });
+
+  it('EV-22: keys of one topic given several times are a union; a second colon is refused', () => {
+    expect(takes(['Allocation:x', 'Allocation:a1'])).toBe(true);
+    expect(() => parseTopics(['Job:a:b'])).toThrow(
+      'Invalid topic query: error parsing topics: Invalid key value pair for topic, topic: Job:a:b',
+    );
+  });
+
+  it('EV-31: a star among other keys takes everything of the topic', () => {
+    expect(takes(['Allocation:x', 'Allocation:*'])).toBe(true);
+  });
+
+  it('EV-33: an empty filter key matches an empty key only', () => {
+    expect(takes(['Allocation:'])).toBe(true);
+    expect(takes(['Allocation:'], 'default', { ...event, keys: ['a1', 'web'] })).toBe(false);
+  });
+
+  it('EV-34: filtering by job', () => {
+    expect(takes(['Allocation:web'])).toBe(true);
+    expect(takes(['Allocation:web2'])).toBe(false);
+  });
+
+  it('EV-82: another namespace is not delivered, an object without one is', () => {
+    expect(takes([], 'foo')).toBe(false);
+    expect(takes([], '*')).toBe(true);
+    expect(takes([], 'foo', { ...event, namespace: '' })).toBe(true);
+  });
+});

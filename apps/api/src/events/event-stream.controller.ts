@@ -1,0 +1,43 @@
+import { Controller, Get, Req, Res } from '@nestjs/common';
+import { EventLog } from '@waybill/projection';
+import { ApiError, badRequest } from '../http/api-error.js';
+import { boolParam, namespaceOf, param, params, type QueryString } from '../http/query-string.js';
+import type { ApiReply, ApiRequest } from '../http/reply.js';
+import { EventFilter, parseTopics } from './event-filter.js';
+import { Subscriptions } from './subscriptions.js';
+
+/** `/v1/event/stream` (EV-20 to EV-29, EV-60 to EV-70). */
+@Controller('v1/event')
+export class EventStreamController {
+  constructor(
+    private readonly events: EventLog,
+    private readonly subscriptions: Subscriptions,
+  ) {}
+
+  @Get('stream')
+  async stream(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    const { query } = request;
+    const fromIndex = fromIndexOf(query);
+    const filter = new EventFilter(parseTopics(params(query, 'topic')), namespaceOf(query));
+    const { head } = this.events;
+    const floor = await this.events.floor();
+    const strict = boolParam(query, 'strict', badRequest) ?? false;
+    const bounds = { 'X-Waybill-Event-Floor': String(floor), 'X-Waybill-Event-Head': String(head) };
+    if (strict && fromIndex > 0 && fromIndex < floor) {
+      for (const [name, value] of Object.entries(bounds)) reply.header(name, value);
+      throw new ApiError(410, 'requested index not in buffer');
+    }
+    reply.hijack();
+    reply.raw.writeHead(200, { 'Content-Type': 'application/json', 'Cache-Control': 'no-cache', ...bounds });
+    await this.subscriptions.serve(reply.raw, fromIndex, filter);
+  }
+}
+
+/** EV-21, EV-67. @throws ApiError 400 */
+function fromIndexOf(query: QueryString): number {
+  const text = param(query, 'index');
+  if (text === undefined || text === '') return 0;
+  if (!/^\d{1,20}$/.test(text))
+    throw badRequest(`Unable to parse index: strconv.ParseUint: parsing ${JSON.stringify(text)}: invalid syntax`);
+  return Number(text);
+}

@@ -1,0 +1,59 @@
+import type { ServerResponse } from 'node:http';
+import type { Timers } from '@waybill/model';
+import { EventsTrimmedError, type EventLog } from '@waybill/projection';
+import type { Logger } from '@waybill/telemetry';
+import type { EventFilter } from './event-filter.js';
+import { type LineSink, Subscriber } from './subscriber.js';
+
+/** The open event streams of this instance. Ended with it: clients reconnect with N+1 elsewhere (EV-70). */
+export class Subscriptions {
+  private readonly open = new Set<Subscriber>();
+
+  constructor(
+    private readonly events: EventLog,
+    private readonly timers: Timers,
+    private readonly logger: Logger,
+  ) {}
+
+  get size(): number {
+    return this.open.size;
+  }
+
+  /** Writes lines until the client goes away, stalls, or this instance ends. Never throws: the status is sent (EV-48). */
+  async serve(raw: ServerResponse, fromIndex: number, filter: EventFilter): Promise<void> {
+    const subscriber = new Subscriber(sinkOf(raw), this.timers);
+    this.open.add(subscriber);
+    raw.once('close', () => subscriber.close());
+    subscriber.open();
+    try {
+      await this.events.subscribe({
+        fromIndex,
+        signal: subscriber.signal,
+        onFrame: (frame) => {
+          const line = filter.lineOf(frame);
+          return line === undefined ? undefined : subscriber.send(line);
+        },
+      });
+    } catch (error) {
+      if (!(error instanceof EventsTrimmedError)) this.logger.warn('an event stream ended', { error });
+    } finally {
+      this.open.delete(subscriber);
+      subscriber.close();
+    }
+  }
+
+  close(): void {
+    for (const subscriber of this.open) subscriber.close();
+  }
+}
+
+function sinkOf(raw: ServerResponse): LineSink {
+  return {
+    write: (line) => void raw.write(line),
+    get bufferedBytes() {
+      return raw.writableLength;
+    },
+    drained: () => new Promise((resolve) => raw.once('drain', resolve)),
+    end: () => raw.end(),
+  };
+}

@@ -1,0 +1,71 @@
+import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException } from '@nestjs/common';
+import { ConflictError, LogOverloadedError, LogUnavailableError, TooLargeError } from '@waybill/journal';
+import { DecodeError } from '@waybill/model';
+import { RpcError, RpcUnavailableError } from '@waybill/rpc';
+import type { Logger } from '@waybill/telemetry';
+import { isKnownPath } from './known-paths.js';
+import type { ApiReply, ApiRequest } from './reply.js';
+import { ApiError } from './api-error.js';
+
+interface Answer {
+  readonly status: number;
+  readonly text: string;
+}
+
+/** The one place where a failure becomes a status and a text (API-35, API-36). */
+@Catch()
+export class ApiErrorFilter implements ExceptionFilter {
+  constructor(private readonly logger: Logger) {}
+
+  catch(error: unknown, host: ArgumentsHost): void {
+    const request = host.switchToHttp().getRequest<ApiRequest>();
+    const reply = host.switchToHttp().getResponse<ApiReply>();
+    const { status, text } = this.answerOf(error, request);
+    reply.code(status).header('Content-Type', 'text/plain; charset=utf-8').send(text);
+  }
+
+  private answerOf(error: unknown, request: ApiRequest): Answer {
+    if (error instanceof ApiError) return { status: error.status, text: error.message };
+    if (error instanceof DecodeError) return { status: 400, text: error.message };
+    if (error instanceof TooLargeError) return { status: 413, text: error.message };
+    if (error instanceof LogUnavailableError || error instanceof LogOverloadedError)
+      return { status: 503, text: error.message };
+    if (error instanceof ConflictError) return { status: 500, text: 'too many writes to the same object; try again' };
+    if (error instanceof RpcUnavailableError) return { status: 500, text: 'No cluster leader' };
+    if (error instanceof RpcError) return { status: STATUS_OF_RPC[error.code], text: error.message };
+    if (isDatabaseDown(error))
+      return {
+        status: 503,
+        text: 'the read model (PostgreSQL) cannot be reached; scheduling goes on, ask again later',
+      };
+    if (error instanceof HttpException) return notRouted(error, request);
+    this.logger.error('a request failed', { error, method: request.method, url: request.url });
+    return { status: 500, text: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+const STATUS_OF_RPC = {
+  invalid: 400,
+  'not-found': 404,
+  forbidden: 403,
+  conflict: 500,
+  limit: 503,
+  unavailable: 503,
+  internal: 500,
+} as const satisfies Record<RpcError['code'], number>;
+
+/** API-2, API-3: an unknown path is an empty 404, a known one with another method is 405. */
+function notRouted(error: HttpException, request: ApiRequest): Answer {
+  if (error.getStatus() !== 404) return { status: error.getStatus(), text: error.message };
+  return isKnownPath(request.url) ? { status: 405, text: 'Invalid method' } : { status: 404, text: '' };
+}
+
+/** Postgres says so itself (class 57, 08, 53), or the connection to it fails. */
+const DOWN_CODES = /^(57P0[123]|08...|53300|ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND)$/;
+const DOWN_TEXTS = ['timeout exceeded when trying to connect', 'Connection terminated'];
+
+function isDatabaseDown(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  if ('code' in error && typeof error.code === 'string' && DOWN_CODES.test(error.code)) return true;
+  return DOWN_TEXTS.some((text) => error.message.includes(text));
+}

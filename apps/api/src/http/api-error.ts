@@ -1,0 +1,17 @@
+/** An answer that is no success: status and the plain text clients see and match (API-35). */
+export class ApiError extends Error {
+  override readonly name = 'ApiError';
+  constructor(
+    readonly status: number,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+export const badRequest = (text: string): ApiError => new ApiError(400, text);
+export const forbidden = (text: string): ApiError => new ApiError(403, text);
+export const notFound = (text: string): ApiError => new ApiError(404, text);
+/** Most failures of business rules are 500 on this API (API-36); clients match the text. */
+export const failed = (text: string): ApiError => new ApiError(500, text);
+export const unavailable = (text: string): ApiError => new ApiError(503, text);

@@ -1,0 +1,58 @@
+import { badRequest } from './api-error.js';
+
+/** Bytes of a request's body. A job that fits no transaction is refused later, with a text of its own. */
+export const MAX_BODY_BYTES = 32 * 1024 * 1024;
+
+/** Deeper nesting than any job has; keeps recursive decoding off the stack's end. */
+export const MAX_JSON_DEPTH = 256;
+
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
+/**
+ * The JSON value a request carries (API-26, API-27): the first value counts, what follows is ignored.
+ * @throws ApiError 400: empty, no UTF-8, no JSON, or nested deeper than MAX_JSON_DEPTH
+ */
+export function readJsonBody(body: unknown): unknown {
+  const text = textOf(body);
+  if (text.trim() === '') throw badRequest('Request body is empty');
+  const end = endOfFirstValue(text);
+  try {
+    return JSON.parse(text.slice(0, end)) as unknown;
+  } catch (error) {
+    throw badRequest(error instanceof Error ? error.message : 'malformed JSON');
+  }
+}
+
+/** As `readJsonBody`, but no body at all is undefined. */
+export function readOptionalJsonBody(body: unknown): unknown {
+  return textOf(body).trim() === '' ? undefined : readJsonBody(body);
+}
+
+function textOf(body: unknown): string {
+  if (body === undefined || body === null) return '';
+  if (!Buffer.isBuffer(body)) throw badRequest('Request body is empty');
+  try {
+    return utf8.decode(body);
+  } catch {
+    throw badRequest('invalid character in JSON: the body is not valid UTF-8');
+  }
+}
+
+/** Position behind the first object or array of the text; the text's length for anything else, which JSON.parse judges. */
+function endOfFirstValue(text: string): number {
+  let depth = 0;
+  let inString = false;
+  for (let i = 0; i < text.length; i++) {
+    const c = text.charCodeAt(i);
+    if (inString) {
+      if (c === BACKSLASH) i++;
+      else if (c === QUOTE) inString = false;
+    } else if (c === QUOTE) inString = true;
+    else if (c === BRACE || c === BRACKET) {
+      if (++depth > MAX_JSON_DEPTH) throw badRequest(`JSON nested deeper than ${MAX_JSON_DEPTH} levels`);
+    } else if ((c === BRACE_END || c === BRACKET_END) && --depth <= 0) return i + 1;
+  }
+  return text.length;
+}
+
+const [QUOTE, BACKSLASH, BRACE, BRACE_END, BRACKET, BRACKET_END] = [0x22, 0x5c, 0x7b, 0x7d, 0x5b, 0x5d];

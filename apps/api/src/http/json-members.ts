@@ -1,0 +1,40 @@
+import { DecodeError } from '@waybill/model';
+
+/** Members of a request body, their names in any case, an exact match first; null counts as absent (API-25). */
+export type JsonObject = Record<string, unknown>;
+
+/** @throws DecodeError 400 */
+export function asObject(json: unknown, what: string): JsonObject {
+  if (typeof json !== 'object' || json === null || Array.isArray(json)) throw DecodeError.wrongType(json, what, what);
+  return json as JsonObject;
+}
+
+export function memberOf(object: JsonObject, name: string): unknown {
+  if (Object.hasOwn(object, name)) return object[name] ?? undefined;
+  const key = Object.keys(object).find((k) => k.toLowerCase() === name.toLowerCase());
+  return key === undefined ? undefined : (object[key] ?? undefined);
+}
+
+export function stringOf(object: JsonObject, name: string): string {
+  const value = memberOf(object, name);
+  if (value === undefined || typeof value === 'string') return value ?? '';
+  throw DecodeError.wrongType(value, name, 'string');
+}
+
+export function boolOf(object: JsonObject, name: string): boolean {
+  const value = memberOf(object, name);
+  if (value === undefined || typeof value === 'boolean') return value ?? false;
+  throw DecodeError.wrongType(value, name, 'bool');
+}
+
+export function intOf(object: JsonObject, name: string): number {
+  const value = memberOf(object, name);
+  if (value === undefined) return 0;
+  if (typeof value === 'number' && Number.isInteger(value)) return value;
+  throw DecodeError.wrongType(value, name, 'int');
+}
+
+export function objectOf(object: JsonObject, name: string): JsonObject | undefined {
+  const value = memberOf(object, name);
+  return value === undefined ? undefined : asObject(value, name);
+}

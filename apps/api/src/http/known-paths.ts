@@ -1,0 +1,27 @@
+/** Paths that exist, whatever the method: a wrong method on one of these is 405, on any other path 404 (API-2, API-3). */
+const KNOWN_PATHS: readonly RegExp[] = [
+  /^\/v1\/jobs$/,
+  /^\/v1\/job\/.+/,
+  /^\/v1\/validate\/job$/,
+  /^\/v1\/allocations$/,
+  /^\/v1\/allocation\/[^/]+$/,
+  /^\/v1\/evaluations$/,
+  /^\/v1\/evaluation\/[^/]+(\/allocations)?$/,
+  /^\/v1\/nodes$/,
+  /^\/v1\/node\/[^/]+(\/allocations)?$/,
+  /^\/v1\/deployments$/,
+  /^\/v1\/deployment\/[^/]+$/,
+  /^\/v1\/deployment\/allocations\/[^/]+$/,
+  /^\/v1\/event\/stream$/,
+  /^\/v1\/status\/(leader|peers)$/,
+  /^\/v1\/agent\/(self|health|members)$/,
+  /^\/v1\/regions$/,
+  /^\/v1\/namespaces$/,
+  /^\/v1\/operator\/scheduler\/configuration$/,
+  /^\/v1\/client\/fs\/logs\/[^/]+$/,
+];
+
+export function isKnownPath(url: string): boolean {
+  const path = url.split('?', 1)[0] ?? '';
+  return KNOWN_PATHS.some((known) => known.test(path));
+}

@@ -1,0 +1,110 @@
+import { badRequest, failed } from './api-error.js';
+
+export type QueryString = Readonly<Record<string, string | string[] | undefined>>;
+
+/** Longest a blocking query may wait; the default too (API-48). */
+export const MAX_WAIT_MS = 300_000;
+
+/** The first value of a parameter; undefined when absent. */
+export function param(query: QueryString, name: string): string | undefined {
+  const value = query[name];
+  return Array.isArray(value) ? value[0] : value;
+}
+
+export const params = (query: QueryString, name: string): string[] => {
+  const value = query[name];
+  return value === undefined ? [] : Array.isArray(value) ? value : [value];
+};
+
+/** API-44: `default` unless given; `*` means all where the endpoint allows it. */
+export const namespaceOf = (query: QueryString, fallback = 'default'): string => param(query, 'namespace') || fallback;
+
+const TRUE = new Set(['1', 't', 'T', 'TRUE', 'true', 'True']);
+const FALSE = new Set(['0', 'f', 'F', 'FALSE', 'false', 'False']);
+
+/** API-73: absent, bare or empty counts as not given. @throws ApiError 500 for anything else, or what `fail` makes */
+export function boolParam(
+  query: QueryString,
+  name: string,
+  fail: (text: string) => Error = failed,
+): boolean | undefined {
+  const value = param(query, name);
+  if (value === undefined || value === '') return undefined;
+  if (TRUE.has(value)) return true;
+  if (FALSE.has(value)) return false;
+  throw fail(
+    `Failed to parse value of ${JSON.stringify(name)} (${value}) as a bool: strconv.ParseBool: parsing ${JSON.stringify(value)}: invalid syntax`,
+  );
+}
+
+/** API-57: `stale` may be bare. */
+export function staleParam(query: QueryString): boolean {
+  const value = param(query, 'stale');
+  if (value === undefined) return false;
+  if (value === '' || TRUE.has(value)) return true;
+  if (FALSE.has(value)) return false;
+  throw badRequest('Expect `true` or `false` for `stale` query string parameter');
+}
+
+/** API-47. 0: not blocking. */
+export function indexParam(query: QueryString): number {
+  const value = param(query, 'index');
+  if (value === undefined || value === '') return 0;
+  if (!/^\d{1,20}$/.test(value)) throw badRequest('Invalid index');
+  return Number(value);
+}
+
+const UNIT_MS: Readonly<Record<string, number>> = {
+  ns: 1e-6,
+  us: 1e-3,
+  µs: 1e-3,
+  ms: 1,
+  s: 1_000,
+  m: 60_000,
+  h: 3_600_000,
+};
+
+/** A duration as Go writes it (`1h30m`, `10000ms`, `0`) in milliseconds; undefined if it is none. */
+export function parseGoDuration(text: string): number | undefined {
+  if (text === '0') return 0;
+  const match = /^([+-]?)((?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|ms|s|m|h))+$/.exec(text);
+  if (!match) return undefined;
+  let sum = 0;
+  for (const [, amount, unit] of text.matchAll(/(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|ms|s|m|h)/g))
+    sum += Number(amount) * (UNIT_MS[unit ?? ''] ?? Number.NaN);
+  return match[1] === '-' ? -sum : sum;
+}
+
+/** API-48, milliseconds. */
+export function waitParam(query: QueryString): number {
+  const value = param(query, 'wait');
+  if (value === undefined || value === '') return MAX_WAIT_MS;
+  const ms = parseGoDuration(value);
+  if (ms === undefined) throw badRequest('Invalid wait time');
+  return ms <= 0 ? MAX_WAIT_MS : Math.min(ms, MAX_WAIT_MS);
+}
+
+/** API-62. 0: all. */
+export function perPageParam(query: QueryString): number {
+  const value = param(query, 'per_page');
+  if (value === undefined || value === '') return 0;
+  if (!/^-?\d{1,9}$/.test(value)) throw badRequest('Expect a number for `per_page` query string parameter');
+  return Math.max(0, Number(value));
+}
+
+/** API-60, API-61: prefix of a UUID, lower case; undefined when absent. @throws ApiError 500 */
+export function uuidPrefixParam(query: QueryString): string | undefined {
+  const prefix = param(query, 'prefix')?.toLowerCase();
+  if (prefix === undefined || prefix === '') return undefined;
+  const digits = prefix.replaceAll('-', '');
+  if (!/^[0-9a-f]*$/.test(digits) || prefix.length > 36 || prefix.length - digits.length > 4)
+    throw failed(`invalid UUID prefix ${JSON.stringify(prefix)}`);
+  if (digits.length % 2 === 1) throw failed('Input (without hyphens) must be even length');
+  return prefix;
+}
+
+/** API-41: reads by full id. @throws ApiError 500 */
+export function fullUuid(id: string, lookup: string): string {
+  if (id.length !== 36) throw failed(`${lookup}: UUID must be 36 characters`);
+  return id.toLowerCase();
+}

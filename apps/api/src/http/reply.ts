@@ -1,0 +1,56 @@
+import type { ServerResponse, IncomingMessage } from 'node:http';
+import { param, type QueryString } from './query-string.js';
+
+/** What we use of Fastify's request. */
+export interface ApiRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly query: QueryString;
+  readonly params: Readonly<Record<string, string>>;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly body: unknown;
+  readonly raw: IncomingMessage;
+  readonly id: string;
+}
+
+/** What we use of Fastify's reply. */
+export interface ApiReply {
+  code(status: number): ApiReply;
+  header(name: string, value: string | number): ApiReply;
+  send(body?: unknown): ApiReply;
+  hijack(): ApiReply;
+  readonly raw: ServerResponse;
+}
+
+/** What a read knows beside its answer (API-31). */
+export interface ReadMeta {
+  /** X-Nomad-Index, at least 1. */
+  readonly index: number;
+  /** Age of the read model, ms. */
+  readonly lastContactMs: number;
+  readonly knownLeader: boolean;
+  readonly nextToken?: string | undefined;
+}
+
+export function setReadHeaders(reply: ApiReply, meta: ReadMeta): void {
+  reply.header('X-Nomad-Index', Math.max(1, meta.index));
+  reply.header('X-Nomad-LastContact', Math.round(meta.lastContactMs));
+  reply.header('X-Nomad-KnownLeader', String(meta.knownLeader));
+  if (meta.nextToken) reply.header('X-Nomad-NextToken', meta.nextToken);
+}
+
+export const setWriteIndex = (reply: ApiReply, index: number): void => {
+  reply.header('X-Nomad-Index', index);
+};
+
+/** JSON as the client wants it (API-11, API-19). */
+export function sendJson(request: ApiRequest, reply: ApiReply, value: unknown): void {
+  const pretty = param(request.query, 'pretty');
+  const text = pretty === undefined || pretty === '0' ? JSON.stringify(value) : `${JSON.stringify(value, null, 4)}\n`;
+  reply.header('Content-Type', 'application/json').header('Vary', 'Accept-Encoding').send(text);
+}
+
+/** A handler with nothing to say (API-11). */
+export const sendEmpty = (reply: ApiReply): void => {
+  reply.code(200).send();
+};

@@ -1,0 +1,36 @@
+import { randomUUID } from 'node:crypto';
+import type { DraftContext } from '@waybill/state';
+import { traceparentOf } from '@waybill/telemetry';
+import type { ApiRequest } from './reply.js';
+
+/** Longest reason kept (API-260). */
+const MAX_REASON = 256;
+
+/** Who asks, why, and in which trace: what goes into the header of the transaction a request causes. */
+export class Requester {
+  private constructor(
+    readonly requestId: string,
+    readonly reason: string,
+  ) {}
+
+  static of(request: ApiRequest): Requester {
+    return new Requester(randomUUID(), reasonOf(request.headers['x-waybill-reason']));
+  }
+
+  /** @param timeNs unix ns */
+  draftContext(timeNs: number): DraftContext {
+    return {
+      timeNs,
+      requestId: this.requestId,
+      actor: { Kind: 'anonymous', ID: '', Name: 'anonymous' },
+      reason: this.reason,
+      traceparent: traceparentOf(),
+    };
+  }
+}
+
+function reasonOf(header: string | string[] | undefined): string {
+  const text = Array.isArray(header) ? (header[0] ?? '') : (header ?? '');
+  // eslint-disable-next-line no-control-regex
+  return text.replaceAll(/[\u0000-\u001f\u007f]/g, '').slice(0, MAX_REASON);
+}

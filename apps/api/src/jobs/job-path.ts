@@ -1,0 +1,40 @@
+/** Sub-routes of a job, in the order they are tried (API-5). */
+const SUFFIXES = [
+  'evaluate',
+  'allocations',
+  'evaluations',
+  'periodic/force',
+  'plan',
+  'summary',
+  'dispatch',
+  'dispatch/payload',
+  'versions',
+  'revert',
+  'deployments',
+  'deployment',
+  'stable',
+  'scale',
+  'services',
+  'submission',
+  'actions',
+  'action',
+  'tag',
+] as const;
+
+export type JobSubRoute = (typeof SUFFIXES)[number];
+
+export interface JobPath {
+  readonly id: string;
+  /** undefined: the job itself. */
+  readonly sub: JobSubRoute | undefined;
+}
+
+/**
+ * Which job, and what of it, a path below `/v1/job/` names. Ids may contain slashes, so the suffix decides; a suffix
+ * counts only behind a slash, so that a job may be called `plan` (API-5, API-6).
+ * @param path percent-decoded
+ */
+export function parseJobPath(path: string): JobPath {
+  const sub = SUFFIXES.find((suffix) => path.endsWith(`/${suffix}`) && path.length > suffix.length + 1);
+  return sub === undefined ? { id: path, sub } : { id: path.slice(0, -(sub.length + 1)), sub };
+}

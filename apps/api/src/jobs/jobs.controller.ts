@@ -1,0 +1,212 @@
+import { Controller, Delete, Get, Post, Put, Req, Res } from '@nestjs/common';
+import {
+  encodeAllocationStub,
+  encodeDeployment,
+  encodeEvaluation,
+  encodeJob,
+  encodeJobStub,
+  formatErrors,
+  formatWarnings,
+  validateJob,
+} from '@waybill/model';
+import { ReadModel, rowsOfJob } from '@waybill/projection';
+import { namespacedKey } from '@waybill/state';
+import { ApiError, badRequest, failed } from '../http/api-error.js';
+import { readJsonBody } from '../http/body.js';
+import { namespacesOf, pageOf } from '../http/list-params.js';
+import { boolParam, namespaceOf, param } from '../http/query-string.js';
+import { Reads } from '../http/reads.js';
+import type { ApiReply, ApiRequest } from '../http/reply.js';
+import { sendJson, setWriteIndex } from '../http/reply.js';
+import { Requester } from '../http/requester.js';
+import { DeregisterJob } from './deregister-job.js';
+import { type JobPath, parseJobPath } from './job-path.js';
+import { RegisterJob } from './register-job.js';
+import { checkedEvalPriority, RegisterRequests } from './register-request.js';
+
+/** `/v1/jobs`, `/v1/job/…`, `/v1/validate/job`. */
+@Controller('v1')
+export class JobsController {
+  constructor(
+    private readonly model: ReadModel,
+    private readonly reads: Reads,
+    private readonly requests: RegisterRequests,
+    private readonly registerJob: RegisterJob,
+    private readonly deregisterJob: DeregisterJob,
+  ) {}
+
+  @Get('jobs')
+  async list(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    const { query } = request;
+    const meta = boolParam(query, 'meta') ?? false;
+    const options = { namespaces: namespacesOf(query), prefix: param(query, 'prefix'), ...pageOf(query) };
+    const watched = [['jobs', '*'] as const, ['job_summary', '*'] as const];
+    await this.reads.answer(request, reply, watched, async () => {
+      const { index, rows, nextToken } = await this.model.jobs(options);
+      return { index, nextToken, value: rows.map(({ job, summary }) => encodeJobStub(job, summary ?? null, { meta })) };
+    });
+  }
+
+  @Put('jobs')
+  put(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    return this.register(request, reply, undefined);
+  }
+
+  @Post('jobs')
+  post(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    return this.register(request, reply, undefined);
+  }
+
+  @Put('validate/job')
+  validatePut(@Req() request: ApiRequest, @Res() reply: ApiReply): void {
+    this.validate(request, reply);
+  }
+
+  @Post('validate/job')
+  validatePost(@Req() request: ApiRequest, @Res() reply: ApiReply): void {
+    this.validate(request, reply);
+  }
+
+  @Get('job/*path')
+  async read(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    const { id, sub } = pathOf(request);
+    const namespace = namespaceOf(request.query);
+    const key = namespacedKey(namespace, id);
+    const ofJob = rowsOfJob(namespace, id);
+    switch (sub) {
+      case undefined:
+        return this.reads.answer(
+          request,
+          reply,
+          [['jobs', key]],
+          async () => {
+            const { index, row } = await this.model.job(namespace, id);
+            return { index, value: row && encodeJob(row) };
+          },
+          'job not found',
+        );
+      case 'summary':
+        return this.reads.answer(
+          request,
+          reply,
+          [['job_summary', key]],
+          async () => {
+            const { index, row } = await this.model.jobSummary(namespace, id);
+            return { index, value: row };
+          },
+          'job not found',
+        );
+      case 'allocations': {
+        const all = param(request.query, 'all') === 'true';
+        return this.reads.answer(request, reply, [['allocs', ofJob]], async () => {
+          const { index, rows } = await this.model.jobAllocations(namespace, id, { all });
+          return { index, value: rows.map((alloc) => encodeAllocationStub(alloc)) };
+        });
+      }
+      case 'evaluations':
+        return this.reads.answer(request, reply, [['evals', ofJob]], async () => {
+          const { index, rows } = await this.model.jobEvaluations(namespace, id);
+          return { index, value: rows.map(encodeEvaluation) };
+        });
+      case 'deployments':
+        return this.reads.answer(request, reply, [['deployment', ofJob]], async () => {
+          const { index, rows } = await this.model.jobDeployments(namespace, id);
+          return { index, value: rows.map(encodeDeployment) };
+        });
+      case 'deployment':
+        return this.reads.answer(request, reply, [['deployment', ofJob]], async () => {
+          const { index, row } = await this.model.jobDeployment(namespace, id);
+          return { index, value: row ? encodeDeployment(row) : null };
+        });
+      case 'versions':
+        return this.reads.answer(
+          request,
+          reply,
+          [['job_version', ofJob]],
+          async () => {
+            const { index, rows } = await this.model.jobVersions(namespace, id);
+            return { index, value: rows.length > 0 ? { Versions: rows.map(encodeJob), Diffs: null } : undefined };
+          },
+          'job versions not found',
+        );
+      default:
+        throw notYet(sub);
+    }
+  }
+
+  @Put('job/*path')
+  writePut(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    return this.write(request, reply);
+  }
+
+  @Post('job/*path')
+  writePost(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    return this.write(request, reply);
+  }
+
+  @Delete('job/*path')
+  async deregister(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    const { id, sub } = pathOf(request);
+    if (sub !== undefined) throw notYet(sub);
+    const { query } = request;
+    const answer = await this.deregisterJob.run(
+      {
+        namespace: namespaceOf(query),
+        id,
+        purge: boolParam(query, 'purge') ?? false,
+        noShutdownDelay: boolParam(query, 'no_shutdown_delay') ?? false,
+        evalPriority: evalPriorityOf(param(query, 'eval_priority')),
+      },
+      Requester.of(request),
+    );
+    setWriteIndex(reply, answer.Index);
+    sendJson(request, reply, { ...answer, ...QUERY_META });
+  }
+
+  private async write(request: ApiRequest, reply: ApiReply): Promise<void> {
+    const { id, sub } = pathOf(request);
+    if (sub !== undefined) throw notYet(sub);
+    await this.register(request, reply, id);
+  }
+
+  private async register(request: ApiRequest, reply: ApiReply, pathJobId: string | undefined): Promise<void> {
+    const wanted = this.requests.read(readJsonBody(request.body), request.query, pathJobId);
+    const answer = await this.registerJob.run(wanted, Requester.of(request));
+    setWriteIndex(reply, answer.Index);
+    sendJson(request, reply, { ...answer, ...QUERY_META });
+  }
+
+  /** API-181: an invalid job is an answer, not an error. */
+  private validate(request: ApiRequest, reply: ApiReply): void {
+    const wanted = this.requests.read(readJsonBody(request.body), request.query, undefined);
+    const { errors, warnings } = validateJob(wanted.Job);
+    sendJson(request, reply, {
+      DriverConfigValidated: true,
+      ValidationErrors: errors.length > 0 ? errors : null,
+      Error: formatErrors(errors),
+      Warnings: formatWarnings([...wanted.warnings, ...warnings]),
+    });
+  }
+}
+
+/** Query meta inside write answers; clients read none of it. */
+const QUERY_META = { LastContact: 0, KnownLeader: true, NextToken: '' } as const;
+
+function pathOf(request: ApiRequest): JobPath {
+  const raw = (request.url.split('?', 1)[0] ?? '').slice('/v1/job/'.length);
+  try {
+    return parseJobPath(decodeURIComponent(raw));
+  } catch {
+    throw badRequest('the path is not valid percent-encoding');
+  }
+}
+
+/** API-121: not a number is 500, above 100 is 400, 0 or negative counts as not given. */
+function evalPriorityOf(text: string | undefined): number {
+  if (text === undefined || text === '') return 0;
+  if (!/^-?\d{1,9}$/.test(text)) throw failed(`Failed to parse value of "eval_priority" (${text}) as an int`);
+  return checkedEvalPriority(Math.max(0, Number(text)));
+}
+
+const notYet = (sub: string): ApiError =>
+  new ApiError(501, `/v1/job/:id/${sub} is not available yet; see docs/gaps.md`);

@@ -1,0 +1,168 @@
+import { ConflictError, jobSubject, type Log } from '@waybill/journal';
+import {
+  type Clock,
+  type Evaluation,
+  formatErrors,
+  formatWarnings,
+  isParameterized,
+  isPeriodic,
+  type Job,
+  newEvaluation,
+  nsFromMs,
+  type SchedulerConfiguration,
+  specChanged,
+  validateJob,
+} from '@waybill/model';
+import { draftTxn, type Proposer } from '@waybill/state';
+import { failed, forbidden } from '../http/api-error.js';
+import type { Requester } from '../http/requester.js';
+import { acceptedOrThrow } from '../writer.js';
+import type { RegisterJobRequest } from './register-request.js';
+
+/** Times a register is decided anew because somebody wrote the job in between. */
+const MAX_CONFLICTS = 5;
+
+/** ST-84: untagged versions kept per job. */
+export const JOB_TRACKED_VERSIONS = 6;
+
+/** What registering reads of the read model. */
+export interface JobLookup {
+  job(namespace: string, id: string): Promise<Job | undefined>;
+  schedulerConfiguration(): Promise<SchedulerConfiguration | undefined>;
+}
+
+export interface Registered {
+  readonly EvalID: string;
+  readonly EvalCreateIndex: number;
+  readonly JobModifyIndex: number;
+  readonly Warnings: string;
+  readonly Index: number;
+}
+
+/**
+ * Registers a job for a user (API-100 to API-116): validated here, checked again when applied, job and evaluation in one
+ * transaction. Decides on the stored job as of the last transaction on the job's subject; if somebody writes the job in
+ * between, it decides again, at most MAX_CONFLICTS times.
+ */
+export class RegisterJob {
+  constructor(
+    private readonly log: Log,
+    private readonly writer: Proposer,
+    private readonly read: JobLookup,
+    private readonly readable: (index: number) => Promise<unknown>,
+    private readonly clock: Clock,
+    private readonly newId: () => string,
+  ) {}
+
+  /** @throws ApiError */
+  async run(request: RegisterJobRequest, requester: Requester): Promise<Registered> {
+    const job = request.Job;
+    const { errors, warnings } = validateJob(job);
+    if (errors.length > 0) throw failed(formatErrors(errors));
+    const warned = formatWarnings([...request.warnings, ...warnings]);
+    if ((await this.read.schedulerConfiguration())?.RejectJobRegistration)
+      throw forbidden('Job registration, dispatch, and scale are disabled by the scheduler configuration');
+    for (let attempt = 0; ; attempt++) {
+      try {
+        return await this.decide(request, job, warned, requester);
+      } catch (error) {
+        if (!(error instanceof ConflictError) || attempt === MAX_CONFLICTS) throw error;
+      }
+    }
+  }
+
+  private async decide(
+    request: RegisterJobRequest,
+    job: Job,
+    warnings: string,
+    requester: Requester,
+  ): Promise<Registered> {
+    const subjectSequence = await this.log.lastSequence(jobSubject(job.Namespace, job.ID));
+    if (subjectSequence > 0) await this.readable(subjectSequence);
+    const stored = await this.read.job(job.Namespace, job.ID);
+    refuseEnforced(request, stored);
+    if (stored) refuseTypeChange(stored, job);
+    const nowNs = nsFromMs(this.clock.nowMs());
+    const evaluation =
+      isPeriodic(job) || isParameterized(job) ? null : this.evaluationFor(job, request.EvalPriority, nowNs);
+    const context = { ...requester.draftContext(nowNs), namespace: job.Namespace, region: job.Region };
+    if (stored && !stored.Stop && !specChanged(stored, job)) {
+      if (!evaluation) return answer(null, stored.ModifyIndex, stored.ModifyIndex, warnings);
+      const draft = draftTxn(
+        'EvalUpdate',
+        { Evals: [{ ...evaluation, JobModifyIndex: stored.JobModifyIndex }] },
+        context,
+      );
+      const { index } = acceptedOrThrow(await this.writer.propose(draft));
+      return answer(evaluation, index, stored.ModifyIndex, warnings);
+    }
+    const draft = draftTxn(
+      'JobRegister',
+      {
+        Job: { ...job, SubmitTime: nowNs },
+        Submission: request.Submission,
+        EnforceIndex: request.EnforceIndex,
+        JobModifyIndex: request.JobModifyIndex,
+        PreserveCounts: request.PreserveCounts,
+        PreserveResources: request.PreserveResources,
+        Eval: evaluation,
+        SubmissionFrom: null,
+        TrackedVersions: JOB_TRACKED_VERSIONS,
+      },
+      context,
+    );
+    const { index } = acceptedOrThrow(
+      await this.writer.propose(draft, { expectedLastSubjectSequence: subjectSequence }),
+    );
+    return answer(evaluation, index, index, warnings);
+  }
+
+  private evaluationFor(job: Job, priority: number, nowNs: number): Evaluation {
+    return newEvaluation({
+      ID: this.newId(),
+      Namespace: job.Namespace,
+      Priority: priority || job.Priority,
+      Type: job.Type,
+      TriggeredBy: 'job-register',
+      JobID: job.ID,
+      CreateTime: nowNs,
+    });
+  }
+}
+
+function answer(evaluation: Evaluation | null, index: number, jobModifyIndex: number, warnings: string): Registered {
+  return {
+    EvalID: evaluation?.ID ?? '',
+    EvalCreateIndex: evaluation ? index : 0,
+    JobModifyIndex: jobModifyIndex,
+    Warnings: warnings,
+    Index: index,
+  };
+}
+
+/** API-108; checked again at apply (ST-52). */
+function refuseEnforced(request: RegisterJobRequest, stored: Job | undefined): void {
+  if (!request.EnforceIndex) return;
+  const n = request.JobModifyIndex;
+  const refuse = (why: string): never => {
+    throw failed(`Enforcing job modify index ${n}: ${why}`);
+  };
+  if (!stored && n !== 0) refuse('job does not exist');
+  if (stored && n === 0) refuse('job already exists');
+  if (stored && n !== stored.JobModifyIndex)
+    refuse(`job exists with conflicting job modify index: ${stored.JobModifyIndex}`);
+}
+
+/** API-112, API-113. */
+function refuseTypeChange(stored: Job, job: Job): void {
+  if (stored.Dispatched) throw failed("field 'Dispatched' is read-only");
+  if (stored.Type !== job.Type) throw failed(`cannot update job from type "${stored.Type}" to "${job.Type}"`);
+  const kinds = [
+    ['periodic', isPeriodic(stored), isPeriodic(job)],
+    ['parameterized', isParameterized(stored), isParameterized(job)],
+  ] as const;
+  for (const [kind, before, after] of kinds) {
+    if (before && !after) throw failed(`cannot update ${kind} job to being non-${kind}`);
+    if (!before && after) throw failed(`cannot update non-${kind} job to being ${kind}`);
+  }
+}

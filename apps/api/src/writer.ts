@@ -1,0 +1,60 @@
+import { type Log, LogUnavailableError } from '@waybill/journal';
+import type { Proposed, Proposer, ProposeOptions, TxnDraft, Verdict } from '@waybill/state';
+import { ApiError, unavailable } from './http/api-error.js';
+
+/** What tells the API that a transaction is in the read model, and how it ended. */
+export interface ProjectedVerdicts {
+  /** @throws when the index is not projected in time */
+  waitFor(index: number, timeoutMs: number): Promise<Verdict>;
+}
+
+/** An answer must come this fast when the log cannot be written (API-39: within 1 s, then the client's own time). */
+const PUBLISH_DEADLINE_MS = 1_000;
+
+/** How long a write waits until it can be read. Longer means that the projector or Postgres is down or far behind. */
+export const READABLE_TIMEOUT_MS = 10_000;
+
+/**
+ * Writes to the log for a user: publishes, then waits until the read model has it, so that every read after the answer
+ * sees it, on whatever replica (ST-10). The verdict is the projector's. Holds nothing.
+ */
+export class Writer implements Proposer {
+  constructor(
+    private readonly log: Log,
+    private readonly projected: ProjectedVerdicts,
+  ) {}
+
+  /** @throws ApiError 503 the log cannot be reached, or the read model does not follow; ConflictError, TooLargeError */
+  async propose(draft: TxnDraft, options: ProposeOptions = {}): Promise<Proposed> {
+    const index = await this.publish(draft, options);
+    return { index, verdict: await this.readable(index) };
+  }
+
+  /** Waits until what another service wrote on our behalf can be read. */
+  async readable(index: number): Promise<Verdict> {
+    try {
+      return await this.projected.waitFor(index, READABLE_TIMEOUT_MS);
+    } catch {
+      throw unavailable(
+        `written as index ${index}, but the read model has not reached it: the database or the projector is not available; nothing is lost, ask again later`,
+      );
+    }
+  }
+
+  private async publish(draft: TxnDraft, options: ProposeOptions): Promise<number> {
+    try {
+      return (await this.log.publish(draft, { ...options, deadlineMs: PUBLISH_DEADLINE_MS })).index;
+    } catch (error) {
+      if (error instanceof LogUnavailableError)
+        throw unavailable('the log (NATS JetStream) cannot be reached; nothing was written');
+      throw error;
+    }
+  }
+}
+
+/** The text of a refusal as the API answers it: 500 with the text of the verdict (API-36). */
+export function acceptedOrThrow(proposed: Proposed): Proposed {
+  const { verdict } = proposed;
+  if (verdict.kind === 'refused' || verdict.kind === 'void') throw new ApiError(500, verdict.error);
+  return proposed;
+}

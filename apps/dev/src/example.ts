@@ -1,0 +1,31 @@
+import { readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+
+const EXAMPLE = fileURLToPath(new URL('../../../examples/hello.nomad.json', import.meta.url));
+const RUNNING_TIMEOUT_MS = 30_000;
+
+interface AllocationStub {
+  readonly ID: string;
+  readonly ClientStatus: string;
+}
+
+/** Registers the example unless a job of that name is there already (stopped or not: it is the user's then). */
+export async function registerExample(api: string): Promise<'registered' | 'kept'> {
+  if ((await fetch(`${api}/v1/job/hello`)).status === 200) return 'kept';
+  const answer = await fetch(`${api}/v1/jobs`, { method: 'PUT', body: await readFile(EXAMPLE) });
+  if (!answer.ok) throw new Error(`the example was refused: ${answer.status} ${await answer.text()}`);
+  return 'registered';
+}
+
+/** Waits until the example runs, by blocking queries; undefined if it does not within RUNNING_TIMEOUT_MS. */
+export async function runningExample(api: string): Promise<AllocationStub | undefined> {
+  const until = Date.now() + RUNNING_TIMEOUT_MS;
+  for (let index = 0; Date.now() < until;) {
+    const answer = await fetch(`${api}/v1/job/hello/allocations?index=${index}&wait=2s`);
+    if (!answer.ok) return undefined;
+    index = Number(answer.headers.get('x-nomad-index'));
+    const found = ((await answer.json()) as AllocationStub[]).find((a) => a.ClientStatus === 'running');
+    if (found) return found;
+  }
+  return undefined;
+}

@@ -1,0 +1,76 @@
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { freePort, SupervisedServer } from '@waybill/embedded';
+import type { ServiceState } from '@waybill/service';
+import type { Cluster, ClusterEnvironment } from './cluster.js';
+import { SERVICES } from './services.js';
+
+/** A service that is not ready after this long has failed. */
+const READY_TIMEOUT_MS = 30_000;
+const READY_PROBE_TIMEOUT_MS = 1_000;
+
+interface Child {
+  readonly name: string;
+  readonly opsUrl: string;
+  readonly server: SupervisedServer;
+}
+
+/** Every service in a process of its own, started again whenever it ends by itself, ended when we are gone. */
+export async function startInManyProcesses(environment: ClusterEnvironment): Promise<Cluster> {
+  const running: Child[] = [];
+  const stop = async (): Promise<void> => {
+    for (const child of running.toReversed()) await child.server.stop();
+  };
+  try {
+    for (const { name } of SERVICES) {
+      const child = await childOf(name, environment);
+      running.push(child);
+      await child.server.start();
+    }
+  } catch (error) {
+    await stop().catch(() => undefined);
+    throw error;
+  }
+  return { states: () => Promise.all(running.map(stateOf)), stop };
+}
+
+async function childOf(name: string, { env, logDir, say }: ClusterEnvironment): Promise<Child> {
+  const port = await freePort();
+  const opsUrl = `http://127.0.0.1:${port}`;
+  const main = fileURLToPath(new URL(`../../${name}/dist/main.js`, import.meta.url));
+  const server = new SupervisedServer({
+    server: name,
+    port,
+    dir: logDir,
+    process: {
+      command: process.execPath,
+      args: ['--enable-source-maps', main],
+      stopSignal: 'TERM',
+      cwd: process.cwd(),
+      env: { ...env, WAYBILL_OPS_PORT: String(port) },
+      logFile: path.join(logDir, `${name}.log`),
+    },
+    readyTimeoutMs: READY_TIMEOUT_MS,
+    prepare: () => Promise.resolve(),
+    isReady: async () => (await fetchReady(opsUrl)).ready,
+    restart: true,
+    onExit: (exit) => say(`${name} ${exit.error.message}; starting it again`),
+    log: () => undefined,
+  });
+  return { name, opsUrl, server };
+}
+
+async function fetchReady(opsUrl: string): Promise<{ ready: boolean; reasons: string[]; role?: string }> {
+  const answer = await fetch(`${opsUrl}/readyz`, { signal: AbortSignal.timeout(READY_PROBE_TIMEOUT_MS) });
+  return (await answer.json()) as { ready: boolean; reasons: string[]; role?: string };
+}
+
+async function stateOf(child: Child): Promise<ServiceState> {
+  const pid = `pid ${child.server.pid}`;
+  try {
+    const { ready, reasons, role } = await fetchReady(child.opsUrl);
+    return { name: child.name, ready, detail: `${reasons[0] ?? role ?? 'serving'}, ${pid}` };
+  } catch {
+    return { name: child.name, ready: false, detail: 'not answering' };
+  }
+}

@@ -1,0 +1,32 @@
+import { Command, InvalidArgumentError } from 'commander';
+
+/** What `npm start -- …` was asked for. */
+export interface LaunchOptions {
+  readonly port: number;
+  readonly dataDir: string;
+  readonly fresh: boolean;
+  readonly processes: boolean;
+  readonly empty: boolean;
+}
+
+/** Reads the command line; prints help or a clear error and ends the process where that is what was asked for. */
+export function readOptions(argv: readonly string[]): LaunchOptions {
+  const command = new Command('npm start --')
+    .description('Starts all of Waybill on this machine: nats-server, PostgreSQL, every service and one agent.')
+    .option('--port <port>', 'port of the HTTP API on 127.0.0.1', portNumber, 4646)
+    .option('--data-dir <directory>', 'where everything is kept', '.waybill')
+    .option('--fresh', 'remove what is kept there and begin with nothing', false)
+    .option('--processes', 'run every service in a process of its own, as in production', false)
+    .option('--empty', 'do not register examples/hello.nomad.json', false)
+    .helpOption('-h, --help', 'show this text')
+    .allowExcessArguments(false);
+  command.parse([...argv], { from: 'user' });
+  return command.opts<LaunchOptions>();
+}
+
+function portNumber(text: string): number {
+  const port = Number(text);
+  if (!Number.isInteger(port) || port < 1 || port > 65_535)
+    throw new InvalidArgumentError('a port is a number from 1 to 65535');
+  return port;
+}

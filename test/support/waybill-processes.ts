@@ -1,0 +1,104 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createWriteStream, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { freePort, type Stack, startStack } from '@waybill/embedded';
+import { ApiClient } from './api-client.js';
+import { eventually } from './wait.js';
+
+export const CONTROL_PLANE = ['projector', 'broker', 'scheduler', 'nodes', 'deployments', 'volumes', 'api'] as const;
+export type ServiceName = (typeof CONTROL_PLANE)[number] | 'agent';
+
+interface Running {
+  child: ChildProcess;
+  opsUrl: string;
+}
+
+/** A whole Waybill, every service its own process, on a NATS and a Postgres of its own. For tests that break things. */
+export class WaybillProcesses {
+  readonly running = new Map<string, Running>();
+  private constructor(
+    readonly stack: Stack,
+    readonly dir: string,
+    readonly api: ApiClient,
+    private readonly env: NodeJS.ProcessEnv,
+  ) {}
+
+  static async start(
+    extraEnv: NodeJS.ProcessEnv = {},
+    services: readonly ServiceName[] = [...CONTROL_PLANE, 'agent'],
+  ): Promise<WaybillProcesses> {
+    const stack = await startStack({ restart: true });
+    const dir = mkdtempSync(path.join(tmpdir(), 'waybill-test-'));
+    const httpPort = await freePort();
+    const env = {
+      PATH: process.env['PATH'],
+      HOME: process.env['HOME'],
+      WAYBILL_NATS_URL: stack.natsUrl,
+      WAYBILL_DATABASE_URL: stack.databaseUrl,
+      WAYBILL_HTTP_PORT: String(httpPort),
+      WAYBILL_LEASE_TTL_MS: '2000',
+      WAYBILL_LOG_FORMAT: 'line',
+      WAYBILL_AGENT_DIR: path.join(dir, 'agent'),
+      WAYBILL_NODE_NAME: 'test-node',
+      WAYBILL_AGENT_STOP_TASKS_ON_EXIT: 'true',
+      ...extraEnv,
+    };
+    const waybill = new WaybillProcesses(stack, dir, new ApiClient(`http://127.0.0.1:${httpPort}`), env);
+    try {
+      await Promise.all(services.map((name) => waybill.startService(name)));
+    } catch (error) {
+      await waybill.stop();
+      throw error;
+    }
+    return waybill;
+  }
+
+  /** Starts one more process of a service; `as` names it when there are several. */
+  async startService(name: ServiceName, as: string = name, extraEnv: NodeJS.ProcessEnv = {}): Promise<void> {
+    const port = await freePort();
+    const opsUrl = `http://127.0.0.1:${port}`;
+    const main = fileURLToPath(new URL(`../../apps/${name}/dist/main.js`, import.meta.url));
+    const log = createWriteStream(path.join(this.dir, `${as}.log`), { flags: 'a' });
+    await once(log, 'open');
+    const child = spawn(process.execPath, ['--enable-source-maps', main], {
+      env: { ...this.env, WAYBILL_OPS_PORT: String(port), ...extraEnv },
+      stdio: ['ignore', log, log],
+    });
+    this.running.set(as, { child, opsUrl });
+    await eventually(`${as} is ready (log: ${path.join(this.dir, `${as}.log`)})`, async () => {
+      if (child.exitCode !== null) throw new Error(`${as} exited with ${child.exitCode}`);
+      return (await fetch(`${opsUrl}/readyz`)).ok;
+    });
+  }
+
+  pid(name: string): number {
+    const pid = this.running.get(name)?.child.pid;
+    if (pid === undefined) throw new Error(`${name} does not run`);
+    return pid;
+  }
+
+  opsUrl(name: string): string {
+    return this.running.get(name)?.opsUrl ?? '';
+  }
+
+  /** Kills without notice and waits until it is gone. */
+  async kill(name: string, signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
+    const entry = this.running.get(name);
+    if (!entry) return;
+    this.running.delete(name);
+    if (entry.child.exitCode !== null || entry.child.signalCode !== null) return;
+    const exited = once(entry.child, 'exit');
+    entry.child.kill(signal);
+    await exited;
+  }
+
+  async stop(): Promise<void> {
+    // The agent first: it ends the tasks.
+    for (const name of ['agent', ...this.running.keys()]) await this.kill(name, 'SIGTERM');
+    await this.stack.stop();
+    if (!process.env['WAYBILL_KEEP_TEST_DIR']) rmSync(this.dir, { recursive: true, force: true });
+  }
+}
