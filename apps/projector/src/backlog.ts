@@ -1,0 +1,74 @@
+import type { Applied, EventFrame } from '@waybill/state';
+
+/** Transactions applied and not yet written; above it the log is not read any further. */
+export const MAX_BACKLOG_TXNS = 4_000;
+/** Rows changed by them, for plans with thousands of allocations. */
+export const MAX_BACKLOG_ROWS = 20_000;
+/** Of one batch. A larger one is no faster, and its readers wait longer. */
+export const MAX_BATCH_TXNS = 1_000;
+export const MAX_BATCH_ROWS = 5_000;
+
+/** A transaction to be projected, with the events it causes. */
+export interface Projected {
+  readonly applied: Applied;
+  readonly frame: EventFrame | null;
+}
+
+/**
+ * What has been applied and waits to be written, between the reader of the log and the writer.
+ *
+ * open → closed. The reader waits for room, the writer for something to write; both are released by `close`.
+ * Limits: MAX_BACKLOG_TXNS and MAX_BACKLOG_ROWS, exceeded by at most what the log delivers at once.
+ */
+export class Backlog {
+  private waiting: Projected[] = [];
+  private rows = 0;
+  private open = true;
+  private onChange: (() => void)[] = [];
+
+  get size(): number {
+    return this.waiting.length;
+  }
+
+  add(one: Projected): void {
+    this.waiting.push(one);
+    this.rows += one.applied.changes.length;
+  }
+
+  /** What was added is complete for now; resolves when there is room for more. */
+  async room(): Promise<void> {
+    this.changed();
+    while (this.open && (this.waiting.length >= MAX_BACKLOG_TXNS || this.rows >= MAX_BACKLOG_ROWS)) await this.change();
+  }
+
+  /** The next batch, oldest first, at least one; undefined when closed. */
+  async next(): Promise<readonly Projected[] | undefined> {
+    while (this.open && this.waiting.length === 0) await this.change();
+    if (!this.open) return undefined;
+    let rows = 0;
+    let count = 0;
+    for (const { applied } of this.waiting) {
+      if (count === MAX_BATCH_TXNS || (count > 0 && rows + applied.changes.length > MAX_BATCH_ROWS)) break;
+      rows += applied.changes.length;
+      count += 1;
+    }
+    const batch = this.waiting.splice(0, count);
+    this.rows -= rows;
+    this.changed();
+    return batch;
+  }
+
+  close(): void {
+    this.open = false;
+    this.waiting = [];
+    this.changed();
+  }
+
+  private change(): Promise<void> {
+    return new Promise((resolve) => this.onChange.push(resolve));
+  }
+
+  private changed(): void {
+    for (const resolve of this.onChange.splice(0)) resolve();
+  }
+}

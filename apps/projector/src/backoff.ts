@@ -1,0 +1,42 @@
+import type { Timers } from '@waybill/model';
+
+/** First and longest pause between two attempts, milliseconds; each is twice the one before. */
+export const FIRST_PAUSE_MS = 50;
+export const LONGEST_PAUSE_MS = 2_000;
+
+/** Resolves after a while, or at once when `signal` is aborted. */
+export function pause(ms: number, timers: Timers, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => {
+    const done = (): void => {
+      cancel();
+      signal.removeEventListener('abort', done);
+      resolve();
+    };
+    const cancel = timers.after(ms, done);
+    signal.addEventListener('abort', done);
+  });
+}
+
+export interface RetryOptions {
+  readonly timers: Timers;
+  readonly signal: AbortSignal;
+  /** Whether trying again can help. */
+  readonly worthwhile: (error: unknown) => boolean;
+  readonly onFailure: (error: unknown, attempt: number) => void;
+}
+
+/**
+ * Runs `work` until it succeeds, with growing pauses and without limit: what is retried must wait for a server.
+ * @throws what `work` throws when it is not worthwhile to retry, or after `signal` is aborted
+ */
+export async function retried<T>(work: () => Promise<T>, options: RetryOptions): Promise<T> {
+  for (let attempt = 1, pauseMs = FIRST_PAUSE_MS; ; attempt++, pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS))
+    try {
+      return await work();
+    } catch (error) {
+      if (options.signal.aborted || !options.worthwhile(error)) throw error;
+      options.onFailure(error, attempt);
+      await pause(pauseMs, options.timers, options.signal);
+    }
+}

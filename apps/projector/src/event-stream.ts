@@ -1,0 +1,32 @@
+import type { FramePart } from '@waybill/projection';
+
+/** The end of EVENTS: its last sequence, and which part of which index lies there. Index 0: nothing does. */
+export interface EventTail {
+  readonly sequence: number;
+  readonly index: number;
+  readonly part: number;
+  readonly parts: number;
+}
+
+/** A part of a frame and where it goes. */
+export interface AddressedPart extends FramePart {
+  /** Type and namespace of the transaction. */
+  readonly txnType: string;
+  readonly namespace: string;
+}
+
+/** The stream EVENTS, as it is written. */
+export interface EventStream {
+  /** @throws when the stream does not answer */
+  tail(): Promise<EventTail>;
+  /**
+   * Appends the parts behind `sequence`, in order, all or the first few. Answers the last sequence.
+   * @throws when the stream does not answer or does not end at `sequence`: then read `tail` again
+   */
+  append(parts: readonly AddressedPart[], sequence: number): Promise<number>;
+}
+
+/** What of these is not in the stream yet (EV-74): the parts behind its last one. */
+export function missingParts(parts: readonly AddressedPart[], tail: EventTail): AddressedPart[] {
+  return parts.filter((one) => one.index > tail.index || (one.index === tail.index && one.part > tail.part));
+}

@@ -1,0 +1,20 @@
+import { BatchWriter, loadSnapshot } from '@waybill/projection';
+import type { Applied, StateMachine } from '@waybill/state';
+import type { Pool } from 'pg';
+import type { ProjectionStore } from './projection-store.js';
+
+export class PostgresStore implements ProjectionStore {
+  private readonly writer: BatchWriter;
+
+  constructor(private readonly pool: Pool) {
+    this.writer = new BatchWriter(pool);
+  }
+
+  load(machine: StateMachine): Promise<number> {
+    return loadSnapshot(this.pool, machine);
+  }
+
+  write(applied: readonly Applied[]): Promise<void> {
+    return this.writer.write(applied);
+  }
+}

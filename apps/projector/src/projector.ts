@@ -1,0 +1,240 @@
+import type { Log } from '@waybill/journal';
+import type { Singleton, Term } from '@waybill/lease';
+import type { CancelTimer, Clock, Timers } from '@waybill/model';
+import {
+  announcementsOf,
+  isTransientDatabaseError,
+  partsOf,
+  ProjectionMovedError,
+  standingAt,
+} from '@waybill/projection';
+import { eventsOf, StateMachine, type Txn } from '@waybill/state';
+import type { Logger } from '@waybill/telemetry';
+import { Backlog, type Projected } from './backlog.js';
+import { FIRST_PAUSE_MS, LONGEST_PAUSE_MS, pause, retried } from './backoff.js';
+import { type EventStream, type EventTail, missingParts } from './event-stream.js';
+import type { Announcer, ProjectionStore } from './projection-store.js';
+
+/** How often everybody is told where the projection is while nothing happens, milliseconds. */
+export const STANDING_MS = 1_000;
+
+export interface ProjectorOptions {
+  readonly log: Log;
+  readonly events: EventStream;
+  readonly store: ProjectionStore;
+  readonly announcer: Announcer;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly logger: Logger;
+}
+
+/** What it has done, for metrics. */
+export interface ProjectorCounters {
+  applied: number;
+  batches: number;
+  txns: number;
+  rows: number;
+  frames: number;
+  sessions: number;
+  /** Age of the newest transaction when it was announced, milliseconds. */
+  lagMs: number;
+}
+
+/**
+ * Projects the log: for every batch of transactions (1) their events to EVENTS, (2) what they changed to Postgres,
+ * (3) the announcement. In that order, so that a crash anywhere leaves nothing out and doubles nothing: what is above
+ * Postgres' index is computed again, and of its frames only those behind the end of EVENTS are published (EV-60).
+ *
+ * Modes: idle → projecting → idle. Projecting is a sequence of sessions. A session loads the state from Postgres into a
+ * machine of its own, follows the log from there, and writes what arrived while it was writing the batch before. It ends
+ * with the term, or when Postgres turns out not to be where the session left it (another projector wrote, or the
+ * database was restored); then the next one begins from Postgres again. While Postgres or NATS is down it waits.
+ *
+ * A deposed projector does no harm: EVENTS takes a frame only behind the last one, Postgres moves only from the index
+ * expected, and what both would write is the same.
+ * Limits: see backlog.ts. Memory: one more copy of the state, because the log must wait for Postgres and the process's
+ * own copy must not.
+ */
+export class Projector implements Singleton {
+  readonly role = 'projector';
+  private stopper: AbortController | undefined;
+  private running: Promise<void> = Promise.resolve();
+  private backlog = new Backlog();
+  private readonly counters: ProjectorCounters = {
+    applied: 0,
+    batches: 0,
+    txns: 0,
+    rows: 0,
+    frames: 0,
+    sessions: 0,
+    lagMs: 0,
+  };
+
+  constructor(private readonly options: ProjectorOptions) {}
+
+  start(term: Term): void {
+    const stopper = new AbortController();
+    this.stopper = stopper;
+    this.running = this.project(term, stopper.signal);
+  }
+
+  /** It reads the log itself, as fast as Postgres takes it. */
+  applied(): void {}
+
+  async stop(): Promise<void> {
+    this.stopper?.abort();
+    this.backlog.close();
+    await this.running;
+  }
+
+  stats(): Record<string, number> {
+    return { ...this.counters, backlog: this.backlog.size };
+  }
+
+  private async project(term: Term, signal: AbortSignal): Promise<void> {
+    const { logger, timers } = this.options;
+    for (let pauseMs = FIRST_PAUSE_MS; !signal.aborted;) {
+      const before = this.counters.batches;
+      try {
+        await this.session(term, signal);
+      } catch (error) {
+        if (signal.aborted) return;
+        if (error instanceof ProjectionMovedError)
+          logger.warn('starting again from Postgres', { reason: error.message });
+        else logger.error('the projection was interrupted', { error });
+      }
+      pauseMs = this.counters.batches > before ? FIRST_PAUSE_MS : Math.min(pauseMs * 2, LONGEST_PAUSE_MS);
+      await pause(pauseMs, timers, signal);
+    }
+  }
+
+  private async session(term: Term, signal: AbortSignal): Promise<void> {
+    const { log, store, events } = this.options;
+    const machine = new StateMachine();
+    this.counters.applied = await store.load(machine);
+    this.counters.sessions += 1;
+    const writer = new FrameWriter(events, await events.tail());
+    const backlog = (this.backlog = new Backlog());
+    let failure: Error | undefined;
+    const end = (error: Error): void => {
+      failure ??= error;
+      backlog.close();
+    };
+    const onAbort = (): void => backlog.close();
+    signal.addEventListener('abort', onAbort);
+    const follower = await log.follow({
+      from: machine.appliedIndex + 1,
+      onTxns: (txns) => intake(machine, backlog, txns),
+      onError: end,
+    });
+    const stopStanding = this.tellStanding(writer);
+    try {
+      for (let batch = await backlog.next(); batch && term.isCurrent(); batch = await backlog.next())
+        await this.write(batch, writer, signal);
+      if (failure) throw failure;
+    } finally {
+      stopStanding();
+      signal.removeEventListener('abort', onAbort);
+      backlog.close();
+      await follower.stop();
+    }
+  }
+
+  private async write(batch: readonly Projected[], writer: FrameWriter, signal: AbortSignal): Promise<void> {
+    const { clock, announcer, logger } = this.options;
+    const applied = batch.map((one) => one.applied);
+    const last = applied.at(-1);
+    if (!last) return;
+    await this.patiently(
+      'EVENTS',
+      signal,
+      () => true,
+      () => writer.publish(batch),
+    );
+    await this.patiently('Postgres', signal, isTransientDatabaseError, () => this.store(applied, last.index));
+    const appliedAtMs = clock.nowMs();
+    for (const message of announcementsOf(applied, { appliedAtMs, eventSequence: writer.sequence }))
+      announcer.send(message);
+    this.counters.applied = last.index;
+    this.counters.batches += 1;
+    this.counters.txns += batch.length;
+    this.counters.frames += batch.filter((one) => one.frame !== null).length;
+    this.counters.rows += applied.reduce((rows, one) => rows + one.changes.length, 0);
+    this.counters.lagMs = Math.max(0, appliedAtMs - last.txn.timeNs / 1e6);
+    logger.trace('projected', { to: last.index, txns: batch.length });
+  }
+
+  /** An index at or above the batch's end means that this batch is there: written by a commit whose answer was lost, or by another projector, which writes the same. */
+  private async store(applied: Parameters<ProjectionStore['write']>[0], to: number): Promise<void> {
+    try {
+      await this.options.store.write(applied);
+    } catch (error) {
+      if (!(error instanceof ProjectionMovedError) || error.actual < to) throw error;
+    }
+  }
+
+  private patiently<T>(
+    what: string,
+    signal: AbortSignal,
+    worthwhile: (error: unknown) => boolean,
+    work: () => Promise<T>,
+  ): Promise<T> {
+    const { timers, logger } = this.options;
+    return retried(work, {
+      timers,
+      signal,
+      worthwhile,
+      onFailure: (error, attempt) => {
+        const reason = error instanceof Error ? error.message : String(error);
+        if (attempt === 1) logger.warn(`${what} does not take the projection; trying again`, { reason });
+      },
+    });
+  }
+
+  private tellStanding(writer: FrameWriter): CancelTimer {
+    const { announcer, clock, timers } = this.options;
+    let cancel: CancelTimer = () => {};
+    const tell = (): void => {
+      announcer.send(standingAt(this.counters.applied, { appliedAtMs: clock.nowMs(), eventSequence: writer.sequence }));
+      cancel = timers.after(STANDING_MS, tell);
+    };
+    tell();
+    return () => cancel();
+  }
+}
+
+function intake(machine: StateMachine, backlog: Backlog, txns: readonly Txn[]): Promise<void> {
+  for (const txn of txns) {
+    const applied = machine.apply(txn);
+    backlog.add({ applied, frame: eventsOf(applied) });
+  }
+  return backlog.room();
+}
+
+/** Publishes frames behind the end of EVENTS, and knows where that is. After a failure it looks again. */
+class FrameWriter {
+  /** Last sequence of EVENTS known. */
+  sequence: number;
+  private tail: EventTail | undefined;
+
+  constructor(
+    private readonly events: EventStream,
+    tail: EventTail,
+  ) {
+    this.tail = tail;
+    this.sequence = tail.sequence;
+  }
+
+  async publish(batch: readonly Projected[]): Promise<void> {
+    const parts = batch.flatMap(({ applied: { txn }, frame }) =>
+      frame ? partsOf(frame).map((part) => ({ ...part, txnType: txn.type, namespace: txn.namespace })) : [],
+    );
+    if (parts.length === 0) return;
+    const tail = this.tail ?? (await this.events.tail());
+    this.tail = undefined; // until it is known again
+    const missing = missingParts(parts, tail);
+    const last = missing.at(-1);
+    this.sequence = last ? await this.events.append(missing, tail.sequence) : tail.sequence;
+    this.tail = last ? { sequence: this.sequence, index: last.index, part: last.part, parts: last.parts } : tail;
+  }
+}
