@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { startNats } from '@waybill/embedded';
 import { connect, encodeTxn, ensureStreams, Journal } from '@waybill/journal';
-import { draftTxn, fixtures, serviceActor, StateMachine } from '@waybill/state';
+import { draftTxn, fixtures, StateMachine } from '@waybill/state';
 
 export const describe = 'the log: publishing 1 KB transactions, 100 in flight; replay through the state machine';
 
@@ -28,7 +28,7 @@ export async function run(ctx) {
   await ensureStreams(link, { replicas: 1 });
   const journal = new Journal(link);
 
-  const actor = { Kind: 'agent', ID: randomUUID(), Name: 'node-1' };
+  const actor = { Kind: 'node', ID: randomUUID(), Name: 'node-1' };
   /** @param {string} type @param {object} payload */
   const draft = (type, payload) =>
     draftTxn(type, payload, { timeNs: Date.now() * 1e6, requestId: randomUUID(), actor, namespace: 'default' });

@@ -29,6 +29,12 @@ export const RECOVERY_PAUSE_MS = 100;
 export const CONSUMER_IDLE_MS = 30_000;
 const FLOW_CONTROL = 100;
 
+/** A message that has come and is not yet delivered; index 0: a flow control request, at the place where it came. */
+interface Waiting {
+  readonly index: number;
+  readonly msg: Msg;
+}
+
 /** One consumer on the server, and what came from it. */
 interface Session {
   readonly subscription: Subscription;
@@ -59,8 +65,7 @@ export class LogFollower implements Follower {
   private session: Session | undefined;
   private generation = 0;
   private recovering: Promise<void> | undefined;
-  /** Messages, and flow control requests at the place where they came. */
-  private waiting: Msg[] = [];
+  private waiting: Waiting[] = [];
   /** Index of the last message put into `waiting`. */
   private received: number;
   private finished: number;
@@ -250,7 +255,7 @@ export class LogFollower implements Follower {
       return;
     }
     this.received = delivery.sequence;
-    this.waiting.push(msg);
+    this.waiting.push({ index: delivery.sequence, msg });
     this.schedulePump();
   }
 
@@ -261,7 +266,7 @@ export class LogFollower implements Follower {
       return;
     }
     if (msg.reply) {
-      this.waiting.push(msg); // a flow control request: answered when everything before it is done
+      this.waiting.push({ index: 0, msg }); // a flow control request: answered when everything before it is done
       this.schedulePump();
       return;
     }
@@ -300,19 +305,19 @@ export class LogFollower implements Follower {
       let flow: Msg | undefined;
       let undecodable: unknown;
       while (at < messages.length && batch.length < MAX_BATCH && !flow && !undecodable) {
-        const msg = messages[at++];
-        if (!msg) break;
-        const delivery = deliveryOf(msg);
-        if (!delivery) {
+        const next = messages[at++];
+        if (!next) break;
+        const { index, msg } = next;
+        if (index === 0) {
           flow = msg;
           break;
         }
         try {
-          batch.push(decodeTxn(delivery.sequence, headerBlock(msg), msg.data));
+          batch.push(decodeTxn(index, headerBlock(msg), msg.data));
         } catch (e) {
           undecodable = e;
         }
-        if (delivery.sequence === this.target) break; // no batch is half live
+        if (index === this.target) break; // no batch is half live
       }
       if (batch.length > 0) await this.deliver(batch);
       // What came before the undecodable one is delivered; nothing after it (ST-8).

@@ -16,9 +16,15 @@ const ACK_PREFIX = '$JS.ACK.';
 export function deliveryOf(msg: Msg): DeliveryNumbers | undefined {
   const { reply } = msg;
   if (!reply?.startsWith(ACK_PREFIX)) return undefined;
-  const tokens = reply.split('.');
-  const at = tokens.length === 9 ? 5 : 7;
-  return { sequence: Number(tokens[at]), number: Number(tokens[at + 1]) };
+  let dots = 0;
+  for (let i = reply.indexOf('.'); i >= 0; i = reply.indexOf('.', i + 1)) dots++;
+  let at = 0;
+  for (let skip = dots === 8 ? 5 : 7; skip > 0; skip--) at = reply.indexOf('.', at) + 1;
+  const second = reply.indexOf('.', at) + 1;
+  return {
+    sequence: Number(reply.slice(at, second - 1)),
+    number: Number(reply.slice(second, reply.indexOf('.', second))),
+  };
 }
 
 /** The client's message keeps the bytes it got, headers first; through `headers` each would become a map of lists. */

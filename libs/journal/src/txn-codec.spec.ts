@@ -10,7 +10,7 @@ const plain: TxnDraft = draftTxn(
   {
     timeNs: 1_767_225_600_000 * 1e6,
     requestId: 'b8b1d3c0-0000-4000-8000-000000000001',
-    actor: { Kind: 'user', ID: 'u1', Name: 'Jürgen 🚢' },
+    actor: { Kind: 'token', ID: 'u1', Name: 'Jürgen 🚢' },
     namespace: 'default',
     reason: 'planned',
     fence: { role: 'nodes', epoch: 7 },
@@ -30,6 +30,14 @@ const withHeader = (name: string, value: string): string =>
 describe('the codec of transactions', () => {
   it('brings every field of the envelope back, with the index of the message', () => {
     expect(roundTrip(plain)).toEqual({ ...plain, index: 12 });
+  });
+
+  it('reads headers in any order, with others among them, the same', () => {
+    const { headers, body } = encodeTxn(plain, { expectedLastSubjectSequence: 4 });
+    const lines = headers.trim().split('\r\n').slice(1);
+    const shuffled = ['NATS/1.0', 'Future: 1', ...lines.toReversed(), 'Other:x', '', ''].join('\r\n');
+    expect(decodeTxn(12, shuffled, body)).toEqual(decodeTxn(12, headers, body));
+    expect(decodeTxn(12, headers, body)).toEqual({ ...plain, index: 12 });
   });
 
   it('leaves out what is empty, and brings it back as empty', () => {
