@@ -10,6 +10,7 @@ import { dropServicesIfEnded } from './alloc-services.js';
 import type { TxnPayloads } from './catalogue.js';
 import { countInDeployment } from './deployment-counters.js';
 import { upsertEvaluation } from './eval-upsert.js';
+import { withAllocUpdateIndex, withReport } from './hot-rows.js';
 import { recomputeJobStatus } from './job-status.js';
 import { countAllocation } from './job-summary.js';
 import { isUnresponsive } from './node-status.js';
@@ -45,7 +46,7 @@ export function updateAllocsFromClients(w: Write, { Allocs, Evals }: TxnPayloads
   for (const job of jobs) recomputeJobStatus(w, job);
   for (const nodeId of nodes) {
     const node = w.tables.nodes.get(nodeId);
-    if (node) w.put('nodes', { ...node, LastAllocUpdateIndex: w.index });
+    if (node) w.put('nodes', withAllocUpdateIndex(node, w.index));
   }
 }
 
@@ -72,8 +73,7 @@ function admitNodes(w: Write, updates: readonly ClientAllocUpdate[]): Set<string
 
 function updateAlloc(w: Write, stored: Allocation, update: ClientAllocUpdate): void {
   const reconnects = waitsForReconnect(stored) && REPORTS_LIFE.has(update.ClientStatus);
-  const next: Allocation = {
-    ...stored,
+  const next = withReport(stored, {
     ClientStatus: update.ClientStatus,
     ClientDescription: update.ClientDescription,
     TaskStates: update.TaskStates,
@@ -82,7 +82,7 @@ function updateAlloc(w: Write, stored: Allocation, update: ClientAllocUpdate): v
     FollowupEvalID: reconnects ? '' : stored.FollowupEvalID,
     ModifyIndex: w.index,
     ModifyTime: update.ModifyTime,
-  };
+  });
   countInDeployment(w, stored, next);
   if (reconnects) cancelFollowup(w, stored, update.ModifyTime);
   w.put('allocs', next);

@@ -10,6 +10,7 @@ import {
   isParameterized,
   isPeriodic,
 } from '@waybill/model';
+import { copyOfCounters, withGroups } from './hot-rows.js';
 import { namespacedKey } from './tables.js';
 import { Refused, type Write } from './write.js';
 
@@ -79,14 +80,14 @@ function added(counters: TaskGroupSummary, status: AllocClientStatus): TaskGroup
 
 /** ST-77: what failed or completed once stays counted. */
 function moved(counters: TaskGroupSummary, from: AllocClientStatus, to: AllocClientStatus): TaskGroupSummary {
-  const next = { ...counters };
+  const next = copyOfCounters(counters);
   next[COUNTER[to]] += 1;
   if (from !== 'failed' && from !== 'complete') next[COUNTER[from]] = Math.max(0, next[COUNTER[from]] - 1);
   return next;
 }
 
 function putGroup(w: Write, summary: JobSummary, group: string, counters: TaskGroupSummary): void {
-  w.put('job_summary', { ...summary, Summary: { ...summary.Summary, [group]: counters }, ModifyIndex: w.index });
+  w.put('job_summary', withGroups(summary, { ...summary.Summary, [group]: counters }, w.index));
 }
 
 /** ST-81: sets Queued of the groups the evaluation names; groups the summary does not know are ignored. */
@@ -100,7 +101,7 @@ export function setQueued(w: Write, evaluation: Pick<Evaluation, 'Namespace' | '
     changed ??= { ...summary.Summary };
     changed[group] = { ...counters, Queued: queued };
   }
-  if (changed) w.put('job_summary', { ...summary, Summary: changed, ModifyIndex: w.index });
+  if (changed) w.put('job_summary', withGroups(summary, changed, w.index));
 }
 
 const CHILD_COUNTER: { readonly [S in JobStatus]: keyof JobChildrenSummary } = {
