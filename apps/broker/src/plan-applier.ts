@@ -130,6 +130,7 @@ export class PlanApplier {
   private payloadOf(plan: Plan, job: Plan['Job'], result: PlanResult): TxnPayloads['ApplyPlanResults'] {
     const now = nsFromMs(this.deps.clock.nowMs());
     const placed = Object.values(result.NodeAllocation).flat();
+    if (placed.length > 0 && !job) throw new PlanRefusedError('plan missing embedded job'); // EB-266
     const stopped = Object.values(result.NodeUpdate).flat();
     const preempted = Object.values(result.NodePreemptions).flat();
     const named = new Set([...placed, ...stopped].map((a) => a.FollowupEvalID));
@@ -148,7 +149,7 @@ export class PlanApplier {
     };
   }
 
-  /** EB-267; the job travels once, and with an allocation only where it has another version (EB-340). */
+  /** EB-267. The job travels once; a stored allocation that moves to another version says so by carrying it (EB-340). */
   private stamped(alloc: Allocation, job: Plan['Job'], now: number): Allocation {
     return {
       ...alloc,

@@ -238,7 +238,8 @@ class GroupReconciler {
           }),
         );
       }
-      this.out.attributeUpdates.push({ ...alloc, FollowupEvalID: batch.id });
+      // No job: it keeps the version it has (EB-340).
+      this.out.attributeUpdates.push({ ...alloc, Job: null, FollowupEvalID: batch.id });
     }
   }
 

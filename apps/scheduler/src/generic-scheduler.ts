@@ -207,7 +207,7 @@ class Placing {
 
 function withoutPlacement(alloc: Allocation): Allocation {
   const Events = alloc.RescheduleTracker?.Events ?? [];
-  return { ...alloc, RescheduleTracker: { Events, LastReschedule: 'no placement' } };
+  return { ...alloc, Job: null, RescheduleTracker: { Events, LastReschedule: 'no placement' } };
 }
 
 /** SC-110. */

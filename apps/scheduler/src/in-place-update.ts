@@ -43,7 +43,7 @@ export class InPlaceUpdates {
     return {
       ...alloc,
       EvalID: this.input.evaluation.ID,
-      Job: null,
+      Job: this.job, // EB-340: a stored allocation moves to another version only if it says so
       AllocatedResources: carriedOver(resources, alloc.AllocatedResources),
     };
   }

@@ -1,0 +1,123 @@
+import { Broker, BrokerController } from '@waybill/broker';
+import type { Clock, Timers } from '@waybill/model';
+import type { ReplicatedState } from '@waybill/replica';
+import { RpcContext, RpcUnavailableError, type AskOptions, type Call, type Rpc } from '@waybill/rpc';
+import { Worker } from '@waybill/scheduler';
+import {
+  draftTxn,
+  serviceActor,
+  StateMachine,
+  type Applied,
+  type Proposed,
+  type TxnDraft,
+  type TxnPayloads,
+  type TxnType,
+} from '@waybill/state';
+import { silentLogger, tracerFor } from '@waybill/telemetry';
+
+/** A log of one process: what is proposed is applied at once. */
+export class LocalState implements ReplicatedState {
+  readonly machine = new StateMachine();
+  readonly history: Applied[] = [];
+  private readonly listeners = new Set<(applied: Applied) => void>();
+
+  get tables() {
+    return this.machine.tables;
+  }
+
+  get appliedIndex() {
+    return this.machine.appliedIndex;
+  }
+
+  async propose(draft: TxnDraft): Promise<Proposed> {
+    const applied = this.machine.apply({ ...draft, index: this.machine.appliedIndex + 1 } as Applied['txn']);
+    this.history.push(applied);
+    for (const listener of this.listeners) listener(applied);
+    return { index: applied.index, verdict: applied.verdict };
+  }
+
+  async waitFor(index: number): Promise<void> {
+    if (index > this.appliedIndex) throw new Error(`index ${index} will never come`);
+  }
+
+  onApplied(listener: (applied: Applied) => void): () => void {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  }
+}
+
+/** Broker and scheduler workers in one process over a local log, through the same calls as over NATS. */
+export class LocalControlPlane implements Rpc {
+  readonly state = new LocalState();
+  readonly broker: Broker;
+  private readonly controller: BrokerController;
+  private readonly workers: Worker[] = [];
+  private ids = 0;
+  private requests = 0;
+
+  constructor(
+    readonly clock: Clock,
+    private readonly timers: Timers,
+  ) {
+    this.broker = new Broker({
+      state: this.state,
+      clock,
+      timers,
+      newId: this.newId,
+      random: () => 0.5,
+      logger: silentLogger,
+      tracer: () => tracerFor('test'),
+      region: 'global',
+    });
+    this.controller = new BrokerController(this.broker);
+  }
+
+  readonly newId = (): string => `11111111-1111-4111-8111-${(++this.ids).toString(16).padStart(12, '0')}`;
+
+  async start(workers = 1): Promise<void> {
+    const role = 'broker';
+    await this.write('Initialise', {});
+    await this.write('LeaseAcquired', { Role: role, Epoch: 1, Holder: 'test' });
+    this.state.onApplied((applied) => this.broker.applied(applied));
+    await this.broker.start({ role, epoch: 1, fence: { role, epoch: 1 }, isCurrent: () => true });
+    for (let i = 0; i < workers; i++) {
+      const worker = new Worker({
+        rpc: this,
+        state: this.state,
+        clock: this.clock,
+        timers: this.timers,
+        newId: this.newId,
+        logger: silentLogger,
+        tracer: () => tracerFor('test'),
+      });
+      this.workers.push(worker);
+      worker.start();
+    }
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.workers.map((worker) => worker.stop()));
+    await this.broker.stop();
+  }
+
+  write<T extends TxnType>(type: T, payload: TxnPayloads[T]): Promise<Proposed> {
+    return this.state.propose(
+      draftTxn(type, payload, {
+        timeNs: this.clock.nowMs() * 1e6,
+        requestId: `write-${++this.requests}`,
+        actor: serviceActor('test'),
+        namespace: 'default',
+      }),
+    );
+  }
+
+  async ask<Req, Res>(call: Call<Req, Res>, request: Req, options: AskOptions = {}): Promise<Res> {
+    const method = call.name.split('.')[1] as 'dequeue';
+    if (typeof this.controller[method] !== 'function') throw new RpcUnavailableError(call.name, 'no responder');
+    // What goes over the wire is JSON.
+    const sent = JSON.parse(JSON.stringify(request)) as never;
+    const handler = this.controller[method] as (r: never, c: RpcContext) => Promise<unknown>;
+    const answer = await handler.call(this.controller, sent, new RpcContext([options.traceparent]));
+    return JSON.parse(JSON.stringify(answer)) as Res;
+  }
+}
