@@ -20,7 +20,7 @@ import {
 } from '@waybill/model';
 import type { TxnPayloads, TxnType } from './catalogue.js';
 import { draftTxn, serviceActor, type DraftContext } from './draft.js';
-import type { StateMachine, Applied } from './state-machine.js';
+import { StateMachine, type Applied } from './state-machine.js';
 import type { Txn } from './txn.js';
 
 /** 2026-01-01T00:00:00Z in unix nanoseconds: the time of every fixture. */
@@ -544,6 +544,23 @@ function apply<T extends TxnType>(
   return machine.apply(aTxn(machine.appliedIndex + 1, type, payload, over));
 }
 
+/** A state machine at index 1: namespace `default` and the built-in node pools. */
+function aMachine(): StateMachine {
+  const machine = new StateMachine();
+  apply(machine, 'Initialise', {});
+  return machine;
+}
+
+/** Registers `job` with a pending evaluation; answers both as stored. */
+function aRegisteredJob(machine: StateMachine, job: Job = aJob()): { job: Job; evaluation: Evaluation } {
+  const evaluation = anEval({ JobID: job.ID, Namespace: job.Namespace, Type: job.Type, Priority: job.Priority });
+  apply(machine, 'JobRegister', aRegistration(job, { Eval: evaluation }));
+  const stored = machine.tables.jobs.get(`${job.Namespace}/${job.ID}`);
+  const storedEval = machine.tables.evals.get(evaluation.ID);
+  if (!stored || !storedEval) throw new Error(`fixture job ${job.ID} was not registered`);
+  return { job: stored, evaluation: storedEval };
+}
+
 /** Complete canonical objects for tests, here and in other packages. Every call makes new objects with new ids. */
 export const fixtures = {
   timeNs: FIXTURE_TIME_NS,
@@ -565,5 +582,7 @@ export const fixtures = {
   aPlanResult,
   aRegistration,
   aTxn,
+  aMachine,
+  aRegisteredJob,
   apply,
 } as const;
