@@ -13,7 +13,7 @@ import type { Txn } from '@waybill/state';
 import type { NatsLink } from './connection.js';
 import { isFatalLogError, LogGapError, LogRewoundError, LogTrimmedError, LogUnavailableError } from './errors.js';
 import type { Delivery, FollowOptions, Follower } from './log.js';
-import { deliveryOf, headerBlock } from './raw-message.js';
+import { deliveryOf, textOf } from './raw-message.js';
 import { TXN_STREAM } from './subject.js';
 import { decodeTxn } from './txn-codec.js';
 
@@ -313,7 +313,8 @@ export class LogFollower implements Follower {
           break;
         }
         try {
-          batch.push(decodeTxn(index, headerBlock(msg), msg.data));
+          const { headers, body } = textOf(msg);
+          batch.push(decodeTxn(index, headers, body));
         } catch (e) {
           undecodable = e;
         }

@@ -42,13 +42,21 @@ const isRaw = (msg: Msg): msg is RawMsg =>
   'hdr' in msg._msg &&
   typeof msg._msg.hdr === 'number';
 
-/** The header block as text, `''` without headers. Headers of the log are ASCII (see txn-codec.ts). */
-export function headerBlock(msg: Msg): string {
-  if (!isRaw(msg)) return rebuiltBlock(msg);
+/** Header block and body of a message of the log; headers are ASCII (see txn-codec.ts). */
+export interface MessageText {
+  readonly headers: string;
+  readonly body: Uint8Array | string;
+}
+
+/** Reads both out of the one buffer without making views of it first. */
+export function textOf(msg: Msg): MessageText {
+  if (!isRaw(msg) || !Buffer.isBuffer(msg._rdata)) return { headers: rebuiltBlock(msg), body: msg.data };
   const { hdr } = msg._msg;
-  if (hdr <= 0) return '';
   const bytes = msg._rdata;
-  return Buffer.from(bytes.buffer, bytes.byteOffset, hdr).toString('latin1');
+  if (hdr <= 0) return { headers: '', body: msg.data };
+  const body = bytes.toString('utf8', hdr);
+  // The mark of what was no UTF-8; it may also be meant, so that the decoder has to look at the bytes.
+  return { headers: bytes.toString('latin1', 0, hdr), body: body.includes('\ufffd') ? msg.data : body };
 }
 
 /** The same from the public interface, for a client whose inside looks different. */

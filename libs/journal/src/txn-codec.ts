@@ -181,7 +181,7 @@ function wholeNumber(what: string, text: string): number {
  * is consumed, nothing else (ST-8).
  * @throws UnknownTxnError, BadTxnError: the reader has to stop
  */
-export function decodeTxn(index: number, headers: string, body: Uint8Array): Txn {
+export function decodeTxn(index: number, headers: string, body: Uint8Array | string): Txn {
   let number = -1;
   let name = '';
   try {
@@ -224,8 +224,8 @@ const skippable = (number: number): TxnType | undefined =>
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-function payloadOf(body: Uint8Array): object {
-  const payload: unknown = JSON.parse(utf8.decode(body));
+function payloadOf(body: Uint8Array | string): object {
+  const payload: unknown = JSON.parse(typeof body === 'string' ? body : utf8.decode(body));
   if (typeof payload !== 'object' || payload === null || Array.isArray(payload))
     throw new Error('the payload is no JSON object');
   return payload;
