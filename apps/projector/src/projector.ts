@@ -3,6 +3,7 @@ import type { Singleton, Term } from '@waybill/lease';
 import type { CancelTimer, Clock, Timers } from '@waybill/model';
 import {
   announcementsOf,
+  databaseErrorCode,
   isTransientDatabaseError,
   partsOf,
   ProjectionMovedError,
@@ -99,8 +100,8 @@ export class Projector implements Singleton {
         await this.session(term, signal);
       } catch (error) {
         if (signal.aborted) return;
-        if (error instanceof ProjectionMovedError)
-          logger.warn('starting again from Postgres', { reason: error.message });
+        if (error instanceof ProjectionMovedError || (error instanceof Error && databaseErrorCode(error) !== ''))
+          logger.warn('the projection begins again from Postgres', { reason: error.message });
         else logger.error('the projection was interrupted', { error });
       }
       pauseMs = this.counters.batches > before ? FIRST_PAUSE_MS : Math.min(pauseMs * 2, LONGEST_PAUSE_MS);
@@ -114,6 +115,7 @@ export class Projector implements Singleton {
     this.counters.applied = await store.load(machine);
     this.counters.sessions += 1;
     const writer = new FrameWriter(events, await events.tail());
+    if (signal.aborted) return;
     const backlog = (this.backlog = new Backlog());
     let failure: Error | undefined;
     const end = (error: Error): void => {

@@ -55,5 +55,6 @@ export function databaseErrorCode(error: unknown): string {
  */
 export function isTransientDatabaseError(error: unknown): boolean {
   if (error instanceof ProjectionMovedError || error instanceof DatabaseNewerError) return false;
+  if (error instanceof RangeError || error instanceof TypeError) return false; // a defect
   return !/^(0A|21|22|23|42)/.test(databaseErrorCode(error));
 }

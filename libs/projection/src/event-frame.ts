@@ -1,4 +1,4 @@
-import type { EventFrame } from '@waybill/state';
+import { canonicalJson, type EventFrame } from '@waybill/state';
 
 /**
  * Bytes of a frame in one message. A constant, never configuration: after a crash the parts must come out as before
@@ -37,7 +37,7 @@ export function partsOf(frame: EventFrame): FramePart[] {
   const whole = Buffer.from(JSON.stringify(frame));
   if (whole.length <= MAX_PART_BYTES) return [partOf(frame, 1, 1, whole)];
   // A state loaded from Postgres may have other orders of members than the one that wrote the first parts.
-  const ordered = Buffer.from(JSON.stringify(withSortedMembers(frame)));
+  const ordered = Buffer.from(canonicalJson(frame));
   const parts = Math.ceil(ordered.length / MAX_PART_BYTES);
   return Array.from({ length: parts }, (_, at) =>
     partOf(frame, at + 1, parts, ordered.subarray(at * MAX_PART_BYTES, (at + 1) * MAX_PART_BYTES)),
@@ -74,13 +74,6 @@ export function parseAbout(header: string | undefined): EventAbout[] | undefined
     const [topic = '', namespace = '', ...keys] = Array.isArray(entry) ? entry.map(String) : [];
     return { topic, namespace, keys };
   });
-}
-
-function withSortedMembers(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withSortedMembers);
-  if (typeof value !== 'object' || value === null) return value;
-  const members = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1));
-  return Object.fromEntries(members.map(([name, member]) => [name, withSortedMembers(member)]));
 }
 
 /** A frame as it was stored: its line is ready to be sent; everything else is worked out on demand, once for all. */
