@@ -1,1 +1,2 @@
-export {};
+export { Agent, type AgentDependencies } from './agent.js';
+export { agentService } from './agent-service.js';

@@ -1,5 +1,5 @@
 import type { Singleton, Term } from '@waybill/lease';
-import type { Applied, Fence } from '@waybill/state';
+import type { Applied } from '@waybill/state';
 import type { Heartbeats } from './heartbeats.js';
 import type { MissingNodeEvaluations } from './missing-node-evaluations.js';
 
@@ -16,8 +16,7 @@ export class NodesHolder implements Singleton {
   ) {}
 
   start(term: Term): void {
-    const fence: Fence = { role: this.role, epoch: term.epoch };
-    this.heartbeats.start(fence);
+    this.heartbeats.start(term.fence);
     this.missingEvaluations.start();
   }
 

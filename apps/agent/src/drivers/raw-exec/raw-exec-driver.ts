@@ -14,7 +14,7 @@ import {
   TaskNotFoundError,
 } from '../driver.js';
 import { findCommand, rawExecConfig, userIds } from './raw-exec-config.js';
-import { claimUnbegun, exitCodeOf, findSetsid, processOf, removeRun, supervise } from './supervisor.js';
+import { claimUnbegun, exitCodeOf, findSetsid, processOf, removeRun, supervise, wasAbandoned } from './supervisor.js';
 
 /** How often a task whose supervisor is not our child is looked at. */
 export const WATCH_MS = 500;
@@ -116,7 +116,7 @@ export class RawExecDriver implements Driver {
   async recover(handle: TaskHandle): Promise<boolean> {
     if (this.tasks.has(handle.taskId)) return true;
     const runDir = this.runDir(handle);
-    if (await claimUnbegun(runDir)) return false;
+    if ((await claimUnbegun(runDir)) || wasAbandoned(runDir)) return false;
     const identity = await until(() => processOf(runDir), EXIT_RECORD_TIMEOUT_MS);
     if (!identity) return false;
     if (identity.bootId !== bootId() || !isAlive(identity)) {

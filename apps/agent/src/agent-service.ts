@@ -1,0 +1,109 @@
+import path from 'node:path';
+import type { ServiceContext, ServiceDefinition } from '@waybill/service';
+import { Agent } from './agent.js';
+import { AgentModule } from './agent.module.js';
+import { AllocDirectoryStore } from './alloc-directories.store.js';
+import { AllocRecordStore } from './alloc-record.store.js';
+import type { Driver, DriverFingerprint } from './drivers/driver.js';
+import { MockDriver } from './drivers/mock-driver.js';
+import { RawExecDriver } from './drivers/raw-exec/raw-exec-driver.js';
+import { fingerprintMachine } from './fingerprint/machine.js';
+import { loadIdentity, lockDirectory } from './identity.store.js';
+import { logSpec, TaskOutputs } from './logs/task-output.js';
+import { RotatingLog } from './logs/rotating-log.js';
+import { describeNode } from './node-description.js';
+import { TaskLogs } from './task-logs.js';
+
+/** The `agent` service: one per machine. */
+export const agentService: ServiceDefinition = {
+  name: 'agent',
+  needs: { state: false, database: false },
+  async build(context) {
+    const { settings, rpc, clock, timers, newId, logger } = context;
+    const dir = path.resolve(settings.WAYBILL_AGENT_DIR);
+    const unlock = await lockDirectory(dir);
+    const stopTasksOnExit = settings.WAYBILL_AGENT_STOP_TASKS_ON_EXIT;
+    const outputs = new TaskOutputs(path.join(dir, 'collect'), stopTasksOnExit, logger);
+    const directories = new AllocDirectoryStore(path.join(dir, 'allocs'));
+    const drivers = driversOf(context, dir, outputs);
+    const node = await nodeOf(context, dir, drivers);
+    const agent = new Agent({
+      rpc,
+      clock,
+      timers,
+      newId,
+      random: Math.random,
+      logger,
+      tracer: () => context.tracer,
+      region: settings.WAYBILL_REGION,
+      hostEnv: process.env,
+      node: () => node,
+      drivers,
+      directories,
+      records: new AllocRecordStore(path.join(dir, 'state'), logger),
+      stopTasksOnExit,
+    });
+    for (const name of ['allocations', 'runningAllocations', 'pendingUpdates'])
+      context.metrics.gauge(`agent_${snakeCase(name)}`, `Agent: ${name}`, { collect: () => agent.stats()[name] ?? 0 });
+    const logs = new TaskLogs(
+      (allocId, task) => directories.paths(allocId, task).logsDir,
+      (allocId, task) => agent.taskState(allocId, task),
+    );
+    return {
+      module: AgentModule.of(logs),
+      rpcTarget: node.ID,
+      start: async () => {
+        await outputs.start();
+        await agent.start();
+      },
+      stop: async () => {
+        await agent.stop();
+        await outputs.stop();
+        await unlock();
+      },
+      notReady: () => (agent.isRegistered ? null : 'this machine is not registered yet'),
+    };
+  },
+};
+
+function driversOf(context: ServiceContext, dir: string, outputs: TaskOutputs): Map<string, Driver> {
+  const { clock, timers, settings } = context;
+  const mock = new MockDriver({
+    clock,
+    timers,
+    openOutput: (config, type) => {
+      const log = new RotatingLog(logSpec(config.paths.logsDir, config.task, type, config.logs));
+      return { write: (text) => log.write(Buffer.from(text)), close: () => log.close() };
+    },
+  });
+  const rawExec = new RawExecDriver({
+    enabled: true,
+    runsDir: path.join(dir, 'runs'),
+    outputs,
+    dieWithAgent: settings.WAYBILL_AGENT_STOP_TASKS_ON_EXIT,
+  });
+  return new Map([mock, rawExec].map((driver) => [driver.name, driver]));
+}
+
+async function nodeOf(context: ServiceContext, dir: string, drivers: ReadonlyMap<string, Driver>) {
+  const { settings, clock, newId } = context;
+  const identity = await loadIdentity(dir, newId);
+  const machine = await fingerprintMachine(dir);
+  const prints = new Map<string, DriverFingerprint>();
+  for (const [name, driver] of drivers) prints.set(name, await driver.fingerprint());
+  return describeNode({
+    ...identity,
+    name: settings.WAYBILL_NODE_NAME,
+    datacenter: settings.WAYBILL_DATACENTER,
+    nodeClass: settings.WAYBILL_NODE_CLASS,
+    nodePool: settings.WAYBILL_NODE_POOL,
+    meta: settings.WAYBILL_NODE_META,
+    httpAddr: settings.WAYBILL_AGENT_HTTP_ADDR,
+    attributes: machine.attributes,
+    resources: machine.resources,
+    drivers: prints,
+    nowMs: clock.nowMs(),
+  });
+}
+
+const snakeCase = (name: string): string => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);

@@ -1,0 +1,219 @@
+import {
+  type Allocation,
+  type ClientAllocUpdate,
+  type Clock,
+  isServerTerminal,
+  isTerminalAllocation,
+  type Node,
+  rfc3339FromMs,
+  type TaskState,
+  type Timers,
+} from '@waybill/model';
+import { type Rpc, updateAllocs } from '@waybill/rpc';
+import type { Logger, Tracer } from '@waybill/telemetry';
+import type { AllocDirectories } from './alloc-directories.js';
+import type { AllocRecord, AllocRecords } from './alloc-record.js';
+import { AllocRunner, type AllocRunnerDependencies, notRunnable } from './alloc-runner.js';
+import type { Driver } from './drivers/driver.js';
+import { Gate } from './gate.js';
+import { DEV_RETRY_MS } from './heartbeat-pace.js';
+import { type Pulled, type PulledAlloc, PullLoop } from './pull-loop.js';
+import { PUSH_RETRY_MS, PushLoop } from './push-loop.js';
+import { ServerContact } from './server-contact.js';
+
+export interface AgentDependencies {
+  readonly rpc: Rpc;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly newId: () => string;
+  /** In [0, 1). */
+  readonly random: () => number;
+  readonly logger: Logger;
+  readonly tracer: () => Tracer;
+  readonly region: string;
+  readonly hostEnv: Readonly<Record<string, string | undefined>>;
+  /** The machine as it is now, with its identity. */
+  readonly node: () => Node;
+  readonly drivers: ReadonlyMap<string, Driver>;
+  readonly directories: AllocDirectories;
+  readonly records: AllocRecords;
+  /** Tasks are put down when the agent ends, and every retry is quick (AG-15). */
+  readonly stopTasksOnExit: boolean;
+}
+
+/**
+ * The agent of one machine (agent.md section 1): contact with the servers, pull, push, and one runner per allocation.
+ *
+ * new → restoring → running → stopped. restoring: what is on disk is taken up again, before the servers are asked.
+ * running: three loops that share no queue. stopped: tasks go on without the agent (AG-192), unless stopTasksOnExit.
+ * Memory: one runner per allocation that the servers have not forgotten. An idle agent costs its heartbeats.
+ */
+export class Agent {
+  private readonly runners = new Map<string, AllocRunner>();
+  /** Ids that could not be added, until the servers drop them (AG-42), with what was told of each. */
+  private readonly invalid = new Map<string, ClientAllocUpdate | null>();
+  private readonly serversAsked = new Gate();
+  private readonly contact: ServerContact;
+  private readonly pullLoop: PullLoop;
+  private readonly pushLoop: PushLoop;
+  private readonly runnerDependencies: AllocRunnerDependencies;
+  /** AG-68: told once for each stay in `initializing`. */
+  private owesStates = false;
+  private wasInitializing = false;
+
+  constructor(private readonly deps: AgentDependencies) {
+    const { rpc, clock, timers, random, logger, stopTasksOnExit: dev } = deps;
+    const { ID: nodeId, SecretID: secretId } = deps.node();
+    this.contact = new ServerContact({
+      rpc,
+      clock,
+      timers,
+      random,
+      logger,
+      node: deps.node,
+      dev,
+      registered: (index) => this.pullLoop.start(index),
+      heard: (status) => this.heard(status),
+    });
+    this.pullLoop = new PullLoop({
+      rpc,
+      timers,
+      random,
+      logger,
+      nodeId,
+      secretId,
+      dev,
+      known: () =>
+        [...this.runners.values()].map(({ alloc }) => ({ id: alloc.ID, allocModifyIndex: alloc.AllocModifyIndex })),
+      invalid: () => new Set(this.invalid.keys()),
+      apply: (pulled) => this.apply(pulled),
+    });
+    this.pushLoop = new PushLoop({
+      timers,
+      random,
+      logger,
+      retryMs: dev ? DEV_RETRY_MS : PUSH_RETRY_MS,
+      send: async (Allocs, traceparent) => {
+        await rpc.ask(updateAllocs, { NodeID: nodeId, SecretID: secretId, Allocs }, { traceparent });
+      },
+      acknowledged: (id) => this.runners.get(id)?.lastAcknowledged ?? this.invalid.get(id) ?? null,
+      acknowledge: (update) => this.acknowledged(update),
+    });
+    this.runnerDependencies = {
+      ...deps,
+      serversAsked: this.serversAsked,
+      report: (update, traceparent) => this.pushLoop.changed(update, traceparent),
+    };
+  }
+
+  async start(): Promise<void> {
+    for (const record of await this.deps.records.load()) await this.restore(record);
+    this.contact.start();
+  }
+
+  async stop(): Promise<void> {
+    this.contact.stop();
+    this.pullLoop.stop();
+    await this.pushLoop.stop();
+    if (!this.deps.stopTasksOnExit) return;
+    await Promise.all([...this.runners.values()].map((runner) => runner.suspend()));
+  }
+
+  /** Whether the servers count on this machine. */
+  get isRegistered(): boolean {
+    return this.contact.isRegistered;
+  }
+
+  stats(): Record<string, number> {
+    const running = [...this.runners.values()].filter((runner) => !runner.isOver).length;
+    return { allocations: this.runners.size, runningAllocations: running, pendingUpdates: this.pushLoop.pending };
+  }
+
+  /** The state of a task that is known here. */
+  taskState(allocId: string, task: string): TaskState | undefined {
+    return this.runners.get(allocId)?.report().TaskStates[task];
+  }
+
+  /** AG-193 to AG-199. */
+  private async restore(record: AllocRecord): Promise<void> {
+    const { alloc } = record;
+    if (Object.keys(record.tasks).length === 0) return this.deps.records.remove(alloc.ID);
+    try {
+      const runner = new AllocRunner(alloc, this.runnerDependencies, record);
+      this.runners.set(alloc.ID, runner);
+      runner.run();
+    } catch (error) {
+      this.deps.logger.error('a stored allocation cannot be taken up again', { alloc: alloc.ID, error });
+      this.refuse(alloc, error);
+    }
+  }
+
+  private apply(pulled: Pulled): void {
+    for (const id of pulled.removed) this.remove(id);
+    for (const id of [...this.invalid.keys()]) if (!pulled.listed.has(id)) this.invalid.delete(id);
+    for (const one of pulled.changed) this.addOrUpdate(one);
+    this.serversAsked.open();
+    if (this.owesStates) this.sendAllStates();
+    this.pushLoop.release();
+  }
+
+  private addOrUpdate({ alloc, traceparent }: PulledAlloc): void {
+    const known = this.runners.get(alloc.ID);
+    if (known) return known.update(alloc);
+    // AG-46: one that ended elsewhere or before is only remembered by the servers.
+    if (isTerminalAllocation(alloc) && !(isServerTerminal(alloc) && isStillCounted(alloc))) {
+      this.invalid.set(alloc.ID, null);
+      return;
+    }
+    try {
+      const runner = new AllocRunner(alloc, this.runnerDependencies);
+      this.runners.set(alloc.ID, runner);
+      runner.run(traceparent);
+    } catch (error) {
+      this.deps.logger.error('an allocation cannot be added', { alloc: alloc.ID, error });
+      this.refuse(alloc, error);
+    }
+  }
+
+  /** AG-47. */
+  private refuse(alloc: Allocation, error: unknown): void {
+    this.invalid.set(alloc.ID, null);
+    this.pushLoop.changed(notRunnable(alloc, error, rfc3339FromMs(this.deps.clock.nowMs())), undefined);
+  }
+
+  private remove(allocId: string): void {
+    const runner = this.runners.get(allocId);
+    if (!runner) return;
+    this.runners.delete(allocId);
+    this.pushLoop.forget(allocId);
+    runner.destroy().catch((error: unknown) => {
+      this.deps.logger.error('an allocation could not be removed from this machine', { alloc: allocId, error });
+    });
+  }
+
+  private acknowledged(update: ClientAllocUpdate): void {
+    const runner = this.runners.get(update.ID);
+    if (runner) runner.acknowledge(update);
+    else if (this.invalid.has(update.ID)) this.invalid.set(update.ID, update);
+  }
+
+  private heard(status: Node['Status']): void {
+    const isInitializing = status === 'initializing';
+    if (isInitializing && !this.wasInitializing) {
+      this.owesStates = true;
+      // The pull that AG-68 waits for may be long past; one that was applied since the start is recent enough here,
+      // because a read waits at the servers at all times.
+      if (this.serversAsked.isOpen) this.sendAllStates();
+    }
+    this.wasInitializing = isInitializing;
+  }
+
+  private sendAllStates(): void {
+    this.owesStates = false;
+    this.pushLoop.sendAgain([...this.runners.values()].map((runner) => runner.report()));
+  }
+}
+
+/** The servers want it stopped and wait for this agent to say that it is. */
+const isStillCounted = (alloc: Allocation): boolean =>
+  alloc.ClientStatus === 'pending' || alloc.ClientStatus === 'running' || alloc.ClientStatus === 'unknown';

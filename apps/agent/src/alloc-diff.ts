@@ -1,0 +1,27 @@
+/** An allocation that this agent has a runner for. */
+export interface KnownAlloc {
+  readonly id: string;
+  readonly allocModifyIndex: number;
+}
+
+export interface AllocDiff {
+  /** The servers forgot them (AG-45). */
+  readonly removed: readonly string[];
+  /** New, or newer than what the runner has: to be fetched (AG-42). */
+  readonly wanted: readonly string[];
+}
+
+/** AG-42, AG-44: the servers' list against what is here. `invalid`: ids that could not be added. O(both). */
+export function diffAllocs(
+  listed: Readonly<Record<string, number>>,
+  known: readonly KnownAlloc[],
+  invalid: ReadonlySet<string>,
+): AllocDiff {
+  const here = new Map(known.map((alloc) => [alloc.id, alloc.allocModifyIndex]));
+  return {
+    removed: known.filter(({ id }) => !Object.hasOwn(listed, id)).map(({ id }) => id),
+    wanted: Object.entries(listed)
+      .filter(([id, index]) => !invalid.has(id) && index > (here.get(id) ?? -1))
+      .map(([id]) => id),
+  };
+}

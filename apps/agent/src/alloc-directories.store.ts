@@ -1,0 +1,54 @@
+import { chmod, mkdir, rm, stat } from 'node:fs/promises';
+import path from 'node:path';
+import type { AllocDirectories } from './alloc-directories.js';
+import type { TaskPaths } from './drivers/driver.js';
+
+/** Shared by all tasks of an allocation, whatever user they run as. */
+const SHARED = 0o777;
+/** For the task and the agent only. */
+const PRIVATE = 0o700;
+
+/** `<root>/<alloc>/alloc/{logs,tmp,data}` and `<root>/<alloc>/<task>/{local,secrets,private,tmp}` (AG-220). Stateless. */
+export class AllocDirectoryStore implements AllocDirectories {
+  constructor(private readonly root: string) {}
+
+  async build(allocId: string, task: string): Promise<TaskPaths> {
+    const paths = this.paths(allocId, task);
+    for (const name of ['logs', 'tmp', 'data']) await directory(path.join(paths.allocDir, name), SHARED);
+    for (const name of ['local', 'tmp']) await directory(path.join(paths.taskDir, name), SHARED);
+    for (const name of ['secrets', 'private']) await directory(path.join(paths.taskDir, name), PRIVATE);
+    return paths;
+  }
+
+  paths(allocId: string, task: string): TaskPaths {
+    const allocDir = path.join(this.directoryOf(allocId), 'alloc');
+    const taskDir = path.join(this.directoryOf(allocId), task);
+    return {
+      allocDir,
+      logsDir: path.join(allocDir, 'logs'),
+      taskDir,
+      localDir: path.join(taskDir, 'local'),
+      secretsDir: path.join(taskDir, 'secrets'),
+    };
+  }
+
+  async exists(allocId: string): Promise<boolean> {
+    return stat(this.directoryOf(allocId)).then(
+      (found) => found.isDirectory(),
+      () => false,
+    );
+  }
+
+  async remove(allocId: string): Promise<void> {
+    await rm(this.directoryOf(allocId), { recursive: true, force: true });
+  }
+
+  private directoryOf(allocId: string): string {
+    return path.join(path.resolve(this.root), allocId);
+  }
+}
+
+async function directory(dir: string, mode: number): Promise<void> {
+  await mkdir(dir, { recursive: true });
+  await chmod(dir, mode); // the process's umask must not decide it
+}

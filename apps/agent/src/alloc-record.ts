@@ -1,0 +1,21 @@
+import type { AllocDeploymentStatus, Allocation, ClientAllocUpdate } from '@waybill/model';
+import type { TaskRecord } from './task-runner.js';
+
+/** What is kept of an allocation on disk, one file each (AG-190). */
+export interface AllocRecord {
+  readonly version: 1;
+  readonly alloc: Allocation;
+  readonly tasks: Readonly<Record<string, TaskRecord>>;
+  readonly health: Pick<AllocDeploymentStatus, 'Healthy' | 'Timestamp'> | null;
+  /** The last state that the servers have confirmed (AG-65). */
+  readonly acknowledged: ClientAllocUpdate | null;
+}
+
+/** Where records are. Implemented on files (alloc-record.store.ts). */
+export interface AllocRecords {
+  /** Resolves when it is durable. A newer save of the same allocation may take its place. */
+  save(record: AllocRecord): Promise<void>;
+  remove(allocId: string): Promise<void>;
+  /** All that can be read; what cannot is logged and left out (AG-198). */
+  load(): Promise<AllocRecord[]>;
+}

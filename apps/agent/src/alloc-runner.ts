@@ -1,0 +1,373 @@
+import {
+  type AllocDeploymentStatus,
+  type Allocation,
+  type ClientAllocUpdate,
+  type Clock,
+  findTaskGroup,
+  isClientTerminal,
+  isServerTerminal,
+  type Job,
+  msFromNs,
+  type Node,
+  rfc3339FromMs,
+  type TaskGroup,
+  type TaskState,
+  type Timers,
+} from '@waybill/model';
+import { type Logger, traceparentOf, type Tracer, withSpan } from '@waybill/telemetry';
+import type { AllocDirectories } from './alloc-directories.js';
+import type { AllocRecord, AllocRecords } from './alloc-record.js';
+import { type AllocStatus, statusOfTasks, withEnds } from './alloc-status.js';
+import type { Driver, TaskConfig } from './drivers/driver.js';
+import { Gate } from './gate.js';
+import { RestartTracker } from './restart-tracker.js';
+import { TaskEnv } from './task-env.js';
+import { isGateOpen, isSidecar, kindOf, restartsOnSuccess, type Stage, stageAfter } from './task-lifecycle.js';
+import { TaskRunner } from './task-runner.js';
+
+/** What all allocations of an agent share. */
+export interface AllocRunnerDependencies {
+  readonly drivers: ReadonlyMap<string, Driver>;
+  readonly node: () => Node;
+  readonly region: string;
+  readonly hostEnv: Readonly<Record<string, string | undefined>>;
+  readonly directories: AllocDirectories;
+  readonly records: AllocRecords;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly newId: () => string;
+  /** In [0, 1). */
+  readonly random: () => number;
+  readonly logger: Logger;
+  readonly tracer: () => Tracer;
+  readonly serversAsked: Gate;
+  /** A state to be told to the servers; it is on disk. */
+  readonly report: (update: ClientAllocUpdate, traceparent: string | undefined) => void;
+}
+
+/** AG-47: this agent can make nothing of an allocation. */
+export class AllocNotRunnableError extends Error {
+  override readonly name = 'AllocNotRunnableError';
+}
+
+/** One task of the group, with its place in the lifecycle. */
+type Member = { readonly runner: TaskRunner; readonly kind: ReturnType<typeof kindOf> };
+
+/**
+ * One allocation on this machine (agent.md section 9).
+ *
+ * new → running → ended → destroyed. running: every task has a runner (task-runner.ts); the stage of the lifecycle says
+ * which may start. running → ended: every task is dead, by itself or killed because the servers want it stopped, a task
+ * failed, the leader ended, or only sidecars are left. Restored: the same from what is on disk, from stage `prestart`.
+ * suspended: the agent put it down on its way out; nothing changes or is told any more.
+ *
+ * Every change is first on disk, then reported (AG-191). The work of one allocation never waits for another's.
+ * Cost of a change: O(tasks of the group) and one write of its record.
+ */
+export class AllocRunner {
+  readonly ended = new Gate();
+  private readonly members = new Map<string, Member>();
+  private readonly group: TaskGroup;
+  private stage: Stage;
+  private acknowledged: ClientAllocUpdate | null;
+  private health: AllocRecord['health'];
+  private isKilling = false;
+  private isSuspended = false;
+  private isDestroyed = false;
+  private firstTaskUp = new Gate();
+  private startTrace: string | undefined;
+
+  /** @throws AllocNotRunnableError */
+  constructor(
+    private current: Allocation,
+    private readonly deps: AllocRunnerDependencies,
+    restored?: AllocRecord,
+  ) {
+    const job = jobOf(current);
+    const group = findTaskGroup(job, current.TaskGroup);
+    if (!group) throw new AllocNotRunnableError(`job "${job.ID}" has no task group "${current.TaskGroup}"`);
+    this.group = group;
+    this.stage = restored ? 'prestart' : 'init';
+    this.acknowledged = restored?.acknowledged ?? null;
+    this.health = restored?.health ?? null;
+    for (const task of group.Tasks) this.members.set(task.Name, this.memberOf(task.Name, job, restored));
+  }
+
+  get alloc(): Allocation {
+    return this.current;
+  }
+
+  get isOver(): boolean {
+    return this.ended.isOpen;
+  }
+
+  /** The servers' trace that placed it. */
+  run(traceparent?: string): void {
+    void this.live(traceparent);
+  }
+
+  /** AG-50, AG-51, AG-180: what the servers changed. One that is older than the present is dropped. */
+  update(alloc: Allocation): void {
+    if (alloc.AllocModifyIndex <= this.current.AllocModifyIndex || this.isSuspended) return;
+    const reconnects = alloc.ClientStatus === 'unknown' && !isServerTerminal(alloc);
+    this.current = { ...alloc, Job: alloc.Job ?? this.current.Job };
+    if (isServerTerminal(alloc)) return void this.kill();
+    if (reconnects) for (const { runner } of this.liveMembers()) runner.emit('Reconnected');
+    else this.takeOverTasks();
+    this.changed();
+  }
+
+  /** Kills what runs (AG-150); resolves when every task is dead. */
+  async kill(details: Record<string, string> = {}): Promise<void> {
+    if (!this.isKilling && !this.isOver) {
+      this.isKilling = true;
+      await this.killInOrder(details);
+    }
+    await this.ended.opened;
+  }
+
+  /** Kills what runs and removes all of it from this machine (AG-45, AG-223). */
+  async destroy(): Promise<void> {
+    this.isDestroyed = true;
+    for (const { runner } of this.members.values()) if (!runner.isDead) void runner.kill();
+    await Promise.all([...this.members.values()].map(({ runner }) => runner.ended.opened));
+    await this.deps.records.remove(this.current.ID);
+    await this.deps.directories.remove(this.current.ID);
+  }
+
+  /** The agent ends and its tasks must not outlive it: puts them down without an end. */
+  async suspend(): Promise<void> {
+    this.isSuspended = true;
+    await Promise.all([...this.members.values()].map(({ runner }) => runner.suspend()));
+  }
+
+  /** AG-65. */
+  acknowledge(update: ClientAllocUpdate): void {
+    this.acknowledged = update;
+    if (!this.isDestroyed && !this.isSuspended) void this.save();
+  }
+
+  get lastAcknowledged(): ClientAllocUpdate | null {
+    return this.acknowledged;
+  }
+
+  /** Its state as the servers are told it. */
+  report(): ClientAllocUpdate {
+    const states = this.states();
+    const status = this.status();
+    const nowMs = this.deps.clock.nowMs();
+    if (status.ClientStatus === 'failed' && this.current.DeploymentID !== '' && this.health === null)
+      this.health = { Healthy: false, Timestamp: rfc3339FromMs(nowMs) };
+    return {
+      ID: this.current.ID,
+      NodeID: this.current.NodeID,
+      ...status,
+      TaskStates: withEnds(states, status.ClientStatus, rfc3339FromMs(nowMs)),
+      DeploymentStatus: this.health,
+      NetworkStatus: this.current.NetworkStatus,
+      ModifyTime: 0,
+    };
+  }
+
+  private async live(traceparent: string | undefined): Promise<void> {
+    const { ID, TaskGroup, JobID, Namespace } = this.current;
+    const attributes = { 'alloc.id': ID, 'job.id': JobID, 'job.namespace': Namespace, 'job.group': TaskGroup };
+    const running = [...this.members.values()].map(({ runner }) => runner.run());
+    const over = Promise.all(running).then(() => undefined);
+    if (!this.isOver) {
+      if (isServerTerminal(this.current)) void this.kill();
+      void withSpan(this.deps.tracer(), 'agent start', { traceparent, attributes }, async (span) => {
+        this.startTrace = traceparentOf(span) ?? traceparent;
+        await Promise.race([this.firstTaskUp.opened, over]);
+      });
+    }
+    this.changed();
+    await over;
+    if (!this.isSuspended) this.ended.open();
+  }
+
+  /** A task changed: the stage, who has to go with it, the disk, the servers. */
+  private changed(): void {
+    if (this.isSuspended) return;
+    this.stage = stageAfter(
+      this.stage,
+      [...this.members.values()].map(({ kind, runner }) => ({ kind, state: runner.state })),
+    );
+    for (const { runner } of this.members.values()) runner.gateMayHaveOpened();
+    this.killDependants();
+    if (this.isDestroyed) return;
+    const trace = this.startTrace;
+    if (this.status().ClientStatus !== 'pending') this.firstTaskUp.open();
+    void this.saveAndReport(trace);
+  }
+
+  private async saveAndReport(trace: string | undefined): Promise<void> {
+    await this.save();
+    if (!this.isSuspended && !this.isDestroyed) this.deps.report(this.report(), trace);
+  }
+
+  /** AG-204: a failed write is visible and stops nothing. */
+  private async save(): Promise<void> {
+    if (this.isDestroyed) return;
+    try {
+      await this.deps.records.save(this.record());
+    } catch (error) {
+      this.deps.logger.error(
+        'the state of an allocation cannot be written: after a restart of the agent its tasks are lost',
+        {
+          alloc: this.current.ID,
+          error,
+        },
+      );
+    }
+  }
+
+  private record(): AllocRecord {
+    const tasks = Object.fromEntries([...this.members].map(([name, { runner }]) => [name, runner.record()]));
+    return { version: 1, alloc: this.current, tasks, health: this.health, acknowledged: this.acknowledged };
+  }
+
+  /** AG-84 to AG-88. */
+  private killDependants(): void {
+    if (this.isKilling) return;
+    const members = [...this.members.values()].filter(({ kind }) => kind !== 'poststop');
+    const live = members.filter(({ runner }) => !runner.isDead);
+    if (live.length === 0 || live.length === members.length) return;
+    const leader = members.find(({ runner }) => runner.task.Leader && runner.isDead && !runner.state.Failed);
+    const failed = members.find(({ runner }) => runner.isDead && runner.state.Failed);
+    if (leader) this.killBecause('Leader Task Dead', {});
+    else if (failed) this.killBecause('Sibling Task Failed', { failed_sibling: failed.runner.task.Name });
+    else if (live.every(({ kind }) => isSidecar(kind))) this.killBecause('Main Tasks Dead', {});
+  }
+
+  private killBecause(type: string, details: Record<string, string>): void {
+    this.isKilling = true;
+    for (const { runner } of this.liveMembers()) runner.emit(type, details);
+    void this.killInOrder({});
+  }
+
+  /** AG-150: the group's delay, the leader, the others together, the sidecars together; poststop tasks run after them. */
+  private async killInOrder(details: Record<string, string>): Promise<void> {
+    const delayMs = msFromNs(this.group.ShutdownDelay ?? 0);
+    if (delayMs > 0 && this.liveMembers().some(({ runner }) => runner.state.State === 'running')) {
+      await new Promise<void>((resolve) => {
+        const cancel = this.deps.timers.after(delayMs, resolve);
+        void this.ended.opened.then(() => {
+          cancel();
+          resolve();
+        });
+      });
+    }
+    const waves: ((member: Member) => boolean)[] = [
+      ({ runner }) => runner.task.Leader,
+      ({ kind }) => !isSidecar(kind),
+      ({ kind }) => isSidecar(kind),
+    ];
+    for (const wave of waves)
+      await Promise.all(
+        this.liveMembers()
+          .filter(wave)
+          .map(({ runner }) => runner.kill(details)),
+      );
+    // AG-95: what the servers count as lost has nothing more to do.
+    if (isClientTerminal(this.current))
+      await Promise.all([...this.members.values()].map(({ runner }) => runner.kill()));
+  }
+
+  /** Tasks that are not dead, without those that run after all others. */
+  private liveMembers(): Member[] {
+    return [...this.members.values()].filter(({ kind, runner }) => kind !== 'poststop' && !runner.isDead);
+  }
+
+  private states(): Record<string, TaskState> {
+    return Object.fromEntries([...this.members].map(([name, { runner }]) => [name, runner.state]));
+  }
+
+  private status(): AllocStatus {
+    return statusOfTasks(this.states());
+  }
+
+  /** AG-115: an update in place never restarts a task; it gives it new terms. */
+  private takeOverTasks(): void {
+    const group = findTaskGroup(jobOf(this.current), this.current.TaskGroup);
+    for (const task of group?.Tasks ?? []) {
+      const member = this.members.get(task.Name);
+      if (!member) continue;
+      member.runner.task = task;
+      member.runner.restarts.policy = task.RestartPolicy;
+    }
+  }
+
+  private memberOf(name: string, job: Job, restored: AllocRecord | undefined): Member {
+    const task = this.group.Tasks.find((one) => one.Name === name);
+    const driver = task && this.deps.drivers.get(task.Driver);
+    if (!task || !driver)
+      throw new AllocNotRunnableError(`failed to create task runner: task driver "${task?.Driver ?? ''}" is not known`);
+    const kind = kindOf(task);
+    const { clock, timers, newId, random, serversAsked } = this.deps;
+    const restarts = new RestartTracker(task.RestartPolicy, restartsOnSuccess(kind, job.Type), clock, random);
+    const runner = new TaskRunner(
+      task,
+      {
+        allocId: this.current.ID,
+        driver,
+        clock,
+        timers,
+        newId,
+        logger: this.deps.logger,
+        restarts,
+        configure: (taskId) => this.configure(taskId, name),
+        isWanted: () => kind === 'poststop' || !isServerTerminal(this.current),
+        mayStart: () => isGateOpen(this.stage, kind),
+        serversAsked,
+        asksAfterLoss: job.Type !== 'system',
+        save: () => this.save(),
+        changed: () => this.changed(),
+      },
+      restored?.tasks[name],
+    );
+    return { runner, kind };
+  }
+
+  private async configure(taskId: string, name: string): Promise<TaskConfig> {
+    const job = jobOf(this.current);
+    const task = this.members.get(name)?.runner.task;
+    if (!task) throw new AllocNotRunnableError(`no task "${name}"`);
+    const paths = await this.deps.directories.build(this.current.ID, name);
+    const { region, hostEnv } = this.deps;
+    const env = new TaskEnv({ alloc: this.current, job, task, node: this.deps.node(), region, paths, hostEnv });
+    return {
+      taskId,
+      allocId: this.current.ID,
+      task: name,
+      user: task.User,
+      config: env.interpolateAll(task.Config ?? {}) as Record<string, unknown>,
+      env: env.variables,
+      paths,
+      logs: task.LogConfig,
+    };
+  }
+}
+
+function jobOf(alloc: Allocation): Job {
+  if (!alloc.Job) throw new AllocNotRunnableError('the allocation came without its job');
+  return alloc.Job;
+}
+
+/** AG-47: what the servers are told of an allocation that this agent can make nothing of. */
+export function notRunnable(alloc: Allocation, error: unknown, now: string): ClientAllocUpdate {
+  const healthKnown: Pick<AllocDeploymentStatus, 'Healthy' | 'Timestamp'> | null =
+    alloc.DeploymentStatus && alloc.DeploymentStatus.Healthy !== null ? alloc.DeploymentStatus : null;
+  return {
+    ID: alloc.ID,
+    NodeID: alloc.NodeID,
+    ClientStatus: 'failed',
+    ClientDescription: `Unable to add allocation due to error: ${error instanceof Error ? error.message : String(error)}`,
+    TaskStates: withEnds(alloc.TaskStates, 'failed', now),
+    DeploymentStatus: healthKnown
+      ? { Healthy: healthKnown.Healthy, Timestamp: healthKnown.Timestamp }
+      : { Healthy: false, Timestamp: now },
+    NetworkStatus: alloc.NetworkStatus,
+    ModifyTime: 0,
+  };
+}

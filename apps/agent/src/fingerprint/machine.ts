@@ -1,0 +1,134 @@
+import { readFileSync } from 'node:fs';
+import { statfs } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import type { NodeNetwork, NodeResources } from '@waybill/model';
+
+/** The version that clients compare with: what of Nomad's API this speaks. */
+export const COMPATIBLE_VERSION = '1.10.0';
+export const WAYBILL_VERSION = '0.1.0';
+/** AG-20. */
+export const MIN_DYNAMIC_PORT = 20_000;
+export const MAX_DYNAMIC_PORT = 32_000;
+/** Where the machine does not say how fast it is (some virtual ones), MHz per core. */
+const ASSUMED_MHZ = 1_000;
+const NETWORK_SPEED_MBITS = 1_000;
+const MB = 1024 * 1024;
+
+export interface Machine {
+  readonly hostname: string;
+  readonly attributes: Readonly<Record<string, string>>;
+  readonly resources: NodeResources;
+}
+
+/** What this machine is and has (agent.md section 4). `dir`: where allocations are. Linux; other systems give less. */
+export async function fingerprintMachine(dir: string): Promise<Machine> {
+  const cpus = os.cpus();
+  const mhz = Math.max(0, ...cpus.map((cpu) => cpu.speed)) || ASSUMED_MHZ;
+  const totalCompute = mhz * Math.max(cpus.length, 1);
+  const disk = await statfs(dir);
+  const network = defaultNetwork();
+  const address = network.Addresses?.[0]?.Address ?? '';
+  const release = osRelease();
+  const attributes: Record<string, string> = {
+    'kernel.name': os.platform(),
+    'kernel.version': os.release(),
+    'kernel.arch': os.machine(),
+    'os.name': release['ID'] ?? os.platform(),
+    'os.version': release['VERSION_ID'] ?? os.release(),
+    'os.signals': Object.keys(os.constants.signals).toSorted().join(','),
+    'os.cgroups.version': cgroupsVersion(),
+    'cpu.arch': goArch(os.arch()),
+    'cpu.modelname': cpus[0]?.model.trim() ?? '',
+    'cpu.frequency': String(mhz),
+    'cpu.numcores': String(cpus.length),
+    'cpu.totalcompute': String(totalCompute),
+    'cpu.usablecompute': String(totalCompute),
+    'cpu.reservablecores': String(cpus.length),
+    'memory.totalbytes': String(os.totalmem()),
+    'unique.hostname': os.hostname(),
+    'unique.storage.volume': path.resolve(dir),
+    'unique.storage.bytestotal': String(disk.blocks * disk.bsize),
+    'unique.network.ip-address': address,
+    'nomad.version': COMPATIBLE_VERSION,
+    'nomad.service_discovery': 'true',
+    'waybill.version': WAYBILL_VERSION,
+  };
+  return {
+    hostname: os.hostname(),
+    // AG-25: a key without a value is no key.
+    attributes: Object.fromEntries(Object.entries(attributes).filter(([, value]) => value !== '')),
+    resources: {
+      Cpu: { CpuShares: totalCompute, TotalCpuCores: cpus.length, ReservableCpuCores: cpus.map((_, core) => core) },
+      Processors: { Topology: null },
+      Memory: { MemoryMB: Math.floor(os.totalmem() / MB) },
+      Disk: { DiskMB: Math.floor((disk.bavail * disk.bsize) / MB) },
+      Devices: [],
+      NodeNetworks: [network],
+      Networks: [
+        {
+          Mode: 'host',
+          Device: network.Device,
+          CIDR: address.includes(':') ? `${address}/128` : `${address}/32`,
+          IP: address,
+          Hostname: '',
+          MBits: NETWORK_SPEED_MBITS,
+          DNS: null,
+          ReservedPorts: [],
+          DynamicPorts: [],
+          CNI: null,
+        },
+      ],
+      MinDynamicPort: MIN_DYNAMIC_PORT,
+      MaxDynamicPort: MAX_DYNAMIC_PORT,
+    },
+  };
+}
+
+/** The first interface with an address that others reach, else the loopback one. */
+function defaultNetwork(): NodeNetwork {
+  const all = Object.entries(os.networkInterfaces()).flatMap(([device, addresses]) =>
+    (addresses ?? []).map((address) => ({ device, ...address })),
+  );
+  const found = all.find((a) => !a.internal && a.family === 'IPv4') ?? all.find((a) => !a.internal) ?? all[0];
+  return {
+    Mode: 'host',
+    Device: found?.device ?? 'lo',
+    MacAddress: found?.mac ?? '',
+    Speed: NETWORK_SPEED_MBITS,
+    Addresses: [
+      {
+        Family: found?.family === 'IPv6' ? 'ipv6' : 'ipv4',
+        Alias: 'default',
+        Address: found?.address ?? '127.0.0.1',
+        ReservedPorts: '',
+        Gateway: '',
+      },
+    ],
+  };
+}
+
+const GO_ARCH: Readonly<Record<string, string>> = { x64: 'amd64', ia32: '386' };
+const goArch = (arch: string): string => GO_ARCH[arch] ?? arch;
+
+function cgroupsVersion(): string {
+  if (readOr('/sys/fs/cgroup/cgroup.controllers') !== '') return '2';
+  return readOr('/proc/cgroups') === '' ? '' : '1';
+}
+
+function osRelease(): Record<string, string> {
+  return Object.fromEntries(
+    readOr('/etc/os-release')
+      .split('\n')
+      .filter((line) => line.includes('='))
+      .map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1).replaceAll('"', '')]),
+  );
+}
+
+function readOr(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return '';
+  }
+}

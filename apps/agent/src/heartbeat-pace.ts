@@ -1,0 +1,29 @@
+/** agent.md sections 5 and 27. */
+export const REGISTRATION_RETRY_MS = 15_000;
+export const REGISTRATION_RETRY_RANDOM_MS = 15_000;
+export const NO_SERVER_RETRY_MS = 1_000;
+export const FIRST_HEARTBEAT_RANDOM_MS = 10_000;
+export const DEV_RETRY_MS = 1_000;
+const MIN_RETRY_MS = 1_000;
+const MAX_RETRY_MS = 30_000;
+const JUST_MISSED_MS = 30_000;
+
+export interface FailedHeartbeat {
+  /** Of the last heartbeat or registration that succeeded; undefined: none did. */
+  readonly lastSuccessMs: number | undefined;
+  /** As answered with it. */
+  readonly ttlMs: number;
+  readonly hasLeader: boolean;
+}
+
+/** AG-34: milliseconds until a heartbeat that failed is sent again. `random` in [0, 1). */
+export function retryAfterMs(failed: FailedHeartbeat, nowMs: number, random: number): number {
+  if (failed.lastSuccessMs === undefined || !failed.hasLeader)
+    return REGISTRATION_RETRY_MS + random * REGISTRATION_RETRY_RANDOM_MS;
+  const leftMs = failed.lastSuccessMs + failed.ttlMs - nowMs;
+  if (leftMs > 0) return clamped(random * leftMs);
+  if (-leftMs <= JUST_MISSED_MS) return MIN_RETRY_MS + random * MIN_RETRY_MS;
+  return clamped(random * -leftMs);
+}
+
+const clamped = (ms: number): number => Math.min(MAX_RETRY_MS, Math.max(MIN_RETRY_MS, ms));

@@ -1,0 +1,100 @@
+import { open, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { MAX_LOG_CHUNK_BYTES } from '@waybill/rpc';
+import { isErrno } from '../drivers/process-identity.js';
+import { logBase, logNumbers, type LogType } from './log-file-names.js';
+import { deletedBytes } from './rotating-log.js';
+
+/** How often a reader that waits looks for new bytes: output is visible within 100 ms (AG-243). */
+const LOOK_MS = 50;
+/** Longest wait of one read; a follower asks again. */
+export const MAX_LOG_WAIT_MS = 20_000;
+
+export interface LogRead {
+  readonly logsDir: string;
+  readonly task: string;
+  readonly type: LogType;
+  readonly origin: 'start' | 'end';
+  readonly offset: number;
+  readonly limit: number;
+  readonly waitMs: number;
+  /** Nothing more will be written. */
+  readonly isEnded: () => boolean;
+}
+
+export interface LogChunk {
+  readonly data: Buffer;
+  /** Behind the last byte given, counted from the first byte the task ever wrote. */
+  readonly nextOffset: number;
+  readonly file: string;
+  readonly ended: boolean;
+}
+
+interface Part {
+  readonly name: string;
+  readonly from: number;
+  readonly size: number;
+}
+
+/**
+ * Reads a task's log over the borders of its files. Offsets count from the first byte ever written, so they stay right
+ * when old files are deleted; a reader whose offset was deleted goes on with the oldest byte there is (AG-452).
+ * @returns undefined when the task has no log
+ */
+export async function readLogChunk(read: LogRead): Promise<LogChunk | undefined> {
+  const deadline = Date.now() + Math.min(read.waitMs, MAX_LOG_WAIT_MS);
+  let offset: number | undefined;
+  for (;;) {
+    // Asked before the files are looked at: what was written until then is seen by the look.
+    const ended = read.isEnded();
+    const parts = await partsOf(read.logsDir, logBase(read.task, read.type));
+    const last = parts.at(-1);
+    if (last) {
+      const total = last.from + last.size;
+      offset ??= read.origin === 'end' ? Math.max(0, total - read.offset) : read.offset;
+      const chunk = await chunkAt(read.logsDir, parts, offset, Math.min(read.limit, MAX_LOG_CHUNK_BYTES));
+      if (chunk.data.length > 0) return { ...chunk, ended: ended && chunk.nextOffset >= total };
+      if (ended || Date.now() >= deadline) return { ...chunk, ended };
+    } else if (ended || Date.now() >= deadline) return undefined;
+    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+  }
+}
+
+async function partsOf(dir: string, base: string): Promise<Part[]> {
+  const parts: Part[] = [];
+  const numbers = await logNumbers(dir, base);
+  let from = await deletedBytes(dir, base);
+  for (const number of numbers) {
+    const name = `${base}.${number}`;
+    try {
+      const { size } = await stat(path.join(dir, name));
+      parts.push({ name, from, size });
+      from += size;
+    } catch (error) {
+      // Deleted while we looked: begin again with what is there now.
+      if (isErrno(error, 'ENOENT')) return partsOf(dir, base);
+      throw error;
+    }
+  }
+  return parts;
+}
+
+async function chunkAt(
+  dir: string,
+  parts: readonly Part[],
+  offset: number,
+  limit: number,
+): Promise<Omit<LogChunk, 'ended'>> {
+  const at = Math.max(offset, parts[0]?.from ?? 0);
+  const part = parts.find(({ from, size }) => at < from + size) ?? parts.at(-1);
+  if (!part || limit <= 0) return { data: Buffer.alloc(0), nextOffset: at, file: part?.name ?? '' };
+  const length = Math.max(0, Math.min(limit, part.from + part.size - at));
+  const data = Buffer.alloc(length);
+  const file = await open(path.join(dir, part.name), 'r');
+  try {
+    const { bytesRead } = await file.read(data, 0, length, at - part.from);
+    return { data: data.subarray(0, bytesRead), nextOffset: at + bytesRead, file: part.name };
+  } finally {
+    await file.close();
+  }
+}

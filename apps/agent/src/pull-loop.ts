@@ -1,0 +1,159 @@
+import { type Allocation, type CancelTimer, type Timers } from '@waybill/model';
+import {
+  type AllocsByIdResponse,
+  allocsById,
+  MAX_ALLOC_QUERY_WAIT_MS,
+  nodeAllocs,
+  type NodeAllocsResponse,
+  type Rpc,
+} from '@waybill/rpc';
+import type { Logger } from '@waybill/telemetry';
+import { type AllocDiff, diffAllocs, type KnownAlloc } from './alloc-diff.js';
+
+/** A failed query is repeated after this, doubled with each failure up to the limit, plus a random part of it (AG-48). */
+export const PULL_RETRY_MS = 1_000;
+export const MAX_PULL_RETRY_MS = 30_000;
+/** AG-43: an incomplete answer is asked for again after this, plus a random part of it. */
+export const INCOMPLETE_RETRY_MS = 2_000;
+
+export interface PulledAlloc {
+  readonly alloc: Allocation;
+  readonly traceparent: string | undefined;
+}
+
+/** What one pull came to: applied in this order (AG-44). */
+export interface Pulled {
+  readonly removed: readonly string[];
+  readonly changed: readonly PulledAlloc[];
+  /** Every id the servers listed. */
+  readonly listed: ReadonlySet<string>;
+}
+
+export interface PullDependencies {
+  readonly rpc: Rpc;
+  readonly timers: Timers;
+  /** In [0, 1). */
+  readonly random: () => number;
+  readonly logger: Logger;
+  readonly nodeId: string;
+  readonly secretId: string;
+  readonly dev: boolean;
+  readonly known: () => readonly KnownAlloc[];
+  readonly invalid: () => ReadonlySet<string>;
+  readonly apply: (pulled: Pulled) => void;
+}
+
+/**
+ * Learns what this machine is to run (agent.md section 6).
+ *
+ * stopped → asking → (fetching) → asking … → stopped. asking: a read that waits at the servers until something of this
+ * node changes. fetching: what is new or newer, at a state not older than the list; repeated until complete. The first
+ * read asks for a state that has this agent's registration, so it is never older than what the agent has seen (AG-202).
+ * Cost: one request per change of this node, one per MAX_ALLOC_QUERY_WAIT_MS without.
+ */
+export class PullLoop {
+  private mode: 'stopped' | 'running' = 'stopped';
+  private index = 0;
+  private failures = 0;
+  private cancelPause: CancelTimer = () => {};
+  private endPause: () => void = () => {};
+
+  constructor(private readonly deps: PullDependencies) {}
+
+  /** Index of the last list that was applied; 0 before the first. */
+  get appliedIndex(): number {
+    return this.index;
+  }
+
+  start(minStateIndex: number): void {
+    if (this.mode === 'running') return;
+    this.mode = 'running';
+    void this.run(minStateIndex);
+  }
+
+  /** AG-49: nothing is applied after this. */
+  stop(): void {
+    this.mode = 'stopped';
+    this.cancelPause();
+    this.endPause();
+  }
+
+  private async run(minStateIndex: number): Promise<void> {
+    while (this.isRunning()) {
+      try {
+        await this.pull(Math.max(minStateIndex, 1));
+        this.failures = 0;
+      } catch (error) {
+        if (!this.isRunning()) return;
+        const retryMs = this.retryMs();
+        this.failures++;
+        this.deps.logger.warn('the list of allocations could not be read; trying again', {
+          error,
+          retryMs: Math.round(retryMs),
+        });
+        await this.pause(retryMs);
+      }
+    }
+  }
+
+  private async pull(minStateIndex: number): Promise<void> {
+    const list = await this.deps.rpc.ask(nodeAllocs, {
+      NodeID: this.deps.nodeId,
+      SecretID: this.deps.secretId,
+      MinQueryIndex: this.index,
+      MaxQueryTimeMs: MAX_ALLOC_QUERY_WAIT_MS,
+      MinStateIndex: this.index === 0 ? minStateIndex : 0,
+    });
+    if (!this.isRunning() || list.Index <= this.index) return;
+    const diff = diffAllocs(list.Allocs, this.deps.known(), this.deps.invalid());
+    const changed = await this.fetch(diff, list);
+    if (!this.isRunning()) return;
+    this.index = list.Index;
+    this.deps.apply({ removed: diff.removed, changed, listed: new Set(Object.keys(list.Allocs)) });
+  }
+
+  private async fetch(diff: AllocDiff, list: NodeAllocsResponse): Promise<PulledAlloc[]> {
+    while (diff.wanted.length > 0 && this.isRunning()) {
+      const answer = await this.deps.rpc.ask(allocsById, {
+        NodeID: this.deps.nodeId,
+        SecretID: this.deps.secretId,
+        AllocIDs: diff.wanted,
+        MinStateIndex: list.Index,
+      });
+      if (isComplete(answer, list)) return pulledOf(answer);
+      await this.pause(INCOMPLETE_RETRY_MS * (1 + this.deps.random()));
+    }
+    return [];
+  }
+
+  private retryMs(): number {
+    if (this.deps.dev) return PULL_RETRY_MS;
+    const base = Math.min(PULL_RETRY_MS * 2 ** Math.min(this.failures, 10), MAX_PULL_RETRY_MS);
+    return base * (1 + this.deps.random());
+  }
+
+  private pause(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      this.endPause = resolve;
+      this.cancelPause = this.deps.timers.after(ms, resolve);
+    });
+  }
+
+  private isRunning(): boolean {
+    return this.mode === 'running';
+  }
+}
+
+/**
+ * AG-43. A wanted allocation that is gone from a state which is new enough was deleted meanwhile: the next list says so.
+ */
+function isComplete(answer: AllocsByIdResponse, list: NodeAllocsResponse): boolean {
+  return (
+    answer.Index >= list.Index &&
+    answer.Allocs.every((alloc) => alloc.AllocModifyIndex >= (list.Allocs[alloc.ID] ?? 0) && alloc.Job !== null)
+  );
+}
+
+function pulledOf(answer: AllocsByIdResponse): PulledAlloc[] {
+  return answer.Allocs.map((alloc) => ({ alloc, traceparent: answer.Traceparents[alloc.ID] }));
+}

@@ -1,0 +1,142 @@
+import { type CancelTimer, type Clock, msFromNs, type Node, type NodeStatus, type Timers } from '@waybill/model';
+import { heartbeat, type NodeUpdateResponse, registerNode, type Rpc, RpcUnavailableError } from '@waybill/rpc';
+import type { Logger } from '@waybill/telemetry';
+import {
+  DEV_RETRY_MS,
+  FIRST_HEARTBEAT_RANDOM_MS,
+  NO_SERVER_RETRY_MS,
+  REGISTRATION_RETRY_MS,
+  REGISTRATION_RETRY_RANDOM_MS,
+  retryAfterMs,
+} from './heartbeat-pace.js';
+
+export interface ServerContactDependencies {
+  readonly rpc: Rpc;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  /** In [0, 1). */
+  readonly random: () => number;
+  readonly logger: Logger;
+  /** The machine as it is now, with its identity. */
+  readonly node: () => Node;
+  /** Development: everything is tried again after a second, and the first heartbeat is sent at once. */
+  readonly dev: boolean;
+  /** After every registration that succeeded, with the index of its transaction. */
+  readonly registered: (index: number) => void;
+  /** After every heartbeat that succeeded: what the node is for the servers (ND-68). */
+  readonly heard: (status: NodeStatus) => void;
+}
+
+/**
+ * Tells the servers that this machine is there (agent.md section 5).
+ *
+ * stopped → registering → heartbeating → stopped. registering: until a registration succeeds. heartbeating: at the pace
+ * the servers ask for; `node not found` leads back to registering at once. It shares nothing with the other loops, so
+ * they cannot delay it (AG-37). One request at a time, one timer.
+ */
+export class ServerContact {
+  private mode: 'stopped' | 'registering' | 'heartbeating' = 'stopped';
+  private cancel: CancelTimer | undefined;
+  private lastSuccess: number | undefined;
+  private ttlMs = 0;
+
+  constructor(private readonly deps: ServerContactDependencies) {}
+
+  /** AG-35: unix milliseconds of the last good registration or heartbeat. */
+  get lastSuccessMs(): number | undefined {
+    return this.lastSuccess;
+  }
+
+  get isRegistered(): boolean {
+    return this.mode === 'heartbeating';
+  }
+
+  start(): void {
+    this.mode = 'registering';
+    void this.register();
+  }
+
+  stop(): void {
+    this.mode = 'stopped';
+    this.cancel?.();
+  }
+
+  private async register(): Promise<void> {
+    if (this.mode !== 'registering') return;
+    try {
+      const node: Node = { ...this.deps.node(), Status: 'initializing' };
+      const answer = await this.deps.rpc.ask(registerNode, { Node: node });
+      if (this.isStopped()) return;
+      this.succeeded(answer);
+      this.mode = 'heartbeating';
+      this.deps.logger.info('registered', { node: node.ID, index: answer.Index });
+      this.deps.registered(answer.Index);
+      this.after(this.deps.dev ? 0 : this.deps.random() * FIRST_HEARTBEAT_RANDOM_MS, () => this.beat());
+    } catch (error) {
+      const retryMs = this.registrationRetryMs(error);
+      this.deps.logger.warn('this machine could not be registered; trying again', {
+        error,
+        retryMs: Math.round(retryMs),
+      });
+      this.after(retryMs, () => this.register());
+    }
+  }
+
+  /** AG-31: nobody there at all is asked for often, a refusal is not. */
+  private registrationRetryMs(error: unknown): number {
+    if (this.deps.dev || error instanceof RpcUnavailableError) return this.deps.dev ? DEV_RETRY_MS : NO_SERVER_RETRY_MS;
+    return REGISTRATION_RETRY_MS + this.deps.random() * REGISTRATION_RETRY_RANDOM_MS;
+  }
+
+  private async beat(): Promise<void> {
+    if (this.mode !== 'heartbeating') return;
+    const { ID, SecretID } = this.deps.node();
+    try {
+      const answer = await this.deps.rpc.ask(heartbeat, { NodeID: ID, SecretID, Status: 'ready' });
+      if (this.isStopped()) return;
+      this.warnOfOutage();
+      this.succeeded(answer);
+      this.deps.heard(answer.Status);
+      this.after(this.ttlMs, () => this.beat());
+    } catch (error) {
+      this.failed(error);
+    }
+  }
+
+  private failed(error: unknown): void {
+    if (this.isStopped()) return;
+    if (error instanceof Error && error.message.includes('node not found')) {
+      this.deps.logger.warn('the servers do not know this machine; registering again');
+      this.mode = 'registering';
+      void this.register();
+      return;
+    }
+    const nowMs = this.deps.clock.nowMs();
+    const hasLeader = !(error instanceof RpcUnavailableError);
+    const failed = { lastSuccessMs: this.lastSuccess, ttlMs: this.ttlMs, hasLeader };
+    const retryMs = this.deps.dev ? DEV_RETRY_MS : retryAfterMs(failed, nowMs, this.deps.random());
+    this.deps.logger.warn('a heartbeat failed; trying again', { error, retryMs: Math.round(retryMs) });
+    this.after(retryMs, () => this.beat());
+  }
+
+  private succeeded(answer: NodeUpdateResponse): void {
+    this.lastSuccess = this.deps.clock.nowMs();
+    this.ttlMs = msFromNs(answer.HeartbeatTTL) || this.ttlMs || DEV_RETRY_MS;
+  }
+
+  /** AG-36. */
+  private warnOfOutage(): void {
+    if (this.lastSuccess === undefined || this.ttlMs === 0) return;
+    const missed = Math.floor((this.deps.clock.nowMs() - this.lastSuccess) / this.ttlMs) - 1;
+    if (missed > 0) this.deps.logger.warn('the servers are back', { missedHeartbeats: missed });
+  }
+
+  private after(delayMs: number, run: () => Promise<void>): void {
+    this.cancel?.();
+    if (!this.isStopped()) this.cancel = this.deps.timers.after(delayMs, () => void run());
+  }
+
+  private isStopped(): boolean {
+    return this.mode === 'stopped';
+  }
+}

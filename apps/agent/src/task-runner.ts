@@ -1,0 +1,388 @@
+import {
+  appendTaskEvent,
+  type Clock,
+  formatDuration,
+  msFromNs,
+  newTaskEvent,
+  nsFromMs,
+  rfc3339FromMs,
+  type Task,
+  type TaskEvent,
+  type TaskState,
+  type Timers,
+} from '@waybill/model';
+import type { Logger } from '@waybill/telemetry';
+import {
+  type Driver,
+  type ExitResult,
+  StartError,
+  type TaskConfig,
+  TaskConfigError,
+  type TaskHandle,
+  TaskNotFoundError,
+} from './drivers/driver.js';
+import { Gate } from './gate.js';
+import { type RestartTracker, type RoundEnd } from './restart-tracker.js';
+
+/** AG-155: a task's own `kill_timeout` is cut to this. */
+export const MAX_KILL_TIMEOUT_MS = 30_000;
+/** AG-156: a driver's stop that fails is tried this often, with these waits between. */
+export const MAX_STOP_ATTEMPTS = 5;
+const STOP_RETRY_MS = 5_000;
+const MAX_STOP_RETRY_MS = 120_000;
+
+/** What is kept of a task on disk. */
+export interface TaskRecord {
+  readonly state: TaskState;
+  readonly handle: TaskHandle | null;
+  /** It was put down by the agent, not by itself: it runs again once the servers still want it. */
+  readonly suspended: boolean;
+}
+
+export interface TaskRunnerDependencies {
+  readonly allocId: string;
+  readonly driver: Driver;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly newId: () => string;
+  readonly logger: Logger;
+  readonly restarts: RestartTracker;
+  /** Directories, environment, interpolated configuration; called before each start. */
+  readonly configure: (taskId: string) => Promise<TaskConfig>;
+  /** AG-101: the servers still want it to run. */
+  readonly isWanted: () => boolean;
+  /** The lifecycle lets it start (task-lifecycle.ts). */
+  readonly mayStart: () => boolean;
+  /** Opens when the servers have been asked since the start of the agent. */
+  readonly serversAsked: Gate;
+  /** AG-194: false for tasks that run on without asking. */
+  readonly asksAfterLoss: boolean;
+  /** Resolves when the present record is on disk (AG-191). */
+  readonly save: () => Promise<void>;
+  /** Called after every change of state. */
+  readonly changed: () => void;
+}
+
+const NEW_STATE: TaskState = {
+  State: 'pending',
+  Failed: false,
+  Restarts: 0,
+  LastRestart: null,
+  StartedAt: null,
+  FinishedAt: null,
+  Events: [],
+  Paused: '',
+};
+
+/**
+ * One task of one allocation, from its first event to its end (agent.md section 11).
+ *
+ * pending  waiting for its gate → preparing → starting, or waiting out a restart delay
+ * running  the driver has started it and waits for its exit
+ * dead     for good; a runner that was restored dead does nothing
+ *
+ * pending → running: the driver started it. running → pending: it ended and the policy starts it again.
+ * pending → dead: killed before it ran, configuration or start failed for good. running → dead: killed, done, or failed
+ * by policy. A kill is taken at any moment: it ends every wait, and a start that is under way is stopped as soon as it
+ * has happened (AG-410). Recovered: running without a new start, or pending until the servers were asked.
+ * suspended: the agent put it down on its own way out; no state changes any more.
+ *
+ * Its handle is on disk before the driver is asked to start (AG-440). Limits: MAX_TASK_EVENTS, MAX_KILL_TIMEOUT_MS,
+ * MAX_STOP_ATTEMPTS. Cost: nothing while it waits.
+ */
+export class TaskRunner {
+  /** Open when the task is dead or suspended. */
+  readonly ended = new Gate();
+  readonly restarts: RestartTracker;
+  private current: TaskState;
+  private handle: TaskHandle | null;
+  private suspended: boolean;
+  private readonly killing = new Gate();
+  private readonly leaving = new Gate();
+  private gateMoved = new Gate();
+  private isUp = false;
+
+  constructor(
+    public task: Task,
+    private readonly deps: TaskRunnerDependencies,
+    restored?: TaskRecord,
+  ) {
+    this.restarts = deps.restarts;
+    this.current = restored?.state ?? NEW_STATE;
+    this.handle = restored?.handle ?? null;
+    this.suspended = restored?.suspended ?? false;
+    if (this.current.State === 'dead') this.ended.open();
+  }
+
+  /** Immutable; a change replaces it (AG-423). */
+  get state(): TaskState {
+    return this.current;
+  }
+
+  get isDead(): boolean {
+    return this.current.State === 'dead';
+  }
+
+  record(): TaskRecord {
+    return { state: this.current, handle: this.handle, suspended: this.suspended };
+  }
+
+  /** Runs until the task is dead or suspended; never rejects. */
+  async run(): Promise<void> {
+    if (this.isDead) return;
+    try {
+      let attached = await this.recover();
+      if (this.current.Events.length === 0) this.emit('Received');
+      for (let again = true; again;) {
+        const end = attached ? await this.untilExit() : await this.round();
+        attached = false;
+        again = await this.settle(end);
+      }
+    } catch (error) {
+      this.deps.logger.error('a task runner failed', { alloc: this.deps.allocId, task: this.task.Name, error });
+      this.emit('Setup Failure', { setup_error: textOf(error), fails_task: 'true' });
+      this.die();
+    } finally {
+      this.ended.open();
+    }
+  }
+
+  /** The lifecycle moved: look at the gate again. */
+  gateMayHaveOpened(): void {
+    this.gateMoved.open();
+  }
+
+  /** An event that something outside of the task caused. */
+  emit(type: string, details: Record<string, string> = {}, change: Partial<TaskState> = {}): void {
+    if (this.leaving.isOpen) return;
+    const event: TaskEvent = newTaskEvent(type, nsFromMs(this.deps.clock.nowMs()), details);
+    const failed = this.current.Failed || details['fails_task'] === 'true';
+    this.current = {
+      ...this.current,
+      ...change,
+      Failed: failed,
+      Events: appendTaskEvent(this.current.Events, event),
+    };
+    this.deps.changed();
+  }
+
+  /** Ends the task (AG-151 to AG-158); resolves when it is dead. One that is dead gets no event. */
+  async kill(details: Record<string, string> = {}): Promise<void> {
+    if (!this.isDead && !this.killing.isOpen && !this.leaving.isOpen) {
+      this.emit('Killing', { kill_timeout: formatDuration(nsFromMs(this.killTimeoutMs())), ...details });
+      this.killing.open();
+      if (this.isUp) void this.putDown();
+    }
+    await this.ended.opened;
+  }
+
+  /**
+   * Puts the task down because the agent ends and tasks must not outlive it. Not an end of the task: nothing is
+   * reported, and the next agent runs it again (unless the servers no longer want it).
+   */
+  async suspend(): Promise<void> {
+    if (this.isDead) return;
+    this.leaving.open();
+    this.killing.open();
+    const { handle } = this;
+    if (handle && this.isUp) await this.stopByDriver(handle);
+    if (handle) await this.deps.driver.destroy(handle, true);
+    this.handle = null;
+    this.suspended = true;
+    if (this.current.State === 'running') this.current = { ...this.current, State: 'pending' };
+    this.ended.open();
+    await this.deps.save();
+  }
+
+  /** True when a task of an earlier agent was taken up (AG-193, AG-194). */
+  private async recover(): Promise<boolean> {
+    const { handle } = this;
+    if (handle) {
+      if (this.current.State === 'running' && (await this.deps.driver.recover(handle))) {
+        this.isUp = true;
+        if (this.killing.isOpen) void this.putDown();
+        return true;
+      }
+      await this.deps.driver.destroy(handle, true).catch((error: unknown) => {
+        this.deps.logger.warn('what is left of a task cannot be removed', { task: this.task.Name, error });
+      });
+      this.handle = null;
+    }
+    if (this.current.State === 'running' && this.deps.asksAfterLoss) {
+      this.suspended = true;
+      const message = 'failed to restore task; will not run until server is contacted';
+      this.emit('Failed Restoring Task', { message }, { State: 'pending' });
+    } else if (this.current.State === 'running') this.current = { ...this.current, State: 'pending' };
+    if (this.suspended) {
+      await Promise.race([this.deps.serversAsked.opened, this.killing.opened]);
+      this.suspended = false;
+    }
+    return false;
+  }
+
+  /** From the gate to the exit. */
+  private async round(): Promise<RoundEnd> {
+    await this.untilGate();
+    if (this.isOver()) return { kind: 'killed' };
+    let config: TaskConfig;
+    try {
+      config = await this.deps.configure(`${this.deps.allocId}/${this.task.Name}/${this.deps.newId().slice(0, 8)}`);
+    } catch (error) {
+      this.emit('Task hook failed', { message: `task_dir: ${textOf(error)}` });
+      return { kind: 'start-error', recoverable: false };
+    }
+    if (this.current.StartedAt === null && this.current.Restarts === 0)
+      this.emit('Task Setup', { message: 'Building Task Directory' });
+    try {
+      this.deps.driver.validate(config);
+    } catch (error) {
+      if (!(error instanceof TaskConfigError)) throw error;
+      this.emit('Failed Validation', { validation_error: error.message, fails_task: 'true' });
+      return { kind: 'start-error', recoverable: false };
+    }
+    if (this.isOver()) return { kind: 'killed' };
+    const failure = await this.start(config);
+    return failure ?? this.untilExit();
+  }
+
+  private async start(config: TaskConfig): Promise<RoundEnd | undefined> {
+    const handle = this.deps.driver.prepare(config);
+    this.handle = handle;
+    await this.deps.save();
+    if (this.isOver()) return { kind: 'killed' };
+    try {
+      await this.deps.driver.start(config, handle);
+    } catch (error) {
+      this.emit('Driver Failure', { driver_error: textOf(error) });
+      await this.forget(handle);
+      return { kind: 'start-error', recoverable: error instanceof StartError && error.recoverable };
+    }
+    this.isUp = true;
+    this.emit('Started', {}, { State: 'running', StartedAt: rfc3339FromMs(this.deps.clock.nowMs()) });
+    if (this.killing.isOpen) void this.putDown();
+    return undefined;
+  }
+
+  private async untilExit(): Promise<RoundEnd> {
+    const { handle } = this;
+    if (!handle) return { kind: 'killed' };
+    const result = await this.deps.driver.wait(handle.taskId);
+    this.isUp = false;
+    this.emit('Terminated', detailsOf(result));
+    if (this.leaving.isOpen) return { kind: 'killed' };
+    await this.forget(handle);
+    if (!this.killing.isOpen) return { kind: 'exit', result };
+    this.emit('Killed');
+    return { kind: 'killed' };
+  }
+
+  /** True: once more. */
+  private async settle(end: RoundEnd): Promise<boolean> {
+    const decision = this.restarts.decide(this.killing.isOpen ? { kind: 'killed' } : end);
+    switch (decision.kind) {
+      case 'killed':
+      case 'done':
+        this.die();
+        return false;
+      case 'failed':
+        this.emit('Not Restarting', { restart_reason: decision.reason, fails_task: 'true' }, this.deadNow());
+        return false;
+      case 'restart':
+        this.emit(
+          'Restarting',
+          { start_delay: String(nsFromMs(decision.delayMs)), restart_reason: decision.reason },
+          {
+            State: 'pending',
+            Restarts: this.current.Restarts + 1,
+            LastRestart: rfc3339FromMs(this.deps.clock.nowMs()),
+          },
+        );
+        await this.pause(decision.delayMs, this.killing);
+        if (!this.killing.isOpen) return true;
+        this.die();
+        return false;
+    }
+  }
+
+  private async untilGate(): Promise<void> {
+    while (!this.isOver() && !this.deps.mayStart()) {
+      this.gateMoved = new Gate();
+      await Promise.race([this.gateMoved.opened, this.killing.opened]);
+    }
+  }
+
+  private isOver(): boolean {
+    return this.killing.isOpen || !this.deps.isWanted();
+  }
+
+  /** The way down of a running task: its delay, then the driver's stop (AG-152 to AG-154). */
+  private async putDown(): Promise<void> {
+    const { handle } = this;
+    if (!handle) return;
+    const delayMs = msFromNs(this.task.ShutdownDelay);
+    if (delayMs > 0) {
+      this.emit('Waiting for shutdown delay', {
+        message: `Waiting for shutdown_delay of ${formatDuration(this.task.ShutdownDelay)} before killing the task.`,
+      });
+      await this.pause(delayMs, this.ended);
+    }
+    if (this.isUp) await this.stopByDriver(handle);
+  }
+
+  private async stopByDriver(handle: TaskHandle): Promise<void> {
+    for (let attempt = 0; attempt < MAX_STOP_ATTEMPTS && this.isUp; attempt++) {
+      try {
+        await this.deps.driver.stop(handle.taskId, this.killTimeoutMs(), this.task.KillSignal);
+        return;
+      } catch (error) {
+        if (error instanceof TaskNotFoundError) return;
+        this.deps.logger.warn('a task could not be stopped', { alloc: this.deps.allocId, task: this.task.Name, error });
+        await this.pause(Math.min(STOP_RETRY_MS * 4 ** attempt, MAX_STOP_RETRY_MS), this.ended);
+      }
+    }
+  }
+
+  private async forget(handle: TaskHandle): Promise<void> {
+    this.handle = null;
+    try {
+      await this.deps.driver.destroy(handle, false);
+    } catch (error) {
+      this.deps.logger.warn('what is left of a task cannot be removed', { task: this.task.Name, error });
+    }
+  }
+
+  private killTimeoutMs(): number {
+    return Math.min(msFromNs(this.task.KillTimeout), MAX_KILL_TIMEOUT_MS);
+  }
+
+  private die(): void {
+    if (this.leaving.isOpen || this.isDead) return;
+    this.current = { ...this.current, ...this.deadNow() };
+    this.deps.changed();
+  }
+
+  private deadNow(): Pick<TaskState, 'State' | 'FinishedAt'> {
+    return { State: 'dead', FinishedAt: this.current.FinishedAt ?? rfc3339FromMs(this.deps.clock.nowMs()) };
+  }
+
+  private pause(ms: number, unless: Gate): Promise<void> {
+    return new Promise((resolve) => {
+      const cancel = this.deps.timers.after(ms, resolve);
+      void unless.opened.then(() => {
+        cancel();
+        resolve();
+      });
+    });
+  }
+}
+
+function detailsOf(result: ExitResult): Record<string, string> {
+  return {
+    exit_code: String(result.ExitCode),
+    signal: String(result.Signal),
+    oom_killed: String(result.OOMKilled),
+    ...(result.Err !== '' && { exit_message: result.Err }),
+  };
+}
+
+const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
