@@ -21,6 +21,7 @@ export * from './plan.js';
 export * from './resources.js';
 export * from './scheduler-configuration.js';
 export * from './service.js';
+export * from './simulated-time.js';
 export * from './task-event.js';
 export * from './task-group.js';
 export * from './task.js';
