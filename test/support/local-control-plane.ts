@@ -75,11 +75,9 @@ export class LocalControlPlane implements Rpc {
   readonly newId = (): string => `11111111-1111-4111-8111-${(++this.ids).toString(16).padStart(12, '0')}`;
 
   async start(workers = 1): Promise<void> {
-    const role = 'broker';
     await this.write('Initialise', {});
-    await this.write('LeaseAcquired', { Role: role, Epoch: 1, Holder: 'test' });
     this.state.onApplied((applied) => this.broker.applied(applied));
-    await this.broker.start({ role, epoch: 1, fence: { role, epoch: 1 }, isCurrent: () => true });
+    await this.takeOver();
     for (let i = 0; i < workers; i++) {
       const worker = new Worker({
         rpc: this,
@@ -93,6 +91,14 @@ export class LocalControlPlane implements Rpc {
       this.workers.push(worker);
       worker.start();
     }
+  }
+
+  /** Begins the next term of the broker. */
+  async takeOver(): Promise<void> {
+    const role = 'broker';
+    const epoch = this.state.machine.epochOf(role) + 1;
+    await this.write('LeaseAcquired', { Role: role, Epoch: epoch, Holder: 'test' });
+    await this.broker.start({ role, epoch, fence: { role, epoch }, isCurrent: () => true });
   }
 
   async stop(): Promise<void> {

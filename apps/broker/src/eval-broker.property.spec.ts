@@ -3,7 +3,7 @@ import { fixtures } from '@waybill/state';
 import { describe, expect, it } from 'vitest';
 import { EvalBroker, FAILED_QUEUE } from './eval-broker.js';
 
-const STEPS = 3_000;
+const STEPS = 1_200;
 const JOBS = 6;
 
 /** Deterministic from its seed. */

@@ -1,7 +1,13 @@
 import { rfc3339FromMs, SimulatedTime, type Evaluation } from '@waybill/model';
 import { fixtures } from '@waybill/state';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { BrokerDisabledError, EvalNotFoundError, NotOutstandingError, StaleTokenError, TokenMismatchError } from './broker-errors.js';
+import {
+  BrokerDisabledError,
+  EvalNotFoundError,
+  NotOutstandingError,
+  StaleTokenError,
+  TokenMismatchError,
+} from './broker-errors.js';
 import { EvalBroker, FAILED_QUEUE, type Delivery } from './eval-broker.js';
 
 let time: SimulatedTime;
@@ -23,7 +29,10 @@ beforeEach(() => {
     rows: {
       evaluation: (id) => rows.get(id),
       highestEvalIndex: (namespace, jobId) =>
-        Math.max(0, ...[...rows.values()].filter((e) => e.Namespace === namespace && e.JobID === jobId).map((e) => e.ModifyIndex)),
+        Math.max(
+          0,
+          ...[...rows.values()].filter((e) => e.Namespace === namespace && e.JobID === jobId).map((e) => e.ModifyIndex),
+        ),
     },
   });
   broker.setEnabled(true);

@@ -24,6 +24,10 @@ export class PlanQueue {
   private heap = new Heap<PendingPlan>(before);
   private wake: (() => void) | undefined;
 
+  get isEnabled(): boolean {
+    return this.enabled;
+  }
+
   get depth(): number {
     return this.heap.size;
   }

@@ -1,0 +1,310 @@
+import { type Evaluation, type Plan, SimulatedTime } from '@waybill/model';
+import { ack, createEval, dequeue, nack, reblockEval, submitPlan, updateEval } from '@waybill/rpc';
+import { fixtures } from '@waybill/state';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { LocalControlPlane } from './support/local-control-plane.js';
+
+let time: SimulatedTime;
+let plane: LocalControlPlane;
+
+beforeEach(async () => {
+  time = new SimulatedTime();
+  plane = new LocalControlPlane(time, time);
+  await plane.start(0);
+});
+
+const row = (id: string): Evaluation => {
+  const found = plane.state.tables.evals.get(id);
+  if (!found) throw new Error(`no evaluation ${id}`);
+  return found;
+};
+const commit = async (...Evals: Evaluation[]): Promise<void> => {
+  await plane.write('EvalUpdate', { Evals });
+};
+const next = async (types = ['service']) => {
+  const asking = plane.ask(dequeue, { Schedulers: types, TimeoutMs: 1 });
+  time.advance(1);
+  return asking;
+};
+const pause = (PauseEvalBroker: boolean) =>
+  plane.write('SchedulerConfig', {
+    Config: { ...fixtures.aSchedulerConfiguration(), PauseEvalBroker },
+    CAS: false,
+    ModifyIndex: 0,
+  });
+const registerJob = (ID = 'web') => plane.write('JobRegister', fixtures.aRegistration(fixtures.aJob({ ID })));
+const settled = async (): Promise<void> => {
+  for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve));
+};
+const planFor = (evaluation: Evaluation, EvalToken: string, over: Partial<Plan> = {}): Plan => ({
+  EvalID: evaluation.ID,
+  EvalToken,
+  Priority: 50,
+  AllAtOnce: false,
+  Job: plane.state.tables.jobs.get('default/web') ?? null,
+  NodeUpdate: {},
+  NodeAllocation: {},
+  NodePreemptions: {},
+  Deployment: null,
+  DeploymentUpdates: [],
+  FollowupEvals: [],
+  Annotations: null,
+  SnapshotIndex: 0,
+  ...over,
+});
+
+describe('the log drives the broker', () => {
+  it('EB-11, EB-12: committed evaluations are routed by status, whatever transaction carried them', async () => {
+    const carried = fixtures.anEval();
+    await plane.write('JobRegister', fixtures.aRegistration(fixtures.aJob(), { Eval: carried }));
+    const blocked = fixtures.anEval({ JobID: 'other', Status: 'blocked' });
+    await commit(blocked, fixtures.anEval({ JobID: 'third', Status: 'complete' }));
+    expect(plane.broker.stats()).toMatchObject({ totalReady: 1, totalBlocked: 1 });
+    expect((await next()).Eval?.ID).toBe(carried.ID);
+  });
+
+  it('EB-18: a complete evaluation untracks the blocked one of its job', async () => {
+    await commit(fixtures.anEval({ Status: 'blocked' }));
+    expect(plane.broker.stats()).toMatchObject({ totalBlocked: 1 });
+    await commit(fixtures.anEval({ Status: 'complete' }));
+    expect(plane.broker.stats()).toMatchObject({ totalBlocked: 0, totalReady: 0 });
+  });
+
+  it('EB-174: a node that becomes ready wakes what waits for its class', async () => {
+    const waiting = fixtures.anEval({ Status: 'blocked', ClassEligibility: { 'v1:other': true } });
+    await commit(waiting);
+    await plane.write('NodeRegister', { Node: fixtures.aNode(), CreateNodePool: false });
+    const { Eval } = await next();
+    expect(Eval).toMatchObject({ ID: waiting.ID, Status: 'blocked' });
+  });
+
+  it('EB-45: an evaluation canceled while it waits for its time never comes', async () => {
+    const later = fixtures.anEval({ WaitUntil: new Date(time.nowMs() + 1_000).toISOString() });
+    await commit(later);
+    await commit({ ...later, Status: 'canceled' });
+    expect(plane.broker.stats()).toMatchObject({ totalWaiting: 0 });
+  });
+
+  it('EB-95, EB-96: superseded evaluations are committed as canceled after the ack', async () => {
+    const evals = [1, 2, 3].map(() => fixtures.anEval());
+    for (const e of evals) await commit(e);
+    const { Eval, Token } = await next();
+    await plane.ask(ack, { EvalID: Eval!.ID, Token });
+    await settled();
+    expect(evals.map((e) => row(e.ID).Status)).toEqual(['pending', 'canceled', 'pending']);
+    expect(row(evals[1]!.ID).StatusDescription).toBe('canceled after more recent eval was processed');
+    expect(plane.broker.stats()).toMatchObject({ totalCancelable: 0 });
+  });
+
+  it('EB-171: a duplicate blocked evaluation is committed as canceled', async () => {
+    const old = fixtures.anEval({ Status: 'blocked' });
+    await commit(old);
+    await commit(fixtures.anEval({ Status: 'blocked' }));
+    await settled();
+    expect(row(old.ID)).toMatchObject({
+      Status: 'canceled',
+      StatusDescription: 'existing blocked evaluation exists for job "web"',
+    });
+  });
+});
+
+describe('the delivery limit', () => {
+  const failThrice = async (): Promise<void> => {
+    for (let i = 0; i < 3; i++) {
+      const { Eval, Token } = await next();
+      await plane.ask(nack, { EvalID: Eval!.ID, Token });
+      time.advance(20_000);
+    }
+    await settled();
+  };
+
+  it('EB-101, EB-102, EB-103, EB-23: fails with a linked, delayed follow-up while the job exists', async () => {
+    await registerJob();
+    const e = fixtures.anEval({ JobModifyIndex: 7 });
+    await commit(e);
+    await failThrice();
+    const failed = row(e.ID);
+    expect(failed).toMatchObject({ Status: 'failed', StatusDescription: 'evaluation reached delivery limit (3)' });
+    const followUp = row(failed.NextEval);
+    expect(followUp).toMatchObject({
+      Status: 'pending',
+      TriggeredBy: 'failed-follow-up',
+      PreviousEval: e.ID,
+      JobModifyIndex: 7,
+    });
+    expect(followUp.Wait).toBeGreaterThanOrEqual(60e9);
+    expect(followUp.Wait).toBeLessThan(360e9);
+    expect(plane.broker.stats()).toMatchObject({ totalWaiting: 1, totalUnacked: 0, totalReady: 0 });
+  });
+
+  it('EB-102: without its job it just fails', async () => {
+    const e = fixtures.anEval();
+    await commit(e);
+    await failThrice();
+    expect(row(e.ID)).toMatchObject({ Status: 'failed', NextEval: '' });
+  });
+
+  it('EB-106: the reaper survives a pause', async () => {
+    await pause(true);
+    await pause(false);
+    const e = fixtures.anEval();
+    await commit(e);
+    await failThrice();
+    expect(row(e.ID).Status).toBe('failed');
+  });
+});
+
+describe('pause', () => {
+  it('EB-124, EB-119, EB-128: paused nothing is handed out, unpaused everything is again, once', async () => {
+    const e = fixtures.anEval();
+    await commit(e);
+    await pause(true);
+    expect((await next()).Eval).toBeNull();
+    const whilePaused = fixtures.anEval({ JobID: 'other' });
+    await commit(whilePaused, fixtures.anEval({ JobID: 'third', Status: 'blocked' }));
+    expect(plane.broker.stats()).toMatchObject({ totalReady: 0, totalBlocked: 0 });
+    expect(row(e.ID).Status).toBe('pending');
+    await pause(false);
+    await pause(false);
+    expect(plane.broker.stats()).toMatchObject({ totalReady: 2, totalBlocked: 1 });
+  });
+
+  it('EB-118, EB-134: a delivery from before the pause counts no more', async () => {
+    const e = fixtures.anEval();
+    await commit(e);
+    const { Token } = await next();
+    await pause(true);
+    await pause(false);
+    await expect(plane.ask(ack, { EvalID: e.ID, Token })).rejects.toThrow('Evaluation ID not found');
+    await expect(plane.ask(updateEval, { Evals: [e], Token })).rejects.toThrow('evaluation is not outstanding');
+    expect((await next()).Eval?.ID).toBe(e.ID);
+  });
+});
+
+describe('terms', () => {
+  it('EB-136, EB-138, EB-139, EB-333: a new term rebuilds everything from state, deliveries start over', async () => {
+    const pending = fixtures.anEval({ JobID: 'a' });
+    const later = fixtures.anEval({ JobID: 'b', WaitUntil: new Date(time.nowMs() + 5_000).toISOString() });
+    await commit(pending, later, fixtures.anEval({ JobID: 'c', Status: 'blocked' }));
+    await next();
+    await plane.broker.stop();
+    expect(plane.broker.stats()).toMatchObject({ totalReady: 0, totalUnacked: 0, totalWaiting: 0, totalBlocked: 0 });
+    await plane.takeOver();
+    expect(plane.broker.stats()).toMatchObject({ totalReady: 1, totalUnacked: 0, totalWaiting: 1, totalBlocked: 1 });
+  });
+
+  it('EB-334, EB-13: without a term nothing is taken in, however much arrives', async () => {
+    await plane.broker.stop();
+    await commit(fixtures.anEval(), fixtures.anEval({ JobID: 'b', Status: 'blocked' }));
+    expect(plane.broker.stats()).toMatchObject({ totalReady: 0, totalBlocked: 0 });
+  });
+
+  it('EB-144: what the holder of an old epoch still writes changes nothing', async () => {
+    const e = fixtures.anEval();
+    await commit(e);
+    const { Token } = await next();
+    await plane.write('LeaseAcquired', { Role: 'broker', Epoch: 2, Holder: 'successor' });
+    await expect(plane.ask(updateEval, { Evals: [{ ...e, Status: 'complete' }], Token })).rejects.toThrow(
+      'stale epoch',
+    );
+    expect(row(e.ID).Status).toBe('pending');
+  });
+});
+
+describe('what workers ask', () => {
+  it('EB-59: a dequeue names the types it can run', async () => {
+    await expect(plane.ask(dequeue, { Schedulers: [], TimeoutMs: 1 })).rejects.toThrow(
+      'dequeue requires at least one scheduler type',
+    );
+  });
+
+  it('EB-214, EB-215, EB-216: exactly one evaluation, in the name of its delivery', async () => {
+    const e = fixtures.anEval();
+    await commit(e);
+    const { Token } = await next();
+    const two = { Evals: [e, fixtures.anEval()], Token };
+    await expect(plane.ask(updateEval, two)).rejects.toThrow('only a single eval can be updated');
+    await expect(plane.ask(createEval, two)).rejects.toThrow('only a single eval can be created');
+    await expect(plane.ask(reblockEval, two)).rejects.toThrow('only a single eval can be reblocked');
+    await expect(plane.ask(updateEval, { Evals: [e], Token: 'x' })).rejects.toThrow('evaluation token does not match');
+    const child = fixtures.anEval({ PreviousEval: e.ID, Status: 'blocked' });
+    await plane.ask(createEval, { Evals: [child], Token });
+    await expect(plane.ask(createEval, { Evals: [child], Token })).rejects.toThrow('evaluation already exists');
+    await expect(plane.ask(reblockEval, { Evals: [e], Token })).rejects.toThrow('evaluation not blocked');
+  });
+
+  it('EB-189, EB-190: a reblocked evaluation that is woken before the ack comes back after it', async () => {
+    const e = fixtures.anEval({ Status: 'blocked', SnapshotIndex: 1_000_000 });
+    await commit(e);
+    await plane.write('NodeRegister', { Node: fixtures.aNode(), CreateNodePool: false });
+    const { Token } = await next();
+    await plane.ask(reblockEval, { Evals: [{ ...e, ClassEligibility: {} }], Token });
+    await plane.write('NodeRegister', { Node: fixtures.aNode(), CreateNodePool: false });
+    expect(plane.broker.stats()).toMatchObject({ totalUnacked: 1, totalReady: 0, totalBlocked: 0 });
+    await plane.ask(ack, { EvalID: e.ID, Token });
+    expect(plane.broker.stats()).toMatchObject({ totalUnacked: 0, totalReady: 1 });
+  });
+
+  it('EB-238, EB-241: a plan needs a job that is stored and the token of the delivery', async () => {
+    const e = fixtures.anEval();
+    await commit(e);
+    const { Token } = await next();
+    const job = fixtures.aJob();
+    const node = fixtures.aNode();
+    const placing = { [node.ID]: [fixtures.anAlloc({ Job: null, NodeID: node.ID })] };
+    await expect(plane.ask(submitPlan, { Plan: planFor(e, Token) })).rejects.toThrow(
+      'cannot submit plan without job info',
+    );
+    await expect(
+      plane.ask(submitPlan, { Plan: planFor(e, Token, { Job: job, NodeAllocation: placing }) }),
+    ).rejects.toThrow('job "web" in namespace "default" not found');
+    await registerJob();
+    await expect(plane.ask(submitPlan, { Plan: planFor(e, 'x') })).rejects.toThrow('evaluation token does not match');
+  });
+
+  it('EB-259, EB-261, EB-272, EB-281: a plan is one transaction; one that changes nothing is none', async () => {
+    await registerJob();
+    const node = fixtures.aNode();
+    await plane.write('NodeRegister', { Node: node, CreateNodePool: false });
+    const e = fixtures.anEval();
+    await commit(e);
+    const { Token } = await next();
+    const before = plane.state.appliedIndex;
+    const noop = await plane.ask(submitPlan, { Plan: planFor(e, Token) });
+    expect(noop.Result).toMatchObject({ AllocIndex: 0, RefreshIndex: 0 });
+    const placed = [0, 1].map(() => fixtures.anAlloc({ Job: null, NodeID: node.ID }));
+    const { Result } = await plane.ask(submitPlan, {
+      Plan: planFor(e, Token, { NodeAllocation: { [node.ID]: placed } }),
+    });
+    expect(Result).toMatchObject({ AllocIndex: before + 1, RefreshIndex: 0 });
+    expect(plane.state.appliedIndex).toBe(before + 1);
+    expect(row(e.ID)).toMatchObject({ ModifyIndex: before + 1, Status: 'pending' });
+    // EB-9
+    expect(Result.NodeAllocation[node.ID]?.map((a) => [a.CreateIndex, a.ModifyIndex])).toEqual([
+      [before + 1, before + 1],
+      [before + 1, before + 1],
+    ]);
+  });
+
+  it('EB-242, EB-253: of two plans for one slot the second is refused and told how far to read', async () => {
+    await registerJob();
+    await registerJob('b');
+    const node = fixtures.aNode();
+    await plane.write('NodeRegister', { Node: node, CreateNodePool: false });
+    const asks = ['web', 'b'].map((JobID) => fixtures.anEval({ JobID }));
+    await commit(...asks);
+    const big = () => {
+      const a = fixtures.anAlloc({ NodeID: node.ID });
+      Object.values(a.AllocatedResources.Tasks)[0]!.Cpu.CpuShares = 3_000;
+      return { ...a, Job: null };
+    };
+    const answers = [];
+    for (let i = 0; i < 2; i++) {
+      const { Eval, Token } = await next();
+      answers.push(plane.ask(submitPlan, { Plan: planFor(Eval!, Token, { NodeAllocation: { [node.ID]: [big()] } }) }));
+    }
+    const [first, second] = (await Promise.all(answers)).map((a) => a.Result);
+    expect(first).toMatchObject({ RejectedNodes: [], RefreshIndex: 0 });
+    expect(second).toMatchObject({ RejectedNodes: [node.ID], AllocIndex: 0, RefreshIndex: first!.AllocIndex });
+  });
+});
