@@ -67,6 +67,7 @@ const SHELL_PLACES = [
   [/^apps\/(dev|cli)\//, 'starts processes and reads files: there is no logic to keep apart'],
   [/^apps\/api\/src\/http\//, 'requests and answers: Fastify and Nest are what it is about'],
   [/^apps\/agent\/src\/(drivers|fingerprint)\//, 'a driver starts processes, a fingerprint reads the machine'],
+  [/^apps\/agent\/src\/logs\//, 'moves what processes write into files, and reads those'],
 ];
 
 /**

@@ -15,7 +15,7 @@ import { describeNode } from './node-description.js';
 import { TaskLogs } from './task-logs.js';
 
 /** The `agent` service: one per machine. */
-export const agentService: ServiceDefinition = {
+export const agent: ServiceDefinition = {
   name: 'agent',
   needs: { state: false, database: false },
   async build(context) {
@@ -27,7 +27,7 @@ export const agentService: ServiceDefinition = {
     const directories = new AllocDirectoryStore(path.join(dir, 'allocs'));
     const drivers = driversOf(context, dir, outputs);
     const node = await nodeOf(context, dir, drivers);
-    const agent = new Agent({
+    const running = new Agent({
       rpc,
       clock,
       timers,
@@ -44,24 +44,26 @@ export const agentService: ServiceDefinition = {
       stopTasksOnExit,
     });
     for (const name of ['allocations', 'runningAllocations', 'pendingUpdates'])
-      context.metrics.gauge(`agent_${snakeCase(name)}`, `Agent: ${name}`, { collect: () => agent.stats()[name] ?? 0 });
+      context.metrics.gauge(`agent_${snakeCase(name)}`, `Agent: ${name}`, {
+        collect: () => running.stats()[name] ?? 0,
+      });
     const logs = new TaskLogs(
       (allocId, task) => directories.paths(allocId, task).logsDir,
-      (allocId, task) => agent.taskState(allocId, task),
+      (allocId, task) => running.taskState(allocId, task),
     );
     return {
       module: AgentModule.of(logs),
       rpcTarget: node.ID,
       start: async () => {
         await outputs.start();
-        await agent.start();
+        await running.start();
       },
       stop: async () => {
-        await agent.stop();
+        await running.stop();
         await outputs.stop();
         await unlock();
       },
-      notReady: () => (agent.isRegistered ? null : 'this machine is not registered yet'),
+      notReady: () => (running.isRegistered ? null : 'this machine is not registered yet'),
     };
   },
 };

@@ -150,7 +150,7 @@ export class Agent {
 
   private apply(pulled: Pulled): void {
     for (const id of pulled.removed) this.remove(id);
-    for (const id of [...this.invalid.keys()]) if (!pulled.listed.has(id)) this.invalid.delete(id);
+    for (const id of this.invalid.keys()) if (!pulled.listed.has(id)) this.invalid.delete(id);
     for (const one of pulled.changed) this.addOrUpdate(one);
     this.serversAsked.open();
     if (this.owesStates) this.sendAllStates();

@@ -1,2 +1,2 @@
 export { Agent, type AgentDependencies } from './agent.js';
-export { agentService } from './agent-service.js';
+export { agent } from './agent-service.js';

@@ -1,4 +1,4 @@
 import { runService } from '@waybill/service';
-import { agentService } from './agent-service.js';
+import { agent } from './agent-service.js';
 
-await runService(agentService);
+await runService(agent);

@@ -42,7 +42,7 @@ export class AllocQueries {
   /** Answers every waiting read with what there is, and takes no more changes. */
   stop(): void {
     this.unsubscribe();
-    for (const nodeId of [...this.waiting.keys()]) this.wake(nodeId);
+    for (const nodeId of this.waiting.keys()) this.wake(nodeId);
   }
 
   get reads(): number {

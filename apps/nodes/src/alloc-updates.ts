@@ -1,7 +1,7 @@
 import { type CancelTimer, type ClientAllocUpdate, type Clock, nsFromMs, type Timers } from '@waybill/model';
 import type { ReplicatedState } from '@waybill/replica';
 import { type AllocUpdateRequest, type IndexResponse, RpcError } from '@waybill/rpc';
-import { draftTxn, isRejected, serviceActor } from '@waybill/state';
+import { draftTxn, isRejected, type RefusedNodes, serviceActor, type Verdict } from '@waybill/state';
 import { evaluationsOfUpdates } from './alloc-update-evaluations.js';
 import { permissionDenied } from './node-access.js';
 
@@ -122,7 +122,7 @@ export class AllocUpdates {
       );
       const { verdict } = proposed;
       for (const pending of batch) {
-        const refusal = isRejected(verdict) ? verdict.error : refusalOf(pending.nodeId, verdict.error);
+        const refusal = refusalOf(pending.nodeId, verdict);
         if (refusal === undefined) pending.resolve({ Index: proposed.index });
         else pending.reject(new RpcError('conflict', refusal));
       }
@@ -149,11 +149,9 @@ function saidByAgent(alloc: ClientAllocUpdate, timeNs: number): ClientAllocUpdat
 }
 
 /** ST-105: the verdict of a combined write names the nodes that were left out; only their callers get the text. */
-function refusalOf(nodeId: string, notice: string | undefined): string | undefined {
-  return notice
-    ?.split('\n')
-    .flatMap((line) => line.split('; '))
-    .find((text) => text.includes(`node ${nodeId} is not allowed`));
+function refusalOf(nodeId: string, verdict: Verdict): string | undefined {
+  if (isRejected(verdict)) return verdict.error;
+  return (verdict.result as RefusedNodes | undefined)?.RefusedNodes[nodeId];
 }
 
 function notAllowed(nodeId: string, status: string): RpcError {

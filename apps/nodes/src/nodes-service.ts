@@ -50,3 +50,5 @@ export function nodesService(pace: HeartbeatPace = DEFAULT_PACE): ServiceDefinit
     },
   };
 }
+
+export const nodes: ServiceDefinition = nodesService();

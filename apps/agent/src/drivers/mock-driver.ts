@@ -217,7 +217,10 @@ function knownKeysOnly(config: Readonly<Record<string, unknown>>): void {
 
 /** @throws StartError for a malformed duration or port map */
 function mockConfig(config: Readonly<Record<string, unknown>>): MockConfig {
-  const text = (key: string) => (config[key] === undefined || config[key] === null ? '' : String(config[key]));
+  const text = (key: string) => {
+    const value = config[key];
+    return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
+  };
   const number = (key: string) => Number(config[key] ?? 0);
   const duration = (key: string) => {
     const ms = text(key) === '' ? 0 : parseDuration(text(key));

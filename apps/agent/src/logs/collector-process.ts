@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { closeSync, mkdirSync, openSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
 import { unlink } from 'node:fs/promises';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -15,7 +15,7 @@ const START_TIMEOUT_MS = 10_000;
 const CONNECT_RETRY_MS = 20;
 /** How long a busy collector may take to open new streams. */
 const SCAN_TIMEOUT_MS = 5_000;
-/** A collector without an agent and without a stream ends after this. */
+/** A collector without an agent and without a stream ends after this, and at once when its directory is gone. */
 const IDLE_EXIT_MS = 30_000;
 /** Longest path of a unix socket that every system takes. */
 const MAX_SOCKET_PATH = 100;
@@ -141,7 +141,7 @@ export async function runCollector(dir: string, logger: Logger): Promise<void> {
   await new Promise<void>((resolve) => {
     const look = setInterval(() => {
       if (agents > 0 || collector.open > 0) idleSince = Date.now();
-      else if (Date.now() - idleSince >= IDLE_EXIT_MS) {
+      else if (Date.now() - idleSince >= IDLE_EXIT_MS || !existsSync(dir)) {
         clearInterval(look);
         resolve();
       }

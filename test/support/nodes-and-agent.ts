@@ -1,0 +1,164 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createWriteStream, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { freePort, type RunningServer, startNats } from '@waybill/embedded';
+import type { Allocation, Job, Node, Task } from '@waybill/model';
+import { NS_PER_SECOND } from '@waybill/model';
+import { DEFAULT_PACE, nodesService } from '@waybill/nodes';
+import { NatsRpc, type Rpc } from '@waybill/rpc';
+import type { Replica } from '@waybill/replica';
+import { Infrastructure, newUuid, readSettings, RunningService, systemClock } from '@waybill/service';
+import { draftTxn, fixtures, isRejected, serviceActor, type TxnPayloads, type TxnType } from '@waybill/state';
+import { silentLogger } from '@waybill/telemetry';
+import { eventually } from './wait.js';
+
+const AGENT_MAIN = fileURLToPath(new URL('../../apps/agent/dist/main.js', import.meta.url));
+
+/**
+ * A real NATS, the nodes service in this process, and agents as processes of their own, which can be killed. There is
+ * no scheduler: a test places allocations itself.
+ */
+export class NodesAndAgent {
+  private readonly agents = new Set<ChildProcess>();
+  private constructor(
+    readonly dir: string,
+    private readonly nats: RunningServer,
+    private readonly infrastructure: Infrastructure,
+    private readonly service: RunningService,
+    readonly state: Replica,
+    readonly rpc: Rpc,
+  ) {}
+
+  static async start(): Promise<NodesAndAgent> {
+    const dir = mkdtempSync(path.join(tmpdir(), 'waybill-agent-'));
+    const nats = await startNats({ dir: path.join(dir, 'nats') });
+    const settings = readSettings(
+      { WAYBILL_NATS_URL: nats.url, WAYBILL_LEASE_TTL_MS: '1000', WAYBILL_LOG_LEVEL: 'silent' },
+      [],
+    );
+    const fail = (error: Error): never => {
+      throw error;
+    };
+    const infrastructure = new Infrastructure('test', settings, silentLogger, fail);
+    const pace = { ...DEFAULT_PACE, minTtlMs: 1_000, graceMs: 1_000 };
+    const service = await RunningService.start(nodesService(pace), settings, infrastructure);
+    const { link } = await infrastructure.nats();
+    return new NodesAndAgent(dir, nats, infrastructure, service, await infrastructure.replica(), new NatsRpc(link.nc));
+  }
+
+  async stop(): Promise<void> {
+    for (const agent of this.agents) await this.endAgent(agent, 'SIGTERM');
+    await this.service.stop();
+    await this.infrastructure.close();
+    await this.nats.stop();
+    if (!process.env['KEEP_TEST_DIR']) rmSync(this.dir, { recursive: true, force: true });
+  }
+
+  agentDir(name: string): string {
+    return path.join(this.dir, name);
+  }
+
+  /** Starts an agent and waits until it is registered. The same name finds the same directory. */
+  async startAgent(name: string, extraEnv: NodeJS.ProcessEnv = {}): Promise<ChildProcess> {
+    const port = await freePort();
+    const log = createWriteStream(path.join(this.dir, `${name}.log`), { flags: 'a' });
+    await once(log, 'open');
+    const agent = spawn(process.execPath, [AGENT_MAIN], {
+      env: {
+        PATH: process.env['PATH'],
+        WAYBILL_NATS_URL: this.nats.url,
+        WAYBILL_AGENT_DIR: this.agentDir(name),
+        WAYBILL_NODE_NAME: name,
+        WAYBILL_OPS_PORT: String(port),
+        WAYBILL_LOG_FORMAT: 'line',
+        ...extraEnv,
+      },
+      stdio: ['ignore', log, log],
+    });
+    this.agents.add(agent);
+    await eventually(`agent ${name} is ready`, async () => {
+      if (agent.exitCode !== null)
+        throw new Error(`exited with ${agent.exitCode}: ${readFileSync(path.join(this.dir, `${name}.log`), 'utf8')}`);
+      return (await fetch(`http://127.0.0.1:${port}/readyz`)).ok;
+    });
+    return agent;
+  }
+
+  async endAgent(agent: ChildProcess, signal: NodeJS.Signals): Promise<void> {
+    this.agents.delete(agent);
+    if (agent.exitCode !== null || agent.signalCode !== null) return;
+    const exited = once(agent, 'exit');
+    agent.kill(signal);
+    await exited;
+  }
+
+  node(name: string): Promise<Node> {
+    return eventually(`node ${name}`, () => [...this.state.tables.nodes.all()].find((node) => node.Name === name));
+  }
+
+  alloc(id: string): Allocation {
+    const alloc = this.state.tables.allocs.get(id);
+    if (!alloc) throw new Error(`no allocation ${id}`);
+    return alloc;
+  }
+
+  /** Waits until the servers know the allocation in this client status. */
+  inStatus(id: string, status: Allocation['ClientStatus']): Promise<Allocation> {
+    return eventually(`${id} is ${status}`, () => {
+      const alloc = this.alloc(id);
+      if (alloc.ClientStatus !== status)
+        throw new Error(JSON.stringify([alloc.ClientStatus, alloc.ClientDescription, alloc.TaskStates]));
+      return alloc;
+    });
+  }
+
+  async write<T extends TxnType>(type: T, payload: TxnPayloads[T], traceparent?: string): Promise<number> {
+    const timeNs = systemClock.nowMs() * 1e6;
+    const context = { timeNs, requestId: newUuid(), actor: serviceActor('test'), traceparent };
+    const { index, verdict } = await this.state.propose(draftTxn(type, payload, context));
+    if (isRejected(verdict)) throw new Error(`${type}: ${verdict.error}`);
+    return index;
+  }
+
+  /** A job of one group, registered, with one allocation of it placed on the node. */
+  async place(nodeId: string, tasks: Task[], over: { type?: string; traceparent?: string } = {}): Promise<Allocation> {
+    const group = fixtures.aGroup({ Tasks: tasks }, over.type ?? 'service');
+    const job: Job = fixtures.aJob({ ID: newUuid(), Type: over.type ?? 'service', TaskGroups: [group] });
+    await this.write('JobRegister', fixtures.aRegistration(job));
+    const stored = this.state.tables.jobs.get(`${job.Namespace}/${job.ID}`) ?? job;
+    const evaluation = fixtures.anEval({ ID: newUuid(), JobID: job.ID, Type: job.Type });
+    await this.write('EvalUpdate', { Evals: [evaluation] });
+    const alloc = fixtures.anAlloc({ ID: newUuid(), Job: stored, NodeID: nodeId, EvalID: evaluation.ID });
+    const plan = fixtures.aPlanResult({ Job: stored, AllocsUpdated: [alloc], EvalID: evaluation.ID });
+    await this.write('ApplyPlanResults', plan, over.traceparent);
+    return this.alloc(alloc.ID);
+  }
+
+  /** As the scheduler does when a job is stopped. */
+  async stopAlloc(alloc: Allocation): Promise<void> {
+    const stop = {
+      ID: alloc.ID,
+      DesiredDescription: 'alloc not needed due to job update',
+      ClientStatus: '' as const,
+      ModifyTime: systemClock.nowMs() * 1e6,
+      FollowupEvalID: '',
+      RescheduleTracker: null,
+      AllocStates: [],
+    };
+    await this.write('ApplyPlanResults', fixtures.aPlanResult({ AllocsStopped: [stop], EvalID: alloc.EvalID }));
+  }
+}
+
+/** A task that runs a shell line. */
+export function shellTask(line: string, over: Partial<Task> = {}): Task {
+  return fixtures.aTask({
+    Name: 'web',
+    Driver: 'raw_exec',
+    Config: { command: '/bin/sh', args: ['-c', line] },
+    KillTimeout: 1 * NS_PER_SECOND,
+    ...over,
+  });
+}
