@@ -51,15 +51,31 @@ async function writeInto(client: PoolClient, batch: Batch): Promise<void> {
     const { rows } = await client.query<{ applied: number }>({ ...READ_APPLIED, types: columnTypes });
     throw new ProjectionMovedError(batch.from, rows[0]?.applied ?? 0);
   }
-  for (const { table, upserts, removes } of batch.tables) {
-    await writeRows(client, TABLE_STATEMENTS[table].remove, removes);
-    await writeRows(client, TABLE_STATEMENTS[table].upsert, upserts);
+  let running: Promise<unknown> = Promise.resolve();
+  for (const { statement, rows } of statementsOf(batch)) {
+    const values = [storedJson(rows)]; // made while the statement before is still running
+    await running;
+    running = client.query({ ...statement, values });
+    running.catch(() => {}); // thrown where it is awaited
   }
-  await writeRows(client, INSERT_TXNS, batch.txns);
-  await writeRows(client, MOVE_TABLE_INDEXES, batch.tableIndexes);
+  await running;
 }
 
-async function writeRows(client: PoolClient, statement: NamedStatement, rows: readonly StoredRow[]): Promise<void> {
+interface RowsStatement {
+  readonly statement: NamedStatement;
+  readonly rows: readonly StoredRow[];
+}
+
+function* statementsOf(batch: Batch): Generator<RowsStatement> {
+  for (const { table, upserts, removes } of batch.tables) {
+    yield* chunks(TABLE_STATEMENTS[table].remove, removes);
+    yield* chunks(TABLE_STATEMENTS[table].upsert, upserts);
+  }
+  yield* chunks(INSERT_TXNS, batch.txns);
+  yield* chunks(MOVE_TABLE_INDEXES, batch.tableIndexes);
+}
+
+function* chunks(statement: NamedStatement, rows: readonly StoredRow[]): Generator<RowsStatement> {
   for (let at = 0; at < rows.length; at += MAX_ROWS_PER_STATEMENT)
-    await client.query({ ...statement, values: [storedJson(rows.slice(at, at + MAX_ROWS_PER_STATEMENT))] });
+    yield { statement, rows: rows.slice(at, at + MAX_ROWS_PER_STATEMENT) };
 }

@@ -24,11 +24,7 @@ const index = (name: string, ...columns: string[]): EntitySchemaIndexOptions => 
 /** What lists look rows up by, beside the primary keys. Prefixes of ids need none: keys have collation "C". */
 const INDEXES: Readonly<Record<string, EntitySchemaIndexOptions[]>> = {
   jobs: [index('jobs_parent', 'namespace', 'parent_id')],
-  evals: [
-    index('evals_created', 'create_index', 'id'),
-    index('evals_job', 'namespace', 'job_id'),
-    index('evals_deployment', 'deployment_id'),
-  ],
+  evals: [index('evals_created', 'create_index', 'id'), index('evals_job', 'namespace', 'job_id')],
   allocs: [
     index('allocs_created', 'create_index', 'id'),
     index('allocs_job', 'namespace', 'job_id'),

@@ -61,7 +61,6 @@ const UP = [
      status ${TEXT}, triggered_by ${TEXT}, priority integer not null, ${INDEXES}, ${BODY}, primary key (id))`,
   `create index evals_created on evals (create_index, id)`,
   `create index evals_job on evals (namespace, job_id)`,
-  `create index evals_deployment on evals (deployment_id)`,
 
   `create table allocs (
      id ${TEXT}, namespace ${TEXT}, job_id ${TEXT}, task_group ${TEXT}, node_id ${TEXT}, eval_id ${TEXT},
