@@ -11,6 +11,9 @@ import { eventually } from './wait.js';
 export const CONTROL_PLANE = ['projector', 'broker', 'scheduler', 'nodes', 'deployments', 'volumes', 'api'] as const;
 export type ServiceName = (typeof CONTROL_PLANE)[number] | 'agent';
 
+/** Eight processes that start at once on two busy cores. */
+const READY_TIMEOUT_MS = 60_000;
+
 interface Running {
   child: ChildProcess;
   opsUrl: string;
@@ -68,10 +71,14 @@ export class WaybillProcesses {
       stdio: ['ignore', log, log],
     });
     this.running.set(as, { child, opsUrl });
-    await eventually(`${as} is ready (log: ${path.join(this.dir, `${as}.log`)})`, async () => {
-      if (child.exitCode !== null) throw new Error(`${as} exited with ${child.exitCode}`);
-      return (await fetch(`${opsUrl}/readyz`)).ok;
-    });
+    await eventually(
+      `${as} is ready (log: ${path.join(this.dir, `${as}.log`)})`,
+      async () => {
+        if (child.exitCode !== null) throw new Error(`${as} exited with ${child.exitCode}`);
+        return (await fetch(`${opsUrl}/readyz`)).ok;
+      },
+      READY_TIMEOUT_MS,
+    );
   }
 
   pid(name: string): number {
@@ -99,6 +106,6 @@ export class WaybillProcesses {
     // The agent first: it ends the tasks.
     for (const name of ['agent', ...this.running.keys()]) await this.kill(name, 'SIGTERM');
     await this.stack.stop();
-    if (!process.env['WAYBILL_KEEP_TEST_DIR']) rmSync(this.dir, { recursive: true, force: true });
+    if (!process.env['KEEP_TEST_DIR']) rmSync(this.dir, { recursive: true, force: true });
   }
 }

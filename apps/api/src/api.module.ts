@@ -34,7 +34,7 @@ export interface ApiParts {
 export class ApiModule {
   static of({ context, model, feed, events, subscriptions }: ApiParts): DynamicModule {
     const { clock, newId, log, settings, link } = context;
-    const writer = new Writer(log, feed);
+    const writer = new Writer(log, feed, () => context.tracer);
     const lookup: JobLookup = {
       job: async (namespace, id) => (await model.job(namespace, id)).row,
       schedulerConfiguration: async () => (await model.schedulerConfiguration()).row,

@@ -1,5 +1,6 @@
 import { type Log, LogUnavailableError } from '@waybill/journal';
 import type { Proposed, Proposer, ProposeOptions, TxnDraft, Verdict } from '@waybill/state';
+import { SpanKind, traceparentOf, type Tracer, withSpan } from '@waybill/telemetry';
 import { ApiError, unavailable } from './http/api-error.js';
 
 /** What tells the API that a transaction is in the read model, and how it ended. */
@@ -22,11 +23,14 @@ export class Writer implements Proposer {
   constructor(
     private readonly log: Log,
     private readonly projected: ProjectedVerdicts,
+    private readonly tracer: () => Tracer,
   ) {}
 
   /** @throws ApiError 503 the log cannot be reached, or the read model does not follow; ConflictError, TooLargeError */
   async propose(draft: TxnDraft, options: ProposeOptions = {}): Promise<Proposed> {
-    const index = await this.publish(draft, options);
+    const index = await withSpan(this.tracer(), `publish ${draft.type}`, { kind: SpanKind.PRODUCER }, (span) =>
+      this.publish({ ...draft, traceparent: traceparentOf(span) ?? draft.traceparent }, options),
+    );
     return { index, verdict: await this.readable(index) };
   }
 

@@ -1,1 +1,1 @@
-export { deployments } from './deployments.service.js';
+export { deployments } from './deployments.module.js';

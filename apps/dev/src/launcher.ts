@@ -1,12 +1,18 @@
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { assertPortFree, openDataDirectory, type RunningServer, startNats, startPostgres } from '@waybill/embedded';
+import type { ServiceState } from '@waybill/service';
 import pc from 'picocolors';
 import type { Cluster } from './cluster.js';
 import { registerExample, runningExample } from './example.js';
 import { startInManyProcesses } from './many-processes.js';
 import { startInOneProcess } from './one-process.js';
 import type { LaunchOptions } from './options.js';
+
+/** How long the services may take to be ready after they have started. */
+const SETTLE_MS = 15_000;
+const SETTLE_POLL_MS = 25;
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
@@ -94,7 +100,7 @@ function serviceEnvironment(
 
 async function show(cluster: Cluster, options: LaunchOptions, seconds: number): Promise<void> {
   const api = `http://127.0.0.1:${options.port}`;
-  for (const state of await cluster.states())
+  for (const state of await settled(cluster))
     say(`  ${state.ready ? pc.green('ready') : pc.red('down ')}  ${state.name.padEnd(12)}${state.detail}`);
   say(`\n${pc.bold('Waybill is up')} after ${seconds.toFixed(1)} s: ${pc.cyan(api)}`);
   const command = options.port === 4646 ? 'npx waybill' : `npx waybill -address=${api}`;
@@ -112,6 +118,16 @@ async function show(cluster: Cluster, options: LaunchOptions, seconds: number): 
   say(options.empty ? `  ${command} node status` : `  ${command} alloc logs -f ${alloc}`);
   say(`  ${command} event tail`);
   say(`\nLogs: ${path.join(options.dataDir, 'logs')}    Ctrl-C stops everything.`);
+}
+
+/** The states once all are ready, or as they are after SETTLE_MS: then they say what is missing. */
+async function settled(cluster: Cluster): Promise<readonly ServiceState[]> {
+  const until = performance.now() + SETTLE_MS;
+  for (;;) {
+    const states = await cluster.states();
+    if (performance.now() > until || states.every((state) => state.ready)) return states;
+    await delay(SETTLE_POLL_MS);
+  }
 }
 
 interface EndOfRun {

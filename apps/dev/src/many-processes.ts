@@ -54,6 +54,8 @@ async function childOf(name: string, { env, logDir, say }: ClusterEnvironment): 
     prepare: () => Promise.resolve(),
     isReady: async () => (await fetchReady(opsUrl)).ready,
     restart: true,
+    brokenByFullDisk: false,
+    onDiskFull: () => undefined, // the servers' own report is enough
     onExit: (exit) => say(`${name} ${exit.error.message}; starting it again`),
     log: () => undefined,
   });

@@ -1,1 +1,1 @@
-export { volumes } from './volumes.service.js';
+export { volumes } from './volumes.module.js';

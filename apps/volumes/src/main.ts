@@ -1,4 +1,4 @@
 import { runService } from '@waybill/service';
-import { volumes } from './volumes.service.js';
+import { volumes } from './volumes.module.js';
 
 await runService(volumes);

@@ -67,7 +67,7 @@ export class JobsController {
     this.validate(request, reply);
   }
 
-  @Get('job/*path')
+  @Get('job/*')
   async read(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const { id, sub } = pathOf(request);
     const namespace = namespaceOf(request.query);
@@ -134,17 +134,17 @@ export class JobsController {
     }
   }
 
-  @Put('job/*path')
+  @Put('job/*')
   writePut(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     return this.write(request, reply);
   }
 
-  @Post('job/*path')
+  @Post('job/*')
   writePost(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     return this.write(request, reply);
   }
 
-  @Delete('job/*path')
+  @Delete('job/*')
   async deregister(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const { id, sub } = pathOf(request);
     if (sub !== undefined) throw notYet(sub);
