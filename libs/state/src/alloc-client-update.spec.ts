@@ -115,7 +115,7 @@ describe('updates from agents', () => {
     expect(gone).toMatchObject({ Type: 'AllocationUpdated', Key: service.ID, FilterKeys: ['web', 'web'] });
   });
 
-  it('ST-108 ST-40: the node remembers the index, also when all its allocations were unknown', () => {
+  it('ST-108: the node remembers the index, also when all its allocations were unknown', () => {
     const { machine, node } = cluster();
     setStatus(machine, node.ID, 'disconnected');
     setStatus(machine, node.ID, 'ready');
