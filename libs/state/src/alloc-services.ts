@@ -18,6 +18,6 @@ export function removeAllocation(w: Write, allocId: string): boolean {
 function dropServices(w: Write, allocId: string): void {
   if (w.tables.service_registrations.count('alloc', allocId) === 0) return;
   const services = [...w.tables.service_registrations.by('alloc', allocId)];
-  services.sort((a, b) => compareText(a.ID, b.ID));
-  for (const service of services) w.remove('service_registrations', namespacedKey(service.Namespace, service.ID));
+  for (const service of services.toSorted((a, b) => compareText(a.ID, b.ID)))
+    w.remove('service_registrations', namespacedKey(service.Namespace, service.ID));
 }

@@ -25,7 +25,7 @@ export function* digestLines(tables: Tables): Generator<string> {
 }
 
 function* rowLines(rows: Iterable<readonly [string, object]>): Generator<string> {
-  const sorted = [...rows].sort(([a], [b]) => compareText(a, b));
+  const sorted = [...rows].toSorted(([a], [b]) => compareText(a, b));
   for (const [key, row] of sorted) yield `${JSON.stringify(key)} ${canonicalJson(row)}\n`;
 }
 
@@ -39,5 +39,5 @@ function isObject(value: unknown): value is Record<string, unknown> {
 }
 
 function sortedMembers(object: Record<string, unknown>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(object).sort(([a], [b]) => compareText(a, b)));
+  return Object.fromEntries(Object.entries(object).toSorted(([a], [b]) => compareText(a, b)));
 }

@@ -13,7 +13,7 @@ const STATUSES: ReadonlySet<string> = new Set(['blocked', 'pending', 'complete',
  */
 export function upsertEvaluation(w: Write, given: Evaluation): void {
   if (!STATUSES.has(given.Status)) {
-    throw new Refused(`evaluation "${given.ID}" has unknown status "${String(given.Status)}"`);
+    throw new Refused(`evaluation "${given.ID}" has unknown status "${given.Status}"`);
   }
   const stored = w.tables.evals.get(given.ID);
   if (stored && isTerminalEvaluation(stored)) return;

@@ -41,7 +41,7 @@ describe('which events a transaction produces', () => {
       'ApplyPlanResults',
       aPlanResult({ Job: job, AllocsUpdated, Deployment: aDeployment(), EvalID: evaluation.ID }),
     );
-    expect(seen(applied).sort()).toEqual([
+    expect(seen(applied).toSorted()).toEqual([
       'Allocation PlanResult',
       'Allocation PlanResult',
       'Deployment PlanResult',

@@ -46,8 +46,8 @@ export function eventsOf(applied: Applied): EventFrame | null {
   if (eventType === null) return null;
   const Events: StreamEvent[] = [];
   for (const change of applied.changes) {
-    const about = describe(change);
-    if (about) Events.push({ Type: eventType, Index: applied.index, ...about });
+    const said = describe(change);
+    if (said) Events.push({ Type: eventType, Index: applied.index, ...said });
   }
   return Events.length === 0 ? null : { Index: applied.index, Time: applied.txn.timeNs, Events };
 }

@@ -1,6 +1,7 @@
 import type { Job } from '@waybill/model';
 import { removeAllocation } from './alloc-services.js';
 import { countChild } from './job-summary.js';
+import { submissionsOf, versionsOf } from './job-versions.js';
 import { oldestFirst } from './row-order.js';
 import { namespacedKey, versionKey } from './tables.js';
 import type { Write } from './write.js';
@@ -12,10 +13,10 @@ import type { Write } from './write.js';
 export function purgeJob(w: Write, job: Job): void {
   const key = namespacedKey(job.Namespace, job.ID);
   w.remove('jobs', key);
-  for (const version of [...w.tables.job_version.by('job', key)]) {
+  for (const version of versionsOf(w, job.Namespace, job.ID)) {
     w.remove('job_version', versionKey(version.Namespace, version.ID, version.Version));
   }
-  for (const text of [...w.tables.job_submission.by('job', key)]) {
+  for (const text of submissionsOf(w, job.Namespace, job.ID)) {
     w.remove('job_submission', versionKey(text.Namespace, text.JobID, text.Version));
   }
   w.remove('job_summary', key);

@@ -68,7 +68,7 @@ describe('job versions', () => {
       apply(machine, 'JobRegister', aRegistration(aJob(), { Submission: given, TrackedVersions: 2 }));
     }
     const sources = [...machine.tables.job_submission.by('job', 'default/web')].map((row) => row.Source);
-    expect(sources.sort()).toEqual(['v2', 'v4']);
+    expect(sources.toSorted()).toEqual(['v2', 'v4']);
   });
 
   it('a new version carries no tag', () => {

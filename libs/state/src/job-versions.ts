@@ -10,7 +10,7 @@ export function putVersion(w: Write, job: Job, tracked: number): void {
   w.put('job_version', job);
   const oldestFirst = [...w.tables.job_version.by('job', namespacedKey(job.Namespace, job.ID))]
     .filter((row) => row.VersionTag === null)
-    .sort((a, b) => a.Version - b.Version);
+    .toSorted((a, b) => a.Version - b.Version);
   // A stopped version does not count as stable (DP-952).
   const newestStable = oldestFirst.findLast((row) => row.Stable && !row.Stop);
   // The version just written stays too: with one tracked version it would be what the stable one pushes out.
@@ -22,7 +22,13 @@ export function putVersion(w: Write, job: Job, tracked: number): void {
 
 /** Versions of a job, newest first (ST-85). */
 export function versionsOf(w: Pick<Write, 'tables'>, namespace: string, jobId: string): Job[] {
-  return [...w.tables.job_version.by('job', namespacedKey(namespace, jobId))].sort((a, b) => b.Version - a.Version);
+  return [...w.tables.job_version.by('job', namespacedKey(namespace, jobId))].toSorted((a, b) => b.Version - a.Version);
+}
+
+/** Stored texts of a job, newest first. */
+export function submissionsOf(w: Pick<Write, 'tables'>, namespace: string, jobId: string): JobSubmission[] {
+  const rows = [...w.tables.job_submission.by('job', namespacedKey(namespace, jobId))];
+  return rows.toSorted((a, b) => b.JobModifyIndex - a.JobModifyIndex || b.Version - a.Version);
 }
 
 /** What names a version for certain: a number alone may be of an earlier job of the same name. */
@@ -68,9 +74,7 @@ export function putSubmission(
     Version: job.Version,
     JobModifyIndex: w.index,
   });
-  const stored = [...w.tables.job_submission.by('job', namespacedKey(job.Namespace, job.ID))];
-  stored.sort((a, b) => b.JobModifyIndex - a.JobModifyIndex);
-  for (const old of stored.slice(tracked)) {
+  for (const old of submissionsOf(w, job.Namespace, job.ID).slice(tracked)) {
     w.remove('job_submission', versionKey(old.Namespace, old.JobID, old.Version));
   }
 }

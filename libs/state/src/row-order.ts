@@ -9,7 +9,7 @@ interface Created {
  * the order of a table differs between copies of the state, the order of events must not (ST-3, EV-13).
  */
 export function oldestFirst<Row extends Created>(rows: Iterable<Row>): Row[] {
-  return [...rows].sort((a, b) => a.CreateIndex - b.CreateIndex || compareText(a.ID, b.ID));
+  return [...rows].toSorted((a, b) => a.CreateIndex - b.CreateIndex || compareText(a.ID, b.ID));
 }
 
 /** Order by code unit, the same on every machine (no locale). */

@@ -174,7 +174,7 @@ describe('atomicity', () => {
     const { job, evaluation } = aRegisteredJob(machine);
     const alloc = anAlloc({ Job: job });
     apply(machine, 'ApplyPlanResults', aPlanResult({ AllocsUpdated: [alloc], EvalID: evaluation.ID }));
-    const held = [...Object.values(machine.tables)].flatMap((table): object[] => [...table.all()]);
+    const held = Object.values(machine.tables).flatMap((table): object[] => [...table.all()]);
     const text = JSON.stringify(held);
     apply(machine, 'AllocClientUpdate', { Allocs: [aClientUpdate(alloc)], Evals: [anEval()] });
     apply(machine, 'JobRegister', aRegistration(aJob()));

@@ -103,7 +103,7 @@ export class Write {
         ofTable.set(entry.key, last);
       }
     }
-    return rows.reverse();
+    return rows.toReversed();
   }
 
   /** The verdict of a transaction that was not rejected. */
