@@ -1,1 +1,1 @@
-export {};
+export { runProgram, type Surroundings } from './program.js';

@@ -1,0 +1,38 @@
+import type { Allocation, AllocListStub } from '@waybill/model';
+import type { Display } from './display.js';
+import { table } from './table.js';
+
+/** What a row needs; everything but the ID may be absent (CL-233, CL-410). */
+export type AllocationRow = Pick<AllocListStub, 'ID'> &
+  Partial<Omit<AllocListStub, 'ID'>> & { readonly Job?: Allocation['Job'] };
+
+/** The allocations of a job, an evaluation or a node (CL-231). */
+export function allocationTable(rows: readonly AllocationRow[], display: Display): string {
+  if (rows.length === 0) return 'No allocations placed';
+  const { verbose } = display;
+  const header = [
+    'ID',
+    ...(verbose ? ['Eval ID'] : []),
+    'Node ID',
+    ...(verbose ? ['Node Name'] : []),
+    'Task Group',
+    'Version',
+    'Desired',
+    'Status',
+    'Created',
+    'Modified',
+  ];
+  const cells = rows.map((alloc) => [
+    display.id(alloc.ID),
+    ...(verbose ? [alloc.EvalID ?? ''] : []),
+    display.id(alloc.NodeID),
+    ...(verbose ? [alloc.NodeName ?? ''] : []),
+    alloc.TaskGroup ?? '',
+    String(alloc.JobVersion ?? alloc.Job?.Version ?? 0),
+    alloc.DesiredStatus ?? '',
+    alloc.ClientStatus ?? '',
+    display.time(alloc.CreateTime),
+    display.time(alloc.ModifyTime),
+  ]);
+  return table([header, ...cells]);
+}

@@ -1,0 +1,34 @@
+import type { IncomingHttpHeaders } from 'node:http';
+
+/** The longest text of an error answer that is shown (CL-1119). */
+const MAX_BODY = 1_000;
+
+/** The server answered with something else than 200 (CL-161). */
+export class AnswerFailure extends Error {
+  override readonly name = 'AnswerFailure';
+  /** What the server said, trimmed and cut. */
+  readonly body: string;
+
+  constructor(
+    readonly status: number,
+    body: string,
+    readonly headers: IncomingHttpHeaders = {},
+  ) {
+    const text = body.trim().slice(0, MAX_BODY);
+    super(`Unexpected response code: ${status}${text === '' ? '' : ` (${text})`}`);
+    this.body = text;
+  }
+}
+
+/** No answer, or one that broke off: the address is shown, secrets are not (CL-128, CL-161). */
+export class ConnectionFailure extends Error {
+  override readonly name = 'ConnectionFailure';
+}
+
+/** What may be over a moment later: no connection, or the server's own trouble. */
+export function isTransient(error: unknown): boolean {
+  if (error instanceof ConnectionFailure) return true;
+  return error instanceof AnswerFailure && (error.status >= 500 || error.status === 429);
+}
+
+export const isNotFound = (error: unknown): boolean => error instanceof AnswerFailure && error.status === 404;

@@ -1,0 +1,66 @@
+import { Command, Option } from 'commander';
+import type { CommandSpec } from './command-spec.js';
+import type { Flag } from './flag.js';
+import { normaliseFlags } from './flag-syntax.js';
+import { GLOBAL_FLAGS } from './global-flags.js';
+import { ParsedFlags, parseFlagValue } from './parsed-flags.js';
+
+/** Columns of a help page. */
+const HELP_WIDTH = 100;
+
+/** The words behind a command, understood. */
+export interface CommandLine {
+  readonly flags: ParsedFlags;
+  readonly args: readonly string[];
+}
+
+/** All flags a command accepts: its own and, if it talks to a server, the general ones. */
+export const flagsOf = (spec: CommandSpec): readonly Flag[] =>
+  spec.offline === true ? spec.flags : [...GLOBAL_FLAGS, ...spec.flags];
+
+/** @throws FlagFailure (CL-110 to CL-112, CL-115) */
+export function parseCommandLine(spec: CommandSpec, words: string, given: readonly string[]): CommandLine {
+  const flags = flagsOf(spec);
+  const command = parserOf(spec, words, '');
+  command.parse(normaliseFlags(given, flags), { from: 'user' });
+  return { flags: new ParsedFlags(flags, command), args: command.args };
+}
+
+/** The help page of a command (CL-109). */
+export function helpOf(spec: CommandSpec, words: string, program: string): string {
+  return parserOf(spec, words, program).helpInformation();
+}
+
+function parserOf(spec: CommandSpec, words: string, program: string): Command {
+  const alias = spec.alias === undefined ? '' : `\n\nAlias: ${program} ${spec.alias}`;
+  const command = new Command(program === '' ? words : `${program} ${words}`)
+    .usage(`[options]${spec.usage === '' ? '' : ` ${spec.usage}`}`)
+    .description(`${spec.description}${alias}`)
+    .exitOverride()
+    .helpOption(false)
+    .argument('[args...]')
+    .configureOutput({ getOutHelpWidth: () => HELP_WIDTH, getOutHasColors: () => false })
+    .configureHelp({ optionTerm: (option) => option.flags.replace(/^--/, '-'), visibleArguments: () => [] });
+  if (spec.offline !== true) {
+    command.optionsGroup('General Options:');
+    for (const flag of GLOBAL_FLAGS) command.addOption(optionOf(flag));
+  }
+  command.optionsGroup(`${titled(words)} Options:`);
+  for (const flag of spec.flags) command.addOption(optionOf(flag));
+  return command;
+}
+
+function optionOf(flag: Flag): Option {
+  const value = flag.kind === 'switch' ? '' : `=<${flag.value ?? 'value'}>`;
+  const option = new Option(`--${flag.name} <value>`, flag.help);
+  // A flag named `no-…` is a switch of that name here, not the opposite of another one.
+  option.negate = false;
+  option.flags = `--${flag.name}${value}`;
+  option.argParser((text, previous: unknown) => {
+    const parsed = parseFlagValue(flag, text);
+    return flag.kind === 'list' ? [...(Array.isArray(previous) ? previous : []), parsed] : parsed;
+  });
+  return option;
+}
+
+const titled = (words: string): string => words.replaceAll(/\b[a-z]/g, (letter) => letter.toUpperCase());

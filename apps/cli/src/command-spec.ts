@@ -1,0 +1,50 @@
+import type { Clock } from '@waybill/model';
+import type { ApiClient } from './api-client.js';
+import type { Flag } from './flag.js';
+import type { ParsedFlags } from './parsed-flags.js';
+import type { Terminal } from './terminal.js';
+
+/** How many arguments a command takes, and what it says otherwise (CL-113). */
+export interface ArgumentRule {
+  readonly min: number;
+  readonly max: number;
+  readonly otherwise: string;
+}
+
+export const NO_ARGUMENTS: ArgumentRule = { min: 0, max: 0, otherwise: 'This command takes no arguments' };
+
+/** A command: what it accepts, what its help says, what it does. One module each under `commands/`. */
+export interface CommandSpec {
+  /** Arguments as the help shows them. */
+  readonly usage: string;
+  /** The short form of the command's words, if any. */
+  readonly alias?: string;
+  readonly description: string;
+  readonly flags: readonly Flag[];
+  readonly takes: ArgumentRule;
+  /** Makes no request and takes no general flags. */
+  readonly offline?: boolean;
+  /** Resolves with the exit code. @throws CommandFailure */
+  run(call: Call): Promise<number>;
+}
+
+/** Everything a running command may use. */
+export interface Call {
+  /** Name by which the program was called (CL-101). */
+  readonly program: string;
+  /** The words behind the program's name, as typed. */
+  readonly typed: readonly string[];
+  readonly flags: ParsedFlags;
+  readonly args: readonly string[];
+  readonly api: ApiClient;
+  readonly terminal: Terminal;
+  readonly clock: Clock;
+  /** Resolves after this many milliseconds; rejects with an AbortError at Ctrl-C. */
+  readonly sleep: (ms: number) => Promise<void>;
+  /** Asks the person at the terminal; rejects when there is no answer to be had. */
+  readonly ask: (question: string) => Promise<string>;
+  /** 0 to 1. */
+  readonly random: () => number;
+  /** Aborted by Ctrl-C. */
+  readonly interrupt: AbortSignal;
+}

@@ -1,0 +1,150 @@
+import type { AllocListStub } from '@waybill/model';
+import type { Call, CommandSpec } from '../command-spec.js';
+import { Display, VERBOSE_FLAG } from '../display.js';
+import { ArgumentFailure, causeOf, CommandFailure, failed, isInterrupt } from '../failure.js';
+import { BYTES_PER_LINE, fromLastLines } from '../last-lines.js';
+import { fileBytes } from '../log-frames.js';
+import { jobPath, resolveJob } from '../resolve-job.js';
+import { ALLOCATION, resolveUuid } from '../resolve-uuid.js';
+import { shortId } from '../short-id.js';
+import type { AllocationAnswer } from '../task-sections.js';
+
+const DEFAULT_LINES = 10;
+type LogType = 'stdout' | 'stderr';
+
+export const command: CommandSpec = {
+  usage: '<allocation> [<task>]',
+  alias: 'logs',
+  description:
+    'Shows what a task wrote to stdout or stderr. Without flags: stdout from the beginning.\n\nNeeds the capability read-logs.',
+  flags: [
+    { name: 'stdout', kind: 'switch', help: 'The standard output (the default).' },
+    { name: 'stderr', kind: 'switch', help: 'The standard error.' },
+    { name: 'f', kind: 'switch', help: 'Go on with what is written; alone: both outputs, only what is new.' },
+    { name: 'tail', kind: 'switch', help: `Only the end: the last ${DEFAULT_LINES} lines.` },
+    { name: 'n', kind: 'integer', value: 'lines', help: 'With -tail: that many lines.' },
+    { name: 'c', kind: 'integer', value: 'bytes', help: 'With -tail: that many bytes.' },
+    { name: 'job', kind: 'switch', help: 'The argument is a job: a running allocation of it is chosen.' },
+    { name: 'group', kind: 'text', value: 'group', help: 'With -job: an allocation of this group.' },
+    { name: 'task', kind: 'text', value: 'task', help: 'The task, if the group has several.' },
+    VERBOSE_FLAG,
+  ],
+  takes: { min: 0, max: 2, otherwise: 'This command takes one or two arguments' },
+  run,
+};
+
+async function run(call: Call): Promise<number> {
+  const { flags, args } = call;
+  const [given] = args;
+  if (given === undefined)
+    throw new ArgumentFailure(flags.on('job') ? 'A job ID is required' : 'An allocation ID is required');
+  const follow = flags.on('f');
+  const [tail, lines, bytes] = [flags.on('tail'), flags.integer('n'), flags.integer('c')];
+  if (lines !== undefined && bytes !== undefined) throw new CommandFailure('both -n and -c set');
+  const alone =
+    follow && !flags.on('stdout') && !flags.on('stderr') && !tail && lines === undefined && bytes === undefined;
+  if (flags.on('stdout') && flags.on('stderr')) throw new CommandFailure('Unable to support both stdout and stderr');
+  const source = await findSource(call, given);
+  try {
+    if (alone) await Promise.all([followNew(call, source, 'stdout'), followNew(call, source, 'stderr')]);
+    else await showOne(call, source, flags.on('stderr') ? 'stderr' : 'stdout');
+  } catch (error) {
+    if (!isInterrupt(error) || !follow) throw error;
+  }
+  return 0;
+}
+
+interface LogSource {
+  readonly api: Call['api'];
+  readonly allocId: string;
+  readonly task: string;
+}
+
+async function findSource(call: Call, given: string): Promise<LogSource> {
+  const display = Display.of(call);
+  const stub = call.flags.on('job')
+    ? await allocationOfJob(call, given)
+    : await resolveUuid(
+        call.api,
+        { ...ALLOCATION, tooShort: 'Alloc ID must contain at least two characters.' },
+        given,
+        display,
+      );
+  const api = call.api.within({ namespace: stub.Namespace });
+  const { value } = await api.get<AllocationAnswer>(`/v1/allocation/${stub.ID}`).catch((error: unknown) => {
+    throw failed('querying allocation', error);
+  });
+  return { api, allocId: stub.ID, task: taskFor(value, call.flags.text('task'), call.args[1]) };
+}
+
+/** CL-416: a running one at random, else any. */
+async function allocationOfJob({ api, flags, random }: Call, given: string): Promise<AllocListStub> {
+  const job = await resolveJob(api, given);
+  const group = flags.text('group');
+  const { value } = await api
+    .within({ namespace: job.namespace })
+    .get<AllocListStub[] | null>(jobPath(job.id, '/allocations'))
+    .catch((error: unknown) => {
+      throw failed('fetching allocations', error);
+    });
+  const all = (value ?? []).filter((alloc) => group === undefined || alloc.TaskGroup === group);
+  const running = all.filter((alloc) => alloc.ClientStatus === 'running');
+  const candidates = running.length > 0 ? running : all;
+  const chosen = candidates[Math.floor(random() * candidates.length)];
+  if (chosen) return chosen;
+  const what = group === undefined ? `job "${job.id}"` : `task group "${group}"`;
+  throw new CommandFailure(`Error fetching allocations: ${what} doesn't exist or it has no allocations`);
+}
+
+/** CL-412. @throws CommandFailure */
+export function taskFor(alloc: AllocationAnswer, flag: string | undefined, argument: string | undefined): string {
+  const group = alloc.Job?.TaskGroups.find((candidate) => candidate.Name === alloc.TaskGroup);
+  const tasks = group?.Tasks.map((task) => task.Name) ?? Object.keys(alloc.TaskStates ?? {}).sort();
+  if (flag !== undefined) {
+    if (tasks.includes(flag)) return flag;
+    throw new CommandFailure(
+      `Failed to validate task: Could not find task named: ${flag}, found:\n${tasks.join('\n')}`,
+    );
+  }
+  if (argument !== undefined) return argument;
+  const [only, ...others] = tasks;
+  if (only !== undefined && others.length === 0) return only;
+  const list = tasks.map((task) => `  * ${task}`).join('\n');
+  throw new CommandFailure(
+    `Failed to validate task: Allocation "${shortId(alloc.ID)}" is running the following tasks:\n${list}\n\nPlease specify the task.`,
+  );
+}
+
+const followNew = (call: Call, source: LogSource, type: LogType): Promise<void> =>
+  copy(call, source, type, { follow: true, origin: 'end', offset: 0 }, type);
+
+/** CL-413, CL-414. */
+async function showOne(call: Call, source: LogSource, type: LogType): Promise<void> {
+  const { flags } = call;
+  const follow = flags.on('f');
+  if (!flags.on('tail')) return copy(call, source, type, { follow, origin: 'start', offset: 0 });
+  const bytes = flags.integer('c');
+  if (bytes !== undefined) return copy(call, source, type, { follow, origin: 'end', offset: Math.max(0, bytes) });
+  const count = Math.max(0, flags.integer('n') ?? DEFAULT_LINES);
+  return copy(call, source, type, { follow, origin: 'end', offset: count * BYTES_PER_LINE }, 'stdout', count);
+}
+
+/** Bytes go out unchanged (CL-415). @throws CommandFailure */
+async function copy(
+  call: Call,
+  { api, allocId, task }: LogSource,
+  type: LogType,
+  at: { readonly follow: boolean; readonly origin: 'start' | 'end'; readonly offset: number },
+  to: LogType = 'stdout',
+  lineCount?: number,
+): Promise<void> {
+  try {
+    const answer = await api.stream(`/v1/client/fs/logs/${allocId}`, { task, type, ...at });
+    const bytes = fileBytes(answer.body);
+    const shown = lineCount === undefined ? bytes : fromLastLines(bytes, lineCount, at.follow, call.sleep);
+    for await (const chunk of shown) await call.terminal.bytes(chunk, to);
+  } catch (error) {
+    if (isInterrupt(error)) throw error;
+    throw new CommandFailure(`Failed to read ${type} file: ${causeOf(error)}`);
+  }
+}

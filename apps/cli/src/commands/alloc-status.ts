@@ -1,0 +1,176 @@
+import { type AllocListStub, formatDuration } from '@waybill/model';
+import { allocationTable } from '../allocation-table.js';
+import type { Answer } from '../api-client.js';
+import type { Call, CommandSpec } from '../command-spec.js';
+import { Display, JSON_FLAG, VERBOSE_FLAG } from '../display.js';
+import { formatExact } from '../exact-json.js';
+import { causeOf, CommandFailure, failed, isInterrupt } from '../failure.js';
+import { placementBullets } from '../placement-metrics.js';
+import { ALLOCATION, AmbiguousPrefix, resolveUuid } from '../resolve-uuid.js';
+import { keyValues, table } from '../table.js';
+import {
+  type AllocationAnswer,
+  type AllocationStats,
+  lifecycleCell,
+  lifecycleMark,
+  lifecycleOf,
+  orderedTasks,
+  taskEvents,
+  taskResources,
+  taskTimes,
+  usageOf,
+} from '../task-sections.js';
+import { absoluteTime } from '../times.js';
+
+export const command: CommandSpec = {
+  usage: '<allocation>',
+  description:
+    'Shows an allocation: where it runs, and what became of each of its tasks.\n\nNeeds the capability read-job.',
+  flags: [{ name: 'short', kind: 'switch', help: 'Only the state of the tasks.' }, JSON_FLAG, VERBOSE_FLAG],
+  takes: {
+    min: 0,
+    max: 1,
+    otherwise: [
+      'This command takes one of the following argument conditions:',
+      ' * A single <allocation>',
+      ' * No arguments, with output format specified',
+    ].join('\n'),
+  },
+  run,
+};
+
+async function run(call: Call): Promise<number> {
+  const { api, args, flags, terminal } = call;
+  const [given] = args;
+  if (given === undefined) {
+    if (!flags.on('json')) throw new CommandFailure(command.takes.otherwise);
+    const all = await reading('querying allocations', api.get<unknown>('/v1/allocations'));
+    terminal.print(formatExact(all.exact));
+    return 0;
+  }
+  const display = Display.of(call);
+  let stub: AllocListStub;
+  try {
+    stub = await resolveUuid(api, ALLOCATION, given, display);
+  } catch (error) {
+    // CL-156: this command alone takes several matches for an answer.
+    if (!(error instanceof AmbiguousPrefix)) throw error;
+    terminal.print(error.message);
+    return 0;
+  }
+  const there = { ...call, api: api.within({ namespace: stub.Namespace }) };
+  const alloc = await reading('querying allocation', there.api.get<AllocationAnswer>(`/v1/allocation/${stub.ID}`));
+  if (flags.on('json')) terminal.print(formatExact(alloc.exact));
+  else if (flags.on('short')) showShort(call, alloc.value, display);
+  else await show(there, alloc.value, display);
+  return 0;
+}
+
+/** CL-409. */
+function showShort({ terminal }: Call, alloc: AllocationAnswer, display: Display): void {
+  terminal.print(
+    keyValues([
+      ['ID', alloc.ID],
+      ['Name', alloc.Name ?? ''],
+      ['Created', display.time(alloc.CreateTime)],
+      ['Modified', display.time(alloc.ModifyTime)],
+    ]),
+  );
+  terminal.section('Tasks');
+  const rows = orderedTasks(alloc).map(([name, state]) => {
+    const last = (state.Events ?? []).at(-1);
+    return [name, state.State, last?.Type ?? '', absoluteTime(last?.Time), lifecycleCell(lifecycleOf(alloc, name))];
+  });
+  terminal.print(table([['Name', 'State', 'Last Event', 'Time', 'Lifecycle'], ...rows]));
+}
+
+async function show(call: Call, alloc: AllocationAnswer, display: Display): Promise<void> {
+  const { terminal } = call;
+  terminal.print(allocationList(alloc, display));
+  showAddresses(call, alloc);
+  const stats = await statsOf(call, alloc.ID);
+  for (const [name, state] of orderedTasks(alloc)) {
+    terminal.section(`Task "${name}"${lifecycleMark(lifecycleOf(alloc, name))} is "${state.State}"`);
+    const resources = taskResources(alloc, name, usageOf(stats, name));
+    if (resources !== undefined) terminal.print(`Task Resources:\n${resources}\n`);
+    terminal.print(`Task Events:\n${taskTimes(state)}\n\nRecent Events:\n${taskEvents(state)}`);
+  }
+  if (!display.verbose || !alloc.Metrics) return;
+  terminal.section('Placement Metrics');
+  // A placement that went well has looked at nodes; the bullets say what kept it from others.
+  for (const line of placementBullets(alloc.Metrics, (text) => terminal.red(text))) terminal.print(`  ${line}`);
+}
+
+/** CL-402. */
+function allocationList(alloc: AllocationAnswer, display: Display): string {
+  const health = alloc.DeploymentStatus?.Healthy;
+  const replacement = alloc.NextAllocation ?? '';
+  const metrics = alloc.Metrics;
+  return keyValues([
+    ['ID', alloc.ID],
+    ['Eval ID', display.id(alloc.EvalID)],
+    ['Name', alloc.Name ?? ''],
+    ['Node ID', display.id(alloc.NodeID)],
+    ['Node Name', alloc.NodeName ?? ''],
+    ['Job ID', alloc.JobID ?? ''],
+    ['Job Version', alloc.Job ? String(alloc.Job.Version) : ''],
+    ['Client Status', alloc.ClientStatus ?? ''],
+    ['Client Description', alloc.ClientDescription ?? ''],
+    ['Desired Status', alloc.DesiredStatus ?? ''],
+    ['Desired Description', alloc.DesiredDescription ?? ''],
+    ['Created', display.time(alloc.CreateTime)],
+    ['Modified', display.time(alloc.ModifyTime)],
+    ...(alloc.DeploymentID
+      ? ([
+          ['Deployment ID', display.id(alloc.DeploymentID)],
+          ['Deployment Health', health === true ? 'healthy' : health === false ? 'unhealthy' : 'unset'],
+        ] as const)
+      : []),
+    ...(alloc.DeploymentStatus?.Canary === true ? [['Canary', 'true'] as const] : []),
+    ...(replacement === '' ? [] : [['Replacement Alloc ID', display.id(replacement)] as const]),
+    ...(display.verbose && metrics
+      ? ([
+          ['Evaluated Nodes', String(metrics.NodesEvaluated ?? 0)],
+          ['Filtered Nodes', String(metrics.NodesFiltered ?? 0)],
+          ['Exhausted Nodes', String(metrics.NodesExhausted ?? 0)],
+          ['Allocation Time', formatDuration(metrics.AllocationTime ?? 0)],
+          ['Failures', String(metrics.CoalescedFailures ?? 0)],
+        ] as const)
+      : []),
+  ]);
+}
+
+/** CL-403. */
+function showAddresses({ terminal }: Call, alloc: AllocationAnswer): void {
+  const shared = alloc.AllocatedResources?.Shared;
+  const ports = shared?.Ports ?? [];
+  if (ports.length === 0) return;
+  const [network] = shared?.Networks ?? [];
+  const reserved = new Set((network?.ReservedPorts ?? []).map((port) => port.Label));
+  const mode = network?.Mode ? ` (mode = "${network.Mode}")` : '';
+  const rows = ports.map((port) => [
+    `*${port.Label ?? ''}`,
+    reserved.has(port.Label) ? 'no' : 'yes',
+    `${port.HostIP ?? ''}:${port.Value ?? 0}${(port.To ?? 0) > 0 ? ` -> ${port.To}` : ''}`,
+  ]);
+  terminal.section(`Allocation Addresses${mode}:`);
+  terminal.print(table([['Label', 'Dynamic', 'Address'], ...rows]));
+}
+
+/** CL-405: whatever keeps them from being read, the rest is shown. */
+async function statsOf({ api, terminal }: Call, id: string): Promise<AllocationStats | undefined> {
+  try {
+    return (await api.get<AllocationStats>(`/v1/client/allocation/${id}/stats`)).value;
+  } catch (error) {
+    if (isInterrupt(error)) throw error;
+    terminal.print('');
+    terminal.note(`Couldn't retrieve stats: ${causeOf(error)}`);
+    return undefined;
+  }
+}
+
+/** @throws CommandFailure */
+const reading = <T>(doing: string, answer: Promise<Answer<T>>): Promise<Answer<T>> =>
+  answer.catch((error: unknown) => {
+    throw failed(doing, error);
+  });

@@ -1,0 +1,118 @@
+import type { AllocListStub } from '@waybill/model';
+import { allocationTable } from '../allocation-table.js';
+import type { Call, CommandSpec } from '../command-spec.js';
+import { Display, JSON_FLAG, VERBOSE_FLAG } from '../display.js';
+import { EvaluationMonitor } from '../evaluation-monitor.js';
+import { type EvaluationAnswer, placementFailures } from '../evaluation-table.js';
+import { formatExact } from '../exact-json.js';
+import { failed } from '../failure.js';
+import { failedGroups, failedGroupTitle, placementBullets } from '../placement-metrics.js';
+import { planAnnotationTable } from '../plan-annotations.js';
+import { EVALUATION, resolveUuid } from '../resolve-uuid.js';
+import { keyValues, table } from '../table.js';
+
+export const command: CommandSpec = {
+  usage: '<evaluation>',
+  description:
+    'Shows an evaluation: why it was made, what it placed, what it could not place.\n\nNeeds the capability read-job.',
+  flags: [
+    { name: 'monitor', kind: 'switch', help: 'Watch it until it is over, as "job run" does.' },
+    JSON_FLAG,
+    VERBOSE_FLAG,
+  ],
+  takes: { min: 1, max: 1, otherwise: 'This command takes one argument' },
+  run,
+};
+
+async function run(call: Call): Promise<number> {
+  const { flags, terminal, args } = call;
+  const display = Display.of(call);
+  const found = await resolveUuid(call.api, EVALUATION, args[0] ?? '', display);
+  const api = call.api.within({ namespace: found.Namespace });
+  if (flags.on('monitor')) return new EvaluationMonitor({ ...call, api }).follow(found.ID);
+  const path = `/v1/evaluation/${found.ID}`;
+  const querying = (error: unknown) => Promise.reject(failed('querying evaluation', error));
+  const answer = await api.get<EvaluationAnswer>(path, { related: true }).catch(querying);
+  if (flags.on('json')) {
+    terminal.print(formatExact(answer.exact));
+    return 0;
+  }
+  const allocs = await api.get<AllocListStub[] | null>(`${path}/allocations`).catch(querying);
+  terminal.print(evaluationKeyValues(answer.value, display));
+  showSections(call, answer.value, allocs.value ?? [], display);
+  return 0;
+}
+
+/** CL-623. */
+function evaluationKeyValues(evaluation: EvaluationAnswer, display: Display): string {
+  const when = (key: string, value: string | undefined): (readonly [string, string])[] => (value ? [[key, value]] : []);
+  const { TriggeredBy = '' } = evaluation;
+  return keyValues([
+    ['ID', display.id(evaluation.ID)],
+    ['Create Time', display.time(evaluation.CreateTime)],
+    ['Modify Time', display.time(evaluation.ModifyTime)],
+    ['Status', evaluation.Status],
+    ['Status Description', evaluation.StatusDescription || evaluation.Status],
+    ['Type', evaluation.Type ?? ''],
+    ['TriggeredBy', TriggeredBy],
+    ['Job ID', evaluation.JobID ?? ''],
+    ['Namespace', evaluation.Namespace ?? ''],
+    ...(TriggeredBy === 'node-update' ? when('Node ID', display.id(evaluation.NodeID)) : []),
+    ...(TriggeredBy === 'max-plan-attempts' ? when('Previous Eval', display.id(evaluation.PreviousEval)) : []),
+    ['Priority', String(evaluation.Priority ?? 0)],
+    ['Placement Failures', placementFailures(evaluation)],
+    ...when('Wait Until', display.time(evaluation.WaitUntil)),
+    ...when('Quota Limit Reached', evaluation.QuotaLimitReached),
+    ['Previous Eval', display.id(evaluation.PreviousEval)],
+    ['Next Eval', display.id(evaluation.NextEval)],
+    ['Blocked Eval', display.id(evaluation.BlockedEval)],
+  ]);
+}
+
+/** CL-624. */
+function showSections(
+  { terminal }: Call,
+  evaluation: EvaluationAnswer,
+  allocs: readonly AllocListStub[],
+  display: Display,
+): void {
+  const section = (title: string, text: string) => {
+    terminal.section(title);
+    terminal.print(text);
+  };
+  const related = evaluation.RelatedEvals ?? [];
+  if (related.length > 0) section('Related Evaluations', relatedTable(related, display));
+  const updates = evaluation.PlanAnnotations?.DesiredTGUpdates ?? {};
+  if (Object.keys(updates).length > 0) section('Plan Annotations', planAnnotationTable(updates, display.verbose));
+  // Never the wide columns (CL-624).
+  const narrow = new Display(false, display.nowMs);
+  const preempted = evaluation.PlanAnnotations?.PreemptedAllocs ?? [];
+  if (preempted.length > 0) section('Preempted Allocations', allocationTable(preempted, narrow));
+  if (allocs.length > 0) section('Placed Allocations', allocationTable(allocs, narrow));
+  const failures = failedGroups(evaluation.FailedTGAllocs);
+  if (failures.length === 0) return;
+  terminal.section('Failed Placements');
+  for (const [group, metrics] of failures) {
+    terminal.print(failedGroupTitle(group, metrics));
+    for (const line of placementBullets(metrics, (text) => terminal.red(text))) terminal.print(`  ${line}`);
+  }
+  if (evaluation.BlockedEval)
+    terminal.print(
+      `\nEvaluation "${display.id(evaluation.BlockedEval)}" waiting for additional capacity to place remainder`,
+    );
+  const missing = evaluation.MissingNonNodeResources ?? [];
+  if (missing.length > 0) section('Missing Resources', missing.map((name) => `  ${name}`).join('\n'));
+}
+
+const relatedTable = (related: NonNullable<EvaluationAnswer['RelatedEvals']>, display: Display): string =>
+  table([
+    ['ID', 'Priority', 'Triggered By', 'Node ID', 'Status', 'Description'],
+    ...related.map((e) => [
+      display.id(e.ID),
+      String(e.Priority),
+      e.TriggeredBy,
+      display.id(e.NodeID),
+      e.Status,
+      e.StatusDescription ?? '',
+    ]),
+  ]);

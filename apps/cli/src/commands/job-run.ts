@@ -1,0 +1,118 @@
+import type { ApiClient } from '../api-client.js';
+import { AnswerFailure } from '../api-failure.js';
+import type { Call, CommandSpec } from '../command-spec.js';
+import { DETACH_FLAG, VERBOSE_FLAG } from '../display.js';
+import { EvaluationMonitor } from '../evaluation-monitor.js';
+import { type ExactJson, formatExact, membersOf } from '../exact-json.js';
+import { causeOf, CommandFailure, failed, isInterrupt } from '../failure.js';
+import { type JobFile, memberOf, readJobFile, textMember } from '../job-file.js';
+
+interface Registered {
+  readonly EvalID: string;
+  readonly Warnings?: string;
+}
+
+export const command: CommandSpec = {
+  usage: '<path>',
+  alias: 'run',
+  description:
+    'Runs a new job or updates one, then watches the evaluation and the deployment that follow. <path> is a JSON job file, ' +
+    'an http:// or https:// URL, or "-" for stdin.\n\nExit codes: 0 done; 1 refused, or the deployment did not succeed; ' +
+    '2 not everything could be placed.\n\nNeeds the capability submit-job; to watch, read-job.',
+  flags: [
+    {
+      name: 'check-index',
+      kind: 'text',
+      value: 'n',
+      help: 'Register only if the job still has this modify index; 0: only if it is new.',
+    },
+    DETACH_FLAG,
+    {
+      name: 'eval-priority',
+      kind: 'integer',
+      value: 'n',
+      help: "Priority of the evaluation instead of the job's own.",
+    },
+    { name: 'json', kind: 'switch', help: 'The file is JSON (recognised without this flag too).' },
+    { name: 'output', kind: 'switch', help: 'Print the request as JSON and send nothing.' },
+    { name: 'preserve-counts', kind: 'switch', help: 'Keep the counts that the running groups have.' },
+    { name: 'preserve-resources', kind: 'switch', help: 'Keep the resources that the running tasks have.' },
+    { name: 'policy-override', kind: 'switch', help: 'Passed on.' },
+    { name: 'consul-namespace', kind: 'text', value: 'name', help: 'Accepted; has no effect.' },
+    { name: 'vault-namespace', kind: 'text', value: 'name', help: 'Accepted; has no effect.' },
+    { name: 'hcl2-strict', kind: 'switch', help: 'Accepted; JSON files have no variables.' },
+    { name: 'var', kind: 'list', value: 'name=value', help: 'Refused: JSON files have no variables.' },
+    { name: 'var-file', kind: 'list', value: 'file', help: 'Refused: JSON files have no variables.' },
+    VERBOSE_FLAG,
+  ],
+  takes: { min: 1, max: 1, otherwise: 'This command takes one argument: <path>' },
+  run,
+};
+
+async function run(call: Call): Promise<number> {
+  const { flags, terminal, args } = call;
+  if (flags.list('var').length > 0 || flags.list('var-file').length > 0)
+    throw new CommandFailure('Invalid job options: cannot use variables with JSON files.');
+  const enforced = checkIndex(flags.text('check-index'));
+  const file = await readJobFile(args[0] ?? '');
+  if (flags.on('output')) {
+    terminal.print(formatExact({ Job: file.job }));
+    return 0;
+  }
+  const api = call.api.within({ region: textMember(file.job, 'Region'), namespace: textMember(file.job, 'Namespace') });
+  return registered({ ...call, api }, file, await register(api, request(call, file, enforced)));
+}
+
+/** CL-302. @throws CommandFailure */
+function checkIndex(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  if (/^\d{1,15}$/.test(text)) return Number(text);
+  throw new CommandFailure(`Error parsing check-index value "${text}": not a whole number`);
+}
+
+/** CL-255, CL-302. */
+function request({ flags }: Call, { job, source }: JobFile, enforced: number | undefined): ExactJson {
+  return {
+    Job: job,
+    Submission: { Source: source, Format: 'json', VariableFlags: {}, Variables: '' },
+    EnforceIndex: enforced !== undefined,
+    JobModifyIndex: enforced ?? 0,
+    PolicyOverride: flags.on('policy-override'),
+    PreserveCounts: flags.on('preserve-counts'),
+    PreserveResources: flags.on('preserve-resources'),
+    EvalPriority: flags.integer('eval-priority') ?? 0,
+  };
+}
+
+/** CL-303. @throws CommandFailure */
+async function register(api: ApiClient, body: ExactJson): Promise<{ value: Registered; traceId: string }> {
+  try {
+    return await api.put<Registered>('/v1/jobs', body);
+  } catch (error) {
+    if (isInterrupt(error)) throw error;
+    const said = error instanceof AnswerFailure ? error.body : '';
+    const enforcing = said.indexOf('Enforcing job modify index');
+    if (enforcing === -1) throw failed('submitting job', causeOf(error));
+    throw new CommandFailure(`${said.slice(enforcing)}\nJob not updated`);
+  }
+}
+
+/** CL-166, CL-304, CL-305. */
+async function registered(
+  call: Call,
+  { job }: JobFile,
+  answer: { value: Registered; traceId: string },
+): Promise<number> {
+  const { flags, terminal } = call;
+  const { EvalID, Warnings } = answer.value;
+  if (Warnings) terminal.print(`${terminal.boldYellow('Job Warnings:')}\n${Warnings}\n`);
+  if (flags.on('verbose') && answer.traceId !== '') terminal.print(`Trace ID: ${answer.traceId}`);
+  const has = (name: string) => Object.keys(membersOf(memberOf(job, name))).length > 0;
+  const parameterised = has('ParameterizedJob');
+  if (flags.on('detach') || EvalID === '' || has('Periodic') || parameterised || has('Multiregion')) {
+    terminal.print('Job registration successful');
+    if (EvalID !== '' && !parameterised) terminal.print(`Evaluation ID: ${EvalID}`);
+    return 0;
+  }
+  return new EvaluationMonitor(call).follow(EvalID);
+}

@@ -1,0 +1,194 @@
+import type { AllocListStub, Deployment, Job, JobListStub, JobSummary } from '@waybill/model';
+import { allocationTable } from '../allocation-table.js';
+import type { Answer, ApiClient } from '../api-client.js';
+import type { Call, CommandSpec } from '../command-spec.js';
+import { deployedTable } from '../deployment-block.js';
+import { Display, JSON_FLAG, VERBOSE_FLAG } from '../display.js';
+import { type EvaluationAnswer, evaluationTable } from '../evaluation-table.js';
+import { type ExactJson, formatExact } from '../exact-json.js';
+import { failed } from '../failure.js';
+import { actionRows, blockedPlacements, childrenTable, jobSummaryTable, upcomingReschedules } from '../job-sections.js';
+import { jobTable } from '../job-table.js';
+import { jobPath, resolveJob } from '../resolve-job.js';
+import { keyValues, table } from '../table.js';
+import { absoluteTime } from '../times.js';
+
+export const command: CommandSpec = {
+  usage: '[<job>]',
+  description:
+    'Shows all jobs, or one: its groups, its latest deployment, its allocations.\n\nNeeds the capability read-job.',
+  flags: [
+    { name: 'short', kind: 'switch', help: 'Only what the job is.' },
+    { name: 'evals', kind: 'switch', help: "Show the job's evaluations too." },
+    { name: 'all-allocs', kind: 'switch', help: 'Show allocations of former jobs of this ID too.' },
+    JSON_FLAG,
+    VERBOSE_FLAG,
+  ],
+  takes: { min: 0, max: 1, otherwise: 'This command takes either no arguments or one: <job>' },
+  run: (call) => (call.args.length === 0 ? listJobs(call) : showJob(call)),
+};
+
+/** CL-311. */
+async function listJobs(call: Call): Promise<number> {
+  const { api, terminal, flags } = call;
+  const jobs = (await reading('querying jobs', api.get<JobListStub[] | null>('/v1/jobs'))).value ?? [];
+  if (flags.on('json')) {
+    const parts = await Promise.all(jobs.map(async (job) => exactParts(await readJob(call, job.ID, job.Namespace))));
+    terminal.print(formatExact(parts));
+  } else if (jobs.length === 0) terminal.print('No running jobs');
+  else terminal.print(jobTable(jobs, { withNamespace: api.connection.namespace === '*' }));
+  return 0;
+}
+
+async function showJob(call: Call): Promise<number> {
+  const { terminal, flags } = call;
+  const found = await resolveJob(call.api, call.args[0] ?? '');
+  const api = call.api.within({ namespace: found.namespace });
+  if (flags.on('json')) {
+    terminal.print(formatExact([exactParts(await readJob(call, found.id, found.namespace))]));
+    return 0;
+  }
+  const { value: job } = await reading('querying job', api.get<Job>(jobPath(found.id)));
+  terminal.print(jobList(job));
+  if (flags.on('short')) return 0;
+  const parts = await readJob(call, found.id, found.namespace);
+  if (job.Periodic) await showPeriodic(call, api, job, parts);
+  else if (job.ParameterizedJob) await showParameterised(call, api, job, parts);
+  else await showRunning(call, api, job, parts);
+  return 0;
+}
+
+interface JobParts {
+  readonly summary: Answer<JobSummary>;
+  readonly allocations: Answer<AllocListStub[] | null>;
+  readonly deployment: Answer<Deployment | null>;
+  readonly evaluations: Answer<EvaluationAnswer[] | null>;
+}
+
+async function readJob({ api, flags }: Call, id: string, namespace: string | undefined): Promise<JobParts> {
+  const there = api.within({ namespace });
+  const [summary, allocations, deployment, evaluations] = await Promise.all([
+    reading('querying job summary', there.get<JobSummary>(jobPath(id, '/summary'))),
+    reading(
+      'querying job allocations',
+      there.get<AllocListStub[] | null>(jobPath(id, '/allocations'), { all: flags.on('all-allocs') }),
+    ),
+    reading('querying latest job deployment', there.get<Deployment | null>(jobPath(id, '/deployment'))),
+    reading('querying job evaluations', there.get<EvaluationAnswer[] | null>(jobPath(id, '/evaluations'))),
+  ]);
+  return { summary, allocations, deployment, evaluations };
+}
+
+/** CL-319. */
+const exactParts = (parts: JobParts): ExactJson => ({
+  Summary: parts.summary.exact,
+  Allocations: parts.allocations.exact,
+  LatestDeployment: parts.deployment.exact,
+  Evaluations: parts.evaluations.exact,
+});
+
+/** CL-312 (1). */
+function jobList(job: Job): string {
+  const token = job.DispatchIdempotencyToken;
+  return keyValues([
+    ['ID', job.ID],
+    ['Name', job.Name],
+    ['Submit Date', absoluteTime(job.SubmitTime)],
+    ['Type', job.Type],
+    ['Priority', String(job.Priority)],
+    ['Datacenters', (job.Datacenters ?? []).join(',')],
+    ['Namespace', job.Namespace],
+    ['Node Pool', job.NodePool],
+    ['Status', `${job.Status}${job.Stop ? ' (stopped)' : ''}`],
+    ['Periodic', String(Boolean(job.Periodic))],
+    ['Parameterized', String(Boolean(job.ParameterizedJob))],
+    ...(token ? [['Idempotency Token', token] as const] : []),
+  ]);
+}
+
+/** CL-313 to CL-317. */
+async function showRunning(call: Call, api: ApiClient, job: Job, parts: JobParts): Promise<void> {
+  const { terminal, flags } = call;
+  const display = Display.of(call);
+  const evaluations = parts.evaluations.value ?? [];
+  const allocations = parts.allocations.value ?? [];
+  const section = (title: string, text: string) => {
+    terminal.section(title);
+    terminal.print(text);
+  };
+  section('Summary', jobSummaryTable(parts.summary.value));
+  const { Pending = 0, Running = 0, Dead = 0 } = parts.summary.value.Children ?? {};
+  if (Pending + Running + Dead > 0) section('Children Job Summary', childrenTable(parts.summary.value));
+  if ((flags.on('evals') || display.verbose) && evaluations.length > 0)
+    section('Evaluations', evaluationTable(evaluations, display));
+  const blocked = blockedPlacements(evaluations, call.program, (text) => terminal.red(text));
+  if (blocked !== undefined) section('Placement Failure', blocked);
+  const upcoming = await upcomingReschedules(api, allocations, display);
+  if (upcoming.length > 0)
+    section('Future Rescheduling Attempts', table([['Task Group', 'Eval ID', 'Eval Time'], ...upcoming]));
+  const deployment = parts.deployment.value;
+  if (deployment) {
+    section('Latest Deployment', deploymentList(deployment, display));
+    if (Object.keys(deployment.TaskGroups ?? {}).length > 0) section('Deployed', deployedTable(deployment));
+  }
+  const actions = actionRows(job);
+  if (actions.length > 0) section('Actions', table([['Action Name', 'Task Group', 'Task'], ...actions]));
+  section('Allocations', allocationTable(allocations, display));
+}
+
+const deploymentList = (deployment: Deployment, display: Display): string =>
+  keyValues([
+    ['ID', display.id(deployment.ID)],
+    ['Status', deployment.Status],
+    ['Description', deployment.StatusDescription],
+  ]);
+
+/** CL-318. */
+async function showPeriodic({ terminal }: Call, api: ApiClient, job: Job, parts: JobParts): Promise<void> {
+  terminal.section('Children Job Summary');
+  terminal.print(childrenTable(parts.summary.value));
+  const children = await childrenOf(api, job);
+  if (children.length === 0) {
+    terminal.print('\nNo instances of periodic job found');
+    return;
+  }
+  terminal.section('Previously Launched Jobs');
+  terminal.print(childTable(children));
+}
+
+/** CL-318. */
+async function showParameterised({ terminal }: Call, api: ApiClient, job: Job, parts: JobParts): Promise<void> {
+  const { Payload = '', MetaRequired, MetaOptional } = job.ParameterizedJob ?? {};
+  terminal.section('Parameterized Job');
+  terminal.print(
+    keyValues([
+      ['Payload', Payload],
+      ['Required Metadata', (MetaRequired ?? []).join(', ')],
+      ['Optional Metadata', (MetaOptional ?? []).join(', ')],
+    ]),
+  );
+  terminal.section('Parameterized Job Summary');
+  terminal.print(childrenTable(parts.summary.value));
+  const children = await childrenOf(api, job);
+  if (children.length === 0) {
+    terminal.print('\nNo dispatched instances of parameterized job found');
+    return;
+  }
+  terminal.section('Dispatched Jobs');
+  terminal.print(childTable(children));
+}
+
+const childTable = (children: readonly JobListStub[]): string =>
+  table([['ID', 'Status'], ...children.map((child) => [child.ID, child.Status])]);
+
+/** Only children of exactly this job, not of another whose ID begins so. */
+async function childrenOf(api: ApiClient, job: Job): Promise<JobListStub[]> {
+  const { value } = await reading('querying jobs', api.get<JobListStub[] | null>('/v1/jobs', { prefix: `${job.ID}/` }));
+  return (value ?? []).filter((child) => child.ParentID === job.ID);
+}
+
+/** @throws CommandFailure */
+const reading = <T>(doing: string, answer: Promise<T>): Promise<T> =>
+  answer.catch((error: unknown) => {
+    throw failed(doing, error);
+  });

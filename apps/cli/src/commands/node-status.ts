@@ -1,0 +1,114 @@
+import type { AllocListStub, NodeListStub } from '@waybill/model';
+import { allocationTable } from '../allocation-table.js';
+import type { Call, CommandSpec } from '../command-spec.js';
+import { Display, JSON_FLAG, VERBOSE_FLAG } from '../display.js';
+import { formatExact } from '../exact-json.js';
+import { CommandFailure, failed } from '../failure.js';
+import {
+  allocatedResources,
+  driverTable,
+  type NodeAllocation,
+  type NodeAnswer,
+  nodeEventTable,
+  nodeKeyValues,
+  sortedList,
+} from '../node-sections.js';
+import { nodeTable } from '../node-table.js';
+import { paginationHint } from '../pagination.js';
+import { NODE, resolveUuid } from '../resolve-uuid.js';
+
+export const command: CommandSpec = {
+  usage: '[<node>]',
+  description:
+    'Shows all nodes, or one: what it offers, what happened to it, what runs on it.\n\nNeeds the capability node:read.',
+  flags: [
+    { name: 'allocs', kind: 'switch', help: 'In the list: the number of running allocations.' },
+    { name: 'filter', kind: 'text', value: 'expression', help: 'Only nodes that match.' },
+    { name: 'os', kind: 'switch', help: 'In the list: the operating system.' },
+    { name: 'page-token', kind: 'text', value: 'token', help: 'Where the page begins.' },
+    { name: 'per-page', kind: 'integer', value: 'n', help: 'Nodes per page.' },
+    { name: 'quiet', kind: 'switch', help: 'Full IDs and nothing else.' },
+    { name: 'short', kind: 'switch', help: 'One node: only what it is and its allocations.' },
+    JSON_FLAG,
+    VERBOSE_FLAG,
+  ],
+  takes: { min: 0, max: 1, otherwise: 'This command takes either no arguments or one: <node>' },
+  run: (call) => (call.args.length === 0 ? listNodes(call) : showNode(call)),
+};
+
+const querying = (error: unknown): never => {
+  throw failed('querying node status', error);
+};
+
+/** CL-501. */
+async function listNodes(call: Call): Promise<number> {
+  const { api, flags, terminal } = call;
+  const [quiet, json, os] = [flags.on('quiet'), flags.on('json'), flags.on('os')];
+  if (quiet && (json || flags.on('verbose'))) throw new CommandFailure('-quiet cannot be used with -verbose or -json');
+  const query = {
+    os: os || undefined,
+    filter: flags.text('filter'),
+    per_page: flags.integer('per-page'),
+    next_token: flags.text('page-token'),
+  };
+  const answer = await api.get<NodeListStub[] | null>('/v1/nodes', query).catch(querying);
+  const nodes = answer.value ?? [];
+  if (json) terminal.print(formatExact(answer.exact));
+  else if (quiet && nodes.length > 0) terminal.print(nodes.map((node) => node.ID).join('\n'));
+  else if (nodes.length === 0) terminal.print('No nodes registered');
+  else {
+    const running = flags.on('allocs') ? await runningPerNode(call) : undefined;
+    terminal.print(nodeTable(nodes, Display.of(call), { os, ...(running ? { running } : {}) }));
+    if (answer.nextToken !== '') terminal.print(paginationHint(call, answer.nextToken));
+  }
+  return 0;
+}
+
+/** One read of all allocations instead of one per node. */
+async function runningPerNode({ api }: Call): Promise<Map<string, number>> {
+  const query = { namespace: '*', task_states: false };
+  const { value } = await api.get<AllocListStub[] | null>('/v1/allocations', query).catch(querying);
+  const counts = new Map<string, number>();
+  for (const { NodeID, ClientStatus } of value ?? [])
+    if (ClientStatus === 'running') counts.set(NodeID, (counts.get(NodeID) ?? 0) + 1);
+  return counts;
+}
+
+async function showNode(call: Call): Promise<number> {
+  const { api, flags, terminal, args } = call;
+  const display = Display.of(call);
+  const { ID } = await resolveUuid(api, { ...NODE, lookedUpBy: 'prefix' }, args[0] ?? '', display);
+  const node = await api.get<NodeAnswer>(`/v1/node/${ID}`).catch(querying);
+  if (flags.on('json')) {
+    terminal.print(formatExact(node.exact));
+    return 0;
+  }
+  const allocs = await api.get<NodeAllocation[] | null>(`/v1/node/${ID}/allocations`).catch((error: unknown) => {
+    throw failed('querying node allocations', error);
+  });
+  show(call, node.value, allocs.value ?? [], display);
+  return 0;
+}
+
+/** CL-503, CL-505, CL-506. */
+function show({ flags, terminal }: Call, node: NodeAnswer, allocs: readonly NodeAllocation[], display: Display): void {
+  const { verbose } = display;
+  const short = flags.on('short');
+  const section = (title: string, text: string) => {
+    terminal.section(title);
+    terminal.print(text);
+  };
+  terminal.print(nodeKeyValues(node, { verbose, short }));
+  if (!short) {
+    if (verbose) section('Drivers', driverTable(node));
+    section('Node Events', nodeEventTable(node, verbose));
+    const allocated = allocatedResources(node, allocs);
+    if (allocated !== undefined) section('Allocated Resources', allocated);
+  }
+  section('Allocations', allocationTable(allocs.map(withoutName), display));
+  if (!verbose || short) return;
+  section('Attributes', sortedList(node.Attributes));
+  section('Meta', sortedList(node.Meta));
+}
+
+const withoutName = ({ Job, ...alloc }: NodeAllocation) => ({ ...alloc, JobVersion: Job?.Version ?? 0 });

@@ -1,0 +1,15 @@
+import { type CommandSpec, NO_ARGUMENTS } from '../command-spec.js';
+import { API_VERSION, VERSION } from '../version.js';
+
+/** CL-911. */
+export const command: CommandSpec = {
+  usage: '',
+  description: 'Shows the version of this program and the level of the API it follows. Makes no request.',
+  flags: [],
+  takes: NO_ARGUMENTS,
+  offline: true,
+  run: async ({ terminal }) => {
+    terminal.print(`Waybill v${VERSION}\nNomad API ${API_VERSION}`);
+    return 0;
+  },
+};

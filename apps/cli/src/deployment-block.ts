@@ -1,0 +1,54 @@
+import type { Deployment, DeploymentState } from '@waybill/model';
+import type { Display } from './display.js';
+import { keyValues, table } from './table.js';
+import { absoluteTime } from './times.js';
+
+const groupsOf = (deployment: Deployment): [string, DeploymentState][] =>
+  Object.entries(deployment.TaskGroups ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
+
+/** The groups of a deployment (CL-613). */
+export function deployedTable(deployment: Deployment): string {
+  const groups = groupsOf(deployment);
+  const states = groups.map(([, state]) => state);
+  const revert = states.some((s) => s.AutoRevert);
+  const canaries = states.some((s) => s.DesiredCanaries > 0);
+  const deadline = states.some((s) => s.ProgressDeadline > 0);
+  const when = <T>(shown: boolean, cell: T): T[] => (shown ? [cell] : []);
+  return table([
+    [
+      'Task Group',
+      ...when(revert, 'Auto Revert'),
+      ...when(canaries, 'Promoted'),
+      'Desired',
+      ...when(canaries, 'Canaries'),
+      'Placed',
+      'Healthy',
+      'Unhealthy',
+      ...when(deadline, 'Progress Deadline'),
+    ],
+    ...groups.map(([name, s]) => [
+      name,
+      ...when(revert, String(s.AutoRevert)),
+      ...when(canaries, s.DesiredCanaries > 0 ? String(s.Promoted) : 'N/A'),
+      String(s.DesiredTotal),
+      ...when(canaries, String(s.DesiredCanaries)),
+      String(s.PlacedAllocs),
+      String(s.HealthyAllocs),
+      String(s.UnhealthyAllocs),
+      ...when(deadline, absoluteTime(s.RequireProgressBy) || 'N/A'),
+    ]),
+  ]);
+}
+
+/** A deployment as the monitor shows it (CL-611). */
+export function deploymentBlock(deployment: Deployment, display: Display, bold: (text: string) => string): string {
+  const list = keyValues([
+    ['ID', display.id(deployment.ID)],
+    ['Job ID', deployment.JobID],
+    ['Job Version', String(deployment.JobVersion)],
+    ['Status', deployment.Status],
+    ['Description', deployment.StatusDescription],
+  ]);
+  if (groupsOf(deployment).length === 0) return list;
+  return `${list}\n\n${bold('Deployed')}\n${deployedTable(deployment)}`;
+}

@@ -1,0 +1,33 @@
+/** A command ends without success: one text for stderr and an exit code (CL-161, CL-162). */
+export class CommandFailure extends Error {
+  override readonly name: string = 'CommandFailure';
+  constructor(
+    message: string,
+    readonly exitCode = 1,
+  ) {
+    super(message);
+  }
+}
+
+/** A flag that is unknown, incomplete or wrong: the text, then the command's help on stdout (CL-112). */
+export class FlagFailure extends CommandFailure {
+  override readonly name = 'FlagFailure';
+}
+
+/** A wrong number of arguments: the command's sentence, then where to find help (CL-113). */
+export class ArgumentFailure extends CommandFailure {
+  override readonly name = 'ArgumentFailure';
+}
+
+/** `Error <doing> <what>: <cause>` (CL-161). An interrupt stays an interrupt, a finished text stays as it is. */
+export function failed(doing: string, cause: unknown): Error {
+  if (cause instanceof CommandFailure || isInterrupt(cause)) return cause;
+  return new CommandFailure(`Error ${doing}: ${causeOf(cause)}`);
+}
+
+export const causeOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause));
+
+/** Ctrl-C, as an aborted request or wait shows it. */
+export function isInterrupt(error: unknown): error is Error {
+  return error instanceof Error && error.name === 'AbortError';
+}

@@ -1,0 +1,36 @@
+import { FlagFailure } from './failure.js';
+import type { Flag } from './flag.js';
+
+/**
+ * Rewrites flags as Go programs take them (`-x=v`, `-x v`, one dash or two, switches that take a value only with `=`)
+ * into the one form the option parser is given: `--x=v`. `--` and all behind it stay as they are (CL-110).
+ * @throws FlagFailure for a flag that is not in the table or lacks its value (CL-112)
+ */
+export function normaliseFlags(given: readonly string[], flags: readonly Flag[]): string[] {
+  const known = new Map(flags.map((flag) => [flag.name, flag]));
+  const out: string[] = [];
+  for (let i = 0; i < given.length; i++) {
+    const word = given[i] ?? '';
+    if (word === '--') return [...out, ...given.slice(i)];
+    const [, name, inline] = /^--?([^-=][^=]*)(?:=(.*))?$/s.exec(word) ?? [];
+    if (name === undefined) {
+      if (/^-./s.test(word)) throw new FlagFailure(`bad flag syntax: ${word}`);
+      out.push(word);
+      continue;
+    }
+    const flag = known.get(name);
+    if (!flag) throw new FlagFailure(`flag provided but not defined: -${name}`);
+    let value = inline;
+    if (value === undefined && flag.kind === 'switch') value = 'true';
+    if (value === undefined) value = given[++i];
+    if (value === undefined) throw new FlagFailure(`flag needs an argument: -${name}`);
+    out.push(`--${name}=${value}`);
+  }
+  return out;
+}
+
+/** CL-105: help asked for anywhere before `--`. */
+export function asksForHelp(given: readonly string[]): boolean {
+  const end = given.indexOf('--');
+  return (end === -1 ? given : given.slice(0, end)).some((word) => /^(-h|--?help)$/.test(word));
+}

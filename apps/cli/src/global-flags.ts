@@ -1,0 +1,61 @@
+import type { Flag } from './flag.js';
+
+/** Flags of every command that talks to a server (cli.md 1.1). */
+export const GLOBAL_FLAGS: readonly Flag[] = [
+  {
+    name: 'address',
+    kind: 'text',
+    value: 'url',
+    help: 'Address of the server: http://, https:// or unix://<path>. WAYBILL_ADDR or NOMAD_ADDR; default http://127.0.0.1:4646.',
+  },
+  { name: 'region', kind: 'text', value: 'region', help: 'Region the request is for. WAYBILL_REGION or NOMAD_REGION.' },
+  {
+    name: 'namespace',
+    kind: 'text',
+    value: 'name',
+    help: 'Namespace; "*" means all that may be read, in lists and lookups. WAYBILL_NAMESPACE or NOMAD_NAMESPACE.',
+  },
+  { name: 'token', kind: 'text', value: 'secret', help: 'Access token. WAYBILL_TOKEN or NOMAD_TOKEN.' },
+  {
+    name: 'no-color',
+    kind: 'switch',
+    help: 'Never colour the output. WAYBILL_CLI_NO_COLOR, NOMAD_CLI_NO_COLOR or NO_COLOR.',
+  },
+  {
+    name: 'force-color',
+    kind: 'switch',
+    help: 'Colour although stdout is no terminal. WAYBILL_CLI_FORCE_COLOR or NOMAD_CLI_FORCE_COLOR.',
+  },
+  {
+    name: 'ca-cert',
+    kind: 'text',
+    value: 'file',
+    help: 'PEM file of trusted authorities. WAYBILL_CACERT or NOMAD_CACERT.',
+  },
+  { name: 'ca-path', kind: 'text', value: 'dir', help: 'Directory of such files. WAYBILL_CAPATH or NOMAD_CAPATH.' },
+  {
+    name: 'client-cert',
+    kind: 'text',
+    value: 'file',
+    help: 'Own certificate. WAYBILL_CLIENT_CERT or NOMAD_CLIENT_CERT.',
+  },
+  { name: 'client-key', kind: 'text', value: 'file', help: 'Its private key. WAYBILL_CLIENT_KEY or NOMAD_CLIENT_KEY.' },
+  {
+    name: 'tls-server-name',
+    kind: 'text',
+    value: 'name',
+    help: 'Name the server has to prove. WAYBILL_TLS_SERVER_NAME or NOMAD_TLS_SERVER_NAME.',
+  },
+  {
+    name: 'tls-skip-verify',
+    kind: 'switch',
+    help: 'Do not verify the server. WAYBILL_SKIP_VERIFY or NOMAD_SKIP_VERIFY.',
+  },
+  { name: 'insecure', kind: 'switch', help: 'The same as -tls-skip-verify.' },
+  {
+    name: 'reason',
+    kind: 'text',
+    value: 'text',
+    help: 'Why you do it: kept with the transaction (at most 256 characters). WAYBILL_REASON.',
+  },
+];

@@ -1,0 +1,153 @@
+import { randomBytes } from 'node:crypto';
+import path from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { ALIASES, CATALOGUE, type CatalogueEntry, GROUPS } from './catalogue.js';
+import type { CommandSpec } from './command-spec.js';
+import { connectionFrom, type Environment, environmentOf } from './connection.js';
+import { ArgumentFailure, causeOf, CommandFailure, FlagFailure, isInterrupt } from './failure.js';
+import { asksForHelp } from './flag-syntax.js';
+import { generalHelp, groupHelp } from './general-help.js';
+import type { ParsedFlags } from './parsed-flags.js';
+import { Terminal, type TextSink } from './terminal.js';
+
+/** What the program finds around it. */
+export interface Surroundings {
+  readonly env: Environment;
+  readonly stdout: TextSink & { readonly isTTY?: boolean };
+  readonly stderr: TextSink;
+  /** Aborted by Ctrl-C. */
+  readonly interrupt: AbortSignal;
+}
+
+const UNKNOWN_COMMAND = 127;
+const INTERRUPTED = 130;
+
+/**
+ * One run of the program: find the command, load its module, understand the flags, run it (CL-101 to CL-113).
+ * @param called the path the program was called by
+ * @returns the exit code
+ */
+export async function runProgram(called: string, words: readonly string[], around: Surroundings): Promise<number> {
+  const program = path.basename(called, '.js');
+  const plain = new Terminal(around.stdout, around.stderr, { colour: false, interactive: false });
+  const first = words.findIndex((word) => !word.startsWith('-') || word === '-');
+  const before = first === -1 ? words : words.slice(0, first);
+  if (before.some((word) => /^(-v|--?version)$/.test(word))) return runWords(program, 'version', [], around, plain);
+  const found = first === -1 ? undefined : findCommand(words.slice(first));
+  if (!found) {
+    if (first === -1 && asksForHelp(before)) return printed(plain, generalHelp(program), 0);
+    return printed(plain, generalHelp(program), UNKNOWN_COMMAND);
+  }
+  if (found.group !== undefined) return printed(plain, groupHelp(program, found.group), asksForHelp(words) ? 0 : 1);
+  if (before.length > 0 && !asksForHelp(before)) {
+    plain.note(
+      `Invalid flags before the subcommand. Flags go behind it: ${program} ${found.words} ${before.join(' ')}`,
+    );
+    return printed(plain, await helpPage(found.words, program), 1);
+  }
+  return runWords(program, found.words, [...before, ...found.rest], around, plain);
+}
+
+type Found =
+  | { readonly words: string; readonly rest: readonly string[]; readonly group?: undefined }
+  | { readonly group: string };
+
+/** Longest match first; a group without a known subcommand is found as a group (CL-102, CL-104). */
+function findCommand(words: readonly string[]): Found | undefined {
+  for (let n = Math.min(3, words.length); n > 0; n--) {
+    const tried = words.slice(0, n).join(' ');
+    const name = ALIASES.get(tried)?.words ?? tried;
+    if (entryOf(name)) return { words: name, rest: words.slice(n) };
+  }
+  const group = words[0] ?? '';
+  return GROUPS.has(group) ? { group } : undefined;
+}
+
+const entryOf = (words: string): CatalogueEntry | undefined => CATALOGUE.find((entry) => entry.words === words);
+
+async function load(words: string): Promise<CommandSpec> {
+  const entry = entryOf(words);
+  if (!entry) throw new TypeError(`no command ${words}`);
+  return (await entry.load()).command;
+}
+
+async function helpPage(words: string, program: string): Promise<string> {
+  const [{ helpOf }, spec] = await Promise.all([import('./command-line.js'), load(words)]);
+  return helpOf(spec, words, program).trimEnd();
+}
+
+async function runWords(
+  program: string,
+  words: string,
+  given: readonly string[],
+  around: Surroundings,
+  plain: Terminal,
+): Promise<number> {
+  if (asksForHelp(given)) return printed(plain, await helpPage(words, program), 0);
+  let terminal = plain;
+  try {
+    const [{ parseCommandLine }, spec] = await Promise.all([import('./command-line.js'), load(words)]);
+    const { flags, args } = parseCommandLine(spec, words, given);
+    if (spec.offline !== true) terminal = terminalFor(flags, around);
+    if (args.length < spec.takes.min || args.length > spec.takes.max) throw new ArgumentFailure(spec.takes.otherwise);
+    return await spec.run({
+      program,
+      typed: [...words.split(' '), ...given],
+      flags,
+      args,
+      terminal,
+      ...(await resources(spec, flags, around)),
+    });
+  } catch (error) {
+    return report(error, program, words, around, terminal);
+  }
+}
+
+async function resources(spec: CommandSpec, flags: ParsedFlags, around: Surroundings) {
+  const [{ ApiClient }, { startTrace }] = await Promise.all([import('./api-client.js'), import('./trace-context.js')]);
+  const { env, interrupt } = around;
+  const connection = spec.offline === true ? { url: new URL('http://localhost') } : connectionFrom(flags, env);
+  const traceparent = startTrace(env['TRACEPARENT'], (bytes) => randomBytes(bytes).toString('hex'));
+  return {
+    api: new ApiClient(connection, traceparent, interrupt),
+    clock: { nowMs: () => Date.now() },
+    sleep: (ms: number) => wait(ms, undefined, { signal: interrupt }),
+    ask: async (question: string) => (await import('./question.js')).ask(question, interrupt),
+    random: Math.random,
+    interrupt,
+  };
+}
+
+/** CL-132. */
+function terminalFor(flags: ParsedFlags, { env, stdout, stderr }: Surroundings): Terminal {
+  const never =
+    flags.on('no-color') || environmentOf(env, 'CLI_NO_COLOR') !== undefined || (env['NO_COLOR'] ?? '') !== '';
+  const always = flags.on('force-color') || environmentOf(env, 'CLI_FORCE_COLOR') !== undefined;
+  const isTTY = stdout.isTTY === true;
+  return new Terminal(stdout, stderr, { colour: !never && (always || isTTY), interactive: isTTY });
+}
+
+/** One text per failure, never a stack (CL-112, CL-113, CL-162). */
+async function report(
+  error: unknown,
+  program: string,
+  words: string,
+  around: Surroundings,
+  terminal: Terminal,
+): Promise<number> {
+  if (isInterrupt(error)) {
+    terminal.note('Interrupted: what was asked of the server goes on there');
+    return INTERRUPTED;
+  }
+  terminal.error(causeOf(error));
+  if (error instanceof FlagFailure) terminal.print(await helpPage(words, program));
+  if (error instanceof ArgumentFailure) terminal.note(`For additional help try '${program} ${words} -help'`);
+  if (error instanceof CommandFailure) return error.exitCode;
+  if (error instanceof Error && around.env['WAYBILL_DEBUG'] === '1') terminal.note(error.stack ?? '');
+  return 1;
+}
+
+function printed(terminal: Terminal, text: string, exitCode: number): number {
+  terminal.print(text);
+  return exitCode;
+}

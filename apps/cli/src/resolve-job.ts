@@ -1,0 +1,47 @@
+import type { JobListStub } from '@waybill/model';
+import type { ApiClient } from './api-client.js';
+import { AnswerFailure } from './api-failure.js';
+import { causeOf, CommandFailure, isInterrupt } from './failure.js';
+import { jobTable } from './job-table.js';
+
+/** Matches looked at. */
+const MAX_MATCHES = 20;
+
+/** A job found by its ID or the beginning of it; later calls use both members (CL-154). */
+export interface ResolvedJob {
+  readonly id: string;
+  /** Undefined when the lookup was not allowed: then the given namespace counts. */
+  readonly namespace: string | undefined;
+  readonly exact: boolean;
+}
+
+/** CL-151 to CL-153, CL-158. @throws CommandFailure */
+export async function resolveJob(api: ApiClient, given: string): Promise<ResolvedJob> {
+  const wanted = given.trim();
+  const jobs = await list(api, wanted);
+  if (!jobs) return { id: wanted, namespace: undefined, exact: true };
+  const [first, ...others] = jobs;
+  if (!first) throw new CommandFailure(`No job(s) with prefix or ID "${wanted}" found`);
+  const all = api.connection.namespace === '*';
+  const sameId = all && jobs.filter((job) => job.ID === wanted).length > 1;
+  if (others.length > 0 && (first.ID !== wanted || sameId)) {
+    const more = jobs.length >= MAX_MATCHES ? '\n(results may be truncated)' : '';
+    const found = jobTable(jobs, { withNamespace: all });
+    throw new CommandFailure(`Prefix "${wanted}" matched multiple jobs\n\n${found}${more}`);
+  }
+  return { id: first.ID, namespace: first.Namespace, exact: first.ID === wanted };
+}
+
+/** Undefined: the token may not list. */
+async function list(api: ApiClient, prefix: string): Promise<JobListStub[] | undefined> {
+  try {
+    return (await api.get<JobListStub[] | null>('/v1/jobs', { prefix, per_page: MAX_MATCHES })).value ?? [];
+  } catch (error) {
+    if (isInterrupt(error)) throw error;
+    if (error instanceof AnswerFailure && error.body.includes('Permission denied')) return undefined;
+    throw new CommandFailure(`Error querying job prefix "${prefix}": ${causeOf(error)}`);
+  }
+}
+
+/** Path of a job: its ID may hold slashes and anything else. */
+export const jobPath = (id: string, sub = ''): string => `/v1/job/${encodeURIComponent(id)}${sub}`;

@@ -1,0 +1,68 @@
+import picocolors from 'picocolors';
+
+/** A place for text; stdout and stderr are such. */
+export interface TextSink {
+  write(text: string | Uint8Array): boolean;
+  once(event: 'drain', listener: () => void): unknown;
+}
+
+export interface TerminalOptions {
+  readonly colour: boolean;
+  /** stdout is a terminal whose cursor may be moved (CL-134). */
+  readonly interactive: boolean;
+}
+
+type Colours = ReturnType<typeof picocolors.createColors>;
+
+/** What a command prints on. Results to stdout, everything else to stderr (CL-131). */
+export class Terminal {
+  private readonly colours: Colours;
+
+  constructor(
+    private readonly stdout: TextSink,
+    private readonly stderr: TextSink,
+    readonly options: TerminalOptions,
+  ) {
+    this.colours = picocolors.createColors(options.colour);
+  }
+
+  /** Lines of a result. */
+  print(text: string): void {
+    this.stdout.write(`${text}\n`);
+  }
+
+  /** A title: one empty line before it, bold where there is colour (CL-133, CL-135). */
+  section(title: string): void {
+    this.print(`\n${this.bold(title)}`);
+  }
+
+  note(text: string): void {
+    this.stderr.write(`${text}\n`);
+  }
+
+  warn(text: string): void {
+    this.note(this.colours.yellow(text));
+  }
+
+  error(text: string): void {
+    this.note(this.colours.red(text));
+  }
+
+  /** Bytes as they are; resolves when there is room for more (CL-1009). */
+  async bytes(data: string | Uint8Array, to: 'stdout' | 'stderr' = 'stdout'): Promise<void> {
+    const sink = to === 'stdout' ? this.stdout : this.stderr;
+    if (!sink.write(data)) await new Promise<void>((resolve) => sink.once('drain', resolve));
+  }
+
+  bold(text: string): string {
+    return this.colours.bold(text);
+  }
+
+  red(text: string): string {
+    return this.colours.red(text);
+  }
+
+  boldYellow(text: string): string {
+    return this.colours.bold(this.colours.yellow(text));
+  }
+}
