@@ -1,3 +1,4 @@
+export * from './local-state.js';
 export * from './replica.js';
 export * from './replicated-state.js';
 export { IndexWaiters, MAX_WAITERS } from './waiters.js';
