@@ -12,7 +12,6 @@ import {
   TABLE_STATEMENTS,
 } from './statements.js';
 import { storedJson } from './stored-text.js';
-import type { StoredRow } from './table-layout.js';
 import { inTransaction } from './transaction.js';
 
 /** Rows of one statement; beyond this a larger statement is not faster, only larger. */
@@ -63,7 +62,7 @@ async function writeInto(client: PoolClient, batch: Batch): Promise<void> {
 
 interface RowsStatement {
   readonly statement: NamedStatement;
-  readonly rows: readonly StoredRow[];
+  readonly rows: readonly object[];
 }
 
 function* statementsOf(batch: Batch): Generator<RowsStatement> {
@@ -75,7 +74,7 @@ function* statementsOf(batch: Batch): Generator<RowsStatement> {
   yield* chunks(MOVE_TABLE_INDEXES, batch.tableIndexes);
 }
 
-function* chunks(statement: NamedStatement, rows: readonly StoredRow[]): Generator<RowsStatement> {
+function* chunks(statement: NamedStatement, rows: readonly object[]): Generator<RowsStatement> {
   for (let at = 0; at < rows.length; at += MAX_ROWS_PER_STATEMENT)
     yield { statement, rows: rows.slice(at, at + MAX_ROWS_PER_STATEMENT) };
 }

@@ -7,12 +7,17 @@ import {
   TXN_TYPES,
   type Verdict,
 } from '@waybill/state';
-import { storedKey, storedRow, type StoredRow } from './table-layout.js';
+import { primaryKeyOf } from './table-layout.js';
+
+/** Columns by name. */
+export type StoredRow = Readonly<Record<string, unknown>>;
 
 /** What a batch comes to for one table: every key once, with its last content. */
 export interface TableBatch {
   readonly table: TableName;
-  readonly upserts: readonly StoredRow[];
+  /** Rows of the state as they are. */
+  readonly upserts: readonly object[];
+  /** Primary keys. */
   readonly removes: readonly StoredRow[];
 }
 
@@ -59,11 +64,11 @@ export function foldBatch(applied: readonly Applied[]): Batch {
 }
 
 function tableBatch(table: TableName, changes: Iterable<Change>): TableBatch {
-  const upserts: StoredRow[] = [];
+  const upserts: object[] = [];
   const removes: StoredRow[] = [];
   for (const { after, before } of changes)
-    if (after) upserts.push(storedRow(table, after));
-    else if (before) removes.push(storedKey(table, before));
+    if (after) upserts.push(after);
+    else if (before) removes.push(primaryKeyOf(table, before));
   return { table, upserts, removes };
 }
 

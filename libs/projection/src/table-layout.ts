@@ -3,11 +3,12 @@ import { SINGLETON_KEY } from '@waybill/state';
 
 export type ColumnType = 'text' | 'bigint' | 'integer' | 'boolean';
 
-/** One column beside `body`: a key, or what lists filter and order by. */
+/** One column beside `body`: a key, or what lists filter and order by. It repeats a member of the row. */
 export interface Column<Row> {
   readonly name: string;
   readonly type: ColumnType;
-  readonly of: (row: Row) => string | number | boolean;
+  /** null: the one key of a table with one row. */
+  readonly member: (keyof Row & string) | null;
 }
 
 /**
@@ -24,13 +25,14 @@ export interface TableLayout<Row> {
 
 export type TableLayouts = { readonly [N in TableName]: TableLayout<TableRows[N]> };
 
-const text = <Row>(name: string, of: (row: Row) => string): Column<Row> => ({ name, type: 'text', of });
-const bigint = <Row>(name: string, of: (row: Row) => number): Column<Row> => ({ name, type: 'bigint', of });
-const integer = <Row>(name: string, of: (row: Row) => number): Column<Row> => ({ name, type: 'integer', of });
+const text = <Row>(name: string, member: keyof Row & string): Column<Row> => ({ name, type: 'text', member });
+const bigint = <Row>(name: string, member: keyof Row & string): Column<Row> => ({ name, type: 'bigint', member });
+const integer = <Row>(name: string, member: keyof Row & string): Column<Row> => ({ name, type: 'integer', member });
+const singleton = <Row>(): Column<Row> => ({ name: 'id', type: 'text', member: null });
 
 const indexes = <Row extends { CreateIndex: number; ModifyIndex: number }>(): Column<Row>[] => [
-  bigint('create_index', (row) => row.CreateIndex),
-  bigint('modify_index', (row) => row.ModifyIndex),
+  bigint<Row>('create_index', 'CreateIndex'),
+  bigint<Row>('modify_index', 'ModifyIndex'),
 ];
 
 const JOB_ID = ['namespace', 'id'];
@@ -40,16 +42,16 @@ const BY_CREATION = ['create_index', 'id'];
 export const TABLE_LAYOUTS: TableLayouts = {
   jobs: {
     columns: [
-      text('namespace', (j) => j.Namespace),
-      text('id', (j) => j.ID),
-      text('parent_id', (j) => j.ParentID),
-      text('type', (j) => j.Type),
-      text('status', (j) => j.Status),
-      text('node_pool', (j) => j.NodePool),
-      { name: 'stop', type: 'boolean', of: (j) => j.Stop },
-      integer('priority', (j) => j.Priority),
-      bigint('version', (j) => j.Version),
-      bigint('job_modify_index', (j) => j.JobModifyIndex),
+      text('namespace', 'Namespace'),
+      text('id', 'ID'),
+      text('parent_id', 'ParentID'),
+      text('type', 'Type'),
+      text('status', 'Status'),
+      text('node_pool', 'NodePool'),
+      { name: 'stop', type: 'boolean', member: 'Stop' },
+      integer('priority', 'Priority'),
+      bigint('version', 'Version'),
+      bigint('job_modify_index', 'JobModifyIndex'),
       ...indexes(),
     ],
     primaryKey: JOB_ID,
@@ -57,10 +59,10 @@ export const TABLE_LAYOUTS: TableLayouts = {
   },
   job_version: {
     columns: [
-      text('namespace', (j) => j.Namespace),
-      text('job_id', (j) => j.ID),
-      bigint('version', (j) => j.Version),
-      bigint('job_modify_index', (j) => j.JobModifyIndex),
+      text('namespace', 'Namespace'),
+      text('job_id', 'ID'),
+      bigint('version', 'Version'),
+      bigint('job_modify_index', 'JobModifyIndex'),
       ...indexes(),
     ],
     primaryKey: JOB_VERSION,
@@ -68,30 +70,30 @@ export const TABLE_LAYOUTS: TableLayouts = {
   },
   job_submission: {
     columns: [
-      text('namespace', (s) => s.Namespace),
-      text('job_id', (s) => s.JobID),
-      bigint('version', (s) => s.Version),
-      bigint('job_modify_index', (s) => s.JobModifyIndex),
+      text('namespace', 'Namespace'),
+      text('job_id', 'JobID'),
+      bigint('version', 'Version'),
+      bigint('job_modify_index', 'JobModifyIndex'),
     ],
     primaryKey: JOB_VERSION,
     insertionOrder: ['job_modify_index', 'namespace', 'job_id', 'version'],
   },
   job_summary: {
-    columns: [text('namespace', (s) => s.Namespace), text('job_id', (s) => s.JobID), ...indexes()],
+    columns: [text('namespace', 'Namespace'), text('job_id', 'JobID'), ...indexes()],
     primaryKey: ['namespace', 'job_id'],
     insertionOrder: ['create_index', 'namespace', 'job_id'],
   },
   evals: {
     columns: [
-      text('id', (e) => e.ID),
-      text('namespace', (e) => e.Namespace),
-      text('job_id', (e) => e.JobID),
-      text('node_id', (e) => e.NodeID),
-      text('deployment_id', (e) => e.DeploymentID),
-      text('type', (e) => e.Type),
-      text('status', (e) => e.Status),
-      text('triggered_by', (e) => e.TriggeredBy),
-      integer('priority', (e) => e.Priority),
+      text('id', 'ID'),
+      text('namespace', 'Namespace'),
+      text('job_id', 'JobID'),
+      text('node_id', 'NodeID'),
+      text('deployment_id', 'DeploymentID'),
+      text('type', 'Type'),
+      text('status', 'Status'),
+      text('triggered_by', 'TriggeredBy'),
+      integer('priority', 'Priority'),
       ...indexes(),
     ],
     primaryKey: ['id'],
@@ -99,16 +101,16 @@ export const TABLE_LAYOUTS: TableLayouts = {
   },
   allocs: {
     columns: [
-      text('id', (a) => a.ID),
-      text('namespace', (a) => a.Namespace),
-      text('job_id', (a) => a.JobID),
-      text('task_group', (a) => a.TaskGroup),
-      text('node_id', (a) => a.NodeID),
-      text('eval_id', (a) => a.EvalID),
-      text('deployment_id', (a) => a.DeploymentID),
-      text('desired_status', (a) => a.DesiredStatus),
-      text('client_status', (a) => a.ClientStatus),
-      bigint('alloc_modify_index', (a) => a.AllocModifyIndex),
+      text('id', 'ID'),
+      text('namespace', 'Namespace'),
+      text('job_id', 'JobID'),
+      text('task_group', 'TaskGroup'),
+      text('node_id', 'NodeID'),
+      text('eval_id', 'EvalID'),
+      text('deployment_id', 'DeploymentID'),
+      text('desired_status', 'DesiredStatus'),
+      text('client_status', 'ClientStatus'),
+      bigint('alloc_modify_index', 'AllocModifyIndex'),
       ...indexes(),
     ],
     primaryKey: ['id'],
@@ -116,10 +118,10 @@ export const TABLE_LAYOUTS: TableLayouts = {
   },
   deployment: {
     columns: [
-      text('id', (d) => d.ID),
-      text('namespace', (d) => d.Namespace),
-      text('job_id', (d) => d.JobID),
-      text('status', (d) => d.Status),
+      text('id', 'ID'),
+      text('namespace', 'Namespace'),
+      text('job_id', 'JobID'),
+      text('status', 'Status'),
       ...indexes(),
     ],
     primaryKey: ['id'],
@@ -127,78 +129,68 @@ export const TABLE_LAYOUTS: TableLayouts = {
   },
   nodes: {
     columns: [
-      text('id', (n) => n.ID),
-      text('name', (n) => n.Name),
-      text('datacenter', (n) => n.Datacenter),
-      text('node_class', (n) => n.NodeClass),
-      text('node_pool', (n) => n.NodePool),
-      text('status', (n) => n.Status),
-      text('scheduling_eligibility', (n) => n.SchedulingEligibility),
+      text('id', 'ID'),
+      text('name', 'Name'),
+      text('datacenter', 'Datacenter'),
+      text('node_class', 'NodeClass'),
+      text('node_pool', 'NodePool'),
+      text('status', 'Status'),
+      text('scheduling_eligibility', 'SchedulingEligibility'),
       ...indexes(),
     ],
     primaryKey: ['id'],
     insertionOrder: BY_CREATION,
   },
   node_pools: {
-    columns: [text('name', (p) => p.Name), ...indexes()],
+    columns: [text('name', 'Name'), ...indexes()],
     primaryKey: ['name'],
     insertionOrder: ['create_index', 'name'],
   },
   namespaces: {
-    columns: [text('name', (n) => n.Name), ...indexes()],
+    columns: [text('name', 'Name'), ...indexes()],
     primaryKey: ['name'],
     insertionOrder: ['create_index', 'name'],
   },
   service_registrations: {
     columns: [
-      text('namespace', (s) => s.Namespace),
-      text('id', (s) => s.ID),
-      text('service_name', (s) => s.ServiceName),
-      text('job_id', (s) => s.JobID),
-      text('alloc_id', (s) => s.AllocID),
-      text('node_id', (s) => s.NodeID),
+      text('namespace', 'Namespace'),
+      text('id', 'ID'),
+      text('service_name', 'ServiceName'),
+      text('job_id', 'JobID'),
+      text('alloc_id', 'AllocID'),
+      text('node_id', 'NodeID'),
       ...indexes(),
     ],
     primaryKey: ['namespace', 'id'],
     insertionOrder: ['create_index', 'namespace', 'id'],
   },
   scheduler_config: {
-    columns: [text('id', () => SINGLETON_KEY), ...indexes()],
+    columns: [singleton(), ...indexes()],
     primaryKey: ['id'],
     insertionOrder: ['id'],
   },
   cluster_meta: {
-    columns: [text('id', () => SINGLETON_KEY), bigint('modify_index', (m) => m.ModifyIndex)],
+    columns: [singleton(), bigint('modify_index', 'ModifyIndex')],
     primaryKey: ['id'],
     insertionOrder: ['id'],
   },
   leases: {
     columns: [
-      text('role', (l) => l.Role),
-      bigint('epoch', (l) => l.Epoch),
-      text('holder', (l) => l.Holder),
-      bigint('modify_index', (l) => l.ModifyIndex),
+      text('role', 'Role'),
+      bigint('epoch', 'Epoch'),
+      text('holder', 'Holder'),
+      bigint('modify_index', 'ModifyIndex'),
     ],
     primaryKey: ['role'],
     insertionOrder: ['role'],
   },
 };
 
-/** A row as it is stored: its columns, and the row itself as `body`. */
-export type StoredRow = Readonly<Record<string, unknown>>;
-
-/** The stored form of a row. O(columns). */
-export function storedRow<N extends TableName>(table: N, row: TableRows[N]): StoredRow {
-  const stored: Record<string, unknown> = {};
-  for (const column of TABLE_LAYOUTS[table].columns) stored[column.name] = column.of(row);
-  stored['body'] = row;
-  return stored;
-}
-
-/** The primary key alone. */
-export function storedKey<N extends TableName>(table: N, row: TableRows[N]): StoredRow {
+/** The primary key of a row, as columns. */
+export function primaryKeyOf<N extends TableName>(table: N, row: TableRows[N]): Readonly<Record<string, unknown>> {
   const { columns, primaryKey } = TABLE_LAYOUTS[table];
   const key: Record<string, unknown> = {};
-  for (const column of columns) if (primaryKey.includes(column.name)) key[column.name] = column.of(row);
+  for (const { name, member } of columns)
+    if (primaryKey.includes(name)) key[name] = member === null ? SINGLETON_KEY : row[member];
   return key;
 }
