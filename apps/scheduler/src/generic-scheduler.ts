@@ -10,7 +10,7 @@ import {
 import { namespacedKey, type Tables } from '@waybill/state';
 import { annotationsOf, configFor, type Attempt, type AttemptInput, type BlockedBy } from './attempt.js';
 import { candidatesFor } from './candidate-nodes.js';
-import { isLive, stopsNobodyReports, taintedNodesOf } from './classification.js';
+import { stopsNobodyReports, taintedNodesOf } from './classification.js';
 import {
   reconcile,
   rescheduledStop,
@@ -18,13 +18,13 @@ import {
   type Placement,
   type Reconciliation,
 } from './cluster-reconciler.js';
-import { resolveTarget } from './constraint-targets.js';
 import { UPDATING } from './descriptions.js';
 import { Feasibility } from './feasibility.js';
 import { InPlaceUpdates } from './in-place-update.js';
 import { NodeSelector, type Chosen } from './node-selector.js';
 import { withExhaustedResources } from './placement-metric.js';
 import { PlanDraft } from './plan-draft.js';
+import { PropertyUses } from './property-uses.js';
 import { trackerForSuccessor } from './reschedule-policy.js';
 import { SeededRandom } from './seeded-random.js';
 
@@ -95,9 +95,10 @@ class Placing {
     const random = SeededRandom.of(input.evaluation.ID, input.index);
     const candidates = candidatesFor(job, input.tables);
     random.shuffle(candidates.nodes);
+    const uses = new PropertyUses(job, input.tables, plan);
     this.feasibility = new Feasibility(job, {
       proposed: (node) => plan.proposed(node),
-      countByProperty: (target, value, group) => countByProperty(input, plan, target, value, group),
+      countByProperty: (target, value, group) => uses.counts(target, group).get(value) ?? 0,
     });
     this.selector = new NodeSelector({
       job,
@@ -105,6 +106,7 @@ class Placing {
       feasibility: this.feasibility,
       plan,
       config: configFor(job, input.tables),
+      uses,
       random: () => random.next(),
     });
     this.inPlace = new InPlaceUpdates(input, job, plan, this.selector);
@@ -216,25 +218,4 @@ function penalisedNodes(previous: Allocation | undefined): ReadonlySet<string> {
   if (previous?.ClientStatus === 'failed') nodes.add(previous.NodeID);
   for (const { PrevNodeID } of previous?.RescheduleTracker?.Events ?? []) nodes.add(PrevNodeID);
   return nodes;
-}
-
-/** SC-63. O(allocations of the job), only for jobs with `distinct_property`. */
-function countByProperty(
-  { evaluation, tables }: AttemptInput,
-  plan: PlanDraft,
-  target: string,
-  value: string,
-  group: string | undefined,
-): number {
-  const uses = (alloc: Allocation): boolean => {
-    const node = tables.nodes.get(alloc.NodeID);
-    return (
-      (group === undefined || alloc.TaskGroup === group) && node !== undefined && resolveTarget(target, node) === value
-    );
-  };
-  let count = 0;
-  for (const alloc of tables.allocs.by('job', namespacedKey(evaluation.Namespace, evaluation.JobID)))
-    if (isLive(alloc) && !plan.isReplaced(alloc.ID) && uses(alloc)) count++;
-  for (const alloc of plan.placements()) if (uses(alloc)) count++;
-  return count;
 }

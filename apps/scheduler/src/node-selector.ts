@@ -11,20 +11,15 @@ import {
   type SchedulerConfiguration,
   type TaskGroup,
 } from '@waybill/model';
+import { candidateLimit, spreadLimit, upToLimit } from './candidate-limit.js';
 import type { Candidates } from './candidate-nodes.js';
 import { resolveTarget } from './constraint-targets.js';
 import type { Feasibility } from './feasibility.js';
 import { askOf, withCores, withPorts, type GroupAsk } from './group-ask.js';
 import { PlacementMetric } from './placement-metric.js';
 import type { PlanDraft } from './plan-draft.js';
+import type { PropertyUses } from './property-uses.js';
 import { Ranking, type Score } from './ranking.js';
-
-/** Least number of fitting nodes that are compared (SC-115). */
-export const MIN_CANDIDATE_LIMIT = 2;
-/** With affinities or spreads, where the configuration says 0 (SC-116). */
-export const DEFAULT_SPREAD_LIMIT = 100;
-/** Nodes with a score of 0 or less that are put aside while better ones may come (SC-117). */
-export const MAX_SET_ASIDE = 3;
 
 /** A node that was chosen, and what the allocation gets there. */
 export interface Chosen {
@@ -61,6 +56,7 @@ export interface NodeSelectorDeps {
   readonly feasibility: Feasibility;
   readonly plan: PlanDraft;
   readonly config: SchedulerConfiguration;
+  readonly uses: PropertyUses;
   /** In [0, 1), seeded. */
   readonly random: () => number;
 }
@@ -84,25 +80,22 @@ export class NodeSelector {
     return { node: best.node, resources: best.resources, metric: metric.finish() };
   }
 
+  /** SC-112: the highest score, the first seen on a tie. */
   private best(group: TaskGroup, options: SelectOptions, metric: PlacementMetric): Option | undefined {
     const limit = options.only ? options.only.length : this.limitFor(group);
-    const setAside: Option[] = [];
     let best: Option | undefined;
-    let seen = 0;
-    const offer = (option: Option): void => {
-      seen++;
+    for (const option of upToLimit(this.options(group, options, metric), (o) => o.score.normScore, limit))
       if (!best || option.score.normScore > best.score.normScore) best = option;
-    };
+    return best;
+  }
+
+  private *options(group: TaskGroup, options: SelectOptions, metric: PlacementMetric): IterableIterator<Option> {
     for (const node of options.only ?? this.ring()) {
       const option = this.tryNode(node, group, options, metric);
       if (!option) continue;
       metric.scored(node, option.score.scores, option.score.normScore);
-      if (option.score.normScore <= 0 && setAside.length < MAX_SET_ASIDE) setAside.push(option);
-      else offer(option);
-      if (seen >= limit) break;
+      yield option;
     }
-    for (const option of setAside) if (seen < limit) offer(option);
-    return best;
   }
 
   /** SC-43: every candidate at most once, beginning where the last selection stopped. */
@@ -115,14 +108,12 @@ export class NodeSelector {
     }
   }
 
-  /** SC-115, SC-116. */
   private limitFor(group: TaskGroup): number {
     const { job, config, candidates } = this.deps;
     const spread = (job.Spreads?.length ?? 0) + (group.Spreads?.length ?? 0) > 0;
     if (spread || this.rankingOf(group).hasAffinities)
-      return Math.max(group.Count, config.NodeLimitForFeasibilityChecks || DEFAULT_SPREAD_LIMIT);
-    if (job.Type !== 'service') return MIN_CANDIDATE_LIMIT;
-    return Math.max(MIN_CANDIDATE_LIMIT, Math.ceil(Math.log2(Math.max(1, candidates.nodes.length))));
+      return spreadLimit(group.Count, config.NodeLimitForFeasibilityChecks);
+    return candidateLimit(job.Type, candidates.nodes.length);
   }
 
   private tryNode(node: Node, group: TaskGroup, options: SelectOptions, metric: PlacementMetric): Option | undefined {
@@ -189,8 +180,11 @@ export class NodeSelector {
 
   private rankingOf(group: TaskGroup): Ranking {
     let ranking = this.rankings.get(group.Name);
-    if (!ranking)
-      this.rankings.set(group.Name, (ranking = new Ranking(this.deps.job, group, this.deps.config.SchedulerAlgorithm)));
+    if (!ranking) {
+      const { job, config, uses } = this.deps;
+      ranking = new Ranking(job, group, config.SchedulerAlgorithm, (attribute) => uses.counts(attribute, group.Name));
+      this.rankings.set(group.Name, ranking);
+    }
     return ranking;
   }
 }

@@ -49,10 +49,13 @@ export class PlanDraft {
   private readonly replacedIds = new Set<string>();
   private readonly views = new Map<string, MutableView>();
   readonly followups: Evaluation[] = [];
+  /** Grows with every change. */
+  version = 0;
 
   constructor(private readonly tables: Tables) {}
 
   stop(order: StopOrder): void {
+    this.version++;
     const { alloc } = order;
     listOf(this.stops, alloc.NodeID).push({
       ID: alloc.ID,
@@ -68,6 +71,7 @@ export class PlanDraft {
 
   /** SC-145: its replacement found no place, so it goes on. */
   withdrawStop(alloc: Allocation): void {
+    this.version++;
     const kept = (this.stops.get(alloc.NodeID) ?? []).filter((diff) => diff.ID !== alloc.ID);
     if (kept.length > 0) this.stops.set(alloc.NodeID, kept);
     else this.stops.delete(alloc.NodeID);
@@ -82,6 +86,7 @@ export class PlanDraft {
 
   /** A new allocation, or the new form of a stored one. */
   place(alloc: Allocation): void {
+    this.version++;
     const isUpdate = this.tables.allocs.has(alloc.ID);
     listOf(this.placed, alloc.NodeID).push(alloc);
     if (isUpdate) {

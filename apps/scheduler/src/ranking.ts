@@ -1,6 +1,7 @@
 import type { Affinity, Amounts, Job, Node, SchedulerConfiguration, TaskGroup } from '@waybill/model';
 import { compare } from './constraint-operators.js';
 import { resolveTarget } from './constraint-targets.js';
+import { SpreadScore, type UseCounts } from './spread.js';
 
 /** Highest fit score (SC-107); the `binpack` scorer divides by it. */
 export const MAX_FIT_SCORE = 18;
@@ -39,17 +40,20 @@ function freeShare(used: number, capacity: number): number {
 
 /**
  * Scores nodes for one group: the mean of what the scorers of section 11 contribute. Pure.
- * Not yet: device affinity, spread, preemption.
+ * Not yet: device affinity, preemption.
  */
 export class Ranking {
   private readonly affinities: readonly Affinity[];
   private readonly totalWeight: number;
+  private readonly spread: SpreadScore;
 
   constructor(
     job: Job,
     private readonly group: TaskGroup,
     private readonly algorithm: SchedulerConfiguration['SchedulerAlgorithm'],
+    uses: UseCounts,
   ) {
+    this.spread = new SpreadScore(job, group, uses);
     // SC-111
     this.affinities = [
       ...(job.Affinities ?? []),
@@ -68,16 +72,19 @@ export class Ranking {
     const antiAffinity = ranked.collisions > 0 ? -(ranked.collisions + 1) / this.group.Count : 0;
     const penalty = ranked.penalised ? -1 : 0;
     const affinity = this.hasAffinities ? this.affinityOf(ranked.node) : 0;
+    const spread = this.spread.of(ranked.node);
     const contributed = [binpack];
     if (ranked.collisions > 0) contributed.push(antiAffinity);
     if (ranked.penalised) contributed.push(penalty);
     if (this.hasAffinities) contributed.push(affinity);
+    if (spread !== 0) contributed.push(spread);
     return {
       scores: {
         binpack,
         'job-anti-affinity': antiAffinity,
         'node-reschedule-penalty': penalty,
         'node-affinity': affinity,
+        'allocation-spread': spread,
       },
       normScore: contributed.reduce((sum, value) => sum + value, 0) / contributed.length,
     };

@@ -10,6 +10,7 @@ import { countsOf, reconcileNodes, type NodePlacement, type NodeReconciliation }
 import { NodeSelector } from './node-selector.js';
 import { withExhaustedResources } from './placement-metric.js';
 import { PlanDraft } from './plan-draft.js';
+import { PropertyUses } from './property-uses.js';
 import { SeededRandom } from './seeded-random.js';
 
 /**
@@ -60,9 +61,13 @@ class SystemPlacing {
   ) {
     this.evaluation = input.evaluation;
     const random = SeededRandom.of(input.evaluation.ID, input.index);
+    const uses = new PropertyUses(job, input.tables, plan);
     this.feasibility = new Feasibility(
       job,
-      { proposed: (node) => plan.proposed(node), countByProperty: () => 0 },
+      {
+        proposed: (node) => plan.proposed(node),
+        countByProperty: (target, value, group) => uses.counts(target, group).get(value) ?? 0,
+      },
       true,
     );
     this.selector = new NodeSelector({
@@ -71,6 +76,7 @@ class SystemPlacing {
       feasibility: this.feasibility,
       plan,
       config: configFor(job, input.tables),
+      uses,
       random: () => random.next(),
     });
     this.inPlace = new InPlaceUpdates(input, job, plan, this.selector);
@@ -159,15 +165,6 @@ class SystemPlacing {
 
 function sum(a: AllocMetric | undefined, b: AllocMetric): AllocMetric {
   if (!a) return b;
-  const merged = (
-    x: Record<string, number> | null,
-    y: Record<string, number> | null,
-  ): Record<string, number> | null => {
-    if (!x || !y) return x ?? y;
-    const both = { ...x };
-    for (const [key, n] of Object.entries(y)) both[key] = (both[key] ?? 0) + n;
-    return both;
-  };
   return {
     ...a,
     NodesEvaluated: a.NodesEvaluated + b.NodesEvaluated,
@@ -175,4 +172,13 @@ function sum(a: AllocMetric | undefined, b: AllocMetric): AllocMetric {
     ClassFiltered: merged(a.ClassFiltered, b.ClassFiltered),
     ConstraintFiltered: merged(a.ConstraintFiltered, b.ConstraintFiltered),
   };
+}
+
+type Counts = Record<string, number> | null;
+
+function merged(x: Counts, y: Counts): Counts {
+  if (!x || !y) return x ?? y;
+  const both = { ...x };
+  for (const [key, n] of Object.entries(y)) both[key] = (both[key] ?? 0) + n;
+  return both;
 }

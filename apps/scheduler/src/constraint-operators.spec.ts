@@ -1,0 +1,94 @@
+import { fixtures } from '@waybill/state';
+import { describe, expect, it } from 'vitest';
+import { datacenterMatcher } from './candidate-nodes.js';
+import { compare, meetsConstraint } from './constraint-operators.js';
+import { escapesClass, resolveTarget } from './constraint-targets.js';
+
+describe('operators (section 5)', () => {
+  it.each([
+    ['10', '<', '9', false],
+    ['1.5', '<', '10.5', true],
+    ['bar', '<', 'foo', true],
+    ['1', '>', 'foo', false],
+    ['bar', '>=', 'bar', true],
+    ['9007199254740993', '>', '9007199254740992', true],
+    ['a', '=', 'a', true],
+    ['a', 'is', 'b', false],
+    ['foo,bar,baz', 'set_contains', 'foo,  bar  ', true],
+    ['foo,bar,baz', 'set_contains_all', 'foo,bam', false],
+    ['foo,bar,baz', 'set_contains_any', 'foo,bam', true],
+    ['x', 'no-such-operator', 'x', false],
+  ])('%s %s %s is %s', (left, operand, right, expected) => {
+    expect(compare(operand, left, right)).toBe(expected);
+  });
+
+  it.each([
+    ['!=', undefined, 'x', true],
+    ['!=', 'x', undefined, true],
+    ['!=', undefined, undefined, false],
+    ['=', undefined, undefined, false],
+    ['is_set', undefined, '', false],
+    ['is_not_set', undefined, '', true],
+    ['<', undefined, '1', false],
+  ])('%s with a missing side: %s, %s is %s', (operand, left, right, expected) => {
+    expect(compare(operand, left, right)).toBe(expected);
+  });
+});
+
+describe('targets (section 6)', () => {
+  const node = fixtures.aNode({
+    Name: 'n1',
+    NodeClass: '',
+    Attributes: { 'platform.aws.instance-type': 'm5' },
+    Meta: { rack: 'r1' },
+  });
+
+  it('SC-64: interpolations and literals', () => {
+    expect(resolveTarget('${node.unique.id}', node)).toBe(node.ID);
+    expect(resolveTarget('${node.unique.name}', node)).toBe('n1');
+    expect(resolveTarget('${node.datacenter}', node)).toBe('dc1');
+    expect(resolveTarget('${node.pool}', node)).toBe('default');
+    expect(resolveTarget('${meta.rack}', node)).toBe('r1');
+    expect(resolveTarget('${meta.none}', node)).toBeUndefined();
+    expect(resolveTarget('${no.such}', node)).toBeUndefined();
+    expect(resolveTarget('r1', node)).toBe('r1');
+  });
+
+  it('SC-64: a class is found even when empty', () => {
+    expect(meetsConstraint({ LTarget: '${node.class}', Operand: 'is_set', RTarget: '' }, node)).toBe(true);
+  });
+
+  it('SC-65: keys keep their dots, and an interpolation inside a text is a literal', () => {
+    expect(resolveTarget('${attr.platform.aws.instance-type}', node)).toBe('m5');
+    expect(resolveTarget('x-${node.class}', node)).toBe('x-${node.class}');
+  });
+
+  it('a key that every object has is not found', () => {
+    expect(resolveTarget('${meta.constructor}', node)).toBeUndefined();
+  });
+
+  it('SC-51: unique targets escape the class', () => {
+    expect(escapesClass('${attr.unique.hostname}')).toBe(true);
+    expect(escapesClass('${node.unique.id}')).toBe(true);
+    expect(escapesClass('${meta.unique.x}')).toBe(true);
+    expect(escapesClass('${meta.rack}')).toBe(false);
+  });
+});
+
+describe('datacenters', () => {
+  it.each([
+    ['*', 'anything', true],
+    ['dc*', 'dc1', true],
+    ['dc*', 'dc', true],
+    ['dc*', 'xdc1', false],
+    ['*-east-*', 'us-east-1', true],
+    ['*-east-*', 'us-west-1', false],
+    ['a*a', 'a', false],
+    ['DC1', 'dc1', false],
+    ['dc.1', 'dcx1', false],
+    ['a*b*c', 'abc', true],
+    ['a*bb*b', 'abb', false],
+  ])('SC-38: %s matches %s: %s', (glob, datacenter, expected) => {
+    expect(datacenterMatcher([glob])(datacenter)).toBe(expected);
+  });
+});

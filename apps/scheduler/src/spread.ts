@@ -1,0 +1,100 @@
+import type { Job, Node, Spread, TaskGroup } from '@waybill/model';
+import { resolveTarget } from './constraint-targets.js';
+
+/** The target that stands for every value not named (SC-121). */
+const OTHERS = '*';
+
+/** How many allocations of the group have each value of a property, this plan's included (SC-130). */
+export type UseCounts = (attribute: string) => ReadonlyMap<string, number>;
+
+interface Wanted {
+  readonly attribute: string;
+  /** Share of all weights. */
+  readonly share: number;
+  /** Value → allocations wanted there; empty: spread evenly. */
+  readonly desired: ReadonlyMap<string, number>;
+}
+
+/**
+ * Scores nodes by how they serve the spreads of a job and a group (11.2). One per group and attempt.
+ * Cost per node: O(spreads), and O(values in use) for each of them.
+ */
+export class SpreadScore {
+  private readonly wanted: readonly Wanted[];
+  /** SC-124: what a value that wants nothing scores. */
+  private lowest = -1;
+
+  constructor(
+    job: Pick<Job, 'Spreads'>,
+    group: Pick<TaskGroup, 'Spreads' | 'Count'>,
+    private readonly uses: UseCounts,
+  ) {
+    const spreads = [...(group.Spreads ?? []), ...(job.Spreads ?? [])];
+    const weights = spreads.reduce((sum, spread) => sum + spread.Weight, 0);
+    this.wanted = spreads.map((spread) => ({
+      attribute: spread.Attribute,
+      share: weights > 0 ? spread.Weight / weights : 0,
+      desired: desiredCounts(spread, group.Count),
+    }));
+  }
+
+  /** The sum over all spreads (SC-129); 0 does not contribute. */
+  of(node: Node): number {
+    let total = 0;
+    for (const { attribute, share, desired } of this.wanted) {
+      const value = resolveTarget(attribute, node);
+      if (value === undefined) total -= 1; // SC-125, SC-126
+      else if (desired.size === 0) total += evenScore(this.uses(attribute), value);
+      else total += this.targetScore(desired, this.uses(attribute), value, share);
+    }
+    return total;
+  }
+
+  /** SC-122 to SC-124. */
+  private targetScore(
+    desired: ReadonlyMap<string, number>,
+    used: ReadonlyMap<string, number>,
+    value: string,
+    share: number,
+  ): number {
+    const target = desired.has(value) ? value : OTHERS;
+    const want = desired.get(target);
+    if (want === undefined) return -1;
+    if (want === 0) return this.lowest;
+    const has = target === OTHERS ? usedByOthers(desired, used) : (used.get(value) ?? 0);
+    const score = ((want - (has + 1)) / want) * share;
+    this.lowest = Math.min(this.lowest, score);
+    return score;
+  }
+}
+
+/** SC-121. */
+function desiredCounts(spread: Spread, count: number): Map<string, number> {
+  const desired = new Map<string, number>();
+  let sum = 0;
+  for (const { Value, Percent } of spread.SpreadTarget ?? []) {
+    const want = (Percent / 100) * count;
+    desired.set(Value, want);
+    sum += want;
+  }
+  if (sum > 0 && sum < count && !desired.has(OTHERS)) desired.set(OTHERS, count - sum);
+  return desired;
+}
+
+function usedByOthers(desired: ReadonlyMap<string, number>, used: ReadonlyMap<string, number>): number {
+  let others = 0;
+  for (const [value, count] of used) if (!desired.has(value)) others += count;
+  return others;
+}
+
+/** SC-126, SC-127. */
+function evenScore(used: ReadonlyMap<string, number>, value: string): number {
+  if (used.size === 0) return 0;
+  const counts = [...used.values()];
+  const min = Math.min(...counts);
+  const max = Math.max(...counts);
+  const current = used.get(value) ?? 0;
+  if (current !== min) return min === 0 ? -1 : (min - current) / min;
+  if (min === max) return -1;
+  return min === 0 ? 1 : (max - min) / min;
+}
