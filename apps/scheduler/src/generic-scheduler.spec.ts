@@ -1,0 +1,492 @@
+import { NS_PER_SECOND, type Job, type TaskGroup } from '@waybill/model';
+import { fixtures } from '@waybill/state';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { placedBy, SchedulingFixture, stoppedBy } from './scheduling.fixture.js';
+
+let world: SchedulingFixture;
+beforeEach(() => {
+  world = new SchedulingFixture();
+});
+
+const jobOf = (group: Partial<TaskGroup>, over: Partial<Job> = {}): Job =>
+  fixtures.aJob({ TaskGroups: [fixtures.aGroup(group, over.Type)], ...over });
+const names = (...indexes: number[]): string[] => indexes.map((i) => `web.web[${i}]`);
+const deadTask = (Failed: boolean) => ({
+  web: {
+    State: 'dead' as const,
+    Failed,
+    Restarts: 0,
+    LastRestart: null,
+    StartedAt: null,
+    FinishedAt: new Date(world.nowMs).toISOString(),
+    Events: [],
+    Paused: '',
+  },
+});
+
+describe('count', () => {
+  it('SC-206: places the missing names; what is there is left alone (V2)', () => {
+    world.addNode();
+    world.register(jobOf({ Count: 5 }));
+    world.run();
+    world.register(jobOf({ Count: 8 }));
+    const { annotations, wanted } = world.run();
+    expect(world.live()).toEqual(names(0, 1, 2, 3, 4, 5, 6, 7));
+    expect(wanted).toEqual({ web: 3 });
+    // A changed count changes the job, so the others are updated in place (SC-250, SC-253).
+    expect(annotations.DesiredTGUpdates['web']).toMatchObject({ Place: 3, InPlaceUpdate: 5, DestructiveUpdate: 0 });
+    expect(world.allocs().every((a) => a.Job?.Version === 1)).toBe(true);
+  });
+
+  it('SC-210: stops the highest names first (V3)', () => {
+    world.addNode();
+    world.register(jobOf({ Count: 20 }));
+    world.run();
+    world.register(jobOf({ Count: 10 }));
+    const attempt = world.run();
+    expect(stoppedBy(attempt)).toHaveLength(10);
+    expect(new Set(stoppedBy(attempt).map((s) => s.DesiredDescription))).toEqual(
+      new Set(['alloc not needed due to job update']),
+    );
+    expect(world.live()).toEqual(names(...Array(10).keys()).toSorted());
+  });
+
+  it('SC-248: running it again changes nothing', () => {
+    world.addNode();
+    world.register(jobOf({ Count: 3 }));
+    world.run();
+    const again = world.attempt();
+    expect(again.isNoop).toBe(true);
+    expect(again.annotations.DesiredTGUpdates['web']).toMatchObject({ Ignore: 3, Place: 0 });
+  });
+
+  it('SC-41, SC-314: the same input gives the same plan, byte for byte', () => {
+    for (let i = 0; i < 20; i++) world.addNode({ ID: fixtures.uuid(1_000 + i) });
+    world.register(jobOf({ Count: 10 }));
+    const evaluation = fixtures.anEval();
+    let ids = 0;
+    Object.assign(world, { newId: () => `id-${ids++}` });
+    const first = JSON.stringify(world.attemptFor(evaluation).plan);
+    ids = 0;
+    expect(JSON.stringify(world.attemptFor(evaluation).plan)).toBe(first);
+  });
+});
+
+describe('stopping', () => {
+  it('SC-245, SC-247: a stopped job has everything stopped, and nothing is stopped twice', () => {
+    world.addNode();
+    world.register(jobOf({ Count: 2 }));
+    world.run();
+    world.stopJob('web');
+    const attempt = world.run({ TriggeredBy: 'job-deregister' });
+    expect(world.live()).toEqual([]);
+    expect(attempt.annotations.DesiredTGUpdates['web']?.Stop).toBe(2);
+    expect(attempt.wanted).toEqual({ web: 0 });
+    expect(world.attempt({ TriggeredBy: 'job-deregister' }).isNoop).toBe(true);
+  });
+
+  it('SC-26: of a purged job nothing is left to do', () => {
+    world.addNode();
+    world.register(jobOf({ Count: 2 }));
+    world.run();
+    world.stopJob('web', true);
+    expect(world.attempt({ TriggeredBy: 'job-deregister' })).toMatchObject({ isNoop: true, wanted: {} });
+  });
+
+  it('SC-246: a group that was removed is stopped, the others stay', () => {
+    world.addNode();
+    const both = [fixtures.aGroup(), fixtures.aGroup({ Name: 'api' })];
+    world.register(fixtures.aJob({ TaskGroups: both }));
+    world.run();
+    world.register(jobOf({}));
+    world.run();
+    expect(world.live()).toEqual(names(0));
+  });
+});
+
+describe('updates', () => {
+  it('SC-249, SC-147: another command replaces the allocation, under its name', () => {
+    world.addNode();
+    world.register(jobOf({}));
+    world.run();
+    const [old] = world.allocs();
+    world.register(jobOf({ Tasks: [fixtures.aTask({ Config: { run_for: '2h' } })] }));
+    const attempt = world.run();
+    expect(stoppedBy(attempt)).toMatchObject([
+      { ID: old!.ID, DesiredDescription: 'alloc is being updated due to job update' },
+    ]);
+    expect(placedBy(attempt)).toMatchObject([{ Name: 'web.web[0]', PreviousAllocation: old!.ID }]);
+  });
+
+  it('SC-250, SC-253: another kill timeout keeps allocation, node and ports', () => {
+    world.addNode();
+    const Networks = [
+      {
+        Mode: 'host',
+        Device: '',
+        CIDR: '',
+        IP: '',
+        Hostname: '',
+        MBits: 0,
+        DNS: null,
+        ReservedPorts: null,
+        DynamicPorts: [{ Label: 'http', Value: 0, To: -1, HostNetwork: 'default', IgnoreCollision: false }],
+        CNI: null,
+      },
+    ];
+    world.register(jobOf({ Networks }));
+    world.run();
+    const [before] = world.allocs();
+    const [port] = before!.AllocatedResources.Shared.Ports ?? [];
+    expect(port).toMatchObject({ Label: 'http', HostIP: '192.168.0.100' });
+    expect(port!.Value).toBeGreaterThanOrEqual(20_000);
+    expect(port!.To).toBe(port!.Value); // SC-87
+    world.register(jobOf({ Networks, Tasks: [fixtures.aTask({ KillTimeout: 9 * NS_PER_SECOND })] }));
+    world.run();
+    const [after] = world.allocs();
+    expect(world.allocs()).toHaveLength(1);
+    expect(after).toMatchObject({ ID: before!.ID, NodeID: before!.NodeID });
+    expect(after!.AllocatedResources.Shared).toEqual(before!.AllocatedResources.Shared);
+    expect(after!.Job?.Version).toBe(1);
+  });
+
+  it('SC-252: in place is not possible where the job may not run any more', () => {
+    world.addNode();
+    const other = world.addNode({ Datacenter: 'dc2' });
+    world.register(jobOf({}, { Datacenters: ['dc1'] }));
+    world.run();
+    world.register(jobOf({}, { Datacenters: ['dc2'] }));
+    const attempt = world.run();
+    expect(placedBy(attempt)).toMatchObject([{ NodeID: other.ID }]);
+    expect(stoppedBy(attempt)).toHaveLength(1);
+  });
+
+  it('SC-145, SC-256: what cannot be replaced goes on, and the group has failed', () => {
+    world.addNode();
+    world.register(jobOf({}));
+    world.run();
+    const tooBig = fixtures.aTask();
+    world.register(jobOf({ Tasks: [{ ...tooBig, Resources: { ...tooBig.Resources, MemoryMB: 99_999 } }] }));
+    const attempt = world.run();
+    expect(attempt.isNoop).toBe(true);
+    expect(world.live()).toEqual(names(0));
+    expect(attempt.failedGroups['web']).toMatchObject({ NodesExhausted: 1, DimensionExhausted: { memory: 1 } });
+    expect(attempt.wanted).toEqual({ web: 1 });
+  });
+});
+
+describe('lost nodes', () => {
+  it('SC-198, SC-200: lost ones are stopped as lost and replaced, without tracker', () => {
+    const first = world.addNode();
+    world.register(jobOf({ Count: 2 }));
+    world.run();
+    const second = world.addNode();
+    world.nodeDown(first);
+    const attempt = world.run({ TriggeredBy: 'node-update' });
+    expect(stoppedBy(attempt)).toMatchObject([
+      { ClientStatus: 'lost', DesiredDescription: 'alloc is lost since its node is down' },
+      { ClientStatus: 'lost' },
+    ]);
+    expect(placedBy(attempt).map((a) => [a.Name, a.NodeID, a.RescheduleTracker])).toEqual(
+      names(0, 1).map((name) => [name, second.ID, null]),
+    );
+    const lost = world.allocs().find((a) => a.NodeID === first.ID);
+    expect(lost?.AllocStates).toMatchObject([{ Field: 0, Value: 'lost' }]);
+    expect(lost?.NextAllocation).not.toBe('');
+  });
+
+  it('SC-155: what was told to stop on a node that then went down is marked lost', () => {
+    const node = world.addNode();
+    world.register(jobOf({}));
+    world.run();
+    world.stopJob('web');
+    world.run({ TriggeredBy: 'job-deregister' });
+    expect(world.allocs()[0]).toMatchObject({ DesiredStatus: 'stop', ClientStatus: 'pending' });
+    world.nodeDown(node);
+    world.run({ TriggeredBy: 'node-update' });
+    expect(world.allocs()[0]).toMatchObject({ DesiredStatus: 'stop', ClientStatus: 'lost' });
+    expect(world.attempt({ TriggeredBy: 'node-update' }).isNoop).toBe(true);
+  });
+
+  it('SC-199: on a scale-down the lost ones are not replaced', () => {
+    const first = world.addNode();
+    world.register(jobOf({ Count: 2 }));
+    world.run();
+    world.addNode();
+    world.nodeDown(first);
+    world.register(jobOf({ Count: 1 }));
+    expect(placedBy(world.run())).toHaveLength(1);
+  });
+
+  it('SC-229: what the drainer marked is stopped and placed again under its name', () => {
+    world.addNode();
+    world.register(jobOf({}));
+    world.run();
+    const [alloc] = world.allocs();
+    world.migrate(alloc!);
+    const attempt = world.run({ TriggeredBy: 'node-drain' });
+    expect(stoppedBy(attempt)).toMatchObject([{ ID: alloc!.ID, DesiredDescription: 'alloc is being migrated' }]);
+    expect(placedBy(attempt)).toMatchObject([
+      { Name: alloc!.Name, PreviousAllocation: alloc!.ID, RescheduleTracker: null },
+    ]);
+  });
+});
+
+describe('failed allocations', () => {
+  const fail = (): void => {
+    const [alloc] = world.allocs().filter((a) => a.NextAllocation === '');
+    world.report(alloc!, { ClientStatus: 'failed', TaskStates: deadTask(true) });
+  };
+
+  it('SC-171, SC-173, SC-174, SC-176: a service waits for its delay; the follow-up is in the plan that names it', () => {
+    world.addNode();
+    world.register(jobOf({}));
+    world.run();
+    fail();
+    const attempt = world.run({ TriggeredBy: 'alloc-failure' });
+    const [followup] = attempt.followups;
+    expect(attempt.plan.FollowupEvals).toEqual([followup]);
+    expect(followup).toMatchObject({
+      TriggeredBy: 'alloc-reschedule',
+      StatusDescription: 'created for delayed rescheduling',
+      WaitUntil: new Date(world.nowMs + 30_000).toISOString(),
+    });
+    expect(world.allocs()).toMatchObject([
+      { FollowupEvalID: followup!.ID, DesiredStatus: 'run', ClientStatus: 'failed' },
+    ]);
+    expect(world.attempt({ TriggeredBy: 'node-update' }).isNoop).toBe(true);
+  });
+
+  it('SC-152, SC-172: when the follow-up runs the failed one is stopped and its successor carries the tracker', () => {
+    const node = world.addNode();
+    world.register(jobOf({}));
+    world.run();
+    fail();
+    const [followup] = world.run({ TriggeredBy: 'alloc-failure' }).followups;
+    world.nowMs += 30_000;
+    const [failed] = world.allocs();
+    const attempt = world.attemptFor(world.state.tables.evals.get(followup!.ID)!);
+    world.commit(attempt);
+    expect(stoppedBy(attempt)).toMatchObject([
+      {
+        ID: failed!.ID,
+        DesiredDescription: 'alloc was rescheduled because it failed',
+        RescheduleTracker: { LastReschedule: 'ok' },
+      },
+    ]);
+    const successor = world.allocs().find((a) => a.PreviousAllocation === failed!.ID);
+    expect(successor?.RescheduleTracker?.Events).toMatchObject([
+      { PrevAllocID: failed!.ID, PrevNodeID: node.ID, Delay: 30 * NS_PER_SECOND },
+    ]);
+    expect(world.attempt().isNoop).toBe(true);
+  });
+
+  it('SC-151, SC-204: without a place for its successor it is not stopped, and says so', () => {
+    const node = world.addNode();
+    world.register(jobOf({}));
+    world.run();
+    fail();
+    const [followup] = world.run({ TriggeredBy: 'alloc-failure' }).followups;
+    world.nowMs += 30_000;
+    world.makeIneligible(node);
+    const attempt = world.attemptFor(world.state.tables.evals.get(followup!.ID)!);
+    world.commit(attempt);
+    expect(stoppedBy(attempt)).toEqual([]);
+    expect(world.allocs()).toMatchObject([
+      { DesiredStatus: 'run', RescheduleTracker: { LastReschedule: 'no placement' } },
+    ]);
+    expect(attempt.blocked).toHaveLength(1);
+  });
+
+  it('SC-266: when attempts are used up it stays as it is', () => {
+    world.addNode();
+    const ReschedulePolicy = {
+      Attempts: 0,
+      Interval: 0,
+      Delay: 0,
+      DelayFunction: 'constant',
+      MaxDelay: 0,
+      Unlimited: false,
+    };
+    world.register(jobOf({ ReschedulePolicy }));
+    world.run();
+    fail();
+    expect(world.attempt({ TriggeredBy: 'alloc-failure' }).isNoop).toBe(true);
+  });
+});
+
+describe('batch', () => {
+  const batch = (Count: number): Job => jobOf({ Count }, { Type: 'batch' });
+
+  it('SC-167: what completed is done and not placed again; a service is', () => {
+    world.addNode();
+    world.register(batch(1));
+    world.run({ Type: 'batch' });
+    world.report(world.allocs()[0]!, { ClientStatus: 'complete', TaskStates: deadTask(false) });
+    expect(world.attempt({ Type: 'batch' }).isNoop).toBe(true);
+  });
+
+  it('SC-167: a completed service is placed again', () => {
+    world.addNode();
+    world.register(jobOf({}));
+    world.run();
+    world.report(world.allocs()[0]!, { ClientStatus: 'complete', TaskStates: deadTask(false) });
+    expect(placedBy(world.attempt())).toHaveLength(1);
+  });
+
+  it('SC-157: a new version runs again', () => {
+    world.addNode();
+    world.register(batch(1));
+    world.run({ Type: 'batch' });
+    world.report(world.allocs()[0]!, { ClientStatus: 'complete', TaskStates: deadTask(false) });
+    world.register({ ...batch(1), Meta: { run: '2' } });
+    expect(placedBy(world.run({ Type: 'batch' }))).toHaveLength(1);
+  });
+
+  it('EB-339: the job decides which scheduler runs, not an evaluation of another type', () => {
+    world.addNode();
+    world.register(batch(1));
+    world.run({ Type: 'batch' });
+    world.report(world.allocs()[0]!, { ClientStatus: 'complete', TaskStates: deadTask(false) });
+    expect(world.attempt({ Type: 'service', TriggeredBy: 'job-deregister' }).isNoop).toBe(true);
+  });
+});
+
+describe('what cannot be placed', () => {
+  it('SC-28, SC-29: one failure per group, the rest of it coalesced; other groups go on', () => {
+    world.addNode();
+    const big = fixtures.aTask();
+    const huge = { ...big, Resources: { ...big.Resources, CPU: 99_999 } };
+    world.register(
+      fixtures.aJob({ TaskGroups: [fixtures.aGroup({ Name: 'big', Count: 3, Tasks: [huge] }), fixtures.aGroup()] }),
+    );
+    const attempt = world.run();
+    expect(attempt.failedGroups).toEqual({
+      big: expect.objectContaining({ CoalescedFailures: 2, NodesExhausted: 1, DimensionExhausted: { cpu: 1 } }),
+    });
+    expect(attempt.failedGroups['big']?.ResourcesExhausted?.['web']?.CPU).toBe(3 * 99_999);
+    expect(world.live()).toEqual(names(0));
+    expect(attempt.wanted).toEqual({ big: 3, web: 1 });
+  });
+
+  it('SC-45, SC-48, SC-53: a constraint is checked once per class, and named', () => {
+    const Constraints = [{ LTarget: '${attr.kernel.name}', RTarget: 'windows', Operand: '=' }];
+    for (let i = 0; i < 3; i++) world.addNode();
+    world.register(jobOf({}, { Constraints }));
+    const { failedGroups, blocked } = world.attempt();
+    expect(failedGroups['web']).toMatchObject({
+      NodesFiltered: 3,
+      ConstraintFiltered: { '${attr.kernel.name} = windows': 1, 'computed class ineligible': 2 },
+    });
+    expect(Object.values(blocked[0]!.classEligibility)).toEqual([false]);
+    expect(blocked[0]!.escaped).toBe(false);
+  });
+
+  it('SC-36, SC-54: a constraint on something unique escapes the class', () => {
+    const node = world.addNode();
+    const Constraints = [{ LTarget: '${node.unique.id}', RTarget: 'other', Operand: '=' }];
+    world.register(jobOf({ Constraints }));
+    const { failedGroups, blocked } = world.attempt();
+    expect(failedGroups['web']?.ConstraintFiltered).toEqual({ '${node.unique.id} = other': 1 });
+    expect(blocked).toMatchObject([{ escaped: true }]);
+    world.register(jobOf({ Constraints: [{ ...Constraints[0]!, RTarget: node.ID }] }));
+    expect(placedBy(world.attempt())).toHaveLength(1);
+  });
+
+  it('SC-47, SC-345: an unhealthy driver filters its node and says nothing about the class', () => {
+    const healthy = fixtures.aNode().Drivers['mock_driver']!;
+    world.addNode({ Drivers: { mock_driver: { ...healthy, Healthy: false } } });
+    world.register(jobOf({}));
+    const { failedGroups, blocked } = world.attempt();
+    expect(failedGroups['web']?.ConstraintFiltered).toEqual({ 'missing drivers': 1 });
+    expect(Object.values(blocked[0]!.classEligibility)).toEqual([true]);
+    const second = world.addNode();
+    expect(placedBy(world.attempt())).toMatchObject([{ NodeID: second.ID }]);
+  });
+
+  it('SC-37, SC-40: no candidates at all: nothing evaluated, nothing available', () => {
+    world.addNode({ NodePool: 'gpu' });
+    world.addNode({ SchedulingEligibility: 'ineligible' });
+    world.addNode({ Datacenter: 'dc9' });
+    world.register(jobOf({}, { Datacenters: ['dc1'] }));
+    expect(world.attempt().failedGroups['web']).toMatchObject({
+      NodesEvaluated: 0,
+      NodesInPool: 0,
+      NodesAvailable: {},
+    });
+  });
+
+  it('SC-75: a CSI volume that is not there is named, so that registering it can wake the evaluation', () => {
+    world.addNode();
+    const Volumes = {
+      data: {
+        Name: 'data',
+        Type: 'csi',
+        Source: 'db',
+        ReadOnly: false,
+        Sticky: false,
+        AccessMode: '',
+        AttachmentMode: '',
+        MountOptions: null,
+        PerAlloc: false,
+      },
+    };
+    world.register(jobOf({ Volumes }));
+    expect(world.attempt().blocked).toMatchObject([{ escaped: true, missingResources: ['csi-volume:default:db'] }]);
+  });
+
+  it('SC-60, SC-61: distinct_hosts puts one on each node', () => {
+    world.addNode();
+    world.addNode();
+    const Constraints = [{ LTarget: '', RTarget: '', Operand: 'distinct_hosts' }];
+    world.register(jobOf({ Count: 3 }, { Constraints }));
+    const attempt = world.run();
+    expect(new Set(placedBy(attempt).map((a) => a.NodeID)).size).toBe(2);
+    expect(attempt.failedGroups['web']?.ConstraintFiltered).toEqual({ distinct_hosts: 2 });
+  });
+
+  it('SC-62, SC-63: distinct_property counts what the plan itself places', () => {
+    for (const rack of ['a', 'a', 'b']) world.addNode({ Meta: { rack }, ComputedClass: `v1:${rack}` });
+    const Constraints = [{ LTarget: '${meta.rack}', RTarget: '1', Operand: 'distinct_property' }];
+    world.register(jobOf({ Count: 3 }, { Constraints }));
+    expect(placedBy(world.run())).toHaveLength(2);
+  });
+
+  it('SC-84, SC-85: a static port is given once per address, then the node is exhausted', () => {
+    world.addNode();
+    const Networks = [
+      {
+        Mode: '',
+        Device: '',
+        CIDR: '',
+        IP: '',
+        Hostname: '',
+        MBits: 0,
+        DNS: null,
+        ReservedPorts: [{ Label: 'http', Value: 8080, To: 0, HostNetwork: 'default', IgnoreCollision: false }],
+        DynamicPorts: null,
+        CNI: null,
+      },
+    ];
+    world.register(jobOf({ Count: 2, Networks }));
+    const attempt = world.run();
+    expect(placedBy(attempt)).toHaveLength(1);
+    expect(attempt.failedGroups['web']?.DimensionExhausted).toEqual({
+      'network: reserved port collision http=8080': 1,
+    });
+  });
+
+  it('SC-98: what was told to stop still takes its room, unless this plan stops it', () => {
+    world.addNode();
+    const task = fixtures.aTask();
+    const big = { ...task, Resources: { ...task.Resources, CPU: 3_000 } };
+    world.register(jobOf({ Tasks: [big] }));
+    world.run();
+    world.stopJob('web');
+    world.run({ TriggeredBy: 'job-deregister' });
+    world.register(jobOf({ Tasks: [big] }, { ID: 'other' }));
+    expect(placedBy(world.attempt({ JobID: 'other' }))).toEqual([]);
+    world.report(world.allocs()[0]!, { ClientStatus: 'complete', TaskStates: deadTask(false) });
+    expect(placedBy(world.attempt({ JobID: 'other' }))).toHaveLength(1);
+  });
+});

@@ -1,0 +1,116 @@
+import type { Job, TaskGroup } from '@waybill/model';
+import { fixtures } from '@waybill/state';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { placedBy, SchedulingFixture, stoppedBy } from './scheduling.fixture.js';
+
+let world: SchedulingFixture;
+beforeEach(() => {
+  world = new SchedulingFixture();
+});
+
+const system = (group: Partial<TaskGroup> = {}, Type = 'system', over: Partial<Job> = {}): Job =>
+  fixtures.aJob({ Type, TaskGroups: [fixtures.aGroup(group, Type)], ...over });
+const run = (over = {}) => world.run({ Type: 'system', ...over });
+const done = {
+  ClientStatus: 'complete' as const,
+  TaskStates: {
+    web: {
+      State: 'dead' as const,
+      Failed: false,
+      Restarts: 0,
+      LastRestart: null,
+      StartedAt: null,
+      FinishedAt: null,
+      Events: [],
+      Paused: '',
+    },
+  },
+};
+
+describe('system jobs', () => {
+  it('SC-271: one allocation on every ready candidate node, also on one that joins later', () => {
+    const nodes = [world.addNode(), world.addNode()];
+    world.addNode({ SchedulingEligibility: 'ineligible' });
+    world.register(system());
+    expect(new Set(placedBy(run()).map((a) => a.NodeID))).toEqual(new Set(nodes.map((n) => n.ID)));
+    const third = world.addNode();
+    expect(placedBy(run({ TriggeredBy: 'node-update' }))).toMatchObject([{ NodeID: third.ID, Name: 'web.web[0]' }]);
+    expect(world.attempt({ Type: 'system' }).isNoop).toBe(true);
+  });
+
+  it('SC-274 S1, S8: stopped with its job; lost with its node, and replaced nowhere else', () => {
+    const [first] = [world.addNode(), world.addNode()];
+    world.register(system());
+    run();
+    world.nodeDown(first);
+    const lost = run({ TriggeredBy: 'node-update' });
+    expect(stoppedBy(lost)).toMatchObject([{ ClientStatus: 'lost' }]);
+    expect(placedBy(lost)).toEqual([]);
+    world.stopJob('web');
+    expect(stoppedBy(run({ TriggeredBy: 'job-deregister' }))).toMatchObject([
+      { DesiredDescription: 'alloc not needed due to job update' },
+    ]);
+  });
+
+  it('SC-276: a failed one is placed again at once, after the old one', () => {
+    world.addNode();
+    world.register(system());
+    run();
+    const [failed] = world.allocs();
+    world.report(failed!, { ...done, ClientStatus: 'failed' });
+    expect(placedBy(run())).toMatchObject([{ PreviousAllocation: failed!.ID, RescheduleTracker: null }]);
+  });
+
+  it('SC-277: a sysbatch one that ran is not run again for the same job', () => {
+    world.addNode();
+    world.register(system({}, 'sysbatch'));
+    world.run({ Type: 'sysbatch' });
+    world.report(world.allocs()[0]!, done);
+    expect(world.attempt({ Type: 'sysbatch' }).isNoop).toBe(true);
+  });
+
+  it('SC-279: an ineligible node keeps its allocation while the job does not change', () => {
+    const node = world.addNode();
+    world.register(system());
+    run();
+    world.makeIneligible(node);
+    expect(world.attempt({ Type: 'system' }).isNoop).toBe(true);
+    world.register(system({ Tasks: [fixtures.aTask({ Config: { run_for: '2h' } })] }));
+    expect(stoppedBy(run())).toMatchObject([{ DesiredDescription: 'alloc not needed due to job update' }]);
+  });
+
+  it('SC-280: a changed command replaces each on its node', () => {
+    const nodes = [world.addNode(), world.addNode()];
+    world.register(system());
+    run();
+    world.register(system({ Tasks: [fixtures.aTask({ Config: { run_for: '2h' } })] }));
+    const attempt = run();
+    expect(stoppedBy(attempt)).toHaveLength(2);
+    expect(new Set(placedBy(attempt).map((a) => a.NodeID))).toEqual(new Set(nodes.map((n) => n.ID)));
+  });
+
+  it('SC-35, SC-284, EB-220: full nodes give one blocked evaluation for the group, naming the first', () => {
+    const task = fixtures.aTask();
+    const big = { ...task, Resources: { ...task.Resources, CPU: 99_999 } };
+    world.addNode();
+    world.addNode();
+    world.register(system({ Tasks: [big] }));
+    const attempt = run();
+    expect(attempt.blocked).toHaveLength(1);
+    expect(attempt.blocked[0]!.nodeId).not.toBe('');
+    expect(attempt.failedGroups['web']).toMatchObject({ CoalescedFailures: 1, NodesExhausted: 1 });
+  });
+
+  it('SC-283: a node that is filtered is no failure, unless all are', () => {
+    const Constraints = [{ LTarget: '${node.unique.name}', RTarget: 'good', Operand: '=' }];
+    world.addNode({ Name: 'bad' });
+    world.register(system({ Constraints }));
+    const nowhere = run();
+    expect(nowhere.failedGroups['web']?.ConstraintFiltered).toEqual({ '${node.unique.name} = good': 1 });
+    expect(nowhere.blocked).toEqual([]);
+    expect(nowhere.wanted).toEqual({ web: 0 });
+    world.addNode({ Name: 'good' });
+    expect(run().failedGroups).toEqual({});
+    expect(run().failedGroups).toEqual({});
+  });
+});
