@@ -26,18 +26,12 @@ export interface RefusedNodes {
 export function updateAllocsFromClients(w: Write, { Allocs, Evals }: TxnPayloads['AllocClientUpdate']): void {
   const nodes = admitNodes(w, Allocs);
   const jobs = new Set<string>();
-  const before = new Map<string, Allocation>();
-  for (const update of Allocs) {
-    const stored = nodes.has(update.NodeID) ? w.tables.allocs.get(update.ID) : undefined;
-    if (!stored) continue;
-    if (!before.has(stored.ID)) before.set(stored.ID, stored);
-    updateAlloc(w, stored, update);
-    jobs.add(namespacedKey(stored.Namespace, stored.JobID));
-  }
+  const before = updateAllocs(w, Allocs);
   // Against the rows before this transaction, so that two updates of one allocation count as the last (ST-82).
-  for (const [id, first] of before) {
-    const last = w.tables.allocs.get(id);
+  for (const first of before) {
+    const last = w.tables.allocs.get(first.ID);
     if (last) countAllocation(w, first, last);
+    jobs.add(namespacedKey(first.Namespace, first.JobID));
   }
   for (const evaluation of Evals) {
     upsertEvaluation(w, evaluation);
@@ -51,24 +45,44 @@ export function updateAllocsFromClients(w: Write, { Allocs, Evals }: TxnPayloads
 }
 
 /** The nodes of the batch that may report. Names the others in the verdict; refuses when none is left (ST-105). */
-function admitNodes(w: Write, updates: readonly ClientAllocUpdate[]): Set<string> {
-  const admitted = new Set<string>();
-  const refused: Record<string, string> = {};
-  for (const { NodeID } of updates) {
-    if (admitted.has(NodeID) || Object.hasOwn(refused, NodeID)) continue;
+function admitNodes(w: Write, updates: readonly ClientAllocUpdate[]): string[] {
+  const admitted: string[] = [];
+  let refused: Record<string, string> | undefined;
+  for (const NodeID of distinctNodes(updates)) {
     const node = w.tables.nodes.get(NodeID);
-    if (node && isUnresponsive(node.Status)) {
-      refused[NodeID] = `node ${NodeID} is not allowed to update allocs while in status ${node.Status}`;
-    } else {
-      admitted.add(NodeID);
+    if (!node || !isUnresponsive(node.Status)) {
+      admitted.push(NodeID);
+      continue;
     }
+    refused ??= {};
+    refused[NodeID] = `node ${NodeID} is not allowed to update allocs while in status ${node.Status}`;
   }
-  const texts = Object.values(refused);
-  if (texts.length === 0) return admitted;
-  if (admitted.size === 0) throw new Refused(texts.join('; '));
-  w.notice = texts.join('; ');
+  if (!refused) return admitted;
+  const text = Object.values(refused).join('; ');
+  if (admitted.length === 0) throw new Refused(text);
+  w.notice = text;
   w.result = { RefusedNodes: refused } satisfies RefusedNodes;
   return admitted;
+}
+
+/** In the order of the batch. A batch of one, as most are, needs no set. */
+function distinctNodes(updates: readonly ClientAllocUpdate[]): Iterable<string> {
+  const [only] = updates;
+  if (updates.length === 1 && only) return [only.NodeID];
+  return new Set(updates.map((update) => update.NodeID));
+}
+
+/** Writes the rows of the reports of admitted nodes; answers each row as it was before, once. */
+function updateAllocs(w: Write, updates: readonly ClientAllocUpdate[]): Iterable<Allocation> {
+  const before = new Map<string, Allocation>();
+  for (const update of updates) {
+    const stored = w.tables.allocs.get(update.ID);
+    const node = w.tables.nodes.get(update.NodeID);
+    if (!stored || (node && isUnresponsive(node.Status))) continue;
+    if (!before.has(stored.ID)) before.set(stored.ID, stored);
+    updateAlloc(w, stored, update);
+  }
+  return before.values();
 }
 
 function updateAlloc(w: Write, stored: Allocation, update: ClientAllocUpdate): void {

@@ -22,6 +22,28 @@ interface Undo {
   readonly before: object | undefined;
 }
 
+interface RowBefore extends Undo {
+  before: object | undefined;
+}
+
+/** Up to this many writes, looking through a list is cheaper than making maps; most transactions make three. */
+const MAX_SCANNED_WRITES = 16;
+
+/** Rows by table and key. */
+class SeenRows {
+  private readonly tables = new Map<TableName, Map<string, RowBefore>>();
+
+  find(table: TableName, key: string): RowBefore | undefined {
+    return this.tables.get(table)?.get(key);
+  }
+
+  add(row: RowBefore): void {
+    const rows = this.tables.get(row.table);
+    if (rows) rows.set(row.key, row);
+    else this.tables.set(row.table, new Map([[row.key, row]]));
+  }
+}
+
 /**
  * The working set of one transaction. Appliers read tables freely and write only through it: `put` and `remove` take
  * effect at once and are remembered, so that a refusal anywhere takes all of it back (ST-5).
@@ -84,24 +106,22 @@ export class Write {
   }
 
   /** Per row its content before the transaction, in the order of the last write to each. */
-  private firstBefore(): Undo[] {
+  private firstBefore(): readonly Undo[] {
     const { undo } = this;
     if (undo.length < 2) return undo;
     // Backwards, a row is met first at its last write and last at its first.
-    const rows: { table: TableName; key: string; before: object | undefined }[] = [];
-    const seen = new Map<TableName, Map<string, (typeof rows)[number]>>();
+    const rows: RowBefore[] = [];
+    const seen = undo.length > MAX_SCANNED_WRITES ? new SeenRows() : undefined;
     for (let i = undo.length - 1; i >= 0; i--) {
-      const entry = undo[i] as Undo;
-      let ofTable = seen.get(entry.table);
-      if (!ofTable) seen.set(entry.table, (ofTable = new Map()));
-      const row = ofTable.get(entry.key);
+      const { table, key, before } = undo[i] as Undo;
+      const row = seen ? seen.find(table, key) : rows.find((one) => one.key === key && one.table === table);
       if (row) {
-        row.before = entry.before;
-      } else {
-        const last = { ...entry };
-        rows.push(last);
-        ofTable.set(entry.key, last);
+        row.before = before;
+        continue;
       }
+      const met: RowBefore = { table, key, before };
+      rows.push(met);
+      seen?.add(met);
     }
     return rows.toReversed();
   }
