@@ -1,3 +1,4 @@
+import { dequeue } from '@waybill/rpc';
 import { systemClock, systemTimers } from '@waybill/service';
 import { fixtures } from '@waybill/state';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -110,4 +111,84 @@ describe('from a job to its allocations', () => {
     expect(replacements.map((a) => a.Name).toSorted()).toEqual(old.map((a) => a.Name).toSorted());
     expect(new Set(replacements.map((a) => a.PreviousAllocation))).toEqual(new Set(old.map((a) => a.ID)));
   });
+
+  it('EB-100: of eleven evaluations of one system job two are run and nine are canceled', async () => {
+    await plane.stop();
+    plane = new LocalControlPlane(systemClock, systemTimers);
+    await plane.start(0);
+    const node = await addNode();
+    const Type = 'system';
+    const job = fixtures.aJob({ ID: 'logs', Type, TaskGroups: [fixtures.aGroup({}, Type)] });
+    await plane.write('JobRegister', fixtures.aRegistration(job, { Eval: fixtures.anEval({ JobID: 'logs', Type }) }));
+    for (let i = 0; i < 10; i++)
+      await plane.write('EvalUpdate', {
+        Evals: [fixtures.anEval({ JobID: 'logs', Type, TriggeredBy: 'node-update', NodeID: node.ID })],
+      });
+    expect(plane.broker.stats()).toMatchObject({ totalReady: 1, totalPending: 10 });
+    plane.addWorkers(3);
+    await idle();
+    const statuses = evals().map((e) => e.Status);
+    expect(statuses.filter((s) => s === 'complete')).toHaveLength(2);
+    expect(statuses.filter((s) => s === 'canceled')).toHaveLength(9);
+    await eventually('the broker is empty', () => {
+      const { totalReady, totalUnacked, totalPending, totalWaiting, totalCancelable } = plane.broker.stats();
+      return [totalReady, totalUnacked, totalPending, totalWaiting, totalCancelable].every((n) => n === 0);
+    });
+    expect(allocs()).toHaveLength(1);
+  });
+
+  it('EB-219, EB-216, EB-218: a blocked evaluation that still cannot place all waits on under its id', async () => {
+    await register(2, { TaskGroups: [fixtures.aGroup({ Count: 2, Tasks: [halfANode()] })] });
+    const blocked = await eventually('it is blocked', () => evals().find((e) => e.Status === 'blocked'));
+    await idle();
+    await addNode({ NodeClass: 'small', NodeResources: { ...fixtures.aNode().NodeResources, Cpu: cpu(2_500) } });
+    await eventually('one is placed', () => allocs().length === 1);
+    await eventually('it waits again', () => plane.broker.stats()['totalBlocked'] === 1);
+    expect(
+      evals()
+        .filter((e) => e.Status === 'blocked')
+        .map((e) => e.ID),
+    ).toEqual([blocked.ID]);
+    await addNode({ NodeClass: 'large' });
+    await eventually('the other is placed', () => allocs().length === 2);
+    await eventually('it is complete', () => plane.state.tables.evals.get(blocked.ID)?.Status === 'complete');
+    expect(plane.broker.stats()).toMatchObject({ totalBlocked: 0 });
+  });
+
+  it('EB-133: paused, nothing happens to a stopped job; unpaused, it stops', async () => {
+    await addNode();
+    await register(1);
+    await idle();
+    const pause = (PauseEvalBroker: boolean) =>
+      plane.write('SchedulerConfig', {
+        Config: { ...fixtures.aSchedulerConfiguration(), PauseEvalBroker },
+        CAS: false,
+        ModifyIndex: 0,
+      });
+    await pause(true);
+    const stop = fixtures.anEval({ TriggeredBy: 'job-deregister' });
+    await plane.write('JobDeregister', {
+      JobID: 'web',
+      Purge: false,
+      NoShutdownDelay: false,
+      SubmitTime: 0,
+      Eval: stop,
+      TrackedVersions: 6,
+    });
+    // A worker that is asking comes back empty-handed before the flag is lifted.
+    expect(await plane.ask(dequeue, { Schedulers: ['service'], TimeoutMs: 50 })).toMatchObject({ Eval: null });
+    expect(plane.state.tables.evals.get(stop.ID)?.Status).toBe('pending');
+    expect(allocs()[0]?.DesiredStatus).toBe('run');
+    await pause(false);
+    await eventually('it is stopped', () => allocs()[0]?.DesiredStatus === 'stop');
+    await eventually('the evaluation is complete', () => plane.state.tables.evals.get(stop.ID)?.Status === 'complete');
+  });
 });
+
+const cpu = (CpuShares: number) => ({ CpuShares, TotalCpuCores: 4, ReservableCpuCores: null });
+
+/** A task of which one fits a node of 2,500 MHz and one more a node of 4,000 MHz. */
+function halfANode() {
+  const task = fixtures.aTask();
+  return { ...task, Resources: { ...task.Resources, CPU: 2_400 } };
+}

@@ -78,6 +78,10 @@ export class LocalControlPlane implements Rpc {
     await this.write('Initialise', {});
     this.state.onApplied((applied) => this.broker.applied(applied));
     await this.takeOver();
+    this.addWorkers(workers);
+  }
+
+  addWorkers(workers: number): void {
     for (let i = 0; i < workers; i++) {
       const worker = new Worker({
         rpc: this,
