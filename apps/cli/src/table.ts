@@ -55,5 +55,5 @@ const padded = (text: string, width: number): string => text + ' '.repeat(Math.m
 /** Columns a terminal needs for a text. */
 export function widthOf(text: string): number {
   const plain = stripVTControlCharacters(text).replaceAll(COMBINING, '');
-  return [...plain].length + (plain.match(WIDE)?.length ?? 0);
+  return Array.from(plain).length + (plain.match(WIDE)?.length ?? 0);
 }

@@ -68,7 +68,8 @@ export function taskResources(alloc: AllocationAnswer, task: string, usage: Task
   const asked = alloc.AllocatedResources?.Tasks?.[task];
   if (!asked) return undefined;
   const cores = asked.Cpu?.ReservedCores?.length ?? 0;
-  const { MemoryMB = 0, MemoryMaxMB = 0 } = asked.Memory ?? {};
+  const MemoryMB = asked.Memory?.MemoryMB ?? 0;
+  const MemoryMaxMB = asked.Memory?.MemoryMaxMB ?? 0;
   const memory = formatBytes(MemoryMB * BYTES_PER_MB);
   const disk = formatBytes((alloc.AllocatedResources?.Shared?.DiskMB ?? 0) * BYTES_PER_MB);
   const addresses = (asked.Networks ?? []).flatMap((network) =>
