@@ -1,0 +1,43 @@
+import { describe, expect, it } from 'vitest';
+import { Table } from './table.js';
+
+interface Row {
+  readonly ID: string;
+  readonly colour: string | undefined;
+}
+
+const aTable = () => new Table<Row>('rows', (row) => row.ID, { colour: (row) => row.colour });
+const ids = (rows: Iterable<Row>) => [...rows].map((row) => row.ID);
+
+describe('a table', () => {
+  it('finds rows by an index, through updates and removals', () => {
+    const table = aTable();
+    for (const ID of ['a', 'b', 'c']) table.replace(ID, { ID, colour: 'red' });
+    expect(ids(table.by('colour', 'red'))).toEqual(['a', 'b', 'c']);
+    table.replace('b', { ID: 'b', colour: 'blue' });
+    table.replace('c', { ID: 'c', colour: undefined });
+    expect([table.count('colour', 'red'), table.count('colour', 'blue'), table.count('colour', 'none')]).toEqual([
+      1, 1, 0,
+    ]);
+    table.replace('a', undefined);
+    expect([ids(table.by('colour', 'red')), ids(table.all()), table.size]).toEqual([[], ['b', 'c'], 2]);
+    table.replace('c', { ID: 'c', colour: 'blue' });
+    expect(ids(table.by('colour', 'blue'))).toEqual(['b', 'c']);
+  });
+
+  it('shows an updated row through its index although its place did not change', () => {
+    const table = aTable();
+    table.replace('a', { ID: 'a', colour: 'red' });
+    const next = { ID: 'a', colour: 'red' };
+    table.replace('a', next);
+    expect([...table.by('colour', 'red')][0]).toBe(next);
+    expect(table.get('a')).toBe(next);
+  });
+
+  it('removing what is not there is nothing, asking for an index it has not is a defect', () => {
+    const table = aTable();
+    table.replace('gone', undefined);
+    expect(table.size).toBe(0);
+    expect(() => [...table.by('size', '1')]).toThrow('table rows has no index size');
+  });
+});
