@@ -31,7 +31,7 @@ export default defineConfig({
           name: 'integration',
           include: ['test/**/*.test.ts'],
           testTimeout: 60_000,
-          hookTimeout: 60_000,
+          hookTimeout: 120_000,
           fileParallelism: false,
         },
       },

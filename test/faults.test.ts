@@ -3,6 +3,10 @@ import { type ApiClient, shellJob } from './support/api-client.js';
 import { eventually } from './support/wait.js';
 import { CONTROL_PLANE, type ServiceName, WaybillProcesses } from './support/waybill-processes.js';
 
+/** What a worker had in hand when it was killed is handed out again after this long (EB-66). */
+const NACK_TIMEOUT_MS = 60_000;
+const TEST_TIMEOUT_MS = 180_000;
+
 let waybill: WaybillProcesses;
 let api: ApiClient;
 
@@ -44,7 +48,7 @@ async function expectEachRunsOnce(ids: readonly string[]): Promise<void> {
         const found = await api.get<Alloc[]>(`/v1/job/${id}/allocations`);
         return found.some((a) => a.ClientStatus === 'running') && found;
       },
-      30_000,
+      NACK_TIMEOUT_MS + 30_000,
     );
     expect(allocs.filter((a) => a.DesiredStatus === 'run')).toHaveLength(1);
   }

@@ -200,17 +200,26 @@ describe('what cannot be a job', () => {
   });
 });
 
-/** Processes of this machine whose environment has this entry. */
+/** Tasks of this machine whose environment has this entry; not the shells that supervise them. */
 function processesWith(entry: string): number[] {
   return readdir('/proc')
     .filter((name) => /^\d+$/.test(name))
-    .filter((pid) => environmentOf(pid).includes(`${entry}\0`))
+    .filter((pid) => environmentOf(pid).includes(`${entry}\0`) && !commandLineOf(pid).includes('waybill-task'))
+    .filter((pid) => !commandLineOf(pid).includes('\nrun=$1'))
     .map(Number);
 }
 
 function environmentOf(pid: string): string {
   try {
     return readFileSync(`/proc/${pid}/environ`, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+function commandLineOf(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
   } catch {
     return '';
   }

@@ -24,7 +24,7 @@ const STEPS = [
   { service: 'waybill-api', name: 'PUT /v1/jobs', parent: undefined },
   { service: 'waybill-api', name: 'publish JobRegister', parent: 'PUT /v1/jobs' },
   { service: 'waybill-broker', name: 'broker wait', parent: 'publish JobRegister' },
-  { service: 'waybill-scheduler', name: 'schedule', parent: 'broker wait' },
+  { service: 'waybill-scheduler', name: 'schedule', parent: 'publish JobRegister' },
   { service: 'waybill-broker', name: 'plan', parent: 'schedule' },
   { service: 'waybill-broker', name: 'apply', parent: 'plan' },
   { service: 'waybill-agent', name: 'agent start', parent: 'apply' },

@@ -2,6 +2,7 @@ import { type CancelTimer, type ClientAllocUpdate, type Clock, nsFromMs, type Ti
 import type { ReplicatedState } from '@waybill/replica';
 import { type AllocUpdateRequest, type IndexResponse, RpcError } from '@waybill/rpc';
 import { draftTxn, isRejected, type RefusedNodes, serviceActor, type Verdict } from '@waybill/state';
+import { traceparentOf, type Tracer, withSpan } from '@waybill/telemetry';
 import { evaluationsOfUpdates } from './alloc-update-evaluations.js';
 import { permissionDenied } from './node-access.js';
 
@@ -25,6 +26,7 @@ export interface AllocUpdateDependencies {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly newId: () => string;
+  readonly tracer: () => Tracer;
 }
 
 /**
@@ -55,12 +57,14 @@ export class AllocUpdates {
     const nodeId = this.admit(request);
     if (this.pendingAllocs + request.Allocs.length > MAX_PENDING_ALLOCS)
       throw new RpcError('limit', 'too many allocation updates are waiting');
-    const done = new Promise<IndexResponse>((resolve, reject) => {
-      this.gather({ nodeId, allocs: request.Allocs, traceparent, resolve, reject });
-    });
     this.pendingAllocs += request.Allocs.length;
     try {
-      return await done;
+      if (!request.Allocs.some((alloc) => this.isFirstRunning(alloc)))
+        return await this.gathered(nodeId, request, traceparent);
+      // The last step of a submitted job's trace: from here on it runs, and everybody can see it.
+      return await withSpan(this.deps.tracer(), 'first running', { traceparent }, (span) =>
+        this.gathered(nodeId, request, traceparentOf(span) ?? traceparent),
+      );
     } finally {
       this.pendingAllocs -= request.Allocs.length;
     }
@@ -86,6 +90,21 @@ export class AllocUpdates {
     if (request.Allocs.some((alloc) => !this.isOf(node.ID, alloc))) throw permissionDenied();
     if (node.Status === 'down' || node.Status === 'disconnected') throw notAllowed(node.ID, node.Status);
     return node.ID;
+  }
+
+  private gathered(
+    nodeId: string,
+    request: AllocUpdateRequest,
+    traceparent: string | undefined,
+  ): Promise<IndexResponse> {
+    return new Promise((resolve, reject) => {
+      this.gather({ nodeId, allocs: request.Allocs, traceparent, resolve, reject });
+    });
+  }
+
+  private isFirstRunning(update: ClientAllocUpdate): boolean {
+    if (update.ClientStatus !== 'running') return false;
+    return this.deps.state.tables.allocs.get(update.ID)?.ClientStatus === 'pending';
   }
 
   /** ND-40; one that nobody knows is of nobody, and ignored at apply (ND-120). */

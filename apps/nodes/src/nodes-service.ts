@@ -25,7 +25,7 @@ export function nodesService(pace: HeartbeatPace = DEFAULT_PACE): ServiceDefinit
       const missing = new MissingNodeEvaluations(state, evaluations, clock, timers, logger);
       const traces = new PlacementTraces(state);
       const queries = new AllocQueries(state, traces, timers);
-      const updates = new AllocUpdates(shared);
+      const updates = new AllocUpdates({ ...shared, tracer: () => context.tracer });
       metrics.gauge('nodes_waiting_reads', 'Allocation reads of agents that wait for news', {
         collect: () => queries.reads,
       });
