@@ -3,7 +3,6 @@ import { startStack, type Stack } from '@waybill/embedded';
 import {
   BatchWriter,
   DatabaseNewerError,
-  dataSource,
   type Listed,
   loadSnapshot,
   migrate,
@@ -11,6 +10,7 @@ import {
   openPool,
   ProjectionMovedError,
   ReadModel,
+  typeOrmSource,
 } from '@waybill/projection';
 import {
   type Applied,
@@ -75,6 +75,16 @@ class Scripted {
   }
 }
 
+/** Somebody holds the lock of the projection's row. */
+async function untilLocked(on: Pool): Promise<void> {
+  const deadline = performance.now() + 10_000;
+  for (;;) {
+    const free = await on.query('select 1 from projection for update skip locked');
+    if (free.rowCount === 0) return;
+    if (performance.now() > deadline) throw new Error('nobody took the lock');
+  }
+}
+
 /** Every table with its index and its rows by key: the order of rows is no part of the state. */
 function contentOf(machine: StateMachine): Record<string, unknown> {
   return Object.fromEntries(
@@ -133,7 +143,7 @@ describe('schema', () => {
   it('is the same in the migrations and in the entities', async () => {
     url = await freshDatabase();
     await migrate(url);
-    const source = await dataSource(url).initialize();
+    const source = await (await typeOrmSource(url)).initialize();
     try {
       const { upQueries } = await source.driver.createSchemaBuilder().log();
       expect(upQueries.map((query) => query.query)).toEqual([]);
@@ -240,6 +250,23 @@ describe('batches and snapshot', () => {
     }
     const { rows } = await pool.query('select count(*) as n from txn');
     expect(rows).toEqual([{ n: '20' }]);
+  });
+
+  it('a writer that froze in the middle of a batch holds its successor up only for a moment', async () => {
+    const freezing = await pool.connect();
+    const frozen = {
+      connect: (): Promise<unknown> => {
+        let left = 2; // begin, and the compare-and-set that takes the row's lock
+        const query = (asked: string): unknown => (left-- > 0 ? freezing.query(asked) : new Promise(() => {}));
+        return Promise.resolve({ query, on: freezing.on.bind(freezing), release: () => {} });
+      },
+    };
+    const batch = [scripted.next(putAll)];
+    void new BatchWriter(frozen as Pool).write(batch);
+    await untilLocked(pool);
+    await writer.write(batch);
+    expect(await writer.appliedIndex()).toBe(1);
+    freezing.release(true);
   });
 
   it('refuses a hole in a batch', async () => {

@@ -1,17 +1,13 @@
 import { type Logger, silentLogger } from '@waybill/telemetry';
 import { Client } from 'pg';
-import { DataSource } from 'typeorm';
-import { entities } from './entities.js';
 import { DatabaseNewerError } from './errors.js';
-import { migrations } from './migrations/index.js';
+import { migrations, MIGRATIONS_TABLE } from './migrations/index.js';
 import { CONNECT_TIMEOUT_MS } from './pool.js';
-import { StatementLogger } from './statement-logger.js';
 
 /** Advisory lock held while migrating: "waybill" in ASCII, as far as 32 bits go. */
 const MIGRATION_LOCK = 0x77617962;
 /** How long another service may take to migrate, milliseconds. */
 export const MIGRATION_LOCK_TIMEOUT_MS = 60_000;
-const MIGRATIONS_TABLE = 'schema_migrations';
 
 /**
  * Brings the database to this version's schema. Safe when many services start at once: they take turns, all but the
@@ -39,21 +35,6 @@ export async function migrate(url: string, logger: Logger = silentLogger): Promi
   }
 }
 
-/** The schema as TypeORM sees it; used for migrations and for rare reads. Not initialised yet. */
-export function dataSource(url: string, logger: Logger = silentLogger): DataSource {
-  return new DataSource({
-    type: 'postgres',
-    url,
-    entities: [...entities],
-    migrations,
-    migrationsTableName: MIGRATIONS_TABLE,
-    logger: new StatementLogger(logger),
-    logging: ['error', 'warn', 'migration'],
-    applicationName: 'waybill schema',
-    connectTimeoutMS: CONNECT_TIMEOUT_MS,
-  });
-}
-
 async function doneMigrations(client: Client): Promise<string[]> {
   const table = await client.query<{ found: boolean }>('select to_regclass($1) is not null as found', [
     MIGRATIONS_TABLE,
@@ -63,7 +44,9 @@ async function doneMigrations(client: Client): Promise<string[]> {
   return done.rows.map((row) => row.name);
 }
 
+/** TypeORM is loaded only when there is something to do: it costs a start as much as everything else together. */
 async function runMigrations(url: string, logger: Logger): Promise<void> {
+  const { dataSource } = await import('./data-source.js');
   const source = await dataSource(url, logger).initialize();
   try {
     await source.runMigrations({ transaction: 'each' });

@@ -1,17 +1,19 @@
 import type { Pool, PoolClient } from 'pg';
 
-/** A frozen process must not keep row locks that its successor waits for, milliseconds. */
-export const IDLE_IN_TRANSACTION_MS = 5_000;
+/** A frozen writer must not keep row locks that its successor waits for, milliseconds. */
+export const IDLE_IN_WRITE_MS = 2_000;
+/** A reader holds up nobody but the clean-up of old row versions, milliseconds. */
+export const IDLE_IN_SNAPSHOT_MS = 60_000;
 /** No statement of a transaction may run longer, milliseconds. */
 export const STATEMENT_TIMEOUT_MS = 30_000;
 
-const LIMITS = `set local idle_in_transaction_session_timeout = ${IDLE_IN_TRANSACTION_MS};
+const limits = (idleMs: number): string => `set local idle_in_transaction_session_timeout = ${idleMs};
   set local statement_timeout = ${STATEMENT_TIMEOUT_MS}`;
 
 const BEGIN = {
-  write: `begin; ${LIMITS}`,
+  write: `begin; ${limits(IDLE_IN_WRITE_MS)}`,
   /** Everything read is as of one index (ST-141). */
-  snapshot: `begin isolation level repeatable read read only; ${LIMITS}`,
+  snapshot: `begin isolation level repeatable read read only; ${limits(IDLE_IN_SNAPSHOT_MS)}`,
 } as const;
 
 /** Runs `work` in one database transaction: committed when it returns, rolled back when it throws. */
@@ -21,6 +23,7 @@ export async function inTransaction<T>(
   work: (client: PoolClient) => Promise<T>,
 ): Promise<T> {
   const client = await pool.connect();
+  client.on('error', ignored); // the query that runs, or the next one, reports it; nobody listening would end the process
   let broken: boolean | undefined;
   try {
     await client.query(BEGIN[kind]);
@@ -31,9 +34,12 @@ export async function inTransaction<T>(
     broken = !(await rolledBack(client));
     throw error;
   } finally {
+    client.off('error', ignored);
     client.release(broken);
   }
 }
+
+const ignored = (): void => {};
 
 async function rolledBack(client: PoolClient): Promise<boolean> {
   try {
