@@ -7,7 +7,8 @@ import type { Tables } from './tables.js';
  */
 export function shareAllocationJobs(tables: Pick<Tables, 'allocs'>): void {
   const shared = new Map<string, Job>();
-  for (const [key, alloc] of [...tables.allocs.entries()]) {
+  // Replacing a row keeps its place, so the table may be walked meanwhile.
+  for (const [key, alloc] of tables.allocs.entries()) {
     if (!alloc.Job) continue;
     const { Namespace, ID, Version, CreateIndex, ModifyIndex } = alloc.Job;
     const name = `${Namespace}/${ID}@${Version} ${CreateIndex} ${ModifyIndex}`;
