@@ -1,0 +1,157 @@
+import { FakeTime, settle, type Allocation, type Node } from '@waybill/model';
+import { LocalState } from '@waybill/replica';
+import type { NodeAllocsResponse } from '@waybill/rpc';
+import { draftTxn, fixtures, serviceActor } from '@waybill/state';
+import { describe, expect, it } from 'vitest';
+import { AllocQueries, nodeAllocsAnswer } from './alloc-queries.js';
+import { PlacementTraces } from './placement-traces.js';
+
+const TRACE = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+
+async function setup() {
+  const time = new FakeTime();
+  const state = new LocalState(fixtures.aMachine());
+  const queries = new AllocQueries(state, new PlacementTraces(state), time);
+  const [a, b] = [fixtures.aNode(), fixtures.aNode()];
+  for (const node of [a, b]) fixtures.apply(state.machine, 'NodeRegister', { Node: node, CreateNodePool: false });
+  const { job, evaluation } = fixtures.aRegisteredJob(state.machine, fixtures.aJob({ ID: 'web' }));
+  const write: typeof draftTxn = (type, payload) =>
+    draftTxn(type, payload, {
+      timeNs: fixtures.timeNs,
+      requestId: fixtures.freshId(),
+      actor: serviceActor('test'),
+      traceparent: TRACE,
+    });
+  const place = async (node: Node): Promise<Allocation> => {
+    const alloc = fixtures.anAlloc({ Job: job, JobID: job.ID, NodeID: node.ID, EvalID: evaluation.ID });
+    const plan = fixtures.aPlanResult({ Job: job, AllocsUpdated: [alloc], EvalID: evaluation.ID });
+    await state.propose(write('ApplyPlanResults', plan, { timeNs: 0, requestId: '', actor: serviceActor('test') }));
+    return state.tables.allocs.get(alloc.ID)!;
+  };
+  const remove = (...AllocIDs: string[]) =>
+    state.propose(
+      write(
+        'EvalDelete',
+        { EvalIDs: [], AllocIDs, ScanIndex: state.appliedIndex, UserInitiated: false },
+        { timeNs: 0, requestId: '', actor: serviceActor('test') },
+      ),
+    );
+  /** A read that waits; `answer` is undefined as long as it does. */
+  const read = (node: Node, MinQueryIndex: number, MaxQueryTimeMs = 10_000) => {
+    const waiting: { answer?: NodeAllocsResponse; error?: Error } = {};
+    queries
+      .nodeAllocs({ NodeID: node.ID, SecretID: node.SecretID, MinQueryIndex, MaxQueryTimeMs, MinStateIndex: 0 })
+      .then(
+        (answer) => (waiting.answer = answer),
+        (error: Error) => (waiting.error = error),
+      );
+    return waiting;
+  };
+  return { time, state, queries, a, b, place, remove, read };
+}
+
+describe('allocation reads of agents', () => {
+  it('ND-151: only with the secret of that node; that of an unknown node is no proof', async () => {
+    const { queries, a, b } = await setup();
+    const ask = (NodeID: string, SecretID: string) =>
+      queries.nodeAllocs({ NodeID, SecretID, MinQueryIndex: 0, MaxQueryTimeMs: 0, MinStateIndex: 0 });
+    await expect(ask(a.ID, b.SecretID)).rejects.toThrow('Permission denied');
+    await expect(ask('nobody', 'x')).rejects.toThrow('Permission denied');
+    await expect(ask('nobody', '')).rejects.toThrow('Permission denied');
+  });
+
+  it('ND-150, ND-153: all allocations of the node with the highest ModifyIndex; never index 0', async () => {
+    const { state, a, b, place } = await setup();
+    expect(nodeAllocsAnswer(state.tables, a.ID, undefined)).toEqual({ Allocs: {}, Index: 1 });
+    const first = await place(a);
+    const second = await place(a);
+    await place(b);
+    expect(nodeAllocsAnswer(state.tables, a.ID, undefined)).toEqual({
+      Allocs: { [first.ID]: first.AllocModifyIndex, [second.ID]: second.AllocModifyIndex },
+      Index: second.ModifyIndex,
+    });
+  });
+
+  it('ND-152: wakes for its own node and not for another', async () => {
+    const { a, b, place, read } = await setup();
+    const waiting = read(a, 1);
+    await settle();
+    await place(b);
+    await settle();
+    expect(waiting.answer).toBeUndefined();
+    const mine = await place(a);
+    await settle();
+    expect(waiting.answer?.Allocs).toEqual({ [mine.ID]: mine.AllocModifyIndex });
+  });
+
+  it('ST-151: at the end of the wait it answers what there is', async () => {
+    const { time, a, place, read } = await setup();
+    const mine = await place(a);
+    const waiting = read(a, mine.ModifyIndex, 5_000);
+    await time.pass(4_999);
+    expect(waiting.answer).toBeUndefined();
+    await time.pass(1);
+    expect(waiting.answer?.Index).toBe(mine.ModifyIndex);
+    expect(time.pending).toBe(0);
+  });
+
+  it('ND-153, ND-218: returns after a deletion with a greater index, also after that of the last one', async () => {
+    const { state, a, place, remove, read } = await setup();
+    const first = await place(a);
+    const last = await place(a);
+    const shrinking = read(a, last.ModifyIndex);
+    await settle();
+    await remove(last.ID);
+    await settle();
+    expect(shrinking.answer).toEqual({ Allocs: { [first.ID]: first.AllocModifyIndex }, Index: state.appliedIndex });
+    const emptying = read(a, state.appliedIndex);
+    await settle();
+    await remove(first.ID);
+    await settle();
+    expect(emptying.answer).toEqual({ Allocs: {}, Index: state.appliedIndex });
+  });
+
+  it('ND-156: wakes by a client write too, with AllocModifyIndex unmoved', async () => {
+    const { state, a, place, read } = await setup();
+    const mine = await place(a);
+    const waiting = read(a, mine.ModifyIndex);
+    await settle();
+    await state.propose(
+      draftTxn(
+        'AllocClientUpdate',
+        { Allocs: [fixtures.aClientUpdate(mine)], Evals: [] },
+        { timeNs: fixtures.timeNs, requestId: fixtures.freshId(), actor: serviceActor('test') },
+      ),
+    );
+    await settle();
+    expect(waiting.answer?.Allocs).toEqual({ [mine.ID]: mine.AllocModifyIndex });
+  });
+
+  it('a node that is purged while it waits is told that it proves nothing any more (ND-151)', async () => {
+    const { state, a, read } = await setup();
+    const waiting = read(a, 100);
+    await settle();
+    await state.propose(
+      draftTxn(
+        'NodeDeregister',
+        { NodeID: a.ID },
+        { timeNs: fixtures.timeNs, requestId: fixtures.freshId(), actor: serviceActor('test') },
+      ),
+    );
+    await settle();
+    expect(waiting.error?.message).toBe('Permission denied');
+  });
+
+  it('ND-155: full allocations with their job, at a state no older than asked for, with the trace that placed them', async () => {
+    const { state, queries, a, b, place } = await setup();
+    const mine = await place(a);
+    const ask = (id: string, MinStateIndex = 0) =>
+      queries.allocsById({ NodeID: a.ID, SecretID: a.SecretID, AllocIDs: [id, 'unknown'], MinStateIndex });
+    const answer = await ask(mine.ID);
+    expect(answer.Allocs.map((alloc) => [alloc.ID, alloc.Job?.ID])).toEqual([[mine.ID, 'web']]);
+    expect(answer.Index).toBe(state.appliedIndex);
+    expect(answer.Traceparents).toEqual({ [mine.ID]: TRACE });
+    await expect(ask(mine.ID, state.appliedIndex + 1)).rejects.toMatchObject({ code: 'unavailable' });
+    await expect(ask((await place(b)).ID)).rejects.toThrow('Permission denied');
+  });
+});

@@ -1,0 +1,257 @@
+import { tracerFor } from '@waybill/telemetry';
+import { FakeTime, type Allocation, type ClientAllocUpdate, type Job, type Node } from '@waybill/model';
+import { LocalState } from '@waybill/replica';
+import { fixtures } from '@waybill/state';
+import { describe, expect, it } from 'vitest';
+import { evaluationsOfUpdates, mayReschedule } from './alloc-update-evaluations.js';
+import { AllocUpdates, BATCH_WINDOW_MS } from './alloc-updates.js';
+
+function setup() {
+  const time = new FakeTime(1_800_000_000_000);
+  const state = new LocalState(fixtures.aMachine());
+  let ids = 0;
+  const updates = new AllocUpdates({
+    state,
+    clock: time,
+    timers: time,
+    newId: () => `id-${ids++}`,
+    tracer: () => tracerFor('nodes'),
+  });
+  const addNode = (over: Partial<Node> = {}): Node => {
+    const node = fixtures.aNode(over);
+    fixtures.apply(state.machine, 'NodeRegister', { Node: node, CreateNodePool: false });
+    return node;
+  };
+  const addAlloc = (node: Node, over: Partial<Allocation> = {}, job?: Job): Allocation => {
+    const registered = job ?? fixtures.aRegisteredJob(state.machine, fixtures.aJob({ ID: fixtures.freshId() })).job;
+    const alloc = fixtures.anAlloc({
+      Job: registered,
+      JobID: registered.ID,
+      NodeID: node.ID,
+      ClientStatus: 'running',
+      AllocModifyIndex: 5,
+      ...over,
+    });
+    state.tables.allocs.replace(alloc.ID, alloc);
+    return alloc;
+  };
+  const send = (node: Node, ...Allocs: ClientAllocUpdate[]) =>
+    updates.update({ NodeID: node.ID, SecretID: node.SecretID, Allocs });
+  /** Sends and lets the window pass. */
+  const commit = async (node: Node, ...allocs: ClientAllocUpdate[]) => {
+    const done = send(node, ...allocs);
+    void done.catch(() => undefined);
+    await time.pass(BATCH_WINDOW_MS);
+    return done;
+  };
+  return { time, state, updates, addNode, addAlloc, send, commit };
+}
+
+const says = (alloc: Allocation, over: Partial<ClientAllocUpdate> = {}) => fixtures.aClientUpdate(alloc, over);
+
+describe('allocation writes of agents', () => {
+  it('ND-104: the checks, in order, with their texts', async () => {
+    const { addNode, addAlloc, send } = setup();
+    const node = addNode();
+    const alloc = addAlloc(node);
+    await expect(send(node)).rejects.toThrow('must update at least one allocation');
+    await expect(send(node, says(alloc, { NodeID: '' }))).rejects.toThrow('missing node ID');
+    await expect(send(node, says(alloc, { NodeID: 'nobody' }))).rejects.toThrow('node nobody not found');
+    await expect(send({ ...node, SecretID: 'x' }, says(alloc))).rejects.toThrow('Permission denied');
+    const down = addNode({ Status: 'down' });
+    await expect(send(down, says(addAlloc(down)))).rejects.toThrow(
+      `node ${down.ID} is not allowed to update allocs while in status down`,
+    );
+  });
+
+  it('ND-40: allocations of another node are refused', async () => {
+    const { addNode, addAlloc, send } = setup();
+    const [a, b] = [addNode(), addNode()];
+    const theirs = addAlloc(b);
+    await expect(send(a, says(theirs))).rejects.toThrow('Permission denied');
+    await expect(send(a, says(theirs, { NodeID: a.ID }))).rejects.toThrow('Permission denied');
+  });
+
+  it('ND-105, ND-107: disconnected is refused and changes nothing, initializing is admitted', async () => {
+    const { state, addNode, addAlloc, send, commit } = setup();
+    const [lost, back] = [addNode({ Status: 'disconnected' }), addNode({ Status: 'initializing' })];
+    const before = state.history.length;
+    await expect(send(lost, says(addAlloc(lost)))).rejects.toThrow('while in status disconnected');
+    expect(state.history).toHaveLength(before);
+    expect(state.tables.nodes.get(lost.ID)?.LastAllocUpdateIndex).toBe(0);
+    const { Index } = await commit(back, says(addAlloc(back)));
+    expect(state.tables.nodes.get(back.ID)?.LastAllocUpdateIndex).toBe(Index);
+  });
+
+  it('ND-105, ND-135: a node lost while its write waits is left out; only its caller hears of it', async () => {
+    const { time, state, addNode, addAlloc, send } = setup();
+    const [lost, well] = [addNode(), addNode()];
+    const [onLost, onWell] = [addAlloc(lost), addAlloc(well)];
+    const both = Promise.allSettled([
+      send(lost, says(onLost, { ClientStatus: 'complete' })),
+      send(well, says(onWell, { ClientStatus: 'complete' })),
+    ]);
+    state.tables.nodes.replace(lost.ID, { ...state.tables.nodes.get(lost.ID)!, Status: 'down' });
+    await time.pass(BATCH_WINDOW_MS);
+    const [first, second] = await both;
+    expect(first).toMatchObject({ status: 'rejected', reason: { message: expect.stringContaining(lost.ID) } });
+    expect(second).toMatchObject({ status: 'fulfilled' });
+    expect(state.tables.allocs.get(onLost.ID)?.ClientStatus).toBe('running');
+    expect(state.tables.allocs.get(onWell.ID)?.ClientStatus).toBe('complete');
+  });
+
+  it('ND-108, ND-112: answered with the index of the commit; the time is the arrival, AllocModifyIndex stays', async () => {
+    const { state, addNode, addAlloc, commit } = setup();
+    const node = addNode();
+    const alloc = addAlloc(node);
+    const { Index } = await commit(node, says(alloc, { ModifyTime: 1 }));
+    expect(state.appliedIndex).toBe(Index);
+    expect(state.tables.allocs.get(alloc.ID)).toMatchObject({
+      ModifyIndex: Index,
+      ModifyTime: (1_800_000_000_000 + BATCH_WINDOW_MS) * 1e6,
+      AllocModifyIndex: 5,
+    });
+  });
+
+  it('ND-110: everything else that an agent sends is dropped before it reaches the log', async () => {
+    const { state, addNode, addAlloc, commit } = setup();
+    const node = addNode();
+    const alloc = addAlloc(node);
+    await commit(node, { ...says(alloc), DesiredStatus: 'stop', FollowupEvalID: 'x' } as ClientAllocUpdate);
+    expect(state.tables.allocs.get(alloc.ID)).toMatchObject({ DesiredStatus: 'run', FollowupEvalID: '' });
+    expect(JSON.stringify(state.history.at(-1)?.txn.payload)).not.toContain('DesiredStatus":"stop');
+  });
+
+  it('ND-120, ND-220: an unknown allocation is a success without effect', async () => {
+    const { addNode, commit } = setup();
+    const node = addNode();
+    await expect(commit(node, says(fixtures.anAlloc({ NodeID: node.ID })))).resolves.toMatchObject({});
+  });
+
+  it('ND-135: writes within 50 ms of the first are one transaction with one index', async () => {
+    const { time, state, addNode, addAlloc, send } = setup();
+    const nodes = [addNode(), addNode(), addNode()];
+    const allocs = nodes.map((node) => addAlloc(node));
+    const before = state.history.length;
+    const first = send(nodes[0]!, says(allocs[0]!));
+    await time.pass(BATCH_WINDOW_MS - 1);
+    const second = send(nodes[1]!, says(allocs[1]!));
+    await time.pass(1);
+    const third = send(nodes[2]!, says(allocs[2]!));
+    await time.pass(BATCH_WINDOW_MS);
+    expect((await first).Index).toBe((await second).Index);
+    expect((await third).Index).toBe((await first).Index + 1);
+    expect(state.history).toHaveLength(before + 2);
+  });
+
+  it('ND-136: when the transaction fails, every caller gets the error', async () => {
+    const { time, state, addNode, addAlloc, send } = setup();
+    const nodes = [addNode(), addNode()];
+    state.failure = new Error('the log is gone');
+    const all = Promise.allSettled(nodes.map((node) => send(node, says(addAlloc(node)))));
+    await time.pass(BATCH_WINDOW_MS);
+    for (const result of await all) expect(result).toMatchObject({ status: 'rejected', reason: state.failure });
+  });
+
+  it('ND-223: a node that waits for its answers sees its last state win', async () => {
+    const { state, addNode, addAlloc, commit } = setup();
+    const node = addNode();
+    const alloc = addAlloc(node, { ClientStatus: 'pending' });
+    await commit(node, says(alloc, { ClientStatus: 'running' }));
+    await commit(node, says(alloc, { ClientStatus: 'complete' }));
+    expect(state.tables.allocs.get(alloc.ID)?.ClientStatus).toBe('complete');
+  });
+});
+
+describe('evaluations of allocation writes', () => {
+  const NOW = 1.8e18;
+  function triggers(
+    stored: Partial<Allocation>,
+    sent: Partial<ClientAllocUpdate>,
+    change: {
+      job?: 'gone';
+      group?: 'gone';
+      reschedule?: Partial<NonNullable<Job['TaskGroups'][0]['ReschedulePolicy']>>;
+    } = {},
+  ): string[] {
+    const { state, addNode, addAlloc } = setup();
+    const node = addNode();
+    const alloc = addAlloc(node, stored);
+    const key = `default/${alloc.JobID}`;
+    const job = state.tables.jobs.get(key)!;
+    if (change.job === 'gone') state.tables.jobs.replace(key, undefined);
+    const [group] = job.TaskGroups;
+    if (change.group === 'gone') state.tables.jobs.replace(key, { ...job, TaskGroups: [{ ...group!, Name: 'other' }] });
+    if (change.reschedule) {
+      const policy = { ...group!.ReschedulePolicy!, Unlimited: false, ...change.reschedule };
+      state.tables.jobs.replace(key, { ...job, TaskGroups: [{ ...group!, ReschedulePolicy: policy }] });
+    }
+    return evaluationsOfUpdates(state.tables, [says(alloc, sent)], NOW, () => 'e').map((e) => e.TriggeredBy);
+  }
+
+  it('ND-126, ND-128, ND-130, ND-131: the table of the section', () => {
+    expect(triggers({ ClientStatus: 'running' }, { ClientStatus: 'failed' })).toEqual(['alloc-failure']);
+    expect(triggers({ ClientStatus: 'unknown' }, { ClientStatus: 'running' })).toEqual(['reconnect']);
+    expect(triggers({ ClientStatus: 'unknown' }, { ClientStatus: 'failed' })).toEqual(['reconnect']);
+    expect(triggers({ ClientStatus: 'pending' }, { ClientStatus: 'running' })).toEqual([]);
+    expect(triggers({ ClientStatus: 'running' }, { ClientStatus: 'running' })).toEqual([]);
+    expect(triggers({ ClientStatus: 'running' }, { ClientStatus: 'complete' })).toEqual([]);
+    expect(triggers({ ClientStatus: 'complete' }, { ClientStatus: 'complete' })).toEqual([]);
+  });
+
+  it('ND-127: a job that is gone', () => {
+    expect(triggers({}, { ClientStatus: 'complete' }, { job: 'gone' })).toEqual(['job-deregister']);
+    expect(triggers({ ClientStatus: 'unknown' }, { ClientStatus: 'running' }, { job: 'gone' })).toEqual([
+      'job-deregister',
+    ]);
+  });
+
+  it('ND-128, ND-129: no evaluation with a follow-up waiting, or without the group', () => {
+    expect(triggers({ FollowupEvalID: 'f' }, { ClientStatus: 'failed' })).toEqual([]);
+    expect(triggers({}, { ClientStatus: 'failed' }, { group: 'gone' })).toEqual([]);
+    expect(triggers({ ClientStatus: 'unknown' }, { ClientStatus: 'failed' }, { group: 'gone' })).toEqual([]);
+  });
+
+  it('ND-132: none when the attempts of the interval are used up, one when one of them is older than that', () => {
+    const policy = {
+      Attempts: 1,
+      Interval: 3600e9,
+      Delay: 0,
+      DelayFunction: 'constant',
+      MaxDelay: 0,
+      Unlimited: false,
+    };
+    const at = (RescheduleTime: number) => ({
+      RescheduleTracker: {
+        Events: [{ RescheduleTime, PrevAllocID: '', PrevNodeID: '', Delay: 0 }],
+        LastReschedule: '',
+      },
+    });
+    expect(mayReschedule({ RescheduleTracker: null }, policy, NOW)).toBe(true);
+    expect(mayReschedule(at(NOW - 3599e9), policy, NOW)).toBe(false);
+    expect(mayReschedule(at(NOW - 3600e9), policy, NOW)).toBe(true);
+    expect(mayReschedule(at(NOW), { ...policy, Unlimited: true }, NOW)).toBe(true);
+    expect(mayReschedule({ RescheduleTracker: null }, { ...policy, Attempts: 0 }, NOW)).toBe(false);
+    expect(mayReschedule({ RescheduleTracker: null }, null, NOW)).toBe(false);
+    expect(triggers({}, { ClientStatus: 'failed' }, { reschedule: { Attempts: 0 } })).toEqual([]);
+  });
+
+  it('ND-125, ND-133, ND-134: one per job, pending, without a time to wait for; none for an unknown allocation', () => {
+    const { state, addNode, addAlloc } = setup();
+    const node = addNode();
+    const { job } = fixtures.aRegisteredJob(state.machine, fixtures.aJob({ ID: 'web', Priority: 70 }));
+    const failed = [addAlloc(node, {}, job), addAlloc(node, {}, job)].map((a) => says(a, { ClientStatus: 'failed' }));
+    const unknown = says(fixtures.anAlloc(), { ClientStatus: 'failed' });
+    const evals = evaluationsOfUpdates(state.tables, [unknown, ...failed], NOW, fixtures.freshId);
+    expect(evals).toHaveLength(1);
+    expect(evals[0]).toMatchObject({
+      JobID: 'web',
+      Priority: 70,
+      Status: 'pending',
+      WaitUntil: null,
+      NodeID: '',
+      CreateTime: NOW,
+      ModifyTime: NOW,
+    });
+  });
+});

@@ -1,0 +1,293 @@
+import { FakeTime, type Node, rfc3339FromMs } from '@waybill/model';
+import { LocalState } from '@waybill/replica';
+import { draftTxn, fixtures, serviceActor, type TxnPayloads, type TxnType } from '@waybill/state';
+import { silentLogger } from '@waybill/telemetry';
+import { describe, expect, it } from 'vitest';
+import { DEFAULT_PACE } from './heartbeat-ttl.js';
+import { Heartbeats } from './heartbeats.js';
+import { NodeEvaluations } from './node-evaluations.js';
+
+const LOST_AFTER = {
+  LostAfter: 60e9,
+  StopOnClientAfter: null,
+  Replace: true,
+  Reconcile: 'best_score',
+};
+
+const draft = <T extends TxnType>(type: T, payload: TxnPayloads[T]) =>
+  draftTxn(type, payload, { timeNs: fixtures.timeNs, requestId: fixtures.freshId(), actor: serviceActor('test') });
+
+function setup(random = 0) {
+  const time = new FakeTime(fixtures.timeNs / 1e6);
+  const state = new LocalState(fixtures.aMachine());
+  let ids = 0;
+  const heartbeats = new Heartbeats({
+    state,
+    evaluations: new NodeEvaluations(state, time),
+    clock: time,
+    timers: time,
+    newId: () => `request-${ids++}`,
+    random: () => random,
+    pace: DEFAULT_PACE,
+    logger: silentLogger,
+  });
+  state.onApplied((applied) => heartbeats.applied(applied));
+  const add = (over: Partial<Node> = {}): Node => {
+    const node = fixtures.aNode(over);
+    fixtures.apply(state.machine, 'NodeRegister', { Node: node, CreateNodePool: false });
+    return node;
+  };
+  const take = (): void => {
+    fixtures.apply(state.machine, 'LeaseAcquired', { Role: 'nodes', Epoch: 1, Holder: 'h' });
+    heartbeats.start({ role: 'nodes', epoch: 1 });
+  };
+  const beat = (node: Node, status: Node['Status'] = 'ready') =>
+    heartbeats.heartbeat({ NodeID: node.ID, SecretID: node.SecretID, Status: status });
+  const stored = (node: Node): Node => state.tables.nodes.get(node.ID)!;
+  /** A running service allocation on the node, of a job that is registered. */
+  const work = (node: Node, over: Parameters<typeof fixtures.anAlloc>[0] = {}, lostAfter = false) => {
+    const group = fixtures.aGroup({ Disconnect: lostAfter ? LOST_AFTER : null });
+    const { job } = fixtures.aRegisteredJob(
+      state.machine,
+      fixtures.aJob({ ID: fixtures.freshId(), TaskGroups: [group] }),
+    );
+    const alloc = fixtures.anAlloc({ Job: job, JobID: job.ID, NodeID: node.ID, ClientStatus: 'running', ...over });
+    state.tables.allocs.replace(alloc.ID, alloc);
+    return alloc;
+  };
+  return { time, state, heartbeats, add, take, beat, stored, work };
+}
+
+describe('heartbeats', () => {
+  it('ND-79: without the lease a heartbeat fails and no timer fires', async () => {
+    const { time, heartbeats, add, take, beat, stored } = setup();
+    const node = add();
+    await expect(beat(node)).rejects.toThrow('failed to reset heartbeat since server is not leader');
+    take();
+    heartbeats.stop();
+    await time.pass(3_600_000);
+    expect(time.pending).toBe(0);
+    expect(stored(node).Status).toBe('ready');
+  });
+
+  it('ND-50: an empty id, an unknown status, an unknown node', async () => {
+    const { heartbeats, add, take } = setup();
+    const node = add();
+    take();
+    const ask = (NodeID: string, Status: string) =>
+      heartbeats.heartbeat({ NodeID, SecretID: node.SecretID, Status: Status as Node['Status'] });
+    await expect(ask('', 'ready')).rejects.toThrow('missing node ID for client status update');
+    await expect(ask(node.ID, 'fine')).rejects.toThrow('invalid status for node');
+    await expect(ask('nobody', 'ready')).rejects.toThrow('node not found');
+  });
+
+  it('ND-65: the secret of another node is no proof', async () => {
+    const { heartbeats, add, take } = setup();
+    const [a, b] = [add(), add()];
+    take();
+    await expect(heartbeats.heartbeat({ NodeID: a.ID, SecretID: b.SecretID, Status: 'ready' })).rejects.toThrow(
+      'Permission denied',
+    );
+  });
+
+  it('ND-51, ND-54: one that changes nothing writes nothing, answers index 0 and a TTL', async () => {
+    const { state, add, take, beat, stored } = setup();
+    const node = add();
+    take();
+    const before = state.appliedIndex;
+    const answer = await beat(node);
+    expect(state.appliedIndex).toBe(before);
+    expect(answer).toMatchObject({ Index: 0, NodeModifyIndex: 0, EvalIDs: [], HeartbeatTTL: 10_000 * 1e6 });
+    expect(stored(node).StatusUpdatedAt).toBe(node.StatusUpdatedAt);
+  });
+
+  it('ND-55, ND-68: the answer tells eligibility, status and the number of nodes', async () => {
+    const { add, take, beat } = setup();
+    const node = add({ SchedulingEligibility: 'ineligible' });
+    add();
+    take();
+    expect(await beat(node)).toMatchObject({ SchedulingEligibility: 'ineligible', Status: 'ready', NumNodes: 2 });
+  });
+
+  it('ND-76: a node that calls at the end of its TTL is never lost; one that does not is lost TTL + grace after', async () => {
+    const { time, add, take, beat, stored } = setup(0.5);
+    const node = add();
+    take();
+    const { HeartbeatTTL } = await beat(node);
+    expect(HeartbeatTTL).toBe(15_000 * 1e6);
+    for (let i = 0; i < 20; i++) {
+      await time.pass(15_000);
+      await beat(node);
+    }
+    await time.pass(24_999);
+    expect(stored(node).Status).toBe('ready');
+    await time.pass(1);
+    expect(stored(node).Status).toBe('down');
+  });
+
+  it('ND-77: a heartbeat replaces the timer of the node', async () => {
+    const { time, add, take, beat } = setup();
+    const node = add();
+    take();
+    for (let i = 0; i < 5; i++) await beat(node);
+    expect(time.pending).toBe(1);
+  });
+
+  it('ND-78, ND-206: a new holder loses no node within the failover time, and then those that stayed silent', async () => {
+    const { time, add, take, beat, stored } = setup();
+    const [alive, silent] = [add(), add()];
+    const down = add({ Status: 'down' });
+    take();
+    expect(time.pending).toBe(2);
+    await time.pass(299_000);
+    expect(stored(silent).Status).toBe('ready');
+    await beat(alive);
+    await time.pass(1_000);
+    expect(stored(silent).Status).toBe('down');
+    expect(stored(alive).Status).toBe('ready');
+    expect(stored(down).Events.map((e) => e.Message)).toEqual(['Node registered']);
+  });
+
+  it('ND-80: a missed heartbeat is written with its event and the epoch of the holder', async () => {
+    const { time, state, add, take, stored } = setup();
+    const node = add();
+    take();
+    await time.pass(300_000);
+    const write = state.history.find((a) => a.txn.type === 'NodeUpdateStatus')!;
+    expect(write.txn.fence).toEqual({ role: 'nodes', epoch: 1 });
+    expect(stored(node).Events.at(-1)).toMatchObject({ Subsystem: 'Cluster', Message: 'Node heartbeat missed' });
+  });
+
+  it('ND-81: a loss that could not be written is tried again', async () => {
+    const { time, state, add, take, stored } = setup();
+    const node = add();
+    take();
+    state.failure = new Error('the log is gone');
+    await time.pass(300_000);
+    expect(stored(node).Status).toBe('ready');
+    state.failure = undefined;
+    await time.pass(5_000);
+    expect(stored(node).Status).toBe('down');
+  });
+
+  it('ND-82, ND-85: with work that may survive it is disconnected, stays watched, and is down when no window is left', async () => {
+    const { time, state, add, take, stored, work } = setup();
+    const node = add();
+    const alloc = work(node, {}, true);
+    take();
+    await time.pass(300_000);
+    expect(stored(node).Status).toBe('disconnected');
+    state.tables.allocs.replace(alloc.ID, {
+      ...alloc,
+      ClientStatus: 'unknown',
+      AllocStates: [{ Field: 0, Value: 'unknown', Time: rfc3339FromMs(time.nowMs()) }],
+    });
+    await time.pass(20_000);
+    expect(stored(node).Status).toBe('disconnected');
+    expect(stored(node).Events.filter((e) => e.Message === 'Node heartbeat missed')).toHaveLength(2);
+    await time.pass(60_000);
+    expect(stored(node).Status).toBe('down');
+  });
+
+  it('ND-82: work that may survive but has ended keeps nobody disconnected, and an initializing node goes down', async () => {
+    const { time, add, take, stored, work } = setup();
+    const [ended, initializing] = [add(), add({ Status: 'initializing' })];
+    work(ended, { ClientStatus: 'complete' }, true);
+    work(initializing, {}, true);
+    take();
+    await time.pass(300_000);
+    expect(stored(ended).Status).toBe('down');
+    expect(stored(initializing).Status).toBe('down');
+  });
+
+  it('ND-83: the window is over at the very moment its time is reached', async () => {
+    const { time, add, take, stored, work } = setup();
+    const [at, before] = [add(), add()];
+    const since = (ms: number) => [{ Field: 0, Value: 'unknown', Time: rfc3339FromMs(time.nowMs() + 300_000 - ms) }];
+    work(at, { ClientStatus: 'unknown', AllocStates: since(60_000) }, true);
+    work(before, { ClientStatus: 'unknown', AllocStates: since(59_999) }, true);
+    take();
+    await time.pass(300_000);
+    expect(stored(at).Status).toBe('down');
+    expect(stored(before).Status).toBe('disconnected');
+  });
+
+  it('ND-53, ND-63, ND-66: a heartbeat from a down node makes it ready, with an event and evaluations', async () => {
+    const { time, add, take, beat, stored, work } = setup();
+    const node = add();
+    work(node);
+    take();
+    await time.pass(300_000);
+    expect(stored(node).Status).toBe('down');
+    expect(stored(node).LastMissedHeartbeatIndex).toBe(stored(node).ModifyIndex);
+    const answer = await beat(node);
+    expect(answer.EvalIDs).toHaveLength(1);
+    expect(stored(node)).toMatchObject({ Status: 'ready', LastMissedHeartbeatIndex: 0 });
+    expect(stored(node).Events.at(-1)).toMatchObject({ Message: 'Node reregistered by heartbeat' });
+  });
+
+  it('ND-57, ND-58, ND-61: disconnected → initializing, and ready only after the node wrote its allocations', async () => {
+    const { time, state, add, take, beat, stored, work } = setup();
+    const node = add();
+    const alloc = work(node, {}, true);
+    take();
+    await time.pass(300_000);
+    expect(stored(node).Status).toBe('disconnected');
+    expect((await beat(node)).Status).toBe('initializing');
+    expect((await beat(node)).Status).toBe('initializing');
+    fixtures.apply(state.machine, 'AllocClientUpdate', { Allocs: [fixtures.aClientUpdate(alloc)], Evals: [] });
+    expect((await beat(node)).Status).toBe('ready');
+  });
+
+  it('ND-58, ND-59: a node without unfinished work is ready at once, one with work waits for its first write', async () => {
+    const { add, take, beat, work } = setup();
+    const [idle, busy] = [add({ Status: 'initializing' }), add({ Status: 'initializing' })];
+    work(busy);
+    take();
+    expect((await beat(idle)).Status).toBe('ready');
+    expect((await beat(busy)).Status).toBe('initializing');
+  });
+
+  it('ND-60: a node of a pool that does not exist waits, and says so once', async () => {
+    const { add, take, beat, stored } = setup();
+    const node = add({ Status: 'initializing', NodePool: 'gpu' });
+    take();
+    expect((await beat(node)).Status).toBe('initializing');
+    await beat(node);
+    const waiting = stored(node).Events.filter((e) => e.Message.startsWith('Node registered but waiting'));
+    expect(waiting).toEqual([expect.objectContaining({ Details: { node_pool: 'gpu' } })]);
+  });
+
+  it('ND-79, ND-87: the holder watches what another replica registered, and forgets what is purged', async () => {
+    const { time, state, add, take } = setup();
+    take();
+    const node = fixtures.aNode();
+    await state.propose(draft('NodeRegister', { Node: node, CreateNodePool: false }));
+    expect(time.pending).toBe(1);
+    await state.propose(draft('NodeDeregister', { NodeID: node.ID }));
+    expect(time.pending).toBe(0);
+    expect(add().ID).not.toBe(node.ID);
+  });
+
+  it('ND-205: a holder that stood still does not blame the nodes', async () => {
+    const { time, add, take, beat, stored } = setup();
+    const node = add();
+    take();
+    await beat(node);
+    time.freeze(60_000);
+    await time.pass(0);
+    expect(stored(node).Status).toBe('ready');
+    await time.pass(300_000);
+    expect(stored(node).Status).toBe('down');
+  });
+
+  it('ND-208: a node that is down is not missed again', async () => {
+    const { time, add, take, stored } = setup();
+    const node = add();
+    take();
+    await time.pass(300_000);
+    await time.pass(3_600_000);
+    expect(stored(node).Events.filter((e) => e.Message === 'Node heartbeat missed')).toHaveLength(1);
+    expect(time.pending).toBe(0);
+  });
+});
