@@ -35,6 +35,41 @@ describe('operators (section 5)', () => {
   });
 });
 
+describe('versions (22.1)', () => {
+  it.each([
+    ['1.2.3', '~> 1.0', true],
+    ['2.0.1', '~> 1.0', false],
+    ['1.2.3', '>= 1.0, < 1.4', true],
+    ['1.4', '>= 1.0, < 1.4', false],
+    ['1', '~> 1.0', true],
+    ['1.3.0-beta1', '>= 0.6.1', false],
+    ['1.7.0-alpha1', '>= 1.6.0-beta1', false],
+    ['1.3.0-beta1+ent', '= 1.3.0-beta1', true],
+    ['1.3.0-beta1', '!= 1.2.0', true],
+    ['1.7.0', '~> 1.6.0-beta1', false],
+    ['v1.2', '1.2.0', true],
+    ['nonsense', '>= 1', false],
+    ['1.2', '>> 1', false],
+  ])('SC-56: %s %s is %s', (version, constraint, expected) => {
+    expect(compare('version', version, constraint)).toBe(expected);
+  });
+
+  it.each([
+    ['1.2.3', '~> 1.0', false],
+    ['1.3.0-beta1', '>= 0.6.1', true],
+    ['1.7.0-beta', '>= 1.7.0', false],
+    ['1.7.0-rc.1', '>= 1.7.0-dev', true],
+    ['1.7.0', '>= 1.7.0-dev', true],
+    ['1.1.5', '>= 1.0, < 1.2', true],
+    ['5.15', '>= 5.4', true],
+    ['1.2.0', '>= 1.0beta1', false],
+    ['1.3.0-beta1+ent', '= 1.3.0-beta1', true],
+    ['1.2.3.4', '>= 1.2', true],
+  ])('SC-57: %s semver %s is %s', (version, constraint, expected) => {
+    expect(compare('semver', version, constraint)).toBe(expected);
+  });
+});
+
 describe('targets (section 6)', () => {
   const node = fixtures.aNode({
     Name: 'n1',

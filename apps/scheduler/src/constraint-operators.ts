@@ -1,5 +1,6 @@
 import type { Constraint, Node } from '@waybill/model';
 import { resolveTarget } from './constraint-targets.js';
+import { satisfiesVersion } from './version-constraint.js';
 
 /** Handled where allocations are looked at, not here: always true (SC-45, checks 11 and 12). */
 export const DISTINCT_HOSTS = 'distinct_hosts';
@@ -36,6 +37,9 @@ export function compare(operand: string, left: string | undefined, right: string
       return left !== undefined && right !== undefined && itemsOf(right).every((item) => itemsOf(left).includes(item));
     case 'set_contains_any':
       return left !== undefined && right !== undefined && itemsOf(right).some((item) => itemsOf(left).includes(item));
+    case 'version':
+    case 'semver':
+      return left !== undefined && right !== undefined && satisfiesVersion(operand, left, right);
     case DISTINCT_HOSTS:
     case DISTINCT_PROPERTY:
       return true;

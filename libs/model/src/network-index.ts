@@ -14,6 +14,8 @@ export type PortOffer =
   | { readonly ports: AllocatedPort[]; readonly network: NetworkResource }
   | { readonly error: string };
 
+type NetworkedNode = Pick<Node, 'NodeResources' | 'ReservedResources'>;
+
 interface HostAddress {
   readonly alias: string;
   readonly address: string;
@@ -30,9 +32,9 @@ export class NetworkIndex {
   private readonly taken = new Map<string, Set<number>>();
   private readonly addresses: HostAddress[] = [];
 
-  private constructor(private readonly node: Node) {}
+  private constructor(private readonly node: NetworkedNode) {}
 
-  static ofNode(node: Node): NetworkIndex {
+  static ofNode(node: NetworkedNode): NetworkIndex {
     const index = new NetworkIndex(node);
     const reserved = parsePortRanges(node.ReservedResources.Networks.ReservedHostPorts);
     for (const network of node.NodeResources.NodeNetworks ?? [])
