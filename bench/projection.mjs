@@ -74,6 +74,7 @@ async function rowsPerSecond(ctx, pool) {
   /** @type {import('@waybill/model').Evaluation[]} */
   let known = [];
   await ctx.measure('rowsPerSecond', { unit: 'rows/s', goal: { atLeast: 20_000 } }, async () => {
+    /** @type {import('@waybill/state').Applied[]} */
     const applied = [];
     let rows = 0;
     const ripe = known; // of the run before: no row is changed twice in one batch
