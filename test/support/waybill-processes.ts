@@ -33,8 +33,8 @@ export class WaybillProcesses {
     extraEnv: NodeJS.ProcessEnv = {},
     services: readonly ServiceName[] = [...CONTROL_PLANE, 'agent'],
   ): Promise<WaybillProcesses> {
-    const stack = await startStack({ restart: true });
     const dir = mkdtempSync(path.join(tmpdir(), 'waybill-test-'));
+    const stack = await startStack({ restart: true, dir: path.join(dir, 'stack') });
     const httpPort = await freePort();
     const env = {
       PATH: process.env['PATH'],
