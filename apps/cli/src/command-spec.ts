@@ -13,8 +13,8 @@ export interface ArgumentRule {
 
 export const NO_ARGUMENTS: ArgumentRule = { min: 0, max: 0, otherwise: 'This command takes no arguments' };
 
-/** A command: what it accepts, what its help says, what it does. One module each under `commands/`. */
-export interface CommandSpec {
+/** What a command accepts and what its help says. */
+interface CommandFace {
   /** Arguments as the help shows them. */
   readonly usage: string;
   /** The short form of the command's words, if any. */
@@ -22,11 +22,27 @@ export interface CommandSpec {
   readonly description: string;
   readonly flags: readonly Flag[];
   readonly takes: ArgumentRule;
-  /** Makes no request and takes no general flags. */
-  readonly offline?: boolean;
+}
+
+/** A command that talks to a server, and so takes the general flags too. */
+export interface ServerCommand extends CommandFace {
+  readonly offline?: false;
   /** Resolves with the exit code. @throws CommandFailure */
   run(call: Call): Promise<number>;
 }
+
+/** A command that makes no request. */
+export interface OfflineCommand extends CommandFace {
+  readonly offline: true;
+  /** Resolves with the exit code. @throws CommandFailure */
+  run(call: OfflineCall): Promise<number>;
+}
+
+/** A command; one module each under `commands/`. */
+export type CommandSpec = ServerCommand | OfflineCommand;
+
+/** What was typed, and where to print. */
+export type OfflineCall = Pick<Call, 'program' | 'typed' | 'flags' | 'args' | 'terminal'>;
 
 /** Everything a running command may use. */
 export interface Call {

@@ -1,10 +1,10 @@
 import type { Deployment, DeploymentState } from '@waybill/model';
 import type { Display } from './display.js';
+import { sortedEntries } from './sorted-entries.js';
 import { keyValues, table } from './table.js';
 import { absoluteTime } from './times.js';
 
-const groupsOf = (deployment: Deployment): [string, DeploymentState][] =>
-  Object.entries(deployment.TaskGroups ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
+const groupsOf = (deployment: Deployment): [string, DeploymentState][] => sortedEntries(deployment.TaskGroups);
 
 /** The groups of a deployment (CL-613). */
 export function deployedTable(deployment: Deployment): string {

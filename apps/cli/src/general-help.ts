@@ -10,7 +10,7 @@ export function generalHelp(program: string): string {
   for (const { words, synopsis } of CATALOGUE) if (!words.includes(' ')) synopses.set(words, synopsis);
   for (const [word, alias] of ALIASES) if (alias.hidden !== true) synopses.set(word, synopsisOf(alias.words));
   const common = COMMON.filter((word) => synopses.has(word));
-  const other = [...synopses.keys()].filter((word) => !common.includes(word) && !LEFT_OUT.has(word)).sort();
+  const other = [...synopses.keys()].filter((word) => !common.includes(word) && !LEFT_OUT.has(word)).toSorted();
   // One table, so that both lists are aligned alike.
   const lines = rows([...common, ...other].map((word) => [word, synopses.get(word) ?? '']));
   return [

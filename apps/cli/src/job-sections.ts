@@ -4,6 +4,7 @@ import type { Display } from './display.js';
 import type { EvaluationAnswer } from './evaluation-table.js';
 import { isInterrupt } from './failure.js';
 import { failedGroups, placementBullets } from './placement-metrics.js';
+import { sortedEntries } from './sorted-entries.js';
 import { table } from './table.js';
 import { msOf } from './times.js';
 
@@ -12,7 +13,7 @@ const MAX_FAILED_GROUPS = 5;
 
 /** CL-313. */
 export function jobSummaryTable(summary: JobSummary): string {
-  const groups = Object.entries(summary.Summary ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
+  const groups = sortedEntries(summary.Summary);
   return table([
     ['Task Group', 'Queued', 'Starting', 'Running', 'Failed', 'Complete', 'Lost', 'Unknown'],
     ...groups.map(([name, g]) => [

@@ -1,5 +1,6 @@
 import type { Allocation, DrainStrategy, Node, NodeEvent } from '@waybill/model';
 import { formatBytes } from './sizes.js';
+import { sortedEntries } from './sorted-entries.js';
 import { keyValues, table } from './table.js';
 import { absoluteTime, msOf } from './times.js';
 
@@ -8,9 +9,6 @@ const BYTES_PER_MB = 1024 * 1024;
 /** A node as an answer has it (CL-1107: any member may be absent). */
 export type NodeAnswer = Pick<Node, 'ID'> & Partial<Omit<Node, 'ID'>>;
 export type NodeAllocation = Pick<Allocation, 'ID'> & Partial<Omit<Allocation, 'ID'>>;
-
-const sortedEntries = <T>(map: Readonly<Record<string, T>> | null | undefined): [string, T][] =>
-  Object.entries(map ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
 
 /** CL-504. */
 export function drainText(strategy: DrainStrategy | null | undefined): string {

@@ -10,9 +10,6 @@ const FALSE = new Set(['0', 'f', 'F', 'FALSE', 'false', 'False']);
 export function parseFlagValue(flag: Flag, text: string): unknown {
   const bad = (why: string) => new FlagFailure(`invalid value "${text}" for flag -${flag.name}: ${why}`);
   switch (flag.kind) {
-    case 'text':
-    case 'list':
-      return text;
     case 'switch':
       if (TRUE.has(text)) return true;
       if (FALSE.has(text)) return false;
@@ -25,6 +22,10 @@ export function parseFlagValue(flag: Flag, text: string): unknown {
       if (ms === undefined) throw bad('parse error');
       return ms;
     }
+    case 'text':
+    case 'list':
+    default:
+      return text;
   }
 }
 

@@ -1,26 +1,26 @@
 import type { AllocMetric } from '@waybill/model';
+import { sortedEntries } from './sorted-entries.js';
 
 /** Metrics as an answer has them: any member may be absent. */
 export type Metrics = Partial<AllocMetric>;
-
-const sorted = (counts: Readonly<Record<string, number>> | null | undefined): [string, number][] =>
-  Object.entries(counts ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
 
 /** Why a placement failed, a bullet per cause (CL-221). `red` marks what needs the operator. */
 export function placementBullets(metrics: Metrics, red: (text: string) => string = (text) => text): string[] {
   const lines: string[] = [];
   if ((metrics.NodesEvaluated ?? 0) === 0) lines.push('* No nodes were eligible for evaluation');
-  for (const [dc, n] of sorted(metrics.NodesAvailable))
+  for (const [dc, n] of sortedEntries(metrics.NodesAvailable))
     if (n === 0) lines.push(`* No nodes are available in datacenter "${dc}"`);
-  for (const [name, n] of sorted(metrics.ClassFiltered)) lines.push(`* Class "${name}": ${n} nodes excluded by filter`);
-  for (const [name, n] of sorted(metrics.ConstraintFiltered)) {
+  for (const [name, n] of sortedEntries(metrics.ClassFiltered))
+    lines.push(`* Class "${name}": ${n} nodes excluded by filter`);
+  for (const [name, n] of sortedEntries(metrics.ConstraintFiltered)) {
     const line = `* Constraint "${name}": ${n} nodes excluded by filter`;
     lines.push(name.includes('missing drivers') ? red(line) : line);
   }
   const exhausted = metrics.NodesExhausted ?? 0;
   if (exhausted > 0) lines.push(`* Resources exhausted on ${exhausted} nodes`);
-  for (const [name, n] of sorted(metrics.ClassExhausted)) lines.push(`* Class "${name}" exhausted on ${n} nodes`);
-  for (const [name, n] of sorted(metrics.DimensionExhausted))
+  for (const [name, n] of sortedEntries(metrics.ClassExhausted))
+    lines.push(`* Class "${name}" exhausted on ${n} nodes`);
+  for (const [name, n] of sortedEntries(metrics.DimensionExhausted))
     lines.push(`* Dimension "${name}" exhausted on ${n} nodes`);
   for (const name of metrics.QuotaExhausted ?? []) lines.push(`* Quota limit hit "${name}"`);
   return lines;
@@ -34,5 +34,5 @@ export function failedGroupTitle(group: string, metrics: Metrics): string {
 
 /** Groups that could not be placed, sorted by name. */
 export function failedGroups(failures: Readonly<Record<string, Metrics>> | null | undefined): [string, Metrics][] {
-  return Object.entries(failures ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
+  return sortedEntries(failures);
 }

@@ -1,4 +1,5 @@
 import type { DesiredUpdates } from '@waybill/model';
+import { sortedEntries } from './sorted-entries.js';
 import { table } from './table.js';
 
 type Counts = Partial<DesiredUpdates>;
@@ -23,7 +24,7 @@ const WHERE_ANY: readonly (readonly [string, keyof DesiredUpdates])[] = [
 
 /** What the scheduler decided per group (CL-625). */
 export function planAnnotationTable(updates: Readonly<Record<string, Counts>>, verbose: boolean): string {
-  const groups = Object.entries(updates).sort(([a], [b]) => (a < b ? -1 : 1));
+  const groups = sortedEntries(updates);
   const shown = [
     ...ALWAYS,
     ...WHERE_ANY.filter(([, member]) => verbose || groups.some(([, counts]) => (counts[member] ?? 0) > 0)),

@@ -1,13 +1,9 @@
-import { randomBytes } from 'node:crypto';
 import path from 'node:path';
-import { setTimeout as wait } from 'node:timers/promises';
 import { ALIASES, CATALOGUE, type CatalogueEntry, GROUPS } from './catalogue.js';
-import type { CommandSpec } from './command-spec.js';
-import { connectionFrom, type Environment, environmentOf } from './connection.js';
+import type { CommandSpec, OfflineCall } from './command-spec.js';
+import type { Environment } from './connection.js';
 import { ArgumentFailure, causeOf, CommandFailure, FlagFailure, isInterrupt } from './failure.js';
 import { asksForHelp } from './flag-syntax.js';
-import { generalHelp, groupHelp } from './general-help.js';
-import type { ParsedFlags } from './parsed-flags.js';
 import { Terminal, type TextSink } from './terminal.js';
 
 /** What the program finds around it. */
@@ -35,10 +31,15 @@ export async function runProgram(called: string, words: readonly string[], aroun
   if (before.some((word) => /^(-v|--?version)$/.test(word))) return runWords(program, 'version', [], around, plain);
   const found = first === -1 ? undefined : findCommand(words.slice(first));
   if (!found) {
-    if (first === -1 && asksForHelp(before)) return printed(plain, generalHelp(program), 0);
-    return printed(plain, generalHelp(program), UNKNOWN_COMMAND);
+    if (first === -1 && asksForHelp(before)) return printed(plain, await generalPage(program), 0);
+    return printed(plain, await generalPage(program), UNKNOWN_COMMAND);
   }
-  if (found.group !== undefined) return printed(plain, groupHelp(program, found.group), asksForHelp(words) ? 0 : 1);
+  if (found.group !== undefined)
+    return printed(
+      plain,
+      (await import('./general-help.js')).groupHelp(program, found.group),
+      asksForHelp(words) ? 0 : 1,
+    );
   if (before.length > 0 && !asksForHelp(before)) {
     plain.note(
       `Invalid flags before the subcommand. Flags go behind it: ${program} ${found.words} ${before.join(' ')}`,
@@ -71,6 +72,9 @@ async function load(words: string): Promise<CommandSpec> {
   return (await entry.load()).command;
 }
 
+const generalPage = async (program: string): Promise<string> =>
+  (await import('./general-help.js')).generalHelp(program);
+
 async function helpPage(words: string, program: string): Promise<string> {
   const [{ helpOf }, spec] = await Promise.all([import('./command-line.js'), load(words)]);
   return helpOf(spec, words, program).trimEnd();
@@ -88,43 +92,21 @@ async function runWords(
   try {
     const [{ parseCommandLine }, spec] = await Promise.all([import('./command-line.js'), load(words)]);
     const { flags, args } = parseCommandLine(spec, words, given);
-    if (spec.offline !== true) terminal = terminalFor(flags, around);
-    if (args.length < spec.takes.min || args.length > spec.takes.max) throw new ArgumentFailure(spec.takes.otherwise);
-    return await spec.run({
-      program,
-      typed: [...words.split(' '), ...given],
-      flags,
-      args,
-      terminal,
-      ...(await resources(spec, flags, around)),
-    });
+    const call = { program, typed: [...words.split(' '), ...given], flags, args, terminal };
+    if (spec.offline === true) return await spec.run(checked(spec, call));
+    const { serverCall, terminalFor } = await import('./server-call.js');
+    terminal = terminalFor(flags, around);
+    return await spec.run(serverCall(checked(spec, { ...call, terminal }), around));
   } catch (error) {
     return report(error, program, words, around, terminal);
   }
 }
 
-async function resources(spec: CommandSpec, flags: ParsedFlags, around: Surroundings) {
-  const [{ ApiClient }, { startTrace }] = await Promise.all([import('./api-client.js'), import('./trace-context.js')]);
-  const { env, interrupt } = around;
-  const connection = spec.offline === true ? { url: new URL('http://localhost') } : connectionFrom(flags, env);
-  const traceparent = startTrace(env['TRACEPARENT'], (bytes) => randomBytes(bytes).toString('hex'));
-  return {
-    api: new ApiClient(connection, traceparent, interrupt),
-    clock: { nowMs: () => Date.now() },
-    sleep: (ms: number) => wait(ms, undefined, { signal: interrupt }),
-    ask: async (question: string) => (await import('./question.js')).ask(question, interrupt),
-    random: Math.random,
-    interrupt,
-  };
-}
-
-/** CL-132. */
-function terminalFor(flags: ParsedFlags, { env, stdout, stderr }: Surroundings): Terminal {
-  const never =
-    flags.on('no-color') || environmentOf(env, 'CLI_NO_COLOR') !== undefined || (env['NO_COLOR'] ?? '') !== '';
-  const always = flags.on('force-color') || environmentOf(env, 'CLI_FORCE_COLOR') !== undefined;
-  const isTTY = stdout.isTTY === true;
-  return new Terminal(stdout, stderr, { colour: !never && (always || isTTY), interactive: isTTY });
+/** CL-113: before any request. @throws ArgumentFailure */
+function checked(spec: CommandSpec, call: OfflineCall): OfflineCall {
+  const { length } = call.args;
+  if (length < spec.takes.min || length > spec.takes.max) throw new ArgumentFailure(spec.takes.otherwise);
+  return call;
 }
 
 /** One text per failure, never a stack (CL-112, CL-113, CL-162). */

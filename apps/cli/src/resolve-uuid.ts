@@ -63,10 +63,10 @@ export async function resolveUuid<T extends { readonly ID: string }>(
   display: Display,
 ): Promise<T> {
   const prefix = lookupPrefix(given, kind.tooShort);
-  const rows = await api.get<T[] | null>(kind.path, { prefix }).then(
-    (answer) => answer.value ?? [],
-    (error: unknown) => Promise.reject(failed(`querying ${kind.singular}`, error)),
-  );
+  const { value } = await api.get<T[] | null>(kind.path, { prefix }).catch((error: unknown) => {
+    throw failed(`querying ${kind.singular}`, error);
+  });
+  const rows = value ?? [];
   const [first] = rows;
   if (!first) throw new CommandFailure(`No ${kind.singular}(s) with ${kind.lookedUpBy} "${given}" found`);
   if (rows.length > 1)

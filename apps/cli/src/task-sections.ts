@@ -1,5 +1,6 @@
 import { type Allocation, displayMessage, type TaskLifecycle, type TaskState } from '@waybill/model';
 import { formatBytes } from './sizes.js';
+import { sortedEntries } from './sorted-entries.js';
 import { keyValues, table } from './table.js';
 import { absoluteTime, msOf } from './times.js';
 
@@ -51,7 +52,7 @@ export function orderedTasks(alloc: AllocationAnswer): [string, TaskState][] {
     const lifecycle = lifecycleOf(alloc, task);
     return lifecycle ? (lifecycle.Sidecar ? 1 : 0) : 2;
   };
-  return Object.entries(alloc.TaskStates ?? {}).sort(([a], [b]) => rank(a) - rank(b) || (a < b ? -1 : 1));
+  return sortedEntries(alloc.TaskStates).toSorted(([a], [b]) => rank(a) - rank(b));
 }
 
 /** ` (prestart sidecar)` behind a task's name (CL-406). */

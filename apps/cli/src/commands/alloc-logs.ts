@@ -1,5 +1,5 @@
 import type { AllocListStub } from '@waybill/model';
-import type { Call, CommandSpec } from '../command-spec.js';
+import type { Call, ServerCommand } from '../command-spec.js';
 import { Display, VERBOSE_FLAG } from '../display.js';
 import { ArgumentFailure, causeOf, CommandFailure, failed, isInterrupt } from '../failure.js';
 import { BYTES_PER_LINE, fromLastLines } from '../last-lines.js';
@@ -12,7 +12,7 @@ import type { AllocationAnswer } from '../task-sections.js';
 const DEFAULT_LINES = 10;
 type LogType = 'stdout' | 'stderr';
 
-export const command: CommandSpec = {
+export const command: ServerCommand = {
   usage: '<allocation> [<task>]',
   alias: 'logs',
   description:
@@ -99,7 +99,7 @@ async function allocationOfJob({ api, flags, random }: Call, given: string): Pro
 /** CL-412. @throws CommandFailure */
 export function taskFor(alloc: AllocationAnswer, flag: string | undefined, argument: string | undefined): string {
   const group = alloc.Job?.TaskGroups.find((candidate) => candidate.Name === alloc.TaskGroup);
-  const tasks = group?.Tasks.map((task) => task.Name) ?? Object.keys(alloc.TaskStates ?? {}).sort();
+  const tasks = group?.Tasks.map((task) => task.Name) ?? Object.keys(alloc.TaskStates ?? {}).toSorted();
   if (flag !== undefined) {
     if (tasks.includes(flag)) return flag;
     throw new CommandFailure(

@@ -1,7 +1,6 @@
 import { type AllocListStub, formatDuration } from '@waybill/model';
-import { allocationTable } from '../allocation-table.js';
 import type { Answer } from '../api-client.js';
-import type { Call, CommandSpec } from '../command-spec.js';
+import type { Call, ServerCommand } from '../command-spec.js';
 import { Display, JSON_FLAG, VERBOSE_FLAG } from '../display.js';
 import { formatExact } from '../exact-json.js';
 import { causeOf, CommandFailure, failed, isInterrupt } from '../failure.js';
@@ -22,7 +21,7 @@ import {
 } from '../task-sections.js';
 import { absoluteTime } from '../times.js';
 
-export const command: CommandSpec = {
+export const command: ServerCommand = {
   usage: '<allocation>',
   description:
     'Shows an allocation: where it runs, and what became of each of its tasks.\n\nNeeds the capability read-job.',

@@ -1,6 +1,6 @@
 import type { AllocListStub } from '@waybill/model';
 import { allocationTable } from '../allocation-table.js';
-import type { Call, CommandSpec } from '../command-spec.js';
+import type { Call, ServerCommand } from '../command-spec.js';
 import { Display, JSON_FLAG, VERBOSE_FLAG } from '../display.js';
 import { EvaluationMonitor } from '../evaluation-monitor.js';
 import { type EvaluationAnswer, placementFailures } from '../evaluation-table.js';
@@ -11,7 +11,7 @@ import { planAnnotationTable } from '../plan-annotations.js';
 import { EVALUATION, resolveUuid } from '../resolve-uuid.js';
 import { keyValues, table } from '../table.js';
 
-export const command: CommandSpec = {
+export const command: ServerCommand = {
   usage: '<evaluation>',
   description:
     'Shows an evaluation: why it was made, what it placed, what it could not place.\n\nNeeds the capability read-job.',
@@ -31,7 +31,9 @@ async function run(call: Call): Promise<number> {
   const api = call.api.within({ namespace: found.Namespace });
   if (flags.on('monitor')) return new EvaluationMonitor({ ...call, api }).follow(found.ID);
   const path = `/v1/evaluation/${found.ID}`;
-  const querying = (error: unknown) => Promise.reject(failed('querying evaluation', error));
+  const querying = (error: unknown): never => {
+    throw failed('querying evaluation', error);
+  };
   const answer = await api.get<EvaluationAnswer>(path, { related: true }).catch(querying);
   if (flags.on('json')) {
     terminal.print(formatExact(answer.exact));

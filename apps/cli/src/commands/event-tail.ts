@@ -1,4 +1,4 @@
-import type { Call, CommandSpec } from '../command-spec.js';
+import type { Call, ServerCommand } from '../command-spec.js';
 import { Display, VERBOSE_FLAG } from '../display.js';
 import { EventFollower, type FollowOptions, type Start } from '../event-follower.js';
 import type { EventLine, StreamEvent } from '../event-line.js';
@@ -6,7 +6,7 @@ import { EVENT_HEADER, eventRow } from '../event-row.js';
 import { type ExactJson, formatExact, membersOf, parseExact } from '../exact-json.js';
 import { FlagFailure, isInterrupt } from '../failure.js';
 
-export const command: CommandSpec = {
+export const command: ServerCommand = {
   usage: '[<topic>[:<key>]…]',
   description:
     'Follows the event stream and goes on by itself, without gap or repetition, when the connection breaks. Topics such as ' +

@@ -1,6 +1,6 @@
 import type { ApiClient } from '../api-client.js';
 import { AnswerFailure } from '../api-failure.js';
-import type { Call, CommandSpec } from '../command-spec.js';
+import type { Call, ServerCommand } from '../command-spec.js';
 import { DETACH_FLAG, VERBOSE_FLAG } from '../display.js';
 import { EvaluationMonitor } from '../evaluation-monitor.js';
 import { type ExactJson, formatExact, membersOf } from '../exact-json.js';
@@ -12,7 +12,7 @@ interface Registered {
   readonly Warnings?: string;
 }
 
-export const command: CommandSpec = {
+export const command: ServerCommand = {
   usage: '<path>',
   alias: 'run',
   description:

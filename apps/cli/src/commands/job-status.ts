@@ -1,7 +1,7 @@
 import type { AllocListStub, Deployment, Job, JobListStub, JobSummary } from '@waybill/model';
 import { allocationTable } from '../allocation-table.js';
 import type { Answer, ApiClient } from '../api-client.js';
-import type { Call, CommandSpec } from '../command-spec.js';
+import type { Call, ServerCommand } from '../command-spec.js';
 import { deployedTable } from '../deployment-block.js';
 import { Display, JSON_FLAG, VERBOSE_FLAG } from '../display.js';
 import { type EvaluationAnswer, evaluationTable } from '../evaluation-table.js';
@@ -13,7 +13,7 @@ import { jobPath, resolveJob } from '../resolve-job.js';
 import { keyValues, table } from '../table.js';
 import { absoluteTime } from '../times.js';
 
-export const command: CommandSpec = {
+export const command: ServerCommand = {
   usage: '[<job>]',
   description:
     'Shows all jobs, or one: its groups, its latest deployment, its allocations.\n\nNeeds the capability read-job.',

@@ -1,12 +1,12 @@
 import type { Job } from '@waybill/model';
-import type { Call, CommandSpec } from '../command-spec.js';
+import type { Call, ServerCommand } from '../command-spec.js';
 import { refusal } from '../confirmation.js';
 import { DETACH_FLAG, VERBOSE_FLAG } from '../display.js';
 import { EvaluationMonitor } from '../evaluation-monitor.js';
 import { causeOf, CommandFailure, failed, isInterrupt } from '../failure.js';
 import { jobPath, type ResolvedJob, resolveJob } from '../resolve-job.js';
 
-export const command: CommandSpec = {
+export const command: ServerCommand = {
   usage: '<job>…',
   alias: 'stop',
   description:

@@ -1,6 +1,6 @@
 import type { AllocListStub, NodeListStub } from '@waybill/model';
 import { allocationTable } from '../allocation-table.js';
-import type { Call, CommandSpec } from '../command-spec.js';
+import type { Call, ServerCommand } from '../command-spec.js';
 import { Display, JSON_FLAG, VERBOSE_FLAG } from '../display.js';
 import { formatExact } from '../exact-json.js';
 import { CommandFailure, failed } from '../failure.js';
@@ -17,7 +17,7 @@ import { nodeTable } from '../node-table.js';
 import { paginationHint } from '../pagination.js';
 import { NODE, resolveUuid } from '../resolve-uuid.js';
 
-export const command: CommandSpec = {
+export const command: ServerCommand = {
   usage: '[<node>]',
   description:
     'Shows all nodes, or one: what it offers, what happened to it, what runs on it.\n\nNeeds the capability node:read.',

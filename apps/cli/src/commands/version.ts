@@ -1,8 +1,8 @@
-import { type CommandSpec, NO_ARGUMENTS } from '../command-spec.js';
+import { NO_ARGUMENTS, type OfflineCommand } from '../command-spec.js';
 import { API_VERSION, VERSION } from '../version.js';
 
 /** CL-911. */
-export const command: CommandSpec = {
+export const command: OfflineCommand = {
   usage: '',
   description: 'Shows the version of this program and the level of the API it follows. Makes no request.',
   flags: [],
