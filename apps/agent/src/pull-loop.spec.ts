@@ -1,0 +1,143 @@
+import { type Allocation, FakeTime, settle } from '@waybill/model';
+import {
+  type AllocsByIdRequest,
+  type AllocsByIdResponse,
+  type Call,
+  type NodeAllocsRequest,
+  type NodeAllocsResponse,
+  type Rpc,
+  RpcError,
+} from '@waybill/rpc';
+import { fixtures } from '@waybill/state';
+import { silentLogger } from '@waybill/telemetry';
+import { describe, expect, it } from 'vitest';
+import { diffAllocs, type KnownAlloc } from './alloc-diff.js';
+import { type Pulled, PullLoop } from './pull-loop.js';
+
+/** Answers lists when told to; fetches from `allocs`, at `index`. */
+class Servers implements Rpc {
+  readonly lists: {
+    request: NodeAllocsRequest;
+    answer: (a: NodeAllocsResponse) => void;
+    refuse: (e: Error) => void;
+  }[] = [];
+  readonly fetches: AllocsByIdRequest[] = [];
+  allocs: Allocation[] = [];
+  index = 0;
+  async ask<Req, Res>(call: Call<Req, Res>, request: Req): Promise<Res> {
+    if (call.name === 'nodes.nodeAllocs')
+      return new Promise<Res>((resolve, reject) => {
+        this.lists.push({
+          request: request as unknown as NodeAllocsRequest,
+          answer: (a) => resolve(a as Res),
+          refuse: reject,
+        });
+      });
+    const wanted = request as unknown as AllocsByIdRequest;
+    this.fetches.push(wanted);
+    const Allocs = this.allocs.filter((a) => wanted.AllocIDs.includes(a.ID));
+    return { Allocs, Index: this.index, Traceparents: {} } satisfies AllocsByIdResponse as Res;
+  }
+}
+
+function setup(dev = false) {
+  const time = new FakeTime();
+  const servers = new Servers();
+  const known: KnownAlloc[] = [];
+  const invalid = new Set<string>();
+  const pulled: Pulled[] = [];
+  const loop = new PullLoop({
+    rpc: servers,
+    timers: time,
+    random: () => 0.5,
+    logger: silentLogger,
+    nodeId: 'n',
+    secretId: 's',
+    dev,
+    known: () => known,
+    invalid: () => invalid,
+    apply: (one) => void pulled.push(one),
+  });
+  const list = async (Allocs: Record<string, number>, Index: number) => {
+    servers.lists.at(-1)!.answer({ Allocs, Index });
+    await settle();
+  };
+  const alloc = (ID: string, AllocModifyIndex: number) => fixtures.anAlloc({ ID, AllocModifyIndex });
+  return { time, servers, known, invalid, pulled, loop, list, alloc };
+}
+
+describe('pull of allocations', () => {
+  it('AG-42, AG-44: what is new or newer is wanted, what is not listed is removed, the rest ignored', () => {
+    const known = [
+      { id: 'same', allocModifyIndex: 5 },
+      { id: 'older', allocModifyIndex: 5 },
+      { id: 'gone', allocModifyIndex: 5 },
+    ];
+    const listed = { same: 5, older: 6, fresh: 1, refused: 9 };
+    expect(diffAllocs(listed, known, new Set(['refused']))).toEqual({ removed: ['gone'], wanted: ['older', 'fresh'] });
+  });
+
+  it('AG-40: asks at the last index and ignores an answer that is not above it', async () => {
+    const { servers, pulled, loop, list } = setup();
+    loop.start(40);
+    await settle();
+    await list({}, 50);
+    await list({}, 50);
+    await list({}, 49);
+    expect(pulled).toHaveLength(1);
+    expect(servers.lists.map((l) => l.request.MinQueryIndex)).toEqual([0, 50, 50, 50]);
+  });
+
+  it('AG-41, AG-202: the first read asks for a state that has the registration, later ones for any', async () => {
+    const { servers, loop, list } = setup();
+    loop.start(40);
+    await settle();
+    await list({}, 50);
+    expect(servers.lists.map((l) => l.request.MinStateIndex)).toEqual([40, 0]);
+  });
+
+  it('AG-43, AG-401: an answer older than the list is asked for again until it is complete', async () => {
+    const { time, servers, pulled, loop, list, alloc } = setup();
+    loop.start(1);
+    await settle();
+    servers.index = 9;
+    servers.allocs = [alloc('a', 9)];
+    await list({ a: 10 }, 10);
+    await time.pass(2_999);
+    expect([servers.fetches.length, pulled.length]).toEqual([1, 0]);
+    servers.index = 10;
+    servers.allocs = [alloc('a', 10)];
+    await time.pass(1);
+    expect(pulled[0]?.changed.map(({ alloc: { ID } }) => ID)).toEqual(['a']);
+    expect(servers.fetches[0]?.MinStateIndex).toBe(10);
+  });
+
+  it('AG-400: an answer newer than the list is applied', async () => {
+    const { servers, pulled, loop, list, alloc } = setup();
+    loop.start(1);
+    await settle();
+    servers.index = 12;
+    servers.allocs = [alloc('a', 12)];
+    await list({ a: 10 }, 10);
+    expect(pulled[0]?.changed[0]?.alloc.AllocModifyIndex).toBe(12);
+  });
+
+  it('AG-48: a failed query is repeated, in development after about 1 s', async () => {
+    const { time, servers, loop } = setup(true);
+    loop.start(1);
+    await settle();
+    servers.lists[0]!.refuse(new RpcError('unavailable', 'no'));
+    await time.pass(1_000);
+    expect(servers.lists).toHaveLength(2);
+  });
+
+  it('AG-49: after the stop nothing is applied', async () => {
+    const { pulled, loop, list, servers } = setup();
+    loop.start(1);
+    await settle();
+    loop.stop();
+    await list({}, 50);
+    expect(pulled).toEqual([]);
+    expect(servers.lists).toHaveLength(1);
+  });
+});

@@ -1,0 +1,129 @@
+import { FakeTime, type NodeStatus } from '@waybill/model';
+import { type Call, type NodeUpdateResponse, type Rpc, RpcError, RpcUnavailableError } from '@waybill/rpc';
+import { fixtures } from '@waybill/state';
+import { silentLogger } from '@waybill/telemetry';
+import { describe, expect, it } from 'vitest';
+import { ServerContact } from './server-contact.js';
+
+const TTL_MS = 10_000;
+const answer = (Status: NodeStatus = 'ready'): NodeUpdateResponse => ({
+  HeartbeatTTL: TTL_MS * 1e6,
+  EvalIDs: [],
+  NodeModifyIndex: 7,
+  NumNodes: 1,
+  SchedulingEligibility: 'eligible',
+  Status,
+  Index: 7,
+});
+
+/** Servers that answer as told, and remember what they were asked and when. */
+class Servers implements Rpc {
+  readonly asked: string[] = [];
+  readonly statuses: unknown[] = [];
+  answers: (call: string) => NodeUpdateResponse | Error = () => answer();
+  constructor(private readonly time: FakeTime) {}
+  async ask<Req, Res>(call: Call<Req, Res>, request: Req): Promise<Res> {
+    this.asked.push(`${call.name}@${this.time.nowMs()}`);
+    const { Node, Status } = request as { Node?: { Status: string }; Status?: string };
+    this.statuses.push(Node?.Status ?? Status);
+    const given = this.answers(call.name);
+    if (given instanceof Error) throw given;
+    return given as Res;
+  }
+}
+
+function setup(over: { dev?: boolean; random?: number } = {}) {
+  const time = new FakeTime(0);
+  const servers = new Servers(time);
+  const heard: NodeStatus[] = [];
+  let registered = 0;
+  const contact = new ServerContact({
+    rpc: servers,
+    clock: time,
+    timers: time,
+    random: () => over.random ?? 0.5,
+    logger: silentLogger,
+    node: () => fixtures.aNode({ Status: 'ready' }),
+    dev: over.dev ?? false,
+    registered: () => registered++,
+    heard: (status) => heard.push(status),
+  });
+  return { time, servers, contact, heard, registrations: () => registered };
+}
+
+describe('contact with the servers', () => {
+  it('AG-30: registers as initializing, heartbeats as ready', async () => {
+    const { time, servers, contact } = setup();
+    contact.start();
+    await time.pass(5_000);
+    expect(servers.statuses).toEqual(['initializing', 'ready']);
+  });
+
+  it('AG-31: a refused registration is tried again after 15 to 30 s, without any server after 1 s', async () => {
+    const { time, servers, contact } = setup();
+    servers.answers = () => new RpcError('internal', 'no');
+    contact.start();
+    await time.pass(22_500);
+    expect(servers.asked).toEqual(['nodes.register@0', 'nodes.register@22500']);
+    servers.answers = () => new RpcUnavailableError('nodes.register', 'no responder');
+    await time.pass(22_500);
+    await time.pass(1_000);
+    expect(servers.asked.slice(2)).toEqual(['nodes.register@45000', 'nodes.register@46000']);
+  });
+
+  it('AG-32: the first heartbeat after a random 0 to 10 s, each next one at the end of its TTL; in development at once', async () => {
+    const { time, servers, contact } = setup();
+    contact.start();
+    await time.pass(25_000);
+    expect(servers.asked).toEqual([
+      'nodes.register@0',
+      'nodes.heartbeat@5000',
+      'nodes.heartbeat@15000',
+      'nodes.heartbeat@25000',
+    ]);
+    const dev = setup({ dev: true });
+    dev.contact.start();
+    await dev.time.pass(0);
+    expect(dev.servers.asked).toEqual(['nodes.register@0', 'nodes.heartbeat@0']);
+  });
+
+  it('AG-33: `node not found` leads to a new registration at once', async () => {
+    const { time, servers, contact, registrations } = setup();
+    contact.start();
+    await time.pass(4_999);
+    servers.answers = (call) => (call === 'nodes.heartbeat' ? new RpcError('not-found', 'node not found') : answer());
+    await time.pass(1);
+    expect(servers.asked.slice(1)).toEqual(['nodes.heartbeat@5000', 'nodes.register@5000']);
+    expect(registrations()).toBe(2);
+  });
+
+  it('AG-35: remembers when it last had contact', async () => {
+    const { time, servers, contact } = setup();
+    contact.start();
+    await time.pass(5_000);
+    expect(contact.lastSuccessMs).toBe(5_000);
+    servers.answers = () => new RpcError('internal', 'no');
+    await time.pass(10_000);
+    expect(contact.lastSuccessMs).toBe(5_000);
+  });
+
+  it('ND-68: tells what the node is for the servers', async () => {
+    const { time, servers, contact, heard } = setup();
+    contact.start();
+    await time.pass(0);
+    servers.answers = () => answer('initializing');
+    await time.pass(5_000);
+    expect(heard).toEqual(['initializing']);
+  });
+
+  it('stops for good', async () => {
+    const { time, servers, contact } = setup();
+    contact.start();
+    await time.pass(5_000);
+    contact.stop();
+    const before = servers.asked.length;
+    await time.pass(3_600_000);
+    expect(servers.asked).toHaveLength(before);
+    expect(time.pending).toBe(0);
+  });
+});

@@ -1,0 +1,148 @@
+import { type Allocation, type Job, type Node, type Task } from '@waybill/model';
+import { fixtures } from '@waybill/state';
+import { describe, expect, it } from 'vitest';
+import { TaskEnv } from './task-env.js';
+
+function envOf(given: {
+  task?: Partial<Task>;
+  alloc?: Partial<Allocation>;
+  job?: Partial<Job>;
+  node?: Partial<Node>;
+  groupMeta?: Record<string, string>;
+  hostEnv?: Record<string, string>;
+}) {
+  const task = fixtures.aTask({ Name: 'web', ...given.task });
+  const group = fixtures.aGroup({ Tasks: [task], Meta: given.groupMeta ?? null });
+  const job = fixtures.aJob({ ID: 'shop', Name: 'Shop', TaskGroups: [group], ...given.job });
+  const alloc = fixtures.anAlloc({ Job: job, JobID: job.ID, Name: 'shop.web[3]', ...given.alloc });
+  return new TaskEnv({
+    alloc,
+    job,
+    task,
+    node: fixtures.aNode(given.node),
+    region: 'global',
+    paths: {
+      allocDir: '/a/alloc',
+      logsDir: '/a/alloc/logs',
+      taskDir: '/a/web',
+      localDir: '/a/web/local',
+      secretsDir: '/a/web/secrets',
+    },
+    hostEnv: given.hostEnv ?? {},
+  });
+}
+
+describe('environment of a task', () => {
+  it('AG-225: what is set for every task', () => {
+    const { variables } = envOf({ alloc: { ID: 'abcdef01-2345-6789-abcd-ef0123456789' } });
+    expect(variables).toMatchObject({
+      NOMAD_ALLOC_DIR: '/a/alloc',
+      NOMAD_TASK_DIR: '/a/web/local',
+      NOMAD_SECRETS_DIR: '/a/web/secrets',
+      NOMAD_MEMORY_LIMIT: '64',
+      NOMAD_CPU_LIMIT: '100',
+      NOMAD_ALLOC_ID: 'abcdef01-2345-6789-abcd-ef0123456789',
+      NOMAD_SHORT_ALLOC_ID: 'abcdef01',
+      NOMAD_ALLOC_NAME: 'shop.web[3]',
+      NOMAD_ALLOC_INDEX: '3',
+      NOMAD_GROUP_NAME: 'web',
+      NOMAD_TASK_NAME: 'web',
+      NOMAD_JOB_ID: 'shop',
+      NOMAD_JOB_NAME: 'Shop',
+      NOMAD_DC: 'dc1',
+      NOMAD_NAMESPACE: 'default',
+      NOMAD_REGION: 'global',
+    });
+    for (const absent of ['NOMAD_JOB_PARENT_ID', 'NOMAD_MEMORY_MAX_LIMIT', 'NOMAD_CPU_CORES'])
+      expect(variables).not.toHaveProperty(absent);
+    expect(envOf({ alloc: { Name: 'shop.web[0]' } }).variables['NOMAD_ALLOC_INDEX']).toBe('0');
+    expect(envOf({ job: { ParentID: 'parent' } }).variables['NOMAD_JOB_PARENT_ID']).toBe('parent');
+  });
+
+  it('AG-226, AG-230: merged meta twice, the task wins, with clean names', () => {
+    const { variables } = envOf({
+      job: { Meta: { owner: 'job', 'my-key': 'x' } },
+      groupMeta: { owner: 'group', tier: 'group' },
+      task: { Meta: { owner: 'task' } },
+    });
+    expect(variables).toMatchObject({
+      NOMAD_META_owner: 'task',
+      NOMAD_META_OWNER: 'task',
+      NOMAD_META_tier: 'group',
+      NOMAD_META_my_key: 'x',
+      NOMAD_META_MY_KEY: 'x',
+    });
+  });
+
+  it('AG-227, AG-230: ports', () => {
+    const port = (Label: string, Value: number, To: number, HostIP: string) => ({
+      Label,
+      Value,
+      To,
+      HostIP,
+      IgnoreCollision: false,
+    });
+    const shared = {
+      Networks: null,
+      DiskMB: 1,
+      Ports: [port('http', 21_000, 8080, '10.0.0.1'), port('a-b', 22_000, 0, 'fe80::1')],
+    };
+    const base = fixtures.anAlloc().AllocatedResources;
+    const { variables } = envOf({ alloc: { AllocatedResources: { ...base, Shared: shared } } });
+    expect(variables).toMatchObject({
+      NOMAD_IP_http: '10.0.0.1',
+      NOMAD_HOST_IP_http: '10.0.0.1',
+      NOMAD_PORT_http: '8080',
+      NOMAD_ALLOC_PORT_http: '8080',
+      NOMAD_HOST_PORT_http: '21000',
+      NOMAD_ADDR_http: '10.0.0.1:21000',
+      NOMAD_HOST_ADDR_http: '10.0.0.1:21000',
+      NOMAD_PORT_a_b: '22000',
+      NOMAD_ADDR_a_b: '[fe80::1]:22000',
+      'NOMAD_HOST_IP_a-b': 'fe80::1',
+    });
+  });
+
+  it('AG-232: the agent’s own variables win over the host’s, the task’s over both', () => {
+    const hostEnv = { PATH: '/bin', NOMAD_TASK_NAME: 'host', LANG: 'C' };
+    const { variables } = envOf({ hostEnv, task: { Env: { LANG: 'task', NOMAD_DC: 'mine' } } });
+    expect(variables).toMatchObject({ PATH: '/bin', NOMAD_TASK_NAME: 'web', LANG: 'task', NOMAD_DC: 'mine' });
+  });
+
+  it('AG-233: secrets of the host stay there, Waybill’s among them', () => {
+    const hostEnv = {
+      NOMAD_TOKEN: 's',
+      AWS_SECRET_ACCESS_KEY: 's',
+      WAYBILL_DATABASE_URL: 'postgres://u:s@h/d',
+      HOME: '/root',
+    };
+    const { variables } = envOf({ hostEnv });
+    expect(Object.values(variables)).not.toContain('s');
+    expect(Object.keys(variables).filter((name) => name.startsWith('WAYBILL_'))).toEqual([]);
+    expect(variables['HOME']).toBe('/root');
+  });
+
+  it('AG-234: replaces what it knows and leaves the rest', () => {
+    const env = envOf({
+      node: {
+        ID: 'node-1',
+        Name: 'n1',
+        NodeClass: 'big',
+        Attributes: { 'kernel.name': 'linux', a: '1' },
+        Meta: { rack: 'r1' },
+      },
+      task: { Env: { GREETING: 'hi from ${node.unique.name}' } },
+    });
+    const cases: Record<string, string> = {
+      '${node.unique.id} ${node.class} ${node.datacenter} ${node.region} ${node.pool}': 'node-1 big dc1 global default',
+      '${attr.kernel.name}/${meta.rack}': 'linux/r1',
+      '${NOMAD_TASK_NAME}-${NOMAD_ALLOC_INDEX}': 'web-3',
+      '${env["NOMAD_JOB_ID"]} ${GREETING}': 'shop hi from n1',
+      '${unknown} ${attr.none} $plain ${': '${unknown} ${attr.none} $plain ${',
+    };
+    for (const [text, expected] of Object.entries(cases)) expect(env.interpolate(text)).toBe(expected);
+    expect(env.interpolateAll({ args: ['${NOMAD_DC}', 1, { deep: '${meta.rack}' }] })).toEqual({
+      args: ['dc1', 1, { deep: 'r1' }],
+    });
+  });
+});
