@@ -1,4 +1,11 @@
-import { REQUEST_WINDOW_NS, type StateMachine, TABLE_NAMES, type TableName, type TableRows } from '@waybill/state';
+import {
+  REQUEST_WINDOW_NS,
+  type StateMachine,
+  TABLE_NAMES,
+  type TableName,
+  type TableRows,
+  shareAllocationJobs,
+} from '@waybill/state';
 import type { Pool, PoolClient } from 'pg';
 import { columnTypes } from './column-types.js';
 import { databaseErrorCode, NotMigratedError } from './errors.js';
@@ -26,6 +33,7 @@ export async function loadSnapshot(pool: Pool, machine: StateMachine): Promise<n
       await loadRequestWindow(client, machine);
       return await appliedIndex(client);
     });
+    shareAllocationJobs(machine.tables); // else every allocation would hold a copy of its job
     machine.startAt(index);
     return index;
   } catch (error) {
