@@ -155,6 +155,17 @@ describe('from a job to its allocations', () => {
     expect(plane.broker.stats()).toMatchObject({ totalBlocked: 0 });
   });
 
+  it('SC-21: more than fits one plan is placed by several, in one run', async () => {
+    for (let i = 0; i < 40; i++) await addNode();
+    await register(1_200);
+    await eventually('all are placed', () => allocs().length === 1_200);
+    await idle();
+    const plans = plane.state.history.flatMap((a) => (a.txn.type === 'ApplyPlanResults' ? [a.txn.payload] : []));
+    expect(plans.map((p) => p.AllocsUpdated.length)).toEqual([1_000, 200]);
+    expect(new Set(allocs().map((a) => a.Name)).size).toBe(1_200);
+    expect(evals()).toMatchObject([{ Status: 'complete', QueuedAllocations: { web: 0 } }]);
+  });
+
   it('EB-133: paused, nothing happens to a stopped job; unpaused, it stops', async () => {
     await addNode();
     await register(1);

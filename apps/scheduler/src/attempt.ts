@@ -26,6 +26,8 @@ export interface AttemptInput {
 /** What one scheduling pass wants. */
 export interface Attempt {
   readonly plan: Plan;
+  /** More is wanted than fits one plan: once this one is committed there is more to do. */
+  readonly truncated: boolean;
   /** Nothing to commit (EB-227). */
   readonly isNoop: boolean;
   readonly failedGroups: Record<string, AllocMetric>;

@@ -80,9 +80,11 @@ export class EvaluationRun {
       last = this.attempt(type);
       if (last.isNoop && !evaluation.AnnotatePlan) return this.succeed(type, last);
       this.result = await this.deps.planner.submitPlan(last.plan);
-      if (isFullCommit(last.plan, this.result) && this.result.RefreshIndex === 0) return this.succeed(type, last);
+      const whole = isFullCommit(last.plan, this.result) && this.result.RefreshIndex === 0;
+      if (whole && !last.truncated) return this.succeed(type, last);
       if (madeProgress(this.result)) left = MAX_ATTEMPTS[type] + 1; // EB-211
-      if (this.result.RefreshIndex !== 0) await snapshots.reach(this.result.RefreshIndex);
+      if (whole) await snapshots.reach(this.result.AllocIndex);
+      else if (this.result.RefreshIndex !== 0) await snapshots.reach(this.result.RefreshIndex);
       else if (type === 'service' || type === 'batch') throw new MissingRefreshError();
     }
     await this.giveUp(type, last);

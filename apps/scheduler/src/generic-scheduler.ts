@@ -58,6 +58,7 @@ export function attemptGeneric(input: AttemptInput): Attempt {
   const annotations = annotationsOf(wants.desired);
   return {
     plan: plan.build(evaluation, job ?? allocs[0]?.Job ?? null, input.index, annotations),
+    truncated: placing?.truncated ?? false,
     isNoop: plan.isNoop,
     failedGroups: placing?.failedGroups ?? {},
     wanted: wantedPerGroup(job, wants),
@@ -79,6 +80,7 @@ function wantedPerGroup(job: Job | null, wants: Reconciliation): Record<string, 
 /** The second half of an attempt: finds nodes and fills the plan. Used once. */
 class Placing {
   readonly failedGroups: Record<string, AllocMetric> = {};
+  truncated = false;
   readonly inPlace: InPlaceUpdates;
   private readonly feasibility: Feasibility;
   private readonly selector: NodeSelector;
@@ -114,8 +116,18 @@ class Placing {
 
   /** SC-144: what replaces something first, so that what it frees counts. */
   placeAll(wants: Reconciliation): void {
-    for (const update of wants.destructive) this.replace(update);
-    for (const placement of wants.placements) this.place(placement);
+    for (const update of wants.destructive) {
+      if (this.isFull()) return;
+      this.replace(update);
+    }
+    for (const placement of wants.placements) {
+      if (this.isFull()) return;
+      this.place(placement);
+    }
+  }
+
+  private isFull(): boolean {
+    return (this.truncated = this.plan.isFull);
   }
 
   blockedBy(): BlockedBy[] {

@@ -82,6 +82,7 @@ export class NodeSelector {
 
   /** SC-112: the highest score, the first seen on a tie. */
   private best(group: TaskGroup, options: SelectOptions, metric: PlacementMetric): Option | undefined {
+    this.rankingOf(group).refresh();
     const limit = options.only ? options.only.length : this.limitFor(group);
     let best: Option | undefined;
     for (const option of upToLimit(this.options(group, options, metric), (o) => o.score.normScore, limit))

@@ -49,15 +49,18 @@ export class PlacementMetric {
   }
 
   scored(node: Node, scores: Record<string, number>, normScore: number): void {
+    const worst = this.scores.at(-1);
+    if (this.scores.length >= KEPT_SCORES && worst && normScore <= worst.NormScore) return;
     this.scores.push({ NodeID: node.ID, Scores: { ...scores, 'normalized-score': normScore }, NormScore: normScore });
+    this.scores.sort((a, b) => b.NormScore - a.NormScore);
+    this.scores.length = Math.min(this.scores.length, KEPT_SCORES);
   }
 
   /** @param tookMs time spent selecting */
   finish(tookMs = 0): AllocMetric {
-    this.scores.sort((a, b) => b.NormScore - a.NormScore);
     return {
       ...this.metric,
-      ScoreMetaData: this.scores.length > 0 ? this.scores.slice(0, KEPT_SCORES) : null,
+      ScoreMetaData: this.scores.length > 0 ? this.scores : null,
       AllocationTime: Math.round(tookMs * 1e6),
     };
   }

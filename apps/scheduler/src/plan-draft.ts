@@ -1,5 +1,6 @@
 import {
   isClientTerminal,
+  isTerminalAllocation,
   isNoopPlan,
   usageOf,
   type AllocClientStatus,
@@ -15,6 +16,18 @@ import {
   type RescheduleTracker,
 } from '@waybill/model';
 import type { Tables } from '@waybill/state';
+
+/**
+ * New allocations in one plan: what fits well into one message of the log (about 3 KB each). A run that wants more makes
+ * several plans, one after the other.
+ */
+export const MAX_PLACEMENTS_PER_PLAN = 1_000;
+
+/** One more or one less allocation of this kind, by the plan. */
+export interface CountChange {
+  readonly alloc: Allocation;
+  readonly by: 1 | -1;
+}
 
 /** What a stop says beside that it stops. */
 export interface StopOrder {
@@ -49,13 +62,13 @@ export class PlanDraft {
   private readonly replacedIds = new Set<string>();
   private readonly views = new Map<string, MutableView>();
   readonly followups: Evaluation[] = [];
-  /** Grows with every change. */
-  version = 0;
+  /** How the plan changes the number of live allocations, step by step. */
+  readonly countChanges: CountChange[] = [];
+  private newPlacements = 0;
 
   constructor(private readonly tables: Tables) {}
 
   stop(order: StopOrder): void {
-    this.version++;
     const { alloc } = order;
     listOf(this.stops, alloc.NodeID).push({
       ID: alloc.ID,
@@ -67,26 +80,21 @@ export class PlanDraft {
     });
     this.replacedIds.add(alloc.ID);
     this.views.delete(alloc.NodeID);
+    if (!isTerminalAllocation(alloc)) this.countChanges.push({ alloc, by: -1 });
   }
 
   /** SC-145: its replacement found no place, so it goes on. */
   withdrawStop(alloc: Allocation): void {
-    this.version++;
     const kept = (this.stops.get(alloc.NodeID) ?? []).filter((diff) => diff.ID !== alloc.ID);
     if (kept.length > 0) this.stops.set(alloc.NodeID, kept);
     else this.stops.delete(alloc.NodeID);
     this.replacedIds.delete(alloc.ID);
     this.views.delete(alloc.NodeID);
-  }
-
-  /** The plan stops it, or gives it a new form. */
-  isReplaced(allocId: string): boolean {
-    return this.replacedIds.has(allocId);
+    if (!isTerminalAllocation(alloc)) this.countChanges.push({ alloc, by: 1 });
   }
 
   /** A new allocation, or the new form of a stored one. */
   place(alloc: Allocation): void {
-    this.version++;
     const isUpdate = this.tables.allocs.has(alloc.ID);
     listOf(this.placed, alloc.NodeID).push(alloc);
     if (isUpdate) {
@@ -94,8 +102,15 @@ export class PlanDraft {
       this.views.delete(alloc.NodeID);
       return;
     }
+    this.newPlacements++;
+    this.countChanges.push({ alloc, by: 1 });
     const view = this.views.get(alloc.NodeID);
     if (view) addTo(view, alloc);
+  }
+
+  /** No more new allocations fit this plan. */
+  get isFull(): boolean {
+    return this.newPlacements >= MAX_PLACEMENTS_PER_PLAN;
   }
 
   viewOf(nodeId: string): NodeView {
@@ -110,11 +125,6 @@ export class PlanDraft {
 
   proposed(node: Node): readonly Allocation[] {
     return this.viewOf(node.ID).allocs;
-  }
-
-  /** New allocations and updates, in the order they were made. */
-  *placements(): IterableIterator<Allocation> {
-    for (const allocs of this.placed.values()) yield* allocs;
   }
 
   build(evaluation: Evaluation, job: Job | null, snapshotIndex: number, annotations: PlanAnnotations | null): Plan {

@@ -4,16 +4,19 @@ import { isLive } from './classification.js';
 import { resolveTarget } from './constraint-targets.js';
 import type { PlanDraft } from './plan-draft.js';
 
+interface Counted {
+  readonly counts: Map<string, number>;
+  /** How many of the plan's changes are in `counts`. */
+  seen: number;
+}
+
 /**
  * How many allocations of a job use each value of a node property: those that exist, less what the plan stops, plus what
- * it places (SC-63, SC-130). Counted again when the plan has changed, so a pass with n placements costs
- * O(n × allocations of the job); only jobs with spreads or `distinct_property` ask.
+ * it places (SC-63, SC-130). A value whose last use the plan stops stays, with 0 (SC-127).
+ * Cost: O(allocations of the job) for the first question about a property, then O(changes of the plan since the last).
  */
 export class PropertyUses {
-  private readonly known = new Map<
-    string,
-    { readonly version: number; readonly counts: ReadonlyMap<string, number> }
-  >();
+  private readonly counted = new Map<string, Counted>();
 
   constructor(
     private readonly job: Pick<Job, 'Namespace' | 'ID'>,
@@ -21,22 +24,34 @@ export class PropertyUses {
     private readonly plan: PlanDraft,
   ) {}
 
-  /** @param group undefined: of all groups */
+  /** The same map every time, kept up to date. @param group undefined: of all groups */
   counts(attribute: string, group: string | undefined): ReadonlyMap<string, number> {
     const key = `${group ?? ''} ${attribute}`;
-    const known = this.known.get(key);
-    if (known?.version === this.plan.version) return known.counts;
-    const counts = new Map<string, number>();
-    const count = (alloc: Allocation): void => {
-      if (group !== undefined && alloc.TaskGroup !== group) return;
-      const node = this.tables.nodes.get(alloc.NodeID);
-      const value = node && resolveTarget(attribute, node);
-      if (value !== undefined) counts.set(value, (counts.get(value) ?? 0) + 1);
-    };
-    for (const alloc of this.tables.allocs.by('job', namespacedKey(this.job.Namespace, this.job.ID)))
-      if (isLive(alloc) && !this.plan.isReplaced(alloc.ID)) count(alloc);
-    for (const alloc of this.plan.placements()) if (isLive(alloc)) count(alloc);
-    this.known.set(key, { version: this.plan.version, counts });
-    return counts;
+    let counted = this.counted.get(key);
+    if (!counted) {
+      counted = { counts: new Map(), seen: 0 };
+      for (const alloc of this.tables.allocs.by('job', namespacedKey(this.job.Namespace, this.job.ID)))
+        if (isLive(alloc)) this.add(counted.counts, alloc, 1, attribute, group);
+      this.counted.set(key, counted);
+    }
+    const { countChanges } = this.plan;
+    for (; counted.seen < countChanges.length; counted.seen++) {
+      const change = countChanges[counted.seen];
+      if (change) this.add(counted.counts, change.alloc, change.by, attribute, group);
+    }
+    return counted.counts;
+  }
+
+  private add(
+    counts: Map<string, number>,
+    alloc: Allocation,
+    by: 1 | -1,
+    attribute: string,
+    group: string | undefined,
+  ): void {
+    if (group !== undefined && alloc.TaskGroup !== group) return;
+    const node = this.tables.nodes.get(alloc.NodeID);
+    const value = node && resolveTarget(attribute, node);
+    if (value !== undefined) counts.set(value, Math.max(0, (counts.get(value) ?? 0) + by));
   }
 }

@@ -67,6 +67,11 @@ export class Ranking {
     return this.affinities.length > 0;
   }
 
+  /** Before every placement. */
+  refresh(): void {
+    this.spread.refresh();
+  }
+
   score(ranked: RankedNode): Score {
     const binpack = fitScore(this.algorithm, ranked.used, ranked.capacity) / MAX_FIT_SCORE;
     const antiAffinity = ranked.collisions > 0 ? -(ranked.collisions + 1) / this.group.Count : 0;

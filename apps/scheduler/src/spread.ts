@@ -7,6 +7,11 @@ const OTHERS = '*';
 /** How many allocations of the group have each value of a property, this plan's included (SC-130). */
 export type UseCounts = (attribute: string) => ReadonlyMap<string, number>;
 
+interface Extremes {
+  readonly min: number;
+  readonly max: number;
+}
+
 interface Wanted {
   readonly attribute: string;
   /** Share of all weights. */
@@ -17,7 +22,7 @@ interface Wanted {
 
 /**
  * Scores nodes by how they serve the spreads of a job and a group (11.2). One per group and attempt.
- * Cost per node: O(spreads), and O(values in use) for each of them.
+ * Cost: O(values in use) per placement, then O(spreads) per node.
  */
 export class SpreadScore {
   private readonly wanted: readonly Wanted[];
@@ -38,16 +43,33 @@ export class SpreadScore {
     }));
   }
 
+  private readonly extremes = new Map<string, Extremes>();
+
+  /** Before every placement: the counts may have changed. */
+  refresh(): void {
+    this.extremes.clear();
+  }
+
   /** The sum over all spreads (SC-129); 0 does not contribute. */
   of(node: Node): number {
     let total = 0;
     for (const { attribute, share, desired } of this.wanted) {
       const value = resolveTarget(attribute, node);
       if (value === undefined) total -= 1; // SC-125, SC-126
-      else if (desired.size === 0) total += evenScore(this.uses(attribute), value);
+      else if (desired.size === 0) total += evenScore(this.uses(attribute), value, () => this.extremesOf(attribute));
       else total += this.targetScore(desired, this.uses(attribute), value, share);
     }
     return total;
+  }
+
+  private extremesOf(attribute: string): Extremes {
+    let known = this.extremes.get(attribute);
+    if (!known) {
+      const counts = [...this.uses(attribute).values()];
+      known = { min: Math.min(...counts), max: Math.max(...counts) };
+      this.extremes.set(attribute, known);
+    }
+    return known;
   }
 
   /** SC-122 to SC-124. */
@@ -88,11 +110,9 @@ function usedByOthers(desired: ReadonlyMap<string, number>, used: ReadonlyMap<st
 }
 
 /** SC-126, SC-127. */
-function evenScore(used: ReadonlyMap<string, number>, value: string): number {
+function evenScore(used: ReadonlyMap<string, number>, value: string, extremes: () => Extremes): number {
   if (used.size === 0) return 0;
-  const counts = [...used.values()];
-  const min = Math.min(...counts);
-  const max = Math.max(...counts);
+  const { min, max } = extremes();
   const current = used.get(value) ?? 0;
   if (current !== min) return min === 0 ? -1 : (min - current) / min;
   if (min === max) return -1;

@@ -33,6 +33,7 @@ export function attemptSystem(type: 'system' | 'sysbatch', input: AttemptInput):
   const annotations = annotationsOf(wants.desired);
   return {
     plan: plan.build(evaluation, job ?? allocs[0]?.Job ?? null, input.index, annotations),
+    truncated: placing?.truncated ?? false,
     isNoop: plan.isNoop,
     failedGroups: placing?.failedGroups ?? {},
     wanted: placing?.wanted ?? {},
@@ -46,6 +47,7 @@ export function attemptSystem(type: 'system' | 'sysbatch', input: AttemptInput):
 class SystemPlacing {
   readonly failedGroups: Record<string, AllocMetric> = {};
   readonly wanted: Record<string, number> = {};
+  truncated = false;
   private readonly firstFullNode = new Map<string, string>();
   private readonly filtered = new Map<string, AllocMetric>();
   private readonly feasibility: Feasibility;
@@ -86,6 +88,7 @@ class SystemPlacing {
   /** Updates first: what they stop frees the slot of their replacement (SC-280). */
   placeAll(wants: NodeReconciliation): void {
     for (const { alloc, node, group } of wants.updates) {
+      if (this.isFull()) return;
       const decision = this.inPlace.decide(alloc, group);
       const counts = countsOf(wants, group.Name);
       if (decision.kind === 'ignore') counts.Ignore++;
@@ -98,8 +101,15 @@ class SystemPlacing {
         this.place({ node, name: alloc.Name, group, previous: alloc });
       }
     }
-    for (const placement of wants.placements) this.place(placement);
+    for (const placement of wants.placements) {
+      if (this.isFull()) return;
+      this.place(placement);
+    }
     this.reportFiltered(wants);
+  }
+
+  private isFull(): boolean {
+    return (this.truncated = this.plan.isFull);
   }
 
   /** SC-35, EB-220: one per group that found a node feasible but full. */
