@@ -11,5 +11,22 @@ export interface Cluster {
 export interface ClusterEnvironment {
   readonly env: NodeJS.ProcessEnv;
   readonly logDir: string;
+  /** Something a person should know, while everything goes on. */
   readonly say: (line: string) => void;
+  /** Something that cannot go on; only where all services share one process. */
+  readonly onFatal: (error: Error) => void;
+}
+
+/** A service did not start. `logFile` has what it wrote. */
+export class ServiceStartError extends Error {
+  override readonly name = 'ServiceStartError';
+  constructor(
+    readonly service: string,
+    readonly logFile: string,
+    cause: unknown,
+  ) {
+    super(`${service} does not start: ${cause instanceof Error ? cause.message : String(cause)} (log: ${logFile})`, {
+      cause,
+    });
+  }
 }

@@ -9,9 +9,10 @@ interface AllocationStub {
   readonly ClientStatus: string;
 }
 
-/** Registers the example unless a job of that name is there already (stopped or not: it is the user's then). */
-export async function registerExample(api: string): Promise<'registered' | 'kept'> {
-  if ((await fetch(`${api}/v1/job/hello`)).status === 200) return 'kept';
+/** Registers the example unless a job of that name is there already: it is the user's then, also when it was stopped. */
+export async function registerExample(api: string): Promise<'registered' | 'kept' | 'stopped'> {
+  const found = await fetch(`${api}/v1/job/hello`);
+  if (found.status === 200) return ((await found.json()) as { Stop: boolean }).Stop ? 'stopped' : 'kept';
   const answer = await fetch(`${api}/v1/jobs`, { method: 'PUT', body: await readFile(EXAMPLE) });
   if (!answer.ok) throw new Error(`the example was refused: ${answer.status} ${await answer.text()}`);
   return 'registered';

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { freePort, SupervisedServer } from '@waybill/embedded';
 import type { ServiceState } from '@waybill/service';
 import type { Cluster, ClusterEnvironment } from './cluster.js';
-import { SERVICES } from './services.js';
+import { SERVICE_NAMES } from './service-names.js';
 
 /** A service that is not ready after this long has failed. */
 const READY_TIMEOUT_MS = 30_000;
@@ -17,21 +17,18 @@ interface Child {
 
 /** Every service in a process of its own, started again whenever it ends by itself, ended when we are gone. */
 export async function startInManyProcesses(environment: ClusterEnvironment): Promise<Cluster> {
-  const running: Child[] = [];
+  const children = await Promise.all(SERVICE_NAMES.map((name) => childOf(name, environment)));
   const stop = async (): Promise<void> => {
-    for (const child of running.toReversed()) await child.server.stop();
+    for (const child of children.toReversed()) await child.server.stop();
   };
-  try {
-    for (const { name } of SERVICES) {
-      const child = await childOf(name, environment);
-      running.push(child);
-      await child.server.start();
-    }
-  } catch (error) {
+  // All at once: what one needs of another it waits for, as in production, where nobody orders them.
+  const starts = await Promise.allSettled(children.map((child) => child.server.start()));
+  const failed = starts.find((start) => start.status === 'rejected');
+  if (failed) {
     await stop().catch(() => undefined);
-    throw error;
+    throw failed.reason;
   }
-  return { states: () => Promise.all(running.map(stateOf)), stop };
+  return { states: () => Promise.all(children.map(stateOf)), stop };
 }
 
 async function childOf(name: string, { env, logDir, say }: ClusterEnvironment): Promise<Child> {
@@ -56,7 +53,7 @@ async function childOf(name: string, { env, logDir, say }: ClusterEnvironment): 
     restart: true,
     brokenByFullDisk: false,
     onDiskFull: () => undefined, // the servers' own report is enough
-    onExit: (exit) => say(`${name} ${exit.error.message}; starting it again`),
+    onExit: (exit) => say(`${exit.error.message}; starting it again`),
     log: () => undefined,
   });
   return { name, opsUrl, server };

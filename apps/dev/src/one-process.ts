@@ -3,41 +3,37 @@ import { once } from 'node:events';
 import path from 'node:path';
 import { Infrastructure, readSettings, RunningService, type ServiceState } from '@waybill/service';
 import { createLogger } from '@waybill/telemetry';
-import type { Cluster, ClusterEnvironment } from './cluster.js';
+import { type Cluster, type ClusterEnvironment, ServiceStartError } from './cluster.js';
+import { SERVICE_NAMES } from './service-names.js';
 import { SERVICES } from './services.js';
 
 /** Every service in this process, sharing one connection, one pool and one copy of the state. */
-export async function startInOneProcess(
-  environment: ClusterEnvironment,
-  onFatal: (error: Error) => void,
-): Promise<Cluster> {
+export async function startInOneProcess(environment: ClusterEnvironment): Promise<Cluster> {
   const settings = readSettings(environment.env, ['WAYBILL_NATS_URL', 'WAYBILL_DATABASE_URL']);
-  const logFile = createWriteStream(path.join(environment.logDir, 'waybill.log'), { flags: 'a', mode: 0o600 });
+  const file = path.join(environment.logDir, 'waybill.log');
+  const logFile = createWriteStream(file, { flags: 'a', mode: 0o600 });
   await once(logFile, 'open');
+  logFile.on('error', () => undefined); // a full disk: the servers' own report is enough
   const logTo = { write: (line: string): void => void logFile.write(line) };
   const logger = createLogger('dev', settings.WAYBILL_LOG_LEVEL, {
     format: settings.WAYBILL_LOG_FORMAT,
     destination: logTo,
   });
-  const infrastructure = new Infrastructure('dev', settings, logger, onFatal);
+  const infrastructure = new Infrastructure('dev', settings, logger, environment.onFatal);
   const running: RunningService[] = [];
   const stop = async (): Promise<void> => {
     for (const service of running.toReversed()) await service.stop();
     await infrastructure.close();
-    logFile.end();
-    await once(logFile, 'finish');
+    await new Promise<void>((resolve) => logFile.end(() => resolve()));
   };
-  try {
-    for (const definition of SERVICES)
-      running.push(
-        await RunningService.start(definition, settings, infrastructure, {
-          logTo,
-          processMetrics: running.length === 0,
-        }),
-      );
-  } catch (error) {
-    await stop().catch(() => undefined);
-    throw error;
-  }
+  for (const name of SERVICE_NAMES)
+    try {
+      const processMetrics = running.length === 0;
+      running.push(await RunningService.start(SERVICES[name], settings, infrastructure, { logTo, processMetrics }));
+    } catch (error) {
+      logger.error(`${name} does not start`, { error });
+      await stop().catch(() => undefined);
+      throw new ServiceStartError(name, file, error);
+    }
   return { states: (): ServiceState[] => running.map((service) => service.state()), stop };
 }

@@ -7,9 +7,10 @@ import { projector } from '@waybill/projector';
 import { scheduler } from '@waybill/scheduler';
 import type { ServiceDefinition } from '@waybill/service';
 import { volumes } from '@waybill/volumes';
+import type { ServiceName } from './service-names.js';
 
-/** All services, in the order they start; they stop the other way round. */
-export const SERVICES: readonly ServiceDefinition[] = [
+/** What each service is made of. Loads the code of all. */
+export const SERVICES: Readonly<Record<ServiceName, ServiceDefinition>> = {
   projector,
   broker,
   scheduler,
@@ -18,4 +19,4 @@ export const SERVICES: readonly ServiceDefinition[] = [
   volumes,
   api,
   agent,
-];
+};

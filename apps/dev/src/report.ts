@@ -1,0 +1,36 @@
+import type { ServiceState } from '@waybill/service';
+import pc from 'picocolors';
+
+/** A step that takes longer than this says so. */
+const SLOW_MS = 1_000;
+const NAME_WIDTH = 12;
+
+/** What a person sees of a run: one line per part, and a word about whatever keeps them waiting. */
+export class Report {
+  /** @param patient false: steps are announced at once, as on a first start, where each of them takes a while */
+  constructor(private readonly patient: boolean) {}
+
+  readonly say = (line: string): void => void process.stdout.write(`${line}\n`);
+
+  readonly warn = (line: string): void => this.say(`  ${pc.yellow('note ')}  ${line}`);
+
+  state({ name, ready, detail }: ServiceState): void {
+    this.say(`  ${ready ? pc.green('ready') : pc.red('down ')}  ${name.padEnd(NAME_WIDTH)}${detail}`);
+  }
+
+  /** Tells what is being waited for, if that takes long. */
+  async during<T>(name: string, what: string, work: Promise<T>): Promise<T> {
+    const tell = (): void => this.say(`  ${pc.dim('wait ')}  ${name.padEnd(NAME_WIDTH)}${what} …`);
+    const timer = setTimeout(tell, this.patient ? SLOW_MS : 0);
+    try {
+      return await work;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}
+
+/** One line on standard error. */
+export function complain(error: unknown): void {
+  process.stderr.write(`${pc.red('waybill:')} ${error instanceof Error ? error.message : String(error)}\n`);
+}

@@ -1,0 +1,55 @@
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import { type EmbeddedDataPaths, type RunningServer, startNats, startPostgres } from '@waybill/embedded';
+import type { Report } from './report.js';
+
+/** Where the services find their servers, and how to end those that are ours. */
+export interface Servers {
+  readonly natsUrl: string;
+  readonly databaseUrl: string;
+}
+
+/** Whether a start has to create everything, which takes longer. */
+export function isFirstStart(dataDir: string): boolean {
+  return !existsSync(path.join(dataDir, 'nats'));
+}
+
+/**
+ * Starts the nats-server and the PostgreSQL that the environment does not name (WAYBILL_NATS_URL, WAYBILL_DATABASE_URL),
+ * both at once. `onStarted` gets each that runs, also when the other fails: it has to be stopped.
+ */
+export async function startServers(
+  paths: EmbeddedDataPaths,
+  env: NodeJS.ProcessEnv,
+  report: Report,
+  onStarted: (server: RunningServer) => void,
+): Promise<Servers> {
+  const onExit = ({ error }: { error: Error }): void => report.warn(`${error.message}; starting it again`);
+  const embedded = async (name: string, what: string, start: Promise<RunningServer>): Promise<string> => {
+    const server = await report.during(name, what, start);
+    onStarted(server);
+    report.state({ name, ready: true, detail: `127.0.0.1:${server.port}` });
+    return server.url;
+  };
+  const given = (name: string, url: string): string => {
+    report.state({ name, ready: true, detail: `yours, ${withoutSecrets(url)}` });
+    return url;
+  };
+  const options = { restart: true, onExit, log: report.warn };
+  const natsUrl = env['WAYBILL_NATS_URL'];
+  const databaseUrl = env['WAYBILL_DATABASE_URL'];
+  const [nats, database] = await Promise.allSettled([
+    natsUrl ? given('nats', natsUrl) : embedded('nats', 'starting', startNats({ dir: paths.nats, ...options })),
+    databaseUrl
+      ? given('postgres', databaseUrl)
+      : embedded('postgres', 'preparing the database', startPostgres({ dir: paths.postgres, ...options })),
+  ]);
+  if (nats.status === 'rejected') throw nats.reason;
+  if (database.status === 'rejected') throw database.reason;
+  return { natsUrl: nats.value, databaseUrl: database.value };
+}
+
+/** A URL as it may be shown. */
+function withoutSecrets(url: string): string {
+  return url.replaceAll(/\/\/[^/@]*@/g, '//');
+}
