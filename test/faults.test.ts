@@ -69,6 +69,7 @@ describe('kill -9, while jobs are being submitted', () => {
       await expectEachRunsOnce(ids);
       await stopJobs(ids);
     },
+    TEST_TIMEOUT_MS,
   );
 
   it('of nats-server: writes go on by themselves when it returns', async () => {

@@ -2,7 +2,7 @@ import { Module } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { EventLog, NatsEventStorage, ProjectionFeed, ReadModel, subscribeToAnnouncements } from '@waybill/projection';
 import type { ServiceContext, ServiceDefinition, ServiceParts } from '@waybill/service';
-import { startApiServer } from './api-server.js';
+import { startApiServer } from './http/api-server.js';
 import { Subscriptions } from './events/subscriptions.js';
 
 @Module({})

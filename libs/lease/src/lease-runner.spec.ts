@@ -1,6 +1,6 @@
 import type { Clock, Timers } from '@waybill/model';
 import { StateMachine } from '@waybill/state';
-import type { Applied, Proposed, Role, TxnDraft } from '@waybill/state';
+import type { Applied, Proposed, Role, TxnDraft, TxnPayloads } from '@waybill/state';
 import { silentLogger } from '@waybill/telemetry';
 import { describe, expect, it } from 'vitest';
 import { LeaseRunner } from './lease-runner.js';
@@ -295,7 +295,8 @@ describe('LeaseRunner', () => {
     };
     a!.runner.start();
     await time.pass(1_000);
-    expect(log.drafts.map((d) => (d.type === 'LeaseAcquired' ? [d.payload.Epoch, d.payload.Holder] : []))).toEqual([
+    const payloads = log.drafts.map((d) => d.payload as TxnPayloads['LeaseAcquired']);
+    expect(payloads.map(({ Epoch, Holder }) => [Epoch, Holder])).toEqual([
       [1, 'x'],
       [1, 'a'],
       [2, 'a'],

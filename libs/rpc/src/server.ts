@@ -23,7 +23,7 @@ interface AnswerExtras {
 /** Marks a controller method as the answer to a call: `@Answers(dequeue) dequeue(request: DequeueRequest) {…}`. */
 export function Answers<Req, Res>(answered: Call<Req, Res>): MethodDecorator {
   const extras: AnswerExtras = { role: answered.role };
-  return MessagePattern<string>(answered.name, undefined, extras) as MethodDecorator;
+  return MessagePattern<string>(answered.name, undefined, extras);
 }
 
 export interface RpcServerOptions {

@@ -1,9 +1,10 @@
-import type { ServerResponse } from 'node:http';
 import type { Timers } from '@waybill/model';
 import { EventsTrimmedError, type EventLog } from '@waybill/projection';
 import type { Logger } from '@waybill/telemetry';
 import type { EventFilter } from './event-filter.js';
-import { type LineSink, Subscriber } from './subscriber.js';
+import { sinkOf } from '../http/line-sink.js';
+import type { ApiReply } from '../http/reply.js';
+import { Subscriber } from './subscriber.js';
 
 /** The open event streams of this instance. Ended with it: clients reconnect with N+1 elsewhere (EV-70). */
 export class Subscriptions {
@@ -20,7 +21,7 @@ export class Subscriptions {
   }
 
   /** Writes lines until the client goes away, stalls, or this instance ends. Never throws: the status is sent (EV-48). */
-  async serve(raw: ServerResponse, fromIndex: number, filter: EventFilter): Promise<void> {
+  async serve(raw: ApiReply['raw'], fromIndex: number, filter: EventFilter): Promise<void> {
     const subscriber = new Subscriber(sinkOf(raw), this.timers);
     this.open.add(subscriber);
     raw.once('close', () => subscriber.close());
@@ -45,15 +46,4 @@ export class Subscriptions {
   close(): void {
     for (const subscriber of this.open) subscriber.close();
   }
-}
-
-function sinkOf(raw: ServerResponse): LineSink {
-  return {
-    write: (line) => void raw.write(line),
-    get bufferedBytes() {
-      return raw.writableLength;
-    },
-    drained: () => new Promise((resolve) => raw.once('drain', resolve)),
-    end: () => raw.end(),
-  };
 }

@@ -2,9 +2,9 @@ import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { NestLogger } from '@waybill/service';
 import type { FastifyInstance } from 'fastify';
-import { ApiModule, type ApiParts } from './api.module.js';
-import { MAX_BODY_BYTES } from './http/body.js';
-import { traceRequests } from './http/trace-requests.js';
+import { ApiModule, type ApiParts } from '../api.module.js';
+import { MAX_BODY_BYTES } from './body.js';
+import { traceRequests } from './trace-requests.js';
 
 /** Idle connections are kept this long, longer than a blocking query's longest wait. */
 const KEEP_ALIVE_MS = 330_000;

@@ -1,0 +1,261 @@
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { type Driver, RawExecDriver, type TaskConfig, type TaskHandle, TaskOutputs } from '@waybill/agent';
+import { silentLogger } from '@waybill/telemetry';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { eventually } from './support/wait.js';
+
+let dir: string;
+let outputs: TaskOutputs;
+let driver: RawExecDriver;
+let starts = 0;
+
+beforeAll(async () => {
+  dir = mkdtempSync(path.join(tmpdir(), 'waybill-driver-'));
+  // The collector is part of this process here; agent-recovery.test.ts has the one that survives.
+  outputs = new TaskOutputs(path.join(dir, 'collect'), true, silentLogger);
+  await outputs.start();
+  driver = newDriver();
+});
+afterAll(async () => {
+  await outputs.stop();
+  rmSync(dir, { recursive: true, force: true });
+});
+
+const newDriver = (enabled = true): RawExecDriver =>
+  new RawExecDriver({ enabled, runsDir: path.join(dir, 'runs'), outputs, dieWithAgent: false });
+
+function aTask(config: Record<string, unknown>, over: Partial<TaskConfig> = {}): TaskConfig {
+  const id = `task-${++starts}`;
+  const at = (name: string) => path.join(dir, id, name);
+  const paths = {
+    allocDir: at('alloc'),
+    logsDir: at('logs'),
+    taskDir: at('task'),
+    localDir: at('task/local'),
+    secretsDir: at('task/secrets'),
+  };
+  for (const made of Object.values(paths)) mkdirSync(made, { recursive: true });
+  return {
+    taskId: id,
+    allocId: id,
+    task: 'web',
+    user: '',
+    config,
+    env: { PATH: process.env['PATH'] ?? '', DIR: paths.taskDir },
+    paths,
+    logs: { MaxFiles: 10, MaxFileSizeMB: 10, Disabled: false },
+    ...over,
+  };
+}
+
+const shell = (line: string) => ({ command: '/bin/sh', args: ['-c', line] });
+
+async function started(task: TaskConfig, by: Driver = driver): Promise<TaskHandle> {
+  const handle = by.prepare(task);
+  await by.start(task, handle);
+  return handle;
+}
+
+const read = (task: TaskConfig, name: string) => readFileSync(path.join(task.paths.logsDir, name), 'utf8');
+const isAlive = (pid: number): boolean => {
+  try {
+    return !/^\d+ \(.*\) Z/s.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  } catch {
+    return false;
+  }
+};
+const numberIn = (task: TaskConfig, name: string): Promise<number> =>
+  eventually(`a number in ${name}`, () => {
+    const file = path.join(task.paths.taskDir, name);
+    return existsSync(file) && Number(readFileSync(file, 'utf8').trim());
+  });
+
+describe('raw_exec', () => {
+  it('AG-270: disabled it is not detected and starts nothing; enabled it is healthy', async () => {
+    const disabled = newDriver(false);
+    expect(await disabled.fingerprint()).toMatchObject({ health: 'undetected', description: 'disabled' });
+    await expect(started(aTask(shell('true')), disabled)).rejects.toThrow('raw_exec is disabled');
+    expect(await driver.fingerprint()).toMatchObject({ health: 'healthy', attributes: { 'driver.raw_exec': '1' } });
+  });
+
+  it('AG-271: a configuration that does not fit is refused', () => {
+    const cases: [Record<string, unknown>, string][] = [
+      [{}, 'command is required'],
+      [{ command: 'x', work_dir: 'rel' }, 'work_dir must be an absolute path'],
+      [{ command: 'x', oom_score_adj: -1 }, 'oom_score_adj must not be negative'],
+      [
+        { command: 'x', cgroup_v1_override: {}, cgroup_v2_override: 'x' },
+        'only one of cgroups_v1_override and cgroups_v2_override may be set',
+      ],
+      [{ command: 'x', comand: 'y' }, 'unknown key "comand"'],
+    ];
+    for (const [config, text] of cases) expect(() => driver.validate(aTask(config))).toThrow(text);
+  });
+
+  it('AG-273: finds the command in local, in the task directory, as a path, in $PATH; makes a script executable', async () => {
+    const task = aTask({ command: 'hello.sh' });
+    const script = path.join(task.paths.localDir, 'hello.sh');
+    writeFileSync(script, '#!/bin/sh\necho from local\n');
+    chmodSync(script, 0o644);
+    await started(task);
+    await driver.wait(task.taskId);
+    expect(read(task, 'web.stdout.0')).toBe('from local\n');
+    const byPath = aTask({ command: 'env' });
+    await started(byPath);
+    expect((await driver.wait(byPath.taskId)).ExitCode).toBe(0);
+    await expect(started(aTask({ command: 'no-such-program' }))).rejects.toMatchObject({ recoverable: false });
+    await expect(started(aTask({ command: '../../escape' }))).rejects.toThrow('executable file not found');
+  });
+
+  it('AG-222, AG-274: runs in the task directory, in a process group of its own, with the environment as built', async () => {
+    const task = aTask(shell('pwd; cut -d" " -f1,5 /proc/$$/stat; tr "\\0" "\\n" < /proc/$$/environ'), {
+      env: { PATH: process.env['PATH'] ?? '', ONLY: 'this' },
+    });
+    await started(task);
+    await driver.wait(task.taskId);
+    const [cwd, ids, ...env] = read(task, 'web.stdout.0').trim().split('\n');
+    expect(cwd).toBe(task.paths.taskDir);
+    const [pid, group] = ids!.split(' ');
+    expect(group).toBe(pid);
+    expect(env).toContain('ONLY=this');
+    // What a shell adds by itself; nothing of this process.
+    expect(env.filter((line) => !/^(PATH|ONLY|PWD|OLDPWD|SHLVL|_)=/.test(line))).toEqual([]);
+  });
+
+  it('AG-245, AG-251: exit code, and all output in the files when the end is told', async () => {
+    const task = aTask(shell('echo out; echo err >&2; exit 3'));
+    await started(task);
+    expect(await driver.wait(task.taskId)).toEqual({ ExitCode: 3, Signal: 0, OOMKilled: false, Err: '' });
+    expect([read(task, 'web.stdout.0'), read(task, 'web.stderr.0')]).toEqual(['out\n', 'err\n']);
+    expect(await driver.wait(task.taskId)).toMatchObject({ ExitCode: 3 });
+  });
+
+  it('AG-240, AG-241: floods of output are rotated without losing a line', async () => {
+    const task = aTask(
+      shell(
+        'i=0; while [ $i -lt 60000 ]; do echo "line $i ........................................................"; i=$((i+1)); done',
+      ),
+      {
+        logs: { MaxFiles: 100, MaxFileSizeMB: 1, Disabled: false },
+      },
+    );
+    await started(task);
+    await driver.wait(task.taskId);
+    const names = readdirSync(task.paths.logsDir).filter((name) => name.startsWith('web.stdout.'));
+    expect(names.length).toBeGreaterThan(2);
+    const lines = names
+      .toSorted((a, b) => Number(a.slice(11)) - Number(b.slice(11)))
+      .map((name) => read(task, name))
+      .join('')
+      .trimEnd()
+      .split('\n');
+    expect(lines).toHaveLength(60_000);
+    expect(lines.every((line, n) => line.startsWith(`line ${n} `))).toBe(true);
+  });
+
+  it('AG-244: disabled logs write nothing', async () => {
+    const task = aTask(shell('echo out'), { logs: { MaxFiles: 1, MaxFileSizeMB: 1, Disabled: true } });
+    await started(task);
+    expect((await driver.wait(task.taskId)).ExitCode).toBe(0);
+    expect(readdirSync(task.paths.logsDir)).toEqual([]);
+  });
+
+  it('AG-256: killed by a signal it has code 128 + S and the signal', async () => {
+    const task = aTask(shell('kill -TERM $$'));
+    await started(task);
+    expect(await driver.wait(task.taskId)).toMatchObject({ ExitCode: 143, Signal: 15 });
+  });
+
+  it('AG-275: the kill signal is SIGINT by default, and another one if asked for', async () => {
+    for (const [signal, code] of [
+      ['', 130],
+      ['SIGTERM', 143],
+      ['usr1', 138],
+    ] as const) {
+      const task = aTask({ command: 'sleep', args: ['600'] });
+      await started(task);
+      await driver.stop(task.taskId, 10_000, signal);
+      expect(await driver.wait(task.taskId)).toMatchObject({ ExitCode: code });
+    }
+  });
+
+  it('AG-252, AG-257, AG-275: one that ignores the signal is killed after the timeout, with everything in its group', async () => {
+    const task = aTask(
+      shell('trap "" INT TERM; (trap "" INT TERM; sleep 600) & echo $! > $DIR/child; sleep 600 & wait; sleep 600'),
+    );
+    await started(task);
+    const child = await numberIn(task, 'child');
+    const before = performance.now();
+    await driver.stop(task.taskId, 300, 'SIGINT');
+    expect(performance.now() - before).toBeGreaterThanOrEqual(290);
+    expect(await driver.wait(task.taskId)).toMatchObject({ ExitCode: 137, Signal: 9 });
+    await eventually('the child is gone', () => !isAlive(child));
+  });
+
+  it('AG-257: what a task leaves behind in its group ends with it', async () => {
+    const task = aTask(shell('sleep 600 & echo $! > $DIR/child; exit 0'));
+    await started(task);
+    expect((await driver.wait(task.taskId)).ExitCode).toBe(0);
+    const child = await numberIn(task, 'child');
+    await eventually('the child is gone', () => !isAlive(child));
+  });
+
+  it('AG-275: timeout 0 kills at once', async () => {
+    const task = aTask({ command: 'sleep', args: ['600'] });
+    await started(task);
+    await driver.stop(task.taskId, 0, 'SIGINT');
+    expect(await driver.wait(task.taskId)).toMatchObject({ Signal: 9 });
+  });
+
+  it('AG-251, AG-253, AG-258: destroy, unknown tasks, unknown signals', async () => {
+    const task = aTask({ command: 'sleep', args: ['600'] });
+    const handle = await started(task);
+    await expect(driver.destroy(handle, false)).rejects.toThrow('cannot destroy running task');
+    await expect(driver.stop(task.taskId, 10, 'SIGNONSENSE')).rejects.toThrow('SIGNONSENSE');
+    await driver.signal(task.taskId, 'SIGNONSENSE');
+    expect(await driver.wait(task.taskId)).toMatchObject({ Signal: 2 });
+    await driver.destroy(handle, false);
+    await expect(driver.wait(task.taskId)).rejects.toThrow('task not found');
+    await expect(driver.stop(task.taskId, 10, '')).rejects.toThrow('task not found');
+  });
+
+  it('AG-276: a driver that knows only the handle takes the task up and gets its real exit code', async () => {
+    const task = aTask(shell('while [ ! -e $DIR/go ]; do sleep 0.02; done; exit 5'));
+    const handle = JSON.parse(JSON.stringify(await started(task))) as TaskHandle;
+    const next = newDriver();
+    expect(await next.recover(handle)).toBe(true);
+    expect(await next.recover(handle)).toBe(true);
+    writeFileSync(path.join(task.paths.taskDir, 'go'), '');
+    expect(await next.wait(task.taskId)).toMatchObject({ ExitCode: 5 });
+  });
+
+  it('AG-440: a handle whose start had not begun is no task, and never becomes one', async () => {
+    const task = aTask(shell('touch $DIR/ran'));
+    const handle = driver.prepare(task);
+    const next = newDriver();
+    expect(await next.recover(handle)).toBe(false);
+    await expect(driver.start(task, handle)).rejects.toThrow();
+    expect(existsSync(path.join(task.paths.taskDir, 'ran'))).toBe(false);
+  });
+
+  it('AG-203: a handle from before a reboot is no task', async () => {
+    const task = aTask({ command: 'sleep', args: ['600'] });
+    const handle = await started(task);
+    const record = path.join(dir, 'runs', String(handle.state['run']), 'process');
+    const [pid, ticks] = readFileSync(record, 'utf8').split(' ');
+    writeFileSync(record, `${pid} ${ticks} another-boot end\n`);
+    expect(await newDriver().recover(handle)).toBe(false);
+    await driver.stop(task.taskId, 0, '');
+  });
+});
