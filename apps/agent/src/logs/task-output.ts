@@ -27,8 +27,8 @@ export function logSpec(logsDir: string, task: string, type: LogType, config: Lo
 
 /** What a task's output is written to, until the supervisor has it. */
 export interface OpenOutput {
-  readonly stdout: number | 'ignore';
-  readonly stderr: number | 'ignore';
+  readonly stdout: number;
+  readonly stderr: number;
   /** Closes our descriptors: the task's supervisor has its own. */
   release(): void;
 }

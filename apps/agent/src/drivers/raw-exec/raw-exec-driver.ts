@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { chownSync, mkdirSync } from 'node:fs';
+import { chownSync, closeSync, mkdirSync, openSync } from 'node:fs';
 import path from 'node:path';
 import { signalOrInterrupt, signalNamed, DEFAULT_KILL_SIGNAL } from '../task-signal.js';
-import { logSpec, type TaskOutputs } from '../../logs/task-output.js';
+import { logSpec, type OpenOutput, type TaskOutputs } from '../../logs/task-output.js';
 import { bootId, isAlive, type ProcessIdentity, sendSignal } from '../process-identity.js';
 import {
   type Driver,
@@ -80,7 +80,7 @@ export class RawExecDriver implements Driver {
     mkdirSync(runDir, { recursive: true });
     if (user) chownSync(runDir, user.uid, user.gid);
     const output = config.logs.Disabled
-      ? ({ stdout: 'ignore', stderr: 'ignore', release: () => {} } as const)
+      ? discarded()
       : await this.options.outputs.open(
           runId(handle),
           logSpec(config.paths.logsDir, config.task, 'stdout', config.logs),
@@ -204,6 +204,12 @@ export class RawExecDriver implements Driver {
   private runDir(handle: TaskHandle): string {
     return path.join(this.options.runsDir, runId(handle));
   }
+}
+
+/** AG-244: output that goes nowhere. */
+function discarded(): OpenOutput {
+  const fd = openSync('/dev/null', 'w');
+  return { stdout: fd, stderr: fd, release: () => closeSync(fd) };
 }
 
 const UNKNOWN_EXIT: ExitResult = {

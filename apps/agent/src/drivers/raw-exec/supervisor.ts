@@ -55,8 +55,8 @@ export interface RunSpec {
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
   /** Open descriptors for the task's output. */
-  readonly stdout: number | 'ignore';
-  readonly stderr: number | 'ignore';
+  readonly stdout: number;
+  readonly stderr: number;
   readonly uid?: number;
   readonly gid?: number;
   /** The task must not outlive this process. */
