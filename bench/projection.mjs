@@ -58,7 +58,7 @@ export async function run(ctx) {
   await pool.query('update projection set applied = 0');
   await lag(ctx, link, pool);
   ctx.note(
-    'fsync and synchronous_commit on; evaluations of 0.9 KB with their indexes, half of them updates; client and servers share the machine',
+    'fsync and synchronous_commit on; evaluations of 0.7 KB with their indexes, half of them updates; client and servers share the machine',
   );
 }
 
