@@ -16,6 +16,8 @@ export const CATCH_UP_MS = 50_000;
 export const DEQUEUE_BACKOFF_MS = { base: 20, limit: 10_000 };
 /** While nobody holds the broker's role: a successor comes within seconds and must not wait for us. */
 export const NO_BROKER_BACKOFF_LIMIT_MS = 500;
+/** A stopping worker gets this long to hand back what it holds (EB-208). */
+export const STOP_GRACE_MS = 5_000;
 /** Failed dequeues of the first seconds are expected: the broker is starting too (EB-203). */
 export const QUIET_START_MS = 10_000;
 
@@ -52,10 +54,16 @@ export class Worker {
     this.ended = this.loop();
   }
 
-  /** Resolves when the worker holds nothing any more. */
+  /** Resolves when the worker holds nothing any more, or when its grace is over. */
   async stop(): Promise<void> {
     this.signal.stop();
-    await this.ended;
+    await new Promise<void>((resolve) => {
+      const cancel = this.deps.timers.after(STOP_GRACE_MS, resolve);
+      void this.ended.finally(() => {
+        cancel();
+        resolve();
+      });
+    });
   }
 
   private async loop(): Promise<void> {
