@@ -1,0 +1,157 @@
+import { SimulatedTime, type Evaluation } from '@waybill/model';
+import type { Proposed } from '@waybill/state';
+import { type Call, type DequeueResponse, type Rpc, RpcUnavailableError } from '@waybill/rpc';
+import { fixtures } from '@waybill/state';
+import { silentLogger, tracerFor } from '@waybill/telemetry';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { SchedulingFixture } from './scheduling.fixture.js';
+import { backoffMs } from './stop-signal.js';
+import { CATCH_UP_MS, WAIT_FOR_INDEX_MS, Worker } from './worker.js';
+
+let time: SimulatedTime;
+let world: SchedulingFixture;
+let deliveries: (Partial<DequeueResponse> & { Eval: Evaluation })[];
+let asked: string[];
+let refuse: (call: string) => Error | undefined;
+let waits: { index: number; timeoutMs: number; reject: (e: Error) => void; resolve: () => void }[];
+let worker: Worker;
+
+const settled = async (): Promise<void> => {
+  for (let i = 0; i < 30; i++) await new Promise((resolve) => setImmediate(resolve));
+};
+
+beforeEach(() => {
+  time = new SimulatedTime();
+  world = new SchedulingFixture();
+  deliveries = [];
+  asked = [];
+  waits = [];
+  refuse = () => undefined;
+  const rpc: Rpc = {
+    async ask<Req, Res>(call: Call<Req, Res>): Promise<Res> {
+      const name = call.name.replace('broker.', '');
+      const error = refuse(name);
+      if (error) {
+        asked.push(`${name} failed`);
+        throw error;
+      }
+      if (name !== 'dequeue') asked.push(name);
+      if (name !== 'dequeue') return { Index: 1, Result: null } as Res;
+      if (deliveries.length === 0) await new Promise<void>((resolve) => time.after(500, resolve));
+      return { Eval: null, Token: 'token', WaitIndex: 0, Traceparent: null, ...deliveries.shift() } as Res;
+    },
+  };
+  worker = new Worker({
+    rpc,
+    state: {
+      tables: world.state.tables,
+      get appliedIndex() {
+        return world.state.appliedIndex;
+      },
+      waitFor(index, timeoutMs) {
+        if (index <= world.state.appliedIndex) return Promise.resolve();
+        return new Promise<void>((resolve, reject) => waits.push({ index, timeoutMs, resolve, reject }));
+      },
+      propose: (): Promise<Proposed> => Promise.reject(new Error('a worker never writes')),
+      onApplied: () => () => {},
+    },
+    clock: time,
+    timers: time,
+    newId: world.newId,
+    logger: silentLogger,
+    tracer: () => tracerFor('test'),
+  });
+});
+afterEach(async () => {
+  const stopping = worker.stop();
+  for (const wait of waits) wait.resolve();
+  time.advance(10_000);
+  await stopping;
+});
+
+const delivered = (over: Omit<Partial<DequeueResponse>, 'Eval'> = {}, evaluation: Partial<Evaluation> = {}): void => {
+  deliveries.push({ Eval: fixtures.anEval(evaluation), ...over });
+};
+
+describe('a worker', () => {
+  it('EB-225: writes the outcome, then acks', async () => {
+    delivered();
+    worker.start();
+    await settled();
+    expect(asked).toEqual(['updateEval', 'ack']);
+  });
+
+  it('EB-225: nacks when the outcome could not be written', async () => {
+    refuse = (call) => (call === 'updateEval' ? new Error('no') : undefined);
+    delivered();
+    worker.start();
+    await settled();
+    expect(asked).toEqual(['updateEval failed', 'nack']);
+  });
+
+  it('EB-202: lives on after an exception in a scheduler', async () => {
+    delivered({}, { Type: 'nonsense' });
+    delivered();
+    worker.start();
+    await settled();
+    expect(asked).toEqual(['nack', 'updateEval', 'ack']);
+  });
+
+  it('EB-201: lives on when ack or nack fail', async () => {
+    refuse = (call) => (call === 'ack' ? new Error('no') : undefined);
+    delivered();
+    delivered();
+    worker.start();
+    await settled();
+    expect(asked).toEqual(['updateEval', 'ack failed', 'updateEval', 'ack failed']);
+  });
+
+  it('EB-199: nacks what its copy of the state does not reach in time, then catches up before it asks again', async () => {
+    delivered({ WaitIndex: 100 });
+    delivered();
+    worker.start();
+    await settled();
+    expect(waits).toMatchObject([{ index: 100, timeoutMs: WAIT_FOR_INDEX_MS }]);
+    expect(asked).toEqual([]);
+    waits[0]!.reject(new Error('too late'));
+    await settled();
+    expect(asked).toEqual(['nack']);
+    expect(waits[1]).toMatchObject({ index: 100, timeoutMs: CATCH_UP_MS });
+    waits[1]!.resolve();
+    await settled();
+    expect(asked).toEqual(['nack', 'updateEval', 'ack']);
+  });
+
+  it("EB-197: without a wait index the evaluation's own is waited for", async () => {
+    delivered({}, { ModifyIndex: 77 });
+    worker.start();
+    await settled();
+    expect(waits[0]?.index).toBe(77);
+  });
+
+  it('EB-203, EB-204: backs off while nobody answers, and comes back', async () => {
+    refuse = (call) => (call === 'dequeue' ? new RpcUnavailableError(call, 'timeout') : undefined);
+    worker.start();
+    for (const ms of [20, 40, 80, 160]) {
+      await settled();
+      time.advance(ms - 1);
+      await settled();
+      const before = asked.length;
+      time.advance(1);
+      await settled();
+      expect(asked.length).toBe(before + 1);
+    }
+    expect([0, 1, 9, 62, 99].map((k) => backoffMs(k, 20, 10_000))).toEqual([20, 40, 10_000, 10_000, 10_000]);
+    expect(backoffMs(3, 0, 10_000)).toBe(0);
+  });
+
+  it('EB-208: what it is handed while it stops goes back at once', async () => {
+    worker.start();
+    await settled();
+    const stopping = worker.stop();
+    delivered();
+    time.advance(500);
+    await stopping;
+    expect(asked).toEqual(['nack']);
+  });
+});
