@@ -50,7 +50,10 @@ export class SimulatedTime implements Clock, Timers {
   private nextDue(untilMs: number): Armed | undefined {
     let next: Armed | undefined;
     for (const timer of this.armed)
-      if (timer.atMs <= untilMs && (!next || timer.atMs < next.atMs || (timer.atMs === next.atMs && timer.order < next.order)))
+      if (
+        timer.atMs <= untilMs &&
+        (!next || timer.atMs < next.atMs || (timer.atMs === next.atMs && timer.order < next.order))
+      )
         next = timer;
     return next;
   }
