@@ -63,8 +63,21 @@ export class NodesAndAgent {
 
   /** Starts an agent and waits until it is registered. The same name finds the same directory. */
   async startAgent(name: string, extraEnv: NodeJS.ProcessEnv = {}): Promise<ChildProcess> {
+    const { agent, port, logFile } = await this.spawnAgent(name, extraEnv);
+    await eventually(`agent ${name} is ready`, async () => {
+      if (agent.exitCode !== null) throw new Error(`exited with ${agent.exitCode}: ${readFileSync(logFile, 'utf8')}`);
+      return (await fetch(`http://127.0.0.1:${port}/readyz`)).ok;
+    });
+    return agent;
+  }
+
+  async spawnAgent(
+    name: string,
+    extraEnv: NodeJS.ProcessEnv = {},
+  ): Promise<{ agent: ChildProcess; port: number; logFile: string }> {
     const port = await freePort();
-    const log = createWriteStream(path.join(this.dir, `${name}.log`), { flags: 'a' });
+    const logFile = path.join(this.dir, `${name}.log`);
+    const log = createWriteStream(logFile, { flags: 'a' });
     await once(log, 'open');
     const agent = spawn(process.execPath, [AGENT_MAIN], {
       env: {
@@ -79,12 +92,7 @@ export class NodesAndAgent {
       stdio: ['ignore', log, log],
     });
     this.agents.add(agent);
-    await eventually(`agent ${name} is ready`, async () => {
-      if (agent.exitCode !== null)
-        throw new Error(`exited with ${agent.exitCode}: ${readFileSync(path.join(this.dir, `${name}.log`), 'utf8')}`);
-      return (await fetch(`http://127.0.0.1:${port}/readyz`)).ok;
-    });
-    return agent;
+    return { agent, port, logFile };
   }
 
   async endAgent(agent: ChildProcess, signal: NodeJS.Signals): Promise<void> {

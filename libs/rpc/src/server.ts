@@ -1,7 +1,8 @@
 import { type Msg, type NatsConnection, type Subscription } from '@nats-io/transport-node';
+import { applyDecorators, Catch, type RpcExceptionFilter, UseFilters } from '@nestjs/common';
 import { BaseRpcContext, type CustomTransportStrategy, MessagePattern, Server } from '@nestjs/microservices';
 import type { Role } from '@waybill/state';
-import { lastValueFrom } from 'rxjs';
+import { lastValueFrom, type Observable, throwError } from 'rxjs';
 import { type Call, RpcError, subjectOfCall } from './call.js';
 import type { Reply } from './client.js';
 
@@ -20,10 +21,18 @@ interface AnswerExtras {
   readonly role: Role | undefined;
 }
 
+/** Without it Nest replaces every error by "Internal server error" before we see it, our codes and texts with it. */
+@Catch()
+class AsItIs implements RpcExceptionFilter {
+  catch(error: unknown): Observable<never> {
+    return throwError(() => error);
+  }
+}
+
 /** Marks a controller method as the answer to a call: `@Answers(dequeue) dequeue(request: DequeueRequest) {…}`. */
 export function Answers<Req, Res>(answered: Call<Req, Res>): MethodDecorator {
   const extras: AnswerExtras = { role: answered.role };
-  return MessagePattern<string>(answered.name, undefined, extras);
+  return applyDecorators(MessagePattern<string>(answered.name, undefined, extras), UseFilters(new AsItIs()));
 }
 
 export interface RpcServerOptions {

@@ -13,7 +13,8 @@ import { isErrno, type ProcessIdentity } from '../process-identity.js';
  * kills what the command left behind in its process group, and writes the exit code. A task runs in the foreground of
  * the shell, because a shell's background jobs are born with SIGINT ignored. Files end with `end`: one without it was
  * torn. With `watch`, its standard input is a pipe from the agent; when that closes, the agent is gone and the task's
- * group is killed and `abandoned` says why. Descriptor 3 tells the agent that the task runs, 4 and 5 are the task's output.
+ * group is killed and `abandoned` says why; a task that is only just starting is waited for, the few milliseconds until
+ * it says who it is. Descriptor 3 tells the agent that the task runs, 4 and 5 are the task's output.
  * Memory: two sleeping shells at most. It uses no program but the shell and `setsid`.
  */
 const SUPERVISOR = `
@@ -23,7 +24,9 @@ set +C
 watcher=
 if [ "$watch" = watch ]; then
   exec 6<&0
-  ( exec 3>&- 4>&- 5>&-; read -r _ <&6; : > "$run/abandoned"; read -r pid _ < "$run/process"; kill -s KILL -- "-$pid" ) &
+  ( exec 3>&- 4>&- 5>&-; read -r _ <&6; : > "$run/abandoned"
+    until read -r pid _ < "$run/process"; do kill -s 0 "$$" || exit; done
+    kill -s KILL -- "-$pid" ) &
   watcher=$!
   exec 6<&-
 fi
