@@ -34,7 +34,7 @@ describe('tables', () => {
 
   it('CL-139: bars, tabs and newlines do not shift columns, control characters are shown', () => {
     expect(table([['a|b', 'x\ty', 'z']])).toBe('a|b  x\\x09y  z');
-    expect(table([['one\ntwo', 'b']])).toBe('one  b\ntwo  ');
+    expect(table([['one\ntwo', 'b']])).toBe('one  b\ntwo');
     expect(table([['\u001b]0;title\u0007', 'b']])).toBe('\\x1b]0;title\\x07  b');
   });
 });

@@ -35,7 +35,11 @@ function rowText(row: readonly (readonly string[])[], widths: readonly number[],
   const last = row.length - 1;
   const line = (n: number) =>
     row.map((cell, i) => (i === last ? (cell[n] ?? '') : padded(cell[n] ?? '', widths[i] ?? 0)));
-  return Array.from({ length: height }, (_, n) => line(n).join(n === 0 ? gap : ' '.repeat(gap.length))).join('\n');
+  return Array.from({ length: height }, (_, n) =>
+    line(n)
+      .join(n === 0 ? gap : ' '.repeat(gap.length))
+      .trimEnd(),
+  ).join('\n');
 }
 
 function cellLines(cell: string, blank: string): string[] {
