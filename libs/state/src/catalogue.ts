@@ -16,7 +16,7 @@ import type {
   SchedulerConfiguration,
   AllocStopDiff,
 } from '@waybill/model';
-import type { Role } from './txn.js';
+import type { Role } from './role.js';
 
 /**
  * The catalogue of transactions: what each type carries. One entry per type of

@@ -1,7 +1,7 @@
 import type { Namespace, SchedulerConfiguration } from '@waybill/model';
 import type { TxnPayloads } from './catalogue.js';
 import { newPool } from './node-register.js';
-import type { Appliers } from './state-machine.js';
+import type { Appliers } from './applier.js';
 import { SINGLETON_KEY } from './tables.js';
 import { Refused, type Write } from './write.js';
 

@@ -1,7 +1,7 @@
 import { deleteEvaluations } from './eval-delete.js';
 import { upsertEvaluation } from './eval-upsert.js';
 import { recomputeJobStatus } from './job-status.js';
-import type { Appliers } from './state-machine.js';
+import type { Appliers } from './applier.js';
 import { namespacedKey } from './tables.js';
 
 /** Section 7.1. */

@@ -17,3 +17,5 @@ export * from './tables.js';
 export * from './txn.js';
 export * from './write.js';
 export * from './upcast.js';
+export * from './applier.js';
+export * from './role.js';

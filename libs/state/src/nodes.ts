@@ -2,7 +2,7 @@ import { updateNodeDrain, updateNodeEligibility } from './node-drain.js';
 import { upsertNodeEvents } from './node-events.js';
 import { deregisterNode, registerNode } from './node-register.js';
 import { updateNodeStatus } from './node-status.js';
-import type { Appliers } from './state-machine.js';
+import type { Appliers } from './applier.js';
 
 /** Section 5. */
 export const nodeAppliers: Appliers<

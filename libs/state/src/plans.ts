@@ -5,7 +5,7 @@ import { recomputeJobStatus } from './job-status.js';
 import { appendedEvents } from './node-events.js';
 import { applyPlanAllocations } from './plan-allocations.js';
 import { applyPlanDeployments } from './plan-deployment.js';
-import type { Appliers } from './state-machine.js';
+import type { Appliers } from './applier.js';
 import { namespacedKey } from './tables.js';
 import { Refused, type Write } from './write.js';
 

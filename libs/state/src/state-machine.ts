@@ -1,4 +1,5 @@
 import type { TxnPayloads, TxnType } from './catalogue.js';
+import type { Applier, Appliers } from './applier.js';
 import { allocationAppliers } from './allocations.js';
 import { clusterAppliers } from './cluster.js';
 import { deploymentAppliers } from './deployments.js';
@@ -11,10 +12,6 @@ import { createTables, type Tables } from './tables.js';
 import type { Txn, Verdict } from './txn.js';
 import { upcast } from './upcast.js';
 import { Refused, Write, type Change } from './write.js';
-
-/** Applies one type to the tables: throws `Refused` to reject, else writes through `w`. Pure but for `w`. */
-export type Applier<T extends TxnType> = (w: Write, payload: TxnPayloads[T], txn: Txn<T>) => void;
-export type Appliers<T extends TxnType = TxnType> = { readonly [K in T]: Applier<K> };
 
 /** Every type of the catalogue has exactly one applier; a missing one does not compile. */
 const appliers: Appliers = {

@@ -1,4 +1,5 @@
 import type { TxnPayloads, TxnType } from './catalogue.js';
+import type { Role } from './role.js';
 
 /** Who caused a transaction. Audit only: never a secret (API-266). */
 export interface Actor {
@@ -6,10 +7,6 @@ export interface Actor {
   readonly ID: string;
   readonly Name: string;
 }
-
-/** The roles that are held by lease; what a holder writes as such is fenced by its epoch (ST-15). */
-export const ROLES = ['broker', 'nodes', 'deployments', 'volumes', 'projector'] as const;
-export type Role = (typeof ROLES)[number];
 
 /** What a holder of a role puts on everything it writes as such. */
 export interface Fence {
