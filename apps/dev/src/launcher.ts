@@ -3,7 +3,6 @@ import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { assertPortFree, openDataDirectory } from '@waybill/embedded';
 import type { ServiceState } from '@waybill/service';
-import { readSettings } from '@waybill/service/settings';
 import pc from 'picocolors';
 import type { Cluster } from './cluster.js';
 import { EndOfRun } from './end-of-run.js';
@@ -60,7 +59,7 @@ async function upUntilTheEnd(options: LaunchOptions, stops: Stop[], end: EndOfRu
 }
 
 async function bringUp(options: LaunchOptions, stops: Stop[], end: EndOfRun, report: Report): Promise<Cluster> {
-  readSettings(process.env, []); // a mistake in the environment is told before anything starts
+  await checkEnvironment(process.env);
   await assertPortFree(options.port, 'the HTTP API');
   const data = await openDataDirectory(options.dataDir, { fresh: options.fresh, log: report.warn });
   stops.push(() => data.release());
@@ -79,6 +78,17 @@ async function bringUp(options: LaunchOptions, stops: Stop[], end: EndOfRun, rep
   );
   stops.push(() => cluster.stop());
   return cluster;
+}
+
+/**
+ * A mistake in the environment is told before anything starts. Reading settings loads the code of all services, so it is
+ * done early only for those who have set something.
+ * @throws SettingsError
+ */
+async function checkEnvironment(env: NodeJS.ProcessEnv): Promise<void> {
+  if (!Object.keys(env).some((name) => name.startsWith('WAYBILL_'))) return;
+  const { readSettings } = await import('@waybill/service');
+  readSettings(env, []);
 }
 
 /** Loads only what this way of running needs: the code of all services is most of the time of a start. */

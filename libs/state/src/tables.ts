@@ -15,7 +15,7 @@ import {
   type ServiceRegistration,
 } from '@waybill/model';
 import { Table } from './table.js';
-import type { Role } from './txn.js';
+import type { Role } from './role.js';
 
 /** The stored epoch of a role (ST-15). */
 export interface LeaseRow {
