@@ -101,6 +101,8 @@ export class TaskRunner {
   private readonly leaving = new Gate();
   private gateMoved = new Gate();
   private isUp = false;
+  /** The start that is under way or was the last: it cannot be called off, only waited for. */
+  private starting: Promise<unknown> = Promise.resolve();
 
   constructor(
     public task: Task,
@@ -184,6 +186,7 @@ export class TaskRunner {
     if (this.isDead) return;
     this.leaving.open();
     this.killing.open();
+    await this.starting;
     const { handle } = this;
     if (handle && this.isUp) await this.stopByDriver(handle);
     if (handle) await this.deps.driver.destroy(handle, true);
@@ -241,8 +244,9 @@ export class TaskRunner {
       return { kind: 'start-error', recoverable: false };
     }
     if (this.isOver()) return { kind: 'killed' };
-    const failure = await this.start(config);
-    return failure ?? this.untilExit();
+    const started = this.start(config);
+    this.starting = started.catch(() => undefined); // whoever awaits the start itself hears of it
+    return (await started) ?? this.untilExit();
   }
 
   private async start(config: TaskConfig): Promise<RoundEnd | undefined> {
@@ -259,7 +263,7 @@ export class TaskRunner {
     }
     this.isUp = true;
     this.emit('Started', {}, { State: 'running', StartedAt: rfc3339FromMs(this.deps.clock.nowMs()) });
-    if (this.killing.isOpen) void this.putDown();
+    if (this.killing.isOpen && !this.leaving.isOpen) void this.putDown();
     return undefined;
   }
 

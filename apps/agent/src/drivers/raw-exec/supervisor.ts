@@ -24,9 +24,11 @@ set +C
 watcher=
 if [ "$watch" = watch ]; then
   exec 6<&0
-  ( exec 3>&- 4>&- 5>&-; read -r _ <&6; : > "$run/abandoned"
-    until read -r pid _ < "$run/process"; do kill -s 0 "$$" || exit; done
-    kill -s KILL -- "-$pid" ) &
+  ( exec 3>&- 4>&- 5>&-; pid=
+    read -r pid <&6 && read -r _ <&6
+    echo > "$run/abandoned"
+    [ "$pid" ] || read -r pid _ < "$run/process"
+    kill -s KILL -- "-$pid" ) 2>/dev/null &
   watcher=$!
   exec 6<&-
 fi
@@ -35,7 +37,7 @@ run=$1; shift
 started() { ticks=\${20}; }
 read -r stat < /proc/$$/stat; read -r boot < /proc/sys/kernel/random/boot_id
 started \${stat##*) }
-echo "$$ \${ticks:--} \${boot:--} end" > "$run/process"
+echo "$$ \${ticks:--} \${boot:--} end" > "$run/process" || exit 1
 echo >&3; exec 3>&-
 exec "$@"' sh "$run" "$@" </dev/null >&4 2>&5 4>&- 5>&-
 code=$?
