@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { readLog } from '@waybill/rpc';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { NodesAndAgent, shellTask } from './support/nodes-and-agent.js';
@@ -78,7 +78,6 @@ describe('an agent that is killed', () => {
     await cluster.inStatus(alloc.ID, 'running');
     const pid = await pidOf('beta', alloc.ID);
     await cluster.endAgent(first, 'SIGKILL');
-    const { writeFileSync } = await import('node:fs');
     writeFileSync(`${cluster.agentDir('beta')}/allocs/${alloc.ID}/web/local/go`, '');
     await eventually('the task ended', () => !isRunning(pid));
 
@@ -134,5 +133,16 @@ describe('an agent whose tasks must not outlive it', () => {
     await eventually('it runs once more', async () => isRunning(await pidOf('dev', alloc.ID)));
     expect(cluster.alloc(alloc.ID).TaskStates['web']?.Restarts).toBe(0);
     await cluster.endAgent(third, 'SIGTERM');
+  });
+
+  it('AG-257: no orphan is left either when the directory goes together with the agent', async () => {
+    const agent = await cluster.startAgent('gone', DEVELOPMENT);
+    const node = await cluster.node('gone');
+    const alloc = await cluster.place(node.ID, [shellTask(SERVICE)]);
+    await cluster.inStatus(alloc.ID, 'running');
+    const pid = await pidOf('gone', alloc.ID);
+    rmSync(`${cluster.agentDir('gone')}/runs`, { recursive: true });
+    await cluster.endAgent(agent, 'SIGKILL');
+    await eventually('no orphan is left', () => !isRunning(pid));
   });
 });

@@ -1,3 +1,4 @@
+import type { ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { chownSync, closeSync, mkdirSync, openSync } from 'node:fs';
 import path from 'node:path';
@@ -86,9 +87,9 @@ export class RawExecDriver implements Driver {
           logSpec(config.paths.logsDir, config.task, 'stdout', config.logs),
           logSpec(config.paths.logsDir, config.task, 'stderr', config.logs),
         );
-    let supervisorEnded: Promise<void>;
+    let supervisor: ChildProcess;
     try {
-      const supervisor = await supervise({
+      supervisor = await supervise({
         runDir,
         command: executable,
         args,
@@ -99,10 +100,6 @@ export class RawExecDriver implements Driver {
         ...user,
         dieWithAgent: this.options.dieWithAgent,
       });
-      supervisorEnded = new Promise((resolve) => {
-        if (supervisor.exitCode !== null || supervisor.signalCode !== null) resolve();
-        else supervisor.once('exit', () => resolve());
-      });
     } catch (error) {
       throw new StartError(error instanceof Error ? error.message : String(error));
     } finally {
@@ -110,7 +107,8 @@ export class RawExecDriver implements Driver {
     }
     const identity = await processOf(runDir);
     if (!identity) throw new StartError('the supervisor of the task ended before it started the command');
-    this.track(handle, runDir, identity, supervisorEnded);
+    supervisor.stdin?.write(`${identity.pid}\n`);
+    this.track(handle, runDir, identity, endOf(supervisor));
   }
 
   async recover(handle: TaskHandle): Promise<boolean> {
@@ -204,6 +202,13 @@ export class RawExecDriver implements Driver {
   private runDir(handle: TaskHandle): string {
     return path.join(this.options.runsDir, runId(handle));
   }
+}
+
+function endOf(supervisor: ChildProcess): Promise<void> {
+  return new Promise((resolve) => {
+    if (supervisor.exitCode !== null || supervisor.signalCode !== null) resolve();
+    else supervisor.once('exit', () => resolve());
+  });
 }
 
 /** AG-244: output that goes nowhere. */
