@@ -95,6 +95,17 @@ describe('allocation reads of agents', () => {
     expect(time.pending).toBe(0);
   });
 
+  it('at the end of the service every waiting read is answered with what there is', async () => {
+    const { queries, a, place, read } = await setup();
+    const alloc = await place(a);
+    const waiting = read(a, alloc.ModifyIndex);
+    await settle();
+    expect(waiting.answer).toBeUndefined();
+    queries.stop();
+    await settle();
+    expect(waiting.answer).toMatchObject({ Index: alloc.ModifyIndex });
+  });
+
   it('ND-153, ND-218: returns after a deletion with a greater index, also after that of the last one', async () => {
     const { state, a, place, remove, read } = await setup();
     const first = await place(a);

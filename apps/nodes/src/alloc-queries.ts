@@ -29,6 +29,7 @@ export const CATCH_UP_TIMEOUT_MS = 5_000;
 export class AllocQueries {
   private readonly waiting = new Map<string, Set<() => void>>();
   private waitingReads = 0;
+  private stopped = false;
   private readonly unsubscribe: () => void;
 
   constructor(
@@ -42,6 +43,7 @@ export class AllocQueries {
   /** Answers every waiting read with what there is, and takes no more changes. */
   stop(): void {
     this.unsubscribe();
+    this.stopped = true;
     for (const nodeId of this.waiting.keys()) this.wake(nodeId);
   }
 
@@ -66,7 +68,7 @@ export class AllocQueries {
     try {
       for (;;) {
         const answer = nodeAllocsAnswer(tables, request.NodeID, seen);
-        if (over || answer.Index > request.MinQueryIndex) return answer;
+        if (over || this.stopped || answer.Index > request.MinQueryIndex) return answer;
         seen = Object.keys(answer.Allocs).length;
         await this.changeOf(request.NodeID);
         if (!tables.nodes.has(request.NodeID)) throw permissionDenied();
