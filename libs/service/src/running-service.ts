@@ -59,7 +59,7 @@ export class RunningService {
       format: settings.WAYBILL_LOG_FORMAT,
       ...(options.logTo && { destination: options.logTo }),
     });
-    const tracing = startTracing({ service: name, endpoint: process.env['OTEL_EXPORTER_OTLP_ENDPOINT'] });
+    const tracing = await startTracing({ service: name, endpoint: process.env['OTEL_EXPORTER_OTLP_ENDPOINT'] });
     const metrics = options.processMetrics ? new Metrics(name).withProcessMetrics() : new Metrics(name);
     const context = await contextOf(definition, settings, infrastructure, logger, metrics);
     const parts = await definition.build(context);

@@ -8,16 +8,16 @@ afterEach(async () => {
   for (const t of running.splice(0)) await t.stop();
 });
 
-function traced(service: string): InMemorySpanExporter {
+async function traced(service: string): Promise<InMemorySpanExporter> {
   const exporter = new InMemorySpanExporter();
-  running.push(startTracing({ service, processor: new SimpleSpanProcessor(exporter) }));
+  running.push(await startTracing({ service, processor: new SimpleSpanProcessor(exporter) }));
   return exporter;
 }
 
 describe('tracing', () => {
   it('links a span to the one whose traceparent travelled with a message, across services of one process', async () => {
-    const api = traced('api');
-    const broker = traced('broker');
+    const api = await traced('api');
+    const broker = await traced('broker');
     const carried = await withSpan(tracerFor('api'), 'publish', {}, () => traceparentOf());
     await withSpan(tracerFor('broker'), 'wait', { traceparent: carried }, () => undefined);
 
@@ -30,7 +30,7 @@ describe('tracing', () => {
   });
 
   it('nests by the active span over awaits', async () => {
-    const api = traced('api');
+    const api = await traced('api');
     await withSpan(tracerFor('api'), 'outer', {}, async () => {
       await Promise.resolve();
       await withSpan(tracerFor('api'), 'inner', {}, () => undefined);
@@ -40,7 +40,7 @@ describe('tracing', () => {
   });
 
   it('records what was thrown and throws it on', async () => {
-    const api = traced('api');
+    const api = await traced('api');
     await expect(
       withSpan(tracerFor('api'), 'bad', {}, () => {
         throw new Error('boom');
@@ -50,8 +50,8 @@ describe('tracing', () => {
   });
 
   it('records nothing and gives no traceparent for a service that does not trace', async () => {
-    traced('api');
+    await traced('api');
     expect(await withSpan(tracerFor('agent'), 'x', {}, () => traceparentOf())).toBeUndefined();
-    expect(startTracing({ service: 'agent' }).enabled).toBe(false);
+    expect((await startTracing({ service: 'agent' })).enabled).toBe(false);
   });
 });

@@ -8,24 +8,12 @@ import {
   SpanStatusCode,
   trace,
 } from '@opentelemetry/api';
-import type { Attributes, Context, Span, SpanContext, Tracer } from '@opentelemetry/api';
+import type { Attributes, Context, Span, SpanContext, Tracer, TracerProvider } from '@opentelemetry/api';
 import { parseTraceParent } from '@opentelemetry/core';
-import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
-import { resourceFromAttributes } from '@opentelemetry/resources';
-import { AlwaysOffSampler, BatchSpanProcessor } from '@opentelemetry/sdk-trace-base';
 import type { SpanProcessor } from '@opentelemetry/sdk-trace-base';
-import { NodeTracerProvider } from '@opentelemetry/sdk-trace-node';
 
 export { SpanKind } from '@opentelemetry/api';
 export type { Attributes, Span, Tracer } from '@opentelemetry/api';
-
-/** Spans waiting for export; more are dropped, tracing never slows work down. */
-export const MAX_SPAN_QUEUE = 8192;
-export const MAX_SPAN_BATCH = 1024;
-/** How long a finished span may wait for its batch, milliseconds. */
-export const SPAN_DELAY_MS = 500;
-/** How long stop() waits for the last batch, milliseconds. */
-export const SPAN_FLUSH_MS = 2000;
 
 export interface Tracing {
   readonly enabled: boolean;
@@ -43,48 +31,27 @@ export interface TracingOptions {
   readonly processor?: SpanProcessor;
 }
 
-const providers = new Map<string, NodeTracerProvider>();
+const providers = new Map<string, TracerProvider>();
 /** Records nothing, for services that do not trace. */
 const silent = new ProxyTracerProvider();
-let contextShared = false;
 
 /**
  * Begins tracing for one service under the resource name `waybill-<service>`. Several services of one process each
- * have their own provider; what is registered globally is only the way a context follows async calls, which they share.
+ * have their own provider. What records and exports is loaded only where something is recorded: it is some two hundred
+ * modules, and a start without tracing need not wait for them.
  */
-export function startTracing(options: TracingOptions): Tracing {
-  const { service } = options;
-  const processor =
-    options.processor ??
-    (options.endpoint
-      ? new BatchSpanProcessor(new OTLPTraceExporter({ url: `${options.endpoint.replace(/\/+$/, '')}/v1/traces` }), {
-          maxQueueSize: MAX_SPAN_QUEUE,
-          maxExportBatchSize: MAX_SPAN_BATCH,
-          scheduledDelayMillis: SPAN_DELAY_MS,
-          exportTimeoutMillis: SPAN_FLUSH_MS,
-        })
-      : undefined);
-  if (!processor) return { enabled: false, flush: async () => {}, stop: async () => {} };
-
-  if (!contextShared) {
-    contextShared = true;
-    new NodeTracerProvider({ sampler: new AlwaysOffSampler() }).register();
-  }
-  const provider = new NodeTracerProvider({
-    resource: resourceFromAttributes({ 'service.name': `waybill-${service}` }),
-    spanProcessors: [processor],
-  });
+export async function startTracing({ service, endpoint, processor }: TracingOptions): Promise<Tracing> {
+  if (!processor && !endpoint) return { enabled: false, flush: async () => {}, stop: async () => {} };
+  const { Recording, exportTo } = await import('./recording.js');
+  const recording = new Recording(service, processor ?? exportTo(endpoint ?? ''));
+  const { provider } = recording;
   providers.set(service, provider);
   return {
     enabled: true,
-    flush: () => provider.forceFlush(),
+    flush: () => recording.flush(),
     stop: async () => {
       if (providers.get(service) === provider) providers.delete(service);
-      let timer: NodeJS.Timeout | undefined;
-      const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, SPAN_FLUSH_MS)));
-      // A receiver that is gone must not keep a service from stopping.
-      await Promise.race([provider.shutdown().catch(() => {}), late]);
-      clearTimeout(timer);
+      await recording.stop();
     },
   };
 }
