@@ -1,2 +1,2 @@
 export { DEFAULT_PACE, type HeartbeatPace } from './heartbeat-ttl.js';
-export { nodes, nodesService } from './nodes-service.js';
+export { nodes, nodesService } from './nodes.service.js';

@@ -1,4 +1,4 @@
 import { runService } from '@waybill/service';
-import { nodes } from './nodes-service.js';
+import { nodes } from './nodes.service.js';
 
 await runService(nodes);
