@@ -11,6 +11,8 @@ export interface Cluster {
 export interface ClusterEnvironment {
   readonly env: NodeJS.ProcessEnv;
   readonly logDir: string;
+  /** Aborted when the run is to end: a start that takes long gives up. */
+  readonly signal: AbortSignal;
   /** Something a person should know, while everything goes on. */
   readonly say: (line: string) => void;
   /** Something that cannot go on; only where all services share one process. */

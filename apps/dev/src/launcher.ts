@@ -74,7 +74,7 @@ async function bringUp(options: LaunchOptions, stops: Stop[], end: EndOfRun, rep
   const cluster = await report.during(
     'services',
     'starting',
-    startCluster({ env, logDir, say: report.warn, onFatal: (error) => end.fail(error) }),
+    startCluster({ env, logDir, signal: end.signal, say: report.warn, onFatal: (error) => end.fail(error) }),
   );
   stops.push(() => cluster.stop());
   return cluster;
@@ -127,7 +127,7 @@ async function show(cluster: Cluster, options: LaunchOptions, report: Report): P
 }
 
 const commandFor = ({ port }: LaunchOptions): string =>
-  port === 4646 ? 'npx waybill' : `npx waybill -address=http://127.0.0.1:${port}`;
+  port === 4646 ? `npx waybill` : `WAYBILL_ADDR=http://127.0.0.1:${port} npx waybill`;
 
 /** @returns the short id of an allocation of the example that runs, if one does */
 async function showExample(api: string, options: LaunchOptions, report: Report): Promise<string | undefined> {

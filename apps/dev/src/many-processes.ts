@@ -22,13 +22,21 @@ export async function startInManyProcesses(environment: ClusterEnvironment): Pro
     for (const child of children.toReversed()) await child.server.stop();
   };
   // All at once: what one needs of another it waits for, as in production, where nobody orders them.
-  const starts = await Promise.allSettled(children.map((child) => child.server.start()));
-  const failed = starts.find((start) => start.status === 'rejected');
-  if (failed) {
+  const starts = children.map((child) => child.server.start());
+  try {
+    await Promise.race([Promise.all(starts), interrupted(environment.signal)]);
+  } catch (error) {
     await stop().catch(() => undefined);
-    throw failed.reason;
+    await Promise.allSettled(starts);
+    throw error;
   }
   return { states: () => Promise.all(children.map(stateOf)), stop };
+}
+
+function interrupted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
+  });
 }
 
 async function childOf(name: string, { env, logDir, say }: ClusterEnvironment): Promise<Child> {

@@ -1,6 +1,7 @@
 import { createWriteStream } from 'node:fs';
 import { once } from 'node:events';
 import path from 'node:path';
+import { beginServerLog } from '@waybill/embedded';
 import { Infrastructure, readSettings, RunningService, type ServiceState } from '@waybill/service';
 import { createLogger } from '@waybill/telemetry';
 import { type Cluster, type ClusterEnvironment, ServiceStartError } from './cluster.js';
@@ -11,6 +12,7 @@ import { SERVICES } from './services.js';
 export async function startInOneProcess(environment: ClusterEnvironment): Promise<Cluster> {
   const settings = readSettings(environment.env, ['WAYBILL_NATS_URL', 'WAYBILL_DATABASE_URL']);
   const file = path.join(environment.logDir, 'waybill.log');
+  beginServerLog(file); // so that it does not grow for ever
   const logFile = createWriteStream(file, { flags: 'a', mode: 0o600 });
   await once(logFile, 'open');
   logFile.on('error', () => undefined); // a full disk: the servers' own report is enough
@@ -28,6 +30,7 @@ export async function startInOneProcess(environment: ClusterEnvironment): Promis
   };
   for (const name of SERVICE_NAMES)
     try {
+      environment.signal.throwIfAborted();
       const processMetrics = running.length === 0;
       running.push(await RunningService.start(SERVICES[name], settings, infrastructure, { logTo, processMetrics }));
     } catch (error) {
