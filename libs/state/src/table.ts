@@ -4,10 +4,18 @@ interface Cell<Row> {
   readonly values: (string | undefined)[];
 }
 
+/** Value under which an index finds a row; undefined: not at all. */
+export type IndexValue<Row> = (row: Row) => string | undefined;
+
+/** An index whose value has to be made: `keeps` says, cheaper than making it, that an update does not change it. */
+export interface MadeIndexValue<Row> {
+  readonly of: IndexValue<Row>;
+  readonly keeps: (before: Row, after: Row) => boolean;
+}
+
 interface SecondaryIndex<Row> {
-  readonly name: string;
-  /** Value under which a row is found; undefined: not at all. */
-  readonly of: (row: Row) => string | undefined;
+  readonly of: IndexValue<Row>;
+  readonly keeps: ((before: Row, after: Row) => boolean) | undefined;
   readonly cells: Map<string, Set<Cell<Row>>>;
 }
 
@@ -26,13 +34,20 @@ export class Table<Row extends object> {
   tableIndex = 0;
   private readonly cells = new Map<string, Cell<Row>>();
   private readonly indexes: readonly SecondaryIndex<Row>[];
+  private readonly indexOf: ReadonlyMap<string, SecondaryIndex<Row>>;
 
   constructor(
     readonly name: string,
     readonly keyOf: (row: Row) => string,
-    indexes: Record<string, (row: Row) => string | undefined> = {},
+    indexes: Record<string, IndexValue<Row> | MadeIndexValue<Row>> = {},
   ) {
-    this.indexes = Object.entries(indexes).map(([indexName, of]) => ({ name: indexName, of, cells: new Map() }));
+    this.indexOf = new Map(
+      Object.entries(indexes).map(([indexName, given]) => {
+        const { of, keeps } = typeof given === 'function' ? { of: given, keeps: undefined } : given;
+        return [indexName, { of, keeps, cells: new Map() }];
+      }),
+    );
+    this.indexes = [...this.indexOf.values()];
   }
 
   get size(): number {
@@ -68,16 +83,17 @@ export class Table<Row extends object> {
     return this.index(indexName).cells.get(value)?.size ?? 0;
   }
 
-  /** Sets or removes a row without bookkeeping. For `Write`, and for loading a snapshot. */
-  replace(key: string, row: Row | undefined): void {
+  /** Sets or removes a row without bookkeeping and answers the one before. For `Write`, and for loading a snapshot. */
+  replace(key: string, row: Row | undefined): Row | undefined {
     const cell = this.cells.get(key);
-    if (!row) {
-      if (cell) this.drop(key, cell);
-    } else if (cell) {
-      this.update(cell, row);
-    } else {
-      this.insert(key, row);
+    if (!cell) {
+      if (row) this.insert(key, row);
+      return undefined;
     }
+    const before = cell.row;
+    if (row) this.update(cell, row);
+    else this.drop(key, cell);
+    return before;
   }
 
   private insert(key: string, row: Row): void {
@@ -91,10 +107,11 @@ export class Table<Row extends object> {
   }
 
   private update(cell: Cell<Row>, row: Row): void {
+    const before = cell.row;
     cell.row = row;
     for (let i = 0; i < this.indexes.length; i++) {
       const index = this.indexes[i];
-      if (!index) continue;
+      if (!index || index.keeps?.(before, row)) continue;
       const from = cell.values[i];
       const to = index.of(row);
       if (from === to) continue;
@@ -114,7 +131,7 @@ export class Table<Row extends object> {
   }
 
   private index(indexName: string): SecondaryIndex<Row> {
-    const found = this.indexes.find((index) => index.name === indexName);
+    const found = this.indexOf.get(indexName);
     if (!found) throw new Error(`table ${this.name} has no index ${indexName}`);
     return found;
   }

@@ -14,7 +14,7 @@ import {
   type SchedulerConfiguration,
   type ServiceRegistration,
 } from '@waybill/model';
-import { Table } from './table.js';
+import { type MadeIndexValue, Table } from './table.js';
 import type { Role } from './role.js';
 
 /** The stored epoch of a role (ST-15). */
@@ -82,12 +82,27 @@ export const TABLE_NAMES: readonly TableName[] = [
   'leases',
 ];
 
+interface OfJob {
+  readonly Namespace: string;
+  readonly JobID: string;
+}
+const jobKeyOf = (row: OfJob): string => namespacedKey(row.Namespace, row.JobID);
+
+/** Rows by their job: those of which `counts` is true. */
+function byJob<Row extends OfJob>(counts: (row: Row) => boolean): MadeIndexValue<Row> {
+  return {
+    of: (row) => (counts(row) ? jobKeyOf(row) : undefined),
+    keeps: (before, after) =>
+      before.JobID === after.JobID && before.Namespace === after.Namespace && counts(before) === counts(after),
+  };
+}
+const always = (): boolean => true;
+
 /**
  * Empty tables. Beside look-ups, three indexes keep what a job's status depends on countable without a scan (ST-70):
  * `allocs.live`, `evals.open` and `deployment.active`, each by job. They are derived from the rows, no state of their own.
  */
 export function createTables(): Tables {
-  const ofJob = (row: { Namespace: string; JobID: string }) => namespacedKey(row.Namespace, row.JobID);
   return {
     jobs: new Table<TableRows['jobs']>('jobs', (j) => namespacedKey(j.Namespace, j.ID), {
       parent: (j) => (j.ParentID ? namespacedKey(j.Namespace, j.ParentID) : undefined),
@@ -101,26 +116,26 @@ export function createTables(): Tables {
     job_submission: new Table<TableRows['job_submission']>(
       'job_submission',
       (s) => versionKey(s.Namespace, s.JobID, s.Version),
-      { job: ofJob },
+      { job: byJob(always) },
     ),
-    job_summary: new Table<TableRows['job_summary']>('job_summary', ofJob),
+    job_summary: new Table<TableRows['job_summary']>('job_summary', jobKeyOf),
     evals: new Table<TableRows['evals']>('evals', (e) => e.ID, {
-      job: ofJob,
-      open: (e) => (isTerminalEvaluation(e) ? undefined : ofJob(e)),
+      job: byJob(always),
+      open: byJob((e) => !isTerminalEvaluation(e)),
       status: (e) => e.Status,
       deployment: (e) => e.DeploymentID || undefined,
     }),
     allocs: new Table<TableRows['allocs']>('allocs', (a) => a.ID, {
-      job: ofJob,
+      job: byJob(always),
       node: (a) => a.NodeID || undefined,
       eval: (a) => a.EvalID || undefined,
       deployment: (a) => a.DeploymentID || undefined,
-      live: (a) => (isTerminalAllocation(a) ? undefined : ofJob(a)),
+      live: byJob((a) => !isTerminalAllocation(a)),
       followup: (a) => a.FollowupEvalID || undefined,
     }),
     deployment: new Table<TableRows['deployment']>('deployment', (d) => d.ID, {
-      job: ofJob,
-      active: (d) => (isActiveDeployment(d) ? ofJob(d) : undefined),
+      job: byJob(always),
+      active: byJob<TableRows['deployment']>(isActiveDeployment),
     }),
     nodes: new Table<TableRows['nodes']>('nodes', (n) => n.ID, {
       secret: (n) => n.SecretID || undefined,

@@ -16,28 +16,30 @@ export class Refused extends Error {
   override readonly name = 'Refused';
 }
 
-interface Undo {
+/** One write to one row: what stood there, what it put there. */
+interface Written {
   readonly table: TableName;
   readonly key: string;
-  readonly before: object | undefined;
-}
-
-interface RowBefore extends Undo {
   before: object | undefined;
+  readonly after: object | undefined;
 }
 
 /** Up to this many writes, looking through a list is cheaper than making maps; most transactions make three. */
 const MAX_SCANNED_WRITES = 16;
 
-/** Rows by table and key. */
-class SeenRows {
-  private readonly tables = new Map<TableName, Map<string, RowBefore>>();
+/** Verdicts without text or result: nearly all. */
+const ACCEPTED: Verdict = Object.freeze({ kind: 'accepted' });
+const NOOP: Verdict = Object.freeze({ kind: 'noop' });
 
-  find(table: TableName, key: string): RowBefore | undefined {
+/** The last write to each row, by table and key. */
+class SeenRows {
+  private readonly tables = new Map<TableName, Map<string, Written>>();
+
+  find(table: TableName, key: string): Written | undefined {
     return this.tables.get(table)?.get(key);
   }
 
-  add(row: RowBefore): void {
+  add(row: Written): void {
     const rows = this.tables.get(row.table);
     if (rows) rows.set(row.key, row);
     else this.tables.set(row.table, new Map([[row.key, row]]));
@@ -54,7 +56,7 @@ export class Write {
   result: unknown = undefined;
   /** Text of a verdict that is accepted and still tells the caller something (ST-67, ST-105). */
   notice: string | undefined = undefined;
-  private readonly undo: Undo[] = [];
+  private readonly written: Written[] = [];
 
   constructor(
     readonly tables: Tables,
@@ -67,26 +69,24 @@ export class Write {
   put<N extends TableName>(table: N, row: TableRows[N]): void {
     const rows = this.tables[table];
     const key = rows.keyOf(row);
-    this.undo.push({ table, key, before: rows.get(key) });
-    rows.replace(key, row);
+    const before = rows.replace(key, row);
+    this.written.push({ table, key, before, after: row });
   }
 
   /** Removes a row; false if there was none. */
   remove(table: TableName, key: string): boolean {
-    const rows = this.tables[table];
-    const before = rows.get(key);
+    const before = this.tables[table].replace(key, undefined);
     if (!before) return false;
-    this.undo.push({ table, key, before });
-    rows.replace(key, undefined);
+    this.written.push({ table, key, before, after: undefined });
     return true;
   }
 
   rollback(): void {
-    for (let i = this.undo.length - 1; i >= 0; i--) {
-      const entry = this.undo[i] as Undo;
-      replaceIn(this.tables, entry.table, entry.key, entry.before);
+    for (let i = this.written.length - 1; i >= 0; i--) {
+      const { table, key, before } = this.written[i] as Written;
+      replaceIn(this.tables, table, key, before);
     }
-    this.undo.length = 0;
+    this.written.length = 0;
   }
 
   /**
@@ -95,39 +95,37 @@ export class Write {
    */
   commit(): Change[] {
     const changes: Change[] = [];
-    for (const { table, key, before } of this.firstBefore()) {
-      const rows = this.tables[table];
-      const after = rows.get(key);
-      if (before === after) continue;
-      rows.tableIndex = this.index;
-      changes.push(changeOf(table, key, before, after));
+    for (const row of this.lastWrites()) {
+      if (row.before === row.after) continue;
+      this.tables[row.table].tableIndex = this.index;
+      changes.push(changeOf(row));
     }
     return changes;
   }
 
-  /** Per row its content before the transaction, in the order of the last write to each. */
-  private firstBefore(): readonly Undo[] {
-    const { undo } = this;
-    if (undo.length < 2) return undo;
+  /** The last write to each row, with the row's content before the transaction, in the order written. */
+  private lastWrites(): readonly Written[] {
+    const { written } = this;
+    if (written.length < 2) return written;
     // Backwards, a row is met first at its last write and last at its first.
-    const rows: RowBefore[] = [];
-    const seen = undo.length > MAX_SCANNED_WRITES ? new SeenRows() : undefined;
-    for (let i = undo.length - 1; i >= 0; i--) {
-      const { table, key, before } = undo[i] as Undo;
-      const row = seen ? seen.find(table, key) : rows.find((one) => one.key === key && one.table === table);
-      if (row) {
-        row.before = before;
+    const rows: Written[] = [];
+    const seen = written.length > MAX_SCANNED_WRITES ? new SeenRows() : undefined;
+    for (let i = written.length - 1; i >= 0; i--) {
+      const row = written[i] as Written;
+      const last = seen ? seen.find(row.table, row.key) : findRow(rows, row);
+      if (last) {
+        last.before = row.before;
         continue;
       }
-      const met: RowBefore = { table, key, before };
-      rows.push(met);
-      seen?.add(met);
+      rows.push(row);
+      seen?.add(row);
     }
-    return rows.toReversed();
+    return rows.reverse();
   }
 
   /** The verdict of a transaction that was not rejected. */
   verdict(changes: readonly Change[]): Verdict {
+    if (this.notice === undefined && this.result === undefined) return changes.length > 0 ? ACCEPTED : NOOP;
     return {
       kind: changes.length > 0 ? 'accepted' : 'noop',
       ...(this.notice !== undefined && { error: this.notice }),
@@ -136,9 +134,14 @@ export class Write {
   }
 }
 
+function findRow(rows: readonly Written[], { table, key }: Written): Written | undefined {
+  for (const row of rows) if (row.table === table && row.key === key) return row;
+  return undefined;
+}
+
 // Table and row type are paired by construction (`put` and `remove` above); the compiler cannot see it through a union.
-function changeOf(table: TableName, key: string, before: object | undefined, after: object | undefined): Change {
-  return { table, key, before, after } as Change;
+function changeOf(row: Written): Change {
+  return row as Change;
 }
 
 function replaceIn(tables: Tables, table: TableName, key: string, row: object | undefined): void {
