@@ -249,6 +249,13 @@ describe('npm start -- --processes', () => {
     expect(processesOf(parent)).toEqual([]);
   });
 
+  it('stops cleanly when interrupted while the services start', { timeout: LONG_MS }, async () => {
+    const launcher = await launch({ args: ['--processes'] }).says(/wait +services +starting/);
+    expect(await launcher.interrupt()).toEqual({ code: 0, signal: null });
+    expect(launcher.stderr).toBe('');
+    expect(processesOf(parent)).toEqual([]);
+  });
+
   it('leaves no process behind when it is killed', { timeout: LONG_MS }, async () => {
     const launcher = await launch({ args: ['--processes'] }).up();
     launcher.kill('SIGKILL');
@@ -316,6 +323,12 @@ describe('npm start refuses', () => {
     const launcher = launch({ env });
     await expectRefusal(launcher, /projector does not start: .*127\.0\.0\.1:1.*\(log: .*waybill\.log\)/);
     expect(launcher.stdout + launcher.stderr).not.toContain('secret');
+    const apart = launch({ env, args: ['--processes'] });
+    await expectRefusal(
+      apart,
+      /failed: exited with code 1: the service cannot go on .*127\.0\.0\.1:1.*\(log: .*\.log\)/,
+    );
+    expect(apart.stdout + apart.stderr).not.toContain('secret');
   });
 });
 

@@ -33,6 +33,13 @@ describe('explainFailure', () => {
     );
   });
 
+  it('drops what a service of ours puts before its complaint', () => {
+    const output = '02:03:54.533 error projector   the service cannot go on error=no NATS\n';
+    expect(explainFailure({ ...run, server: 'projector', output }).message).toContain(
+      'exited with code 1: the service cannot go on error=no NATS (log',
+    );
+  });
+
   it('says how it ended when it left no word', () => {
     expect(explainFailure({ ...run, output: '\n' }).message).toBe(
       'postgres failed: exited with code 1 (log: /data/postgres.log)',

@@ -30,10 +30,11 @@ export function explainFailure(run: FailedRun): DiskFullError | PortTakenError |
   return new ServerFailedError(run.server, reason, run.logFile, PREDECESSOR_STILL_ENDING.test(run.output));
 }
 
-/** Drops the time and process id that both servers put first. */
+/** Drops the time and process id that both servers put first, and what our services put there. */
 function withoutPrefix(line: string): string {
   return line
     .replace(/^\[\d+\] /, '')
+    .replace(/^\d\d:\d\d:\d\d\.\d+ (fatal|error|warn) +\S+ +/, '')
     .replace(/^\d{4}[-/]\d\d[-/]\d\d \d\d:\d\d:\d\d(\.\d+)?( UTC)?( \[\d+\])? /, '')
     .trim();
 }

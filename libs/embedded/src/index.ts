@@ -11,5 +11,6 @@ export {
   type EmbeddedDataPaths,
   type OpenOptions,
 } from './data-directory.js';
+export { beginServerLog } from './server-log.js';
 export { assertPortFree, freePort } from './tcp-port.js';
 export { SupervisedServer, type ServerSpec, type UnexpectedExit } from './supervised-server.js';
