@@ -10,6 +10,7 @@ export * from './encode-job.js';
 export * from './encode-node.js';
 export * from './evaluation.js';
 export * from './fake-time.js';
+export * from './filter/index.js';
 export * from './fit.js';
 export * from './job.js';
 export * from './namespace.js';

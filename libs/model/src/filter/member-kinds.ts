@@ -1,0 +1,187 @@
+import type { Allocation } from '../allocation.js';
+import type { Deployment } from '../deployment.js';
+import type { Evaluation } from '../evaluation.js';
+import type { Job } from '../job.js';
+import type { Namespace } from '../namespace.js';
+import type { NodePool } from '../node-pool.js';
+import type { Node } from '../node.js';
+import type { ServiceRegistration } from '../service.js';
+import type { CSIVolume, HostVolume } from '../volume.js';
+
+/** The objects that lists filter. */
+type Filtered =
+  | Job
+  | Allocation
+  | Evaluation
+  | Deployment
+  | Node
+  | NodePool
+  | Namespace
+  | ServiceRegistration
+  | CSIVolume
+  | HostVolume;
+
+type IsMap<T> = T extends readonly unknown[]
+  ? false
+  : T extends object
+    ? string extends keyof T
+      ? true
+      : false
+    : false;
+type IsList<T> = T extends readonly unknown[] ? true : false;
+
+/** Names of members at any depth whose value is a map, or a list. */
+type MapMember<T> = T extends readonly (infer U)[]
+  ? MapMember<U>
+  : T extends object
+    ? string extends keyof T
+      ? MapMember<T[string]>
+      : { [K in keyof T & string]: (true extends IsMap<T[K]> ? K : never) | MapMember<T[K]> }[keyof T & string]
+    : never;
+
+type ListMember<T> = T extends readonly (infer U)[]
+  ? ListMember<U>
+  : T extends object
+    ? string extends keyof T
+      ? ListMember<T[string]>
+      : { [K in keyof T & string]: (true extends IsList<T[K]> ? K : never) | ListMember<T[K]> }[keyof T & string]
+    : never;
+
+/**
+ * Objects in memory do not say whether a member belongs to a map or to a structure, nor what null stands for. Names do:
+ * one that is a map or a list anywhere is one wherever it holds an object or null. The compiler holds both tables
+ * against the domain types, so a new member cannot be forgotten.
+ */
+const MAPS: { readonly [K in MapMember<Filtered>]: true } = {
+  AccessibleTopology: true,
+  Args: true,
+  Attributes: true,
+  CSIControllerPlugins: true,
+  CSINodePlugins: true,
+  CanaryMeta: true,
+  ClassEligibility: true,
+  ClassExhausted: true,
+  ClassFiltered: true,
+  Config: true,
+  Connect: true,
+  ConstraintFiltered: true,
+  Context: true,
+  ControllerInfo: true,
+  DesiredTGUpdates: true,
+  Details: true,
+  DimensionExhausted: true,
+  Drivers: true,
+  Env: true,
+  FailedTGAllocs: true,
+  GetterHeaders: true,
+  GetterOptions: true,
+  Header: true,
+  HostNetworks: true,
+  HostVolumes: true,
+  Links: true,
+  Locality: true,
+  Meta: true,
+  NodesAvailable: true,
+  OptionalExtraClaims: true,
+  Parameters: true,
+  Policy: true,
+  QueuedAllocations: true,
+  ReadAllocs: true,
+  RequiredExtraClaims: true,
+  ResourcesExhausted: true,
+  Scores: true,
+  Secrets: true,
+  TaggedAddresses: true,
+  Target: true,
+  TaskGroups: true,
+  TaskLifecycles: true,
+  TaskResources: true,
+  TaskStates: true,
+  Tasks: true,
+  Topology: true,
+  Volumes: true,
+  WriteAllocs: true,
+};
+
+const LISTS: { readonly [K in ListMember<Filtered>]: true } = {
+  Actions: true,
+  Addresses: true,
+  Affinities: true,
+  AllocStates: true,
+  Args: true,
+  Artifacts: true,
+  Audience: true,
+  CanaryTags: true,
+  Checks: true,
+  Constraints: true,
+  Datacenters: true,
+  DeviceIDs: true,
+  Devices: true,
+  DisabledNetworkModes: true,
+  DisabledTaskDrivers: true,
+  DynamicPorts: true,
+  EnabledNetworkModes: true,
+  EnabledTaskDrivers: true,
+  Events: true,
+  ExtraClaims: true,
+  Identities: true,
+  Instances: true,
+  Links: true,
+  MetaOptional: true,
+  MetaRequired: true,
+  MissingNonNodeResources: true,
+  MountFlags: true,
+  Networks: true,
+  NodeNetworks: true,
+  Options: true,
+  PlacedCanaries: true,
+  Ports: true,
+  PreemptedAllocations: true,
+  PreemptedAllocs: true,
+  QuotaExhausted: true,
+  Regions: true,
+  RelatedEvals: true,
+  RequestedCapabilities: true,
+  ReservableCpuCores: true,
+  ReservedCores: true,
+  ReservedCpuCores: true,
+  ReservedPorts: true,
+  ScalingPolicies: true,
+  ScoreMetaData: true,
+  Searches: true,
+  Secrets: true,
+  Servers: true,
+  Services: true,
+  Specs: true,
+  SpreadTarget: true,
+  Spreads: true,
+  Tags: true,
+  TaskGroups: true,
+  Tasks: true,
+  Templates: true,
+  VolumeMounts: true,
+};
+
+/** Maps that hold arbitrary JSON: everything below is a map, too. */
+const FREEFORM: ReadonlySet<string> = new Set([
+  'AccessibleTopology',
+  'Attributes',
+  'Config',
+  'Connect',
+  'Locality',
+  'Policy',
+  'Topology',
+]);
+
+/** Nobody learns these by asking whether they begin with `a`: they do not exist here. */
+const HIDDEN: ReadonlySet<string> = new Set(['SecretID', 'LeaderACL']);
+
+/** Numbers with a fraction; all others are whole. */
+const FLOATS: ReadonlySet<string> = new Set(['NormScore']);
+
+export const isMapMember = (name: string): boolean => Object.hasOwn(MAPS, name);
+export const isListMember = (name: string): boolean => Object.hasOwn(LISTS, name);
+export const isFreeform = (name: string): boolean => FREEFORM.has(name);
+export const isHidden = (name: string, value: unknown): boolean =>
+  HIDDEN.has(name) || (name === 'Secrets' && !Array.isArray(value));
+export const isFloatMember = (name: string): boolean => FLOATS.has(name);

@@ -1,0 +1,89 @@
+import { PatternError, type PatternNode, type Place } from './pattern-syntax.js';
+
+export type Instruction =
+  | { readonly kind: 'character'; readonly matches: (codePoint: number) => boolean; next: number }
+  | { readonly kind: 'assert'; readonly holds: (place: Place) => boolean; next: number }
+  | { readonly kind: 'split'; first: number; second: number }
+  | { readonly kind: 'match' };
+
+/** States of one pattern; counted repetitions are written out, so `(a{100}){100}` is beyond it. */
+export const MAX_INSTRUCTIONS = 10_000;
+
+/** The program of a pattern; it begins at 0 and its last instruction is `match`. @throws PatternError */
+export function compile(pattern: PatternNode): Instruction[] {
+  const program: Instruction[] = [];
+  const emit = (instruction: Instruction): void => {
+    if (program.length >= MAX_INSTRUCTIONS) throw new PatternError('expression too large');
+    program.push(instruction);
+  };
+  write(pattern, program, emit);
+  emit({ kind: 'match' });
+  return program;
+}
+
+/** What a node writes runs on into what is written next. */
+function write(node: PatternNode, program: Instruction[], emit: (instruction: Instruction) => void): void {
+  switch (node.kind) {
+    case 'character':
+      emit({ kind: 'character', matches: node.matches, next: program.length + 1 });
+      return;
+    case 'assert':
+      emit({ kind: 'assert', holds: node.holds, next: program.length + 1 });
+      return;
+    case 'sequence':
+      for (const part of node.parts) write(part, program, emit);
+      return;
+    case 'choice':
+      writeChoice(node.of, program, emit);
+      return;
+    case 'repeat':
+      writeRepeat(node, program, emit);
+  }
+}
+
+function writeChoice(
+  of: readonly PatternNode[],
+  program: Instruction[],
+  emit: (instruction: Instruction) => void,
+): void {
+  const ends: { first: number; second: number }[] = [];
+  for (const [i, option] of of.entries()) {
+    if (i === of.length - 1) {
+      write(option, program, emit);
+      break;
+    }
+    const split = { kind: 'split' as const, first: program.length + 1, second: 0 };
+    emit(split);
+    write(option, program, emit);
+    const end = { kind: 'split' as const, first: 0, second: 0 };
+    emit(end);
+    ends.push(end);
+    split.second = program.length;
+  }
+  for (const end of ends) end.first = end.second = program.length;
+}
+
+function writeRepeat(
+  { of, min, max }: Extract<PatternNode, { kind: 'repeat' }>,
+  program: Instruction[],
+  emit: (instruction: Instruction) => void,
+): void {
+  for (let i = 0; i < min; i++) write(of, program, emit);
+  if (max === undefined) {
+    const split = { kind: 'split' as const, first: program.length + 1, second: 0 };
+    const start = program.length;
+    emit(split);
+    write(of, program, emit);
+    emit({ kind: 'split', first: start, second: start });
+    split.second = program.length;
+    return;
+  }
+  const skips: { second: number }[] = [];
+  for (let i = min; i < max; i++) {
+    const split = { kind: 'split' as const, first: program.length + 1, second: 0 };
+    emit(split);
+    skips.push(split);
+    write(of, program, emit);
+  }
+  for (const skip of skips) skip.second = program.length;
+}

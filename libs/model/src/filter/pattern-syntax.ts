@@ -1,0 +1,284 @@
+import { characterClass, type CharacterTest, negated, withoutCase } from './character-class.js';
+
+/** Where in the text an assertion is asked. Code points, -1 beyond either end. */
+export interface Place {
+  readonly before: number;
+  readonly after: number;
+}
+
+/** A pattern, understood. Groups capture nothing here: all that is asked is whether it matches. */
+export type PatternNode =
+  | { readonly kind: 'character'; readonly matches: CharacterTest }
+  | { readonly kind: 'assert'; readonly holds: (place: Place) => boolean }
+  | { readonly kind: 'sequence'; readonly parts: readonly PatternNode[] }
+  | { readonly kind: 'choice'; readonly of: readonly PatternNode[] }
+  | { readonly kind: 'repeat'; readonly of: PatternNode; readonly min: number; readonly max: number | undefined };
+
+/** What is wrong with a pattern. */
+export class PatternError extends Error {
+  override readonly name = 'PatternError';
+}
+
+/** RE2's own limits. */
+const MAX_REPEAT = 1_000;
+const MAX_NESTING = 200;
+
+interface Flags {
+  readonly i: boolean;
+  readonly m: boolean;
+  readonly s: boolean;
+}
+
+const NEWLINE = 10;
+const isWord: CharacterTest = (c) => (c >= 48 && c <= 57) || (c >= 65 && c <= 90) || c === 95 || (c >= 97 && c <= 122);
+const atWordEdge = ({ before, after }: Place): boolean => isWord(before) !== isWord(after);
+
+const textBegins: PatternNode = { kind: 'assert', holds: ({ before }) => before === -1 };
+const textEnds: PatternNode = { kind: 'assert', holds: ({ after }) => after === -1 };
+const lineBegins: PatternNode = { kind: 'assert', holds: ({ before }) => before === -1 || before === NEWLINE };
+const lineEnds: PatternNode = { kind: 'assert', holds: ({ after }) => after === -1 || after === NEWLINE };
+
+const ASSERTIONS: Readonly<Record<string, PatternNode>> = {
+  A: textBegins,
+  z: textEnds,
+  b: { kind: 'assert', holds: atWordEdge },
+  B: { kind: 'assert', holds: (place) => !atWordEdge(place) },
+};
+
+/** RE2's syntax. @throws PatternError */
+export function parsePattern(text: string): PatternNode {
+  return new PatternParser(text).whole();
+}
+
+class PatternParser {
+  private readonly points: readonly string[];
+  private at = 0;
+  private depth = 0;
+  private flags: Flags = { i: false, m: false, s: false };
+
+  constructor(text: string) {
+    this.points = Array.from(text);
+  }
+
+  whole(): PatternNode {
+    const node = this.choice();
+    if (this.at < this.points.length) throw new PatternError('unexpected )');
+    return node;
+  }
+
+  private choice(): PatternNode {
+    const of = [this.sequence()];
+    while (this.take('|')) of.push(this.sequence());
+    return of.length === 1 && of[0] ? of[0] : { kind: 'choice', of };
+  }
+
+  private sequence(): PatternNode {
+    const parts: PatternNode[] = [];
+    while (this.at < this.points.length && this.peek() !== '|' && this.peek() !== ')') {
+      const atom = this.atom();
+      if (atom) parts.push(this.repeated(atom));
+    }
+    return { kind: 'sequence', parts };
+  }
+
+  /** Undefined: flags only. */
+  private atom(): PatternNode | undefined {
+    const c = this.next();
+    switch (c) {
+      case '(':
+        return this.group();
+      case '[':
+        return this.character(this.bracket());
+      case '.':
+        return this.flags.s ? plain(() => true) : plain((p) => p !== NEWLINE);
+      case '^':
+        return this.flags.m ? lineBegins : textBegins;
+      case '$':
+        return this.flags.m ? lineEnds : textEnds;
+      case '*':
+      case '+':
+      case '?':
+        throw new PatternError('missing argument to repetition operator');
+      case '\\':
+        return this.escape();
+      default:
+        return this.literal(c);
+    }
+  }
+
+  private group(): PatternNode | undefined {
+    if (++this.depth > MAX_NESTING) throw new PatternError('expression nests too deeply');
+    const outer = this.flags;
+    if (this.take('?')) {
+      const named = this.taken(/^(?:P?<(\w+)>)/);
+      if (named === undefined) {
+        const flags = this.taken(/^([imsU]*(?:-[imsU]+)?)([:)])/);
+        if (flags === undefined) throw new PatternError('invalid or unsupported Perl syntax');
+        this.flags = changed(outer, flags.slice(0, -1));
+        if (flags.endsWith(')')) {
+          this.depth--;
+          return undefined;
+        }
+      }
+    }
+    const inside = this.choice();
+    if (!this.take(')')) throw new PatternError('missing closing )');
+    this.flags = outer;
+    this.depth--;
+    return inside;
+  }
+
+  private repeated(atom: PatternNode): PatternNode {
+    let node = atom;
+    for (let times = 0; ; times++) {
+      const range = this.range();
+      if (!range) return node;
+      if (times > 0) throw new PatternError('invalid nested repetition operator');
+      this.take('?'); // lazy or greedy is the same to a test
+      node = { kind: 'repeat', of: node, ...range };
+    }
+  }
+
+  private range(): { min: number; max: number | undefined } | undefined {
+    if (this.take('*')) return { min: 0, max: undefined };
+    if (this.take('+')) return { min: 1, max: undefined };
+    if (this.take('?')) return { min: 0, max: 1 };
+    const counted = this.taken(/^\{\d{1,9}(?:,\d{0,9})?\}/);
+    if (counted === undefined) return undefined;
+    const [least = '', most] = counted.slice(1, -1).split(',');
+    const min = Number(least);
+    const max = most === undefined ? min : most === '' ? undefined : Number(most);
+    if (min > MAX_REPEAT || (max ?? 0) > MAX_REPEAT || (max ?? min) < min)
+      throw new PatternError('invalid repeat count');
+    return { min, max };
+  }
+
+  private escape(): PatternNode {
+    const c = this.peek();
+    const assertion = ASSERTIONS[c];
+    if (assertion) {
+      this.at++;
+      return assertion;
+    }
+    if (this.take('Q')) return this.quoted();
+    const set = this.classEscape();
+    return set ? this.character(set) : this.literal(this.characterEscape());
+  }
+
+  private quoted(): PatternNode {
+    const parts: PatternNode[] = [];
+    while (this.at < this.points.length) {
+      if (this.taken(/^\\E/) !== undefined) break;
+      parts.push(this.literal(this.next()));
+    }
+    return { kind: 'sequence', parts };
+  }
+
+  private classEscape(): CharacterTest | undefined {
+    const perl = this.taken(/^[dDsSwW]/);
+    if (perl !== undefined) return characterClass(perl);
+    const unicode = this.taken(/^[pP](?:[A-Z]|\{\^?\w+\})/);
+    if (unicode === undefined) return undefined;
+    const test = characterClass(unicode);
+    if (!test) throw new PatternError(`invalid character class range: \`\\${unicode}\``);
+    return test;
+  }
+
+  private characterEscape(): string {
+    const hex = this.taken(/^x(?:[0-9a-fA-F]{2}|\{[0-9a-fA-F]{1,6}\})/)?.replaceAll(/[x{}]/g, '');
+    if (hex !== undefined) return codePoint(Number.parseInt(hex, 16));
+    const octal = this.taken(/^(?:0[0-7]{0,2}|[1-7][0-7]{2})/);
+    if (octal !== undefined) return codePoint(Number.parseInt(octal, 8));
+    const c = this.next();
+    const control = { a: '\x07', f: '\f', n: '\n', r: '\r', t: '\t', v: '\v' }[c];
+    if (control !== undefined) return control;
+    if (c === '') throw new PatternError('trailing backslash at end of expression');
+    if (/^[\w\u0080-\u{10ffff}]$/u.test(c)) throw new PatternError(`invalid escape sequence: \`\\${c}\``);
+    return c;
+  }
+
+  /** Behind the opening bracket. */
+  private bracket(): CharacterTest {
+    const not = this.take('^');
+    const tests: CharacterTest[] = [];
+    for (let first = true; ; first = false) {
+      if (this.at >= this.points.length) throw new PatternError('missing closing ]');
+      if (!first && this.take(']')) break;
+      tests.push(this.bracketItem());
+    }
+    const any: CharacterTest = (c) => tests.some((test) => test(c));
+    const folded = this.flags.i ? withoutCase(any) : any;
+    return not ? negated(folded) : folded;
+  }
+
+  private bracketItem(): CharacterTest {
+    const posix = this.taken(/^\[:\^?\w+:\]/);
+    if (posix !== undefined) {
+      const test = characterClass(posix);
+      if (!test) throw new PatternError(`invalid character class range: \`${posix}\``);
+      return test;
+    }
+    if (this.peek() === '\\' && /[dDsSwWpP]/.test(this.points[this.at + 1] ?? '')) {
+      this.at++;
+      const test = this.classEscape();
+      if (!test) throw new PatternError('invalid character class');
+      return test;
+    }
+    const low = this.bracketCharacter();
+    if (this.peek() !== '-' || [']', undefined].includes(this.points[this.at + 1])) return (c) => c === low;
+    this.at++;
+    const high = this.bracketCharacter();
+    if (high < low) throw new PatternError('invalid character class range');
+    return (c) => c >= low && c <= high;
+  }
+
+  private bracketCharacter(): number {
+    return (this.take('\\') ? this.characterEscape() : this.next()).codePointAt(0) ?? 0;
+  }
+
+  private literal(c: string): PatternNode {
+    const point = c.codePointAt(0) ?? 0;
+    return this.character((p) => p === point);
+  }
+
+  private character(test: CharacterTest): PatternNode {
+    return plain(this.flags.i ? withoutCase(test) : test);
+  }
+
+  private peek(): string {
+    return this.points[this.at] ?? '';
+  }
+
+  private next(): string {
+    return this.points[this.at++] ?? '';
+  }
+
+  private take(c: string): boolean {
+    if (this.peek() !== c) return false;
+    this.at++;
+    return true;
+  }
+
+  /** What a pattern finds here, within reach of the longest escape. */
+  private taken(pattern: RegExp): string | undefined {
+    const found = pattern.exec(this.points.slice(this.at, this.at + MAX_TAKEN).join(''))?.[0];
+    if (found !== undefined) this.at += Array.from(found).length;
+    return found;
+  }
+}
+
+/** Characters that a name, a class or a range of counts may take. */
+const MAX_TAKEN = 64;
+
+const plain = (matches: CharacterTest): PatternNode => ({ kind: 'character', matches });
+
+function changed(flags: Flags, given: string): Flags {
+  const [on = '', off = ''] = given.split('-');
+  const of = (name: string, before: boolean): boolean => (before || on.includes(name)) && !off.includes(name);
+  return { i: of('i', flags.i), m: of('m', flags.m), s: of('s', flags.s) };
+}
+
+function codePoint(value: number): string {
+  if (value > 0x10ffff) throw new PatternError('invalid escape sequence');
+  return String.fromCodePoint(value);
+}

@@ -1,0 +1,96 @@
+import type { Pattern } from './expression.js';
+import { FilterSyntaxError } from './filter-error.js';
+import { compile, type Instruction } from './pattern-program.js';
+import { parsePattern, PatternError, type Place } from './pattern-syntax.js';
+
+/**
+ * A regular expression in RE2's syntax, anchored nowhere. All its states are followed at once (Thompson's automaton),
+ * so the time is at most text × program, whatever the pattern: `(a*)*b` is as harmless as `ab`.
+ * Left out, as in RE2: look-around and back-references; also `\C` and the sizes of a program beyond MAX_INSTRUCTIONS.
+ * @throws FilterSyntaxError
+ */
+export function compilePattern(text: string): Pattern {
+  try {
+    return new Automaton(compile(parsePattern(text)));
+  } catch (error) {
+    if (!(error instanceof PatternError)) throw error;
+    throw new FilterSyntaxError(`error parsing regexp: ${error.message}: \`${text}\``);
+  }
+}
+
+class Automaton implements Pattern {
+  constructor(private readonly program: readonly Instruction[]) {}
+
+  test(text: string, spend: (steps: number) => void): boolean {
+    const { program } = this;
+    let states = new States(program.length);
+    let next = new States(program.length);
+    let before = -1;
+    for (let at = 0; ;) {
+      const after = text.codePointAt(at) ?? -1;
+      if (this.follow(states, 0, { before, after })) return true;
+      if (after === -1) return false;
+      spend(1 + states.size);
+      at += after > 0xffff ? 2 : 1;
+      const place = { before: after, after: text.codePointAt(at) ?? -1 };
+      next.clear();
+      for (let i = 0; i < states.size; i++) {
+        const instruction = program[states.at(i)];
+        if (instruction?.kind !== 'character' || !instruction.matches(after)) continue;
+        if (this.follow(next, instruction.next, place)) return true;
+      }
+      [states, next] = [next, states];
+      before = after;
+    }
+  }
+
+  /** Adds all states that are reached without a character; true when the end is among them. */
+  private follow(states: States, from: number, place: Place): boolean {
+    const open = [from];
+    for (let pc = open.pop(); pc !== undefined; pc = open.pop()) {
+      if (!states.add(pc)) continue;
+      const instruction = this.program[pc];
+      switch (instruction?.kind) {
+        case 'match':
+          return true;
+        case 'split':
+          open.push(instruction.second, instruction.first);
+          break;
+        case 'assert':
+          if (instruction.holds(place)) open.push(instruction.next);
+          break;
+        default:
+          break;
+      }
+    }
+    return false;
+  }
+}
+
+/** A set of small numbers in the order they came: adding, asking and clearing take constant time. */
+class States {
+  size = 0;
+  private readonly dense: Uint16Array;
+  private readonly sparse: Uint16Array;
+
+  constructor(capacity: number) {
+    this.dense = new Uint16Array(capacity);
+    this.sparse = new Uint16Array(capacity);
+  }
+
+  at(i: number): number {
+    return this.dense[i] ?? 0;
+  }
+
+  add(value: number): boolean {
+    const place = this.sparse[value] ?? 0;
+    if (place < this.size && this.dense[place] === value) return false;
+    this.dense[this.size] = value;
+    this.sparse[value] = this.size++;
+    return true;
+  }
+
+  clear(): void {
+    this.size = 0;
+  }
+}
