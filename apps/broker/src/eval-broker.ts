@@ -79,7 +79,11 @@ type Place = 'ready' | 'unacked' | 'pending' | 'delayed' | 'redelivery' | 'cance
 /** What the broker knows of one evaluation, from enqueue to ack. In at most one heap, by `place`. */
 interface Tracked extends HeapElement {
   readonly evaluation: Evaluation;
-  readonly jobKey: string;
+  /** Copies of what orders it: a comparison must not have to fetch the evaluation too. */
+  readonly priority: number;
+  readonly createIndex: number;
+  readonly modifyIndex: number;
+  job: JobSlot;
   place: Place;
   /** Scheduler type, or the failed queue. */
   queue: string;
@@ -88,6 +92,16 @@ interface Tracked extends HeapElement {
   /** Unix ms, while delayed or awaiting redelivery. */
   dueMs: number;
   delivery: Outstanding | undefined;
+}
+
+/** One job that has evaluations here: what serializes them. */
+interface JobSlot {
+  readonly namespace: string;
+  readonly id: string;
+  /** The one that is ready, unacked or awaiting redelivery (EB-52). */
+  holder: Tracked | undefined;
+  /** Those that wait behind it; made when the first has to. */
+  pending: Heap<Tracked> | undefined;
 }
 
 interface Outstanding {
@@ -119,19 +133,21 @@ export class EvalBroker {
   private enabled = false;
   private readonly options: EvalBrokerOptions;
   private tracked = new Map<string, Tracked>();
-  /** jobKey → id of the evaluation that is ready, unacked or awaiting redelivery (EB-52). */
-  private holders = new Map<string, string>();
+  /** Jobs by namespace and id, while one of their evaluations holds them. Nested: no key has to be put together. */
+  private jobs = new Map<string, Map<string, JobSlot>>();
   private ready = new Map<string, Heap<Tracked>>();
-  private pending = new Map<string, Heap<Tracked>>();
   /** Delayed and awaiting redelivery, earliest first. */
   private due = new Heap<Tracked>(dueBefore);
-  private cancelable: Tracked[] = [];
+  /** What each ack superseded, as it was, so that an ack does not cost what it supersedes; oldest first. */
+  private cancelable: Tracked[][] = [];
   private unacked = new Map<string, number>();
-  private totals = { ready: 0, unacked: 0, pending: 0 };
+  private totals = { ready: 0, unacked: 0, pending: 0, cancelable: 0 };
   private stopDueTimer: CancelTimer = () => {};
   private dueTimerAt = Infinity;
   /** Waiting dequeues by type, first come first served; one waiter is in the set of each of its types. */
   private readonly waiters = new Map<string, Set<Waiter>>();
+  /** Types that got something ready while somebody waits for them; empty between operations. */
+  private readonly woken = new Set<string>();
   /** Dequeues that came while disabled: they wait for a change of mode (EB-117). */
   private readonly parked = new Set<Waiter>();
 
@@ -158,19 +174,16 @@ export class EvalBroker {
 
   /** Takes in an evaluation; a no-op if it is here already or the broker is disabled (EB-32, EB-112). */
   enqueue(evaluation: Evaluation, token = ''): void {
-    this.enqueueAll([{ evaluation, token }]);
+    if (!this.enabled) return;
+    this.take(evaluation, token);
+    this.serve();
   }
 
   /** Takes in several before any waiting dequeue is answered (EB-35). `token`: of the delivery that reblocked it. */
   enqueueAll(batch: Iterable<{ readonly evaluation: Evaluation; readonly token: string }>): void {
     if (!this.enabled) return;
-    const becameReady = new Set<string>();
-    for (const { evaluation, token } of batch) {
-      const known = this.tracked.get(evaluation.ID);
-      if (!known) this.takeIn(evaluation, becameReady);
-      else if (token !== '' && known.delivery?.token === token) known.delivery.requeue = evaluation;
-    }
-    this.serve(becameReady);
+    for (const { evaluation, token } of batch) this.take(evaluation, token);
+    this.serve();
   }
 
   /**
@@ -181,9 +194,8 @@ export class EvalBroker {
    * @throws BrokerDisabledError if it is disabled while waiting (EB-116)
    */
   dequeue(types: readonly string[], timeoutMs: number): Promise<Delivery | null> {
-    const released = new Set<string>();
-    const now = this.enabled ? this.deliverNext(types, released) : undefined;
-    this.serve(released);
+    const now = this.enabled ? this.deliverNext(types) : undefined;
+    this.serve();
     if (now) return Promise.resolve(now);
     return new Promise((resolve, reject) => {
       let stopTimer: CancelTimer = () => {};
@@ -214,22 +226,21 @@ export class EvalBroker {
     const { tracked, delivery } = this.delivered(evalId, token);
     this.endDelivery(tracked, delivery);
     this.tracked.delete(evalId);
-    const becameReady = new Set<string>();
-    this.releaseJob(tracked.jobKey, becameReady);
-    if (delivery.requeue) this.takeIn(delivery.requeue, becameReady);
-    this.serve(becameReady);
+    this.releaseJob(tracked.job);
+    if (delivery.requeue) this.takeIn(delivery.requeue);
+    this.serve();
   }
 
   /** Ends a delivery without success: it comes again after a delay, or goes to the failed queue (EB-79 to EB-86). */
   nack(evalId: string, token: string): void {
     const { tracked, delivery } = this.delivered(evalId, token);
     this.endDelivery(tracked, delivery);
-    const becameReady = new Set<string>();
     if (tracked.queue === FAILED_QUEUE || tracked.deliveries >= this.options.deliveryLimit) {
       tracked.queue = FAILED_QUEUE;
-      this.makeReady(tracked, becameReady);
-    } else this.redeliverLater(tracked, becameReady);
-    this.serve(becameReady);
+      tracked.enqueuedAtMs = this.deps.clock.nowMs();
+      this.makeReady(tracked);
+    } else this.redeliverLater(tracked);
+    this.serve();
   }
 
   /** Token of the delivery in progress, undefined if there is none (EB-110). */
@@ -268,11 +279,21 @@ export class EvalBroker {
   }
 
   /**
-   * Takes at most `max` superseded evaluations, oldest first, to be written as canceled. They stay tracked until
+   * Takes at most `max` superseded evaluations, first superseded first, to be written as canceled. They stay tracked until
    * `forgetCanceled`, or come back by `returnCancelable` when the write failed (EB-98, EB-338).
    */
   takeCancelable(max: number): Evaluation[] {
-    return this.cancelable.splice(0, max).map((tracked) => tracked.evaluation);
+    const taken: Evaluation[] = [];
+    for (let [group] = this.cancelable; group && taken.length < max; [group] = this.cancelable) {
+      for (let next = group.pop(); next; next = taken.length < max ? group.pop() : undefined) {
+        next.place = 'cancelable';
+        next.heapAt = -1;
+        taken.push(next.evaluation);
+      }
+      if (group.length === 0) this.cancelable.shift();
+    }
+    this.totals.cancelable -= taken.length;
+    return taken;
   }
 
   forgetCanceled(evalIds: Iterable<string>): void {
@@ -280,14 +301,18 @@ export class EvalBroker {
   }
 
   returnCancelable(evalIds: Iterable<string>): void {
+    const group: Tracked[] = [];
     for (const id of evalIds) {
       const tracked = this.tracked.get(id);
-      if (tracked?.place === 'cancelable') this.cancelable.push(tracked);
+      if (tracked?.place === 'cancelable') group.push(tracked);
     }
+    if (group.length === 0) return;
+    this.cancelable.push(group);
+    this.totals.cancelable += group.length;
   }
 
   get cancelableCount(): number {
-    return this.cancelable.length;
+    return this.totals.cancelable;
   }
 
   stats(): BrokerStats {
@@ -299,18 +324,27 @@ export class EvalBroker {
       totalUnacked: this.totals.unacked,
       totalPending: this.totals.pending,
       totalWaiting: this.due.size,
-      totalCancelable: this.cancelable.length,
+      totalCancelable: this.totals.cancelable,
       byScheduler,
     };
   }
 
   // ---- taking in
 
-  private takeIn(evaluation: Evaluation, becameReady: Set<string>): void {
+  private take(evaluation: Evaluation, token: string): void {
+    const known = this.tracked.get(evaluation.ID);
+    if (!known) this.takeIn(evaluation);
+    else if (token !== '' && known.delivery?.token === token) known.delivery.requeue = evaluation;
+  }
+
+  private takeIn(evaluation: Evaluation): void {
     const now = this.deps.clock.nowMs();
     const tracked: Tracked = {
       evaluation,
-      jobKey: `${evaluation.Namespace}/${evaluation.JobID}`,
+      priority: evaluation.Priority,
+      createIndex: evaluation.CreateIndex,
+      modifyIndex: evaluation.ModifyIndex,
+      job: this.jobOf(evaluation),
       place: 'delayed',
       queue: evaluation.Type,
       deliveries: 0,
@@ -321,50 +355,77 @@ export class EvalBroker {
     };
     this.tracked.set(evaluation.ID, tracked);
     if (tracked.dueMs > now) this.pushDue(tracked);
-    else this.queueForJob(tracked, becameReady);
+    else this.queueForJob(tracked);
+  }
+
+  private jobOf({ Namespace: namespace, JobID: id }: Evaluation): JobSlot {
+    const known = this.jobs.get(namespace)?.get(id);
+    return known ?? { namespace, id, holder: undefined, pending: undefined };
   }
 
   /** Ready if its job is free, else pending behind the one that holds the job (EB-52). */
-  private queueForJob(tracked: Tracked, becameReady: Set<string>): void {
-    const holder = this.holders.get(tracked.jobKey);
-    if (holder === undefined || holder === tracked.evaluation.ID) {
-      this.makeReady(tracked, becameReady);
+  private queueForJob(tracked: Tracked): void {
+    const job = this.hold(tracked);
+    if (job.holder === tracked) {
+      this.makeReady(tracked);
       return;
     }
     tracked.place = 'pending';
-    let heap = this.pending.get(tracked.jobKey);
-    if (!heap) this.pending.set(tracked.jobKey, (heap = new Heap<Tracked>(pendingBefore)));
-    heap.push(tracked);
+    job.pending ??= new Heap<Tracked>(pendingBefore);
+    job.pending.push(tracked);
     this.totals.pending++;
   }
 
-  private makeReady(tracked: Tracked, becameReady: Set<string>): void {
-    this.holders.set(tracked.jobKey, tracked.evaluation.ID);
+  /** The slot of its job, held by it if the job was free. A delayed one may bring a slot that another has replaced. */
+  private hold(tracked: Tracked): JobSlot {
+    let ofNamespace = this.jobs.get(tracked.job.namespace);
+    if (!ofNamespace) this.jobs.set(tracked.job.namespace, (ofNamespace = new Map()));
+    const held = ofNamespace.get(tracked.job.id);
+    if (held) tracked.job = held;
+    else ofNamespace.set(tracked.job.id, tracked.job);
+    tracked.job.holder ??= tracked;
+    return tracked.job;
+  }
+
+  private makeReady(tracked: Tracked): void {
     tracked.place = 'ready';
     let heap = this.ready.get(tracked.queue);
     if (!heap) this.ready.set(tracked.queue, (heap = new Heap<Tracked>(readyBefore)));
     heap.push(tracked);
     this.totals.ready++;
-    becameReady.delete(tracked.queue); // a set that is being walked visits what is added again
-    becameReady.add(tracked.queue);
+    if (!this.waiters.get(tracked.queue)?.size) return;
+    this.woken.delete(tracked.queue); // a set that is being walked visits what is added again
+    this.woken.add(tracked.queue);
   }
 
   /** EB-56: the job's newest pending evaluation is next, all its others are superseded. */
-  private releaseJob(jobKey: string, becameReady: Set<string>): void {
-    this.holders.delete(jobKey);
-    const heap = this.pending.get(jobKey);
-    const next = heap?.pop();
-    if (!heap || !next) return;
-    this.pending.delete(jobKey);
-    this.totals.pending -= heap.size + 1;
-    for (const superseded of heap.values()) {
-      superseded.place = 'cancelable';
-      superseded.heapAt = -1;
-      // EB-99: nothing to cancel in state
-      if (superseded.evaluation.Type === CORE_TYPE) this.tracked.delete(superseded.evaluation.ID);
-      else this.cancelable.push(superseded);
+  private releaseJob(job: JobSlot): void {
+    const { pending } = job;
+    job.pending = undefined;
+    job.holder = pending?.pop();
+    if (!pending || !job.holder) {
+      this.forgetJob(job);
+      return;
     }
-    this.makeReady(next, becameReady);
+    this.totals.pending -= pending.size + 1;
+    if (pending.size > 0) this.supersede(pending.takeAll());
+    this.makeReady(job.holder);
+  }
+
+  /** Of one job, so either all or none of them are housekeeping, which has nothing to cancel in state (EB-99). */
+  private supersede(group: Tracked[]): void {
+    if (group[0]?.queue === CORE_TYPE) {
+      for (const { evaluation } of group) this.tracked.delete(evaluation.ID);
+      return;
+    }
+    this.cancelable.push(group);
+    this.totals.cancelable += group.length;
+  }
+
+  private forgetJob({ namespace, id }: JobSlot): void {
+    const ofNamespace = this.jobs.get(namespace);
+    ofNamespace?.delete(id);
+    if (ofNamespace?.size === 0) this.jobs.delete(namespace);
   }
 
   // ---- delays
@@ -386,23 +447,22 @@ export class EvalBroker {
   private onDue(): void {
     this.dueTimerAt = Infinity;
     const now = this.deps.clock.nowMs();
-    const becameReady = new Set<string>();
     for (let next = this.due.peek(); next && next.dueMs <= now; next = this.due.peek()) {
       this.due.pop();
-      if (next.place === 'redelivery') this.makeReady(next, becameReady);
-      else this.queueForJob(next, becameReady);
+      if (next.place === 'redelivery') this.makeReady(next);
+      else this.queueForJob(next);
     }
     this.armDueTimer();
-    this.serve(becameReady);
+    this.serve();
   }
 
-  private redeliverLater(tracked: Tracked, becameReady: Set<string>): void {
+  private redeliverLater(tracked: Tracked): void {
     const { initialNackDelayMs, subsequentNackDelayMs } = this.options;
     const n = tracked.deliveries;
     const delayMs = n === 1 ? initialNackDelayMs : (n - 1) * subsequentNackDelayMs;
     tracked.enqueuedAtMs = this.deps.clock.nowMs();
     if (delayMs <= 0) {
-      this.makeReady(tracked, becameReady);
+      this.makeReady(tracked);
       return;
     }
     tracked.place = 'redelivery';
@@ -419,26 +479,26 @@ export class EvalBroker {
   }
 
   /** Hands what became ready to the dequeues that wait for it, in the order they came (EB-36). */
-  private serve(types: Set<string>): void {
-    for (const type of types) {
+  private serve(): void {
+    for (const type of this.woken) {
       const waiting = this.waiters.get(type);
       while (waiting && waiting.size > 0) {
         const [waiter] = waiting;
-        const delivery = waiter && this.deliverNext(waiter.types, types);
+        const delivery = waiter && this.deliverNext(waiter.types);
         if (!waiter || !delivery) break;
         waiter.deliver(delivery);
       }
     }
+    this.woken.clear();
   }
 
-  /** @param becameReady gets the types of what a deleted evaluation released */
-  private deliverNext(types: readonly string[], becameReady: Set<string>): Delivery | undefined {
+  private deliverNext(types: readonly string[]): Delivery | undefined {
     for (;;) {
       const heap = this.bestQueue(types);
       const tracked = heap?.pop();
       if (!tracked) return undefined;
       this.totals.ready--;
-      const delivery = this.deliver(tracked, becameReady);
+      const delivery = this.deliver(tracked);
       if (delivery) return delivery;
     }
   }
@@ -450,21 +510,21 @@ export class EvalBroker {
     for (const type of types) {
       const heap = this.ready.get(type);
       const first = heap?.peek();
-      if (!heap || !first || first.evaluation.Priority < priority) continue;
-      if (first.evaluation.Priority > priority) best = [];
-      priority = first.evaluation.Priority;
+      if (!heap || !first || first.priority < priority) continue;
+      if (first.priority > priority) best = [];
+      priority = first.priority;
       best.push(heap);
     }
     return best.length < 2 ? best[0] : best[Math.floor(this.deps.random() * best.length)];
   }
 
   /** Undefined if the evaluation was deleted meanwhile: it is gone as if acked (EB-337). */
-  private deliver(tracked: Tracked, becameReady: Set<string>): Delivery | undefined {
+  private deliver(tracked: Tracked): Delivery | undefined {
     const { ID, Namespace, JobID, Type } = tracked.evaluation;
     const row = Type === CORE_TYPE ? tracked.evaluation : this.deps.rows.evaluation(ID);
     if (!row) {
       this.tracked.delete(ID);
-      this.releaseJob(tracked.jobKey, becameReady);
+      this.releaseJob(tracked.job);
       return undefined;
     }
     tracked.place = 'unacked';
@@ -520,13 +580,13 @@ export class EvalBroker {
     this.stopDueTimer = () => {};
     this.dueTimerAt = Infinity;
     this.tracked = new Map();
-    this.holders = new Map();
+    this.jobs = new Map();
     this.ready = new Map();
-    this.pending = new Map();
+    this.woken.clear();
     this.due = new Heap<Tracked>(dueBefore);
     this.cancelable = [];
     this.unacked = new Map();
-    this.totals = { ready: 0, unacked: 0, pending: 0 };
+    this.totals = { ready: 0, unacked: 0, pending: 0, cancelable: 0 };
   }
 }
 
@@ -538,18 +598,16 @@ function dueMsOf(evaluation: Evaluation, nowMs: number): number {
 
 /** EB-48, EB-49. */
 function readyBefore(a: Tracked, b: Tracked): boolean {
-  const [x, y] = [a.evaluation, b.evaluation];
-  if (x.Priority !== y.Priority) return x.Priority > y.Priority;
-  if (x.CreateIndex !== y.CreateIndex) return x.CreateIndex < y.CreateIndex;
-  return x.ID < y.ID;
+  if (a.priority !== b.priority) return a.priority > b.priority;
+  if (a.createIndex !== b.createIndex) return a.createIndex < b.createIndex;
+  return a.evaluation.ID < b.evaluation.ID;
 }
 
 /** EB-50. */
 function pendingBefore(a: Tracked, b: Tracked): boolean {
-  const [x, y] = [a.evaluation, b.evaluation];
-  if (x.Priority !== y.Priority) return x.Priority > y.Priority;
-  if (x.ModifyIndex !== y.ModifyIndex) return x.ModifyIndex > y.ModifyIndex;
-  return x.ID < y.ID;
+  if (a.priority !== b.priority) return a.priority > b.priority;
+  if (a.modifyIndex !== b.modifyIndex) return a.modifyIndex > b.modifyIndex;
+  return a.evaluation.ID < b.evaluation.ID;
 }
 
 function dueBefore(a: Tracked, b: Tracked): boolean {

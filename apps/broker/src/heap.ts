@@ -8,7 +8,7 @@ export interface HeapElement {
  * heap at a time. Push, pop and remove: O(log n); peek: O(1).
  */
 export class Heap<T extends HeapElement> {
-  private readonly items: T[] = [];
+  private items: T[] = [];
 
   /** @param before strict order: true if the first comes out before the second */
   constructor(private readonly before: (a: T, b: T) => boolean) {}
@@ -45,6 +45,13 @@ export class Heap<T extends HeapElement> {
     this.rise(last);
     this.sink(last);
     return true;
+  }
+
+  /** Empties it, in no particular order. O(1): the elements keep their last `heapAt`. */
+  takeAll(): T[] {
+    const { items } = this;
+    this.items = [];
+    return items;
   }
 
   /** In no particular order. O(n). */
