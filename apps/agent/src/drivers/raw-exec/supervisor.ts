@@ -15,7 +15,8 @@ import { isErrno, type ProcessIdentity } from '../process-identity.js';
  * torn. With `watch`, its standard input is a pipe from the agent; when that closes, the agent is gone and the task's
  * group is killed and `abandoned` says why; a task that is only just starting is waited for, the few milliseconds until
  * it says who it is. Descriptor 3 tells the agent that the task runs, 4 and 5 are the task's output.
- * Memory: two sleeping shells at most. It uses no program but the shell and `setsid`.
+ * An agent that goes during the start has not told the watcher the task's id: it looks for it as long as the supervisor
+ * lives, at most 500,000 times (some 3 s), which is the only time it is busy. Memory: two sleeping shells at most. It uses no program but the shell and `setsid`.
  */
 const SUPERVISOR = `
 run=$1; setsid=$2; watch=$3; shift 3
@@ -27,7 +28,8 @@ if [ "$watch" = watch ]; then
   ( exec 3>&- 4>&- 5>&-; pid=
     read -r pid <&6 && read -r _ <&6
     echo > "$run/abandoned"
-    [ "$pid" ] || read -r pid _ < "$run/process"
+    n=0
+    until [ "$pid" ] || read -r pid _ < "$run/process" || [ $n -gt 500000 ]; do n=$((n+1)); kill -s 0 "$$" || exit; done
     kill -s KILL -- "-$pid" ) 2>/dev/null &
   watcher=$!
   exec 6<&-
