@@ -1,0 +1,325 @@
+import type { Allocation, Job } from '@waybill/model';
+import { fixtures, StateMachine, type Applied, type Change, type Fence, type Txn, type Verdict } from '@waybill/state';
+import { describe, expect, it } from 'vitest';
+import { checkLog, LogCheck } from './log-check.js';
+import type { InvariantName } from './invariant.js';
+
+const NODE = fixtures.uuid(0xa0de);
+const FENCE: Fence = { role: 'broker', epoch: 1 };
+const byBroker = { fence: FENCE };
+
+/** A log that is written transaction by transaction, as services would. */
+class LogUnderTest {
+  readonly machine = new StateMachine();
+  readonly txns: Txn[] = [];
+
+  constructor() {
+    this.write('Initialise', {});
+    this.write('LeaseAcquired', { Role: 'broker', Epoch: 1, Holder: 'b1' });
+    this.write('NodeRegister', { Node: fixtures.aNode({ ID: NODE }), CreateNodePool: false });
+  }
+
+  get index(): number {
+    return this.machine.appliedIndex;
+  }
+
+  write: <T extends Txn['type']>(
+    type: T,
+    payload: Parameters<typeof fixtures.aTxn<T>>[2],
+    over?: Parameters<typeof fixtures.aTxn>[3],
+  ) => Applied = (type, payload, over) => {
+    const txn = fixtures.aTxn(this.index + 1, type, payload, { requestId: `r${this.txns.length}`, ...over });
+    this.txns.push(txn);
+    return this.machine.apply(txn);
+  };
+
+  register(id = 'web', over: Partial<Job> = {}): { job: Job; evalId: string } {
+    const job = fixtures.aJob({ ID: id, ...over });
+    const Eval = fixtures.anEval({ JobID: id, Type: job.Type });
+    this.write('JobRegister', fixtures.aRegistration(job, { Eval }));
+    return { job: this.machine.tables.jobs.get(`default/${id}`)!, evalId: Eval.ID };
+  }
+
+  alloc(job: Job, over: Partial<Allocation> = {}): Allocation {
+    return { ...fixtures.anAlloc({ Job: job, NodeID: NODE, ...over }), Job: null };
+  }
+
+  plan(job: Job, evalId: string, allocs: Allocation[], over: Parameters<typeof fixtures.aTxn>[3] = byBroker): Applied {
+    return this.write(
+      'ApplyPlanResults',
+      fixtures.aPlanResult({ Job: job, EvalID: evalId, AllocsUpdated: allocs }),
+      over,
+    );
+  }
+
+  complete(evalId: string, snapshotIndex = this.index): Applied {
+    const stored = this.machine.tables.evals.get(evalId)!;
+    return this.write(
+      'EvalUpdate',
+      { Evals: [{ ...stored, Status: 'complete', SnapshotIndex: snapshotIndex }] },
+      byBroker,
+    );
+  }
+
+  broken(options = {}): InvariantName[] {
+    return [...new Set(checkLog(this.txns, options).violations.map((v) => v.invariant))];
+  }
+}
+
+/** What the state machine would never do, shown to the checker as if it had. */
+function shown(log: LogUnderTest, applied: Partial<Applied> & { txn: Txn }): InvariantName[] {
+  const check = new LogCheck();
+  const machine = new StateMachine();
+  for (const txn of log.txns) check.after(machine.apply(txn), machine.tables);
+  const verdict: Verdict = { kind: 'accepted' };
+  check.after({ index: applied.txn.index, verdict, changes: [], ...applied }, machine.tables);
+  return [...new Set(check.finish(machine.tables).violations.map((v) => v.invariant))];
+}
+
+const change = (given: Change): readonly Change[] => [given];
+
+describe('a log in which all is well', () => {
+  it('has no violations, and its report counts what happened', () => {
+    const log = new LogUnderTest();
+    const { job, evalId } = log.register();
+    log.plan(job, evalId, [log.alloc(job)]);
+    log.complete(evalId);
+    log.write('EvalUpdate', { Evals: [fixtures.anEval()] }, { fence: { role: 'broker', epoch: 0 } });
+    const report = checkLog(log.txns, { pendingLimitMs: 0 });
+    expect(report.violations).toEqual([]);
+    expect(report).toMatchObject({
+      ok: true,
+      lastIndex: log.index,
+      plans: 1,
+      placements: 1,
+      verdicts: { void: 1, refused: 0 },
+      rejections: [{ verdict: 'void', type: 'EvalUpdate', error: 'stale epoch', count: 1 }],
+      evaluations: { complete: 1 },
+      open: [],
+    });
+  });
+
+  it.each([1, 2, 3])('finds nothing that the state machine would let through, in a random log (seed %i)', (seed) => {
+    const report = checkLog(fixtures.aRandomLog(seed, 400));
+    // Its writers keep to no rule, so only what the state machine itself sees to can hold.
+    const kept = ['index-order', 'epoch-order', 'row-order', 'job-summary'];
+    expect(report.violations.filter((v) => kept.includes(v.invariant))).toEqual([]);
+  });
+});
+
+describe('a log that was broken on purpose', () => {
+  it('index-order: an index is missing, or comes twice', () => {
+    const log = new LogUnderTest();
+    log.register();
+    expect(checkLog(log.txns.filter((_, i) => i !== 2)).violations).toMatchObject([
+      { invariant: 'index-order', index: 4 },
+    ]);
+    expect(checkLog([...log.txns, log.txns.at(-1)!]).violations).toMatchObject([
+      { invariant: 'index-order', index: 4 },
+    ]);
+    expect(shown(log, { txn: fixtures.aTxn(9, 'Ignore', {}) })).toEqual(['index-order']);
+  });
+
+  it('epoch-order: an epoch is skipped, goes back, or an old one counts', () => {
+    const log = new LogUnderTest();
+    const next = log.index + 1;
+    const lease = (Epoch: number) => fixtures.aTxn(next, 'LeaseAcquired', { Role: 'broker', Epoch, Holder: 'b2' });
+    expect(shown(log, { txn: lease(3) })).toEqual(['epoch-order']);
+    expect(shown(log, { txn: lease(1) })).toEqual(['epoch-order']);
+    const stale = fixtures.aTxn(next, 'Ignore', {}, { fence: { role: 'broker', epoch: 0 } });
+    expect(shown(log, { txn: stale })).toEqual(['epoch-order']);
+    expect(shown(log, { txn: lease(2) })).toEqual([]);
+  });
+
+  it('explained-verdict: void without cause, refused without reason, rejected and yet changed', () => {
+    const log = new LogUnderTest();
+    const next = log.index + 1;
+    const current = fixtures.aTxn(next, 'Ignore', {}, byBroker);
+    expect(shown(log, { txn: current, verdict: { kind: 'void', error: 'stale epoch' } })).toEqual([
+      'explained-verdict',
+    ]);
+    const plain = fixtures.aTxn(next, 'Ignore', {});
+    expect(shown(log, { txn: plain, verdict: { kind: 'void', error: 'stale epoch' } })).toEqual(['explained-verdict']);
+    expect(shown(log, { txn: plain, verdict: { kind: 'refused', error: '' } })).toEqual(['explained-verdict']);
+    const node = log.machine.tables.nodes.get(NODE);
+    const changes = change({ table: 'nodes', key: NODE, before: node, after: node });
+    expect(shown(log, { txn: plain, verdict: { kind: 'refused', error: 'no' }, changes })).toEqual([
+      'explained-verdict',
+    ]);
+  });
+
+  it('row-order (EB-330): an index or a version goes back, a CreateIndex changes', () => {
+    const log = new LogUnderTest();
+    const { job } = log.register();
+    const txn = fixtures.aTxn(log.index + 1, 'Ignore', {});
+    const jobs = (after: Partial<Job>) =>
+      change({
+        table: 'jobs',
+        key: 'default/web',
+        before: { ...job, Version: 3 },
+        after: { ...job, Version: 3, ...after },
+      });
+    expect(shown(log, { txn, changes: jobs({ Version: 2 }) })).toEqual(['row-order']);
+    expect(shown(log, { txn, changes: jobs({ ModifyIndex: job.ModifyIndex - 1 }) })).toEqual(['row-order']);
+    expect(shown(log, { txn, changes: jobs({ ModifyIndex: txn.index + 1 }) })).toEqual(['row-order']);
+    expect(shown(log, { txn, changes: jobs({ CreateIndex: 1 }) })).toEqual(['row-order']);
+    expect(shown(log, { txn, changes: jobs({}) })).toEqual([]);
+  });
+
+  it('eval-status (EB-332): an evaluation comes back from its end', () => {
+    const log = new LogUnderTest();
+    const { evalId } = log.register();
+    log.complete(evalId);
+    const before = log.machine.tables.evals.get(evalId)!;
+    const index = log.index + 1;
+    const after = { ...before, Status: 'failed' as const, ModifyIndex: index };
+    const changes = change({ table: 'evals', key: evalId, before, after });
+    expect(shown(log, { txn: fixtures.aTxn(index, 'Ignore', {}), changes })).toEqual(['eval-status']);
+  });
+
+  it('eval-end (EB-326): an evaluation is still pending long after it was due', () => {
+    const log = new LogUnderTest();
+    const { evalId } = log.register();
+    log.write('Ignore', {}, { timeNs: fixtures.timeNs + 200_000 * 1e6 });
+    const report = checkLog(log.txns);
+    expect(report.violations).toEqual([]);
+    expect(report.open).toMatchObject([{ id: evalId, status: 'pending', ageMs: 200_000 }]);
+    expect(log.broken({ pendingLimitMs: 0 })).toEqual(['eval-end']);
+    log.write('Ignore', {}, { timeNs: fixtures.timeNs + 301_000 * 1e6 });
+    expect(log.broken()).toEqual(['eval-end']);
+  });
+
+  it('eval-end: one that waits for its time, is blocked, or meets a paused broker has not been forgotten', () => {
+    const log = new LogUnderTest();
+    const later = { ID: fixtures.freshId(), JobID: 'later', Wait: 60 * 1e9 };
+    log.write('EvalUpdate', { Evals: [fixtures.anEval(later), fixtures.anEval({ JobID: 'full', Status: 'blocked' })] });
+    expect(log.broken({ pendingLimitMs: 0 })).toEqual([]);
+    log.register();
+    const Config = { ...fixtures.aSchedulerConfiguration(), PauseEvalBroker: true };
+    log.write('SchedulerConfig', { Config, CAS: false, ModifyIndex: 0 });
+    expect(log.broken({ pendingLimitMs: 0 })).toEqual([]);
+  });
+
+  it('eval-end (EB-325): collection takes an evaluation that has not ended', () => {
+    const log = new LogUnderTest();
+    const { evalId } = log.register();
+    log.write('EvalDelete', { EvalIDs: [evalId], AllocIDs: [], ScanIndex: log.index, UserInitiated: false });
+    expect(log.broken()).toContain('eval-end');
+  });
+
+  it('node-capacity (EB-328): plans put more on a node than it has', () => {
+    const log = new LogUnderTest();
+    const job = fixtures.aJob();
+    const task = fixtures.aTask();
+    const group = fixtures.aGroup({ Count: 2, Tasks: [{ ...task, Resources: { ...task.Resources, CPU: 2_500 } }] });
+    const registered = log.register('web', { ...job, TaskGroups: [group] });
+    log.plan(registered.job, registered.evalId, [log.alloc(registered.job)]);
+    expect(log.broken()).toEqual([]);
+    log.plan(registered.job, registered.evalId, [log.alloc(registered.job, { Name: 'web.web[1]' })]);
+    expect(checkLog(log.txns).violations).toMatchObject([
+      { invariant: 'node-capacity', index: log.index, subject: `node ${NODE}` },
+    ]);
+  });
+
+  it('node-capacity: what stopped in the same plan makes room', () => {
+    const log = new LogUnderTest();
+    const task = fixtures.aTask();
+    const group = fixtures.aGroup({ Tasks: [{ ...task, Resources: { ...task.Resources, CPU: 2_500 } }] });
+    const { job, evalId } = log.register('web', { TaskGroups: [group] });
+    const old = log.alloc(job);
+    log.plan(job, evalId, [old]);
+    const stop = { ID: old.ID, DesiredDescription: '', ClientStatus: '' as const, FollowupEvalID: '' };
+    const payload = { Job: job, EvalID: evalId, AllocsUpdated: [log.alloc(job)], AllocsStopped: [stop] };
+    log.write('ApplyPlanResults', fixtures.aPlanResult(payload), byBroker);
+    expect(log.broken()).toEqual([]);
+  });
+
+  it('accepted-plan (EB-327): a plan counts after the end of its evaluation, or without a holder', () => {
+    const late = new LogUnderTest();
+    const { job, evalId } = late.register();
+    late.complete(evalId);
+    late.plan(job, evalId, [late.alloc(job)]);
+    expect(late.broken()).toEqual(['accepted-plan']);
+
+    const unfenced = new LogUnderTest();
+    const other = unfenced.register();
+    unfenced.plan(other.job, other.evalId, [unfenced.alloc(other.job)], {});
+    expect(unfenced.broken()).toEqual(['accepted-plan']);
+  });
+
+  it('no-double-placement (EB-329): a second delivery places what the first one has placed', () => {
+    const log = new LogUnderTest();
+    const { job, evalId } = log.register();
+    log.plan(job, evalId, [log.alloc(job)]);
+    log.plan(job, evalId, [log.alloc(job)]);
+    expect(checkLog(log.txns).violations).toMatchObject([
+      { invariant: 'no-double-placement', index: log.index, subject: 'job default/web' },
+    ]);
+  });
+
+  it('one-outstanding (EB-323): two evaluations of a job are worked on at once', () => {
+    const log = new LogUnderTest();
+    const { job, evalId } = log.register('web', { TaskGroups: [fixtures.aGroup({ Count: 2 })] });
+    const second = fixtures.anEval();
+    log.write('EvalUpdate', { Evals: [second] });
+    log.plan(job, evalId, [log.alloc(job)]);
+    log.plan(job, second.ID, [log.alloc(job, { Name: 'web.web[1]' })]);
+    expect(log.broken()).toEqual(['one-outstanding']);
+  });
+
+  it('one-outstanding (EB-330): an evaluation was scheduled on a state from before the end of the one before it', () => {
+    const log = new LogUnderTest();
+    const { evalId } = log.register();
+    const second = fixtures.anEval();
+    log.write('EvalUpdate', { Evals: [second] });
+    const snapshot = log.index;
+    log.complete(evalId);
+    const good = [...log.txns];
+    log.complete(second.ID, snapshot);
+    expect(log.broken()).toEqual(['one-outstanding']);
+    expect(checkLog(good).ok).toBe(true);
+  });
+
+  it('one-outstanding: a new holder begins anew, and so does a broker that was paused', () => {
+    const log = new LogUnderTest();
+    const { job, evalId } = log.register('web', { TaskGroups: [fixtures.aGroup({ Count: 2 })] });
+    const second = fixtures.anEval();
+    log.write('EvalUpdate', { Evals: [second] });
+    log.plan(job, evalId, [log.alloc(job)]);
+    log.write('LeaseAcquired', { Role: 'broker', Epoch: 2, Holder: 'b2' });
+    log.plan(job, second.ID, [log.alloc(job, { Name: 'web.web[1]' })], { fence: { role: 'broker', epoch: 2 } });
+    expect(log.broken()).toEqual([]);
+  });
+
+  it('one-blocked (EB-331): two evaluations of a job stay blocked', () => {
+    const log = new LogUnderTest();
+    const Evals = [1, 2].map(() => fixtures.anEval({ Status: 'blocked' }));
+    log.write('EvalUpdate', { Evals });
+    expect(log.broken()).toEqual([]);
+    log.write('Ignore', {}, { timeNs: fixtures.timeNs + 31_000 * 1e6 });
+    expect(log.broken()).toEqual(['one-blocked']);
+  });
+
+  it('job-summary: a counter is not what the allocations are', () => {
+    const log = new LogUnderTest();
+    const { job, evalId } = log.register();
+    log.plan(job, evalId, [log.alloc(job)]);
+    const before = log.machine.tables.allocs.all().next().value!;
+    const index = log.index + 1;
+    const after = { ...before, ClientStatus: 'running' as const, ModifyIndex: index };
+    const changes = change({ table: 'allocs', key: before.ID, before, after });
+    expect(shown(log, { txn: fixtures.aTxn(index, 'Ignore', {}), changes })).toEqual(['job-summary']);
+  });
+
+  it('job-status: a job is not what its rows make it', () => {
+    const log = new LogUnderTest();
+    const { evalId } = log.register();
+    log.complete(evalId);
+    const check = new LogCheck();
+    const machine = new StateMachine();
+    for (const txn of log.txns) check.after(machine.apply(txn), machine.tables);
+    const job = machine.tables.jobs.get('default/web')!;
+    machine.tables.jobs.replace('default/web', { ...job, Status: 'running' });
+    expect(check.finish(machine.tables).violations.map((v) => v.invariant)).toEqual(['job-status']);
+  });
+});
