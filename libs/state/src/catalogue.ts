@@ -86,6 +86,13 @@ export interface TxnPayloads {
     /** ST-16: index of the snapshot the deletion was computed from. */
     ScanIndex: number;
     UserInitiated: boolean;
+    /** ST-98: instead of ids, an expression; then also how many at most, where to begin, and in which namespace. */
+    Filter?: string;
+    PerPage?: number;
+    /** `<CreateIndex>.<ID>`, "" from the beginning. */
+    NextToken?: string;
+    /** "" or absent: all of them. */
+    Namespace?: string;
   };
   AllocClientUpdate: { Allocs: ClientAllocUpdate[]; Evals: Evaluation[] };
   AllocUpdateDesiredTransition: { Transitions: Record<string, DesiredTransition>; Evals: Evaluation[] };

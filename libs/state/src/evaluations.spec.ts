@@ -141,6 +141,84 @@ describe('evaluation deletion', () => {
     expect(machine.tables.evals.size).toBe(0);
   });
 
+  describe('by filter', () => {
+    const paused = (): StateMachine => {
+      const machine = aMachine();
+      const Config = { ...fixtures.aSchedulerConfiguration(), PauseEvalBroker: true };
+      apply(machine, 'SchedulerConfig', { Config, CAS: false, ModifyIndex: 0 });
+      return machine;
+    };
+    const byFilter = (machine: StateMachine, Filter: string, over: Partial<TxnPayloads['EvalDelete']> = {}) =>
+      remove(machine, { Filter, PerPage: 100, NextToken: '', UserInitiated: true, ScanIndex: 0, ...over }).verdict;
+    const left = (machine: StateMachine) => [...machine.tables.evals.all()].map((e) => e.ID).toSorted();
+
+    it('ST-98: pages in the order of creation and id, tells where the next one begins', () => {
+      const machine = paused();
+      const ids = ['c', 'a', 'b'].map((letter) => `${letter.repeat(8)}-0000-4000-8000-000000000000`);
+      update(machine, ...ids.map((ID) => anEval({ ID, JobID: 'gone' })));
+      const index = machine.appliedIndex;
+      const later = anEval({ ID: `0${ids[0]!.slice(1)}`, JobID: 'gone' });
+      update(machine, later, anEval({ JobID: 'gone', Priority: 7 }));
+      const first = byFilter(machine, 'Priority == 50', { PerPage: 2 });
+      expect(first).toEqual({ kind: 'accepted', result: { Count: 2, NextToken: `${index}.${ids[0]}` } });
+      const second = byFilter(machine, 'Priority == 50', { PerPage: 2, NextToken: `${index}.${ids[0]}` });
+      expect(second).toEqual({ kind: 'accepted', result: { Count: 2, NextToken: '' } });
+      expect(left(machine)).toHaveLength(1);
+      expect(machine.tables.evals.tableIndex).toBe(machine.appliedIndex);
+    });
+
+    it('ST-98: what is not safe is passed over, allocations stay, the job is judged anew', () => {
+      const machine = paused();
+      const { job, evaluation } = aRegisteredJob(machine);
+      const alloc = anAlloc({ Job: job, EvalID: evaluation.ID });
+      apply(machine, 'ApplyPlanResults', aPlanResult({ AllocsUpdated: [alloc], EvalID: evaluation.ID }));
+      const client = (ClientStatus: 'running' | 'failed' | 'complete') =>
+        apply(machine, 'AllocClientUpdate', { Allocs: [fixtures.aClientUpdate(alloc, { ClientStatus })], Evals: [] });
+      client('running');
+      expect(byFilter(machine, 'Status is not empty')).toEqual({ kind: 'noop', result: { Count: 0, NextToken: '' } });
+      client('failed');
+      const result = byFilter(machine, 'Status is not empty');
+      expect(result, 'failed, not replaced, and its group reschedules').toMatchObject({ kind: 'noop' });
+      const stop = {
+        JobID: job.ID,
+        Purge: false,
+        NoShutdownDelay: false,
+        SubmitTime: 1,
+        Eval: null,
+        TrackedVersions: 6,
+      };
+      apply(machine, 'JobDeregister', stop, { namespace: 'default' });
+      expect(byFilter(machine, 'Status is not empty')).toMatchObject({ kind: 'accepted', result: { Count: 1 } });
+      expect(machine.tables.evals.size).toBe(0);
+      expect(machine.tables.allocs.size).toBe(1);
+      expect(machine.tables.jobs.get('default/web')!.Status).toBe('dead');
+    });
+
+    it('ST-98: only in the namespace given; what the filter cannot decide about stays', () => {
+      const machine = paused();
+      const [here, there] = [anEval({ JobID: 'x' }), anEval({ JobID: 'x', Namespace: 'other' })];
+      update(machine, here, there);
+      expect(byFilter(machine, 'NoSuchField == 1')).toMatchObject({ kind: 'noop', result: { Count: 0 } });
+      byFilter(machine, 'JobID == x', { Namespace: 'default' });
+      expect(left(machine)).toEqual([there.ID]);
+    });
+
+    it('ST-97, ST-98: refused while the broker is not paused, and when the expression cannot be read', () => {
+      const machine = paused();
+      expect(byFilter(machine, 'Status ==')).toMatchObject({
+        kind: 'refused',
+        error: expect.stringContaining('failed to read filter expression') as string,
+      });
+      expect(byFilter(machine, 'Status == x', { NextToken: 'nonsense' }).kind).toBe('refused');
+      const Config = fixtures.aSchedulerConfiguration();
+      apply(machine, 'SchedulerConfig', { Config, CAS: false, ModifyIndex: 0 });
+      expect(byFilter(machine, 'Status is not empty', { UserInitiated: false })).toEqual({
+        kind: 'refused',
+        error: 'eval broker is enabled; eval broker must be paused to delete evals',
+      });
+    });
+  });
+
   it('ST-99: deletions emit nothing', () => {
     const machine = aMachine();
     const evaluation = anEval();

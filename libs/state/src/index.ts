@@ -2,6 +2,8 @@ export type { RefusedNodes } from './alloc-client-update.js';
 export * from './catalogue.js';
 export * from './digest.js';
 export * from './draft.js';
+export type { EvalDeleteResult } from './eval-delete.js';
+export { isSafeToDelete } from './eval-safety.js';
 export * from './events.js';
 export * from './fixtures.js';
 export { deriveJobStatus } from './job-status.js';
