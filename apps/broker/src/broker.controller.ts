@@ -7,6 +7,7 @@ import {
   dequeue,
   DEQUEUE_WAIT_MS,
   nack,
+  reached,
   reblockEval,
   RpcContext,
   RpcError,
@@ -17,6 +18,8 @@ import {
   type EvalToken,
   type EvalUpdateRequest,
   type IndexResponse,
+  type ReachedRequest,
+  type ReachedResponse,
   type RpcErrorCode,
   type SubmitPlanRequest,
   type SubmitPlanResponse,
@@ -86,6 +89,11 @@ export class BrokerController {
       this.broker.reblockEval(request.Evals, request.Token);
       return { Index: 0 };
     });
+  }
+
+  @Answers(reached)
+  async reached(@Payload() { Index }: ReachedRequest): Promise<ReachedResponse> {
+    return { Enabled: await this.broker.enabledAt(Index) };
   }
 
   @Answers(submitPlan)

@@ -16,10 +16,15 @@ import { BrokerDisabledError, NotOutstandingError, PlanQueueDisabledError, PlanR
 import { DELIVERY_LIMIT, EvalBroker, type EvalBrokerOptions, type EvalRows } from './eval-broker.js';
 import { FencedWriter } from './fenced-writer.js';
 import { jobVersionOf, PlanApplier } from './plan-applier.js';
+import type { Meter } from './meter.js';
 import { PlanQueue } from './plan-queue.js';
 import { Reapers } from './reapers.js';
+import { RejectionTracker, type RejectionTrackerOptions } from './rejection-tracker.js';
 import { routeOf, signalsOf, type Signal } from './signals.js';
 import { TraceMemory } from './trace-memory.js';
+
+/** How long somebody who asks is kept waiting for an index, ms. */
+const REACH_TIMEOUT_MS = 4_000;
 
 /** A dequeue that names no wait asks for this long (EB-64). */
 export const DEFAULT_DEQUEUE_MS = 1_000;
@@ -35,6 +40,10 @@ export interface BrokerDeps {
   readonly tracer: () => Tracer;
   readonly region: string;
   readonly options?: Partial<EvalBrokerOptions>;
+  readonly rejectionTracker?: Partial<RejectionTrackerOptions>;
+  /** EB-262. */
+  readonly pipelineDepth?: number;
+  readonly meter?: Meter;
 }
 
 export interface Dequeued {
@@ -101,6 +110,9 @@ export class Broker implements Singleton {
       tables: this.tables,
       waitFor: (index, timeoutMs) => this.deps.state.waitFor(index, timeoutMs),
       writer,
+      rejections: new RejectionTracker(this.deps.clock, this.deps.rejectionTracker), // EB-289
+      ...(this.deps.pipelineDepth !== undefined && { pipelineDepth: this.deps.pipelineDepth }),
+      ...(this.deps.meter && { meter: this.deps.meter }),
     });
     this.plans.setEnabled(true);
     this.session = { writer, reapers, applierEnded: applier.run() };
@@ -131,6 +143,12 @@ export class Broker implements Singleton {
   stats(): Record<string, number> {
     const { byScheduler: _, ...broker } = this.evals.stats();
     return { ...broker, ...this.blocked.stats(), planQueueDepth: this.plans.depth };
+  }
+
+  /** OP-21: whether evaluations are handed out, once this copy of the state has applied `index` and obeys it. */
+  async enabledAt(index: number): Promise<boolean> {
+    await this.deps.state.waitFor(index, REACH_TIMEOUT_MS);
+    return this.evals.isEnabled;
   }
 
   // ---- what workers ask

@@ -1,10 +1,12 @@
-import { SimulatedTime, type Plan, type PlanResult } from '@waybill/model';
+import { SimulatedTime, type Allocation, type Plan, type PlanResult } from '@waybill/model';
 import { fixtures, StateMachine, type Proposed, type TxnDraft } from '@waybill/state';
 import { silentLogger, tracerFor } from '@waybill/telemetry';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { WriteRejectedError } from './broker-errors.js';
 import { FencedWriter } from './fenced-writer.js';
 import { PlanApplier, SETTLE_RETRY_MS } from './plan-applier.js';
 import { PlanQueue } from './plan-queue.js';
+import { RejectionTracker, type RejectionTrackerOptions } from './rejection-tracker.js';
 
 let time: SimulatedTime;
 let state: StateMachine;
@@ -22,7 +24,10 @@ const apply = (draft: TxnDraft): Proposed => {
   return { index, verdict };
 };
 
-beforeEach(() => {
+let depth = 1;
+let tracker: Partial<RejectionTrackerOptions> = {};
+
+function begin(): void {
   time = new SimulatedTime();
   state = new StateMachine();
   queue = new PlanQueue();
@@ -46,6 +51,8 @@ beforeEach(() => {
     tables: state.tables,
     waitFor: () => (reachable ? Promise.resolve() : Promise.reject(new Error('behind'))),
     writer: new FencedWriter({ clock: time, newId, proposer, region: 'global' }, { role: 'broker', epoch: 1 }),
+    rejections: new RejectionTracker(time, tracker),
+    pipelineDepth: depth,
     clock: time,
     timers: time,
     newId,
@@ -54,6 +61,12 @@ beforeEach(() => {
   });
   queue.setEnabled(true);
   void applier.run();
+}
+
+beforeEach(() => {
+  depth = 1;
+  tracker = {};
+  begin();
 });
 
 const placing = (over: Partial<Plan> = {}): Plan => ({
@@ -159,5 +172,223 @@ describe('the plan applier', () => {
     });
     const evals = [...state.tables.evals.all()].filter((e) => e.TriggeredBy === 'preemption');
     expect(evals).toMatchObject([{ JobID: 'web', Status: 'pending', CreateIndex: state.appliedIndex }]);
+  });
+});
+
+/** Proposals that wait until the test lets them through, in the order they came. */
+function heldProposals(): { release: (outcome?: Error) => void; readonly waiting: number } {
+  const held: ((outcome?: Error) => void)[] = [];
+  propose = (draft) =>
+    new Promise((resolve, reject) => {
+      held.push((outcome) => (outcome ? reject(outcome) : resolve(apply(draft))));
+    });
+  return {
+    release: (outcome) => held.shift()?.(outcome),
+    get waiting() {
+      return held.length;
+    },
+  };
+}
+
+/** One allocation of 100 MHz. */
+const small = (over: Partial<Allocation> = {}): Allocation => {
+  const alloc = { ...fixtures.anAlloc({ NodeID: node.ID, ...over }), Job: null };
+  for (const task of Object.values(alloc.AllocatedResources.Tasks)) {
+    task.Cpu = { CpuShares: 100, ReservedCores: null };
+    task.Memory = { MemoryMB: 10, MemoryMaxMB: 0 };
+  }
+  alloc.AllocatedResources.Shared.DiskMB = 1;
+  return alloc;
+};
+
+/** A plan of a job of its own, so that plans depend on each other by what they touch only. */
+function ofOwnJob(id: string, over: Partial<Plan> = {}): Partial<Plan> {
+  const own = fixtures.anEval({ JobID: id });
+  fixtures.apply(state, 'JobRegister', fixtures.aRegistration(fixtures.aJob({ ID: id }), { Eval: own }));
+  return {
+    EvalID: own.ID,
+    Job: state.tables.jobs.get(`default/${id}`) ?? null,
+    NodeAllocation: { [node.ID]: [small({ JobID: id })] },
+    ...over,
+  };
+}
+
+describe('the pipeline', () => {
+  it('EB-262: with depth 16, twenty plans for one node are all committed, sixteen at a time', async () => {
+    depth = 16;
+    begin();
+    const log = heldProposals();
+    const answers = Array.from({ length: 20 }, (_, i) => submit(ofOwnJob(`job-${i}`)));
+    await settled();
+    expect(log.waiting).toBe(16);
+    while (log.waiting > 0) {
+      log.release();
+      await settled();
+    }
+    for (const { RejectedNodes, AllocIndex } of await Promise.all(answers)) {
+      expect(RejectedNodes).toEqual([]);
+      expect(AllocIndex).toBeGreaterThan(0);
+    }
+    expect(state.tables.allocs.size).toBe(20);
+  });
+
+  it('EB-262: by default the next plan is judged while one is committed, and waits at the limit', async () => {
+    const log = heldProposals();
+    const answers = [submit(ofOwnJob('a')), submit(ofOwnJob('b'))];
+    await settled();
+    expect(log.waiting).toBe(1);
+    log.release();
+    await settled();
+    expect(log.waiting).toBe(1);
+    log.release();
+    expect(await Promise.all(answers)).toHaveLength(2);
+  });
+
+  it('EB-242, EB-253: what a plan in flight takes counts, and the loser is told to read up to it', async () => {
+    depth = 4;
+    begin();
+    const log = heldProposals();
+    const half = (): Allocation => {
+      const alloc = small();
+      for (const task of Object.values(alloc.AllocatedResources.Tasks)) task.Cpu.CpuShares = 2_500;
+      return alloc;
+    };
+    const winner = submit(ofOwnJob('a', { NodeAllocation: { [node.ID]: [half()] } }));
+    const loser = submit(ofOwnJob('b', { NodeAllocation: { [node.ID]: [half()] } }));
+    await settled();
+    expect(log.waiting).toBe(1);
+    log.release();
+    const { AllocIndex } = await winner;
+    const rejected = await loser;
+    expect(rejected).toMatchObject({ RejectedNodes: [node.ID], AllocIndex: 0 });
+    expect(rejected.RefreshIndex).toBeGreaterThanOrEqual(AllocIndex);
+  });
+
+  it('EB-263 (F29): a plan that needs what another frees waits for it, and finds the room taken if that one fails', async () => {
+    depth = 4;
+    begin();
+    const filling = small();
+    for (const task of Object.values(filling.AllocatedResources.Tasks)) task.Cpu.CpuShares = 3_900;
+    await submit(ofOwnJob('full', { NodeAllocation: { [node.ID]: [filling] } }));
+    const log = heldProposals();
+    const stop = { ID: filling.ID, DesiredDescription: 'x', ClientStatus: '' as const, FollowupEvalID: '' };
+    const freeing = submit(ofOwnJob('a', { NodeAllocation: {}, NodeUpdate: { [node.ID]: [stop] } }));
+    const failed = expect(freeing).rejects.toThrow('refused');
+    const relying = submit(ofOwnJob('b', { NodeAllocation: { [node.ID]: [small(), small()] } }));
+    await settled();
+    expect(log.waiting).toBe(1);
+    log.release(new WriteRejectedError('refused'));
+    await failed;
+    expect(await relying).toMatchObject({ RejectedNodes: [node.ID], AllocIndex: 0 });
+  });
+
+  it('EB-263: of a commit that failed nothing stays in the view', async () => {
+    depth = 4;
+    begin();
+    const log = heldProposals();
+    const big = small();
+    for (const task of Object.values(big.AllocatedResources.Tasks)) task.Cpu.CpuShares = 3_900;
+    const first = submit(ofOwnJob('a', { NodeAllocation: { [node.ID]: [big] } }));
+    const failed = expect(first).rejects.toThrow('refused');
+    await settled();
+    log.release(new WriteRejectedError('refused'));
+    await failed;
+    const second = submit(ofOwnJob('b', { NodeAllocation: { [node.ID]: [{ ...big, ID: fixtures.freshId() }] } }));
+    await settled();
+    log.release();
+    expect(await second).toMatchObject({ RejectedNodes: [] });
+  });
+
+  it('EB-236, F30: a queue that closes while plans are in flight answers each exactly once', async () => {
+    const log = heldProposals();
+    const inFlight = submit(ofOwnJob('a'));
+    const waiting = submit(ofOwnJob('b'));
+    const third = submit(ofOwnJob('c'));
+    const flushed = Promise.allSettled([waiting, third]);
+    await settled();
+    queue.setEnabled(false);
+    log.release();
+    expect((await inFlight).AllocIndex).toBeGreaterThan(0);
+    await settled();
+    log.release();
+    expect((await flushed).map((f) => f.status)).toContain('rejected');
+  });
+});
+
+describe('what is left out or refused', () => {
+  it('EB-266: a job whose namespace is gone', async () => {
+    const plan = ofOwnJob('a');
+    state.tables.namespaces.replace('default', undefined);
+    await expect(submit(plan)).rejects.toThrow('namespace "default" not found for job "a": ');
+  });
+
+  it('EB-239 (F43): allocations get the version they were planned for, also when the job was updated meanwhile', async () => {
+    const plan = ofOwnJob('a');
+    const planned = plan.Job;
+    const [group] = planned!.TaskGroups;
+    const updated = { ...planned!, TaskGroups: [{ ...group!, Count: 7 }] };
+    fixtures.apply(state, 'JobRegister', fixtures.aRegistration(updated));
+    expect(state.tables.jobs.get('default/a')?.Version).toBe(planned!.Version + 1);
+    await submit(plan);
+    expect([...state.tables.allocs.all()].map((a) => a.Job?.Version)).toEqual([planned!.Version]);
+  });
+
+  it('EB-257: what ended already is not preempted', async () => {
+    const victim = small({ ClientStatus: 'failed' });
+    await submit(ofOwnJob('v', { NodeAllocation: { [node.ID]: [victim] } }));
+    const result = await submit(
+      ofOwnJob('a', { NodePreemptions: { [node.ID]: [{ ID: victim.ID, PreemptedByAllocation: 'x' }] } }),
+    );
+    expect(result.NodePreemptions).toEqual({});
+  });
+
+  it('EB-244: preemptions on a node that the plan does not touch otherwise are ignored', async () => {
+    const victim = small();
+    await submit(ofOwnJob('v', { NodeAllocation: { [node.ID]: [victim] } }));
+    const result = await submit(
+      ofOwnJob('a', {
+        NodeAllocation: {},
+        NodePreemptions: { [node.ID]: [{ ID: victim.ID, PreemptedByAllocation: 'x' }] },
+      }),
+    );
+    expect(result).toMatchObject({ NodePreemptions: {}, AllocIndex: 0 });
+  });
+
+  it('EB-275 (F26): of a job stopped while its plan was on its way nothing is placed, and nobody is told it was', async () => {
+    const log = heldProposals();
+    const answer = submit(ofOwnJob('a'));
+    await settled();
+    fixtures.apply(
+      state,
+      'JobDeregister',
+      { JobID: 'a', Purge: false, NoShutdownDelay: false, SubmitTime: 0, Eval: null, TrackedVersions: 6 },
+      { namespace: 'default' },
+    );
+    log.release();
+    expect((await answer).AllocIndex).toBeGreaterThan(0);
+    expect([...state.tables.allocs.all()]).toEqual([]);
+  });
+});
+
+describe('nodes that reject again and again', () => {
+  const rejectedOn = (): Promise<PlanResult> => {
+    const alloc = small();
+    for (const task of Object.values(alloc.AllocatedResources.Tasks)) task.Cpu.CpuShares = 999_999;
+    return submit({ NodeAllocation: { [node.ID]: [alloc] } });
+  };
+
+  it('EB-288, EB-269: a bad node is marked ineligible by the very plan, even if nothing else is left of it', async () => {
+    tracker = { enabled: true, nodeThreshold: 2 };
+    begin();
+    expect(await rejectedOn()).toMatchObject({ IneligibleNodes: [], AllocIndex: 0 });
+    const result = await rejectedOn();
+    expect(result.IneligibleNodes).toEqual([node.ID]);
+    expect(result.AllocIndex).toBe(state.appliedIndex);
+    expect(state.tables.nodes.get(node.ID)).toMatchObject({ SchedulingEligibility: 'ineligible' });
+    expect(state.tables.nodes.get(node.ID)?.Events.at(-1)?.Message).toContain('multiple plan rejections');
+  });
+
+  it('EB-282: by default no node is ever marked', async () => {
+    for (let i = 0; i < 200; i++) expect((await rejectedOn()).IneligibleNodes).toEqual([]);
   });
 });

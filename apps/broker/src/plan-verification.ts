@@ -9,8 +9,8 @@ import {
   type Plan,
   type PlanResult,
 } from '@waybill/model';
-import type { Tables } from '@waybill/state';
 import { PlanRefusedError } from './broker-errors.js';
+import type { PlanView } from './optimistic-state.js';
 
 /** Why nothing of a plan may happen on one node. */
 export interface RejectedNode {
@@ -24,14 +24,14 @@ export interface Verification {
 }
 
 /**
- * Judges a plan against the state as it is now, node by node: a node that the plan no longer fits is thrown out with
+ * Judges a plan against the state as it is now, plans in flight included, node by node: a node that the plan no longer fits is thrown out with
  * all that the plan wanted there, also its stops (EB-244 to EB-259). Pure. Cost: O(allocations on the nodes touched).
  *
  * @param job the version the scheduler planned with, null for a plan that only stops
  * @throws PlanRefusedError if it names an allocation that is not there (EB-245)
  */
-export function verifyPlan(plan: Plan, job: Job | null, tables: Tables): Verification {
-  requireKnownAllocs(plan, tables);
+export function verifyPlan(plan: Plan, job: Job | null, view: PlanView): Verification {
+  requireKnownAllocs(plan, view);
   const nodeIds = new Set([...Object.keys(plan.NodeUpdate), ...Object.keys(plan.NodeAllocation)]);
   const rejected: RejectedNode[] = [];
   const result: PlanResult = {
@@ -46,14 +46,14 @@ export function verifyPlan(plan: Plan, job: Job | null, tables: Tables): Verific
     AllocIndex: 0,
   };
   for (const nodeId of nodeIds) {
-    const reason = whyRejected(plan, job, nodeId, tables);
+    const reason = whyRejected(plan, job, nodeId, view);
     if (reason !== undefined) rejected.push({ nodeId, reason });
-    else accept(plan, nodeId, tables, result);
+    else accept(plan, nodeId, view, result);
   }
   if (rejected.length === 0) return { result, rejected };
 
   result.RejectedNodes = rejected.map((r) => r.nodeId);
-  result.RefreshIndex = Math.max(tables.nodes.tableIndex, tables.allocs.tableIndex);
+  result.RefreshIndex = view.lastChange;
   if (result.RefreshIndex === 0) throw new PlanRefusedError('partialCommit with RefreshIndex of 0');
   if (plan.AllAtOnce) {
     result.NodeUpdate = {};
@@ -65,7 +65,7 @@ export function verifyPlan(plan: Plan, job: Job | null, tables: Tables): Verific
   return { result, rejected };
 }
 
-function accept(plan: Plan, nodeId: string, tables: Tables, result: PlanResult): void {
+function accept(plan: Plan, nodeId: string, view: PlanView, result: PlanResult): void {
   const { [nodeId]: stops } = plan.NodeUpdate;
   const { [nodeId]: places } = plan.NodeAllocation;
   const { [nodeId]: preempts } = plan.NodePreemptions;
@@ -73,17 +73,17 @@ function accept(plan: Plan, nodeId: string, tables: Tables, result: PlanResult):
   if (places && places.length > 0) result.NodeAllocation[nodeId] = places;
   // EB-257
   const still = preempts?.filter(({ ID }) => {
-    const alloc = tables.allocs.get(ID);
+    const alloc = view.alloc(ID);
     return alloc !== undefined && !isTerminalAllocation(alloc);
   });
   if (still && still.length > 0) result.NodePreemptions[nodeId] = still;
 }
 
 /** The table of section 11: undefined accepts. First match decides. */
-function whyRejected(plan: Plan, job: Job | null, nodeId: string, tables: Tables): string | undefined {
+function whyRejected(plan: Plan, job: Job | null, nodeId: string, view: PlanView): string | undefined {
   const placements = plan.NodeAllocation[nodeId] ?? [];
   if (placements.length === 0) return undefined;
-  const node = tables.nodes.get(nodeId);
+  const node = view.node(nodeId);
   if (!node) return 'node does not exist';
   switch (node.Status) {
     case 'disconnected':
@@ -99,7 +99,7 @@ function whyRejected(plan: Plan, job: Job | null, nodeId: string, tables: Tables
     case 'initializing':
       return 'node is not ready for placements';
     case 'ready':
-      return whyRejectedOnReadyNode(plan, node, placements, tables);
+      return whyRejectedOnReadyNode(plan, node, placements, view);
   }
 }
 
@@ -107,11 +107,10 @@ function whyRejectedOnReadyNode(
   plan: Plan,
   node: Node,
   placements: readonly Allocation[],
-  tables: Tables,
+  view: PlanView,
 ): string | undefined {
   const existing = new Map<string, Allocation>();
-  for (const alloc of tables.allocs.by('node', node.ID))
-    if (!isTerminalAllocation(alloc)) existing.set(alloc.ID, alloc);
+  for (const alloc of view.allocsOn(node.ID)) if (!isTerminalAllocation(alloc)) existing.set(alloc.ID, alloc);
   if (placements.every((a) => existing.has(a.ID))) return undefined;
   if (node.SchedulingEligibility !== 'eligible' || node.DrainStrategy !== null) return 'node is not eligible';
   for (const { ID } of plan.NodeUpdate[node.ID] ?? []) existing.delete(ID);
@@ -127,9 +126,9 @@ function staysUnknown(alloc: Allocation, job: Job | null): boolean {
   return group?.Disconnect?.Replace === false;
 }
 
-function requireKnownAllocs(plan: Plan, tables: Tables): void {
+function requireKnownAllocs(plan: Plan, view: PlanView): void {
   for (const diffs of [...Object.values(plan.NodeUpdate), ...Object.values(plan.NodePreemptions)])
-    for (const { ID } of diffs) if (!tables.allocs.has(ID)) throw new PlanRefusedError(`alloc ${ID} doesn't exist`);
+    for (const { ID } of diffs) if (!view.alloc(ID)) throw new PlanRefusedError(`alloc ${ID} doesn't exist`);
 }
 
 /** EB-256: new canaries that were not accepted are not placed; those in state stay. */

@@ -1,0 +1,32 @@
+/** Timers of section 16 that the broker's parts observe, by the contract's names. */
+export type BrokerTimer =
+  | 'broker.wait_time'
+  | 'broker.process_time'
+  | 'broker.response_time'
+  | 'plan.submit'
+  | 'plan.evaluate'
+  | 'plan.wait_for_index'
+  | 'plan.raft_dispatch'
+  | 'plan.optimistic_apply'
+  | 'plan.apply'
+  | 'plan.outstanding_apply'
+  | 'eval.reap'
+  | 'eval.dequeue'
+  | 'eval.ack'
+  | 'eval.nack'
+  | 'eval.update'
+  | 'eval.create'
+  | 'eval.reblock'
+  | 'leader.establish_leadership'
+  | 'leader.revoke_leadership';
+
+export type Labels = Readonly<Record<string, string>>;
+
+/** Where figures go. Logic sees only this. */
+export interface Meter {
+  /** Milliseconds; of `plan.outstanding_apply`, plans. */
+  observe(timer: BrokerTimer, value: number, labels?: Labels): void;
+  nodeRejected(nodeId: string): void;
+}
+
+export const noMeter: Meter = { observe: () => {}, nodeRejected: () => {} };

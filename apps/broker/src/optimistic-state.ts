@@ -1,0 +1,132 @@
+import type { Allocation, Node } from '@waybill/model';
+import { namespacedKey, type Tables, type TxnPayloads } from '@waybill/state';
+
+type PlanPayload = TxnPayloads['ApplyPlanResults'];
+
+/** What a plan judges by: the stored state and the plans that are on their way to it. */
+export interface PlanView {
+  node(id: string): Node | undefined;
+  alloc(id: string): Allocation | undefined;
+  allocsOn(nodeId: string): Iterable<Allocation>;
+  /** Index of the last change to any node or allocation in the stored state (EB-253). */
+  readonly lastChange: number;
+}
+
+/** One accepted plan on its way to the log, as it will be in the state. */
+export interface PlanInFlight {
+  readonly allocs: ReadonlyMap<string, Allocation>;
+  readonly byNode: ReadonlyMap<string, readonly Allocation[]>;
+  /** Nodes where it frees something: who relies on that relies on its commit. */
+  readonly freedNodes: ReadonlySet<string>;
+  readonly ineligibleNodes: ReadonlySet<string>;
+  readonly deployment: string;
+  readonly job: string;
+}
+
+/** What a plan would build on, if it were judged now. */
+export interface PlanReferences {
+  readonly nodes: Iterable<string>;
+  readonly allocs: Iterable<string>;
+  readonly deployments: Iterable<string>;
+  readonly job: string;
+}
+
+/**
+ * The state as it will be once all accepted plans are committed (EB-242, EB-262): the tables, overlaid by the plans in
+ * flight. What one of them places takes up room at once; if it fails, later plans were only more careful than need be.
+ * What one of them frees, or creates, is relied on by nobody before it is committed (`restsOn`), so a failed commit takes
+ * nothing away from a plan judged after it (EB-263).
+ *
+ * Cost: of `begin`, the plan; of a look-up, the plans in flight (a handful).
+ */
+export class OptimisticState implements PlanView {
+  private readonly inFlight = new Set<PlanInFlight>();
+
+  constructor(private readonly tables: Tables) {}
+
+  get size(): number {
+    return this.inFlight.size;
+  }
+
+  get lastChange(): number {
+    return Math.max(this.tables.nodes.tableIndex, this.tables.allocs.tableIndex);
+  }
+
+  node(id: string): Node | undefined {
+    const node = this.tables.nodes.get(id);
+    for (const plan of this.inFlight)
+      if (node && plan.ineligibleNodes.has(id)) return { ...node, SchedulingEligibility: 'ineligible' };
+    return node;
+  }
+
+  alloc(id: string): Allocation | undefined {
+    let found = this.tables.allocs.get(id);
+    for (const plan of this.inFlight) found = plan.allocs.get(id) ?? found;
+    return found;
+  }
+
+  *allocsOn(nodeId: string): Iterable<Allocation> {
+    const over = new Map<string, Allocation>();
+    for (const plan of this.inFlight) for (const alloc of plan.byNode.get(nodeId) ?? []) over.set(alloc.ID, alloc);
+    for (const alloc of this.tables.allocs.by('node', nodeId)) if (!over.has(alloc.ID)) yield alloc;
+    yield* over.values();
+  }
+
+  /** An accepted plan is on its way; `end` when its outcome is known. */
+  begin(payload: PlanPayload): PlanInFlight {
+    const allocs = new Map<string, Allocation>();
+    const freedNodes = new Set<string>();
+    for (const placed of payload.AllocsUpdated) {
+      const stored = this.alloc(placed.ID);
+      if (stored) freedNodes.add(stored.NodeID); // it may come to need less
+      allocs.set(placed.ID, { ...placed, ClientStatus: statusAfter(stored, placed) });
+    }
+    const free = (id: string, change: (stored: Allocation) => Partial<Allocation>): void => {
+      const stored = allocs.get(id) ?? this.alloc(id);
+      if (!stored) return;
+      freedNodes.add(stored.NodeID);
+      allocs.set(id, { ...stored, ...change(stored) });
+    };
+    for (const { ID, ClientStatus } of payload.AllocsStopped)
+      free(ID, (stored) => ({ DesiredStatus: 'stop', ClientStatus: ClientStatus || stored.ClientStatus }));
+    for (const { ID } of payload.AllocsPreempted) free(ID, () => ({ DesiredStatus: 'evict' }));
+    const byNode = new Map<string, Allocation[]>();
+    for (const alloc of allocs.values()) {
+      const list = byNode.get(alloc.NodeID);
+      if (list) list.push(alloc);
+      else byNode.set(alloc.NodeID, [alloc]);
+    }
+    const plan: PlanInFlight = {
+      allocs,
+      byNode,
+      freedNodes,
+      ineligibleNodes: new Set(payload.IneligibleNodes),
+      deployment: payload.Deployment?.ID ?? '',
+      job: payload.Job ? namespacedKey(payload.Job.Namespace, payload.Job.ID) : '',
+    };
+    this.inFlight.add(plan);
+    return plan;
+  }
+
+  /** It is in the tables now, or will never be. */
+  end(plan: PlanInFlight): void {
+    this.inFlight.delete(plan);
+  }
+
+  /** Would it build on something that a plan in flight frees or creates? Then that one must be committed first. */
+  restsOn(plan: PlanReferences): boolean {
+    for (const other of this.inFlight) {
+      if (other.job !== '' && other.job === plan.job) return true;
+      for (const id of plan.nodes) if (other.freedNodes.has(id)) return true;
+      for (const id of plan.allocs) if (other.allocs.has(id)) return true;
+      for (const id of plan.deployments) if (other.deployment === id) return true;
+    }
+    return false;
+  }
+}
+
+/** EB-276. */
+function statusAfter(stored: Allocation | undefined, planned: Allocation): Allocation['ClientStatus'] {
+  const isGivenUp = planned.ClientStatus === 'lost' || planned.ClientStatus === 'unknown';
+  return stored && !isGivenUp ? stored.ClientStatus : planned.ClientStatus;
+}
