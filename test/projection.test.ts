@@ -12,6 +12,7 @@ import {
   ReadModel,
   typeOrmSource,
 } from '@waybill/projection';
+import type { Allocation } from '@waybill/model';
 import {
   type Applied,
   fixtures,
@@ -267,6 +268,73 @@ describe('batches and snapshot', () => {
     await writer.write(batch);
     expect(await writer.appliedIndex()).toBe(1);
     freezing.release(true);
+  });
+
+  it('members of objects come back in the order they were written in', async () => {
+    const config = { zebra: 1, a: { c: 1, bb: 2 }, '10': 'x', mount: [{ z: 1, y: 2 }] };
+    const Tasks = [fixtures.aTask({ Config: config })];
+    await writer.write([
+      scripted.next((w) => w.put('jobs', fixtures.aJob({ TaskGroups: [fixtures.aGroup({ Tasks })] }))),
+    ]);
+    const job = (await loaded()).tables.jobs.get('default/web');
+    expect(JSON.stringify(job)).toBe(JSON.stringify(scripted.machine.tables.jobs.get('default/web')));
+    const { row } = await new ReadModel(pool).job('default', 'web');
+    expect(JSON.stringify(row?.TaskGroups[0]?.Tasks[0]?.Config)).toBe(JSON.stringify(config));
+  });
+
+  describe('jobs of allocations', () => {
+    const job = (over: object): Allocation['Job'] => fixtures.aJob({ Meta: { awkward }, ...over });
+    const alloc = (n: number, Job: Allocation['Job']): Allocation => fixtures.anAlloc({ ID: fixtures.uuid(n), Job });
+    const storedJobs = async (): Promise<unknown[]> =>
+      (await pool.query<{ version: string }>('select version from alloc_job order by version')).rows.map((row) =>
+        Number(row.version),
+      );
+
+    it('are stored once per content, shared after a snapshot, and answered with every allocation', async () => {
+      const [first, second] = [job({ Version: 1 }), job({ Version: 2 })];
+      const allocs = [
+        alloc(1, first),
+        alloc(2, first),
+        alloc(3, second),
+        alloc(4, job({ Version: 2 })),
+        alloc(5, null),
+      ];
+      await writer.write([scripted.next((w) => allocs.forEach((one) => w.put('allocs', one)))]);
+      expect(await storedJobs()).toEqual([1, 2]);
+      const machine = await loaded();
+      expect(contentOf(machine)).toEqual(contentOf(scripted.machine));
+      const jobOf = (n: number): Allocation['Job'] | undefined => machine.tables.allocs.get(fixtures.uuid(n))?.Job;
+      expect(jobOf(2)).toBe(jobOf(1));
+      expect(jobOf(4)).toBe(jobOf(3));
+      const model = new ReadModel(pool);
+      expect((await model.allocations({ namespaces: '*' })).rows).toEqual(allocs);
+      for (const one of allocs) expect((await model.allocation(one.ID)).row).toEqual(one);
+    });
+
+    it('API-631: go with the last allocation that holds them, not with the version of the job', async () => {
+      const [first, second] = [job({ Version: 1 }), job({ Version: 2 })];
+      await writer.write([
+        scripted.next((w) => w.put('job_version', fixtures.aJob({ Version: 1 }))),
+        scripted.next((w) => [alloc(1, first), alloc(2, first)].forEach((one) => w.put('allocs', one))),
+      ]);
+      await writer.write([
+        scripted.next((w) => w.remove('job_version', w.tables.job_version.keyOf(fixtures.aJob({ Version: 1 })))),
+        scripted.next((w) => w.put('allocs', { ...w.tables.allocs.get(fixtures.uuid(1))!, Job: second })),
+      ]);
+      expect((await loaded()).tables.job_version.size).toBe(0);
+      expect(await storedJobs()).toEqual([1, 2]);
+      await writer.write([scripted.next((w) => w.remove('allocs', fixtures.uuid(2)))]);
+      expect(await storedJobs()).toEqual([2]);
+      const batch = [
+        scripted.next((w) => w.put('allocs', alloc(6, first))),
+        scripted.next((w) => w.remove('allocs', fixtures.uuid(6))),
+        scripted.next((w) => w.remove('allocs', fixtures.uuid(1))),
+        scripted.next((w) => w.put('allocs', alloc(7, job({ Version: 2 })))),
+      ];
+      await writer.write(batch);
+      expect(await storedJobs()).toEqual([2]);
+      expect(contentOf(await loaded())).toEqual(contentOf(scripted.machine));
+    });
   });
 
   it('refuses a hole in a batch', async () => {

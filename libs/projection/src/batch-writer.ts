@@ -9,9 +9,11 @@ import {
   MOVE_TABLE_INDEXES,
   type NamedStatement,
   READ_APPLIED,
+  RELEASE_ALLOC_JOBS,
+  type RowsStatement,
+  STORE_ALLOC_JOBS,
   TABLE_STATEMENTS,
 } from './statements.js';
-import { storedJson } from './stored-text.js';
 import { inTransaction } from './transaction.js';
 
 /** Rows of one statement; beyond this a larger statement is not faster, only larger. */
@@ -51,30 +53,35 @@ async function writeInto(client: PoolClient, batch: Batch): Promise<void> {
     throw new ProjectionMovedError(batch.from, rows[0]?.applied ?? 0);
   }
   let running: Promise<unknown> = Promise.resolve();
-  for (const { statement, rows } of statementsOf(batch)) {
-    const values = [storedJson(rows)]; // made while the statement before is still running
-    await running;
-    running = client.query({ ...statement, values });
+  for (const { name, text, values } of stepsOf(batch)) {
+    await running; // what comes next was made meanwhile
+    running = client.query({ name, text, values });
     running.catch(() => {}); // thrown where it is awaited
   }
   await running;
 }
 
-interface RowsStatement {
-  readonly statement: NamedStatement;
-  readonly rows: readonly object[];
+interface Step extends NamedStatement {
+  readonly values: unknown[];
 }
 
-function* statementsOf(batch: Batch): Generator<RowsStatement> {
+function* stepsOf(batch: Batch): Generator<Step> {
+  yield* chunks(STORE_ALLOC_JOBS, batch.allocJobs.stored);
   for (const { table, upserts, removes } of batch.tables) {
     yield* chunks(TABLE_STATEMENTS[table].remove, removes);
     yield* chunks(TABLE_STATEMENTS[table].upsert, upserts);
   }
+  yield* chunks(RELEASE_ALLOC_JOBS, batch.allocJobs.released);
   yield* chunks(INSERT_TXNS, batch.txns);
   yield* chunks(MOVE_TABLE_INDEXES, batch.tableIndexes);
 }
 
-function* chunks(statement: NamedStatement, rows: readonly object[]): Generator<RowsStatement> {
+/** The values of a statement are made when it is asked for. */
+function* chunks<Row>(statement: RowsStatement<Row>, rows: readonly Row[]): Generator<Step> {
   for (let at = 0; at < rows.length; at += MAX_ROWS_PER_STATEMENT)
-    yield { statement, rows: rows.slice(at, at + MAX_ROWS_PER_STATEMENT) };
+    yield {
+      name: statement.name,
+      text: statement.text,
+      values: [...statement.valuesOf(rows.slice(at, at + MAX_ROWS_PER_STATEMENT))],
+    };
 }

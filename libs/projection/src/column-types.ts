@@ -2,16 +2,16 @@ import { type CustomTypesConfig, types } from 'pg';
 import { parseStored } from './stored-text.js';
 
 const OID_INT8 = 20;
-const OID_JSONB = 3802;
+const OID_JSON = 114;
 
 /**
- * How columns arrive: bigint as numbers (indexes and times, which the state keeps as numbers), jsonb as the value that
+ * How columns arrive: bigint as numbers (indexes and times, which the state keeps as numbers), json as the value that
  * was stored. Given with every query, so that it does not matter how the caller's pool is configured.
  */
 export const columnTypes: CustomTypesConfig = {
   getTypeParser(oid, format) {
     if (oid === OID_INT8) return Number;
-    if (oid === OID_JSONB) return parseStored;
+    if (oid === OID_JSON) return parseStored;
     return types.getTypeParser(oid, format);
   },
 };

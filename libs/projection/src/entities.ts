@@ -8,7 +8,7 @@ const COLLATION = 'C';
 const text: EntitySchemaColumnOptions = { type: 'text', collation: COLLATION };
 const bigint: EntitySchemaColumnOptions = { type: 'bigint' };
 const integer: EntitySchemaColumnOptions = { type: 'integer' };
-const jsonb: EntitySchemaColumnOptions = { type: 'jsonb' };
+const json: EntitySchemaColumnOptions = { type: 'json' };
 const key = (column: EntitySchemaColumnOptions): EntitySchemaColumnOptions => ({ ...column, primary: true });
 const nullable = (column: EntitySchemaColumnOptions): EntitySchemaColumnOptions => ({ ...column, nullable: true });
 
@@ -50,10 +50,17 @@ const stateEntities = TABLE_NAMES.map((table) => {
       ...Object.fromEntries(
         columns.map(({ name, type }) => [name, primaryKey.includes(name) ? key(COLUMN[type]) : COLUMN[type]]),
       ),
-      body: jsonb,
+      body: json,
     },
     ...(INDEXES[table] && { indices: INDEXES[table] }),
   });
+});
+
+/** Jobs as allocations hold them, see alloc-jobs.ts. */
+const allocJobEntity = new EntitySchema<Entity>({
+  name: 'alloc_job',
+  tableName: 'alloc_job',
+  columns: { namespace: key(text), job_id: key(text), key: key(text), version: bigint, body: json },
 });
 
 /** Every transaction with its verdict: the audit record, and the window of request ids (ST-6). */
@@ -67,7 +74,7 @@ const txnEntity = new EntitySchema<Entity>({
     time_ns: bigint,
     region: text,
     namespace: text,
-    actor: jsonb,
+    actor: json,
     reason: text,
     request_id: text,
     role: text,
@@ -76,7 +83,7 @@ const txnEntity = new EntitySchema<Entity>({
     schema_version: integer,
     verdict: text,
     error: nullable(text),
-    result: nullable(jsonb),
+    result: nullable(json),
   },
   indices: [index('txn_time', 'time_ns')],
 });
@@ -98,6 +105,7 @@ const projectionEntity = new EntitySchema<Entity>({
 /** All that Postgres holds, for TypeORM: schema, migrations and rare reads. The hot path goes through pg itself. */
 export const entities: readonly EntitySchema<Entity>[] = [
   ...stateEntities,
+  allocJobEntity,
   txnEntity,
   tableIndexEntity,
   projectionEntity,

@@ -55,13 +55,15 @@ export class Conditions {
   }
 }
 
-export interface ListQuery<Row> {
+/** What is read: columns of `r`, the table it stands for, and what is joined to that. */
+export interface RowSource {
+  readonly select: string;
+  readonly from: string;
+}
+
+export interface ListQuery<Row> extends RowSource {
   /** Tables whose index the answer carries (ST-29). */
   readonly indexOf: readonly TableName[];
-  /** What a row is made of, as columns, from `r`. */
-  readonly select: string;
-  /** The table of `r` and what is joined to it. */
-  readonly from: string;
   readonly conditions: () => Conditions;
   readonly order: ListOrder<Row>;
   readonly page: Page;
@@ -93,14 +95,26 @@ export function listStatement<Row>(
   return { text, values: conditions.values };
 }
 
+export const bodiesOf = (table: TableName): RowSource => ({ select: 'r.body', from: `"${table}" r` });
+
+/** The job as text: it is the same for many allocations, and parsed once. */
+export const ALLOCATIONS: RowSource = {
+  select: 'r.body, r.job_key, j.body::text as job',
+  from: `allocs r left join alloc_job j on j.namespace = r.namespace and j.job_id = r.job_id and j.key = r.job_key`,
+};
+
 /** A single row of one table by its key, with the index of the table, in one statement. */
-export function findStatement(table: TableName, key: readonly string[]): NamedStatement {
-  const where = key.map((column, at) => `"${column}" = $${at + 1}`).join(' and ');
+export function findStatement(
+  table: TableName,
+  key: readonly string[],
+  { select, from }: RowSource = bodiesOf(table),
+): NamedStatement {
+  const where = key.map((column, at) => `r."${column}" = $${at + 1}`).join(' and ');
   return {
     name: `find_${table}_${key.join('_')}`,
     text: `
-      select i.index as table_index, r.body from
+      select i.index as table_index, l.* from
         (select coalesce(max(index), 0) as index from table_index where name = '${table}') i
-        left join lateral (select body from "${table}" where ${where}) r on true`,
+        left join lateral (select ${select} from ${from} where ${where}) l on true`,
   };
 }

@@ -13,11 +13,20 @@ import type {
 } from '@waybill/model';
 import { SINGLETON_KEY, type TableName, type TableRows, type Verdict } from '@waybill/state';
 import type { Pool, PoolClient } from 'pg';
+import { AllocJobsRead } from './alloc-jobs.js';
 import { columnTypes } from './column-types.js';
-import { Conditions, findStatement, type ListQuery, listStatement, type Namespaces } from './list-query.js';
+import {
+  ALLOCATIONS,
+  bodiesOf,
+  Conditions,
+  findStatement,
+  type ListQuery,
+  listStatement,
+  type Namespaces,
+} from './list-query.js';
 import { byCreation, byId, byName, byNamespaceAndId, type ListOrder, type Page } from './page.js';
 import { READ_APPLIED } from './statements.js';
-import { plainText, storedText } from './stored-text.js';
+import { parseStored, plainText, storedText } from './stored-text.js';
 import { inTransaction } from './transaction.js';
 
 /** Rows looked at per statement when a filter decides which ones count. */
@@ -78,6 +87,12 @@ interface Indexed {
   readonly table_index: number;
 }
 type Body<Row> = Indexed & { readonly found: true | null; readonly body: Row };
+interface AllocColumns {
+  readonly body: Allocation;
+  readonly job_key: string;
+  readonly job: string | null;
+}
+type AllocRow = Indexed & { readonly found: true | null } & AllocColumns;
 type JobRow = Indexed & { readonly found: true | null; readonly body: Job; readonly summary: JobSummary | null };
 
 const FIND = {
@@ -85,7 +100,7 @@ const FIND = {
   jobSummary: findStatement('job_summary', ['namespace', 'job_id']),
   jobSubmission: findStatement('job_submission', ['namespace', 'job_id', 'version']),
   evaluation: findStatement('evals', ['id']),
-  allocation: findStatement('allocs', ['id']),
+  allocation: findStatement('allocs', ['id'], ALLOCATIONS),
   deployment: findStatement('deployment', ['id']),
   node: findStatement('nodes', ['id']),
   nodePool: findStatement('node_pools', ['name']),
@@ -152,7 +167,7 @@ export class ReadModel {
         `r.create_index >= coalesce((select create_index from jobs where namespace = $1 and id = $2), 0)`,
       );
     };
-    return this.list(this.bodies(['allocs'], 'allocs', conditions, byCreation<Allocation>()));
+    return this.allocationsOf(conditions);
   }
 
   jobEvaluations(namespace: string, id: string): Promise<Listed<Evaluation>> {
@@ -191,12 +206,23 @@ export class ReadModel {
 
   // allocations
 
-  allocation(id: string): Promise<Found<Allocation>> {
-    return this.find(FIND.allocation, [id]);
+  async allocation(id: string): Promise<Found<Allocation>> {
+    const { rows } = await this.pool.query<Indexed & (AllocColumns | { readonly body: null })>({
+      ...FIND.allocation,
+      values: [storedText(id)],
+      types: columnTypes,
+    });
+    const found = rows[0];
+    if (!found?.body) return { index: atLeastOne(found?.table_index ?? 0), row: undefined };
+    const row = withJobs()(found);
+    return { index: atLeastOne(row.ModifyIndex), row };
   }
 
   allocations(options: NamespacedListOptions<Allocation>): Promise<Listed<Allocation>> {
-    return this.ofUuids(['allocs'], 'allocs', options);
+    const prefix = (options.prefix ?? '').toLowerCase();
+    const conditions = (): Conditions => new Conditions().in(options.namespaces).startsWith('id', prefix);
+    const order = prefix === '' ? byCreation<Allocation>() : byId<Allocation>();
+    return this.allocationsOf(conditions, order, options, options.keep);
   }
 
   // deployments
@@ -334,7 +360,17 @@ export class ReadModel {
 
   private allocationsBy(column: string, id: string): Promise<Listed<Allocation>> {
     const conditions = (): Conditions => new Conditions().equal(column, id);
-    return this.list(this.bodies(['allocs'], 'allocs', conditions, byCreation<Allocation>()));
+    return this.allocationsOf(conditions);
+  }
+
+  private allocationsOf(
+    conditions: () => Conditions,
+    order: ListOrder<Allocation> = byCreation(),
+    page: Page = {},
+    keep?: (row: Allocation) => boolean,
+  ): Promise<Listed<Allocation>> {
+    const query = { ...ALLOCATIONS, indexOf: ['allocs'] as const, conditions, order, page };
+    return this.listAs<Allocation, AllocRow>(query, withJobs(), keep);
   }
 
   /** Objects with uuids: by creation, or by id when searched by its beginning. */
@@ -361,7 +397,7 @@ export class ReadModel {
     order: ListOrder<Row>,
     page: Page = {},
   ): ListQuery<Row> {
-    return { indexOf, select: 'r.body', from: `"${table}" r`, conditions, order, page };
+    return { ...bodiesOf(table), indexOf, conditions, order, page };
   }
 
   private list<Row>(query: ListQuery<Row>, keep?: (row: Row) => boolean): Promise<Listed<Row>> {
@@ -416,6 +452,13 @@ const ofJob =
   (namespace: string, jobId: string): (() => Conditions) =>
   () =>
     new Conditions().equal('namespace', namespace).equal('job_id', jobId);
+
+/** The allocation of a row; one copy of every job for all rows of an answer. */
+function withJobs(): (raw: AllocColumns) => Allocation {
+  const jobs = new AllocJobsRead();
+  return ({ body, job_key: key, job }) =>
+    jobs.complete(body, key, () => (job === null ? null : (parseStored(job) as Job)));
+}
 
 const highest = (rows: readonly { readonly ModifyIndex: number }[]): number =>
   rows.reduce((index, row) => Math.max(index, row.ModifyIndex), 0);

@@ -1,12 +1,7 @@
-import {
-  REQUEST_WINDOW_NS,
-  type StateMachine,
-  TABLE_NAMES,
-  type TableName,
-  type TableRows,
-  shareAllocationJobs,
-} from '@waybill/state';
+import { REQUEST_WINDOW_NS, type StateMachine, TABLE_NAMES, type TableName, type TableRows } from '@waybill/state';
+import type { Allocation, Job } from '@waybill/model';
 import type { Pool, PoolClient } from 'pg';
+import { AllocJobsRead } from './alloc-jobs.js';
 import { columnTypes } from './column-types.js';
 import { databaseErrorCode, NotMigratedError } from './errors.js';
 import { READ_APPLIED } from './statements.js';
@@ -28,12 +23,12 @@ const UNDEFINED_TABLE = '42P01';
 export async function loadSnapshot(pool: Pool, machine: StateMachine): Promise<number> {
   try {
     const index = await inTransaction(pool, 'snapshot', async (client) => {
-      for (const table of TABLE_NAMES) await loadTable(client, machine, table);
+      for (const table of TABLE_NAMES)
+        await (table === 'allocs' ? loadAllocs(client, machine) : loadTable(client, machine, table));
       await loadTableIndexes(client, machine);
       await loadRequestWindow(client, machine);
       return await appliedIndex(client);
     });
-    shareAllocationJobs(machine.tables); // else every allocation would hold a copy of its job
     machine.startAt(index);
     return index;
   } catch (error) {
@@ -56,11 +51,32 @@ async function appliedIndex(client: PoolClient): Promise<number> {
   return rows[0]?.applied ?? 0;
 }
 
+const inOrder = (table: TableName): string =>
+  TABLE_LAYOUTS[table].insertionOrder.map((column) => `"${column}"`).join(', ');
+
 async function loadTable<N extends TableName>(client: PoolClient, machine: StateMachine, name: N): Promise<void> {
   const table = machine.tables[name];
-  const order = TABLE_LAYOUTS[name].insertionOrder.map((column) => `"${column}"`).join(', ');
-  await pages<{ body: TableRows[N] }>(client, `select body from "${name}" order by ${order}`, ({ body }) =>
+  await pages<{ body: TableRows[N] }>(client, `select body from "${name}" order by ${inOrder(name)}`, ({ body }) =>
     table.replace(table.keyOf(body), body),
+  );
+}
+
+/** Allocations of one version share one copy of their job, as they do when they come from the log. */
+async function loadAllocs(client: PoolClient, machine: StateMachine): Promise<void> {
+  const { allocs } = machine.tables;
+  const jobs = new Map<string, Job>();
+  await pages<{ key: string; body: Job }>(client, 'select key, body from alloc_job', ({ key, body }) =>
+    jobs.set(key, body),
+  );
+  const read = new AllocJobsRead();
+  await pages<{ body: Allocation; job_key: string }>(
+    client,
+    `select body, job_key from allocs order by ${inOrder('allocs')}`,
+    ({ body, job_key: key }) =>
+      allocs.replace(
+        body.ID,
+        read.complete(body, key, () => jobs.get(key) ?? null),
+      ),
   );
 }
 

@@ -1,5 +1,8 @@
-import { SINGLETON_KEY, TABLE_NAMES, type TableName } from '@waybill/state';
-import { type Column, type ColumnType, TABLE_LAYOUTS } from './table-layout.js';
+import { TABLE_NAMES, type TableName, TXN_TYPES } from '@waybill/state';
+import type { AllocJob } from './alloc-jobs.js';
+import type { Batch, TxnRecord } from './batch.js';
+import { storedJson, storedText } from './stored-text.js';
+import { type ColumnType, type ColumnValue, TABLE_LAYOUTS, type TableLayout } from './table-layout.js';
 
 /** A statement with a name is prepared once per connection. */
 export interface NamedStatement {
@@ -7,71 +10,153 @@ export interface NamedStatement {
   readonly text: string;
 }
 
-export interface TableStatements {
-  /** $1: JSON array of rows, every key at most once. */
-  readonly upsert: NamedStatement;
-  /** $1: JSON array of primary keys. */
-  readonly remove: NamedStatement;
+/** A statement that takes any number of rows. */
+export interface RowsStatement<Row> extends NamedStatement {
+  valuesOf(rows: readonly Row[]): readonly unknown[];
+}
+
+interface StatementColumn<Row> {
+  readonly name: string;
+  readonly type: ColumnType | 'json';
+  readonly valueOf: (row: Row) => ColumnValue | null;
 }
 
 /**
- * One statement for any number of rows. The columns are taken out of the body by Postgres: sending them beside it costs
- * more, on both sides. As fast as COPY and merge, without a temporary table. Folded to one row per key by the caller, as
- * the same key twice is an error of ON CONFLICT.
+ * `unnest(…)` of one array per column. The client works the columns out: Postgres then looks at no body but to check it.
+ * Bodies come as one text of lines, as an array of texts would have to be quoted: JSON.stringify writes no line breaks.
  */
-function tableStatements(table: TableName): TableStatements {
-  const { primaryKey } = TABLE_LAYOUTS[table];
-  const columns: readonly Column<never>[] = TABLE_LAYOUTS[table].columns;
-  const names = [...columns.map(({ name }) => `"${name}"`), 'body'];
-  const updated = names.filter((name) => !primaryKey.includes(name.replaceAll('"', '')));
-  const keys = columns.filter(({ name }) => primaryKey.includes(name)).map(({ name, type }) => `"${name}" ${type}`);
+function unnested<Row>(
+  columns: readonly StatementColumn<Row>[],
+  bodyOf?: (row: Row) => unknown,
+): {
+  readonly sql: string;
+  readonly valuesOf: (rows: readonly Row[]) => readonly unknown[];
+} {
+  const arrays = columns.map(({ type }, at) => `$${at + 1}::${type}[]`);
+  if (bodyOf) arrays.push(`string_to_array($${columns.length + 1}, E'\\n')::json[]`);
   return {
-    upsert: {
-      name: `upsert_${table}`,
-      text: `insert into "${table}" (${names.join(', ')})
-        select ${columns.map(valueOf).join(', ')}, b from jsonb_array_elements($1::jsonb) b
-        on conflict (${primaryKey.join(', ')}) do update set
-        ${updated.map((name) => `${name} = excluded.${name}`).join(', ')}`,
-    },
-    remove: {
-      name: `remove_${table}`,
-      text: `delete from "${table}" t using jsonb_to_recordset($1::jsonb) as x(${keys.join(', ')})
-        where ${primaryKey.map((name) => `t."${name}" = x."${name}"`).join(' and ')}`,
+    sql: `unnest(${arrays.join(', ')})`,
+    valuesOf: (rows) => {
+      const values: unknown[] = columns.map(({ valueOf }) => rows.map(valueOf));
+      if (bodyOf) values.push(rows.map((row) => storedJson(bodyOf(row))).join('\n'));
+      return values;
     },
   };
 }
 
-/** A member that is missing must not stop the projection: the columns are for searching only. */
-const WHEN_MISSING: { readonly [T in ColumnType]: string } = {
-  text: `''`,
-  bigint: '0',
-  integer: '0',
-  boolean: 'false',
-};
-
-function valueOf({ type, member }: Column<never>): string {
-  if (member === null) return `'${SINGLETON_KEY}'`;
-  const value = type === 'text' ? `b->>'${String(member)}'` : `(b->'${String(member)}')::${type}`;
-  return `coalesce(${value}, ${WHEN_MISSING[type]})`;
+export interface TableStatements<Row> {
+  /** Every key at most once: the same key twice is an error of ON CONFLICT. */
+  readonly upsert: RowsStatement<Row>;
+  readonly remove: RowsStatement<Row>;
 }
 
+const quoted = (names: readonly string[]): string => names.map((name) => `"${name}"`).join(', ');
+const together = (names: readonly string[], left: string, right: string, by: string): string =>
+  names.map((name) => `${left}"${name}" = ${right}"${name}"`).join(by);
+
+function tableStatements<Row>(
+  table: TableName,
+  { columns, primaryKey, bodyOf }: TableLayout<Row>,
+): TableStatements<Row> {
+  const names = [...columns.map(({ name }) => name), 'body'];
+  const rows = unnested<Row>(columns, bodyOf ?? ((row) => row));
+  const updated = names.filter((name) => !primaryKey.includes(name));
+  const keyColumns = columns.filter(({ name }) => primaryKey.includes(name));
+  const keys = unnested(keyColumns);
+  const keyNames = keyColumns.map(({ name }) => name);
+  return {
+    upsert: {
+      name: `upsert_${table}`,
+      text: `insert into "${table}" (${quoted(names)}) select * from ${rows.sql}
+        on conflict (${quoted(primaryKey)}) do update set ${together(updated, '', 'excluded.', ', ')}`,
+      valuesOf: rows.valuesOf,
+    },
+    remove: {
+      name: `remove_${table}`,
+      text: `delete from "${table}" t using ${keys.sql} as x(${quoted(keyNames)})
+        where ${together(keyNames, 't.', 'x.', ' and ')}`,
+      valuesOf: keys.valuesOf,
+    },
+  };
+}
+
+/** The rows given must be the table's. */
 export const TABLE_STATEMENTS = Object.fromEntries(
-  TABLE_NAMES.map((table) => [table, tableStatements(table)]),
-) as Readonly<Record<TableName, TableStatements>>;
+  TABLE_NAMES.map((table) => [table, tableStatements<never>(table, TABLE_LAYOUTS[table])]),
+) as Readonly<Record<TableName, TableStatements<object>>>;
+
+const jsonOf = (value: unknown): string | null => (value === null || value === undefined ? null : storedJson(value));
+
+const TXN_COLUMNS: readonly StatementColumn<TxnRecord>[] = [
+  { name: 'index', type: 'bigint', valueOf: ({ txn }) => txn.index },
+  { name: 'type', type: 'integer', valueOf: ({ txn }) => TXN_TYPES[txn.type].number },
+  { name: 'name', type: 'text', valueOf: ({ txn }) => txn.type },
+  { name: 'time_ns', type: 'bigint', valueOf: ({ txn }) => txn.timeNs },
+  { name: 'region', type: 'text', valueOf: ({ txn }) => storedText(txn.region) },
+  { name: 'namespace', type: 'text', valueOf: ({ txn }) => storedText(txn.namespace) },
+  { name: 'actor', type: 'json', valueOf: ({ txn }) => storedJson(txn.actor) },
+  { name: 'reason', type: 'text', valueOf: ({ txn }) => storedText(txn.reason) },
+  { name: 'request_id', type: 'text', valueOf: ({ txn }) => storedText(txn.requestId) },
+  { name: 'role', type: 'text', valueOf: ({ txn }) => storedText(txn.fence?.role ?? '') },
+  { name: 'epoch', type: 'bigint', valueOf: ({ txn }) => txn.fence?.epoch ?? 0 },
+  { name: 'traceparent', type: 'text', valueOf: ({ txn }) => storedText(txn.traceparent ?? '') },
+  { name: 'schema_version', type: 'integer', valueOf: ({ txn }) => txn.schemaVersion },
+  { name: 'verdict', type: 'text', valueOf: ({ verdict }) => verdict.kind },
+  {
+    name: 'error',
+    type: 'text',
+    valueOf: ({ verdict }) => (verdict.error === undefined ? null : storedText(verdict.error)),
+  },
+  { name: 'result', type: 'json', valueOf: ({ verdict }) => jsonOf('result' in verdict ? verdict.result : null) },
+];
+
+const txnRows = unnested(TXN_COLUMNS);
 
 /** No conflict clause: the compare-and-set of the applied index makes sure that an index is written once. */
-export const INSERT_TXNS: NamedStatement = {
+export const INSERT_TXNS: RowsStatement<TxnRecord> = {
   name: 'insert_txns',
-  text: `insert into txn select * from jsonb_to_recordset($1::jsonb) as x(
-    index bigint, type integer, name text, time_ns bigint, region text, namespace text, actor jsonb, reason text,
-    request_id text, role text, epoch bigint, traceparent text, schema_version integer, verdict text, error text,
-    result jsonb)`,
+  text: `insert into txn (${quoted(TXN_COLUMNS.map(({ name }) => name))}) select * from ${txnRows.sql}`,
+  valuesOf: txnRows.valuesOf,
 };
 
-export const MOVE_TABLE_INDEXES: NamedStatement = {
+const tableIndexRows = unnested<Batch['tableIndexes'][number]>([
+  { name: 'name', type: 'text', valueOf: ({ name }) => name },
+  { name: 'index', type: 'bigint', valueOf: ({ index }) => index },
+]);
+
+export const MOVE_TABLE_INDEXES: RowsStatement<Batch['tableIndexes'][number]> = {
   name: 'move_table_indexes',
-  text: `insert into table_index select * from jsonb_to_recordset($1::jsonb) as x(name text, index bigint)
+  text: `insert into table_index (name, index) select * from ${tableIndexRows.sql}
     on conflict (name) do update set index = excluded.index`,
+  valuesOf: tableIndexRows.valuesOf,
+};
+
+const ALLOC_JOB_KEY: readonly StatementColumn<AllocJob>[] = [
+  { name: 'namespace', type: 'text', valueOf: ({ namespace }) => storedText(namespace) },
+  { name: 'job_id', type: 'text', valueOf: ({ jobId }) => storedText(jobId) },
+  { name: 'key', type: 'text', valueOf: ({ key }) => key },
+];
+const allocJobKeys = unnested(ALLOC_JOB_KEY);
+const allocJobRows = unnested(
+  [...ALLOC_JOB_KEY, { name: 'version', type: 'bigint', valueOf: ({ job }) => job.Version }],
+  ({ job }) => job,
+);
+
+/** The key is the content's: what is there already is the same. */
+export const STORE_ALLOC_JOBS: RowsStatement<AllocJob> = {
+  name: 'store_alloc_jobs',
+  text: `insert into alloc_job (namespace, job_id, key, version, body) select * from ${allocJobRows.sql}
+    on conflict do nothing`,
+  valuesOf: allocJobRows.valuesOf,
+};
+
+/** Cost: looks at the job's allocations until one holds it. */
+export const RELEASE_ALLOC_JOBS: RowsStatement<AllocJob> = {
+  name: 'release_alloc_jobs',
+  text: `delete from alloc_job j using ${allocJobKeys.sql} as x(namespace, job_id, key)
+    where j.namespace = x.namespace and j.job_id = x.job_id and j.key = x.key and not exists (
+      select from allocs a where a.namespace = j.namespace and a.job_id = j.job_id and a.job_key = j.key)`,
+  valuesOf: allocJobKeys.valuesOf,
 };
 
 /**

@@ -19,13 +19,13 @@ const awkward = [
 ];
 
 describe('text as Postgres can store it', () => {
-  it.each(awkward)('%j comes back from jsonb as it was', (text) => {
+  it.each(awkward)('%j comes back from json as it was', (text) => {
     const stored = storedJson({ [text]: [text] });
     expect(stored).not.toMatch(/(?<!\\)(\\\\)*\\u(0000|d[89a-f])/);
     expect(parseStored(stored)).toEqual({ [text]: [text] });
   });
 
-  it.each(awkward)('%j as a column is what jsonb gives for the same string', (text) => {
+  it.each(awkward)('%j as a column is what json gives for the same string', (text) => {
     expect(storedText(text)).toBe(JSON.parse(storedJson(text)));
     expect(plainText(storedText(text))).toBe(text);
   });

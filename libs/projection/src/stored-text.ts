@@ -1,12 +1,13 @@
 /**
- * PostgreSQL's jsonb and text cannot hold U+0000 or half a surrogate pair, JSON can, and users send both. So in what is
+ * PostgreSQL's text cannot hold U+0000 or half a surrogate pair, nor can its json operators give them; JSON can hold both,
+ * and users send both. So in what is
  * stored such a code unit is written as U+E000 and four hex digits, and U+E000 itself likewise; everything else is
  * stored as it is. Reading turns it back: the state loaded from Postgres equals the state written.
  *
  * Cost: one scan of the text; nothing more for text without these characters.
  */
 const MARK = '\ue000';
-/** In JSON text: an escaped backslash (left alone), an escape that jsonb refuses, or the mark itself. */
+/** In JSON text: an escaped backslash (left alone), an escape that PostgreSQL refuses, or the mark itself. */
 const UNSTORABLE = /\\\\|\\u(0000|d[89a-f][0-9a-f]{2})|\ue000/g;
 const NEEDS_A_LOOK = /\\u(?:0000|d[89a-f])|\ue000/;
 const STORED = /\ue000([0-9a-f]{4})/g;
@@ -15,7 +16,7 @@ const PLAIN_UNSTORABLE = /\u0000|\ue000|[\ud800-\udbff](?![\udc00-\udfff])|(?<![
 
 const hex4 = (char: string): string => char.charCodeAt(0).toString(16).padStart(4, '0');
 
-/** JSON of a value as it can be stored in a jsonb column. */
+/** JSON of a value as it can be stored in a json column. */
 export function storedJson(value: unknown): string {
   const text = JSON.stringify(value);
   if (!NEEDS_A_LOOK.test(text)) return text;
@@ -25,7 +26,7 @@ export function storedJson(value: unknown): string {
   });
 }
 
-/** The value of a jsonb column's text. */
+/** The value of a json column's text. */
 export function parseStored(text: string): unknown {
   return JSON.parse(text.includes(MARK) ? text.replace(STORED, '\\u$1') : text);
 }

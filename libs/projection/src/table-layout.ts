@@ -1,14 +1,18 @@
 import type { TableName, TableRows } from '@waybill/state';
 import { SINGLETON_KEY } from '@waybill/state';
+import { allocJobKey } from './alloc-jobs.js';
+import { storedText } from './stored-text.js';
 
 export type ColumnType = 'text' | 'bigint' | 'integer' | 'boolean';
+
+/** A value of a column as the driver sends it. */
+export type ColumnValue = string | number | boolean;
 
 /** One column beside `body`: a key, or what lists filter and order by. It repeats a member of the row. */
 export interface Column<Row> {
   readonly name: string;
   readonly type: ColumnType;
-  /** null: the one key of a table with one row. */
-  readonly member: (keyof Row & string) | null;
+  readonly valueOf: (row: Row) => ColumnValue;
 }
 
 /**
@@ -21,14 +25,34 @@ export interface TableLayout<Row> {
   readonly primaryKey: readonly string[];
   /** Columns that put rows into the log's order of first insertion. */
   readonly insertionOrder: readonly string[];
+  /** What is stored as `body`; absent: the row. */
+  readonly bodyOf?: (row: Row) => object;
 }
 
 export type TableLayouts = { readonly [N in TableName]: TableLayout<TableRows[N]> };
 
-const text = <Row>(name: string, member: keyof Row & string): Column<Row> => ({ name, type: 'text', member });
-const bigint = <Row>(name: string, member: keyof Row & string): Column<Row> => ({ name, type: 'bigint', member });
-const integer = <Row>(name: string, member: keyof Row & string): Column<Row> => ({ name, type: 'integer', member });
-const singleton = <Row>(): Column<Row> => ({ name: 'id', type: 'text', member: null });
+/** A member that is missing must not stop the projection: the columns are for searching only. */
+const WHEN_MISSING: { readonly [T in ColumnType]: ColumnValue } = { text: '', bigint: 0, integer: 0, boolean: false };
+
+function column<Row>(name: string, type: ColumnType, member: keyof Row & string): Column<Row> {
+  const missing = WHEN_MISSING[type];
+  return {
+    name,
+    type,
+    valueOf: (row) => {
+      const value: unknown = row[member];
+      if (typeof value === 'string') return storedText(value);
+      return typeof value === 'number' || typeof value === 'boolean' ? value : missing;
+    },
+  };
+}
+
+const text = <Row>(name: string, member: keyof Row & string): Column<Row> => column(name, 'text', member);
+const bigint = <Row>(name: string, member: keyof Row & string): Column<Row> => column(name, 'bigint', member);
+const integer = <Row>(name: string, member: keyof Row & string): Column<Row> => column(name, 'integer', member);
+const boolean = <Row>(name: string, member: keyof Row & string): Column<Row> => column(name, 'boolean', member);
+/** The one key of a table with one row. */
+const singleton = <Row>(): Column<Row> => ({ name: 'id', type: 'text', valueOf: () => SINGLETON_KEY });
 
 const indexes = <Row extends { CreateIndex: number; ModifyIndex: number }>(): Column<Row>[] => [
   bigint<Row>('create_index', 'CreateIndex'),
@@ -48,7 +72,7 @@ export const TABLE_LAYOUTS: TableLayouts = {
       text('type', 'Type'),
       text('status', 'Status'),
       text('node_pool', 'NodePool'),
-      { name: 'stop', type: 'boolean', member: 'Stop' },
+      boolean('stop', 'Stop'),
       integer('priority', 'Priority'),
       bigint('version', 'Version'),
       bigint('job_modify_index', 'JobModifyIndex'),
@@ -110,11 +134,13 @@ export const TABLE_LAYOUTS: TableLayouts = {
       text('deployment_id', 'DeploymentID'),
       text('desired_status', 'DesiredStatus'),
       text('client_status', 'ClientStatus'),
+      { name: 'job_key', type: 'text', valueOf: allocJobKey },
       bigint('alloc_modify_index', 'AllocModifyIndex'),
       ...indexes(),
     ],
     primaryKey: ['id'],
     insertionOrder: BY_CREATION,
+    bodyOf: (alloc) => ({ ...alloc, Job: null }),
   },
   deployment: {
     columns: [
@@ -185,12 +211,3 @@ export const TABLE_LAYOUTS: TableLayouts = {
     insertionOrder: ['role'],
   },
 };
-
-/** The primary key of a row, as columns. */
-export function primaryKeyOf<N extends TableName>(table: N, row: TableRows[N]): Readonly<Record<string, unknown>> {
-  const { columns, primaryKey } = TABLE_LAYOUTS[table];
-  const key: Record<string, unknown> = {};
-  for (const { name, member } of columns)
-    if (primaryKey.includes(name)) key[name] = member === null ? SINGLETON_KEY : row[member];
-  return key;
-}

@@ -20,6 +20,7 @@ const TABLES = [
   'job_summary',
   'evals',
   'allocs',
+  'alloc_job',
   'deployment',
   'nodes',
   'node_pools',
@@ -36,7 +37,8 @@ const TABLES = [
 /** Byte order everywhere, so that a primary key also serves prefix searches and listings in the state's own order. */
 const TEXT = 'text collate "C" not null';
 const INDEXES = 'create_index bigint not null, modify_index bigint not null';
-const BODY = 'body jsonb not null';
+/** json, not jsonb: as it was written, the order of members included, and cheaper to write. */
+const BODY = 'body json not null';
 /** Room in every page for the next version of a row: an update that changes no indexed column then touches no index. */
 const UPDATED_OFTEN = 'with (fillfactor = 75)';
 
@@ -66,13 +68,17 @@ const UP = [
 
   `create table allocs (
      id ${TEXT}, namespace ${TEXT}, job_id ${TEXT}, task_group ${TEXT}, node_id ${TEXT}, eval_id ${TEXT},
-     deployment_id ${TEXT}, desired_status ${TEXT}, client_status ${TEXT}, alloc_modify_index bigint not null,
+     deployment_id ${TEXT}, desired_status ${TEXT}, client_status ${TEXT}, job_key ${TEXT}, alloc_modify_index bigint not null,
      ${INDEXES}, ${BODY}, primary key (id)) ${UPDATED_OFTEN}`,
   `create index allocs_created on allocs (create_index, id)`,
   `create index allocs_job on allocs (namespace, job_id)`,
   `create index allocs_node on allocs (node_id)`,
   `create index allocs_eval on allocs (eval_id)`,
   `create index allocs_deployment on allocs (deployment_id)`,
+
+  `create table alloc_job (
+     namespace ${TEXT}, job_id ${TEXT}, key ${TEXT}, version bigint not null, ${BODY},
+     primary key (namespace, job_id, key))`,
 
   `create table deployment (
      id ${TEXT}, namespace ${TEXT}, job_id ${TEXT}, status ${TEXT}, ${INDEXES}, ${BODY}, primary key (id)) ${UPDATED_OFTEN}`,
@@ -99,8 +105,8 @@ const UP = [
 
   `create table txn (
      index bigint not null, type integer not null, name ${TEXT}, time_ns bigint not null, region ${TEXT},
-     namespace ${TEXT}, actor jsonb not null, reason ${TEXT}, request_id ${TEXT}, role ${TEXT}, epoch bigint not null,
-     traceparent ${TEXT}, schema_version integer not null, verdict ${TEXT}, error text collate "C", result jsonb,
+     namespace ${TEXT}, actor json not null, reason ${TEXT}, request_id ${TEXT}, role ${TEXT}, epoch bigint not null,
+     traceparent ${TEXT}, schema_version integer not null, verdict ${TEXT}, error text collate "C", result json,
      primary key (index))`,
   `create index txn_time on txn (time_ns)`,
 
