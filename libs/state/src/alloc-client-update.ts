@@ -25,19 +25,19 @@ export interface RefusedNodes {
 /** Type 9: what agents report of their allocations (ST-100 to ST-109). */
 export function updateAllocsFromClients(w: Write, { Allocs, Evals }: TxnPayloads['AllocClientUpdate']): void {
   const nodes = admitNodes(w, Allocs);
-  const jobs = new Set<string>();
+  const jobs: string[] = [];
   const before = updateAllocs(w, Allocs);
   // Against the rows before this transaction, so that two updates of one allocation count as the last (ST-82).
   for (const first of before) {
     const last = w.tables.allocs.get(first.ID);
     if (last) countAllocation(w, first, last);
-    jobs.add(namespacedKey(first.Namespace, first.JobID));
+    jobs.push(namespacedKey(first.Namespace, first.JobID));
   }
   for (const evaluation of Evals) {
     upsertEvaluation(w, evaluation);
-    jobs.add(namespacedKey(evaluation.Namespace, evaluation.JobID));
+    jobs.push(namespacedKey(evaluation.Namespace, evaluation.JobID));
   }
-  for (const job of jobs) recomputeJobStatus(w, job);
+  for (const job of distinct(jobs)) recomputeJobStatus(w, job);
   for (const nodeId of nodes) {
     const node = w.tables.nodes.get(nodeId);
     if (node) w.put('nodes', withAllocUpdateIndex(node, w.index));
@@ -48,7 +48,7 @@ export function updateAllocsFromClients(w: Write, { Allocs, Evals }: TxnPayloads
 function admitNodes(w: Write, updates: readonly ClientAllocUpdate[]): string[] {
   const admitted: string[] = [];
   let refused: Record<string, string> | undefined;
-  for (const NodeID of distinctNodes(updates)) {
+  for (const NodeID of distinct(updates.map((update) => update.NodeID))) {
     const node = w.tables.nodes.get(NodeID);
     if (!node || !isUnresponsive(node.Status)) {
       admitted.push(NodeID);
@@ -65,24 +65,24 @@ function admitNodes(w: Write, updates: readonly ClientAllocUpdate[]): string[] {
   return admitted;
 }
 
-/** In the order of the batch. A batch of one, as most are, needs no set. */
-function distinctNodes(updates: readonly ClientAllocUpdate[]): Iterable<string> {
-  const [only] = updates;
-  if (updates.length === 1 && only) return [only.NodeID];
-  return new Set(updates.map((update) => update.NodeID));
+/** In their order. A batch of one, as most are, needs no set. */
+function distinct(names: readonly string[]): Iterable<string> {
+  return names.length < 2 ? names : new Set(names);
 }
 
 /** Writes the rows of the reports of admitted nodes; answers each row as it was before, once. */
-function updateAllocs(w: Write, updates: readonly ClientAllocUpdate[]): Iterable<Allocation> {
-  const before = new Map<string, Allocation>();
+function updateAllocs(w: Write, updates: readonly ClientAllocUpdate[]): Allocation[] {
+  const before: Allocation[] = [];
+  const seen = updates.length > 1 ? new Set<string>() : undefined;
   for (const update of updates) {
     const stored = w.tables.allocs.get(update.ID);
     const node = w.tables.nodes.get(update.NodeID);
     if (!stored || (node && isUnresponsive(node.Status))) continue;
-    if (!before.has(stored.ID)) before.set(stored.ID, stored);
+    if (!seen?.has(stored.ID)) before.push(stored);
+    seen?.add(stored.ID);
     updateAlloc(w, stored, update);
   }
-  return before.values();
+  return before;
 }
 
 function updateAlloc(w: Write, stored: Allocation, update: ClientAllocUpdate): void {

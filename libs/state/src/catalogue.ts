@@ -121,6 +121,31 @@ export interface TxnPayloads {
     SubmissionFrom?: number | null;
     TrackedVersions: number;
   };
+  DeploymentPromote: {
+    DeploymentID: string;
+    /** Every group; else those of `Groups`, of which unknown ones are ignored (DP-850). */
+    All: boolean;
+    Groups: string[];
+    /** unix ns */
+    PromotedAt: number;
+    Eval: Evaluation | null;
+  };
+  DeploymentAllocHealth: {
+    DeploymentID: string;
+    HealthyAllocationIDs: string[];
+    UnhealthyAllocationIDs: string[];
+    /** When the health was decided, unix ns. */
+    Timestamp: number;
+    DeploymentUpdate: DeploymentStatusUpdate | null;
+    Eval: Evaluation | null;
+    /** As in DeploymentStatusUpdate: what the failure brings back. */
+    Job: Job | null;
+    RevertSuffix: string;
+    SubmissionFrom: number | null;
+    TrackedVersions: number;
+  };
+  /** The job's namespace is the envelope's. */
+  JobStability: { JobID: string; JobVersion: number; Stable: boolean };
 
   // 3.5 configuration
   SchedulerConfig: { Config: SchedulerConfiguration; CAS: boolean; ModifyIndex: number };
@@ -156,6 +181,9 @@ export const TXN_TYPES: { readonly [T in TxnType]: TxnTypeInfo } = {
   AllocClientUpdate: { number: 9, eventType: 'AllocationUpdated', schemaVersion: 1 },
   ApplyPlanResults: { number: 13, eventType: 'PlanResult', schemaVersion: 1 },
   DeploymentStatusUpdate: { number: 14, eventType: 'DeploymentStatusUpdate', schemaVersion: 1 },
+  DeploymentPromote: { number: 15, eventType: 'DeploymentPromotion', schemaVersion: 1 },
+  DeploymentAllocHealth: { number: 16, eventType: 'DeploymentAllocHealth', schemaVersion: 1 },
+  JobStability: { number: 18, eventType: null, schemaVersion: 1 },
   UpsertNodeEvents: { number: 25, eventType: 'NodeStreamEvent', schemaVersion: 1 },
   AllocUpdateDesiredTransition: { number: 27, eventType: 'AllocationUpdateDesiredStatus', schemaVersion: 1 },
   NodeUpdateEligibility: { number: 28, eventType: 'NodeEligibility', schemaVersion: 1 },

@@ -15,18 +15,34 @@ import { Refused, type Write } from './write.js';
 /** Type 14: ST-123 to ST-126. The evaluation moves no job status by itself (ST-73). */
 export function updateDeploymentStatus(w: Write, payload: TxnPayloads['DeploymentStatusUpdate']): void {
   const deployment = activeDeployment(w, payload.Update.DeploymentID);
-  const reverts = payload.Job !== null && isCurrentVersion(w, deployment);
-  const StatusDescription = payload.Update.StatusDescription + (reverts ? payload.RevertSuffix : '');
-  putDeploymentStatus(w, deployment, { ...payload.Update, StatusDescription }, payload.UpdatedAt);
-  if (payload.Job && reverts) {
-    upsertJob(w, payload.Job, {
-      submission: null,
-      submissionFrom: payload.SubmissionFrom ?? null,
-      trackedVersions: payload.TrackedVersions,
-      evaluation: payload.Eval,
-    });
-  }
+  applyStatusAndRevert(w, deployment, payload.Update, payload.UpdatedAt, payload);
   if (payload.Eval) upsertEvaluation(w, payload.Eval);
+}
+
+/** What a status update carries beside it when it brings an old version back. */
+export type Revert = Pick<
+  TxnPayloads['DeploymentStatusUpdate'],
+  'Job' | 'RevertSuffix' | 'SubmissionFrom' | 'TrackedVersions' | 'Eval'
+>;
+
+/** The status, then the job it brings back, if its version is still the one rolled out (ST-126, ST-132). */
+export function applyStatusAndRevert(
+  w: Write,
+  deployment: Deployment,
+  update: DeploymentStatusUpdate,
+  updatedAtNs: number,
+  revert: Revert,
+): void {
+  const reverts = revert.Job !== null && isCurrentVersion(w, deployment);
+  const StatusDescription = update.StatusDescription + (reverts ? revert.RevertSuffix : '');
+  putDeploymentStatus(w, deployment, { ...update, StatusDescription }, updatedAtNs);
+  if (!revert.Job || !reverts) return;
+  upsertJob(w, revert.Job, {
+    submission: null,
+    submissionFrom: revert.SubmissionFrom ?? null,
+    trackedVersions: revert.TrackedVersions,
+    evaluation: revert.Eval,
+  });
 }
 
 /** The deployment, if it may still change; refuses otherwise (ST-123). */

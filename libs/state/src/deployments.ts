@@ -1,7 +1,11 @@
+import { setAllocHealth } from './deployment-alloc-health.js';
+import { promoteDeployment } from './deployment-promotion.js';
 import { updateDeploymentStatus } from './deployment-status.js';
 import type { Appliers } from './applier.js';
 
 /** Section 7.4. */
-export const deploymentAppliers: Appliers<'DeploymentStatusUpdate'> = {
+export const deploymentAppliers: Appliers<'DeploymentStatusUpdate' | 'DeploymentPromote' | 'DeploymentAllocHealth'> = {
   DeploymentStatusUpdate: updateDeploymentStatus,
+  DeploymentPromote: promoteDeployment,
+  DeploymentAllocHealth: setAllocHealth,
 };

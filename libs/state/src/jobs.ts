@@ -1,9 +1,11 @@
 import { deregisterJob } from './job-deregister.js';
 import { registerJob } from './job-register.js';
+import { setJobStability } from './job-stability.js';
 import type { Appliers } from './applier.js';
 
-/** Sections 6.1 and 6.2. */
-export const jobAppliers: Appliers<'JobRegister' | 'JobDeregister'> = {
+/** Sections 6.1, 6.2 and 6.5. */
+export const jobAppliers: Appliers<'JobRegister' | 'JobDeregister' | 'JobStability'> = {
   JobRegister: registerJob,
   JobDeregister: deregisterJob,
+  JobStability: setJobStability,
 };

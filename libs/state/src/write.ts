@@ -120,7 +120,7 @@ export class Write {
       rows.push(row);
       seen?.add(row);
     }
-    return rows.reverse();
+    return rows.toReversed();
   }
 
   /** The verdict of a transaction that was not rejected. */
