@@ -31,6 +31,13 @@ export interface EvalUpdateRequest {
 export interface IndexResponse {
   readonly Index: number;
 }
+export interface ReachedRequest {
+  readonly Index: number;
+}
+export interface ReachedResponse {
+  /** Whether evaluations are handed out; false: paused. */
+  readonly Enabled: boolean;
+}
 export interface SubmitPlanRequest {
   readonly Plan: Plan;
 }
@@ -48,4 +55,6 @@ export const nack = call<EvalToken, null>('broker.nack', { role });
 export const updateEval = call<EvalUpdateRequest, IndexResponse>('broker.updateEval', { role });
 export const createEval = call<EvalUpdateRequest, IndexResponse>('broker.createEval', { role });
 export const reblockEval = call<EvalUpdateRequest, IndexResponse>('broker.reblockEval', { role });
+/** Answered once the holder has applied the index, and so obeys what it said (OP-21). */
+export const reached = call<ReachedRequest, ReachedResponse>('broker.reached', { role });
 export const submitPlan = call<SubmitPlanRequest, SubmitPlanResponse>('broker.submitPlan', { role, timeoutMs: 30_000 });
