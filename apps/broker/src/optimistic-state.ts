@@ -65,10 +65,15 @@ export class OptimisticState implements PlanView {
     return found;
   }
 
-  *allocsOn(nodeId: string): Iterable<Allocation> {
+  allocsOn(nodeId: string): Iterable<Allocation> {
+    const stored = this.tables.allocs.by('node', nodeId);
+    return this.inFlight.size === 0 ? stored : this.overlaid(nodeId, stored);
+  }
+
+  private *overlaid(nodeId: string, stored: Iterable<Allocation>): Iterable<Allocation> {
     const over = new Map<string, Allocation>();
     for (const plan of this.inFlight) for (const alloc of plan.byNode.get(nodeId) ?? []) over.set(alloc.ID, alloc);
-    for (const alloc of this.tables.allocs.by('node', nodeId)) if (!over.has(alloc.ID)) yield alloc;
+    for (const alloc of stored) if (!over.has(alloc.ID)) yield alloc;
     yield* over.values();
   }
 

@@ -56,6 +56,8 @@ function evalsCarriedBy(txn: Txn): readonly Evaluation[] {
     case 'JobRegister':
     case 'JobDeregister':
     case 'DeploymentStatusUpdate':
+    case 'DeploymentPromote':
+    case 'DeploymentAllocHealth':
       return txn.payload.Eval ? [txn.payload.Eval] : [];
     case 'ApplyPlanResults':
       return [...txn.payload.PreemptionEvals, ...txn.payload.FollowupEvals];

@@ -1,7 +1,7 @@
 import { isClientTerminal, type Allocation } from './allocation.js';
 import { NetworkIndex } from './network-index.js';
 import type { Node } from './node.js';
-import type { AllocatedResources, AllocatedTaskResources, TaskLifecycle } from './resources.js';
+import type { AllocatedResources, AllocatedTaskResources } from './resources.js';
 
 /** CPU in MHz, memory and disk in MB. */
 export interface Amounts {
@@ -39,21 +39,30 @@ export function capacityOf(node: Pick<Node, 'NodeResources' | 'ReservedResources
  * largest of what runs before, during and after its main tasks; tasks with cores of their own always add their MHz.
  */
 export function usageOf(resources: AllocatedResources): AllocUsage {
-  const sums = { prestart: zero(), main: zero(), poststop: zero() };
-  const cores: number[] = [];
+  // Asked for every allocation of every node of every plan: plain sums, nothing allocated for the common case.
+  const before = zero();
+  const during = zero();
+  const after = zero();
+  let cores: readonly number[] = NO_CORES;
   let coresMhz = 0;
-  for (const [name, task] of Object.entries(resources.Tasks)) {
-    const reserved = task.Cpu.ReservedCores ?? [];
-    if (reserved.length > 0) {
-      cores.push(...reserved);
+  for (const name of Object.keys(resources.Tasks)) {
+    const task = resources.Tasks[name];
+    if (!task) continue;
+    const reserved = task.Cpu.ReservedCores;
+    const hasCores = reserved !== null && reserved !== undefined && reserved.length > 0;
+    if (hasCores) {
+      cores = cores.length === 0 ? reserved : [...cores, ...reserved];
       coresMhz += task.Cpu.CpuShares;
     }
-    for (const phase of phasesOf(resources.TaskLifecycles[name] ?? null)) add(sums[phase], task, reserved.length === 0);
+    const lifecycle = resources.TaskLifecycles[name];
+    if (lifecycle?.Hook === 'prestart') {
+      add(before, task, !hasCores);
+      if (lifecycle.Sidecar) add(during, task, !hasCores);
+    } else add(lifecycle?.Hook === 'poststop' ? after : during, task, !hasCores);
   }
-  const phases = Object.values(sums);
   return {
-    cpuMhz: Math.max(...phases.map((p) => p.cpuMhz)) + coresMhz,
-    memoryMB: Math.max(...phases.map((p) => p.memoryMB)),
+    cpuMhz: Math.max(before.cpuMhz, during.cpuMhz, after.cpuMhz) + coresMhz,
+    memoryMB: Math.max(before.memoryMB, during.memoryMB, after.memoryMB),
     diskMB: resources.Shared.DiskMB,
     cores,
   };
@@ -121,22 +130,10 @@ function collision(node: Node, allocs: readonly Allocation[]): string {
   return '';
 }
 
-type Phase = 'prestart' | 'main' | 'poststop';
-
-function phasesOf(lifecycle: TaskLifecycle | null): Phase[] {
-  switch (lifecycle?.Hook) {
-    case 'prestart':
-      return lifecycle.Sidecar ? ['prestart', 'main'] : ['prestart'];
-    case 'poststop':
-      return ['poststop'];
-    default:
-      return ['main'];
-  }
-}
-
 function add(sum: Amounts, task: AllocatedTaskResources, withCpu: boolean): void {
   if (withCpu) sum.cpuMhz += task.Cpu.CpuShares;
   sum.memoryMB += task.Memory.MemoryMB;
 }
 
+const NO_CORES: readonly number[] = [];
 const zero = (): Amounts => ({ cpuMhz: 0, memoryMB: 0, diskMB: 0 });
