@@ -1,5 +1,6 @@
 import type {
   AllocMetric,
+  Deployment,
   DesiredUpdates,
   Evaluation,
   Job,
@@ -21,6 +22,8 @@ export interface AttemptInput {
   /** One reading of the clock for the whole attempt (SC-25), unix ns. */
   readonly nowNs: number;
   readonly newId: () => string;
+  /** Whether somebody ends deployments; if not, none is seen and none is created. Default: `DEPLOYMENTS_WATCHED`. */
+  readonly deploymentsWatched?: boolean;
 }
 
 /** What one scheduling pass wants. */
@@ -34,6 +37,8 @@ export interface Attempt {
   /** Wanted placements per group, before the plan is committed (SC-26). */
   readonly wanted: Record<string, number>;
   readonly annotations: PlanAnnotations;
+  /** The deployment in force at the end of the attempt, empty: none. Counts only if the plan was committed (SC-19). */
+  readonly deploymentId: string;
   readonly followups: readonly Evaluation[];
   /** What blocked evaluations need to know; one per entry (service and batch: at most one). */
   readonly blocked: readonly BlockedBy[];
@@ -47,6 +52,14 @@ export interface BlockedBy {
   readonly failedGroups: Record<string, AllocMetric>;
   /** System jobs: first node of the group that was feasible and full (SC-35). */
   readonly nodeId: string;
+}
+
+/** The newest of a job (SC-16), by the index of its creation. O(deployments of the job). */
+export function latestDeployment(jobKey: string, tables: Tables): Deployment | null {
+  let latest: Deployment | null = null;
+  for (const deployment of tables.deployment.by('job', jobKey))
+    if (!latest || deployment.CreateIndex > latest.CreateIndex) latest = deployment;
+  return latest;
 }
 
 /** The stored configuration with what the job's pool overrides (1.9). */

@@ -8,25 +8,27 @@ import {
   type TaskGroup,
 } from '@waybill/model';
 import { namespacedKey, type Tables } from '@waybill/state';
-import { annotationsOf, configFor, type Attempt, type AttemptInput, type BlockedBy } from './attempt.js';
+import { annotationsOf, latestDeployment, type Attempt, type AttemptInput, type BlockedBy } from './attempt.js';
 import { candidatesFor } from './candidate-nodes.js';
-import { stopsNobodyReports, taintedNodesOf } from './classification.js';
 import {
-  reconcile,
-  rescheduledStop,
-  type DestructiveUpdate,
-  type Placement,
-  type Reconciliation,
-} from './cluster-reconciler.js';
-import { UPDATING } from './descriptions.js';
-import { Feasibility } from './feasibility.js';
+  lastUnknownTime,
+  mayRewrite,
+  stopsNobodyReports,
+  taintedNodesOf,
+  type TaintedNodes,
+} from './classification.js';
+import { reconcile } from './cluster-reconciler.js';
+import { DEPLOYMENTS_WATCHED } from './deployments-watched.js';
+import { RESCHEDULED, UPDATING } from './descriptions.js';
 import { InPlaceUpdates } from './in-place-update.js';
-import { NodeSelector, type Chosen } from './node-selector.js';
+import type { Chosen, NodeSelector } from './node-selector.js';
+import { olderVersionFor, type OlderVersion } from './older-version.js';
 import { withExhaustedResources } from './placement-metric.js';
-import { PlanDraft } from './plan-draft.js';
-import { PropertyUses } from './property-uses.js';
-import { trackerForSuccessor } from './reschedule-policy.js';
+import { PlanDraft, type StopOrder } from './plan-draft.js';
+import type { DestructiveUpdate, Placement, Reconciliation } from './reconciliation.js';
+import { failTime, trackerForSuccessor } from './reschedule-policy.js';
 import { SeededRandom } from './seeded-random.js';
+import { selectionFor, type VersionSelection } from './version-selection.js';
 
 /**
  * One scheduling pass for a service or batch job: reconcile, then find a node for each allocation wanted. Pure and
@@ -39,20 +41,25 @@ export function attemptGeneric(input: AttemptInput): Attempt {
   const allocs = [...tables.allocs.by('job', key)];
   const tainted = taintedNodesOf(allocs, tables);
   const plan = new PlanDraft(tables);
-  const placing = job && !job.Stop ? new Placing(input, job, plan) : undefined;
+  const placing = job && !job.Stop ? new Placing(input, job, plan, tainted) : undefined;
   const wants = reconcile({
     job,
     jobId: evaluation.JobID,
     allocs,
     tainted,
+    deployment: latestDeployment(key, tables),
+    deploymentsWatched: input.deploymentsWatched ?? DEPLOYMENTS_WATCHED,
     evaluation,
     nowNs,
     newId,
     decideUpdate: (alloc, group) => placing?.inPlace.decide(alloc, group) ?? { kind: 'ignore' },
   });
   for (const order of [...stopsNobodyReports(allocs, tainted, nowNs), ...wants.stops]) plan.stop(order);
-  for (const alloc of [...wants.attributeUpdates, ...wants.inPlace]) plan.place(alloc);
+  for (const alloc of wants.rewrites.values())
+    plan.place(wants.inPlace.has(alloc.ID) ? inDeployment(alloc, wants.deploymentId) : alloc);
   plan.followups.push(...wants.followups);
+  plan.deployment = wants.deployment;
+  plan.deploymentUpdates.push(...wants.deploymentUpdates);
   placing?.placeAll(wants);
 
   const annotations = annotationsOf(wants.desired);
@@ -63,9 +70,16 @@ export function attemptGeneric(input: AttemptInput): Attempt {
     failedGroups: placing?.failedGroups ?? {},
     wanted: wantedPerGroup(job, wants),
     annotations,
+    deploymentId: wants.deploymentId,
     followups: wants.followups,
     blocked: placing?.blockedBy() ?? [],
   };
+}
+
+/** SC-243: health has to be proven again in another deployment. */
+export function inDeployment(alloc: Allocation, deploymentId: string): Allocation {
+  if (deploymentId === '' || alloc.DeploymentID === deploymentId) return alloc;
+  return { ...alloc, DeploymentID: deploymentId, DeploymentStatus: null };
 }
 
 /** SC-26. */
@@ -82,40 +96,29 @@ class Placing {
   readonly failedGroups: Record<string, AllocMetric> = {};
   truncated = false;
   readonly inPlace: InPlaceUpdates;
-  private readonly feasibility: Feasibility;
-  private readonly selector: NodeSelector;
+  private readonly newest: VersionSelection;
+  private readonly older = new Map<number, VersionSelection>();
+  private readonly random: SeededRandom;
   private readonly evaluation: Evaluation;
   private readonly tables: Tables;
+  private deploymentId = '';
 
   constructor(
     private readonly input: AttemptInput,
     private readonly job: Job,
     private readonly plan: PlanDraft,
+    private readonly tainted: TaintedNodes,
   ) {
     this.evaluation = input.evaluation;
     this.tables = input.tables;
-    const random = SeededRandom.of(input.evaluation.ID, input.index);
-    const candidates = candidatesFor(job, input.tables);
-    random.shuffle(candidates.nodes);
-    const uses = new PropertyUses(job, input.tables, plan);
-    this.feasibility = new Feasibility(job, {
-      proposed: (node) => plan.proposed(node),
-      countByProperty: (target, value, group) => uses.counts(target, group).get(value) ?? 0,
-    });
-    this.selector = new NodeSelector({
-      job,
-      candidates,
-      feasibility: this.feasibility,
-      plan,
-      config: configFor(job, input.tables),
-      uses,
-      random: () => random.next(),
-    });
-    this.inPlace = new InPlaceUpdates(input, job, plan, this.selector);
+    this.random = SeededRandom.of(input.evaluation.ID, input.index);
+    this.newest = this.selectionOf(job);
+    this.inPlace = new InPlaceUpdates(input, job, plan, this.newest.selector);
   }
 
   /** SC-144: what replaces something first, so that what it frees counts. */
   placeAll(wants: Reconciliation): void {
+    this.deploymentId = wants.deploymentId;
     for (const update of wants.destructive) {
       if (this.isFull()) return;
       this.replace(update);
@@ -132,31 +135,49 @@ class Placing {
 
   blockedBy(): BlockedBy[] {
     if (Object.keys(this.failedGroups).length === 0) return [];
-    const { eligibility } = this.feasibility;
+    const { feasibility } = this.newest;
     const failed = this.job.TaskGroups.filter((group) => group.Name in this.failedGroups);
     return [
       {
-        classEligibility: eligibility.classes(),
-        escaped: eligibility.escaped,
-        missingResources: failed.flatMap((group) => this.feasibility.missingResources(group)),
+        classEligibility: feasibility.eligibility.classes(),
+        escaped: feasibility.eligibility.escaped,
+        missingResources: failed.flatMap((group) => feasibility.missingResources(group)),
         failedGroups: this.failedGroups,
         nodeId: '',
       },
     ];
   }
 
+  private selectionOf(job: Job): VersionSelection {
+    const candidates = candidatesFor(job, this.tables);
+    this.random.shuffle(candidates.nodes); // SC-41
+    return selectionFor(job, candidates, this.input, this.plan, this.random);
+  }
+
   /** SC-145. */
-  private replace({ alloc, group }: DestructiveUpdate): void {
+  private replace({ alloc, group, name }: DestructiveUpdate): void {
     this.plan.stop({ alloc, description: UPDATING });
-    if (!this.placeOne({ name: alloc.Name, group, previous: alloc, reschedule: false })) this.plan.withdrawStop(alloc);
+    const replacement: Placement = {
+      name,
+      group,
+      previous: alloc,
+      reschedule: 'no',
+      canary: false,
+      olderVersion: false,
+    };
+    if (!this.placeOne(replacement)) this.plan.withdrawStop(alloc);
   }
 
   private place(placement: Placement): void {
     const placed = this.placeOne(placement);
     const { previous, reschedule } = placement;
-    if (!reschedule || !previous) return;
-    if (placed) this.plan.stop(rescheduledStop(previous));
-    else this.plan.place(withoutPlacement(previous)); // SC-151, SC-153
+    if (reschedule === 'no' || !previous) return;
+    if (placed) {
+      if (reschedule === 'stops-previous') this.plan.stop(rescheduledStop(previous));
+      return;
+    }
+    const stays = this.plan.formOf(previous);
+    if (mayRewrite(stays, this.tainted)) this.plan.place(withoutPlacement(stays)); // SC-151, SC-153
   }
 
   private placeOne(placement: Placement): boolean {
@@ -168,39 +189,58 @@ class Placing {
       this.failedGroups[group.Name] = withExhaustedResources(coalesced, group);
       return false;
     }
-    const chosen = this.choose(placement);
+    const older = placement.olderVersion ? this.olderVersionOf(placement) : undefined;
+    const chosen = this.choose(placement, older);
     if (!chosen.node) {
       this.failedGroups[group.Name] = withExhaustedResources(chosen.metric, group);
       return false;
     }
-    this.plan.place(this.allocationFor(placement, chosen));
+    this.plan.place(this.allocationFor(placement, chosen, older));
     return true;
   }
 
-  private choose({ group, previous }: Placement): ReturnType<NodeSelector['select']> {
+  private olderVersionOf({ previous, group }: Placement): OlderVersion | undefined {
+    return previous && olderVersionFor(previous, group.Name, this.job, this.tables);
+  }
+
+  private choose({ group, previous }: Placement, older: OlderVersion | undefined): ReturnType<NodeSelector['select']> {
+    const job = older?.job ?? this.job;
+    const ofVersion = older ? (job.TaskGroups.find(({ Name }) => Name === group.Name) ?? group) : group;
+    const { selector } = older ? this.olderSelection(older) : this.newest;
     const penalised = penalisedNodes(previous);
-    const preferred = previous && this.preferredNode(previous, group);
+    const preferred = previous && this.preferredNode(previous, ofVersion, job);
     if (preferred) {
-      const there = this.selector.select(group, { penalised, only: [preferred] });
+      const there = selector.select(ofVersion, { penalised, only: [preferred] });
       if (there.node) return there;
     }
-    return this.selector.select(group, { penalised });
+    return selector.select(ofVersion, { penalised });
+  }
+
+  private olderSelection({ job }: OlderVersion): VersionSelection {
+    let selection = this.older.get(job.Version);
+    if (!selection) this.older.set(job.Version, (selection = this.selectionOf(job)));
+    return selection;
   }
 
   /** SC-44. */
-  private preferredNode(previous: Allocation, group: TaskGroup): Node | undefined {
+  private preferredNode(previous: Allocation, group: TaskGroup, job: Job): Node | undefined {
     const { Sticky, Migrate } = group.EphemeralDisk;
     const before = previous.Job;
-    if (!(Sticky || Migrate) || !before || before.NodePool !== this.job.NodePool) return undefined;
-    if (before.Datacenters.join(',') !== this.job.Datacenters.join(',')) return undefined;
+    if (!(Sticky || Migrate) || !before || before.NodePool !== job.NodePool) return undefined;
+    if (before.Datacenters.join(',') !== job.Datacenters.join(',')) return undefined;
     const node = this.tables.nodes.get(previous.NodeID);
     return node?.Status === 'ready' && node.SchedulingEligibility === 'eligible' && !node.DrainStrategy
       ? node
       : undefined;
   }
 
-  /** SC-146, SC-147. */
-  private allocationFor({ name, group, previous, reschedule }: Placement, chosen: Chosen): Allocation {
+  /** SC-146 to SC-148, SC-150. */
+  private allocationFor(
+    { name, group, previous, reschedule, canary }: Placement,
+    chosen: Chosen,
+    older: OlderVersion | undefined,
+  ): Allocation {
+    const DeploymentID = older ? older.deploymentId : this.deploymentId;
     return newAllocation({
       ID: this.input.newId(),
       EvalID: this.evaluation.ID,
@@ -210,13 +250,33 @@ class Placing {
       Name: name,
       NodeID: chosen.node.ID,
       NodeName: chosen.node.Name,
+      Job: older?.job ?? null,
       AllocatedResources: chosen.resources,
       Metrics: chosen.metric,
+      DeploymentID,
+      DeploymentStatus:
+        canary && DeploymentID !== '' ? { Healthy: null, Timestamp: null, Canary: true, ModifyIndex: 0 } : null,
       PreviousAllocation: previous?.ID ?? '',
-      RescheduleTracker: previous && reschedule ? trackerForSuccessor(previous, this.input.nowNs) : null,
+      RescheduleTracker: previous && reschedule !== 'no' ? this.trackerAfter(previous) : null,
       CreateTime: this.input.nowNs,
     });
   }
+
+  /** SC-171, SC-264: counted from the failure, or from when it went out of reach. */
+  private trackerAfter(previous: Allocation): Allocation['RescheduleTracker'] {
+    const { nowNs } = this.input;
+    const gone = this.plan.formOf(previous).ClientStatus === 'unknown';
+    return trackerForSuccessor(previous, nowNs, gone ? lastUnknownTime(previous) || nowNs : failTime(previous));
+  }
+}
+
+/** What the old one of a successful reschedule is told (SC-152, SC-172). */
+function rescheduledStop(alloc: Allocation): StopOrder {
+  return {
+    alloc,
+    description: RESCHEDULED,
+    tracker: { Events: alloc.RescheduleTracker?.Events ?? [], LastReschedule: 'ok' },
+  };
 }
 
 function withoutPlacement(alloc: Allocation): Allocation {

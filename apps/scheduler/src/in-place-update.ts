@@ -7,7 +7,7 @@ import {
 } from '@waybill/model';
 import type { AttemptInput } from './attempt.js';
 import { mayRunOn } from './candidate-nodes.js';
-import type { UpdateDecision } from './cluster-reconciler.js';
+import type { UpdateDecision } from './reconciliation.js';
 import type { NodeSelector } from './node-selector.js';
 import type { PlanDraft } from './plan-draft.js';
 import { needsReplacement } from './task-changes.js';

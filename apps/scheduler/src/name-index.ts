@@ -1,11 +1,11 @@
 import { allocIndex, allocName, type Allocation } from '@waybill/model';
 
 /**
- * Which indexes of a group's names are in use (SC-205 to SC-207). One per group and attempt.
+ * Which indexes of a group's names are in use, and how often (SC-205 to SC-208, SC-149). One per group and attempt.
  * Memory: one entry per index in use. Cost: `next` O(Count + n), `highest` O(used log used).
  */
 export class NameIndex {
-  private readonly used = new Set<number>();
+  private readonly used = new Map<number, number>();
 
   constructor(
     private readonly jobId: string,
@@ -13,7 +13,7 @@ export class NameIndex {
     private readonly count: number,
     inUse: Iterable<Pick<Allocation, 'Name'>>,
   ) {
-    for (const { Name } of inUse) this.used.add(indexIn(Name));
+    for (const { Name } of inUse) this.add(indexIn(Name));
   }
 
   /** Unused names below Count in ascending order; when there are no more, names from 0 on a second time. */
@@ -24,20 +24,63 @@ export class NameIndex {
     return names;
   }
 
+  /**
+   * SC-208: names for canaries. They stand beside what they will replace, so names of destructive updates come first, then
+   * unused ones, then those above Count.
+   */
+  nextCanaries(
+    n: number,
+    canaries: Iterable<Pick<Allocation, 'Name'>>,
+    destructive: Iterable<Pick<Allocation, 'Name'>>,
+  ): string[] {
+    const taken = new Set([...canaries].map(({ Name }) => indexIn(Name)));
+    const chosen: number[] = [];
+    const choose = (index: number): void => {
+      if (chosen.length >= n || taken.has(index)) return;
+      taken.add(index);
+      chosen.push(index);
+    };
+    const replaced = [...destructive].map(({ Name }) => indexIn(Name)).filter((index) => index < this.count);
+    for (const index of replaced.toSorted((a, b) => a - b)) choose(index);
+    for (let i = 0; i < this.count && chosen.length < n; i++) if (!this.used.has(i)) choose(i);
+    for (let i = this.count; chosen.length < n; i++) choose(i);
+    return chosen.map((index) => this.take(index));
+  }
+
   /** The highest names in use, taken out of the index. */
   highest(n: number): Set<string> {
-    const highest = [...this.used].toSorted((a, b) => b - a).slice(0, n);
+    const highest = [...this.used.keys()].toSorted((a, b) => b - a).slice(0, n);
     for (const index of highest) this.used.delete(index);
     return new Set(highest.map((index) => allocName(this.jobId, this.group, index)));
   }
 
+  /** One allocation less has this name. */
   release(name: string): void {
-    this.used.delete(indexIn(name));
+    const index = indexIn(name);
+    const left = (this.used.get(index) ?? 0) - 1;
+    if (left > 0) this.used.set(index, left);
+    else this.used.delete(index);
+  }
+
+  /** SC-149: the name of what takes another's place: the same, or if two have it the next free one. */
+  successorOf(name: string): string {
+    const index = indexIn(name);
+    if ((this.used.get(index) ?? 0) <= 1) return name;
+    for (let i = 0; i < this.count; i++) {
+      if (this.used.has(i)) continue;
+      this.release(name);
+      return this.take(i);
+    }
+    return name;
   }
 
   private take(index: number): string {
-    this.used.add(index);
+    this.add(index);
     return allocName(this.jobId, this.group, index);
+  }
+
+  private add(index: number): void {
+    this.used.set(index, (this.used.get(index) ?? 0) + 1);
   }
 }
 

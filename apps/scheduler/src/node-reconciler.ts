@@ -9,7 +9,7 @@ import {
 } from '@waybill/model';
 import type { Tables } from '@waybill/state';
 import { isExpired, isLive, lostStop, needsReconnect, type TaintedNodes } from './classification.js';
-import { noUpdates } from './cluster-reconciler.js';
+import { noUpdates } from './reconciliation.js';
 import { NODE_TAINTED, NOT_NEEDED } from './descriptions.js';
 import type { StopOrder } from './plan-draft.js';
 

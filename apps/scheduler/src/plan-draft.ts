@@ -8,6 +8,8 @@ import {
   type AllocStateEntry,
   type AllocStopDiff,
   type Amounts,
+  type Deployment,
+  type DeploymentStatusUpdate,
   type Evaluation,
   type Job,
   type Node,
@@ -62,6 +64,8 @@ export class PlanDraft {
   private readonly replacedIds = new Set<string>();
   private readonly views = new Map<string, MutableView>();
   readonly followups: Evaluation[] = [];
+  deployment: Deployment | null = null;
+  readonly deploymentUpdates: DeploymentStatusUpdate[] = [];
   /** How the plan changes the number of live allocations, step by step. */
   readonly countChanges: CountChange[] = [];
   private newPlacements = 0;
@@ -93,10 +97,13 @@ export class PlanDraft {
     if (!isTerminalAllocation(alloc)) this.countChanges.push({ alloc, by: 1 });
   }
 
-  /** A new allocation, or the new form of a stored one. */
+  /** A new allocation, or the new form of a stored one (of two forms the later one counts). */
   place(alloc: Allocation): void {
     const isUpdate = this.tables.allocs.has(alloc.ID);
-    listOf(this.placed, alloc.NodeID).push(alloc);
+    const there = listOf(this.placed, alloc.NodeID);
+    const earlier = isUpdate ? there.findIndex(({ ID }) => ID === alloc.ID) : -1;
+    if (earlier >= 0) there[earlier] = alloc;
+    else there.push(alloc);
     if (isUpdate) {
       this.replacedIds.add(alloc.ID);
       this.views.delete(alloc.NodeID);
@@ -111,6 +118,12 @@ export class PlanDraft {
   /** No more new allocations fit this plan. */
   get isFull(): boolean {
     return this.newPlacements >= MAX_PLACEMENTS_PER_PLAN;
+  }
+
+  /** What the plan makes of a stored allocation; itself if nothing. */
+  formOf(alloc: Allocation): Allocation {
+    if (!this.replacedIds.has(alloc.ID)) return alloc;
+    return this.placed.get(alloc.NodeID)?.find(({ ID }) => ID === alloc.ID) ?? alloc;
   }
 
   viewOf(nodeId: string): NodeView {
@@ -137,8 +150,8 @@ export class PlanDraft {
       NodeUpdate: Object.fromEntries(this.stops),
       NodeAllocation: Object.fromEntries(this.placed),
       NodePreemptions: {},
-      Deployment: null,
-      DeploymentUpdates: [],
+      Deployment: this.deployment,
+      DeploymentUpdates: this.deploymentUpdates,
       FollowupEvals: this.followups,
       Annotations: annotations,
       SnapshotIndex: snapshotIndex,
@@ -149,8 +162,8 @@ export class PlanDraft {
     return isNoopPlan({
       NodeUpdate: Object.fromEntries(this.stops),
       NodeAllocation: Object.fromEntries(this.placed),
-      Deployment: null,
-      DeploymentUpdates: [],
+      Deployment: this.deployment,
+      DeploymentUpdates: this.deploymentUpdates,
     });
   }
 }

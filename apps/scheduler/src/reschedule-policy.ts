@@ -45,17 +45,19 @@ function fibonacci(policy: ReschedulePolicy, events: readonly RescheduleEvent[],
   return restarted ? policy.Delay : before.Delay + last.Delay;
 }
 
-/** SC-261, SC-262, for an allocation that failed (not for one that is disconnected). */
+/** SC-261, SC-262, for an allocation that failed. */
 export function rescheduleTime(alloc: Allocation): RescheduleTime {
+  const { eligible, atNs } = rescheduleTimeFrom(alloc, failTime(alloc));
+  return { eligible: eligible && hasFailed(alloc), atNs };
+}
+
+/** The same for one that is out of reach since a time, unix ns: it need not have failed (SC-262). */
+export function rescheduleTimeFrom(alloc: Allocation, sinceNs: number): RescheduleTime {
   const policy = policyOf(alloc);
-  const failedAtNs = failTime(alloc);
-  if (!policy) return { eligible: false, atNs: failedAtNs };
+  if (!policy) return { eligible: false, atNs: sinceNs };
   const events = alloc.RescheduleTracker?.Events ?? [];
-  const delay = nextDelay(policy, events, failedAtNs);
-  return {
-    eligible: hasFailed(alloc) && hasAttemptLeft(policy, events, failedAtNs, delay),
-    atNs: failedAtNs + delay,
-  };
+  const delay = nextDelay(policy, events, sinceNs);
+  return { eligible: hasAttemptLeft(policy, events, sinceNs, delay), atNs: sinceNs + delay };
 }
 
 function hasFailed(alloc: Allocation): boolean {
@@ -75,8 +77,12 @@ function hasAttemptLeft(
   return attempted < policy.Attempts && delay < policy.Interval;
 }
 
-/** SC-264: what the successor carries. */
-export function trackerForSuccessor(failed: Allocation, nowNs: number): RescheduleTracker {
+/** SC-264: what the successor carries. @param sinceNs when it failed or went out of reach, unix ns */
+export function trackerForSuccessor(
+  failed: Allocation,
+  nowNs: number,
+  sinceNs: number = failTime(failed),
+): RescheduleTracker {
   const policy = policyOf(failed);
   const events = failed.RescheduleTracker?.Events ?? [];
   const kept =
@@ -87,7 +93,7 @@ export function trackerForSuccessor(failed: Allocation, nowNs: number): Reschedu
     RescheduleTime: nowNs,
     PrevAllocID: failed.ID,
     PrevNodeID: failed.NodeID,
-    Delay: policy ? nextDelay(policy, events, failTime(failed)) : 0,
+    Delay: policy ? nextDelay(policy, events, sinceNs) : 0,
   };
   return { Events: [...kept, event], LastReschedule: 'ok' };
 }

@@ -38,6 +38,7 @@ export function attemptSystem(type: 'system' | 'sysbatch', input: AttemptInput):
     failedGroups: placing?.failedGroups ?? {},
     wanted: placing?.wanted ?? {},
     annotations,
+    deploymentId: '',
     followups: [],
     blocked: placing?.blockedBy() ?? [],
   };

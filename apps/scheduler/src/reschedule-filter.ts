@@ -1,0 +1,93 @@
+import {
+  findTaskGroup,
+  isClientTerminal,
+  isServerTerminal,
+  NS_PER_SECOND,
+  ranSuccessfully,
+  type Allocation,
+} from '@waybill/model';
+import { isLive, lastUnknownTime } from './classification.js';
+import { rescheduleTime, rescheduleTimeFrom, type RescheduleTime } from './reschedule-policy.js';
+
+/** A failed allocation that is due within this time is rescheduled now (SC-171). */
+export const RESCHEDULE_NOW_NS = NS_PER_SECOND;
+
+/** `keep`: it counts as it is; `drop`: it does not count, its place is free; `later` also keeps. */
+export type RescheduleVerdict =
+  | { readonly kind: 'keep' | 'drop' | 'now' }
+  | { readonly kind: 'later'; readonly atNs: number };
+
+export interface RescheduleView {
+  readonly isBatch: boolean;
+  readonly evaluationId: string;
+  readonly nowNs: number;
+  /** The current deployment while it is active: it decides on what failed in it (SC-168). */
+  readonly activeDeploymentId: string;
+  /** By id, of all that are stored of the group. */
+  readonly stored: ReadonlyMap<string, Allocation>;
+  /** Whether a plan may rewrite an allocation where it is (SC-313). */
+  readonly mayRewrite: (alloc: Allocation) => boolean;
+}
+
+const KEEP: RescheduleVerdict = { kind: 'keep' };
+const DROP: RescheduleVerdict = { kind: 'drop' };
+const NOW: RescheduleVerdict = { kind: 'now' };
+
+/** SC-164 to SC-171: what an allocation that is not lost wants of the `reschedule` block. `leaving`: its node is just gone. */
+export function rescheduleVerdict(alloc: Allocation, view: RescheduleView, leaving = false): RescheduleVerdict {
+  if (leaving && alloc.ClientStatus === 'unknown') return DROP; // SC-165
+  if (alloc.NextAllocation !== '' && !isLive(alloc)) return DROP; // SC-166
+  const filter = view.isBatch ? batchFilter(alloc) : serviceFilter(alloc);
+  if (filter === 'drop') return DROP;
+  return filter === 'keep' && !leaving ? KEEP : examine(alloc, view, leaving);
+}
+
+function examine(alloc: Allocation, view: RescheduleView, leaving: boolean): RescheduleVerdict {
+  const { DesiredTransition: wanted, DeploymentID, FollowupEvalID } = alloc;
+  if (DeploymentID !== '' && DeploymentID === view.activeDeploymentId && wanted.Reschedule !== true) return KEEP; // SC-168
+  if (hasSuccessor(alloc, view)) return KEEP; // SC-178
+  if (wanted.ForceReschedule === true && isClientTerminal(alloc)) return NOW; // SC-169
+  if (leaving && groupOf(alloc)?.Disconnect?.Replace === false) return KEEP; // SC-170
+  const { eligible, atNs } = timeFor(alloc, view, leaving);
+  if (!eligible) return KEEP;
+  if (FollowupEvalID === view.evaluationId || atNs - view.nowNs <= RESCHEDULE_NOW_NS) return NOW;
+  if (FollowupEvalID !== '') return KEEP;
+  // On a node that takes no rewrite nothing could name the follow-up, and nobody would look again: it goes now.
+  return leaving || view.mayRewrite(alloc) ? { kind: 'later', atNs } : NOW;
+}
+
+/** SC-171. What found no place before is looked at by any later evaluation (SC-151). */
+function timeFor(alloc: Allocation, view: RescheduleView, leaving: boolean): RescheduleTime {
+  if (leaving) return rescheduleTimeFrom(alloc, view.nowNs);
+  const waited =
+    alloc.FollowupEvalID === view.evaluationId || alloc.RescheduleTracker?.LastReschedule === 'no placement';
+  if (alloc.ClientStatus === 'unknown' && waited) return rescheduleTimeFrom(alloc, lastUnknownTime(alloc));
+  return rescheduleTime(alloc);
+}
+
+function hasSuccessor(alloc: Allocation, view: RescheduleView): boolean {
+  const next = view.stored.get(alloc.NextAllocation);
+  return next !== undefined && !isServerTerminal(next);
+}
+
+const groupOf = (alloc: Allocation): ReturnType<typeof findTaskGroup> =>
+  alloc.Job ? findTaskGroup(alloc.Job, alloc.TaskGroup) : undefined;
+
+/** SC-167, batch rows. */
+function batchFilter(alloc: Allocation): 'keep' | 'drop' | 'examine' {
+  const { DesiredTransition: wanted, DesiredStatus } = alloc;
+  if (wanted.MigrateDisablePlacement === true) return 'keep';
+  if (wanted.Reschedule === true) return 'examine';
+  if (DesiredStatus === 'stop') {
+    if (ranSuccessfully(alloc)) return 'keep';
+    return alloc.RescheduleTracker?.LastReschedule === 'no placement' ? 'examine' : 'drop';
+  }
+  if (DesiredStatus === 'evict') return 'drop';
+  return alloc.ClientStatus === 'failed' ? 'examine' : 'keep';
+}
+
+/** SC-167, service rows. */
+function serviceFilter(alloc: Allocation): 'keep' | 'drop' | 'examine' {
+  if (isServerTerminal(alloc)) return alloc.RescheduleTracker?.LastReschedule === 'no placement' ? 'examine' : 'drop';
+  return alloc.ClientStatus === 'complete' || alloc.ClientStatus === 'lost' ? 'drop' : 'examine';
+}

@@ -1,0 +1,171 @@
+import {
+  hasAutoPromote,
+  isActiveDeployment,
+  requiresPromotion,
+  type Deployment,
+  type DeploymentState,
+  type DeploymentStatusUpdate,
+  type Evaluation,
+  type Job,
+  type TaskGroup,
+  type UpdateStrategy,
+} from '@waybill/model';
+import {
+  DEPLOYMENT_AUTO_PROMOTION,
+  DEPLOYMENT_BLOCKED_PEER,
+  DEPLOYMENT_NEEDS_PROMOTION,
+  DEPLOYMENT_NEWER_JOB,
+  DEPLOYMENT_PENDING_PEER,
+  DEPLOYMENT_RUNNING,
+  DEPLOYMENT_STOPPED_JOB,
+  DEPLOYMENT_SUCCESSFUL,
+} from './descriptions.js';
+
+/** SC-236: the part of a group's state that the scheduler decides; what allocations count is the state machine's. */
+function newState(update: UpdateStrategy): DeploymentState {
+  return {
+    AutoRevert: update.AutoRevert,
+    AutoPromote: update.AutoPromote,
+    ProgressDeadline: update.ProgressDeadline,
+    RequireProgressBy: null,
+    Promoted: false,
+    PlacedCanaries: [],
+    DesiredCanaries: 0,
+    DesiredTotal: 0,
+    PlacedAllocs: 0,
+    HealthyAllocs: 0,
+    UnhealthyAllocs: 0,
+  };
+}
+
+/** The `update` block if it asks for anything: absent and no parallelism are the same (1.6). */
+export function updateOf(group: Pick<TaskGroup, 'Update'> | undefined): UpdateStrategy | undefined {
+  return group?.Update && group.Update.MaxParallel > 0 ? group.Update : undefined;
+}
+
+/**
+ * The deployments of one job as one attempt sees them (14.9): which one is over, which one goes on, what is added to it or
+ * started. One per attempt; the stored deployment is copied, never changed.
+ *
+ * Modes: off (batch jobs, and while nobody watches deployments: nothing is seen and nothing is made) or on.
+ */
+export class Rollout {
+  /** Superseded, of a stopped job, or done: only its canaries still matter. */
+  readonly old: Deployment | null = null;
+  readonly current: Deployment | null = null;
+  readonly updates: DeploymentStatusUpdate[] = [];
+  private readonly attached = new Map<string, DeploymentState>();
+
+  constructor(
+    private readonly job: Job | null,
+    latest: Deployment | null,
+    readonly isOn: boolean,
+  ) {
+    if (!isOn || !latest) return;
+    if (!job || job.Stop) {
+      this.old = latest;
+      this.cancel(latest, DEPLOYMENT_STOPPED_JOB); // SC-232
+    } else if (latest.JobCreateIndex !== job.CreateIndex || latest.JobVersion !== job.Version) {
+      this.old = latest;
+      this.cancel(latest, DEPLOYMENT_NEWER_JOB); // SC-233
+    } else if (latest.Status === 'successful') this.old = latest; // SC-234
+    else this.current = structuredClone(latest);
+    if (this.current?.Status === 'initializing') this.update(this.current, 'pending', DEPLOYMENT_PENDING_PEER); // SC-242
+  }
+
+  /** SC-235. */
+  get isPaused(): boolean {
+    const status = this.current?.Status;
+    return status === 'paused' || status === 'pending' || status === 'initializing';
+  }
+
+  get isFailed(): boolean {
+    return this.current?.Status === 'failed';
+  }
+
+  /** Id of the current one while it is active. */
+  get activeId(): string {
+    return this.current && isActiveDeployment(this.current) ? this.current.ID : '';
+  }
+
+  stateOf(group: string): DeploymentState | undefined {
+    const states = this.current?.TaskGroups;
+    return states && Object.hasOwn(states, group) ? states[group] : undefined;
+  }
+
+  newStateFor(group: TaskGroup): DeploymentState | undefined {
+    const update = this.isOn ? updateOf(group) : undefined;
+    return update && newState(update);
+  }
+
+  /** SC-215: canaries nobody waits for any more. */
+  unneededCanaries(): Set<string> {
+    const over = [this.old, this.isFailed ? this.current : null];
+    const states = over.flatMap((deployment) => Object.values(deployment?.TaskGroups ?? {}));
+    return new Set(states.filter((state) => !state.Promoted).flatMap((state) => state.PlacedCanaries));
+  }
+
+  /** Makes the group part of the current deployment, or of the one that is created (SC-237). */
+  attach(group: string, state: DeploymentState): void {
+    this.attached.set(group, state);
+  }
+
+  /**
+   * SC-241: every group of the job is as it should be. Not before a region's turn has come, and not for one that is over.
+   */
+  complete(): void {
+    const { current } = this;
+    if (!current || !isActiveDeployment(current)) return;
+    const ran = Object.values(current.TaskGroups).some((state) => state.PlacedAllocs > 0);
+    if (current.Status === 'initializing' || current.Status === 'pending') return;
+    if (current.Status === 'paused' && !ran) return;
+    if (!current.IsMultiregion) this.update(current, 'successful', DEPLOYMENT_SUCCESSFUL);
+    else if (current.Status !== 'unblocking' && current.Status !== 'blocked')
+      this.update(current, 'blocked', DEPLOYMENT_BLOCKED_PEER);
+  }
+
+  /** What the plan carries of it: null if nothing changed (SC-238). */
+  result(evaluation: Pick<Evaluation, 'Priority'>, newId: () => string, nowNs: number): Deployment | null {
+    const { current, job } = this;
+    const states = Object.fromEntries(this.attached);
+    if (current) {
+      const isNew = current.Status === 'initializing';
+      if (this.attached.size === 0 && !isNew) return null;
+      return { ...current, TaskGroups: { ...current.TaskGroups, ...states } };
+    }
+    if (this.attached.size === 0 || !job) return null;
+    const created: Deployment = {
+      ID: newId(),
+      Namespace: job.Namespace,
+      JobID: job.ID,
+      JobVersion: job.Version,
+      JobModifyIndex: job.ModifyIndex,
+      JobSpecModifyIndex: job.JobModifyIndex,
+      JobCreateIndex: job.CreateIndex,
+      IsMultiregion: false,
+      TaskGroups: states,
+      Status: 'running',
+      StatusDescription: DEPLOYMENT_RUNNING,
+      EvalPriority: evaluation.Priority,
+      CreateIndex: 0,
+      ModifyIndex: 0,
+      CreateTime: nowNs,
+      ModifyTime: nowNs,
+    };
+    return { ...created, StatusDescription: descriptionOf(created) };
+  }
+
+  private cancel(deployment: Deployment, description: string): void {
+    if (isActiveDeployment(deployment)) this.update(deployment, 'cancelled', description);
+  }
+
+  private update({ ID }: Deployment, status: DeploymentStatusUpdate['Status'], description: string): void {
+    this.updates.push({ DeploymentID: ID, Status: status, StatusDescription: description });
+  }
+}
+
+/** SC-238: what a running deployment waits for. */
+export function descriptionOf(deployment: Pick<Deployment, 'Status' | 'TaskGroups'>): string {
+  if (!requiresPromotion(deployment)) return DEPLOYMENT_RUNNING;
+  return hasAutoPromote(deployment) ? DEPLOYMENT_AUTO_PROMOTION : DEPLOYMENT_NEEDS_PROMOTION;
+}

@@ -1,0 +1,44 @@
+import type { Job } from '@waybill/model';
+import { configFor, type AttemptInput } from './attempt.js';
+import type { Candidates } from './candidate-nodes.js';
+import { Feasibility } from './feasibility.js';
+import { NodeSelector } from './node-selector.js';
+import type { PlanDraft } from './plan-draft.js';
+import { PropertyUses } from './property-uses.js';
+import type { SeededRandom } from './seeded-random.js';
+
+/** What finds nodes for one version of a job. Nothing of it is shared between versions (SC-131). */
+export interface VersionSelection {
+  readonly feasibility: Feasibility;
+  readonly selector: NodeSelector;
+}
+
+/** @param candidates in the order in which they are looked at */
+export function selectionFor(
+  job: Job,
+  candidates: Candidates,
+  input: AttemptInput,
+  plan: PlanDraft,
+  random: SeededRandom,
+): VersionSelection {
+  const { tables } = input;
+  const uses = new PropertyUses(job, tables, plan);
+  const feasibility = new Feasibility(
+    job,
+    {
+      proposed: (node) => plan.proposed(node),
+      countByProperty: (target, value, group) => uses.counts(target, group).get(value) ?? 0,
+    },
+    job.Type === 'system' || job.Type === 'sysbatch',
+  );
+  const selector = new NodeSelector({
+    job,
+    candidates,
+    feasibility,
+    plan,
+    config: configFor(job, tables),
+    uses,
+    random: () => random.next(),
+  });
+  return { feasibility, selector };
+}
