@@ -1,3 +1,5 @@
+import { isTerminalAllocation, type Allocation } from './allocation.js';
+
 export type DeploymentStatus =
   | 'running'
   | 'paused'
@@ -50,6 +52,9 @@ export interface DeploymentStatusUpdate {
   StatusDescription: string;
 }
 
+/** Description of a deployment that goes its way (DP section 1.8); clients match it. */
+export const DEPLOYMENT_RUNNING = 'Deployment is running';
+
 /** Not over yet: it is watched and a newer one of its job cancels it. */
 export function isActiveDeployment(deployment: Pick<Deployment, 'Status'>): boolean {
   return deployment.Status !== 'failed' && deployment.Status !== 'successful' && deployment.Status !== 'cancelled';
@@ -66,4 +71,11 @@ export function hasAutoPromote(deployment: Pick<Deployment, 'Status' | 'TaskGrou
   if (deployment.Status !== 'running') return false;
   const withCanaries = Object.values(deployment.TaskGroups).filter((state) => state.DesiredCanaries > 0);
   return withCanaries.length > 0 && withCanaries.every((state) => state.AutoPromote);
+}
+
+/** Counts towards promotion: it lives and is healthy (DP-851, DP-852). */
+export function isHealthyCanary(
+  alloc: Pick<Allocation, 'DesiredStatus' | 'ClientStatus' | 'DeploymentStatus'>,
+): boolean {
+  return alloc.DeploymentStatus?.Healthy === true && !isTerminalAllocation(alloc);
 }

@@ -189,6 +189,7 @@ describe('catalogue', () => {
     const silent = (Object.keys(TXN_TYPES) as TxnType[]).filter((type) => TXN_TYPES[type].eventType === null);
     expect(silent).toEqual([
       'EvalDelete',
+      'JobStability',
       'SchedulerConfig',
       'ClusterMetadata',
       'LeaseAcquired',
