@@ -33,7 +33,7 @@ afterAll(async () => {
 });
 
 const newDriver = (enabled = true): RawExecDriver =>
-  new RawExecDriver({ enabled, runsDir: path.join(dir, 'runs'), outputs, dieWithAgent: false });
+  new RawExecDriver({ enabled, runsDir: path.join(dir, 'runs'), outputs, mhzPerCore: 1_000, dieWithAgent: false });
 
 function aTask(config: Record<string, unknown>, over: Partial<TaskConfig> = {}): TaskConfig {
   const id = `task-${++starts}`;

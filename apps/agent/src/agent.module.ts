@@ -1,14 +1,18 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { AgentController } from './agent.controller.js';
+import { AllocActions } from './alloc-actions.js';
 import { TaskLogs } from './task-logs.js';
 
 @Module({})
 export class AgentModule {
-  static of(logs: TaskLogs): DynamicModule {
+  static of(logs: TaskLogs, actions: AllocActions): DynamicModule {
     return {
       module: AgentModule,
       controllers: [AgentController],
-      providers: [{ provide: TaskLogs, useValue: logs }],
+      providers: [
+        { provide: TaskLogs, useValue: logs },
+        { provide: AllocActions, useValue: actions },
+      ],
     };
   }
 }

@@ -2,12 +2,15 @@ import path from 'node:path';
 import type { ServiceContext, ServiceDefinition } from '@waybill/service';
 import { Agent } from './agent.js';
 import { AgentModule } from './agent.module.js';
+import { AllocActions } from './alloc-actions.js';
 import { AllocDirectoryStore } from './alloc-directories.store.js';
 import { AllocRecordStore } from './alloc-record.store.js';
 import type { Driver, DriverFingerprint } from './drivers/driver.js';
 import { MockDriver } from './drivers/mock-driver.js';
 import { RawExecDriver } from './drivers/raw-exec/raw-exec-driver.js';
-import { fingerprintMachine } from './fingerprint/machine.js';
+import { sampleHost } from './fingerprint/host-sample.js';
+import { fingerprintMachine, type Machine } from './fingerprint/machine.js';
+import { HostUsage } from './host-usage.js';
 import { loadIdentity, lockDirectory } from './identity.store.js';
 import { logSpec, TaskOutputs } from './logs/task-output.js';
 import { RotatingLog } from './logs/rotating-log.js';
@@ -25,8 +28,11 @@ export const agent: ServiceDefinition = {
     const stopTasksOnExit = settings.WAYBILL_AGENT_STOP_TASKS_ON_EXIT;
     const outputs = new TaskOutputs(path.join(dir, 'collect'), stopTasksOnExit, logger);
     const directories = new AllocDirectoryStore(path.join(dir, 'allocs'));
-    const drivers = driversOf(context, dir, outputs);
-    const node = await nodeOf(context, dir, drivers);
+    const machine = await fingerprintMachine(dir);
+    const mhzPerCore = Number(machine.attributes['cpu.frequency']);
+    const drivers = driversOf(context, dir, outputs, mhzPerCore);
+    const node = await nodeOf(context, dir, machine, drivers);
+    const hostUsage = new HostUsage(mhzPerCore);
     const running = new Agent({
       rpc,
       clock,
@@ -51,8 +57,12 @@ export const agent: ServiceDefinition = {
       (allocId, task) => directories.paths(allocId, task).logsDir,
       (allocId, task) => running.taskState(allocId, task),
     );
+    const actions = new AllocActions(
+      (allocId) => running.runnerOf(allocId),
+      async () => hostUsage.of(await sampleHost(dir)),
+    );
     return {
-      module: AgentModule.of(logs),
+      module: AgentModule.of(logs, actions),
       rpcTarget: node.ID,
       start: async () => {
         await outputs.start();
@@ -68,11 +78,17 @@ export const agent: ServiceDefinition = {
   },
 };
 
-function driversOf(context: ServiceContext, dir: string, outputs: TaskOutputs): Map<string, Driver> {
+function driversOf(
+  context: ServiceContext,
+  dir: string,
+  outputs: TaskOutputs,
+  mhzPerCore: number,
+): Map<string, Driver> {
   const { clock, timers, settings } = context;
   const mock = new MockDriver({
     clock,
     timers,
+    random: Math.random,
     openOutput: (config, type) => {
       const log = new RotatingLog(logSpec(config.paths.logsDir, config.task, type, config.logs));
       return { write: (text) => log.write(Buffer.from(text)), close: () => log.close() };
@@ -82,15 +98,15 @@ function driversOf(context: ServiceContext, dir: string, outputs: TaskOutputs): 
     enabled: true,
     runsDir: path.join(dir, 'runs'),
     outputs,
+    mhzPerCore,
     dieWithAgent: settings.WAYBILL_AGENT_STOP_TASKS_ON_EXIT,
   });
   return new Map([mock, rawExec].map((driver) => [driver.name, driver]));
 }
 
-async function nodeOf(context: ServiceContext, dir: string, drivers: ReadonlyMap<string, Driver>) {
+async function nodeOf(context: ServiceContext, dir: string, machine: Machine, drivers: ReadonlyMap<string, Driver>) {
   const { settings, clock, newId } = context;
   const identity = await loadIdentity(dir, newId);
-  const machine = await fingerprintMachine(dir);
   const prints = new Map<string, DriverFingerprint>();
   for (const [name, driver] of drivers) prints.set(name, await driver.fingerprint());
   return describeNode({

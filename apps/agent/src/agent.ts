@@ -102,12 +102,14 @@ export class Agent {
     this.runnerDependencies = {
       ...deps,
       serversAsked: this.serversAsked,
+      predecessorsEnded: (alloc) => this.predecessorsEnded(alloc),
       report: (update, traceparent) => this.pushLoop.changed(update, traceparent),
     };
   }
 
   async start(): Promise<void> {
     for (const record of await this.deps.records.load()) await this.restore(record);
+    for (const runner of this.runners.values()) runner.run();
     this.contact.start();
   }
 
@@ -129,6 +131,11 @@ export class Agent {
     return { allocations: this.runners.size, runningAllocations: running, pendingUpdates: this.pushLoop.pending };
   }
 
+  /** The allocation here, if it is. */
+  runnerOf(allocId: string): AllocRunner | undefined {
+    return this.runners.get(allocId);
+  }
+
   /** The state of a task that is known here. */
   taskState(allocId: string, task: string): TaskState | undefined {
     return this.runners.get(allocId)?.report().TaskStates[task];
@@ -139,9 +146,7 @@ export class Agent {
     const { alloc } = record;
     if (Object.keys(record.tasks).length === 0) return this.deps.records.remove(alloc.ID);
     try {
-      const runner = new AllocRunner(alloc, this.runnerDependencies, record);
-      this.runners.set(alloc.ID, runner);
-      runner.run();
+      this.runners.set(alloc.ID, new AllocRunner(alloc, this.runnerDependencies, record));
     } catch (error) {
       this.deps.logger.error('a stored allocation cannot be taken up again', { alloc: alloc.ID, error });
       this.refuse(alloc, error);
@@ -179,6 +184,13 @@ export class Agent {
   private refuse(alloc: Allocation, error: unknown): void {
     this.invalid.set(alloc.ID, null);
     this.pushLoop.changed(notRunnable(alloc, error, rfc3339FromMs(this.deps.clock.nowMs())), undefined);
+  }
+
+  /** AG-53. One that is not here, or that the servers cannot tell the state of, is not waited for (AG-446). */
+  private async predecessorsEnded(alloc: Allocation): Promise<void> {
+    const ids = [alloc.PreviousAllocation, ...alloc.PreemptedAllocations];
+    const here = ids.flatMap((id) => this.runners.get(id) ?? []);
+    await Promise.all(here.filter((one) => one.alloc.ClientStatus !== 'unknown').map((one) => one.ended.opened));
   }
 
   private remove(allocId: string): void {

@@ -7,6 +7,8 @@ export interface AllocRecord {
   readonly alloc: Allocation;
   readonly tasks: Readonly<Record<string, TaskRecord>>;
   readonly health: Pick<AllocDeploymentStatus, 'Healthy' | 'Timestamp'> | null;
+  /** AG-77: its time was over. */
+  readonly expired?: boolean;
   /** The last state that the servers have confirmed (AG-65). */
   readonly acknowledged: ClientAllocUpdate | null;
 }

@@ -1,6 +1,6 @@
 import {
-  type AllocDeploymentStatus,
   type Allocation,
+  type CancelTimer,
   type ClientAllocUpdate,
   type Clock,
   findTaskGroup,
@@ -8,22 +8,27 @@ import {
   isServerTerminal,
   type Job,
   msFromNs,
+  nestedList,
   type Node,
+  nsFromMs,
   rfc3339FromMs,
   type TaskGroup,
   type TaskState,
   type Timers,
 } from '@waybill/model';
+import type { AllocResourceUsage, TaskResourceUsage } from '@waybill/rpc';
 import { type Logger, traceparentOf, type Tracer, withSpan } from '@waybill/telemetry';
 import type { AllocDirectories } from './alloc-directories.js';
 import type { AllocRecord, AllocRecords } from './alloc-record.js';
 import { type AllocStatus, statusOfTasks, withEnds } from './alloc-status.js';
+import { usageOfAlloc } from './alloc-usage.js';
 import type { Driver, TaskConfig } from './drivers/driver.js';
 import { Gate } from './gate.js';
+import { type Health, healthTermsOf, HealthWatch } from './health-watch.js';
 import { RestartTracker } from './restart-tracker.js';
 import { TaskEnv } from './task-env.js';
 import { isGateOpen, isSidecar, kindOf, restartsOnSuccess, type Stage, stageAfter } from './task-lifecycle.js';
-import { TaskRunner } from './task-runner.js';
+import { TaskNotRunningError, TaskRunner } from './task-runner.js';
 
 /** What all allocations of an agent share. */
 export interface AllocRunnerDependencies {
@@ -41,6 +46,8 @@ export interface AllocRunnerDependencies {
   readonly logger: Logger;
   readonly tracer: () => Tracer;
   readonly serversAsked: Gate;
+  /** Resolves when the allocations of this machine that this one replaces or preempted have ended (AG-53). */
+  readonly predecessorsEnded: (alloc: Allocation) => Promise<void>;
   /** A state to be told to the servers; it is on disk. */
   readonly report: (update: ClientAllocUpdate, traceparent: string | undefined) => void;
 }
@@ -50,6 +57,13 @@ export class AllocNotRunnableError extends Error {
   override readonly name = 'AllocNotRunnableError';
 }
 
+/** What was asked of the allocation cannot be done to it as it is; the message is for the asker. */
+export class AllocActionError extends Error {
+  override readonly name = 'AllocActionError';
+}
+
+const EXPIRED = 'allocation exceeded max_run_duration';
+
 /** One task of the group, with its place in the lifecycle. */
 type Member = { readonly runner: TaskRunner; readonly kind: ReturnType<typeof kindOf> };
 
@@ -58,7 +72,8 @@ type Member = { readonly runner: TaskRunner; readonly kind: ReturnType<typeof ki
  *
  * new → running → ended → destroyed. running: every task has a runner (task-runner.ts); the stage of the lifecycle says
  * which may start. running → ended: every task is dead, by itself or killed because the servers want it stopped, a task
- * failed, the leader ended, or only sidecars are left. Restored: the same from what is on disk, from stage `prestart`.
+ * failed, the leader ended, its time is over (AG-77), or only sidecars are left. A restart of all tasks begins the
+ * lifecycle again, from `init`. Beside that its health is watched once (health-watch.ts). Restored: the same from what is on disk, from stage `prestart`.
  * suspended: the agent put it down on its way out; nothing changes or is told any more.
  *
  * Every change is first on disk, then reported (AG-191). The work of one allocation never waits for another's.
@@ -71,6 +86,12 @@ export class AllocRunner {
   private stage: Stage;
   private acknowledged: ClientAllocUpdate | null;
   private health: AllocRecord['health'];
+  private watch: HealthWatch | null = null;
+  /** AG-154: the servers want the delays of a kill skipped. */
+  private readonly delaysSkipped = new Gate();
+  /** Its predecessors on this machine have ended, or it is killed: tasks may start (AG-53). */
+  private readonly ready = new Gate();
+  private isExpired: boolean;
   private isKilling = false;
   private isSuspended = false;
   private isDestroyed = false;
@@ -89,7 +110,9 @@ export class AllocRunner {
     this.group = group;
     this.stage = restored ? 'prestart' : 'init';
     this.acknowledged = restored?.acknowledged ?? null;
-    this.health = restored?.health ?? null;
+    this.health = restored?.health ?? healthOf(current);
+    this.isExpired = restored?.expired ?? false;
+    if (current.DesiredTransition.NoShutdownDelay) this.delaysSkipped.open();
     for (const task of group.Tasks) this.members.set(task.Name, this.memberOf(task.Name, job, restored));
   }
 
@@ -110,11 +133,77 @@ export class AllocRunner {
   update(alloc: Allocation): void {
     if (alloc.AllocModifyIndex <= this.current.AllocModifyIndex || this.isSuspended) return;
     const reconnects = alloc.ClientStatus === 'unknown' && !isServerTerminal(alloc);
-    this.current = { ...alloc, Job: alloc.Job ?? this.current.Job };
+    const before = this.current;
+    this.current = { ...alloc, Job: alloc.Job ?? before.Job };
+    if (alloc.DesiredTransition.NoShutdownDelay) this.delaysSkipped.open();
     if (isServerTerminal(alloc)) return void this.kill();
     if (reconnects) for (const { runner } of this.liveMembers()) runner.emit('Reconnected');
-    else this.takeOverTasks();
+    else {
+      this.takeOverTasks();
+      this.health = alloc.DeploymentID === before.DeploymentID ? (this.health ?? healthOf(alloc)) : null;
+      this.watchHealth();
+    }
     this.changed();
+  }
+
+  /**
+   * Starts tasks again in place (section 15): one by name, all that run, or all. Resolves when the old processes have
+   * ended and the new starts are triggered.
+   * @throws AllocActionError, TaskNotRunningError
+   */
+  async restart(taskName: string, allTasks: boolean): Promise<void> {
+    if (taskName !== '' && allTasks) throw new AllocActionError('task name cannot be set when restarting all tasks');
+    if (isServerTerminal(this.current) || isClientTerminal(this.report()))
+      throw new AllocActionError('restart of an alloc that should not run');
+    if (taskName !== '') return this.restartTask(taskName);
+    await this.groupDelay();
+    if (this.isKilling || this.isOver) return; // the kill wins (AG-166)
+    const members = [...this.members.values()];
+    if (allTasks) {
+      this.stage = 'init';
+      const reason = 'User requested all tasks to restart';
+      const restarted = members.filter(({ kind }) => kind !== 'poststop');
+      await Promise.all(restarted.map(({ runner }) => runner.restartFromBegin(reason)));
+    } else {
+      const reason = 'User requested running tasks to restart';
+      await Promise.all(
+        members.map(({ runner }) =>
+          runner.restart(reason).catch((error: unknown) => {
+            if (!(error instanceof TaskNotRunningError)) throw error;
+          }),
+        ),
+      );
+    }
+  }
+
+  /** AG-165: to one task, or with an empty name to all. @throws AllocActionError, TaskNotRunningError, the driver's error */
+  async signal(taskName: string, signal: string): Promise<void> {
+    if (taskName !== '') {
+      const member = this.members.get(taskName);
+      if (!member) throw new AllocActionError('Task not found');
+      return member.runner.signal(signal);
+    }
+    const errors: string[] = [];
+    for (const [name, { runner }] of this.members) {
+      await runner.signal(signal).catch((error: unknown) => {
+        errors.push(`Failed to signal task: ${name}, err: ${error instanceof Error ? error.message : String(error)}`);
+      });
+    }
+    if (errors.length > 0) throw new AllocActionError(nestedList(errors));
+  }
+
+  /** What its running tasks use, or one of them (AG-330). @throws AllocActionError for a task that it does not have */
+  async usage(taskName: string): Promise<AllocResourceUsage> {
+    if (taskName !== '' && !this.members.has(taskName))
+      throw new AllocActionError(`allocation "${this.current.ID}" has no task "${taskName}"`);
+    const tasks: Record<string, TaskResourceUsage> = {};
+    await Promise.all(
+      [...this.members].map(async ([name, { runner }]) => {
+        const usage = taskName === '' || name === taskName ? await runner.usage() : undefined;
+        if (usage) tasks[name] = usage;
+      }),
+    );
+    return usageOfAlloc(tasks, nsFromMs(this.deps.clock.nowMs()));
   }
 
   /** Kills what runs (AG-150); resolves when every task is dead. */
@@ -129,6 +218,7 @@ export class AllocRunner {
   /** Kills what runs and removes all of it from this machine (AG-45, AG-223). */
   async destroy(): Promise<void> {
     this.isDestroyed = true;
+    this.watch?.stop();
     for (const { runner } of this.members.values()) if (!runner.isDead) void runner.kill();
     await Promise.all([...this.members.values()].map(({ runner }) => runner.ended.opened));
     await this.deps.records.remove(this.current.ID);
@@ -138,6 +228,7 @@ export class AllocRunner {
   /** The agent ends and its tasks must not outlive it: puts them down without an end. */
   async suspend(): Promise<void> {
     this.isSuspended = true;
+    this.watch?.stop();
     await Promise.all([...this.members.values()].map(({ runner }) => runner.suspend()));
   }
 
@@ -172,8 +263,8 @@ export class AllocRunner {
   private async live(traceparent: string | undefined): Promise<void> {
     const { ID, TaskGroup, JobID, Namespace } = this.current;
     const attributes = { 'alloc.id': ID, 'job.id': JobID, 'job.namespace': Namespace, 'job.group': TaskGroup };
-    const running = [...this.members.values()].map(({ runner }) => runner.run());
-    const over = Promise.all(running).then(() => undefined);
+    for (const { runner } of this.members.values()) void runner.run();
+    const over = this.untilOver();
     if (!this.isOver) {
       if (isServerTerminal(this.current)) void this.kill();
       void withSpan(this.deps.tracer(), 'agent start', { traceparent, attributes }, async (span) => {
@@ -181,14 +272,71 @@ export class AllocRunner {
         await Promise.race([this.firstTaskUp.opened, over]);
       });
     }
+    const cancelExpiry = this.expireInTime();
+    this.watchHealth();
+    void this.whenPredecessorsEnded();
     this.changed();
     await over;
+    cancelExpiry();
+    this.watch?.stop();
     if (!this.isSuspended) this.ended.open();
+  }
+
+  /** Until no task lives; one that ended may be revived by a restart of all while others live. */
+  private async untilOver(): Promise<void> {
+    const runners = [...this.members.values()].map(({ runner }) => runner);
+    do await Promise.all(runners.map((runner) => runner.ended.opened));
+    while (!runners.every((runner) => runner.ended.isOpen));
+  }
+
+  /** AG-53. */
+  private async whenPredecessorsEnded(): Promise<void> {
+    await this.deps.predecessorsEnded(this.current);
+    this.ready.open();
+    for (const { runner } of this.members.values()) runner.gateMayHaveOpened();
+  }
+
+  /** AG-77. Counts from the servers' time of making it, so it survives restarts of the agent. */
+  private expireInTime(): CancelTimer {
+    const { MaxRunDuration } = this.group;
+    const { Type } = jobOf(this.current);
+    if (MaxRunDuration === null || MaxRunDuration <= 0 || (Type !== 'batch' && Type !== 'sysbatch')) return () => {};
+    const atMs = msFromNs(this.current.CreateTime + MaxRunDuration);
+    return this.deps.timers.after(atMs - this.deps.clock.nowMs(), () => {
+      this.isExpired = true;
+      void this.kill({ kill_reason: EXPIRED });
+    });
+  }
+
+  /** AG-120 to AG-122, AG-129: begins from the beginning, if there is anything to judge. */
+  private watchHealth(): void {
+    this.watch?.stop();
+    this.watch = null;
+    const inDeployment = this.current.DeploymentID !== '';
+    const job = jobOf(this.current);
+    const group = findTaskGroup(job, this.current.TaskGroup) ?? this.group;
+    const terms = healthTermsOf(group, job.Type, inDeployment);
+    const isDecided = this.health !== null || this.isKilling || this.isEnded() || isServerTerminal(this.current);
+    if (!terms || isDecided) return;
+    const tasks = () => [...this.members].map(([name, { kind, runner }]) => ({ name, kind, state: runner.state }));
+    const { clock, timers } = this.deps;
+    this.watch = new HealthWatch(terms, tasks, clock, timers, (health) => this.judged(health, inDeployment));
+    this.watch.look();
+  }
+
+  /** AG-128. */
+  private judged({ healthy, because }: Health, inDeployment: boolean): void {
+    this.health = { Healthy: healthy, Timestamp: rfc3339FromMs(this.deps.clock.nowMs()) };
+    if (inDeployment)
+      for (const [name, message] of Object.entries(because))
+        this.members.get(name)?.runner.emit('Alloc Unhealthy', { message });
+    this.changed();
   }
 
   /** A task changed: the stage, who has to go with it, the disk, the servers. */
   private changed(): void {
     if (this.isSuspended) return;
+    this.watch?.look();
     this.stage = stageAfter(
       this.stage,
       [...this.members.values()].map(({ kind, runner }) => ({ kind, state: runner.state })),
@@ -224,7 +372,14 @@ export class AllocRunner {
 
   private record(): AllocRecord {
     const tasks = Object.fromEntries([...this.members].map(([name, { runner }]) => [name, runner.record()]));
-    return { version: 1, alloc: this.current, tasks, health: this.health, acknowledged: this.acknowledged };
+    return {
+      version: 1,
+      alloc: this.current,
+      tasks,
+      health: this.health,
+      expired: this.isExpired,
+      acknowledged: this.acknowledged,
+    };
   }
 
   /** AG-84 to AG-88. */
@@ -248,16 +403,8 @@ export class AllocRunner {
 
   /** AG-150: the group's delay, the leader, the others together, the sidecars together; poststop tasks run after them. */
   private async killInOrder(details: Record<string, string>): Promise<void> {
-    const delayMs = msFromNs(this.group.ShutdownDelay ?? 0);
-    if (delayMs > 0 && this.liveMembers().some(({ runner }) => runner.state.State === 'running')) {
-      await new Promise<void>((resolve) => {
-        const cancel = this.deps.timers.after(delayMs, resolve);
-        void this.ended.opened.then(() => {
-          cancel();
-          resolve();
-        });
-      });
-    }
+    this.watch?.stop(); // AG-127
+    if (this.liveMembers().some(({ runner }) => runner.state.State === 'running')) await this.groupDelay();
     const waves: ((member: Member) => boolean)[] = [
       ({ runner }) => runner.task.Leader,
       ({ kind }) => !isSidecar(kind),
@@ -269,9 +416,28 @@ export class AllocRunner {
           .filter(wave)
           .map(({ runner }) => runner.kill(details)),
       );
-    // AG-95: what the servers count as lost has nothing more to do.
-    if (isClientTerminal(this.current))
+    // AG-95: what the servers count as lost, or had its time, has nothing more to do.
+    if (isClientTerminal(this.current) || this.isExpired)
       await Promise.all([...this.members.values()].map(({ runner }) => runner.kill()));
+  }
+
+  /** AG-154: the group's delay, before a kill or a restart of several tasks; skipped when the servers say so. */
+  private async groupDelay(): Promise<void> {
+    const delayMs = msFromNs(this.group.ShutdownDelay ?? 0);
+    if (delayMs <= 0 || this.delaysSkipped.isOpen) return;
+    await new Promise<void>((resolve) => {
+      const cancel = this.deps.timers.after(delayMs, resolve);
+      void Promise.race([this.ended.opened, this.delaysSkipped.opened]).then(() => {
+        cancel();
+        resolve();
+      });
+    });
+  }
+
+  private restartTask(name: string): Promise<void> {
+    const member = this.members.get(name);
+    if (!member) throw new AllocActionError(`Could not find task runner for task: ${name}`);
+    return member.runner.restart('User requested task to restart');
   }
 
   /** Tasks that are not dead, without those that run after all others. */
@@ -284,7 +450,12 @@ export class AllocRunner {
   }
 
   private status(): AllocStatus {
-    return statusOfTasks(this.states());
+    const isExpired = this.isExpired && this.isEnded();
+    return isExpired ? { ClientStatus: 'complete', ClientDescription: EXPIRED } : statusOfTasks(this.states());
+  }
+
+  private isEnded(): boolean {
+    return [...this.members.values()].every(({ runner }) => runner.isDead);
   }
 
   /** AG-115: an update in place never restarts a task; it gives it new terms. */
@@ -318,7 +489,8 @@ export class AllocRunner {
         restarts,
         configure: (taskId) => this.configure(taskId, name),
         isWanted: () => kind === 'poststop' || !isServerTerminal(this.current),
-        mayStart: () => isGateOpen(this.stage, kind),
+        mayStart: () => this.ready.isOpen && isGateOpen(this.stage, kind),
+        delaysSkipped: this.delaysSkipped,
         serversAsked,
         asksAfterLoss: job.Type !== 'system',
         save: () => this.save(),
@@ -349,6 +521,12 @@ export class AllocRunner {
   }
 }
 
+/** A health that was set already (AG-122). */
+function healthOf({ DeploymentStatus }: Allocation): AllocRecord['health'] {
+  if (!DeploymentStatus || DeploymentStatus.Healthy === null) return null;
+  return { Healthy: DeploymentStatus.Healthy, Timestamp: DeploymentStatus.Timestamp };
+}
+
 function jobOf(alloc: Allocation): Job {
   if (!alloc.Job) throw new AllocNotRunnableError('the allocation came without its job');
   return alloc.Job;
@@ -356,17 +534,13 @@ function jobOf(alloc: Allocation): Job {
 
 /** AG-47: what the servers are told of an allocation that this agent can make nothing of. */
 export function notRunnable(alloc: Allocation, error: unknown, now: string): ClientAllocUpdate {
-  const healthKnown: Pick<AllocDeploymentStatus, 'Healthy' | 'Timestamp'> | null =
-    alloc.DeploymentStatus && alloc.DeploymentStatus.Healthy !== null ? alloc.DeploymentStatus : null;
   return {
     ID: alloc.ID,
     NodeID: alloc.NodeID,
     ClientStatus: 'failed',
     ClientDescription: `Unable to add allocation due to error: ${error instanceof Error ? error.message : String(error)}`,
     TaskStates: withEnds(alloc.TaskStates, 'failed', now),
-    DeploymentStatus: healthKnown
-      ? { Healthy: healthKnown.Healthy, Timestamp: healthKnown.Timestamp }
-      : { Healthy: false, Timestamp: now },
+    DeploymentStatus: healthOf(alloc) ?? { Healthy: false, Timestamp: now },
     NetworkStatus: alloc.NetworkStatus,
     ModifyTime: 0,
   };

@@ -11,6 +11,7 @@ import {
   type TaskState,
   type Timers,
 } from '@waybill/model';
+import type { TaskResourceUsage } from '@waybill/rpc';
 import type { Logger } from '@waybill/telemetry';
 import {
   type Driver,
@@ -53,6 +54,8 @@ export interface TaskRunnerDependencies {
   readonly isWanted: () => boolean;
   /** The lifecycle lets it start (task-lifecycle.ts). */
   readonly mayStart: () => boolean;
+  /** AG-154: open when the servers want the delays of a kill skipped. */
+  readonly delaysSkipped: Gate;
   /** Opens when the servers have been asked since the start of the agent. */
   readonly serversAsked: Gate;
   /** AG-194: false for tasks that run on without asking. */
@@ -61,6 +64,14 @@ export interface TaskRunnerDependencies {
   readonly save: () => Promise<void>;
   /** Called after every change of state. */
   readonly changed: () => void;
+}
+
+/** AG-160, AG-165: what was asked for needs a task that runs. */
+export class TaskNotRunningError extends Error {
+  override readonly name = 'TaskNotRunningError';
+  constructor() {
+    super('Task not running');
+  }
 }
 
 const NEW_STATE: TaskState = {
@@ -79,11 +90,12 @@ const NEW_STATE: TaskState = {
  *
  * pending  waiting for its gate → preparing → starting, or waiting out a restart delay
  * running  the driver has started it and waits for its exit
- * dead     for good; a runner that was restored dead does nothing
+ * dead     for good, unless the whole allocation is restarted; a runner that was restored dead does nothing
  *
  * pending → running: the driver started it. running → pending: it ended and the policy starts it again.
  * pending → dead: killed before it ran, configuration or start failed for good. running → dead: killed, done, or failed
- * by policy. A kill is taken at any moment: it ends every wait, and a start that is under way is stopped as soon as it
+ * by policy. running → pending by request: as by policy, without delay, and the policy does not count it. dead → pending:
+ * a restart of the whole allocation (AG-7), unless the task was killed. A kill is taken at any moment: it ends every wait, and a start that is under way is stopped as soon as it
  * has happened (AG-410). Recovered: running without a new start, or pending until the servers were asked.
  * suspended: the agent put it down on its own way out; no state changes any more.
  *
@@ -91,8 +103,8 @@ const NEW_STATE: TaskState = {
  * MAX_STOP_ATTEMPTS. Cost: nothing while it waits.
  */
 export class TaskRunner {
-  /** Open when the task is dead or suspended. */
-  readonly ended = new Gate();
+  /** Open when the task is dead or suspended; another gate after a revival. */
+  ended = new Gate();
   readonly restarts: RestartTracker;
   private current: TaskState;
   private handle: TaskHandle | null;
@@ -101,6 +113,8 @@ export class TaskRunner {
   private readonly leaving = new Gate();
   private gateMoved = new Gate();
   private isUp = false;
+  /** Open when the restart that was asked for has put the task down, and the next start is on its way. */
+  private restarting: Gate | null = null;
   /** The start that is under way or was the last: it cannot be called off, only waited for. */
   private starting: Promise<unknown> = Promise.resolve();
 
@@ -132,6 +146,7 @@ export class TaskRunner {
   /** Runs until the task is dead or suspended; never rejects. */
   async run(): Promise<void> {
     if (this.isDead) return;
+    const { ended } = this;
     try {
       let attached = await this.recover();
       if (this.current.Events.length === 0) this.emit('Received');
@@ -145,7 +160,7 @@ export class TaskRunner {
       this.emit('Setup Failure', { setup_error: textOf(error), fails_task: 'true' });
       this.die();
     } finally {
-      this.ended.open();
+      ended.open();
     }
   }
 
@@ -176,6 +191,53 @@ export class TaskRunner {
       if (this.isUp) void this.putDown();
     }
     await this.ended.opened;
+  }
+
+  /**
+   * Puts the task down and starts it again, at once and uncounted by its policy (AG-160). Resolves when the old process
+   * has ended and the start is triggered, or a kill came in between (AG-166). One more while one is under way joins it.
+   * @throws TaskNotRunningError
+   */
+  async restart(reason: string): Promise<void> {
+    const { handle } = this;
+    if (!handle || !this.isRunning) throw new TaskNotRunningError();
+    if (!this.restarting) {
+      this.restarting = new Gate();
+      this.emit('Restart Signaled', { restart_reason: reason });
+      void this.stopByDriver(handle);
+    }
+    await Promise.race([this.restarting.opened, this.ended.opened]);
+  }
+
+  /** AG-162: the whole allocation starts again. A task that runs is restarted, one that ended gets another life. */
+  async restartFromBegin(reason: string): Promise<void> {
+    if (this.isRunning) return this.restart(reason);
+    if (this.killing.isOpen || this.leaving.isOpen) return;
+    this.emit('Restart Signaled', { restart_reason: reason });
+    if (!this.isDead) return; // it waits for its gate or its delay, and starts then
+    this.ended = new Gate();
+    const again = { State: 'pending', FinishedAt: null, ...this.oneMoreRestart() } as const;
+    this.current = { ...this.current, Failed: false };
+    this.emit('Restarting', { start_delay: '0', restart_reason: '' }, again);
+    void this.run();
+  }
+
+  /** @throws TaskNotRunningError, or what the driver says (AG-165) */
+  async signal(signal: string): Promise<void> {
+    const { handle } = this;
+    if (!handle || !this.isRunning) throw new TaskNotRunningError();
+    this.emit('Signaling', { signal });
+    await this.deps.driver.signal(handle.taskId, signal);
+  }
+
+  /** What it uses now; undefined when it does not run (AG-330). */
+  async usage(): Promise<TaskResourceUsage | undefined> {
+    const { handle } = this;
+    if (!handle || !this.isUp) return undefined;
+    return this.deps.driver.stats(handle.taskId).catch((error: unknown) => {
+      if (error instanceof TaskNotFoundError) return undefined; // it ended meanwhile
+      throw error;
+    });
   }
 
   /**
@@ -275,7 +337,7 @@ export class TaskRunner {
     this.emit('Terminated', detailsOf(result));
     if (this.leaving.isOpen) return { kind: 'killed' };
     await this.forget(handle);
-    if (!this.killing.isOpen) return { kind: 'exit', result };
+    if (!this.killing.isOpen) return this.restarting ? { kind: 'restart-requested' } : { kind: 'exit', result };
     this.emit('Killed');
     return { kind: 'killed' };
   }
@@ -295,12 +357,10 @@ export class TaskRunner {
         this.emit(
           'Restarting',
           { start_delay: String(nsFromMs(decision.delayMs)), restart_reason: decision.reason },
-          {
-            State: 'pending',
-            Restarts: this.current.Restarts + 1,
-            LastRestart: rfc3339FromMs(this.deps.clock.nowMs()),
-          },
+          { State: 'pending', ...this.oneMoreRestart() },
         );
+        this.restarting?.open();
+        this.restarting = null;
         await this.pause(decision.delayMs, this.killing);
         if (!this.killing.isOpen) return true;
         this.die();
@@ -315,6 +375,15 @@ export class TaskRunner {
     }
   }
 
+  /** Up, and neither on its way down nor just ended. */
+  private get isRunning(): boolean {
+    return this.isUp && this.current.State === 'running' && !this.killing.isOpen;
+  }
+
+  private oneMoreRestart(): Pick<TaskState, 'Restarts' | 'LastRestart'> {
+    return { Restarts: this.current.Restarts + 1, LastRestart: rfc3339FromMs(this.deps.clock.nowMs()) };
+  }
+
   private isOver(): boolean {
     return this.killing.isOpen || !this.deps.isWanted();
   }
@@ -325,10 +394,13 @@ export class TaskRunner {
     if (!handle) return;
     const delayMs = msFromNs(this.task.ShutdownDelay);
     if (delayMs > 0) {
-      this.emit('Waiting for shutdown delay', {
-        message: `Waiting for shutdown_delay of ${formatDuration(this.task.ShutdownDelay)} before killing the task.`,
-      });
-      await this.pause(delayMs, this.ended);
+      const { delaysSkipped } = this.deps;
+      const [type, doing] = delaysSkipped.isOpen
+        ? (['Skipping shutdown delay', 'Skipping'] as const)
+        : (['Waiting for shutdown delay', 'Waiting for'] as const);
+      const message = `${doing} shutdown_delay of ${formatDuration(this.task.ShutdownDelay)} before killing the task.`;
+      this.emit(type, { message });
+      if (!delaysSkipped.isOpen) await this.pause(delayMs, this.ended, delaysSkipped);
     }
     if (this.isUp) await this.stopByDriver(handle);
   }
@@ -369,10 +441,10 @@ export class TaskRunner {
     return { State: 'dead', FinishedAt: this.current.FinishedAt ?? rfc3339FromMs(this.deps.clock.nowMs()) };
   }
 
-  private pause(ms: number, unless: Gate): Promise<void> {
+  private pause(ms: number, ...unless: Gate[]): Promise<void> {
     return new Promise((resolve) => {
       const cancel = this.deps.timers.after(ms, resolve);
-      void unless.opened.then(() => {
+      void Promise.race(unless.map((gate) => gate.opened)).then(() => {
         cancel();
         resolve();
       });

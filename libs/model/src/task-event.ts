@@ -126,7 +126,7 @@ function killingText(details: Record<string, string>): string {
 }
 
 function signalingText(details: Record<string, string>): string {
-  const signal = nonEmpty(details['task_signal']) ?? nonEmpty(details['signal']);
+  const signal = nonEmpty(details['task_signal']); // `signal`, of a request, is not shown (AG-165)
   const reason = nonEmpty(details['task_signal_reason']);
   if (signal === undefined) return reason ?? 'Task being sent a signal';
   return reason === undefined ? `Task being sent signal ${signal}` : `Task being sent signal ${signal}: ${reason}`;

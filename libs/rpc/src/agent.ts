@@ -1,4 +1,7 @@
 import { call } from './call.js';
+import type { AllocResourceUsage, HostStats } from './resource-usage.js';
+
+export * from './resource-usage.js';
 
 /** Bytes of a log read that fit one answer; a follower asks again from where it stands. */
 export const MAX_LOG_CHUNK_BYTES = 256 * 1024;
@@ -27,3 +30,30 @@ export interface ReadLogResponse {
 
 /** To one machine: the target is the node's id. */
 export const readLog = call<ReadLogRequest, ReadLogResponse>('agent.readLog', { timeoutMs: 30_000 });
+
+export interface AllocStatsRequest {
+  readonly AllocID: string;
+  /** Empty: all tasks. */
+  readonly Task: string;
+}
+/** What the running tasks of an allocation use, sampled now. */
+export const allocStats = call<AllocStatsRequest, AllocResourceUsage>('agent.allocStats');
+
+export const hostStats = call<Record<string, never>, HostStats>('agent.hostStats');
+
+export interface RestartAllocRequest {
+  readonly AllocID: string;
+  /** Empty: all tasks that run, or with AllTasks all. */
+  readonly TaskName: string;
+  readonly AllTasks: boolean;
+}
+/** Answered when the old processes have ended and the new starts are triggered: the asker knows how long that may take. */
+export const restartAlloc = call<RestartAllocRequest, null>('agent.restartAlloc');
+
+export interface SignalAllocRequest {
+  readonly AllocID: string;
+  /** Empty: all tasks. */
+  readonly Task: string;
+  readonly Signal: string;
+}
+export const signalAlloc = call<SignalAllocRequest, null>('agent.signalAlloc', { timeoutMs: 30_000 });

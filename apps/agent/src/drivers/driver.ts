@@ -1,4 +1,5 @@
 import type { LogConfig } from '@waybill/model';
+import type { TaskResourceUsage } from '@waybill/rpc';
 
 /** How a task ended (agent.md section 22). */
 export interface ExitResult {
@@ -93,6 +94,8 @@ export interface Driver {
   stop(taskId: string, timeoutMs: number, signal: string): Promise<void>;
   /** @throws TaskNotFoundError */
   signal(taskId: string, signal: string): Promise<void>;
+  /** What the task uses, since it was asked the last time. @throws TaskNotFoundError */
+  stats(taskId: string): Promise<TaskResourceUsage>;
   /** Forgets a task and what is left of it. @throws when it runs and `force` is false (AG-253) */
   destroy(handle: TaskHandle, force: boolean): Promise<void>;
 }

@@ -10,7 +10,7 @@ function setup() {
     write: async (text: string) => void output.push(`${config.task} ${type} ${text}`),
     close: async () => {},
   });
-  const driver = new MockDriver({ clock: time, timers: time, openOutput });
+  const driver = new MockDriver({ clock: time, timers: time, random: () => 0.5, openOutput });
   const config = (given: Record<string, unknown>, taskId = 't'): TaskConfig => ({
     taskId,
     allocId: 'a',
@@ -93,6 +93,7 @@ describe('mock_driver', () => {
     const next = new MockDriver({
       clock: time,
       timers: time,
+      random: () => 0.5,
       openOutput: () => ({ write: async () => {}, close: async () => {} }),
     });
     expect(await next.recover(JSON.parse(JSON.stringify(handle)))).toBe(true);

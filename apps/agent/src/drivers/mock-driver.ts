@@ -1,4 +1,5 @@
 import { type CancelTimer, type Clock, type Timers } from '@waybill/model';
+import type { TaskResourceUsage } from '@waybill/rpc';
 import { Gate } from '../gate.js';
 import type { RotatingLogSpec } from '../logs/rotating-log.js';
 import {
@@ -12,6 +13,10 @@ import {
   TaskNotFoundError,
 } from './driver.js';
 import { parseDuration } from './go-duration.js';
+import { resourceUsage } from './process-usage.js';
+
+/** AG-265: pretended memory is up to this many bytes. */
+const MAX_MOCK_RSS_BYTES = 64 * 1024 * 1024;
 
 /** Where pretended output goes. */
 export interface OutputSink {
@@ -22,6 +27,8 @@ export interface OutputSink {
 export interface MockDriverOptions {
   readonly clock: Clock;
   readonly timers: Timers;
+  /** In [0, 1). */
+  readonly random: () => number;
   readonly openOutput: (config: TaskConfig, type: 'stdout' | 'stderr') => OutputSink;
 }
 
@@ -105,6 +112,16 @@ export class MockDriver implements Driver {
   async signal(taskId: string): Promise<void> {
     const { signalError } = this.task(taskId).config;
     if (signalError !== '') throw new Error(signalError);
+  }
+
+  async stats(taskId: string): Promise<TaskResourceUsage> {
+    this.task(taskId);
+    const RSS = Math.floor(this.options.random() * MAX_MOCK_RSS_BYTES);
+    return {
+      ResourceUsage: resourceUsage({ RSS, Measured: ['RSS'] }, {}),
+      Timestamp: this.options.clock.nowMs() * 1e6,
+      Pids: null,
+    };
   }
 
   async destroy(handle: TaskHandle, force: boolean): Promise<void> {

@@ -2,8 +2,11 @@ import type { ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { chownSync, closeSync, mkdirSync, openSync } from 'node:fs';
 import path from 'node:path';
+import type { TaskResourceUsage } from '@waybill/rpc';
 import { signalOrInterrupt, signalNamed, DEFAULT_KILL_SIGNAL } from '../task-signal.js';
 import { logSpec, type OpenOutput, type TaskOutputs } from '../../logs/task-output.js';
+import { ProcessTables, treeOf } from '../process-table.js';
+import { ProcessUsage } from '../process-usage.js';
 import { bootId, isAlive, type ProcessIdentity, sendSignal } from '../process-identity.js';
 import {
   type Driver,
@@ -30,6 +33,8 @@ export interface RawExecOptions {
   /** Where run directories are. */
   readonly runsDir: string;
   readonly outputs: TaskOutputs;
+  /** What a whole core of this machine counts as in the usage of tasks. */
+  readonly mhzPerCore: number;
   readonly dieWithAgent: boolean;
 }
 
@@ -38,6 +43,7 @@ interface Running {
   readonly runDir: string;
   readonly process: ProcessIdentity;
   readonly exit: Promise<ExitResult>;
+  readonly usage: ProcessUsage;
   ended: boolean;
 }
 
@@ -53,6 +59,7 @@ interface Running {
 export class RawExecDriver implements Driver {
   readonly name = 'raw_exec';
   private readonly tasks = new Map<string, Running>();
+  private readonly processes = new ProcessTables();
 
   constructor(private readonly options: RawExecOptions) {}
 
@@ -152,6 +159,19 @@ export class RawExecDriver implements Driver {
     if (!task.ended && isAlive(task.process)) sendSignal(task.process.pid, signalOrInterrupt(signal));
   }
 
+  /** AG-278. Nothing is measured until somebody asks. */
+  async stats(taskId: string): Promise<TaskResourceUsage> {
+    const { process, usage } = this.running(taskId);
+    const recent = usage.recent(Date.now());
+    if (recent) return recent;
+    const table = await this.processes.now();
+    const members = isAlive(process) ? treeOf(table, process.pid) : [];
+    const measured = await Promise.all(
+      members.map(async (row) => ({ ...row, ...(await this.processes.memoryOf(row.pid)) })),
+    );
+    return usage.sample(table.takenAtMs, measured);
+  }
+
   async destroy(handle: TaskHandle, force: boolean): Promise<void> {
     const task = this.tasks.get(handle.taskId);
     if (task && !task.ended) {
@@ -172,7 +192,8 @@ export class RawExecDriver implements Driver {
     supervisorEnded: Promise<void> | undefined,
   ): void {
     const exit = this.exitOf(handle, runDir, identity, supervisorEnded);
-    const task: Running = { handle, runDir, process: identity, exit, ended: false };
+    const usage = new ProcessUsage(handle.startedAtMs, this.options.mhzPerCore);
+    const task: Running = { handle, runDir, process: identity, exit, usage, ended: false };
     this.tasks.set(handle.taskId, task);
     void exit.then(() => {
       task.ended = true;

@@ -1,0 +1,51 @@
+import {
+  type AllocResourceUsage,
+  type AllocStatsRequest,
+  type HostStats,
+  type RestartAllocRequest,
+  RpcError,
+  type SignalAllocRequest,
+} from '@waybill/rpc';
+import { AllocActionError, type AllocRunner } from './alloc-runner.js';
+import { TaskNotRunningError } from './task-runner.js';
+
+/** What people ask of one machine and its allocations: usage, restart, signal (agent.md sections 15 and 24). Stateless. */
+export class AllocActions {
+  constructor(
+    private readonly runnerOf: (allocId: string) => AllocRunner | undefined,
+    private readonly usageOfHost: () => Promise<HostStats>,
+  ) {}
+
+  hostStats(): Promise<HostStats> {
+    return this.usageOfHost();
+  }
+
+  /** @throws RpcError not-found, conflict */
+  stats({ AllocID, Task }: AllocStatsRequest): Promise<AllocResourceUsage> {
+    return this.answered(AllocID, (runner) => runner.usage(Task));
+  }
+
+  /** @throws RpcError not-found, conflict */
+  async restart({ AllocID, TaskName, AllTasks }: RestartAllocRequest): Promise<null> {
+    await this.answered(AllocID, (runner) => runner.restart(TaskName, AllTasks));
+    return null;
+  }
+
+  /** @throws RpcError not-found, conflict, or what the driver said */
+  async signal({ AllocID, Task, Signal }: SignalAllocRequest): Promise<null> {
+    await this.answered(AllocID, (runner) => runner.signal(Task, Signal));
+    return null;
+  }
+
+  private async answered<T>(allocId: string, ask: (runner: AllocRunner) => Promise<T>): Promise<T> {
+    const runner = this.runnerOf(allocId);
+    if (!runner) throw new RpcError('not-found', `Unknown allocation "${allocId}"`);
+    try {
+      return await ask(runner);
+    } catch (error) {
+      if (error instanceof AllocActionError || error instanceof TaskNotRunningError)
+        throw new RpcError('conflict', error.message);
+      throw error;
+    }
+  }
+}

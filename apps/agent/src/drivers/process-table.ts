@@ -1,0 +1,94 @@
+import { readdir, readFile } from 'node:fs/promises';
+
+/** `USER_HZ`: what /proc counts processor time in, the same on every Linux that Node runs on. */
+export const TICKS_PER_SECOND = 100;
+/** Askers within this time share one look at /proc: it costs a file for each process of the machine. */
+export const TABLE_REUSE_MS = 250;
+
+/** One process as /proc shows it. Ticks include those of its children that ended and were waited for. */
+export interface ProcessRow {
+  readonly pid: number;
+  readonly parent: number;
+  readonly session: number;
+  readonly userTicks: number;
+  readonly systemTicks: number;
+}
+
+export interface ProcessTable {
+  readonly takenAtMs: number;
+  readonly rows: readonly ProcessRow[];
+}
+
+/** Bytes. */
+export interface ProcessMemory {
+  readonly rssBytes: number;
+  readonly swapBytes: number;
+}
+
+/**
+ * The processes of this machine. Keeps the newest table for TABLE_REUSE_MS, and the look that is under way.
+ * Cost of a look: one small read for each process of the machine. Where there is no /proc: no rows.
+ */
+export class ProcessTables {
+  private latest: ProcessTable | undefined;
+  private looking: Promise<ProcessTable> | undefined;
+
+  async now(): Promise<ProcessTable> {
+    if (this.latest && Date.now() - this.latest.takenAtMs < TABLE_REUSE_MS) return this.latest;
+    this.looking ??= look().finally(() => (this.looking = undefined));
+    this.latest = await this.looking;
+    return this.latest;
+  }
+
+  /** Zero for a process that is gone. */
+  async memoryOf(pid: number): Promise<ProcessMemory> {
+    const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '');
+    return { rssBytes: kilobytes(status, 'VmRSS'), swapBytes: kilobytes(status, 'VmSwap') };
+  }
+}
+
+/** The processes of a task: those of its session, and whatever descends from it. O(processes of the machine). */
+export function treeOf(table: ProcessTable, leader: number): ProcessRow[] {
+  const children = new Map<number, ProcessRow[]>();
+  for (const row of table.rows) {
+    const siblings = children.get(row.parent);
+    if (siblings) siblings.push(row);
+    else children.set(row.parent, [row]);
+  }
+  const members = new Map<number, ProcessRow>();
+  const toVisit = table.rows.filter((row) => row.pid === leader || row.session === leader);
+  for (let row = toVisit.pop(); row; row = toVisit.pop()) {
+    if (members.has(row.pid)) continue;
+    members.set(row.pid, row);
+    toVisit.push(...(children.get(row.pid) ?? []));
+  }
+  return [...members.values()];
+}
+
+async function look(): Promise<ProcessTable> {
+  const takenAtMs = Date.now();
+  const names = await readdir('/proc').catch(() => []);
+  const pids = names.filter((name) => /^\d+$/.test(name));
+  const rows = await Promise.all(pids.map((pid) => readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')));
+  return { takenAtMs, rows: rows.flatMap((stat) => parsedRow(stat) ?? []) };
+}
+
+/** A line of /proc/<pid>/stat; undefined for a process that is gone, or of which only its exit code is left. */
+export function parsedRow(stat: string): ProcessRow | undefined {
+  // The name in parentheses may hold anything; the fields behind its end are fixed.
+  const end = stat.lastIndexOf(')');
+  const [state, parent, , session, ...rest] = stat.slice(end + 2).split(' ');
+  if (end < 0 || state === 'Z' || state === 'X') return undefined;
+  const [user, system, childUser, childSystem] = rest.slice(7, 11).map(Number);
+  return {
+    pid: Number.parseInt(stat, 10),
+    parent: Number(parent),
+    session: Number(session),
+    userTicks: (user ?? 0) + (childUser ?? 0),
+    systemTicks: (system ?? 0) + (childSystem ?? 0),
+  };
+}
+
+function kilobytes(status: string, name: string): number {
+  return Number(new RegExp(`^${name}:\\s+(\\d+) kB$`, 'm').exec(status)?.[1] ?? 0) * 1024;
+}

@@ -1,0 +1,109 @@
+import type { CpuStats, MemoryStats, ResourceUsage, TaskResourceUsage } from '@waybill/rpc';
+import { type ProcessMemory, type ProcessRow, TICKS_PER_SECOND } from './process-table.js';
+
+/** A sample that follows the last one faster than this says nothing about the time between: the last one is repeated. */
+export const MIN_SAMPLE_MS = 250;
+
+export interface ProcessSample extends ProcessRow, ProcessMemory {}
+
+interface Sampled {
+  readonly atMs: number;
+  readonly userTicks: number;
+  readonly systemTicks: number;
+  readonly byPid: ReadonlyMap<number, ProcessSample>;
+  readonly usage: TaskResourceUsage | undefined;
+}
+
+/**
+ * What the processes of one task use, from one sample to the next. Before the first sample: nothing was used when the
+ * task started, so the first one tells the mean since then. Memory: one small row for each process of the last sample.
+ */
+export class ProcessUsage {
+  private last: Sampled;
+
+  /** @param mhzPerCore what a whole core counts as in `TotalTicks` */
+  constructor(
+    startedAtMs: number,
+    private readonly mhzPerCore: number,
+  ) {
+    this.last = { atMs: startedAtMs, userTicks: 0, systemTicks: 0, byPid: new Map(), usage: undefined };
+  }
+
+  /** The last sample, if it is young enough to be repeated. */
+  recent(nowMs: number): TaskResourceUsage | undefined {
+    return nowMs - this.last.atMs < MIN_SAMPLE_MS ? this.last.usage : undefined;
+  }
+
+  sample(atMs: number, processes: readonly ProcessSample[]): TaskResourceUsage {
+    const recent = this.recent(atMs);
+    if (recent) return recent; // two asked at once
+    const before = this.last;
+    const seconds = Math.max(atMs - before.atMs, 1) / 1_000;
+    const total = { userTicks: sum(processes, 'userTicks'), systemTicks: sum(processes, 'systemTicks') };
+    const memory = { rssBytes: sum(processes, 'rssBytes'), swapBytes: sum(processes, 'swapBytes') };
+    const pids = processes.map((process) => [
+      String(process.pid),
+      this.usageOf(process, before.byPid.get(process.pid) ?? NOTHING, process, seconds),
+    ]);
+    const usage: TaskResourceUsage = {
+      ResourceUsage: this.usageOf(total, before, memory, seconds),
+      Timestamp: atMs * 1e6,
+      Pids: Object.fromEntries(pids) as Record<string, ResourceUsage>,
+    };
+    this.last = { atMs, ...total, byPid: new Map(processes.map((process) => [process.pid, process])), usage };
+    return usage;
+  }
+
+  /** The ticks of a process that ended without being waited for are lost: then a difference is less, never below 0. */
+  private usageOf(now: Ticks, before: Ticks, memory: ProcessMemory, seconds: number): ResourceUsage {
+    const percent = (ticks: number) => (Math.max(0, ticks) / TICKS_PER_SECOND / seconds) * 100;
+    const user = percent(now.userTicks - before.userTicks);
+    const system = percent(now.systemTicks - before.systemTicks);
+    return resourceUsage(
+      { RSS: memory.rssBytes, Swap: memory.swapBytes, Measured: ['RSS', 'Swap'] },
+      {
+        SystemMode: system,
+        UserMode: user,
+        Percent: user + system,
+        TotalTicks: ((user + system) / 100) * this.mhzPerCore,
+        Measured: ['System Mode', 'User Mode', 'Percent'],
+      },
+    );
+  }
+}
+
+type Ticks = Pick<ProcessRow, 'userTicks' | 'systemTicks'>;
+const NOTHING: Ticks = { userTicks: 0, systemTicks: 0 };
+
+/** What was measured, everything else 0. */
+export function resourceUsage(memory: Partial<MemoryStats>, cpu: Partial<CpuStats>): ResourceUsage {
+  return {
+    MemoryStats: {
+      RSS: 0,
+      Cache: 0,
+      Swap: 0,
+      MappedFile: 0,
+      Usage: 0,
+      MaxUsage: 0,
+      KernelUsage: 0,
+      KernelMaxUsage: 0,
+      Measured: [],
+      ...memory,
+    },
+    CpuStats: {
+      SystemMode: 0,
+      UserMode: 0,
+      TotalTicks: 0,
+      ThrottledPeriods: 0,
+      ThrottledTime: 0,
+      Percent: 0,
+      Measured: [],
+      ...cpu,
+    },
+    DeviceStats: [],
+  };
+}
+
+function sum<K extends string>(rows: readonly Readonly<Record<K, number>>[], key: K): number {
+  return rows.reduce((total, row) => total + row[key], 0);
+}

@@ -1,0 +1,55 @@
+import { readFile, statfs } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import type { HostDiskStats } from '@waybill/rpc';
+import type { CoreTimes, HostSample } from '../host-usage.js';
+
+/** Asks the machine what it uses. `dir`: where allocations are. */
+export async function sampleHost(dir: string): Promise<HostSample> {
+  const meminfo = await readFile('/proc/meminfo', 'utf8').catch(() => '');
+  const kilobytes = Number(/^MemAvailable:\s+(\d+) kB$/m.exec(meminfo)?.[1] ?? Number.NaN);
+  const free = os.freemem();
+  return {
+    atMs: Date.now(),
+    cores: os.cpus().map(({ times }): CoreTimes => {
+      return { user: times.user + times.nice, system: times.sys + times.irq, idle: times.idle };
+    }),
+    memory: { total: os.totalmem(), available: Number.isNaN(kilobytes) ? free : kilobytes * 1024, free },
+    disk: await diskOf(dir).catch(() => null),
+    uptimeSeconds: os.uptime(),
+  };
+}
+
+async function diskOf(dir: string): Promise<HostDiskStats> {
+  const { blocks, bfree, bavail, bsize, files, ffree } = await statfs(dir);
+  const used = (blocks - bfree) * bsize;
+  const mount = await mountOf(dir);
+  return {
+    Device: mount.device,
+    Mountpoint: mount.point,
+    Size: blocks * bsize,
+    Used: used,
+    Available: bavail * bsize,
+    UsedPercent: share(used, used + bavail * bsize),
+    InodesUsedPercent: share(files - ffree, files),
+  };
+}
+
+/** The file system that a directory is on; the directory itself where the machine does not tell. */
+export async function mountOf(dir: string): Promise<{ readonly device: string; readonly point: string }> {
+  const at = path.resolve(dir);
+  const mounts = (await readFile('/proc/self/mounts', 'utf8').catch(() => ''))
+    .split('\n')
+    .map((line) => line.split(' '))
+    .flatMap(([device, point]) =>
+      device !== undefined && point !== undefined ? [{ device, point: plain(point) }] : [],
+    )
+    .filter(({ point }) => at === point || at.startsWith(point === '/' ? '/' : `${point}/`));
+  return mounts.toSorted((a, b) => a.point.length - b.point.length).at(-1) ?? { device: at, point: at };
+}
+
+/** Blanks in a mount point are written as octal numbers. */
+const plain = (point: string): string =>
+  point.replaceAll(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)));
+
+const share = (part: number, of: number): number => (of > 0 ? (part / of) * 100 : 0);
