@@ -4,10 +4,14 @@ import { EventLog, type ProjectionFeed, ReadModel } from '@waybill/projection';
 import { NatsRpc } from '@waybill/rpc';
 import type { ServiceContext } from '@waybill/service';
 import { AllocationsController } from './allocations/allocations.controller.js';
+import { StopAllocation } from './allocations/stop-allocation.js';
+import { AllocationActionsController } from './client/allocation-actions.controller.js';
 import { LogsController } from './client/logs.controller.js';
+import { NodeUsageController } from './client/node-usage.controller.js';
 import { AgentIdentity } from './cluster/agent-identity.js';
 import { ClusterController } from './cluster/cluster.controller.js';
 import { DeploymentsController } from './deployments/deployments.controller.js';
+import { DeleteEvaluations } from './evaluations/delete-evaluations.js';
 import { EvaluationsController } from './evaluations/evaluations.controller.js';
 import { EventStreamController } from './events/event-stream.controller.js';
 import { Subscriptions } from './events/subscriptions.js';
@@ -15,10 +19,14 @@ import { ApiErrorFilter } from './http/api-error.filter.js';
 import { BlockingQueries } from './http/blocking-query.js';
 import { Reads } from './http/reads.js';
 import { DeregisterJob } from './jobs/deregister-job.js';
+import { EvaluateJob } from './jobs/evaluate-job.js';
 import { JobsController } from './jobs/jobs.controller.js';
 import { type JobLookup, RegisterJob } from './jobs/register-job.js';
 import { RegisterRequests } from './jobs/register-request.js';
 import { NodesController } from './nodes/nodes.controller.js';
+import { BrokerInquiry } from './operator/broker-inquiry.js';
+import { SchedulerConfigurationController } from './operator/scheduler-configuration.controller.js';
+import { SetSchedulerConfiguration } from './operator/set-scheduler-configuration.js';
 import { Writer } from './writer.js';
 
 /** What the HTTP server is made of, beside the context every service has. */
@@ -44,6 +52,7 @@ export class ApiModule {
       lastContactMs: 0,
       knownLeader: link.up,
     }));
+    const inquiry = new BrokerInquiry(context.rpc, clock, context.timers);
     const region = settings.WAYBILL_REGION;
     const identity = new AgentIdentity(
       region,
@@ -55,6 +64,7 @@ export class ApiModule {
     return {
       module: ApiModule,
       controllers: [
+        AllocationActionsController,
         AllocationsController,
         ClusterController,
         DeploymentsController,
@@ -63,6 +73,8 @@ export class ApiModule {
         JobsController,
         LogsController,
         NodesController,
+        NodeUsageController,
+        SchedulerConfigurationController,
       ],
       providers: [
         { provide: ReadModel, useValue: model },
@@ -71,9 +83,19 @@ export class ApiModule {
         { provide: EventLog, useValue: events },
         { provide: Subscriptions, useValue: subscriptions },
         { provide: NatsRpc, useValue: context.rpc },
+        {
+          provide: StopAllocation,
+          useValue: new StopAllocation(writer, async (id) => (await model.allocation(id)).row, clock, newId),
+        },
         { provide: RegisterRequests, useValue: new RegisterRequests(region, clock) },
         { provide: RegisterJob, useValue: new RegisterJob(log, writer, lookup, readable, clock, newId) },
         { provide: DeregisterJob, useValue: new DeregisterJob(log, writer, lookup, readable, clock, newId) },
+        { provide: EvaluateJob, useValue: new EvaluateJob(log, writer, model, readable, clock, newId) },
+        { provide: DeleteEvaluations, useValue: new DeleteEvaluations(model, writer, inquiry, clock) },
+        {
+          provide: SetSchedulerConfiguration,
+          useValue: new SetSchedulerConfiguration(lookup, writer, inquiry, clock),
+        },
         { provide: APP_FILTER, useValue: new ApiErrorFilter(context.logger) },
       ],
     };

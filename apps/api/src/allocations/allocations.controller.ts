@@ -1,17 +1,21 @@
-import { Controller, Get, Param, Req, Res } from '@nestjs/common';
+import { Controller, Get, Param, Post, Put, Req, Res } from '@nestjs/common';
 import { encodeAllocation, encodeAllocationStub } from '@waybill/model';
 import { ReadModel } from '@waybill/projection';
+import { ListFilter } from '../http/list-filter.js';
 import { namespacesOf, pageOf } from '../http/list-params.js';
 import { boolParam, fullUuid, uuidPrefixParam } from '../http/query-string.js';
 import { Reads } from '../http/reads.js';
-import type { ApiReply, ApiRequest } from '../http/reply.js';
+import { type ApiReply, type ApiRequest, sendJson, setWriteIndex } from '../http/reply.js';
+import { Requester } from '../http/requester.js';
+import { StopAllocation } from './stop-allocation.js';
 
-/** `/v1/allocations`, `/v1/allocation/:id`. */
+/** `/v1/allocations`, `/v1/allocation/:id`, `/v1/allocation/:id/stop`. */
 @Controller('v1')
 export class AllocationsController {
   constructor(
     private readonly model: ReadModel,
     private readonly reads: Reads,
+    private readonly stopAllocation: StopAllocation,
   ) {}
 
   @Get('allocations')
@@ -22,8 +26,9 @@ export class AllocationsController {
       taskStates: boolParam(query, 'task_states') ?? true,
     };
     const options = { namespaces: namespacesOf(query), prefix: uuidPrefixParam(query), ...pageOf(query) };
+    const filter = ListFilter.of(query);
     await this.reads.answer(request, reply, [['allocs', '*']], async () => {
-      const { index, rows, nextToken } = await this.model.allocations(options);
+      const { index, rows, nextToken } = await this.model.allocations({ ...options, keep: filter?.keep() });
       return { index, nextToken, value: rows.map((alloc) => encodeAllocationStub(alloc, stub)) };
     });
   }
@@ -41,5 +46,29 @@ export class AllocationsController {
       },
       'alloc not found',
     );
+  }
+
+  @Put('allocation/:id/stop')
+  stopPut(@Param('id') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    return this.stop(id, request, reply);
+  }
+
+  @Post('allocation/:id/stop')
+  stopPost(@Param('id') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    return this.stop(id, request, reply);
+  }
+
+  private async stop(given: string, request: ApiRequest, reply: ApiReply): Promise<void> {
+    const { query } = request;
+    const answer = await this.stopAllocation.run(
+      {
+        id: given.toLowerCase(),
+        noShutdownDelay: boolParam(query, 'no_shutdown_delay') ?? false,
+        reschedule: boolParam(query, 'reschedule') ?? false,
+      },
+      Requester.of(request),
+    );
+    setWriteIndex(reply, answer.Index);
+    sendJson(request, reply, answer);
   }
 }

@@ -1,12 +1,12 @@
 import { Controller, Get, Req, Res } from '@nestjs/common';
 import { ReadModel } from '@waybill/projection';
-import { failed } from '../http/api-error.js';
+import { ListFilter } from '../http/list-filter.js';
 import { pageOf } from '../http/list-params.js';
 import { Reads } from '../http/reads.js';
 import { type ApiReply, type ApiRequest, sendJson } from '../http/reply.js';
 import { AgentIdentity } from './agent-identity.js';
 
-/** What clients ask to find out whom they talk to: status, regions, agent, namespaces, scheduler configuration. */
+/** What clients ask to find out whom they talk to: status, regions, agent, namespaces. */
 @Controller('v1')
 export class ClusterController {
   constructor(
@@ -48,18 +48,10 @@ export class ClusterController {
   @Get('namespaces')
   async namespaces(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const page = pageOf(request.query);
+    const filter = ListFilter.of(request.query);
     await this.reads.answer(request, reply, [['namespaces', '*']], async () => {
-      const { index, rows, nextToken } = await this.model.namespaces(page);
+      const { index, rows, nextToken } = await this.model.namespaces({ ...page, keep: filter?.keep() });
       return { index, nextToken, value: rows };
-    });
-  }
-
-  @Get('operator/scheduler/configuration')
-  async schedulerConfiguration(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
-    await this.reads.answer(request, reply, [['scheduler_config', '*']], async () => {
-      const { index, row } = await this.model.schedulerConfiguration();
-      if (!row) throw failed('scheduler config not initialized yet');
-      return { index, value: { SchedulerConfig: row, Index: index, LastContact: 0, KnownLeader: true, NextToken: '' } };
     });
   }
 }

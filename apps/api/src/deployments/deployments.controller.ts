@@ -1,6 +1,7 @@
 import { Controller, Get, Param, Req, Res } from '@nestjs/common';
 import { encodeAllocationStub, encodeDeployment } from '@waybill/model';
 import { ReadModel, rowsOfDeployment } from '@waybill/projection';
+import { ListFilter } from '../http/list-filter.js';
 import { namespacesOf, pageOf } from '../http/list-params.js';
 import { fullUuid, uuidPrefixParam } from '../http/query-string.js';
 import { Reads } from '../http/reads.js';
@@ -18,8 +19,9 @@ export class DeploymentsController {
   async list(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const { query } = request;
     const options = { namespaces: namespacesOf(query), prefix: uuidPrefixParam(query), ...pageOf(query) };
+    const filter = ListFilter.of(query);
     await this.reads.answer(request, reply, [['deployment', '*']], async () => {
-      const { index, rows, nextToken } = await this.model.deployments(options);
+      const { index, rows, nextToken } = await this.model.deployments({ ...options, keep: filter?.keep() });
       return { index, nextToken, value: rows.map(encodeDeployment) };
     });
   }

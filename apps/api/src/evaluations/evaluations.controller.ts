@@ -1,10 +1,16 @@
-import { Controller, Get, Param, Req, Res } from '@nestjs/common';
-import { encodeAllocationStub, encodeEvaluation } from '@waybill/model';
+import { Controller, Delete, Get, Param, Req, Res } from '@nestjs/common';
+import { encodeAllocationStub, encodeEvaluation, type Evaluation } from '@waybill/model';
 import { ReadModel, rowsOfEval } from '@waybill/projection';
+import { badRequest } from '../http/api-error.js';
+import { readJsonBody } from '../http/body.js';
+import { ListFilter } from '../http/list-filter.js';
 import { namespacesOf, pageOf } from '../http/list-params.js';
 import { fullUuid, param, uuidPrefixParam } from '../http/query-string.js';
-import { Reads } from '../http/reads.js';
-import type { ApiReply, ApiRequest } from '../http/reply.js';
+import { goneSignal, Reads } from '../http/reads.js';
+import { type ApiReply, type ApiRequest, sendJson, setWriteIndex } from '../http/reply.js';
+import { Requester } from '../http/requester.js';
+import { DeleteEvaluations, readDeleteRequest } from './delete-evaluations.js';
+import { relatedEvaluations } from './related-evaluations.js';
 
 /** `/v1/evaluations`, `/v1/evaluation/:id`. */
 @Controller('v1')
@@ -12,6 +18,7 @@ export class EvaluationsController {
   constructor(
     private readonly model: ReadModel,
     private readonly reads: Reads,
+    private readonly deleteEvaluations: DeleteEvaluations,
   ) {}
 
   @Get('evaluations')
@@ -24,22 +31,58 @@ export class EvaluationsController {
       status: param(query, 'status') || undefined,
       ...pageOf(query),
     };
+    if (param(query, 'filter') && (options.jobId !== undefined || options.status !== undefined))
+      throw badRequest('Filter expression cannot be used with other filter parameters'); // API-72
+    const filter = ListFilter.of(query);
     await this.reads.answer(request, reply, [['evals', '*']], async () => {
-      const { index, rows, nextToken } = await this.model.evaluations(options);
+      const { index, rows, nextToken } = await this.model.evaluations({ ...options, keep: filter?.keep() });
       return { index, nextToken, value: rows.map(encodeEvaluation) };
     });
+  }
+
+  /** EB-298. Goes through all evaluations of the namespaces, and keeps none of them in memory. */
+  @Get('evaluations/count')
+  async count(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    const { query } = request;
+    const options = { namespaces: namespacesOf(query), prefix: uuidPrefixParam(query), perPage: 1 };
+    const filter = ListFilter.of(query);
+    await this.reads.answer(request, reply, [['evals', '*']], async () => {
+      const matches = filter?.certain<Evaluation>() ?? (() => true);
+      let Count = 0;
+      const keep = (row: Evaluation): boolean => {
+        if (matches(row)) Count++;
+        return false;
+      };
+      const { index } = await this.model.evaluations({ ...options, keep });
+      return { index, value: { Count, Index: index, LastContact: 0, KnownLeader: true, NextToken: '' } };
+    });
+  }
+
+  @Delete('evaluations')
+  async delete(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    const wanted = readDeleteRequest(readJsonBody(request.body));
+    const answer = await this.deleteEvaluations.run(
+      wanted,
+      namespacesOf(request.query),
+      () => Requester.of(request),
+      goneSignal(reply),
+    );
+    setWriteIndex(reply, Math.max(1, answer.Index));
+    sendJson(request, reply, answer);
   }
 
   @Get('evaluation/:id')
   async read(@Param('id') given: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const id = fullUuid(given, 'failed to lookup eval');
+    const related = param(request.query, 'related') === 'true';
     await this.reads.answer(
       request,
       reply,
       [['evals', id]],
       async () => {
         const { index, row } = await this.model.evaluation(id);
-        return { index, value: row && encodeEvaluation(row) };
+        if (!row || !related) return { index, value: row && encodeEvaluation(row) };
+        return { index, value: encodeEvaluation({ ...row, RelatedEvals: await relatedEvaluations(this.model, row) }) };
       },
       'eval not found',
     );

@@ -4,8 +4,8 @@ const KNOWN_PATHS: readonly RegExp[] = [
   /^\/v1\/job\/.+/,
   /^\/v1\/validate\/job$/,
   /^\/v1\/allocations$/,
-  /^\/v1\/allocation\/[^/]+$/,
-  /^\/v1\/evaluations$/,
+  /^\/v1\/allocation\/[^/]+(\/stop)?$/,
+  /^\/v1\/evaluations(\/count)?$/,
   /^\/v1\/evaluation\/[^/]+(\/allocations)?$/,
   /^\/v1\/nodes$/,
   /^\/v1\/node\/[^/]+(\/allocations)?$/,
@@ -19,6 +19,8 @@ const KNOWN_PATHS: readonly RegExp[] = [
   /^\/v1\/namespaces$/,
   /^\/v1\/operator\/scheduler\/configuration$/,
   /^\/v1\/client\/fs\/logs\/[^/]+$/,
+  /^\/v1\/client\/allocation\/[^/]+\/(stats|restart|signal)$/,
+  /^\/v1\/client\/stats$/,
 ];
 
 export function isKnownPath(url: string): boolean {

@@ -1,10 +1,8 @@
 import type { Namespaces, Page } from '@waybill/projection';
-import { badRequest } from './api-error.js';
 import { namespaceOf, param, perPageParam, type QueryString } from './query-string.js';
 
 /** The page a list request asks for (API-62 to API-66). @throws ApiError 400 */
 export function pageOf(query: QueryString): Page {
-  if (param(query, 'filter')) throw badRequest('filter expressions are not available yet; see docs/gaps.md (API-67)');
   return {
     perPage: perPageParam(query),
     nextToken: param(query, 'next_token') ?? '',

@@ -12,7 +12,8 @@ import {
 import { ReadModel, rowsOfJob } from '@waybill/projection';
 import { namespacedKey } from '@waybill/state';
 import { ApiError, badRequest, failed } from '../http/api-error.js';
-import { readJsonBody } from '../http/body.js';
+import { readJsonBody, readOptionalJsonBody } from '../http/body.js';
+import { ListFilter } from '../http/list-filter.js';
 import { namespacesOf, pageOf } from '../http/list-params.js';
 import { boolParam, namespaceOf, param } from '../http/query-string.js';
 import { Reads } from '../http/reads.js';
@@ -20,6 +21,7 @@ import type { ApiReply, ApiRequest } from '../http/reply.js';
 import { sendJson, setWriteIndex } from '../http/reply.js';
 import { Requester } from '../http/requester.js';
 import { DeregisterJob } from './deregister-job.js';
+import { EvaluateJob, readEvaluateRequest } from './evaluate-job.js';
 import { type JobPath, parseJobPath } from './job-path.js';
 import { RegisterJob } from './register-job.js';
 import { checkedEvalPriority, RegisterRequests } from './register-request.js';
@@ -33,6 +35,7 @@ export class JobsController {
     private readonly requests: RegisterRequests,
     private readonly registerJob: RegisterJob,
     private readonly deregisterJob: DeregisterJob,
+    private readonly evaluateJob: EvaluateJob,
   ) {}
 
   @Get('jobs')
@@ -40,9 +43,10 @@ export class JobsController {
     const { query } = request;
     const meta = boolParam(query, 'meta') ?? false;
     const options = { namespaces: namespacesOf(query), prefix: param(query, 'prefix'), ...pageOf(query) };
+    const filter = ListFilter.of(query);
     const watched = [['jobs', '*'] as const, ['job_summary', '*'] as const];
     await this.reads.answer(request, reply, watched, async () => {
-      const { index, rows, nextToken } = await this.model.jobs(options);
+      const { index, rows, nextToken } = await this.model.jobs({ ...options, keep: filter?.keep((row) => row.job) });
       return { index, nextToken, value: rows.map(({ job, summary }) => encodeJobStub(job, summary ?? null, { meta })) };
     });
   }
@@ -165,8 +169,23 @@ export class JobsController {
 
   private async write(request: ApiRequest, reply: ApiReply): Promise<void> {
     const { id, sub } = pathOf(request);
-    if (sub !== undefined) throw notYet(sub);
-    await this.register(request, reply, id);
+    switch (sub) {
+      case undefined:
+        return this.register(request, reply, id);
+      case 'evaluate':
+        return this.evaluate(request, reply, id);
+      default:
+        throw notYet(sub);
+    }
+  }
+
+  private async evaluate(request: ApiRequest, reply: ApiReply, id: string): Promise<void> {
+    const body = readOptionalJsonBody(request.body);
+    const { forceReschedule } = readEvaluateRequest(body, id);
+    const namespace = namespaceOf(request.query);
+    const answer = await this.evaluateJob.run({ namespace, id, forceReschedule }, Requester.of(request));
+    setWriteIndex(reply, answer.Index);
+    sendJson(request, reply, { ...answer, ...QUERY_META });
   }
 
   private async register(request: ApiRequest, reply: ApiReply, pathJobId: string | undefined): Promise<void> {

@@ -2,6 +2,7 @@ import { Controller, Get, Param, Req, Res } from '@nestjs/common';
 import { encodeAllocation, encodeNode, encodeNodeStub } from '@waybill/model';
 import { ReadModel, rowsOfNode } from '@waybill/projection';
 import { badRequest } from '../http/api-error.js';
+import { ListFilter } from '../http/list-filter.js';
 import { pageOf } from '../http/list-params.js';
 import { boolParam, fullUuid, uuidPrefixParam } from '../http/query-string.js';
 import { Reads } from '../http/reads.js';
@@ -21,8 +22,9 @@ export class NodesController {
     const bad = (text: string): Error => badRequest(`Failed to parse node list fields: ${text}`);
     const stub = { resources: boolParam(query, 'resources', bad) ?? false, os: boolParam(query, 'os', bad) ?? false };
     const options = { prefix: uuidPrefixParam(query), ...pageOf(query) };
+    const filter = ListFilter.of(query);
     await this.reads.answer(request, reply, [['nodes', '*']], async () => {
-      const { index, rows, nextToken } = await this.model.nodes(options);
+      const { index, rows, nextToken } = await this.model.nodes({ ...options, keep: filter?.keep() });
       return { index, nextToken, value: rows.map((node) => encodeNodeStub(node, stub)) };
     });
   }

@@ -1,0 +1,88 @@
+import { Controller, Get, Param, Post, Put, Req, Res } from '@nestjs/common';
+import type { Allocation } from '@waybill/model';
+import { ReadModel } from '@waybill/projection';
+import { allocStats, NatsRpc, restartAlloc, signalAlloc } from '@waybill/rpc';
+import { badRequest, notFound } from '../http/api-error.js';
+import { readJsonBody, readOptionalJsonBody } from '../http/body.js';
+import { asObject, boolOf, type JsonObject, stringOf } from '../http/json-members.js';
+import { param } from '../http/query-string.js';
+import { type ApiReply, type ApiRequest, sendJson } from '../http/reply.js';
+import { askAgent, restartTimeoutMs } from './agent-call.js';
+
+/** `/v1/client/allocation/:alloc/…`: what is asked of a running allocation, answered by its agent (API-194 to API-196). */
+@Controller('v1/client/allocation')
+export class AllocationActionsController {
+  constructor(
+    private readonly model: ReadModel,
+    private readonly rpc: NatsRpc,
+  ) {}
+
+  @Get(':id/stats')
+  async stats(@Param('id') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    const { ID, NodeID } = await this.allocation(id);
+    const wanted = { AllocID: ID, Task: param(request.query, 'task') ?? '' };
+    sendJson(request, reply, await askAgent(this.rpc, allocStats, wanted, { target: NodeID }));
+  }
+
+  @Put(':id/restart')
+  restartPut(@Param('id') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    return this.restart(id, request, reply);
+  }
+
+  @Post(':id/restart')
+  restartPost(@Param('id') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    return this.restart(id, request, reply);
+  }
+
+  @Put(':id/signal')
+  signalPut(@Param('id') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    return this.signal(id, request, reply);
+  }
+
+  @Post(':id/signal')
+  signalPost(@Param('id') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    return this.signal(id, request, reply);
+  }
+
+  /** API-195. */
+  private async restart(id: string, request: ApiRequest, reply: ApiReply): Promise<void> {
+    const body = decoded(() => {
+      const given = readOptionalJsonBody(request.body);
+      const object: JsonObject = given === undefined || given === null ? {} : asObject(given, 'AllocRestartRequest');
+      return { TaskName: stringOf(object, 'TaskName'), AllTasks: boolOf(object, 'AllTasks') };
+    });
+    const alloc = await this.allocation(id);
+    await askAgent(
+      this.rpc,
+      restartAlloc,
+      { AllocID: alloc.ID, ...body },
+      { target: alloc.NodeID, timeoutMs: restartTimeoutMs(alloc) },
+    );
+    sendJson(request, reply, { Index: 0 });
+  }
+
+  /** API-196. */
+  private async signal(id: string, request: ApiRequest, reply: ApiReply): Promise<void> {
+    const body = decoded(() => {
+      const object = asObject(readJsonBody(request.body), 'AllocSignalRequest');
+      return { Task: stringOf(object, 'Task'), Signal: stringOf(object, 'Signal') };
+    });
+    const alloc = await this.allocation(id);
+    await askAgent(this.rpc, signalAlloc, { AllocID: alloc.ID, ...body }, { target: alloc.NodeID });
+    sendJson(request, reply, { Index: 0 });
+  }
+
+  private async allocation(given: string): Promise<Allocation> {
+    const { row } = await this.model.allocation(given.toLowerCase());
+    if (!row) throw notFound(`Unknown allocation "${given}"`);
+    return row;
+  }
+}
+
+function decoded<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    throw badRequest(`Failed to decode body: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}

@@ -1,0 +1,168 @@
+import { type Allocation, type Clock, DecodeError, type Evaluation, type Job, nsFromMs } from '@waybill/model';
+import type { EvaluationListOptions, Listed, Namespaces } from '@waybill/projection';
+import {
+  draftTxn,
+  type EvalDeleteResult,
+  isSafeToDelete,
+  namespacedKey,
+  type Proposer,
+  type TxnPayloads,
+} from '@waybill/state';
+import { badRequest, failed } from '../http/api-error.js';
+import { asObject, memberOf, stringOf } from '../http/json-members.js';
+import { ListFilter } from '../http/list-filter.js';
+import type { Requester } from '../http/requester.js';
+import type { BrokerInquiry } from '../operator/broker-inquiry.js';
+import { acceptedOrThrow } from '../writer.js';
+
+/** Ids of one request; they fit one transaction (API-191). */
+export const MAX_EVALS_BY_ID = 7_281;
+/** Evaluations that one transaction removes by filter (EB-305). */
+export const EVALS_PER_TRANSACTION = 728;
+/** Evaluations whose safety is looked up at the same time. */
+const LOOKUPS_AT_ONCE = 16;
+
+const NOT_PAUSED = 'eval broker is enabled; eval broker must be paused to delete evals';
+
+export type DeleteEvaluationsRequest =
+  | { readonly kind: 'ids'; readonly ids: readonly string[] }
+  | { readonly kind: 'filter'; readonly text: string };
+
+export interface Deleted {
+  readonly Count: number;
+  /** Of the last transaction; 0 when there was none. */
+  readonly Index: number;
+}
+
+/** What deleting reads of the read model. */
+export interface DeletionLookup {
+  schedulerConfiguration(): Promise<{ readonly row: { readonly PauseEvalBroker: boolean } | undefined }>;
+  evaluation(id: string): Promise<{ readonly row: Evaluation | undefined }>;
+  evaluations(options: EvaluationListOptions): Promise<Listed<Evaluation>>;
+  evalAllocations(id: string): Promise<{ readonly rows: readonly Allocation[] }>;
+  job(namespace: string, id: string): Promise<{ readonly row: Job | undefined }>;
+}
+
+/** API-191. @throws ApiError 400, DecodeError */
+export function readDeleteRequest(json: unknown): DeleteEvaluationsRequest {
+  const body = asObject(json, 'EvalDeleteRequest');
+  const ids = idsOf(memberOf(body, 'EvalIDs'));
+  const text = stringOf(body, 'Filter');
+  if (ids.length > 0 && text !== '') throw badRequest('evals cannot be deleted by both ID and filter');
+  if (ids.length === 0 && text === '') throw badRequest('evals must be deleted by either ID or filter');
+  if (text !== '') return { kind: 'filter', text };
+  if (ids.length > MAX_EVALS_BY_ID)
+    throw badRequest(`request includes ${ids.length} evaluation IDs, must be ${MAX_EVALS_BY_ID} or fewer`);
+  return { kind: 'ids', ids };
+}
+
+function idsOf(given: unknown): string[] {
+  if (given === undefined) return [];
+  if (!Array.isArray(given)) throw DecodeError.wrongType(given, 'EvalIDs', '[]string');
+  return given.map((id: unknown) => {
+    if (typeof id !== 'string') throw DecodeError.wrongType(id, 'EvalIDs', 'string');
+    return id.toLowerCase();
+  });
+}
+
+/**
+ * Deletes evaluations for an operator while the broker is paused (EB-302 to EB-307): by id all or nothing, by filter
+ * page by page, each page one transaction. That the broker is paused is asked of the broker, and checked again by every
+ * copy of the state when it applies the deletion.
+ */
+export class DeleteEvaluations {
+  constructor(
+    private readonly read: DeletionLookup,
+    private readonly writer: Proposer,
+    private readonly inquiry: Pick<BrokerInquiry, 'enabledAt'>,
+    private readonly clock: Clock,
+  ) {}
+
+  /**
+   * @param gone the client does not wait any longer: no further page is begun
+   * @throws ApiError
+   */
+  async run(
+    request: DeleteEvaluationsRequest,
+    namespaces: Namespaces,
+    requester: () => Requester,
+    gone: AbortSignal,
+  ): Promise<Deleted> {
+    await this.refuseUnlessPaused();
+    if (request.kind === 'ids') return this.byIds([...new Set(request.ids)], requester());
+    return this.byFilter(request.text, namespaces, requester, gone);
+  }
+
+  private async refuseUnlessPaused(): Promise<void> {
+    if (!(await this.read.schedulerConfiguration()).row?.PauseEvalBroker) throw failed(NOT_PAUSED);
+    if (await this.inquiry.enabledAt(0)) throw failed(NOT_PAUSED);
+  }
+
+  private async byIds(ids: readonly string[], requester: Requester): Promise<Deleted> {
+    const jobs = new Map<string, Promise<Job | undefined>>();
+    const jobOf = ({ Namespace, JobID }: Evaluation): Promise<Job | undefined> => {
+      const key = namespacedKey(Namespace, JobID);
+      const job = jobs.get(key) ?? this.read.job(Namespace, JobID).then(({ row }) => row);
+      jobs.set(key, job);
+      return job;
+    };
+    for (let i = 0; i < ids.length; i += LOOKUPS_AT_ONCE)
+      await Promise.all(ids.slice(i, i + LOOKUPS_AT_ONCE).map((id) => this.refuseUnlessSafe(id, jobOf)));
+    const { Count, Index } = await this.write({ EvalIDs: [...ids] }, requester);
+    return { Count, Index };
+  }
+
+  private async refuseUnlessSafe(id: string, jobOf: (of: Evaluation) => Promise<Job | undefined>): Promise<void> {
+    const { row } = await this.read.evaluation(id);
+    if (!row) throw failed('eval not found');
+    const job = await jobOf(row);
+    const allocs = job ? (await this.read.evalAllocations(id)).rows : [];
+    if (!isSafeToDelete(job, () => allocs)) throw failed(`eval ${id} is not safe to delete`);
+  }
+
+  private async byFilter(
+    text: string,
+    namespaces: Namespaces,
+    requester: () => Requester,
+    gone: AbortSignal,
+  ): Promise<Deleted> {
+    const filter = ListFilter.parse(text);
+    const { rows } = await this.read.evaluations({ namespaces, keep: filter.certain(), perPage: 1 });
+    const [first] = rows;
+    if (!first) return { Count: 0, Index: 0 };
+    const deleted = { Count: 0, Index: 0 };
+    let token = `${first.CreateIndex}.${first.ID}`;
+    while (token !== '' && !gone.aborted) {
+      const { Count, Index, NextToken } = await this.write(
+        {
+          Filter: text,
+          PerPage: EVALS_PER_TRANSACTION,
+          NextToken: token,
+          Namespace: namespaces === '*' ? '' : (namespaces[0] ?? ''),
+        },
+        requester(),
+      );
+      deleted.Count += Count;
+      deleted.Index = Index;
+      token = NextToken;
+    }
+    return deleted;
+  }
+
+  private async write(
+    what: Partial<TxnPayloads['EvalDelete']>,
+    requester: Requester,
+  ): Promise<EvalDeleteResult & { readonly Index: number }> {
+    const draft = draftTxn(
+      'EvalDelete',
+      { EvalIDs: [], AllocIDs: [], ScanIndex: 0, UserInitiated: true, ...what },
+      requester.draftContext(nsFromMs(this.clock.nowMs())),
+    );
+    const { index, verdict } = acceptedOrThrow(await this.writer.propose(draft));
+    const result = 'result' in verdict ? verdict.result : undefined;
+    return { ...(isResult(result) ? result : { Count: 0, NextToken: '' }), Index: index };
+  }
+}
+
+const isResult = (result: unknown): result is EvalDeleteResult =>
+  typeof result === 'object' && result !== null && 'Count' in result && 'NextToken' in result;

@@ -1,0 +1,58 @@
+import { Filter, FilterEvaluationError, FilterSyntaxError, FilterTooExpensiveError, StepBudget } from '@waybill/model';
+import { badRequest } from './api-error.js';
+import { param, type QueryString } from './query-string.js';
+
+/** Steps that a filter may take over one whole list: some seconds of one core, spread over the pages it reads. */
+export const MAX_STEPS_PER_LIST = 500_000_000;
+
+/** The `filter` of a list request (API-67), applied to objects as they are stored. */
+export class ListFilter {
+  private constructor(private readonly filter: Filter) {}
+
+  /** Undefined when the request has none. @throws ApiError 400 it cannot be read (API-71) */
+  static of(query: QueryString): ListFilter | undefined {
+    const text = param(query, 'filter');
+    return text === undefined || text === '' ? undefined : ListFilter.parse(text);
+  }
+
+  /** @throws ApiError 400 */
+  static parse(text: string): ListFilter {
+    try {
+      return new ListFilter(Filter.parse(text));
+    } catch (error) {
+      if (!(error instanceof FilterSyntaxError)) throw error;
+      throw badRequest(`failed to create result paginator: failed to read filter expression: ${error.message}`);
+    }
+  }
+
+  /**
+   * Decides about the rows of one run of the list. It throws ApiError 400 where it cannot (API-71).
+   * @param objectOf what of a row the expression is about
+   */
+  keep<Row extends object>(objectOf: (row: Row) => object = (row) => row): (row: Row) => boolean {
+    const budget = new StepBudget(MAX_STEPS_PER_LIST);
+    return (row) => {
+      try {
+        return this.filter.matches(objectOf(row), budget);
+      } catch (error) {
+        if (error instanceof FilterEvaluationError || error instanceof FilterTooExpensiveError)
+          throw badRequest(`failed to read result page: ${error.message}`);
+        throw error;
+      }
+    };
+  }
+
+  /** As `keep`, but what it cannot decide about does not match (EB-298). */
+  certain<Row extends object>(): (row: Row) => boolean {
+    const budget = new StepBudget(MAX_STEPS_PER_LIST);
+    return (row) => {
+      try {
+        return this.filter.matches(row, budget);
+      } catch (error) {
+        if (error instanceof FilterEvaluationError) return false;
+        if (error instanceof FilterTooExpensiveError) throw badRequest(error.message);
+        throw error;
+      }
+    };
+  }
+}

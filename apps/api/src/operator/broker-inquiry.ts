@@ -1,0 +1,31 @@
+import type { Clock, Timers } from '@waybill/model';
+import { reached, type Rpc, RpcUnavailableError } from '@waybill/rpc';
+
+/** How long a successor may take to hold the lease and answer; a lease's time to live and some more. */
+const ANSWER_WITHIN_MS = 8_000;
+const ASK_AGAIN_MS = 250;
+
+/** Asks the holder of the broker role whether it hands out evaluations. Between two holders it waits for the next. */
+export class BrokerInquiry {
+  constructor(
+    private readonly rpc: Rpc,
+    private readonly clock: Clock,
+    private readonly timers: Timers,
+  ) {}
+
+  /**
+   * @param index what the holder must have applied, and obeys, before it answers
+   * @throws RpcUnavailableError nobody holds the role, or the holder does not get that far
+   */
+  async enabledAt(index: number): Promise<boolean> {
+    const until = this.clock.nowMs() + ANSWER_WITHIN_MS;
+    for (;;) {
+      try {
+        return (await this.rpc.ask(reached, { Index: index })).Enabled;
+      } catch (error) {
+        if (!(error instanceof RpcUnavailableError) || this.clock.nowMs() >= until) throw error;
+      }
+      await new Promise<void>((resolve) => void this.timers.after(ASK_AGAIN_MS, resolve));
+    }
+  }
+}

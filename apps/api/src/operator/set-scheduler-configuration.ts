@@ -1,0 +1,52 @@
+import { type Clock, nsFromMs, type SchedulerConfiguration } from '@waybill/model';
+import { RpcError, RpcUnavailableError } from '@waybill/rpc';
+import { draftTxn, type Proposer } from '@waybill/state';
+import { unavailable } from '../http/api-error.js';
+import type { Requester } from '../http/requester.js';
+import { acceptedOrThrow } from '../writer.js';
+import type { BrokerInquiry } from './broker-inquiry.js';
+import type { SchedulerConfigurationRequest } from './scheduler-configuration-request.js';
+
+export interface Updated {
+  readonly Updated: boolean;
+  /** Of the transaction, also of one that changed nothing (OP-15). */
+  readonly Index: number;
+}
+
+/**
+ * Replaces the scheduler configuration (OP-10 to OP-16). One that pauses the broker or lets it go on is answered when
+ * the broker obeys (OP-21).
+ */
+export class SetSchedulerConfiguration {
+  constructor(
+    private readonly read: { schedulerConfiguration(): Promise<SchedulerConfiguration | undefined> },
+    private readonly writer: Proposer,
+    private readonly inquiry: Pick<BrokerInquiry, 'enabledAt'>,
+    private readonly clock: Clock,
+  ) {}
+
+  /** @throws ApiError 503: stored, and nobody was there to obey */
+  async run({ config, cas }: SchedulerConfigurationRequest, requester: Requester): Promise<Updated> {
+    const before = await this.read.schedulerConfiguration();
+    const draft = draftTxn(
+      'SchedulerConfig',
+      { Config: config, CAS: cas !== undefined, ModifyIndex: cas ?? 0 },
+      requester.draftContext(nsFromMs(this.clock.nowMs())),
+    );
+    const { index, verdict } = acceptedOrThrow(await this.writer.propose(draft));
+    const updated = (verdict.kind === 'accepted' || verdict.kind === 'noop') && verdict.result === true;
+    if (updated && before?.PauseEvalBroker !== config.PauseEvalBroker) await this.obeyed(index, config);
+    return { Updated: updated, Index: index };
+  }
+
+  private async obeyed(index: number, { PauseEvalBroker }: SchedulerConfiguration): Promise<void> {
+    try {
+      await this.inquiry.enabledAt(index);
+    } catch (error) {
+      if (!(error instanceof RpcUnavailableError) && !(error instanceof RpcError)) throw error;
+      throw unavailable(
+        `written as index ${index}, but no broker has confirmed that it is ${PauseEvalBroker ? 'paused' : 'enabled'}; the next one obeys`,
+      );
+    }
+  }
+}

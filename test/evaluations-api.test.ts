@@ -1,0 +1,363 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type ApiClient, shellJob } from './support/api-client.js';
+import { eventually } from './support/wait.js';
+import { WaybillProcesses } from './support/waybill-processes.js';
+
+interface Configuration {
+  SchedulerAlgorithm: string;
+  PreemptionConfig: Record<string, boolean>;
+  MemoryOversubscriptionEnabled: boolean;
+  RejectJobRegistration: boolean;
+  PauseEvalBroker: boolean;
+  NodeLimitForFeasibilityChecks: number;
+  CreateIndex: number;
+  ModifyIndex: number;
+}
+interface Evaluation {
+  ID: string;
+  Status: string;
+  JobID: string;
+  TriggeredBy: string;
+  CreateIndex: number;
+  ModifyIndex: number;
+  RelatedEvals?: { ID: string; WaitUntil: null }[];
+}
+
+const PATH = '/v1/operator/scheduler/configuration';
+const NOT_PAUSED = 'eval broker is enabled; eval broker must be paused to delete evals';
+
+let waybill: WaybillProcesses;
+let api: ApiClient;
+
+beforeAll(async () => {
+  waybill = await WaybillProcesses.start();
+  api = waybill.api;
+  await eventually('the node is ready', async () =>
+    (await api.get<{ Status: string }[]>('/v1/nodes')).some((node) => node.Status === 'ready'),
+  );
+  await eventually('there is a configuration', async () => (await api.raw(PATH)).ok);
+});
+afterAll(() => waybill?.stop());
+
+const read = async (): Promise<Configuration> =>
+  (await api.get<{ SchedulerConfig: Configuration }>(PATH)).SchedulerConfig;
+const send = (method: string, path: string, body: unknown): Promise<Response> =>
+  api.raw(path, { method, body: typeof body === 'string' ? body : JSON.stringify(body) });
+const textOf = async (answer: Response): Promise<[number, string]> => [answer.status, await answer.text()];
+const set = async (change: Partial<Configuration>): Promise<{ Updated: boolean; Index: number }> => {
+  const answer = await send('PUT', PATH, { ...(await read()), ...change });
+  expect(answer.status).toBe(200);
+  return (await answer.json()) as { Updated: boolean; Index: number };
+};
+const pause = () => set({ PauseEvalBroker: true });
+const unpause = () => set({ PauseEvalBroker: false });
+const evalOf = (id: string) => api.get<Evaluation>(`/v1/evaluation/${id}`);
+const filtered = (path: string, filter: string) => `${path}?filter=${encodeURIComponent(filter)}`;
+const running = (id: string, count: number) =>
+  eventually(`${count} of ${id} run`, async () => {
+    const allocs = await api.get<{ ClientStatus: string; DesiredStatus: string }[]>(`/v1/job/${id}/allocations`);
+    return allocs.filter((a) => a.ClientStatus === 'running' && a.DesiredStatus === 'run').length === count;
+  });
+/** All that the broker's process counts of evaluations in its memory. */
+const inMemory = async (): Promise<number[]> => {
+  const text = await (await fetch(`${waybill.opsUrl('broker')}/metrics`)).text();
+  const found = text.matchAll(/^\w*broker_total_(?:ready|unacked|pending|waiting|blocked)(?:\{[^}]*\})? (\S+)/gm);
+  return [...found].map(([, value]) => Number(value));
+};
+
+describe('scheduler configuration', () => {
+  it('OP-12, API-232: PUT and POST replace the whole object, and all members come back', async () => {
+    const before = await read();
+    const answer = await send('POST', PATH, { SchedulerAlgorithm: 'spread', memoryoversubscriptionenabled: true });
+    expect(answer.status).toBe(200);
+    const { Updated, Index } = (await answer.json()) as { Updated: boolean; Index: number };
+    expect(Updated).toBe(true);
+    expect(answer.headers.get('x-nomad-index')).toBe(String(Index));
+    expect(await read()).toEqual({
+      SchedulerAlgorithm: 'spread',
+      PreemptionConfig: {
+        SystemSchedulerEnabled: false,
+        SysBatchSchedulerEnabled: false,
+        BatchSchedulerEnabled: false,
+        ServiceSchedulerEnabled: false,
+      },
+      MemoryOversubscriptionEnabled: true,
+      RejectJobRegistration: false,
+      PauseEvalBroker: false,
+      NodeLimitForFeasibilityChecks: 0,
+      CreateIndex: before.CreateIndex, // OP-16
+      ModifyIndex: Index,
+    });
+    await send('PUT', PATH, { CreateIndex: 7, ModifyIndex: 7 });
+    expect(await read()).toMatchObject({ SchedulerAlgorithm: 'binpack', CreateIndex: before.CreateIndex });
+  });
+
+  it('OP-14, OP-15, API-231: a check-and-set that loses changes nothing and says so', async () => {
+    const { ModifyIndex } = await read();
+    for (const cas of [0, ModifyIndex - 1, ModifyIndex + 1]) {
+      const lost = await send('PUT', `${PATH}?cas=${cas}`, { SchedulerAlgorithm: 'spread' });
+      expect(lost.status).toBe(200);
+      const answer = (await lost.json()) as { Updated: boolean; Index: number };
+      expect(answer.Updated).toBe(false);
+      expect(answer.Index).toBeGreaterThan(0);
+    }
+    expect(await read()).toMatchObject({ SchedulerAlgorithm: 'binpack', ModifyIndex });
+    const both = await Promise.all(
+      [1, 2].map(async (limit) => {
+        const answer = await send('PUT', `${PATH}?cas=${ModifyIndex}`, { NodeLimitForFeasibilityChecks: limit });
+        return ((await answer.json()) as { Updated: boolean }).Updated;
+      }),
+    );
+    expect(both.filter(Boolean), 'of two at once one wins').toHaveLength(1);
+  });
+
+  it('OP-13, API-230: a malformed configuration is refused with its text and changes nothing', async () => {
+    const before = await read();
+    const refused = async (body: unknown, path = PATH) => {
+      const [status, text] = await textOf(await send('PUT', path, body));
+      expect(status).toBe(400);
+      return text;
+    };
+    expect(await refused({ SchedulerAlgorithm: 'best' })).toBe('invalid scheduler algorithm: best');
+    expect(await refused('')).toBe('Error parsing scheduler config: Request body is empty');
+    for (const body of [
+      '{',
+      '[]',
+      'null',
+      '7',
+      { PauseEvalBroker: 'yes' },
+      { NodeLimitForFeasibilityChecks: -1 },
+      { NodeLimitForFeasibilityChecks: 1.5 },
+      { SchedulerAlgorithm: 7 },
+      { PreemptionConfig: [] },
+      { PreemptionConfig: { SystemSchedulerEnabled: 1 } },
+    ])
+      expect(await refused(body), JSON.stringify(body)).toContain('Error parsing scheduler config: ');
+    for (const cas of ['x', '', '-1', '1.5'])
+      expect(await refused({}, `${PATH}?cas=${cas}`), cas).toContain('Error parsing cas value: ');
+    expect(await read()).toEqual(before);
+    expect(await textOf(await send('DELETE', PATH, ''))).toEqual([405, 'Invalid method']); // OP-11
+  });
+
+  it('OP-20: no registration while it is rejected', async () => {
+    await set({ RejectJobRegistration: true });
+    const [status, text] = await textOf(await send('PUT', '/v1/jobs', { Job: shellJob('shed', 'true') }));
+    expect([status, text]).toEqual([
+      403,
+      'Job registration, dispatch, and scale are disabled by the scheduler configuration',
+    ]);
+    await set({ RejectJobRegistration: false });
+  });
+});
+
+describe('evaluations', () => {
+  it('EB-291, EB-295, API-190: listed in full, filtered by job, status or expression', async () => {
+    const { EvalID } = await api.register(shellJob('listed', 'exec sleep 600'));
+    await running('listed', 1);
+    await eventually('it is complete', async () => (await evalOf(EvalID)).Status === 'complete');
+    const ids = async (path: string) => (await api.get<Evaluation[]>(path)).map((e) => e.ID);
+    expect(await ids('/v1/evaluations?job=listed')).toEqual([EvalID]);
+    expect(await ids('/v1/evaluations?job=listed&status=blocked')).toEqual([]);
+    expect(await ids(filtered('/v1/evaluations', 'JobID == listed and Status == complete'))).toEqual([EvalID]);
+    expect(await ids(filtered('/v1/evaluations', `ID contains "${EvalID.slice(0, 5)}"`))).toEqual([EvalID]);
+  });
+
+  it('API-72: filter and another filter parameter exclude each other', async () => {
+    for (const other of ['job=x', 'status=pending'])
+      expect(await textOf(await api.raw(`${filtered('/v1/evaluations', 'Status == x')}&${other}`))).toEqual([
+        400,
+        'Filter expression cannot be used with other filter parameters',
+      ]);
+  });
+
+  it('API-67: on every list, on the objects as they are stored', async () => {
+    const names = async (path: string, filter: string) =>
+      (await api.get<{ ID?: string; Name?: string }[]>(filtered(path, filter))).map((row) => row.ID ?? row.Name);
+    expect(await names('/v1/jobs', 'ID == listed and TaskGroups is not empty and ParameterizedJob is nil')).toEqual([
+      'listed',
+    ]);
+    expect(await names('/v1/jobs', 'any TaskGroups as g { any g.Tasks as t { t.Driver == docker } }')).toEqual([]);
+    expect(await names('/v1/nodes', 'Attributes["kernel.name"] == linux and Status == ready')).toHaveLength(1);
+    expect(await names('/v1/allocations', 'ClientStatus == running and JobID matches "^lis"')).toHaveLength(1);
+    expect(await names('/v1/deployments', 'Status == nothing')).toEqual([]);
+    expect(await names('/v1/namespaces', 'Name == default')).toEqual(['default']);
+    const [status, text] = await textOf(await api.raw(filtered('/v1/nodes', 'SecretID matches "^a"')));
+    expect([status, text]).toEqual([400, expect.stringContaining('failed to read result page') as string]);
+  });
+
+  it('API-71, EB-296: an expression that cannot be read, or not be decided', async () => {
+    for (const path of ['/v1/evaluations', '/v1/jobs', '/v1/nodes', '/v1/allocations']) {
+      const [status, text] = await textOf(await api.raw(filtered(path, 'Status ==')));
+      expect([status, text]).toEqual([
+        400,
+        expect.stringContaining('failed to create result paginator: failed to read filter expression') as string,
+      ]);
+    }
+    const [status, text] = await textOf(await api.raw(filtered('/v1/evaluations', 'NoSuch == 1')));
+    expect(status).toBe(400);
+    expect(text).toContain('failed to read result page');
+    expect(text).toContain('error finding value in datum');
+  });
+
+  it('API-150: evaluating a job anew', async () => {
+    const answer = await send('POST', '/v1/job/listed/evaluate', '');
+    expect(answer.status).toBe(200);
+    const { EvalID, Index } = (await answer.json()) as { EvalID: string; Index: number };
+    expect(await evalOf(EvalID)).toMatchObject({ JobID: 'listed', TriggeredBy: 'job-register', CreateIndex: Index });
+    const refused = async (path: string, body: unknown) => textOf(await send('PUT', path, body));
+    expect(await refused('/v1/job/none/evaluate', '')).toEqual([500, 'job not found']);
+    expect(await refused('/v1/job/listed/evaluate', {})).toEqual([400, 'Job ID must be specified']);
+    expect(await refused('/v1/job/listed/evaluate', { JobID: 'x' })).toEqual([400, 'JobID not same as job name']);
+    expect((await refused('/v1/job/listed/evaluate', { JobID: 7 }))[0]).toBe(400);
+  });
+
+  it('API-150: ForceReschedule marks the failed allocations, and they are replaced at once', async () => {
+    const job = shellJob('unlucky', 'exit 1', { restart: { Attempts: 0, Interval: 60e9, Delay: 1e9, Mode: 'fail' } });
+    Object.assign((job as { TaskGroups: object[] }).TaskGroups[0]!, {
+      ReschedulePolicy: {
+        Attempts: 0,
+        Interval: 0,
+        Delay: 3600e9,
+        DelayFunction: 'constant',
+        MaxDelay: 0,
+        Unlimited: true,
+      },
+    });
+    await api.register(job);
+    const allocs = () =>
+      api.get<{ ID: string; ClientStatus: string; NextAllocation?: string }[]>('/v1/job/unlucky/allocations');
+    const failed = await eventually('it has failed', async () =>
+      (await allocs()).find((a) => a.ClientStatus === 'failed'),
+    );
+    expect(await allocs()).toHaveLength(1);
+    await send('PUT', '/v1/job/unlucky/evaluate', { JobID: 'unlucky', EvalOptions: { ForceReschedule: true } });
+    const marked = await api.get<{ DesiredTransition: object }>(`/v1/allocation/${failed.ID}`);
+    expect(marked.DesiredTransition).toMatchObject({ ForceReschedule: true });
+    await api.stop('unlucky', true);
+  });
+
+  it('EB-300, API-190: related=true fills the stubs, and nothing else does', async () => {
+    const job = shellJob('stuck', 'true') as { TaskGroups: { Tasks: { Driver: string }[] }[] };
+    job.TaskGroups[0]!.Tasks[0]!.Driver = 'warp';
+    const { EvalID } = await api.register(job);
+    const done = await eventually('it is complete', async () => {
+      const e = await api.get<Evaluation & { BlockedEval?: string }>(`/v1/evaluation/${EvalID}?related=true`);
+      return e.Status === 'complete' && e;
+    });
+    expect(done.RelatedEvals).toMatchObject([
+      { ID: done.BlockedEval, JobID: 'stuck', Status: 'blocked', WaitUntil: null },
+    ]);
+    expect(await evalOf(EvalID)).not.toHaveProperty('RelatedEvals');
+    expect(await api.get(`/v1/evaluation/${EvalID}?related=1`)).not.toHaveProperty('RelatedEvals');
+    await api.stop('stuck', true);
+  });
+});
+
+describe('pausing the broker', () => {
+  it('OP-22 to OP-25, EB-133: what is registered stays pending, over a broker killed meanwhile, and runs afterwards', async () => {
+    await pause();
+    const { EvalID } = await api.register(shellJob('late', 'exec sleep 600'));
+    const stopped = await api.stop('listed');
+    expect((await evalOf(EvalID)).Status).toBe('pending');
+    await waybill.kill('broker');
+    await waybill.startService('broker');
+    // A second configuration write that leaves the flag alone is applied by the new holder, which stays paused (EB-128).
+    await set({ NodeLimitForFeasibilityChecks: 5 });
+    const { EvalID: second } = await api.register(shellJob('later', 'exec sleep 600'));
+    await eventually('the new broker holds the role', async () => {
+      const answer = await send('DELETE', '/v1/evaluations', { EvalIDs: ['00000000-0000-4000-8000-000000000000'] });
+      return (await answer.text()) === 'eval not found';
+    });
+    for (const id of [EvalID, stopped.EvalID, second]) expect((await evalOf(id)).Status).toBe('pending');
+    for (const name of ['late', 'later']) expect(await api.get(`/v1/job/${name}/allocations`)).toEqual([]);
+    await unpause();
+    await Promise.all([running('late', 1), running('later', 1), running('listed', 0)]);
+  }, 60_000);
+
+  it('OP-21, OP-23: the answer comes when the broker obeys; paused it keeps nothing in memory', async () => {
+    await pause();
+    for (let i = 0; i < 5; i++) await api.register(shellJob(`quiet-${i}`, 'true', { type: 'batch' }));
+    const counts = await inMemory();
+    expect(counts.length).toBeGreaterThanOrEqual(4);
+    expect(counts.every((n) => n === 0)).toBe(true);
+    const pending = await api.get<Evaluation[]>(
+      filtered('/v1/evaluations', 'Status == pending and JobID matches "^quiet"'),
+    );
+    expect(pending).toHaveLength(5);
+    await unpause();
+    await eventually(
+      'they have run',
+      async () => (await api.get<Evaluation[]>('/v1/evaluations?status=pending')).length === 0,
+    );
+  });
+});
+
+describe('deleting evaluations', () => {
+  const remove = (body: unknown): Promise<Response> => send('DELETE', '/v1/evaluations', body);
+  const count = async (filter: string): Promise<number> =>
+    (await api.get<{ Count: number }>(filtered('/v1/evaluations/count', filter))).Count;
+
+  it('OP-28, API-191: what is asked wrongly', async () => {
+    const id = '00000000-0000-4000-8000-000000000000';
+    expect(await textOf(await remove({ EvalIDs: [id], Filter: 'Status == x' }))).toEqual([
+      400,
+      'evals cannot be deleted by both ID and filter',
+    ]);
+    expect(await textOf(await remove({}))).toEqual([400, 'evals must be deleted by either ID or filter']);
+    expect(await textOf(await remove({ EvalIDs: Array.from({ length: 7_282 }, () => id) }))).toEqual([
+      400,
+      'request includes 7282 evaluation IDs, must be 7281 or fewer',
+    ]);
+    expect((await remove({ EvalIDs: 'x' })).status).toBe(400);
+    expect((await remove('{')).status).toBe(400);
+  });
+
+  it('EB-303: not while the broker hands them out', async () => {
+    const [first] = await api.get<Evaluation[]>('/v1/evaluations?per_page=1');
+    expect(await textOf(await remove({ EvalIDs: [first!.ID] }))).toEqual([500, NOT_PAUSED]);
+    expect(await textOf(await remove({ Filter: 'Status is not empty' }))).toEqual([500, NOT_PAUSED]);
+    expect((await evalOf(first!.ID)).ID).toBe(first!.ID);
+  });
+
+  it('EB-304: by id all or nothing, and only what is safe', async () => {
+    await pause();
+    const { EvalID: one } = await api.register(shellJob('doomed', 'true', { type: 'batch' }));
+    const { EvalID: two } = await api.register(shellJob('doomed', 'true', { type: 'batch', count: 2 }));
+    const [kept] = await api.get<Evaluation[]>('/v1/evaluations?job=late');
+    const unknown = '00000000-0000-4000-8000-000000000000';
+    expect(await textOf(await remove({ EvalIDs: [one, unknown] }))).toEqual([500, 'eval not found']);
+    expect(await textOf(await remove({ EvalIDs: [one, kept!.ID] }))).toEqual([
+      500,
+      `eval ${kept!.ID} is not safe to delete`,
+    ]);
+    expect((await evalOf(one)).Status).toBe('pending');
+    const answer = await remove({ EvalIDs: [one, two, one] });
+    expect(await answer.json()).toEqual({ Count: 2, Index: Number(answer.headers.get('x-nomad-index')) });
+    expect((await api.raw(`/v1/evaluation/${one}`)).status).toBe(404);
+    await unpause();
+  });
+
+  it('EB-305, EB-298, ST-98: by filter, in several transactions; what is not safe stays', async () => {
+    await pause();
+    const job = shellJob('many', 'true', { type: 'batch' });
+    await api.register(job);
+    for (let i = 0; i < 30; i++)
+      await Promise.all(Array.from({ length: 25 }, () => send('PUT', '/v1/job/many/evaluate', '')));
+    expect(await count('JobID == many')).toBe(751);
+    expect(await count('NoSuchField == 1'), 'undecided counts as no').toBe(0);
+    expect((await api.raw(filtered('/v1/evaluations/count', 'JobID =='))).status).toBe(400);
+    const answer = await remove({ Filter: 'JobID == many or JobID == late' });
+    expect(answer.status).toBe(200);
+    const { Count, Index } = (await answer.json()) as { Count: number; Index: number };
+    expect(Count).toBe(751);
+    expect(Index).toBeGreaterThan(0);
+    expect(await count('JobID == many')).toBe(0);
+    expect(await count('JobID == late'), 'its allocation runs').toBe(1);
+    expect(await (await remove({ Filter: 'JobID == many' })).json()).toEqual({ Count: 0, Index: 0 });
+    expect(await textOf(await remove({ Filter: 'JobID ==' }))).toEqual([
+      400,
+      expect.stringContaining('failed to read filter expression') as string,
+    ]);
+    await unpause();
+  }, 60_000);
+});
