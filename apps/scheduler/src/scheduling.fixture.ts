@@ -1,4 +1,12 @@
-import { nsFromMs, type Allocation, type Evaluation, type Job, type Node, type PlanResult } from '@waybill/model';
+import {
+  nsFromMs,
+  type Allocation,
+  type Deployment,
+  type Evaluation,
+  type Job,
+  type Node,
+  type PlanResult,
+} from '@waybill/model';
 import { fixtures, namespacedKey, StateMachine } from '@waybill/state';
 import type { Attempt } from './attempt.js';
 import { schedule, schedulerTypeFor } from './schedule.js';
@@ -7,6 +15,7 @@ import { schedule, schedulerTypeFor } from './schedule.js';
 export class SchedulingFixture {
   readonly state = new StateMachine();
   nowMs = 1_767_225_600_000;
+  deploymentsWatched = false;
   private ids = 0;
 
   constructor() {
@@ -31,9 +40,13 @@ export class SchedulingFixture {
   }
 
   nodeDown(node: Node): void {
+    this.nodeIs(node, 'down');
+  }
+
+  nodeIs(node: Node, Status: Node['Status']): void {
     fixtures.apply(this.state, 'NodeUpdateStatus', {
       NodeID: node.ID,
-      Status: 'down',
+      Status,
       UpdatedAt: this.nowMs / 1000,
       NodeEvent: null,
       IdentitySigningKeyID: '',
@@ -73,6 +86,20 @@ export class SchedulingFixture {
       .map((a) => a.Name);
   }
 
+  /** Every allocation that is to run does, and is healthy in its deployment. */
+  allRunHealthy(): void {
+    for (const alloc of this.allocs())
+      if (alloc.DesiredStatus === 'run' && (alloc.ClientStatus === 'pending' || alloc.ClientStatus === 'running'))
+        this.report(alloc, {
+          ClientStatus: 'running',
+          DeploymentStatus: { Healthy: true, Timestamp: new Date(this.nowMs).toISOString() },
+        });
+  }
+
+  deployment(): Deployment | undefined {
+    return [...this.state.tables.deployment.all()].toSorted((a, b) => b.CreateIndex - a.CreateIndex)[0];
+  }
+
   report(alloc: Allocation, over: Parameters<typeof fixtures.aClientUpdate>[1]): void {
     fixtures.apply(this.state, 'AllocClientUpdate', {
       Allocs: [fixtures.aClientUpdate(alloc, { ModifyTime: nsFromMs(this.nowMs), ...over })],
@@ -101,6 +128,7 @@ export class SchedulingFixture {
       index: appliedIndex,
       nowNs: nsFromMs(this.nowMs),
       newId: this.newId,
+      deploymentsWatched: this.deploymentsWatched,
     });
   }
 
@@ -117,6 +145,9 @@ export class SchedulingFixture {
       Job: plan.Job,
       AllocsUpdated: all(plan.NodeAllocation),
       AllocsStopped: all(plan.NodeUpdate),
+      AllocsPreempted: all(plan.NodePreemptions),
+      Deployment: plan.Deployment,
+      DeploymentUpdates: plan.DeploymentUpdates,
       EvalID: plan.EvalID,
       FollowupEvals: plan.FollowupEvals,
       UpdatedAt: nsFromMs(this.nowMs),

@@ -1,6 +1,6 @@
 import type { Clock, Timers } from '@waybill/model';
 import type { ReplicatedState } from '@waybill/replica';
-import { ack, dequeue, nack, type DequeueResponse, type Rpc } from '@waybill/rpc';
+import { ack, dequeue, nack, SCHEDULER_VERSION, type DequeueResponse, type Rpc } from '@waybill/rpc';
 import { traceparentOf, withSpan, type Logger, type Tracer } from '@waybill/telemetry';
 import { BrokerPlanner, isNobodyThere } from './broker-planner.js';
 import { EvaluationRun } from './evaluation-run.js';
@@ -14,6 +14,8 @@ export const WAIT_FOR_INDEX_MS = 5_000;
 export const CATCH_UP_MS = 50_000;
 /** After failed dequeues (EB-203). */
 export const DEQUEUE_BACKOFF_MS = { base: 20, limit: 10_000 };
+/** While the broker wants another version of the scheduler than this one: an upgrade is under way (EB-203). */
+export const OTHER_VERSION_BACKOFF_MS = 30_000;
 /** While nobody holds the broker's role: a successor comes within seconds and must not wait for us. */
 export const NO_BROKER_BACKOFF_LIMIT_MS = 500;
 /** A stopping worker gets this long to hand back what it holds (EB-208). */
@@ -76,14 +78,20 @@ export class Worker {
 
   private async dequeue(): Promise<DequeueResponse | undefined> {
     try {
-      const delivery = await this.deps.rpc.ask(dequeue, { Schedulers: SCHEDULER_TYPES, TimeoutMs: DEQUEUE_MS });
+      const delivery = await this.deps.rpc.ask(dequeue, {
+        Schedulers: SCHEDULER_TYPES,
+        TimeoutMs: DEQUEUE_MS,
+        SchedulerVersion: SCHEDULER_VERSION,
+      });
       this.failures = 0;
       return delivery;
     } catch (error) {
       const limit = isNobodyThere(error) ? NO_BROKER_BACKOFF_LIMIT_MS : DEQUEUE_BACKOFF_MS.limit;
       if (this.deps.clock.nowMs() - this.startedAtMs > QUIET_START_MS)
         this.deps.logger.warn('no evaluation could be fetched', { error });
-      await this.signal.pause(backoffMs(this.failures++, DEQUEUE_BACKOFF_MS.base, limit));
+      const isOtherVersion = error instanceof Error && error.message.includes('calling scheduler version');
+      const ms = isOtherVersion ? OTHER_VERSION_BACKOFF_MS : backoffMs(this.failures++, DEQUEUE_BACKOFF_MS.base, limit);
+      await this.signal.pause(ms);
       return undefined;
     }
   }
