@@ -147,7 +147,12 @@ function bytesPerWaiting() {
 function disabledGrowth() {
   const { broker } = new Backlog(WAITING);
   broker.setEnabled(false);
-  const blocked = new BlockedEvals({ clock: systemClock, enqueue: () => {}, onDuplicate: () => {} });
+  const blocked = new BlockedEvals({
+    clock: systemClock,
+    timers: systemTimers,
+    enqueue: () => {},
+    onDuplicate: () => {},
+  });
   const until = new Date(Date.now() + 3_600_000).toISOString();
   const before = heapUsed();
   for (let i = 0; i < ARRIVALS_WHILE_DISABLED; i += 1) {

@@ -22,7 +22,7 @@ const commit = async (...Evals: Evaluation[]): Promise<void> => {
   await plane.write('EvalUpdate', { Evals });
 };
 const next = async (types = ['service']) => {
-  const asking = plane.ask(dequeue, { Schedulers: types, TimeoutMs: 1 });
+  const asking = plane.ask(dequeue, { Schedulers: types, TimeoutMs: 1, SchedulerVersion: 1 });
   time.advance(1);
   return asking;
 };
@@ -213,7 +213,7 @@ describe('terms', () => {
 
 describe('what workers ask', () => {
   it('EB-59: a dequeue names the types it can run', async () => {
-    await expect(plane.ask(dequeue, { Schedulers: [], TimeoutMs: 1 })).rejects.toThrow(
+    await expect(plane.ask(dequeue, { Schedulers: [], TimeoutMs: 1, SchedulerVersion: 1 })).rejects.toThrow(
       'dequeue requires at least one scheduler type',
     );
   });

@@ -15,6 +15,7 @@ beforeEach(() => {
   duplicatesSeen = 0;
   blocked = new BlockedEvals({
     clock: time,
+    timers: time,
     enqueue: (batch) => woken.push([...batch]),
     onDuplicate: () => duplicatesSeen++,
   });

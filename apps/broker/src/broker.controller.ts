@@ -48,7 +48,7 @@ export class BrokerController {
   @Answers(dequeue)
   async dequeue(@Payload() request: DequeueRequest): Promise<DequeueResponse> {
     const timeoutMs = Math.min(request.TimeoutMs, DEQUEUE_WAIT_MS);
-    const got = await answered(() => this.broker.dequeue(request.Schedulers, timeoutMs));
+    const got = await answered(() => this.broker.dequeue(request.Schedulers, timeoutMs, request.SchedulerVersion));
     return {
       Eval: got?.evaluation ?? null,
       Token: got?.token ?? '',

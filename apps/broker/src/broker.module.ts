@@ -3,6 +3,7 @@ import { type ServiceDefinition } from '@waybill/service';
 import { tracerFor } from '@waybill/telemetry';
 import { BrokerController } from './broker.controller.js';
 import { Broker } from './broker.js';
+import { ContractMeter, exposeGauges } from './contract-metrics.js';
 
 @Module({})
 class BrokerModule {}
@@ -23,7 +24,9 @@ export const broker: ServiceDefinition = {
       logger: context.logger,
       tracer: () => tracerFor(name),
       region: context.settings.WAYBILL_REGION,
+      meter: new ContractMeter(context.metrics),
     });
+    exposeGauges(context.metrics, singleton);
     return {
       module: {
         module: BrokerModule,

@@ -10,17 +10,19 @@ import {
 import type { Singleton, Term } from '@waybill/lease';
 import type { ReplicatedState } from '@waybill/replica';
 import { namespacedKey, SINGLETON_KEY, type Applied, type Tables } from '@waybill/state';
+import { SCHEDULER_VERSION } from '@waybill/rpc';
 import { withSpan, type Logger, type Tracer } from '@waybill/telemetry';
 import { BlockedEvals } from './blocked-evals.js';
 import { BrokerDisabledError, NotOutstandingError, PlanQueueDisabledError, PlanRefusedError } from './broker-errors.js';
-import { DELIVERY_LIMIT, EvalBroker, type EvalBrokerOptions, type EvalRows } from './eval-broker.js';
+import { CORE_TYPE, DELIVERY_LIMIT, EvalBroker, type EvalBrokerOptions, type EvalRows } from './eval-broker.js';
 import { FencedWriter } from './fenced-writer.js';
 import { jobVersionOf, PlanApplier } from './plan-applier.js';
-import type { Meter } from './meter.js';
+import { EvalIndexes } from './eval-indexes.js';
+import { noMeter, type Meter } from './meter.js';
 import { PlanQueue } from './plan-queue.js';
 import { Reapers } from './reapers.js';
 import { RejectionTracker, type RejectionTrackerOptions } from './rejection-tracker.js';
-import { routeOf, signalsOf, type Signal } from './signals.js';
+import { signalsOf, type Signal } from './signals.js';
 import { TraceMemory } from './trace-memory.js';
 
 /** How long somebody who asks is kept waiting for an index, ms. */
@@ -58,6 +60,7 @@ interface Session {
   readonly writer: FencedWriter;
   readonly reapers: Reapers;
   readonly applierEnded: Promise<void>;
+  readonly rejections: RejectionTracker;
 }
 
 /** A request that breaks the protocol between worker and broker; the text is the contract's. */
@@ -82,12 +85,17 @@ export class Broker implements Singleton {
   private readonly traces = new TraceMemory();
   private readonly tables: Tables;
   private session: Session | undefined;
+  private readonly indexes: EvalIndexes;
+  private readonly meter: Meter;
 
   constructor(private readonly deps: BrokerDeps) {
     this.tables = deps.state.tables;
-    this.evals = new EvalBroker({ ...deps, rows: rowsOf(this.tables) }, deps.options);
+    this.indexes = new EvalIndexes(this.tables);
+    this.meter = deps.meter ?? noMeter;
+    this.evals = new EvalBroker({ ...deps, rows: this.rows() }, deps.options);
     this.blocked = new BlockedEvals({
       clock: deps.clock,
+      timers: deps.timers,
       enqueue: (batch) => this.evals.enqueueAll(batch),
       onDuplicate: () => this.session?.reapers.wakeCanceler(),
     });
@@ -104,18 +112,19 @@ export class Broker implements Singleton {
       writer,
       deliveryLimit: this.deps.options?.deliveryLimit ?? DELIVERY_LIMIT,
     });
+    const rejections = new RejectionTracker(this.deps.clock, this.deps.rejectionTracker); // EB-289
     const applier = new PlanApplier({
       ...this.deps,
       queue: this.plans,
       tables: this.tables,
       waitFor: (index, timeoutMs) => this.deps.state.waitFor(index, timeoutMs),
       writer,
-      rejections: new RejectionTracker(this.deps.clock, this.deps.rejectionTracker), // EB-289
+      rejections,
       ...(this.deps.pipelineDepth !== undefined && { pipelineDepth: this.deps.pipelineDepth }),
       ...(this.deps.meter && { meter: this.deps.meter }),
     });
     this.plans.setEnabled(true);
-    this.session = { writer, reapers, applierEnded: applier.run() };
+    this.session = { writer, reapers, rejections, applierEnded: applier.run() };
     this.followPauseFlag();
     reapers.start();
     await this.writeFirstRows(writer);
@@ -124,6 +133,7 @@ export class Broker implements Singleton {
   /** After every transaction this copy applied, in order. */
   applied(applied: Applied): void {
     if (!this.session) return;
+    for (const change of applied.changes) this.indexes.changed(change);
     if (applied.changes.some((c) => c.table === 'scheduler_config')) this.followPauseFlag();
     for (const signal of signalsOf(applied, this.tables)) this.take(signal, applied);
   }
@@ -137,7 +147,13 @@ export class Broker implements Singleton {
     this.evals.setEnabled(false);
     this.blocked.setEnabled(false);
     this.traces.clear();
+    this.indexes.clear();
     await session?.applierEnded;
+  }
+
+  /** Of the rejection tracker of this term, for metrics. */
+  rejectionScores(): Iterable<[nodeId: string, score: number]> {
+    return this.session?.rejections.scores() ?? [];
   }
 
   stats(): Record<string, number> {
@@ -154,8 +170,16 @@ export class Broker implements Singleton {
   // ---- what workers ask
 
   /** Null: nothing came up in time, or the broker was paused meanwhile (EB-63, EB-117). */
-  async dequeue(types: readonly string[], timeoutMs: number): Promise<Dequeued | null> {
+  async dequeue(
+    types: readonly string[],
+    timeoutMs: number,
+    schedulerVersion = SCHEDULER_VERSION,
+  ): Promise<Dequeued | null> {
     if (types.length === 0) throw new BadRequestError('dequeue requires at least one scheduler type');
+    if (schedulerVersion !== SCHEDULER_VERSION)
+      throw new BadRequestError(
+        `dequeue disallowed: calling scheduler version is ${schedulerVersion}; leader version is ${SCHEDULER_VERSION}`,
+      );
     try {
       const delivery = await this.evals.dequeue(types, timeoutMs > 0 ? timeoutMs : DEFAULT_DEQUEUE_MS);
       if (!delivery) return null;
@@ -190,6 +214,10 @@ export class Broker implements Singleton {
   async createEval(evals: readonly Evaluation[], token: string): Promise<number> {
     const evaluation = onlyOne(evals, 'created');
     this.evals.resetNackTimer(evaluation.PreviousEval, token);
+    if (evaluation.Type === CORE_TYPE) {
+      this.evals.enqueue(evaluation); // EB-151: never committed
+      return this.deps.state.appliedIndex;
+    }
     if (this.tables.evals.has(evaluation.ID)) throw new BadRequestError('evaluation already exists');
     return this.writeEval(evaluation);
   }
@@ -211,10 +239,12 @@ export class Broker implements Singleton {
     if (!plan.Job) throw new PlanRefusedError('cannot submit plan without job info');
     jobVersionOf(this.tables, plan);
     this.evals.pauseNackTimer(plan.EvalID, plan.EvalToken);
+    const startedAt = this.deps.clock.nowMs();
     try {
       return await this.plans.submit(plan, traceparent);
     } finally {
       this.evals.resumeNackTimer(plan.EvalID, plan.EvalToken);
+      this.meter.observe('plan.submit', this.deps.clock.nowMs() - startedAt);
     }
   }
 
@@ -256,12 +286,8 @@ export class Broker implements Singleton {
 
   /** EB-136. O(evaluations that have not ended), once per term or pause. */
   private restore(): void {
-    for (const status of ['pending', 'blocked'])
-      for (const evaluation of this.tables.evals.by('status', status))
-        for (const signal of routeOf(evaluation)) {
-          if (signal.kind === 'enqueue') this.evals.enqueue(signal.evaluation);
-          if (signal.kind === 'block') this.blocked.block(signal.evaluation);
-        }
+    this.evals.restore(this.tables.evals.by('status', 'pending'));
+    for (const evaluation of this.tables.evals.by('status', 'blocked')) this.blocked.block(evaluation);
   }
 
   /** EB-127: the first holder ever stores what a cluster starts with. */
@@ -285,6 +311,13 @@ export class Broker implements Singleton {
     );
   }
 
+  private rows(): EvalRows {
+    return {
+      evaluation: (id) => this.tables.evals.get(id),
+      highestEvalIndex: (namespace, jobId) => this.indexes.of(namespace, jobId),
+    };
+  }
+
   private recordWait(evaluation: Evaluation, sinceMs: number, traceparent: string | undefined): Promise<void> {
     const attributes = { 'eval.id': evaluation.ID, 'eval.type': evaluation.Type, 'job.id': evaluation.JobID };
     const options = { traceparent, startTimeMs: sinceMs, attributes };
@@ -296,17 +329,4 @@ function onlyOne(evals: readonly Evaluation[], verb: string): Evaluation {
   const [evaluation] = evals;
   if (!evaluation || evals.length !== 1) throw new BadRequestError(`only a single eval can be ${verb}`);
   return evaluation;
-}
-
-/** What the evaluation broker reads of the state. `highestEvalIndex`: O(evaluations of the job). */
-function rowsOf(tables: Tables): EvalRows {
-  return {
-    evaluation: (id) => tables.evals.get(id),
-    highestEvalIndex: (namespace, jobId) => {
-      let highest = 0;
-      for (const { ModifyIndex } of tables.evals.by('job', namespacedKey(namespace, jobId)))
-        highest = Math.max(highest, ModifyIndex);
-      return highest;
-    },
-  };
 }

@@ -7,6 +7,7 @@ import {
   StaleTokenError,
   TokenMismatchError,
 } from './broker-errors.js';
+import { noMeter, parentJob, type Labels, type Meter } from './meter.js';
 import { Heap, type HeapElement } from './heap.js';
 
 /** Where evaluations go that no worker could finish; only the reaper takes them out (EB-85). */
@@ -23,6 +24,9 @@ export const INITIAL_NACK_DELAY_MS = 1_000;
 export const SUBSEQUENT_NACK_DELAY_MS = 20_000;
 /** The delay timer wakes at least this often: what a JavaScript timer holds (EB-42). */
 export const MAX_TIMER_MS = 2_147_483_647;
+
+/** Evaluations whose times are remembered for the timers; more have no samples (EB-321). */
+export const MAX_TIMED = 10_000;
 
 export interface EvalBrokerOptions {
   readonly nackTimeoutMs: number;
@@ -53,6 +57,7 @@ export interface EvalBrokerDeps {
   /** In [0, 1). */
   readonly random: () => number;
   readonly rows: EvalRows;
+  readonly meter?: Meter;
 }
 
 /** One evaluation handed to one worker. */
@@ -89,6 +94,8 @@ interface Tracked extends HeapElement {
   queue: string;
   deliveries: number;
   enqueuedAtMs: number;
+  /** Its times go to the meter (EB-321). */
+  timed: boolean;
   /** Unix ms, while delayed or awaiting redelivery. */
   dueMs: number;
   delivery: Outstanding | undefined;
@@ -106,6 +113,7 @@ interface JobSlot {
 
 interface Outstanding {
   readonly token: string;
+  readonly sinceMs: number;
   stopTimer: CancelTimer;
   /** Enqueued again, in this state, by the worker's own reblock: comes in anew after the ack (EB-92). */
   requeue: Evaluation | undefined;
@@ -131,6 +139,7 @@ interface Waiter {
  */
 export class EvalBroker {
   private enabled = false;
+  private readonly meter: Meter;
   private readonly options: EvalBrokerOptions;
   private tracked = new Map<string, Tracked>();
   /** Jobs by namespace and id, while one of their evaluations holds them. Nested: no key has to be put together. */
@@ -144,6 +153,8 @@ export class EvalBroker {
   private totals = { ready: 0, unacked: 0, pending: 0, cancelable: 0 };
   private stopDueTimer: CancelTimer = () => {};
   private dueTimerAt = Infinity;
+  private timedCount = 0;
+  private restoring = false;
   /** Waiting dequeues by type, first come first served; one waiter is in the set of each of its types. */
   private readonly waiters = new Map<string, Set<Waiter>>();
   /** Types that got something ready while somebody waits for them; empty between operations. */
@@ -156,6 +167,7 @@ export class EvalBroker {
     options: Partial<EvalBrokerOptions> = {},
   ) {
     this.options = { ...DEFAULT_BROKER_OPTIONS, ...options };
+    this.meter = deps.meter ?? noMeter;
   }
 
   get isEnabled(): boolean {
@@ -186,6 +198,15 @@ export class EvalBroker {
     this.serve();
   }
 
+  /** As `enqueueAll`, for what the durable evaluations say: without times, which nobody knows (EB-137). */
+  restore(evaluations: Iterable<Evaluation>): void {
+    if (!this.enabled) return;
+    this.restoring = true;
+    for (const evaluation of evaluations) this.take(evaluation, '');
+    this.restoring = false;
+    this.serve();
+  }
+
   /**
    * The next evaluation of one of these types (EB-61, EB-62). With nothing ready it waits.
    *
@@ -194,8 +215,14 @@ export class EvalBroker {
    * @throws BrokerDisabledError if it is disabled while waiting (EB-116)
    */
   dequeue(types: readonly string[], timeoutMs: number): Promise<Delivery | null> {
-    const now = this.enabled ? this.deliverNext(types) : undefined;
-    this.serve();
+    let now: Delivery | undefined;
+    try {
+      now = this.enabled ? this.deliverNext(types) : undefined;
+    } catch (error) {
+      return Promise.reject(asError(error));
+    } finally {
+      this.serve();
+    }
     if (now) return Promise.resolve(now);
     return new Promise((resolve, reject) => {
       let stopTimer: CancelTimer = () => {};
@@ -225,7 +252,7 @@ export class EvalBroker {
   ack(evalId: string, token: string): void {
     const { tracked, delivery } = this.delivered(evalId, token);
     this.endDelivery(tracked, delivery);
-    this.tracked.delete(evalId);
+    this.forget(tracked);
     this.releaseJob(tracked.job);
     if (delivery.requeue) this.takeIn(delivery.requeue);
     this.serve();
@@ -234,13 +261,17 @@ export class EvalBroker {
   /** Ends a delivery without success: it comes again after a delay, or goes to the failed queue (EB-79 to EB-86). */
   nack(evalId: string, token: string): void {
     const { tracked, delivery } = this.delivered(evalId, token);
+    this.endWithoutSuccess(tracked, delivery);
+    this.serve();
+  }
+
+  private endWithoutSuccess(tracked: Tracked, delivery: Outstanding): void {
     this.endDelivery(tracked, delivery);
     if (tracked.queue === FAILED_QUEUE || tracked.deliveries >= this.options.deliveryLimit) {
       tracked.queue = FAILED_QUEUE;
       tracked.enqueuedAtMs = this.deps.clock.nowMs();
       this.makeReady(tracked);
     } else this.redeliverLater(tracked);
-    this.serve();
   }
 
   /** Token of the delivery in progress, undefined if there is none (EB-110). */
@@ -275,7 +306,7 @@ export class EvalBroker {
     const tracked = this.tracked.get(evalId);
     if (tracked?.place !== 'delayed') return;
     this.due.remove(tracked);
-    this.tracked.delete(evalId);
+    this.forget(tracked);
   }
 
   /**
@@ -297,7 +328,10 @@ export class EvalBroker {
   }
 
   forgetCanceled(evalIds: Iterable<string>): void {
-    for (const id of evalIds) if (this.tracked.get(id)?.place === 'cancelable') this.tracked.delete(id);
+    for (const id of evalIds) {
+      const tracked = this.tracked.get(id);
+      if (tracked?.place === 'cancelable') this.forget(tracked);
+    }
   }
 
   returnCancelable(evalIds: Iterable<string>): void {
@@ -313,6 +347,17 @@ export class EvalBroker {
 
   get cancelableCount(): number {
     return this.totals.cancelable;
+  }
+
+  /** Those that wait for their `WaitUntil` (EB-38), at most `max`, in no particular order. O(waiting). */
+  *delayed(max: number): IterableIterator<{ readonly evaluation: Evaluation; readonly dueInMs: number }> {
+    const now = this.deps.clock.nowMs();
+    let shown = 0;
+    for (const { evaluation, place, dueMs } of this.due.values()) {
+      if (place !== 'delayed' || evaluation.Wait > 0 || shown >= max) continue;
+      shown++;
+      yield { evaluation, dueInMs: dueMs - now };
+    }
   }
 
   stats(): BrokerStats {
@@ -349,10 +394,12 @@ export class EvalBroker {
       queue: evaluation.Type,
       deliveries: 0,
       enqueuedAtMs: now,
+      timed: !this.restoring && this.timedCount < MAX_TIMED,
       dueMs: dueMsOf(evaluation, now),
       heapAt: -1,
       delivery: undefined,
     };
+    if (tracked.timed) this.timedCount++;
     this.tracked.set(evaluation.ID, tracked);
     if (tracked.dueMs > now) this.pushDue(tracked);
     else this.queueForJob(tracked);
@@ -415,7 +462,7 @@ export class EvalBroker {
   /** Of one job, so either all or none of them are housekeeping, which has nothing to cancel in state (EB-99). */
   private supersede(group: Tracked[]): void {
     if (group[0]?.queue === CORE_TYPE) {
-      for (const { evaluation } of group) this.tracked.delete(evaluation.ID);
+      for (const tracked of group) this.forget(tracked);
       return;
     }
     this.cancelable.push(group);
@@ -484,9 +531,14 @@ export class EvalBroker {
       const waiting = this.waiters.get(type);
       while (waiting && waiting.size > 0) {
         const [waiter] = waiting;
-        const delivery = waiter && this.deliverNext(waiter.types);
-        if (!waiter || !delivery) break;
-        waiter.deliver(delivery);
+        if (!waiter) break;
+        try {
+          const delivery = this.deliverNext(waiter.types);
+          if (!delivery) break;
+          waiter.deliver(delivery);
+        } catch (error) {
+          waiter.fail(asError(error));
+        }
       }
     }
     this.woken.clear();
@@ -523,23 +575,26 @@ export class EvalBroker {
     const { ID, Namespace, JobID, Type } = tracked.evaluation;
     const row = Type === CORE_TYPE ? tracked.evaluation : this.deps.rows.evaluation(ID);
     if (!row) {
-      this.tracked.delete(ID);
+      this.forget(tracked);
       this.releaseJob(tracked.job);
       return undefined;
     }
     tracked.place = 'unacked';
     tracked.deliveries++;
-    const delivery: Outstanding = { token: this.deps.newId(), stopTimer: () => {}, requeue: undefined };
+    const now = this.deps.clock.nowMs();
+    const delivery: Outstanding = { token: this.deps.newId(), sinceMs: now, stopTimer: () => {}, requeue: undefined };
+    this.observe(tracked, 'broker.wait_time', now - tracked.enqueuedAtMs);
     tracked.delivery = delivery;
     this.startNackTimer(tracked, delivery);
     this.totals.unacked++;
     this.unacked.set(tracked.queue, (this.unacked.get(tracked.queue) ?? 0) + 1);
-    return {
-      evaluation: row,
-      token: delivery.token,
-      waitIndex: Math.max(row.ModifyIndex, this.deps.rows.highestEvalIndex(Namespace, JobID)),
-      enqueuedAtMs: tracked.enqueuedAtMs,
-    };
+    try {
+      const waitIndex = Math.max(row.ModifyIndex, this.deps.rows.highestEvalIndex(Namespace, JobID));
+      return { evaluation: row, token: delivery.token, waitIndex, enqueuedAtMs: tracked.enqueuedAtMs };
+    } catch (error) {
+      this.endWithoutSuccess(tracked, delivery); // EB-69
+      throw error;
+    }
   }
 
   private startNackTimer(tracked: Tracked, delivery: Outstanding): void {
@@ -551,9 +606,26 @@ export class EvalBroker {
 
   private endDelivery(tracked: Tracked, delivery: Outstanding): void {
     delivery.stopTimer();
+    const now = this.deps.clock.nowMs();
+    this.observe(tracked, 'broker.process_time', now - delivery.sinceMs);
+    this.observe(tracked, 'broker.response_time', now - tracked.enqueuedAtMs);
     tracked.delivery = undefined;
     this.totals.unacked--;
     this.unacked.set(tracked.queue, (this.unacked.get(tracked.queue) ?? 0) - 1);
+  }
+
+  private observe(
+    tracked: Tracked,
+    timer: 'broker.wait_time' | 'broker.process_time' | 'broker.response_time',
+    ms: number,
+  ): void {
+    if (tracked.timed) this.meter.observe(timer, ms, labelsOf(tracked.evaluation));
+  }
+
+  /** The one place where an evaluation leaves. */
+  private forget(tracked: Tracked): void {
+    this.tracked.delete(tracked.evaluation.ID);
+    if (tracked.timed) this.timedCount--;
   }
 
   private delivered(evalId: string, token: string): { tracked: Tracked; delivery: Outstanding } {
@@ -580,6 +652,7 @@ export class EvalBroker {
     this.stopDueTimer = () => {};
     this.dueTimerAt = Infinity;
     this.tracked = new Map();
+    this.timedCount = 0;
     this.jobs = new Map();
     this.ready = new Map();
     this.woken.clear();
@@ -589,6 +662,17 @@ export class EvalBroker {
     this.totals = { ready: 0, unacked: 0, pending: 0, cancelable: 0 };
   }
 }
+
+function labelsOf(evaluation: Evaluation): Labels {
+  return {
+    job: parentJob(evaluation.JobID),
+    namespace: evaluation.Namespace,
+    eval_type: evaluation.Type,
+    triggered_by: evaluation.TriggeredBy,
+  };
+}
+
+const asError = (error: unknown): Error => (error instanceof Error ? error : new Error(String(error)));
 
 /** EB-34: `Wait` counts from now and wins over `WaitUntil`. */
 function dueMsOf(evaluation: Evaluation, nowMs: number): number {

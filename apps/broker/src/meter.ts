@@ -30,3 +30,9 @@ export interface Meter {
 }
 
 export const noMeter: Meter = { observe: () => {}, nodeRejected: () => {} };
+
+/** Value of the label `job`: dispatched and periodic children count as their parent. */
+export function parentJob(jobId: string): string {
+  const at = jobId.search(/\/(dispatch|periodic)-/);
+  return at > 0 ? jobId.slice(0, at) : jobId;
+}

@@ -46,12 +46,14 @@ export interface ReapersDeps {
  * The holder's clean-up: writes superseded and duplicate evaluations as canceled, fails those that reached the delivery
  * limit (with a delayed follow-up), wakes those that lost too many races.
  *
- * Modes: running (start → stop). One cancel write at a time; a batch per wake-up paces them (EB-96). What could not be
+ * Modes: running (start → stop). One cancel write at a time, of one batch; it wakes itself
+ * while there is more, so that the writes pace themselves (EB-96). What could not be
  * written is put back and tried at the next sweep (EB-98). Limits: CANCEL_BATCH, CANCEL_SWEEP_MS.
  */
 export class Reapers {
   private stopped = false;
   private canceling = false;
+  private wokenMeanwhile = false;
   private readonly cancelTimers = new Set<CancelTimer>();
 
   constructor(private readonly deps: ReapersDeps) {}
@@ -71,24 +73,35 @@ export class Reapers {
 
   /** After an ack, and when a duplicate appeared. Never waited for (EB-77, EB-97). */
   wakeCanceler(): void {
-    if (this.canceling || this.stopped) return;
+    if (this.stopped) return;
+    this.wokenMeanwhile = this.canceling;
+    if (this.canceling) return;
     this.canceling = true;
-    void this.cancelBatches().finally(() => (this.canceling = false));
+    void this.cancelBatches().then((allWritten) => {
+      this.canceling = false;
+      const more = this.deps.broker.cancelableCount > 0 || this.deps.blocked.duplicateCount > 0;
+      if (this.wokenMeanwhile || (allWritten && more)) this.wakeCanceler();
+    });
   }
 
-  private async cancelBatches(): Promise<void> {
+  /** One batch of each kind. False if one could not be written: it waits for the next sweep. */
+  private async cancelBatches(): Promise<boolean> {
     const { broker, blocked } = this.deps;
     const superseded = broker.takeCancelable(CANCEL_BATCH);
     if (superseded.length > 0) {
       const ids = superseded.map((e) => e.ID);
       const written = await this.cancel(superseded, () => 'canceled after more recent eval was processed');
       if (written) broker.forgetCanceled(ids);
-      else broker.returnCancelable(ids);
+      else {
+        broker.returnCancelable(ids);
+        return false;
+      }
     }
     const duplicates = blocked.takeDuplicates(CANCEL_BATCH);
-    if (duplicates.length === 0) return;
+    if (duplicates.length === 0) return true;
     const written = await this.cancel(duplicates, (e) => `existing blocked evaluation exists for job "${e.JobID}"`);
     if (!written) blocked.returnDuplicates(duplicates);
+    return written;
   }
 
   private async cancel(evals: readonly Evaluation[], why: (e: Evaluation) => string): Promise<boolean> {

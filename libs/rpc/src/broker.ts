@@ -4,10 +4,14 @@ import { call } from './call.js';
 /** How long a dequeue may wait at the broker before it answers "nothing". The asker's own limit is a second longer. */
 export const DEQUEUE_WAIT_MS = 5_000;
 
+/** Of the rules by which evaluations are worked on. Broker and worker must agree on it (EB-60). */
+export const SCHEDULER_VERSION = 1;
+
 export interface DequeueRequest {
   /** Scheduler types the worker runs: service, batch, system, sysbatch, _core. */
   readonly Schedulers: readonly string[];
   readonly TimeoutMs: number;
+  readonly SchedulerVersion: number;
 }
 export interface DequeueResponse {
   /** null: nothing came up in time. */

@@ -7,6 +7,8 @@ export interface GaugeOptions {
   readonly labels?: readonly string[];
   /** Called when metrics are read; returns the value now. */
   readonly collect?: () => number;
+  /** Called when metrics are read, with the gauge emptied; sets what is there now, by label. */
+  readonly collectInto?: (gauge: Gauge) => void;
 }
 
 /**
@@ -35,7 +37,7 @@ export class Metrics {
   gauge(name: string, help: string, options: GaugeOptions = {}): Gauge {
     const known = this.registry.getSingleMetric(prefixed(name));
     if (known instanceof Gauge) return known;
-    const { collect } = options;
+    const { collect, collectInto } = options;
     return new Gauge({
       name: prefixed(name),
       help,
@@ -44,6 +46,12 @@ export class Metrics {
       ...(collect && {
         collect(this: Gauge): void {
           this.set(collect());
+        },
+      }),
+      ...(collectInto && {
+        collect(this: Gauge): void {
+          this.reset();
+          collectInto(this);
         },
       }),
     });
