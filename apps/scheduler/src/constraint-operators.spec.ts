@@ -89,6 +89,23 @@ describe('targets (section 6)', () => {
     expect(resolveTarget('r1', node)).toBe('r1');
   });
 
+  it.each([
+    ['foobar', 'bar', true],
+    ['foobar', '^bar', false],
+    ['foobar', '(unclosed', false],
+    ['foobar', '(?=foo)', false],
+    [undefined, '.*', false],
+  ])('SC-58: %s regexp %s: %s', (left, right, expected) => {
+    expect(compare('regexp', left, right)).toBe(expected);
+  });
+
+  it('SC-58: a pattern that makes others explode answers at once', () => {
+    const startedMs = performance.now();
+    expect(compare('regexp', 'a'.repeat(20_000), '^(a+)+$!')).toBe(false);
+    expect(compare('regexp', 'a'.repeat(100_000), '(a?){500}b'.repeat(20))).toBe(false);
+    expect(performance.now() - startedMs).toBeLessThan(2_000);
+  });
+
   it('SC-64: a class is found even when empty', () => {
     expect(meetsConstraint({ LTarget: '${node.class}', Operand: 'is_set', RTarget: '' }, node)).toBe(true);
   });

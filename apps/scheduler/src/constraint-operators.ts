@@ -1,5 +1,6 @@
 import type { Constraint, Node } from '@waybill/model';
 import { resolveTarget } from './constraint-targets.js';
+import { matchesPattern } from './pattern-match.js';
 import { satisfiesVersion } from './version-constraint.js';
 
 /** Handled where allocations are looked at, not here: always true (SC-45, checks 11 and 12). */
@@ -40,6 +41,8 @@ export function compare(operand: string, left: string | undefined, right: string
     case 'version':
     case 'semver':
       return left !== undefined && right !== undefined && satisfiesVersion(operand, left, right);
+    case 'regexp':
+      return left !== undefined && right !== undefined && matchesPattern(left, right);
     case DISTINCT_HOSTS:
     case DISTINCT_PROPERTY:
       return true;

@@ -98,7 +98,7 @@ describe('a rolling update, committed step by step', () => {
     const replaced = placedBy(world.run({ TriggeredBy: 'node-update' }));
     expect(replaced).toHaveLength(lost.length);
     expect(replaced.map((a: Allocation) => [a.Job?.Version, a.DeploymentID])).toEqual(lost.map(() => [0, before.ID]));
-    expect(versionsLive().toSorted()).toEqual([0, 0, 0, 0, 1]);
+    expect(versionsLive().toSorted((a, b) => a - b)).toEqual([0, 0, 0, 0, 1]);
   });
 });
 
@@ -188,16 +188,12 @@ describe('a node that is away for a minute', () => {
     const other = world.addNode();
     world.nowMs += 5 * 60_000;
     world.commit(world.attemptFor(world.state.tables.evals.get(timeout!.ID)!));
-    expect(
-      world
-        .allocs()
-        .map((a) => [a.NodeID, a.ClientStatus])
-        .toSorted(),
-    ).toEqual(
-      [
+    const statuses = new Map(world.allocs().map((a) => [a.NodeID, a.ClientStatus]));
+    expect(statuses).toEqual(
+      new Map([
         [node.ID, 'lost'],
         [other.ID, 'pending'],
-      ].toSorted(),
+      ]),
     );
     expect(world.run().isNoop).toBe(true);
   });
