@@ -23,6 +23,11 @@ const ALLOC = '0f9e8d7c-0000-4000-8000-000000000002';
 const NODE = '1f3a9c2e-0000-4000-8000-000000000003';
 const DEPLOYMENT = 'a1b2c3d4-0000-4000-8000-000000000004';
 
+const tasks = (...names: string[]) => ({
+  Version: 3,
+  TaskGroups: [{ Name: 'cache', Tasks: names.map((Name) => ({ Name })) }],
+});
+
 describe('the command line against recorded answers of the API', () => {
   let server: Server;
   let address: string;
@@ -385,10 +390,6 @@ describe('the command line against recorded answers of the API', () => {
   });
 
   describe('allocations', () => {
-    const tasks = (...names: string[]) => ({
-      Version: 3,
-      TaskGroups: [{ Name: 'cache', Tasks: names.map((Name) => ({ Name })) }],
-    });
     const frames = (text: string, heartbeat = '{}') =>
       `${heartbeat}${JSON.stringify({ Offset: 1, Data: Buffer.from(text).toString('base64'), File: 'f' })}`;
 
@@ -492,6 +493,104 @@ describe('the command line against recorded answers of the API', () => {
       expect(await err('0f9e', 'a')).toBe(
         'Failed to read stdout file: Unexpected response code: 404 (task "a" not started yet. No logs available)\n',
       );
+    });
+  });
+
+  describe('actions on an allocation', () => {
+    const job = { ...tasks('web', 'proxy'), Type: 'service' };
+    beforeEach(() => {
+      play('GET /v1/allocations', [placed]);
+      play(`GET /v1/allocation/${ALLOC}`, { ...placed, Job: job });
+    });
+
+    it('JR-991, JR-994: restart is one call; success prints nothing', async () => {
+      play(`PUT /v1/client/allocation/${ALLOC}/restart`, { Index: 0 });
+      for (const [words, body] of [
+        [[], { TaskName: '', AllTasks: false }],
+        [['-all-tasks'], { TaskName: '', AllTasks: true }],
+        [['-task', 'web'], { TaskName: 'web', AllTasks: false }],
+      ] as const) {
+        const { code, out, err } = await run(['alloc', 'restart', ...words, '0f9e']);
+        expect([code, out, err]).toEqual([0, '', '']);
+        expect(JSON.parse(seen.at(-1)?.body ?? '')).toEqual(body);
+      }
+      await run(['alloc', 'restart', '-task=proxy', '0f9e', 'web']);
+      expect(JSON.parse(seen.at(-1)?.body ?? '')).toMatchObject({ TaskName: 'proxy' });
+    });
+
+    it('JR-991, JR-993, JR-994: what restart refuses', async () => {
+      play(`PUT /v1/client/allocation/${ALLOC}/restart`, [500, 'Task not running']);
+      const err = async (...words: string[]) => (await run(['alloc', 'restart', ...words])).err;
+      expect(await err()).toMatch(/^This command takes one or two arguments: <alloc-id> <task-name>\n/);
+      expect(await err('-all-tasks', '0f9e', 'web')).toBe(
+        'The -all-tasks option is not allowed when restarting a specific task.\n',
+      );
+      expect(await err('0')).toBe('Alloc ID must contain at least two characters.\n');
+      expect(await err('0f9e', 'x')).toBe('Could not find task named: x, found:\nweb\nproxy\n');
+      expect(await err('0f9e', 'web')).toBe(
+        'Failed to restart task:\n\nUnexpected response code: 500 (Task not running)\n',
+      );
+      expect(await err('0f9e')).toMatch(/^Failed to restart allocation:\n\nUnexpected response code: 500/);
+      play(`GET /v1/allocation/${ALLOC}`, { ...placed, TaskGroup: 'other', Job: job });
+      expect(await err('0f9e', 'web')).toBe('Could not find allocation task group: other\n');
+      play(`GET /v1/allocation/${ALLOC}`, placed);
+      expect(await err('0f9e', 'web')).toMatch(/^Failed to restart task:/);
+    });
+
+    it('CL-442: signal', async () => {
+      play(`PUT /v1/client/allocation/${ALLOC}/signal`, { Index: 0 });
+      expect(await run(['alloc', 'signal', '0f9e'])).toEqual({ code: 0, out: '', err: '' });
+      expect(JSON.parse(seen.at(-1)?.body ?? '')).toEqual({ Task: '', Signal: 'SIGKILL' });
+      await run(['alloc', 'signal', '-s', 'SIGHUP', '0f9e', 'web']);
+      expect(JSON.parse(seen.at(-1)?.body ?? '')).toEqual({ Task: 'web', Signal: 'SIGHUP' });
+      expect((await run(['alloc', 'signal', '0f9e', 'x'])).err).toMatch(/^Could not find task named: x, found:/);
+      play(`PUT /v1/client/allocation/${ALLOC}/signal`, [500, 'Task not running']);
+      expect((await run(['alloc', 'signal', '0f9e'])).err).toBe(
+        'Error signalling allocation: Unexpected response code: 500 (Task not running)\n',
+      );
+    });
+
+    it('CL-441: stop, detached or watched; batch is rescheduled', async () => {
+      play(`PUT /v1/allocation/${ALLOC}/stop`, { EvalID: EVAL, Index: 9 });
+      play(`GET /v1/evaluation/${EVAL}`, { ID: EVAL, JobID: 'web', Status: 'complete' });
+      play(`GET /v1/evaluation/${EVAL}/allocations`, []);
+      expect((await run(['alloc', 'stop', '-detach', '0f9e'])).out).toBe(`${EVAL}\n`);
+      expect(Object.fromEntries(seen.at(-1)?.query ?? [])).toEqual({ namespace: 'default' });
+      const { code, out } = await run(['alloc', 'stop', '-no-shutdown-delay', '0f9e']);
+      expect([code, out.includes('finished with status "complete"')]).toEqual([0, true]);
+      play(`GET /v1/allocation/${ALLOC}`, { ...placed, Job: { ...job, Type: 'batch' } });
+      await run(['alloc', 'stop', '-no-shutdown-delay', '-detach', '0f9e']);
+      expect(Object.fromEntries(seen.at(-1)?.query ?? [])).toEqual({
+        namespace: 'default',
+        no_shutdown_delay: 'true',
+        reschedule: 'true',
+      });
+      play(`PUT /v1/allocation/${ALLOC}/stop`, [404, 'allocation not found']);
+      expect((await run(['alloc', 'stop', '0f9e'])).err).toBe(
+        'Error stopping allocation: Unexpected response code: 404 (allocation not found)\n',
+      );
+    });
+
+    it('CL-405, CL-406: use beside what was asked for, and with -stats all that was measured', async () => {
+      const usage = {
+        MemoryStats: { RSS: 5 << 20, Swap: 0, Measured: ['RSS', 'Swap'] },
+        CpuStats: { SystemMode: 1, UserMode: 2.5, Percent: 3.5, TotalTicks: 35.7, Measured: ['User Mode', 'Percent'] },
+      };
+      play(`GET /v1/client/allocation/${ALLOC}/stats`, {
+        ResourceUsage: usage,
+        Tasks: { web: { ResourceUsage: usage } },
+      });
+      play(`GET /v1/allocation/${ALLOC}`, {
+        ...placed,
+        Job: job,
+        TaskStates: { web: { State: 'running' } },
+        AllocatedResources: { Tasks: { web: { Cpu: { CpuShares: 100 }, Memory: { MemoryMB: 64 } } } },
+      });
+      const { code, out, err } = await run(['alloc', 'status', '-stats', '0f9e']);
+      expect([code, err]).toEqual([0, '']);
+      expect(out).toContain('35/100 MHz  5.0 MiB/64 MiB');
+      expect(out).toContain('Memory Stats\nRSS      Swap\n5.0 MiB  0 B\n');
+      expect(out).toContain('CPU Stats\nPercent  User Mode\n3.50%    2.50%\n');
     });
   });
 

@@ -60,8 +60,8 @@ export class ApiClient {
   }
 
   /** @throws AnswerFailure, ConnectionFailure */
-  async delete<T>(path: string, query: Query = {}): Promise<Answer<T>> {
-    return this.ask<T>('DELETE', path, query);
+  async delete<T>(path: string, query: Query = {}, body?: ExactJson): Promise<Answer<T>> {
+    return this.ask<T>('DELETE', path, query, body === undefined ? undefined : formatExact(body, 0));
   }
 
   /**

@@ -14,17 +14,41 @@ export const CATALOGUE: readonly CatalogueEntry[] = [
     synopsis: "Show the output of an allocation's task",
     load: () => import('./commands/alloc-logs.js'),
   },
+  { words: 'alloc restart', synopsis: 'Restart tasks in place', load: () => import('./commands/alloc-restart.js') },
+  { words: 'alloc signal', synopsis: 'Send a signal to tasks', load: () => import('./commands/alloc-signal.js') },
   {
     words: 'alloc status',
     synopsis: 'Show allocations and what became of their tasks',
     load: () => import('./commands/alloc-status.js'),
   },
+  {
+    words: 'alloc stop',
+    synopsis: 'Stop an allocation and have it replaced',
+    load: () => import('./commands/alloc-stop.js'),
+  },
+  {
+    words: 'eval delete',
+    synopsis: 'Delete evaluations while the broker is paused',
+    load: () => import('./commands/eval-delete.js'),
+  },
+  { words: 'eval list', synopsis: 'Show evaluations', load: () => import('./commands/eval-list.js') },
   { words: 'eval status', synopsis: 'Show an evaluation', load: () => import('./commands/eval-status.js') },
   { words: 'event tail', synopsis: 'Follow the event stream', load: () => import('./commands/event-tail.js') },
+  { words: 'job eval', synopsis: 'Have a job looked at again', load: () => import('./commands/job-eval.js') },
   { words: 'job run', synopsis: 'Run a new job or update one', load: () => import('./commands/job-run.js') },
   { words: 'job status', synopsis: 'Show jobs', load: () => import('./commands/job-status.js') },
   { words: 'job stop', synopsis: 'Stop running jobs', load: () => import('./commands/job-stop.js') },
   { words: 'node status', synopsis: 'Show nodes', load: () => import('./commands/node-status.js') },
+  {
+    words: 'operator scheduler get-config',
+    synopsis: 'Show the scheduler configuration',
+    load: () => import('./commands/operator-scheduler-get-config.js'),
+  },
+  {
+    words: 'operator scheduler set-config',
+    synopsis: 'Change the scheduler configuration',
+    load: () => import('./commands/operator-scheduler-set-config.js'),
+  },
   { words: 'status', synopsis: 'Show jobs', load: () => import('./commands/job-status.js') },
   { words: 'version', synopsis: 'Show the version of this program', load: () => import('./commands/version.js') },
 ];
@@ -44,9 +68,10 @@ export const COMMON: readonly string[] = ['run', 'stop', 'status', 'alloc', 'job
 
 /** Words that begin several commands. */
 export const GROUPS: ReadonlyMap<string, string> = new Map([
-  ['alloc', 'Look at allocations'],
-  ['eval', 'Look at evaluations'],
+  ['alloc', 'Work with allocations'],
+  ['eval', 'Work with evaluations'],
   ['event', 'Follow what happens'],
   ['job', 'Work with jobs'],
   ['node', 'Work with nodes'],
+  ['operator', 'Run the control plane'],
 ]);

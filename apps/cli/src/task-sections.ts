@@ -15,6 +15,12 @@ export interface TaskUsage {
   readonly memoryBytes: number;
 }
 
+/** Values by name, and which of them were measured. */
+export interface Measurements {
+  readonly Measured?: readonly string[] | null;
+  readonly [value: string]: unknown;
+}
+
 /** Answer of the allocation's statistics, as far as it is read. */
 export interface AllocationStats {
   readonly Tasks?: Readonly<
@@ -22,12 +28,8 @@ export interface AllocationStats {
       string,
       {
         readonly ResourceUsage?: {
-          readonly CpuStats?: { readonly TotalTicks?: number };
-          readonly MemoryStats?: {
-            readonly RSS?: number;
-            readonly Usage?: number;
-            readonly Measured?: readonly string[] | null;
-          };
+          readonly CpuStats?: Measurements & { readonly TotalTicks?: number; readonly Percent?: number };
+          readonly MemoryStats?: Measurements & { readonly RSS?: number; readonly Usage?: number };
         };
       }
     >

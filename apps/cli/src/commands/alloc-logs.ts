@@ -7,6 +7,7 @@ import { fileBytes } from '../log-frames.js';
 import { jobPath, resolveJob } from '../resolve-job.js';
 import { ALLOCATION, resolveUuid } from '../resolve-uuid.js';
 import { shortId } from '../short-id.js';
+import { tasksOf } from '../task-of-allocation.js';
 import type { AllocationAnswer } from '../task-sections.js';
 
 const DEFAULT_LINES = 10;
@@ -98,8 +99,7 @@ async function allocationOfJob({ api, flags, random }: Call, given: string): Pro
 
 /** CL-412. @throws CommandFailure */
 export function taskFor(alloc: AllocationAnswer, flag: string | undefined, argument: string | undefined): string {
-  const group = alloc.Job?.TaskGroups.find((candidate) => candidate.Name === alloc.TaskGroup);
-  const tasks = group?.Tasks.map((task) => task.Name) ?? Object.keys(alloc.TaskStates ?? {}).toSorted();
+  const tasks = tasksOf(alloc);
   if (flag !== undefined) {
     if (tasks.includes(flag)) return flag;
     throw new CommandFailure(

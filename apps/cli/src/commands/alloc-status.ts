@@ -5,6 +5,7 @@ import { Display, JSON_FLAG, VERBOSE_FLAG } from '../display.js';
 import { formatExact } from '../exact-json.js';
 import { causeOf, CommandFailure, failed, isInterrupt } from '../failure.js';
 import { placementBullets } from '../placement-metrics.js';
+import { measuredUse } from '../measured-use.js';
 import { ALLOCATION, AmbiguousPrefix, resolveUuid } from '../resolve-uuid.js';
 import { keyValues, table } from '../table.js';
 import {
@@ -25,7 +26,12 @@ export const command: ServerCommand = {
   usage: '<allocation>',
   description:
     'Shows an allocation: where it runs, and what became of each of its tasks.\n\nNeeds the capability read-job.',
-  flags: [{ name: 'short', kind: 'switch', help: 'Only the state of the tasks.' }, JSON_FLAG, VERBOSE_FLAG],
+  flags: [
+    { name: 'short', kind: 'switch', help: 'Only the state of the tasks.' },
+    { name: 'stats', kind: 'switch', help: 'Show all that is measured of the use of memory and processors.' },
+    JSON_FLAG,
+    VERBOSE_FLAG,
+  ],
   takes: {
     min: 0,
     max: 1,
@@ -92,6 +98,8 @@ async function show(call: Call, alloc: AllocationAnswer, display: Display): Prom
     terminal.section(`Task "${name}"${lifecycleMark(lifecycleOf(alloc, name))} is "${state.State}"`);
     const resources = taskResources(alloc, name, usageOf(stats, name));
     if (resources !== undefined) terminal.print(`Task Resources:\n${resources}\n`);
+    if (call.flags.on('stats'))
+      for (const measured of measuredUse(stats, name)) terminal.print(`${measured.title}\n${measured.table}\n`);
     terminal.print(`Task Events:\n${taskTimes(state)}\n\nRecent Events:\n${taskEvents(state)}`);
   }
   if (!display.verbose || !alloc.Metrics) return;

@@ -1,0 +1,37 @@
+import type { Call, ServerCommand } from '../command-spec.js';
+import { DETACH_FLAG, Display, VERBOSE_FLAG } from '../display.js';
+import { EvaluationMonitor } from '../evaluation-monitor.js';
+import { failed } from '../failure.js';
+import { readAllocation } from '../read-allocation.js';
+
+export const command: ServerCommand = {
+  usage: '<allocation>',
+  description:
+    'Stops an allocation; the scheduler replaces it as its job wants, and that is watched.\n\nNeeds the capability ' +
+    'alloc-lifecycle; to watch, read-job.',
+  flags: [
+    DETACH_FLAG,
+    { name: 'no-shutdown-delay', kind: 'switch', help: 'Ignore the shutdown delays of group and tasks.' },
+    VERBOSE_FLAG,
+  ],
+  takes: { min: 1, max: 1, otherwise: 'This command takes one argument: <alloc-id>' },
+  run,
+};
+
+/** CL-441. */
+async function run(call: Call): Promise<number> {
+  const { api, alloc } = await readAllocation(call, call.args[0] ?? '', Display.of(call));
+  const query = {
+    no_shutdown_delay: call.flags.on('no-shutdown-delay') || undefined,
+    // What a batch job has done it does not do again unless it is told to.
+    reschedule: alloc.Job?.Type === 'batch' || undefined,
+  };
+  const stopped = await api
+    .put<{ readonly EvalID: string }>(`/v1/allocation/${alloc.ID}/stop`, null, query)
+    .catch((error: unknown) => {
+      throw failed('stopping allocation', error);
+    });
+  if (!call.flags.on('detach')) return new EvaluationMonitor({ ...call, api }).follow(stopped.value.EvalID);
+  call.terminal.print(stopped.value.EvalID);
+  return 0;
+}

@@ -1,0 +1,48 @@
+import { NO_ARGUMENTS, type ServerCommand } from '../command-spec.js';
+import { Display, JSON_FLAG, VERBOSE_FLAG } from '../display.js';
+import { type EvaluationAnswer, evaluationList } from '../evaluation-table.js';
+import { formatExact } from '../exact-json.js';
+import { failed } from '../failure.js';
+import { paginationHint } from '../pagination.js';
+
+/** CL-621. */
+export const command: ServerCommand = {
+  usage: '',
+  description: 'Shows evaluations, the oldest first.\n\nNeeds the capability read-job.',
+  flags: [
+    {
+      name: 'filter',
+      kind: 'text',
+      value: 'expression',
+      help: 'Only evaluations that match; not with -job or -status.',
+    },
+    { name: 'job', kind: 'text', value: 'id', help: 'Only those of this job.' },
+    { name: 'page-token', kind: 'text', value: 'token', help: 'Where the page begins.' },
+    { name: 'per-page', kind: 'integer', value: 'n', help: 'Evaluations per page.' },
+    { name: 'status', kind: 'text', value: 'status', help: 'Only those in this status.' },
+    JSON_FLAG,
+    VERBOSE_FLAG,
+  ],
+  takes: NO_ARGUMENTS,
+  run: async (call) => {
+    const { api, flags, terminal } = call;
+    const query = {
+      filter: flags.text('filter'),
+      job: flags.text('job'),
+      status: flags.text('status'),
+      per_page: flags.integer('per-page'),
+      next_token: flags.text('page-token'),
+    };
+    const answer = await api.get<EvaluationAnswer[] | null>('/v1/evaluations', query).catch((error: unknown) => {
+      throw failed('querying evaluations', error);
+    });
+    const evaluations = answer.value ?? [];
+    if (flags.on('json')) terminal.print(formatExact(answer.exact));
+    else if (evaluations.length === 0) terminal.print('No evals found');
+    else {
+      terminal.print(evaluationList(evaluations, Display.of(call)));
+      if (answer.nextToken !== '') terminal.print(paginationHint(call, answer.nextToken));
+    }
+    return 0;
+  },
+};

@@ -1,0 +1,40 @@
+import type { SchedulerConfiguration } from '@waybill/model';
+import { NO_ARGUMENTS, type ServerCommand } from '../command-spec.js';
+import { JSON_FLAG } from '../display.js';
+import { formatExact } from '../exact-json.js';
+import { failed } from '../failure.js';
+import { CONFIGURATION_PATH, type ConfigurationAnswer } from '../scheduler-configuration.js';
+import { keyValues } from '../table.js';
+
+/** OP-30, OP-31. */
+export const command: ServerCommand = {
+  usage: '',
+  description:
+    'Shows how evaluations are scheduled: the algorithm, which jobs may preempt others, and whether the broker is ' +
+    'paused.\n\nNeeds the capability operator:read.',
+  flags: [JSON_FLAG],
+  takes: NO_ARGUMENTS,
+  run: async ({ api, flags, terminal }) => {
+    const answer = await api.get<ConfigurationAnswer>(CONFIGURATION_PATH).catch((error: unknown) => {
+      throw failed('querying scheduler configuration', error);
+    });
+    terminal.print(flags.on('json') ? formatExact(answer.exact) : configurationLines(answer.value.SchedulerConfig));
+    return 0;
+  },
+};
+
+function configurationLines(config: SchedulerConfiguration): string {
+  const { PreemptionConfig: preemption } = config;
+  return keyValues([
+    ['Scheduler Algorithm', config.SchedulerAlgorithm],
+    ['Memory Oversubscription', String(config.MemoryOversubscriptionEnabled)],
+    ['Reject Job Registration', String(config.RejectJobRegistration)],
+    ['Pause Eval Broker', String(config.PauseEvalBroker)],
+    ['Preemption System Scheduler', String(preemption.SystemSchedulerEnabled)],
+    ['Preemption Service Scheduler', String(preemption.ServiceSchedulerEnabled)],
+    ['Preemption Batch Scheduler', String(preemption.BatchSchedulerEnabled)],
+    ['Preemption SysBatch Scheduler', String(preemption.SysBatchSchedulerEnabled)],
+    ['Node Limit For Feasibility Checks', String(config.NodeLimitForFeasibilityChecks)],
+    ['Modify Index', String(config.ModifyIndex)],
+  ]);
+}
