@@ -1,0 +1,51 @@
+// Evaluations that change nothing, through real processes: log → broker → worker over NATS → log → ack.
+import { commitEvaluations, EvaluationCount, registerNoopJobs } from './evaluation-load.mjs';
+import { ServiceProcesses } from './processes.mjs';
+
+export const describe = 'no-op evaluations from commit to committed complete: broker, schedulers and NATS as processes';
+
+/** Each evaluation has a job of its own: one job's are worked on one after another. */
+const EVALUATIONS = 10_000;
+const WORKERS = 64;
+
+/** @param {import('./harness.mjs').Bench} ctx */
+export async function run(ctx) {
+  const processes = await ServiceProcesses.start(ctx);
+  ctx.log(`registering ${EVALUATIONS} jobs`);
+  await registerNoopJobs(processes.journal, EVALUATIONS);
+  await processes.add('broker');
+  await processes.add('scheduler', 'scheduler', { WAYBILL_SCHEDULER_WORKERS: String(WORKERS) });
+  const count = new EvaluationCount();
+  await count.start(processes.journal);
+  ctx.onEnd(() => count.stop());
+
+  /** @type {Record<string, number>} */
+  const cpuMicros = { broker: 0, scheduler: 0 };
+  let counted = 0;
+  await ctx.measure('evalsPerSecond', { unit: '1/s', goal: { atLeast: 5_000 } }, async (run) => {
+    const until = count.ended + EVALUATIONS;
+    const before = await cpuOf(processes, cpuMicros);
+    const ms = await ctx.time(async () => {
+      await commitEvaluations(processes.journal, EVALUATIONS);
+      await count.when(() => count.ended >= until);
+    });
+    const after = await cpuOf(processes, cpuMicros);
+    if (run >= 0) {
+      counted += EVALUATIONS;
+      for (const name of Object.keys(cpuMicros)) cpuMicros[name] += (after[name] - before[name]) * 1e6;
+    }
+    return (EVALUATIONS / ms) * 1_000;
+  });
+  for (const [name, micros] of Object.entries(cpuMicros))
+    ctx.metric(`${name}CpuMicros`, micros / counted, { unit: 'us per evaluation' });
+  ctx.note(
+    `${EVALUATIONS} evaluations of as many jobs, one transaction each; one scheduler process with ${WORKERS} workers`,
+  );
+  ctx.note('broker, scheduler, nats-server and this program share the cores; there is no projector');
+}
+
+/** @param {ServiceProcesses} processes @param {Record<string, number>} names */
+async function cpuOf(processes, names) {
+  const entries = Object.keys(names).map(async (name) => [name, await processes.cpuSeconds(name)]);
+  return /** @type {Record<string, number>} */ (Object.fromEntries(await Promise.all(entries)));
+}

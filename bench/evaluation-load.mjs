@@ -1,0 +1,122 @@
+// Evaluations that change nothing, by the thousand: jobs that want no allocation, and a reader that sees each one end.
+import { randomUUID } from 'node:crypto';
+import { isTerminalEvaluation } from '@waybill/model';
+import { draftTxn, fixtures, serviceActor } from '@waybill/state';
+
+/** Transactions on their way at once. */
+const IN_FLIGHT = 256;
+
+/** @param {import('@waybill/journal').Journal} journal */
+const publisher = (journal) => (/** @type {any} */ type, /** @type {any} */ payload) =>
+  journal.publish(
+    draftTxn(type, payload, {
+      timeNs: Date.now() * 1e6,
+      requestId: randomUUID(),
+      actor: serviceActor('bench'),
+      namespace: 'default',
+    }),
+  );
+
+/**
+ * @template T
+ * @param {readonly T[]} items
+ * @param {(item: T) => Promise<unknown>} work
+ */
+async function inFlight(items, work) {
+  const rest = items.values();
+  await Promise.all(
+    Array.from({ length: IN_FLIGHT }, async () => {
+      for (const item of rest) await work(item);
+    }),
+  );
+}
+
+const jobId = (/** @type {number} */ n) => `noop-${n}`;
+
+/** Registers jobs whose one group has a count of 0. @param {import('@waybill/journal').Journal} journal @param {number} count */
+export async function registerNoopJobs(journal, count) {
+  const publish = publisher(journal);
+  const TaskGroups = [fixtures.aGroup({ Count: 0 })];
+  await inFlight(
+    Array.from({ length: count }, (_, n) => n),
+    (n) => publish('JobRegister', fixtures.aRegistration(fixtures.aJob({ ID: jobId(n), TaskGroups }))),
+  );
+}
+
+/**
+ * Commits one evaluation for each of `count` jobs, one transaction each.
+ *
+ * @param {import('@waybill/journal').Journal} journal
+ * @param {number} count
+ */
+export async function commitEvaluations(journal, count) {
+  const publish = publisher(journal);
+  await inFlight(
+    Array.from({ length: count }, (_, n) => n),
+    (n) => {
+      const CreateTime = Date.now() * 1e6;
+      const evaluation = {
+        ...fixtures.anEval({ ID: randomUUID(), JobID: jobId(n) }),
+        CreateTime,
+        ModifyTime: CreateTime,
+      };
+      return publish('EvalUpdate', { Evals: [evaluation] });
+    },
+  );
+}
+
+/** Reads the log along and counts what has ended. What a deposed holder wrote late does not count. */
+export class EvaluationCount {
+  /** @type {Set<string>} */
+  open = new Set();
+  ended = 0;
+  /** Epoch of the broker that wrote the last of them that ended. */
+  epoch = 0;
+  /** @type {(() => void)[]} */
+  #waiting = [];
+  /** @type {import('@waybill/journal').Follower | undefined} */
+  #follower;
+
+  /** @param {import('@waybill/journal').Journal} journal */
+  async start(journal) {
+    const { last } = await journal.bounds();
+    this.#follower = await journal.follow({
+      from: last + 1,
+      onTxns: (batch) => {
+        for (const txn of batch) if (txn.type === 'EvalUpdate') this.#take(txn);
+        for (const look of this.#waiting) look();
+      },
+      onError: (error) => {
+        throw error;
+      },
+    });
+  }
+
+  async stop() {
+    await this.#follower?.stop();
+  }
+
+  /** Resolves as soon as a batch of the log makes it true. @param {() => boolean} condition @returns {Promise<void>} */
+  when(condition) {
+    return new Promise((resolve) => {
+      const look = () => {
+        if (!condition()) return;
+        this.#waiting = this.#waiting.filter((other) => other !== look);
+        resolve();
+      };
+      this.#waiting.push(look);
+      look();
+    });
+  }
+
+  /** @param {import('@waybill/state').Txn<'EvalUpdate'>} txn */
+  #take({ payload, fence }) {
+    for (const evaluation of payload.Evals) {
+      if (!isTerminalEvaluation(evaluation)) this.open.add(evaluation.ID);
+      else if ((fence?.epoch ?? 0) >= this.epoch && this.open.delete(evaluation.ID)) {
+        this.ended += 1;
+        this.epoch = fence?.epoch ?? 0;
+      }
+    }
+  }
+}
