@@ -1,0 +1,193 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import type { Allocation, Evaluation, TaskState } from '@waybill/model';
+import type { AllocResourceUsage, HostStats } from '@waybill/rpc';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type ApiClient, shellJob } from './support/api-client.js';
+import { eventually } from './support/wait.js';
+import { WaybillProcesses } from './support/waybill-processes.js';
+
+const CLI = fileURLToPath(new URL('../apps/cli/bin/waybill.js', import.meta.url));
+const NOBODY = '00000000-0000-4000-8000-000000000000';
+
+let waybill: WaybillProcesses;
+let api: ApiClient;
+
+beforeAll(async () => {
+  waybill = await WaybillProcesses.start();
+  api = waybill.api;
+  await eventually('the node is ready', async () =>
+    (await api.get<{ Status: string }[]>('/v1/nodes')).some((node) => node.Status === 'ready'),
+  );
+});
+afterAll(() => waybill?.stop());
+
+const read = (id: string): Promise<Allocation> => api.get<Allocation>(`/v1/allocation/${id}`);
+
+/** Registers a job of one task and waits until it runs. */
+async function running(id: string, line: string, extra: Parameters<typeof shellJob>[2] = {}): Promise<Allocation> {
+  await api.register(shellJob(id, line, extra));
+  return eventually(`${id} runs`, async () => {
+    const [alloc] = await api.get<Allocation[]>(`/v1/job/${id}/allocations`);
+    return alloc?.ClientStatus === 'running' && read(alloc.ID);
+  });
+}
+
+const put = async (path: string, body?: unknown): Promise<{ status: number; text: string }> => {
+  const init = { method: 'PUT', ...(body !== undefined && { body: JSON.stringify(body) }) };
+  const answer = await api.raw(path, init);
+  return { status: answer.status, text: await answer.text() };
+};
+
+const taskOf = async (alloc: Allocation): Promise<TaskState> => (await read(alloc.ID)).TaskStates['task']!;
+const log = async (alloc: Allocation): Promise<string> =>
+  (await api.raw(`/v1/client/fs/logs/${alloc.ID}?task=task&type=stdout&plain=true`)).text();
+const cli = (...words: string[]): string =>
+  execFileSync(process.execPath, [CLI, ...words], { env: { ...process.env, WAYBILL_ADDR: api.url }, encoding: 'utf8' });
+
+describe('usage', () => {
+  it('AG-278, AG-330: memory and processor time of the whole process tree, per process, and in alloc status', async () => {
+    // A busy child beside the shell.
+    const alloc = await running('busy', '(while :; do :; done) & wait');
+    const path = `/v1/client/allocation/${alloc.ID}/stats`;
+    const usage = await eventually('both processes use something', async () => {
+      const found = await api.get<AllocResourceUsage>(path);
+      return (
+        Object.keys(found.Tasks['task']?.Pids ?? {}).length === 2 && found.ResourceUsage.CpuStats.Percent > 5 && found
+      );
+    });
+    const { MemoryStats, CpuStats } = usage.ResourceUsage;
+    expect(MemoryStats.RSS).toBeGreaterThan(500_000);
+    expect(MemoryStats.Measured).toContain('RSS');
+    expect(CpuStats.TotalTicks).toBeGreaterThan(0);
+    expect(usage.Tasks['task']!.ResourceUsage).toEqual(usage.ResourceUsage);
+    const [leader] = Object.keys(usage.Tasks['task']!.Pids!)
+      .map(Number)
+      .toSorted((a, b) => a - b);
+    expect(readFileSync(`/proc/${leader}/environ`, 'utf8')).toContain('NOMAD_JOB_ID=busy');
+    const shown = cli('alloc', 'status', '-stats', alloc.ID);
+    expect(shown).toMatch(/\d+\/20 MHz {2}[\d.]+ [KM]iB\/16 MiB/);
+    expect(shown).toContain('Memory Stats');
+    await api.stop('busy');
+    await eventually('nothing is used any more', async () => {
+      const after = await api.get<AllocResourceUsage>(path);
+      return Object.keys(after.Tasks).length === 0 && after.ResourceUsage.MemoryStats.RSS === 0;
+    });
+  });
+
+  it('AG-300, API-194, API-199: usage of a machine, and what is unknown', async () => {
+    const [node] = await api.get<{ ID: string }[]>('/v1/nodes');
+    const host = await api.get<HostStats>(`/v1/client/stats?node_id=${node!.ID}`);
+    expect(host.Memory.Total).toBeGreaterThan(host.Memory.Used);
+    expect(host.CPU.length).toBeGreaterThan(0);
+    expect(host.DiskStats[0]!.Size).toBeGreaterThan(0);
+    expect(host.Uptime).toBeGreaterThan(0);
+    const text = async (path: string) => {
+      const answer = await api.raw(path);
+      return [answer.status, await answer.text()];
+    };
+    expect(await text('/v1/client/stats')).toEqual([400, 'No local Node and node_id not provided']);
+    expect(await text(`/v1/client/stats?node_id=${NOBODY}`)).toEqual([404, `Unknown node ${NOBODY}`]);
+    expect(await text(`/v1/client/allocation/${NOBODY}/stats`)).toEqual([404, `Unknown allocation "${NOBODY}"`]);
+  });
+});
+
+describe('restart and signal', () => {
+  it('AG-160, API-195, JR-994: answered when the old process has ended; a new one runs', async () => {
+    const alloc = await running('again', 'echo $$; exec sleep 600');
+    const first = await eventually('the first pid', async () => Number((await log(alloc)).trim()));
+    expect(await put(`/v1/client/allocation/${alloc.ID}/restart`)).toEqual({ status: 200, text: '{"Index":0}' });
+    expect(() => readFileSync(`/proc/${first}/stat`)).toThrow();
+    const pids = await eventually('a second pid', async () => {
+      const lines = (await log(alloc)).trim().split('\n');
+      return lines.length === 2 && lines;
+    });
+    expect(pids[1]).not.toBe(pids[0]);
+    const state = await eventually('it is reported', async () => {
+      const now = await taskOf(alloc);
+      return now.Restarts === 1 && now.State === 'running' && now;
+    });
+    expect(state.Events.slice(-4).map((event) => event.Type)).toEqual([
+      'Restart Signaled',
+      'Terminated',
+      'Restarting',
+      'Started',
+    ]);
+    expect(cli('alloc', 'restart', alloc.ID, 'task')).toBe('');
+    await eventually('restarted again', async () => (await taskOf(alloc)).Restarts === 2);
+  });
+
+  it('AG-163, API-195: what a restart refuses', async () => {
+    const alloc = await running('stubborn', 'exec sleep 600');
+    const restart = (body: object) => put(`/v1/client/allocation/${alloc.ID}/restart`, body);
+    expect(await restart({ TaskName: 'task', AllTasks: true })).toEqual({
+      status: 500,
+      text: 'task name cannot be set when restarting all tasks',
+    });
+    expect(await restart({ TaskName: 'x' })).toEqual({
+      status: 500,
+      text: 'Could not find task runner for task: x',
+    });
+    expect((await restart([])).status).toBe(400);
+    expect((await api.raw(`/v1/client/allocation/${alloc.ID}/restart`)).status).toBe(405);
+    await api.stop('stubborn');
+    await eventually('it is complete', async () => (await read(alloc.ID)).ClientStatus === 'complete');
+    expect(await restart({})).toEqual({ status: 500, text: 'restart of an alloc that should not run' });
+    expect(await put(`/v1/client/allocation/${NOBODY}/restart`)).toEqual({
+      status: 404,
+      text: `Unknown allocation "${NOBODY}"`,
+    });
+  });
+
+  it('AG-165, AG-258, API-196: a signal reaches the process; an unknown one is SIGINT', async () => {
+    const line = 'trap "echo usr1" USR1; trap "echo int" INT; echo up; while :; do sleep 0.1; done';
+    const alloc = await running('listener', line);
+    await eventually('its traps are set', async () => (await log(alloc)) === 'up\n');
+    const signal = (body: unknown) => put(`/v1/client/allocation/${alloc.ID}/signal`, body);
+    expect(await signal({ Task: 'task', Signal: 'SIGUSR1' })).toEqual({ status: 200, text: '{"Index":0}' });
+    await eventually('usr1', async () => (await log(alloc)) === 'up\nusr1\n');
+    expect(cli('alloc', 'signal', '-s', 'NONSENSE', alloc.ID)).toBe('');
+    await eventually('int', async () => (await log(alloc)) === 'up\nusr1\nint\n');
+    await eventually('it is told', async () =>
+      (await taskOf(alloc)).Events.some((event) => event.Type === 'Signaling' && event.Details['signal'] === 'SIGUSR1'),
+    );
+    expect(await signal(undefined)).toMatchObject({
+      status: 400,
+      text: expect.stringMatching(/^Failed to decode body: /),
+    });
+    expect(await signal({ Task: 'x', Signal: 'SIGUSR1' })).toEqual({ status: 500, text: 'Task not found' });
+    await api.stop('listener');
+    await eventually('it is complete', async () => (await read(alloc.ID)).ClientStatus === 'complete');
+    expect(await signal({ Task: 'task', Signal: 'SIGUSR1' })).toEqual({ status: 500, text: 'Task not running' });
+  });
+});
+
+describe('stop', () => {
+  it('API-193, AG-167: transition and evaluation are one transaction; the allocation is replaced', async () => {
+    const alloc = await running('moved', 'exec sleep 600');
+    const { status, text } = await put(`/v1/allocation/${alloc.ID}/stop?no_shutdown_delay=true`);
+    expect(status).toBe(200);
+    const answer = JSON.parse(text) as { EvalID: string; Index: number };
+    const evaluation = await api.get<Evaluation>(`/v1/evaluation/${answer.EvalID}`);
+    expect(evaluation).toMatchObject({
+      TriggeredBy: 'alloc-stop',
+      JobID: 'moved',
+      Priority: 50,
+      Type: 'service',
+      CreateIndex: answer.Index,
+    });
+    const stopped = await eventually('it is stopped', async () => {
+      const now = await read(alloc.ID);
+      return now.ClientStatus === 'complete' && now;
+    });
+    expect(stopped.DesiredTransition).toMatchObject({ Migrate: true, NoShutdownDelay: true, Reschedule: false });
+    await eventually('another runs', async () =>
+      (await api.get<Allocation[]>('/v1/job/moved/allocations')).some(
+        (other) => other.ID !== alloc.ID && other.ClientStatus === 'running',
+      ),
+    );
+    expect((await put(`/v1/allocation/${alloc.ID}/stop`)).status, 'one that has ended').toBe(200);
+    expect(await put(`/v1/allocation/${NOBODY}/stop`)).toEqual({ status: 404, text: 'allocation not found' });
+  });
+});
