@@ -40,9 +40,9 @@ export async function run(ctx) {
   await publishAll(journal, setUp(draft), 1);
   index = await publishAll(journal, traffic(draft, REPLAY_COUNT), IN_FLIGHT);
   const replays = [];
-  await ctx.measure('replayPerSecond', { unit: 'txn/s', goal: { atLeast: 150_000 } }, async (run) => {
+  await ctx.measure('replayPerSecond', { unit: 'txn/s', goal: { atLeast: 150_000 } }, async (nth) => {
     const replayed = await replay(ctx, journal, index);
-    if (run >= 0) replays.push(replayed);
+    if (nth >= 0) replays.push(replayed);
     return (index / replayed.ms) * 1000;
   });
   await recordStages(
