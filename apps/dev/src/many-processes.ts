@@ -49,7 +49,7 @@ async function childOf(name: string, { env, logDir, say }: ClusterEnvironment): 
     dir: logDir,
     process: {
       command: process.execPath,
-      args: ['--enable-source-maps', main],
+      args: ['--enable-source-maps', '--max-semi-space-size=32', main],
       stopSignal: 'TERM',
       cwd: process.cwd(),
       env: { ...env, WAYBILL_OPS_PORT: String(port) },
