@@ -1,8 +1,8 @@
-import { PatternError, type PatternNode, type Place } from './pattern-syntax.js';
+import { type Assertion, PatternError, type PatternNode } from './pattern-syntax.js';
 
 export type Instruction =
   | { readonly kind: 'character'; readonly matches: (codePoint: number) => boolean; next: number }
-  | { readonly kind: 'assert'; readonly holds: (place: Place) => boolean; next: number }
+  | { readonly kind: 'assert'; readonly holds: Assertion; next: number }
   | { readonly kind: 'split'; first: number; second: number }
   | { readonly kind: 'match' };
 

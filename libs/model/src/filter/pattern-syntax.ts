@@ -1,15 +1,12 @@
 import { characterClass, type CharacterTest, negated, withoutCase } from './character-class.js';
 
-/** Where in the text an assertion is asked. Code points, -1 beyond either end. */
-export interface Place {
-  readonly before: number;
-  readonly after: number;
-}
+/** Asked between two characters. Code points, -1 beyond either end. */
+export type Assertion = (before: number, after: number) => boolean;
 
 /** A pattern, understood. Groups capture nothing here: all that is asked is whether it matches. */
 export type PatternNode =
   | { readonly kind: 'character'; readonly matches: CharacterTest }
-  | { readonly kind: 'assert'; readonly holds: (place: Place) => boolean }
+  | { readonly kind: 'assert'; readonly holds: Assertion }
   | { readonly kind: 'sequence'; readonly parts: readonly PatternNode[] }
   | { readonly kind: 'choice'; readonly of: readonly PatternNode[] }
   | { readonly kind: 'repeat'; readonly of: PatternNode; readonly min: number; readonly max: number | undefined };
@@ -31,18 +28,18 @@ interface Flags {
 
 const NEWLINE = 10;
 const isWord: CharacterTest = (c) => (c >= 48 && c <= 57) || (c >= 65 && c <= 90) || c === 95 || (c >= 97 && c <= 122);
-const atWordEdge = ({ before, after }: Place): boolean => isWord(before) !== isWord(after);
+const atWordEdge: Assertion = (before, after) => isWord(before) !== isWord(after);
 
-const textBegins: PatternNode = { kind: 'assert', holds: ({ before }) => before === -1 };
-const textEnds: PatternNode = { kind: 'assert', holds: ({ after }) => after === -1 };
-const lineBegins: PatternNode = { kind: 'assert', holds: ({ before }) => before === -1 || before === NEWLINE };
-const lineEnds: PatternNode = { kind: 'assert', holds: ({ after }) => after === -1 || after === NEWLINE };
+const textBegins: PatternNode = { kind: 'assert', holds: (before) => before === -1 };
+const textEnds: PatternNode = { kind: 'assert', holds: (_, after) => after === -1 };
+const lineBegins: PatternNode = { kind: 'assert', holds: (before) => before === -1 || before === NEWLINE };
+const lineEnds: PatternNode = { kind: 'assert', holds: (_, after) => after === -1 || after === NEWLINE };
 
 const ASSERTIONS: Readonly<Record<string, PatternNode>> = {
   A: textBegins,
   z: textEnds,
   b: { kind: 'assert', holds: atWordEdge },
-  B: { kind: 'assert', holds: (place) => !atWordEdge(place) },
+  B: { kind: 'assert', holds: (before, after) => !atWordEdge(before, after) },
 };
 
 /** RE2's syntax. @throws PatternError */

@@ -1,7 +1,7 @@
 import type { Pattern } from './expression.js';
 import { FilterSyntaxError } from './filter-error.js';
 import { compile, type Instruction } from './pattern-program.js';
-import { parsePattern, PatternError, type Place } from './pattern-syntax.js';
+import { parsePattern, PatternError } from './pattern-syntax.js';
 
 /**
  * A regular expression in RE2's syntax, anchored nowhere. All its states are followed at once (Thompson's automaton),
@@ -18,35 +18,45 @@ export function compilePattern(text: string): Pattern {
   }
 }
 
+/** Runs synchronously from beginning to end, so one set of states serves all texts. */
 class Automaton implements Pattern {
-  constructor(private readonly program: readonly Instruction[]) {}
+  private readonly states: States;
+  private readonly others: States;
+  private readonly open: number[] = [];
+
+  constructor(private readonly program: readonly Instruction[]) {
+    this.states = new States(program.length);
+    this.others = new States(program.length);
+  }
 
   test(text: string, spend: (steps: number) => void): boolean {
-    const { program } = this;
-    let states = new States(program.length);
-    let next = new States(program.length);
+    let { states, others: next } = this;
+    states.clear();
     let before = -1;
+    let after = text.codePointAt(0) ?? -1;
     for (let at = 0; ;) {
-      const after = text.codePointAt(at) ?? -1;
-      if (this.follow(states, 0, { before, after })) return true;
+      // A match may begin anywhere.
+      if (this.follow(states, 0, before, after)) return true;
       if (after === -1) return false;
       spend(1 + states.size);
       at += after > 0xffff ? 2 : 1;
-      const place = { before: after, after: text.codePointAt(at) ?? -1 };
+      before = after;
+      after = text.codePointAt(at) ?? -1;
       next.clear();
       for (let i = 0; i < states.size; i++) {
-        const instruction = program[states.at(i)];
-        if (instruction?.kind !== 'character' || !instruction.matches(after)) continue;
-        if (this.follow(next, instruction.next, place)) return true;
+        const instruction = this.program[states.at(i)];
+        if (instruction?.kind !== 'character' || !instruction.matches(before)) continue;
+        if (this.follow(next, instruction.next, before, after)) return true;
       }
       [states, next] = [next, states];
-      before = after;
     }
   }
 
   /** Adds all states that are reached without a character; true when the end is among them. */
-  private follow(states: States, from: number, place: Place): boolean {
-    const open = [from];
+  private follow(states: States, from: number, before: number, after: number): boolean {
+    const { open } = this;
+    open.length = 0;
+    open.push(from);
     for (let pc = open.pop(); pc !== undefined; pc = open.pop()) {
       if (!states.add(pc)) continue;
       const instruction = this.program[pc];
@@ -57,7 +67,7 @@ class Automaton implements Pattern {
           open.push(instruction.second, instruction.first);
           break;
         case 'assert':
-          if (instruction.holds(place)) open.push(instruction.next);
+          if (instruction.holds(before, after)) open.push(instruction.next);
           break;
         default:
           break;
