@@ -1,3 +1,9 @@
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { buffer } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ApiClient, shellJob } from './support/api-client.js';
 import { eventually } from './support/wait.js';
@@ -23,6 +29,7 @@ interface Evaluation {
   RelatedEvals?: { ID: string; WaitUntil: null }[];
 }
 
+const CLI = fileURLToPath(new URL('../apps/cli/bin/waybill.js', import.meta.url));
 const PATH = '/v1/operator/scheduler/configuration';
 const NOT_PAUSED = 'eval broker is enabled; eval broker must be paused to delete evals';
 
@@ -360,4 +367,226 @@ describe('deleting evaluations', () => {
     ]);
     await unpause();
   }, 60_000);
+});
+
+describe('the command line', () => {
+  /** The real program; what it is asked at the terminal is answered with `input`. */
+  const cli = (words: string, input = '', address = api.url): Promise<{ code: number; out: string; err: string }> =>
+    new Promise((resolve) => {
+      const env = { PATH: process.env['PATH'], WAYBILL_ADDR: address };
+      const child = execFile(process.execPath, [CLI, ...words.split(/ +/)], { env }, (_, out, err) =>
+        resolve({ code: child.exitCode ?? -1, out, err }),
+      );
+      child.stdin?.end(input);
+    });
+
+  it('OP-30, OP-31: get-config', async () => {
+    const { ModifyIndex } = await read();
+    expect(await cli('operator scheduler get-config')).toEqual({
+      code: 0,
+      err: '',
+      out: [
+        'Scheduler Algorithm               = binpack',
+        'Memory Oversubscription           = false',
+        'Reject Job Registration           = false',
+        'Pause Eval Broker                 = false',
+        'Preemption System Scheduler       = false',
+        'Preemption Service Scheduler      = false',
+        'Preemption Batch Scheduler        = false',
+        'Preemption SysBatch Scheduler     = false',
+        'Node Limit For Feasibility Checks = 5',
+        `Modify Index                      = ${ModifyIndex}`,
+        '',
+      ].join('\n'),
+    });
+    const { out } = await cli('operator scheduler get-config -json');
+    expect(JSON.parse(out)).toEqual(await api.get(PATH));
+  });
+
+  it('OP-32, OP-33, OP-35: set-config changes what is named and nothing else', async () => {
+    const before = await read();
+    const done = { code: 0, err: '', out: 'Scheduler configuration updated!\n' };
+    expect(
+      await cli(
+        'operator scheduler set-config -scheduler-algorithm=spread -memory-oversubscription -preempt-batch-scheduler=true -node-limit-for-feasibility-checks=7',
+      ),
+    ).toEqual(done);
+    const changed = await read();
+    expect(changed).toEqual({
+      ...before,
+      SchedulerAlgorithm: 'spread',
+      MemoryOversubscriptionEnabled: true,
+      PreemptionConfig: { ...before.PreemptionConfig, BatchSchedulerEnabled: true },
+      NodeLimitForFeasibilityChecks: 7,
+      ModifyIndex: changed.ModifyIndex,
+    });
+    expect(await cli('operator scheduler set-config')).toEqual(done);
+    const again = await read();
+    expect(again).toEqual({ ...changed, ModifyIndex: again.ModifyIndex });
+    expect(again.ModifyIndex).toBeGreaterThan(changed.ModifyIndex);
+    for (const flag of [
+      'preempt-service-scheduler',
+      'preempt-sysbatch-scheduler',
+      'preempt-system-scheduler',
+      'reject-job-registration',
+    ])
+      expect(await cli(`operator scheduler set-config -${flag}`)).toEqual(done);
+    expect(await read()).toMatchObject({
+      RejectJobRegistration: true,
+      PreemptionConfig: {
+        SystemSchedulerEnabled: true,
+        SysBatchSchedulerEnabled: true,
+        BatchSchedulerEnabled: true,
+        ServiceSchedulerEnabled: true,
+      },
+    });
+    expect(
+      await cli('operator scheduler set-config -reject-job-registration=false -scheduler-algorithm=binpack'),
+    ).toEqual(done);
+  });
+
+  it('OP-34, OP-36: the check index, arguments, and what the server refuses', async () => {
+    const { ModifyIndex } = await read();
+    const change = (flags: string) => cli(`operator scheduler set-config ${flags}`);
+    expect(await change(`-check-index=${ModifyIndex + 1}`)).toEqual({
+      code: 1,
+      out: '',
+      err: `Error performing check index set: check-index ${ModifyIndex + 1} does not match does not match current state value ${ModifyIndex}\n`,
+    });
+    expect((await change('-check-index=x')).err).toContain('Error parsing check-index value "x": ');
+    expect(await change('more')).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('This command takes no arguments') as string,
+    });
+    expect(await change('-nothing')).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('flag provided but not defined') as string,
+    });
+    expect(await change('-scheduler-algorithm=best')).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('Error setting scheduler configuration: Unexpected response code: 400') as string,
+    });
+    expect((await read()).ModifyIndex).toBe(ModifyIndex);
+    expect(await change(`-check-index=${ModifyIndex}`)).toMatchObject({ code: 0 });
+  });
+
+  it('CL-1112, OP-33: of two at once exactly one reports success', async () => {
+    // Writes wait until both have come, so that both were made from the same configuration.
+    const held: (() => void)[] = [];
+    const between = createServer((request, response) => {
+      void (async () => {
+        const body = request.method === 'GET' ? null : Buffer.from(await buffer(request));
+        if (request.method === 'PUT') {
+          await new Promise<void>((go) => {
+            held.push(go);
+            if (held.length === 2) for (const each of held) each();
+          });
+        }
+        const answer = await api.raw(request.url ?? '', { method: request.method ?? 'GET', body });
+        response.writeHead(answer.status).end(await answer.text());
+      })();
+    }).listen(0, '127.0.0.1');
+    await once(between, 'listening');
+    const url = `http://127.0.0.1:${(between.address() as AddressInfo).port}`;
+    const both = await Promise.all(
+      [8, 9].map((n) => cli(`operator scheduler set-config -node-limit-for-feasibility-checks=${n}`, '', url)),
+    );
+    between.close();
+    expect(both.filter(({ code }) => code === 0)).toEqual([
+      { code: 0, err: '', out: 'Scheduler configuration updated!\n' },
+    ]);
+    expect(both.filter(({ code }) => code !== 0)).toEqual([
+      { code: 1, err: '', out: 'Scheduler configuration could not be atomically updated, please try again\n' },
+    ]);
+  });
+
+  it('CL-621: eval list', async () => {
+    const { out } = await cli('eval list -job late');
+    const [head, row] = out.split('\n');
+    expect(head?.split(/ {2,}/)).toEqual([
+      'ID',
+      'Priority',
+      'Triggered By',
+      'Job ID',
+      'Namespace',
+      'Node ID',
+      'Status',
+      'Placement Failures',
+    ]);
+    expect(row?.split(/ {2,}/).slice(1)).toEqual([
+      '50',
+      'job-register',
+      'late',
+      'default',
+      '<none>',
+      'complete',
+      'false',
+    ]);
+    expect((await cli('eval list -status blocked')).out).toBe('No evals found\n');
+    const paged = await cli('eval list -per-page 1');
+    expect(paged.out).toMatch(
+      /To get the next page run:\n\n\S+ eval list -per-page 1 -page-token \d+\.[0-9a-f-]{36}\n$/,
+    );
+    const bad = await cli('eval list -filter Status');
+    expect([bad.code, bad.err]).toEqual([
+      1,
+      expect.stringContaining('Error querying evaluations: Unexpected response code: 400') as string,
+    ]);
+  });
+
+  it('CL-338: job eval', async () => {
+    const detached = await cli('job eval -detach late');
+    expect(detached.out).toMatch(/^Created eval ID: "[0-9a-f]{8}" \n$/);
+    const watched = await cli('job eval -force-reschedule late');
+    expect(watched.code).toBe(0);
+    expect(watched.out).toContain('finished with status "complete"');
+    expect(await cli('job eval nobody')).toMatchObject({ code: 1 });
+  });
+
+  it('CL-626, CL-627: eval delete, asked wrongly, and while the broker is not paused', async () => {
+    const validating = 'Error validating command args and flags: ';
+    expect(await cli('eval delete')).toMatchObject({
+      code: 1,
+      err: `${validating}evaluation ID or filter flag required\n`,
+    });
+    expect((await cli('eval delete -filter x a')).err).toBe(`${validating}evaluation ID or filter flag required\n`);
+    expect((await cli('eval delete a b')).err).toBe(`${validating}expected 1 argument, got 2\n`);
+    const { code, out, err } = await cli('eval delete -yes -filter=ID==x');
+    expect([code, err]).toEqual([1, 'Eval broker is not paused\n']);
+    expect(out.split('\n')).toEqual([
+      expect.stringContaining('operator scheduler set-config -pause-eval-broker=true'),
+      expect.stringContaining('operator scheduler set-config -pause-eval-broker=false'),
+      '',
+    ]);
+  });
+
+  it('CL-628: eval delete by id and by filter', async () => {
+    expect((await cli('operator scheduler set-config -pause-eval-broker=true')).code).toBe(0);
+    const batch = (id: string) => api.register(shellJob(id, 'true', { type: 'batch' }));
+    const one = await batch('cli-one');
+    await batch('cli-two');
+    await batch('cli-three');
+    expect(await cli(`eval delete ${one.EvalID}`)).toEqual({
+      code: 0,
+      err: '',
+      out: 'Successfully deleted 1 evaluation\n',
+    });
+    const unknown = await cli('eval delete 00000000-0000-4000-8000-000000000000');
+    expect(unknown).toMatchObject({
+      code: 1,
+      err: 'Error deleting evaluations: Unexpected response code: 500 (eval not found)\n',
+    });
+    const filter = 'JobID~matches~"^cli-"';
+    const byFilter = (flags: string, input: string) =>
+      cli(`eval delete ${flags} -filter=${filter}`.replaceAll('~', '\u0009'), input);
+    const refused = await byFilter('', 'n\n');
+    expect(refused.code).toBe(0);
+    expect(refused.out).toContain('Are you sure you want to delete 2 evals? [y/N] ');
+    expect(refused.out).toContain('Cancelling eval deletion\n\nNo evaluations were deleted\n');
+    const done = await byFilter('', 'y\n');
+    expect(done.code).toBe(0);
+    expect(done.out).toMatch(/\nSuccessfully deleted 2 evaluations\n$/);
+    expect(await byFilter('-yes', '')).toEqual({ code: 0, err: '', out: 'No evaluations were deleted\n' });
+    expect((await cli('operator scheduler set-config -pause-eval-broker=false')).code).toBe(0);
+  });
 });

@@ -1,6 +1,6 @@
 import { defaultSchedulerConfiguration } from '@waybill/model';
 import { RpcUnavailableError } from '@waybill/rpc';
-import type { Proposed, TxnDraft } from '@waybill/state';
+import type { Proposed } from '@waybill/state';
 import { describe, expect, it } from 'vitest';
 import { Requester } from '../http/requester.js';
 import { readSchedulerConfiguration } from './scheduler-configuration-request.js';
@@ -42,7 +42,7 @@ describe('a scheduler configuration', () => {
     const set = (result: boolean, enabledAt = async (index: number) => asked.push(index) > 0) =>
       new SetSchedulerConfiguration(
         { schedulerConfiguration: async () => defaultSchedulerConfiguration() },
-        { propose: async (_: TxnDraft): Promise<Proposed> => ({ index: 8, verdict: { kind: 'accepted', result } }) },
+        { propose: async (): Promise<Proposed> => ({ index: 8, verdict: { kind: 'accepted', result } }) },
         { enabledAt },
         { nowMs: () => 1 },
       );
