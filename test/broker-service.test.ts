@@ -308,3 +308,296 @@ describe('what workers ask', () => {
     expect(second).toMatchObject({ RejectedNodes: [node.ID], AllocIndex: 0, RefreshIndex: first!.AllocIndex });
   });
 });
+
+describe('committed evaluations', () => {
+  it('EB-5: an unknown status is refused and changes nothing', async () => {
+    const e = fixtures.anEval();
+    await commit(e);
+    const { Token } = await next();
+    const odd = { ...e, Status: 'cancelled' as never };
+    await expect(plane.ask(updateEval, { Evals: [odd], Token })).rejects.toThrow('unknown status "cancelled"');
+    expect(row(e.ID).Status).toBe('pending');
+  });
+
+  it('EB-14: what has ended is not taken in, by the log or by restoring', async () => {
+    const statuses = ['complete', 'failed', 'canceled'] as const;
+    await commit(...statuses.map((Status) => fixtures.anEval({ JobID: Status, Status })));
+    await plane.broker.stop();
+    await plane.takeOver();
+    expect(plane.broker.stats()).toMatchObject({ totalReady: 0, totalPending: 0, totalWaiting: 0, totalBlocked: 0 });
+  });
+
+  it('EB-15, EB-332: the first commit sets both indexes, later ones move one, and none leads out of the end', async () => {
+    const e = fixtures.anEval();
+    await commit(e);
+    const created = plane.state.appliedIndex;
+    expect(row(e.ID)).toMatchObject({ CreateIndex: created, ModifyIndex: created });
+    await commit({ ...e, Status: 'complete', FailedTGAllocs: {} });
+    const ended = plane.state.appliedIndex;
+    expect(row(e.ID)).toMatchObject({ CreateIndex: created, ModifyIndex: ended, Status: 'complete' });
+    await commit({ ...e, Status: 'pending' });
+    expect(row(e.ID)).toMatchObject({ Status: 'complete', ModifyIndex: ended });
+    expect(plane.broker.stats()).toMatchObject({ totalReady: 1 }); // tracked since its first commit (EB-337)
+  });
+
+  it('EB-19: a complete evaluation with failed placements cancels and untracks nothing', async () => {
+    const waiting = fixtures.anEval({ Status: 'blocked' });
+    await commit(waiting);
+    await commit(fixtures.anEval({ Status: 'complete', FailedTGAllocs: { web: {} as never } }));
+    expect(row(waiting.ID).Status).toBe('blocked');
+    expect(plane.broker.stats()).toMatchObject({ totalBlocked: 1 });
+  });
+
+  it('EB-175: an allocation that is lost frees nothing for those that wait', async () => {
+    await registerJob();
+    const node = fixtures.aNode();
+    await plane.write('NodeRegister', { Node: node, CreateNodePool: false });
+    const e = fixtures.anEval();
+    await commit(e);
+    const alloc = fixtures.anAlloc({ Job: null, NodeID: node.ID });
+    const job = plane.state.tables.jobs.get('default/web') ?? null;
+    await plane.write('ApplyPlanResults', fixtures.aPlanResult({ Job: job, AllocsUpdated: [alloc], EvalID: e.ID }));
+    await commit(fixtures.anEval({ JobID: 'waits', Status: 'blocked', SnapshotIndex: 1_000_000 }));
+    const stop = { ID: alloc.ID, DesiredDescription: 'x', ClientStatus: 'lost' as const, FollowupEvalID: '' };
+    await plane.write('ApplyPlanResults', fixtures.aPlanResult({ AllocsStopped: [stop], EvalID: e.ID }));
+    expect(plane.state.tables.allocs.get(alloc.ID)?.ClientStatus).toBe('lost');
+    expect(plane.broker.stats()).toMatchObject({ totalBlocked: 1 });
+  });
+});
+
+describe('the canceler', () => {
+  const supersedeSome = async (): Promise<void> => {
+    for (let i = 0; i < 4; i++) await commit(fixtures.anEval());
+    const { Eval, Token } = await next();
+    await plane.ask(ack, { EvalID: Eval!.ID, Token });
+  };
+  const canceled = (): number => plane.state.tables.evals.count('status', 'canceled');
+
+  it('EB-77, EB-97: an ack wakes it and does not wait for its write', async () => {
+    const { propose } = plane.state;
+    let goOn = (): void => {};
+    plane.state.propose = async (draft) => {
+      if (draft.fence) await new Promise<void>((go) => (goOn = go));
+      return propose.call(plane.state, draft);
+    };
+    await supersedeSome(); // resolves although the write hangs
+    expect(canceled()).toBe(0);
+    goOn();
+    await settled();
+    expect(canceled()).toBe(2);
+  });
+
+  it('EB-98: what it cannot write stays pending and is canceled at a later sweep', async () => {
+    const { propose } = plane.state;
+    plane.state.propose = (draft) =>
+      draft.fence ? Promise.reject(new Error('NATS is down')) : propose.call(plane.state, draft);
+    await supersedeSome();
+    await settled();
+    expect(canceled()).toBe(0);
+    expect(plane.broker.stats()).toMatchObject({ totalCancelable: 2 });
+    plane.state.propose = propose;
+    time.advance(5_000);
+    await settled();
+    expect(canceled()).toBe(2);
+    expect(plane.broker.stats()).toMatchObject({ totalCancelable: 0 });
+  });
+
+  it('EB-95: more than one batch is written batch by batch, without a pause', async () => {
+    await commit(...Array.from({ length: 2_000 }, () => fixtures.anEval()));
+    const { Eval, Token } = await next();
+    await plane.ask(ack, { EvalID: Eval!.ID, Token });
+    await settled();
+    const batches = plane.state.history.filter((a) => a.txn.type === 'EvalUpdate').slice(1);
+    expect(batches.map((a) => a.changes.filter((c) => c.table === 'evals').length)).toEqual([728, 728, 542]);
+    expect(canceled()).toBe(1_998);
+  });
+});
+
+describe('the pause flag', () => {
+  it('EB-125, EB-131: it has taken effect when the write is applied; evaluations still come and wait in state', async () => {
+    await commit(fixtures.anEval());
+    await pause(true);
+    expect(plane.broker.evals.isEnabled).toBe(false);
+    const e = fixtures.anEval({ JobID: 'b' });
+    await commit(e);
+    expect(row(e.ID).Status).toBe('pending');
+    await pause(false);
+    expect(plane.broker.stats()).toMatchObject({ totalReady: 2 });
+  });
+
+  it('EB-126, F12: a new holder that finds it set takes in nothing, and unpausing under it restores', async () => {
+    await commit(fixtures.anEval());
+    await pause(true);
+    await plane.broker.stop();
+    await plane.takeOver();
+    expect(plane.broker.evals.isEnabled).toBe(false);
+    expect(plane.broker.stats()).toMatchObject({ totalReady: 0 });
+    await pause(false);
+    expect(plane.broker.stats()).toMatchObject({ totalReady: 1 });
+  });
+
+  it('EB-127: the first holder stores what a cluster starts with', () => {
+    const [config] = plane.state.tables.scheduler_config.all();
+    expect(config).toMatchObject({ PauseEvalBroker: false, SchedulerAlgorithm: 'binpack' });
+  });
+
+  it('EB-129: a check-and-set that lost has no effect', async () => {
+    const Config = { ...fixtures.aSchedulerConfiguration(), PauseEvalBroker: true };
+    await plane.write('SchedulerConfig', { Config, CAS: true, ModifyIndex: 999_999 });
+    expect(plane.broker.evals.isEnabled).toBe(true);
+  });
+
+  it('EB-130: whoever does not hold the role is not enabled by it', async () => {
+    await pause(true);
+    await plane.broker.stop();
+    await pause(false);
+    expect(plane.broker.evals.isEnabled).toBe(false);
+    expect(plane.broker.blocked.stats()).toMatchObject({ totalBlocked: 0 });
+  });
+
+  it('EB-132: housekeeping that comes while paused is lost', async () => {
+    await pause(true);
+    plane.broker.evals.enqueue(fixtures.anEval({ Namespace: '-', Type: '_core', JobID: 'eval-gc' }));
+    await pause(false);
+    expect(plane.broker.stats()).toMatchObject({ totalReady: 0 });
+  });
+
+  it('EB-237: it does not touch the plan queue', async () => {
+    await pause(true);
+    expect(plane.broker.plans.isEnabled).toBe(true);
+  });
+
+  it('F14: a hundred pauses among arrivals leave each evaluation tracked once', async () => {
+    for (let i = 0; i < 100; i++) {
+      await pause(i % 2 === 0);
+      await commit(fixtures.anEval({ JobID: `job-${i}` }));
+    }
+    await pause(false);
+    expect(plane.broker.stats()).toMatchObject({ totalReady: 100 });
+  });
+});
+
+describe('taking and losing the role', () => {
+  it('EB-140: of several blocked evaluations of one job the newest stays, the others are canceled', async () => {
+    await plane.broker.stop();
+    const [older, newer] = [fixtures.anEval({ Status: 'blocked' }), fixtures.anEval({ Status: 'blocked' })];
+    await commit(older);
+    await commit(newer);
+    await plane.takeOver();
+    await settled();
+    expect(plane.broker.blocked.isTracked(newer.ID)).toBe(true);
+    expect(row(older.ID).Status).toBe('canceled');
+    expect(row(newer.ID).Status).toBe('blocked');
+  });
+
+  it('EB-141: giving it up may happen any number of times and leaves no timer', async () => {
+    await commit(fixtures.anEval(), fixtures.anEval({ JobID: 'b', Wait: 5e9 }));
+    await next();
+    await plane.broker.stop();
+    await plane.broker.stop();
+    expect(time.armedCount).toBe(0);
+  });
+
+  it('EB-143: losing and regaining it builds everything anew', async () => {
+    await commit(fixtures.anEval());
+    const { Token, Eval } = await next();
+    await plane.broker.stop();
+    await commit(fixtures.anEval({ JobID: 'missed' }));
+    await plane.takeOver();
+    expect(plane.broker.stats()).toMatchObject({ totalReady: 2, totalUnacked: 0 });
+    await expect(plane.ask(ack, { EvalID: Eval!.ID, Token })).rejects.toThrow('Evaluation ID not found');
+  });
+
+  it('EB-104: the wait of a follow-up may start over, and is never shorter than from its creation', async () => {
+    await commit(fixtures.anEval({ Wait: 60e9 }));
+    time.advance(30_000);
+    await plane.broker.stop();
+    await plane.takeOver();
+    time.advance(59_999);
+    expect(plane.broker.stats()).toMatchObject({ totalWaiting: 1, totalReady: 0 });
+    time.advance(1);
+    expect(plane.broker.stats()).toMatchObject({ totalWaiting: 0, totalReady: 1 });
+  });
+});
+
+describe('the protocol of workers', () => {
+  it('EB-60: another scheduler version gets nothing', async () => {
+    await expect(plane.ask(dequeue, { Schedulers: ['service'], TimeoutMs: 1, SchedulerVersion: 2 })).rejects.toThrow(
+      'dequeue disallowed: calling scheduler version is 2; leader version is 1',
+    );
+  });
+
+  it('EB-64: a dequeue that names no wait waits a second', async () => {
+    let answered = false;
+    const asking = plane
+      .ask(dequeue, { Schedulers: ['service'], TimeoutMs: 0, SchedulerVersion: 1 })
+      .then(() => (answered = true));
+    time.advance(999);
+    await settled();
+    expect(answered).toBe(false);
+    time.advance(1);
+    await asking;
+    expect(answered).toBe(true);
+  });
+
+  it('EB-78: ack and nack write nothing', async () => {
+    await commit(fixtures.anEval());
+    const { Eval, Token } = await next();
+    const before = plane.state.appliedIndex;
+    await plane.ask(nack, { EvalID: Eval!.ID, Token });
+    time.advance(1_000);
+    const again = await next();
+    await plane.ask(ack, { EvalID: Eval!.ID, Token: again.Token });
+    expect(plane.state.appliedIndex).toBe(before);
+  });
+
+  it('EB-105: housekeeping at its limit is dropped, without a write', async () => {
+    plane.broker.evals.enqueue(fixtures.anEval({ Namespace: '-', Type: '_core', JobID: 'eval-gc' }));
+    const before = plane.state.appliedIndex;
+    for (let i = 0; i < 3; i++) {
+      const { Eval, Token } = await next(['_core']);
+      await plane.ask(nack, { EvalID: Eval!.ID, Token });
+      time.advance(20_000);
+    }
+    await settled();
+    expect(plane.state.appliedIndex).toBe(before);
+    expect(plane.broker.stats()).toMatchObject({ totalReady: 0, totalUnacked: 0, totalPending: 0 });
+  });
+
+  it('EB-151: a follow-up of housekeeping is enqueued behind it and not committed', async () => {
+    const core = { Namespace: '-', Type: '_core', JobID: 'variables-rekey' };
+    plane.broker.evals.enqueue(fixtures.anEval(core));
+    const { Eval, Token } = await next(['_core']);
+    const followUp = fixtures.anEval({ ...core, PreviousEval: Eval!.ID });
+    await plane.ask(createEval, { Evals: [followUp], Token });
+    expect(plane.state.tables.evals.has(followUp.ID)).toBe(false);
+    await plane.ask(ack, { EvalID: Eval!.ID, Token });
+    expect((await next(['_core'])).Eval?.ID).toBe(followUp.ID);
+  });
+
+  it('EB-240, EB-88: while a plan is on its way no timeout takes the delivery; after the answer it has the whole one', async () => {
+    await registerJob();
+    const e = fixtures.anEval();
+    await commit(e);
+    const { Token } = await next();
+    const { propose } = plane.state;
+    let commitNow = (): void => {};
+    plane.state.propose = async (draft) => {
+      if (draft.type === 'ApplyPlanResults') await new Promise<void>((go) => (commitNow = go));
+      return propose.call(plane.state, draft);
+    };
+    const node = fixtures.aNode();
+    await plane.write('NodeRegister', { Node: node, CreateNodePool: false });
+    const NodeAllocation = { [node.ID]: [fixtures.anAlloc({ Job: null, NodeID: node.ID })] };
+    const submitting = plane.ask(submitPlan, { Plan: planFor(e, Token, { NodeAllocation }) });
+    await settled();
+    time.advance(300_000);
+    expect(plane.broker.stats()).toMatchObject({ totalUnacked: 1 });
+    commitNow();
+    await submitting;
+    time.advance(59_999);
+    expect(plane.broker.stats()).toMatchObject({ totalUnacked: 1 });
+    time.advance(1);
+    expect(plane.broker.stats()).toMatchObject({ totalUnacked: 0, totalWaiting: 1 });
+  });
+});

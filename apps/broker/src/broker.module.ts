@@ -24,6 +24,12 @@ export const broker: ServiceDefinition = {
       logger: context.logger,
       tracer: () => tracerFor(name),
       region: context.settings.WAYBILL_REGION,
+      pipelineDepth: context.settings.WAYBILL_PLAN_APPLY_PIPELINE,
+      rejectionTracker: {
+        enabled: context.settings.WAYBILL_PLAN_REJECTION_TRACKER,
+        nodeThreshold: context.settings.WAYBILL_PLAN_REJECTION_NODE_THRESHOLD,
+        nodeWindowMs: context.settings.WAYBILL_PLAN_REJECTION_NODE_WINDOW_MS,
+      },
       meter: new ContractMeter(context.metrics),
     });
     exposeGauges(context.metrics, singleton);

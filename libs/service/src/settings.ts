@@ -54,6 +54,25 @@ export const SETTINGS = {
   WAYBILL_HTTP_HOST: z.string().default('127.0.0.1').describe('api: address of /v1'),
   WAYBILL_HTTP_PORT: port.default(4646).describe('api: port of /v1'),
   WAYBILL_SCHEDULER_WORKERS: positive.max(64).default(2).describe('scheduler: evaluations worked on at once'),
+  WAYBILL_DEPLOY_QUERY_RATE_LIMIT: z.coerce
+    .number()
+    .min(0, 'deploy_query_rate_limit must be greater than 0')
+    .default(100)
+    .describe('deployments: reads per second of all watchers together; 0: the default'),
+  WAYBILL_PLAN_APPLY_PIPELINE: positive
+    .max(64)
+    .default(1)
+    .describe('broker: accepted plans that may be on their way to the log while the next one is judged'),
+  WAYBILL_PLAN_REJECTION_TRACKER: flag
+    .default(false)
+    .describe('broker: mark nodes ineligible on which plans are rejected again and again'),
+  WAYBILL_PLAN_REJECTION_NODE_THRESHOLD: positive.default(100).describe('broker: rejections that make a node bad'),
+  WAYBILL_PLAN_REJECTION_NODE_WINDOW_MS: z.coerce
+    .number()
+    .int()
+    .refine((ms) => ms > 0, 'plan_rejection_tracker.node_window must be greater than 0')
+    .default(300_000)
+    .describe('broker: time within which they count'),
   WAYBILL_DATACENTER: word.default('dc1').describe('agent: datacenter of this machine'),
   WAYBILL_NODE_NAME: z.string().min(1).default(hostname()).describe('agent: name of this machine'),
   WAYBILL_NODE_CLASS: z.string().default('').describe('agent: class of this machine'),
