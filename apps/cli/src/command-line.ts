@@ -15,8 +15,12 @@ export interface CommandLine {
 }
 
 /** All flags a command accepts: its own and, if it talks to a server, the general ones. */
-export const flagsOf = (spec: CommandSpec): readonly Flag[] =>
-  spec.offline === true ? spec.flags : [...GLOBAL_FLAGS, ...spec.flags];
+export const flagsOf = (spec: CommandSpec): readonly Flag[] => [...generalFlagsOf(spec), ...spec.flags];
+
+function generalFlagsOf(spec: CommandSpec): readonly Flag[] {
+  if (spec.offline === true) return [];
+  return spec.withoutNamespace === true ? GLOBAL_FLAGS.filter(({ name }) => name !== 'namespace') : GLOBAL_FLAGS;
+}
 
 /** @throws FlagFailure (CL-110 to CL-112, CL-115) */
 export function parseCommandLine(spec: CommandSpec, words: string, given: readonly string[]): CommandLine {
@@ -43,7 +47,7 @@ function parserOf(spec: CommandSpec, words: string, program: string): Command {
     .configureHelp({ optionTerm: (option) => option.flags.replace(/^--/, '-'), visibleArguments: () => [] });
   if (spec.offline !== true) {
     command.optionsGroup('General Options:');
-    for (const flag of GLOBAL_FLAGS) command.addOption(optionOf(flag));
+    for (const flag of generalFlagsOf(spec)) command.addOption(optionOf(flag));
   }
   command.optionsGroup(`${titled(words)} Options:`);
   for (const flag of spec.flags) command.addOption(optionOf(flag));

@@ -27,6 +27,8 @@ interface CommandFace {
 /** A command that talks to a server, and so takes the general flags too. */
 export interface ServerCommand extends CommandFace {
   readonly offline?: false;
+  /** What it is about belongs to no namespace, so there is no -namespace (OP-36). */
+  readonly withoutNamespace?: true;
   /** Resolves with the exit code. @throws CommandFailure */
   run(call: Call): Promise<number>;
 }

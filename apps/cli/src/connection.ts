@@ -42,7 +42,7 @@ export function connectionFrom(flags: ParsedFlags, env: Environment): Connection
     url,
     ...defined({ socketPath }),
     ...defined({ region: setting('region', 'REGION') }),
-    ...defined({ namespace: setting('namespace', 'NAMESPACE') }),
+    ...defined({ namespace: flags.has('namespace') ? setting('namespace', 'NAMESPACE') : undefined }),
     ...defined({ token: setting('token', 'TOKEN') }),
     ...defined({ basicAuth: basicAuth ?? environmentOf(env, 'HTTP_AUTH') }),
     ...defined({ reason: (flags.text('reason') ?? nonEmpty(env['WAYBILL_REASON']))?.slice(0, MAX_REASON) }),

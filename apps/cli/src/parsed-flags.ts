@@ -42,6 +42,11 @@ export class ParsedFlags {
     }
   }
 
+  /** Whether the command knows such a flag at all. */
+  has(name: string): boolean {
+    return this.kinds.has(name);
+  }
+
   on(name: string): boolean {
     return this.read(name, 'switch') === true;
   }

@@ -14,6 +14,7 @@ export const command: ServerCommand = {
     'paused.\n\nNeeds the capability operator:read.',
   flags: [JSON_FLAG],
   takes: NO_ARGUMENTS,
+  withoutNamespace: true,
   run: async ({ api, flags, terminal }) => {
     const answer = await api.get<ConfigurationAnswer>(CONFIGURATION_PATH).catch((error: unknown) => {
       throw failed('querying scheduler configuration', error);

@@ -60,6 +60,7 @@ export const command: ServerCommand = {
     { name: 'scheduler-algorithm', kind: 'text', value: 'binpack|spread', help: 'How machines are chosen.' },
   ],
   takes: NO_ARGUMENTS,
+  withoutNamespace: true,
   run: async ({ api, flags, terminal }) => {
     const checkIndex = checkIndexOf(flags.text('check-index'));
     const stored = await api.get<ConfigurationAnswer>(CONFIGURATION_PATH).catch((error: unknown) => {
