@@ -1,5 +1,5 @@
 import type { Applied } from '@waybill/state';
-import type { Pool, PoolClient } from 'pg';
+import type { Pool, PoolClient, QueryResult } from 'pg';
 import { type Batch, foldBatch } from './batch.js';
 import { columnTypes } from './column-types.js';
 import { ProjectionMovedError } from './errors.js';
@@ -46,19 +46,27 @@ export class BatchWriter {
   }
 }
 
+/** The client makes the values of a statement while Postgres works on the one before. */
 async function writeInto(client: PoolClient, batch: Batch): Promise<void> {
-  const moved = await client.query({ ...MOVE_APPLIED, values: [batch.from, batch.to] });
+  const steps = stepsOf(batch);
+  const moving = begun(client, { ...MOVE_APPLIED, values: [batch.from, batch.to] });
+  let step = steps.next();
+  const moved = await moving;
   if (moved.rowCount !== 1) {
     const { rows } = await client.query<{ applied: number }>({ ...READ_APPLIED, types: columnTypes });
     throw new ProjectionMovedError(batch.from, rows[0]?.applied ?? 0);
   }
-  let running: Promise<unknown> = Promise.resolve();
-  for (const { name, text, values } of stepsOf(batch)) {
-    await running; // what comes next was made meanwhile
-    running = client.query({ name, text, values });
-    running.catch(() => {}); // thrown where it is awaited
+  while (step.done !== true) {
+    const running = begun(client, step.value);
+    step = steps.next();
+    await running;
   }
-  await running;
+}
+
+function begun(client: PoolClient, step: Step): Promise<QueryResult> {
+  const running = client.query(step);
+  running.catch(() => {}); // thrown where it is awaited
+  return running;
 }
 
 interface Step extends NamedStatement {

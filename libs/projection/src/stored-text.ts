@@ -9,7 +9,6 @@
 const MARK = '\ue000';
 /** In JSON text: an escaped backslash (left alone), an escape that PostgreSQL refuses, or the mark itself. */
 const UNSTORABLE = /\\\\|\\u(0000|d[89a-f][0-9a-f]{2})|\ue000/g;
-const NEEDS_A_LOOK = /\\u(?:0000|d[89a-f])|\ue000/;
 const STORED = /\ue000([0-9a-f]{4})/g;
 // oxlint-disable-next-line no-control-regex
 const PLAIN_UNSTORABLE = /\u0000|\ue000|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
@@ -19,7 +18,7 @@ const hex4 = (char: string): string => char.charCodeAt(0).toString(16).padStart(
 /** JSON of a value as it can be stored in a json column. */
 export function storedJson(value: unknown): string {
   const text = JSON.stringify(value);
-  if (!NEEDS_A_LOOK.test(text)) return text;
+  if (!text.includes('\\u') && !text.includes(MARK)) return text;
   return text.replace(UNSTORABLE, (found, unit: string | undefined) => {
     if (found === MARK) return `${MARK}e000`;
     return unit === undefined ? found : MARK + unit;

@@ -41,6 +41,11 @@ const INDEXES = 'create_index bigint not null, modify_index bigint not null';
 const BODY = 'body json not null';
 /** Room in every page for the next version of a row: an update that changes no indexed column then touches no index. */
 const UPDATED_OFTEN = 'with (fillfactor = 75)';
+/**
+ * Allocations have a few KB, so two fit a page: one and its next version. They stay uncompressed as long as they fit, as
+ * compressing takes Postgres as long as all the rest of a write, and every report of the agent writes them again.
+ */
+const LARGE_UPDATED_OFTEN = 'with (fillfactor = 50, toast_tuple_target = 8160)';
 
 const UP = [
   `create table jobs (
@@ -69,7 +74,7 @@ const UP = [
   `create table allocs (
      id ${TEXT}, namespace ${TEXT}, job_id ${TEXT}, task_group ${TEXT}, node_id ${TEXT}, eval_id ${TEXT},
      deployment_id ${TEXT}, desired_status ${TEXT}, client_status ${TEXT}, job_key ${TEXT}, alloc_modify_index bigint not null,
-     ${INDEXES}, ${BODY}, primary key (id)) ${UPDATED_OFTEN}`,
+     ${INDEXES}, ${BODY}, primary key (id)) ${LARGE_UPDATED_OFTEN}`,
   `create index allocs_created on allocs (create_index, id)`,
   `create index allocs_job on allocs (namespace, job_id)`,
   `create index allocs_node on allocs (node_id)`,
