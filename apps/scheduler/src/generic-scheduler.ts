@@ -20,6 +20,7 @@ import {
 import { reconcile } from './cluster-reconciler.js';
 import { DEPLOYMENTS_WATCHED } from './deployments-watched.js';
 import { RESCHEDULED, UPDATING } from './descriptions.js';
+import { inDeployment } from './in-deployment.js';
 import { InPlaceUpdates } from './in-place-update.js';
 import type { Chosen, NodeSelector } from './node-selector.js';
 import { olderVersionFor, type OlderVersion } from './older-version.js';
@@ -74,12 +75,6 @@ export function attemptGeneric(input: AttemptInput): Attempt {
     followups: wants.followups,
     blocked: placing?.blockedBy() ?? [],
   };
-}
-
-/** SC-243: health has to be proven again in another deployment. */
-export function inDeployment(alloc: Allocation, deploymentId: string): Allocation {
-  if (deploymentId === '' || alloc.DeploymentID === deploymentId) return alloc;
-  return { ...alloc, DeploymentID: deploymentId, DeploymentStatus: null };
 }
 
 /** SC-26. */

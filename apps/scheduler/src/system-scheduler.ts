@@ -1,17 +1,33 @@
-import { newAllocation, type Allocation, type AllocMetric, type Evaluation, type Job } from '@waybill/model';
+import {
+  isServerTerminal,
+  newAllocation,
+  type Allocation,
+  type AllocMetric,
+  type Evaluation,
+  type Job,
+  type TaskGroup,
+} from '@waybill/model';
 import { namespacedKey } from '@waybill/state';
-import { annotationsOf, configFor, type Attempt, type AttemptInput, type BlockedBy } from './attempt.js';
+import { annotationsOf, latestDeployment, type Attempt, type AttemptInput, type BlockedBy } from './attempt.js';
 import { candidatesFor, type Candidates } from './candidate-nodes.js';
-import { stopsNobodyReports, taintedNodesOf } from './classification.js';
+import { asReconnected, stopsNobodyReports, taintedNodesOf } from './classification.js';
+import { DEPLOYMENTS_WATCHED } from './deployments-watched.js';
 import { UPDATING } from './descriptions.js';
-import { Feasibility } from './feasibility.js';
 import { InPlaceUpdates } from './in-place-update.js';
-import { countsOf, reconcileNodes, type NodePlacement, type NodeReconciliation } from './node-reconciler.js';
-import { NodeSelector } from './node-selector.js';
+import { inDeployment } from './in-deployment.js';
+import {
+  countsOf,
+  reconcileNodes,
+  type NodePlacement,
+  type NodeReconciliation,
+  type NodeUpdate,
+} from './node-reconciler.js';
+import type { Chosen, Selection } from './node-selector.js';
 import { withExhaustedResources } from './placement-metric.js';
 import { PlanDraft } from './plan-draft.js';
-import { PropertyUses } from './property-uses.js';
 import { SeededRandom } from './seeded-random.js';
+import { SystemRollout } from './system-rollout.js';
+import { selectionFor, type VersionSelection } from './version-selection.js';
 
 /**
  * One scheduling pass for a system or sysbatch job: one allocation of each group on every feasible node (section 18).
@@ -26,10 +42,22 @@ export function attemptSystem(type: 'system' | 'sysbatch', input: AttemptInput):
   const tainted = taintedNodesOf(allocs, tables);
   const candidates: Candidates = running ? candidatesFor(running, tables) : { nodes: [], perDatacenter: {} };
   const wants = reconcileNodes({ job: running, allocs, candidates: candidates.nodes, tainted, tables, nowNs });
+  const rollout = new SystemRollout({
+    job: running,
+    allocs,
+    latest: latestDeployment(key, tables),
+    isOn: type === 'system' && (input.deploymentsWatched ?? DEPLOYMENTS_WATCHED),
+    isNews: wants.isNews,
+    newId: input.newId,
+  });
   const plan = new PlanDraft(tables);
   for (const order of [...stopsNobodyReports(allocs, tainted, nowNs), ...wants.stops]) plan.stop(order);
-  const placing = running ? new SystemPlacing(input, running, candidates, plan) : undefined;
+  for (const alloc of wants.rewrites) plan.place(alloc);
+  const placing = running ? new SystemPlacing(input, running, candidates, plan, rollout) : undefined;
   placing?.placeAll(wants);
+  const { deployment, updates } = rollout.result(evaluation, nowNs);
+  plan.deployment = deployment;
+  plan.deploymentUpdates.push(...updates);
   const annotations = annotationsOf(wants.desired);
   return {
     plan: plan.build(evaluation, job ?? allocs[0]?.Job ?? null, input.index, annotations),
@@ -38,7 +66,7 @@ export function attemptSystem(type: 'system' | 'sysbatch', input: AttemptInput):
     failedGroups: placing?.failedGroups ?? {},
     wanted: placing?.wanted ?? {},
     annotations,
-    deploymentId: '',
+    deploymentId: rollout.deploymentId,
     followups: [],
     blocked: placing?.blockedBy() ?? [],
   };
@@ -51,8 +79,9 @@ class SystemPlacing {
   truncated = false;
   private readonly firstFullNode = new Map<string, string>();
   private readonly filtered = new Map<string, AllocMetric>();
-  private readonly feasibility: Feasibility;
-  private readonly selector: NodeSelector;
+  /** Nodes where a group was tried and found nothing, per group (SC-291). */
+  private readonly nowhere = new Map<string, number>();
+  private readonly selection: VersionSelection;
   private readonly inPlace: InPlaceUpdates;
   private readonly evaluation: Evaluation;
 
@@ -61,52 +90,94 @@ class SystemPlacing {
     private readonly job: Job,
     candidates: Candidates,
     private readonly plan: PlanDraft,
+    private readonly rollout: SystemRollout,
   ) {
     this.evaluation = input.evaluation;
     const random = SeededRandom.of(input.evaluation.ID, input.index);
-    const uses = new PropertyUses(job, input.tables, plan);
-    this.feasibility = new Feasibility(
-      job,
-      {
-        proposed: (node) => plan.proposed(node),
-        countByProperty: (target, value, group) => uses.counts(target, group).get(value) ?? 0,
-      },
-      true,
-    );
-    this.selector = new NodeSelector({
-      job,
-      candidates,
-      feasibility: this.feasibility,
-      plan,
-      config: configFor(job, input.tables),
-      uses,
-      random: () => random.next(),
-    });
-    this.inPlace = new InPlaceUpdates(input, job, plan, this.selector);
+    this.selection = selectionFor(job, candidates, input, plan, random);
+    this.inPlace = new InPlaceUpdates(input, job, plan, this.selection.selector);
     for (const { Name } of job.TaskGroups) this.wanted[Name] = 0;
   }
 
   /** Updates first: what they stop frees the slot of their replacement (SC-280). */
   placeAll(wants: NodeReconciliation): void {
-    for (const { alloc, node, group } of wants.updates) {
-      if (this.isFull()) return;
-      const decision = this.inPlace.decide(alloc, group);
-      const counts = countsOf(wants, group.Name);
-      if (decision.kind === 'ignore') counts.Ignore++;
-      else if (decision.kind === 'in-place') {
-        counts.InPlaceUpdate++;
-        this.plan.place(decision.alloc);
-      } else {
-        counts.DestructiveUpdate++;
-        this.plan.stop({ alloc, description: UPDATING });
-        this.place({ node, name: alloc.Name, group, previous: alloc });
-      }
-    }
-    for (const placement of wants.placements) {
-      if (this.isFull()) return;
-      this.place(placement);
+    for (const group of this.job.TaskGroups) {
+      const updates = wants.updates.filter((update) => update.group.Name === group.Name);
+      const placements = wants.placements.filter((placement) => placement.group.Name === group.Name);
+      this.placeGroup(group, updates, placements, wants);
     }
     this.reportFiltered(wants);
+  }
+
+  private placeGroup(
+    group: TaskGroup,
+    updates: readonly NodeUpdate[],
+    placements: readonly NodePlacement[],
+    wants: NodeReconciliation,
+  ): void {
+    const counts = countsOf(wants, group.Name);
+    const destructive: NodeUpdate[] = [];
+    for (const update of updates) if (!this.updateInPlace(update, wants)) destructive.push(update);
+    const { replaceable, infeasible } = this.byFeasibility(destructive);
+    const replacedCanaries = placements.filter(({ previous }) => this.rollout.wasCanary(previous)).length;
+    const step = this.rollout.step(group, replaceable.length, replacedCanaries);
+    // Nothing takes their place, so nothing is to wait for (SC-285).
+    const ended = this.rollout.isHeld ? [] : infeasible;
+    for (const update of ended) this.replace(update, false);
+    let done = 0;
+    for (const update of replaceable.slice(0, step.limit)) {
+      if (this.isFull()) break;
+      this.replace(update, step.asCanaries);
+      done++;
+    }
+    counts.DestructiveUpdate += done;
+    counts.Ignore += replaceable.length - done;
+    if (step.asCanaries) counts.Canary = step.canaries + done;
+    for (const placement of placements) {
+      if (this.isFull()) break;
+      this.place(placement, this.rollout.wasCanary(placement.previous));
+    }
+    const tried = ended.length + done + placements.length;
+    const total = counts.Ignore + counts.InPlaceUpdate + tried - (this.nowhere.get(group.Name) ?? 0);
+    this.rollout.wants(group.Name, total, replaceable.length > done);
+  }
+
+  /** @returns false if it must be replaced */
+  private updateInPlace({ alloc, group, kind }: NodeUpdate, wants: NodeReconciliation): boolean {
+    if (kind === 'rerun') return false;
+    const counts = countsOf(wants, group.Name);
+    const decision = this.inPlace.decide(alloc, group);
+    if (decision.kind === 'destructive') return false;
+    if (kind === 'returned') {
+      counts.Reconnect++;
+      this.plan.place(asReconnected(alloc, this.input.nowNs));
+    }
+    if (decision.kind === 'ignore') counts.Ignore++;
+    else {
+      counts.InPlaceUpdate++;
+      const { AllocStates } = this.plan.formOf(alloc);
+      this.plan.place(inDeployment({ ...decision.alloc, AllocStates }, this.rollout.deploymentId));
+    }
+    return true;
+  }
+
+  /** SC-292: canaries and limits count what can be replaced; as if the old one were gone. */
+  private byFeasibility(updates: readonly NodeUpdate[]): { replaceable: NodeUpdate[]; infeasible: NodeUpdate[] } {
+    const replaceable: NodeUpdate[] = [];
+    const infeasible: NodeUpdate[] = [];
+    for (const update of updates) {
+      this.plan.stop({ alloc: update.alloc, description: UPDATING });
+      const reason = this.selection.feasibility.whyNot(update.node, update.group);
+      this.plan.withdrawStop(update.alloc);
+      (reason === undefined ? replaceable : infeasible).push(update);
+    }
+    return { replaceable, infeasible };
+  }
+
+  /** SC-285: also where nothing can take its place. */
+  private replace({ alloc, node, group }: NodeUpdate, canary: boolean): void {
+    if (!isServerTerminal(alloc)) this.plan.stop({ alloc, description: UPDATING });
+    this.place({ node, name: alloc.Name, group, previous: alloc }, canary);
   }
 
   private isFull(): boolean {
@@ -115,7 +186,7 @@ class SystemPlacing {
 
   /** SC-35, EB-220: one per group that found a node feasible but full. */
   blockedBy(): BlockedBy[] {
-    const { eligibility } = this.feasibility;
+    const { eligibility } = this.selection.feasibility;
     return [...this.firstFullNode].map(([group, nodeId]) => ({
       classEligibility: eligibility.classes(),
       escaped: eligibility.escaped,
@@ -125,20 +196,26 @@ class SystemPlacing {
     }));
   }
 
-  private place({ node, name, group, previous }: NodePlacement): void {
+  private place(placement: NodePlacement, canary: boolean): void {
+    const { node, group } = placement;
     this.wanted[group.Name] = (this.wanted[group.Name] ?? 0) + 1;
-    const chosen = this.selector.select(group, { only: [node] });
-    if (chosen.node) this.plan.place(this.allocationFor(name, group.Name, previous, chosen));
-    else if (chosen.metric.NodesExhausted > 0) {
+    const chosen = this.selection.selector.select(group, { only: [node] });
+    if (chosen.node) this.plan.place(this.allocationFor(placement, chosen, canary));
+    else this.foundNothing(placement, chosen);
+  }
+
+  private foundNothing({ node, group }: NodePlacement, { metric }: Selection): void {
+    this.nowhere.set(group.Name, (this.nowhere.get(group.Name) ?? 0) + 1);
+    if (metric.NodesExhausted > 0) {
       // SC-284
       if (!this.firstFullNode.has(group.Name)) this.firstFullNode.set(group.Name, node.ID);
       const failed = this.failedGroups[group.Name];
-      const metric = failed ? { ...failed, CoalescedFailures: failed.CoalescedFailures + 1 } : chosen.metric;
-      this.failedGroups[group.Name] = withExhaustedResources(metric, group);
+      const coalesced = failed ? { ...failed, CoalescedFailures: failed.CoalescedFailures + 1 } : metric;
+      this.failedGroups[group.Name] = withExhaustedResources(coalesced, group);
     } else {
       // SC-283
       this.wanted[group.Name] = Math.max(0, (this.wanted[group.Name] ?? 0) - 1);
-      this.filtered.set(group.Name, sum(this.filtered.get(group.Name), chosen.metric));
+      this.filtered.set(group.Name, sum(this.filtered.get(group.Name), metric));
     }
   }
 
@@ -151,23 +228,22 @@ class SystemPlacing {
     }
   }
 
-  private allocationFor(
-    name: string,
-    group: string,
-    previous: Allocation | undefined,
-    chosen: { node: { ID: string; Name: string }; resources: Allocation['AllocatedResources']; metric: AllocMetric },
-  ): Allocation {
+  private allocationFor({ name, group, previous }: NodePlacement, chosen: Chosen, canary: boolean): Allocation {
+    const DeploymentID = this.rollout.deploymentId;
     return newAllocation({
       ID: this.input.newId(),
       EvalID: this.evaluation.ID,
       Namespace: this.job.Namespace,
       JobID: this.job.ID,
-      TaskGroup: group,
+      TaskGroup: group.Name,
       Name: name,
       NodeID: chosen.node.ID,
       NodeName: chosen.node.Name,
       AllocatedResources: chosen.resources,
       Metrics: chosen.metric,
+      DeploymentID,
+      DeploymentStatus:
+        canary && DeploymentID !== '' ? { Healthy: null, Timestamp: null, Canary: true, ModifyIndex: 0 } : null,
       PreviousAllocation: previous?.ID ?? '',
       CreateTime: this.input.nowNs,
     });
