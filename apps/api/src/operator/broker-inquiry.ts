@@ -1,8 +1,10 @@
 import type { Clock, Timers } from '@waybill/model';
 import { reached, type Rpc, RpcUnavailableError } from '@waybill/rpc';
 
-/** How long a successor may take to hold the lease and answer; a lease's time to live and some more. */
-const ANSWER_WITHIN_MS = 8_000;
+/** How long a request is held for a holder to appear and to answer (API-39). */
+const ANSWER_WITHIN_MS = 5_000;
+/** The shortest time in which an answer may be hoped for. */
+const MIN_ASK_MS = 500;
 const ASK_AGAIN_MS = 250;
 
 /** Asks the holder of the broker role whether it hands out evaluations. Between two holders it waits for the next. */
@@ -21,7 +23,8 @@ export class BrokerInquiry {
     const until = this.clock.nowMs() + ANSWER_WITHIN_MS;
     for (;;) {
       try {
-        return (await this.rpc.ask(reached, { Index: index })).Enabled;
+        const timeoutMs = Math.max(MIN_ASK_MS, until - this.clock.nowMs());
+        return (await this.rpc.ask(reached, { Index: index }, { timeoutMs })).Enabled;
       } catch (error) {
         if (!(error instanceof RpcUnavailableError) || this.clock.nowMs() >= until) throw error;
       }
