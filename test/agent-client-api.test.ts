@@ -76,7 +76,7 @@ describe('usage', () => {
     });
   });
 
-  it('AG-300, API-194, API-199: usage of a machine, and what is unknown', async () => {
+  it('API-199: usage of a machine, and what is unknown', async () => {
     const [node] = await api.get<{ ID: string }[]>('/v1/nodes');
     const host = await api.get<HostStats>(`/v1/client/stats?node_id=${node!.ID}`);
     expect(host.Memory.Total).toBeGreaterThan(host.Memory.Used);
@@ -189,5 +189,29 @@ describe('stop', () => {
     );
     expect((await put(`/v1/allocation/${alloc.ID}/stop`)).status, 'one that has ended').toBe(200);
     expect(await put(`/v1/allocation/${NOBODY}/stop`)).toEqual({ status: 404, text: 'allocation not found' });
+  });
+});
+
+describe('collection', () => {
+  it('AG-213, AG-215: what an ended allocation left goes by request; the servers keep its record', async () => {
+    const alive = await running('alive', 'exec sleep 600');
+    await api.register(shellJob('done', 'echo hello', { type: 'batch' }));
+    const alloc = await eventually('done is complete', async () => {
+      const [found] = await api.get<Allocation[]>('/v1/job/done/allocations');
+      return found?.ClientStatus === 'complete' && found;
+    });
+    expect(await log(alloc)).toBe('hello\n');
+    const refused = 'No such allocation on client, or allocation not eligible for GC';
+    expect(await put(`/v1/client/allocation/${alive.ID}/gc`)).toEqual({ status: 500, text: refused });
+    const collect = () => put(`/v1/client/allocation/${alloc.ID}/gc`);
+    // The agent first has to hear that its last report has arrived.
+    await eventually('it is collected', async () => (await collect()).status === 200);
+    expect(await collect()).toEqual({ status: 500, text: refused });
+    const logs = await api.raw(`/v1/client/fs/logs/${alloc.ID}?task=task&type=stdout&plain=true`);
+    expect([logs.status, await logs.text()]).toEqual([404, `state for allocation ${alloc.ID} not found on client`]);
+    expect((await put(`/v1/client/allocation/${alloc.ID}/restart`)).status).toBe(404);
+    expect(await read(alloc.ID)).toMatchObject({ ClientStatus: 'complete', TaskStates: { task: { State: 'dead' } } });
+    expect(await put(`/v1/client/gc?node_id=${alive.NodeID}`)).toEqual({ status: 200, text: 'null' });
+    expect((await taskOf(alive)).State).toBe('running');
   });
 });

@@ -5,6 +5,8 @@ import {
   allocStats,
   type AllocStatsRequest,
   Answers,
+  collectAllocs,
+  type CollectAllocsRequest,
   type HostStats,
   hostStats,
   readLog,
@@ -49,5 +51,10 @@ export class AgentController {
   @Answers(signalAlloc)
   signal(@Payload() request: SignalAllocRequest): Promise<null> {
     return this.actions.signal(request);
+  }
+
+  @Answers(collectAllocs)
+  collect(@Payload() request: CollectAllocsRequest): Promise<null> {
+    return this.actions.collect(request);
   }
 }

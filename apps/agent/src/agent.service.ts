@@ -8,7 +8,7 @@ import { AllocRecordStore } from './alloc-record.store.js';
 import type { Driver, DriverFingerprint } from './drivers/driver.js';
 import { MockDriver } from './drivers/mock-driver.js';
 import { RawExecDriver } from './drivers/raw-exec/raw-exec-driver.js';
-import { sampleHost } from './fingerprint/host-sample.js';
+import { diskOf, sampleHost } from './fingerprint/host-sample.js';
 import { fingerprintMachine, type Machine } from './fingerprint/machine.js';
 import { HostUsage } from './host-usage.js';
 import { loadIdentity, lockDirectory } from './identity.store.js';
@@ -47,6 +47,10 @@ export const agent: ServiceDefinition = {
       drivers,
       directories,
       records: new AllocRecordStore(path.join(dir, 'state'), logger),
+      diskUse: async () => {
+        const { UsedPercent, InodesUsedPercent } = await diskOf(dir);
+        return { diskPercent: UsedPercent, inodesPercent: InodesUsedPercent };
+      },
       stopTasksOnExit,
     });
     for (const name of ['allocations', 'runningAllocations', 'pendingUpdates'])
@@ -57,10 +61,7 @@ export const agent: ServiceDefinition = {
       (allocId, task) => directories.paths(allocId, task).logsDir,
       (allocId, task) => running.taskState(allocId, task),
     );
-    const actions = new AllocActions(
-      (allocId) => running.runnerOf(allocId),
-      async () => hostUsage.of(await sampleHost(dir)),
-    );
+    const actions = new AllocActions(running, async () => hostUsage.of(await sampleHost(dir)));
     return {
       module: AgentModule.of(logs, actions),
       rpcTarget: node.ID,

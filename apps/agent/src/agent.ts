@@ -2,6 +2,7 @@ import {
   type Allocation,
   type ClientAllocUpdate,
   type Clock,
+  isClientTerminal,
   isServerTerminal,
   isTerminalAllocation,
   type Node,
@@ -11,6 +12,7 @@ import {
 } from '@waybill/model';
 import { type Rpc, updateAllocs } from '@waybill/rpc';
 import type { Logger, Tracer } from '@waybill/telemetry';
+import { AllocCollector, type DiskUse, type EndedAlloc } from './alloc-collector.js';
 import type { AllocDirectories } from './alloc-directories.js';
 import type { AllocRecord, AllocRecords } from './alloc-record.js';
 import { AllocRunner, type AllocRunnerDependencies, notRunnable } from './alloc-runner.js';
@@ -37,6 +39,7 @@ export interface AgentDependencies {
   readonly drivers: ReadonlyMap<string, Driver>;
   readonly directories: AllocDirectories;
   readonly records: AllocRecords;
+  readonly diskUse: () => Promise<DiskUse>;
   /** Tasks are put down when the agent ends, and every retry is quick (AG-15). */
   readonly stopTasksOnExit: boolean;
 }
@@ -56,6 +59,7 @@ export class Agent {
   private readonly contact: ServerContact;
   private readonly pullLoop: PullLoop;
   private readonly pushLoop: PushLoop;
+  readonly collector: AllocCollector;
   private readonly runnerDependencies: AllocRunnerDependencies;
   /** AG-68: told once for each stay in `initializing`. */
   private owesStates = false;
@@ -99,6 +103,14 @@ export class Agent {
       acknowledged: (id) => this.runners.get(id)?.lastAcknowledged ?? this.invalid.get(id) ?? null,
       acknowledge: (update) => this.acknowledged(update),
     });
+    this.collector = new AllocCollector({
+      timers,
+      logger,
+      count: () => this.runners.size,
+      ended: () => this.endedAllocs(),
+      diskUse: deps.diskUse,
+      remove: (allocId) => this.collect(allocId),
+    });
     this.runnerDependencies = {
       ...deps,
       serversAsked: this.serversAsked,
@@ -111,12 +123,14 @@ export class Agent {
     for (const record of await this.deps.records.load()) await this.restore(record);
     for (const runner of this.runners.values()) runner.run();
     this.contact.start();
+    this.collector.start();
   }
 
   async stop(): Promise<void> {
     this.contact.stop();
     this.pullLoop.stop();
     await this.pushLoop.stop();
+    await this.collector.stop();
     if (!this.deps.stopTasksOnExit) return;
     await Promise.all([...this.runners.values()].map((runner) => runner.suspend()));
   }
@@ -160,6 +174,7 @@ export class Agent {
     this.serversAsked.open();
     if (this.owesStates) this.sendAllStates();
     this.pushLoop.release();
+    this.collector.look();
   }
 
   private addOrUpdate({ alloc, traceparent }: PulledAlloc): void {
@@ -184,6 +199,26 @@ export class Agent {
   private refuse(alloc: Allocation, error: unknown): void {
     this.invalid.set(alloc.ID, null);
     this.pushLoop.changed(notRunnable(alloc, error, rfc3339FromMs(this.deps.clock.nowMs())), undefined);
+  }
+
+  /** Those that may be collected: over, and the servers have confirmed how (AG-215, AG-405). O(allocations here). */
+  private endedAllocs(): EndedAlloc[] {
+    return [...this.runners].flatMap(([id, runner]) => {
+      const known = runner.isOver ? runner.lastAcknowledged : null;
+      if (!known || !isClientTerminal(known)) return [];
+      const ends = Object.values(known.TaskStates).map(({ FinishedAt }) => (FinishedAt ? Date.parse(FinishedAt) : 0));
+      return [{ id, endedAtMs: Math.max(0, ...ends) }];
+    });
+  }
+
+  /** The servers still list it, so it is remembered as one that is not wanted here again, until they forget it. */
+  private async collect(allocId: string): Promise<void> {
+    const runner = this.runners.get(allocId);
+    if (!runner) return;
+    this.runners.delete(allocId);
+    this.invalid.set(allocId, runner.lastAcknowledged);
+    this.pushLoop.forget(allocId);
+    await runner.destroy();
   }
 
   /** AG-53. One that is not here, or that the servers cannot tell the state of, is not waited for (AG-446). */

@@ -1,18 +1,20 @@
 import {
   type AllocResourceUsage,
   type AllocStatsRequest,
+  type CollectAllocsRequest,
   type HostStats,
   type RestartAllocRequest,
   RpcError,
   type SignalAllocRequest,
 } from '@waybill/rpc';
+import type { Agent } from './agent.js';
 import { AllocActionError, type AllocRunner } from './alloc-runner.js';
 import { TaskNotRunningError } from './task-runner.js';
 
-/** What people ask of one machine and its allocations: usage, restart, signal (agent.md sections 15 and 24). Stateless. */
+/** What people ask of one machine and its allocations: usage, restart, signal, collection (agent.md sections 15, 19, 24). Stateless. */
 export class AllocActions {
   constructor(
-    private readonly runnerOf: (allocId: string) => AllocRunner | undefined,
+    private readonly agent: Pick<Agent, 'runnerOf' | 'collector'>,
     private readonly usageOfHost: () => Promise<HostStats>,
   ) {}
 
@@ -37,8 +39,16 @@ export class AllocActions {
     return null;
   }
 
+  /** AG-213; an empty id: all that have ended. @throws RpcError conflict */
+  async collect({ AllocID }: CollectAllocsRequest): Promise<null> {
+    if (AllocID === '') await this.agent.collector.collectAll();
+    else if (!(await this.agent.collector.collectOne(AllocID)))
+      throw new RpcError('conflict', 'No such allocation on client, or allocation not eligible for GC');
+    return null;
+  }
+
   private async answered<T>(allocId: string, ask: (runner: AllocRunner) => Promise<T>): Promise<T> {
-    const runner = this.runnerOf(allocId);
+    const runner = this.agent.runnerOf(allocId);
     if (!runner) throw new RpcError('not-found', `Unknown allocation "${allocId}"`);
     try {
       return await ask(runner);

@@ -18,7 +18,7 @@ export class TaskLogs {
   async read(request: ReadLogRequest): Promise<ReadLogResponse> {
     const { AllocID, Task } = request;
     const state = this.stateOf(AllocID, Task);
-    if (!state) throw new RpcError('not-found', `task "${Task}" of allocation "${AllocID}" is not on this machine`);
+    if (!state) throw new RpcError('not-found', `state for allocation ${AllocID} not found on client`);
     if (this.reading >= MAX_LOG_READS) throw new RpcError('limit', 'too many log reads on this machine');
     this.reading++;
     try {

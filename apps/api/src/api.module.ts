@@ -7,7 +7,7 @@ import { AllocationsController } from './allocations/allocations.controller.js';
 import { StopAllocation } from './allocations/stop-allocation.js';
 import { AllocationActionsController } from './client/allocation-actions.controller.js';
 import { LogsController } from './client/logs.controller.js';
-import { NodeUsageController } from './client/node-usage.controller.js';
+import { MachinesController } from './client/machines.controller.js';
 import { AgentIdentity } from './cluster/agent-identity.js';
 import { ClusterController } from './cluster/cluster.controller.js';
 import { DeploymentsController } from './deployments/deployments.controller.js';
@@ -72,8 +72,8 @@ export class ApiModule {
         EventStreamController,
         JobsController,
         LogsController,
+        MachinesController,
         NodesController,
-        NodeUsageController,
         SchedulerConfigurationController,
       ],
       providers: [

@@ -57,3 +57,10 @@ export interface SignalAllocRequest {
   readonly Signal: string;
 }
 export const signalAlloc = call<SignalAllocRequest, null>('agent.signalAlloc', { timeoutMs: 30_000 });
+
+export interface CollectAllocsRequest {
+  /** Empty: all that have ended. */
+  readonly AllocID: string;
+}
+/** Removes what ended allocations left on the machine; the servers' records stay. */
+export const collectAllocs = call<CollectAllocsRequest, null>('agent.collectAllocs', { timeoutMs: 60_000 });

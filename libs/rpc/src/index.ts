@@ -4,3 +4,4 @@ export * from './call.js';
 export * from './client.js';
 export * from './nodes.js';
 export * from './server.js';
+export * from './deployments.js';

@@ -20,7 +20,8 @@ export async function sampleHost(dir: string): Promise<HostSample> {
   };
 }
 
-async function diskOf(dir: string): Promise<HostDiskStats> {
+/** The file system that a directory is on. */
+export async function diskOf(dir: string): Promise<HostDiskStats> {
   const { blocks, bfree, bavail, bsize, files, ffree } = await statfs(dir);
   const used = (blocks - bfree) * bsize;
   const mount = await mountOf(dir);
@@ -36,7 +37,7 @@ async function diskOf(dir: string): Promise<HostDiskStats> {
 }
 
 /** The file system that a directory is on; the directory itself where the machine does not tell. */
-export async function mountOf(dir: string): Promise<{ readonly device: string; readonly point: string }> {
+async function mountOf(dir: string): Promise<{ readonly device: string; readonly point: string }> {
   const at = path.resolve(dir);
   const mounts = (await readFile('/proc/self/mounts', 'utf8').catch(() => ''))
     .split('\n')

@@ -1,7 +1,7 @@
 import { Controller, Get, Param, Post, Put, Req, Res } from '@nestjs/common';
 import type { Allocation } from '@waybill/model';
 import { ReadModel } from '@waybill/projection';
-import { allocStats, NatsRpc, restartAlloc, signalAlloc } from '@waybill/rpc';
+import { allocStats, collectAllocs, NatsRpc, restartAlloc, signalAlloc } from '@waybill/rpc';
 import { badRequest, notFound } from '../http/api-error.js';
 import { readJsonBody, readOptionalJsonBody } from '../http/body.js';
 import { asObject, boolOf, type JsonObject, stringOf } from '../http/json-members.js';
@@ -42,6 +42,27 @@ export class AllocationActionsController {
   @Post(':id/signal')
   signalPost(@Param('id') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     return this.signal(id, request, reply);
+  }
+
+  @Get(':id/gc')
+  gcGet(@Param('id') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    return this.collect(id, request, reply);
+  }
+
+  @Put(':id/gc')
+  gcPut(@Param('id') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    return this.collect(id, request, reply);
+  }
+
+  @Post(':id/gc')
+  gcPost(@Param('id') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    return this.collect(id, request, reply);
+  }
+
+  /** AG-213. */
+  private async collect(id: string, request: ApiRequest, reply: ApiReply): Promise<void> {
+    const { ID, NodeID } = await this.allocation(id);
+    sendJson(request, reply, await askAgent(this.rpc, collectAllocs, { AllocID: ID }, { target: NodeID }));
   }
 
   /** API-195. */

@@ -19,8 +19,8 @@ const KNOWN_PATHS: readonly RegExp[] = [
   /^\/v1\/namespaces$/,
   /^\/v1\/operator\/scheduler\/configuration$/,
   /^\/v1\/client\/fs\/logs\/[^/]+$/,
-  /^\/v1\/client\/allocation\/[^/]+\/(stats|restart|signal)$/,
-  /^\/v1\/client\/stats$/,
+  /^\/v1\/client\/allocation\/[^/]+\/(stats|restart|signal|gc)$/,
+  /^\/v1\/client\/(stats|gc)$/,
 ];
 
 export function isKnownPath(url: string): boolean {

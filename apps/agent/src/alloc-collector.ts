@@ -1,0 +1,121 @@
+import type { CancelTimer, Timers } from '@waybill/model';
+import type { Logger } from '@waybill/telemetry';
+
+/** AG-210: above these the oldest ended allocations go. */
+export const MAX_ALLOCS = 50;
+export const MAX_DISK_PERCENT = 80;
+export const MAX_INODES_PERCENT = 70;
+/** How often it is looked at, besides after each pull. */
+export const COLLECT_EVERY_MS = 60_000;
+/** AG-211. */
+export const MAX_COLLECTING = 2;
+
+/** An allocation that has ended, and of which the servers know that and how. */
+export interface EndedAlloc {
+  readonly id: string;
+  readonly endedAtMs: number;
+}
+
+export interface DiskUse {
+  readonly diskPercent: number;
+  readonly inodesPercent: number;
+}
+
+export interface AllocCollectorDependencies {
+  readonly timers: Timers;
+  readonly logger: Logger;
+  /** How many allocations are here, running or ended. */
+  readonly count: () => number;
+  readonly ended: () => readonly EndedAlloc[];
+  readonly diskUse: () => Promise<DiskUse>;
+  /** Removes all that is left of an allocation here; the servers' record of it stays (AG-215). */
+  readonly remove: (allocId: string) => Promise<void>;
+}
+
+/**
+ * Removes what ended allocations left on this machine (agent.md section 19).
+ *
+ * stopped → idle → collecting → idle … A look finds the limits kept, or removes the oldest ended allocations, at most
+ * MAX_COLLECTING at a time, and looks again until they are kept or nothing is left to remove. Looks that are asked for
+ * meanwhile are one more look. What runs is never removed (AG-211), and nobody waits for it (AG-212).
+ * Cost of a look with something ended: one system call; of a removal: the allocation's files. One timer.
+ */
+export class AllocCollector {
+  private cancel: CancelTimer = () => {};
+  private looking: Promise<void> | undefined;
+  private isAskedAgain = false;
+  private isStopped = false;
+
+  constructor(private readonly deps: AllocCollectorDependencies) {}
+
+  start(): void {
+    this.cancel = this.deps.timers.after(COLLECT_EVERY_MS, () => {
+      this.look();
+      if (!this.isStopped) this.start();
+    });
+  }
+
+  async stop(): Promise<void> {
+    this.isStopped = true;
+    this.cancel();
+    await this.looking;
+  }
+
+  look(): void {
+    if (this.isStopped || this.deps.ended().length === 0) return;
+    if (this.looking) {
+      this.isAskedAgain = true;
+      return;
+    }
+    this.looking = this.collect().finally(() => {
+      this.looking = undefined;
+      if (this.isAskedAgain) {
+        this.isAskedAgain = false;
+        this.look();
+      }
+    });
+  }
+
+  /** AG-213. False: it is not here, or has not ended. */
+  async collectOne(allocId: string): Promise<boolean> {
+    if (!this.deps.ended().some(({ id }) => id === allocId)) return false;
+    await this.remove([allocId]);
+    return true;
+  }
+
+  /** AG-213: every one that has ended. */
+  async collectAll(): Promise<void> {
+    const ids = this.oldest();
+    while (ids.length > 0) await this.remove(ids.splice(0, MAX_COLLECTING));
+  }
+
+  private async collect(): Promise<void> {
+    try {
+      for (let ids = this.oldest(); ids.length > 0 && !this.isStopped; ids = this.oldest()) {
+        const wanted = await this.excess();
+        if (wanted === 0) return;
+        await this.remove(ids.slice(0, Math.min(wanted, MAX_COLLECTING)));
+      }
+    } catch (error) {
+      this.deps.logger.error('ended allocations cannot be collected', { error });
+    }
+  }
+
+  /** How many should go. What one frees of the disk is known only afterwards. */
+  private async excess(): Promise<number> {
+    const { diskPercent, inodesPercent } = await this.deps.diskUse();
+    const full = diskPercent > MAX_DISK_PERCENT || inodesPercent > MAX_INODES_PERCENT ? 1 : 0;
+    return Math.max(full, this.deps.count() - MAX_ALLOCS);
+  }
+
+  private oldest(): string[] {
+    return this.deps
+      .ended()
+      .toSorted((a, b) => a.endedAtMs - b.endedAtMs)
+      .map(({ id }) => id);
+  }
+
+  private async remove(ids: readonly string[]): Promise<void> {
+    await Promise.all(ids.map((id) => this.deps.remove(id)));
+  }
+}

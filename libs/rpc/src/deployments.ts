@@ -1,0 +1,54 @@
+import type { Actor } from '@waybill/state';
+import { call } from './call.js';
+
+/** Whom the transaction is for: goes into its header. */
+export interface OnBehalfOf {
+  readonly Actor: Actor;
+  readonly Reason: string;
+  /** The transaction's own, so that a request that is asked twice counts once (DP-1806). */
+  readonly RequestID: string;
+}
+
+interface DeploymentRequest {
+  readonly DeploymentID: string;
+  readonly For: OnBehalfOf;
+}
+export interface DeploymentPauseRequest extends DeploymentRequest {
+  readonly Pause: boolean;
+}
+export interface DeploymentPromoteRequest extends DeploymentRequest {
+  readonly All: boolean;
+  readonly Groups: readonly string[];
+  /** unix ns; 0: now. */
+  readonly PromotedAt: number;
+}
+export interface DeploymentAllocHealthRequest extends DeploymentRequest {
+  readonly HealthyAllocationIDs: readonly string[];
+  readonly UnhealthyAllocationIDs: readonly string[];
+}
+export type DeploymentFailRequest = DeploymentRequest;
+export type DeploymentUnblockRequest = DeploymentRequest;
+
+/** Answer of all of them (DP section 1.6). */
+export interface DeploymentUpdateResponse {
+  /** "" and 0: no evaluation was needed. */
+  readonly EvalID: string;
+  readonly EvalCreateIndex: number;
+  readonly DeploymentModifyIndex: number;
+  readonly RevertedJobVersion: number | null;
+  readonly Index: number;
+}
+
+const role = 'deployments';
+export const pauseDeployment = call<DeploymentPauseRequest, DeploymentUpdateResponse>('deployments.pause', { role });
+export const promoteDeployment = call<DeploymentPromoteRequest, DeploymentUpdateResponse>('deployments.promote', {
+  role,
+});
+export const failDeployment = call<DeploymentFailRequest, DeploymentUpdateResponse>('deployments.fail', { role });
+export const unblockDeployment = call<DeploymentUnblockRequest, DeploymentUpdateResponse>('deployments.unblock', {
+  role,
+});
+export const setDeploymentAllocHealth = call<DeploymentAllocHealthRequest, DeploymentUpdateResponse>(
+  'deployments.allocHealth',
+  { role },
+);
