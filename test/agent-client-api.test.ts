@@ -164,8 +164,8 @@ describe('restart and signal', () => {
 });
 
 describe('stop', () => {
-  it('API-193, AG-167: transition and evaluation are one transaction; the allocation is replaced', async () => {
-    const alloc = await running('moved', 'exec sleep 600');
+  it('API-193, AG-53, AG-167: transition and evaluation are one transaction; the allocation is replaced', async () => {
+    const alloc = await running('moved', 'trap "sleep 1; exit" INT; while :; do sleep 0.1; done');
     const { status, text } = await put(`/v1/allocation/${alloc.ID}/stop?no_shutdown_delay=true`);
     expect(status).toBe(200);
     const answer = JSON.parse(text) as { EvalID: string; Index: number };
@@ -182,11 +182,15 @@ describe('stop', () => {
       return now.ClientStatus === 'complete' && now;
     });
     expect(stopped.DesiredTransition).toMatchObject({ Migrate: true, NoShutdownDelay: true, Reschedule: false });
-    await eventually('another runs', async () =>
-      (await api.get<Allocation[]>('/v1/job/moved/allocations')).some(
+    const replacement = await eventually('another runs', async () =>
+      (await api.get<Allocation[]>('/v1/job/moved/allocations')).find(
         (other) => other.ID !== alloc.ID && other.ClientStatus === 'running',
       ),
     );
+    // AG-53: on the same machine it waits until its predecessor has ended.
+    expect((await read(replacement.ID)).PreviousAllocation).toBe(alloc.ID);
+    const startedMs = Date.parse((await taskOf(replacement)).StartedAt!);
+    expect(startedMs).toBeGreaterThanOrEqual(Date.parse((await taskOf(alloc)).FinishedAt!));
     expect((await put(`/v1/allocation/${alloc.ID}/stop`)).status, 'one that has ended').toBe(200);
     expect(await put(`/v1/allocation/${NOBODY}/stop`)).toEqual({ status: 404, text: 'allocation not found' });
   });

@@ -17,7 +17,7 @@ export async function askAgent<Req, Res>(
   try {
     return await rpc.ask(call, request, options);
   } catch (error) {
-    if (error instanceof RpcUnavailableError) throw notFound(`No path to node: ${options.target} does not answer`);
+    if (error instanceof RpcUnavailableError) throw unreachable(error, options.target);
     if (error instanceof RpcError) throw new ApiError(isMissing(error) ? 404 : 500, error.message);
     throw failed(error instanceof Error ? error.message : String(error));
   }
@@ -29,6 +29,12 @@ export function restartTimeoutMs(alloc: Allocation): number {
   const killNs = Math.max(0, ...(group?.Tasks ?? []).map((task) => task.KillTimeout));
   return msFromNs((group?.ShutdownDelay ?? 0) + STOP_WAVES * killNs) + STOP_MARGIN_MS;
 }
+
+/** An agent that is there but slow is not one that is missing: what was asked of it may still happen. */
+const unreachable = ({ reason }: RpcUnavailableError, node: string): ApiError =>
+  reason === 'timeout'
+    ? failed(`node ${node} has not answered in time`)
+    : notFound(`No path to node: ${node} does not answer`);
 
 /** API-194. */
 const isMissing = (error: RpcError): boolean =>
