@@ -152,7 +152,7 @@ describe('evaluation deletion', () => {
       remove(machine, { Filter, PerPage: 100, NextToken: '', UserInitiated: true, ScanIndex: 0, ...over }).verdict;
     const left = (machine: StateMachine) => [...machine.tables.evals.all()].map((e) => e.ID).toSorted();
 
-    it('ST-98: pages in the order of creation and id, tells where the next one begins', () => {
+    it('ST-98, EB-305: pages in the order of creation and id, tells where the next one begins', () => {
       const machine = paused();
       const ids = ['c', 'a', 'b'].map((letter) => `${letter.repeat(8)}-0000-4000-8000-000000000000`);
       update(machine, ...ids.map((ID) => anEval({ ID, JobID: 'gone' })));
@@ -167,7 +167,7 @@ describe('evaluation deletion', () => {
       expect(machine.tables.evals.tableIndex).toBe(machine.appliedIndex);
     });
 
-    it('ST-98: what is not safe is passed over, allocations stay, the job is judged anew', () => {
+    it('ST-98, EB-305, EB-307: what is not safe is passed over, allocations stay, the job is judged anew', () => {
       const machine = paused();
       const { job, evaluation } = aRegisteredJob(machine);
       const alloc = anAlloc({ Job: job, EvalID: evaluation.ID });
