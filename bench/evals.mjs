@@ -32,7 +32,8 @@ export async function run(ctx) {
     const after = await cpuOf(processes, cpuMicros);
     if (run >= 0) {
       counted += EVALUATIONS;
-      for (const name of Object.keys(cpuMicros)) cpuMicros[name] += (after[name] - before[name]) * 1e6;
+      for (const name of Object.keys(cpuMicros))
+        cpuMicros[name] = (cpuMicros[name] ?? 0) + ((after[name] ?? 0) - (before[name] ?? 0)) * 1e6;
     }
     return (EVALUATIONS / ms) * 1_000;
   });
