@@ -73,8 +73,10 @@ const inMemory = async (): Promise<number[]> => {
 };
 
 describe('scheduler configuration', () => {
-  it('OP-12, API-232: PUT and POST replace the whole object, and all members come back', async () => {
-    const before = await read();
+  it('OP-11, OP-12, OP-16, EB-309, EB-312, API-232: PUT and POST replace the whole object, and all members come back', async () => {
+    const whole = await api.get<{ SchedulerConfig: Configuration; Index: number }>(PATH); // EB-308
+    const before = whole.SchedulerConfig;
+    expect(whole).toMatchObject({ Index: before.ModifyIndex, LastContact: 0, KnownLeader: true, NextToken: '' });
     const answer = await send('POST', PATH, { SchedulerAlgorithm: 'spread', memoryoversubscriptionenabled: true });
     expect(answer.status).toBe(200);
     const { Updated, Index } = (await answer.json()) as { Updated: boolean; Index: number };
@@ -99,7 +101,7 @@ describe('scheduler configuration', () => {
     expect(await read()).toMatchObject({ SchedulerAlgorithm: 'binpack', CreateIndex: before.CreateIndex });
   });
 
-  it('OP-14, OP-15, API-231: a check-and-set that loses changes nothing and says so', async () => {
+  it('OP-14, OP-15, EB-310, API-231: a check-and-set that loses changes nothing and says so', async () => {
     const { ModifyIndex } = await read();
     for (const cas of [0, ModifyIndex - 1, ModifyIndex + 1]) {
       const lost = await send('PUT', `${PATH}?cas=${cas}`, { SchedulerAlgorithm: 'spread' });
@@ -118,7 +120,7 @@ describe('scheduler configuration', () => {
     expect(both.filter(Boolean), 'of two at once one wins').toHaveLength(1);
   });
 
-  it('OP-13, API-230: a malformed configuration is refused with its text and changes nothing', async () => {
+  it('OP-11, OP-13, EB-311, API-230: a malformed configuration is refused with its text and changes nothing', async () => {
     const before = await read();
     const refused = async (body: unknown, path = PATH) => {
       const [status, text] = await textOf(await send('PUT', path, body));
@@ -177,6 +179,35 @@ describe('evaluations', () => {
       ]);
   });
 
+  it('EB-292, EB-293, EB-297, API-609: pages in order, full after filtering, both ways and by prefix', async () => {
+    for (let i = 0; i < 7; i++) await api.register(shellJob(`paged-${i % 2}`, `exec sleep ${700 + i}`));
+    const filter = encodeURIComponent('JobID == "paged-1"');
+    const pages = async (query: string): Promise<{ ids: string[]; tokens: string[]; sizes: number[] }> => {
+      const [ids, tokens, sizes]: [string[], string[], number[]] = [[], [], []];
+      for (let token = ''; ;) {
+        const answer = await api.raw(`/v1/evaluations?per_page=2&${query}&next_token=${token}`);
+        const rows = (await answer.json()) as Evaluation[];
+        ids.push(...rows.map((e) => e.ID));
+        sizes.push(rows.length);
+        token = answer.headers.get('x-nomad-nexttoken') ?? '';
+        if (token === '') return { ids, tokens, sizes };
+        tokens.push(token);
+      }
+    };
+    const all = await api.get<Evaluation[]>(`/v1/evaluations?filter=${filter}`);
+    expect(all.length).toBeGreaterThanOrEqual(3);
+    expect(all.map((e) => e.CreateIndex)).toEqual(all.map((e) => e.CreateIndex).toSorted((a, b) => a - b));
+    const there = await pages(`filter=${filter}`);
+    expect(there.ids).toEqual(all.map((e) => e.ID));
+    expect(there.sizes.slice(0, -1).every((size) => size === 2)).toBe(true);
+    expect(there.tokens[0]).toBe(`${all[2]!.CreateIndex}.${all[2]!.ID}`);
+    expect((await pages(`filter=${filter}&reverse=true`)).ids).toEqual(all.map((e) => e.ID).toReversed());
+    const byPrefix = await pages(`prefix=${all[0]!.ID.slice(0, 2)}`);
+    expect(byPrefix.ids).toContain(all[0]!.ID);
+    expect(byPrefix.ids).toEqual(byPrefix.ids.toSorted((a, b) => (a < b ? -1 : 1)));
+    for (const job of ['paged-0', 'paged-1']) await api.stop(job);
+  });
+
   it('API-67: on every list, on the objects as they are stored', async () => {
     const names = async (path: string, filter: string) =>
       (await api.get<{ ID?: string; Name?: string }[]>(filtered(path, filter))).map((row) => row.ID ?? row.Name);
@@ -218,7 +249,7 @@ describe('evaluations', () => {
     expect((await refused('/v1/job/listed/evaluate', { JobID: 7 }))[0]).toBe(400);
   });
 
-  it('API-150: ForceReschedule marks the failed allocations, and they are replaced at once', async () => {
+  it('API-150: ForceReschedule marks the failed allocations', async () => {
     const job = shellJob('unlucky', 'exit 1', { restart: { Attempts: 0, Interval: 60e9, Delay: 1e9, Mode: 'fail' } });
     Object.assign((job as { TaskGroups: object[] }).TaskGroups[0]!, {
       ReschedulePolicy: {
@@ -261,7 +292,7 @@ describe('evaluations', () => {
 });
 
 describe('pausing the broker', () => {
-  it('OP-22 to OP-25, EB-133: what is registered stays pending, over a broker killed meanwhile, and runs afterwards', async () => {
+  it('OP-19, OP-22, OP-24, OP-25, EB-133: what is registered stays pending, over a broker killed meanwhile, and runs afterwards', async () => {
     await pause();
     const { EvalID } = await api.register(shellJob('late', 'exec sleep 600'));
     const stopped = await api.stop('listed');
@@ -279,6 +310,23 @@ describe('pausing the broker', () => {
     for (const name of ['late', 'later']) expect(await api.get(`/v1/job/${name}/allocations`)).toEqual([]);
     await unpause();
     await Promise.all([running('late', 1), running('later', 1), running('listed', 0)]);
+  }, 60_000);
+
+  it('OP-27, OP-21: a pause that no broker was there to obey is stored, says so, and the next one obeys', async () => {
+    await waybill.kill('broker');
+    const [status, text] = await textOf(await send('PUT', PATH, { ...(await read()), PauseEvalBroker: true }));
+    const { PauseEvalBroker, ModifyIndex } = await read();
+    expect(PauseEvalBroker).toBe(true);
+    expect([status, text]).toEqual([503, expect.stringContaining(`written as index ${ModifyIndex}`) as string]);
+    const { EvalID } = await api.register(shellJob('patient', 'exec sleep 600'));
+    await waybill.startService('broker');
+    await eventually('the new broker holds the role', async () => {
+      const answer = await send('DELETE', '/v1/evaluations', { EvalIDs: ['00000000-0000-4000-8000-000000000000'] });
+      return (await answer.text()) === 'eval not found';
+    });
+    expect((await evalOf(EvalID)).Status).toBe('pending');
+    await unpause();
+    await running('patient', 1);
   }, 60_000);
 
   it('OP-21, OP-23: the answer comes when the broker obeys; paused it keeps nothing in memory', async () => {
@@ -304,7 +352,7 @@ describe('deleting evaluations', () => {
   const count = async (filter: string): Promise<number> =>
     (await api.get<{ Count: number }>(filtered('/v1/evaluations/count', filter))).Count;
 
-  it('OP-28, API-191: what is asked wrongly', async () => {
+  it('OP-28, EB-302, API-191: what is asked wrongly', async () => {
     const id = '00000000-0000-4000-8000-000000000000';
     expect(await textOf(await remove({ EvalIDs: [id], Filter: 'Status == x' }))).toEqual([
       400,
@@ -319,7 +367,7 @@ describe('deleting evaluations', () => {
     expect((await remove('{')).status).toBe(400);
   });
 
-  it('EB-303: not while the broker hands them out', async () => {
+  it('EB-303, OP-28: not while the broker hands them out', async () => {
     const [first] = await api.get<Evaluation[]>('/v1/evaluations?per_page=1');
     expect(await textOf(await remove({ EvalIDs: [first!.ID] }))).toEqual([500, NOT_PAUSED]);
     expect(await textOf(await remove({ Filter: 'Status is not empty' }))).toEqual([500, NOT_PAUSED]);
@@ -403,7 +451,7 @@ describe('the command line', () => {
     expect(JSON.parse(out)).toEqual(await api.get(PATH));
   });
 
-  it('OP-32, OP-33, OP-35: set-config changes what is named and nothing else', async () => {
+  it('OP-32, OP-33, OP-35, EB-313: set-config changes what is named and nothing else', async () => {
     const before = await read();
     const done = { code: 0, err: '', out: 'Scheduler configuration updated!\n' };
     expect(
@@ -462,6 +510,7 @@ describe('the command line', () => {
       code: 1,
       err: expect.stringContaining('flag provided but not defined') as string,
     });
+    expect((await change('-namespace=default')).err).toContain('flag provided but not defined: -namespace');
     expect(await change('-scheduler-algorithm=best')).toMatchObject({
       code: 1,
       err: expect.stringContaining('Error setting scheduler configuration: Unexpected response code: 400') as string,
