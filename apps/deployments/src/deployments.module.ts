@@ -1,16 +1,35 @@
 import { Module } from '@nestjs/common';
 import type { ServiceDefinition } from '@waybill/service';
 import { DeploymentWatchers } from './deployment-watchers.js';
+import { DeploymentsController } from './deployments.controller.js';
+import { OperatorCommands } from './operator-commands.js';
+import { readsPerSecond } from './read-limiter.js';
 
 @Module({})
 class DeploymentsModule {}
 
-/** Watches active deployments, under the lease `deployments`. */
+/** Watches active deployments and does what operators ask of them, under the lease `deployments`. */
 export const deployments: ServiceDefinition = {
   name: 'deployments',
   needs: { state: true, database: false },
-  build: (context) => ({
-    module: { module: DeploymentsModule },
-    singleton: new DeploymentWatchers(context.state),
-  }),
+  build: (context) => {
+    const { state, clock, timers, newId, logger, settings } = context;
+    const watchers = new DeploymentWatchers({
+      state,
+      clock,
+      timers,
+      newId,
+      logger,
+      region: settings.WAYBILL_REGION,
+      readsPerSecond: readsPerSecond(settings.WAYBILL_DEPLOY_QUERY_RATE_LIMIT),
+    });
+    return {
+      module: {
+        module: DeploymentsModule,
+        controllers: [DeploymentsController],
+        providers: [{ provide: OperatorCommands, useValue: new OperatorCommands(() => watchers.watching) }],
+      },
+      singleton: watchers,
+    };
+  },
 };

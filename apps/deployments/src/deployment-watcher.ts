@@ -1,0 +1,250 @@
+import {
+  isActiveDeployment,
+  nsFromMs,
+  NO_TRANSITION,
+  type CancelTimer,
+  type Clock,
+  type Deployment,
+  type Timers,
+} from '@waybill/model';
+import { namespacedKey, type Tables } from '@waybill/state';
+import type { Logger } from '@waybill/telemetry';
+import { mayAutoPromote } from './auto-promotion.js';
+import { FAILED_BY_DEADLINE, FAILED_BY_HEALTH } from './deployment-descriptions.js';
+import { failureOf, type Failure } from './deployment-failure.js';
+import { healthFindings, type HealthFindings } from './health-findings.js';
+import type { HolderWriter } from './holder-writer.js';
+import { latestSeenIndex } from './latest-seen-index.js';
+import { cutoffMs, overdueGroups } from './progress-deadline.js';
+import type { Reader, ReadLimiter } from './read-limiter.js';
+import { UnknownJobError, watcherEvaluation } from './rolled-out-job.js';
+import type { DeploymentUpdate, UpdateBatcher } from './update-batcher.js';
+import type { WriteTurns } from './write-turns.js';
+
+/** First and longest pause after a status write that failed (DP-613). */
+export const FIRST_RETRY_MS = 500;
+export const MAX_RETRY_MS = 30_000;
+
+/** What all watchers of one term share. */
+export interface Watching {
+  readonly tables: Tables;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly newId: () => string;
+  readonly logger: Logger;
+  readonly writer: HolderWriter;
+  readonly turns: WriteTurns;
+  readonly limiter: ReadLimiter;
+  readonly batcher: UpdateBatcher;
+  readonly counters: WatcherCounters;
+}
+
+/** Totals of one term (DP-1308). */
+export class WatcherCounters {
+  allocationReads = 0;
+  timersArmed = 0;
+  statusWriteRetries = 0;
+}
+
+/** Decides one write on the state as it is when its turn comes; undefined: no reason any more. */
+type Decide = (deployment: Deployment) => (() => Promise<unknown>) | undefined;
+
+/**
+ * Watches one active deployment (DP sections 2.5 to 2.9).
+ *
+ * Modes: watching ⇄ writing (a failure or a promotion of its own is on its way; news waits) → watching, or pausing (the
+ * write failed; after a growing pause it begins anew) → stopped. It keeps nothing that is not in state: what it decides,
+ * it decides from the tables.
+ * One timer: the cutoff of the deployment while it is running, or the end of the pause. It sleeps until `changed` (one of
+ * its own objects changed) or its timer. Cost of `changed`: its groups; of a look: its allocations and the evaluations of
+ * its job, at the pace of the limiter.
+ */
+export class DeploymentWatcher implements Reader {
+  private mode: 'watching' | 'writing' | 'pausing' | 'stopped' = 'watching';
+  private timer: { readonly atMs: number; readonly cancel: CancelTimer } | undefined;
+  private hasNews = false;
+  private retryMs = FIRST_RETRY_MS;
+
+  constructor(
+    readonly id: string,
+    private readonly shared: Watching,
+  ) {}
+
+  /** It begins: with a look that waits for no change (DP-615). */
+  begin(): void {
+    this.setDeadline();
+    this.shared.limiter.requestFirst(this);
+  }
+
+  /** Its deployment or one of its allocations changed. */
+  changed(): void {
+    if (this.mode !== 'watching') {
+      this.hasNews = true;
+      return;
+    }
+    this.setDeadline();
+    this.shared.limiter.request(this);
+  }
+
+  /** Its turn to look at its allocations (DP section 2.7). */
+  read(): void {
+    const deployment = this.deployment();
+    if (this.mode !== 'watching' || !deployment) return;
+    const findings = this.findings(deployment);
+    if (findings.failure) return this.write((now) => this.healthFailure(now));
+    if (findings.wantsEvaluation || findings.replaceable.length > 0) this.shared.batcher.request(this.id);
+    if (mayAutoPromote(deployment, this.alloc)) this.write((now) => this.promotion(now));
+  }
+
+  /** What its batched update is, when it is written. */
+  update(): DeploymentUpdate | undefined {
+    const deployment = this.deployment();
+    if (!deployment) return undefined;
+    const { wantsEvaluation, replaceable } = this.findings(deployment);
+    if (!wantsEvaluation && replaceable.length === 0) return undefined;
+    const { tables, newId } = this.shared;
+    try {
+      return {
+        transitions: Object.fromEntries(replaceable.map((id) => [id, { ...NO_TRANSITION, Reschedule: true }])),
+        evaluation: watcherEvaluation(tables, deployment, newId(), this.nowNs()),
+      };
+    } catch (error) {
+      if (!(error instanceof UnknownJobError)) throw error;
+      this.shared.logger.warn(error.message);
+      return undefined;
+    }
+  }
+
+  get hasTimer(): boolean {
+    return this.timer !== undefined;
+  }
+
+  /** The deployment is over or the term is: nothing more happens. */
+  stop(): void {
+    this.mode = 'stopped';
+    this.cancelTimer();
+    this.shared.limiter.forget(this);
+    this.shared.batcher.forget(this.id);
+  }
+
+  // ---- the deadline
+
+  /** DP-507, DP-610: the timer is touched only if the cutoff moved. */
+  private setDeadline(): void {
+    const deployment = this.deployment();
+    const atMs = deployment && cutoffMs(deployment);
+    if (atMs === this.timer?.atMs) return;
+    this.cancelTimer();
+    if (atMs !== undefined) this.setTimer(atMs, () => this.deadlinePassed());
+  }
+
+  /** DP-508, DP-515. */
+  private deadlinePassed(): void {
+    const deployment = this.deployment();
+    if (!deployment) return this.shared.logger.info('deadline of a deployment that is gone', { deployment: this.id });
+    if (overdueGroups(deployment, this.shared.clock.nowMs()).length === 0) return this.setDeadline();
+    this.write((now) => this.deadlineFailure(now));
+  }
+
+  // ---- what it writes
+
+  private deadlineFailure(deployment: Deployment): (() => Promise<unknown>) | undefined {
+    const overdue = overdueGroups(deployment, this.shared.clock.nowMs());
+    if (overdue.length === 0) return undefined;
+    const reverts = overdue.some((state) => state.AutoRevert);
+    return this.failing(deployment, failureOf(this.shared, deployment, FAILED_BY_DEADLINE, reverts));
+  }
+
+  private healthFailure(deployment: Deployment): (() => Promise<unknown>) | undefined {
+    const { failure } = this.findings(deployment);
+    if (!failure) return undefined;
+    return this.failing(deployment, failureOf(this.shared, deployment, FAILED_BY_HEALTH, failure.reverts));
+  }
+
+  private failing(deployment: Deployment, { payload }: Failure): () => Promise<unknown> {
+    return () => this.shared.writer.write('DeploymentStatusUpdate', payload, deployment.Namespace);
+  }
+
+  /** DP-858, DP-862. */
+  private promotion(deployment: Deployment): (() => Promise<unknown>) | undefined {
+    if (!mayAutoPromote(deployment, this.alloc)) return undefined;
+    const { tables, newId, writer } = this.shared;
+    const PromotedAt = this.nowNs();
+    const Eval = watcherEvaluation(tables, deployment, newId(), PromotedAt);
+    const payload = { DeploymentID: this.id, All: true, Groups: [], PromotedAt, Eval };
+    return () => writer.write('DeploymentPromote', payload, deployment.Namespace);
+  }
+
+  private write(decide: Decide): void {
+    this.mode = 'writing';
+    this.cancelTimer();
+    const work = async (): Promise<void> => {
+      const deployment = this.deployment();
+      await (deployment && decide(deployment)?.());
+    };
+    this.shared.turns.take(this.id, work).then(
+      () => this.goOn(this.hasNews),
+      (error: unknown) => this.writeFailed(error),
+    );
+  }
+
+  /**
+   * Tried again after a pause, decided anew (DP-613). A refusal because the deployment is over ends in `stop` before it
+   * comes here (DP-812).
+   */
+  private writeFailed(error: unknown): void {
+    if (this.mode === 'stopped') return;
+    const { logger, counters, clock } = this.shared;
+    logger.warn('a write of a deployment watcher failed', { error, deployment: this.id });
+    counters.statusWriteRetries++;
+    this.mode = 'pausing';
+    this.setTimer(clock.nowMs() + this.retryMs, () => this.goOn(true));
+    this.retryMs = Math.min(this.retryMs * 2, MAX_RETRY_MS);
+  }
+
+  private goOn(looksAgain: boolean): void {
+    if (this.mode === 'stopped') return;
+    if (this.mode === 'writing') this.retryMs = FIRST_RETRY_MS;
+    this.mode = 'watching';
+    this.hasNews = false;
+    if (looksAgain) this.changed();
+    else this.setDeadline();
+  }
+
+  // ---- what it reads
+
+  private findings(deployment: Deployment): HealthFindings {
+    const { tables, counters } = this.shared;
+    counters.allocationReads++;
+    const jobKey = namespacedKey(deployment.Namespace, deployment.JobID);
+    const seen = latestSeenIndex(tables.evals.by('job', jobKey));
+    return healthFindings(deployment, tables.allocs.by('deployment', this.id), seen, this.nowNs());
+  }
+
+  /** Undefined when it is gone or over. */
+  private deployment(): Deployment | undefined {
+    const deployment = this.shared.tables.deployment.get(this.id);
+    return deployment && isActiveDeployment(deployment) ? deployment : undefined;
+  }
+
+  private readonly alloc = (id: string) => this.shared.tables.allocs.get(id);
+
+  private nowNs(): number {
+    return nsFromMs(this.shared.clock.nowMs());
+  }
+
+  private setTimer(atMs: number, run: () => void): void {
+    const { timers, clock, counters } = this.shared;
+    counters.timersArmed++;
+    const cancel = timers.after(atMs - clock.nowMs(), () => {
+      this.timer = undefined;
+      run();
+    });
+    this.timer = { atMs, cancel };
+  }
+
+  private cancelTimer(): void {
+    this.timer?.cancel();
+    this.timer = undefined;
+  }
+}

@@ -1,0 +1,82 @@
+import { Controller, Inject } from '@nestjs/common';
+import { Ctx, Payload } from '@nestjs/microservices';
+import {
+  Answers,
+  failDeployment,
+  pauseDeployment,
+  promoteDeployment,
+  RpcContext,
+  RpcError,
+  setDeploymentAllocHealth,
+  unblockDeployment,
+  type DeploymentAllocHealthRequest,
+  type DeploymentFailRequest,
+  type DeploymentPauseRequest,
+  type DeploymentPromoteRequest,
+  type DeploymentUnblockRequest,
+  type DeploymentUpdateResponse,
+  type OnBehalfOf,
+} from '@waybill/rpc';
+import { NotEnabledError, WriteRejectedError, type AskedBy } from './holder-writer.js';
+import { CommandRefusedError, OperatorCommands, type CommandOutcome } from './operator-commands.js';
+import { UnknownJobError } from './rolled-out-job.js';
+
+/** What the API asks the holder of the role for a user (DP-1216). */
+@Controller()
+export class DeploymentsController {
+  constructor(@Inject(OperatorCommands) private readonly commands: OperatorCommands) {}
+
+  @Answers(pauseDeployment)
+  pause(@Payload() request: DeploymentPauseRequest, @Ctx() context: RpcContext): Promise<DeploymentUpdateResponse> {
+    return answered(() => this.commands.pause(request.DeploymentID, request.Pause, askedBy(request, context)));
+  }
+
+  @Answers(promoteDeployment)
+  promote(@Payload() request: DeploymentPromoteRequest, @Ctx() context: RpcContext): Promise<DeploymentUpdateResponse> {
+    const wanted = { all: request.All, groups: request.Groups, promotedAtNs: request.PromotedAt };
+    return answered(() => this.commands.promote(request.DeploymentID, wanted, askedBy(request, context)));
+  }
+
+  @Answers(failDeployment)
+  fail(@Payload() request: DeploymentFailRequest, @Ctx() context: RpcContext): Promise<DeploymentUpdateResponse> {
+    return answered(() => this.commands.fail(request.DeploymentID, askedBy(request, context)));
+  }
+
+  @Answers(unblockDeployment)
+  unblock(@Payload() request: DeploymentUnblockRequest, @Ctx() context: RpcContext): Promise<DeploymentUpdateResponse> {
+    return answered(() => this.commands.unblock(request.DeploymentID, askedBy(request, context)));
+  }
+
+  @Answers(setDeploymentAllocHealth)
+  setHealth(
+    @Payload() request: DeploymentAllocHealthRequest,
+    @Ctx() context: RpcContext,
+  ): Promise<DeploymentUpdateResponse> {
+    const ids = { healthy: request.HealthyAllocationIDs, unhealthy: request.UnhealthyAllocationIDs };
+    return answered(() => this.commands.setHealth(request.DeploymentID, ids, askedBy(request, context)));
+  }
+}
+
+function askedBy(request: { readonly For: OnBehalfOf }, context: RpcContext): AskedBy {
+  const { Actor, Reason, RequestID } = request.For;
+  return { actor: Actor, reason: Reason, requestId: RequestID, traceparent: context.traceparent };
+}
+
+/** How a command's end looks to the asker: the one place that decides it. */
+async function answered(command: () => Promise<CommandOutcome>): Promise<DeploymentUpdateResponse> {
+  try {
+    const { evalId, index, revertedVersion } = await command();
+    return {
+      EvalID: evalId,
+      EvalCreateIndex: evalId === '' ? 0 : index,
+      DeploymentModifyIndex: index,
+      RevertedJobVersion: revertedVersion,
+      Index: index,
+    };
+  } catch (error) {
+    if (error instanceof NotEnabledError) throw new RpcError('unavailable', error.message);
+    if (error instanceof CommandRefusedError || error instanceof WriteRejectedError || error instanceof UnknownJobError)
+      throw new RpcError('conflict', error.message);
+    throw error;
+  }
+}

@@ -1,0 +1,57 @@
+import { findTaskGroup, type Allocation, type Deployment, type DeploymentState } from '@waybill/model';
+
+/** What the health of a deployment's allocations asks for (DP section 2.7). */
+export interface HealthFindings {
+  /** The deployment has failed; `reverts` if a group that failed it wants the old version back. */
+  readonly failure: { readonly reverts: boolean } | undefined;
+  /** Allocations that may be replaced now. */
+  readonly replaceable: readonly string[];
+  /** Something became healthy that no evaluation has seen. */
+  readonly wantsEvaluation: boolean;
+}
+
+/**
+ * Looks at every allocation of an active deployment (DP-701 to DP-705). `seenIndex` is the latest seen index of the job,
+ * `nowNs` the time by which reschedule attempts are counted, unix ns. O(allocations of the deployment).
+ */
+export function healthFindings(
+  deployment: Deployment,
+  allocs: Iterable<Allocation>,
+  seenIndex: number,
+  nowNs: number,
+): HealthFindings {
+  let failed = false;
+  let reverts = false;
+  let wantsEvaluation = false;
+  const replaceable: string[] = [];
+  for (const alloc of allocs) {
+    const state = stateOf(deployment, alloc);
+    const health = alloc.DeploymentStatus;
+    if (!state || !health || health.Healthy === null) continue;
+    if (health.Healthy) {
+      wantsEvaluation ||= health.ModifyIndex > seenIndex;
+    } else if (state.ProgressDeadline === 0 || isOutOfAttempts(alloc, nowNs)) {
+      failed = true;
+      reverts ||= state.AutoRevert;
+    } else if (alloc.DesiredTransition.Reschedule !== true) replaceable.push(alloc.ID);
+  }
+  return { failure: failed ? { reverts } : undefined, replaceable, wantsEvaluation };
+}
+
+function stateOf(deployment: Deployment, alloc: Allocation): DeploymentState | undefined {
+  const { TaskGroups } = deployment;
+  return Object.hasOwn(TaskGroups, alloc.TaskGroup) ? TaskGroups[alloc.TaskGroup] : undefined;
+}
+
+/** DP-703, by the policy the allocation was placed with. @param nowNs unix ns */
+export function isOutOfAttempts(
+  alloc: Pick<Allocation, 'Job' | 'TaskGroup' | 'RescheduleTracker'>,
+  nowNs: number,
+): boolean {
+  const policy = alloc.Job && findTaskGroup(alloc.Job, alloc.TaskGroup)?.ReschedulePolicy;
+  if (!policy) return true;
+  if (policy.Unlimited) return false;
+  if (policy.Attempts === 0) return true;
+  const events = alloc.RescheduleTracker?.Events ?? [];
+  return events.filter((event) => nowNs - event.RescheduleTime < policy.Interval).length >= policy.Attempts;
+}

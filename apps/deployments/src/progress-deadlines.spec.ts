@@ -1,0 +1,147 @@
+import { fixtures } from '@waybill/state';
+import { describe, expect, it } from 'vitest';
+import { cutoffMs, isSatisfied } from './progress-deadline.js';
+import { WatchedCluster } from './watched-rollout.fixture.js';
+
+const { aDeployment, aDeploymentState, anAlloc } = fixtures;
+const T0 = '2026-01-01T00:00:00.000Z';
+const MINUTE = 60_000;
+
+function leading(): WatchedCluster {
+  const cluster = new WatchedCluster();
+  cluster.lead();
+  return cluster;
+}
+
+describe('the cutoff of a deployment', () => {
+  it('DP-506: healthy canaries satisfy a group until it is promoted, then all of it must be healthy', () => {
+    const state = aDeploymentState({ DesiredTotal: 3, DesiredCanaries: 1, HealthyAllocs: 1 });
+    expect(isSatisfied(state)).toBe(true);
+    expect(isSatisfied({ ...state, Promoted: true })).toBe(false);
+    expect(isSatisfied({ ...state, Promoted: true, HealthyAllocs: 3 })).toBe(true);
+  });
+
+  it('DP-507 DP-512 DP-E07: the earliest of unsatisfied groups whose clock runs; none is none', () => {
+    const done = aDeploymentState({ HealthyAllocs: 1, RequireProgressBy: T0 });
+    const waiting = aDeploymentState({ RequireProgressBy: null });
+    const late = aDeploymentState({ RequireProgressBy: '2026-01-01T00:05:00.000Z' });
+    const later = aDeploymentState({ RequireProgressBy: '2026-01-01T00:06:00.000Z' });
+    expect(cutoffMs(aDeployment({ TaskGroups: { done, waiting } }))).toBeUndefined();
+    expect(cutoffMs(aDeployment({ TaskGroups: { done, waiting, later, late } }))).toBe(Date.parse(T0) + 5 * MINUTE);
+    expect(cutoffMs(aDeployment({ Status: 'paused', TaskGroups: { late } }))).toBeUndefined();
+  });
+});
+
+describe('progress deadlines', () => {
+  it('DP-508 DP-801 DP-1804: without progress it fails at its deadline, not before, with one evaluation', async () => {
+    const cluster = leading();
+    const rollout = cluster.rollout({ web: { placed: 1 } });
+    await cluster.time.pass(10 * MINUTE - 1);
+    expect(rollout.deployment.Status).toBe('running');
+    await cluster.time.pass(1);
+    expect(rollout.deployment).toMatchObject({
+      Status: 'failed',
+      StatusDescription: 'Failed due to progress deadline',
+    });
+    expect(rollout.evaluations).toHaveLength(1);
+    expect(cluster.watchers.stats()).toMatchObject({ watched: 0, timers: 0 });
+  });
+
+  it('DP-503 DP-511: each healthy one moves it; each group is judged by its own', async () => {
+    const cluster = leading();
+    const rollout = cluster.rollout({
+      fast: { placed: 1, DesiredTotal: 1, ProgressDeadline: 60e9 },
+      slow: { placed: 1, DesiredTotal: 2 },
+    });
+    rollout.report(true, rollout.allocs[0]);
+    await cluster.time.pass(9 * MINUTE); // the finished group's own deadline is long past
+    expect(rollout.deployment.Status).toBe('running');
+    rollout.report(true, rollout.allocs[1]);
+    await cluster.time.pass(9 * MINUTE);
+    expect(rollout.deployment.Status).toBe('running');
+    await cluster.time.pass(MINUTE);
+    expect(rollout.deployment.Status).toBe('failed');
+  });
+
+  it('DP-504: a group that could place nothing waits without end', async () => {
+    const cluster = leading();
+    const rollout = cluster.rollout({ web: { placed: 0 } });
+    await cluster.time.pass(24 * 60 * MINUTE);
+    expect(rollout.deployment.Status).toBe('running');
+    expect(cluster.watchers.stats()['timers']).toBe(0);
+  });
+
+  it('DP-509: healthy canaries wait for promotion beyond any deadline', async () => {
+    const cluster = leading();
+    const rollout = cluster.rollout({ web: { placed: 1, DesiredCanaries: 1 } });
+    rollout.report(true, rollout.allocs[0]);
+    await cluster.time.pass(60 * MINUTE);
+    expect(rollout.deployment.Status).toBe('running');
+  });
+
+  it('DP-505 DP-E02: a late promotion gives every group a fresh deadline', async () => {
+    const cluster = leading();
+    const canary = { placed: 1, DesiredCanaries: 1, ProgressDeadline: 1e9 };
+    const rollout = cluster.rollout({ one: { ...canary, DesiredTotal: 3 }, two: { ...canary, DesiredTotal: 1 } });
+    rollout.report(true, rollout.allocs[1]);
+    await cluster.time.pass(50);
+    rollout.report(true, rollout.allocs[0]);
+    await cluster.time.pass(5_000);
+    await cluster.commands.promote(rollout.id, { all: true, groups: [], promotedAtNs: 0 }, {});
+    await cluster.time.pass(500);
+    const more = [1, 2].map(() =>
+      anAlloc({
+        ID: fixtures.freshId(),
+        Job: rollout.job,
+        TaskGroup: 'one',
+        DeploymentID: rollout.id,
+        ModifyTime: cluster.nowNs,
+      }),
+    );
+    cluster.plan(rollout.job, { AllocsUpdated: more });
+    rollout.report(true, ...more);
+    await cluster.time.pass(60_000);
+    expect(rollout.deployment).toMatchObject({
+      Status: 'running',
+      TaskGroups: { one: { HealthyAllocs: 3 }, two: { HealthyAllocs: 1 } },
+    });
+  });
+
+  it('DP-513 DP-903 DP-E11: paused and overdue stays paused; resuming gives a fresh deadline', async () => {
+    const cluster = leading();
+    const rollout = cluster.rollout({ web: { placed: 1 } });
+    await cluster.time.pass(9 * MINUTE);
+    await cluster.commands.pause(rollout.id, true, {});
+    await cluster.time.pass(60 * MINUTE);
+    expect(rollout.deployment.Status).toBe('paused');
+    await cluster.commands.pause(rollout.id, false, {});
+    await cluster.time.pass(10 * MINUTE - 1);
+    expect(rollout.deployment.Status).toBe('running');
+    await cluster.time.pass(1);
+    expect(rollout.deployment.Status).toBe('failed');
+  });
+
+  it('DP-610: the timer is set anew only when the cutoff moves', async () => {
+    const cluster = leading();
+    const rollout = cluster.rollout({ web: { placed: 3 } });
+    const before = cluster.watchers.stats()['timersArmed']!;
+    rollout.report(false, rollout.allocs[0]); // counts, moves no deadline
+    await cluster.time.pass(2_000);
+    expect(cluster.watchers.stats()['timersArmed']).toBe(before);
+    rollout.report(true, rollout.allocs[1]);
+    expect(cluster.watchers.stats()).toMatchObject({ timersArmed: before + 1, timers: 1 });
+  });
+
+  it('DP-613: a failure that cannot be written is written later', async () => {
+    const cluster = leading();
+    const rollout = cluster.rollout({ web: { placed: 1 } });
+    cluster.state.failure = new Error('the log is gone');
+    await cluster.time.pass(11 * MINUTE);
+    expect(rollout.deployment.Status).toBe('running');
+    expect(cluster.watchers.stats()['statusWriteRetries']).toBeGreaterThan(0);
+    cluster.state.failure = undefined;
+    await cluster.time.pass(30_000);
+    expect(rollout.deployment.Status).toBe('failed');
+    expect(cluster.written('DeploymentStatusUpdate')).toHaveLength(1);
+  });
+});

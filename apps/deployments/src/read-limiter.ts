@@ -1,0 +1,112 @@
+import type { CancelTimer, Clock, Timers } from '@waybill/model';
+
+/** DP-612: reads per second of all watchers together, and as many at once. */
+export const DEFAULT_READS_PER_SECOND = 100;
+
+/** The setting as an operator gives it: 0 means the default. */
+export const readsPerSecond = (setting: number): number => (setting === 0 ? DEFAULT_READS_PER_SECOND : setting);
+
+/** What waits for its turn to read. */
+export interface Reader {
+  read(): void;
+}
+
+/**
+ * Gives each watcher that asked its turn to read its allocations, in order of asking, at most so many per second with a
+ * burst of one second's worth (DP-612). A watcher that waits already waits once (DP-608); none is dropped.
+ * Those with news and those that only begin (a whole cluster's after a change of leader) take turns, so that neither
+ * holds up the other. Cost: O(1) per request; one timer while somebody waits.
+ */
+export class ReadLimiter {
+  /** Since when each waits, unix ms, in order. */
+  private readonly withNews = new Map<Reader, number>();
+  private readonly beginning = new Map<Reader, number>();
+  private newsIsNext = true;
+  private tokens: number;
+  private countedAtMs: number;
+  private timer: CancelTimer | undefined;
+  /** ms that readers have waited, all together. */
+  waitedMs = 0;
+
+  constructor(
+    private readonly time: { readonly clock: Clock; readonly timers: Timers },
+    private readonly perSecond: number = DEFAULT_READS_PER_SECOND,
+  ) {
+    this.tokens = this.burst;
+    this.countedAtMs = time.clock.nowMs();
+  }
+
+  get size(): number {
+    return this.withNews.size + this.beginning.size;
+  }
+
+  /** Something of it changed. */
+  request(reader: Reader): void {
+    if (this.withNews.has(reader)) return;
+    this.withNews.set(reader, this.beginning.get(reader) ?? this.time.clock.nowMs());
+    this.beginning.delete(reader);
+    this.schedule();
+  }
+
+  /** Its first look (DP-615). */
+  requestFirst(reader: Reader): void {
+    if (this.withNews.has(reader) || this.beginning.has(reader)) return;
+    this.beginning.set(reader, this.time.clock.nowMs());
+    this.schedule();
+  }
+
+  forget(reader: Reader): void {
+    this.withNews.delete(reader);
+    this.beginning.delete(reader);
+  }
+
+  stop(): void {
+    this.timer?.();
+    this.timer = undefined;
+    this.withNews.clear();
+    this.beginning.clear();
+  }
+
+  private get burst(): number {
+    return Math.max(1, this.perSecond);
+  }
+
+  private schedule(): void {
+    if (this.timer || this.size === 0) return;
+    this.refill();
+    const delayMs = this.tokens >= 1 ? 0 : Math.ceil(((1 - this.tokens) / this.perSecond) * 1_000);
+    this.timer = this.time.timers.after(delayMs, () => {
+      this.timer = undefined;
+      this.serve();
+      this.schedule();
+    });
+  }
+
+  private serve(): void {
+    this.refill();
+    while (this.tokens >= 1) {
+      const next = this.next();
+      if (!next) return;
+      const [reader, sinceMs] = next;
+      this.tokens -= 1;
+      this.forget(reader);
+      this.waitedMs += this.countedAtMs - sinceMs;
+      reader.read();
+    }
+  }
+
+  private next(): readonly [Reader, number] | undefined {
+    const [news] = this.withNews;
+    const [first] = this.beginning;
+    if (!news || !first) return news ?? first;
+    this.newsIsNext = !this.newsIsNext;
+    return this.newsIsNext ? first : news;
+  }
+
+  private refill(): void {
+    const nowMs = this.time.clock.nowMs();
+    const passedMs = Math.max(0, nowMs - this.countedAtMs);
+    this.tokens = Math.min(this.burst, this.tokens + (passedMs / 1_000) * this.perSecond);
+    this.countedAtMs = nowMs;
+  }
+}

@@ -1,0 +1,34 @@
+import { newEvaluation, type Deployment, type Evaluation, type Job } from '@waybill/model';
+import { namespacedKey, versionKey, type Tables } from '@waybill/state';
+
+/** The job whose deployment this is does not exist any more (DP-606). */
+export class UnknownJobError extends Error {
+  override readonly name = 'UnknownJobError';
+  constructor(deployment: Pick<Deployment, 'ID' | 'JobID'>) {
+    super(`deployment "${deployment.ID}" references unknown job "${deployment.JobID}"`);
+  }
+}
+
+/** The job as this deployment rolls it out, not as it may be by now (DP-607). @throws UnknownJobError */
+export function rolledOutJob(tables: Tables, deployment: Deployment): Job {
+  const { Namespace, JobID, JobVersion, JobCreateIndex } = deployment;
+  const version = tables.job_version.get(versionKey(Namespace, JobID, JobVersion));
+  const job = version?.CreateIndex === JobCreateIndex ? version : tables.jobs.get(namespacedKey(Namespace, JobID));
+  if (job?.CreateIndex !== JobCreateIndex) throw new UnknownJobError(deployment);
+  return job;
+}
+
+/** DP-712. @param nowNs unix ns @throws UnknownJobError */
+export function watcherEvaluation(tables: Tables, deployment: Deployment, id: string, nowNs: number): Evaluation {
+  const job = rolledOutJob(tables, deployment);
+  return newEvaluation({
+    ID: id,
+    Namespace: deployment.Namespace,
+    JobID: deployment.JobID,
+    Type: job.Type,
+    TriggeredBy: 'deployment-watcher',
+    DeploymentID: deployment.ID,
+    Priority: deployment.EvalPriority || job.Priority,
+    CreateTime: nowNs,
+  });
+}

@@ -1,0 +1,147 @@
+import type { CancelTimer, Clock, DesiredTransition, Evaluation, Timers } from '@waybill/model';
+import type { TxnPayloads } from '@waybill/state';
+
+/** DP-707: how long one deployment gathers before its update is due. */
+export const DEPLOYMENT_WINDOW_MS = 1_000;
+/** DP-708: how long due updates of different deployments gather before they are written. */
+export const WRITE_WINDOW_MS = 250;
+/** DP-709: a transaction larger than this is split; far below what a message of the log may hold. */
+export const MAX_BATCH_BYTES = 256 * 1024;
+/** First and longest pause after a write that failed. */
+export const FIRST_RETRY_MS = 500;
+export const MAX_RETRY_MS = 30_000;
+
+/** What one deployment needs now: replacements permitted, and the evaluation that goes with them. */
+export interface DeploymentUpdate {
+  readonly transitions: Readonly<Record<string, DesiredTransition>>;
+  readonly evaluation: Evaluation;
+}
+
+export interface UpdateBatcherDeps {
+  readonly clock: Clock;
+  readonly timers: Timers;
+  /** Decided when it is written, so that nothing is asked for twice; undefined: no longer needed. */
+  readonly updateOf: (deploymentId: string) => DeploymentUpdate | undefined;
+  readonly write: (batch: TxnPayloads['AllocUpdateDesiredTransition']) => Promise<unknown>;
+  readonly onError: (error: unknown) => void;
+}
+
+/**
+ * Gathers what deployments ask of the scheduler into few transactions.
+ *
+ * A deployment is: idle → gathering (DEPLOYMENT_WINDOW_MS from its first request) → due → written. Due ones wait at most
+ * WRITE_WINDOW_MS for others; one write is in progress at a time; after a failed one all its deployments are due again,
+ * after a pause that doubles. `stop` drops everything: the next holder finds the same need in state (DP-711).
+ * Limits: MAX_BATCH_BYTES per transaction. Memory: the deployments between request and write. One timer.
+ */
+export class UpdateBatcher {
+  /** When the window of each gathering deployment ends; all windows are equal, so in order. */
+  private readonly gathering = new Map<string, number>();
+  private readonly due = new Set<string>();
+  private writeAtMs = 0;
+  private retryMs = FIRST_RETRY_MS;
+  private writing = false;
+  private stopped = false;
+  private armed: { readonly atMs: number; readonly cancel: CancelTimer } | undefined;
+  batchesWritten = 0;
+  evaluationsWritten = 0;
+
+  constructor(private readonly deps: UpdateBatcherDeps) {}
+
+  /** Deployments that wait for their update. */
+  get size(): number {
+    return this.gathering.size + this.due.size;
+  }
+
+  request(deploymentId: string): void {
+    if (this.stopped || this.gathering.has(deploymentId) || this.due.has(deploymentId)) return;
+    this.gathering.set(deploymentId, this.deps.clock.nowMs() + DEPLOYMENT_WINDOW_MS);
+    this.arm();
+  }
+
+  forget(deploymentId: string): void {
+    this.gathering.delete(deploymentId);
+    this.due.delete(deploymentId);
+  }
+
+  stop(): void {
+    this.stopped = true;
+    this.armed?.cancel();
+    this.armed = undefined;
+    this.gathering.clear();
+    this.due.clear();
+  }
+
+  private arm(): void {
+    const atMs = this.nextMs();
+    if (this.stopped || atMs === this.armed?.atMs) return;
+    this.armed?.cancel();
+    this.armed = undefined;
+    if (atMs === undefined) return;
+    const cancel = this.deps.timers.after(atMs - this.deps.clock.nowMs(), () => this.fire());
+    this.armed = { atMs, cancel };
+  }
+
+  private nextMs(): number | undefined {
+    const [firstWindow] = this.gathering.values();
+    if (this.due.size === 0 || this.writing) return firstWindow;
+    return Math.min(this.writeAtMs, firstWindow ?? this.writeAtMs);
+  }
+
+  private fire(): void {
+    this.armed = undefined;
+    const nowMs = this.deps.clock.nowMs();
+    for (const [id, endsMs] of this.gathering) {
+      if (endsMs > nowMs) break;
+      this.gathering.delete(id);
+      if (this.due.size === 0) this.writeAtMs = Math.max(this.writeAtMs, nowMs + WRITE_WINDOW_MS);
+      this.due.add(id);
+    }
+    if (this.due.size > 0 && nowMs >= this.writeAtMs && !this.writing) void this.writeDue();
+    this.arm();
+  }
+
+  private async writeDue(): Promise<void> {
+    this.writing = true;
+    const ids = [...this.due];
+    this.due.clear();
+    try {
+      for (const batch of this.batchesOf(ids)) {
+        await this.deps.write(batch);
+        this.batchesWritten++;
+        this.evaluationsWritten += batch.Evals.length;
+        if (this.stopped) return;
+      }
+      this.retryMs = FIRST_RETRY_MS;
+    } catch (error) {
+      if (this.stopped) return;
+      this.deps.onError(error);
+      for (const id of ids) this.due.add(id);
+      this.writeAtMs = this.deps.clock.nowMs() + this.retryMs;
+      this.retryMs = Math.min(this.retryMs * 2, MAX_RETRY_MS);
+    } finally {
+      this.writing = false;
+      this.arm();
+    }
+  }
+
+  /** One deployment's transitions and evaluation stay together (DP-709). Decides each batch when the one before is written. */
+  private *batchesOf(ids: readonly string[]): Generator<TxnPayloads['AllocUpdateDesiredTransition']> {
+    let batch: TxnPayloads['AllocUpdateDesiredTransition'] = { Transitions: {}, Evals: [] };
+    let bytes = 0;
+    for (const id of ids) {
+      const update = this.deps.updateOf(id);
+      if (!update) continue;
+      const size = JSON.stringify(update).length;
+      if (bytes > 0 && bytes + size > MAX_BATCH_BYTES) {
+        yield batch;
+        batch = { Transitions: {}, Evals: [] };
+        bytes = 0;
+      }
+      Object.assign(batch.Transitions, update.transitions);
+      batch.Evals.push(update.evaluation);
+      bytes += size;
+    }
+    if (bytes > 0) yield batch;
+  }
+}

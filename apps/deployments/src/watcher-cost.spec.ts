@@ -1,0 +1,81 @@
+import { describe, expect, it } from 'vitest';
+import { ReadLimiter, readsPerSecond } from './read-limiter.js';
+import { WatchedCluster } from './watched-rollout.fixture.js';
+import { FakeTime } from '@waybill/model';
+
+const UNLIMITED_READS = 1e9;
+
+describe('what watching costs', () => {
+  it('DP-608 DP-609 DP-E01: reads and timers grow with the changes, not with changes times deployments', async () => {
+    const cluster = new WatchedCluster(UNLIMITED_READS);
+    cluster.lead();
+    const count = 200;
+    const rollouts = [];
+    for (let i = 0; i < count; i++) {
+      rollouts.push(cluster.rollout({ web: { placed: 2 } }, { jobId: `job-${i}` }));
+      await cluster.time.pass(0);
+    }
+    const before = cluster.watchers.stats();
+    expect(before).toMatchObject({ watched: count, timers: count });
+    expect(before['allocationReads']).toBeLessThanOrEqual(2 * count); // created, then placed
+    for (let i = 0; i < 10; i++) for (const rollout of rollouts) rollout.report(false, rollout.allocs[0]); // counts once, then nothing
+    await cluster.time.pass(0);
+    for (let n = 0; n < 1_000; n++) cluster.write('UpsertNodeEvents', { NodeEvents: {} });
+    cluster.register({ ...rollouts[0]!.job, ID: 'unrelated' });
+    await cluster.time.pass(0);
+    const after = cluster.watchers.stats();
+    expect(after['allocationReads']! - before['allocationReads']!).toBe(count);
+    expect(after['timersArmed']).toBe(before['timersArmed']);
+  });
+
+  it('DP-608: a change of one deployment costs the others nothing', async () => {
+    const cluster = new WatchedCluster(UNLIMITED_READS);
+    cluster.lead();
+    const [first] = Array.from({ length: 50 }, (_, i) =>
+      cluster.rollout({ web: { placed: 1 } }, { jobId: `job-${i}` }),
+    );
+    await cluster.time.pass(5_000);
+    const before = cluster.watchers.stats();
+    first!.report(true, first!.allocs[0]);
+    await cluster.time.pass(0);
+    const after = cluster.watchers.stats();
+    expect(after['allocationReads']! - before['allocationReads']!).toBe(1);
+    expect(after['timersArmed']! - before['timersArmed']!).toBe(1);
+  });
+
+  it('DP-E01: with a thousand of them a health change leads to its evaluation within 5 s', async () => {
+    const cluster = new WatchedCluster();
+    const rollouts = Array.from({ length: 1_000 }, (_, i) =>
+      cluster.rollout({ web: { placed: 1 } }, { jobId: `job-${i}` }),
+    );
+    cluster.lead();
+    await cluster.time.pass(0); // most of them still wait for their first look
+    const last = rollouts.at(-1)!;
+    last.report(true, last.allocs[0]);
+    await cluster.time.pass(5_000);
+    expect(last.evaluations).toHaveLength(1);
+  });
+
+  it('DP-612: reads are paced, none is lost, each waits once and in order; stopping ends the wait', async () => {
+    const time = new FakeTime();
+    const limiter = new ReadLimiter({ clock: time, timers: time }, 10);
+    const read: number[] = [];
+    const readers = Array.from({ length: 30 }, (_, i) => ({ read: () => void read.push(i) }));
+    for (const reader of [...readers, ...readers]) limiter.request(reader);
+    await time.pass(0);
+    expect(read).toHaveLength(10);
+    await time.pass(1_000);
+    expect(read).toHaveLength(20);
+    await time.pass(1_000);
+    expect(read).toEqual(readers.map((_, i) => i));
+    for (const reader of readers) limiter.request(reader);
+    limiter.stop();
+    await time.pass(10_000);
+    expect(read).toHaveLength(30);
+    expect(time.pending).toBe(0);
+  });
+
+  it('DP-612: a hundred per second unless said otherwise', () => {
+    expect([readsPerSecond(0), readsPerSecond(7.5)]).toEqual([100, 7.5]);
+  });
+});
