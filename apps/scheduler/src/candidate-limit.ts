@@ -17,24 +17,43 @@ export function spreadLimit(count: number, configured: number): number {
 }
 
 /**
- * Takes scored options until `limit` of them were given on. The first few with a score of 0 or less are put aside, and
- * given on only if the stream ends before (SC-117).
+ * Takes scored options, one after another, until `limit` of them count, and knows the best (SC-112: the first of equals).
+ * The first few with a score of 0 or less are put aside, and count only if nothing else comes (SC-117). Constant memory.
  */
-export function* upToLimit<T>(
-  options: Iterable<T>,
-  scoreOf: (option: T) => number,
-  limit: number,
-  maxSetAside = MAX_SET_ASIDE,
-): IterableIterator<T> {
-  const setAside: T[] = [];
-  let given = 0;
-  for (const option of options) {
-    if (scoreOf(option) <= 0 && setAside.length < maxSetAside) {
-      setAside.push(option);
-      continue;
+export class LimitedChoice {
+  private best = -1;
+  private bestScore = -Infinity;
+  private taken = 0;
+  private readonly aside: { readonly option: number; readonly score: number }[] = [];
+
+  constructor(
+    private readonly limit: number,
+    private readonly maxSetAside = MAX_SET_ASIDE,
+  ) {}
+
+  /** @param option a number of 0 or more that stands for it. @returns whether that was enough */
+  offer(option: number, score: number): boolean {
+    if (score <= 0 && this.aside.length < this.maxSetAside) {
+      this.aside.push({ option, score });
+      return false;
     }
-    yield option;
-    if (++given >= limit) return;
+    this.take(option, score);
+    return this.taken >= this.limit;
   }
-  yield* setAside.slice(0, limit - given);
+
+  /** No more options: the best of all, -1 if there were none. */
+  finish(): number {
+    for (const { option, score } of this.aside) {
+      if (this.taken >= this.limit) break;
+      this.take(option, score);
+    }
+    return this.best;
+  }
+
+  protected take(option: number, score: number): void {
+    this.taken++;
+    if (score <= this.bestScore && this.best >= 0) return;
+    this.best = option;
+    this.bestScore = score;
+  }
 }

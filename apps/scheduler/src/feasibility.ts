@@ -3,6 +3,9 @@ import { ClassEligibility } from './class-eligibility.js';
 import { DISTINCT_HOSTS, DISTINCT_PROPERTY, meetsConstraint } from './constraint-operators.js';
 import { escapesClass, resolveTarget } from './constraint-targets.js';
 
+/** Known from another node of its class (SC-53). */
+export const REJECTED_CLASS = 'computed class ineligible';
+
 /** What a check of a group asks of the plan in the making. */
 export interface ProposedAllocs {
   /** Allocations that will be on the node, this plan's included (SC-97). */
@@ -56,6 +59,21 @@ export class Feasibility {
     return volumes.map((v) => `csi-volume:${this.job.Namespace}:${v.Source}`).toSorted();
   }
 
+  /** Whether what is feasible changes with allocations on other nodes (SC-62). */
+  dependsOnOtherNodes(group: TaskGroup): boolean {
+    const constraints = [...this.jobConstraints, ...(this.needs.get(group.Name)?.constraints ?? [])];
+    return constraints.some(({ Operand }) => Operand === DISTINCT_PROPERTY);
+  }
+
+  /** SC-53: its class alone is enough to know that it is infeasible. */
+  isRejectedClass(node: Node, group: TaskGroup): boolean {
+    const { eligibility } = this;
+    return (
+      eligibility.jobVerdict(node.ComputedClass) === false ||
+      eligibility.groupVerdict(group.Name, node.ComputedClass) === false
+    );
+  }
+
   /** Undefined: feasible. Else the reason as clients see it (SC-45). */
   whyNot(node: Node, group: TaskGroup): string | undefined {
     const needs = this.needs.get(group.Name);
@@ -75,7 +93,7 @@ export class Feasibility {
     const { ComputedClass } = node;
     const { Name } = needs.group;
     const jobVerdict = eligibility.jobVerdict(ComputedClass);
-    if (jobVerdict === false) return 'computed class ineligible';
+    if (jobVerdict === false) return REJECTED_CLASS;
     if (jobVerdict === undefined) {
       const failed = firstUnmet(this.jobConstraints, node);
       eligibility.setJob(ComputedClass, failed === undefined);
@@ -83,7 +101,7 @@ export class Feasibility {
     }
     const groupVerdict = eligibility.groupVerdict(Name, ComputedClass);
     if (groupVerdict === true) return undefined;
-    if (groupVerdict === false) return 'computed class ineligible';
+    if (groupVerdict === false) return REJECTED_CLASS;
     const failed = lacksDriverByClass(node, needs) ?? firstUnmet(needs.constraints, node) ?? missingDevices(needs);
     eligibility.setGroup(Name, ComputedClass, failed === undefined);
     return failed;

@@ -205,7 +205,7 @@ class Placing {
     const penalised = penalisedNodes(previous);
     const preferred = previous && this.preferredNode(previous, ofVersion, job);
     if (preferred) {
-      const there = selector.select(ofVersion, { penalised, only: [preferred] });
+      const there = selector.select(ofVersion, { penalised, only: preferred });
       if (there.node) return there;
     }
     return selector.select(ofVersion, { penalised });

@@ -1,25 +1,20 @@
-import {
-  capacityOf,
-  NetworkIndex,
-  usageOf,
-  type AllocatedResources,
-  type AllocMetric,
-  type Amounts,
-  type Job,
-  type NetworkResource,
-  type Node,
-  type SchedulerConfiguration,
-  type TaskGroup,
+import type {
+  AllocatedResources,
+  AllocMetric,
+  Job,
+  Node,
+  NodeScoreMeta,
+  SchedulerConfiguration,
+  TaskGroup,
 } from '@waybill/model';
-import { candidateLimit, spreadLimit, upToLimit } from './candidate-limit.js';
+import { candidateLimit, LimitedChoice, spreadLimit } from './candidate-limit.js';
 import type { Candidates } from './candidate-nodes.js';
-import { resolveTarget } from './constraint-targets.js';
-import type { Feasibility } from './feasibility.js';
-import { askOf, withCores, withPorts, type GroupAsk } from './group-ask.js';
-import { PlacementMetric } from './placement-metric.js';
-import type { PlanDraft } from './plan-draft.js';
+import { askOf, type GroupAsk } from './group-ask.js';
+import { JudgedCandidates } from './judged-candidates.js';
+import { judge, type Judgement, type NodeJudgeDeps } from './node-judge.js';
+import { BestFew, PlacementMetric, scoreMeta } from './placement-metric.js';
 import type { PropertyUses } from './property-uses.js';
-import { Ranking, type Score } from './ranking.js';
+import { Ranking, scoresBy } from './ranking.js';
 
 /** A node that was chosen, and what the allocation gets there. */
 export interface Chosen {
@@ -39,74 +34,94 @@ export type Selection = Chosen | NotPlaced;
 export interface SelectOptions {
   /** Nodes where this allocation failed before (SC-110). */
   readonly penalised?: ReadonlySet<string>;
-  /** Look at these nodes only (SC-44, in-place checks, system jobs). */
-  readonly only?: readonly Node[];
+  /** Look at this node only (SC-44, in-place checks, system jobs). */
+  readonly only?: Node;
 }
 
-interface Option {
-  readonly node: Node;
-  readonly resources: AllocatedResources;
-  readonly score: Score;
-}
-
-export interface NodeSelectorDeps {
+export interface NodeSelectorDeps extends NodeJudgeDeps {
   readonly job: Job;
   /** Shuffled already (SC-41). */
   readonly candidates: Candidates;
-  readonly feasibility: Feasibility;
-  readonly plan: PlanDraft;
   readonly config: SchedulerConfiguration;
   readonly uses: PropertyUses;
-  /** In [0, 1), seeded. */
-  readonly random: () => number;
 }
+
+const NOBODY: ReadonlySet<string> = new Set();
 
 /**
  * Finds a node for one allocation after the other (section 11): walks the ring of candidates from where it stopped last
  * time, scores the first that are feasible and fit, up to a limit, and takes the best. One per attempt.
- * Cost per placement: O(nodes looked at): the limit if nodes fit, all of them if none does.
+ * Cost per placement: O(nodes looked at): the limit if nodes fit, all of them if none does. What is known of a node is
+ * kept until the plan changes it (JudgedCandidates), so a look is O(1).
  */
 export class NodeSelector {
-  private at = 0;
+  private cursor = 0;
+  private indexOfNode: ReadonlyMap<string, number> | undefined;
   private readonly asks = new Map<string, GroupAsk>();
   private readonly rankings = new Map<string, Ranking>();
+  private readonly judged = new Map<string, JudgedCandidates>();
 
   constructor(private readonly deps: NodeSelectorDeps) {}
 
-  select(group: TaskGroup, options: SelectOptions = {}): Selection {
+  select(group: TaskGroup, { penalised = NOBODY, only }: SelectOptions = {}): Selection {
     const metric = new PlacementMetric(this.deps.candidates, this.deps.job.NodePool);
-    const best = this.best(group, options, metric);
-    if (!best) return { node: undefined, metric: metric.finish() };
-    return { node: best.node, resources: best.resources, metric: metric.finish() };
+    return only ? this.selectOnly(only, group, penalised, metric) : this.selectAny(group, penalised, metric);
   }
 
-  /** SC-112: the highest score, the first seen on a tie. */
-  private best(group: TaskGroup, options: SelectOptions, metric: PlacementMetric): Option | undefined {
-    this.rankingOf(group).refresh();
-    const limit = options.only ? options.only.length : this.limitFor(group);
-    let best: Option | undefined;
-    for (const option of upToLimit(this.options(group, options, metric), (o) => o.score.normScore, limit))
-      if (!best || option.score.normScore > best.score.normScore) best = option;
-    return best;
-  }
-
-  private *options(group: TaskGroup, options: SelectOptions, metric: PlacementMetric): IterableIterator<Option> {
-    for (const node of options.only ?? this.ring()) {
-      const option = this.tryNode(node, group, options, metric);
-      if (!option) continue;
-      metric.scored(node, option.score.scores, option.score.normScore);
-      yield option;
+  private selectOnly(node: Node, group: TaskGroup, penalised: ReadonlySet<string>, metric: PlacementMetric): Selection {
+    metric.evaluated();
+    const ranking = this.rankingOf(group);
+    ranking.refresh();
+    const judgement = judge(node, this.askFor(group), ranking, this.deps);
+    if (judgement.kind !== 'fits') {
+      note(node, judgement, metric);
+      return { node: undefined, metric: metric.finish() };
     }
+    const spread = ranking.spreadOf(node);
+    const isPenalised = penalised.has(node.ID);
+    const scores = scoresBy(judgement.base, isPenalised, spread);
+    metric.keepScores([scoreMeta(node, scores, ranking.mean(judgement.base, isPenalised, spread))]);
+    return { node, resources: judgement.resources, metric: metric.finish() };
   }
 
-  /** SC-43: every candidate at most once, beginning where the last selection stopped. */
-  private *ring(): IterableIterator<Node> {
+  /** SC-43, SC-112, SC-117, SC-118. */
+  private selectAny(group: TaskGroup, penalised: ReadonlySet<string>, metric: PlacementMetric): Selection {
     const { nodes } = this.deps.candidates;
-    for (let i = 0; i < nodes.length; i++) {
-      const node = nodes[this.at % nodes.length];
-      this.at = (this.at + 1) % nodes.length;
-      if (node) yield node;
+    const judged = this.judgedFor(group);
+    judged.refresh();
+    const choice = new LimitedChoice(this.limitFor(group));
+    const best = new BestFew();
+    let looked = 0;
+    for (let enough = false; looked < nodes.length && !enough; looked++) {
+      const index = this.cursor;
+      this.cursor = index + 1 === nodes.length ? 0 : index + 1;
+      const node = nodes[index];
+      const judgement = judged.at(index);
+      if (!node || !judgement) continue;
+      if (judgement.kind !== 'fits') {
+        note(node, judgement, metric);
+        continue;
+      }
+      const score = judged.scoreOf(index, judgement, penalised.size > 0 && penalised.has(node.ID));
+      best.offer(index, score);
+      enough = choice.offer(index, score);
     }
+    metric.evaluated(looked);
+    metric.keepScores(this.scoresOf(best, judged, penalised));
+    const chosen = choice.finish();
+    const node = nodes[chosen];
+    const judgement = node && judged.at(chosen);
+    if (!node || judgement?.kind !== 'fits') return { node: undefined, metric: metric.finish() };
+    return { node, resources: judgement.resources, metric: metric.finish() };
+  }
+
+  private scoresOf(best: BestFew, judged: JudgedCandidates, penalised: ReadonlySet<string>): NodeScoreMeta[] {
+    return best.map((index, score) => {
+      const node = this.deps.candidates.nodes[index];
+      const judgement = judged.at(index);
+      if (!node || judgement?.kind !== 'fits') throw new Error(`candidate ${index} was scored and does not fit`);
+      return scoreMeta(node, judged.scoresOf(index, judgement, penalised.has(node.ID)), score);
+    });
   }
 
   private limitFor(group: TaskGroup): number {
@@ -117,60 +132,15 @@ export class NodeSelector {
     return candidateLimit(job.Type, candidates.nodes.length);
   }
 
-  private tryNode(node: Node, group: TaskGroup, options: SelectOptions, metric: PlacementMetric): Option | undefined {
-    metric.evaluated();
-    const infeasible = this.deps.feasibility.whyNot(node, group);
-    if (infeasible !== undefined) {
-      metric.filtered(node, infeasible);
-      return undefined;
+  private judgedFor(group: TaskGroup): JudgedCandidates {
+    let judged = this.judged.get(group.Name);
+    if (!judged) {
+      const { nodes } = this.deps.candidates;
+      this.indexOfNode ??= new Map(nodes.map((node, index) => [node.ID, index]));
+      judged = new JudgedCandidates(nodes, this.indexOfNode, this.askFor(group), this.rankingOf(group), this.deps);
+      this.judged.set(group.Name, judged);
     }
-    const fitted = this.fit(node, this.askFor(group));
-    if ('exhausted' in fitted) {
-      metric.exhausted(node, fitted.exhausted);
-      return undefined;
-    }
-    const { job } = this.deps;
-    const collisions = this.deps.plan
-      .proposed(node)
-      .filter((a) => a.JobID === job.ID && a.Namespace === job.Namespace && a.TaskGroup === group.Name).length;
-    const score = this.rankingOf(group).score({
-      node,
-      used: fitted.used,
-      capacity: capacityOf(node),
-      collisions,
-      penalised: options.penalised?.has(node.ID) ?? false,
-    });
-    return { node, resources: fitted.resources, score };
-  }
-
-  /** Ports first, then cores, then amounts, as the reasons come out (SC-83 to SC-103). */
-  private fit(node: Node, ask: GroupAsk): { used: Amounts; resources: AllocatedResources } | { exhausted: string } {
-    const view = this.deps.plan.viewOf(node.ID);
-    let { resources } = ask;
-    if (ask.network) {
-      const index = NetworkIndex.ofNode(node);
-      if (index.invalid) return { exhausted: 'network: invalid node' };
-      for (const alloc of view.allocs)
-        if (index.addAllocation(alloc) !== undefined) return { exhausted: 'network: port collision' };
-      const offer = index.offer(resolvedHostNetworks(ask.network, node), this.deps.random);
-      if ('error' in offer) return { exhausted: `network: ${offer.error}` };
-      resources = withPorts(resources, offer.ports, offer.network);
-    }
-    const withOwnCores = withCores(ask, resources, node, view.allocs);
-    if (!withOwnCores) return { exhausted: 'cores' };
-    const usage = ask.cores > 0 ? usageOf(withOwnCores) : ask.usage;
-    const used: Amounts = {
-      cpuMhz: view.used.cpuMhz + usage.cpuMhz,
-      memoryMB: view.used.memoryMB + usage.memoryMB,
-      diskMB: view.used.diskMB + usage.diskMB,
-    };
-    const capacity = capacityOf(node);
-    if (node.NodeMaxAllocs > 0 && view.allocs.length + 1 > node.NodeMaxAllocs)
-      return { exhausted: 'max allocation exceeded' };
-    if (used.cpuMhz > capacity.cpuMhz) return { exhausted: 'cpu' };
-    if (used.memoryMB > capacity.memoryMB) return { exhausted: 'memory' };
-    if (used.diskMB > capacity.diskMB) return { exhausted: 'disk' };
-    return { used, resources: withOwnCores };
+    return judged;
   }
 
   private askFor(group: TaskGroup): GroupAsk {
@@ -190,9 +160,7 @@ export class NodeSelector {
   }
 }
 
-/** SC-66: feasibility has made sure that they resolve. */
-function resolvedHostNetworks(network: NetworkResource, node: Node): NetworkResource {
-  const resolve = (ports: NetworkResource['ReservedPorts']): NetworkResource['ReservedPorts'] =>
-    ports?.map((port) => ({ ...port, HostNetwork: resolveTarget(port.HostNetwork, node) ?? '' })) ?? null;
-  return { ...network, ReservedPorts: resolve(network.ReservedPorts), DynamicPorts: resolve(network.DynamicPorts) };
+function note(node: Node, judgement: Judgement & { kind: 'filtered' | 'exhausted' }, metric: PlacementMetric): void {
+  if (judgement.kind === 'filtered') metric.filtered(node, judgement.reason);
+  else metric.exhausted(node, judgement.reason);
 }

@@ -6,7 +6,6 @@ export const KEPT_SCORES = 5;
 
 /** Gathers why a placement went where it went, or nowhere: one per placement tried. */
 export class PlacementMetric {
-  private readonly scores: NodeScoreMeta[] = [];
   private readonly metric: AllocMetric;
 
   constructor(candidates: Candidates, nodePool: string) {
@@ -30,8 +29,8 @@ export class PlacementMetric {
     };
   }
 
-  evaluated(): void {
-    this.metric.NodesEvaluated++;
+  evaluated(nodes = 1): void {
+    this.metric.NodesEvaluated += nodes;
   }
 
   filtered(node: Node, reason: string): void {
@@ -48,21 +47,41 @@ export class PlacementMetric {
     if (node.NodeClass) m.ClassExhausted = counted(m.ClassExhausted, node.NodeClass);
   }
 
-  scored(node: Node, scores: Record<string, number>, normScore: number): void {
-    const worst = this.scores.at(-1);
-    if (this.scores.length >= KEPT_SCORES && worst && normScore <= worst.NormScore) return;
-    this.scores.push({ NodeID: node.ID, Scores: { ...scores, 'normalized-score': normScore }, NormScore: normScore });
-    this.scores.sort((a, b) => b.NormScore - a.NormScore);
-    this.scores.length = Math.min(this.scores.length, KEPT_SCORES);
+  /** SC-113. */
+  keepScores(best: readonly NodeScoreMeta[]): void {
+    if (best.length > 0) this.metric.ScoreMetaData = [...best];
   }
 
-  /** @param tookMs time spent selecting */
-  finish(tookMs = 0): AllocMetric {
-    return {
-      ...this.metric,
-      ScoreMetaData: this.scores.length > 0 ? this.scores : null,
-      AllocationTime: Math.round(tookMs * 1e6),
-    };
+  finish(): AllocMetric {
+    return this.metric;
+  }
+}
+
+/** The metadata of one scored node. */
+export function scoreMeta(node: Node, scores: Record<string, number>, normScore: number): NodeScoreMeta {
+  return { NodeID: node.ID, Scores: { ...scores, 'normalized-score': normScore }, NormScore: normScore };
+}
+
+/** The best few of many scored options, best first, the first of equals before the others (SC-113). Constant memory. */
+export class BestFew {
+  private readonly options: number[] = [];
+  private readonly scores: number[] = [];
+
+  offer(option: number, score: number): void {
+    const { options, scores } = this;
+    if (scores.length >= KEPT_SCORES && score <= (scores[KEPT_SCORES - 1] ?? 0)) return;
+    let at = scores.length;
+    while (at > 0 && (scores[at - 1] ?? 0) < score) at--;
+    options.splice(at, 0, option);
+    scores.splice(at, 0, score);
+    if (options.length > KEPT_SCORES) {
+      options.length = KEPT_SCORES;
+      scores.length = KEPT_SCORES;
+    }
+  }
+
+  map<T>(made: (option: number, score: number) => T): T[] {
+    return this.options.map((option, i) => made(option, this.scores[i] ?? 0));
   }
 }
 
@@ -96,5 +115,7 @@ const NOTHING: Resources = {
 };
 
 function counted(map: Record<string, number> | null, key: string): Record<string, number> {
-  return { ...map, [key]: (map?.[key] ?? 0) + 1 };
+  const counts = map ?? {};
+  counts[key] = (counts[key] ?? 0) + 1;
+  return counts;
 }

@@ -68,12 +68,15 @@ export class PlanDraft {
   readonly deploymentUpdates: DeploymentStatusUpdate[] = [];
   /** How the plan changes the number of live allocations, step by step. */
   readonly countChanges: CountChange[] = [];
+  /** Nodes that the plan changed something of, step by step. */
+  readonly touchedNodes: string[] = [];
   private newPlacements = 0;
 
   constructor(private readonly tables: Tables) {}
 
   stop(order: StopOrder): void {
     const { alloc } = order;
+    this.touchedNodes.push(alloc.NodeID);
     listOf(this.stops, alloc.NodeID).push({
       ID: alloc.ID,
       DesiredDescription: order.description,
@@ -89,6 +92,7 @@ export class PlanDraft {
 
   /** SC-145: its replacement found no place, so it goes on. */
   withdrawStop(alloc: Allocation): void {
+    this.touchedNodes.push(alloc.NodeID);
     const kept = (this.stops.get(alloc.NodeID) ?? []).filter((diff) => diff.ID !== alloc.ID);
     if (kept.length > 0) this.stops.set(alloc.NodeID, kept);
     else this.stops.delete(alloc.NodeID);
@@ -99,6 +103,7 @@ export class PlanDraft {
 
   /** A new allocation, or the new form of a stored one (of two forms the later one counts). */
   place(alloc: Allocation): void {
+    this.touchedNodes.push(alloc.NodeID);
     const isUpdate = this.tables.allocs.has(alloc.ID);
     const there = listOf(this.placed, alloc.NodeID);
     const earlier = isUpdate ? there.findIndex(({ ID }) => ID === alloc.ID) : -1;

@@ -1,7 +1,7 @@
 import type { Amounts, Node, Spread, TaskGroup } from '@waybill/model';
 import { fixtures } from '@waybill/state';
 import { describe, expect, it } from 'vitest';
-import { candidateLimit, spreadLimit, upToLimit } from './candidate-limit.js';
+import { candidateLimit, LimitedChoice, spreadLimit } from './candidate-limit.js';
 import { fitScore, MAX_FIT_SCORE, Ranking } from './ranking.js';
 import { SpreadScore } from './spread.js';
 
@@ -123,7 +123,18 @@ describe('candidate limit', () => {
       [5, 2],
     ],
   ])('SC-117: scores %j with limit 2 and 2 set aside are offered as %j', (arriving, offered) => {
-    expect([...upToLimit(arriving, (score) => score, 2, 2)]).toEqual(offered);
+    const taken: number[] = [];
+    class Recorded extends LimitedChoice {
+      protected override take(option: number, score: number): void {
+        taken.push(score);
+        super.take(option, score);
+      }
+    }
+    const choice = new Recorded(2, 2);
+    arriving.some((score, option) => choice.offer(option, score));
+    const best = choice.finish();
+    expect(taken).toEqual(offered);
+    expect(arriving[best]).toBe(Math.max(...offered));
   });
 });
 

@@ -13,6 +13,25 @@ export interface Score {
   readonly normScore: number;
 }
 
+/** What of a score depends on one node alone. */
+export interface BaseScore {
+  readonly binpack: number;
+  /** 0: no allocation of the same job and group is there. */
+  readonly antiAffinity: number;
+  readonly affinity: number;
+}
+
+/** By scorer, as clients see them. */
+export function scoresBy(base: BaseScore, penalised: boolean, spread: number): Record<string, number> {
+  return {
+    binpack: base.binpack,
+    'job-anti-affinity': base.antiAffinity,
+    'node-reschedule-penalty': penalised ? -1 : 0,
+    'node-affinity': base.affinity,
+    'allocation-spread': spread,
+  };
+}
+
 export interface RankedNode {
   readonly node: Node;
   /** The new allocation included. */
@@ -72,26 +91,54 @@ export class Ranking {
     this.spread.refresh();
   }
 
-  score(ranked: RankedNode): Score {
-    const binpack = fitScore(this.algorithm, ranked.used, ranked.capacity) / MAX_FIT_SCORE;
-    const antiAffinity = ranked.collisions > 0 ? -(ranked.collisions + 1) / this.group.Count : 0;
-    const penalty = ranked.penalised ? -1 : 0;
-    const affinity = this.hasAffinities ? this.affinityOf(ranked.node) : 0;
-    const spread = this.spread.of(ranked.node);
-    const contributed = [binpack];
-    if (ranked.collisions > 0) contributed.push(antiAffinity);
-    if (ranked.penalised) contributed.push(penalty);
-    if (this.hasAffinities) contributed.push(affinity);
-    if (spread !== 0) contributed.push(spread);
+  /** The part of the score that stays while nothing changes on the node. */
+  base(ranked: Omit<RankedNode, 'penalised'>): BaseScore {
     return {
-      scores: {
-        binpack,
-        'job-anti-affinity': antiAffinity,
-        'node-reschedule-penalty': penalty,
-        'node-affinity': affinity,
-        'allocation-spread': spread,
-      },
-      normScore: contributed.reduce((sum, value) => sum + value, 0) / contributed.length,
+      binpack: fitScore(this.algorithm, ranked.used, ranked.capacity) / MAX_FIT_SCORE,
+      antiAffinity: ranked.collisions > 0 ? -(ranked.collisions + 1) / this.group.Count : 0,
+      affinity: this.hasAffinities ? this.affinityOf(ranked.node) : 0,
+    };
+  }
+
+  /** What the placements so far make of a node (11.2). */
+  spreadOf(node: Node): number {
+    return this.spread.of(node);
+  }
+
+  /** Nodes with the same text have the same spread score; undefined: it depends on the order in which they are asked. */
+  spreadClassOf(node: Node): string | undefined {
+    return this.spread.classOf(node);
+  }
+
+  /** The mean of what contributes. No collision has an anti-affinity of 0, as every collision has less. */
+  mean(base: BaseScore, penalised: boolean, spread: number): number {
+    let sum = base.binpack;
+    let contributed = 1;
+    if (base.antiAffinity !== 0) {
+      sum += base.antiAffinity;
+      contributed++;
+    }
+    if (penalised) {
+      sum -= 1;
+      contributed++;
+    }
+    if (this.hasAffinities) {
+      sum += base.affinity;
+      contributed++;
+    }
+    if (spread !== 0) {
+      sum += spread;
+      contributed++;
+    }
+    return sum / contributed;
+  }
+
+  score(ranked: RankedNode): Score {
+    const base = this.base(ranked);
+    const spread = this.spreadOf(ranked.node);
+    return {
+      scores: scoresBy(base, ranked.penalised, spread),
+      normScore: this.mean(base, ranked.penalised, spread),
     };
   }
 

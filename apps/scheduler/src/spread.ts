@@ -26,6 +26,7 @@ interface Wanted {
  */
 export class SpreadScore {
   private readonly wanted: readonly Wanted[];
+  private readonly dependsOnOrder: boolean;
   /** SC-124: what a value that wants nothing scores. */
   private lowest = -1;
 
@@ -41,6 +42,7 @@ export class SpreadScore {
       share: weights > 0 ? spread.Weight / weights : 0,
       desired: desiredCounts(spread, group.Count),
     }));
+    this.dependsOnOrder = this.wanted.some(({ desired }) => [...desired.values()].includes(0));
   }
 
   private readonly extremes = new Map<string, Extremes>();
@@ -48,6 +50,16 @@ export class SpreadScore {
   /** Before every placement: the counts may have changed. */
   refresh(): void {
     this.extremes.clear();
+  }
+
+  /**
+   * Nodes of one class score the same between two placements. Undefined: a target wants nothing, and scores by what was
+   * asked before it (SC-124).
+   */
+  classOf(node: Node): string | undefined {
+    if (this.wanted.length === 0) return '';
+    if (this.dependsOnOrder) return undefined;
+    return JSON.stringify(this.wanted.map(({ attribute }) => resolveTarget(attribute, node) ?? null));
   }
 
   /** The sum over all spreads (SC-129); 0 does not contribute. */

@@ -199,7 +199,7 @@ class SystemPlacing {
   private place(placement: NodePlacement, canary: boolean): void {
     const { node, group } = placement;
     this.wanted[group.Name] = (this.wanted[group.Name] ?? 0) + 1;
-    const chosen = this.selection.selector.select(group, { only: [node] });
+    const chosen = this.selection.selector.select(group, { only: node });
     if (chosen.node) this.plan.place(this.allocationFor(placement, chosen, canary));
     else this.foundNothing(placement, chosen);
   }

@@ -1,0 +1,84 @@
+// Clusters and jobs for the benchmarks of scheduling (SC-342), and a pass over them.
+import { schedule, schedulerTypeFor } from '@waybill/scheduler';
+import { fixtures, StateMachine } from '@waybill/state';
+
+const NOW_NS = fixtures.timeNs + 60e9;
+let evals = 0;
+let ids = 0;
+/** @param {string} head @param {number} n */
+const uuid = (head, n) => `${head}-0000-4000-8000-${n.toString(16).padStart(12, '0')}`;
+
+/** Nodes as in SC-342. @param {number} nodes @param {number} racks */
+export function clusterOf(nodes, racks) {
+  const state = new StateMachine();
+  fixtures.apply(state, 'Initialise', {});
+  for (let i = 0; i < nodes; i++) {
+    const made = fixtures.aNode({
+      ID: uuid('0000a0de', i),
+      Datacenter: `dc-${(i % 2) + 1}`,
+      Meta: { rack: `r${i % racks}` },
+      ComputedClass: `v1:${i % racks}-${i % 2}`,
+    });
+    made.NodeResources.Cpu = { CpuShares: 14_000, TotalCpuCores: 4, ReservableCpuCores: null };
+    made.NodeResources.Memory = { MemoryMB: 32_000 };
+    made.ReservedResources.Cpu = { CpuShares: 100, ReservedCpuCores: null };
+    fixtures.apply(state, 'NodeRegister', { Node: made, CreateNodePool: true });
+  }
+  return {
+    state,
+    /** @param {object} job */
+    register(job) {
+      const { verdict } = fixtures.apply(state, 'JobRegister', fixtures.aRegistration(job));
+      if (verdict.kind !== 'accepted') throw new Error(verdict.error);
+      return state.tables.jobs.get(`default/${job.ID}`);
+    },
+    /** @param {import('@waybill/scheduler').Attempt} attempt */
+    commit({ plan }) {
+      const payload = {
+        ...fixtures.aPlanResult(),
+        Job: plan.Job,
+        AllocsUpdated: Object.values(plan.NodeAllocation).flat(),
+        AllocsStopped: Object.values(plan.NodeUpdate).flat(),
+        EvalID: plan.EvalID,
+        UpdatedAt: NOW_NS,
+      };
+      const { verdict } = fixtures.apply(state, 'ApplyPlanResults', payload);
+      if (verdict.kind === 'refused') throw new Error(verdict.error);
+    },
+  };
+}
+
+/** One group of small tasks without network. */
+export function serviceJob({ id, count, cpu = 100, memory = 64, Type = 'service', ...over }) {
+  const task = fixtures.aTask();
+  const Tasks = [{ ...task, Resources: { ...task.Resources, CPU: cpu, MemoryMB: memory } }];
+  const disk = { Sticky: false, SizeMB: 10, Migrate: false };
+  const group = fixtures.aGroup({ Count: count, Tasks, EphemeralDisk: disk }, Type);
+  return fixtures.aJob({ ID: id, Type, TaskGroups: [group], ...over });
+}
+
+/** The job of SC-342: two fit a node, half of the racks will do. */
+export function racksJob({ racks, count, spread, id }) {
+  const half = Array.from({ length: racks / 2 }, (_, i) => `r${i}`).join(',');
+  return serviceJob({
+    id,
+    count,
+    cpu: 6_000,
+    memory: 6_000,
+    Constraints: [{ LTarget: '${meta.rack}', RTarget: half, Operand: 'set_contains_any' }],
+    ...(spread && { Spreads: [{ Attribute: '${meta.rack}', Weight: 50, SpreadTarget: null }] }),
+  });
+}
+
+/** One pass over the cluster as it is. */
+export function attemptFor({ state }, job) {
+  const evaluation = fixtures.anEval({ ID: uuid('e0a10000', ++evals), JobID: job.ID, Type: job.Type });
+  fixtures.apply(state, 'EvalUpdate', { Evals: [evaluation] });
+  return schedule(schedulerTypeFor(evaluation, state.tables), {
+    evaluation,
+    tables: state.tables,
+    index: state.appliedIndex,
+    nowNs: NOW_NS,
+    newId: () => uuid('a110c000', ++ids),
+  });
+}
