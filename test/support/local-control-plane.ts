@@ -1,4 +1,4 @@
-import { Broker, BrokerController } from '@waybill/broker';
+import { Broker, BrokerController, type BrokerDeps } from '@waybill/broker';
 import type { Clock, Timers } from '@waybill/model';
 import type { ReplicatedState } from '@waybill/replica';
 import { RpcContext, RpcUnavailableError, type AskOptions, type Call, type Rpc } from '@waybill/rpc';
@@ -58,6 +58,7 @@ export class LocalControlPlane implements Rpc {
   constructor(
     readonly clock: Clock,
     private readonly timers: Timers,
+    over: Partial<BrokerDeps> = {},
   ) {
     this.broker = new Broker({
       state: this.state,
@@ -68,6 +69,7 @@ export class LocalControlPlane implements Rpc {
       logger: silentLogger,
       tracer: () => tracerFor('test'),
       region: 'global',
+      ...over,
     });
     this.controller = new BrokerController(this.broker);
   }
