@@ -10,6 +10,7 @@ import { LogsController } from './client/logs.controller.js';
 import { MachinesController } from './client/machines.controller.js';
 import { AgentIdentity } from './cluster/agent-identity.js';
 import { ClusterController } from './cluster/cluster.controller.js';
+import { DeploymentWritesController } from './deployments/deployment-writes.controller.js';
 import { DeploymentsController } from './deployments/deployments.controller.js';
 import { DeleteEvaluations } from './evaluations/delete-evaluations.js';
 import { EvaluationsController } from './evaluations/evaluations.controller.js';
@@ -21,8 +22,10 @@ import { Reads } from './http/reads.js';
 import { DeregisterJob } from './jobs/deregister-job.js';
 import { EvaluateJob } from './jobs/evaluate-job.js';
 import { JobsController } from './jobs/jobs.controller.js';
+import { JobStability } from './jobs/job-stability.js';
 import { type JobLookup, RegisterJob } from './jobs/register-job.js';
 import { RegisterRequests } from './jobs/register-request.js';
+import { RevertJob } from './jobs/revert-job.js';
 import { NodesController } from './nodes/nodes.controller.js';
 import { BrokerInquiry } from './operator/broker-inquiry.js';
 import { SchedulerConfigurationController } from './operator/scheduler-configuration.controller.js';
@@ -52,6 +55,7 @@ export class ApiModule {
       lastContactMs: 0,
       knownLeader: link.up,
     }));
+    const registerJob = new RegisterJob(log, writer, lookup, readable, clock, newId);
     const inquiry = new BrokerInquiry(context.rpc, clock, context.timers);
     const region = settings.WAYBILL_REGION;
     const identity = new AgentIdentity(
@@ -67,6 +71,7 @@ export class ApiModule {
         AllocationActionsController,
         AllocationsController,
         ClusterController,
+        DeploymentWritesController,
         DeploymentsController,
         EvaluationsController,
         EventStreamController,
@@ -88,7 +93,10 @@ export class ApiModule {
           useValue: new StopAllocation(writer, async (id) => (await model.allocation(id)).row, clock, newId),
         },
         { provide: RegisterRequests, useValue: new RegisterRequests(region, clock) },
-        { provide: RegisterJob, useValue: new RegisterJob(log, writer, lookup, readable, clock, newId) },
+        { provide: Writer, useValue: writer },
+        { provide: RegisterJob, useValue: registerJob },
+        { provide: RevertJob, useValue: new RevertJob(log, registerJob, model, readable) },
+        { provide: JobStability, useValue: new JobStability(log, writer, model, readable, clock) },
         { provide: DeregisterJob, useValue: new DeregisterJob(log, writer, lookup, readable, clock, newId) },
         { provide: EvaluateJob, useValue: new EvaluateJob(log, writer, model, readable, clock, newId) },
         { provide: DeleteEvaluations, useValue: new DeleteEvaluations(model, writer, inquiry, clock) },

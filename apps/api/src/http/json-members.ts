@@ -34,6 +34,17 @@ export function intOf(object: JsonObject, name: string): number {
   throw DecodeError.wrongType(value, name, 'int');
 }
 
+/** A list of texts; none given is an empty one. */
+export function stringsOf(object: JsonObject, name: string): string[] {
+  const value = memberOf(object, name);
+  if (value === undefined) return [];
+  if (!Array.isArray(value)) throw DecodeError.wrongType(value, name, '[]string');
+  return value.map((item: unknown) => {
+    if (typeof item !== 'string') throw DecodeError.wrongType(item, name, 'string');
+    return item;
+  });
+}
+
 export function objectOf(object: JsonObject, name: string): JsonObject | undefined {
   const value = memberOf(object, name);
   return value === undefined ? undefined : asObject(value, name);

@@ -12,6 +12,7 @@ const KNOWN_PATHS: readonly RegExp[] = [
   /^\/v1\/deployments$/,
   /^\/v1\/deployment\/[^/]+$/,
   /^\/v1\/deployment\/allocations\/[^/]+$/,
+  /^\/v1\/deployment\/(fail|pause|promote|unblock|allocation-health|run|cancel)\/[^/]+$/,
   /^\/v1\/event\/stream$/,
   /^\/v1\/status\/(leader|peers)$/,
   /^\/v1\/agent\/(self|health|members)$/,

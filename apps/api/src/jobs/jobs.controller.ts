@@ -23,8 +23,10 @@ import { Requester } from '../http/requester.js';
 import { DeregisterJob } from './deregister-job.js';
 import { EvaluateJob, readEvaluateRequest } from './evaluate-job.js';
 import { type JobPath, parseJobPath } from './job-path.js';
+import { JobStability, readStabilityRequest } from './job-stability.js';
 import { RegisterJob } from './register-job.js';
 import { checkedEvalPriority, RegisterRequests } from './register-request.js';
+import { readRevertRequest, RevertJob } from './revert-job.js';
 
 /** `/v1/jobs`, `/v1/job/…`, `/v1/validate/job`. */
 @Controller('v1')
@@ -36,6 +38,8 @@ export class JobsController {
     private readonly registerJob: RegisterJob,
     private readonly deregisterJob: DeregisterJob,
     private readonly evaluateJob: EvaluateJob,
+    private readonly revertJob: RevertJob,
+    private readonly jobStability: JobStability,
   ) {}
 
   @Get('jobs')
@@ -174,6 +178,10 @@ export class JobsController {
         return this.register(request, reply, id);
       case 'evaluate':
         return this.evaluate(request, reply, id);
+      case 'revert':
+        return this.revert(request, reply, id);
+      case 'stable':
+        return this.setStable(request, reply, id);
       default:
         throw notYet(sub);
     }
@@ -186,6 +194,20 @@ export class JobsController {
     const answer = await this.evaluateJob.run({ namespace, id, forceReschedule }, Requester.of(request));
     setWriteIndex(reply, answer.Index);
     sendJson(request, reply, { ...answer, ...QUERY_META });
+  }
+
+  private async revert(request: ApiRequest, reply: ApiReply, id: string): Promise<void> {
+    const wanted = readRevertRequest(readJsonBody(request.body), id);
+    const answer = await this.revertJob.run(namespaceOf(request.query), id, wanted, Requester.of(request));
+    setWriteIndex(reply, answer.Index);
+    sendJson(request, reply, { ...answer, ...QUERY_META });
+  }
+
+  private async setStable(request: ApiRequest, reply: ApiReply, id: string): Promise<void> {
+    const wanted = readStabilityRequest(readJsonBody(request.body), id);
+    const Index = await this.jobStability.run(namespaceOf(request.query), id, wanted, Requester.of(request));
+    setWriteIndex(reply, Index);
+    sendJson(request, reply, { Index });
   }
 
   private async register(request: ApiRequest, reply: ApiReply, pathJobId: string | undefined): Promise<void> {

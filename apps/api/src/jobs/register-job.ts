@@ -106,7 +106,7 @@ export class RegisterJob {
         PreserveCounts: request.PreserveCounts,
         PreserveResources: request.PreserveResources,
         Eval: evaluation,
-        SubmissionFrom: null,
+        SubmissionFrom: request.SubmissionFrom ?? null,
         TrackedVersions: JOB_TRACKED_VERSIONS,
       },
       context,

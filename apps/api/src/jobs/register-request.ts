@@ -9,6 +9,8 @@ export interface RegisterJobRequest {
   /** What the stored form of the job cannot tell any more (API-314). */
   readonly warnings: readonly string[];
   readonly Submission: JobSubmission | null;
+  /** ST-58: version whose text the new one inherits where none is given. */
+  readonly SubmissionFrom?: number;
   readonly EnforceIndex: boolean;
   readonly JobModifyIndex: number;
   readonly PreserveCounts: boolean;

@@ -1,0 +1,86 @@
+import { Controller, Post, Put, Req, Res } from '@nestjs/common';
+import {
+  failDeployment,
+  NatsRpc,
+  pauseDeployment,
+  promoteDeployment,
+  setDeploymentAllocHealth,
+  unblockDeployment,
+  type Call,
+  type DeploymentUpdateResponse,
+  type OnBehalfOf,
+} from '@waybill/rpc';
+import { ApiError, notFound } from '../http/api-error.js';
+import { readJsonBody } from '../http/body.js';
+import { isKnownPath } from '../http/known-paths.js';
+import { sendJson, setWriteIndex, type ApiReply, type ApiRequest } from '../http/reply.js';
+import { Requester } from '../http/requester.js';
+import { Writer } from '../writer.js';
+import {
+  readAllocHealthRequest,
+  readPauseRequest,
+  readPromoteRequest,
+  readUnblockRequest,
+} from './deployment-requests.js';
+
+interface Named {
+  readonly DeploymentID: string;
+  readonly For: OnBehalfOf;
+}
+
+/** `/v1/deployment/{fail,pause,promote,allocation-health,unblock}/:id` by PUT or POST: passed on to the holder of the role (DP-1216). */
+@Controller('v1/deployment')
+export class DeploymentWritesController {
+  constructor(
+    private readonly rpc: NatsRpc,
+    private readonly writer: Writer,
+  ) {}
+
+  @Put(':action/:id')
+  put(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    return this.write(request, reply);
+  }
+
+  @Post(':action/:id')
+  post(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    return this.write(request, reply);
+  }
+
+  private async write(request: ApiRequest, reply: ApiReply): Promise<void> {
+    const { action = '', id = '' } = request.params;
+    const body = (): unknown => readJsonBody(request.body);
+    switch (action) {
+      case 'fail': // takes no body and ignores one
+        return this.ask(failDeployment, id, {}, request, reply);
+      case 'pause':
+        return this.ask(pauseDeployment, id, readPauseRequest(id, body()), request, reply);
+      case 'promote':
+        return this.ask(promoteDeployment, id, readPromoteRequest(id, body()), request, reply);
+      case 'allocation-health':
+        return this.ask(setDeploymentAllocHealth, id, readAllocHealthRequest(id, body()), request, reply);
+      case 'unblock':
+        readUnblockRequest(id, body());
+        return this.ask(unblockDeployment, id, {}, request, reply);
+      default: // DP-1201
+        throw isKnownPath(request.url) ? new ApiError(405, 'Invalid method') : notFound('');
+    }
+  }
+
+  /** Answers once what the holder wrote can be read (DP-1206, DP-1803). */
+  private async ask<Req extends Named>(
+    call: Call<Req, DeploymentUpdateResponse>,
+    id: string,
+    wanted: Omit<Req, keyof Named>,
+    request: ApiRequest,
+    reply: ApiReply,
+  ): Promise<void> {
+    const { actor, reason = '', requestId, traceparent } = Requester.of(request).draftContext(0);
+    const For: OnBehalfOf = { Actor: actor, Reason: reason, RequestID: requestId };
+    // `Omit` of a type parameter is not put together again by the compiler.
+    const asked = { ...wanted, DeploymentID: id, For } as Req;
+    const answer = await this.rpc.ask(call, asked, { traceparent });
+    await this.writer.readable(answer.Index);
+    setWriteIndex(reply, answer.Index);
+    sendJson(request, reply, answer);
+  }
+}

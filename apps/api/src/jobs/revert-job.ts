@@ -1,0 +1,65 @@
+import { jobSubject, type Log } from '@waybill/journal';
+import type { Job } from '@waybill/model';
+import { badRequest, failed } from '../http/api-error.js';
+import { asObject, intOf, memberOf, stringOf } from '../http/json-members.js';
+import type { Requester } from '../http/requester.js';
+import type { JobVersionLookup } from './job-version-lookup.js';
+import type { Registered, RegisterJob } from './register-job.js';
+
+export interface RevertRequest {
+  readonly version: number;
+  /** Refuse unless this is the current one; null: do not look. */
+  readonly enforcePriorVersion: number | null;
+}
+
+/** API-163. @throws ApiError 400, DecodeError */
+export function readRevertRequest(json: unknown, pathJobId: string): RevertRequest {
+  const body = asObject(json, 'JobRevertRequest');
+  const id = stringOf(body, 'JobID');
+  if (id === '') throw badRequest('JobID must be specified');
+  if (id !== pathJobId) throw badRequest('Job ID does not match');
+  const enforced = memberOf(body, 'EnforcePriorVersion') !== undefined;
+  return {
+    version: intOf(body, 'JobVersion'),
+    enforcePriorVersion: enforced ? intOf(body, 'EnforcePriorVersion') : null,
+  };
+}
+
+/** Registers what a kept version says as a new one, by the way every registration goes (DP-956, DP-957). */
+export class RevertJob {
+  constructor(
+    private readonly log: Log,
+    private readonly register: Pick<RegisterJob, 'run'>,
+    private readonly read: JobVersionLookup,
+    private readonly readable: (index: number) => Promise<unknown>,
+  ) {}
+
+  /** @throws ApiError */
+  async run(namespace: string, id: string, wanted: RevertRequest, requester: Requester): Promise<Registered> {
+    const written = await this.log.lastSequence(jobSubject(namespace, id));
+    if (written > 0) await this.readable(written);
+    const { row: current } = await this.read.job(namespace, id);
+    if (!current) throw failed(`job "${id}" not found`);
+    if (current.Version === wanted.version) throw failed("can't revert to current version");
+    const { rows } = await this.read.jobVersions(namespace, id);
+    const target = rows.find((row) => row.Version === wanted.version);
+    if (!target) throw failed(`job "${id}" in namespace "${namespace}" at version ${wanted.version} not found`);
+    const prior = wanted.enforcePriorVersion;
+    if (prior !== null && prior !== current.Version)
+      throw failed(`Current job has version ${current.Version}; enforcing version ${prior}`);
+    const request = {
+      Job: asNewVersion(target),
+      warnings: [],
+      Submission: null,
+      SubmissionFrom: target.Version,
+      EnforceIndex: prior !== null,
+      JobModifyIndex: prior !== null ? current.JobModifyIndex : 0,
+      PreserveCounts: false,
+      PreserveResources: false,
+      EvalPriority: 0,
+    };
+    return this.register.run(request, requester);
+  }
+}
+
+const asNewVersion = (target: Job): Job => ({ ...target, Stable: false, VersionTag: null });
