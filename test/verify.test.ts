@@ -88,7 +88,7 @@ function verify(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<E
 it('says what it can do, and refuses what it cannot', async () => {
   expect(await verify(['--help'])).toMatchObject({ code: 0, stdout: expect.stringContaining('npm run verify -- log') });
   expect(await verify(['events'])).toMatchObject({ code: 2, stderr: expect.stringContaining('no "events" to verify') });
-  const none = await verify(['log', '--data', '/nonexistent'], { WAYBILL_NATS_URL: '' });
+  const none = await verify(['log', '--data-dir', '/nonexistent'], { WAYBILL_NATS_URL: '' });
   expect(none).toMatchObject({ code: 2, stderr: expect.stringContaining('holds no log') });
 });
 

@@ -8,15 +8,15 @@ import { logReportText, stateReportText } from './report.js';
 import { reachServers, type Servers } from './servers.store.js';
 import { compareStates } from './state-comparison.js';
 
-const USAGE = `usage: npm run verify -- log [--json] [--ended] [--data DIR]
-       npm run verify -- state [--json] [--data DIR]
+const USAGE = `usage: npm run verify -- log [--json] [--ended] [--data-dir DIR]
+       npm run verify -- state [--json] [--data-dir DIR]
 
   log      reads the log from its first transaction and checks that the invariants held at every index
   state    compares the state that the log makes with the rows in Postgres, table by table
 
-  --json   the report as one line of JSON
-  --ended  the run is over: no evaluation that is due may be pending (else: for ${PENDING_LIMIT_MS / 60_000} minutes)
-  --data   data directory of npm start (default .waybill), for what WAYBILL_NATS_URL and WAYBILL_DATABASE_URL do not name
+  --json      the report as one line of JSON
+  --ended     the run is over: no evaluation that is due may be pending (else: for ${PENDING_LIMIT_MS / 60_000} minutes)
+  --data-dir  data directory of npm start (default .waybill), for what WAYBILL_NATS_URL and WAYBILL_DATABASE_URL do not name
 
 exit code: 0 all holds, 1 something does not, 2 it could not be checked
 `;
@@ -52,7 +52,7 @@ function commandLine() {
     options: {
       json: { type: 'boolean', default: false },
       ended: { type: 'boolean', default: false },
-      data: { type: 'string', default: '.waybill' },
+      'data-dir': { type: 'string', default: '.waybill' },
       help: { type: 'boolean', short: 'h', default: false },
     },
   });
@@ -75,7 +75,11 @@ async function main(): Promise<number> {
     return 0;
   }
   try {
-    const servers = await reachServers({ env: process.env, dataDir: given.data, database: given.what === 'state' });
+    const servers = await reachServers({
+      env: process.env,
+      dataDir: given['data-dir'],
+      database: given.what === 'state',
+    });
     try {
       return (await (given.what === 'state' ? verifyState : verifyLog)(servers, given)) ? 0 : 1;
     } finally {

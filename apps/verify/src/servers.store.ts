@@ -42,7 +42,7 @@ export async function reachServers({ env, dataDir, database }: Wanted): Promise<
   const paths = embeddedDataPaths(dataDir);
   if (!exists(path.join(paths.nats, 'nats-server.conf')))
     throw new NoServersError(
-      `${paths.root} holds no log: set WAYBILL_NATS_URL, or give the data directory with --data`,
+      `${paths.root} holds no log: set WAYBILL_NATS_URL, or give the data directory with --data-dir`,
     );
   try {
     return await startOn(paths, database);
