@@ -374,11 +374,11 @@ describe('the canceler', () => {
   const canceled = (): number => plane.state.tables.evals.count('status', 'canceled');
 
   it('EB-77, EB-97: an ack wakes it and does not wait for its write', async () => {
-    const { propose } = plane.state;
+    const propose = plane.state.propose.bind(plane.state);
     let goOn = (): void => {};
     plane.state.propose = async (draft) => {
       if (draft.fence) await new Promise<void>((go) => (goOn = go));
-      return propose.call(plane.state, draft);
+      return propose(draft);
     };
     await supersedeSome(); // resolves although the write hangs
     expect(canceled()).toBe(0);
@@ -388,9 +388,8 @@ describe('the canceler', () => {
   });
 
   it('EB-98: what it cannot write stays pending and is canceled at a later sweep', async () => {
-    const { propose } = plane.state;
-    plane.state.propose = (draft) =>
-      draft.fence ? Promise.reject(new Error('NATS is down')) : propose.call(plane.state, draft);
+    const propose = plane.state.propose.bind(plane.state);
+    plane.state.propose = (draft) => (draft.fence ? Promise.reject(new Error('NATS is down')) : propose(draft));
     await supersedeSome();
     await settled();
     expect(canceled()).toBe(0);
@@ -580,11 +579,11 @@ describe('the protocol of workers', () => {
     const e = fixtures.anEval();
     await commit(e);
     const { Token } = await next();
-    const { propose } = plane.state;
+    const propose = plane.state.propose.bind(plane.state);
     let commitNow = (): void => {};
     plane.state.propose = async (draft) => {
       if (draft.type === 'ApplyPlanResults') await new Promise<void>((go) => (commitNow = go));
-      return propose.call(plane.state, draft);
+      return propose(draft);
     };
     const node = fixtures.aNode();
     await plane.write('NodeRegister', { Node: node, CreateNodePool: false });

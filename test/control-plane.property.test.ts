@@ -205,7 +205,7 @@ class Cluster {
     }
     // EB-329: two live allocations of one name and version would be two plans that did not see each other
     for (const id of JOBS) {
-      const names = [...this.tables.allocs.by('live', namespacedKey('default', id))].map((a) => `${a.Name}`);
+      const names = [...this.tables.allocs.by('live', namespacedKey('default', id))].map((a) => a.Name);
       expect(new Set(names).size).toBe(names.length);
     }
     // EB-325: nothing open is nowhere

@@ -9,7 +9,7 @@ import {
 } from '@waybill/model';
 import type { Singleton, Term } from '@waybill/lease';
 import type { ReplicatedState } from '@waybill/replica';
-import { namespacedKey, SINGLETON_KEY, type Applied, type Tables } from '@waybill/state';
+import { SINGLETON_KEY, type Applied, type Tables } from '@waybill/state';
 import { SCHEDULER_VERSION } from '@waybill/rpc';
 import { withSpan, type Logger, type Tracer } from '@waybill/telemetry';
 import { BlockedEvals } from './blocked-evals.js';

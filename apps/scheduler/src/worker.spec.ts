@@ -155,3 +155,112 @@ describe('a worker', () => {
     expect(asked).toEqual(['nack']);
   });
 });
+
+describe('a worker that is told to rest', () => {
+  it('EB-231, EB-233: paused it finishes what it has and dequeues nothing, resumed it goes on', async () => {
+    expect(worker.status).toBe('Starting');
+    worker.start();
+    await settled();
+    expect([worker.status, worker.workloadStatus]).toEqual(['Started', 'WaitingToDequeue']);
+    worker.pause();
+    expect(worker.status).toBe('Pausing');
+    time.advance(500);
+    await settled();
+    expect([worker.status, worker.workloadStatus]).toEqual(['Paused', 'Paused']);
+    delivered();
+    time.advance(60_000);
+    await settled();
+    expect(asked).toEqual([]);
+    worker.resume();
+    await settled();
+    expect(worker.status).toBe('Started');
+    expect(asked).toEqual(['updateEval', 'ack']);
+  });
+
+  it('EB-232: a resume before the pause took effect cancels it; pausing twice and resuming what runs change nothing', async () => {
+    worker.start();
+    await settled();
+    worker.resume();
+    expect(worker.status).toBe('Started');
+    worker.pause();
+    worker.pause();
+    worker.resume();
+    time.advance(500);
+    await settled();
+    expect(worker.status).toBe('Started');
+  });
+
+  it('EB-232: stop works on a paused one, at once', async () => {
+    worker.start();
+    worker.pause();
+    await settled();
+    time.advance(500);
+    await settled();
+    expect(worker.status).toBe('Paused');
+    await worker.stop();
+    expect([worker.status, worker.workloadStatus]).toEqual(['Stopped', 'Stopped']);
+    worker.pause();
+    expect(worker.status).toBe('Stopped');
+  });
+});
+
+describe('a worker and its broker', () => {
+  it('EB-196: it has one evaluation at a time', async () => {
+    delivered({ WaitIndex: 1_000_000 });
+    delivered();
+    worker.start();
+    await settled();
+    expect(waits).toHaveLength(1);
+    expect(asked).toEqual([]);
+  });
+
+  it('EB-197: without a wait index it waits for the evaluation itself', async () => {
+    delivered({ WaitIndex: 0 }, { ModifyIndex: 500_000 });
+    worker.start();
+    await settled();
+    expect(waits[0]?.index).toBe(500_000);
+  });
+
+  it('EB-203: a broker of another version is asked again after 30 seconds', async () => {
+    let dequeues = 0;
+    refuse = (call) => {
+      if (call !== 'dequeue') return undefined;
+      dequeues++;
+      return new Error('dequeue disallowed: calling scheduler version is 1; leader version is 2');
+    };
+    worker.start();
+    await settled();
+    time.advance(29_999);
+    await settled();
+    expect([dequeues, worker.workloadStatus]).toEqual([1, 'Backoff']);
+    time.advance(1);
+    await settled();
+    expect(dequeues).toBe(2);
+  });
+
+  it('EB-206: while nobody holds the role a write is tried again, with growing waits, until it is taken', async () => {
+    let refusals = 3;
+    refuse = (call) =>
+      call === 'updateEval' && refusals-- > 0
+        ? new RpcUnavailableError('broker.updateEval', 'no responder')
+        : undefined;
+    delivered();
+    worker.start();
+    await settled();
+    for (const wait of [500, 1_000, 2_000]) {
+      expect(asked.at(-1)).toBe('updateEval failed');
+      time.advance(wait);
+      await settled();
+    }
+    expect(asked.slice(3)).toEqual(['updateEval', 'ack']);
+  });
+
+  it('EB-207: an answer without a result is an error, and the evaluation goes back', async () => {
+    world.addNode();
+    world.register(fixtures.aJob());
+    delivered();
+    worker.start();
+    await settled();
+    expect(asked).toEqual(['submitPlan', 'nack']);
+  });
+});

@@ -23,6 +23,19 @@ export const STOP_GRACE_MS = 5_000;
 /** Failed dequeues of the first seconds are expected: the broker is starting too (EB-203). */
 export const QUIET_START_MS = 10_000;
 
+/** What the worker is told to be (EB-233). */
+export type WorkerStatus = 'Starting' | 'Started' | 'Pausing' | 'Paused' | 'Resuming' | 'Stopping' | 'Stopped';
+/** What it is doing (EB-233). */
+export type WorkloadStatus =
+  | 'Running'
+  | 'WaitingToDequeue'
+  | 'WaitingForRaft'
+  | 'Scheduling'
+  | 'Submitting'
+  | 'Backoff'
+  | 'Stopped'
+  | 'Paused';
+
 export interface WorkerDeps {
   readonly rpc: Rpc;
   readonly state: ReplicatedState;
@@ -39,26 +52,57 @@ export interface WorkerDeps {
  * Works evaluations off, one at a time (section 9 of the evaluations reference): dequeue, wait until this copy of the
  * state has what the delivery is about, schedule, submit, write, ack; nack if anything failed.
  *
- * Modes: running → stopping (finishes or hands back what it has) → stopped. It writes nothing to the log itself.
+ * Modes: started ⇄ paused (dequeues nothing; what it has it finishes first) → stopping (finishes or hands back what it
+ * has) → stopped. It writes nothing to the log itself.
  */
 export class Worker {
   private readonly signal: StopSignal;
   private readonly startedAtMs: number;
   private ended: Promise<void> = Promise.resolve();
   private failures = 0;
+  private mode: WorkerStatus = 'Starting';
+  private doing: WorkloadStatus = 'WaitingToDequeue';
+  private wake: (() => void) | undefined;
 
   constructor(private readonly deps: WorkerDeps) {
     this.signal = new StopSignal(deps.timers);
     this.startedAtMs = deps.clock.nowMs();
   }
 
+  get status(): WorkerStatus {
+    return this.mode;
+  }
+
+  get workloadStatus(): WorkloadStatus {
+    return this.doing;
+  }
+
   start(): void {
-    this.ended = this.loop();
+    this.mode = 'Started';
+    this.ended = this.loop().finally(() => {
+      this.mode = 'Stopped';
+      this.doing = 'Stopped';
+    });
+  }
+
+  /** It takes effect when what is in hand is finished (EB-231); a no-op unless the worker runs (EB-232). */
+  pause(): void {
+    if (this.mode === 'Started' || this.mode === 'Resuming') this.mode = 'Pausing';
+  }
+
+  /** Also takes back a pause that has not taken effect yet (EB-232). */
+  resume(): void {
+    if (this.mode === 'Pausing') this.mode = 'Started';
+    if (this.mode !== 'Paused') return;
+    this.mode = 'Resuming';
+    this.wake?.();
   }
 
   /** Resolves when the worker holds nothing any more, or when its grace is over. */
   async stop(): Promise<void> {
+    if (this.mode !== 'Stopped') this.mode = 'Stopping';
     this.signal.stop();
+    this.wake?.();
     await new Promise<void>((resolve) => {
       const cancel = this.deps.timers.after(STOP_GRACE_MS, resolve);
       void this.ended.finally(() => {
@@ -70,10 +114,22 @@ export class Worker {
 
   private async loop(): Promise<void> {
     while (!this.signal.stopped) {
+      await this.restWhilePaused();
+      if (this.signal.stopped) return;
+      this.doing = 'WaitingToDequeue';
       const delivery = await this.dequeue();
       if (!delivery?.Eval) continue;
       await this.workOff(delivery, delivery.Eval);
     }
+  }
+
+  private async restWhilePaused(): Promise<void> {
+    if (this.mode !== 'Pausing') return;
+    this.mode = 'Paused';
+    this.doing = 'Paused';
+    await new Promise<void>((resolve) => (this.wake = resolve));
+    this.wake = undefined;
+    if (!this.signal.stopped) this.mode = 'Started';
   }
 
   private async dequeue(): Promise<DequeueResponse | undefined> {
@@ -91,6 +147,7 @@ export class Worker {
         this.deps.logger.warn('no evaluation could be fetched', { error });
       const isOtherVersion = error instanceof Error && error.message.includes('calling scheduler version');
       const ms = isOtherVersion ? OTHER_VERSION_BACKOFF_MS : backoffMs(this.failures++, DEQUEUE_BACKOFF_MS.base, limit);
+      this.doing = 'Backoff';
       await this.signal.pause(ms);
       return undefined;
     }
@@ -101,7 +158,9 @@ export class Worker {
     let done = false;
     try {
       if (!this.signal.stopped) {
+        this.doing = 'WaitingForRaft';
         await this.deps.state.waitFor(waitIndex, WAIT_FOR_INDEX_MS);
+        this.doing = 'Scheduling';
         await this.schedule(delivery, evaluation);
         done = true;
       }
@@ -137,7 +196,9 @@ export class Worker {
         newId,
         timed: (pass) => {
           const before = clock.nowMs();
+          this.doing = 'Scheduling';
           const attempt = pass();
+          this.doing = 'Submitting';
           onScheduled?.(evaluation.Type, clock.nowMs() - before);
           return attempt;
         },
