@@ -46,9 +46,11 @@ export class BrokerController {
   constructor(@Inject(Broker) private readonly broker: Broker) {}
 
   @Answers(dequeue)
-  async dequeue(@Payload() request: DequeueRequest): Promise<DequeueResponse> {
+  async dequeue(@Payload() request: DequeueRequest, @Ctx() context: RpcContext): Promise<DequeueResponse> {
     const timeoutMs = Math.min(request.TimeoutMs, DEQUEUE_WAIT_MS);
     const got = await answered(() => this.broker.dequeue(request.Schedulers, timeoutMs, request.SchedulerVersion));
+    // A scheduler that died while it waited must not take the evaluation with it for a whole nack timeout.
+    if (got) context.ifUnheard(() => this.broker.takeBack(got.evaluation.ID, got.token));
     return {
       Eval: got?.evaluation ?? null,
       Token: got?.token ?? '',

@@ -203,6 +203,11 @@ export class Broker implements Singleton {
     this.evals.nack(evalId, token);
   }
 
+  /** A delivery that reached nobody; it may have ended otherwise meanwhile. */
+  takeBack(evalId: string, token: string): void {
+    if (this.evals.outstandingToken(evalId) === token) this.evals.nack(evalId, token);
+  }
+
   /** EB-214. @returns index of the transaction */
   async updateEval(evals: readonly Evaluation[], token: string): Promise<number> {
     const evaluation = onlyOne(evals, 'updated');

@@ -1,4 +1,4 @@
-import { type Msg, type NatsConnection, type Subscription } from '@nats-io/transport-node';
+import { createInbox, type Msg, type NatsConnection, type Subscription } from '@nats-io/transport-node';
 import { applyDecorators, Catch, type RpcExceptionFilter, UseFilters } from '@nestjs/common';
 import { BaseRpcContext, type CustomTransportStrategy, MessagePattern, Server } from '@nestjs/microservices';
 import type { Role } from '@waybill/state';
@@ -9,11 +9,28 @@ import type { Reply } from './client.js';
 /** Requests in progress at once; more are refused with code `limit`, so that a flood cannot eat the memory. */
 export const MAX_REQUESTS_IN_PROGRESS = 4_096;
 
+/** Answers watched for having no hearer; the server says so within a round trip, so older ones were heard. */
+export const MAX_WATCHED_ANSWERS = 4_096;
+
 /** What a handler may want beside the request: `@Ctx() ctx: RpcContext`. */
 export class RpcContext extends BaseRpcContext<[string | undefined]> {
   /** W3C trace context of the asker. */
   get traceparent(): string | undefined {
     return this.args[0];
+  }
+
+  private unheard: (() => void) | undefined;
+
+  /**
+   * For an answer that hands something over: `run` is called if nobody listens for it any more, because the asker has
+   * died. Not called when the connection to NATS itself breaks.
+   */
+  ifUnheard(run: () => void): void {
+    this.unheard = run;
+  }
+
+  get onUnheard(): (() => void) | undefined {
+    return this.unheard;
   }
 }
 
@@ -54,6 +71,10 @@ export class RpcServer extends Server implements CustomTransportStrategy {
   override readonly transportId = Symbol('waybill-rpc');
   private readonly subscriptions = new Map<string, Subscription>();
   private readonly roles = new Set<Role>();
+  /** Where NATS reports answers that nobody listens for. */
+  private readonly returns = createInbox();
+  private readonly watched = new Map<string, () => void>();
+  private answers = 0;
   private inProgress = 0;
   private listening = false;
 
@@ -66,6 +87,10 @@ export class RpcServer extends Server implements CustomTransportStrategy {
 
   listen(done: (error?: unknown) => void): void {
     this.listening = true;
+    this.subscriptions.set(
+      this.returns,
+      this.nc.subscribe(`${this.returns}.*`, { callback: (_, msg) => this.onReturn(msg) }),
+    );
     this.subscribeAllowed();
     done();
   }
@@ -115,18 +140,37 @@ export class RpcServer extends Server implements CustomTransportStrategy {
   }
 
   private async answer(name: string, msg: Msg): Promise<void> {
-    const reply = await this.replyTo(name, msg);
-    msg.respond(JSON.stringify(reply));
+    const context = new RpcContext([msg.headers?.get('traceparent') || undefined]);
+    const reply = JSON.stringify(await this.replyTo(name, msg, context));
+    const { onUnheard } = context;
+    if (onUnheard && msg.reply) this.nc.publish(msg.reply, reply, { reply: this.watch(onUnheard) });
+    else msg.respond(reply);
   }
 
-  private async replyTo(name: string, msg: Msg): Promise<Reply> {
+  private watch(onUnheard: () => void): string {
+    const subject = `${this.returns}.${(++this.answers).toString(36)}`;
+    this.watched.set(subject, onUnheard);
+    if (this.watched.size > MAX_WATCHED_ANSWERS)
+      for (const oldest of this.watched.keys()) {
+        this.watched.delete(oldest);
+        break;
+      }
+    return subject;
+  }
+
+  private onReturn(msg: Msg): void {
+    const onUnheard = this.watched.get(msg.subject);
+    this.watched.delete(msg.subject);
+    if (msg.headers?.code === NO_RESPONDERS) onUnheard?.();
+  }
+
+  private async replyTo(name: string, msg: Msg, context: RpcContext): Promise<Reply> {
     if (this.inProgress >= MAX_REQUESTS_IN_PROGRESS)
       return { error: { code: 'limit', message: `${name}: too many requests in progress` } };
     this.inProgress++;
     try {
       const handler = this.messageHandlers.get(name);
       if (!handler) return { error: { code: 'unavailable', message: `${name} is not answered here` } };
-      const context = new RpcContext([msg.headers?.get('traceparent') || undefined]);
       const answer = this.transformToObservable(await handler(msg.json<unknown>(), context));
       return { ok: await lastValueFrom(answer, { defaultValue: null }) };
     } catch (error) {
@@ -142,6 +186,9 @@ export class RpcServer extends Server implements CustomTransportStrategy {
     return { code: 'internal', message: error instanceof Error ? error.message : String(error) };
   }
 }
+
+/** Status of a message that comes back because nobody subscribes its subject. */
+const NO_RESPONDERS = 503;
 
 function roleOf(extras: Record<string, unknown> | undefined): Role | undefined {
   return extras?.['role'] as Role | undefined;
