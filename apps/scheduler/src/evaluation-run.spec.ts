@@ -185,6 +185,41 @@ describe('a run against conflicts', () => {
     expect(log).toEqual(['plan', 'reach true', 'plan', 'update complete']);
   });
 
+  it('EB-213: what it writes after a refresh carries the index of its first snapshot', async () => {
+    world.addNode();
+    register(200); // more than fits
+    const first = world.state.appliedIndex + 1; // after the evaluation itself
+    answers = [
+      (plan) => {
+        world.addNode();
+        return nothing(plan);
+      },
+    ];
+    await run();
+    expect(created[0]).toMatchObject({ TriggeredBy: 'queued-allocs', SnapshotIndex: first });
+    expect(written[0]).toMatchObject({ Status: 'complete', SnapshotIndex: first });
+  });
+
+  it('EB-210, EB-255: after a full commit there is no other snapshot and no other attempt', async () => {
+    world.addNode();
+    register();
+    await run();
+    expect(log).toEqual(['plan', 'update complete']);
+  });
+
+  it('EB-224: a deployment of a rejected plan is not written on the evaluation, a committed one is', async () => {
+    world.addNode();
+    register();
+    const rejected = fixtures.aDeployment();
+    const committed = fixtures.aDeployment();
+    answers = [
+      (plan) => ({ ...nothing(plan), Deployment: rejected }),
+      (plan) => ({ ...commit(plan), Deployment: committed }),
+    ];
+    await run();
+    expect(written[0]).toMatchObject({ Status: 'complete', DeploymentID: committed.ID });
+  });
+
   it('EB-223, SC-22: without progress it gives up after 5 attempts, and waits as blocked', async () => {
     world.addNode();
     register();

@@ -58,6 +58,8 @@ export class EvaluationRun {
   /** Index of the first snapshot: what evaluations written later in this run carry (EB-213). */
   private snapshotIndex = 0;
   private blockedEvalId = '';
+  /** Of the deployment that was committed with one of this run's plans (EB-224). */
+  private deploymentId = '';
   private result: PlanResult | undefined;
 
   constructor(
@@ -80,6 +82,7 @@ export class EvaluationRun {
       last = this.attempt(type);
       if (last.isNoop && !evaluation.AnnotatePlan) return this.succeed(type, last);
       this.result = await this.deps.planner.submitPlan(last.plan);
+      if (this.result.AllocIndex !== 0) this.deploymentId = this.result.Deployment?.ID ?? this.deploymentId;
       const whole = isFullCommit(last.plan, this.result) && this.result.RefreshIndex === 0;
       if (whole && !last.truncated) return this.succeed(type, last);
       if (madeProgress(this.result)) left = MAX_ATTEMPTS[type] + 1; // EB-211
@@ -166,6 +169,7 @@ export class EvaluationRun {
       QueuedAllocations: attempt ? queuedAfter(attempt.wanted, this.result) : {},
       PlanAnnotations: attempt?.annotations ?? null,
       BlockedEval: this.blockedEvalId,
+      DeploymentID: this.deploymentId || this.evaluation.DeploymentID,
       NextEval: followup ?? this.evaluation.NextEval,
       SnapshotIndex: this.snapshotIndex,
       ModifyTime: this.modifyTime(),
