@@ -62,7 +62,7 @@ export function reconcile(input: ReconcileInput): Reconciliation {
   for (const name of names) {
     const group = findTaskGroup(job, name);
     const stored = byGroup.get(name) ?? [];
-    const allocs = stored.filter((alloc) => counts(alloc, job)).toSorted(byIndex);
+    const allocs = byIndex(stored.filter((alloc) => counts(alloc, job)));
     if (!group || group.Count === 0) stopAll(name, allocs, input, out);
     else if (!new GroupReconciler(input, job, group, stored, allocs, out).run()) complete = false;
   }
@@ -112,6 +112,10 @@ function stopAll(name: string, allocs: readonly Allocation[], input: ReconcileIn
   }
 }
 
-function byIndex(a: Allocation, b: Allocation): number {
-  return indexIn(a.Name) - indexIn(b.Name) || (a.ID < b.ID ? -1 : 1);
+/** By the index in the name, then by id. Each name is read once. */
+function byIndex(allocs: readonly Allocation[]): Allocation[] {
+  return allocs
+    .map((alloc) => ({ alloc, index: indexIn(alloc.Name) }))
+    .toSorted((a, b) => a.index - b.index || (a.alloc.ID < b.alloc.ID ? -1 : 1))
+    .map(({ alloc }) => alloc);
 }

@@ -17,6 +17,9 @@ const UNCLASSED = -1;
  */
 export class JudgedCandidates {
   private readonly known: (Judgement | undefined)[];
+  /** Of those known to fit: what all contributing scores but the spread add up to, and how many; 0: not known to fit. */
+  private readonly sums: Float64Array;
+  private readonly contributing: Uint8Array;
   private readonly spreadClass: Int32Array;
   private readonly spreadClasses = new Map<string, number>();
   /** By class: the score, and the placement it is of. */
@@ -34,6 +37,8 @@ export class JudgedCandidates {
     private readonly deps: NodeJudgeDeps,
   ) {
     this.known = Array.from({ length: nodes.length });
+    this.sums = new Float64Array(nodes.length);
+    this.contributing = new Uint8Array(nodes.length);
     this.spreadClass = new Int32Array(nodes.length).fill(UNCLASSED);
     this.remembers = !feasibilityOf(deps).dependsOnOtherNodes(ask.group);
   }
@@ -45,8 +50,19 @@ export class JudgedCandidates {
     const { touchedNodes } = this.deps.plan;
     for (; this.seen < touchedNodes.length; this.seen++) {
       const index = this.indexOf.get(touchedNodes[this.seen] ?? '');
-      if (index !== undefined) this.known[index] = undefined;
+      if (index === undefined) continue;
+      this.known[index] = undefined;
+      this.contributing[index] = 0;
     }
+  }
+
+  /** The whole score of a candidate that is known to fit and not penalised; undefined: ask `at`. */
+  knownScore(index: number): number | undefined {
+    const contributing = this.contributing[index] ?? 0;
+    if (contributing === 0) return undefined;
+    const spread = this.spreadOf(index);
+    const sum = this.sums[index] ?? 0;
+    return spread === 0 ? sum / contributing : (sum + spread) / (contributing + 1);
   }
 
   at(index: number): Judgement | undefined {
@@ -72,7 +88,11 @@ export class JudgedCandidates {
   private remember(index: number, node: Node, judgement: Judgement): void {
     const byClass = judgement.kind === 'filtered' && feasibilityOf(this.deps).isRejectedClass(node, this.ask.group);
     this.known[index] = byClass ? { kind: 'filtered', reason: REJECTED_CLASS } : judgement;
-    if (judgement.kind !== 'fits' || this.spreadClass[index] !== UNCLASSED) return;
+    if (judgement.kind !== 'fits') return;
+    const { sum, contributing } = this.ranking.sumOf(judgement.base);
+    this.sums[index] = sum;
+    this.contributing[index] = contributing;
+    if (this.spreadClass[index] !== UNCLASSED) return;
     const name = this.ranking.spreadClassOf(node);
     if (name === undefined) return;
     let spreadClass = this.spreadClasses.get(name);
@@ -81,15 +101,16 @@ export class JudgedCandidates {
   }
 
   private spreadOf(index: number): number {
-    const node = this.nodes[index];
-    if (!node) return 0;
     const spreadClass = this.spreadClass[index] ?? UNCLASSED;
-    if (spreadClass === UNCLASSED) return this.ranking.spreadOf(node);
-    if (this.spreadOfPlacement[spreadClass] !== this.placement) {
+    if (spreadClass !== UNCLASSED && this.spreadOfPlacement[spreadClass] === this.placement)
+      return this.spreadScores[spreadClass] ?? 0;
+    const node = this.nodes[index];
+    const score = node ? this.ranking.spreadOf(node) : 0;
+    if (spreadClass !== UNCLASSED) {
       this.spreadOfPlacement[spreadClass] = this.placement;
-      this.spreadScores[spreadClass] = this.ranking.spreadOf(node);
+      this.spreadScores[spreadClass] = score;
     }
-    return this.spreadScores[spreadClass] ?? 0;
+    return score;
   }
 }
 

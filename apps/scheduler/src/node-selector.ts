@@ -95,6 +95,12 @@ export class NodeSelector {
     for (let enough = false; looked < nodes.length && !enough; looked++) {
       const index = this.cursor;
       this.cursor = index + 1 === nodes.length ? 0 : index + 1;
+      const known = penalised.size === 0 ? judged.knownScore(index) : undefined;
+      if (known !== undefined) {
+        best.offer(index, known);
+        enough = choice.offer(index, known);
+        continue;
+      }
       const node = nodes[index];
       const judgement = judged.at(index);
       if (!node || !judgement) continue;

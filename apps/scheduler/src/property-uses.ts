@@ -16,7 +16,8 @@ interface Counted {
  * Cost: O(allocations of the job) for the first question about a property, then O(changes of the plan since the last).
  */
 export class PropertyUses {
-  private readonly counted = new Map<string, Counted>();
+  /** By group (empty: all), then by property. */
+  private readonly counted = new Map<string, Map<string, Counted>>();
 
   constructor(
     private readonly job: Pick<Job, 'Namespace' | 'ID'>,
@@ -26,13 +27,14 @@ export class PropertyUses {
 
   /** The same map every time, kept up to date. @param group undefined: of all groups */
   counts(attribute: string, group: string | undefined): ReadonlyMap<string, number> {
-    const key = `${group ?? ''} ${attribute}`;
-    let counted = this.counted.get(key);
+    let ofGroup = this.counted.get(group ?? '');
+    if (!ofGroup) this.counted.set(group ?? '', (ofGroup = new Map()));
+    let counted = ofGroup.get(attribute);
     if (!counted) {
       counted = { counts: new Map(), seen: 0 };
       for (const alloc of this.tables.allocs.by('job', namespacedKey(this.job.Namespace, this.job.ID)))
         if (isLive(alloc)) this.add(counted.counts, alloc, 1, attribute, group);
-      this.counted.set(key, counted);
+      ofGroup.set(attribute, counted);
     }
     const { countChanges } = this.plan;
     for (; counted.seen < countChanges.length; counted.seen++) {

@@ -110,27 +110,33 @@ export class Ranking {
     return this.spread.classOf(node);
   }
 
-  /** The mean of what contributes. No collision has an anti-affinity of 0, as every collision has less. */
-  mean(base: BaseScore, penalised: boolean, spread: number): number {
+  /** What contributes beside penalty and spread. No collision has an anti-affinity of 0: every collision has less. */
+  sumOf(base: BaseScore): { sum: number; contributing: number } {
     let sum = base.binpack;
-    let contributed = 1;
+    let contributing = 1;
     if (base.antiAffinity !== 0) {
       sum += base.antiAffinity;
-      contributed++;
-    }
-    if (penalised) {
-      sum -= 1;
-      contributed++;
+      contributing++;
     }
     if (this.hasAffinities) {
       sum += base.affinity;
-      contributed++;
+      contributing++;
+    }
+    return { sum, contributing };
+  }
+
+  /** The final score: the mean of what contributes. */
+  mean(base: BaseScore, penalised: boolean, spread: number): number {
+    let { sum, contributing } = this.sumOf(base);
+    if (penalised) {
+      sum -= 1;
+      contributing++;
     }
     if (spread !== 0) {
       sum += spread;
-      contributed++;
+      contributing++;
     }
-    return sum / contributed;
+    return sum / contributing;
   }
 
   score(ranked: RankedNode): Score {
