@@ -25,6 +25,7 @@ import {
   type SubmitPlanResponse,
 } from '@waybill/rpc';
 import { BadRequestError, Broker } from './broker.js';
+import type { BrokerTimer } from './meter.js';
 
 /** How each refusal looks to the asker: the one place that decides it. */
 const CODES: Record<string, RpcErrorCode> = {
@@ -48,7 +49,9 @@ export class BrokerController {
   @Answers(dequeue)
   async dequeue(@Payload() request: DequeueRequest, @Ctx() context: RpcContext): Promise<DequeueResponse> {
     const timeoutMs = Math.min(request.TimeoutMs, DEQUEUE_WAIT_MS);
-    const got = await answered(() => this.broker.dequeue(request.Schedulers, timeoutMs, request.SchedulerVersion));
+    const got = await this.timed('eval.dequeue', () =>
+      this.broker.dequeue(request.Schedulers, timeoutMs, request.SchedulerVersion),
+    );
     // A scheduler that died while it waited must not take the evaluation with it for a whole nack timeout.
     if (got) context.ifUnheard(() => this.broker.takeBack(got.evaluation.ID, got.token));
     return {
@@ -61,7 +64,7 @@ export class BrokerController {
 
   @Answers(ack)
   ack(@Payload() request: EvalToken): Promise<null> {
-    return answered(() => {
+    return this.timed('eval.ack', () => {
       this.broker.ack(request.EvalID, request.Token);
       return null;
     });
@@ -69,7 +72,7 @@ export class BrokerController {
 
   @Answers(nack)
   nack(@Payload() request: EvalToken): Promise<null> {
-    return answered(() => {
+    return this.timed('eval.nack', () => {
       this.broker.nack(request.EvalID, request.Token);
       return null;
     });
@@ -77,17 +80,21 @@ export class BrokerController {
 
   @Answers(updateEval)
   updateEval(@Payload() request: EvalUpdateRequest): Promise<IndexResponse> {
-    return answered(async () => ({ Index: await this.broker.updateEval(request.Evals, request.Token) }));
+    return this.timed('eval.update', async () => ({
+      Index: await this.broker.updateEval(request.Evals, request.Token),
+    }));
   }
 
   @Answers(createEval)
   createEval(@Payload() request: EvalUpdateRequest): Promise<IndexResponse> {
-    return answered(async () => ({ Index: await this.broker.createEval(request.Evals, request.Token) }));
+    return this.timed('eval.create', async () => ({
+      Index: await this.broker.createEval(request.Evals, request.Token),
+    }));
   }
 
   @Answers(reblockEval)
   reblockEval(@Payload() request: EvalUpdateRequest): Promise<IndexResponse> {
-    return answered(() => {
+    return this.timed('eval.reblock', () => {
       this.broker.reblockEval(request.Evals, request.Token);
       return { Index: 0 };
     });
@@ -101,6 +108,10 @@ export class BrokerController {
   @Answers(submitPlan)
   submitPlan(@Payload() request: SubmitPlanRequest, @Ctx() context: RpcContext): Promise<SubmitPlanResponse> {
     return answered(async () => ({ Result: await this.broker.submitPlan(request.Plan, context.traceparent) }));
+  }
+
+  private timed<T>(timer: BrokerTimer, answer: () => T | Promise<T>): Promise<T> {
+    return this.broker.timed(timer, () => answered(answer));
   }
 }
 

@@ -18,7 +18,7 @@ import { CORE_TYPE, DELIVERY_LIMIT, EvalBroker, type EvalBrokerOptions, type Eva
 import { FencedWriter } from './fenced-writer.js';
 import { jobVersionOf, PlanApplier } from './plan-applier.js';
 import { EvalIndexes } from './eval-indexes.js';
-import { noMeter, type Meter } from './meter.js';
+import { noMeter, type BrokerTimer, type Meter } from './meter.js';
 import { PlanQueue } from './plan-queue.js';
 import { Reapers } from './reapers.js';
 import { RejectionTracker, type RejectionTrackerOptions } from './rejection-tracker.js';
@@ -103,6 +103,7 @@ export class Broker implements Singleton {
 
   /** The term has begun: this copy of the state has applied all that the predecessor got accepted (EB-135). */
   async start(term: Term): Promise<void> {
+    const startedAt = this.deps.clock.nowMs();
     const writer = new FencedWriter({ ...this.deps, proposer: this.deps.state }, term.fence);
     const reapers = new Reapers({
       ...this.deps,
@@ -127,6 +128,7 @@ export class Broker implements Singleton {
     this.session = { writer, reapers, rejections, applierEnded: applier.run() };
     this.followPauseFlag();
     reapers.start();
+    this.meter.observe('leader.establish_leadership', this.deps.clock.nowMs() - startedAt);
     await this.writeFirstRows(writer);
   }
 
@@ -250,6 +252,17 @@ export class Broker implements Singleton {
     } finally {
       this.evals.resumeNackTimer(plan.EvalID, plan.EvalToken);
       this.meter.observe('plan.submit', this.deps.clock.nowMs() - startedAt);
+    }
+  }
+
+  /** Runs it and gives its time to the meter, also if it fails. */
+  async timed<T>(timer: BrokerTimer, run: () => T | Promise<T>): Promise<T> {
+    const { clock } = this.deps;
+    const startedAt = clock.nowMs();
+    try {
+      return await run();
+    } finally {
+      this.meter.observe(timer, clock.nowMs() - startedAt);
     }
   }
 

@@ -6,19 +6,16 @@ export type BrokerTimer =
   | 'plan.submit'
   | 'plan.evaluate'
   | 'plan.wait_for_index'
-  | 'plan.raft_dispatch'
   | 'plan.optimistic_apply'
   | 'plan.apply'
   | 'plan.outstanding_apply'
-  | 'eval.reap'
   | 'eval.dequeue'
   | 'eval.ack'
   | 'eval.nack'
   | 'eval.update'
   | 'eval.create'
   | 'eval.reblock'
-  | 'leader.establish_leadership'
-  | 'leader.revoke_leadership';
+  | 'leader.establish_leadership';
 
 export type Labels = Readonly<Record<string, string>>;
 
