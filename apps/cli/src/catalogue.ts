@@ -27,6 +27,24 @@ export const CATALOGUE: readonly CatalogueEntry[] = [
     load: () => import('./commands/alloc-stop.js'),
   },
   {
+    words: 'deployment fail',
+    synopsis: 'End a deployment as failed',
+    load: () => import('./commands/deployment-fail.js'),
+  },
+  { words: 'deployment list', synopsis: 'Show deployments', load: () => import('./commands/deployment-list.js') },
+  { words: 'deployment pause', synopsis: 'Pause a deployment', load: () => import('./commands/deployment-pause.js') },
+  {
+    words: 'deployment promote',
+    synopsis: 'Accept the canaries of a deployment',
+    load: () => import('./commands/deployment-promote.js'),
+  },
+  {
+    words: 'deployment resume',
+    synopsis: 'Let a paused deployment go on',
+    load: () => import('./commands/deployment-resume.js'),
+  },
+  { words: 'deployment status', synopsis: 'Show a deployment', load: () => import('./commands/deployment-status.js') },
+  {
     words: 'eval delete',
     synopsis: 'Delete evaluations while the broker is paused',
     load: () => import('./commands/eval-delete.js'),
@@ -35,6 +53,17 @@ export const CATALOGUE: readonly CatalogueEntry[] = [
   { words: 'eval status', synopsis: 'Show an evaluation', load: () => import('./commands/eval-status.js') },
   { words: 'event tail', synopsis: 'Follow the event stream', load: () => import('./commands/event-tail.js') },
   { words: 'job eval', synopsis: 'Have a job looked at again', load: () => import('./commands/job-eval.js') },
+  { words: 'job history', synopsis: 'Show the versions of a job', load: () => import('./commands/job-history.js') },
+  {
+    words: 'job promote',
+    synopsis: "Accept the canaries of a job's latest deployment",
+    load: () => import('./commands/job-promote.js'),
+  },
+  {
+    words: 'job revert',
+    synopsis: 'Go back to a former version of a job',
+    load: () => import('./commands/job-revert.js'),
+  },
   { words: 'job run', synopsis: 'Run a new job or update one', load: () => import('./commands/job-run.js') },
   { words: 'job status', synopsis: 'Show jobs', load: () => import('./commands/job-status.js') },
   { words: 'job stop', synopsis: 'Stop running jobs', load: () => import('./commands/job-stop.js') },
@@ -69,6 +98,7 @@ export const COMMON: readonly string[] = ['run', 'stop', 'status', 'alloc', 'job
 /** Words that begin several commands. */
 export const GROUPS: ReadonlyMap<string, string> = new Map([
   ['alloc', 'Work with allocations'],
+  ['deployment', 'Work with deployments'],
   ['eval', 'Work with evaluations'],
   ['event', 'Follow what happens'],
   ['job', 'Work with jobs'],

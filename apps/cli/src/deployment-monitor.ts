@@ -10,8 +10,8 @@ import { retriedRead } from './retried-read.js';
 import { rfc3339 } from './times.js';
 
 const OVER = new Set(['successful', 'failed', 'cancelled', 'blocked']);
-/** How long one blocking read waits. */
-const READ_WAIT = '2s';
+/** How long one blocking read waits, ms, unless said otherwise. */
+const READ_WAIT_MS = 2_000;
 /** Looks for the deployment that brings the old version back (CL-215). */
 const ROLLBACK_LOOKS = 5;
 const ROLLBACK_WAIT_MS = 1_000;
@@ -25,6 +25,7 @@ export class DeploymentMonitor {
     private readonly call: Call,
     /** The line before each block when stdout is no terminal (CL-213). */
     private readonly separator: string,
+    private readonly waitMs: number = READ_WAIT_MS,
   ) {}
 
   /** Resolves with the status it ended in, or undefined when it cannot be read. */
@@ -65,7 +66,7 @@ export class DeploymentMonitor {
   }
 
   private read(id: string, index: number) {
-    const query = { stale: true, ...(index > 0 ? { index, wait: READ_WAIT } : {}) };
+    const query = { stale: true, ...(index > 0 ? { index, wait: `${this.waitMs}ms` } : {}) };
     return retriedRead('deployment', this.call, () => this.call.api.get<Deployment>(`/v1/deployment/${id}`, query));
   }
 

@@ -1,0 +1,31 @@
+import type { Deployment } from '@waybill/model';
+import { type Call, NO_ARGUMENTS, type ServerCommand } from '../command-spec.js';
+import { deploymentTable } from '../deployment-table.js';
+import { Display, JSON_FLAG, VERBOSE_FLAG } from '../display.js';
+import { formatExact } from '../exact-json.js';
+import { failed } from '../failure.js';
+
+/** CL-601. */
+export const command: ServerCommand = {
+  usage: '',
+  description: 'Shows deployments, the oldest first.\n\nNeeds the capability read-job.',
+  flags: [
+    { name: 'filter', kind: 'text', value: 'expression', help: 'Only deployments that match.' },
+    JSON_FLAG,
+    VERBOSE_FLAG,
+  ],
+  takes: NO_ARGUMENTS,
+  run: (call) => listDeployments(call, call.flags.text('filter')),
+};
+
+export async function listDeployments(call: Call, filter?: string): Promise<number> {
+  const { api, flags, terminal } = call;
+  const answer = await api.get<Deployment[] | null>('/v1/deployments', { filter }).catch((error: unknown) => {
+    throw failed('retrieving deployments', error);
+  });
+  const deployments = answer.value ?? [];
+  if (flags.on('json')) terminal.print(formatExact(answer.exact));
+  else if (deployments.length === 0) terminal.print('No deployments found');
+  else terminal.print(deploymentTable(deployments, Display.of(call)));
+  return 0;
+}

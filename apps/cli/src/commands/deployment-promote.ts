@@ -1,0 +1,14 @@
+import type { ServerCommand } from '../command-spec.js';
+import { changeDeployment } from '../deployment-change.js';
+import { DETACH_FLAG, VERBOSE_FLAG } from '../display.js';
+import { GROUP_FLAG, promotion } from '../promotion.js';
+
+/** CL-604, CL-605. */
+export const command: ServerCommand = {
+  usage: '<deployment>',
+  description:
+    'Accepts the canaries of a deployment, so that the rest is rolled out.\n\nNeeds the capability submit-job.',
+  flags: [GROUP_FLAG, DETACH_FLAG, VERBOSE_FLAG],
+  takes: { min: 1, max: 1, otherwise: 'This command takes one argument: <deployment>' },
+  run: (call) => changeDeployment(call, promotion(call.flags, 'promoting deployment')),
+};

@@ -1,0 +1,45 @@
+import type { Call, ServerCommand } from '../command-spec.js';
+import { deploymentBlock } from '../deployment-block.js';
+import { DeploymentMonitor } from '../deployment-monitor.js';
+import { Display, JSON_FLAG, VERBOSE_FLAG } from '../display.js';
+import { formatExact } from '../exact-json.js';
+import { CommandFailure, failed } from '../failure.js';
+import { resolveDeployment } from '../resolve-deployment.js';
+import { rfc3339 } from '../times.js';
+import { listDeployments } from './deployment-list.js';
+
+/** CL-602, CL-603. */
+export const command: ServerCommand = {
+  usage: '[<deployment>]',
+  description: 'Shows all deployments, or one and how far its groups are.\n\nNeeds the capability read-job.',
+  flags: [
+    { name: 'exit-code', kind: 'switch', help: 'With -monitor: exit with 1 unless it is successful.' },
+    { name: 'monitor', kind: 'switch', help: 'Watch it until it is over.' },
+    { name: 'wait', kind: 'duration', value: 'duration', help: 'With -monitor: how often to look; 2s if not given.' },
+    JSON_FLAG,
+    VERBOSE_FLAG,
+  ],
+  takes: { min: 0, max: 1, otherwise: 'This command takes either no arguments or one: <deployment>' },
+  run,
+};
+
+async function run(call: Call): Promise<number> {
+  const { api, args, flags, terminal } = call;
+  if (flags.on('monitor') && flags.on('json'))
+    throw new CommandFailure("The monitor flag cannot be used with the '-json' or '-t' flags");
+  const [given] = args;
+  if (given === undefined) return listDeployments(call);
+  const display = Display.of(call);
+  const answer = await resolveDeployment(api, given, display).catch((error: unknown) => {
+    throw failed('retrieving deployment', error);
+  });
+  const { ID, Namespace } = answer.value;
+  if (flags.on('json')) terminal.print(formatExact(answer.exact));
+  else if (flags.on('monitor')) {
+    terminal.print(`${rfc3339(call.clock.nowMs())}: Monitoring deployment "${display.id(ID)}"`);
+    const there = { ...call, api: api.within({ namespace: Namespace }) };
+    const ended = await new DeploymentMonitor(there, '', flags.durationMs('wait')).follow(ID);
+    return flags.on('exit-code') && ended !== 'successful' ? 1 : 0;
+  } else terminal.print(deploymentBlock(answer.value, display, (text) => terminal.bold(text)));
+  return 0;
+}

@@ -1,0 +1,17 @@
+import type { Deployment } from '@waybill/model';
+import type { Display } from './display.js';
+import { table } from './table.js';
+
+/** CL-601. */
+export function deploymentTable(deployments: readonly Deployment[], display: Display): string {
+  return table([
+    ['ID', 'Job ID', 'Job Version', 'Status', 'Description'],
+    ...deployments.map((deployment) => [
+      display.id(deployment.ID),
+      deployment.JobID,
+      String(deployment.JobVersion),
+      deployment.Status,
+      deployment.StatusDescription,
+    ]),
+  ]);
+}
