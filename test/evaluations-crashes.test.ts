@@ -191,7 +191,7 @@ const failing = (call: Promise<unknown>): Promise<string> =>
   );
 
 describe('the holder of the broker is killed', () => {
-  it('F1, EB-110, EB-136: between dequeue and ack: the old delivery is worth nothing, the evaluation comes again, placed once', async () => {
+  it('F1, EB-118, EB-136: between dequeue and ack: the old delivery is worth nothing, the evaluation comes again, placed once', async () => {
     const id = await register('f1');
     const old = await held(id);
     await killHolder();
@@ -234,7 +234,7 @@ describe('the holder of the broker is killed', () => {
     expect(evalOf(id).Status).toBe('complete');
   });
 
-  it('F12: while paused: the successor starts paused, and unpausing works on it', async () => {
+  it('F12, EB-126: while paused: the successor starts paused, and unpausing works on it', async () => {
     const id = await register('f12');
     await pause(true);
     await killHolder();

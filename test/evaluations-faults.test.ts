@@ -248,7 +248,7 @@ const NOTHING = {
 };
 
 describe('a worker that dies, is slow, or gives up', () => {
-  it('F5, EB-88, EB-89: of a worker that died while its plan waited the plan is applied; redelivery a whole timeout after the answer', async () => {
+  it('F5, EB-88, EB-89, EB-240: of a worker that died while its plan waited the plan is applied; redelivery a whole timeout after the answer', async () => {
     const node = await addNode();
     await register({ TaskGroups: [fixtures.aGroup({ Count: 1 })] });
     const log = holdingUp('ApplyPlanResults');
@@ -268,7 +268,7 @@ describe('a worker that dies, is slow, or gives up', () => {
     await completes(second);
   });
 
-  it('F6, EB-80, EB-87: slower than the nack timeout, its plan and its ack are refused', async () => {
+  it('F6, EB-80, EB-241: slower than the nack timeout, its plan and its ack are refused', async () => {
     const node = await addNode();
     await register();
     const slow = await held();
@@ -283,7 +283,7 @@ describe('a worker that dies, is slow, or gives up', () => {
     await completes(fast);
   });
 
-  it('F7, EB-85, EB-103: at the delivery limit it fails, with a delayed follow-up, and its job goes on', async () => {
+  it('F7, EB-85, EB-101, EB-103: at the delivery limit it fails, with a delayed follow-up, and its job goes on', async () => {
     const evaluation = await register();
     for (let i = 0; i < 3; i++) {
       await until('it is ready', () => counters().totalReady === 1);
@@ -409,7 +409,7 @@ describe('a worker that dies, is slow, or gives up', () => {
 });
 
 describe('pause', () => {
-  it('F11, EB-114, EB-136: everything leaves memory, the state stays; unpaused, all is back and delays keep their due time', async () => {
+  it('F11, EB-114, EB-119, EB-136: everything leaves memory, the state stays; unpaused, all is back and delays keep their due time', async () => {
     const dueAt = time.nowMs() + 3_600_000;
     const delayed = await register({ ID: 'delayed' }, { WaitUntil: new Date(dueAt).toISOString() });
     await commitEval({ JobID: 'blocked', Status: 'blocked' });
@@ -439,7 +439,7 @@ describe('pause', () => {
     expect(statusOf(delayed.ID)).toBe('pending');
   });
 
-  it('F13, EB-237: paused while a plan waits: it is applied, its evaluation comes again, nothing is placed twice', async () => {
+  it('F13, EB-134, EB-237: paused while a plan waits: it is applied, its evaluation comes again, nothing is placed twice', async () => {
     const node = await addNode();
     const evaluation = await register();
     const log = holdingUp('ApplyPlanResults');
@@ -457,7 +457,7 @@ describe('pause', () => {
     expect(allocs()).toHaveLength(1);
   });
 
-  it('F14, EB-128: a hundred pauses while evaluations come: each one is tracked once at the end', async () => {
+  it('F14, EB-123: a hundred pauses while evaluations come: each one is tracked once at the end', async () => {
     for (let i = 0; i < 100; i++) {
       await Promise.all([
         pause(true),
@@ -475,7 +475,7 @@ describe('pause', () => {
     expect(seen.size).toBe(100);
   });
 
-  it('F15: paused when a delay runs out: nothing is counted below zero', async () => {
+  it('F15, EB-115: paused when a delay runs out: nothing is counted below zero', async () => {
     await register({}, { WaitUntil: new Date(time.nowMs() + 1_000).toISOString() });
     await time.pass(999);
     time.freeze(1); // it is due, and the timer has not run
@@ -562,19 +562,16 @@ describe('blocked evaluations', () => {
     },
   );
 
-  it.each(['newer first', 'older first'])(
-    'F20, EB-168: of two blocked ones of a job the newer stays, %s',
-    async (order) => {
-      const [older, newer] = [blocked({ SnapshotIndex: 1 }), blocked({ SnapshotIndex: plane.state.appliedIndex })];
-      // The order in which they are committed is the order in which the tracker meets them; the later snapshot counts.
-      for (const e of order === 'newer first' ? [newer, older] : [older, newer])
-        await plane.write('EvalUpdate', { Evals: [{ ...e, SnapshotIndex: e === newer ? 1_000 : 1 }] });
-      await until('one is canceled', () => evals().some((e) => e.Status === 'canceled'));
-      expect(statusOf(older.ID)).toBe('canceled');
-      expect(statusOf(newer.ID)).toBe('blocked');
-      expect(counters()).toMatchObject({ totalBlocked: 1 });
-    },
-  );
+  it.each(['newer first', 'older first'])('F20: of two blocked ones of a job the newer stays, %s', async (order) => {
+    const [older, newer] = [blocked({ SnapshotIndex: 1 }), blocked({ SnapshotIndex: plane.state.appliedIndex })];
+    // The order in which they are committed is the order in which the tracker meets them; the later snapshot counts.
+    for (const e of order === 'newer first' ? [newer, older] : [older, newer])
+      await plane.write('EvalUpdate', { Evals: [{ ...e, SnapshotIndex: e === newer ? 1_000 : 1 }] });
+    await until('one is canceled', () => evals().some((e) => e.Status === 'canceled'));
+    expect(statusOf(older.ID)).toBe('canceled');
+    expect(statusOf(newer.ID)).toBe('blocked');
+    expect(counters()).toMatchObject({ totalBlocked: 1 });
+  });
 
   it('F21, EB-18, EB-337: when the job needs nothing any more, its blocked one is canceled and untracked, and stays so in a worker’s hands', async () => {
     const delivery = await blockedInHand();
@@ -657,7 +654,7 @@ describe('blocked evaluations', () => {
 });
 
 describe('plans', () => {
-  it('F23, EB-254: of two plans for the last slot of a node one is committed, the other learns how far to refresh', async () => {
+  it('F23, EB-242, EB-253: of two plans for the last slot of a node one is committed, the other learns how far to refresh', async () => {
     const node = await addNode();
     await register({ ID: 'a', TaskGroups: [largeGroup()] });
     await register({ ID: 'b', TaskGroups: [largeGroup()] });
@@ -670,7 +667,7 @@ describe('plans', () => {
     expect(allocs()).toHaveLength(1);
   });
 
-  it('F24, EB-244: a node that went down since is rejected, stops elsewhere are committed', async () => {
+  it('F24, EB-246, EB-251: a node that went down since is rejected, stops elsewhere are committed', async () => {
     const [a, b] = [await addNode(), await addNode()];
     const [old] = await placed(a);
     await commitEval();
@@ -683,7 +680,7 @@ describe('plans', () => {
     expect(allocs().map((x) => x.DesiredStatus)).toEqual(['stop']);
   });
 
-  it('F25: a node that goes down between verification and commit: committed, then lost and replaced', async () => {
+  it('F25, EB-260: a node that goes down between verification and commit: committed, then lost and replaced', async () => {
     const [a, b] = [await addNode(), await addNode({ Status: 'initializing' })];
     await register();
     const log = holdingUp('ApplyPlanResults');
@@ -707,7 +704,7 @@ describe('plans', () => {
     ).toEqual([b.ID]);
   });
 
-  it('F26, EB-265: placements of a job that was stopped since are left out without a word', async () => {
+  it('F26: placements of a job that was stopped since are left out without a word', async () => {
     const node = await addNode();
     await register();
     const delivery = await held();
@@ -720,7 +717,7 @@ describe('plans', () => {
     await allEnded();
   });
 
-  it('F27, EB-253: all at once over two nodes of which one is full: nothing is committed, and there is an index to refresh to', async () => {
+  it('F27, EB-252: all at once over two nodes of which one is full: nothing is committed, and there is an index to refresh to', async () => {
     const [a, b] = [await addNode(), await addNode()];
     await placed(b, 1, { ID: 'full' });
     await register({ AllAtOnce: true, TaskGroups: [largeGroup(2)] });
@@ -803,7 +800,7 @@ describe('plans', () => {
     expect((await inTime).AllocIndex).toBeGreaterThan(0);
   });
 
-  it('F29, EB-264: a plan that was verified on top of one whose commit failed neither overcommits nor builds on it', async () => {
+  it('F29, EB-263: a plan that was verified on top of one whose commit failed neither overcommits nor builds on it', async () => {
     const node = await addNode();
     await register({ ID: 'a', TaskGroups: [largeGroup()] });
     await register({ ID: 'b', TaskGroups: [largeGroup()] });
@@ -929,7 +926,7 @@ describe('plans', () => {
     await allEnded();
   });
 
-  it('F44, EB-238: a plan that only stops is applied although its job was purged while it waited', async () => {
+  it('F44: a plan that only stops is applied although its job was purged while it waited', async () => {
     const node = await addNode();
     const [alloc] = await placed(node);
     await commitEval();
