@@ -70,6 +70,21 @@ export function configFor(job: Job | null, tables: Tables): SchedulerConfigurati
   return override ? { ...stored, ...withoutEmpty(override) } : stored;
 }
 
+/** SC-132. Without any stored configuration preemption counts as enabled (1.9). */
+export function mayPreempt(job: Job, tables: Tables): boolean {
+  const config = tables.scheduler_config.get(SINGLETON_KEY)?.PreemptionConfig;
+  switch (job.Type) {
+    case 'system':
+      return config?.SystemSchedulerEnabled ?? true;
+    case 'sysbatch':
+      return config?.SysBatchSchedulerEnabled ?? true;
+    case 'batch':
+      return config?.BatchSchedulerEnabled ?? true;
+    default:
+      return config?.ServiceSchedulerEnabled ?? true;
+  }
+}
+
 function withoutEmpty(override: object): Partial<SchedulerConfiguration> {
   return Object.fromEntries(Object.entries(override).filter(([, value]) => value !== '' && value !== null));
 }

@@ -8,7 +8,14 @@ import {
   type TaskGroup,
 } from '@waybill/model';
 import { namespacedKey, type Tables } from '@waybill/state';
-import { annotationsOf, latestDeployment, type Attempt, type AttemptInput, type BlockedBy } from './attempt.js';
+import {
+  annotationsOf,
+  latestDeployment,
+  mayPreempt,
+  type Attempt,
+  type AttemptInput,
+  type BlockedBy,
+} from './attempt.js';
 import { candidatesFor } from './candidate-nodes.js';
 import {
   lastUnknownTime,
@@ -62,6 +69,8 @@ export function attemptGeneric(input: AttemptInput): Attempt {
   plan.deployment = wants.deployment;
   plan.deploymentUpdates.push(...wants.deploymentUpdates);
   placing?.placeAll(wants);
+  for (const [group, evicted] of Object.entries(placing?.preemptions ?? {}))
+    if (wants.desired[group]) wants.desired[group].Preemptions += evicted;
 
   const annotations = annotationsOf(wants.desired);
   return {
@@ -89,6 +98,8 @@ function wantedPerGroup(job: Job | null, wants: Reconciliation): Record<string, 
 /** The second half of an attempt: finds nodes and fills the plan. Used once. */
 class Placing {
   readonly failedGroups: Record<string, AllocMetric> = {};
+  /** Evicted for a group (SC-142). */
+  readonly preemptions: Record<string, number> = {};
   truncated = false;
   readonly inPlace: InPlaceUpdates;
   private readonly newest: VersionSelection;
@@ -96,6 +107,7 @@ class Placing {
   private readonly random: SeededRandom;
   private readonly evaluation: Evaluation;
   private readonly tables: Tables;
+  private readonly preempt: boolean;
   private deploymentId = '';
 
   constructor(
@@ -107,6 +119,7 @@ class Placing {
     this.evaluation = input.evaluation;
     this.tables = input.tables;
     this.random = SeededRandom.of(input.evaluation.ID, input.index);
+    this.preempt = mayPreempt(job, input.tables);
     this.newest = this.selectionOf(job);
     this.inPlace = new InPlaceUpdates(input, job, plan, this.newest.selector);
   }
@@ -190,7 +203,10 @@ class Placing {
       this.failedGroups[group.Name] = withExhaustedResources(chosen.metric, group);
       return false;
     }
-    this.plan.place(this.allocationFor(placement, chosen, older));
+    const made = this.allocationFor(placement, chosen, older);
+    for (const victim of chosen.victims) this.plan.preempt(victim, made.ID); // SC-142
+    this.preemptions[group.Name] = (this.preemptions[group.Name] ?? 0) + chosen.victims.length;
+    this.plan.place(made);
     return true;
   }
 
@@ -208,7 +224,7 @@ class Placing {
       const there = selector.select(ofVersion, { penalised, only: preferred });
       if (there.node) return there;
     }
-    return selector.select(ofVersion, { penalised });
+    return selector.select(ofVersion, { penalised, preempt: this.preempt });
   }
 
   private olderSelection({ job }: OlderVersion): VersionSelection {
@@ -252,6 +268,7 @@ class Placing {
       DeploymentStatus:
         canary && DeploymentID !== '' ? { Healthy: null, Timestamp: null, Canary: true, ModifyIndex: 0 } : null,
       PreviousAllocation: previous?.ID ?? '',
+      PreemptedAllocations: chosen.victims.map(({ ID }) => ID),
       RescheduleTracker: previous && reschedule !== 'no' ? this.trackerAfter(previous) : null,
       CreateTime: this.input.nowNs,
     });

@@ -3,6 +3,7 @@ import {
   NetworkIndex,
   usageOf,
   type AllocatedResources,
+  type Allocation,
   type Amounts,
   type Job,
   type NetworkResource,
@@ -13,15 +14,27 @@ import { resolveTarget } from './constraint-targets.js';
 import type { Feasibility } from './feasibility.js';
 import { withCores, withPorts, type GroupAsk } from './group-ask.js';
 import type { PlanDraft } from './plan-draft.js';
+import { preemptionScore, priorityOf, victimsFor } from './preemption.js';
 import type { BaseScore, Ranking } from './ranking.js';
 
 /** What one node is for one more allocation of a group, as the plan stands. */
-export type Judgement =
-  | { readonly kind: 'filtered' | 'exhausted'; readonly reason: string }
-  | { readonly kind: 'fits'; readonly resources: AllocatedResources; readonly base: BaseScore };
+export type Judgement = { readonly kind: 'filtered' | 'exhausted'; readonly reason: string } | Fitting;
+
+export interface Fitting {
+  readonly kind: 'fits';
+  readonly resources: AllocatedResources;
+  readonly base: BaseScore;
+}
+
+/** It fits once these are gone. */
+export interface FittingAfterPreemption extends Fitting {
+  readonly victims: readonly Allocation[];
+  /** SC-141. */
+  readonly preemption: number;
+}
 
 export interface NodeJudgeDeps {
-  readonly job: Pick<Job, 'ID' | 'Namespace'>;
+  readonly job: Pick<Job, 'ID' | 'Namespace' | 'Priority'>;
   readonly feasibility: Feasibility;
   readonly plan: PlanDraft;
   /** In [0, 1), seeded. */
@@ -34,12 +47,44 @@ export function judge(node: Node, ask: GroupAsk, ranking: Ranking, deps: NodeJud
   if (reason !== undefined) return { kind: 'filtered', reason };
   const fitted = fit(node, ask, deps);
   if ('exhausted' in fitted) return { kind: 'exhausted', reason: fitted.exhausted };
+  if (fitted.lacks !== '') return { kind: 'exhausted', reason: fitted.lacks };
+  return fitting(node, ask, ranking, fitted, deps);
+}
+
+function fitting(node: Node, ask: GroupAsk, ranking: Ranking, fitted: Resourced, deps: NodeJudgeDeps): Fitting {
+  const { used, capacity, resources } = fitted;
   const collisions = collisionsOn(node, ask.group, deps);
-  return {
-    kind: 'fits',
-    resources: fitted.resources,
-    base: ranking.base({ node, used: fitted.used, capacity: fitted.capacity, collisions }),
-  };
+  return { kind: 'fits', resources, base: ranking.base({ node, used, capacity, collisions }) };
+}
+
+/**
+ * The same where less important allocations may be evicted for it (section 12); undefined: not even then. Their use is
+ * still counted in the fit (SC-108). Cost: O(allocations on the node, squared).
+ */
+export function judgePreempting(
+  node: Node,
+  ask: GroupAsk,
+  ranking: Ranking,
+  deps: NodeJudgeDeps,
+): FittingAfterPreemption | undefined {
+  if (deps.feasibility.whyNot(node, ask.group) !== undefined) return undefined;
+  const fitted = fit(node, ask, deps);
+  if ('exhausted' in fitted || fitted.lacks === '') return undefined;
+  const { used, capacity, wanted } = fitted;
+  const victims = victimsFor({
+    job: deps.job,
+    wanted,
+    free: {
+      cpuMhz: capacity.cpuMhz - used.cpuMhz + wanted.cpuMhz,
+      memoryMB: capacity.memoryMB - used.memoryMB + wanted.memoryMB,
+      diskMB: capacity.diskMB - used.diskMB + wanted.diskMB,
+    },
+    proposed: deps.plan.proposed(node),
+    preemptedOf: (group) => deps.plan.preemptedOf(group),
+  });
+  if (!victims) return undefined;
+  const preemption = preemptionScore(victims.map(priorityOf));
+  return { ...fitting(node, ask, ranking, fitted, deps), victims, preemption };
 }
 
 /** SC-109. */
@@ -50,9 +95,16 @@ function collisionsOn(node: Node, group: TaskGroup, { job, plan }: NodeJudgeDeps
   return collisions;
 }
 
-type Fitted =
-  | { readonly used: Amounts; readonly capacity: Amounts; readonly resources: AllocatedResources }
-  | { readonly exhausted: string };
+interface Resourced {
+  readonly wanted: Amounts;
+  readonly used: Amounts;
+  readonly capacity: Amounts;
+  readonly resources: AllocatedResources;
+  /** What there is too little of; empty: it fits. */
+  readonly lacks: '' | 'cpu' | 'memory' | 'disk';
+}
+
+type Fitted = Resourced | { readonly exhausted: string };
 
 /** Ports first, then cores, then amounts, as the reasons come out (SC-83 to SC-103). */
 function fit(node: Node, ask: GroupAsk, { plan, random }: NodeJudgeDeps): Fitted {
@@ -78,10 +130,13 @@ function fit(node: Node, ask: GroupAsk, { plan, random }: NodeJudgeDeps): Fitted
   const capacity = capacityOf(node);
   if (node.NodeMaxAllocs > 0 && view.allocs.length + 1 > node.NodeMaxAllocs)
     return { exhausted: 'max allocation exceeded' };
-  if (used.cpuMhz > capacity.cpuMhz) return { exhausted: 'cpu' };
-  if (used.memoryMB > capacity.memoryMB) return { exhausted: 'memory' };
-  if (used.diskMB > capacity.diskMB) return { exhausted: 'disk' };
-  return { used, capacity, resources: withOwnCores };
+  return { wanted: usage, used, capacity, resources: withOwnCores, lacks: lackOf(used, capacity) };
+}
+
+function lackOf(used: Amounts, capacity: Amounts): Resourced['lacks'] {
+  if (used.cpuMhz > capacity.cpuMhz) return 'cpu';
+  if (used.memoryMB > capacity.memoryMB) return 'memory';
+  return used.diskMB > capacity.diskMB ? 'disk' : '';
 }
 
 /** SC-66: feasibility has made sure that they resolve. */

@@ -1,5 +1,6 @@
 import type {
   AllocatedResources,
+  Allocation,
   AllocMetric,
   Job,
   Node,
@@ -11,7 +12,13 @@ import { candidateLimit, LimitedChoice, spreadLimit } from './candidate-limit.js
 import type { Candidates } from './candidate-nodes.js';
 import { askOf, type GroupAsk } from './group-ask.js';
 import { JudgedCandidates } from './judged-candidates.js';
-import { judge, type Judgement, type NodeJudgeDeps } from './node-judge.js';
+import {
+  judge,
+  judgePreempting,
+  type FittingAfterPreemption,
+  type Judgement,
+  type NodeJudgeDeps,
+} from './node-judge.js';
 import { BestFew, PlacementMetric, scoreMeta } from './placement-metric.js';
 import type { PropertyUses } from './property-uses.js';
 import { Ranking, scoresBy } from './ranking.js';
@@ -21,6 +28,8 @@ export interface Chosen {
   readonly node: Node;
   readonly resources: AllocatedResources;
   readonly metric: AllocMetric;
+  /** Whom it displaces (SC-142). */
+  readonly victims: readonly Allocation[];
 }
 
 /** No node: `metric` says why. */
@@ -36,6 +45,8 @@ export interface SelectOptions {
   readonly penalised?: ReadonlySet<string>;
   /** Look at this node only (SC-44, in-place checks, system jobs). */
   readonly only?: Node;
+  /** Less important allocations may be evicted if nothing else is found (SC-132). */
+  readonly preempt?: boolean;
 }
 
 export interface NodeSelectorDeps extends NodeJudgeDeps {
@@ -63,9 +74,12 @@ export class NodeSelector {
 
   constructor(private readonly deps: NodeSelectorDeps) {}
 
-  select(group: TaskGroup, { penalised = NOBODY, only }: SelectOptions = {}): Selection {
+  select(group: TaskGroup, { penalised = NOBODY, only, preempt = false }: SelectOptions = {}): Selection {
     const metric = new PlacementMetric(this.deps.candidates, this.deps.job.NodePool);
-    return only ? this.selectOnly(only, group, penalised, metric) : this.selectAny(group, penalised, metric);
+    const found = only ? this.selectOnly(only, group, penalised, metric) : this.selectAny(group, penalised, metric);
+    if (found.node || !preempt || found.metric.NodesExhausted === 0) return found;
+    const nodes = only ? [only] : this.deps.candidates.nodes;
+    return this.selectPreempting(nodes, group, penalised, metric) ?? found;
   }
 
   private selectOnly(node: Node, group: TaskGroup, penalised: ReadonlySet<string>, metric: PlacementMetric): Selection {
@@ -81,7 +95,7 @@ export class NodeSelector {
     const isPenalised = penalised.has(node.ID);
     const scores = scoresBy(judgement.base, isPenalised, spread);
     metric.keepScores([scoreMeta(node, scores, ranking.mean(judgement.base, isPenalised, spread))]);
-    return { node, resources: judgement.resources, metric: metric.finish() };
+    return { node, resources: judgement.resources, metric: metric.finish(), victims: [] };
   }
 
   /** SC-43, SC-112, SC-117, SC-118. */
@@ -118,7 +132,36 @@ export class NodeSelector {
     const node = nodes[chosen];
     const judgement = node && judged.at(chosen);
     if (!node || judgement?.kind !== 'fits') return { node: undefined, metric: metric.finish() };
-    return { node, resources: judgement.resources, metric: metric.finish() };
+    return { node, resources: judgement.resources, metric: metric.finish(), victims: [] };
+  }
+
+  /** Section 12: all that were found full are looked at again, the best of the first that can be made to fit is taken. */
+  private selectPreempting(
+    nodes: readonly Node[],
+    group: TaskGroup,
+    penalised: ReadonlySet<string>,
+    metric: PlacementMetric,
+  ): Chosen | undefined {
+    const ranking = this.rankingOf(group);
+    const ask = this.askFor(group);
+    const choice = new LimitedChoice(nodes.length === 1 ? 1 : this.limitFor(group));
+    const fitting: { node: Node; judged: FittingAfterPreemption; meta: NodeScoreMeta }[] = [];
+    for (const node of nodes) {
+      const judged = judgePreempting(node, ask, ranking, this.deps);
+      if (!judged) continue;
+      const [isPenalised, spread] = [penalised.has(node.ID), ranking.spreadOf(node)];
+      const score = ranking.mean(judged.base, isPenalised, spread, judged.preemption);
+      const scores = { ...scoresBy(judged.base, isPenalised, spread), preemption: judged.preemption };
+      fitting.push({ node, judged, meta: scoreMeta(node, scores, score) });
+      if (choice.offer(fitting.length - 1, score)) break;
+    }
+    const chosen = fitting[choice.finish()];
+    if (!chosen) return undefined;
+    const best = new BestFew();
+    for (const [option, { meta }] of fitting.entries()) best.offer(option, meta.NormScore);
+    metric.keepScores(best.map((option) => fitting[option]?.meta ?? chosen.meta));
+    const { node, judged } = chosen;
+    return { node, resources: judged.resources, metric: metric.finish(), victims: judged.victims };
   }
 
   private scoresOf(best: BestFew, judged: JudgedCandidates, penalised: ReadonlySet<string>): NodeScoreMeta[] {

@@ -5,6 +5,7 @@ import {
   usageOf,
   type AllocClientStatus,
   type Allocation,
+  type AllocPreemptionDiff,
   type AllocStateEntry,
   type AllocStopDiff,
   type Amounts,
@@ -18,6 +19,7 @@ import {
   type RescheduleTracker,
 } from '@waybill/model';
 import type { Tables } from '@waybill/state';
+import { groupKeyOf } from './preemption.js';
 
 /**
  * New allocations in one plan: what fits well into one message of the log (about 3 KB each). A run that wants more makes
@@ -60,7 +62,9 @@ interface MutableView {
 export class PlanDraft {
   private readonly stops = new Map<string, AllocStopDiff[]>();
   private readonly placed = new Map<string, Allocation[]>();
-  /** Stored allocations that the plan stops or rewrites. */
+  private readonly preempted = new Map<string, AllocPreemptionDiff[]>();
+  private readonly preemptedPerGroup = new Map<string, number>();
+  /** Stored allocations that the plan stops, preempts or rewrites. */
   private readonly replacedIds = new Set<string>();
   private readonly views = new Map<string, MutableView>();
   readonly followups: Evaluation[] = [];
@@ -99,6 +103,21 @@ export class PlanDraft {
     this.replacedIds.delete(alloc.ID);
     this.views.delete(alloc.NodeID);
     if (!isTerminalAllocation(alloc)) this.countChanges.push({ alloc, by: 1 });
+  }
+
+  /** SC-142: makes room for an allocation of this plan. */
+  preempt(victim: Allocation, byId: string): void {
+    this.touchedNodes.push(victim.NodeID);
+    listOf(this.preempted, victim.NodeID).push({ ID: victim.ID, PreemptedByAllocation: byId });
+    this.replacedIds.add(victim.ID);
+    this.views.delete(victim.NodeID);
+    const group = groupKeyOf(victim);
+    this.preemptedPerGroup.set(group, this.preemptedOf(group) + 1);
+  }
+
+  /** How many of a group's allocations the plan preempts. */
+  preemptedOf(groupKey: string): number {
+    return this.preemptedPerGroup.get(groupKey) ?? 0;
   }
 
   /** A new allocation, or the new form of a stored one (of two forms the later one counts). */
@@ -154,7 +173,7 @@ export class PlanDraft {
       Job: job,
       NodeUpdate: Object.fromEntries(this.stops),
       NodeAllocation: Object.fromEntries(this.placed),
-      NodePreemptions: {},
+      NodePreemptions: Object.fromEntries(this.preempted),
       Deployment: this.deployment,
       DeploymentUpdates: this.deploymentUpdates,
       FollowupEvals: this.followups,

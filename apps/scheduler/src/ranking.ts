@@ -59,7 +59,7 @@ function freeShare(used: number, capacity: number): number {
 
 /**
  * Scores nodes for one group: the mean of what the scorers of section 11 contribute. Pure.
- * Not yet: device affinity, preemption.
+ * Not yet: device affinity.
  */
 export class Ranking {
   private readonly affinities: readonly Affinity[];
@@ -126,7 +126,7 @@ export class Ranking {
   }
 
   /** The final score: the mean of what contributes. */
-  mean(base: BaseScore, penalised: boolean, spread: number): number {
+  mean(base: BaseScore, penalised: boolean, spread: number, preemption?: number): number {
     let { sum, contributing } = this.sumOf(base);
     if (penalised) {
       sum -= 1;
@@ -134,6 +134,10 @@ export class Ranking {
     }
     if (spread !== 0) {
       sum += spread;
+      contributing++;
+    }
+    if (preemption !== undefined) {
+      sum += preemption;
       contributing++;
     }
     return sum / contributing;

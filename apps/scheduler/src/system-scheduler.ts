@@ -8,7 +8,14 @@ import {
   type TaskGroup,
 } from '@waybill/model';
 import { namespacedKey } from '@waybill/state';
-import { annotationsOf, latestDeployment, type Attempt, type AttemptInput, type BlockedBy } from './attempt.js';
+import {
+  annotationsOf,
+  latestDeployment,
+  mayPreempt,
+  type Attempt,
+  type AttemptInput,
+  type BlockedBy,
+} from './attempt.js';
 import { candidatesFor, type Candidates } from './candidate-nodes.js';
 import { asReconnected, stopsNobodyReports, taintedNodesOf } from './classification.js';
 import { DEPLOYMENTS_WATCHED } from './deployments-watched.js';
@@ -83,6 +90,7 @@ class SystemPlacing {
   private readonly nowhere = new Map<string, number>();
   private readonly selection: VersionSelection;
   private readonly inPlace: InPlaceUpdates;
+  private readonly preempt: boolean;
   private readonly evaluation: Evaluation;
 
   constructor(
@@ -93,6 +101,7 @@ class SystemPlacing {
     private readonly rollout: SystemRollout,
   ) {
     this.evaluation = input.evaluation;
+    this.preempt = mayPreempt(job, input.tables);
     const random = SeededRandom.of(input.evaluation.ID, input.index);
     this.selection = selectionFor(job, candidates, input, plan, random);
     this.inPlace = new InPlaceUpdates(input, job, plan, this.selection.selector);
@@ -123,11 +132,11 @@ class SystemPlacing {
     const step = this.rollout.step(group, replaceable.length, replacedCanaries);
     // Nothing takes their place, so nothing is to wait for (SC-285).
     const ended = this.rollout.isHeld ? [] : infeasible;
-    for (const update of ended) this.replace(update, false);
+    for (const update of ended) this.replace(update, false, wants);
     let done = 0;
     for (const update of replaceable.slice(0, step.limit)) {
       if (this.isFull()) break;
-      this.replace(update, step.asCanaries);
+      this.replace(update, step.asCanaries, wants);
       done++;
     }
     counts.DestructiveUpdate += done;
@@ -135,7 +144,7 @@ class SystemPlacing {
     if (step.asCanaries) counts.Canary = step.canaries + done;
     for (const placement of placements) {
       if (this.isFull()) break;
-      this.place(placement, this.rollout.wasCanary(placement.previous));
+      this.place(placement, this.rollout.wasCanary(placement.previous), wants);
     }
     const tried = ended.length + done + placements.length;
     const total = counts.Ignore + counts.InPlaceUpdate + tried - (this.nowhere.get(group.Name) ?? 0);
@@ -175,9 +184,9 @@ class SystemPlacing {
   }
 
   /** SC-285: also where nothing can take its place. */
-  private replace({ alloc, node, group }: NodeUpdate, canary: boolean): void {
+  private replace({ alloc, node, group }: NodeUpdate, canary: boolean, wants: NodeReconciliation): void {
     if (!isServerTerminal(alloc)) this.plan.stop({ alloc, description: UPDATING });
-    this.place({ node, name: alloc.Name, group, previous: alloc }, canary);
+    this.place({ node, name: alloc.Name, group, previous: alloc }, canary, wants);
   }
 
   private isFull(): boolean {
@@ -196,12 +205,15 @@ class SystemPlacing {
     }));
   }
 
-  private place(placement: NodePlacement, canary: boolean): void {
+  private place(placement: NodePlacement, canary: boolean, wants: NodeReconciliation): void {
     const { node, group } = placement;
     this.wanted[group.Name] = (this.wanted[group.Name] ?? 0) + 1;
-    const chosen = this.selection.selector.select(group, { only: node });
-    if (chosen.node) this.plan.place(this.allocationFor(placement, chosen, canary));
-    else this.foundNothing(placement, chosen);
+    const chosen = this.selection.selector.select(group, { only: node, preempt: this.preempt });
+    if (!chosen.node) return this.foundNothing(placement, chosen);
+    const made = this.allocationFor(placement, chosen, canary);
+    for (const victim of chosen.victims) this.plan.preempt(victim, made.ID); // SC-142, SC-286
+    countsOf(wants, group.Name).Preemptions += chosen.victims.length;
+    this.plan.place(made);
   }
 
   private foundNothing({ node, group }: NodePlacement, { metric }: Selection): void {
@@ -245,6 +257,7 @@ class SystemPlacing {
       DeploymentStatus:
         canary && DeploymentID !== '' ? { Healthy: null, Timestamp: null, Canary: true, ModifyIndex: 0 } : null,
       PreviousAllocation: previous?.ID ?? '',
+      PreemptedAllocations: chosen.victims.map(({ ID }) => ID),
       CreateTime: this.input.nowNs,
     });
   }
