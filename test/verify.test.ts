@@ -114,7 +114,7 @@ it('finds Postgres equal to the log, then what somebody changed in it', async ()
   const equal = await verify(['state']);
   expect(equal).toMatchObject({ code: 0, stdout: expect.stringMatching(/^Equal: [0-9a-f]{64}$/m) });
 
-  await inPostgres(`update jobs set body = jsonb_set(body, '{Priority}', '51')`);
+  await inPostgres(`update jobs set body = jsonb_set(body::jsonb, '{Priority}', '51')::json`);
   await inPostgres(`delete from evals`);
   const { code, stdout } = await verify(['state']);
   expect(code).toBe(1);
