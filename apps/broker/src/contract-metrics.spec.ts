@@ -88,12 +88,7 @@ describe('the figures of section 16', () => {
   });
 
   it('EB-321: times in seconds, labelled', async () => {
-    new ContractMeter(metrics).observe('broker.wait_time', 1_500, {
-      job: 'web',
-      namespace: 'default',
-      eval_type: 'service',
-      triggered_by: 'job-register',
-    });
+    new ContractMeter(metrics).observeEval('broker.wait_time', 1_500, fixtures.anEval());
     expect(await shown('broker_wait_time_sum')).toEqual([
       'broker_wait_time_sum{job="web",namespace="default",eval_type="service",triggered_by="job-register"} 1.5',
     ]);

@@ -1,6 +1,7 @@
+import type { Evaluation } from '@waybill/model';
 import type { Gauge, Metrics } from '@waybill/telemetry';
 import type { Broker } from './broker.js';
-import { parentJob, type BrokerTimer, type Labels, type Meter } from './meter.js';
+import { labelsOf, parentJob, type BrokerTimer, type EvalTimer, type Meter } from './meter.js';
 
 /** Delayed evaluations shown one by one; of more, the first are. */
 export const MAX_WAITING_SHOWN = 1_000;
@@ -14,7 +15,7 @@ const nameOf = (contractName: string): string => `nomad_${contractName.replaceAl
 export class ContractMeter implements Meter {
   constructor(private readonly metrics: Metrics) {}
 
-  observe(timer: BrokerTimer, value: number, labels: Labels = {}): void {
+  observe(timer: BrokerTimer, value: number): void {
     const name = nameOf(timer);
     if (timer === 'plan.outstanding_apply') {
       this.metrics
@@ -22,8 +23,12 @@ export class ContractMeter implements Meter {
         .observe(value);
       return;
     }
-    const labelNames = timer.startsWith('broker.') ? WAIT_LABELS : [];
-    this.metrics.histogram(name, `nomad.${timer}`, labelNames).observe(labels, value / 1000);
+    this.metrics.histogram(name, `nomad.${timer}`).observe(value / 1000);
+  }
+
+  observeEval(timer: EvalTimer, value: number, evaluation: Evaluation): void {
+    const histogram = this.metrics.histogram(nameOf(timer), `nomad.${timer}`, WAIT_LABELS);
+    histogram.observe(labelsOf(evaluation), value / 1000);
   }
 
   nodeRejected(nodeId: string): void {

@@ -2,7 +2,7 @@ import { rfc3339FromMs, SimulatedTime, type Evaluation } from '@waybill/model';
 import { fixtures } from '@waybill/state';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { CORE_TYPE, EvalBroker, FAILED_QUEUE, MAX_TIMED, type Delivery } from './eval-broker.js';
-import type { Meter } from './meter.js';
+import { labelsOf, type Meter } from './meter.js';
 
 let time: SimulatedTime;
 let rows: Map<string, Evaluation>;
@@ -12,7 +12,8 @@ let broker: EvalBroker;
 let tokens: number;
 
 const meter: Meter = {
-  observe: (timer, value, labels = {}) => observed.push({ timer, value, labels }),
+  observe: () => {},
+  observeEval: (timer, value, evaluation) => observed.push({ timer, value, labels: labelsOf(evaluation) }),
   nodeRejected: () => {},
 };
 

@@ -7,7 +7,7 @@ import {
   StaleTokenError,
   TokenMismatchError,
 } from './broker-errors.js';
-import { noMeter, parentJob, type Labels, type Meter } from './meter.js';
+import { noMeter, type EvalTimer, type Meter } from './meter.js';
 import { Heap, type HeapElement } from './heap.js';
 
 /** Where evaluations go that no worker could finish; only the reaper takes them out (EB-85). */
@@ -614,12 +614,8 @@ export class EvalBroker {
     this.unacked.set(tracked.queue, (this.unacked.get(tracked.queue) ?? 0) - 1);
   }
 
-  private observe(
-    tracked: Tracked,
-    timer: 'broker.wait_time' | 'broker.process_time' | 'broker.response_time',
-    ms: number,
-  ): void {
-    if (tracked.timed) this.meter.observe(timer, ms, labelsOf(tracked.evaluation));
+  private observe(tracked: Tracked, timer: EvalTimer, ms: number): void {
+    if (tracked.timed) this.meter.observeEval(timer, ms, tracked.evaluation);
   }
 
   /** The one place where an evaluation leaves. */
@@ -661,15 +657,6 @@ export class EvalBroker {
     this.unacked = new Map();
     this.totals = { ready: 0, unacked: 0, pending: 0, cancelable: 0 };
   }
-}
-
-function labelsOf(evaluation: Evaluation): Labels {
-  return {
-    job: parentJob(evaluation.JobID),
-    namespace: evaluation.Namespace,
-    eval_type: evaluation.Type,
-    triggered_by: evaluation.TriggeredBy,
-  };
 }
 
 const asError = (error: unknown): Error => (error instanceof Error ? error : new Error(String(error)));

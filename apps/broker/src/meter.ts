@@ -1,8 +1,10 @@
+import type { Evaluation } from '@waybill/model';
+
+/** Timers of one evaluation's way through the broker (section 16). */
+export type EvalTimer = 'broker.wait_time' | 'broker.process_time' | 'broker.response_time';
+
 /** Timers of section 16 that the broker's parts observe, by the contract's names. */
 export type BrokerTimer =
-  | 'broker.wait_time'
-  | 'broker.process_time'
-  | 'broker.response_time'
   | 'plan.submit'
   | 'plan.evaluate'
   | 'plan.wait_for_index'
@@ -22,14 +24,23 @@ export type Labels = Readonly<Record<string, string>>;
 /** Where figures go. Logic sees only this. */
 export interface Meter {
   /** Milliseconds; of `plan.outstanding_apply`, plans. */
-  observe(timer: BrokerTimer, value: number, labels?: Labels): void;
+  observe(timer: BrokerTimer, value: number): void;
+  /** Milliseconds. Labels are made by whoever needs them: this is called three times per delivery. */
+  observeEval(timer: EvalTimer, value: number, evaluation: Evaluation): void;
   nodeRejected(nodeId: string): void;
 }
 
-export const noMeter: Meter = { observe: () => {}, nodeRejected: () => {} };
+export const noMeter: Meter = { observe: () => {}, observeEval: () => {}, nodeRejected: () => {} };
 
 /** Value of the label `job`: dispatched and periodic children count as their parent. */
 export function parentJob(jobId: string): string {
   const at = jobId.search(/\/(dispatch|periodic)-/);
   return at > 0 ? jobId.slice(0, at) : jobId;
 }
+
+export const labelsOf = (evaluation: Evaluation): Labels => ({
+  job: parentJob(evaluation.JobID),
+  namespace: evaluation.Namespace,
+  eval_type: evaluation.Type,
+  triggered_by: evaluation.TriggeredBy,
+});
