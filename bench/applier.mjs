@@ -14,10 +14,10 @@ const IN_QUEUE = 4;
 
 /** @param {import('./harness.mjs').Bench} ctx */
 export async function run(ctx) {
-  for (const [name, depth, goal] of [
+  for (const [name, depth, goal] of /** @type {[string, number, object][]} */ ([
     ['placementsPerSecond', 1, { goal: { atLeast: 50_000 } }],
     ['placementsPerSecondDepth4', 4, {}],
-  ])
+  ]))
     await ctx.measure(name, { unit: '1/s', ...goal }, () => placementsPerSecond(depth));
   ctx.note(
     `${PLANS} plans of ${PLACEMENTS} placements over ${NODES} nodes, each node ending with ` +
@@ -51,7 +51,7 @@ async function placementsPerSecond(pipelineDepth) {
     queue,
     tables: machine.tables,
     waitFor: () => Promise.resolve(),
-    writer,
+    writer: /** @type {any} */ (writer),
     rejections: new RejectionTracker(systemClock),
     pipelineDepth,
     clock: systemClock,

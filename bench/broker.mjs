@@ -26,10 +26,10 @@ export async function run(ctx) {
   await ctx.measure('cyclesPerSecond', { unit: '1/s', goal: { atLeast: 200_000 } }, async () => {
     return 1e6 / (await microsecondsPerCycle(WAITING, CYCLES));
   });
-  for (const [name, waiting] of [
+  for (const [name, waiting] of /** @type {[string, number][]} */ ([
     ['cycleMicrosAt1000', 1_000],
     ['cycleMicrosAt1000000', 1_000_000],
-  ])
+  ]))
     await ctx.measure(name, { unit: 'us', runs: 3 }, () => microsecondsPerCycle(waiting, CYCLES));
   ctx.ratio('growth1000To1000000', 'cycleMicrosAt1000000', 'cycleMicrosAt1000');
 

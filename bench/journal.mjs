@@ -31,7 +31,7 @@ export async function run(ctx) {
   const journal = new Journal(link);
 
   const actor = { Kind: 'node', ID: randomUUID(), Name: 'node-1' };
-  /** @param {string} type @param {object} payload */
+  /** @param {import('@waybill/state').TxnType} type @param {any} payload */
   const draft = (type, payload) =>
     draftTxn(type, payload, { timeNs: Date.now() * 1e6, requestId: randomUUID(), actor, namespace: 'default' });
 
@@ -202,13 +202,13 @@ function clientUpdate(ID, NodeID, ClientStatus, i) {
           StartedAt: '2026-01-01T00:00:00Z',
           FinishedAt: null,
           Events: [
-            {
+            /** @type {any} */ ({
               Type: 'Started',
               Time: fixtures.timeNs + i,
               DisplayMessage: 'Task started by client',
               Details: {},
               Message: '',
-            },
+            }),
           ],
         },
       },

@@ -174,7 +174,7 @@ export function lives(machine, jobs) {
   const applied = [];
   for (let tick = 0; tick < waves.length + STEPS - 1; tick++)
     for (const wave of waves.slice(Math.max(0, tick - STEPS + 1), tick + 1))
-      for (const steps of wave) applied.push(...(steps.next().value ?? []));
+      for (const steps of wave) applied.push(.../** @type {any[]} */ (steps.next().value ?? []));
   return applied;
 }
 

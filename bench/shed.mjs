@@ -66,7 +66,7 @@ async function drain(ctx) {
   for (let j = 0; j < JOBS; j += 1) await write('JobRegister', fixtures.aRegistration(systemJob(j)));
   await write('LeaseAcquired', { Role: 'broker', Epoch: 1, Holder: 'bench' });
   state.onApplied((applied) => broker.applied(applied));
-  const fence = { role: 'broker', epoch: 1 };
+  const fence = { role: /** @type {const} */ ('broker'), epoch: 1 };
   await broker.start({ ...fence, fence, isCurrent: () => true });
   for (let n = 0; n < NODES; n += 1) {
     const Node = fixtures.aNode({ ID: randomUUID() });

@@ -100,6 +100,8 @@ function ruleNames() {
 const checks = [
   ['types', () => tool('tsc', ['-b'])],
   ['types of tests', () => tool('tsc', ['-p', 'tsconfig.tests.json'])],
+  // Benchmarks are plain JavaScript: names and shapes are checked, parameters need no annotations.
+  ['types of benchmarks', () => tool('tsc', ['-p', 'tsconfig.bench.json'])],
   ['projects', projects],
   ['lint', () => tool('oxlint', ['--type-aware', '--quiet'])],
   ['format', () => tool('oxfmt', ['--check', '.'])],
