@@ -30,7 +30,7 @@ export async function run(ctx) {
   await ensureStreams(link, { replicas: 1 });
   const journal = new Journal(link);
 
-  const actor = { Kind: 'node', ID: randomUUID(), Name: 'node-1' };
+  const actor = { Kind: /** @type {const} */ ('node'), ID: randomUUID(), Name: 'node-1' };
   /** @param {import('@waybill/state').TxnType} type @param {any} payload */
   const draft = (type, payload) =>
     draftTxn(type, payload, { timeNs: Date.now() * 1e6, requestId: randomUUID(), actor, namespace: 'default' });
@@ -198,6 +198,7 @@ function clientUpdate(ID, NodeID, ClientStatus, i) {
           State: ClientStatus,
           Failed: false,
           Restarts: 0,
+          Paused: '',
           LastRestart: null,
           StartedAt: '2026-01-01T00:00:00Z',
           FinishedAt: null,
