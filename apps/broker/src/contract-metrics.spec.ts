@@ -4,7 +4,7 @@ import { fixtures } from '@waybill/state';
 import { Metrics, silentLogger, tracerFor } from '@waybill/telemetry';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { Broker } from './broker.js';
-import { ContractMeter, exposeGauges } from './contract-metrics.js';
+import { ContractMeter, exposeGauges, MAX_JOBS_SHOWN, OTHER_JOBS } from './contract-metrics.js';
 import { parentJob } from './meter.js';
 
 let time: SimulatedTime;
@@ -97,4 +97,13 @@ describe('the figures of section 16', () => {
   it('children count as their parent', () => {
     expect(['a', 'a/dispatch-1-x', 'a/periodic-2', 'a/b'].map(parentJob)).toEqual(['a', 'a', 'a', 'a/b']);
   });
+});
+
+it('a scrape does not grow with the number of jobs: beyond a limit they are summed up', async () => {
+  const meter = new ContractMeter(metrics);
+  for (let i = 0; i < MAX_JOBS_SHOWN + 500; i++)
+    meter.observeEval('broker.wait_time', 1, fixtures.anEval({ JobID: `job-${i}` }));
+  const counts = (await lines()).filter((line) => line.startsWith('waybill_nomad_broker_wait_time_count'));
+  expect(counts).toHaveLength(MAX_JOBS_SHOWN + 1);
+  expect(counts.find((line) => line.includes(OTHER_JOBS))).toMatch(/ 500$/);
 });

@@ -1,10 +1,21 @@
 import type { Evaluation } from '@waybill/model';
 import type { Gauge, Metrics } from '@waybill/telemetry';
 import type { Broker } from './broker.js';
-import { labelsOf, parentJob, type BrokerTimer, type EvalTimer, type Meter } from './meter.js';
+import { type Labels, labelsOf, parentJob, type BrokerTimer, type EvalTimer, type Meter } from './meter.js';
 
 /** Delayed evaluations shown one by one; of more, the first are. */
 export const MAX_WAITING_SHOWN = 1_000;
+
+/**
+ * Jobs that the timers show under their own name; later ones are summed up as OTHER_JOBS. Rendering costs microseconds
+ * per line, and a scrape that stops the process for seconds would cost the holder its lease.
+ */
+export const MAX_JOBS_SHOWN = 100;
+export const OTHER_JOBS = '(other)';
+/** Seconds; few, because each is a line per job, type and trigger. */
+const WAIT_BUCKETS_S = [0.005, 0.05, 0.5, 5, 60];
+/** Jobs with blocked evaluations that are shown one by one. */
+const MAX_BLOCKED_JOBS_SHOWN = 1_000;
 
 const WAIT_LABELS = ['job', 'namespace', 'eval_type', 'triggered_by'] as const;
 
@@ -13,6 +24,8 @@ const nameOf = (contractName: string): string => `nomad_${contractName.replaceAl
 
 /** The broker's figures under the contract's names (section 16), in seconds. */
 export class ContractMeter implements Meter {
+  private readonly jobsShown = new Set<string>();
+
   constructor(private readonly metrics: Metrics) {}
 
   observe(timer: BrokerTimer, value: number): void {
@@ -27,8 +40,17 @@ export class ContractMeter implements Meter {
   }
 
   observeEval(timer: EvalTimer, value: number, evaluation: Evaluation): void {
-    const histogram = this.metrics.histogram(nameOf(timer), `nomad.${timer}`, WAIT_LABELS);
-    histogram.observe(labelsOf(evaluation), value / 1000);
+    const histogram = this.metrics.histogram(nameOf(timer), `nomad.${timer}`, WAIT_LABELS, WAIT_BUCKETS_S);
+    histogram.observe(this.bounded(labelsOf(evaluation)), value / 1000);
+  }
+
+  /** The first MAX_JOBS_SHOWN jobs keep their name; a scrape must not grow with the number of jobs. */
+  private bounded(labels: Labels): Labels {
+    const job = `${labels['namespace']}/${labels['job']}`;
+    if (this.jobsShown.has(job)) return labels;
+    if (this.jobsShown.size === MAX_JOBS_SHOWN) return { ...labels, job: OTHER_JOBS };
+    this.jobsShown.add(job);
+    return labels;
   }
 
   nodeRejected(nodeId: string): void {
@@ -70,10 +92,12 @@ export function exposeGauges(metrics: Metrics, broker: Broker): void {
     }
   });
   labelled('blocked_evals.job.cpu', ['namespace', 'job'], (gauge) => {
-    for (const sum of broker.blocked.resources.byJob()) gauge.set(sum.labels, sum.cpuMhz);
+    for (const sum of first(MAX_BLOCKED_JOBS_SHOWN, broker.blocked.resources.byJob()))
+      gauge.set(sum.labels, sum.cpuMhz);
   });
   labelled('blocked_evals.job.memory', ['namespace', 'job'], (gauge) => {
-    for (const sum of broker.blocked.resources.byJob()) gauge.set(sum.labels, sum.memoryMB);
+    for (const sum of first(MAX_BLOCKED_JOBS_SHOWN, broker.blocked.resources.byJob()))
+      gauge.set(sum.labels, sum.memoryMB);
   });
   const place = ['datacenter', 'node_class', 'node_pool'];
   labelled('blocked_evals.cpu', place, (gauge) => {
@@ -85,4 +109,12 @@ export function exposeGauges(metrics: Metrics, broker: Broker): void {
   labelled('plan.rejection_tracker.node_score', ['node_id'], (gauge) => {
     for (const [node_id, score] of broker.rejectionScores()) gauge.set({ node_id }, score);
   });
+}
+
+function* first<T>(limit: number, items: Iterable<T>): Generator<T> {
+  let taken = 0;
+  for (const item of items) {
+    if (taken++ === limit) return;
+    yield item;
+  }
 }

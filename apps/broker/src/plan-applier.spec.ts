@@ -333,6 +333,17 @@ describe('what is left out or refused', () => {
     expect([...state.tables.allocs.all()].map((a) => a.Job?.Version)).toEqual([planned!.Version]);
   });
 
+  it('EB-340: a stored allocation moves to the new version with an in-place update, and by nothing else', async () => {
+    await submit();
+    await submit();
+    const [first, second] = state.tables.allocs.all();
+    fixtures.apply(state, 'JobRegister', fixtures.aRegistration(fixtures.aJob({ Priority: 60 })));
+    const job = state.tables.jobs.get('default/web')!;
+    await submit({ Job: job, NodeAllocation: { [node.ID]: [{ ...first!, Job: job }, second!] } });
+    const versions = [first, second].map((alloc) => state.tables.allocs.get(alloc!.ID)?.Job?.Version);
+    expect(versions).toEqual([1, 0]);
+  });
+
   it('EB-257: what ended already is not preempted', async () => {
     const victim = small({ ClientStatus: 'failed' });
     await submit(ofOwnJob('v', { NodeAllocation: { [node.ID]: [victim] } }));

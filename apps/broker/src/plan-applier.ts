@@ -241,9 +241,11 @@ export class PlanApplier {
 
   /** EB-267. The job travels once; a stored allocation that moves to another version says so by carrying it (EB-340). */
   private stamped(alloc: Allocation, job: Plan['Job'], now: number): Allocation {
+    // Without a job a new allocation is of the plan's, a stored one of the version it has.
+    const otherwise = this.deps.tables.allocs.get(alloc.ID)?.Job ?? job;
     return {
       ...alloc,
-      Job: alloc.Job && isSameVersion(alloc.Job, job) ? null : alloc.Job,
+      Job: alloc.Job && isSameVersion(alloc.Job, otherwise) ? null : alloc.Job,
       CreateTime: alloc.CreateTime || now,
       ModifyTime: now,
     };
