@@ -1,1 +1,3 @@
+export { DeploymentWatchers, type DeploymentWatchersDeps } from './deployment-watchers.js';
 export { deployments } from './deployments.module.js';
+export { OperatorCommands } from './operator-commands.js';
