@@ -12,7 +12,6 @@ export { NODE_EVENTS_KEPT } from './node-events.js';
 export * from './proposer.js';
 export * from './request-window.js';
 export * from './row-order.js';
-export * from './shared-jobs.js';
 export * from './state-machine.js';
 export * from './table.js';
 export * from './tables.js';
