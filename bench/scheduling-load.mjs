@@ -26,11 +26,12 @@ export function clusterOf(nodes, racks) {
   }
   return {
     state,
-    /** @param {object} job */
+    /** @param {import('@waybill/model').Job} job @returns {import('@waybill/model').Job} */
     register(job) {
       const { verdict } = fixtures.apply(state, 'JobRegister', fixtures.aRegistration(job));
-      if (verdict.kind !== 'accepted') throw new Error(verdict.error);
-      return state.tables.jobs.get(`default/${job.ID}`);
+      const stored = state.tables.jobs.get(`default/${job.ID}`);
+      if (verdict.kind !== 'accepted' || !stored) throw new Error('job was not accepted');
+      return stored;
     },
     /** @param {import('@waybill/scheduler').Attempt} attempt */
     commit({ plan }) {
@@ -48,7 +49,11 @@ export function clusterOf(nodes, racks) {
   };
 }
 
-/** One group of small tasks without network. */
+/**
+ * One group of small tasks without network.
+ *
+ * @param {Partial<import('@waybill/model').Job> & { id: string, count: number, cpu?: number, memory?: number }} given
+ */
 export function serviceJob({ id, count, cpu = 100, memory = 64, Type = 'service', ...over }) {
   const task = fixtures.aTask();
   const Tasks = [{ ...task, Resources: { ...task.Resources, CPU: cpu, MemoryMB: memory } }];
@@ -57,7 +62,11 @@ export function serviceJob({ id, count, cpu = 100, memory = 64, Type = 'service'
   return fixtures.aJob({ ID: id, Type, TaskGroups: [group], ...over });
 }
 
-/** The job of SC-342: two fit a node, half of the racks will do. */
+/**
+ * The job of SC-342: two fit a node, half of the racks will do.
+ *
+ * @param {{ racks: number, count: number, spread: boolean, id: string }} given
+ */
 export function racksJob({ racks, count, spread, id }) {
   const half = Array.from({ length: racks / 2 }, (_, i) => `r${i}`).join(',');
   return serviceJob({
@@ -70,7 +79,12 @@ export function racksJob({ racks, count, spread, id }) {
   });
 }
 
-/** One pass over the cluster as it is. */
+/**
+ * One pass over the cluster as it is.
+ *
+ * @param {{ state: StateMachine }} cluster
+ * @param {import('@waybill/model').Job} job
+ */
 export function attemptFor({ state }, job) {
   const evaluation = fixtures.anEval({ ID: uuid('e0a10000', ++evals), JobID: job.ID, Type: job.Type });
   fixtures.apply(state, 'EvalUpdate', { Evals: [evaluation] });

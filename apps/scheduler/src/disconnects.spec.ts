@@ -227,6 +227,20 @@ describe('disconnecting', () => {
     world.taint(alloc, { Status: 'disconnected' });
     expect(world.run().destructive).toMatchObject([{ alloc: { ID: alloc.ID } }]);
   });
+
+  it('SC-196, SC-340: one that has its replacement already is not replaced a second time', () => {
+    const world = group(1);
+    const replacement = world.addOld(0);
+    const alloc = world.addOld(0, {
+      ClientStatus: 'unknown',
+      AllocStates: unknown,
+      NextAllocation: replacement.ID,
+    });
+    world.taint(alloc, { Status: 'disconnected' });
+    const wants = world.run();
+    expect(wants.destructive).toMatchObject([{ alloc: { ID: replacement.ID } }]);
+    expect(wants.stops).toMatchObject([{ alloc: { ID: alloc.ID } }]);
+  });
 });
 
 describe('reconnecting', () => {

@@ -192,8 +192,9 @@ function missingDevices(needs: GroupNeeds): string | undefined {
 /** SC-66, SC-81, SC-82. */
 function missingNetwork(node: Node, needs: GroupNeeds): string | undefined {
   const { Networks, NodeNetworks } = node.NodeResources;
-  const offered = [...(Networks ?? []), ...(NodeNetworks ?? [])].some((n) => (n.Mode || 'host') === needs.networkMode);
-  if (needs.networkMode !== 'none' && !offered) return 'missing network';
+  const hasMode = (network: { readonly Mode: string }): boolean => (network.Mode || 'host') === needs.networkMode;
+  const offered = needs.networkMode === 'none' || Networks?.some(hasMode) || NodeNetworks?.some(hasMode);
+  if (!offered) return 'missing network';
   for (const name of needs.portNetworks) {
     const alias = resolveTarget(name, node);
     if (alias === undefined) return `invalid host network "${name}" template for port "${portOf(needs, name)}"`;

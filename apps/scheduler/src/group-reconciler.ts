@@ -44,6 +44,8 @@ export class GroupReconciler {
   private waiting = 0;
   private delayed = false;
   private readonly destructive: Allocation[] = [];
+  /** Of the destructive updates those that are only stopped. */
+  private readonly dropped = new Set<string>();
   /** Placements that this attempt makes, canaries aside. */
   private placed = 0;
 
@@ -97,6 +99,7 @@ export class GroupReconciler {
     this.stopLost(lostFollowups);
     this.stopSurplus(names);
     const updated = this.updateRest();
+    this.dropReplacedUnknown(names);
     if (this.isCanarying) this.buckets.untainted = this.buckets.untainted.filter((a) => !this.canaries.has(a.ID)); // SC-219
     const canaries = this.newCanaries(names);
     const wanted = this.placeMissing(names, canaries);
@@ -338,6 +341,26 @@ export class GroupReconciler {
     return inPlace + this.destructive.length;
   }
 
+  /**
+   * SC-196 within SC-340: an unknown allocation of an older version beyond Count has its replacement already. It is stopped,
+   * not replaced a second time.
+   */
+  private dropReplacedUnknown(names: NameIndex): void {
+    const { buckets, rescheduleNow, group } = this;
+    if (this.isCanarying || this.limit() === 0) return;
+    let excess = buckets.untainted.length + buckets.migrate.length + rescheduleNow.length - group.Count;
+    for (const alloc of this.destructive) {
+      if (excess <= 0) break;
+      if (alloc.ClientStatus !== 'unknown') continue;
+      excess--;
+      this.dropped.add(alloc.ID);
+      this.desired.Stop++;
+      this.stopAs(alloc, NOT_NEEDED);
+      names.release(alloc.Name);
+    }
+    buckets.untainted = buckets.untainted.filter(({ ID }) => !this.dropped.has(ID));
+  }
+
   private rewriteInPlace(alloc: Allocation): void {
     const before = this.out.rewrites.get(alloc.ID);
     this.out.inPlace.add(alloc.ID);
@@ -407,8 +430,10 @@ export class GroupReconciler {
 
   /** SC-222 to SC-224. */
   private replaceDestructive(names: NameIndex): void {
-    const { destructive, group } = this;
-    const chosen = destructive.slice(0, Math.max(0, this.limit() - this.placed));
+    const { group } = this;
+    const destructive = this.destructive.filter((alloc) => !this.dropped.has(alloc.ID));
+    const limit = Math.min(this.limit() - this.placed, group.Count); // SC-340
+    const chosen = destructive.slice(0, Math.max(0, limit));
     this.desired.DestructiveUpdate += chosen.length;
     this.desired.Ignore += destructive.length - chosen.length;
     for (const alloc of chosen) this.out.destructive.push({ alloc, group, name: names.successorOf(alloc.Name) });

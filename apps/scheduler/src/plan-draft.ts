@@ -1,7 +1,6 @@
 import {
   isClientTerminal,
   isTerminalAllocation,
-  isNoopPlan,
   usageOf,
   type AllocClientStatus,
   type Allocation,
@@ -182,13 +181,10 @@ export class PlanDraft {
     };
   }
 
+  /** EB-7. */
   get isNoop(): boolean {
-    return isNoopPlan({
-      NodeUpdate: Object.fromEntries(this.stops),
-      NodeAllocation: Object.fromEntries(this.placed),
-      Deployment: this.deployment,
-      DeploymentUpdates: this.deploymentUpdates,
-    });
+    const untouched = this.stops.size === 0 && this.placed.size === 0;
+    return untouched && this.deployment === null && this.deploymentUpdates.length === 0;
   }
 }
 

@@ -1,12 +1,22 @@
+/** Rounds after which the state no longer shows the seed. */
+const WARM_UP_ROUNDS = 12;
+
 /**
  * Random numbers from a seed: the same evaluation on the same state makes the same plan, byte for byte (SC-41), and
- * another state another one. Mixing by SplitMix64, 53 bits per number.
+ * another state another one. The generator is sfc32: four words of 32 bits, a few additions and shifts per number, as every
+ * attempt shuffles all candidates.
  */
 export class SeededRandom {
-  private state: bigint;
+  private a: number;
+  private b: number;
+  private c = 0;
+  private count = 1;
 
   constructor(seed: bigint) {
-    this.state = BigInt.asUintN(64, seed);
+    const bits = BigInt.asUintN(64, seed);
+    this.a = Number(bits & 0xffff_ffffn) | 0;
+    this.b = Number(bits >> 32n) | 0;
+    for (let round = 0; round < WARM_UP_ROUNDS; round++) this.next();
   }
 
   /** SC-41: last eight bytes of the evaluation's id, mixed with the index of the state. */
@@ -16,13 +26,14 @@ export class SeededRandom {
     return new SeededRandom(id ^ BigInt(index));
   }
 
-  /** In [0, 1). */
+  /** In [0, 1), in steps of 2^-32. */
   next(): number {
-    this.state = BigInt.asUintN(64, this.state + 0x9e3779b97f4a7c15n);
-    let z = this.state;
-    z = BigInt.asUintN(64, (z ^ (z >> 30n)) * 0xbf58476d1ce4e5b9n);
-    z = BigInt.asUintN(64, (z ^ (z >> 27n)) * 0x94d049bb133111ebn);
-    return Number((z ^ (z >> 31n)) >> 11n) / 2 ** 53;
+    const sum = (this.a + this.b + this.count) | 0;
+    this.count = (this.count + 1) | 0;
+    this.a = this.b ^ (this.b >>> 9);
+    this.b = (this.c + (this.c << 3)) | 0;
+    this.c = (((this.c << 21) | (this.c >>> 11)) + sum) | 0;
+    return (sum >>> 0) / 2 ** 32;
   }
 
   /** Fisher–Yates, in place. */
