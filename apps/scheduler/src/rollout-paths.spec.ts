@@ -198,3 +198,70 @@ describe('a node that is away for a minute', () => {
     expect(world.run().isNoop).toBe(true);
   });
 });
+
+describe('races and leftovers (section 21)', () => {
+  it('SC-339, SC-29: a group that cannot be placed does not hold the other one up', () => {
+    for (let i = 0; i < 2; i++) world.addNode();
+    const Update = { ...fixtures.aGroup().Update!, MaxParallel: 1 };
+    const task = fixtures.aTask();
+    const huge = { ...task, Resources: { ...task.Resources, CPU: 99_999 } };
+    const both = (n: number): Job =>
+      fixtures.aJob({
+        TaskGroups: [
+          fixtures.aGroup({ Count: 2, Update, Tasks: [fixtures.aTask({ Config: { version: n } })] }),
+          fixtures.aGroup({ Name: 'big', Update, Tasks: [huge] }),
+        ],
+      });
+    world.register(both(0));
+    world.run();
+    world.allRunHealthy();
+    world.register(both(1));
+    for (let step = 0; step < 2; step++) {
+      const attempt = world.run();
+      expect(stoppedBy(attempt)).toHaveLength(1);
+      expect(attempt.blocked).toHaveLength(1);
+      world.allRunHealthy();
+    }
+    expect(versionsLive()).toEqual([1, 1]);
+    expect(world.deployment()?.Status).toBe('running');
+  });
+
+  it.each([
+    ['unknown with an entry without a value', { ClientStatus: 'unknown' as const }, null],
+    ['unknown and to be rescheduled by force', { ClientStatus: 'unknown' as const }, true],
+    ['running and to be rescheduled by force', { ClientStatus: 'running' as const }, true],
+  ])('SC-323, SC-169: %s leads to one plan at most, then quiet', (_, report, ForceReschedule) => {
+    world.addNode();
+    world.deploymentsWatched = false;
+    world.register(version(0, {}, { Count: 1 }));
+    world.run();
+    const [alloc] = world.allocs();
+    world.report(alloc!, report);
+    fixtures.apply(world.state, 'AllocUpdateDesiredTransition', {
+      Transitions: { [alloc!.ID]: { ...alloc!.DesiredTransition, ForceReschedule } },
+      Evals: [],
+    });
+    world.run({ TriggeredBy: 'alloc-failure' });
+    expect(world.run({ TriggeredBy: 'alloc-failure' }).isNoop).toBe(true);
+    expect(world.live()).toEqual(['web.web[0]']);
+  });
+
+  it('SC-330: a job that was stopped meanwhile has nothing left over', () => {
+    world.addNode();
+    world.register(version(0));
+    const attempt = world.attempt();
+    world.stopJob('web');
+    world.commit(attempt);
+    world.run({ TriggeredBy: 'job-deregister' });
+    expect(world.live()).toEqual([]);
+  });
+
+  it('SC-332: any datacenter is no reason to replace', () => {
+    world.addNode();
+    world.register(version(0));
+    world.run();
+    world.allRunHealthy();
+    world.register({ ...version(0), Datacenters: ['dc*'] });
+    expect(stoppedBy(world.run())).toEqual([]);
+  });
+});
