@@ -21,24 +21,47 @@ const ALLOCS_PER_JOB = 40;
 
 /** @param {import('./harness.mjs').Bench} ctx */
 export async function run(ctx) {
+  await benchPublishing(ctx);
+  await benchReplay(ctx);
+}
+
+/** A server of its own for each of the two, so that neither carries what the other left behind. */
+async function emptyLog(ctx) {
   const dir = await mkdtemp(path.join(tmpdir(), 'waybill-bench-'));
-  ctx.onEnd(() => rm(dir, { recursive: true, force: true }));
   const nats = await startNats({ dir });
-  ctx.onEnd(() => nats.stop());
   const link = await connect({ url: nats.url, name: 'bench' });
-  ctx.onEnd(() => link.nc.close());
+  ctx.onEnd(async () => {
+    await link.nc.close();
+    await nats.stop();
+    await rm(dir, { recursive: true, force: true });
+  });
   await ensureStreams(link, { replicas: 1 });
-  const journal = new Journal(link);
+  return new Journal(link);
+}
 
-  const actor = { Kind: /** @type {const} */ ('node'), ID: randomUUID(), Name: 'node-1' };
-  /** @param {import('@waybill/state').TxnType} type @param {any} payload */
-  const draft = (type, payload) =>
-    draftTxn(type, payload, { timeNs: Date.now() * 1e6, requestId: randomUUID(), actor, namespace: 'default' });
+const actor = { Kind: /** @type {const} */ ('node'), ID: randomUUID(), Name: 'node-1' };
 
-  // Replay first: its log is then the stream's whole content.
-  let index = 0;
+/** @param {import('@waybill/state').TxnType} type @param {any} payload */
+const draft = (type, payload) =>
+  draftTxn(type, payload, { timeNs: Date.now() * 1e6, requestId: randomUUID(), actor, namespace: 'default' });
+
+async function benchPublishing(ctx) {
+  const journal = await emptyLog(ctx);
+  const update = clientUpdate(fixtures.uuid(1), fixtures.uuid(2), 'running', 0);
+  const pad = BODY_BYTES - encodeTxn(draft('AllocClientUpdate', { Allocs: [update], Evals: [] })).body.length;
+  const payload = { Allocs: [{ ...update, ClientDescription: update.ClientDescription + 'x'.repeat(pad) }], Evals: [] };
+  await ctx.measure('publishPerSecond', { unit: 'txn/s', goal: { atLeast: 30_000 } }, async () => {
+    const drafts = repeat(PUBLISH_COUNT, () => draft('AllocClientUpdate', payload));
+    const ms = await ctx.time(() => publishAll(journal, drafts, IN_FLIGHT));
+    return (PUBLISH_COUNT / ms) * 1000;
+  });
+  ctx.note(`publish: ${BODY_BYTES} byte bodies with all headers, ${IN_FLIGHT} in flight, sync_interval 100ms`);
+}
+
+async function benchReplay(ctx) {
+  const journal = await emptyLog(ctx);
   await publishAll(journal, setUp(draft), 1);
-  index = await publishAll(journal, traffic(draft, REPLAY_COUNT), IN_FLIGHT);
+  const index = await publishAll(journal, traffic(draft, REPLAY_COUNT), IN_FLIGHT);
   const replays = [];
   await ctx.measure('replayPerSecond', { unit: 'txn/s', goal: { atLeast: 150_000 } }, async (nth) => {
     const replayed = await replay(ctx, journal, index);
@@ -50,21 +73,6 @@ export async function run(ctx) {
     replays,
     [...traffic(draft, DECODE_COUNT)].map((one) => encodeTxn(one)),
   );
-
-  const update = clientUpdate(fixtures.uuid(1), fixtures.uuid(2), 'running', 0);
-  const pad = BODY_BYTES - encodeTxn(draft('AllocClientUpdate', { Allocs: [update], Evals: [] })).body.length;
-  const payload = { Allocs: [{ ...update, ClientDescription: update.ClientDescription + 'x'.repeat(pad) }], Evals: [] };
-  await ctx.measure('publishPerSecond', { unit: 'txn/s', goal: { atLeast: 30_000 } }, async () => {
-    const ms = await ctx.time(() =>
-      publishAll(
-        journal,
-        repeat(PUBLISH_COUNT, () => draft('AllocClientUpdate', payload)),
-        IN_FLIGHT,
-      ),
-    );
-    return (PUBLISH_COUNT / ms) * 1000;
-  });
-  ctx.note(`publish: ${BODY_BYTES} byte bodies with all headers, ${IN_FLIGHT} in flight, sync_interval 100ms`);
   ctx.note(
     `replay: ${index} transactions (90% client updates of one allocation, 9% evaluations, 1% status of nodes) over ` +
       `${NODES} nodes and ${JOBS * ALLOCS_PER_JOB} allocations, read, decoded and applied in one process`,
