@@ -9,6 +9,7 @@ import {
   type Call,
   type Rpc,
 } from '@waybill/rpc';
+import { within } from './broker-terms.js';
 import type { Planner } from './evaluation-run.js';
 import { backoffMs, type StopSignal } from './stop-signal.js';
 
@@ -23,13 +24,17 @@ export class ShutdownError extends Error {
   }
 }
 
-/** What a run asks of the broker, with the token of its delivery; waits while there is no holder. */
+/**
+ * What a run asks of the broker, with the token of its delivery; waits while there is no holder. Once the term of the
+ * holder that made the delivery is over, everything is refused with HolderChangedError: no other holder knows the token.
+ */
 export class BrokerPlanner implements Planner {
   constructor(
     private readonly rpc: Rpc,
     private readonly token: string,
     private readonly traceparent: () => string | undefined,
     private readonly signal: StopSignal,
+    private readonly term: AbortSignal,
   ) {}
 
   async submitPlan(plan: Plan): Promise<PlanResult> {
@@ -53,11 +58,12 @@ export class BrokerPlanner implements Planner {
   private async ask<Req, Res>(call: Call<Req, Res>, request: Req): Promise<Res> {
     for (let attempt = 0; ; attempt++) {
       if (this.signal.stopped) throw new ShutdownError();
+      this.term.throwIfAborted();
       try {
-        return await this.rpc.ask(call, request, { traceparent: this.traceparent() });
+        return await within(this.term, this.rpc.ask(call, request, { traceparent: this.traceparent() }));
       } catch (error) {
         if (!isNobodyThere(error)) throw error;
-        await this.signal.pause(backoffMs(attempt, SUBMIT_BACKOFF_MS.base, SUBMIT_BACKOFF_MS.limit));
+        await this.signal.pause(backoffMs(attempt, SUBMIT_BACKOFF_MS.base, SUBMIT_BACKOFF_MS.limit), this.term);
       }
     }
   }

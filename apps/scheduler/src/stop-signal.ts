@@ -16,17 +16,19 @@ export class StopSignal {
     for (const end of this.pauses) end();
   }
 
-  /** Milliseconds, or until the stop. */
-  async pause(ms: number): Promise<void> {
-    if (this.isStopped) return;
+  /** Milliseconds, or until the stop, or until `early` is aborted. */
+  async pause(ms: number, early?: AbortSignal): Promise<void> {
+    if (this.isStopped || early?.aborted) return;
     await new Promise<void>((resolve) => {
       const end = (): void => {
         cancel();
         this.pauses.delete(end);
+        early?.removeEventListener('abort', end);
         resolve();
       };
       const cancel = this.timers.after(ms, end);
       this.pauses.add(end);
+      early?.addEventListener('abort', end);
     });
   }
 }

@@ -1,5 +1,5 @@
 import { SimulatedTime, type Evaluation } from '@waybill/model';
-import type { Proposed } from '@waybill/state';
+import type { Applied, Proposed, Role } from '@waybill/state';
 import { type Call, type DequeueResponse, type Rpc, RpcUnavailableError } from '@waybill/rpc';
 import { fixtures } from '@waybill/state';
 import { silentLogger, tracerFor } from '@waybill/telemetry';
@@ -15,6 +15,10 @@ let asked: string[];
 let refuse: (call: string) => Error | undefined;
 let waits: { index: number; timeoutMs: number; reject: (e: Error) => void; resolve: () => void }[];
 let worker: Worker;
+/** What was asked of a holder that does not answer. */
+let unanswered: { call: string; answer: (res: unknown) => void }[];
+let isSilent: (call: string) => boolean;
+let listeners: Set<(applied: Applied) => void>;
 
 const settled = async (): Promise<void> => {
   for (let i = 0; i < 30; i++) await new Promise((resolve) => setImmediate(resolve));
@@ -27,6 +31,9 @@ beforeEach(() => {
   asked = [];
   waits = [];
   refuse = () => undefined;
+  unanswered = [];
+  isSilent = () => false;
+  listeners = new Set();
   const rpc: Rpc = {
     async ask<Req, Res>(call: Call<Req, Res>): Promise<Res> {
       const name = call.name.replace('broker.', '');
@@ -35,6 +42,8 @@ beforeEach(() => {
         asked.push(`${name} failed`);
         throw error;
       }
+      if (isSilent(name))
+        return new Promise<Res>((resolve) => unanswered.push({ call: name, answer: (res) => resolve(res as Res) }));
       if (name !== 'dequeue') asked.push(name);
       if (name !== 'dequeue') return { Index: 1, Result: null } as Res;
       if (deliveries.length === 0) await new Promise<void>((resolve) => time.after(500, resolve));
@@ -53,7 +62,10 @@ beforeEach(() => {
         return new Promise<void>((resolve, reject) => waits.push({ index, timeoutMs, resolve, reject }));
       },
       propose: (): Promise<Proposed> => Promise.reject(new Error('a worker never writes')),
-      onApplied: () => () => {},
+      onApplied(listener) {
+        listeners.add(listener);
+        return () => listeners.delete(listener);
+      },
     },
     clock: time,
     timers: time,
@@ -262,5 +274,108 @@ describe('a worker and its broker', () => {
     worker.start();
     await settled();
     expect(asked).toEqual(['submitPlan', 'nack']);
+  });
+});
+
+describe('a worker whose broker was killed', () => {
+  const taken = async (role: Role = 'broker', over = 0): Promise<void> => {
+    const epoch = world.state.epochOf(role) + 1 + over;
+    const applied = fixtures.apply(world.state, 'LeaseAcquired', { Role: role, Epoch: epoch, Holder: `h${epoch}` });
+    for (const listener of listeners) listener(applied);
+    await settled();
+  };
+
+  it('gives up the write that the dead holder took in as soon as there is a successor, and asks that for work', async () => {
+    isSilent = (call) => call === 'updateEval';
+    delivered();
+    worker.start();
+    await settled();
+    expect(unanswered.map(({ call }) => call)).toEqual(['updateEval']);
+    isSilent = () => false;
+    delivered();
+    await taken();
+    expect(asked).toEqual(['nack', 'updateEval', 'ack']);
+  });
+
+  it('an ack that the dead holder took in is not waited for either', async () => {
+    isSilent = (call) => call === 'ack';
+    delivered();
+    worker.start();
+    await settled();
+    isSilent = () => false;
+    delivered();
+    await taken();
+    expect(asked).toEqual(['updateEval', 'updateEval', 'ack']);
+  });
+
+  it('a write that found no holder is not tried on the successor, which does not know the token', async () => {
+    refuse = (call) => (call === 'updateEval' ? new RpcUnavailableError(call, 'no responder') : undefined);
+    delivered();
+    worker.start();
+    await settled();
+    time.advance(500);
+    await settled();
+    expect(asked).toEqual(['updateEval failed', 'updateEval failed']);
+    await taken();
+    expect(asked).toEqual(['updateEval failed', 'updateEval failed', 'nack']);
+  });
+
+  it('a dequeue that the dead holder took in is asked of the successor at once', async () => {
+    isSilent = (call) => call === 'dequeue';
+    worker.start();
+    await settled();
+    isSilent = () => false;
+    delivered();
+    await taken();
+    expect(asked).toEqual(['updateEval', 'ack']);
+  });
+
+  it('what a dequeue that was given up brings after all goes back', async () => {
+    isSilent = (call) => call === 'dequeue';
+    worker.start();
+    await settled();
+    isSilent = () => false;
+    await taken();
+    unanswered[0]!.answer({ Eval: fixtures.anEval(), Token: 'late', WaitIndex: 0, Traceparent: null });
+    await settled();
+    expect(asked).toEqual(['nack']);
+  });
+
+  it('the back-off ends with the first word of a successor, and begins anew', async () => {
+    refuse = (call) => (call === 'dequeue' ? new RpcUnavailableError(call, 'no responder') : undefined);
+    worker.start();
+    for (const ms of [20, 40, 80, 160, 320]) {
+      await settled();
+      time.advance(ms);
+    }
+    await settled();
+    expect([asked.length, worker.workloadStatus]).toEqual([6, 'Backoff']);
+    await taken();
+    expect(asked.length).toBe(7);
+    time.advance(20);
+    await settled();
+    expect(asked.length).toBe(8);
+  });
+
+  it("another role's holder, or a lease that was refused, changes nothing", async () => {
+    isSilent = (call) => call === 'updateEval';
+    delivered();
+    worker.start();
+    await settled();
+    await taken('nodes');
+    await taken('broker', 1);
+    expect([asked, worker.workloadStatus]).toEqual([[], 'Submitting']);
+    await taken();
+    expect(asked).toEqual(['nack']);
+  });
+
+  it('a stopped worker follows the log no longer', async () => {
+    worker.start();
+    await settled();
+    expect(listeners.size).toBe(1);
+    const stopping = worker.stop();
+    time.advance(500);
+    await stopping;
+    expect(listeners.size).toBe(0);
   });
 });

@@ -3,6 +3,7 @@ import type { ReplicatedState } from '@waybill/replica';
 import { ack, dequeue, nack, SCHEDULER_VERSION, type DequeueResponse, type Rpc } from '@waybill/rpc';
 import { traceparentOf, withSpan, type Logger, type Tracer } from '@waybill/telemetry';
 import { BrokerPlanner, isNobodyThere } from './broker-planner.js';
+import { BrokerTerms, within } from './broker-terms.js';
 import { EvaluationRun } from './evaluation-run.js';
 import { SCHEDULER_TYPES } from './schedule.js';
 import { backoffMs, StopSignal } from './stop-signal.js';
@@ -54,9 +55,13 @@ export interface WorkerDeps {
  *
  * Modes: started ⇄ paused (dequeues nothing; what it has it finishes first) → stopping (finishes or hands back what it
  * has) → stopped. It writes nothing to the log itself.
+ *
+ * When its copy of the state says that the broker's role has a new holder, every ask in flight fails and every back-off
+ * ends at once: what the old holder did with the ask is unknown, as after a timeout, and the new one is asked for work.
  */
 export class Worker {
   private readonly signal: StopSignal;
+  private readonly terms: BrokerTerms;
   private readonly startedAtMs: number;
   private ended: Promise<void> = Promise.resolve();
   private failures = 0;
@@ -66,6 +71,7 @@ export class Worker {
 
   constructor(private readonly deps: WorkerDeps) {
     this.signal = new StopSignal(deps.timers);
+    this.terms = new BrokerTerms(deps.state);
     this.startedAtMs = deps.clock.nowMs();
   }
 
@@ -110,6 +116,7 @@ export class Worker {
         resolve();
       });
     });
+    this.terms.close();
   }
 
   private async loop(): Promise<void> {
@@ -133,24 +140,38 @@ export class Worker {
   }
 
   private async dequeue(): Promise<DequeueResponse | undefined> {
+    const term = this.terms.current;
+    const answer = this.deps.rpc.ask(dequeue, {
+      Schedulers: SCHEDULER_TYPES,
+      TimeoutMs: DEQUEUE_MS,
+      SchedulerVersion: SCHEDULER_VERSION,
+    });
     try {
-      const delivery = await this.deps.rpc.ask(dequeue, {
-        Schedulers: SCHEDULER_TYPES,
-        TimeoutMs: DEQUEUE_MS,
-        SchedulerVersion: SCHEDULER_VERSION,
-      });
+      const delivery = await within(term, answer);
       this.failures = 0;
       return delivery;
     } catch (error) {
+      if (term.aborted) {
+        this.failures = 0;
+        void this.handBackLate(answer);
+        return undefined;
+      }
       const limit = isNobodyThere(error) ? NO_BROKER_BACKOFF_LIMIT_MS : DEQUEUE_BACKOFF_MS.limit;
       if (this.deps.clock.nowMs() - this.startedAtMs > QUIET_START_MS)
         this.deps.logger.warn('no evaluation could be fetched', { error });
       const isOtherVersion = error instanceof Error && error.message.includes('calling scheduler version');
       const ms = isOtherVersion ? OTHER_VERSION_BACKOFF_MS : backoffMs(this.failures++, DEQUEUE_BACKOFF_MS.base, limit);
       this.doing = 'Backoff';
-      await this.signal.pause(ms);
+      await this.signal.pause(ms, term);
+      if (term.aborted) this.failures = 0;
       return undefined;
     }
+  }
+
+  /** This copy of the state may lag: it can be the new holder that was asked and that hands something out. */
+  private async handBackLate(answer: Promise<DequeueResponse>): Promise<void> {
+    const late = await answer.catch(() => undefined);
+    if (late?.Eval) await this.answer(nack, late.Eval.ID, late.Token);
   }
 
   private async workOff(delivery: DequeueResponse, evaluation: NonNullable<DequeueResponse['Eval']>): Promise<void> {
@@ -184,7 +205,7 @@ export class Worker {
     const options = { traceparent: delivery.Traceparent ?? undefined, attributes };
     await withSpan(tracer(), 'schedule', options, async (span) => {
       const run = new EvaluationRun(evaluation, {
-        planner: new BrokerPlanner(rpc, delivery.Token, () => traceparentOf(span), this.signal),
+        planner: new BrokerPlanner(rpc, delivery.Token, () => traceparentOf(span), this.signal, this.terms.current),
         snapshots: {
           tables: state.tables,
           get appliedIndex() {
@@ -210,7 +231,7 @@ export class Worker {
   /** EB-201: the nack timer makes up for an answer that is lost. */
   private async answer(call: typeof ack, evalId: string, token: string): Promise<void> {
     try {
-      await this.deps.rpc.ask(call, { EvalID: evalId, Token: token });
+      await within(this.terms.current, this.deps.rpc.ask(call, { EvalID: evalId, Token: token }));
     } catch (error) {
       this.deps.logger.warn('the end of a delivery could not be reported', { error, evalId });
     }
