@@ -61,9 +61,9 @@ class StandingTime {
   nowMs() {
     return this.now;
   }
-  after(delayMs, run) {
+  after(delayMs, work) {
     const timers = delayMs > 0 ? this.later : this.due;
-    const timer = () => run();
+    const timer = () => work();
     timers.add(timer);
     return () => timers.delete(timer);
   }

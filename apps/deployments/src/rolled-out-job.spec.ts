@@ -1,0 +1,54 @@
+import { fixtures } from '@waybill/state';
+import { describe, expect, it } from 'vitest';
+import { autoRevert } from './auto-revert.js';
+import { rolledOutJob, watcherEvaluation } from './rolled-out-job.js';
+import { WatchedCluster } from './watched-rollout.fixture.js';
+
+const { aDeployment, aJob } = fixtures;
+
+describe('the job of a deployment', () => {
+  it('DP-607: is the version it rolls out, whatever is registered since', () => {
+    const cluster = new WatchedCluster();
+    const rollout = cluster.rollout({ web: {} });
+    cluster.register(aJob({ Priority: 90 }));
+    expect(rolledOutJob(cluster.state.tables, rollout.deployment)).toMatchObject({ Version: 0, Priority: 50 });
+  });
+
+  it('DP-606: one whose job is gone, or another job of that name, is told', () => {
+    const cluster = new WatchedCluster();
+    const { tables } = cluster.state;
+    const orphan = aDeployment({ ID: 'd', JobID: 'web' });
+    expect(() => rolledOutJob(tables, orphan)).toThrow('deployment "d" references unknown job "web"');
+    cluster.register(aJob());
+    expect(() => rolledOutJob(tables, { ...orphan, JobCreateIndex: 1 })).toThrow('unknown job');
+  });
+
+  it("DP-712 DP-112: the deployment's priority, or the job's if it has none", () => {
+    const cluster = new WatchedCluster();
+    const { deployment } = cluster.rollout({ web: {} }, { job: { Priority: 70 } });
+    const priority = (EvalPriority: number) =>
+      watcherEvaluation(cluster.state.tables, { ...deployment, EvalPriority }, 'e', 1).Priority;
+    expect([priority(30), priority(0)]).toEqual([30, 70]);
+  });
+
+  it('DP-807: a tag, an index or the time of submission is no difference', () => {
+    const cluster = new WatchedCluster();
+    const stable = cluster.register(aJob());
+    cluster.write('JobStability', { JobID: 'web', JobVersion: 0, Stable: true });
+    const rollout = cluster.rollout({ web: { job: stable.TaskGroups[0]! } }, { job: { SubmitTime: 99 } });
+    expect(rollout.job.Version).toBe(1);
+    const { job_version: versions } = cluster.state.tables;
+    const VersionTag = { Name: 'good', Description: '', TaggedTime: 1 };
+    versions.replace('default/web@0', { ...versions.get('default/web@0')!, VersionTag });
+    expect(autoRevert(cluster.state.tables, rollout.deployment)).toMatchObject({ version: null });
+  });
+
+  it('DP-615 DP-713: the first look waits for no change', async () => {
+    const cluster = new WatchedCluster();
+    const rollout = cluster.rollout({ web: { placed: 1 } });
+    rollout.report(true, rollout.allocs[0]);
+    cluster.lead();
+    await cluster.time.pass(2_000);
+    expect(rollout.evaluations).toHaveLength(1);
+  });
+});
