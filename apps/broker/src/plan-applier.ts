@@ -224,6 +224,7 @@ export class PlanApplier {
     const stopped = Object.values(result.NodeUpdate).flat();
     const preempted = Object.values(result.NodePreemptions).flat();
     const named = new Set([...placed, ...stopped].map((a) => a.FollowupEvalID));
+    const disconnects = placed.some((alloc) => alloc.ClientStatus === 'unknown');
     return {
       Job: placed.length > 0 ? job : null,
       AllocsUpdated: placed.map((alloc) => this.stamped(alloc, job, now)),
@@ -233,7 +234,10 @@ export class PlanApplier {
       DeploymentUpdates: result.DeploymentUpdates,
       EvalID: plan.EvalID,
       PreemptionEvals: this.preemptionEvals(preempted, now),
-      FollowupEvals: plan.FollowupEvals.filter((e) => named.has(e.ID)), // EB-22
+      // EB-22. The end of a disconnect is not named when a delayed replacement is (SC-192), and is needed all the same.
+      FollowupEvals: plan.FollowupEvals.filter(
+        (e) => named.has(e.ID) || (disconnects && e.TriggeredBy === 'max-disconnect-timeout'),
+      ),
       IneligibleNodes: result.IneligibleNodes,
       UpdatedAt: now,
     };

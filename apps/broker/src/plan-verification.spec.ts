@@ -115,6 +115,21 @@ describe('one node of a plan', () => {
     expect(reasons(plan(placing(node, alloc(node, 99_999, { ID: a.ID }))))).toEqual([]);
   });
 
+  it('SC-313: a note on an ended allocation of an ineligible node is accepted, a new allocation there is not', () => {
+    const a = stored(alloc(node, 100));
+    const failed = { ID: a.ID, ClientStatus: 'failed' as const };
+    const report = { ...fixtures.aClientUpdate(a), ClientStatus: 'failed' as const };
+    fixtures.apply(state, 'AllocClientUpdate', { Allocs: [report], Evals: [] });
+    fixtures.apply(state, 'NodeUpdateEligibility', {
+      NodeID: node.ID,
+      Eligibility: 'ineligible',
+      NodeEvent: null,
+      UpdatedAt: 0,
+    });
+    expect(reasons(plan(placing(node, alloc(node, 100, failed))))).toEqual([]);
+    expect(reasons(plan(placing(node, alloc(node, 100))))).toEqual(['node is not eligible']);
+  });
+
   it('EB-247 row 8, EB-249: what does not fit names the dimension', () => {
     stored(alloc(node, 3_000));
     expect(reasons(plan(placing(node, alloc(node, 1_001))))).toEqual(['cpu']);

@@ -110,8 +110,13 @@ function whyRejectedOnReadyNode(
   view: PlanView,
 ): string | undefined {
   const existing = new Map<string, Allocation>();
-  for (const alloc of view.allocsOn(node.ID)) if (!isTerminalAllocation(alloc)) existing.set(alloc.ID, alloc);
-  if (placements.every((a) => existing.has(a.ID))) return undefined;
+  const there = new Set<string>();
+  for (const alloc of view.allocsOn(node.ID)) {
+    there.add(alloc.ID);
+    if (!isTerminalAllocation(alloc)) existing.set(alloc.ID, alloc);
+  }
+  // SC-313: what is there already may be updated, ended allocations too (a note that nothing could replace it).
+  if (placements.every((a) => there.has(a.ID) && (existing.has(a.ID) || isTerminalAllocation(a)))) return undefined;
   if (node.SchedulingEligibility !== 'eligible' || node.DrainStrategy !== null) return 'node is not eligible';
   for (const { ID } of plan.NodeUpdate[node.ID] ?? []) existing.delete(ID);
   for (const { ID } of plan.NodePreemptions[node.ID] ?? []) existing.delete(ID);
