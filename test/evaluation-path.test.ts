@@ -187,7 +187,9 @@ describe('from a job to its allocations', () => {
       TrackedVersions: 6,
     });
     // A worker that is asking comes back empty-handed before the flag is lifted.
-    expect(await plane.ask(dequeue, { Schedulers: ['service'], TimeoutMs: 50, SchedulerVersion: 1 })).toMatchObject({ Eval: null });
+    expect(await plane.ask(dequeue, { Schedulers: ['service'], TimeoutMs: 50, SchedulerVersion: 1 })).toMatchObject({
+      Eval: null,
+    });
     expect(plane.state.tables.evals.get(stop.ID)?.Status).toBe('pending');
     expect(allocs()[0]?.DesiredStatus).toBe('run');
     await pause(false);

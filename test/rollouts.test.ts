@@ -10,11 +10,8 @@ import {
 } from '@waybill/model';
 import { fixtures } from '@waybill/state';
 import { silentLogger } from '@waybill/telemetry';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { LocalControlPlane } from './support/local-control-plane.js';
-
-// The scheduler's gate, open: what these tests prove is what it waits for.
-vi.mock('../apps/scheduler/src/deployments-watched.js', () => ({ DEPLOYMENTS_WATCHED: true }));
 
 const { aGroup, aJob, aNode, anEval, aRegistration, aTask } = fixtures;
 

@@ -89,8 +89,9 @@ async function run(over: Partial<Evaluation> = {}): Promise<Evaluation> {
   return evaluation;
 }
 
+/** Without an update block: a run that places nothing then plans nothing, not even a deployment. */
 const register = (Count = 1, type = 'service') =>
-  world.register(fixtures.aJob({ Type: type, TaskGroups: [fixtures.aGroup({ Count }, type)] }));
+  world.register(fixtures.aJob({ Type: type, TaskGroups: [fixtures.aGroup({ Count, Update: null }, type)] }));
 
 describe('a run that succeeds', () => {
   it('SC-23, EB-9, EB-214: ends complete, with nothing queued and the snapshot it used', async () => {
