@@ -57,12 +57,16 @@ export async function run(ctx) {
 async function startup(cwd, command, args) {
   const port = await freePort();
   const began = performance.now();
-  const child = spawn(command, [...args, '--port', String(port)], { cwd, stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(command, [...args, '--port', String(port)], {
+    cwd,
+    stdio: ['ignore', 'pipe', 'inherit'],
+    detached: true, // a group of its own, which gets the signal as from a terminal's Ctrl-C
+  });
   let output = '';
   const running = new Promise((resolve, reject) => {
     child.stdout.on('data', (chunk) => {
       output += chunk;
-      if (/The job .*hello.* runs/.test(output)) resolve(performance.now() - began);
+      if (/runs\s+job hello/.test(output)) resolve(performance.now() - began);
     });
     child.once('exit', (code) => reject(new Error(`it ended with ${code}: ${output}`)));
   });
@@ -72,7 +76,7 @@ async function startup(cwd, command, args) {
     pid: child.pid ?? 0,
     async stop() {
       const ended = once(child, 'exit');
-      child.kill('SIGINT');
+      process.kill(-(child.pid ?? 0), 'SIGINT');
       await ended;
     },
   };
