@@ -88,6 +88,8 @@ describe('the path of a job', () => {
     expect(processesWith('NOMAD_JOB_ID=polite')).toEqual([]);
     const log = await (await api.raw(`/v1/client/fs/logs/${alloc!.ID}?task=task&type=stdout&plain=true`)).text();
     expect(log).toBe('bye\n');
+    const silent = await api.raw(`/v1/client/fs/logs/${alloc!.ID}?task=task&type=stderr&plain=true`);
+    expect([silent.status, await silent.text()], 'what it never wrote to is empty').toEqual([200, '']);
   });
 
   it('a failing task is restarted by its restart policy, then fails', async () => {

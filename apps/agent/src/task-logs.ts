@@ -14,7 +14,7 @@ export class TaskLogs {
     private readonly stateOf: (allocId: string, task: string) => TaskState | undefined,
   ) {}
 
-  /** @throws RpcError not-found for a task without a log here, limit */
+  /** @throws RpcError not-found for a task that is not here or never ran, limit */
   async read(request: ReadLogRequest): Promise<ReadLogResponse> {
     const { AllocID, Task } = request;
     const state = this.stateOf(AllocID, Task);
@@ -33,8 +33,11 @@ export class TaskLogs {
         isEnded: () => this.stateOf(AllocID, Task)?.State === 'dead',
       });
       if (!chunk) {
-        if (state.State === 'pending') return { Data: '', NextOffset: 0, File: '', Ended: false };
-        throw new RpcError('not-found', `task "${Task}" of allocation "${AllocID}" has no log`);
+        // A task that has not written anything yet has an empty log; one that never ran has none (API-198).
+        const now = this.stateOf(AllocID, Task) ?? state;
+        if (now.State === 'dead' && now.StartedAt === null)
+          throw new RpcError('not-found', `task "${Task}" not started yet. No logs available`);
+        return { Data: '', NextOffset: 0, File: '', Ended: now.State === 'dead' };
       }
       return {
         Data: chunk.data.toString('base64'),
