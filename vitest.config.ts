@@ -33,6 +33,8 @@ export default defineConfig({
           testTimeout: 60_000,
           hookTimeout: 120_000,
           fileParallelism: false,
+          // Real processes on a shared machine: in CI a test that fails is run once more before it counts.
+          retry: process.env['CI'] ? 1 : 0,
         },
       },
     ],
