@@ -36,6 +36,5 @@ export * from './decode-job.js';
 export * from './message-list.js';
 export * from './specification-change.js';
 export { validateJob, type JobValidation, type ValidationOptions } from './validate-job.js';
-export { compileTargetRegExp } from './validate-placement.js';
 /** For the bodies of requests: tables like a job's, with the same rules for names, types and null. */
 export * as wire from './wire-shape.js';

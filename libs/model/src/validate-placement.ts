@@ -1,3 +1,4 @@
+import { compilePattern } from './filter/regular-expression.js';
 import { nestedList } from './message-list.js';
 import type { Affinity, Constraint, Spread } from './placement-rules.js';
 
@@ -133,19 +134,9 @@ function attributeErrors(target: string): string[] {
 
 function regexpProblem(text: string): string | undefined {
   try {
-    compileTargetRegExp(text);
+    compilePattern(text); // the engine that the scheduler will match with
     return undefined;
   } catch (error) {
     return error instanceof Error ? error.message : String(error);
   }
-}
-
-/**
- * The pattern of a `regexp` constraint, written for RE2: leading inline flags such as `(?i)` and groups named `(?P<x>`
- * are understood. Throws SyntaxError when it does not compile.
- */
-export function compileTargetRegExp(text: string): RegExp {
-  const pattern = text.replaceAll('(?P<', '(?<');
-  const inline = /^\(\?([ims]+)\)/.exec(pattern);
-  return inline === null ? new RegExp(pattern) : new RegExp(pattern.slice(inline[0].length), inline[1]);
 }
