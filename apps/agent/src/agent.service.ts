@@ -38,7 +38,7 @@ export const agent: ServiceDefinition = {
       clock,
       timers,
       newId,
-      random: Math.random,
+      random: context.random,
       logger,
       tracer: () => context.tracer,
       region: settings.WAYBILL_REGION,
@@ -89,7 +89,7 @@ function driversOf(
   const mock = new MockDriver({
     clock,
     timers,
-    random: Math.random,
+    random: context.random,
     openOutput: (config, type) => {
       const log = new RotatingLog(logSpec(config.paths.logsDir, config.task, type, config.logs));
       return { write: (text) => log.write(Buffer.from(text)), close: () => log.close() };

@@ -51,7 +51,7 @@ export class ApiModule {
       schedulerConfiguration: async () => (await model.schedulerConfiguration()).row,
     };
     const readable = (index: number): Promise<unknown> => writer.readable(index);
-    const reads = new Reads(new BlockingQueries(feed, clock, Math.random), () => ({
+    const reads = new Reads(new BlockingQueries(feed, clock, context.random), () => ({
       lastContactMs: 0,
       knownLeader: link.up,
     }));

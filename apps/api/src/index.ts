@@ -1,1 +1,12 @@
+export { type StopAllocationOptions, StopAllocation } from './allocations/stop-allocation.js';
 export { api } from './api.service.js';
+export { ApiError } from './http/api-error.js';
+export type { Requester } from './http/requester.js';
+export { type DeregisterOptions, DeregisterJob } from './jobs/deregister-job.js';
+export { type EvaluateOptions, EvaluateJob } from './jobs/evaluate-job.js';
+export { type JobLookup, type Registered, RegisterJob } from './jobs/register-job.js';
+export type { RegisterJobRequest } from './jobs/register-request.js';
+export { type RevertRequest, RevertJob } from './jobs/revert-job.js';
+export { BrokerInquiry } from './operator/broker-inquiry.js';
+export { SetSchedulerConfiguration } from './operator/set-scheduler-configuration.js';
+export { Writer } from './writer.js';

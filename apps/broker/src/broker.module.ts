@@ -20,7 +20,7 @@ export const broker: ServiceDefinition = {
       clock: context.clock,
       timers: context.timers,
       newId: context.newId,
-      random: Math.random,
+      random: context.random,
       logger: context.logger,
       tracer: () => tracerFor(name),
       region: context.settings.WAYBILL_REGION,

@@ -115,6 +115,11 @@ export class LogCheck {
     };
   }
 
+  /** What was found so far, at most MAX_VIOLATIONS. */
+  get found(): readonly Violation[] {
+    return this.violations;
+  }
+
   /** Takes in what only the reader of the log can see: that it cannot go on. */
   readonly report = (violation: Violation): void => {
     this.violationCount++;

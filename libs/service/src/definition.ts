@@ -18,6 +18,8 @@ export interface ServiceContext {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly newId: () => string;
+  /** In [0, 1). */
+  readonly random: () => number;
   readonly link: NatsLink;
   readonly log: Log;
   readonly rpc: Rpc;

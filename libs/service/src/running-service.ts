@@ -116,6 +116,7 @@ async function contextOf(
     clock: systemClock,
     timers: systemTimers,
     newId: newUuid,
+    random: Math.random,
     link,
     log: journal,
     rpc: new NatsRpc(link.nc),
