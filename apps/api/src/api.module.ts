@@ -30,6 +30,7 @@ import { NodesController } from './nodes/nodes.controller.js';
 import { BrokerInquiry } from './operator/broker-inquiry.js';
 import { SchedulerConfigurationController } from './operator/scheduler-configuration.controller.js';
 import { SetSchedulerConfiguration } from './operator/set-scheduler-configuration.js';
+import { SystemController } from './operator/system.controller.js';
 import { Writer } from './writer.js';
 
 /** What the HTTP server is made of, beside the context every service has. */
@@ -80,6 +81,7 @@ export class ApiModule {
         MachinesController,
         NodesController,
         SchedulerConfigurationController,
+        SystemController,
       ],
       providers: [
         { provide: ReadModel, useValue: model },
@@ -88,6 +90,7 @@ export class ApiModule {
         { provide: EventLog, useValue: events },
         { provide: Subscriptions, useValue: subscriptions },
         { provide: NatsRpc, useValue: context.rpc },
+        { provide: BrokerInquiry, useValue: inquiry },
         {
           provide: StopAllocation,
           useValue: new StopAllocation(writer, async (id) => (await model.allocation(id)).row, clock, newId),

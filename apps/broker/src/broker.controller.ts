@@ -6,8 +6,10 @@ import {
   createEval,
   dequeue,
   DEQUEUE_WAIT_MS,
+  forceGc,
   nack,
   reached,
+  reapEvals,
   reblockEval,
   RpcContext,
   RpcError,
@@ -20,6 +22,7 @@ import {
   type IndexResponse,
   type ReachedRequest,
   type ReachedResponse,
+  type ReapEvalsRequest,
   type RpcErrorCode,
   type SubmitPlanRequest,
   type SubmitPlanResponse,
@@ -98,6 +101,17 @@ export class BrokerController {
       this.broker.reblockEval(request.Evals, request.Token);
       return { Index: 0 };
     });
+  }
+
+  @Answers(reapEvals)
+  reapEvals(@Payload() request: ReapEvalsRequest): Promise<IndexResponse> {
+    return this.timed('eval.reap', async () => ({ Index: await this.broker.reapEvals(request) }));
+  }
+
+  @Answers(forceGc)
+  forceGc(): null {
+    this.broker.forceGc();
+    return null;
   }
 
   @Answers(reached)

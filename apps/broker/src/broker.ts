@@ -1,4 +1,5 @@
 import {
+  CORE_TYPE,
   defaultSchedulerConfiguration,
   nsFromMs,
   type Clock,
@@ -10,11 +11,12 @@ import {
 import type { Singleton, Term } from '@waybill/lease';
 import type { ReplicatedState } from '@waybill/replica';
 import { SINGLETON_KEY, type Applied, type Tables } from '@waybill/state';
-import { SCHEDULER_VERSION } from '@waybill/rpc';
+import { MAX_REAPED_IDS, SCHEDULER_VERSION, type ReapEvalsRequest } from '@waybill/rpc';
 import { withSpan, type Logger, type Tracer } from '@waybill/telemetry';
 import { BlockedEvals } from './blocked-evals.js';
 import { BrokerDisabledError, NotOutstandingError, PlanQueueDisabledError, PlanRefusedError } from './broker-errors.js';
-import { CORE_TYPE, DELIVERY_LIMIT, EvalBroker, type EvalBrokerOptions, type EvalRows } from './eval-broker.js';
+import { DELIVERY_LIMIT, EvalBroker, type EvalBrokerOptions, type EvalRows } from './eval-broker.js';
+import { CoreTimers } from './core-timers.js';
 import { FencedWriter } from './fenced-writer.js';
 import { jobVersionOf, PlanApplier } from './plan-applier.js';
 import { EvalIndexes } from './eval-indexes.js';
@@ -59,6 +61,7 @@ export interface Dequeued {
 interface Session {
   readonly writer: FencedWriter;
   readonly reapers: Reapers;
+  readonly coreTimers: CoreTimers;
   readonly applierEnded: Promise<void>;
   readonly rejections: RejectionTracker;
 }
@@ -125,9 +128,15 @@ export class Broker implements Singleton {
       ...(this.deps.meter && { meter: this.deps.meter }),
     });
     this.plans.setEnabled(true);
-    this.session = { writer, reapers, rejections, applierEnded: applier.run() };
+    const coreTimers = new CoreTimers({
+      ...this.deps,
+      index: () => this.deps.state.appliedIndex,
+      enqueue: (evaluation) => this.evals.enqueue(evaluation),
+    });
+    this.session = { writer, reapers, coreTimers, rejections, applierEnded: applier.run() };
     this.followPauseFlag();
     reapers.start();
+    coreTimers.start();
     this.meter.observe('leader.establish_leadership', this.deps.clock.nowMs() - startedAt);
     await this.writeFirstRows(writer);
   }
@@ -145,6 +154,7 @@ export class Broker implements Singleton {
     const { session } = this;
     this.session = undefined;
     session?.reapers.stop();
+    session?.coreTimers.stop();
     this.plans.setEnabled(false);
     this.evals.setEnabled(false);
     this.blocked.setEnabled(false);
@@ -237,6 +247,21 @@ export class Broker implements Singleton {
     if (!row) throw new BadRequestError('evaluation does not exist');
     if (row.Status !== 'blocked') throw new BadRequestError('evaluation not blocked');
     this.blocked.block(evaluation, token);
+  }
+
+  /** EB-152, EB-153: what a core evaluation found. @returns index of the transaction */
+  async reapEvals({ EvalID, Token, EvalIDs, AllocIDs, ScanIndex }: ReapEvalsRequest): Promise<number> {
+    this.evals.resetNackTimer(EvalID, Token);
+    if (!this.session) throw new NotOutstandingError(EvalID);
+    if (EvalIDs.length + AllocIDs.length > MAX_REAPED_IDS)
+      throw new BadRequestError(`a request removes at most ${MAX_REAPED_IDS} evaluations and allocations`);
+    const removed = { EvalIDs: [...EvalIDs], AllocIDs: [...AllocIDs], ScanIndex, UserInitiated: false };
+    return this.session.writer.write('EvalDelete', removed);
+  }
+
+  /** EB-147. While paused nothing comes of it (EB-132). */
+  forceGc(): void {
+    this.session?.coreTimers.raise('force-gc');
   }
 
   /** EB-238 to EB-241. The nack timer rests until the answer. */

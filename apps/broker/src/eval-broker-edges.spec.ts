@@ -1,7 +1,7 @@
-import { rfc3339FromMs, SimulatedTime, type Evaluation } from '@waybill/model';
+import { CORE_TYPE, rfc3339FromMs, SimulatedTime, type Evaluation } from '@waybill/model';
 import { fixtures } from '@waybill/state';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { CORE_TYPE, EvalBroker, FAILED_QUEUE, MAX_TIMED, type Delivery } from './eval-broker.js';
+import { EvalBroker, FAILED_QUEUE, MAX_TIMED, type Delivery } from './eval-broker.js';
 import { labelsOf, type Meter } from './meter.js';
 
 let time: SimulatedTime;

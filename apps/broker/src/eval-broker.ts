@@ -1,5 +1,5 @@
 import type { CancelTimer, Clock, Evaluation, Timers } from '@waybill/model';
-import { nsFromRfc3339, msFromNs } from '@waybill/model';
+import { CORE_TYPE, nsFromRfc3339, msFromNs } from '@waybill/model';
 import {
   BrokerDisabledError,
   EvalNotFoundError,
@@ -12,8 +12,6 @@ import { Heap, type HeapElement } from './heap.js';
 
 /** Where evaluations go that no worker could finish; only the reaper takes them out (EB-85). */
 export const FAILED_QUEUE = '_failed';
-/** Type of housekeeping evaluations: never committed, so delivered as they were enqueued (EB-145). */
-export const CORE_TYPE = '_core';
 
 /** A worker that says nothing for this long has lost its delivery (EB-80). */
 export const NACK_TIMEOUT_MS = 60_000;

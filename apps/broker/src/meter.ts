@@ -17,6 +17,7 @@ export type BrokerTimer =
   | 'eval.update'
   | 'eval.create'
   | 'eval.reblock'
+  | 'eval.reap'
   | 'leader.establish_leadership';
 
 export type Labels = Readonly<Record<string, string>>;

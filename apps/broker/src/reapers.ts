@@ -1,4 +1,5 @@
 import {
+  CORE_TYPE,
   isTerminalEvaluation,
   newEvaluation,
   NS_PER_MINUTE,
@@ -12,7 +13,7 @@ import { namespacedKey, type Tables } from '@waybill/state';
 import type { Logger } from '@waybill/telemetry';
 import type { BlockedEvals } from './blocked-evals.js';
 import { BrokerDisabledError } from './broker-errors.js';
-import { CORE_TYPE, FAILED_QUEUE, type Delivery, type EvalBroker } from './eval-broker.js';
+import { FAILED_QUEUE, type Delivery, type EvalBroker } from './eval-broker.js';
 import type { FencedWriter } from './fenced-writer.js';
 
 /** Evaluations canceled in one transaction (EB-95). */

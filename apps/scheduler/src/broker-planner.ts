@@ -1,17 +1,21 @@
-import type { Evaluation, Plan, PlanResult } from '@waybill/model';
+import type { Clock, Evaluation, Plan, PlanResult } from '@waybill/model';
 import {
   createEval,
+  reapEvals,
   reblockEval,
   RpcError,
   RpcUnavailableError,
   submitPlan,
   updateEval,
   type Call,
+  type EvalUpdateRequest,
   type Rpc,
 } from '@waybill/rpc';
 import { within } from './broker-terms.js';
+import type { ReapBatch } from './core-scheduler.js';
 import type { Planner } from './evaluation-run.js';
 import { backoffMs, type StopSignal } from './stop-signal.js';
+import { timed, type WorkerMeter } from './worker-meter.js';
 
 /** Waits between tries while nobody holds the broker's role (EB-206). */
 export const SUBMIT_BACKOFF_MS = { base: 500, limit: 10_000 };
@@ -35,24 +39,41 @@ export class BrokerPlanner implements Planner {
     private readonly traceparent: () => string | undefined,
     private readonly signal: StopSignal,
     private readonly term: AbortSignal,
+    private readonly measured: { readonly meter: WorkerMeter; readonly clock: Clock },
   ) {}
 
   async submitPlan(plan: Plan): Promise<PlanResult> {
-    const { Result } = await this.ask(submitPlan, { Plan: { ...plan, EvalToken: this.token } });
+    const asking = { Plan: { ...plan, EvalToken: this.token } };
+    const { Result } = await timed(this.measured, 'worker.submit_plan', () => this.ask(submitPlan, asking));
     if (!Result) throw new Error('missing result'); // EB-207
     return Result;
   }
 
   async updateEval(evaluation: Evaluation): Promise<void> {
-    await this.ask(updateEval, { Evals: [evaluation], Token: this.token });
+    await timed(this.measured, 'worker.update_eval', () => this.ask(updateEval, this.naming(evaluation)));
   }
 
   async createEval(evaluation: Evaluation): Promise<void> {
-    await this.ask(createEval, { Evals: [evaluation], Token: this.token });
+    await timed(this.measured, 'worker.create_eval', () => this.ask(createEval, this.naming(evaluation)));
   }
 
   async reblockEval(evaluation: Evaluation): Promise<void> {
-    await this.ask(reblockEval, { Evals: [evaluation], Token: this.token });
+    await timed(this.measured, 'worker.reblock_eval', () => this.ask(reblockEval, this.naming(evaluation)));
+  }
+
+  /** In the name of a core evaluation (EB-152). */
+  async reap(evaluation: Evaluation, { evalIds, allocIds, scanIndex }: ReapBatch): Promise<void> {
+    await this.ask(reapEvals, {
+      EvalID: evaluation.ID,
+      Token: this.token,
+      EvalIDs: evalIds,
+      AllocIDs: allocIds,
+      ScanIndex: scanIndex,
+    });
+  }
+
+  private naming(evaluation: Evaluation): EvalUpdateRequest {
+    return { Evals: [evaluation], Token: this.token };
   }
 
   private async ask<Req, Res>(call: Call<Req, Res>, request: Req): Promise<Res> {

@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { type ServiceDefinition } from '@waybill/service';
 import { tracerFor } from '@waybill/telemetry';
+import { ContractWorkerMeter } from './worker-meter.js';
 import { Worker } from './worker.js';
 
 @Module({})
@@ -13,7 +14,7 @@ export const scheduler: ServiceDefinition = {
   name,
   needs: { state: true, database: false },
   build: (context) => {
-    const seconds = context.metrics.histogram('scheduling_seconds', 'time of one scheduling pass', ['type']);
+    const meter = new ContractWorkerMeter(context.metrics);
     const workers = Array.from(
       { length: context.settings.WAYBILL_SCHEDULER_WORKERS },
       (_, n) =>
@@ -25,7 +26,7 @@ export const scheduler: ServiceDefinition = {
           newId: context.newId,
           logger: context.logger.with({ worker: n }),
           tracer: () => tracerFor(name),
-          onScheduled: (type, tookMs) => seconds.observe({ type }, tookMs / 1000),
+          meter,
         }),
     );
     return {

@@ -1,12 +1,14 @@
-import type { Clock, Timers } from '@waybill/model';
+import { CORE_TYPE, type Clock, type Evaluation, type Timers } from '@waybill/model';
 import type { ReplicatedState } from '@waybill/replica';
 import { ack, dequeue, nack, SCHEDULER_VERSION, type DequeueResponse, type Rpc } from '@waybill/rpc';
 import { traceparentOf, withSpan, type Logger, type Tracer } from '@waybill/telemetry';
 import { BrokerPlanner, isNobodyThere } from './broker-planner.js';
 import { BrokerTerms, within } from './broker-terms.js';
+import { runCoreTask, type ReapBatch } from './core-scheduler.js';
 import { EvaluationRun } from './evaluation-run.js';
 import { SCHEDULER_TYPES } from './schedule.js';
 import { backoffMs, StopSignal } from './stop-signal.js';
+import { noWorkerMeter, timed, type WorkerMeter } from './worker-meter.js';
 
 /** What a dequeue asks the broker to wait (EB-64); also how long a stop waits for an idle worker. */
 export const DEQUEUE_MS = 500;
@@ -23,6 +25,9 @@ export const NO_BROKER_BACKOFF_LIMIT_MS = 500;
 export const STOP_GRACE_MS = 5_000;
 /** Failed dequeues of the first seconds are expected: the broker is starting too (EB-203). */
 export const QUIET_START_MS = 10_000;
+
+/** What a worker can run: every worker housekeeping too (EB-228, GC-12). */
+export const ENABLED_SCHEDULERS: readonly string[] = [...SCHEDULER_TYPES, CORE_TYPE];
 
 /** What the worker is told to be (EB-233). */
 export type WorkerStatus = 'Starting' | 'Started' | 'Pausing' | 'Paused' | 'Resuming' | 'Stopping' | 'Stopped';
@@ -45,8 +50,7 @@ export interface WorkerDeps {
   readonly newId: () => string;
   readonly logger: Logger;
   readonly tracer: () => Tracer;
-  /** Milliseconds one scheduling pass took. */
-  readonly onScheduled?: (type: string, tookMs: number) => void;
+  readonly meter?: WorkerMeter;
 }
 
 /**
@@ -63,6 +67,7 @@ export class Worker {
   private readonly signal: StopSignal;
   private readonly terms: BrokerTerms;
   private readonly startedAtMs: number;
+  private readonly measured: { readonly meter: WorkerMeter; readonly clock: Clock };
   private ended: Promise<void> = Promise.resolve();
   private failures = 0;
   private mode: WorkerStatus = 'Starting';
@@ -73,6 +78,7 @@ export class Worker {
     this.signal = new StopSignal(deps.timers);
     this.terms = new BrokerTerms(deps.state);
     this.startedAtMs = deps.clock.nowMs();
+    this.measured = { meter: deps.meter ?? noWorkerMeter, clock: deps.clock };
   }
 
   get status(): WorkerStatus {
@@ -142,12 +148,12 @@ export class Worker {
   private async dequeue(): Promise<DequeueResponse | undefined> {
     const term = this.terms.current;
     const answer = this.deps.rpc.ask(dequeue, {
-      Schedulers: SCHEDULER_TYPES,
+      Schedulers: ENABLED_SCHEDULERS,
       TimeoutMs: DEQUEUE_MS,
       SchedulerVersion: SCHEDULER_VERSION,
     });
     try {
-      const delivery = await within(term, answer);
+      const delivery = await timed(this.measured, 'worker.dequeue_eval', () => within(term, answer));
       this.failures = 0;
       return delivery;
     } catch (error) {
@@ -174,13 +180,15 @@ export class Worker {
     if (late?.Eval) await this.answer(nack, late.Eval.ID, late.Token);
   }
 
-  private async workOff(delivery: DequeueResponse, evaluation: NonNullable<DequeueResponse['Eval']>): Promise<void> {
+  private async workOff(delivery: DequeueResponse, evaluation: Evaluation): Promise<void> {
     const waitIndex = Math.max(delivery.WaitIndex, evaluation.ModifyIndex, evaluation.SnapshotIndex);
     let done = false;
     try {
       if (!this.signal.stopped) {
         this.doing = 'WaitingForRaft';
-        await this.deps.state.waitFor(waitIndex, WAIT_FOR_INDEX_MS);
+        await timed(this.measured, 'worker.wait_for_index', () =>
+          this.deps.state.waitFor(waitIndex, WAIT_FOR_INDEX_MS),
+        );
         this.doing = 'Scheduling';
         await this.schedule(delivery, evaluation);
         done = true;
@@ -194,8 +202,8 @@ export class Worker {
       await this.deps.state.waitFor(waitIndex, CATCH_UP_MS).catch(() => {});
   }
 
-  private async schedule(delivery: DequeueResponse, evaluation: NonNullable<DequeueResponse['Eval']>): Promise<void> {
-    const { state, clock, newId, rpc, tracer, onScheduled } = this.deps;
+  private async schedule(delivery: DequeueResponse, evaluation: Evaluation): Promise<void> {
+    const { state, clock, newId, rpc, tracer } = this.deps;
     const attributes = {
       'eval.id': evaluation.ID,
       'eval.type': evaluation.Type,
@@ -204,8 +212,18 @@ export class Worker {
     };
     const options = { traceparent: delivery.Traceparent ?? undefined, attributes };
     await withSpan(tracer(), 'schedule', options, async (span) => {
+      const traceparent = (): string | undefined => traceparentOf(span);
+      const planner = new BrokerPlanner(
+        rpc,
+        delivery.Token,
+        traceparent,
+        this.signal,
+        this.terms.current,
+        this.measured,
+      );
+      if (evaluation.Type === CORE_TYPE) return this.keepHouse(evaluation, planner);
       const run = new EvaluationRun(evaluation, {
-        planner: new BrokerPlanner(rpc, delivery.Token, () => traceparentOf(span), this.signal, this.terms.current),
+        planner,
         snapshots: {
           tables: state.tables,
           get appliedIndex() {
@@ -220,7 +238,7 @@ export class Worker {
           this.doing = 'Scheduling';
           const attempt = pass();
           this.doing = 'Submitting';
-          onScheduled?.(evaluation.Type, clock.nowMs() - before);
+          this.measured.meter.invoked(evaluation.Type, clock.nowMs() - before);
           return attempt;
         },
       });
@@ -228,10 +246,20 @@ export class Worker {
     });
   }
 
+  /** EB-149: the evaluation has no row, so there is nothing to write of it. */
+  private async keepHouse(evaluation: Evaluation, planner: BrokerPlanner): Promise<void> {
+    const { state, clock } = this.deps;
+    const before = clock.nowMs();
+    const reap = (batch: ReapBatch): Promise<void> => planner.reap(evaluation, batch);
+    await runCoreTask(evaluation, { tables: state.tables, appliedIndex: state.appliedIndex, clock, reap });
+    this.measured.meter.invoked(evaluation.Type, clock.nowMs() - before);
+  }
+
   /** EB-201: the nack timer makes up for an answer that is lost. */
   private async answer(call: typeof ack, evalId: string, token: string): Promise<void> {
     try {
-      await within(this.terms.current, this.deps.rpc.ask(call, { EvalID: evalId, Token: token }));
+      const asking = this.deps.rpc.ask(call, { EvalID: evalId, Token: token });
+      await timed(this.measured, 'worker.send_ack', () => within(this.terms.current, asking));
     } catch (error) {
       this.deps.logger.warn('the end of a delivery could not be reported', { error, evalId });
     }

@@ -1,10 +1,10 @@
+import { CORE_TYPE } from './core-evaluation.js';
 import type { Job, ParameterizedJobConfig, PeriodicConfig } from './job.js';
 import { nestedList } from './message-list.js';
 import { validateAffinities, validateConstraints, validateSpreads } from './validate-placement.js';
 import { taskGroupErrors, taskGroupWarnings } from './validate-task-group.js';
 
 const JOB_TYPES = new Set(['service', 'batch', 'system', 'sysbatch']);
-const CORE_TYPE = '_core';
 const MIN_PRIORITY = 1;
 const MAX_PRIORITY = 100;
 const MAX_UI_DESCRIPTION = 1000;

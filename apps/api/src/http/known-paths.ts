@@ -19,6 +19,7 @@ const KNOWN_PATHS: readonly RegExp[] = [
   /^\/v1\/regions$/,
   /^\/v1\/namespaces$/,
   /^\/v1\/operator\/scheduler\/configuration$/,
+  /^\/v1\/system\/gc$/,
   /^\/v1\/client\/fs\/logs\/[^/]+$/,
   /^\/v1\/client\/allocation\/[^/]+\/(stats|restart|signal|gc)$/,
   /^\/v1\/client\/(stats|gc)$/,

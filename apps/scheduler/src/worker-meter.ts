@@ -1,0 +1,49 @@
+import type { Clock } from '@waybill/model';
+import type { Metrics } from '@waybill/telemetry';
+
+/** What a worker spends its time on, by the contract's names (section 16 of the evaluations reference). */
+export type WorkerTimer =
+  | 'worker.dequeue_eval'
+  | 'worker.wait_for_index'
+  | 'worker.submit_plan'
+  | 'worker.create_eval'
+  | 'worker.update_eval'
+  | 'worker.reblock_eval'
+  | 'worker.send_ack';
+
+/** Where a worker's figures go. Logic sees only this. Milliseconds. */
+export interface WorkerMeter {
+  observe(timer: WorkerTimer, ms: number): void;
+  /** One pass of a scheduler. @param type of the evaluation, or `_core` */
+  invoked(type: string, ms: number): void;
+}
+
+export const noWorkerMeter: WorkerMeter = { observe: () => {}, invoked: () => {} };
+
+/** The figures of all workers of a process, in seconds. A handful of lines: the only label is the scheduler's type. */
+export class ContractWorkerMeter implements WorkerMeter {
+  constructor(private readonly metrics: Metrics) {}
+
+  observe(timer: WorkerTimer, ms: number): void {
+    this.metrics.histogram(`nomad_${timer.replaceAll('.', '_')}`, `nomad.${timer}`).observe(ms / 1000);
+  }
+
+  invoked(type: string, ms: number): void {
+    const help = 'nomad.worker.invoke_scheduler.<type>';
+    this.metrics.histogram('nomad_worker_invoke_scheduler', help, ['type']).observe({ type }, ms / 1000);
+  }
+}
+
+/** Runs it and gives its time to the meter, also if it fails. */
+export async function timed<T>(
+  { meter, clock }: { readonly meter: WorkerMeter; readonly clock: Clock },
+  timer: WorkerTimer,
+  run: () => Promise<T>,
+): Promise<T> {
+  const startedAt = clock.nowMs();
+  try {
+    return await run();
+  } finally {
+    meter.observe(timer, clock.nowMs() - startedAt);
+  }
+}
