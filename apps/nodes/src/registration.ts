@@ -1,5 +1,5 @@
 import { ConflictError } from '@waybill/journal';
-import { type Clock, computedClass, type Node, nsFromMs } from '@waybill/model';
+import { ALL_NODES_POOL, type Clock, computedClass, type Node, nsFromMs, poolNameProblem } from '@waybill/model';
 import type { ReplicatedState } from '@waybill/replica';
 import { type NodeRegisterRequest, type NodeUpdateResponse, RpcError } from '@waybill/rpc';
 import { draftTxn, isRejected, type Proposed } from '@waybill/state';
@@ -11,7 +11,6 @@ import { isNodeStatus, registrationNeedsEvaluations } from './node-status.js';
 const MAX_CONFLICTS = 5;
 /** How long a replica waits to see what it lost against. */
 const CATCH_UP_TIMEOUT_MS = 5_000;
-const NODE_POOL_NAME = /^[a-zA-Z0-9-_]{1,128}$/;
 
 export interface RegistrationDependencies {
   readonly state: ReplicatedState;
@@ -99,9 +98,9 @@ export function checkedNode(request: NodeRegisterRequest): Node {
     throw invalid('missing attributes for client registration');
   if (!node.SecretID) throw invalid('missing node secret ID for client registration');
   const pool = node.NodePool || 'default';
-  if (!NODE_POOL_NAME.test(pool))
-    throw invalid(`invalid node pool: invalid name "${pool}", must match regex ${NODE_POOL_NAME.source}`);
-  if (pool === 'all') throw invalid('node is not allowed to register in node pool "all"');
+  const problem = poolNameProblem(pool);
+  if (problem !== undefined) throw invalid(`invalid node pool: ${problem}`);
+  if (pool === ALL_NODES_POOL) throw invalid('node is not allowed to register in node pool "all"');
   const status = node.Status || 'initializing';
   if (!isNodeStatus(status)) throw invalid('invalid status for node');
   return { ...node, NodePool: pool, Status: status, SchedulingEligibility: node.SchedulingEligibility || 'eligible' };

@@ -41,6 +41,8 @@ const SUBJECTS: { readonly [T in TxnType]: (payload: TxnPayloads[T], namespace: 
   NodeUpdateDrain: (p) => nodeSubject(p.NodeID),
   NodeUpdateEligibility: (p) => nodeSubject(p.NodeID),
   UpsertNodeEvents: () => `${TXN_STREAM}.node_events`,
+  NodePoolUpsert: () => `${TXN_STREAM}.node_pool`,
+  NodePoolDelete: () => `${TXN_STREAM}.node_pool`,
   JobRegister: (p, namespace) => jobSubject(namespace, p.Job.ID),
   JobDeregister: (p, namespace) => jobSubject(namespace, p.JobID),
   EvalUpdate: () => `${TXN_STREAM}.eval`,

@@ -11,6 +11,7 @@ import type {
   Node,
   NodeEvent,
   SchedulingEligibility,
+  NodePoolSpecification,
   NodeStatus,
   AllocPreemptionDiff,
   SchedulerConfiguration,
@@ -53,6 +54,8 @@ export interface TxnPayloads {
     UpdatedAt: number;
   };
   UpsertNodeEvents: { NodeEvents: Record<string, NodeEvent[]> };
+  NodePoolUpsert: { NodePools: NodePoolSpecification[] };
+  NodePoolDelete: { Names: string[] };
 
   // 3.2 jobs
   JobRegister: {
@@ -189,6 +192,8 @@ export const TXN_TYPES: { readonly [T in TxnType]: TxnTypeInfo } = {
   NodeUpdateEligibility: { number: 28, eventType: 'NodeEligibility', schemaVersion: 1 },
   SchedulerConfig: { number: 30, eventType: null, schemaVersion: 1 },
   ClusterMetadata: { number: 32, eventType: null, schemaVersion: 1 },
+  NodePoolUpsert: { number: 59, eventType: 'NodePoolUpserted', schemaVersion: 1 },
+  NodePoolDelete: { number: 60, eventType: 'NodePoolDeleted', schemaVersion: 1 },
   LeaseAcquired: { number: 100, eventType: null, schemaVersion: 1 },
   Initialise: { number: 127, eventType: null, schemaVersion: 1 },
   Ignore: { number: 128, eventType: null, schemaVersion: 1 },

@@ -1,6 +1,6 @@
-import type { Namespace, SchedulerConfiguration } from '@waybill/model';
+import { ALL_NODES_POOL, type Namespace, type SchedulerConfiguration } from '@waybill/model';
 import type { TxnPayloads } from './catalogue.js';
-import { newPool } from './node-register.js';
+import { createNodePool } from './node-pools.js';
 import type { Appliers } from './applier.js';
 import { SINGLETON_KEY } from './tables.js';
 import { Refused, type Write } from './write.js';
@@ -48,8 +48,8 @@ function acquireLease(w: Write, { Role, Epoch, Holder }: TxnPayloads['LeaseAcqui
 function initialise(w: Write): void {
   if (w.tables.namespaces.has('default')) return;
   w.put('namespaces', defaultNamespace(w));
-  w.put('node_pools', newPool(w, 'all', 'Node pool with all nodes in the cluster.'));
-  w.put('node_pools', newPool(w, 'default', 'Default node pool.'));
+  createNodePool(w, ALL_NODES_POOL, 'Node pool with all nodes in the cluster.');
+  createNodePool(w, 'default', 'Default node pool.');
 }
 
 function defaultNamespace(w: Write): Namespace {

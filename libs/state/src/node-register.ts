@@ -1,12 +1,13 @@
-import type { Node, NodePool } from '@waybill/model';
+import type { Node } from '@waybill/model';
 import type { TxnPayloads } from './catalogue.js';
 import { appendedEvents, clusterEvent } from './node-events.js';
+import { createNodePool } from './node-pools.js';
 import { isUnresponsive } from './node-status.js';
 import { Refused, type Write } from './write.js';
 
 /** Type 0: ST-30 to ST-33, ST-36. The volumes of ST-34 and ST-35 are not kept yet. */
 export function registerNode(w: Write, { Node: given, CreateNodePool }: TxnPayloads['NodeRegister']): void {
-  if (CreateNodePool && !w.tables.node_pools.has(given.NodePool)) w.put('node_pools', newPool(w, given.NodePool));
+  if (CreateNodePool && !w.tables.node_pools.has(given.NodePool)) createNodePool(w, given.NodePool);
   const stored = w.tables.nodes.get(given.ID);
   w.put('nodes', stored ? reregistered(w, stored, given) : registered(w, given));
 }
@@ -39,20 +40,6 @@ function reregistered(w: Write, stored: Node, given: Node): Node {
       : Math.max(stored.LastMissedHeartbeatIndex, given.LastMissedHeartbeatIndex),
     LastAllocUpdateIndex: Math.max(stored.LastAllocUpdateIndex, given.LastAllocUpdateIndex),
     CreateIndex: stored.CreateIndex,
-    ModifyIndex: w.index,
-  };
-}
-
-/** A pool as it is made for a node that names one nobody defined (ST-33). */
-export function newPool(w: Write, name: string, description = ''): NodePool {
-  return {
-    Name: name,
-    Description: description,
-    Meta: null,
-    SchedulerConfiguration: null,
-    NodeIdentityTTL: 0,
-    Hash: '',
-    CreateIndex: w.index,
     ModifyIndex: w.index,
   };
 }

@@ -5,6 +5,7 @@ import { clusterAppliers } from './cluster.js';
 import { deploymentAppliers } from './deployments.js';
 import { evaluationAppliers } from './evaluations.js';
 import { jobAppliers } from './jobs.js';
+import { nodePoolAppliers } from './node-pools.js';
 import { nodeAppliers } from './nodes.js';
 import { planAppliers } from './plans.js';
 import { RequestWindow, STALE_EPOCH } from './request-window.js';
@@ -16,6 +17,7 @@ import { Refused, Write, type Change } from './write.js';
 /** Every type of the catalogue has exactly one applier; a missing one does not compile. */
 const appliers: Appliers = {
   ...nodeAppliers,
+  ...nodePoolAppliers,
   ...jobAppliers,
   ...evaluationAppliers,
   ...allocationAppliers,
