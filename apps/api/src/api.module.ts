@@ -21,6 +21,7 @@ import { BlockingQueries } from './http/blocking-query.js';
 import { Reads } from './http/reads.js';
 import { DeregisterJob } from './jobs/deregister-job.js';
 import { EvaluateJob } from './jobs/evaluate-job.js';
+import { ForceLaunch } from './jobs/force-launch.js';
 import { JobsController } from './jobs/jobs.controller.js';
 import { JobStability } from './jobs/job-stability.js';
 import { type JobLookup, RegisterJob } from './jobs/register-job.js';
@@ -102,6 +103,7 @@ export class ApiModule {
         { provide: JobStability, useValue: new JobStability(log, writer, model, readable, clock) },
         { provide: DeregisterJob, useValue: new DeregisterJob(log, writer, lookup, readable, clock, newId) },
         { provide: EvaluateJob, useValue: new EvaluateJob(log, writer, model, readable, clock, newId) },
+        { provide: ForceLaunch, useValue: new ForceLaunch(log, context.rpc, readable) },
         { provide: DeleteEvaluations, useValue: new DeleteEvaluations(model, writer, inquiry, clock) },
         {
           provide: SetSchedulerConfiguration,

@@ -57,6 +57,11 @@ export class PlanRefusedError extends Error {
   override readonly name = 'PlanRefusedError';
 }
 
+/** The job is none that can be launched; the text says why. */
+export class LaunchRefusedError extends Error {
+  override readonly name = 'LaunchRefusedError';
+}
+
 /** The log holds the transaction, and applying it was refused or void (EB-265). */
 export class WriteRejectedError extends Error {
   override readonly name = 'WriteRejectedError';

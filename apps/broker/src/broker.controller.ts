@@ -7,6 +7,7 @@ import {
   dequeue,
   DEQUEUE_WAIT_MS,
   forceGc,
+  forcePeriodic,
   nack,
   reached,
   reapEvals,
@@ -19,6 +20,8 @@ import {
   type DequeueResponse,
   type EvalToken,
   type EvalUpdateRequest,
+  type ForcePeriodicRequest,
+  type ForcePeriodicResponse,
   type IndexResponse,
   type ReachedRequest,
   type ReachedResponse,
@@ -40,6 +43,7 @@ const CODES: Record<string, RpcErrorCode> = {
   PlanQueueDisabledError: 'unavailable',
   PlanQueueFlushedError: 'unavailable',
   PlanRefusedError: 'invalid',
+  LaunchRefusedError: 'conflict',
   WriteRejectedError: 'conflict',
   [BadRequestError.name]: 'invalid',
 };
@@ -112,6 +116,14 @@ export class BrokerController {
   forceGc(): null {
     this.broker.forceGc();
     return null;
+  }
+
+  @Answers(forcePeriodic)
+  forcePeriodic(@Payload() { Namespace, JobID, AtIndex }: ForcePeriodicRequest): Promise<ForcePeriodicResponse> {
+    return answered(async () => {
+      const { evalId, index } = await this.broker.forceLaunch(Namespace, JobID, AtIndex);
+      return { EvalID: evalId, Index: index };
+    });
   }
 
   @Answers(reached)

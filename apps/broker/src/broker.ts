@@ -21,6 +21,7 @@ import { FencedWriter } from './fenced-writer.js';
 import { jobVersionOf, PlanApplier } from './plan-applier.js';
 import { EvalIndexes } from './eval-indexes.js';
 import { noMeter, type BrokerTimer, type Meter } from './meter.js';
+import { PeriodicDispatcher, type Launched, type PeriodicDispatcherDeps } from './periodic-dispatcher.js';
 import { PlanQueue } from './plan-queue.js';
 import { Reapers } from './reapers.js';
 import { RejectionTracker, type RejectionTrackerOptions } from './rejection-tracker.js';
@@ -42,6 +43,8 @@ export interface BrokerDeps {
   readonly random: () => number;
   readonly logger: Logger;
   readonly tracer: () => Tracer;
+  /** Without it periodic jobs are launched by force only. */
+  readonly nextLaunchMs?: PeriodicDispatcherDeps['nextLaunchMs'];
   readonly region: string;
   readonly options?: Partial<EvalBrokerOptions>;
   readonly rejectionTracker?: Partial<RejectionTrackerOptions>;
@@ -62,6 +65,7 @@ interface Session {
   readonly writer: FencedWriter;
   readonly reapers: Reapers;
   readonly coreTimers: CoreTimers;
+  readonly periodic: PeriodicDispatcher;
   readonly applierEnded: Promise<void>;
   readonly rejections: RejectionTracker;
 }
@@ -133,10 +137,13 @@ export class Broker implements Singleton {
       index: () => this.deps.state.appliedIndex,
       enqueue: (evaluation) => this.evals.enqueue(evaluation),
     });
-    this.session = { writer, reapers, coreTimers, rejections, applierEnded: applier.run() };
+    const nextLaunchMs = this.deps.nextLaunchMs ?? (() => undefined);
+    const periodic = new PeriodicDispatcher({ ...this.deps, tables: this.tables, writer, nextLaunchMs });
+    this.session = { writer, reapers, coreTimers, periodic, rejections, applierEnded: applier.run() };
     this.followPauseFlag();
     reapers.start();
     coreTimers.start();
+    periodic.start();
     this.meter.observe('leader.establish_leadership', this.deps.clock.nowMs() - startedAt);
     await this.writeFirstRows(writer);
   }
@@ -144,7 +151,10 @@ export class Broker implements Singleton {
   /** After every transaction this copy applied, in order. */
   applied(applied: Applied): void {
     if (!this.session) return;
-    for (const change of applied.changes) this.indexes.changed(change);
+    for (const change of applied.changes) {
+      this.indexes.changed(change);
+      this.session.periodic.changed(change);
+    }
     if (applied.changes.some((c) => c.table === 'scheduler_config')) this.followPauseFlag();
     for (const signal of signalsOf(applied, this.tables)) this.take(signal, applied);
   }
@@ -155,6 +165,7 @@ export class Broker implements Singleton {
     this.session = undefined;
     session?.reapers.stop();
     session?.coreTimers.stop();
+    session?.periodic.stop();
     this.plans.setEnabled(false);
     this.evals.setEnabled(false);
     this.blocked.setEnabled(false);
@@ -262,6 +273,13 @@ export class Broker implements Singleton {
   /** EB-147. While paused nothing comes of it (EB-132). */
   forceGc(): void {
     this.session?.coreTimers.raise('force-gc');
+  }
+
+  /** A launch outside the schedule. @throws as PeriodicDispatcher.force; BrokerDisabledError when the term is over */
+  async forceLaunch(namespace: string, jobId: string, atIndex: number): Promise<Launched> {
+    await this.deps.state.waitFor(atIndex, REACH_TIMEOUT_MS);
+    if (!this.session) throw new BrokerDisabledError();
+    return this.session.periodic.force(namespace, jobId);
   }
 
   /** EB-238 to EB-241. The nack timer rests until the answer. */

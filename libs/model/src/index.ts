@@ -19,6 +19,7 @@ export * from './network-index.js';
 export * from './node-class.js';
 export * from './node-pool.js';
 export * from './node.js';
+export * from './periodic.js';
 export * from './placement-rules.js';
 export * from './plan.js';
 export * from './resources.js';

@@ -102,6 +102,11 @@ export const TABLE_LAYOUTS: TableLayouts = {
     primaryKey: JOB_VERSION,
     insertionOrder: ['job_modify_index', 'namespace', 'job_id', 'version'],
   },
+  periodic_launch: {
+    columns: [text('namespace', 'Namespace'), text('id', 'ID'), ...indexes()],
+    primaryKey: JOB_ID,
+    insertionOrder: ['create_index', 'namespace', 'id'],
+  },
   job_summary: {
     columns: [text('namespace', 'Namespace'), text('job_id', 'JobID'), ...indexes()],
     primaryKey: ['namespace', 'job_id'],

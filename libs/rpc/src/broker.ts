@@ -46,6 +46,17 @@ export interface ReapEvalsRequest extends EvalToken {
   /** Index of the state that was looked at: what was written since stays. */
   readonly ScanIndex: number;
 }
+export interface ForcePeriodicRequest {
+  readonly Namespace: string;
+  readonly JobID: string;
+  /** Of the last transaction about the job: the holder looks at nothing older. */
+  readonly AtIndex: number;
+}
+export interface ForcePeriodicResponse {
+  readonly EvalID: string;
+  /** Of the transaction that registered the child with its evaluation. */
+  readonly Index: number;
+}
 export interface ReachedRequest {
   readonly Index: number;
 }
@@ -74,6 +85,8 @@ export const reblockEval = call<EvalUpdateRequest, IndexResponse>('broker.rebloc
 export const reapEvals = call<ReapEvalsRequest, IndexResponse>('broker.reapEvals', { role });
 /** Has everything collected that may go, whatever its age; answered when it is on its way (EB-147). */
 export const forceGc = call<null, null>('broker.forceGc', { role });
+/** Launches a periodic job now. Not to be asked twice: each ask is a launch. */
+export const forcePeriodic = call<ForcePeriodicRequest, ForcePeriodicResponse>('broker.forcePeriodic', { role });
 /** Answered once the holder has applied the index, and so obeys what it said (OP-21). */
 export const reached = call<ReachedRequest, ReachedResponse>('broker.reached', { role });
 export const submitPlan = call<SubmitPlanRequest, SubmitPlanResponse>('broker.submitPlan', { role, timeoutMs: 30_000 });

@@ -92,6 +92,7 @@ function describe(change: Change): About | undefined {
     case 'job_version':
     case 'job_submission':
     case 'job_summary':
+    case 'periodic_launch':
     case 'namespaces':
     case 'scheduler_config':
     case 'cluster_meta':

@@ -2,6 +2,7 @@ import type { Evaluation, Job, JobSubmission } from '@waybill/model';
 import { deriveJobStatus } from './job-status.js';
 import { countChild, ensureSummary } from './job-summary.js';
 import { putSubmission, putVersion } from './job-versions.js';
+import { recordLaunch } from './periodic-launch.js';
 import { namespacedKey } from './tables.js';
 import type { Write } from './write.js';
 
@@ -18,8 +19,7 @@ export interface UpsertOptions {
 /**
  * Writes a new version of a job: register, stop and auto-revert alike (ST-53 to ST-55, ST-57, ST-58). The status is
  * computed once, with the transaction's evaluation in view, so no intermediate one is ever written (ST-5).
- * A tag belongs to the version it was put on, so the new one has none. Scaling policies (ST-59) and periodic launches
- * (ST-60) are not kept yet.
+ * A tag belongs to the version it was put on, so the new one has none. Scaling policies (ST-59) are not kept yet.
  */
 export function upsertJob(w: Write, given: Job, options: UpsertOptions): Job {
   const stored = w.tables.jobs.get(namespacedKey(given.Namespace, given.ID));
@@ -37,5 +37,6 @@ export function upsertJob(w: Write, given: Job, options: UpsertOptions): Job {
   putVersion(w, job, options.trackedVersions);
   putSubmission(w, job, { given: options.submission, from: options.submissionFrom }, options.trackedVersions);
   countChild(w, job, stored?.Status ?? null, job.Status);
+  recordLaunch(w, job, !stored);
   return job;
 }

@@ -11,6 +11,7 @@ import {
   type Namespace,
   type Node,
   type NodePool,
+  type PeriodicLaunch,
   type SchedulerConfiguration,
   type ServiceRegistration,
 } from '@waybill/model';
@@ -48,6 +49,7 @@ export interface TableRows {
   job_version: Job;
   job_submission: JobSubmission;
   job_summary: JobSummary;
+  periodic_launch: PeriodicLaunch;
   evals: Evaluation;
   allocs: Allocation;
   deployment: Deployment;
@@ -70,6 +72,7 @@ export const TABLE_NAMES: readonly TableName[] = [
   'job_version',
   'job_submission',
   'job_summary',
+  'periodic_launch',
   'evals',
   'allocs',
   'deployment',
@@ -119,6 +122,9 @@ export function createTables(): Tables {
       { job: byJob(always) },
     ),
     job_summary: new Table<TableRows['job_summary']>('job_summary', jobKeyOf),
+    periodic_launch: new Table<TableRows['periodic_launch']>('periodic_launch', (l) =>
+      namespacedKey(l.Namespace, l.ID),
+    ),
     evals: new Table<TableRows['evals']>('evals', (e) => e.ID, {
       job: byJob(always),
       open: byJob((e) => !isTerminalEvaluation(e)),

@@ -22,6 +22,7 @@ import { sendJson, setWriteIndex } from '../http/reply.js';
 import { Requester } from '../http/requester.js';
 import { DeregisterJob } from './deregister-job.js';
 import { EvaluateJob, readEvaluateRequest } from './evaluate-job.js';
+import { ForceLaunch } from './force-launch.js';
 import { type JobPath, parseJobPath } from './job-path.js';
 import { JobStability, readStabilityRequest } from './job-stability.js';
 import { RegisterJob } from './register-job.js';
@@ -38,6 +39,7 @@ export class JobsController {
     private readonly registerJob: RegisterJob,
     private readonly deregisterJob: DeregisterJob,
     private readonly evaluateJob: EvaluateJob,
+    private readonly forceLaunch: ForceLaunch,
     private readonly revertJob: RevertJob,
     private readonly jobStability: JobStability,
   ) {}
@@ -178,6 +180,8 @@ export class JobsController {
         return this.register(request, reply, id);
       case 'evaluate':
         return this.evaluate(request, reply, id);
+      case 'periodic/force':
+        return this.force(request, reply, id);
       case 'revert':
         return this.revert(request, reply, id);
       case 'stable':
@@ -192,6 +196,12 @@ export class JobsController {
     const { forceReschedule } = readEvaluateRequest(body, id);
     const namespace = namespaceOf(request.query);
     const answer = await this.evaluateJob.run({ namespace, id, forceReschedule }, Requester.of(request));
+    setWriteIndex(reply, answer.Index);
+    sendJson(request, reply, { ...answer, ...QUERY_META });
+  }
+
+  private async force(request: ApiRequest, reply: ApiReply, id: string): Promise<void> {
+    const answer = await this.forceLaunch.run(namespaceOf(request.query), id);
     setWriteIndex(reply, answer.Index);
     sendJson(request, reply, { ...answer, ...QUERY_META });
   }

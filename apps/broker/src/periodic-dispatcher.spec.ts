@@ -1,0 +1,286 @@
+import { SimulatedTime, type Job, type PeriodicConfig } from '@waybill/model';
+import { draftTxn, fixtures, serviceActor, StateMachine, type TxnPayloads, type TxnType } from '@waybill/state';
+import { silentLogger } from '@waybill/telemetry';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { WriteRejectedError } from './broker-errors.js';
+import { LAUNCH_RETRY_MS, PeriodicDispatcher } from './periodic-dispatcher.js';
+
+const MINUTE_MS = 60_000;
+
+let time: SimulatedTime;
+let state: StateMachine;
+let dispatcher: PeriodicDispatcher;
+let fails: Error | undefined;
+let startMs: number;
+
+/** Every minute of the clock; "never", and what is no schedule. */
+const everyMinute = ({ Spec }: PeriodicConfig, afterMs: number): number | undefined => {
+  if (Spec === 'never') return undefined;
+  if (Spec !== 'every minute') throw new Error(`no schedule: ${Spec}`);
+  return (Math.floor(afterMs / MINUTE_MS) + 1) * MINUTE_MS;
+};
+
+const apply = <T extends TxnType>(type: T, payload: TxnPayloads[T], namespace = 'default') => {
+  const draft = draftTxn(type, payload, {
+    timeNs: time.nowMs() * 1e6,
+    requestId: `request-${state.appliedIndex}`,
+    actor: serviceActor('test'),
+    namespace,
+  });
+  const applied = state.apply({ ...draft, index: state.appliedIndex + 1 });
+  for (const change of applied.changes) dispatcher.changed(change);
+  return applied;
+};
+
+const dispatcherOf = (): PeriodicDispatcher => {
+  let ids = 0;
+  return new PeriodicDispatcher({
+    tables: state.tables,
+    writer: {
+      write: async (type, payload, context) => {
+        if (fails) throw fails;
+        const { verdict, index } = apply(type, payload, context?.namespace);
+        if (verdict.kind === 'refused') throw new WriteRejectedError(verdict.error);
+        return index;
+      },
+    },
+    clock: time,
+    timers: time,
+    newId: () => `eval-${++ids}`,
+    logger: silentLogger,
+    nextLaunchMs: everyMinute,
+  });
+};
+
+beforeEach(() => {
+  time = new SimulatedTime();
+  startMs = time.nowMs();
+  state = new StateMachine();
+  fails = undefined;
+  dispatcher = dispatcherOf();
+  apply('Initialise', {});
+  dispatcher.start();
+});
+
+const settled = async (): Promise<void> => {
+  for (let i = 0; i < 10; i++) await new Promise((resolve) => setImmediate(resolve));
+};
+const pass = async (ms: number): Promise<void> => {
+  time.advance(ms);
+  await settled();
+};
+const register = (periodic: Partial<PeriodicConfig> = {}, over: Partial<Job> = {}) => {
+  const Periodic: PeriodicConfig = {
+    Enabled: true,
+    Spec: 'every minute',
+    Specs: null,
+    SpecType: 'cron',
+    ProhibitOverlap: false,
+    TimeZone: 'UTC',
+    ...periodic,
+  };
+  return apply(
+    'JobRegister',
+    fixtures.aRegistration(fixtures.aJob({ ID: 'backup', Type: 'batch', Periodic, ...over })),
+  );
+};
+const deregister = (JobID: string, Purge = false) =>
+  apply('JobDeregister', { JobID, Purge, NoShutdownDelay: false, SubmitTime: 0, Eval: null, TrackedVersions: 6 });
+const children = (): Job[] => [...state.tables.jobs.by('parent', 'default/backup')];
+/** Seconds after the begin of the test at which it was launched. */
+const launches = (): number[] =>
+  children().map(({ ID }) => Number(ID.slice('backup/periodic-'.length)) - startMs / 1000);
+const evalsOf = (job: Job) => [...state.tables.evals.by('job', `default/${job.ID}`)];
+const endLast = () =>
+  apply('EvalUpdate', { Evals: evalsOf(children().at(-1)!).map((e) => ({ ...e, Status: 'complete' as const })) });
+
+describe('launching', () => {
+  it('EB-12 (section 4, periodic-job): child and evaluation in one transaction, named after its time', async () => {
+    register({}, { Priority: 70, Meta: { of: 'the parent' } });
+    await pass(MINUTE_MS);
+    expect(launches()).toEqual([60]);
+    const child = children()[0]!;
+    expect(child).toMatchObject({
+      Name: child.ID,
+      ParentID: 'backup',
+      Periodic: null,
+      Type: 'batch',
+      Status: 'pending',
+      Version: 0,
+      Meta: { of: 'the parent' },
+      SubmitTime: time.nowMs() * 1e6,
+    });
+    expect(evalsOf(child)).toMatchObject([
+      {
+        TriggeredBy: 'periodic-job',
+        Priority: 70,
+        Type: 'batch',
+        Status: 'pending',
+        CreateIndex: child.CreateIndex,
+        JobModifyIndex: child.CreateIndex,
+      },
+    ]);
+    expect(state.tables.periodic_launch.get('default/backup')).toMatchObject({ Launch: '2026-01-01T00:01:00.000Z' });
+  });
+
+  it('again at each time', async () => {
+    register();
+    for (let i = 0; i < 3; i++) await pass(MINUTE_MS);
+    expect(launches()).toEqual([60, 120, 180]);
+  });
+
+  it.each([
+    ['switched off', { Enabled: false }, {}],
+    ['stopped', {}, { Stop: true }],
+    [
+      'a template for dispatches',
+      {},
+      { ParameterizedJob: { Payload: 'optional', MetaRequired: [], MetaOptional: [] } },
+    ],
+    ['never due', { Spec: 'never' }, {}],
+    ['without a schedule that can be read', { Spec: 'gibberish' }, {}],
+  ] as const)('not one that is %s', async (_what, periodic, over) => {
+    register(periodic, over as Partial<Job>);
+    await pass(2 * MINUTE_MS);
+    expect(children()).toEqual([]);
+    expect(dispatcher.size).toBe(0);
+  });
+
+  it('follows the log: stopped, run again, with another schedule, purged', async () => {
+    register();
+    deregister('backup');
+    await pass(MINUTE_MS);
+    expect(launches()).toEqual([]);
+    register();
+    await pass(MINUTE_MS);
+    expect(launches()).toEqual([120]);
+    register({ Spec: 'never' });
+    await pass(MINUTE_MS);
+    expect(launches()).toEqual([120]);
+    register();
+    deregister('backup', true);
+    await pass(MINUTE_MS);
+    expect(dispatcher.size).toBe(0);
+    expect(launches()).toEqual([120]);
+  });
+
+  it('an update starts from now, and is launched once', async () => {
+    register();
+    await pass(MINUTE_MS / 2);
+    register({}, { Priority: 60 });
+    expect(dispatcher.size).toBe(1);
+    await pass(MINUTE_MS / 2);
+    expect(launches()).toEqual([60]);
+  });
+
+  it('ProhibitOverlap: a time is passed over while a child has not ended', async () => {
+    register({ ProhibitOverlap: true });
+    await pass(MINUTE_MS);
+    await pass(MINUTE_MS);
+    expect(launches()).toEqual([60]);
+    endLast();
+    await pass(MINUTE_MS);
+    expect(launches()).toEqual([60, 180]);
+  });
+
+  it('a launch that the log does not take is tried again, and not once the next one is due', async () => {
+    register();
+    fails = new Error('no log');
+    await pass(MINUTE_MS);
+    fails = undefined;
+    await pass(LAUNCH_RETRY_MS);
+    expect(launches()).toEqual([60]);
+    fails = new Error('no log');
+    while (time.nowMs() < startMs + 3 * MINUTE_MS) await pass(LAUNCH_RETRY_MS);
+    fails = undefined;
+    await pass(LAUNCH_RETRY_MS);
+    expect(launches()).toEqual([60, 180]);
+  });
+
+  it('what the state refuses is not tried again', async () => {
+    register();
+    apply('JobRegister', fixtures.aRegistration(fixtures.aJob({ ID: `backup/periodic-${startMs / 1000 + 60}` })));
+    await pass(MINUTE_MS);
+    expect(children()).toEqual([]);
+    await pass(LAUNCH_RETRY_MS);
+    expect(children()).toEqual([]);
+    await pass(MINUTE_MS);
+    expect(launches()).toEqual([120]);
+  });
+});
+
+describe('taking over', () => {
+  const takeOver = async (afterMs: number): Promise<void> => {
+    dispatcher.stop();
+    time.advance(afterMs);
+    dispatcher = dispatcherOf();
+    dispatcher.start();
+    await pass(0);
+  };
+
+  it('EB-141: without the role nothing is launched and no timer runs', async () => {
+    register();
+    dispatcher.stop();
+    dispatcher.stop();
+    expect(time.armedCount).toBe(0);
+    await pass(2 * MINUTE_MS);
+    expect(children()).toEqual([]);
+  });
+
+  it('what was missed is made up for by one launch, however many times went by', async () => {
+    register();
+    await pass(MINUTE_MS);
+    await takeOver(10 * MINUTE_MS + 5_000);
+    expect(launches()).toEqual([60, 665]);
+    await pass(MINUTE_MS);
+    expect(launches()).toEqual([60, 665, 720]);
+  });
+
+  it('what was launched is not launched again, by however many takeovers', async () => {
+    register();
+    await pass(MINUTE_MS);
+    for (let i = 0; i < 3; i++) await takeOver(1_000);
+    expect(launches()).toEqual([60]);
+    await pass(MINUTE_MS);
+    expect(launches()).toEqual([60, 120]);
+  });
+
+  it('a job that was never launched is made up for from its registration on', async () => {
+    register();
+    await takeOver(2 * MINUTE_MS);
+    expect(launches()).toEqual([120]);
+  });
+
+  it('ProhibitOverlap holds for what was missed too', async () => {
+    register({ ProhibitOverlap: true });
+    await pass(MINUTE_MS);
+    await takeOver(10 * MINUTE_MS);
+    expect(launches()).toEqual([60]);
+  });
+});
+
+describe('by force', () => {
+  it('now, and while another one runs', async () => {
+    register({ ProhibitOverlap: true });
+    await pass(MINUTE_MS);
+    time.advance(7_000);
+    const { evalId, index } = await dispatcher.force('default', 'backup');
+    expect(launches()).toEqual([60, 67]);
+    expect(state.tables.evals.get(evalId)).toMatchObject({ TriggeredBy: 'periodic-job', CreateIndex: index });
+  });
+
+  it('twice in a second is two launches', async () => {
+    register();
+    await dispatcher.force('default', 'backup');
+    await dispatcher.force('default', 'backup');
+    expect(launches()).toEqual([0, 1]);
+  });
+
+  it('refused for a job that is not there, not periodic, or not active', async () => {
+    register({}, { ID: 'once', Periodic: null });
+    register({}, { ID: 'stopped', Stop: true });
+    await expect(dispatcher.force('default', 'nothing')).rejects.toThrow('job not found');
+    await expect(dispatcher.force('default', 'once')).rejects.toThrow("can't force launch non-periodic job");
+    await expect(dispatcher.force('default', 'stopped')).rejects.toThrow('stopped or disabled');
+  });
+});
