@@ -247,6 +247,22 @@ describe('a log that was broken on purpose', () => {
     expect(unfenced.broken()).toEqual(['accepted-plan']);
   });
 
+  it('EB-337: one that ended with the purge of its job while a worker held it may still be planned', () => {
+    const log = new LogUnderTest();
+    const { job, evalId } = log.register();
+    log.write('JobDeregister', {
+      JobID: job.ID,
+      Purge: true,
+      NoShutdownDelay: false,
+      SubmitTime: 0,
+      Eval: null,
+      TrackedVersions: 6,
+    });
+    log.register();
+    log.plan(job, evalId, [log.alloc(job)]);
+    expect(log.broken()).toEqual([]);
+  });
+
   it('no-double-placement (EB-329): a second delivery places what the first one has placed', () => {
     const log = new LogUnderTest();
     const { job, evalId } = log.register();

@@ -4,13 +4,14 @@ import type { Invariant, ReportViolation } from './invariant.js';
 
 /**
  * As far as the log shows it, a plan counts only within a delivery of its evaluation (EB-327): it was written by a holder
- * of the role broker, and its evaluation had not ended. A transaction does not name the delivery it belongs to; that a
- * second delivery repeats nothing is what `NoDoublePlacement` looks at.
+ * of the role broker, and its evaluation had not been ended by an update of its own. One that ended on the side, with its
+ * job's purge or by another's success, while it was held is run all the same (EB-337). A transaction does not name the
+ * delivery it belongs to; that a second delivery repeats nothing is what `NoDoublePlacement` looks at.
  */
 export class AcceptedPlans implements Invariant {
   private readonly ended = new Set<string>();
 
-  after({ txn, index, verdict, changes }: Applied, _tables: Tables, report: ReportViolation): void {
+  after({ txn, index, verdict }: Applied, _tables: Tables, report: ReportViolation): void {
     if (txn.type === 'ApplyPlanResults' && verdict.kind === 'accepted') {
       const { EvalID } = txn.payload;
       const say = (message: string) =>
@@ -18,8 +19,8 @@ export class AcceptedPlans implements Invariant {
       if (txn.fence?.role !== 'broker') say('a plan counted that no holder of the role broker wrote');
       if (this.ended.has(EvalID)) say('a plan counted after its evaluation had ended');
     }
-    for (const change of changes)
-      if (change.table === 'evals' && change.after && isTerminalEvaluation(change.after)) this.ended.add(change.key);
+    if (txn.type !== 'EvalUpdate' || verdict.kind !== 'accepted') return;
+    for (const evaluation of txn.payload.Evals) if (isTerminalEvaluation(evaluation)) this.ended.add(evaluation.ID);
   }
 }
 

@@ -1,0 +1,32 @@
+import type { SimulatedPostgres } from '../world/simulated-postgres.js';
+import type { Written } from '../world/user-api.js';
+import type { ReferenceState } from './reference-state.js';
+import type { Report } from './violation.js';
+
+/** What a user was told is done: it is in the log at the index named, it counted, and it could be read by then (ST-10). */
+export class AcknowledgedWrites {
+  count = 0;
+
+  constructor(
+    private readonly reference: ReferenceState,
+    private readonly postgres: SimulatedPostgres,
+    private readonly report: Report,
+  ) {}
+
+  acknowledged(action: string, { Index }: Written): void {
+    this.count++;
+    if (Index === 0) return; // there was nothing to write
+    const applied = this.reference.applied[Index - 1];
+    const kind = applied?.verdict.kind;
+    if (kind !== 'accepted' && kind !== 'noop')
+      this.report(
+        'acknowledged-write',
+        `${action} was answered with index ${Index}, which is ${kind ?? 'not in the log'}`,
+      );
+    if (this.postgres.appliedIndex < Index)
+      this.report(
+        'readable-write',
+        `${action} was answered with index ${Index}; Postgres is at ${this.postgres.appliedIndex}`,
+      );
+  }
+}

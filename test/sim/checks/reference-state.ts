@@ -1,0 +1,50 @@
+import { type Applied, eventsOf, StateMachine } from '@waybill/state';
+import { partsOf } from '@waybill/projection';
+import { LogCheck } from '@waybill/verify';
+import { txnOf } from '../world/stream-follower.js';
+import type { StoredTxn, TxnStream } from '../world/txn-stream.js';
+import type { Report } from './violation.js';
+
+/**
+ * The state that the log makes, computed at the moment each transaction is stored, and watched by the same invariants
+ * with which `npm run verify` checks a finished cluster. Every replica is compared with it.
+ */
+export class ReferenceState {
+  readonly machine = new StateMachine();
+  /** What each transaction came to; index 1 first. */
+  readonly applied: Applied[] = [];
+  private readonly invariants = new LogCheck({ pendingLimitMs: 0 });
+
+  constructor(
+    stream: TxnStream,
+    private readonly report: Report,
+  ) {
+    stream.onStored((stored) => this.take(stored));
+  }
+
+  /** At rest: also what need not hold before the end. */
+  finish(): void {
+    this.invariants.finish(this.machine.tables);
+    this.reportFirst();
+  }
+
+  /** Indexes of the parts of all event frames that the log causes, in order. */
+  frames(): number[] {
+    return this.applied.flatMap((applied) => {
+      const frame = eventsOf(applied);
+      return frame ? partsOf(frame).map((part) => part.index) : [];
+    });
+  }
+
+  private take(stored: StoredTxn): void {
+    const applied = this.machine.apply(txnOf(stored));
+    this.applied.push(applied);
+    this.invariants.after(applied, this.machine.tables);
+    this.reportFirst();
+  }
+
+  private reportFirst(): void {
+    const [first] = this.invariants.found;
+    if (first) this.report(first.invariant, `at index ${first.index}, ${first.subject}: ${first.message}`);
+  }
+}

@@ -1,0 +1,96 @@
+import { isTerminalAllocation, isClientTerminal, isServerTerminal, msFromNs, nsFromRfc3339 } from '@waybill/model';
+import { StateMachine } from '@waybill/state';
+import { compareStates } from '@waybill/verify';
+import type { Cluster } from '../cluster.js';
+import { SeededRandom } from '../kernel/seeded-random.js';
+import { unpauseBroker } from '../workload/actions.js';
+import type { User } from '../workload/user.js';
+import { InvariantError } from './violation.js';
+
+/** When faults have stopped, everything must have ended after this, simulated milliseconds. */
+export const REST_LIMIT_MS = 30 * 60_000;
+/** Between two looks. */
+const LOOK_MS = 5_000;
+/** At rest only if nothing was open for this many looks in a row. */
+const QUIET_LOOKS = 4;
+
+/** The end of a run: faults stop, everything that is open ends, and then all copies of the truth are compared. */
+export class RestCheck {
+  constructor(
+    private readonly cluster: Cluster,
+    private readonly user: User,
+  ) {}
+
+  /** @throws InvariantError */
+  async comeToRest(): Promise<void> {
+    const { cluster } = this;
+    const { simulator } = cluster;
+    cluster.repair();
+    const untilMs = simulator.nowMs + REST_LIMIT_MS;
+    let quiet = 0;
+    while (quiet < QUIET_LOOKS) {
+      const open = this.whatIsOpen();
+      quiet = open === undefined ? quiet + 1 : 0;
+      if (simulator.nowMs >= untilMs) throw new InvariantError('everything-ends', open ?? 'it does not stay at rest');
+      if (this.isPaused()) this.user.act('unpause broker', new SeededRandom(String(simulator.nowMs)), unpauseBroker);
+      await simulator.runUntil(simulator.nowMs + LOOK_MS);
+    }
+    cluster.reference.finish();
+    cluster.agreement.finish();
+    this.comparePostgres();
+    this.compareEvents();
+  }
+
+  private isPaused(): boolean {
+    for (const { PauseEvalBroker } of this.cluster.tables.scheduler_config.all()) if (PauseEvalBroker) return true;
+    return false;
+  }
+
+  /** What must still end, in words; undefined: nothing. */
+  private whatIsOpen(): string | undefined {
+    const { cluster } = this;
+    const { tables, simulator } = cluster;
+    const last = cluster.world.stream.last;
+    if (this.isPaused()) return 'the broker is paused';
+    for (const { name, isServing, state } of cluster.servers) {
+      if (!isServing || !state) return `${name} does not serve`;
+      if (state.appliedIndex < last) return `${name} is at index ${state.appliedIndex} of ${last}`;
+    }
+    if (cluster.world.postgres.appliedIndex < last)
+      return `Postgres is at ${cluster.world.postgres.appliedIndex} of ${last}`;
+    for (const evaluation of tables.evals.by('status', 'pending'))
+      if (msFromNs(nsFromRfc3339(evaluation.WaitUntil)) <= simulator.nowMs)
+        return `evaluation ${evaluation.ID} of ${evaluation.JobID} (${evaluation.TriggeredBy}) is pending`;
+    for (const node of tables.nodes.all()) if (node.Status !== 'ready') return `node ${node.Name} is ${node.Status}`;
+    for (const alloc of tables.allocs.all()) {
+      if (isTerminalAllocation(alloc) && (isClientTerminal(alloc) || !isServerTerminal(alloc))) continue;
+      const wanted = isServerTerminal(alloc) ? 'stopped' : 'running';
+      const isThere = wanted === 'running' && alloc.ClientStatus === 'running';
+      if (!isThere) return `allocation ${alloc.ID} of ${alloc.JobID} is to be ${wanted} and is ${alloc.ClientStatus}`;
+    }
+    return undefined;
+  }
+
+  private comparePostgres(): void {
+    const { cluster } = this;
+    const projected = new StateMachine();
+    cluster.world.postgres.loadInto(projected);
+    const { ok, tables } = compareStates(cluster.reference.machine, projected);
+    if (ok) return;
+    const different = tables.filter((table) => table.differences > 0 || table.tableIndexes);
+    throw new InvariantError('postgres-equals-log', JSON.stringify(different));
+  }
+
+  /** EV-60: every frame once, in order, complete. */
+  private compareEvents(): void {
+    const { cluster } = this;
+    const expected = cluster.reference.frames();
+    const actual = cluster.world.events.parts.map((part) => part.index);
+    const at = expected.findIndex((index, i) => index !== actual[i]);
+    if (at >= 0 || actual.length !== expected.length)
+      throw new InvariantError(
+        'events-complete',
+        `frame ${at} is of index ${actual[at]}, expected ${expected[at]}; ${actual.length} of ${expected.length} frames`,
+      );
+  }
+}

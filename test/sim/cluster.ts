@@ -1,0 +1,74 @@
+import type { Applied } from '@waybill/state';
+import { AcknowledgedWrites } from './checks/acknowledged-writes.js';
+import { ReferenceState } from './checks/reference-state.js';
+import { ReplicaAgreement } from './checks/replica-agreement.js';
+import type { Report } from './checks/violation.js';
+import type { SeededRandom } from './kernel/seeded-random.js';
+import type { Simulator } from './kernel/simulator.js';
+import { Machine } from './world/machine.js';
+import { Server } from './world/server.js';
+import { World } from './world/world.js';
+
+export interface ClusterSize {
+  readonly servers: number;
+  readonly machines: number;
+}
+
+/** Machines are of one of these classes, which some jobs ask for. */
+const NODE_CLASSES = ['small', 'large'];
+
+/** A whole cluster: servers with all services, machines with agents, and those who watch that all is as it must be. */
+export class Cluster {
+  readonly world: World;
+  readonly servers: readonly Server[];
+  readonly machines: readonly Machine[];
+  readonly reference: ReferenceState;
+  readonly agreement: ReplicaAgreement;
+  readonly writes: AcknowledgedWrites;
+
+  constructor(
+    readonly simulator: Simulator,
+    random: SeededRandom,
+    size: ClusterSize,
+    report: Report,
+  ) {
+    this.world = new World(simulator, random.fork('world'));
+    this.reference = new ReferenceState(this.world.stream, report);
+    this.agreement = new ReplicaAgreement(this.reference, report);
+    this.writes = new AcknowledgedWrites(this.reference, this.world.postgres, report);
+    this.servers = Array.from({ length: size.servers }, (_, n) => new Server(`s${n + 1}`, this.world, this.agreement));
+    this.machines = Array.from(
+      { length: size.machines },
+      (_, n) => new Machine(`m${n + 1}`, NODE_CLASSES[n % NODE_CLASSES.length] ?? '', this.world),
+    );
+  }
+
+  start(): void {
+    this.world.initialise();
+    for (const server of this.servers) server.start();
+    for (const machine of this.machines) machine.powerOn();
+  }
+
+  /** The state as the log makes it, without any delay. */
+  get tables() {
+    return this.reference.machine.tables;
+  }
+
+  get log(): readonly Applied[] {
+    return this.reference.applied;
+  }
+
+  /** Nothing breaks any more: everything is switched on, connected and quick. */
+  repair(): void {
+    const { world } = this;
+    world.wire.setNats(true);
+    world.wire.calmDown();
+    world.postgres.isUp = true;
+    world.stream.forgetsIds = false;
+    for (const server of this.servers) server.start();
+    for (const machine of this.machines) {
+      machine.powerOn();
+      machine.startAgent();
+    }
+  }
+}

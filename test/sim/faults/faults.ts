@@ -1,0 +1,111 @@
+import type { Cluster } from '../cluster.js';
+import type { SeededRandom } from '../kernel/seeded-random.js';
+import type { Weather } from '../world/wire.js';
+
+/** Something that breaks, and mends itself after a while. */
+export type Fault = (cluster: Cluster, random: SeededRandom) => void;
+
+/** Each with how often it happens, compared with the others. To add one: docs/simulation.md. */
+export const FAULTS: Readonly<Record<string, readonly [weight: number, fault: Fault]>> = {
+  'server dies': [
+    6,
+    (cluster, random) => {
+      const server = random.pick(cluster.servers);
+      server.kill();
+      later(cluster, random.between(200, 40_000), 'server starts', () => server.start());
+    },
+  ],
+  'server stands still': [
+    6,
+    (cluster, random) => random.pick(cluster.servers).running?.pause(random.between(500, 25_000)),
+  ],
+  'replica lags': [8, (cluster, random) => random.pick(cluster.servers).running?.stall(random.between(200, 15_000))],
+  'server cut off': [
+    6,
+    (cluster, random) => cutOff(cluster, random.pick(cluster.servers).name, random.between(500, 30_000)),
+  ],
+  'NATS restarts': [
+    2,
+    (cluster, random) => {
+      cluster.world.wire.setNats(false);
+      later(cluster, random.between(200, 8_000), 'NATS is back', () => cluster.world.wire.setNats(true));
+    },
+  ],
+  'NATS forgets ids': [
+    2,
+    (cluster, random) => {
+      cluster.world.stream.forgetsIds = true;
+      later(cluster, random.between(1_000, 20_000), 'NATS remembers', () => (cluster.world.stream.forgetsIds = false));
+    },
+  ],
+  'Postgres restarts': [
+    2,
+    (cluster, random) => {
+      cluster.world.postgres.isUp = false;
+      later(cluster, random.between(500, 15_000), 'Postgres is back', () => (cluster.world.postgres.isUp = true));
+    },
+  ],
+  'messages are lost': [4, (cluster, random) => weather(cluster, random, { loss: random.between(0.02, 0.3) })],
+  'messages are slow': [6, (cluster, random) => weather(cluster, random, { slow: random.between(0.05, 0.4) })],
+  'calls repeat': [4, (cluster, random) => weather(cluster, random, { repeat: random.between(0.05, 0.5) })],
+  'acknowledgements are lost': [
+    6,
+    (cluster, random) => weather(cluster, random, { ackLoss: random.between(0.05, 0.5) }),
+  ],
+  'queries fail': [3, (cluster, random) => weather(cluster, random, { databaseError: random.between(0.05, 0.4) })],
+  'machine dies': [
+    8,
+    (cluster, random) => {
+      const machine = random.pick(cluster.machines);
+      machine.powerOff();
+      later(cluster, random.between(1_000, 90_000), 'machine starts', () => machine.powerOn());
+    },
+  ],
+  'agent restarts': [
+    6,
+    (cluster, random) => {
+      const machine = random.pick(cluster.machines);
+      machine.killAgent();
+      later(cluster, random.between(200, 30_000), 'agent starts', () => machine.startAgent());
+    },
+  ],
+  'machine cut off': [
+    8,
+    (cluster, random) => cutOff(cluster, random.pick(cluster.machines).name, random.between(1_000, 90_000)),
+  ],
+  'machine stands still': [
+    3,
+    (cluster, random) => random.pick(cluster.machines).running?.pause(random.between(1_000, 60_000)),
+  ],
+  'tasks crash': [
+    8,
+    (cluster, random) => {
+      const machine = random.pick(cluster.machines);
+      for (const task of machine.runningTasks) if (random.chance(0.6)) machine.crashTask(task);
+    },
+  ],
+  'clock jumps': [
+    3,
+    (cluster, random) =>
+      random.pick(cluster.servers).running?.setClock(random.between(-5_000, 5_000), random.between(-0.001, 0.001)),
+  ],
+};
+
+function later(cluster: Cluster, delayMs: number, label: string, run: () => void): void {
+  cluster.simulator.schedule(delayMs, label, run);
+}
+
+function cutOff(cluster: Cluster, name: string, forMs: number): void {
+  const { wire } = cluster.world;
+  wire.cut(name);
+  later(cluster, forMs, `${name} is connected again`, () => wire.heal(name));
+}
+
+/** The weather turns, and back after a while. */
+function weather(cluster: Cluster, random: SeededRandom, change: Partial<Weather>): void {
+  const { wire } = cluster.world;
+  Object.assign(wire.weather, change);
+  later(cluster, random.between(1_000, 30_000), 'the weather is better', () => {
+    for (const name of Object.keys(change) as (keyof Weather)[]) wire.weather[name] = 0;
+  });
+}

@@ -1,0 +1,71 @@
+import { FAULTS } from './faults/faults.js';
+import { SeededRandom } from './kernel/seeded-random.js';
+import { ACTIONS } from './workload/actions.js';
+
+/** Something that is to happen in a run: what it is, when, and the luck with which it picks whom it is about. */
+export interface PlannedEvent {
+  readonly atMs: number;
+  readonly kind: 'action' | 'fault';
+  readonly name: string;
+  readonly luck: string;
+}
+
+export interface RunSize {
+  readonly servers: number;
+  readonly machines: number;
+  readonly actions: number;
+}
+
+/** A run before it is run; leaving events out of it changes nothing about the others. */
+export interface RunPlan extends RunSize {
+  readonly seed: number;
+  readonly events: readonly PlannedEvent[];
+}
+
+/** The short run that throughput is measured with. */
+export const SHORT_RUN: RunSize = { servers: 3, machines: 20, actions: 200 };
+
+/** Time for the first leaders and machines to be there before anything happens, milliseconds. */
+const SETTLE_MS = 4_000;
+/** Mean time between two actions of users, milliseconds. */
+const PACE_MS = 900;
+/** Mean time between two faults, milliseconds; each run is quieter or wilder. */
+const FAULT_PACE_MS = 3_500;
+
+type Catalogue = Readonly<Record<string, readonly [weight: number, what: unknown]>>;
+
+export function planOf(seed: number, size: RunSize = SHORT_RUN): RunPlan {
+  const random = new SeededRandom(`plan ${seed}`);
+  const events: PlannedEvent[] = [];
+  let atMs = SETTLE_MS;
+  for (let n = 0; n < size.actions; n++) {
+    atMs += waitOf(random, PACE_MS);
+    events.push({ atMs, kind: 'action', name: pickWeighted(ACTIONS, random), luck: `${seed} action ${n}` });
+  }
+  const end = atMs;
+  const wildness = random.between(0.3, 2);
+  const kinds = someOf(FAULTS, random);
+  for (let n = 0, at = SETTLE_MS; ; n++) {
+    at += waitOf(random, FAULT_PACE_MS / wildness);
+    if (at > end) break;
+    events.push({ atMs: at, kind: 'fault', name: pickWeighted(kinds, random), luck: `${seed} fault ${n}` });
+  }
+  return { ...size, seed, events: events.toSorted((a, b) => a.atMs - b.atMs) };
+}
+
+/** Exponentially distributed, whole milliseconds. */
+const waitOf = (random: SeededRandom, meanMs: number): number => Math.ceil(-Math.log(1 - random.next()) * meanMs);
+
+/** A run with few kinds of faults gets deeper into them than one with all. */
+function someOf(catalogue: Catalogue, random: SeededRandom): Catalogue {
+  const share = random.between(0.2, 1);
+  const kept = Object.entries(catalogue).filter(() => random.chance(share));
+  return kept.length > 0 ? Object.fromEntries(kept) : catalogue;
+}
+
+function pickWeighted(catalogue: Catalogue, random: SeededRandom): string {
+  const entries = Object.entries(catalogue);
+  let left = random.next() * entries.reduce((sum, [, [weight]]) => sum + weight, 0);
+  for (const [name, [weight]] of entries) if ((left -= weight) < 0) return name;
+  return entries[0]?.[0] ?? '';
+}

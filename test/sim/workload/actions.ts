@@ -1,0 +1,112 @@
+import {
+  defaultSchedulerConfiguration,
+  isActiveDeployment,
+  isTerminalAllocation,
+  type Deployment,
+} from '@waybill/model';
+import { failDeployment, pauseDeployment, promoteDeployment } from '@waybill/rpc';
+import { namespacedKey } from '@waybill/state';
+import type { Cluster } from '../cluster.js';
+import type { SeededRandom } from '../kernel/seeded-random.js';
+import type { UserApi, Written } from '../world/user-api.js';
+import { aJobOf, JOBS } from './job-shapes.js';
+
+/** Something a user does: picks what it is about from the state as it is, asks one API. */
+export type Action = (api: UserApi, cluster: Cluster, random: SeededRandom) => Promise<Written> | undefined;
+
+const NAMESPACE = 'default';
+
+/** Each with how often it is done, compared with the others. */
+export const ACTIONS: Readonly<Record<string, readonly [weight: number, action: Action]>> = {
+  register: [
+    30,
+    (api, _cluster, random) => {
+      const [id, type] = random.pick(JOBS);
+      return api.register(aJobOf(id, type, random));
+    },
+  ],
+  scale: [
+    12,
+    (api, cluster, random) => {
+      const job = randomJob(cluster, random);
+      const [group] = job?.TaskGroups ?? [];
+      if (!job || !group || (job.Type !== 'service' && job.Type !== 'batch')) return undefined;
+      return api.register({
+        ...structuredClone(job),
+        Stop: false,
+        TaskGroups: [{ ...structuredClone(group), Count: random.below(8) }],
+      });
+    },
+  ],
+  'stop job': [6, (api, _cluster, random) => api.deregister(random.pick(JOBS)[0])],
+  'purge job': [3, (api, _cluster, random) => api.deregister(random.pick(JOBS)[0], { purge: true })],
+  evaluate: [
+    6,
+    (api, cluster, random) => {
+      const job = randomJob(cluster, random);
+      return job && api.evaluate(job.ID, { forceReschedule: random.chance(0.5) });
+    },
+  ],
+  revert: [
+    4,
+    (api, cluster, random) => {
+      const job = randomJob(cluster, random);
+      return job && job.Version > 0 ? api.revert(job.ID, random.below(job.Version)) : undefined;
+    },
+  ],
+  'stop allocation': [
+    8,
+    (api, cluster, random) => {
+      const live = [...cluster.tables.allocs.all()].filter((alloc) => !isTerminalAllocation(alloc));
+      return live.length > 0 ? api.stop(random.pick(live).ID, { reschedule: random.chance(0.3) }) : undefined;
+    },
+  ],
+  promote: [
+    8,
+    (api, cluster, random) => {
+      const deployment = randomDeployment(cluster, random);
+      return (
+        deployment &&
+        api.command(promoteDeployment, { DeploymentID: deployment.ID, All: true, Groups: [], PromotedAt: 0 })
+      );
+    },
+  ],
+  'fail deployment': [
+    2,
+    (api, cluster, random) => {
+      const deployment = randomDeployment(cluster, random);
+      return deployment && api.command(failDeployment, { DeploymentID: deployment.ID });
+    },
+  ],
+  'pause deployment': [
+    4,
+    (api, cluster, random) => {
+      const deployment = randomDeployment(cluster, random);
+      return deployment && api.command(pauseDeployment, { DeploymentID: deployment.ID, Pause: random.chance(0.4) });
+    },
+  ],
+  'pause broker': [2, (api, _cluster, random) => api.configure(configuration(random.chance(0.5), random))],
+};
+
+/** The broker hands out evaluations again. */
+export const unpauseBroker = (api: UserApi): Promise<Written> => api.configure(defaultSchedulerConfiguration());
+
+function configuration(PauseEvalBroker: boolean, random: SeededRandom) {
+  const config = defaultSchedulerConfiguration();
+  return {
+    ...config,
+    PauseEvalBroker,
+    SchedulerAlgorithm: random.pick(['binpack', 'spread'] as const),
+    PreemptionConfig: { ...config.PreemptionConfig, ServiceSchedulerEnabled: random.chance(0.5) },
+  };
+}
+
+function randomJob(cluster: Cluster, random: SeededRandom) {
+  const jobs = JOBS.flatMap(([id]) => cluster.tables.jobs.get(namespacedKey(NAMESPACE, id)) ?? []);
+  return jobs.length > 0 ? random.pick(jobs) : undefined;
+}
+
+function randomDeployment(cluster: Cluster, random: SeededRandom): Deployment | undefined {
+  const active = [...cluster.tables.deployment.all()].filter(isActiveDeployment);
+  return active.length > 0 ? random.pick(active) : undefined;
+}

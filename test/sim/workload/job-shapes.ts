@@ -1,0 +1,72 @@
+import { NS_PER_MINUTE, NS_PER_SECOND, type Job, type TaskGroup } from '@waybill/model';
+import { fixtures } from '@waybill/state';
+import type { SeededRandom } from '../kernel/seeded-random.js';
+import type { TaskScript } from '../world/task-host.js';
+
+/** Job ids of a run, with the type each has for ever (API-112). */
+export const JOBS: readonly (readonly [id: string, type: string])[] = [
+  ['web', 'service'],
+  ['api', 'service'],
+  ['cache', 'service'],
+  ['queue', 'service'],
+  ['import', 'batch'],
+  ['report', 'batch'],
+  ['logger', 'system'],
+  ['scan', 'sysbatch'],
+];
+
+/** A version of one of the jobs: how many, how large, how it is rolled out and how its tasks behave. */
+export function aJobOf(id: string, type: string, random: SeededRandom): Job {
+  const group = fixtures.aGroup({}, type);
+  const isFinite = type === 'batch' || type === 'sysbatch';
+  const script: TaskScript = {
+    runForMs: isFinite ? random.between(1_000, 60_000) : random.chance(0.15) ? random.between(5_000, 120_000) : 0,
+    exitCode: random.chance(0.2) ? 1 : 0,
+  };
+  const [task] = group.Tasks;
+  if (!task) throw new Error('a group of the fixtures has a task');
+  return fixtures.aJob({
+    ID: id,
+    Type: type,
+    Priority: random.pick([20, 50, 50, 80]),
+    Constraints: random.chance(0.15) ? [{ LTarget: '${node.class}', RTarget: 'large', Operand: '=' }] : null,
+    TaskGroups: [
+      {
+        ...group,
+        Count: type === 'service' || type === 'batch' ? 1 + random.below(6) : group.Count,
+        Update: group.Update && { ...group.Update, ...updateOf(random) },
+        Disconnect:
+          type === 'service' && random.chance(0.3)
+            ? {
+                LostAfter: random.between(1, 10) * NS_PER_MINUTE,
+                StopOnClientAfter: null,
+                Replace: random.chance(0.7),
+                Reconcile: random.pick(['best_score', 'keep_original', 'keep_replacement', 'longest_running']),
+              }
+            : null,
+        Tasks: [
+          {
+            ...task,
+            Config: { ...script },
+            Resources: { ...task.Resources, CPU: random.pick([100, 500, 1_000, 1_800]), MemoryMB: 64 },
+            RestartPolicy: { ...task.RestartPolicy, Attempts: random.below(2), Delay: 2 * NS_PER_SECOND },
+          },
+        ],
+      },
+    ],
+  });
+}
+
+function updateOf(random: SeededRandom): Partial<NonNullable<TaskGroup['Update']>> {
+  const canary = random.chance(0.4) ? 1 : 0;
+  return {
+    HealthCheck: 'task_states',
+    MaxParallel: 1 + random.below(2),
+    MinHealthyTime: random.between(1, 8) * NS_PER_SECOND,
+    HealthyDeadline: 30 * NS_PER_SECOND,
+    ProgressDeadline: 60 * NS_PER_SECOND,
+    Canary: canary,
+    AutoPromote: canary > 0 && random.chance(0.5),
+    AutoRevert: random.chance(0.4),
+  };
+}

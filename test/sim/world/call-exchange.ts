@@ -1,0 +1,117 @@
+import {
+  type AskOptions,
+  type Call,
+  type Rpc,
+  RpcContext,
+  RpcError,
+  RpcUnavailableError,
+  subjectOfCall,
+} from '@waybill/rpc';
+import type { SeededRandom } from '../kernel/seeded-random.js';
+import type { SimulatedProcess } from '../kernel/simulated-process.js';
+import type { Wire } from './wire.js';
+
+/** Answers one call; what goes in and out is JSON. */
+export type AnswerCall = (request: unknown, context: RpcContext) => Promise<unknown>;
+
+interface Subscription {
+  readonly process: SimulatedProcess;
+  /** Of those with the same one, one answers. */
+  readonly queue: string | undefined;
+  readonly answer: AnswerCall;
+}
+
+type Reply = { readonly ok: string } | { readonly error: RpcError };
+
+/** Core NATS as far as calls go: who answers which subject. */
+export class CallExchange {
+  private readonly subjects = new Map<string, Set<Subscription>>();
+
+  constructor(
+    private readonly wire: Wire,
+    private readonly random: SeededRandom,
+  ) {}
+
+  /** @returns the way to stop answering */
+  subscribe(subject: string, subscription: Subscription): () => void {
+    const found = this.subjects.get(subject) ?? new Set();
+    this.subjects.set(subject, found);
+    found.add(subscription);
+    return () => found.delete(subscription);
+  }
+
+  rpcOf(process: SimulatedProcess): Rpc {
+    return { ask: (call, request, options) => this.ask(process, call, request, options ?? {}) };
+  }
+
+  private ask<Req, Res>(
+    asker: SimulatedProcess,
+    call: Call<Req, Res>,
+    request: Req,
+    options: AskOptions,
+  ): Promise<Res> {
+    const body = JSON.stringify(request ?? null);
+    const subject = subjectOfCall(call.name, options.target);
+    return new Promise((resolve, reject) => {
+      let over = false;
+      const settle = (take: () => void): void => {
+        if (over) return;
+        over = true;
+        cancelTimeout();
+        take();
+      };
+      const unavailable = (reason: string): void => settle(() => reject(new RpcUnavailableError(call.name, reason)));
+      const cancelTimeout = asker.after(options.timeoutMs ?? call.timeoutMs, () => unavailable('timeout'));
+      const settled = (reply: Reply): void =>
+        settle(() => ('error' in reply ? reject(reply.error) : resolve(JSON.parse(reply.ok) as Res)));
+      const copies = this.wire.happens('repeat') ? 2 : 1;
+      for (let copy = 0; copy < copies; copy++)
+        this.send(asker, call.name, () => {
+          const receivers = this.receiversOf(subject);
+          if (receivers.length === 0) this.wire.toProcess(asker, 'no responder', () => unavailable('no responder'));
+          for (const receiver of receivers) this.hand(receiver, asker, call.name, body, options.traceparent, settled);
+        });
+    });
+  }
+
+  private send(from: SimulatedProcess, label: string, run: () => void): void {
+    if (!this.wire.happens('loss')) this.wire.toNats(from, label, run);
+  }
+
+  /** Of each queue one, and everybody who has none: a holder shares none with a predecessor that is not aware yet. */
+  private receiversOf(subject: string): Subscription[] {
+    const alive = [...(this.subjects.get(subject) ?? [])].filter(({ process }) => process.isAlive);
+    const queued = alive.filter(({ queue }) => queue !== undefined);
+    const alone = alive.filter(({ queue }) => queue === undefined);
+    return queued.length > 0 ? [...alone, this.random.pick(queued)] : alone;
+  }
+
+  private hand(
+    receiver: Subscription,
+    asker: SimulatedProcess,
+    name: string,
+    body: string,
+    traceparent: string | undefined,
+    settled: (reply: Reply) => void,
+  ): void {
+    const { process, answer } = receiver;
+    this.wire.toProcess(process, name, () => {
+      const context = new RpcContext([traceparent]);
+      void replyOf(answer, body, context).then((reply) =>
+        this.send(process, `${name} answer`, () => {
+          if (asker.isAlive) this.wire.toProcess(asker, `${name} answer`, () => settled(reply));
+          else this.wire.toProcess(process, `${name} unheard`, () => context.onUnheard?.());
+        }),
+      );
+    });
+  }
+}
+
+async function replyOf(answer: AnswerCall, body: string, context: RpcContext): Promise<Reply> {
+  try {
+    return { ok: JSON.stringify((await answer(JSON.parse(body), context)) ?? null) };
+  } catch (error) {
+    if (error instanceof RpcError) return { error };
+    return { error: new RpcError('internal', error instanceof Error ? error.message : String(error)) };
+  }
+}

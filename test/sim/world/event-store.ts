@@ -1,0 +1,62 @@
+import type { AddressedPart, EventStream, EventTail } from '@waybill/projector';
+import type { SeededRandom } from '../kernel/seeded-random.js';
+import type { SimulatedProcess } from '../kernel/simulated-process.js';
+import type { Wire } from './wire.js';
+
+const TIMEOUT_MS = 2_000;
+
+/** The stream `EVENTS`: parts of frames behind each other, appended on condition of the last sequence. */
+export class EventStore {
+  readonly parts: AddressedPart[] = [];
+
+  constructor(
+    private readonly wire: Wire,
+    private readonly random: SeededRandom,
+  ) {}
+
+  streamOf(process: SimulatedProcess): EventStream {
+    return {
+      tail: () => this.asked(process, 'events tail', () => this.tail()),
+      append: (parts, sequence) => this.asked(process, 'events append', () => this.append(parts, sequence)),
+    };
+  }
+
+  private tail(): EventTail {
+    const last = this.parts.at(-1);
+    const sequence = this.parts.length;
+    return last
+      ? { sequence, index: last.index, part: last.part, parts: last.parts }
+      : { sequence, index: 0, part: 0, parts: 0 };
+  }
+
+  /** @throws when the stream does not end at `sequence`; after an acknowledgement was lost perhaps only the first few are there */
+  private append(parts: readonly AddressedPart[], sequence: number): number {
+    if (this.parts.length !== sequence) throw new Error(`EVENTS ends at ${this.parts.length}, not at ${sequence}`);
+    if (this.wire.happens('ackLoss')) {
+      this.parts.push(...parts.slice(0, this.random.below(parts.length + 1)));
+      throw new Error('EVENTS stopped answering');
+    }
+    this.parts.push(...parts);
+    return this.parts.length;
+  }
+
+  private asked<T>(process: SimulatedProcess, name: string, atNats: () => T): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const cancel = process.after(TIMEOUT_MS, () => reject(new Error(`${name}: no answer`)));
+      this.wire.toNats(process, name, () => {
+        let take: () => void;
+        try {
+          const value = atNats();
+          take = () => resolve(value);
+        } catch (error) {
+          take = () => reject(error instanceof Error ? error : new Error(String(error)));
+        }
+        if (this.wire.happens('ackLoss')) return;
+        this.wire.toProcess(process, `${name} answer`, () => {
+          cancel();
+          take();
+        });
+      });
+    });
+  }
+}

@@ -1,0 +1,182 @@
+import { broker } from '@waybill/broker';
+import { deployments } from '@waybill/deployments';
+import { LeaseRunner, type Singleton } from '@waybill/lease';
+import { nodesService } from '@waybill/nodes';
+import { Projector } from '@waybill/projector';
+import { Replica } from '@waybill/replica';
+import { scheduler } from '@waybill/scheduler';
+import { readSettings, type ServiceContext, type ServiceDefinition, type ServiceParts } from '@waybill/service';
+import { Metrics, tracerFor } from '@waybill/telemetry';
+import type { Applied } from '@waybill/state';
+import type { SimulatedProcess } from '../kernel/simulated-process.js';
+import { answersOf } from './call-answers.js';
+import { CallHost } from './call-host.js';
+import { DatabaseConnection } from './simulated-postgres.js';
+import { SimulatedLog } from './simulated-log.js';
+import { UserApi } from './user-api.js';
+import type { World } from './world.js';
+
+/** Longer than the usual TTL: the chatter of leases would be most of a run. */
+const LEASE_TTL_MS = 6_000;
+/** A copy of the state that could not start tries again after this, milliseconds. */
+const RESTART_MS = 1_000;
+
+const SETTINGS = readSettings(
+  { WAYBILL_NATS_URL: 'nats://simulated', WAYBILL_LEASE_TTL_MS: String(LEASE_TTL_MS), WAYBILL_LOG_LEVEL: 'silent' },
+  [],
+);
+
+const SERVICES: readonly ServiceDefinition[] = [broker, scheduler, nodesService(), deployments];
+
+/** What a server's copy of the state goes through, for those who check it. */
+export interface ReplicaWitness {
+  started(serverName: string, replica: Replica): void;
+  applied(serverName: string, applied: Applied): void;
+  died(serverName: string): void;
+}
+
+/**
+ * One process with all services of the control plane in it, built by their own definitions, and the API's writes; the
+ * order of starting is that of RunningService. What it is given for NATS and Postgres is simulated.
+ *
+ * stopped → starting → serving → stopped. It may be killed at any moment.
+ */
+export class Server {
+  private process: SimulatedProcess | undefined;
+  private replica: Replica | undefined;
+  private api: UserApi | undefined;
+  private starts = 0;
+
+  constructor(
+    readonly name: string,
+    private readonly world: World,
+    private readonly witness: ReplicaWitness,
+  ) {}
+
+  get isServing(): boolean {
+    return this.api !== undefined;
+  }
+
+  /** Its API, while it serves. */
+  get userApi(): UserApi | undefined {
+    return this.api;
+  }
+
+  get state(): Replica | undefined {
+    return this.replica;
+  }
+
+  /** The process, while it is alive. */
+  get running(): SimulatedProcess | undefined {
+    return this.process;
+  }
+
+  start(): void {
+    if (this.process) return;
+    this.starts++;
+    const process = (this.process = this.world.spawn(this.name));
+    void this.serve(process).catch((error: unknown) => {
+      if (!process.isAlive) return;
+      this.world.logger(this.name).warn('the server cannot start; trying again', { error });
+      process.after(RESTART_MS, () => {
+        this.kill();
+        this.start();
+      });
+    });
+  }
+
+  /** Gone, without a word to anybody. */
+  kill(): void {
+    this.process?.kill();
+    if (this.replica) this.witness.died(this.name);
+    this.process = this.replica = this.api = undefined;
+  }
+
+  private async serve(process: SimulatedProcess): Promise<void> {
+    const { world, name } = this;
+    const log = new SimulatedLog(process, world.stream, world.wire);
+    const database = new DatabaseConnection(process, world.postgres);
+    const logger = world.logger(name);
+    const replica = new Replica({
+      log,
+      snapshots: database,
+      timers: process,
+      logger,
+      onFatal: (error) => world.simulator.fail(error),
+    });
+    await replica.start();
+    if (!process.isAlive) return;
+    this.replica = replica;
+    this.witness.started(name, replica);
+    replica.onApplied((applied) => process.isAlive && this.witness.applied(name, applied));
+
+    const context = (service: string): ServiceContext => this.contextOf(service, process, replica, log);
+    const parts: ServiceParts[] = [];
+    for (const service of SERVICES) parts.push(await service.build(context(service.name)));
+    const projector = new Projector({
+      log,
+      events: world.events.streamOf(process),
+      store: database,
+      announcer: world.announcements.announcerOf(process),
+      clock: process,
+      timers: process,
+      logger,
+    });
+    if (!process.isAlive) return;
+    const host = new CallHost(
+      process,
+      world.calls,
+      parts.flatMap(({ module }) => answersOf(module)),
+    );
+    const api = new UserApi(process, context('api'), database);
+    world.announcements.subscribe(process, api.feed);
+    for (const part of parts) void part.start?.();
+    for (const singleton of [...parts.flatMap((part) => part.singleton ?? []), projector])
+      this.runnerOf(singleton, process, replica, host).start();
+    this.api = api;
+  }
+
+  private runnerOf(singleton: Singleton, process: SimulatedProcess, replica: Replica, host: CallHost): LeaseRunner {
+    const { role } = singleton;
+    return new LeaseRunner({
+      singleton,
+      store: this.world.leases.storeOf(process),
+      state: replica,
+      holder: `${this.name}-${this.starts}`,
+      ttlMs: LEASE_TTL_MS,
+      clock: process,
+      monotonic: process.monotonic,
+      timers: process,
+      newId: process.newId,
+      region: 'global',
+      logger: this.world.logger(this.name),
+      onTerm: (term) => (term ? host.enter(role) : host.leave(role)),
+    });
+  }
+
+  private contextOf(name: string, process: SimulatedProcess, state: Replica, log: SimulatedLog): ServiceContext {
+    const missing = (what: string): never => {
+      throw new Error(`${what} is not simulated`);
+    };
+    return {
+      name,
+      settings: SETTINGS,
+      logger: this.world.logger(this.name),
+      metrics: new Metrics(name),
+      tracer: tracerFor('simulation'),
+      clock: process,
+      timers: process,
+      newId: process.newId,
+      random: process.random.next,
+      log,
+      rpc: this.world.calls.rpcOf(process),
+      state,
+      get link() {
+        return missing('the connection to NATS');
+      },
+      get database() {
+        return missing('the pool of Postgres connections');
+      },
+    };
+  }
+}

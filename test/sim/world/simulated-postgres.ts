@@ -1,0 +1,167 @@
+import { foldBatch, ProjectionMovedError, type RecordedVerdict } from '@waybill/projection';
+import type { Allocation, Job, SchedulerConfiguration } from '@waybill/model';
+import type { ProjectionStore } from '@waybill/projector';
+import {
+  type Applied,
+  SINGLETON_KEY,
+  type StateMachine,
+  type Table,
+  TABLE_NAMES,
+  type TableName,
+  namespacedKey,
+} from '@waybill/state';
+import type { SimulatedProcess } from '../kernel/simulated-process.js';
+import type { Simulator } from '../kernel/simulator.js';
+import type { Wire } from './wire.js';
+
+const QUERY_MS = 4;
+/** A connection that is refused is known to be so after this, milliseconds. */
+const REFUSED_MS = 20;
+
+/** The connection to Postgres broke: nobody knows whether the query had its effect. */
+export class ConnectionLostError extends Error {
+  override readonly name = 'ConnectionLostError';
+  readonly code = 'ECONNRESET';
+  constructor() {
+    super('the connection to Postgres was lost');
+  }
+}
+
+/** The read model: rows, record of transactions and applied index, moved by whole database transactions. */
+export class SimulatedPostgres {
+  isUp = true;
+  private readonly rows = new Map<TableName, Map<string, object>>(TABLE_NAMES.map((name) => [name, new Map()]));
+  private readonly tableIndexes = new Map<TableName, number>();
+  private readonly record: Applied[] = [];
+
+  constructor(
+    private readonly simulator: Simulator,
+    private readonly wire: Wire,
+  ) {}
+
+  get appliedIndex(): number {
+    return this.record.length;
+  }
+
+  /** Loads a copy of everything, in an order of its own: the state must not depend on the order of rows. */
+  loadInto(machine: StateMachine): number {
+    for (const name of TABLE_NAMES) {
+      const table = machine.tables[name] as Table<object>;
+      const rows = [...this.rowsOf(name)].toSorted(([a], [b]) => (a < b ? -1 : 1));
+      for (const [key, row] of rows) table.replace(key, structuredClone(row));
+      table.tableIndex = this.tableIndexes.get(name) ?? 0;
+    }
+    for (const { txn, index, verdict } of this.record)
+      machine.requests.remember({
+        requestId: txn.requestId,
+        index,
+        timeNs: txn.timeNs,
+        rejected: verdict.kind === 'refused' || verdict.kind === 'void' ? verdict.error : null,
+      });
+    machine.startAt(this.appliedIndex);
+    return this.appliedIndex;
+  }
+
+  /** @throws ProjectionMovedError */
+  write(applied: readonly Applied[]): void {
+    const { from, tables, tableIndexes } = foldBatch(applied);
+    if (from !== this.appliedIndex) throw new ProjectionMovedError(from, this.appliedIndex);
+    for (const one of applied)
+      for (const { table, key, after } of one.changes)
+        if (after) this.rowsOf(table).set(key, after);
+        else this.rowsOf(table).delete(key);
+    if (tables.length > 0) for (const { name, index } of tableIndexes) this.tableIndexes.set(name, index);
+    this.record.push(...applied);
+  }
+
+  verdictOf(index: number): RecordedVerdict | undefined {
+    const one = this.record[index - 1];
+    return one && { index, requestId: one.txn.requestId, verdict: one.verdict };
+  }
+
+  row(table: 'jobs', key: string): Job | undefined;
+  row(table: 'allocs', key: string): Allocation | undefined;
+  row(table: 'scheduler_config', key: string): SchedulerConfiguration | undefined;
+  row(table: TableName, key: string): object | undefined {
+    const row = this.rowsOf(table).get(key);
+    return row && structuredClone(row);
+  }
+
+  all(table: 'allocs' | 'job_version'): object[] {
+    return [...this.rowsOf(table).values()];
+  }
+
+  /** One query of a process: has its effect at once, or fails before or after it. */
+  query<T>(process: SimulatedProcess, effect: () => T): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const lost = (afterMs: number): void => void process.after(afterMs, () => reject(new ConnectionLostError()));
+      if (!this.isUp) return lost(REFUSED_MS);
+      this.simulator.schedule(QUERY_MS / 2, `${process.name} query`, () => {
+        if (!this.isUp || !process.isAlive || this.wire.happens('databaseError')) return lost(QUERY_MS / 2);
+        let take: () => void;
+        try {
+          const result = effect();
+          take = () => resolve(result);
+        } catch (error) {
+          take = () => reject(error instanceof Error ? error : new Error(String(error)));
+        }
+        if (this.wire.happens('databaseError')) lost(QUERY_MS / 2);
+        else process.after(QUERY_MS / 2, take);
+      });
+    });
+  }
+
+  private rowsOf(table: TableName): Map<string, object> {
+    return this.rows.get(table) ?? new Map();
+  }
+}
+
+/** Postgres as one process sees it: what the projector writes to, what a replica starts from, what the API reads. */
+export class DatabaseConnection implements ProjectionStore {
+  constructor(
+    private readonly process: SimulatedProcess,
+    private readonly postgres: SimulatedPostgres,
+  ) {}
+
+  load(machine: StateMachine): Promise<number> {
+    return this.query((postgres) => postgres.loadInto(machine));
+  }
+
+  write(applied: readonly Applied[]): Promise<void> {
+    return this.query((postgres) => postgres.write(applied));
+  }
+
+  appliedIndex(): Promise<number> {
+    return this.query((postgres) => postgres.appliedIndex);
+  }
+
+  txnVerdict(index: number): Promise<RecordedVerdict | undefined> {
+    return this.query((postgres) => postgres.verdictOf(index));
+  }
+
+  job(namespace: string, id: string): Promise<{ row: Job | undefined }> {
+    return this.query((postgres) => ({ row: postgres.row('jobs', namespacedKey(namespace, id)) }));
+  }
+
+  jobVersions(namespace: string, id: string): Promise<{ rows: Job[] }> {
+    const isOfJob = (job: Job): boolean => job.Namespace === namespace && job.ID === id;
+    return this.query((postgres) => ({ rows: (postgres.all('job_version') as Job[]).filter(isOfJob) }));
+  }
+
+  jobAllocations(namespace: string, id: string): Promise<{ rows: Allocation[] }> {
+    const isOfJob = (alloc: Allocation): boolean => alloc.Namespace === namespace && alloc.JobID === id;
+    return this.query((postgres) => ({ rows: (postgres.all('allocs') as Allocation[]).filter(isOfJob) }));
+  }
+
+  allocation(id: string): Promise<Allocation | undefined> {
+    return this.query((postgres) => postgres.row('allocs', id));
+  }
+
+  schedulerConfiguration(): Promise<SchedulerConfiguration | undefined> {
+    return this.query((postgres) => postgres.row('scheduler_config', SINGLETON_KEY));
+  }
+
+  private query<T>(effect: (postgres: SimulatedPostgres) => T): Promise<T> {
+    return this.postgres.query(this.process, () => effect(this.postgres));
+  }
+}

@@ -1,0 +1,122 @@
+import {
+  BrokerInquiry,
+  DeregisterJob,
+  type DeregisterOptions,
+  EvaluateJob,
+  type EvaluateOptions,
+  type JobLookup,
+  RegisterJob,
+  type RegisterJobRequest,
+  type Requester,
+  RevertJob,
+  SetSchedulerConfiguration,
+  StopAllocation,
+  type StopAllocationOptions,
+  Writer,
+} from '@waybill/api';
+import type { Job, SchedulerConfiguration } from '@waybill/model';
+import { ProjectionFeed } from '@waybill/projection';
+import type { Call, DeploymentUpdateResponse, OnBehalfOf } from '@waybill/rpc';
+import type { ServiceContext } from '@waybill/service';
+import type { Actor } from '@waybill/state';
+import type { SimulatedProcess } from '../kernel/simulated-process.js';
+import type { DatabaseConnection } from './simulated-postgres.js';
+
+const NAMESPACE = 'default';
+const USER: Actor = { Kind: 'anonymous', ID: '', Name: 'anonymous' };
+
+/** Index of the transaction that a write is in, as the answer says. */
+export interface Written {
+  readonly Index: number;
+}
+
+/** The API's writes in one server: the use cases themselves, over a simulated log and database. HTTP is left out. */
+export class UserApi {
+  readonly feed: ProjectionFeed;
+  private readonly writer: Writer;
+  private readonly registerJob: RegisterJob;
+  private readonly deregisterJob: DeregisterJob;
+  private readonly evaluateJob: EvaluateJob;
+  private readonly revertJob: RevertJob;
+  private readonly stopAllocation: StopAllocation;
+  private readonly setConfiguration: SetSchedulerConfiguration;
+
+  constructor(
+    private readonly process: SimulatedProcess,
+    private readonly context: ServiceContext,
+    database: DatabaseConnection,
+  ) {
+    const { log, clock, timers, newId, rpc } = context;
+    this.feed = new ProjectionFeed({ record: database, clock, timers });
+    this.writer = new Writer(log, this.feed, () => context.tracer);
+    const lookup: JobLookup = {
+      job: async (namespace, id) => (await database.job(namespace, id)).row,
+      schedulerConfiguration: () => database.schedulerConfiguration(),
+    };
+    const readable = (index: number): Promise<unknown> => this.writer.readable(index);
+    const inquiry = new BrokerInquiry(rpc, clock, timers);
+    this.registerJob = new RegisterJob(log, this.writer, lookup, readable, clock, newId);
+    this.deregisterJob = new DeregisterJob(log, this.writer, lookup, readable, clock, newId);
+    this.evaluateJob = new EvaluateJob(log, this.writer, database, readable, clock, newId);
+    this.revertJob = new RevertJob(log, this.registerJob, database, readable);
+    this.stopAllocation = new StopAllocation(this.writer, (id) => database.allocation(id), clock, newId);
+    this.setConfiguration = new SetSchedulerConfiguration(lookup, this.writer, inquiry, clock);
+  }
+
+  register(job: Job, over: Partial<RegisterJobRequest> = {}): Promise<Written> {
+    const request: RegisterJobRequest = {
+      Job: job,
+      warnings: [],
+      Submission: null,
+      EnforceIndex: false,
+      JobModifyIndex: 0,
+      PreserveCounts: false,
+      PreserveResources: false,
+      EvalPriority: 0,
+      ...over,
+    };
+    return this.registerJob.run(request, this.requester());
+  }
+
+  deregister(id: string, over: Partial<DeregisterOptions> = {}): Promise<Written> {
+    const options = { namespace: NAMESPACE, id, purge: false, evalPriority: 0, noShutdownDelay: false, ...over };
+    return this.deregisterJob.run(options, this.requester());
+  }
+
+  evaluate(id: string, over: Partial<EvaluateOptions> = {}): Promise<Written> {
+    return this.evaluateJob.run({ namespace: NAMESPACE, id, forceReschedule: false, ...over }, this.requester());
+  }
+
+  revert(id: string, version: number): Promise<Written> {
+    return this.revertJob.run(NAMESPACE, id, { version, enforcePriorVersion: null }, this.requester());
+  }
+
+  stop(id: string, over: Partial<StopAllocationOptions> = {}): Promise<Written> {
+    const options = { id, noShutdownDelay: false, reschedule: false, ...over };
+    return this.stopAllocation.run(options, this.requester());
+  }
+
+  configure(config: SchedulerConfiguration): Promise<Written> {
+    return this.setConfiguration.run({ config, cas: undefined }, this.requester());
+  }
+
+  /** Passed on to the holder of the role `deployments`; answered once what it wrote can be read. */
+  async command<Req extends { readonly DeploymentID: string; readonly For: OnBehalfOf }>(
+    call: Call<Req, DeploymentUpdateResponse>,
+    wanted: Omit<Req, 'For'>,
+  ): Promise<Written> {
+    const For: OnBehalfOf = { Actor: USER, Reason: '', RequestID: this.context.newId() };
+    const answer = await this.context.rpc.ask(call, { ...wanted, For } as Req);
+    await this.writer.readable(answer.Index);
+    return answer;
+  }
+
+  private requester(): Requester {
+    const requestId = this.process.newId();
+    return {
+      requestId,
+      reason: '',
+      draftContext: (timeNs) => ({ timeNs, requestId, actor: USER, reason: '' }),
+    };
+  }
+}

@@ -1,0 +1,90 @@
+import type { SeededRandom } from '../kernel/seeded-random.js';
+import type { SimulatedProcess } from '../kernel/simulated-process.js';
+import type { Simulator } from '../kernel/simulator.js';
+
+/** How messages travel now; the faults of a run change it. Chances in [0, 1]. */
+export interface Weather {
+  /** A message of a call, an announcement or a lease never arrives. */
+  loss: number;
+  /** A call arrives twice. */
+  repeat: number;
+  /** A message takes up to SLOWEST_MS. */
+  slow: number;
+  /** The log has written and its answer does not arrive. */
+  ackLoss: number;
+  /** A query of Postgres fails, before or after its effect. */
+  databaseError: number;
+}
+
+export const CALM: Weather = { loss: 0, repeat: 0, slow: 0, ackLoss: 0, databaseError: 0 };
+
+const FASTEST_MS = 0.2;
+const USUAL_MS = 3;
+export const SLOWEST_MS = 4_000;
+
+/**
+ * The network: a star, every process is connected to NATS and to nothing else. A process that is cut off neither sends
+ * nor receives; while NATS is down nobody does. What is on its way at that moment is lost.
+ */
+export class Wire {
+  weather: Weather = { ...CALM };
+  private readonly cutOff = new Set<string>();
+  private natsDown = false;
+
+  constructor(
+    private readonly simulator: Simulator,
+    private readonly random: SeededRandom,
+  ) {}
+
+  get isNatsUp(): boolean {
+    return !this.natsDown;
+  }
+
+  setNats(up: boolean): void {
+    this.natsDown = !up;
+  }
+
+  cut(processName: string): void {
+    this.cutOff.add(processName);
+  }
+
+  heal(processName: string): void {
+    this.cutOff.delete(processName);
+  }
+
+  connects(process: SimulatedProcess): boolean {
+    return !this.natsDown && process.isAlive && !this.cutOff.has(process.name);
+  }
+
+  /** Nobody is cut off and nothing is lost. */
+  calmDown(): void {
+    this.cutOff.clear();
+    this.weather = { ...CALM };
+  }
+
+  /** From a process to the NATS server, which acts at once. */
+  toNats(from: SimulatedProcess, label: string, run: () => void): void {
+    if (!this.connects(from)) return;
+    this.simulator.schedule(this.delayMs(), `${from.name} → ${label}`, () => {
+      if (!this.natsDown && !this.cutOff.has(from.name)) run();
+    });
+  }
+
+  /** From the NATS server to a process. */
+  toProcess(to: SimulatedProcess, label: string, run: () => void): void {
+    this.simulator.schedule(this.delayMs(), `${label} → ${to.name}`, () => {
+      if (this.connects(to)) to.execute(run);
+    });
+  }
+
+  /** Milliseconds a message is under way. */
+  delayMs(): number {
+    const { random, weather } = this;
+    return random.chance(weather.slow) ? random.between(USUAL_MS, SLOWEST_MS) : random.between(FASTEST_MS, USUAL_MS);
+  }
+
+  /** Draws only where something can happen, so that a calm run needs no luck. */
+  happens(what: keyof Weather): boolean {
+    return this.weather[what] > 0 && this.random.chance(this.weather[what]);
+  }
+}

@@ -1,0 +1,55 @@
+import { draftTxn, serviceActor } from '@waybill/state';
+import type { Logger } from '@waybill/telemetry';
+import { silentLogger } from '@waybill/telemetry';
+import type { SeededRandom } from '../kernel/seeded-random.js';
+import { SimulatedProcess } from '../kernel/simulated-process.js';
+import type { Simulator } from '../kernel/simulator.js';
+import { AnnouncementChannel } from './announcement-channel.js';
+import { CallExchange } from './call-exchange.js';
+import { EventStore } from './event-store.js';
+import { LeaseBucket } from './lease-bucket.js';
+import { SimulatedPostgres } from './simulated-postgres.js';
+import { messageOf, TxnStream } from './txn-stream.js';
+import { Wire } from './wire.js';
+
+/** All that stands around the processes of a cluster: one NATS, one Postgres, the network to both. */
+export class World {
+  readonly wire: Wire;
+  readonly stream: TxnStream;
+  readonly calls: CallExchange;
+  readonly leases: LeaseBucket;
+  readonly postgres: SimulatedPostgres;
+  readonly events: EventStore;
+  readonly announcements: AnnouncementChannel;
+  /** What services log; silent unless somebody wants to read it. */
+  logger: (processName: string) => Logger = () => silentLogger;
+  private starts = 0;
+
+  constructor(
+    readonly simulator: Simulator,
+    readonly random: SeededRandom,
+  ) {
+    this.wire = new Wire(simulator, random.fork('wire'));
+    this.stream = new TxnStream(simulator);
+    this.calls = new CallExchange(this.wire, random.fork('calls'));
+    this.leases = new LeaseBucket(simulator, this.wire);
+    this.postgres = new SimulatedPostgres(simulator, this.wire);
+    this.events = new EventStore(this.wire, random.fork('events'));
+    this.announcements = new AnnouncementChannel(this.wire);
+  }
+
+  /** A process begins. The same name may be started again after it died. */
+  spawn(name: string): SimulatedProcess {
+    return new SimulatedProcess(this.simulator, name, this.random.fork(`${name}#${++this.starts}`));
+  }
+
+  /** The first transaction of a log, as the first service that starts writes it. */
+  initialise(): void {
+    const draft = draftTxn(
+      'Initialise',
+      {},
+      { timeNs: this.simulator.nowMs * 1e6, requestId: 'initialise', actor: serviceActor('waybill') },
+    );
+    this.stream.append(messageOf(draft), undefined);
+  }
+}
