@@ -22,11 +22,16 @@ import { Reads } from './http/reads.js';
 import { DeregisterJob } from './jobs/deregister-job.js';
 import { EvaluateJob } from './jobs/evaluate-job.js';
 import { ForceLaunch } from './jobs/force-launch.js';
+import { JobList } from './jobs/job-list.js';
 import { JobsController } from './jobs/jobs.controller.js';
 import { JobStability } from './jobs/job-stability.js';
 import { type JobLookup, RegisterJob } from './jobs/register-job.js';
 import { RegisterRequests } from './jobs/register-request.js';
 import { RevertJob } from './jobs/revert-job.js';
+import { NodeList } from './nodes/node-list.js';
+import { NodePoolWrites } from './nodes/node-pool-writes.js';
+import { NodePoolsController } from './nodes/node-pools.controller.js';
+import { NodeWritesController } from './nodes/node-writes.controller.js';
 import { NodesController } from './nodes/nodes.controller.js';
 import { BrokerInquiry } from './operator/broker-inquiry.js';
 import { SchedulerConfigurationController } from './operator/scheduler-configuration.controller.js';
@@ -80,6 +85,8 @@ export class ApiModule {
         JobsController,
         LogsController,
         MachinesController,
+        NodePoolsController,
+        NodeWritesController,
         NodesController,
         SchedulerConfigurationController,
         SystemController,
@@ -87,6 +94,9 @@ export class ApiModule {
       providers: [
         { provide: ReadModel, useValue: model },
         { provide: Reads, useValue: reads },
+        { provide: JobList, useValue: new JobList(model, reads) },
+        { provide: NodeList, useValue: new NodeList(model, reads) },
+        { provide: NodePoolWrites, useValue: new NodePoolWrites(writer, clock) },
         { provide: AgentIdentity, useValue: identity },
         { provide: EventLog, useValue: events },
         { provide: Subscriptions, useValue: subscriptions },

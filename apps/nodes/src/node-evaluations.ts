@@ -11,7 +11,7 @@ import {
   nsFromMs,
 } from '@waybill/model';
 import type { ReplicatedState } from '@waybill/replica';
-import { draftTxn, namespacedKey, serviceActor, type Tables } from '@waybill/state';
+import { type DraftContext, draftTxn, namespacedKey, serviceActor, type Tables } from '@waybill/state';
 
 /** The one request id of a node's evaluations after the transaction at `index`: a second copy is skipped (ND-73). */
 export const nodeEvaluationsRequestId = (nodeId: string, index: number): string => `node-evals:${nodeId}:${index}`;
@@ -26,11 +26,17 @@ export interface CreatedEvaluations {
 export type EvaluatedNode = Pick<Node, 'ID' | 'NodePool' | 'Datacenter'> | { readonly ID: string };
 
 /**
- * ND-97 to ND-102: the evaluations of one node after its transaction at `nodeIndex`. Ids are derived from node, index
- * and job, so that whoever proposes them (ND-73) proposes the same.
+ * ND-97 to ND-102: the evaluations of one node after its transaction at `nodeIndex`. Ids are derived from the request
+ * and the job, so that whoever proposes them (ND-73) proposes the same.
  * Cost: the node's allocations plus all jobs, because system jobs are found by their kind alone.
  */
-export function evaluationsOfNode(tables: Tables, node: EvaluatedNode, nodeIndex: number, nowNs: number): Evaluation[] {
+export function evaluationsOfNode(
+  tables: Tables,
+  node: EvaluatedNode,
+  nodeIndex: number,
+  nowNs: number,
+  requestId = nodeEvaluationsRequestId(node.ID, nodeIndex),
+): Evaluation[] {
   const jobs = new Map<string, Job>();
   for (const alloc of tables.allocs.by('node', node.ID)) {
     const job = jobOf(tables, alloc);
@@ -42,7 +48,7 @@ export function evaluationsOfNode(tables: Tables, node: EvaluatedNode, nodeIndex
         jobs.set(namespacedKey(job.Namespace, job.ID), job);
   return [...jobs].map(([key, job]) =>
     newEvaluation({
-      ID: derivedId(`${node.ID} ${nodeIndex} ${key}`),
+      ID: derivedId(`${requestId} ${key}`),
       Namespace: job.Namespace,
       Priority: job.Priority,
       Type: job.Type,
@@ -113,22 +119,25 @@ export class NodeEvaluations {
    * @param node as it is after (or, for a deleted one, was before) its transaction at `nodeIndex`
    * @throws what the log throws when it is not available; the holder makes them up later (ND-73)
    */
-  async create(node: EvaluatedNode, nodeIndex: number, traceparent?: string): Promise<CreatedEvaluations> {
+  create(node: EvaluatedNode, nodeIndex: number, traceparent?: string): Promise<CreatedEvaluations> {
+    const requestId = nodeEvaluationsRequestId(node.ID, nodeIndex);
+    return this.write(node, nodeIndex, { requestId, actor: serviceActor('nodes'), traceparent });
+  }
+
+  /** ND-24: once more, because somebody asks; only the same request again makes none. */
+  createAgain(node: Node, asked: Omit<DraftContext, 'timeNs'>): Promise<CreatedEvaluations> {
+    return this.write(node, node.ModifyIndex, asked);
+  }
+
+  private async write(
+    node: EvaluatedNode,
+    nodeIndex: number,
+    context: Omit<DraftContext, 'timeNs'>,
+  ): Promise<CreatedEvaluations> {
     const nowNs = nsFromMs(this.clock.nowMs());
-    const evals = evaluationsOfNode(this.state.tables, node, nodeIndex, nowNs);
+    const evals = evaluationsOfNode(this.state.tables, node, nodeIndex, nowNs, context.requestId);
     if (evals.length === 0) return { EvalIDs: [], EvalCreateIndex: 0 };
-    const proposed = await this.state.propose(
-      draftTxn(
-        'EvalUpdate',
-        { Evals: evals },
-        {
-          timeNs: nowNs,
-          requestId: nodeEvaluationsRequestId(node.ID, nodeIndex),
-          actor: serviceActor('nodes'),
-          traceparent,
-        },
-      ),
-    );
+    const proposed = await this.state.propose(draftTxn('EvalUpdate', { Evals: evals }, { ...context, timeNs: nowNs }));
     // If another copy was first, those that are stored are the ones that exist (ND-73).
     const stored = evals.flatMap((e) => this.state.tables.evals.get(e.ID) ?? []);
     return { EvalIDs: stored.map((e) => e.ID), EvalCreateIndex: stored[0]?.CreateIndex ?? proposed.index };

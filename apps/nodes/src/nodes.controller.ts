@@ -6,12 +6,16 @@ import {
   type AllocsByIdResponse,
   Answers,
   emitNodeEvents,
+  evaluateNode,
   heartbeat,
   type IndexResponse,
   nodeAllocs,
   type NodeAllocsRequest,
   type NodeAllocsResponse,
+  type NodeCommandRequest,
+  type NodeCommandResponse,
   type NodeEventsRequest,
+  purgeNode,
   registerNode,
   type NodeRegisterRequest,
   type NodeStatusRequest,
@@ -23,10 +27,11 @@ import {
 import { AllocQueries } from './alloc-queries.js';
 import { AllocUpdates } from './alloc-updates.js';
 import { Heartbeats } from './heartbeats.js';
+import { NodeCommands } from './node-commands.js';
 import { NodeEvents } from './node-events.js';
 import { Registration } from './registration.js';
 
-/** What agents ask. Heartbeats are answered by the lease holder, the rest by any replica. */
+/** What agents ask, and the API for users. Heartbeats are answered by the lease holder, the rest by any replica. */
 @Controller()
 export class NodesController {
   constructor(
@@ -35,6 +40,7 @@ export class NodesController {
     private readonly queries: AllocQueries,
     private readonly updates: AllocUpdates,
     private readonly events: NodeEvents,
+    private readonly commands: NodeCommands,
   ) {}
 
   @Answers(registerNode)
@@ -65,5 +71,15 @@ export class NodesController {
   @Answers(emitNodeEvents)
   emitEvents(@Payload() request: NodeEventsRequest, @Ctx() context: RpcContext): Promise<IndexResponse> {
     return this.events.emit(request, context.traceparent);
+  }
+
+  @Answers(purgeNode)
+  purge(@Payload() request: NodeCommandRequest, @Ctx() context: RpcContext): Promise<NodeCommandResponse> {
+    return this.commands.purge(request, context.traceparent);
+  }
+
+  @Answers(evaluateNode)
+  evaluate(@Payload() request: NodeCommandRequest, @Ctx() context: RpcContext): Promise<NodeCommandResponse> {
+    return this.commands.evaluate(request, context.traceparent);
   }
 }

@@ -2,6 +2,7 @@ import { type DynamicModule, Module } from '@nestjs/common';
 import { AllocQueries } from './alloc-queries.js';
 import { AllocUpdates } from './alloc-updates.js';
 import { Heartbeats } from './heartbeats.js';
+import { NodeCommands } from './node-commands.js';
 import { NodeEvents } from './node-events.js';
 import { NodesController } from './nodes.controller.js';
 import { Registration } from './registration.js';
@@ -12,6 +13,7 @@ export interface NodesParts {
   readonly queries: AllocQueries;
   readonly updates: AllocUpdates;
   readonly events: NodeEvents;
+  readonly commands: NodeCommands;
 }
 
 @Module({})
@@ -26,6 +28,7 @@ export class NodesModule {
         { provide: AllocQueries, useValue: parts.queries },
         { provide: AllocUpdates, useValue: parts.updates },
         { provide: NodeEvents, useValue: parts.events },
+        { provide: NodeCommands, useValue: parts.commands },
       ],
     };
   }

@@ -5,6 +5,7 @@ import { DEFAULT_PACE, type HeartbeatPace } from './heartbeat-ttl.js';
 import { Heartbeats } from './heartbeats.js';
 import { MissingNodeEvaluations } from './missing-node-evaluations.js';
 import { NodeEvaluations } from './node-evaluations.js';
+import { NodeCommands } from './node-commands.js';
 import { NodeEvents } from './node-events.js';
 import { NodesHolder } from './nodes-holder.js';
 import { NodesModule } from './nodes.module.js';
@@ -39,6 +40,7 @@ export function nodesService(pace: HeartbeatPace = DEFAULT_PACE): ServiceDefinit
           queries,
           updates,
           events: new NodeEvents(state, clock, newId),
+          commands: new NodeCommands(state, evaluations, clock),
         }),
         singleton: new NodesHolder(heartbeats, missing),
         stop: () => {

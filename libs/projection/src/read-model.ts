@@ -66,6 +66,16 @@ export interface JobWithSummary {
   readonly summary: JobSummary | undefined;
 }
 
+export interface JobListOptions extends NamespacedListOptions<JobWithSummary> {
+  /** Only jobs of this pool. */
+  readonly pool?: string | undefined;
+}
+
+export interface NodeListOptions extends ListOptions<Node> {
+  /** Only nodes of this pool. */
+  readonly pool?: string | undefined;
+}
+
 export interface JobAllocationsOptions {
   /** Also those of an earlier job of the same id, which was purged. */
   readonly all?: boolean;
@@ -143,13 +153,17 @@ export class ReadModel {
   }
 
   /** By namespace and id. `prefix` is one of the job's id. */
-  jobs(options: NamespacedListOptions<JobWithSummary>): Promise<Listed<JobWithSummary>> {
+  jobs(options: JobListOptions): Promise<Listed<JobWithSummary>> {
+    const conditions = (): Conditions => {
+      const chosen = new Conditions().in(options.namespaces).startsWith('id', options.prefix ?? '');
+      return options.pool === undefined ? chosen : chosen.equal('node_pool', options.pool);
+    };
     return this.listAs(
       {
         indexOf: ['jobs', 'job_summary'],
         select: 'r.body, s.body as summary',
         from: 'jobs r left join job_summary s on s.namespace = r.namespace and s.job_id = r.id',
-        conditions: () => new Conditions().in(options.namespaces).startsWith('id', options.prefix ?? ''),
+        conditions,
         order: byNamespaceAndId((row: JobWithSummary) => row.job),
         page: options,
       },
@@ -245,8 +259,11 @@ export class ReadModel {
     return this.find(FIND.node, [id]);
   }
 
-  nodes(options: ListOptions<Node> = {}): Promise<Listed<Node>> {
-    const conditions = (): Conditions => new Conditions().startsWith('id', (options.prefix ?? '').toLowerCase());
+  nodes(options: NodeListOptions = {}): Promise<Listed<Node>> {
+    const conditions = (): Conditions => {
+      const chosen = new Conditions().startsWith('id', (options.prefix ?? '').toLowerCase());
+      return options.pool === undefined ? chosen : chosen.equal('node_pool', options.pool);
+    };
     return this.list(this.bodies(['nodes'], 'nodes', conditions, byId<Node>(), options), options.keep);
   }
 

@@ -1,6 +1,7 @@
 import type { Allocation, ClientAllocUpdate, Node, NodeEvent, NodeStatus } from '@waybill/model';
 import { call } from './call.js';
 import type { IndexResponse } from './broker.js';
+import type { OnBehalfOf } from './deployments.js';
 
 /** How long an allocation read may wait for news. */
 export const MAX_ALLOC_QUERY_WAIT_MS = 30_000;
@@ -65,6 +66,22 @@ export interface NodeEventsRequest {
   readonly Events: readonly NodeEvent[];
 }
 
+/** Something that a user asks about a node. */
+export interface NodeCommandRequest {
+  readonly NodeID: string;
+  readonly For: OnBehalfOf;
+}
+export interface NodeCommandResponse {
+  readonly EvalIDs: readonly string[];
+  /** 0: no evaluation was needed. */
+  readonly EvalCreateIndex: number;
+  readonly NodeModifyIndex: number;
+  readonly NumNodes: number;
+  readonly SchedulingEligibility: string;
+  /** 0: nothing had to be written. */
+  readonly Index: number;
+}
+
 export const registerNode = call<NodeRegisterRequest, NodeUpdateResponse>('nodes.register');
 /** The holder alone keeps the timers, so the holder alone answers a heartbeat. */
 export const heartbeat = call<NodeStatusRequest, NodeUpdateResponse>('nodes.heartbeat', { role: 'nodes' });
@@ -73,4 +90,6 @@ export const nodeAllocs = call<NodeAllocsRequest, NodeAllocsResponse>('nodes.nod
 });
 export const allocsById = call<AllocsByIdRequest, AllocsByIdResponse>('nodes.allocsById');
 export const updateAllocs = call<AllocUpdateRequest, IndexResponse>('nodes.updateAllocs');
+export const purgeNode = call<NodeCommandRequest, NodeCommandResponse>('nodes.purge');
+export const evaluateNode = call<NodeCommandRequest, NodeCommandResponse>('nodes.evaluate');
 export const emitNodeEvents = call<NodeEventsRequest, IndexResponse>('nodes.emitEvents');

@@ -4,7 +4,6 @@ import {
   encodeDeployment,
   encodeEvaluation,
   encodeJob,
-  encodeJobStub,
   formatErrors,
   formatWarnings,
   validateJob,
@@ -13,8 +12,6 @@ import { ReadModel, rowsOfJob } from '@waybill/projection';
 import { namespacedKey } from '@waybill/state';
 import { ApiError, badRequest, failed } from '../http/api-error.js';
 import { readJsonBody, readOptionalJsonBody } from '../http/body.js';
-import { ListFilter } from '../http/list-filter.js';
-import { namespacesOf, pageOf } from '../http/list-params.js';
 import { boolParam, namespaceOf, param } from '../http/query-string.js';
 import { Reads } from '../http/reads.js';
 import type { ApiReply, ApiRequest } from '../http/reply.js';
@@ -23,6 +20,7 @@ import { Requester } from '../http/requester.js';
 import { DeregisterJob } from './deregister-job.js';
 import { EvaluateJob, readEvaluateRequest } from './evaluate-job.js';
 import { ForceLaunch } from './force-launch.js';
+import { JobList } from './job-list.js';
 import { type JobPath, parseJobPath } from './job-path.js';
 import { JobStability, readStabilityRequest } from './job-stability.js';
 import { RegisterJob } from './register-job.js';
@@ -35,6 +33,7 @@ export class JobsController {
   constructor(
     private readonly model: ReadModel,
     private readonly reads: Reads,
+    private readonly jobList: JobList,
     private readonly requests: RegisterRequests,
     private readonly registerJob: RegisterJob,
     private readonly deregisterJob: DeregisterJob,
@@ -45,16 +44,8 @@ export class JobsController {
   ) {}
 
   @Get('jobs')
-  async list(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
-    const { query } = request;
-    const meta = boolParam(query, 'meta') ?? false;
-    const options = { namespaces: namespacesOf(query), prefix: param(query, 'prefix'), ...pageOf(query) };
-    const filter = ListFilter.of(query);
-    const watched = [['jobs', '*'] as const, ['job_summary', '*'] as const];
-    await this.reads.answer(request, reply, watched, async () => {
-      const { index, rows, nextToken } = await this.model.jobs({ ...options, keep: filter?.keep((row) => row.job) });
-      return { index, nextToken, value: rows.map(({ job, summary }) => encodeJobStub(job, summary ?? null, { meta })) };
-    });
+  list(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    return this.jobList.answer(request, reply, { prefix: param(request.query, 'prefix') });
   }
 
   @Put('jobs')

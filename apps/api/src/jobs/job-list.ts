@@ -1,0 +1,32 @@
+import { encodeJobStub } from '@waybill/model';
+import type { JobWithSummary, ReadModel } from '@waybill/projection';
+import { ListFilter } from '../http/list-filter.js';
+import { namespacesOf, pageOf } from '../http/list-params.js';
+import { boolParam } from '../http/query-string.js';
+import type { Reads } from '../http/reads.js';
+import type { ApiReply, ApiRequest } from '../http/reply.js';
+
+/** Lists of jobs as stubs: all of them, those with an ID prefix, or those of a node pool (ND-187). */
+export class JobList {
+  constructor(
+    private readonly model: ReadModel,
+    private readonly reads: Reads,
+  ) {}
+
+  async answer(
+    request: ApiRequest,
+    reply: ApiReply,
+    chosen: { readonly prefix?: string | undefined; readonly pool?: string | undefined },
+  ): Promise<void> {
+    const { query } = request;
+    const meta = boolParam(query, 'meta') ?? false;
+    const options = { namespaces: namespacesOf(query), ...chosen, ...pageOf(query) };
+    const filter = ListFilter.of(query);
+    const watched = [['jobs', '*'] as const, ['job_summary', '*'] as const];
+    await this.reads.answer(request, reply, watched, async () => {
+      const keep = filter?.keep<JobWithSummary>((row) => row.job);
+      const { index, rows, nextToken } = await this.model.jobs({ ...options, keep });
+      return { index, nextToken, value: rows.map(({ job, summary }) => encodeJobStub(job, summary ?? null, { meta })) };
+    });
+  }
+}

@@ -1,0 +1,34 @@
+import { encodeNode, encodeNodeStub, type Node } from '@waybill/model';
+import type { ReadModel } from '@waybill/projection';
+import { badRequest } from '../http/api-error.js';
+import { ListFilter } from '../http/list-filter.js';
+import { pageOf } from '../http/list-params.js';
+import { boolParam } from '../http/query-string.js';
+import type { Reads } from '../http/reads.js';
+import type { ApiReply, ApiRequest } from '../http/reply.js';
+
+/** Lists of nodes as stubs: all of them, those with an ID prefix, or those of a pool (ND-1 to ND-9, ND-187). */
+export class NodeList {
+  constructor(
+    private readonly model: ReadModel,
+    private readonly reads: Reads,
+  ) {}
+
+  async answer(
+    request: ApiRequest,
+    reply: ApiReply,
+    chosen: { readonly prefix?: string | undefined; readonly pool?: string | undefined },
+  ): Promise<void> {
+    const { query } = request;
+    const bad = (text: string): Error => badRequest(`Failed to parse node list fields: ${text}`);
+    const stub = { resources: boolParam(query, 'resources', bad) ?? false, os: boolParam(query, 'os', bad) ?? false };
+    const options = { ...chosen, ...pageOf(query) };
+    const filter = ListFilter.of(query);
+    await this.reads.answer(request, reply, [['nodes', '*']], async () => {
+      // ND-227: the filter sees what a client would, so that it is no way to guess a secret.
+      const keep = filter?.keep<Node>(encodeNode);
+      const { index, rows, nextToken } = await this.model.nodes({ ...options, keep });
+      return { index, nextToken, value: rows.map((node) => encodeNodeStub(node, stub)) };
+    });
+  }
+}

@@ -1,0 +1,46 @@
+import { DecodeError, isBuiltInNodePool, nodePoolProblem, type NodePoolSpecification, wire } from '@waybill/model';
+import { badRequest, failed } from '../http/api-error.js';
+import { readJsonBody } from '../http/body.js';
+import { parseGoDuration } from '../http/query-string.js';
+
+/** Nanoseconds, or as people write a duration (API-13). */
+const IDENTITY_TTL: wire.Field<number> = {
+  ...wire.duration(),
+  read: (json, place) => {
+    if (typeof json !== 'string') return wire.duration().read(json, place);
+    const ms = json === '' ? 0 : parseGoDuration(json);
+    if (ms === undefined) throw DecodeError.wrongType(json, place, 'time.Duration');
+    return Math.round(ms * 1e6);
+  },
+};
+
+const SCHEDULER_CONFIGURATION: wire.Shape<NonNullable<NodePoolSpecification['SchedulerConfiguration']>> = {
+  name: 'NodePoolSchedulerConfiguration',
+  fields: { SchedulerAlgorithm: wire.string(), MemoryOversubscriptionEnabled: wire.optional(wire.boolean()) },
+};
+
+const NODE_POOL: wire.Shape<NodePoolSpecification> = {
+  name: 'NodePool',
+  fields: {
+    Name: wire.string(),
+    Description: wire.string(),
+    Meta: wire.map(wire.string()),
+    SchedulerConfiguration: wire.object(SCHEDULER_CONFIGURATION),
+    NodeIdentityTTL: IDENTITY_TTL,
+  },
+};
+
+/**
+ * The pool that a body describes (ND-182 to ND-185).
+ * @param name of the path; undefined: it has none
+ * @throws ApiError 400, DecodeError; 500 for what this edition does not offer
+ */
+export function readNodePool(body: unknown, name: string | undefined): NodePoolSpecification {
+  const pool = wire.decodeShape(NODE_POOL, readJsonBody(body));
+  if (name !== undefined && pool.Name !== name) throw badRequest('Node pool name does not match request path');
+  const problem = nodePoolProblem(pool);
+  if (problem !== undefined) throw badRequest(`invalid node pool "${pool.Name}": ${problem}`);
+  if (isBuiltInNodePool(pool.Name)) throw badRequest(`modifying node pool "${pool.Name}" is not allowed`);
+  if (pool.SchedulerConfiguration) throw failed('Feature "Node Pools Governance" is unlicensed');
+  return pool;
+}
