@@ -22,15 +22,15 @@ const history = { Events: [{ RescheduleTime: 1, PrevAllocID: 'x', PrevNodeID: 'y
 const safe = (job: Parameters<typeof isSafeToDelete>[0], ...allocs: Partial<Allocation>[]) =>
   isSafeToDelete(job, () => allocs.map((over) => anAlloc({ Job: job ?? null, TaskGroup: 'web', ...over })));
 
-describe('EB-306, API-189: what may be deleted', () => {
-  it('everything of a job that is gone, stopped or dead', () => {
+describe('what may be deleted', () => {
+  it('EB-306, API-189: everything of a job that is gone, stopped or dead', () => {
     const running = { ClientStatus: 'running' } as const;
     for (const job of [undefined, aJob({ Stop: true, Status: 'running' }), aJob({ Status: 'dead' })])
       expect(safe(job, running)).toBe(true);
     expect(safe(limited, running)).toBe(false);
   });
 
-  it('not while an allocation runs or may run', () => {
+  it('EB-306, API-189: not while an allocation runs or may run', () => {
     expect(safe(limited)).toBe(true);
     for (const ClientStatus of ['pending', 'complete', 'lost'] as const)
       expect(safe(limited, { ClientStatus })).toBe(true);
@@ -38,7 +38,7 @@ describe('EB-306, API-189: what may be deleted', () => {
       expect(safe(limited, { ClientStatus: 'complete' }, { ClientStatus })).toBe(false);
   });
 
-  it('not while one that failed needs it to be rescheduled', () => {
+  it('EB-306, API-189: not while one that failed needs it to be rescheduled', () => {
     const failed = { ClientStatus: 'failed' } as const;
     const replaced = { ...failed, NextAllocation: 'next', RescheduleTracker: history };
     expect(safe(limited, failed), 'not replaced').toBe(false);

@@ -45,7 +45,7 @@ const stop = (machine: StateMachine, JobID = 'web') =>
   );
 
 describe('job status', () => {
-  it('ST-70: system, periodic and parameterized jobs run until they are stopped', () => {
+  it('ST-70, EB-20: system, periodic and parameterized jobs run until they are stopped', () => {
     const machine = aMachine();
     const jobs = [
       aJob({ ID: 'sys', Type: 'system' }),
@@ -62,7 +62,7 @@ describe('job status', () => {
     expect(status(machine, 'd')).toBe('pending');
   });
 
-  it('ST-70: then a live deployment, a live allocation, an open evaluation, any evaluation decide in this order', () => {
+  it('ST-70, EB-20: then a live deployment, a live allocation, an open evaluation, any evaluation decide in this order', () => {
     const machine = aMachine();
     const { evaluation } = aRegisteredJob(machine);
     expect(status(machine)).toBe('pending');
@@ -132,7 +132,7 @@ describe('job status', () => {
     expect(status(machine)).toBe('dead');
   });
 
-  it('ST-73: a desired transition and its evaluation do not move it', () => {
+  it('ST-73, EB-20: a desired transition and its evaluation do not move it', () => {
     const machine = aMachine();
     const { alloc } = running(machine);
     apply(machine, 'AllocClientUpdate', { Allocs: [aClientUpdate(alloc, { ClientStatus: 'complete' })], Evals: [] });

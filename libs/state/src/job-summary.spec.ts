@@ -91,7 +91,7 @@ describe('summary counters', () => {
     expect(report('running').verdict.kind).toBe('accepted');
   });
 
-  it('ST-81: an evaluation sets Queued of the groups it names', () => {
+  it('ST-81, EB-17: an evaluation sets Queued of the groups it names, in its own transaction, and moves nothing else', () => {
     const machine = aMachine();
     const job = aJob({ TaskGroups: [aGroup(), aGroup({ Name: 'api' })] });
     aRegisteredJob(machine, job);
@@ -104,6 +104,7 @@ describe('summary counters', () => {
     expect(after.Summary['web']!.Queued).toBe(0);
     expect(after.Summary['api']!.Queued).toBe(2);
     expect(after.Summary['gone']).toBeUndefined();
+    expect(after.ModifyIndex).toBe(machine.appliedIndex);
     expect(queue({ api: 2 })).toBe(after);
   });
 

@@ -34,7 +34,7 @@ describe('the deployment of a plan', () => {
   const running = () =>
     aDeployment({ TaskGroups: { web: aDeploymentState({ DesiredCanaries: 1 }), api: aDeploymentState() } });
 
-  it('ST-114 ST-172 DP-123: counters that allocations own win over the copy in the plan', () => {
+  it('EB-270 ST-114 ST-172 DP-123: counters that allocations own win over the copy in the plan', () => {
     const { machine, job, plan } = cluster();
     const planned = running();
     const placed = anAlloc({ Job: job, DeploymentID: planned.ID });
@@ -52,7 +52,7 @@ describe('the deployment of a plan', () => {
     expect(after.CreateIndex).toBe(before.CreateIndex);
   });
 
-  it('ST-114 DP-125: its status changes only through the updates', () => {
+  it('EB-270 ST-114 DP-125: its status changes only through the updates', () => {
     const { machine, plan } = cluster();
     const planned = running();
     plan({ Deployment: planned });
@@ -61,7 +61,7 @@ describe('the deployment of a plan', () => {
     expect(deployment(machine, planned)).toMatchObject({ Status: 'paused', StatusDescription: 'paused' });
   });
 
-  it('ST-114 ST-173 DP-124: a promotion cannot be undone, and canaries survive', () => {
+  it('EB-270 ST-114 ST-173 DP-124: a promotion cannot be undone, and canaries survive', () => {
     const { machine, job, plan } = cluster();
     const planned = running();
     const canary = anAlloc({
@@ -84,7 +84,7 @@ describe('the deployment of a plan', () => {
     });
   });
 
-  it('ST-115 DP-126: updates get the time of the plan; a missing or terminal one is skipped', () => {
+  it('EB-271 ST-115 DP-126: updates get the time of the plan; a missing or terminal one is skipped', () => {
     const { machine, plan } = cluster();
     const planned = running();
     plan({ Deployment: planned });

@@ -164,7 +164,7 @@ describe('plan results', () => {
     });
   });
 
-  it('ST-118 ST-110: a stop sets what it carries and appends to the states, the rest stays', () => {
+  it('EB-273 ST-118 ST-110: a stop sets what it carries and appends to the states, the rest stays', () => {
     const { machine, job, plan } = cluster();
     const tracker = { Events: [], LastReschedule: 'ok' };
     const first = anAlloc({
@@ -177,6 +177,7 @@ describe('plan results', () => {
     plan({ AllocsStopped: [{ ID: first.ID, DesiredDescription: 'gone', ClientStatus: '', FollowupEvalID: '' }] });
     const kept = { DesiredStatus: 'stop', DesiredDescription: 'gone', FollowupEvalID: 'f', RescheduleTracker: tracker };
     expect(alloc(machine, first)).toMatchObject({ ...kept, ClientStatus: 'pending', AllocStates: first.AllocStates });
+    expect(alloc(machine, first).Job).toBe(job);
     plan({
       AllocsStopped: [
         {
@@ -193,7 +194,7 @@ describe('plan results', () => {
     expect(alloc(machine, first).AllocStates.map((entry) => entry.Value)).toEqual(['unknown', 'lost']);
   });
 
-  it('ST-118: a preemption evicts; a diff for an allocation that is gone refuses the plan', () => {
+  it('EB-274 ST-118: a preemption evicts; a diff for an allocation that is gone refuses the plan', () => {
     const { machine, job, plan } = cluster();
     const first = anAlloc({ Job: job });
     plan({ AllocsUpdated: [first] });
@@ -219,7 +220,7 @@ describe('plan results', () => {
     expect(machine.tables.service_registrations.size).toBe(0);
   });
 
-  it('ST-121 ST-25: the replaced allocation is linked; its ModifyIndex moves, AllocModifyIndex does not', () => {
+  it('EB-278 ST-121 ST-25: the replaced allocation is linked; its ModifyIndex moves, AllocModifyIndex does not', () => {
     const { machine, job, plan } = cluster();
     const old = anAlloc({ Job: job });
     const first = plan({ AllocsUpdated: [old] });
@@ -230,6 +231,28 @@ describe('plan results', () => {
       ModifyIndex: second.index,
       AllocModifyIndex: first.index,
     });
+  });
+
+  it('EB-277 ST-118: the states that a plan carries for a known allocation are stored: a reconnect is handled once', () => {
+    const { machine, job, plan } = cluster();
+    const unknown = { Field: 0, Value: 'unknown', Time: null };
+    const first = anAlloc({ Job: job, AllocStates: [unknown] });
+    plan({ AllocsUpdated: [first] });
+    const AllocStates = [unknown, { Field: 0, Value: 'running', Time: '2026-01-01T00:00:00Z' }];
+    plan({ AllocsUpdated: [{ ...first, Job: null, AllocStates }] });
+    expect(alloc(machine, first).AllocStates).toEqual(AllocStates);
+  });
+
+  it('EB-279 ST-73: what runs makes its job run, what is stopped lets it end', () => {
+    const { machine, job, evaluation, plan } = cluster();
+    const status = () => machine.tables.jobs.get('default/web')!.Status;
+    apply(machine, 'EvalUpdate', { Evals: [{ ...evaluation, Status: 'complete' }] });
+    expect(status()).toBe('dead');
+    const first = anAlloc({ Job: job });
+    plan({ AllocsUpdated: [first] });
+    expect(status()).toBe('running');
+    plan({ AllocsStopped: [{ ID: first.ID, DesiredDescription: '', ClientStatus: '', FollowupEvalID: '' }] });
+    expect(status()).toBe('dead');
   });
 
   it('ST-73: the evaluations of a plan do not move the status of their jobs', () => {
