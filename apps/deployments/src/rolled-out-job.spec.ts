@@ -31,6 +31,14 @@ describe('the job of a deployment', () => {
     expect([priority(30), priority(0)]).toEqual([30, 70]);
   });
 
+  it('EB-24: an evaluation of the watcher is linked to no other', () => {
+    const cluster = new WatchedCluster();
+    const { deployment } = cluster.rollout({ web: {} });
+    const made = watcherEvaluation(cluster.state.tables, deployment, 'e', 1);
+    expect(made).toMatchObject({ TriggeredBy: 'deployment-watcher', DeploymentID: deployment.ID });
+    expect([made.PreviousEval, made.NextEval, made.BlockedEval]).toEqual(['', '', '']);
+  });
+
   it('DP-807: a tag, an index or the time of submission is no difference', () => {
     const cluster = new WatchedCluster();
     const stable = cluster.register(aJob());

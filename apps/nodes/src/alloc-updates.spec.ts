@@ -64,6 +64,18 @@ describe('allocation writes of agents', () => {
     );
   });
 
+  it('EB-27, ND-104: a request that brings its own evaluations is refused, and nothing is written', async () => {
+    const { addNode, addAlloc, updates, state } = setup();
+    const node = addNode();
+    const request = { NodeID: node.ID, SecretID: node.SecretID, Allocs: [says(addAlloc(node))] };
+    const before = state.appliedIndex;
+    await expect(updates.update({ ...request, Evals: [fixtures.anEval()] })).rejects.toThrow(
+      'evals field must not be set',
+    );
+    expect(updates.pending).toBe(0);
+    expect(state.appliedIndex).toBe(before);
+  });
+
   it('ND-40: allocations of another node are refused', async () => {
     const { addNode, addAlloc, send } = setup();
     const [a, b] = [addNode(), addNode()];
@@ -189,7 +201,7 @@ describe('evaluations of allocation writes', () => {
     return evaluationsOfUpdates(state.tables, [says(alloc, sent)], NOW, () => 'e').map((e) => e.TriggeredBy);
   }
 
-  it('ND-126, ND-128, ND-130, ND-131: the table of the section', () => {
+  it('EB-28, ND-126, ND-128, ND-130, ND-131: the table of the section', () => {
     expect(triggers({ ClientStatus: 'running' }, { ClientStatus: 'failed' })).toEqual(['alloc-failure']);
     expect(triggers({ ClientStatus: 'unknown' }, { ClientStatus: 'running' })).toEqual(['reconnect']);
     expect(triggers({ ClientStatus: 'unknown' }, { ClientStatus: 'failed' })).toEqual(['reconnect']);
@@ -199,20 +211,20 @@ describe('evaluations of allocation writes', () => {
     expect(triggers({ ClientStatus: 'complete' }, { ClientStatus: 'complete' })).toEqual([]);
   });
 
-  it('ND-127: a job that is gone', () => {
+  it('EB-28, ND-127: a job that is gone', () => {
     expect(triggers({}, { ClientStatus: 'complete' }, { job: 'gone' })).toEqual(['job-deregister']);
     expect(triggers({ ClientStatus: 'unknown' }, { ClientStatus: 'running' }, { job: 'gone' })).toEqual([
       'job-deregister',
     ]);
   });
 
-  it('ND-128, ND-129: no evaluation with a follow-up waiting, or without the group', () => {
+  it('EB-28, ND-128, ND-129: no evaluation with a follow-up waiting, or without the group', () => {
     expect(triggers({ FollowupEvalID: 'f' }, { ClientStatus: 'failed' })).toEqual([]);
     expect(triggers({}, { ClientStatus: 'failed' }, { group: 'gone' })).toEqual([]);
     expect(triggers({ ClientStatus: 'unknown' }, { ClientStatus: 'failed' }, { group: 'gone' })).toEqual([]);
   });
 
-  it('ND-132: none when the attempts of the interval are used up, one when one of them is older than that', () => {
+  it('EB-28, ND-132: none when the attempts of the interval are used up, one when one of them is older than that', () => {
     const policy = {
       Attempts: 1,
       Interval: 3600e9,
@@ -236,7 +248,7 @@ describe('evaluations of allocation writes', () => {
     expect(triggers({}, { ClientStatus: 'failed' }, { reschedule: { Attempts: 0 } })).toEqual([]);
   });
 
-  it('ND-125, ND-133, ND-134: one per job, pending, without a time to wait for; none for an unknown allocation', () => {
+  it('EB-28, ND-125, ND-133, ND-134: one per job, pending, without a time to wait for; none for an unknown allocation', () => {
     const { state, addNode, addAlloc } = setup();
     const node = addNode();
     const { job } = fixtures.aRegisteredJob(state.machine, fixtures.aJob({ ID: 'web', Priority: 70 }));

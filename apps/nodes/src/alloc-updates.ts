@@ -89,6 +89,7 @@ export class AllocUpdates {
     if (node.SecretID !== request.SecretID) throw permissionDenied();
     if (request.Allocs.some((alloc) => !this.isOf(node.ID, alloc))) throw permissionDenied();
     if (node.Status === 'down' || node.Status === 'disconnected') throw notAllowed(node.ID, node.Status);
+    if (request.Evals && request.Evals.length > 0) throw new RpcError('invalid', 'evals field must not be set');
     return node.ID;
   }
 

@@ -28,7 +28,7 @@ const system = (ID: string, over: Partial<Job> = {}): Job =>
   job(ID, { Type: 'system', Datacenters: ['dc1'], NodePool: 'default', ...over });
 
 describe('evaluations of a node', () => {
-  it('ND-97, ND-100: one per namespace and job, not per allocation', () => {
+  it('EB-26, ND-97, ND-100: one per namespace and job, not per allocation', () => {
     const { work, jobsOf } = setup();
     work(job('web'));
     work(job('web'));
@@ -36,7 +36,7 @@ describe('evaluations of a node', () => {
     expect(jobsOf().toSorted()).toEqual(['default/web', 'other/web']);
   });
 
-  it('ND-98, ND-215, ND-216: which allocations count, by type of job', () => {
+  it('EB-26, ND-98, ND-215, ND-216: which allocations count, by type of job', () => {
     const { work, jobsOf } = setup();
     work(job('s-stopping'), { DesiredStatus: 'stop' });
     work(job('s-failed'), { ClientStatus: 'failed' });
@@ -55,7 +55,7 @@ describe('evaluations of a node', () => {
     expect(jobsOf()).toEqual(['default/batch']);
   });
 
-  it('ND-97, ND-101: system jobs by pool and datacenter pattern, running there or not, stopped ones never', () => {
+  it('EB-26, ND-97, ND-101: system jobs by pool and datacenter pattern, running there or not, stopped ones never', () => {
     const { state, work, jobsOf } = setup();
     const put = (j: Job) => state.tables.jobs.replace(`${j.Namespace}/${j.ID}`, j);
     put(system('here'));
@@ -88,7 +88,7 @@ describe('evaluations of a node', () => {
     expect(evaluationsOfNode(state.tables, node, 8, 123e9)[0]!.ID).not.toBe(first!.ID);
   });
 
-  it('ND-103: nothing to create is no transaction', async () => {
+  it('EB-26, ND-103: nothing to create is no transaction', async () => {
     const { time, state, node } = setup();
     const before = state.appliedIndex;
     expect(await new NodeEvaluations(state, time).create(node, 7)).toEqual({ EvalIDs: [], EvalCreateIndex: 0 });

@@ -443,7 +443,7 @@ describe('stop_on_client_after', () => {
 });
 
 describe('follow-ups', () => {
-  it('SC-174: those less than five seconds after the first share one (22.7)', () => {
+  it('EB-29, SC-174: those less than five seconds after the first share one (22.7)', () => {
     const followUps = new FollowUps(fixtures.anEval(), NOW_NS, () => fixtures.freshId());
     const job = fixtures.aJob();
     const due = [0, 3, 4.9, 5, 9.9, 10].map((s) => ({ alloc: fixtures.anAlloc(), atNs: NOW_NS + s * S }));
@@ -453,6 +453,46 @@ describe('follow-ups', () => {
     );
     const [a, b, c] = followUps.made.map(({ ID }) => ID);
     expect(due.map(({ alloc }) => evalIds.get(alloc.ID))).toEqual([a, a, a, b, b, c]);
+  });
+});
+
+describe('a delayed evaluation', () => {
+  const failed = (world: ReconcilingFixture, index: number, over: Partial<Allocation> = {}) =>
+    world.add(index, {
+      ClientStatus: 'failed',
+      TaskStates: {
+        web: {
+          State: 'dead',
+          Failed: true,
+          Restarts: 0,
+          LastRestart: null,
+          StartedAt: null,
+          FinishedAt: rfc3339FromNs(NOW_NS),
+          Events: [],
+          Paused: '',
+        },
+      },
+      ...over,
+    });
+
+  it('EB-222, SC-176: reschedules what names it, and delays others once more', () => {
+    const world = group(2, policy(30 * S));
+    world.evaluation = fixtures.anEval({ WaitUntil: rfc3339FromNs(NOW_NS + 2 * S) });
+    failed(world, 0, { FollowupEvalID: world.evaluation.ID });
+    const other = failed(world, 1);
+    const wants = world.run();
+    expect(indexesOf(wants.placements)).toEqual([0]);
+    expect(wants.followups).toMatchObject([{ TriggeredBy: 'alloc-reschedule' }]);
+    expect([...wants.rewrites.values()]).toMatchObject([{ ID: other.ID, FollowupEvalID: wants.followups[0]!.ID }]);
+  });
+
+  it('EB-222: of an allocation that is unknown already makes no second one for its time limit', () => {
+    const world = group(1);
+    world.evaluation = fixtures.anEval({ WaitUntil: rfc3339FromNs(NOW_NS) });
+    const AllocStates = [{ Field: 0, Value: 'unknown', Time: rfc3339FromNs(NOW_NS - S) }];
+    const unknown = { ClientStatus: 'unknown' as const, AllocStates, FollowupEvalID: world.evaluation.ID };
+    world.taint(world.add(0, unknown), { Status: 'disconnected' });
+    expect(world.run().followups).toEqual([]);
   });
 });
 

@@ -174,7 +174,7 @@ function cluster(names: string[]) {
 }
 
 describe('LeaseRunner', () => {
-  it('ST-15: acts only after its own copy has applied its LeaseAcquired, and then sees every later transaction', async () => {
+  it('EB-135, ST-15: acts only after its own copy has applied its LeaseAcquired, and then sees every later transaction', async () => {
     const { time, members, write, log } = cluster(['a']);
     const [a] = members;
     a!.copy.frozen = true;
@@ -315,7 +315,7 @@ describe('LeaseRunner', () => {
     expect(members[0]!.singleton.calls).toEqual(['start 1']);
   });
 
-  it('a singleton that cannot start gives its role back and gets it again after a pause', async () => {
+  it('EB-142: a singleton that cannot start gives its role back and gets it again after a pause', async () => {
     const { time, members } = cluster(['a']);
     const [a] = members;
     a!.singleton.failStart = 2;

@@ -59,6 +59,8 @@ export interface AllocUpdateRequest {
   readonly NodeID: string;
   readonly SecretID: string;
   readonly Allocs: readonly ClientAllocUpdate[];
+  /** Never: the evaluations are computed here (EB-27). What is given is refused. */
+  readonly Evals?: readonly unknown[];
 }
 export interface NodeEventsRequest {
   readonly NodeID: string;
