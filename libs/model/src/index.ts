@@ -13,6 +13,7 @@ export * from './evaluation.js';
 export * from './fake-time.js';
 export * from './filter/index.js';
 export * from './fit.js';
+export * from './job-diff/index.js';
 export * from './job.js';
 export * from './namespace.js';
 export * from './network-index.js';

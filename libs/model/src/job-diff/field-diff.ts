@@ -1,0 +1,39 @@
+import { byNameAndType, type DiffType, type FieldDiff } from './difference.js';
+
+/** Fields by name, values as text. */
+export type Fields = Map<string, string>;
+
+/** Puts a value in as one field, or its entries as `name[k]`, at any depth. What is null is not there. */
+export function addFields(fields: Fields, name: string, value: unknown): void {
+  if (value === null || value === undefined) return;
+  if (typeof value !== 'object') fields.set(name, textOf(value));
+  else for (const [key, entry] of Object.entries(value)) addFields(fields, `${name}[${key}]`, entry);
+}
+
+/** Sorted by name. @param withUnchanged list those too that are the same on both sides, as context */
+export function diffFields(before: Fields, after: Fields, withUnchanged: boolean): FieldDiff[] {
+  const names = new Set([...before.keys(), ...after.keys()]);
+  const diffs = [...names].map((name) => diffField(name, before.get(name) ?? '', after.get(name) ?? ''));
+  return diffs.filter(({ Type }) => withUnchanged || Type !== 'None').toSorted(byNameAndType);
+}
+
+function diffField(Name: string, Old: string, New: string): FieldDiff {
+  return { Type: typeOf(Old, New), Name, Old, New, Annotations: [] };
+}
+
+/** An empty value counts as none. */
+function typeOf(before: string, after: string): DiffType {
+  if (before === after) return 'None';
+  if (before === '') return 'Added';
+  return after === '' ? 'Deleted' : 'Edited';
+}
+
+/** A list of plain values as a set: each that came or went is a field of the list's name. */
+export function diffValues(name: string, before: readonly unknown[], after: readonly unknown[]): FieldDiff[] {
+  const [old, next] = [new Set(before.map(textOf)), new Set(after.map(textOf))];
+  const all = [...new Set([...old, ...next])].toSorted();
+  return all.map((value) => diffField(name, old.has(value) ? value : '', next.has(value) ? value : ''));
+}
+
+/** A value as a diff shows it. */
+export const textOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value ?? null));

@@ -1,0 +1,96 @@
+import type { Job } from '../job.js';
+import type { Task } from '../task.js';
+import type { TaskGroup } from '../task-group.js';
+import {
+  byNameAndType,
+  diffTypeOf,
+  type DiffType,
+  type JobDiff,
+  type TaskDiff,
+  type TaskGroupDiff,
+} from './difference.js';
+import { diffMembers, type MemberDiffs } from './object-diff.js';
+
+/** API-146, and what API-106 does not count as a change. */
+const NOT_OF_A_JOB: ReadonlySet<string> = new Set([
+  'ID',
+  'Status',
+  'StatusDescription',
+  'Version',
+  'Stable',
+  'CreateIndex',
+  'ModifyIndex',
+  'JobModifyIndex',
+  'SubmitTime',
+  'NomadTokenID',
+  'VersionTag',
+  'Update',
+  'TaskGroups',
+]);
+/** The deprecated ones are never part of a diff (API-314). */
+const NOT_OF_A_GROUP: ReadonlySet<string> = new Set([
+  'Name',
+  'Tasks',
+  'MaxClientDisconnect',
+  'StopAfterClientDisconnect',
+  'PreventRescheduleOnLost',
+]);
+const NOT_OF_A_TASK: ReadonlySet<string> = new Set(['Name']);
+
+/**
+ * What turns one version of a job into another (API-144 to API-146). Groups and tasks are listed whether they changed or
+ * not; everything else only where it changed, in an edited object with the unchanged fields around it.
+ * @param before null: the job is new @param after null: it goes
+ */
+export function diffJobs(before: Job | null, after: Job | null): JobDiff {
+  const members = diffPart(before, after, NOT_OF_A_JOB);
+  const TaskGroups = pairs(before?.TaskGroups, after?.TaskGroups).map(([old, next]) => diffGroups(old, next));
+  return {
+    Type: typeOf(before, after, members, TaskGroups),
+    ID: (after ?? before)?.ID ?? '',
+    ...members,
+    TaskGroups: TaskGroups.toSorted(byNameAndType),
+  };
+}
+
+function diffGroups(before: TaskGroup | null, after: TaskGroup | null): TaskGroupDiff {
+  const members = diffPart(before, after, NOT_OF_A_GROUP);
+  const Tasks = pairs(before?.Tasks, after?.Tasks).map(([old, next]) => diffTasks(old, next));
+  return {
+    Type: typeOf(before, after, members, Tasks),
+    Name: (after ?? before)?.Name ?? '',
+    ...members,
+    Tasks: Tasks.toSorted(byNameAndType),
+    Updates: null,
+  };
+}
+
+function diffTasks(before: Task | null, after: Task | null): TaskDiff {
+  const members = diffPart(before, after, NOT_OF_A_TASK);
+  return { Type: typeOf(before, after, members, []), Name: (after ?? before)?.Name ?? '', ...members, Annotations: [] };
+}
+
+function diffPart(before: object | null, after: object | null, skip: ReadonlySet<string>): MemberDiffs {
+  const spread = (part: object | null) => (part === null ? null : { ...part });
+  return diffMembers(spread(before), spread(after), { skip, withUnchanged: false });
+}
+
+function typeOf(
+  before: object | null,
+  after: object | null,
+  { Fields, Objects }: MemberDiffs,
+  parts: readonly { readonly Type: DiffType }[],
+): DiffType {
+  const changed = Fields.length > 0 || Objects.length > 0 || parts.some(({ Type }) => Type !== 'None');
+  return diffTypeOf(before, after, changed);
+}
+
+/** Parts of the same name beside each other. */
+function pairs<Part extends { readonly Name: string }>(
+  before: readonly Part[] = [],
+  after: readonly Part[] = [],
+): [Part | null, Part | null][] {
+  const names = new Set([...before, ...after].map(({ Name }) => Name));
+  const named = (parts: readonly Part[], name: string) => parts.find(({ Name }) => Name === name) ?? null;
+  return [...names].map((name) => [named(before, name), named(after, name)]);
+}
