@@ -872,7 +872,7 @@ describe('plans', () => {
     expect(allocs()).toHaveLength(1);
   });
 
-  it('F38, EB-280: a plan that evicts three allocations of two jobs brings two evaluations with it', async () => {
+  it('F38, EB-280, EB-24: a plan that evicts three allocations of two jobs brings two evaluations with it', async () => {
     const node = await addNode();
     const small = fixtures.aGroup({ Count: 2 });
     const first = await placed(node, 2, { ID: 'low-a', TaskGroups: [small] });
@@ -888,6 +888,7 @@ describe('plans', () => {
       `low-a ${AllocIndex}`,
       `low-b ${AllocIndex}`,
     ]);
+    expect(preempted.flatMap((e) => [e.PreviousEval, e.NextEval, e.BlockedEval]).join('')).toBe('');
     expect(allocs().filter((a) => a.DesiredStatus === 'evict')).toHaveLength(3);
   });
 

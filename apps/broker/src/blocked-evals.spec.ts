@@ -89,6 +89,14 @@ describe('the missed-unblock check', () => {
     expect(woken).toHaveLength(1);
   });
 
+  it('EB-166: the name of a quota or a resource counts as a class never seen: that may wake for nothing, and costs one look', () => {
+    blocked.unblockResources(['csi-volume:default:db'], 1_000);
+    const woke = track({ SnapshotIndex: 900, ClassEligibility: { [CLASS]: false } });
+    expect(woken).toMatchObject([[{ evaluation: { ID: woke.ID } }]]);
+    track({ SnapshotIndex: 1_000, ClassEligibility: { [CLASS]: false } });
+    expect(woken).toHaveLength(1);
+  });
+
   it('EB-191: after 15 minutes an unblock is forgotten', () => {
     logged(1_000);
     time.advance(UNBLOCK_LOG_AGE_MS + 1);

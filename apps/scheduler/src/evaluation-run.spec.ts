@@ -1,7 +1,7 @@
 import { type Evaluation, type Plan, type PlanResult } from '@waybill/model';
 import { fixtures } from '@waybill/state';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { EvaluationRun, MissingRefreshError, type Planner } from './evaluation-run.js';
+import { EvaluationRun, MissingRefreshError, type EvaluationRunDeps, type Planner } from './evaluation-run.js';
 import { UnknownSchedulerError } from './schedule.js';
 import { SchedulingFixture } from './scheduling.fixture.js';
 
@@ -68,7 +68,7 @@ const planner: Planner = {
   },
 };
 
-async function run(over: Partial<Evaluation> = {}): Promise<Evaluation> {
+async function run(over: Partial<Evaluation> = {}, timed?: EvaluationRunDeps['timed']): Promise<Evaluation> {
   const evaluation = fixtures.anEval(over);
   fixtures.apply(world.state, 'EvalUpdate', { Evals: [evaluation] });
   const { state } = world;
@@ -85,6 +85,7 @@ async function run(over: Partial<Evaluation> = {}): Promise<Evaluation> {
     },
     clock: { nowMs: () => world.nowMs },
     newId: world.newId,
+    ...(timed && { timed }),
   }).run();
   return evaluation;
 }
@@ -116,6 +117,24 @@ describe('a run that succeeds', () => {
     log.length = 0;
     await run();
     expect(log).toEqual(['update complete']);
+  });
+
+  it('EB-198: what is applied while it runs is seen by the next attempt, and not by this one', async () => {
+    world.addNode();
+    register(2);
+    const before = world.state.appliedIndex + 1; // with the evaluation itself
+    answers = [nothing];
+    const seen: { from: number; to: number; snapshot: number }[] = [];
+    await run({}, (pass) => {
+      queueMicrotask(() => world.addNode());
+      const from = world.state.appliedIndex;
+      const attempt = pass();
+      seen.push({ from, to: world.state.appliedIndex, snapshot: attempt.plan.SnapshotIndex });
+      return attempt;
+    });
+    expect(seen[0]).toEqual({ from: before, to: before, snapshot: before });
+    expect(seen[1]!.from).toBeGreaterThan(before);
+    expect(seen[1]!.to).toBe(seen[1]!.from);
   });
 
   it('EB-16: clocks that differ do not make an evaluation end before it was created', async () => {
