@@ -23,8 +23,10 @@ import { DeregisterJob } from './jobs/deregister-job.js';
 import { EvaluateJob } from './jobs/evaluate-job.js';
 import { ForceLaunch } from './jobs/force-launch.js';
 import { JobList } from './jobs/job-list.js';
+import { JobWritesController } from './jobs/job-writes.controller.js';
 import { JobsController } from './jobs/jobs.controller.js';
 import { JobStability } from './jobs/job-stability.js';
+import { PlanJob } from './jobs/plan-job.js';
 import { type JobLookup, RegisterJob } from './jobs/register-job.js';
 import { RegisterRequests } from './jobs/register-request.js';
 import { RevertJob } from './jobs/revert-job.js';
@@ -82,6 +84,7 @@ export class ApiModule {
         DeploymentsController,
         EvaluationsController,
         EventStreamController,
+        JobWritesController,
         JobsController,
         LogsController,
         MachinesController,
@@ -109,6 +112,7 @@ export class ApiModule {
         { provide: RegisterRequests, useValue: new RegisterRequests(region, clock) },
         { provide: Writer, useValue: writer },
         { provide: RegisterJob, useValue: registerJob },
+        { provide: PlanJob, useValue: new PlanJob(log, context.rpc, () => feed.applied) },
         { provide: RevertJob, useValue: new RevertJob(log, registerJob, model, readable) },
         { provide: JobStability, useValue: new JobStability(log, writer, model, readable, clock) },
         { provide: DeregisterJob, useValue: new DeregisterJob(log, writer, lookup, readable, clock, newId) },

@@ -24,6 +24,8 @@ export interface AttemptInput {
   readonly newId: () => string;
   /** Whether somebody ends deployments; if not, none is seen and none is created. Default: `DEPLOYMENTS_WATCHED`. */
   readonly deploymentsWatched?: boolean;
+  /** New allocations in one plan; a dry run takes more, because nothing of it is written. */
+  readonly placementLimit?: number;
 }
 
 /** What one scheduling pass wants. */

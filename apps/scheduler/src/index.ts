@@ -1,5 +1,6 @@
 export { scheduler } from './scheduler.module.js';
 export type { Attempt, AttemptInput } from './attempt.js';
+export { dryRun, type DryRunChance } from './dry-run.js';
 export { EvaluationRun, type EvaluationRunDeps, type Planner, type Snapshots } from './evaluation-run.js';
 export { schedule, schedulerTypeFor, type SchedulerType } from './schedule.js';
 export { Worker, type WorkerDeps } from './worker.js';

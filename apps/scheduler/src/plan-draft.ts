@@ -75,7 +75,11 @@ export class PlanDraft {
   readonly touchedNodes: string[] = [];
   private newPlacements = 0;
 
-  constructor(private readonly tables: Tables) {}
+  /** @param limit new allocations that it takes */
+  constructor(
+    private readonly tables: Tables,
+    private readonly limit = MAX_PLACEMENTS_PER_PLAN,
+  ) {}
 
   stop(order: StopOrder): void {
     const { alloc } = order;
@@ -140,7 +144,7 @@ export class PlanDraft {
 
   /** No more new allocations fit this plan. */
   get isFull(): boolean {
-    return this.newPlacements >= MAX_PLACEMENTS_PER_PLAN;
+    return this.newPlacements >= this.limit;
   }
 
   /** What the plan makes of a stored allocation; itself if nothing. */

@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import { type ServiceDefinition } from '@waybill/service';
 import { tracerFor } from '@waybill/telemetry';
 import { ContractWorkerMeter } from './worker-meter.js';
+import { DRY_RUN_DEPS, type DryRunDeps, SchedulerController } from './scheduler.controller.js';
 import { Worker } from './worker.js';
 
 @Module({})
@@ -9,7 +10,7 @@ class SchedulerModule {}
 
 const name = 'scheduler';
 
-/** Workers that turn evaluations into plans. Any number of processes; none of them writes to the log. */
+/** Workers that turn evaluations into plans, and dry runs. Any number of processes; none of them writes to the log. */
 export const scheduler: ServiceDefinition = {
   name,
   needs: { state: true, database: false },
@@ -29,8 +30,14 @@ export const scheduler: ServiceDefinition = {
           meter,
         }),
     );
+    const { state, clock, newId } = context;
+    const dryRuns: DryRunDeps = { state, clock, newId };
     return {
-      module: { module: SchedulerModule },
+      module: {
+        module: SchedulerModule,
+        controllers: [SchedulerController],
+        providers: [{ provide: DRY_RUN_DEPS, useValue: dryRuns }],
+      },
       start: () => {
         for (const worker of workers) worker.start();
       },

@@ -34,8 +34,14 @@ export interface AllocationStubOptions {
 
 /** A row of the allocations list: every field, unlike the allocation itself. */
 export function encodeAllocationStub(alloc: Allocation, options: AllocationStubOptions = {}): WireObject {
+  const stub = allocationStub(alloc, options);
+  if (options.resources !== true) return { ...stub };
+  return { ...stub, AllocatedResources: encodeAllocatedResources(alloc.AllocatedResources) };
+}
+
+export function allocationStub(alloc: Allocation, options: AllocationStubOptions = {}): AllocListStub {
   const job = options.job ?? alloc.Job;
-  const stub = {
+  return {
     ID: alloc.ID,
     EvalID: alloc.EvalID,
     Name: alloc.Name,
@@ -62,9 +68,7 @@ export function encodeAllocationStub(alloc: Allocation, options: AllocationStubO
     ModifyIndex: alloc.ModifyIndex,
     CreateTime: alloc.CreateTime,
     ModifyTime: alloc.ModifyTime,
-  } satisfies AllocListStub;
-  if (options.resources !== true) return stub;
-  return { ...stub, AllocatedResources: encodeAllocatedResources(alloc.AllocatedResources) };
+  };
 }
 
 /** Metrics are plain: only the networks inside exhausted resources lose their zero members. */

@@ -32,7 +32,7 @@ export * from './task-group.js';
 export * from './task.js';
 export * from './timers.js';
 export * from './volume.js';
-export { omitEmpty, type WireObject } from './wire-object.js';
+export { encodeMap, omitEmpty, type WireObject } from './wire-object.js';
 export type { SubmissionContext } from './canonicalise-job.js';
 export * from './decode-error.js';
 export * from './decode-job.js';

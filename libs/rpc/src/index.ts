@@ -5,3 +5,4 @@ export * from './client.js';
 export * from './nodes.js';
 export * from './server.js';
 export * from './deployments.js';
+export * from './scheduler.js';

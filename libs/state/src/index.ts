@@ -10,6 +10,7 @@ export { deriveJobStatus } from './job-status.js';
 export { DEFAULT_TRACKED_VERSIONS } from './job-versions.js';
 export { NODE_EVENTS_KEPT } from './node-events.js';
 export * from './proposer.js';
+export * from './rehearsal.js';
 export * from './request-window.js';
 export * from './row-order.js';
 export * from './state-machine.js';

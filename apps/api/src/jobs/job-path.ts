@@ -1,3 +1,5 @@
+import { ApiError, badRequest } from '../http/api-error.js';
+
 /** Sub-routes of a job, in the order they are tried (API-5). */
 const SUFFIXES = [
   'evaluate',
@@ -38,3 +40,16 @@ export function parseJobPath(path: string): JobPath {
   const sub = SUFFIXES.find((suffix) => path.endsWith(`/${suffix}`) && path.length > suffix.length + 1);
   return sub === undefined ? { id: path, sub } : { id: path.slice(0, -(sub.length + 1)), sub };
 }
+
+/** Which job a request below `/v1/job/` is about. @throws ApiError 400 */
+export function jobPathOf(url: string): JobPath {
+  const raw = (url.split('?', 1)[0] ?? '').slice('/v1/job/'.length);
+  try {
+    return parseJobPath(decodeURIComponent(raw));
+  } catch {
+    throw badRequest('the path is not valid percent-encoding');
+  }
+}
+
+export const notYet = (sub: string): ApiError =>
+  new ApiError(501, `/v1/job/:id/${sub} is not available yet; see docs/gaps.md`);

@@ -1,46 +1,20 @@
-import { Controller, Delete, Get, Post, Put, Req, Res } from '@nestjs/common';
-import {
-  encodeAllocationStub,
-  encodeDeployment,
-  encodeEvaluation,
-  encodeJob,
-  formatErrors,
-  formatWarnings,
-  validateJob,
-} from '@waybill/model';
+import { Controller, Get, Req, Res } from '@nestjs/common';
+import { encodeAllocationStub, encodeDeployment, encodeEvaluation, encodeJob } from '@waybill/model';
 import { ReadModel, rowsOfJob } from '@waybill/projection';
 import { namespacedKey } from '@waybill/state';
-import { ApiError, badRequest, failed } from '../http/api-error.js';
-import { readJsonBody, readOptionalJsonBody } from '../http/body.js';
-import { boolParam, namespaceOf, param } from '../http/query-string.js';
+import { namespaceOf, param } from '../http/query-string.js';
 import { Reads } from '../http/reads.js';
 import type { ApiReply, ApiRequest } from '../http/reply.js';
-import { sendJson, setWriteIndex } from '../http/reply.js';
-import { Requester } from '../http/requester.js';
-import { DeregisterJob } from './deregister-job.js';
-import { EvaluateJob, readEvaluateRequest } from './evaluate-job.js';
-import { ForceLaunch } from './force-launch.js';
 import { JobList } from './job-list.js';
-import { type JobPath, parseJobPath } from './job-path.js';
-import { JobStability, readStabilityRequest } from './job-stability.js';
-import { RegisterJob } from './register-job.js';
-import { checkedEvalPriority, RegisterRequests } from './register-request.js';
-import { readRevertRequest, RevertJob } from './revert-job.js';
+import { jobPathOf, notYet } from './job-path.js';
 
-/** `/v1/jobs`, `/v1/job/…`, `/v1/validate/job`. */
+/** Reads of `/v1/jobs` and `/v1/job/…`. */
 @Controller('v1')
 export class JobsController {
   constructor(
     private readonly model: ReadModel,
     private readonly reads: Reads,
     private readonly jobList: JobList,
-    private readonly requests: RegisterRequests,
-    private readonly registerJob: RegisterJob,
-    private readonly deregisterJob: DeregisterJob,
-    private readonly evaluateJob: EvaluateJob,
-    private readonly forceLaunch: ForceLaunch,
-    private readonly revertJob: RevertJob,
-    private readonly jobStability: JobStability,
   ) {}
 
   @Get('jobs')
@@ -48,29 +22,9 @@ export class JobsController {
     return this.jobList.answer(request, reply, { prefix: param(request.query, 'prefix') });
   }
 
-  @Put('jobs')
-  put(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
-    return this.register(request, reply, undefined);
-  }
-
-  @Post('jobs')
-  post(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
-    return this.register(request, reply, undefined);
-  }
-
-  @Put('validate/job')
-  validatePut(@Req() request: ApiRequest, @Res() reply: ApiReply): void {
-    this.validate(request, reply);
-  }
-
-  @Post('validate/job')
-  validatePost(@Req() request: ApiRequest, @Res() reply: ApiReply): void {
-    this.validate(request, reply);
-  }
-
   @Get('job/*')
   async read(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
-    const { id, sub } = pathOf(request);
+    const { id, sub } = jobPathOf(request.url);
     const namespace = namespaceOf(request.query);
     const key = namespacedKey(namespace, id);
     const ofJob = rowsOfJob(namespace, id);
@@ -134,121 +88,4 @@ export class JobsController {
         throw notYet(sub);
     }
   }
-
-  @Put('job/*')
-  writePut(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
-    return this.write(request, reply);
-  }
-
-  @Post('job/*')
-  writePost(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
-    return this.write(request, reply);
-  }
-
-  @Delete('job/*')
-  async deregister(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
-    const { id, sub } = pathOf(request);
-    if (sub !== undefined) throw notYet(sub);
-    const { query } = request;
-    const answer = await this.deregisterJob.run(
-      {
-        namespace: namespaceOf(query),
-        id,
-        purge: boolParam(query, 'purge') ?? false,
-        noShutdownDelay: boolParam(query, 'no_shutdown_delay') ?? false,
-        evalPriority: evalPriorityOf(param(query, 'eval_priority')),
-      },
-      Requester.of(request),
-    );
-    setWriteIndex(reply, answer.Index);
-    sendJson(request, reply, { ...answer, ...QUERY_META });
-  }
-
-  private async write(request: ApiRequest, reply: ApiReply): Promise<void> {
-    const { id, sub } = pathOf(request);
-    switch (sub) {
-      case undefined:
-        return this.register(request, reply, id);
-      case 'evaluate':
-        return this.evaluate(request, reply, id);
-      case 'periodic/force':
-        return this.force(request, reply, id);
-      case 'revert':
-        return this.revert(request, reply, id);
-      case 'stable':
-        return this.setStable(request, reply, id);
-      default:
-        throw notYet(sub);
-    }
-  }
-
-  private async evaluate(request: ApiRequest, reply: ApiReply, id: string): Promise<void> {
-    const body = readOptionalJsonBody(request.body);
-    const { forceReschedule } = readEvaluateRequest(body, id);
-    const namespace = namespaceOf(request.query);
-    const answer = await this.evaluateJob.run({ namespace, id, forceReschedule }, Requester.of(request));
-    setWriteIndex(reply, answer.Index);
-    sendJson(request, reply, { ...answer, ...QUERY_META });
-  }
-
-  private async force(request: ApiRequest, reply: ApiReply, id: string): Promise<void> {
-    const answer = await this.forceLaunch.run(namespaceOf(request.query), id);
-    setWriteIndex(reply, answer.Index);
-    sendJson(request, reply, { ...answer, ...QUERY_META });
-  }
-
-  private async revert(request: ApiRequest, reply: ApiReply, id: string): Promise<void> {
-    const wanted = readRevertRequest(readJsonBody(request.body), id);
-    const answer = await this.revertJob.run(namespaceOf(request.query), id, wanted, Requester.of(request));
-    setWriteIndex(reply, answer.Index);
-    sendJson(request, reply, { ...answer, ...QUERY_META });
-  }
-
-  private async setStable(request: ApiRequest, reply: ApiReply, id: string): Promise<void> {
-    const wanted = readStabilityRequest(readJsonBody(request.body), id);
-    const Index = await this.jobStability.run(namespaceOf(request.query), id, wanted, Requester.of(request));
-    setWriteIndex(reply, Index);
-    sendJson(request, reply, { Index });
-  }
-
-  private async register(request: ApiRequest, reply: ApiReply, pathJobId: string | undefined): Promise<void> {
-    const wanted = this.requests.read(readJsonBody(request.body), request.query, pathJobId);
-    const answer = await this.registerJob.run(wanted, Requester.of(request));
-    setWriteIndex(reply, answer.Index);
-    sendJson(request, reply, { ...answer, ...QUERY_META });
-  }
-
-  /** API-181: an invalid job is an answer, not an error. */
-  private validate(request: ApiRequest, reply: ApiReply): void {
-    const wanted = this.requests.read(readJsonBody(request.body), request.query, undefined);
-    const { errors, warnings } = validateJob(wanted.Job);
-    sendJson(request, reply, {
-      DriverConfigValidated: true,
-      ValidationErrors: errors.length > 0 ? errors : null,
-      Error: formatErrors(errors),
-      Warnings: formatWarnings([...wanted.warnings, ...warnings]),
-    });
-  }
 }
-
-/** Query meta inside write answers; clients read none of it. */
-const QUERY_META = { LastContact: 0, KnownLeader: true, NextToken: '' } as const;
-
-function pathOf(request: ApiRequest): JobPath {
-  const raw = (request.url.split('?', 1)[0] ?? '').slice('/v1/job/'.length);
-  try {
-    return parseJobPath(decodeURIComponent(raw));
-  } catch {
-    throw badRequest('the path is not valid percent-encoding');
-  }
-}
-
-/** API-121: not a number is 500, above 100 is 400, 0 or negative counts as not given. */
-function evalPriorityOf(text: string | undefined): number {
-  if (text === undefined || text === '') return 0;
-  if (!/^-?\d{1,9}$/.test(text)) throw failed(`Failed to parse value of "eval_priority" (${text}) as an int`);
-  return checkedEvalPriority(Math.max(0, Number(text)));
-}
-
-const notYet = (sub: string): ApiError =>
-  new ApiError(501, `/v1/job/:id/${sub} is not available yet; see docs/gaps.md`);

@@ -1,13 +1,21 @@
 import { type Clock, decodeJob, droppedFieldWarnings, type Job, type JobSubmission, nsFromMs } from '@waybill/model';
 import { badRequest, failed } from '../http/api-error.js';
-import { asObject, boolOf, intOf, memberOf, objectOf, stringOf } from '../http/json-members.js';
+import { asObject, boolOf, intOf, type JsonObject, memberOf, objectOf, stringOf } from '../http/json-members.js';
 import { param, type QueryString } from '../http/query-string.js';
 
-/** A register request, understood: the job complete, in its namespace and region. */
-export interface RegisterJobRequest {
+/** A job as submitted, understood: complete, in its namespace and region. */
+export interface SubmittedJob {
   readonly Job: Job;
   /** What the stored form of the job cannot tell any more (API-314). */
   readonly warnings: readonly string[];
+}
+
+export interface PlanJobWish extends SubmittedJob {
+  /** Whether the answer compares the job with the stored one. */
+  readonly Diff: boolean;
+}
+
+export interface RegisterJobRequest extends SubmittedJob {
   readonly Submission: JobSubmission | null;
   /** ST-58: version whose text the new one inherits where none is given. */
   readonly SubmissionFrom?: number;
@@ -31,22 +39,48 @@ export class RegisterRequests {
    */
   read(json: unknown, query: QueryString, pathJobId: string | undefined): RegisterJobRequest {
     const body = asObject(json, 'JobRegisterRequest');
-    const jobJson = memberOf(body, 'Job');
-    if (jobJson === undefined) throw badRequest('Job must be specified');
-    const job = decodeJob(jobJson, { region: this.region, submitTimeNs: nsFromMs(this.clock.nowMs()) });
-    const Region = this.regionOf(stringOf(body, 'Region') || param(query, 'region') || job.Region);
-    const Namespace = param(query, 'namespace') || stringOf(body, 'Namespace') || job.Namespace;
-    if (pathJobId !== undefined && pathJobId !== job.ID) throw badRequest('Job ID does not match name');
+    const submitted = this.submitted(body, query);
+    const { ID, Namespace } = submitted.Job;
+    if (pathJobId !== undefined && pathJobId !== ID) throw badRequest('Job ID does not match name');
     return {
-      Job: { ...job, Namespace, Region },
-      warnings: droppedFieldWarnings(jobJson),
-      Submission: submissionOf(objectOf(body, 'Submission'), Namespace, job.ID),
+      ...submitted,
+      Submission: submissionOf(objectOf(body, 'Submission'), Namespace, ID),
       EnforceIndex: boolOf(body, 'EnforceIndex'),
       JobModifyIndex: intOf(body, 'JobModifyIndex'),
       PreserveCounts: boolOf(body, 'PreserveCounts'),
       PreserveResources: boolOf(body, 'PreserveResources'),
       EvalPriority: checkedEvalPriority(intOf(body, 'EvalPriority')),
     };
+  }
+
+  /** API-140. @throws ApiError 400, DecodeError */
+  readPlan(json: unknown, query: QueryString, pathJobId: string): PlanJobWish {
+    const body = asObject(json, 'JobPlanRequest');
+    const job = objectOf(body, 'Job');
+    if (job && memberOf(job, 'ID') === undefined) throw badRequest('Job must have a valid ID');
+    const submitted = this.submitted(body, query);
+    if (submitted.Job.ID !== pathJobId) throw badRequest('Job ID does not match');
+    return { ...submitted, Diff: boolOf(body, 'Diff') };
+  }
+
+  /** Of a job that is only looked at, in its own namespace (API-101, API-181). @throws ApiError 400, DecodeError */
+  readValidation(json: unknown): SubmittedJob {
+    return this.decoded(asObject(json, 'JobValidateRequest'));
+  }
+
+  /** API-101. */
+  private submitted(body: JsonObject, query: QueryString): SubmittedJob {
+    const { Job: job, warnings } = this.decoded(body);
+    const Region = this.regionOf(stringOf(body, 'Region') || param(query, 'region') || job.Region);
+    const Namespace = param(query, 'namespace') || stringOf(body, 'Namespace') || job.Namespace;
+    return { Job: { ...job, Namespace, Region }, warnings };
+  }
+
+  private decoded(body: JsonObject): SubmittedJob {
+    const json = memberOf(body, 'Job');
+    if (json === undefined) throw badRequest('Job must be specified');
+    const job = decodeJob(json, { region: this.region, submitTimeNs: nsFromMs(this.clock.nowMs()) });
+    return { Job: job, warnings: droppedFieldWarnings(json) };
   }
 
   /** API-43, API-101: `global` in a job means this region. @throws ApiError 500 */

@@ -1,0 +1,166 @@
+import { Controller, Delete, Post, Put, Req, Res } from '@nestjs/common';
+import { formatErrors, formatWarnings, validateJob } from '@waybill/model';
+import { failed } from '../http/api-error.js';
+import { readJsonBody, readOptionalJsonBody } from '../http/body.js';
+import { boolParam, namespaceOf, param } from '../http/query-string.js';
+import type { ApiReply, ApiRequest } from '../http/reply.js';
+import { sendJson, setWriteIndex } from '../http/reply.js';
+import { Requester } from '../http/requester.js';
+import { DeregisterJob } from './deregister-job.js';
+import { EvaluateJob, readEvaluateRequest } from './evaluate-job.js';
+import { ForceLaunch } from './force-launch.js';
+import { jobPathOf, notYet } from './job-path.js';
+import { JobStability, readStabilityRequest } from './job-stability.js';
+import { PlanJob } from './plan-job.js';
+import { RegisterJob } from './register-job.js';
+import { checkedEvalPriority, RegisterRequests } from './register-request.js';
+import { readRevertRequest, RevertJob } from './revert-job.js';
+
+/** What is asked of `/v1/jobs`, `/v1/job/…` and `/v1/validate/job` by PUT, POST and DELETE. */
+@Controller('v1')
+export class JobWritesController {
+  constructor(
+    private readonly requests: RegisterRequests,
+    private readonly registerJob: RegisterJob,
+    private readonly planJob: PlanJob,
+    private readonly deregisterJob: DeregisterJob,
+    private readonly evaluateJob: EvaluateJob,
+    private readonly forceLaunch: ForceLaunch,
+    private readonly revertJob: RevertJob,
+    private readonly jobStability: JobStability,
+  ) {}
+
+  @Put('jobs')
+  put(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    return this.register(request, reply, undefined);
+  }
+
+  @Post('jobs')
+  post(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    return this.register(request, reply, undefined);
+  }
+
+  @Put('validate/job')
+  validatePut(@Req() request: ApiRequest, @Res() reply: ApiReply): void {
+    this.validate(request, reply);
+  }
+
+  @Post('validate/job')
+  validatePost(@Req() request: ApiRequest, @Res() reply: ApiReply): void {
+    this.validate(request, reply);
+  }
+
+  @Put('job/*')
+  writePut(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    return this.write(request, reply);
+  }
+
+  @Post('job/*')
+  writePost(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    return this.write(request, reply);
+  }
+
+  @Delete('job/*')
+  async deregister(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    const { id, sub } = jobPathOf(request.url);
+    if (sub !== undefined) throw notYet(sub);
+    const { query } = request;
+    const answer = await this.deregisterJob.run(
+      {
+        namespace: namespaceOf(query),
+        id,
+        purge: boolParam(query, 'purge') ?? false,
+        noShutdownDelay: boolParam(query, 'no_shutdown_delay') ?? false,
+        evalPriority: evalPriorityOf(param(query, 'eval_priority')),
+      },
+      Requester.of(request),
+    );
+    setWriteIndex(reply, answer.Index);
+    sendJson(request, reply, { ...answer, ...QUERY_META });
+  }
+
+  private async write(request: ApiRequest, reply: ApiReply): Promise<void> {
+    const { id, sub } = jobPathOf(request.url);
+    switch (sub) {
+      case undefined:
+        return this.register(request, reply, id);
+      case 'evaluate':
+        return this.evaluate(request, reply, id);
+      case 'plan':
+        return this.plan(request, reply, id);
+      case 'periodic/force':
+        return this.force(request, reply, id);
+      case 'revert':
+        return this.revert(request, reply, id);
+      case 'stable':
+        return this.setStable(request, reply, id);
+      default:
+        throw notYet(sub);
+    }
+  }
+
+  private async evaluate(request: ApiRequest, reply: ApiReply, id: string): Promise<void> {
+    const body = readOptionalJsonBody(request.body);
+    const { forceReschedule } = readEvaluateRequest(body, id);
+    const namespace = namespaceOf(request.query);
+    const answer = await this.evaluateJob.run({ namespace, id, forceReschedule }, Requester.of(request));
+    setWriteIndex(reply, answer.Index);
+    sendJson(request, reply, { ...answer, ...QUERY_META });
+  }
+
+  private async plan(request: ApiRequest, reply: ApiReply, id: string): Promise<void> {
+    const wanted = this.requests.readPlan(readJsonBody(request.body), request.query, id);
+    const answer = await this.planJob.run(wanted);
+    setWriteIndex(reply, answer.Index);
+    sendJson(request, reply, answer);
+  }
+
+  private async force(request: ApiRequest, reply: ApiReply, id: string): Promise<void> {
+    const answer = await this.forceLaunch.run(namespaceOf(request.query), id);
+    setWriteIndex(reply, answer.Index);
+    sendJson(request, reply, { ...answer, ...QUERY_META });
+  }
+
+  private async revert(request: ApiRequest, reply: ApiReply, id: string): Promise<void> {
+    const wanted = readRevertRequest(readJsonBody(request.body), id);
+    const answer = await this.revertJob.run(namespaceOf(request.query), id, wanted, Requester.of(request));
+    setWriteIndex(reply, answer.Index);
+    sendJson(request, reply, { ...answer, ...QUERY_META });
+  }
+
+  private async setStable(request: ApiRequest, reply: ApiReply, id: string): Promise<void> {
+    const wanted = readStabilityRequest(readJsonBody(request.body), id);
+    const Index = await this.jobStability.run(namespaceOf(request.query), id, wanted, Requester.of(request));
+    setWriteIndex(reply, Index);
+    sendJson(request, reply, { Index });
+  }
+
+  private async register(request: ApiRequest, reply: ApiReply, pathJobId: string | undefined): Promise<void> {
+    const wanted = this.requests.read(readJsonBody(request.body), request.query, pathJobId);
+    const answer = await this.registerJob.run(wanted, Requester.of(request));
+    setWriteIndex(reply, answer.Index);
+    sendJson(request, reply, { ...answer, ...QUERY_META });
+  }
+
+  /** API-181: an invalid job is an answer, not an error. */
+  private validate(request: ApiRequest, reply: ApiReply): void {
+    const wanted = this.requests.readValidation(readJsonBody(request.body));
+    const { errors, warnings } = validateJob(wanted.Job);
+    sendJson(request, reply, {
+      DriverConfigValidated: true,
+      ValidationErrors: errors.length > 0 ? errors : null,
+      Error: formatErrors(errors),
+      Warnings: formatWarnings([...wanted.warnings, ...warnings]),
+    });
+  }
+}
+
+/** Query meta inside write answers; clients read none of it. */
+const QUERY_META = { LastContact: 0, KnownLeader: true, NextToken: '' } as const;
+
+/** API-121: not a number is 500, above 100 is 400, 0 or negative counts as not given. */
+function evalPriorityOf(text: string | undefined): number {
+  if (text === undefined || text === '') return 0;
+  if (!/^-?\d{1,9}$/.test(text)) throw failed(`Failed to parse value of "eval_priority" (${text}) as an int`);
+  return checkedEvalPriority(Math.max(0, Number(text)));
+}

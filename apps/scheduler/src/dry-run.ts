@@ -1,0 +1,82 @@
+import {
+  allocationStub,
+  type AllocListStub,
+  annotateDiff,
+  diffJobs,
+  type Job,
+  newEvaluation,
+  specChanged,
+} from '@waybill/model';
+import type { PlanJobRequest, PlanJobResponse } from '@waybill/rpc';
+import { DEFAULT_TRACKED_VERSIONS, namespacedKey, rehearseRegistration, type Stage } from '@waybill/state';
+import type { Attempt } from './attempt.js';
+import { schedule, schedulerTypeFor } from './schedule.js';
+
+/** Placements that are tried out: what is wanted beyond is counted, but not looked for a node. Holds up the workers. */
+export const MAX_DRY_RUN_PLACEMENTS = 10_000;
+
+export interface DryRunChance {
+  readonly nowNs: number;
+  readonly newId: () => string;
+}
+
+/**
+ * What would happen if the job were registered now: the same scheduling pass as ever, over the state as it would then be
+ * (SC-302). Synchronous, and the state is afterwards as before (ST-145). Cost: one scheduling pass.
+ * @throws Refused: the registration would be
+ */
+export function dryRun(
+  state: Stage,
+  { Job: job, Diff }: Pick<PlanJobRequest, 'Job' | 'Diff'>,
+  chance: DryRunChance,
+): PlanJobResponse {
+  const stored = state.tables.jobs.get(namespacedKey(job.Namespace, job.ID)) ?? null;
+  const attempt = wouldDo(state, job, stored, chance);
+  const desired = attempt.annotations.DesiredTGUpdates;
+  return {
+    Annotations: { DesiredTGUpdates: desired, PreemptedAllocs: preemptedBy(attempt, state) },
+    FailedTGAllocs: attempt.failedGroups,
+    JobModifyIndex: stored?.JobModifyIndex ?? 0,
+    CreatedEvals: attempt.followups,
+    Diff: Diff ? annotateDiff(diffJobs(stored, job), desired) : null,
+    Index: state.appliedIndex,
+  };
+}
+
+function preemptedBy({ plan }: Attempt, { tables }: Stage): AllocListStub[] {
+  const victims = Object.values(plan.NodePreemptions).flat();
+  return victims.flatMap(({ ID }) => tables.allocs.get(ID) ?? []).map((alloc) => allocationStub(alloc));
+}
+
+/** A registration that changes nothing would write no job (API-106), so there is none to rehearse. */
+function wouldDo(state: Stage, job: Job, stored: Job | null, chance: DryRunChance): Attempt {
+  if (stored && !stored.Stop && !specChanged(stored, job)) return passOver(state, job, state.appliedIndex, chance);
+  const registration = {
+    Job: job,
+    Submission: null,
+    EnforceIndex: false,
+    JobModifyIndex: 0,
+    PreserveCounts: false,
+    PreserveResources: false,
+    Eval: null,
+    SubmissionFrom: null,
+    TrackedVersions: DEFAULT_TRACKED_VERSIONS,
+  };
+  return rehearseRegistration(state, registration, chance.nowNs, (index) => passOver(state, job, index, chance));
+}
+
+function passOver({ tables }: Stage, job: Job, index: number, { nowNs, newId }: DryRunChance): Attempt {
+  const evaluation = newEvaluation({
+    ID: newId(),
+    Namespace: job.Namespace,
+    Priority: job.Priority,
+    Type: job.Type,
+    TriggeredBy: 'job-register',
+    JobID: job.ID,
+    AnnotatePlan: true,
+    CreateTime: nowNs,
+  });
+  const placementLimit = MAX_DRY_RUN_PLACEMENTS;
+  const input = { evaluation, tables, index, nowNs, newId, placementLimit };
+  return schedule(schedulerTypeFor(evaluation, tables), input);
+}
