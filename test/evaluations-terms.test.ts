@@ -83,7 +83,7 @@ describe('from one holder to the next', () => {
     await plane.takeOver();
     const [again, other] = [await held(), await held()];
     const second = again.evaluation.JobID === 'b' ? again : other;
-    expect(await submit(placing(node, second))).toMatchObject({ RejectedNodes: [node.ID], AllocIndex: 0 });
+    expect(await submit(placing(node, second))).toMatchObject({ RejectedNodes: [node.ID], NodeAllocation: {} });
   });
 
   it('EB-289: who was rejected how often is forgotten, and nobody makes the node eligible again', async () => {
