@@ -23,6 +23,17 @@ import { type Pulled, type PulledAlloc, PullLoop } from './pull-loop.js';
 import { PUSH_RETRY_MS, PushLoop } from './push-loop.js';
 import { ServerContact } from './server-contact.js';
 
+/** How often in a row an update is sent again because an earlier one was taken in between. */
+const MAX_OVERTAKEN = 3;
+
+/** Updates of this machine that it has given up go on arriving; what is true now is sent again later. */
+export class OvertakenError extends Error {
+  override readonly name = 'OvertakenError';
+  constructor() {
+    super('earlier updates of this machine were taken in between');
+  }
+}
+
 export interface AgentDependencies {
   readonly rpc: Rpc;
   readonly clock: Clock;
@@ -63,6 +74,8 @@ export class Agent {
   private readonly runnerDependencies: AllocRunnerDependencies;
   /** AG-68: told once for each stay in `initializing`. */
   private owesStates = false;
+  /** Index of the last update that the servers took, as far as known here (ND-223). */
+  private lastTold = 0;
   private wasInitializing = false;
 
   constructor(private readonly deps: AgentDependencies) {
@@ -97,9 +110,7 @@ export class Agent {
       random,
       logger,
       retryMs: dev ? DEV_RETRY_MS : PUSH_RETRY_MS,
-      send: async (Allocs, traceparent) => {
-        await rpc.ask(updateAllocs, { NodeID: nodeId, SecretID: secretId, Allocs }, { traceparent });
-      },
+      send: (updates, traceparent) => this.tell(updates, traceparent),
       acknowledged: (id) => this.runners.get(id)?.lastAcknowledged ?? this.invalid.get(id) ?? null,
       acknowledge: (update) => this.acknowledged(update),
     });
@@ -236,6 +247,18 @@ export class Agent {
     runner.destroy().catch((error: unknown) => {
       this.deps.logger.error('an allocation could not be removed from this machine', { alloc: allocId, error });
     });
+  }
+
+  /** An earlier one of unknown outcome may have been taken meanwhile: the answer names it, and this one comes after it. */
+  private async tell(Allocs: readonly ClientAllocUpdate[], traceparent: string | undefined): Promise<void> {
+    const { ID: NodeID, SecretID } = this.deps.node();
+    for (let attempt = 0; attempt < MAX_OVERTAKEN; attempt++) {
+      const update = { NodeID, SecretID, Allocs, After: this.lastTold };
+      const { Index, Taken } = await this.deps.rpc.ask(updateAllocs, update, { traceparent });
+      this.lastTold = Index;
+      if (Taken) return;
+    }
+    throw new OvertakenError();
   }
 
   private acknowledged(update: ClientAllocUpdate): void {

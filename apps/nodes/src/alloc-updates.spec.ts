@@ -125,6 +125,23 @@ describe('allocation writes of agents', () => {
     });
   });
 
+  it('ND-223: of two updates of a node that know of the same one before them only the first is taken', async () => {
+    const { time, state, updates, addNode, addAlloc } = setup();
+    const node = addNode();
+    const alloc = addAlloc(node);
+    const sayAfter = (After: number, ClientStatus: 'running' | 'complete') =>
+      updates.update({ NodeID: node.ID, SecretID: node.SecretID, Allocs: [says(alloc, { ClientStatus })], After });
+    const both = Promise.all([sayAfter(0, 'complete'), sayAfter(0, 'running')]);
+    await time.pass(BATCH_WINDOW_MS);
+    const [done, late] = await both;
+    expect(done).toMatchObject({ Taken: true });
+    expect(late).toEqual({ Index: done.Index, Taken: false });
+    expect(state.tables.allocs.get(alloc.ID)?.ClientStatus).toBe('complete');
+    const next = sayAfter(done.Index, 'running');
+    await time.pass(BATCH_WINDOW_MS);
+    expect(await next).toMatchObject({ Taken: true });
+  });
+
   it('ND-110: everything else that an agent sends is dropped before it reaches the log', async () => {
     const { state, addNode, addAlloc, commit } = setup();
     const node = addNode();

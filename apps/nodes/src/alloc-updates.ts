@@ -1,7 +1,7 @@
 import { type CancelTimer, type ClientAllocUpdate, type Clock, nsFromMs, type Timers } from '@waybill/model';
 import type { ReplicatedState } from '@waybill/replica';
-import { type AllocUpdateRequest, type IndexResponse, RpcError } from '@waybill/rpc';
-import { draftTxn, isRejected, type RefusedNodes, serviceActor, type Verdict } from '@waybill/state';
+import { type AllocUpdateRequest, type AllocUpdateResponse, RpcError } from '@waybill/rpc';
+import { draftTxn, isRejected, type Proposed, type RefusedNodes, type SecondCopy, serviceActor } from '@waybill/state';
 import { traceparentOf, type Tracer, withSpan } from '@waybill/telemetry';
 import { evaluationsOfUpdates } from './alloc-update-evaluations.js';
 import { permissionDenied } from './node-access.js';
@@ -16,8 +16,9 @@ export const MAX_PENDING_ALLOCS = 50_000;
 interface Pending {
   readonly nodeId: string;
   readonly allocs: readonly ClientAllocUpdate[];
+  readonly after: number | undefined;
   readonly traceparent: string | undefined;
-  resolve(response: IndexResponse): void;
+  resolve(response: AllocUpdateResponse): void;
   reject(error: unknown): void;
 }
 
@@ -33,8 +34,9 @@ export interface AllocUpdateDependencies {
  * Takes what agents say about their allocations into the log (nodes.md section 8). Any replica answers.
  *
  * Modes: empty → gathering (the window of the first update is open) → empty. Each gathered batch is one transaction;
- * several may be on their way at once, because an agent waits for its answer before it writes again (ND-223).
- * A batch carries the trace of its first traced update.
+ * several may be on their way at once, because an agent waits for its answer before it writes again. One that it has
+ * given up may still arrive, here or at another replica, after its successor: each names the one it comes after, so that
+ * only one of them is taken (ND-223). A batch has one update of a node. It carries the trace of its first traced update.
  * Limits: BATCH_WINDOW_MS, MAX_BATCH_ALLOCS, MAX_PENDING_ALLOCS. Cost: O(updates).
  */
 export class AllocUpdates {
@@ -50,10 +52,10 @@ export class AllocUpdates {
   }
 
   /**
-   * Resolves when the update is committed, with the index of its transaction (ND-108).
+   * Resolves when the update is committed, with the index of its transaction (ND-108), or was overtaken (ND-223).
    * @throws RpcError with the texts of ND-104; limit when too much waits; what the log throws (ND-136)
    */
-  async update(request: AllocUpdateRequest, traceparent?: string): Promise<IndexResponse> {
+  async update(request: AllocUpdateRequest, traceparent?: string): Promise<AllocUpdateResponse> {
     const nodeId = this.admit(request);
     if (this.pendingAllocs + request.Allocs.length > MAX_PENDING_ALLOCS)
       throw new RpcError('limit', 'too many allocation updates are waiting');
@@ -97,9 +99,9 @@ export class AllocUpdates {
     nodeId: string,
     request: AllocUpdateRequest,
     traceparent: string | undefined,
-  ): Promise<IndexResponse> {
+  ): Promise<AllocUpdateResponse> {
     return new Promise((resolve, reject) => {
-      this.gather({ nodeId, allocs: request.Allocs, traceparent, resolve, reject });
+      this.gather({ nodeId, allocs: request.Allocs, after: request.After, traceparent, resolve, reject });
     });
   }
 
@@ -115,7 +117,8 @@ export class AllocUpdates {
   }
 
   private gather(pending: Pending): void {
-    if (this.gatheredAllocs > 0 && this.gatheredAllocs + pending.allocs.length > MAX_BATCH_ALLOCS) this.flush();
+    const isTooMuch = this.gatheredAllocs > 0 && this.gatheredAllocs + pending.allocs.length > MAX_BATCH_ALLOCS;
+    if (isTooMuch || this.gathering.some(({ nodeId }) => nodeId === pending.nodeId)) this.flush();
     if (this.gathering.length === 0) this.cancelWindow = this.deps.timers.after(BATCH_WINDOW_MS, () => this.flush());
     this.gathering.push(pending);
     this.gatheredAllocs += pending.allocs.length;
@@ -131,7 +134,7 @@ export class AllocUpdates {
       const proposed = await state.propose(
         draftTxn(
           'AllocClientUpdate',
-          { Allocs: allocs, Evals: evaluationsOfUpdates(state.tables, allocs, timeNs, newId) },
+          { Allocs: allocs, Evals: evaluationsOfUpdates(state.tables, allocs, timeNs, newId), After: afterOf(batch) },
           {
             timeNs,
             requestId: newId(),
@@ -140,12 +143,7 @@ export class AllocUpdates {
           },
         ),
       );
-      const { verdict } = proposed;
-      for (const pending of batch) {
-        const refusal = refusalOf(pending.nodeId, verdict);
-        if (refusal === undefined) pending.resolve({ Index: proposed.index });
-        else pending.reject(new RpcError('conflict', refusal));
-      }
+      for (const pending of batch) answer(pending, proposed);
     } catch (error) {
       for (const pending of batch) pending.reject(error);
     }
@@ -168,10 +166,20 @@ function saidByAgent(alloc: ClientAllocUpdate, timeNs: number): ClientAllocUpdat
   };
 }
 
-/** ST-105: the verdict of a combined write names the nodes that were left out; only their callers get the text. */
-function refusalOf(nodeId: string, verdict: Verdict): string | undefined {
-  if (isRejected(verdict)) return verdict.error;
-  return (verdict.result as RefusedNodes | undefined)?.RefusedNodes[nodeId];
+function afterOf(batch: readonly Pending[]): Record<string, number> {
+  return Object.fromEntries(batch.flatMap(({ nodeId, after }) => (after === undefined ? [] : [[nodeId, after]])));
+}
+
+/** The verdict of a combined write names the nodes that were left out; only their callers are told (ST-105, ND-223). */
+function answer(pending: Pending, { index, verdict }: Proposed): void {
+  if (isRejected(verdict)) return pending.reject(new RpcError('conflict', verdict.error));
+  const left = (verdict.result ?? {}) as RefusedNodes & Partial<SecondCopy>;
+  const refusal = left.RefusedNodes?.[pending.nodeId];
+  // What became of a first copy, nobody knows any more: sent again behind it, the update is taken or overtaken for sure.
+  const overtakenBy = left.firstIndex ?? left.OvertakenNodes?.[pending.nodeId];
+  if (refusal !== undefined) pending.reject(new RpcError('conflict', refusal));
+  else if (overtakenBy !== undefined) pending.resolve({ Index: overtakenBy, Taken: false });
+  else pending.resolve({ Index: index, Taken: true });
 }
 
 function notAllowed(nodeId: string, status: string): RpcError {

@@ -23,6 +23,7 @@ import {
   RpcContext,
   updateAllocs,
   type AllocUpdateRequest,
+  type AllocUpdateResponse,
 } from '@waybill/rpc';
 import { AllocQueries } from './alloc-queries.js';
 import { AllocUpdates } from './alloc-updates.js';
@@ -64,7 +65,7 @@ export class NodesController {
   }
 
   @Answers(updateAllocs)
-  updateAllocs(@Payload() request: AllocUpdateRequest, @Ctx() context: RpcContext): Promise<IndexResponse> {
+  updateAllocs(@Payload() request: AllocUpdateRequest, @Ctx() context: RpcContext): Promise<AllocUpdateResponse> {
     return this.updates.update(request, context.traceparent);
   }
 

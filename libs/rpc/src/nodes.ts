@@ -61,6 +61,17 @@ export interface AllocUpdateRequest {
   readonly Allocs: readonly ClientAllocUpdate[];
   /** Never: the evaluations are computed here (EB-27). What is given is refused. */
   readonly Evals?: readonly unknown[];
+  /**
+   * Index of the last update of this node that the agent knows of, 0: of none. It is not taken if the node has another
+   * one by then: two updates of a node cannot overtake each other (ND-223). Left out: taken in any case.
+   */
+  readonly After?: number;
+}
+export interface AllocUpdateResponse {
+  /** Of the node's last update: this one if it was taken. */
+  readonly Index: number;
+  /** False: the node has said something that this update did not come after; send again what is true now. */
+  readonly Taken: boolean;
 }
 export interface NodeEventsRequest {
   readonly NodeID: string;
@@ -91,7 +102,7 @@ export const nodeAllocs = call<NodeAllocsRequest, NodeAllocsResponse>('nodes.nod
   timeoutMs: MAX_ALLOC_QUERY_WAIT_MS + 5_000,
 });
 export const allocsById = call<AllocsByIdRequest, AllocsByIdResponse>('nodes.allocsById');
-export const updateAllocs = call<AllocUpdateRequest, IndexResponse>('nodes.updateAllocs');
+export const updateAllocs = call<AllocUpdateRequest, AllocUpdateResponse>('nodes.updateAllocs');
 export const purgeNode = call<NodeCommandRequest, NodeCommandResponse>('nodes.purge');
 export const evaluateNode = call<NodeCommandRequest, NodeCommandResponse>('nodes.evaluate');
 export const emitNodeEvents = call<NodeEventsRequest, IndexResponse>('nodes.emitEvents');

@@ -95,6 +95,22 @@ describe('updates from agents', () => {
     }
   });
 
+  it('ND-223: an update that another one of its node has overtaken changes nothing, and names the other', () => {
+    const { machine, node, alloc } = cluster();
+    const after = (index: number, ClientStatus: 'running' | 'complete') =>
+      apply(machine, 'AllocClientUpdate', {
+        Allocs: [aClientUpdate(alloc, { ClientStatus })],
+        Evals: [anEval()],
+        After: { [node.ID]: index },
+      });
+    const done = after(0, 'complete');
+    expect(done.verdict.kind).toBe('accepted');
+    const late = after(0, 'running');
+    expect(late.verdict).toEqual({ kind: 'noop', result: { OvertakenNodes: { [node.ID]: done.index } } });
+    expect(row(machine, alloc).ClientStatus).toBe('complete');
+    expect(after(done.index, 'running').verdict.kind).toBe('accepted');
+  });
+
   it('ST-176: a reconnecting node is refused, heartbeats, and is heard', () => {
     const { machine, node, alloc } = cluster();
     setStatus(machine, node.ID, 'disconnected');

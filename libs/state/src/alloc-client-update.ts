@@ -17,16 +17,20 @@ import { isUnresponsive } from './node-status.js';
 import { namespacedKey } from './tables.js';
 import { Refused, type Write } from './write.js';
 
-/** The verdict's result when nodes were left out (ST-105): why, by node id. */
+/** The verdict's result when nodes were left out. */
 export interface RefusedNodes {
-  readonly RefusedNodes: Readonly<Record<string, string>>;
+  /** Why, by node id (ST-105). */
+  readonly RefusedNodes?: Readonly<Record<string, string>>;
+  /** Nodes whose update was overtaken by another one, with the index of that (ND-223). */
+  readonly OvertakenNodes?: Readonly<Record<string, number>>;
 }
 
 /** Type 9: what agents report of their allocations (ST-100 to ST-109). */
-export function updateAllocsFromClients(w: Write, { Allocs, Evals }: TxnPayloads['AllocClientUpdate']): void {
-  const nodes = admitNodes(w, Allocs);
+export function updateAllocsFromClients(w: Write, { Allocs, Evals, After }: TxnPayloads['AllocClientUpdate']): void {
+  const nodes = admitNodes(w, Allocs, After ?? {});
+  if (nodes.size === 0 && Allocs.length > 0) return;
   const jobs: string[] = [];
-  const before = updateAllocs(w, Allocs);
+  const before = updateAllocs(w, Allocs, nodes);
   // Against the rows before this transaction, so that two updates of one allocation count as the last (ST-82).
   for (const first of before) {
     const last = w.tables.allocs.get(first.ID);
@@ -44,24 +48,36 @@ export function updateAllocsFromClients(w: Write, { Allocs, Evals }: TxnPayloads
   }
 }
 
-/** The nodes of the batch that may report. Names the others in the verdict; refuses when none is left (ST-105). */
-function admitNodes(w: Write, updates: readonly ClientAllocUpdate[]): string[] {
-  const admitted: string[] = [];
-  let refused: Record<string, string> | undefined;
+/**
+ * The nodes of the batch that may report. Names the others in the verdict: those that are not responsive, refused when
+ * no node is left (ST-105), and those whose update was overtaken by another one of the same node (ND-223).
+ */
+function admitNodes(
+  w: Write,
+  updates: readonly ClientAllocUpdate[],
+  after: Readonly<Record<string, number>>,
+): ReadonlySet<string> {
+  const admitted = new Set<string>();
+  const refused: Record<string, string> = {};
+  const overtaken: Record<string, number> = {};
   for (const NodeID of distinct(updates.map((update) => update.NodeID))) {
     const node = w.tables.nodes.get(NodeID);
-    if (!node || !isUnresponsive(node.Status)) {
-      admitted.push(NodeID);
-      continue;
-    }
-    refused ??= {};
-    refused[NodeID] = `node ${NodeID} is not allowed to update allocs while in status ${node.Status}`;
+    const expected = after[NodeID];
+    if (node && isUnresponsive(node.Status))
+      refused[NodeID] = `node ${NodeID} is not allowed to update allocs while in status ${node.Status}`;
+    else if (node && expected !== undefined && expected !== node.LastAllocUpdateIndex)
+      overtaken[NodeID] = node.LastAllocUpdateIndex;
+    else admitted.add(NodeID);
   }
-  if (!refused) return admitted;
-  const text = Object.values(refused).join('; ');
-  if (admitted.length === 0) throw new Refused(text);
-  w.notice = text;
-  w.result = { RefusedNodes: refused } satisfies RefusedNodes;
+  const texts = Object.values(refused);
+  const isAnyOvertaken = Object.keys(overtaken).length > 0;
+  if (texts.length > 0 && admitted.size === 0 && !isAnyOvertaken) throw new Refused(texts.join('; '));
+  if (texts.length > 0) w.notice = texts.join('; ');
+  if (texts.length > 0 || isAnyOvertaken)
+    w.result = {
+      ...(texts.length > 0 && { RefusedNodes: refused }),
+      ...(isAnyOvertaken && { OvertakenNodes: overtaken }),
+    } satisfies RefusedNodes;
   return admitted;
 }
 
@@ -71,13 +87,12 @@ function distinct(names: readonly string[]): Iterable<string> {
 }
 
 /** Writes the rows of the reports of admitted nodes; answers each row as it was before, once. */
-function updateAllocs(w: Write, updates: readonly ClientAllocUpdate[]): Allocation[] {
+function updateAllocs(w: Write, updates: readonly ClientAllocUpdate[], admitted: ReadonlySet<string>): Allocation[] {
   const before: Allocation[] = [];
   const seen = updates.length > 1 ? new Set<string>() : undefined;
   for (const update of updates) {
     const stored = w.tables.allocs.get(update.ID);
-    const node = w.tables.nodes.get(update.NodeID);
-    if (!stored || (node && isUnresponsive(node.Status))) continue;
+    if (!stored || !admitted.has(update.NodeID)) continue;
     if (!seen?.has(stored.ID)) before.push(stored);
     seen?.add(stored.ID);
     updateAlloc(w, stored, update);

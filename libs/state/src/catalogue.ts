@@ -97,7 +97,12 @@ export interface TxnPayloads {
     /** "" or absent: all of them. */
     Namespace?: string;
   };
-  AllocClientUpdate: { Allocs: ClientAllocUpdate[]; Evals: Evaluation[] };
+  AllocClientUpdate: {
+    Allocs: ClientAllocUpdate[];
+    Evals: Evaluation[];
+    /** Index that a node's LastAllocUpdateIndex must have, by node id; a node that is not here is taken as it is (ND-223). */
+    After?: Record<string, number>;
+  };
   AllocUpdateDesiredTransition: { Transitions: Record<string, DesiredTransition>; Evals: Evaluation[] };
   ApplyPlanResults: {
     Job: Job | null;

@@ -6,6 +6,11 @@ export const REQUEST_WINDOW_NS = 150 * 1e9;
 /** ST-15: text of a verdict that is void. */
 export const STALE_EPOCH = 'stale epoch';
 
+/** The verdict's result for a second copy of a transaction that counted. */
+export interface SecondCopy {
+  readonly firstIndex: number;
+}
+
 /** A request id inside the window: the index of its first copy and, if that was rejected, why. */
 export interface SeenRequest {
   readonly requestId: string;
@@ -39,7 +44,7 @@ export class RequestWindow {
   verdictFor(txn: Txn): Verdict | undefined {
     const first = this.seen.get(txn.requestId);
     if (!first || first.timeNs < txn.timeNs - REQUEST_WINDOW_NS) return undefined;
-    if (first.rejected === null) return { kind: 'noop', result: { firstIndex: first.index } };
+    if (first.rejected === null) return { kind: 'noop', result: { firstIndex: first.index } satisfies SecondCopy };
     return { kind: first.rejected === STALE_EPOCH ? 'void' : 'refused', error: first.rejected };
   }
 
