@@ -6,7 +6,7 @@ import type { RunResult } from './simulation.js';
 /** Transactions told in a story; what went before is seldom what broke it. */
 const LAST_TRANSACTIONS = 40;
 /** Rows told of one transaction. */
-const MAX_ROWS = 6;
+const MAX_ROWS = 12;
 
 /** A failed run for a person: what does not hold, what was done and broken, and the last transactions. */
 export function storyOf(plan: RunPlan, { failure, cluster, hash }: RunResult, last = LAST_TRANSACTIONS): string {

@@ -26,8 +26,9 @@ export class AcceptedPlans implements Invariant {
 
 /**
  * No second delivery repeats what the first one placed (EB-329): a new allocation of a service or batch job has no twin, a
- * live one of the same job, version and name that is to run on. Canaries share names on purpose, and one whose node is
- * away (`unknown`) may be replaced. Cost: the allocations of the jobs that got new ones.
+ * live one of the same job, version and name that is to run on. Canaries share names on purpose, one whose node is away
+ * (`unknown`) may be replaced, and one that is to migrate may outlive its replacement's placement: a plan that is
+ * committed in part can lack the stop (EB-244). Cost: the allocations of the jobs that got new ones.
  */
 export class NoDoublePlacement implements Invariant {
   after({ txn, index, changes }: Applied, tables: Tables, report: ReportViolation): void {
@@ -63,5 +64,6 @@ function mayHaveNoTwin(alloc: Allocation): boolean {
   const type = alloc.Job?.Type;
   if (type !== 'service' && type !== 'batch') return false;
   if (isTerminalAllocation(alloc) || alloc.ClientStatus === 'unknown') return false;
+  if (alloc.DesiredTransition.Migrate === true) return false;
   return alloc.DeploymentStatus?.Canary !== true;
 }

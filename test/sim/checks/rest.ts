@@ -27,13 +27,12 @@ export class RestCheck {
     const { simulator } = cluster;
     cluster.repair();
     const untilMs = simulator.nowMs + REST_LIMIT_MS;
-    let quiet = 0;
-    while (quiet < QUIET_LOOKS) {
+    for (let quiet = 0; quiet < QUIET_LOOKS;) {
+      await simulator.runUntil(simulator.nowMs + LOOK_MS);
       const open = this.whatIsOpen();
       quiet = open === undefined ? quiet + 1 : 0;
       if (simulator.nowMs >= untilMs) throw new InvariantError('everything-ends', open ?? 'it does not stay at rest');
       if (this.isPaused()) this.user.act('unpause broker', new SeededRandom(String(simulator.nowMs)), unpauseBroker);
-      await simulator.runUntil(simulator.nowMs + LOOK_MS);
     }
     cluster.reference.finish();
     cluster.agreement.finish();

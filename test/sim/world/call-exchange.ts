@@ -6,6 +6,7 @@ import {
   RpcError,
   RpcUnavailableError,
   subjectOfCall,
+  submitPlan,
 } from '@waybill/rpc';
 import type { SeededRandom } from '../kernel/seeded-random.js';
 import type { SimulatedProcess } from '../kernel/simulated-process.js';
@@ -22,6 +23,12 @@ interface Subscription {
 }
 
 type Reply = { readonly ok: string } | { readonly error: RpcError };
+
+/**
+ * A repeated plan would be committed twice: the applier does not look at the token again (EB-327). Core NATS repeats no
+ * request, and workers repeat one only when it was certainly not carried out; see docs/simulation.md.
+ */
+const NEVER_REPEATED: ReadonlySet<string> = new Set([submitPlan.name]);
 
 /** Core NATS as far as calls go: who answers which subject. */
 export class CallExchange {
@@ -64,7 +71,7 @@ export class CallExchange {
       const cancelTimeout = asker.after(options.timeoutMs ?? call.timeoutMs, () => unavailable('timeout'));
       const settled = (reply: Reply): void =>
         settle(() => ('error' in reply ? reject(reply.error) : resolve(JSON.parse(reply.ok) as Res)));
-      const copies = this.wire.happens('repeat') ? 2 : 1;
+      const copies = !NEVER_REPEATED.has(call.name) && this.wire.happens('repeat') ? 2 : 1;
       for (let copy = 0; copy < copies; copy++)
         this.send(asker, call.name, () => {
           const receivers = this.receiversOf(subject);
