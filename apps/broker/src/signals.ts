@@ -97,6 +97,7 @@ function gainsCapacity(txn: Txn, before: Node | undefined, after: Node): boolean
     case 'NodeUpdateStatus':
       return after.Status === 'ready';
     case 'NodeUpdateDrain':
+    case 'BatchNodeUpdateDrain':
     case 'NodeUpdateEligibility':
       return before?.SchedulingEligibility === 'ineligible' && after.SchedulingEligibility === 'eligible';
     default:

@@ -40,6 +40,7 @@ const SUBJECTS: { readonly [T in TxnType]: (payload: TxnPayloads[T], namespace: 
   NodeUpdateStatus: (p) => nodeSubject(p.NodeID),
   NodeUpdateDrain: (p) => nodeSubject(p.NodeID),
   NodeUpdateEligibility: (p) => nodeSubject(p.NodeID),
+  BatchNodeUpdateDrain: () => `${TXN_STREAM}.node_drains`,
   UpsertNodeEvents: () => `${TXN_STREAM}.node_events`,
   NodePoolUpsert: () => `${TXN_STREAM}.node_pool`,
   NodePoolDelete: () => `${TXN_STREAM}.node_pool`,

@@ -95,6 +95,22 @@ export interface NodeCommandResponse {
   readonly Index: number;
 }
 
+export interface NodeDrainRequest extends NodeCommandRequest {
+  /** `Deadline` in ns; negative: force at once, 0: none. null: cancel. */
+  readonly DrainSpec: { readonly Deadline: number; readonly IgnoreSystemJobs: boolean } | null;
+  readonly MarkEligible: boolean;
+  readonly Meta: Readonly<Record<string, string>> | null;
+  /** Identity of the caller as text (DR-17). */
+  readonly UpdatedBy: string;
+  /** Never: events are made here (DR-1). What is given is refused. */
+  readonly NodeEvent?: unknown;
+}
+export interface NodeEligibilityRequest extends NodeCommandRequest {
+  readonly Eligibility: string;
+  /** Never: events are made here (ND-90). What is given is refused. */
+  readonly NodeEvent?: unknown;
+}
+
 export const registerNode = call<NodeRegisterRequest, NodeUpdateResponse>('nodes.register');
 /** The holder alone keeps the timers, so the holder alone answers a heartbeat. */
 export const heartbeat = call<NodeStatusRequest, NodeUpdateResponse>('nodes.heartbeat', { role: 'nodes' });
@@ -105,4 +121,6 @@ export const allocsById = call<AllocsByIdRequest, AllocsByIdResponse>('nodes.all
 export const updateAllocs = call<AllocUpdateRequest, AllocUpdateResponse>('nodes.updateAllocs');
 export const purgeNode = call<NodeCommandRequest, NodeCommandResponse>('nodes.purge');
 export const evaluateNode = call<NodeCommandRequest, NodeCommandResponse>('nodes.evaluate');
+export const updateNodeDrain = call<NodeDrainRequest, NodeCommandResponse>('nodes.updateDrain');
+export const updateNodeEligibility = call<NodeEligibilityRequest, NodeCommandResponse>('nodes.updateEligibility');
 export const emitNodeEvents = call<NodeEventsRequest, IndexResponse>('nodes.emitEvents');

@@ -54,6 +54,14 @@ export interface TxnPayloads {
     UpdatedAt: number;
   };
   UpsertNodeEvents: { NodeEvents: Record<string, NodeEvent[]> };
+  /** Drains that have come to their end, by node. */
+  BatchNodeUpdateDrain: {
+    /** `StartedAt` of the drain that ended: another one that has begun since goes on (DR-93, DR-99). */
+    Updates: Record<string, { DrainStrategy: null; MarkEligible: boolean; StartedAt: string | null }>;
+    NodeEvents: Record<string, NodeEvent>;
+    /** unix seconds */
+    UpdatedAt: number;
+  };
   NodePoolUpsert: { NodePools: NodePoolSpecification[] };
   NodePoolDelete: { Names: string[] };
 
@@ -195,6 +203,7 @@ export const TXN_TYPES: { readonly [T in TxnType]: TxnTypeInfo } = {
   UpsertNodeEvents: { number: 25, eventType: 'NodeStreamEvent', schemaVersion: 1 },
   AllocUpdateDesiredTransition: { number: 27, eventType: 'AllocationUpdateDesiredStatus', schemaVersion: 1 },
   NodeUpdateEligibility: { number: 28, eventType: 'NodeEligibility', schemaVersion: 1 },
+  BatchNodeUpdateDrain: { number: 29, eventType: 'NodeDrain', schemaVersion: 1 },
   SchedulerConfig: { number: 30, eventType: null, schemaVersion: 1 },
   ClusterMetadata: { number: 32, eventType: null, schemaVersion: 1 },
   NodePoolUpsert: { number: 59, eventType: 'NodePoolUpserted', schemaVersion: 1 },

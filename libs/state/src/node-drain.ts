@@ -5,7 +5,29 @@ import { Refused, type Write } from './write.js';
 
 /** Type 3: ST-41 to ST-44, ST-48. */
 export function updateNodeDrain(w: Write, update: TxnPayloads['NodeUpdateDrain']): void {
-  const node = storedNode(w, update.NodeID);
+  putDrain(w, storedNode(w, update.NodeID), update, 'canceled');
+}
+
+/**
+ * Type 29: the drainer's word that drains are over (ST-43). A node that is gone, or whose drain was canceled or begun
+ * anew meanwhile, is left out (DR-75, DR-99).
+ */
+export function completeDrains(w: Write, batch: TxnPayloads['BatchNodeUpdateDrain']): void {
+  for (const [nodeId, ended] of Object.entries(batch.Updates)) {
+    const node = w.tables.nodes.get(nodeId);
+    if (!node?.DrainStrategy || node.DrainStrategy.StartedAt !== ended.StartedAt) continue;
+    const NodeEvent = batch.NodeEvents[nodeId] ?? null;
+    const update = { ...ended, NodeID: nodeId, NodeEvent, UpdatedAt: batch.UpdatedAt, Meta: {}, UpdatedBy: '' };
+    putDrain(w, node, update, 'complete');
+  }
+}
+
+function putDrain(
+  w: Write,
+  node: Node,
+  update: TxnPayloads['NodeUpdateDrain'],
+  endedAs: 'canceled' | 'complete',
+): void {
   const eligibility = update.DrainStrategy
     ? 'ineligible'
     : update.MarkEligible
@@ -15,7 +37,7 @@ export function updateNodeDrain(w: Write, update: TxnPayloads['NodeUpdateDrain']
     ...node,
     DrainStrategy: update.DrainStrategy,
     SchedulingEligibility: eligibility,
-    LastDrain: lastDrain(node, update),
+    LastDrain: lastDrain(node, update, endedAs),
     StatusUpdatedAt: update.UpdatedAt,
     Events: appendedEvents(w, node, update.NodeEvent),
     ModifyIndex: w.index,
@@ -37,8 +59,12 @@ export function updateNodeEligibility(w: Write, update: TxnPayloads['NodeUpdateE
   });
 }
 
-/** What the node remembers of its last drain: started, changed, ended by an operator, or untouched (ST-42 to ST-44). */
-function lastDrain(node: Node, update: TxnPayloads['NodeUpdateDrain']): DrainMetadata | null {
+/** What the node remembers of its last drain: started, changed, ended, or untouched (ST-42 to ST-44). */
+function lastDrain(
+  node: Node,
+  update: TxnPayloads['NodeUpdateDrain'],
+  endedAs: 'canceled' | 'complete',
+): DrainMetadata | null {
   const wasDraining = node.DrainStrategy !== null;
   const drains = update.DrainStrategy !== null;
   if (!wasDraining && !drains) return node.LastDrain;
@@ -48,7 +74,7 @@ function lastDrain(node: Node, update: TxnPayloads['NodeUpdateDrain']): DrainMet
   return {
     StartedAt: going?.StartedAt ?? at,
     UpdatedAt: at,
-    Status: drains ? 'draining' : 'canceled',
+    Status: drains ? 'draining' : endedAs,
     AccessorID: update.UpdatedBy || (going?.AccessorID ?? ''),
     Meta: meta ?? going?.Meta ?? null,
   };

@@ -40,6 +40,15 @@ function drain(machine: StateMachine, node: Node, strategy: DrainStrategy | null
   return stored(machine, node);
 }
 
+const complete = (machine: StateMachine, nodes: readonly Node[], UpdatedAt = 1_800_000_000) =>
+  apply(machine, 'BatchNodeUpdateDrain', {
+    Updates: Object.fromEntries(
+      nodes.map(({ ID }) => [ID, { DrainStrategy: null, MarkEligible: false, StartedAt: DRAIN.StartedAt }]),
+    ),
+    NodeEvents: Object.fromEntries(nodes.map(({ ID }) => [ID, anEvent('complete')])),
+    UpdatedAt,
+  });
+
 describe('node registration', () => {
   it('ST-30: an unknown node is inserted with one event', () => {
     const machine = aMachine();
@@ -261,6 +270,52 @@ describe('drain and eligibility', () => {
       AccessorID: '',
       Meta: null,
     });
+  });
+
+  it('ST-43 DR-15 DR-35: the drainer ends a drain as complete, keeping who asked and why; an operator as canceled', () => {
+    const machine = aMachine();
+    const node = register(machine, aNode());
+    drain(machine, node, DRAIN, { Meta: { why: 'disk' }, UpdatedBy: 'alice' });
+    expect(complete(machine, [node], 1_800_000_060).verdict.kind).toBe('accepted');
+    expect(stored(machine, node)).toMatchObject({
+      DrainStrategy: null,
+      SchedulingEligibility: 'ineligible',
+      StatusUpdatedAt: 1_800_000_060,
+      LastDrain: {
+        StartedAt: '2027-01-15T08:00:00.000Z',
+        UpdatedAt: '2027-01-15T08:01:00.000Z',
+        Status: 'complete',
+        AccessorID: 'alice',
+        Meta: { why: 'disk' },
+      },
+    });
+    expect(stored(machine, node).Events.at(-1)!.Message).toBe('complete');
+    drain(machine, node, DRAIN);
+    expect(drain(machine, node, null, { UpdatedBy: 'bob' }).LastDrain).toMatchObject({
+      Status: 'canceled',
+      AccessorID: 'bob',
+    });
+  });
+
+  it('EV-5 EV-7 DR-101: a batch of completions is one NodeDrain event per node', () => {
+    const machine = aMachine();
+    const nodes = [register(machine, aNode()), register(machine, aNode())];
+    for (const node of nodes) drain(machine, node, DRAIN);
+    const { Events } = eventsOf(complete(machine, nodes))!;
+    expect(Events.map((event) => [event.Topic, event.Type, event.Key])).toEqual(
+      nodes.map((node) => ['Node', 'NodeDrain', node.ID]),
+    );
+  });
+
+  it('DR-75 DR-93 DR-99: a completion leaves out nodes that are gone, not draining, or drained anew', () => {
+    const machine = aMachine();
+    const [gone, canceled, anew] = [aNode(), register(machine, aNode()), register(machine, aNode())];
+    for (const node of [canceled, anew]) drain(machine, node, DRAIN);
+    drain(machine, canceled, null);
+    drain(machine, anew, { ...DRAIN, StartedAt: '2027-01-15T08:00:09Z' });
+    const before = [stored(machine, canceled), stored(machine, anew)];
+    expect(complete(machine, [gone, canceled, anew]).verdict.kind).toBe('noop');
+    expect([stored(machine, canceled), stored(machine, anew)]).toEqual(before);
   });
 
   it('ST-44: no strategy before and none after leaves the last drain alone', () => {

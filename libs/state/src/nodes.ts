@@ -1,4 +1,4 @@
-import { updateNodeDrain, updateNodeEligibility } from './node-drain.js';
+import { completeDrains, updateNodeDrain, updateNodeEligibility } from './node-drain.js';
 import { upsertNodeEvents } from './node-events.js';
 import { deregisterNode, registerNode } from './node-register.js';
 import { updateNodeStatus } from './node-status.js';
@@ -10,6 +10,7 @@ export const nodeAppliers: Appliers<
   | 'NodeDeregister'
   | 'NodeUpdateStatus'
   | 'NodeUpdateDrain'
+  | 'BatchNodeUpdateDrain'
   | 'NodeUpdateEligibility'
   | 'UpsertNodeEvents'
 > = {
@@ -17,6 +18,7 @@ export const nodeAppliers: Appliers<
   NodeDeregister: deregisterNode,
   NodeUpdateStatus: updateNodeStatus,
   NodeUpdateDrain: updateNodeDrain,
+  BatchNodeUpdateDrain: completeDrains,
   NodeUpdateEligibility: updateNodeEligibility,
   UpsertNodeEvents: upsertNodeEvents,
 };
