@@ -1,6 +1,6 @@
 // The plan applier alone: plans of 1,000 placements judged node by node and committed to the state machine, without a network.
 import { randomUUID } from 'node:crypto';
-import { PlanApplier, PlanQueue, RejectionTracker } from '@waybill/broker';
+import { NodeLoads, PlanApplier, PlanQueue, RejectionTracker } from '@waybill/broker';
 import { systemClock, systemTimers } from '@waybill/service';
 import { fixtures, StateMachine } from '@waybill/state';
 import { silentLogger, tracerFor } from '@waybill/telemetry';
@@ -35,6 +35,7 @@ async function placementsPerSecond(pipelineDepth) {
   const plans = Array.from({ length: PLANS }, (_, i) => planOf(machine, `job-${i}`, nodes));
 
   const queue = new PlanQueue();
+  const loads = new NodeLoads(machine.tables);
   let requests = 0;
   const writer = {
     write: async (type, payload) => {
@@ -42,7 +43,8 @@ async function placementsPerSecond(pipelineDepth) {
         requestId: `write-${(requests += 1)}`,
         fence: { role: 'broker', epoch: 1 },
       });
-      const { index, verdict } = machine.apply(draft);
+      const { index, verdict, changes } = machine.apply(draft);
+      for (const change of changes) loads.changed(change);
       if (verdict.kind !== 'accepted') throw new Error(`${verdict.kind}: ${verdict.error}`);
       return index;
     },
@@ -50,6 +52,7 @@ async function placementsPerSecond(pipelineDepth) {
   const applier = new PlanApplier({
     queue,
     tables: machine.tables,
+    loads,
     waitFor: () => Promise.resolve(),
     writer: /** @type {any} */ (writer),
     rejections: new RejectionTracker(systemClock),

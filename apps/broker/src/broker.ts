@@ -21,6 +21,7 @@ import { FencedWriter } from './fenced-writer.js';
 import { jobVersionOf, PlanApplier } from './plan-applier.js';
 import { EvalIndexes } from './eval-indexes.js';
 import { noMeter, type BrokerTimer, type Meter } from './meter.js';
+import { NodeLoads } from './node-loads.js';
 import { PeriodicDispatcher, type Launched, type PeriodicDispatcherDeps } from './periodic-dispatcher.js';
 import { PlanQueue } from './plan-queue.js';
 import { Reapers } from './reapers.js';
@@ -93,11 +94,13 @@ export class Broker implements Singleton {
   private readonly tables: Tables;
   private session: Session | undefined;
   private readonly indexes: EvalIndexes;
+  private readonly loads: NodeLoads;
   private readonly meter: Meter;
 
   constructor(private readonly deps: BrokerDeps) {
     this.tables = deps.state.tables;
     this.indexes = new EvalIndexes(this.tables);
+    this.loads = new NodeLoads(this.tables);
     this.meter = deps.meter ?? noMeter;
     this.evals = new EvalBroker({ ...deps, rows: this.rows() }, deps.options);
     this.blocked = new BlockedEvals({
@@ -125,6 +128,7 @@ export class Broker implements Singleton {
       ...this.deps,
       queue: this.plans,
       tables: this.tables,
+      loads: this.loads,
       waitFor: (index, timeoutMs) => this.deps.state.waitFor(index, timeoutMs),
       writer,
       rejections,
@@ -171,6 +175,7 @@ export class Broker implements Singleton {
     this.blocked.setEnabled(false);
     this.traces.clear();
     this.indexes.clear();
+    this.loads.clear();
     await session?.applierEnded;
   }
 

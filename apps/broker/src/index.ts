@@ -3,6 +3,7 @@ export { BrokerController } from './broker.controller.js';
 export { Broker, type BrokerDeps, type Dequeued } from './broker.js';
 export { BlockedEvals } from './blocked-evals.js';
 export { EvalBroker, type EvalBrokerOptions } from './eval-broker.js';
+export { NodeLoads } from './node-loads.js';
 export { PlanApplier, type PlanApplierDeps } from './plan-applier.js';
 export { PlanQueue } from './plan-queue.js';
 export { RejectionTracker, type RejectionTrackerOptions } from './rejection-tracker.js';

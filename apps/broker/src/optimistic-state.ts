@@ -1,5 +1,6 @@
-import type { Allocation, Node } from '@waybill/model';
+import { charge, isTerminalAllocation, type Allocation, type Node, type NodeLoad } from '@waybill/model';
 import { namespacedKey, type Tables, type TxnPayloads } from '@waybill/state';
+import type { NodeLoads } from './node-loads.js';
 
 type PlanPayload = TxnPayloads['ApplyPlanResults'];
 
@@ -8,6 +9,8 @@ export interface PlanView {
   node(id: string): Node | undefined;
   alloc(id: string): Allocation | undefined;
   allocsOn(nodeId: string): Iterable<Allocation>;
+  /** What those of them that have not ended take together. */
+  loadOf(nodeId: string): Readonly<NodeLoad>;
   /** Index of the last change to any node or allocation in the stored state (EB-253). */
   readonly lastChange: number;
 }
@@ -42,7 +45,10 @@ export interface PlanReferences {
 export class OptimisticState implements PlanView {
   private readonly inFlight = new Set<PlanInFlight>();
 
-  constructor(private readonly tables: Tables) {}
+  constructor(
+    private readonly tables: Tables,
+    private readonly loads: NodeLoads,
+  ) {}
 
   get size(): number {
     return this.inFlight.size;
@@ -68,6 +74,19 @@ export class OptimisticState implements PlanView {
   allocsOn(nodeId: string): Iterable<Allocation> {
     const stored = this.tables.allocs.by('node', nodeId);
     return this.inFlight.size === 0 ? stored : this.overlaid(nodeId, stored);
+  }
+
+  loadOf(nodeId: string): Readonly<NodeLoad> {
+    const stored = this.loads.of(nodeId);
+    if (this.inFlight.size === 0) return stored;
+    const load = { ...stored };
+    for (const plan of this.inFlight)
+      for (const alloc of plan.byNode.get(nodeId) ?? []) {
+        const before = this.tables.allocs.get(alloc.ID);
+        if (before && !isTerminalAllocation(before)) charge(load, before, -1);
+        if (!isTerminalAllocation(alloc)) charge(load, alloc);
+      }
+    return load;
   }
 
   private *overlaid(nodeId: string, stored: Iterable<Allocation>): Iterable<Allocation> {

@@ -4,12 +4,14 @@ import { silentLogger, tracerFor } from '@waybill/telemetry';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { WriteRejectedError } from './broker-errors.js';
 import { FencedWriter } from './fenced-writer.js';
+import { NodeLoads } from './node-loads.js';
 import { PlanApplier, SETTLE_RETRY_MS } from './plan-applier.js';
 import { PlanQueue } from './plan-queue.js';
 import { RejectionTracker, type RejectionTrackerOptions } from './rejection-tracker.js';
 
 let time: SimulatedTime;
 let state: StateMachine;
+let loads: NodeLoads;
 let queue: PlanQueue;
 let written: string[];
 let propose: (draft: TxnDraft) => Promise<Proposed>;
@@ -18,9 +20,10 @@ const node = fixtures.aNode();
 const evaluation = fixtures.anEval();
 
 const apply = (draft: TxnDraft): Proposed => {
-  const { index, verdict } = state.apply({ ...draft, index: state.appliedIndex + 1 } as Parameters<
+  const { index, verdict, changes } = state.apply({ ...draft, index: state.appliedIndex + 1 } as Parameters<
     typeof state.apply
   >[0]);
+  for (const change of changes) loads.changed(change);
   return { index, verdict };
 };
 
@@ -30,6 +33,7 @@ let tracker: Partial<RejectionTrackerOptions> = {};
 function begin(): void {
   time = new SimulatedTime();
   state = new StateMachine();
+  loads = new NodeLoads(state.tables);
   queue = new PlanQueue();
   written = [];
   reachable = true;
@@ -49,6 +53,7 @@ function begin(): void {
   const applier = new PlanApplier({
     queue,
     tables: state.tables,
+    loads,
     waitFor: () => (reachable ? Promise.resolve() : Promise.reject(new Error('behind'))),
     writer: new FencedWriter({ clock: time, newId, proposer, region: 'global' }, { role: 'broker', epoch: 1 }),
     rejections: new RejectionTracker(time, tracker),

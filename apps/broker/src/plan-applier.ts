@@ -16,6 +16,7 @@ import { traceparentOf, withSpan, type Logger, type Tracer } from '@waybill/tele
 import { PlanRefusedError, WriteRejectedError } from './broker-errors.js';
 import type { FencedWriter } from './fenced-writer.js';
 import { noMeter, type Meter } from './meter.js';
+import type { NodeLoads } from './node-loads.js';
 import { OptimisticState, type PlanInFlight, type PlanReferences } from './optimistic-state.js';
 import type { PendingPlan, PlanQueue } from './plan-queue.js';
 import { verifyPlan, type Verification } from './plan-verification.js';
@@ -32,6 +33,8 @@ export const PIPELINE_DEPTH = 1;
 export interface PlanApplierDeps {
   readonly queue: PlanQueue;
   readonly tables: Tables;
+  /** Follows the changes of `tables`. */
+  readonly loads: NodeLoads;
   readonly waitFor: (index: number, timeoutMs: number) => Promise<void>;
   readonly writer: FencedWriter;
   readonly clock: Clock;
@@ -76,7 +79,7 @@ export class PlanApplier {
   private readonly meter: Meter;
 
   constructor(private readonly deps: PlanApplierDeps) {
-    this.view = new OptimisticState(deps.tables);
+    this.view = new OptimisticState(deps.tables, deps.loads);
     this.depth = Math.max(1, deps.pipelineDepth ?? PIPELINE_DEPTH);
     this.meter = deps.meter ?? noMeter;
   }

@@ -2,6 +2,7 @@ import type { Allocation, Node, Plan } from '@waybill/model';
 import { fixtures, StateMachine } from '@waybill/state';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { PlanRefusedError } from './broker-errors.js';
+import { NodeLoads } from './node-loads.js';
 import { OptimisticState } from './optimistic-state.js';
 import { verifyPlan } from './plan-verification.js';
 
@@ -60,7 +61,7 @@ function stored(a: Allocation): Allocation {
   return a;
 }
 
-const verify = (p: Plan) => verifyPlan(p, p.Job, new OptimisticState(state.tables));
+const verify = (p: Plan) => verifyPlan(p, p.Job, new OptimisticState(state.tables, new NodeLoads(state.tables)));
 const placing = (on: Node, ...allocs: Allocation[]): Pick<Plan, 'NodeAllocation'> => ({
   NodeAllocation: { [on.ID]: allocs },
 });

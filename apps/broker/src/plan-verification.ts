@@ -1,11 +1,14 @@
 import {
   allocsFit,
+  charge,
   findTaskGroup,
   isTerminalAllocation,
+  loadFits,
   type Allocation,
   type Deployment,
   type Job,
   type Node,
+  type NodeLoad,
   type Plan,
   type PlanResult,
 } from '@waybill/model';
@@ -24,8 +27,9 @@ export interface Verification {
 }
 
 /**
- * Judges a plan against the state as it is now, plans in flight included, node by node: a node that the plan no longer fits is thrown out with
- * all that the plan wanted there, also its stops (EB-244 to EB-259). Pure. Cost: O(allocations on the nodes touched).
+ * Judges a plan against the state as it is now, plans in flight included, node by node: a node that the plan no longer
+ * fits is thrown out with all that the plan wanted there, also its stops (EB-244 to EB-259). Pure. Cost: O(plan); where
+ * ports or cores are held, which no sum can judge, also O(allocations on the node).
  *
  * @param job the version the scheduler planned with, null for a plan that only stops
  * @throws PlanRefusedError if it names an allocation that is not there (EB-245)
@@ -109,20 +113,54 @@ function whyRejectedOnReadyNode(
   placements: readonly Allocation[],
   view: PlanView,
 ): string | undefined {
-  const existing = new Map<string, Allocation>();
-  const there = new Set<string>();
-  for (const alloc of view.allocsOn(node.ID)) {
-    there.add(alloc.ID);
-    if (!isTerminalAllocation(alloc)) existing.set(alloc.ID, alloc);
-  }
   // SC-313: what is there already may be updated, ended allocations too (a note that nothing could replace it).
-  if (placements.every((a) => there.has(a.ID) && (existing.has(a.ID) || isTerminalAllocation(a)))) return undefined;
+  if (placements.every((a) => isUpdate(a, node.ID, view))) return undefined;
   if (node.SchedulingEligibility !== 'eligible' || node.DrainStrategy !== null) return 'node is not eligible';
-  for (const { ID } of plan.NodeUpdate[node.ID] ?? []) existing.delete(ID);
-  for (const { ID } of plan.NodePreemptions[node.ID] ?? []) existing.delete(ID);
-  for (const alloc of placements) existing.set(alloc.ID, alloc);
-  const fit = allocsFit(node, existing.values());
+  const leaving = leavingIds(plan, node.ID, placements);
+  const load = proposedLoad(node.ID, leaving, placements, view);
+  const fit =
+    load.claimants === 0 ? loadFits(node, load) : allocsFit(node, proposedAllocs(node.ID, leaving, placements, view));
   return fit.fits ? undefined : fit.dimension;
+}
+
+function isUpdate(alloc: Allocation, nodeId: string, view: PlanView): boolean {
+  const there = view.alloc(alloc.ID);
+  if (there?.NodeID !== nodeId) return false;
+  return !isTerminalAllocation(there) || isTerminalAllocation(alloc);
+}
+
+/** What the plan stops or preempts on the node, or places anew in another shape. */
+function leavingIds(plan: Plan, nodeId: string, placements: readonly Allocation[]): Set<string> {
+  const ids = new Set<string>();
+  for (const { ID } of placements) ids.add(ID);
+  for (const { ID } of plan.NodeUpdate[nodeId] ?? []) ids.add(ID);
+  for (const { ID } of plan.NodePreemptions[nodeId] ?? []) ids.add(ID);
+  return ids;
+}
+
+function proposedLoad(
+  nodeId: string,
+  leaving: ReadonlySet<string>,
+  placements: readonly Allocation[],
+  view: PlanView,
+): NodeLoad {
+  const load = { ...view.loadOf(nodeId) };
+  for (const id of leaving) {
+    const alloc = view.alloc(id);
+    if (alloc?.NodeID === nodeId && !isTerminalAllocation(alloc)) charge(load, alloc, -1);
+  }
+  for (const alloc of placements) charge(load, alloc);
+  return load;
+}
+
+function* proposedAllocs(
+  nodeId: string,
+  leaving: ReadonlySet<string>,
+  placements: readonly Allocation[],
+  view: PlanView,
+): Iterable<Allocation> {
+  for (const alloc of view.allocsOn(nodeId)) if (!isTerminalAllocation(alloc) && !leaving.has(alloc.ID)) yield alloc;
+  yield* placements;
 }
 
 /** Its group is not replaced while the node is away. */

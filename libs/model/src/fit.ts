@@ -1,5 +1,5 @@
 import { isClientTerminal, type Allocation } from './allocation.js';
-import { NetworkIndex } from './network-index.js';
+import { holdsPorts, NetworkIndex } from './network-index.js';
 import type { Node } from './node.js';
 import type { AllocatedResources, AllocatedTaskResources } from './resources.js';
 
@@ -14,6 +14,13 @@ export interface Amounts {
 export interface AllocUsage extends Amounts {
   /** Ids of the cores it has for itself. */
   readonly cores: readonly number[];
+}
+
+/** The sum of what allocations take from one node: kept by adding and removing, so that nobody has to walk them. */
+export interface NodeLoad extends Amounts {
+  allocs: number;
+  /** How many of them hold something that only one may have: ports, cores. A sum cannot say whether these collide. */
+  claimants: number;
 }
 
 /** Whether allocations fit a node together, and if not the first dimension that does not (SC-103, EB-249). */
@@ -96,6 +103,29 @@ export function allocsFit(node: Node, allocs: Iterable<Allocation>, ports = true
   return { fits: dimension === '', dimension, used };
 }
 
+export const emptyLoad = (): NodeLoad => ({ ...zero(), allocs: 0, claimants: 0 });
+
+/**
+ * Adds an allocation to a load, or takes it away again. Client-terminal ones take nothing.
+ *
+ * @param sign 1: it comes, -1: it goes
+ */
+export function charge(load: NodeLoad, alloc: Allocation, sign: 1 | -1 = 1): void {
+  if (isClientTerminal(alloc)) return;
+  const usage = usageOf(alloc.AllocatedResources);
+  load.cpuMhz += sign * usage.cpuMhz;
+  load.memoryMB += sign * usage.memoryMB;
+  load.diskMB += sign * usage.diskMB;
+  load.allocs += sign;
+  if (usage.cores.length > 0 || holdsPorts(alloc)) load.claimants += sign;
+}
+
+/** `allocsFit` for a load without claimants, at the cost of the node alone. */
+export function loadFits(node: Node, load: NodeLoad): Fit {
+  const dimension = exhaustedDimension(node, load, load.allocs, NO_CORES_TAKEN, false) ?? collision(node, []);
+  return { fits: dimension === '', dimension, used: load };
+}
+
 function exhaustedDimension(
   node: Node,
   used: Amounts,
@@ -136,4 +166,5 @@ function add(sum: Amounts, task: AllocatedTaskResources, withCpu: boolean): void
 }
 
 const NO_CORES: readonly number[] = [];
+const NO_CORES_TAKEN: ReadonlySet<number> = new Set();
 const zero = (): Amounts => ({ cpuMhz: 0, memoryMB: 0, diskMB: 0 });

@@ -179,6 +179,13 @@ export function parsePortRanges(text: string): number[] | undefined {
   return ports;
 }
 
+/** Whether there is anything about an allocation that could collide. */
+export function holdsPorts({ AllocatedResources: { Shared, Tasks } }: Pick<Allocation, 'AllocatedResources'>): boolean {
+  if (Shared.Ports?.length || Shared.Networks?.length) return true;
+  for (const name of Object.keys(Tasks)) if (Tasks[name]?.Networks?.length) return true;
+  return false;
+}
+
 function portsOf(alloc: Pick<Allocation, 'AllocatedResources'>): AllocatedPort[] {
   const { Shared, Tasks } = alloc.AllocatedResources;
   const ports = [...(Shared.Ports ?? [])];
