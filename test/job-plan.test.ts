@@ -1,5 +1,9 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ApiClient, shellJob } from './support/api-client.js';
+import { runCli } from './support/cli.js';
 import { eventually } from './support/wait.js';
 import { WaybillProcesses } from './support/waybill-processes.js';
 
@@ -108,5 +112,51 @@ describe('dry runs over HTTP', () => {
     const body = JSON.stringify({ Job: { ...shellJob('valid', 'true'), Namespace: 'other' } });
     const answer = await api.raw('/v1/validate/job?namespace=default', { method: 'POST', body });
     expect(await answer.json()).toMatchObject({ DriverConfigValidated: true, ValidationErrors: null, Error: '' });
+  });
+});
+
+describe('waybill job plan', () => {
+  let directory: string;
+  beforeAll(async () => {
+    directory = await mkdtemp(path.join(tmpdir(), 'waybill-plan-'));
+  });
+  afterAll(() => rm(directory, { recursive: true, force: true }));
+
+  async function cli(words: string[], job: object) {
+    const file = path.join(directory, 'job.json');
+    await writeFile(file, JSON.stringify(job));
+    return { ...(await runCli(api.url, [...words, file])), file };
+  }
+
+  it('CL-321 CL-322 CL-328: a new job exits 1, and says how to run it; the same again exits 0', async () => {
+    const job = shellJob('planned', 'exec sleep 600');
+    const { code, out, err, file } = await cli(['job', 'plan'], job);
+    expect([code, err]).toEqual([1, '']);
+    expect(out).toContain('+ Job: "planned"\n+ Task Group: "group" (1 create)\n  + Task: "task" (forces create)\n\n');
+    expect(out).toContain('Scheduler dry-run:\n- All tasks successfully allocated.\n\nJob Modify Index: 0\n');
+    expect(out).toContain(`\n\nwaybill job run -check-index 0 ${file}\n\n`);
+    expect((await cli(['job', 'run', '-detach', '-check-index', '0'], job)).code).toBe(0);
+    await eventually('it is placed', async () =>
+      (await cli(['plan', '-diff=false'], job)).out.includes('successfully'),
+    );
+    const same = await cli(['plan'], job);
+    expect([same.code, same.out.split('\n')[0]]).toEqual([0, 'Job: "planned"']);
+    const without = await cli(['plan', '-diff=false'], job);
+    expect([without.code, without.out.split('\n')[0]]).toEqual([0, 'Scheduler dry-run:']);
+  });
+
+  it('CL-323: -json-output is the answer of the API, with the same exit code', async () => {
+    const { code, out } = await cli(['plan', '-json-output'], shellJob('json', 'true'));
+    expect(code).toBe(1);
+    expect(JSON.parse(out)).toMatchObject({ JobModifyIndex: 0, Diff: { Type: 'Added' } });
+  });
+
+  it('CL-322: every failure exits 255', async () => {
+    const refused = await cli(['plan'], { ...(shellJob('bad', 'true') as object), Priority: 1000 });
+    expect([refused.code, refused.out]).toEqual([255, '']);
+    expect(refused.err).toMatch(/^Error during plan: Unexpected response code: 500 \(/);
+    expect((await runCli(api.url, ['plan', '-nonsense', 'x'])).code).toBe(255);
+    expect((await runCli(api.url, ['plan'])).code).toBe(255);
+    expect((await runCli(api.url, ['plan', '/nowhere/job.json'])).code).toBe(255);
   });
 });

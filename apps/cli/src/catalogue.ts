@@ -55,6 +55,11 @@ export const CATALOGUE: readonly CatalogueEntry[] = [
   { words: 'job eval', synopsis: 'Have a job looked at again', load: () => import('./commands/job-eval.js') },
   { words: 'job history', synopsis: 'Show the versions of a job', load: () => import('./commands/job-history.js') },
   {
+    words: 'job plan',
+    synopsis: 'Show what running a job file would change',
+    load: () => import('./commands/job-plan.js'),
+  },
+  {
     words: 'job promote',
     synopsis: "Accept the canaries of a job's latest deployment",
     load: () => import('./commands/job-promote.js'),
@@ -82,9 +87,10 @@ export const CATALOGUE: readonly CatalogueEntry[] = [
   { words: 'version', synopsis: 'Show the version of this program', load: () => import('./commands/version.js') },
 ];
 
-/** Other words for a command (CL-102). `hidden` ones are old names that no help mentions. */
+/** Other words for a command (CL-102). No help mentions `hidden` ones (CL-108). */
 export const ALIASES: ReadonlyMap<string, { readonly words: string; readonly hidden?: boolean }> = new Map([
   ['run', { words: 'job run' }],
+  ['plan', { words: 'job plan', hidden: true }],
   ['stop', { words: 'job stop' }],
   ['logs', { words: 'alloc logs' }],
   ['alloc-status', { words: 'alloc status', hidden: true }],

@@ -22,6 +22,8 @@ interface CommandFace {
   readonly description: string;
   readonly flags: readonly Flag[];
   readonly takes: ArgumentRule;
+  /** What every failure of the command exits with, instead of its own code; bad flags too. */
+  readonly failureExitCode?: number;
 }
 
 /** A command that talks to a server, and so takes the general flags too. */

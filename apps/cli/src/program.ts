@@ -89,8 +89,8 @@ async function runWords(
 ): Promise<number> {
   if (asksForHelp(given)) return printed(plain, await helpPage(words, program), 0);
   let terminal = plain;
+  const [{ parseCommandLine }, spec] = await Promise.all([import('./command-line.js'), load(words)]);
   try {
-    const [{ parseCommandLine }, spec] = await Promise.all([import('./command-line.js'), load(words)]);
     const { flags, args } = parseCommandLine(spec, words, given);
     const call = { program, typed: [...words.split(' '), ...given], flags, args, terminal };
     if (spec.offline === true) return await spec.run(checked(spec, call));
@@ -98,7 +98,8 @@ async function runWords(
     terminal = terminalFor(flags, around);
     return await spec.run(serverCall(checked(spec, { ...call, terminal }), around));
   } catch (error) {
-    return report(error, program, words, around, terminal);
+    const ownCode = await report(error, program, words, around, terminal);
+    return isInterrupt(error) ? ownCode : (spec.failureExitCode ?? ownCode);
   }
 }
 

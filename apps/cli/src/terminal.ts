@@ -12,6 +12,8 @@ export interface TerminalOptions {
   readonly interactive: boolean;
 }
 
+export type Colour = 'blue' | 'cyan' | 'green' | 'red' | 'yellow' | 'yellowBright';
+
 type Colours = ReturnType<typeof picocolors.createColors>;
 
 /** What a command prints on. Results to stdout, everything else to stderr (CL-131). */
@@ -58,8 +60,12 @@ export class Terminal {
     return this.colours.bold(text);
   }
 
+  coloured(colour: Colour, text: string): string {
+    return this.colours[colour](text);
+  }
+
   red(text: string): string {
-    return this.colours.red(text);
+    return this.coloured('red', text);
   }
 
   boldYellow(text: string): string {

@@ -5,7 +5,9 @@ import { DETACH_FLAG, VERBOSE_FLAG } from '../display.js';
 import { EvaluationMonitor } from '../evaluation-monitor.js';
 import { type ExactJson, formatExact, membersOf } from '../exact-json.js';
 import { causeOf, CommandFailure, failed, isInterrupt } from '../failure.js';
-import { type JobFile, memberOf, readJobFile, textMember } from '../job-file.js';
+import { type JobFile, memberOf } from '../job-file.js';
+import { apiOf, JOB_INPUT_FLAGS, readJobInput } from '../job-input.js';
+import { printJobWarnings } from '../job-warnings.js';
 
 interface Registered {
   readonly EvalID: string;
@@ -33,16 +35,10 @@ export const command: ServerCommand = {
       value: 'n',
       help: "Priority of the evaluation instead of the job's own.",
     },
-    { name: 'json', kind: 'switch', help: 'The file is JSON (recognised without this flag too).' },
+    ...JOB_INPUT_FLAGS,
     { name: 'output', kind: 'switch', help: 'Print the request as JSON and send nothing.' },
     { name: 'preserve-counts', kind: 'switch', help: 'Keep the counts that the running groups have.' },
     { name: 'preserve-resources', kind: 'switch', help: 'Keep the resources that the running tasks have.' },
-    { name: 'policy-override', kind: 'switch', help: 'Passed on.' },
-    { name: 'consul-namespace', kind: 'text', value: 'name', help: 'Accepted; has no effect.' },
-    { name: 'vault-namespace', kind: 'text', value: 'name', help: 'Accepted; has no effect.' },
-    { name: 'hcl2-strict', kind: 'switch', help: 'Accepted; JSON files have no variables.' },
-    { name: 'var', kind: 'list', value: 'name=value', help: 'Refused: JSON files have no variables.' },
-    { name: 'var-file', kind: 'list', value: 'file', help: 'Refused: JSON files have no variables.' },
     VERBOSE_FLAG,
   ],
   takes: { min: 1, max: 1, otherwise: 'This command takes one argument: <path>' },
@@ -50,16 +46,14 @@ export const command: ServerCommand = {
 };
 
 async function run(call: Call): Promise<number> {
-  const { flags, terminal, args } = call;
-  if (flags.list('var').length > 0 || flags.list('var-file').length > 0)
-    throw new CommandFailure('Invalid job options: cannot use variables with JSON files.');
+  const { flags, terminal } = call;
   const enforced = checkIndex(flags.text('check-index'));
-  const file = await readJobFile(args[0] ?? '');
+  const file = await readJobInput(call);
   if (flags.on('output')) {
     terminal.print(formatExact({ Job: file.job }));
     return 0;
   }
-  const api = call.api.within({ region: textMember(file.job, 'Region'), namespace: textMember(file.job, 'Namespace') });
+  const api = apiOf(call.api, file);
   return registered({ ...call, api }, file, await register(api, request(call, file, enforced)));
 }
 
@@ -105,7 +99,7 @@ async function registered(
 ): Promise<number> {
   const { flags, terminal } = call;
   const { EvalID, Warnings } = answer.value;
-  if (Warnings) terminal.print(`${terminal.boldYellow('Job Warnings:')}\n${Warnings}\n`);
+  printJobWarnings(terminal, Warnings);
   if (flags.on('verbose') && answer.traceId !== '') terminal.print(`Trace ID: ${answer.traceId}`);
   const has = (name: string) => Object.keys(membersOf(memberOf(job, name))).length > 0;
   const parameterised = has('ParameterizedJob');
