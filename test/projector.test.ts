@@ -51,6 +51,7 @@ const term: Term = {
   epoch: 1,
   fence: { role: 'projector', epoch: 1 },
   isCurrent: () => true,
+  barrierMs: 0,
 };
 
 let stack: Stack;

@@ -71,7 +71,7 @@ class Cluster {
     const epoch = ++this.epoch;
     await this.plane.write('LeaseAcquired', { Role: 'deployments', Epoch: epoch, Holder: `holder-${epoch}` });
     const fence = { role: 'deployments', epoch } as const;
-    this.watchers.start({ role: 'deployments', epoch, fence, isCurrent: () => true });
+    this.watchers.start({ role: 'deployments', epoch, fence, isCurrent: () => true, barrierMs: 0 });
   }
 
   async register(groups: Record<string, Partial<TaskGroup>>, over: Partial<Job> = {}): Promise<Job> {

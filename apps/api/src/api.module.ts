@@ -13,11 +13,13 @@ import { ClusterController } from './cluster/cluster.controller.js';
 import { DeploymentWritesController } from './deployments/deployment-writes.controller.js';
 import { DeploymentsController } from './deployments/deployments.controller.js';
 import { DeleteEvaluations } from './evaluations/delete-evaluations.js';
+import { EvalTimers } from './evaluations/eval-timers.js';
 import { EvaluationsController } from './evaluations/evaluations.controller.js';
 import { EventStreamController } from './events/event-stream.controller.js';
 import { Subscriptions } from './events/subscriptions.js';
 import { ApiErrorFilter } from './http/api-error.filter.js';
 import { BlockingQueries } from './http/blocking-query.js';
+import { HeldCalls } from './http/held-calls.js';
 import { Reads } from './http/reads.js';
 import { DeregisterJob } from './jobs/deregister-job.js';
 import { EvaluateJob } from './jobs/evaluate-job.js';
@@ -65,7 +67,8 @@ export class ApiModule {
       knownLeader: link.up,
     }));
     const registerJob = new RegisterJob(log, writer, lookup, readable, clock, newId);
-    const inquiry = new BrokerInquiry(context.rpc, clock, context.timers);
+    const calls = new HeldCalls(context.rpc, clock, context.timers);
+    const inquiry = new BrokerInquiry(calls);
     const region = settings.WAYBILL_REGION;
     const identity = new AgentIdentity(
       region,
@@ -104,6 +107,7 @@ export class ApiModule {
         { provide: EventLog, useValue: events },
         { provide: Subscriptions, useValue: subscriptions },
         { provide: NatsRpc, useValue: context.rpc },
+        { provide: HeldCalls, useValue: calls },
         { provide: BrokerInquiry, useValue: inquiry },
         {
           provide: StopAllocation,
@@ -117,7 +121,8 @@ export class ApiModule {
         { provide: JobStability, useValue: new JobStability(log, writer, model, readable, clock) },
         { provide: DeregisterJob, useValue: new DeregisterJob(log, writer, lookup, readable, clock, newId) },
         { provide: EvaluateJob, useValue: new EvaluateJob(log, writer, model, readable, clock, newId) },
-        { provide: ForceLaunch, useValue: new ForceLaunch(log, context.rpc, readable) },
+        { provide: EvalTimers, useValue: new EvalTimers(context.metrics, clock) },
+        { provide: ForceLaunch, useValue: new ForceLaunch(log, calls, readable) },
         { provide: DeleteEvaluations, useValue: new DeleteEvaluations(model, writer, inquiry, clock) },
         {
           provide: SetSchedulerConfiguration,

@@ -148,6 +148,7 @@ export class Broker implements Singleton {
     reapers.start();
     coreTimers.start();
     periodic.start();
+    this.meter.observe('leader.barrier', term.barrierMs);
     this.meter.observe('leader.establish_leadership', this.deps.clock.nowMs() - startedAt);
     await this.writeFirstRows(writer);
   }
@@ -165,6 +166,10 @@ export class Broker implements Singleton {
 
   /** The term is over. May be called at any time, any number of times (EB-141). */
   async stop(): Promise<void> {
+    await this.timed('leader.revoke_leadership', () => this.revoke());
+  }
+
+  private async revoke(): Promise<void> {
     const { session } = this;
     this.session = undefined;
     session?.reapers.stop();

@@ -34,7 +34,7 @@ beforeEach(async () => {
   fixtures.apply(state.machine, 'Initialise', {});
   fixtures.apply(state.machine, 'LeaseAcquired', { Role: 'broker', Epoch: 1, Holder: 'test' });
   const fence = { role: 'broker', epoch: 1 } as const;
-  await broker.start({ ...fence, fence, isCurrent: () => true });
+  await broker.start({ ...fence, fence, isCurrent: () => true, barrierMs: 250 });
 });
 
 const lines = async (): Promise<string[]> =>
@@ -85,6 +85,14 @@ describe('the figures of section 16', () => {
     expect(await shown('blocked_evals_memory')).toEqual([
       'blocked_evals_memory{datacenter="dc1",node_class="",node_pool="default"} 7',
     ]);
+  });
+
+  it('how long it took to catch up with the log, to take the role, and to give it up', async () => {
+    expect(await shown('leader_barrier_sum')).toEqual(['leader_barrier_sum{} 0.25']);
+    expect(await shown('leader_establish_leadership_count')).toEqual(['leader_establish_leadership_count{} 1']);
+    expect(await shown('leader_revoke_leadership_count')).toEqual([]);
+    await broker.stop();
+    expect(await shown('leader_revoke_leadership_count')).toEqual(['leader_revoke_leadership_count{} 1']);
   });
 
   it('EB-321: times in seconds, labelled', async () => {

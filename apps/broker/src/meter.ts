@@ -18,7 +18,9 @@ export type BrokerTimer =
   | 'eval.create'
   | 'eval.reblock'
   | 'eval.reap'
-  | 'leader.establish_leadership';
+  | 'leader.barrier'
+  | 'leader.establish_leadership'
+  | 'leader.revoke_leadership';
 
 export type Labels = Readonly<Record<string, string>>;
 

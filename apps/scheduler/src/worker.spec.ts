@@ -1,6 +1,6 @@
 import { SimulatedTime, type Evaluation } from '@waybill/model';
 import type { Applied, Proposed, Role } from '@waybill/state';
-import { type Call, type DequeueResponse, type Rpc, RpcUnavailableError } from '@waybill/rpc';
+import { type Call, type DequeueRequest, type DequeueResponse, type Rpc, RpcUnavailableError } from '@waybill/rpc';
 import { fixtures } from '@waybill/state';
 import { silentLogger, tracerFor } from '@waybill/telemetry';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -19,6 +19,8 @@ let worker: Worker;
 let unanswered: { call: string; answer: (res: unknown) => void }[];
 let isSilent: (call: string) => boolean;
 let listeners: Set<(applied: Applied) => void>;
+let timers: string[];
+let schedulersAsked: readonly string[];
 
 const settled = async (): Promise<void> => {
   for (let i = 0; i < 30; i++) await new Promise((resolve) => setImmediate(resolve));
@@ -34,9 +36,12 @@ beforeEach(() => {
   unanswered = [];
   isSilent = () => false;
   listeners = new Set();
+  timers = [];
+  schedulersAsked = [];
   const rpc: Rpc = {
-    async ask<Req, Res>(call: Call<Req, Res>): Promise<Res> {
+    async ask<Req, Res>(call: Call<Req, Res>, request: Req): Promise<Res> {
       const name = call.name.replace('broker.', '');
+      if (name === 'dequeue') schedulersAsked = (request as DequeueRequest).Schedulers;
       const error = refuse(name);
       if (error) {
         asked.push(`${name} failed`);
@@ -72,6 +77,10 @@ beforeEach(() => {
     newId: world.newId,
     logger: silentLogger,
     tracer: () => tracerFor('test'),
+    meter: {
+      observe: (timer) => timers.push(timer),
+      invoked: (type) => timers.push(`invoke ${type}`),
+    },
   });
 });
 afterEach(async () => {
@@ -91,6 +100,26 @@ describe('a worker', () => {
     worker.start();
     await settled();
     expect(asked).toEqual(['updateEval', 'ack']);
+  });
+
+  it('keeps the time of each step, also of one that fails, and names no job', async () => {
+    refuse = (call) => (call === 'ack' ? new Error('no') : undefined);
+    delivered();
+    worker.start();
+    await settled();
+    expect(timers.slice(0, 5)).toEqual([
+      'worker.dequeue_eval',
+      'worker.wait_for_index',
+      'invoke service',
+      'worker.update_eval',
+      'worker.send_ack',
+    ]);
+  });
+
+  it('EB-228: it asks for every type of job, and for housekeeping', async () => {
+    worker.start();
+    await settled();
+    expect(schedulersAsked).toEqual(['service', 'batch', 'system', 'sysbatch', '_core']);
   });
 
   it('EB-225: nacks when the outcome could not be written', async () => {

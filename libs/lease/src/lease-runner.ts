@@ -57,6 +57,7 @@ export class LeaseRunner {
   private failures = 0;
   private attempt = 0;
   private announced = false;
+  private acquiringSinceMs = 0;
   private offApplied: (() => void) | undefined;
 
   constructor(private readonly options: LeaseRunnerOptions) {
@@ -107,6 +108,7 @@ export class LeaseRunner {
   private async acquire(): Promise<void> {
     if (this.mode !== 'follower') return;
     this.mode = 'acquiring';
+    this.acquiringSinceMs = this.options.monotonic.nowMs();
     const attempt = ++this.attempt;
     await this.stopping;
     while (this.isAcquiring(attempt)) {
@@ -177,6 +179,7 @@ export class LeaseRunner {
       role,
       epoch,
       fence: { role, epoch },
+      barrierMs: this.options.monotonic.nowMs() - this.acquiringSinceMs,
       isCurrent: () => this.current === term && this.lease.held,
     };
     this.mode = 'holder';

@@ -6,6 +6,8 @@ export interface Term {
   readonly epoch: number;
   /** To be put on everything that is written as the holder (ST-15). */
   readonly fence: Fence;
+  /** How long the own copy took to get there: from holding the lease to having applied `LeaseAcquired`. */
+  readonly barrierMs: number;
   /**
    * True as long as no successor can be acting. To be asked before every effect outside the log; inside the log the
    * fence decides, however late a write arrives.

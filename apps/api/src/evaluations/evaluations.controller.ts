@@ -10,6 +10,7 @@ import { goneSignal, Reads } from '../http/reads.js';
 import { type ApiReply, type ApiRequest, sendJson, setWriteIndex } from '../http/reply.js';
 import { Requester } from '../http/requester.js';
 import { DeleteEvaluations, readDeleteRequest } from './delete-evaluations.js';
+import { EvalTimers } from './eval-timers.js';
 import { relatedEvaluations } from './related-evaluations.js';
 
 /** `/v1/evaluations`, `/v1/evaluation/:id`. */
@@ -19,6 +20,7 @@ export class EvaluationsController {
     private readonly model: ReadModel,
     private readonly reads: Reads,
     private readonly deleteEvaluations: DeleteEvaluations,
+    private readonly timers: EvalTimers,
   ) {}
 
   @Get('evaluations')
@@ -34,10 +36,12 @@ export class EvaluationsController {
     if (param(query, 'filter') && (options.jobId !== undefined || options.status !== undefined))
       throw badRequest('Filter expression cannot be used with other filter parameters'); // API-72
     const filter = ListFilter.of(query);
-    await this.reads.answer(request, reply, [['evals', '*']], async () => {
-      const { index, rows, nextToken } = await this.model.evaluations({ ...options, keep: filter?.keep() });
-      return { index, nextToken, value: rows.map(encodeEvaluation) };
-    });
+    await this.timers.timed('list', () =>
+      this.reads.answer(request, reply, [['evals', '*']], async () => {
+        const { index, rows, nextToken } = await this.model.evaluations({ ...options, keep: filter?.keep() });
+        return { index, nextToken, value: rows.map(encodeEvaluation) };
+      }),
+    );
   }
 
   /** EB-298. Goes through all evaluations of the namespaces, and keeps none of them in memory. */
@@ -46,26 +50,25 @@ export class EvaluationsController {
     const { query } = request;
     const options = { namespaces: namespacesOf(query), prefix: uuidPrefixParam(query), perPage: 1 };
     const filter = ListFilter.of(query);
-    await this.reads.answer(request, reply, [['evals', '*']], async () => {
-      const matches = filter?.certain<Evaluation>() ?? (() => true);
-      let Count = 0;
-      const keep = (row: Evaluation): boolean => {
-        if (matches(row)) Count++;
-        return false;
-      };
-      const { index } = await this.model.evaluations({ ...options, keep });
-      return { index, value: { Count, Index: index, LastContact: 0, KnownLeader: true, NextToken: '' } };
-    });
+    await this.timers.timed('count', () =>
+      this.reads.answer(request, reply, [['evals', '*']], async () => {
+        const matches = filter?.certain<Evaluation>() ?? (() => true);
+        let Count = 0;
+        const keep = (row: Evaluation): boolean => {
+          if (matches(row)) Count++;
+          return false;
+        };
+        const { index } = await this.model.evaluations({ ...options, keep });
+        return { index, value: { Count, Index: index, LastContact: 0, KnownLeader: true, NextToken: '' } };
+      }),
+    );
   }
 
   @Delete('evaluations')
   async delete(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const wanted = readDeleteRequest(readJsonBody(request.body));
-    const answer = await this.deleteEvaluations.run(
-      wanted,
-      namespacesOf(request.query),
-      () => Requester.of(request),
-      goneSignal(reply),
+    const answer = await this.timers.timed('delete', () =>
+      this.deleteEvaluations.run(wanted, namespacesOf(request.query), () => Requester.of(request), goneSignal(reply)),
     );
     setWriteIndex(reply, Math.max(1, answer.Index));
     sendJson(request, reply, answer);
@@ -75,24 +78,31 @@ export class EvaluationsController {
   async read(@Param('id') given: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const id = fullUuid(given, 'failed to lookup eval');
     const related = param(request.query, 'related') === 'true';
-    await this.reads.answer(
-      request,
-      reply,
-      [['evals', id]],
-      async () => {
-        const { index, row } = await this.model.evaluation(id);
-        if (!row || !related) return { index, value: row && encodeEvaluation(row) };
-        return { index, value: encodeEvaluation({ ...row, RelatedEvals: await relatedEvaluations(this.model, row) }) };
-      },
-      'eval not found',
+    await this.timers.timed('get_eval', () =>
+      this.reads.answer(
+        request,
+        reply,
+        [['evals', id]],
+        async () => {
+          const { index, row } = await this.model.evaluation(id);
+          if (!row || !related) return { index, value: row && encodeEvaluation(row) };
+          return {
+            index,
+            value: encodeEvaluation({ ...row, RelatedEvals: await relatedEvaluations(this.model, row) }),
+          };
+        },
+        'eval not found',
+      ),
     );
   }
 
   @Get('evaluation/:id/allocations')
   async allocations(@Param('id') given: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
-    await this.reads.answer(request, reply, [['allocs', rowsOfEval(given.toLowerCase())]], async () => {
-      const { index, rows } = await this.model.evalAllocations(given.toLowerCase());
-      return { index, value: rows.map((alloc) => encodeAllocationStub(alloc)) };
-    });
+    await this.timers.timed('allocations', () =>
+      this.reads.answer(request, reply, [['allocs', rowsOfEval(given.toLowerCase())]], async () => {
+        const { index, rows } = await this.model.evalAllocations(given.toLowerCase());
+        return { index, value: rows.map((alloc) => encodeAllocationStub(alloc)) };
+      }),
+    );
   }
 }
