@@ -19,7 +19,6 @@ import { EventStreamController } from './events/event-stream.controller.js';
 import { Subscriptions } from './events/subscriptions.js';
 import { ApiErrorFilter } from './http/api-error.filter.js';
 import { BlockingQueries } from './http/blocking-query.js';
-import { HeldCalls } from './http/held-calls.js';
 import { Reads } from './http/reads.js';
 import { DeregisterJob } from './jobs/deregister-job.js';
 import { EvaluateJob } from './jobs/evaluate-job.js';
@@ -67,8 +66,7 @@ export class ApiModule {
       knownLeader: link.up,
     }));
     const registerJob = new RegisterJob(log, writer, lookup, readable, clock, newId);
-    const calls = new HeldCalls(context.rpc, clock, context.timers);
-    const inquiry = new BrokerInquiry(calls);
+    const inquiry = new BrokerInquiry(context.rpc, clock, context.timers);
     const region = settings.WAYBILL_REGION;
     const identity = new AgentIdentity(
       region,
@@ -107,7 +105,6 @@ export class ApiModule {
         { provide: EventLog, useValue: events },
         { provide: Subscriptions, useValue: subscriptions },
         { provide: NatsRpc, useValue: context.rpc },
-        { provide: HeldCalls, useValue: calls },
         { provide: BrokerInquiry, useValue: inquiry },
         {
           provide: StopAllocation,
@@ -122,7 +119,7 @@ export class ApiModule {
         { provide: DeregisterJob, useValue: new DeregisterJob(log, writer, lookup, readable, clock, newId) },
         { provide: EvaluateJob, useValue: new EvaluateJob(log, writer, model, readable, clock, newId) },
         { provide: EvalTimers, useValue: new EvalTimers(context.metrics, clock) },
-        { provide: ForceLaunch, useValue: new ForceLaunch(log, calls, readable) },
+        { provide: ForceLaunch, useValue: new ForceLaunch(log, context.rpc, readable) },
         { provide: DeleteEvaluations, useValue: new DeleteEvaluations(model, writer, inquiry, clock) },
         {
           provide: SetSchedulerConfiguration,
