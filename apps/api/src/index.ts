@@ -1,6 +1,7 @@
 export { type StopAllocationOptions, StopAllocation } from './allocations/stop-allocation.js';
 export { api } from './api.service.js';
 export { ApiError } from './http/api-error.js';
+export { HeldCalls } from './http/held-calls.js';
 export type { Requester } from './http/requester.js';
 export { type DeregisterOptions, DeregisterJob } from './jobs/deregister-job.js';
 export { type EvaluateOptions, EvaluateJob } from './jobs/evaluate-job.js';

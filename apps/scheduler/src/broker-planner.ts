@@ -1,10 +1,9 @@
 import type { Clock, Evaluation, Plan, PlanResult } from '@waybill/model';
 import {
   createEval,
+  isNobodyThere,
   reapEvals,
   reblockEval,
-  RpcError,
-  RpcUnavailableError,
   submitPlan,
   updateEval,
   type Call,
@@ -88,10 +87,4 @@ export class BrokerPlanner implements Planner {
       }
     }
   }
-}
-
-/** The request was certainly not carried out: nobody holds the role, or the holder does not take plans. */
-export function isNobodyThere(error: unknown): boolean {
-  if (error instanceof RpcUnavailableError) return error.reason === 'no responder';
-  return error instanceof RpcError && error.code === 'unavailable';
 }

@@ -1,8 +1,8 @@
 import { CORE_TYPE, type Clock, type Evaluation, type Timers } from '@waybill/model';
 import type { ReplicatedState } from '@waybill/replica';
-import { ack, dequeue, nack, SCHEDULER_VERSION, type DequeueResponse, type Rpc } from '@waybill/rpc';
+import { ack, dequeue, isNobodyThere, nack, SCHEDULER_VERSION, type DequeueResponse, type Rpc } from '@waybill/rpc';
 import { traceparentOf, withSpan, type Logger, type Tracer } from '@waybill/telemetry';
-import { BrokerPlanner, isNobodyThere } from './broker-planner.js';
+import { BrokerPlanner } from './broker-planner.js';
 import { BrokerTerms, within } from './broker-terms.js';
 import { runCoreTask, type ReapBatch } from './core-scheduler.js';
 import { EvaluationRun } from './evaluation-run.js';

@@ -11,6 +11,8 @@ export interface Call<Req, Res> {
   readonly role: Role | undefined;
   /** The asker gives up after this long, unless it says otherwise. */
   readonly timeoutMs: number;
+  /** Requests that one answering process works on at once; undefined: as many as of any other call. */
+  readonly maxInProgress: number | undefined;
   /** Carries the types only. */
   readonly shape?: { readonly req: Req; readonly res: Res };
 }
@@ -18,13 +20,15 @@ export interface Call<Req, Res> {
 export interface CallOptions {
   readonly role?: Role;
   readonly timeoutMs?: number;
+  readonly maxInProgress?: number;
 }
 
 /** Long enough for a write to be applied by a busy replica, short enough that a person does not wonder. */
 export const DEFAULT_CALL_TIMEOUT_MS = 5_000;
 
 export function call<Req, Res>(name: string, options: CallOptions = {}): Call<Req, Res> {
-  return { name, role: options.role, timeoutMs: options.timeoutMs ?? DEFAULT_CALL_TIMEOUT_MS };
+  const { role, timeoutMs = DEFAULT_CALL_TIMEOUT_MS, maxInProgress } = options;
+  return { name, role, timeoutMs, maxInProgress };
 }
 
 /** Target tokens are node ids; anything else would change the subject's meaning. */
@@ -72,4 +76,13 @@ export class RpcUnavailableError extends Error {
   ) {
     super(`no answer to ${call}: ${reason}`);
   }
+}
+
+/** Why an ask failed that nobody was there to take. */
+export const NO_RESPONDER = 'no responder';
+
+/** The request was certainly not carried out: nobody holds the role, or whoever was asked does not serve it now. */
+export function isNobodyThere(error: unknown): boolean {
+  if (error instanceof RpcUnavailableError) return error.reason === NO_RESPONDER;
+  return error instanceof RpcError && error.code === 'unavailable';
 }

@@ -2,6 +2,7 @@ import { headers, NoRespondersError, RequestError, TimeoutError, type NatsConnec
 import {
   type AskOptions,
   type Call,
+  NO_RESPONDER,
   type Rpc,
   RpcError,
   type RpcErrorCode,
@@ -44,8 +45,8 @@ export class NatsRpc implements Rpc {
 }
 
 function reasonOf(error: unknown): string {
-  if (error instanceof NoRespondersError) return 'no responder';
-  if (error instanceof RequestError && error.isNoResponders()) return 'no responder';
+  if (error instanceof NoRespondersError) return NO_RESPONDER;
+  if (error instanceof RequestError && error.isNoResponders()) return NO_RESPONDER;
   if (error instanceof TimeoutError) return 'timeout';
   return error instanceof Error ? error.message : String(error);
 }

@@ -4,6 +4,7 @@ import {
   type DeregisterOptions,
   EvaluateJob,
   type EvaluateOptions,
+  HeldCalls,
   type JobLookup,
   RegisterJob,
   type RegisterJobRequest,
@@ -40,6 +41,7 @@ export class UserApi {
   private readonly revertJob: RevertJob;
   private readonly stopAllocation: StopAllocation;
   private readonly setConfiguration: SetSchedulerConfiguration;
+  private readonly calls: HeldCalls;
 
   constructor(
     private readonly process: SimulatedProcess,
@@ -54,7 +56,8 @@ export class UserApi {
       schedulerConfiguration: () => database.schedulerConfiguration(),
     };
     const readable = (index: number): Promise<unknown> => this.writer.readable(index);
-    const inquiry = new BrokerInquiry(rpc, clock, timers);
+    this.calls = new HeldCalls(rpc, clock, timers);
+    const inquiry = new BrokerInquiry(this.calls);
     this.registerJob = new RegisterJob(log, this.writer, lookup, readable, clock, newId);
     this.deregisterJob = new DeregisterJob(log, this.writer, lookup, readable, clock, newId);
     this.evaluateJob = new EvaluateJob(log, this.writer, database, readable, clock, newId);
@@ -106,7 +109,7 @@ export class UserApi {
     wanted: Omit<Req, 'For'>,
   ): Promise<Written> {
     const For: OnBehalfOf = { Actor: USER, Reason: '', RequestID: this.context.newId() };
-    const answer = await this.context.rpc.ask(call, { ...wanted, For } as Req);
+    const answer = await this.calls.ask(call, { ...wanted, For } as Req);
     await this.writer.readable(answer.Index);
     return answer;
   }

@@ -1,7 +1,6 @@
 import { Controller, Post, Put, Req, Res } from '@nestjs/common';
 import {
   failDeployment,
-  NatsRpc,
   pauseDeployment,
   promoteDeployment,
   setDeploymentAllocHealth,
@@ -12,6 +11,7 @@ import {
 } from '@waybill/rpc';
 import { ApiError, notFound } from '../http/api-error.js';
 import { readJsonBody } from '../http/body.js';
+import { HeldCalls } from '../http/held-calls.js';
 import { isKnownPath } from '../http/known-paths.js';
 import { sendJson, setWriteIndex, type ApiReply, type ApiRequest } from '../http/reply.js';
 import { Requester } from '../http/requester.js';
@@ -32,7 +32,7 @@ interface Named {
 @Controller('v1/deployment')
 export class DeploymentWritesController {
   constructor(
-    private readonly rpc: NatsRpc,
+    private readonly calls: HeldCalls,
     private readonly writer: Writer,
   ) {}
 
@@ -78,7 +78,7 @@ export class DeploymentWritesController {
     const For: OnBehalfOf = { Actor: actor, Reason: reason, RequestID: requestId };
     // `Omit` of a type parameter is not put together again by the compiler.
     const asked = { ...wanted, DeploymentID: id, For } as Req;
-    const answer = await this.rpc.ask(call, asked, { traceparent });
+    const answer = await this.calls.ask(call, asked, { traceparent });
     await this.writer.readable(answer.Index);
     setWriteIndex(reply, answer.Index);
     sendJson(request, reply, answer);

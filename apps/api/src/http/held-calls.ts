@@ -1,0 +1,33 @@
+import type { Clock, Timers } from '@waybill/model';
+import { isNobodyThere, RpcUnavailableError, type AskOptions, type Call, type Rpc } from '@waybill/rpc';
+
+/** How long a request is held for a holder of the role to appear (API-39). */
+export const HELD_FOR_MS = 5_000;
+const ASK_AGAIN_MS = 250;
+
+/**
+ * Asks holders of roles for users. Between two holders a request is held until the next one stands, HELD_FOR_MS at most;
+ * then it asks again what nobody has taken. What may have been carried out is not asked twice: a lost answer is the
+ * asker's to judge. Holds one timer per request that waits.
+ */
+export class HeldCalls implements Rpc {
+  constructor(
+    private readonly rpc: Rpc,
+    private readonly clock: Clock,
+    private readonly timers: Timers,
+  ) {}
+
+  /** @throws RpcError, RpcUnavailableError also when no holder appeared in time */
+  async ask<Req, Res>(call: Call<Req, Res>, request: Req, options: AskOptions = {}): Promise<Res> {
+    const until = this.clock.nowMs() + HELD_FOR_MS;
+    for (;;) {
+      try {
+        return await this.rpc.ask(call, request, options);
+      } catch (error) {
+        if (call.role === undefined || !isNobodyThere(error)) throw error;
+        if (this.clock.nowMs() >= until) throw new RpcUnavailableError(call.name, `no holder of ${call.role}`);
+      }
+      await new Promise<void>((resolve) => void this.timers.after(ASK_AGAIN_MS, resolve));
+    }
+  }
+}
