@@ -55,6 +55,8 @@ const SUBJECTS: { readonly [T in TxnType]: (payload: TxnPayloads[T], namespace: 
   DeploymentPromote: (p) => deploymentSubject(p.DeploymentID),
   DeploymentAllocHealth: (p) => deploymentSubject(p.DeploymentID),
   JobStability: (p, namespace) => jobSubject(namespace, p.JobID),
+  JobVersionTag: (p, namespace) => jobSubject(namespace, p.JobID),
+  ScalingEventRegister: (p, namespace) => jobSubject(namespace, p.JobID),
   SchedulerConfig: () => `${TXN_STREAM}.scheduler_config`,
   ClusterMetadata: () => `${TXN_STREAM}.cluster`,
   LeaseAcquired: (p) => leaseSubject(p.Role),

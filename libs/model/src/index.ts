@@ -24,6 +24,7 @@ export * from './periodic.js';
 export * from './placement-rules.js';
 export * from './plan.js';
 export * from './resources.js';
+export * from './scaling-event.js';
 export * from './scheduler-configuration.js';
 export * from './service.js';
 export * from './simulated-time.js';

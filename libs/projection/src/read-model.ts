@@ -3,6 +3,7 @@ import type {
   Deployment,
   Evaluation,
   Job,
+  JobScalingEvents,
   JobSubmission,
   JobSummary,
   Namespace,
@@ -108,6 +109,7 @@ type JobRow = Indexed & { readonly found: true | null; readonly body: Job; reado
 const FIND = {
   job: findStatement('jobs', ['namespace', 'id']),
   jobSummary: findStatement('job_summary', ['namespace', 'job_id']),
+  jobScalingEvents: findStatement('scaling_event', ['namespace', 'job_id']),
   jobSubmission: findStatement('job_submission', ['namespace', 'job_id', 'version']),
   evaluation: findStatement('evals', ['id']),
   allocation: findStatement('allocs', ['id'], ALLOCATIONS),
@@ -137,6 +139,10 @@ export class ReadModel {
 
   jobSummary(namespace: string, id: string): Promise<Found<JobSummary>> {
     return this.find(FIND.jobSummary, [namespace, id]);
+  }
+
+  jobScalingEvents(namespace: string, id: string): Promise<Found<JobScalingEvents>> {
+    return this.find(FIND.jobScalingEvents, [namespace, id]);
   }
 
   /** The text a version was submitted as. */

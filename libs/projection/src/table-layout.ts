@@ -107,6 +107,11 @@ export const TABLE_LAYOUTS: TableLayouts = {
     primaryKey: JOB_ID,
     insertionOrder: ['create_index', 'namespace', 'id'],
   },
+  scaling_event: {
+    columns: [text('namespace', 'Namespace'), text('job_id', 'JobID'), ...indexes()],
+    primaryKey: ['namespace', 'job_id'],
+    insertionOrder: ['create_index', 'namespace', 'job_id'],
+  },
   job_summary: {
     columns: [text('namespace', 'Namespace'), text('job_id', 'JobID'), ...indexes()],
     primaryKey: ['namespace', 'job_id'],

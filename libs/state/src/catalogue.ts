@@ -8,12 +8,14 @@ import type {
   Evaluation,
   Job,
   JobSubmission,
+  JobVersionTag,
   Node,
   NodeEvent,
   SchedulingEligibility,
   NodePoolSpecification,
   NodeStatus,
   AllocPreemptionDiff,
+  ScalingEvent,
   SchedulerConfiguration,
   AllocStopDiff,
 } from '@waybill/model';
@@ -162,6 +164,17 @@ export interface TxnPayloads {
   };
   /** The job's namespace is the envelope's. */
   JobStability: { JobID: string; JobVersion: number; Stable: boolean };
+  /** The job's namespace is the envelope's. `Latest`: the current version, whatever `Version` says; no `Tag`: untag. */
+  JobVersionTag: {
+    JobID: string;
+    Version: number;
+    Latest: boolean;
+    Name: string;
+    Tag: JobVersionTag | null;
+    TrackedVersions: number;
+  };
+  /** The job's namespace is the envelope's. */
+  ScalingEventRegister: { JobID: string; TaskGroup: string; ScalingEvent: ScalingEvent };
 
   // 3.5 configuration
   SchedulerConfig: { Config: SchedulerConfiguration; CAS: boolean; ModifyIndex: number };
@@ -200,6 +213,8 @@ export const TXN_TYPES: { readonly [T in TxnType]: TxnTypeInfo } = {
   DeploymentPromote: { number: 15, eventType: 'DeploymentPromotion', schemaVersion: 1 },
   DeploymentAllocHealth: { number: 16, eventType: 'DeploymentAllocHealth', schemaVersion: 1 },
   JobStability: { number: 18, eventType: null, schemaVersion: 1 },
+  JobVersionTag: { number: 61, eventType: null, schemaVersion: 1 },
+  ScalingEventRegister: { number: 38, eventType: null, schemaVersion: 1 },
   UpsertNodeEvents: { number: 25, eventType: 'NodeStreamEvent', schemaVersion: 1 },
   AllocUpdateDesiredTransition: { number: 27, eventType: 'AllocationUpdateDesiredStatus', schemaVersion: 1 },
   NodeUpdateEligibility: { number: 28, eventType: 'NodeEligibility', schemaVersion: 1 },

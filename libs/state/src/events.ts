@@ -93,6 +93,7 @@ function describe(change: Change): About | undefined {
     case 'job_submission':
     case 'job_summary':
     case 'periodic_launch':
+    case 'scaling_event':
     case 'namespaces':
     case 'scheduler_config':
     case 'cluster_meta':

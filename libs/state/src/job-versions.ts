@@ -8,13 +8,18 @@ export const DEFAULT_TRACKED_VERSIONS = 6;
 /** Writes the row of the job's version and drops the ones beyond `tracked` untagged rows (ST-84). O(versions kept). */
 export function putVersion(w: Write, job: Job, tracked: number): void {
   w.put('job_version', job);
-  const oldestFirst = [...w.tables.job_version.by('job', namespacedKey(job.Namespace, job.ID))]
+  pruneVersions(w, job, tracked);
+}
+
+/** Drops the rows beyond `tracked` untagged ones, never that of the current version (ST-84). O(versions kept). */
+export function pruneVersions(w: Write, current: Job, tracked: number): void {
+  const oldestFirst = [...w.tables.job_version.by('job', namespacedKey(current.Namespace, current.ID))]
     .filter((row) => row.VersionTag === null)
     .toSorted((a, b) => a.Version - b.Version);
   // A stopped version does not count as stable (DP-952).
   const newestStable = oldestFirst.findLast((row) => row.Stable && !row.Stop);
-  // The version just written stays too: with one tracked version it would be what the stable one pushes out.
-  const droppable = oldestFirst.filter((row) => row !== newestStable && row !== job);
+  // The current version stays too: with one tracked version it would be what the stable one pushes out.
+  const droppable = oldestFirst.filter((row) => row !== newestStable && row.Version !== current.Version);
   for (const row of droppable.slice(0, Math.max(0, oldestFirst.length - tracked))) {
     w.remove('job_version', versionKey(row.Namespace, row.ID, row.Version));
   }

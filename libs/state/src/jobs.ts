@@ -1,11 +1,17 @@
 import { deregisterJob } from './job-deregister.js';
 import { registerJob } from './job-register.js';
 import { setJobStability } from './job-stability.js';
+import { tagJobVersion } from './job-version-tag.js';
+import { registerScalingEvent } from './scaling-event.js';
 import type { Appliers } from './applier.js';
 
 /** Sections 6.1, 6.2 and 6.5. */
-export const jobAppliers: Appliers<'JobRegister' | 'JobDeregister' | 'JobStability'> = {
+export const jobAppliers: Appliers<
+  'JobRegister' | 'JobDeregister' | 'JobStability' | 'JobVersionTag' | 'ScalingEventRegister'
+> = {
   JobRegister: registerJob,
   JobDeregister: deregisterJob,
   JobStability: setJobStability,
+  JobVersionTag: tagJobVersion,
+  ScalingEventRegister: registerScalingEvent,
 };

@@ -190,6 +190,8 @@ describe('catalogue', () => {
     expect(silent).toEqual([
       'EvalDelete',
       'JobStability',
+      'JobVersionTag',
+      'ScalingEventRegister',
       'SchedulerConfig',
       'ClusterMetadata',
       'LeaseAcquired',

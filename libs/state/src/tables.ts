@@ -6,6 +6,7 @@ import {
   type Deployment,
   type Evaluation,
   type Job,
+  type JobScalingEvents,
   type JobSubmission,
   type JobSummary,
   type Namespace,
@@ -50,6 +51,7 @@ export interface TableRows {
   job_submission: JobSubmission;
   job_summary: JobSummary;
   periodic_launch: PeriodicLaunch;
+  scaling_event: JobScalingEvents;
   evals: Evaluation;
   allocs: Allocation;
   deployment: Deployment;
@@ -73,6 +75,7 @@ export const TABLE_NAMES: readonly TableName[] = [
   'job_submission',
   'job_summary',
   'periodic_launch',
+  'scaling_event',
   'evals',
   'allocs',
   'deployment',
@@ -125,6 +128,7 @@ export function createTables(): Tables {
     periodic_launch: new Table<TableRows['periodic_launch']>('periodic_launch', (l) =>
       namespacedKey(l.Namespace, l.ID),
     ),
+    scaling_event: new Table<TableRows['scaling_event']>('scaling_event', jobKeyOf),
     evals: new Table<TableRows['evals']>('evals', (e) => e.ID, {
       job: byJob(always),
       open: byJob((e) => !isTerminalEvaluation(e)),

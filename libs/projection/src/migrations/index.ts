@@ -1,8 +1,9 @@
 import { AddPeriodicLaunches1763697600000 } from './add-periodic-launches.js';
+import { AddScalingEvents1763701200000 } from './add-scaling-events.js';
 import { CreateTables1763690000000 } from './create-tables.js';
 
 /** Where the database remembers which migrations it has had. */
 export const MIGRATIONS_TABLE = 'schema_migrations';
 
 /** Oldest first. Classes, not file patterns: nothing is looked up on disk at run time. */
-export const migrations = [CreateTables1763690000000, AddPeriodicLaunches1763697600000];
+export const migrations = [CreateTables1763690000000, AddPeriodicLaunches1763697600000, AddScalingEvents1763701200000];
