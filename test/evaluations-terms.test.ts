@@ -86,6 +86,18 @@ describe('from one holder to the next', () => {
     expect(await submit(placing(node, second))).toMatchObject({ RejectedNodes: [node.ID], NodeAllocation: {} });
   });
 
+  it('EB-230: taking the role stops no worker: what is registered after it is worked off', async () => {
+    plane.addWorkers(1);
+    for (let term = 0; term < 3; term++) {
+      await plane.broker.stop();
+      await plane.takeOver();
+    }
+    await register('a');
+    const status = () => [...plane.state.tables.evals.by('job', 'default/a')].map((e) => e.Status);
+    for (let waited = 0; waited < 60_000 && status()[0] !== 'complete'; waited += 250) await time.pass(250);
+    expect(status()[0]).toBe('complete');
+  });
+
   it('EB-289: who was rejected how often is forgotten, and nobody makes the node eligible again', async () => {
     const node = await addNode();
     await register('a');

@@ -158,6 +158,7 @@ export class Broker implements Singleton {
     if (!this.session) return;
     for (const change of applied.changes) {
       this.indexes.changed(change);
+      this.loads.changed(change);
       this.session.periodic.changed(change);
     }
     if (applied.changes.some((c) => c.table === 'scheduler_config')) this.followPauseFlag();
