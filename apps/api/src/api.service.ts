@@ -27,7 +27,10 @@ async function buildApi(context: ServiceContext): Promise<ServiceParts> {
   const pause = (ms: number): Promise<void> => new Promise((resolve) => void context.timers.after(ms, resolve));
   const events = new EventLog(new NatsEventStorage(context.link.nc), feed, pause);
   await events.start();
-  const subscriptions = new Subscriptions(events, context.timers, context.logger);
+  const subscriptions = new Subscriptions(events, context.timers, context.logger, {
+    enabled: context.settings.WAYBILL_EVENT_BROKER,
+    replayFrames: context.settings.WAYBILL_EVENT_REPLAY,
+  });
   let server: NestFastifyApplication | undefined;
   return {
     module: { module: ApiRpcModule },

@@ -39,6 +39,12 @@ export interface Subscription {
   readonly signal: AbortSignal;
 }
 
+/** Where a subscriber is: the index it gets next, and the sequence of what it got last. */
+interface Reader {
+  next: number;
+  after: number | undefined;
+}
+
 /**
  * The event stream for all subscribers of one process.
  *
@@ -113,18 +119,19 @@ export class EventLog {
    */
   async subscribe(subscription: Subscription): Promise<void> {
     const { signal } = subscription;
-    let next = await this.firstIndex(subscription);
+    const reader: Reader = { next: await this.firstIndex(subscription), after: undefined };
     const give = async (frame: StoredFrame): Promise<void> => {
       await subscription.onFrame(frame);
-      next = frame.index + 1;
+      reader.next = frame.index + 1;
+      reader.after = frame.sequence;
     };
     while (!signal.aborted && this.offAdvance) {
       const { wakes } = this;
-      const before = next;
-      if (next <= this.recentAfter) next = await this.giveStored(next, give, signal);
-      else await this.giveRecent(next, give, signal);
+      const before = reader.next;
+      if (reader.next <= this.recentAfter) await this.giveStored(reader, give, signal);
+      else await this.giveRecent(reader, give, signal);
       // Nothing given, and nothing has happened since it was looked for.
-      if (next === before && wakes === this.wakes) await this.sleep(signal);
+      if (reader.next === before && wakes === this.wakes) await this.sleep(signal);
     }
   }
 
@@ -139,44 +146,42 @@ export class EventLog {
 
   /** From the window, as far as it goes. */
   private async giveRecent(
-    from: number,
+    reader: Reader,
     give: (frame: StoredFrame) => Promise<void>,
     signal: AbortSignal,
   ): Promise<void> {
-    for (let next = from; !signal.aborted && next > this.recentAfter;) {
-      const frame = this.recent[positionOf(this.recent, next)];
+    while (!signal.aborted && reader.next > this.recentAfter) {
+      const frame = this.recent[positionOf(this.recent, reader.next)];
       if (!frame || frame.index > this.feed.applied) return;
       await give(frame);
-      next = frame.index + 1;
     }
   }
 
-  /** From the stream, until the window has what comes next. Answers the next index. */
+  /** From the stream, until the window has what comes next. */
   private async giveStored(
-    from: number,
+    reader: Reader,
     give: (frame: StoredFrame) => Promise<void>,
     signal: AbortSignal,
-  ): Promise<number> {
-    let next = from;
+  ): Promise<void> {
     const assembler = new FrameAssembler();
-    let sequence = await this.sequenceOf(from);
-    let begun = false;
-    while (!signal.aborted && next <= this.recentAfter) {
+    // Who has been given nothing yet begins at the floor; for all others a missing message is a loss.
+    let promised = reader.after !== undefined;
+    let sequence = reader.after === undefined ? await this.sequenceOf(reader.next) : reader.after + 1;
+    while (!signal.aborted && reader.next <= this.recentAfter) {
       const parts = await this.storage.read(sequence, READ_MESSAGES, READ_BYTES);
       const oldest = parts[0];
-      if (!oldest) return Math.max(next, this.recentAfter + 1); // all that was asked for has been trimmed
-      if (begun && oldest.sequence > sequence) throw new EventsTrimmedError(oldest.index);
+      if (promised && (oldest?.sequence ?? Number.POSITIVE_INFINITY) > sequence)
+        throw new EventsTrimmedError(oldest?.index ?? this.recentAfter + 1);
+      if (!oldest) reader.next = Math.max(reader.next, this.recentAfter + 1); // all that was asked for has been trimmed
       for (const part of parts) {
         sequence = part.sequence + 1;
         const frame = assembler.add(part);
-        if (!frame || frame.index < next) continue;
-        if (frame.index > this.feed.applied || signal.aborted) return next;
+        if (!frame || frame.index < reader.next) continue;
+        if (frame.index > this.feed.applied || signal.aborted) return;
         await give(frame);
-        next = frame.index + 1;
       }
-      begun = true;
+      promised = true;
     }
-    return next;
   }
 
   /** Sequence of the first message with this index or a higher one. O(log messages) reads. */
@@ -208,6 +213,7 @@ export class EventLog {
       try {
         for (;;) {
           const parts = await this.storage.read(this.nextSequence, READ_MESSAGES, READ_BYTES);
+          if (parts[0] && parts[0].sequence > this.nextSequence) this.dropWindow(parts[0].index - 1);
           for (const part of parts) this.take(part);
           if (parts.length === 0) break;
           this.wake();
@@ -237,6 +243,13 @@ export class EventLog {
       this.recentBytes -= oldest.data.length;
       this.recentAfter = oldest.index;
     }
+  }
+
+  /** What would have come next has been trimmed: who waited for it looks into the stream and finds that out. */
+  private dropWindow(after: number): void {
+    this.recent.length = 0;
+    this.recentBytes = 0;
+    this.recentAfter = after;
   }
 
   private sleep(signal: AbortSignal): Promise<void> {

@@ -53,6 +53,11 @@ export const SETTINGS = {
     .describe('a silent holder loses its role after this long'),
   WAYBILL_HTTP_HOST: z.string().default('127.0.0.1').describe('api: address of /v1'),
   WAYBILL_HTTP_PORT: port.default(4646).describe('api: port of /v1'),
+  WAYBILL_EVENT_BROKER: flag.default(true).describe('api: serve /v1/event/stream'),
+  WAYBILL_EVENT_REPLAY: positive
+    .max(1_000_000)
+    .default(100)
+    .describe('api: indexes with events that an event stream from index 0 begins with'),
   WAYBILL_SCHEDULER_WORKERS: positive.max(64).default(2).describe('scheduler: evaluations worked on at once'),
   WAYBILL_DEPLOY_QUERY_RATE_LIMIT: z.coerce
     .number()

@@ -1,6 +1,6 @@
 import { Controller, Get, Req, Res } from '@nestjs/common';
 import { EventLog } from '@waybill/projection';
-import { ApiError, badRequest } from '../http/api-error.js';
+import { ApiError, badRequest, failed } from '../http/api-error.js';
 import { boolParam, namespaceOf, param, params, type QueryString } from '../http/query-string.js';
 import type { ApiReply, ApiRequest } from '../http/reply.js';
 import { EventFilter, parseTopics } from './event-filter.js';
@@ -16,6 +16,7 @@ export class EventStreamController {
 
   @Get('stream')
   async stream(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    if (!this.subscriptions.enabled) throw failed('EventBroker not configured');
     const { query } = request;
     const fromIndex = fromIndexOf(query);
     const filter = new EventFilter(parseTopics(params(query, 'topic')), namespaceOf(query));
@@ -29,7 +30,8 @@ export class EventStreamController {
     }
     reply.hijack();
     reply.raw.writeHead(200, { 'Content-Type': 'application/json', 'Cache-Control': 'no-cache', ...bounds });
-    await this.subscriptions.serve(reply.raw, fromIndex, filter);
+    // What is in memory may be older than what is kept; it is not given out, so that the floor means the same to all.
+    await this.subscriptions.serve(reply.raw, fromIndex > 0 ? Math.max(fromIndex, floor) : 0, filter);
   }
 }
 

@@ -21,11 +21,14 @@ export interface LineSink {
  * Writes lines to one subscriber, with heartbeats in between.
  *
  * Modes: open → closed (the client went away, stalled, or the server ends). Heartbeats are skipped while lines wait.
- * Memory: at most MAX_BUFFERED_BYTES plus one line; the reader waits in `send` until the client has taken them.
+ * Memory: at most MAX_BUFFERED_BYTES plus one line; the reader waits in `send` until the client has taken them. While
+ * anything waits, the client must take at least a byte in STALLED_WRITE_MS, or it is closed and everything is freed.
  */
 export class Subscriber {
   private closed = false;
   private cancelHeartbeat: () => void = () => undefined;
+  private cancelStall: (() => void) | undefined;
+  private written = 0;
   private readonly over = new AbortController();
 
   constructor(
@@ -39,26 +42,41 @@ export class Subscriber {
   }
 
   open(): void {
-    this.sink.write('{}\n');
+    this.write(HEARTBEAT);
     this.scheduleHeartbeat();
   }
 
   /** Resolves when there is room for more. Does nothing once closed. */
   async send(line: string | Uint8Array): Promise<void> {
     if (this.closed) return;
-    this.sink.write(line);
-    if (this.sink.bufferedBytes <= MAX_BUFFERED_BYTES) return;
-    const cancel = this.timers.after(STALLED_WRITE_MS, () => this.close());
-    await Promise.race([this.sink.drained(), this.closing()]);
-    cancel();
+    this.write(line);
+    if (this.sink.bufferedBytes > MAX_BUFFERED_BYTES) await Promise.race([this.sink.drained(), this.closing()]);
   }
 
   close(): void {
     if (this.closed) return;
     this.closed = true;
     this.cancelHeartbeat();
+    this.cancelStall?.();
     this.over.abort();
     this.sink.end();
+  }
+
+  private write(line: string | Uint8Array): void {
+    this.sink.write(line);
+    this.written += Buffer.byteLength(line);
+    if (this.sink.bufferedBytes > 0) this.cancelStall ??= this.expectProgress();
+  }
+
+  private expectProgress(): () => void {
+    const takenBefore = this.written - this.sink.bufferedBytes;
+    return this.timers.after(STALLED_WRITE_MS, () => {
+      this.cancelStall = undefined;
+      const waiting = this.sink.bufferedBytes;
+      if (waiting === 0) return;
+      if (this.written - waiting <= takenBefore) this.close();
+      else this.cancelStall = this.expectProgress();
+    });
   }
 
   private closing(): Promise<void> {
@@ -71,8 +89,11 @@ export class Subscriber {
   private scheduleHeartbeat(): void {
     this.cancelHeartbeat = this.timers.after(HEARTBEAT_MS, () => {
       if (this.closed) return;
-      if (this.sink.bufferedBytes === 0) this.sink.write('{}\n');
+      if (this.sink.bufferedBytes === 0) this.write(HEARTBEAT);
       this.scheduleHeartbeat();
     });
   }
 }
+
+/** How clients tell it from a line of events (EV-28). */
+const HEARTBEAT = '{}\n';

@@ -6,6 +6,13 @@ import { sinkOf } from '../http/line-sink.js';
 import type { ApiReply } from '../http/reply.js';
 import { Subscriber } from './subscriber.js';
 
+export interface SubscriptionOptions {
+  /** `enable_event_broker` (EV-29). */
+  readonly enabled: boolean;
+  /** Frames that a start at index 0 replays (EV-63). */
+  readonly replayFrames: number;
+}
+
 /** The open event streams of this instance. Ended with it: clients reconnect with N+1 elsewhere (EV-70). */
 export class Subscriptions {
   private readonly open = new Set<Subscriber>();
@@ -14,7 +21,12 @@ export class Subscriptions {
     private readonly events: EventLog,
     private readonly timers: Timers,
     private readonly logger: Logger,
+    private readonly options: SubscriptionOptions,
   ) {}
+
+  get enabled(): boolean {
+    return this.options.enabled;
+  }
 
   get size(): number {
     return this.open.size;
@@ -29,6 +41,7 @@ export class Subscriptions {
     try {
       await this.events.subscribe({
         fromIndex,
+        replayFrames: this.options.replayFrames,
         signal: subscriber.signal,
         onFrame: (frame) => {
           const line = filter.lineOf(frame);
