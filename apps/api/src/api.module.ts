@@ -19,6 +19,7 @@ import { EventStreamController } from './events/event-stream.controller.js';
 import { Subscriptions } from './events/subscriptions.js';
 import { ApiErrorFilter } from './http/api-error.filter.js';
 import { BlockingQueries } from './http/blocking-query.js';
+import { HeldCalls } from './http/held-calls.js';
 import { Reads } from './http/reads.js';
 import { DeregisterJob } from './jobs/deregister-job.js';
 import { EvaluateJob } from './jobs/evaluate-job.js';
@@ -66,7 +67,8 @@ export class ApiModule {
       knownLeader: link.up,
     }));
     const registerJob = new RegisterJob(log, writer, lookup, readable, clock, newId);
-    const inquiry = new BrokerInquiry(context.rpc, clock, context.timers);
+    const calls = new HeldCalls(context.rpc, clock, context.timers);
+    const inquiry = new BrokerInquiry(calls);
     const region = settings.WAYBILL_REGION;
     const identity = new AgentIdentity(
       region,
@@ -105,6 +107,7 @@ export class ApiModule {
         { provide: EventLog, useValue: events },
         { provide: Subscriptions, useValue: subscriptions },
         { provide: NatsRpc, useValue: context.rpc },
+        { provide: HeldCalls, useValue: calls },
         { provide: BrokerInquiry, useValue: inquiry },
         {
           provide: StopAllocation,
@@ -119,7 +122,7 @@ export class ApiModule {
         { provide: DeregisterJob, useValue: new DeregisterJob(log, writer, lookup, readable, clock, newId) },
         { provide: EvaluateJob, useValue: new EvaluateJob(log, writer, model, readable, clock, newId) },
         { provide: EvalTimers, useValue: new EvalTimers(context.metrics, clock) },
-        { provide: ForceLaunch, useValue: new ForceLaunch(log, context.rpc, readable) },
+        { provide: ForceLaunch, useValue: new ForceLaunch(log, calls, readable) },
         { provide: DeleteEvaluations, useValue: new DeleteEvaluations(model, writer, inquiry, clock) },
         {
           provide: SetSchedulerConfiguration,
