@@ -15,7 +15,8 @@ import { MAX_REAPED_IDS, SCHEDULER_VERSION, type ReapEvalsRequest } from '@waybi
 import { withSpan, type Logger, type Tracer } from '@waybill/telemetry';
 import { BlockedEvals } from './blocked-evals.js';
 import { BrokerDisabledError, NotOutstandingError, PlanQueueDisabledError, PlanRefusedError } from './broker-errors.js';
-import { DELIVERY_LIMIT, EvalBroker, type EvalBrokerOptions, type EvalRows } from './eval-broker.js';
+import { DELIVERY_LIMIT, type EvalBrokerOptions } from './delivery.js';
+import { EvalBroker, type EvalRows } from './eval-broker.js';
 import { CoreTimers } from './core-timers.js';
 import { FencedWriter } from './fenced-writer.js';
 import { jobVersionOf, PlanApplier } from './plan-applier.js';

@@ -1,7 +1,8 @@
 import { CORE_TYPE, rfc3339FromMs, SimulatedTime, type Evaluation } from '@waybill/model';
 import { fixtures } from '@waybill/state';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { EvalBroker, FAILED_QUEUE, MAX_TIMED, type Delivery } from './eval-broker.js';
+import { FAILED_QUEUE, type Delivery } from './delivery.js';
+import { EvalBroker, MAX_TIMED } from './eval-broker.js';
 import { labelsOf, type Meter } from './meter.js';
 
 let time: SimulatedTime;

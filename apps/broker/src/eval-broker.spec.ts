@@ -8,7 +8,8 @@ import {
   StaleTokenError,
   TokenMismatchError,
 } from './broker-errors.js';
-import { EvalBroker, FAILED_QUEUE, type Delivery } from './eval-broker.js';
+import { FAILED_QUEUE, type Delivery } from './delivery.js';
+import { EvalBroker } from './eval-broker.js';
 
 let time: SimulatedTime;
 let rows: Map<string, Evaluation>;

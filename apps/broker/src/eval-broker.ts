@@ -1,44 +1,25 @@
-import type { CancelTimer, Clock, Evaluation, Timers } from '@waybill/model';
-import { CORE_TYPE, nsFromRfc3339, msFromNs } from '@waybill/model';
+import { CORE_TYPE, type Evaluation } from '@waybill/model';
+import type { Clock, Timers } from '@waybill/model';
+import { EvalNotFoundError, NotOutstandingError, StaleTokenError, TokenMismatchError } from './broker-errors.js';
 import {
-  BrokerDisabledError,
-  EvalNotFoundError,
-  NotOutstandingError,
-  StaleTokenError,
-  TokenMismatchError,
-} from './broker-errors.js';
+  DEFAULT_BROKER_OPTIONS,
+  FAILED_QUEUE,
+  redeliveryDelayMs,
+  type Delivery,
+  type EvalBrokerOptions,
+} from './delivery.js';
+import { DueEvaluations, dueMsOf } from './due-evaluations.js';
+import { Heap } from './heap.js';
+import { JobSlots } from './job-slots.js';
 import { noMeter, type EvalTimer, type Meter } from './meter.js';
-import { Heap, type HeapElement } from './heap.js';
-
-/** Where evaluations go that no worker could finish; only the reaper takes them out (EB-85). */
-export const FAILED_QUEUE = '_failed';
-
-/** A worker that says nothing for this long has lost its delivery (EB-80). */
-export const NACK_TIMEOUT_MS = 60_000;
-/** Deliveries before an evaluation counts as undoable (EB-85). */
-export const DELIVERY_LIMIT = 3;
-/** Delay of the first redelivery; later ones wait n-1 times the subsequent delay (EB-81). */
-export const INITIAL_NACK_DELAY_MS = 1_000;
-export const SUBSEQUENT_NACK_DELAY_MS = 20_000;
-/** The delay timer wakes at least this often: what a JavaScript timer holds (EB-42). */
-export const MAX_TIMER_MS = 2_147_483_647;
+import { NackTimers } from './nack-timers.js';
+import { ReadyQueues } from './ready-queues.js';
+import { Superseded } from './superseded.js';
+import type { JobSlot, Outstanding, Tracked } from './tracked-evaluation.js';
+import { asError, WaitingDequeues } from './waiting-dequeues.js';
 
 /** Evaluations whose times are remembered for the timers; more have no samples (EB-321). */
 export const MAX_TIMED = 10_000;
-
-export interface EvalBrokerOptions {
-  readonly nackTimeoutMs: number;
-  readonly deliveryLimit: number;
-  readonly initialNackDelayMs: number;
-  readonly subsequentNackDelayMs: number;
-}
-
-export const DEFAULT_BROKER_OPTIONS: EvalBrokerOptions = {
-  nackTimeoutMs: NACK_TIMEOUT_MS,
-  deliveryLimit: DELIVERY_LIMIT,
-  initialNackDelayMs: INITIAL_NACK_DELAY_MS,
-  subsequentNackDelayMs: SUBSEQUENT_NACK_DELAY_MS,
-};
 
 /** What the broker asks the state for. */
 export interface EvalRows {
@@ -58,16 +39,6 @@ export interface EvalBrokerDeps {
   readonly meter?: Meter;
 }
 
-/** One evaluation handed to one worker. */
-export interface Delivery {
-  readonly evaluation: Evaluation;
-  readonly token: string;
-  /** What the worker's copy of the state must have applied before it schedules (EB-67). */
-  readonly waitIndex: number;
-  /** Unix ms at which it became known here (again, after a nack): the begin of the wait (EB-322). */
-  readonly enqueuedAtMs: number;
-}
-
 export interface BrokerStats {
   readonly totalReady: number;
   readonly totalUnacked: number;
@@ -75,52 +46,6 @@ export interface BrokerStats {
   readonly totalWaiting: number;
   readonly totalCancelable: number;
   readonly byScheduler: Record<string, { ready: number; unacked: number }>;
-}
-
-type Place = 'ready' | 'unacked' | 'pending' | 'delayed' | 'redelivery' | 'cancelable';
-
-/** What the broker knows of one evaluation, from enqueue to ack. In at most one heap, by `place`. */
-interface Tracked extends HeapElement {
-  readonly evaluation: Evaluation;
-  /** Copies of what orders it: a comparison must not have to fetch the evaluation too. */
-  readonly priority: number;
-  readonly createIndex: number;
-  readonly modifyIndex: number;
-  job: JobSlot;
-  place: Place;
-  /** Scheduler type, or the failed queue. */
-  queue: string;
-  deliveries: number;
-  enqueuedAtMs: number;
-  /** Its times go to the meter (EB-321). */
-  timed: boolean;
-  /** Unix ms, while delayed or awaiting redelivery. */
-  dueMs: number;
-  delivery: Outstanding | undefined;
-}
-
-/** One job that has evaluations here: what serializes them. */
-interface JobSlot {
-  readonly namespace: string;
-  readonly id: string;
-  /** The one that is ready, unacked or awaiting redelivery (EB-52). */
-  holder: Tracked | undefined;
-  /** Those that wait behind it; made when the first has to. */
-  pending: Heap<Tracked> | undefined;
-}
-
-interface Outstanding {
-  readonly token: string;
-  readonly sinceMs: number;
-  stopTimer: CancelTimer;
-  /** Enqueued again, in this state, by the worker's own reblock: comes in anew after the ack (EB-92). */
-  requeue: Evaluation | undefined;
-}
-
-interface Waiter {
-  readonly types: readonly string[];
-  readonly deliver: (delivery: Delivery | null) => void;
-  readonly fail: (error: Error) => void;
 }
 
 /**
@@ -132,7 +57,7 @@ interface Waiter {
  * job) or ready → unacked (at a worker) → gone; a nack leads over redelivery (waits, holds its job) back to ready, or
  * at the limit to the failed queue. An ack of a job's evaluation makes its newest pending one ready and the rest of them
  * cancelable: superseded, to be written as canceled by the owner and then forgotten.
- * Limits: deliveryLimit, nackTimeoutMs; one timer for all delays, one per delivery. Memory: one record per evaluation,
+ * Limits: deliveryLimit, nackTimeoutMs; one timer for all delays, one for all deliveries. Memory: one record per evaluation,
  * none while disabled. Cost: O(log n) for every operation, O(1) for statistics.
  */
 export class EvalBroker {
@@ -140,25 +65,15 @@ export class EvalBroker {
   private readonly meter: Meter;
   private readonly options: EvalBrokerOptions;
   private tracked = new Map<string, Tracked>();
-  /** Jobs by namespace and id, while one of their evaluations holds them. Nested: no key has to be put together. */
-  private jobs = new Map<string, Map<string, JobSlot>>();
-  private ready = new Map<string, Heap<Tracked>>();
-  /** Delayed and awaiting redelivery, earliest first. */
-  private due = new Heap<Tracked>(dueBefore);
-  /** What each ack superseded, as it was, so that an ack does not cost what it supersedes; oldest first. */
-  private cancelable: Tracked[][] = [];
-  private unacked = new Map<string, number>();
-  private totals = { ready: 0, unacked: 0, pending: 0, cancelable: 0 };
-  private stopDueTimer: CancelTimer = () => {};
-  private dueTimerAt = Infinity;
   private timedCount = 0;
+  private pendingCount = 0;
   private restoring = false;
-  /** Waiting dequeues by type, first come first served; one waiter is in the set of each of its types. */
-  private readonly waiters = new Map<string, Set<Waiter>>();
-  /** Types that got something ready while somebody waits for them; empty between operations. */
-  private readonly woken = new Set<string>();
-  /** Dequeues that came while disabled: they wait for a change of mode (EB-117). */
-  private readonly parked = new Set<Waiter>();
+  private readonly jobs = new JobSlots();
+  private readonly queues: ReadyQueues;
+  private readonly due: DueEvaluations;
+  private readonly nackTimers: NackTimers;
+  private readonly superseded = new Superseded();
+  private readonly waiting: WaitingDequeues;
 
   constructor(
     private readonly deps: EvalBrokerDeps,
@@ -166,6 +81,14 @@ export class EvalBroker {
   ) {
     this.options = { ...DEFAULT_BROKER_OPTIONS, ...options };
     this.meter = deps.meter ?? noMeter;
+    this.queues = new ReadyQueues(deps.random);
+    this.waiting = new WaitingDequeues(deps.timers);
+    this.due = new DueEvaluations({ ...deps, onDue: (due) => this.onDue(due) });
+    this.nackTimers = new NackTimers({
+      ...deps,
+      timeoutMs: this.options.nackTimeoutMs,
+      onExpired: ({ tracked, token }) => this.nack(tracked.evaluation.ID, token),
+    });
   }
 
   get isEnabled(): boolean {
@@ -177,9 +100,7 @@ export class EvalBroker {
     if (enabled === this.enabled) return;
     this.enabled = enabled;
     this.flush();
-    for (const waiter of this.parked) waiter.deliver(null);
-    const waiting = new Set([...this.waiters.values()].flatMap((set) => [...set]));
-    for (const waiter of waiting) waiter.fail(new BrokerDisabledError());
+    this.waiting.endAll();
   }
 
   /** Takes in an evaluation; a no-op if it is here already or the broker is disabled (EB-32, EB-112). */
@@ -221,29 +142,7 @@ export class EvalBroker {
     } finally {
       this.serve();
     }
-    if (now) return Promise.resolve(now);
-    return new Promise((resolve, reject) => {
-      let stopTimer: CancelTimer = () => {};
-      const waiter: Waiter = {
-        types,
-        deliver: (delivery) => {
-          end();
-          resolve(delivery);
-        },
-        fail: (error) => {
-          end();
-          reject(error);
-        },
-      };
-      const end = (): void => {
-        stopTimer();
-        this.parked.delete(waiter);
-        for (const type of types) this.waiters.get(type)?.delete(waiter);
-      };
-      if (timeoutMs > 0) stopTimer = this.deps.timers.after(timeoutMs, () => waiter.deliver(null));
-      if (!this.enabled) this.parked.add(waiter);
-      else for (const type of types) this.waitersOf(type).add(waiter);
-    });
+    return now ? Promise.resolve(now) : this.waiting.wait(types, timeoutMs, !this.enabled);
   }
 
   /** Ends a delivery with success. @throws EvalNotFoundError, TokenMismatchError */
@@ -284,19 +183,19 @@ export class EvalBroker {
 
   /** Gives the worker the whole nack timeout again (EB-87). */
   resetNackTimer(evalId: string, token: string): void {
-    const { tracked, delivery } = this.worked(evalId, token);
-    this.startNackTimer(tracked, delivery);
+    const { delivery } = this.worked(evalId, token);
+    this.nackTimers.start(delivery);
   }
 
   /** Waiting for the plan applier must not cost a worker its delivery (EB-88). */
   pauseNackTimer(evalId: string, token: string): void {
-    this.worked(evalId, token).delivery.stopTimer();
+    this.nackTimers.stop(this.worked(evalId, token).delivery);
   }
 
   /** Restarts the full timeout; a delivery that is gone is no error (EB-89, EB-90). */
   resumeNackTimer(evalId: string, token: string): void {
-    const tracked = this.tracked.get(evalId);
-    if (tracked?.delivery?.token === token) this.startNackTimer(tracked, tracked.delivery);
+    const delivery = this.tracked.get(evalId)?.delivery;
+    if (delivery?.token === token) this.nackTimers.start(delivery);
   }
 
   /** Forgets an evaluation that is not due yet; anything else is left alone (EB-45, EB-46). */
@@ -312,17 +211,7 @@ export class EvalBroker {
    * `forgetCanceled`, or come back by `returnCancelable` when the write failed (EB-98, EB-338).
    */
   takeCancelable(max: number): Evaluation[] {
-    const taken: Evaluation[] = [];
-    for (let [group] = this.cancelable; group && taken.length < max; [group] = this.cancelable) {
-      for (let next = group.pop(); next; next = taken.length < max ? group.pop() : undefined) {
-        next.place = 'cancelable';
-        next.heapAt = -1;
-        taken.push(next.evaluation);
-      }
-      if (group.length === 0) this.cancelable.shift();
-    }
-    this.totals.cancelable -= taken.length;
-    return taken;
+    return this.superseded.take(max).map(({ evaluation }) => evaluation);
   }
 
   forgetCanceled(evalIds: Iterable<string>): void {
@@ -338,13 +227,11 @@ export class EvalBroker {
       const tracked = this.tracked.get(id);
       if (tracked?.place === 'cancelable') group.push(tracked);
     }
-    if (group.length === 0) return;
-    this.cancelable.push(group);
-    this.totals.cancelable += group.length;
+    this.superseded.add(group);
   }
 
   get cancelableCount(): number {
-    return this.totals.cancelable;
+    return this.superseded.size;
   }
 
   /** Those that wait for their `WaitUntil` (EB-38), at most `max`, in no particular order. O(waiting). */
@@ -359,16 +246,13 @@ export class EvalBroker {
   }
 
   stats(): BrokerStats {
-    const byScheduler: Record<string, { ready: number; unacked: number }> = {};
-    for (const [type, heap] of this.ready)
-      byScheduler[type] = { ready: heap.size, unacked: this.unacked.get(type) ?? 0 };
     return {
-      totalReady: this.totals.ready,
-      totalUnacked: this.totals.unacked,
-      totalPending: this.totals.pending,
+      totalReady: this.queues.ready,
+      totalUnacked: this.queues.unacked,
+      totalPending: this.pendingCount,
       totalWaiting: this.due.size,
-      totalCancelable: this.totals.cancelable,
-      byScheduler,
+      totalCancelable: this.superseded.size,
+      byScheduler: this.queues.byType(),
     };
   }
 
@@ -387,7 +271,7 @@ export class EvalBroker {
       priority: evaluation.Priority,
       createIndex: evaluation.CreateIndex,
       modifyIndex: evaluation.ModifyIndex,
-      job: this.jobOf(evaluation),
+      job: this.jobs.of(evaluation),
       place: 'delayed',
       queue: evaluation.Type,
       deliveries: 0,
@@ -399,18 +283,13 @@ export class EvalBroker {
     };
     if (tracked.timed) this.timedCount++;
     this.tracked.set(evaluation.ID, tracked);
-    if (tracked.dueMs > now) this.pushDue(tracked);
+    if (tracked.dueMs > now) this.due.push(tracked);
     else this.queueForJob(tracked);
-  }
-
-  private jobOf({ Namespace: namespace, JobID: id }: Evaluation): JobSlot {
-    const known = this.jobs.get(namespace)?.get(id);
-    return known ?? { namespace, id, holder: undefined, pending: undefined };
   }
 
   /** Ready if its job is free, else pending behind the one that holds the job (EB-52). */
   private queueForJob(tracked: Tracked): void {
-    const job = this.hold(tracked);
+    const job = this.jobs.hold(tracked);
     if (job.holder === tracked) {
       this.makeReady(tracked);
       return;
@@ -418,29 +297,13 @@ export class EvalBroker {
     tracked.place = 'pending';
     job.pending ??= new Heap<Tracked>(pendingBefore);
     job.pending.push(tracked);
-    this.totals.pending++;
-  }
-
-  /** The slot of its job, held by it if the job was free. A delayed one may bring a slot that another has replaced. */
-  private hold(tracked: Tracked): JobSlot {
-    let ofNamespace = this.jobs.get(tracked.job.namespace);
-    if (!ofNamespace) this.jobs.set(tracked.job.namespace, (ofNamespace = new Map()));
-    const held = ofNamespace.get(tracked.job.id);
-    if (held) tracked.job = held;
-    else ofNamespace.set(tracked.job.id, tracked.job);
-    tracked.job.holder ??= tracked;
-    return tracked.job;
+    this.pendingCount++;
   }
 
   private makeReady(tracked: Tracked): void {
     tracked.place = 'ready';
-    let heap = this.ready.get(tracked.queue);
-    if (!heap) this.ready.set(tracked.queue, (heap = new Heap<Tracked>(readyBefore)));
-    heap.push(tracked);
-    this.totals.ready++;
-    if (!this.waiters.get(tracked.queue)?.size) return;
-    this.woken.delete(tracked.queue); // a set that is being walked visits what is added again
-    this.woken.add(tracked.queue);
+    this.queues.push(tracked);
+    this.waiting.wake(tracked.queue);
   }
 
   /** EB-56: the job's newest pending evaluation is next, all its others are superseded. */
@@ -449,10 +312,10 @@ export class EvalBroker {
     job.pending = undefined;
     job.holder = pending?.pop();
     if (!pending || !job.holder) {
-      this.forgetJob(job);
+      this.jobs.free(job);
       return;
     }
-    this.totals.pending -= pending.size + 1;
+    this.pendingCount -= pending.size + 1;
     if (pending.size > 0) this.supersede(pending.takeAll());
     this.makeReady(job.holder);
   }
@@ -463,48 +326,20 @@ export class EvalBroker {
       for (const tracked of group) this.forget(tracked);
       return;
     }
-    this.cancelable.push(group);
-    this.totals.cancelable += group.length;
-  }
-
-  private forgetJob({ namespace, id }: JobSlot): void {
-    const ofNamespace = this.jobs.get(namespace);
-    ofNamespace?.delete(id);
-    if (ofNamespace?.size === 0) this.jobs.delete(namespace);
+    this.superseded.add(group);
   }
 
   // ---- delays
 
-  private pushDue(tracked: Tracked): void {
-    this.due.push(tracked);
-    this.armDueTimer();
-  }
-
-  private armDueTimer(): void {
-    const next = this.due.peek();
-    if (!next || next.dueMs >= this.dueTimerAt) return;
-    this.stopDueTimer();
-    this.dueTimerAt = next.dueMs;
-    const delay = Math.min(Math.max(0, next.dueMs - this.deps.clock.nowMs()), MAX_TIMER_MS);
-    this.stopDueTimer = this.deps.timers.after(delay, () => this.onDue());
-  }
-
-  private onDue(): void {
-    this.dueTimerAt = Infinity;
-    const now = this.deps.clock.nowMs();
-    for (let next = this.due.peek(); next && next.dueMs <= now; next = this.due.peek()) {
-      this.due.pop();
-      if (next.place === 'redelivery') this.makeReady(next);
-      else this.queueForJob(next);
-    }
-    this.armDueTimer();
+  private onDue(due: readonly Tracked[]): void {
+    for (const tracked of due)
+      if (tracked.place === 'redelivery') this.makeReady(tracked);
+      else this.queueForJob(tracked);
     this.serve();
   }
 
   private redeliverLater(tracked: Tracked): void {
-    const { initialNackDelayMs, subsequentNackDelayMs } = this.options;
-    const n = tracked.deliveries;
-    const delayMs = n === 1 ? initialNackDelayMs : (n - 1) * subsequentNackDelayMs;
+    const delayMs = redeliveryDelayMs(tracked.deliveries, this.options);
     tracked.enqueuedAtMs = this.deps.clock.nowMs();
     if (delayMs <= 0) {
       this.makeReady(tracked);
@@ -512,60 +347,21 @@ export class EvalBroker {
     }
     tracked.place = 'redelivery';
     tracked.dueMs = tracked.enqueuedAtMs + delayMs;
-    this.pushDue(tracked);
+    this.due.push(tracked);
   }
 
   // ---- delivering
 
-  private waitersOf(type: string): Set<Waiter> {
-    let set = this.waiters.get(type);
-    if (!set) this.waiters.set(type, (set = new Set()));
-    return set;
-  }
-
-  /** Hands what became ready to the dequeues that wait for it, in the order they came (EB-36). */
   private serve(): void {
-    for (const type of this.woken) {
-      const waiting = this.waiters.get(type);
-      while (waiting && waiting.size > 0) {
-        const [waiter] = waiting;
-        if (!waiter) break;
-        try {
-          const delivery = this.deliverNext(waiter.types);
-          if (!delivery) break;
-          waiter.deliver(delivery);
-        } catch (error) {
-          waiter.fail(asError(error));
-        }
-      }
-    }
-    this.woken.clear();
+    this.waiting.serve((types) => this.deliverNext(types));
   }
 
   private deliverNext(types: readonly string[]): Delivery | undefined {
-    for (;;) {
-      const heap = this.bestQueue(types);
-      const tracked = heap?.pop();
-      if (!tracked) return undefined;
-      this.totals.ready--;
+    for (let tracked = this.queues.pop(types); tracked; tracked = this.queues.pop(types)) {
       const delivery = this.deliver(tracked);
       if (delivery) return delivery;
     }
-  }
-
-  /** EB-61, EB-62: the queue whose first has the highest priority; by chance among equals. */
-  private bestQueue(types: readonly string[]): Heap<Tracked> | undefined {
-    let best: Heap<Tracked>[] = [];
-    let priority = -Infinity;
-    for (const type of types) {
-      const heap = this.ready.get(type);
-      const first = heap?.peek();
-      if (!heap || !first || first.priority < priority) continue;
-      if (first.priority > priority) best = [];
-      priority = first.priority;
-      best.push(heap);
-    }
-    return best.length < 2 ? best[0] : best[Math.floor(this.deps.random() * best.length)];
+    return undefined;
   }
 
   /** Undefined if the evaluation was deleted meanwhile: it is gone as if acked (EB-337). */
@@ -580,12 +376,11 @@ export class EvalBroker {
     tracked.place = 'unacked';
     tracked.deliveries++;
     const now = this.deps.clock.nowMs();
-    const delivery: Outstanding = { token: this.deps.newId(), sinceMs: now, stopTimer: () => {}, requeue: undefined };
+    const delivery: Outstanding = { tracked, token: this.deps.newId(), sinceMs: now, requeue: undefined };
     this.observe(tracked, 'broker.wait_time', now - tracked.enqueuedAtMs);
     tracked.delivery = delivery;
-    this.startNackTimer(tracked, delivery);
-    this.totals.unacked++;
-    this.unacked.set(tracked.queue, (this.unacked.get(tracked.queue) ?? 0) + 1);
+    this.nackTimers.start(delivery);
+    this.queues.began(tracked.queue);
     try {
       const waitIndex = Math.max(row.ModifyIndex, this.deps.rows.highestEvalIndex(Namespace, JobID));
       return { evaluation: row, token: delivery.token, waitIndex, enqueuedAtMs: tracked.enqueuedAtMs };
@@ -595,21 +390,13 @@ export class EvalBroker {
     }
   }
 
-  private startNackTimer(tracked: Tracked, delivery: Outstanding): void {
-    delivery.stopTimer();
-    delivery.stopTimer = this.deps.timers.after(this.options.nackTimeoutMs, () => {
-      if (tracked.delivery === delivery) this.nack(tracked.evaluation.ID, delivery.token);
-    });
-  }
-
   private endDelivery(tracked: Tracked, delivery: Outstanding): void {
-    delivery.stopTimer();
+    this.nackTimers.stop(delivery);
     const now = this.deps.clock.nowMs();
     this.observe(tracked, 'broker.process_time', now - delivery.sinceMs);
     this.observe(tracked, 'broker.response_time', now - tracked.enqueuedAtMs);
     tracked.delivery = undefined;
-    this.totals.unacked--;
-    this.unacked.set(tracked.queue, (this.unacked.get(tracked.queue) ?? 0) - 1);
+    this.queues.ended(tracked.queue);
   }
 
   private observe(tracked: Tracked, timer: EvalTimer, ms: number): void {
@@ -638,38 +425,15 @@ export class EvalBroker {
 
   /** A new generation: timers of the old one find nothing of theirs (EB-115, EB-122). */
   private flush(): void {
-    for (const tracked of this.tracked.values()) {
-      tracked.delivery?.stopTimer();
-      tracked.delivery = undefined;
-    }
-    this.stopDueTimer();
-    this.stopDueTimer = () => {};
-    this.dueTimerAt = Infinity;
     this.tracked = new Map();
     this.timedCount = 0;
-    this.jobs = new Map();
-    this.ready = new Map();
-    this.woken.clear();
-    this.due = new Heap<Tracked>(dueBefore);
-    this.cancelable = [];
-    this.unacked = new Map();
-    this.totals = { ready: 0, unacked: 0, pending: 0, cancelable: 0 };
+    this.pendingCount = 0;
+    this.jobs.clear();
+    this.queues.clear();
+    this.due.clear();
+    this.nackTimers.clear();
+    this.superseded.clear();
   }
-}
-
-const asError = (error: unknown): Error => (error instanceof Error ? error : new Error(String(error)));
-
-/** EB-34: `Wait` counts from now and wins over `WaitUntil`. */
-function dueMsOf(evaluation: Evaluation, nowMs: number): number {
-  if (evaluation.Wait > 0) return nowMs + Math.ceil(evaluation.Wait / 1e6);
-  return evaluation.WaitUntil === null ? nowMs : msFromNs(nsFromRfc3339(evaluation.WaitUntil));
-}
-
-/** EB-48, EB-49. */
-function readyBefore(a: Tracked, b: Tracked): boolean {
-  if (a.priority !== b.priority) return a.priority > b.priority;
-  if (a.createIndex !== b.createIndex) return a.createIndex < b.createIndex;
-  return a.evaluation.ID < b.evaluation.ID;
 }
 
 /** EB-50. */
@@ -677,8 +441,4 @@ function pendingBefore(a: Tracked, b: Tracked): boolean {
   if (a.priority !== b.priority) return a.priority > b.priority;
   if (a.modifyIndex !== b.modifyIndex) return a.modifyIndex > b.modifyIndex;
   return a.evaluation.ID < b.evaluation.ID;
-}
-
-function dueBefore(a: Tracked, b: Tracked): boolean {
-  return a.dueMs !== b.dueMs ? a.dueMs < b.dueMs : a.evaluation.ID < b.evaluation.ID;
 }

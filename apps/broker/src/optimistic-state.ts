@@ -103,7 +103,7 @@ export class OptimisticState implements PlanView {
     for (const placed of payload.AllocsUpdated) {
       const stored = this.alloc(placed.ID);
       if (stored) freedNodes.add(stored.NodeID); // it may come to need less
-      allocs.set(placed.ID, { ...placed, ClientStatus: statusAfter(stored, placed) });
+      allocs.set(placed.ID, stored ? { ...placed, ClientStatus: statusAfter(stored, placed) } : placed);
     }
     const free = (id: string, change: (stored: Allocation) => Partial<Allocation>): void => {
       const stored = allocs.get(id) ?? this.alloc(id);
@@ -150,7 +150,7 @@ export class OptimisticState implements PlanView {
 }
 
 /** EB-276. */
-function statusAfter(stored: Allocation | undefined, planned: Allocation): Allocation['ClientStatus'] {
+function statusAfter(stored: Allocation, planned: Allocation): Allocation['ClientStatus'] {
   const isGivenUp = planned.ClientStatus === 'lost' || planned.ClientStatus === 'unknown';
-  return stored && !isGivenUp ? stored.ClientStatus : planned.ClientStatus;
+  return isGivenUp ? planned.ClientStatus : stored.ClientStatus;
 }

@@ -14,7 +14,7 @@ import {
 import { DEFAULT_TRACKED_VERSIONS, namespacedKey, type Change, type Tables } from '@waybill/state';
 import type { Logger } from '@waybill/telemetry';
 import { LaunchRefusedError, WriteRejectedError } from './broker-errors.js';
-import { MAX_TIMER_MS } from './eval-broker.js';
+import { MAX_TIMER_MS } from './due-evaluations.js';
 import type { FencedWriter } from './fenced-writer.js';
 import { Heap, type HeapElement } from './heap.js';
 

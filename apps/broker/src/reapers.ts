@@ -13,7 +13,8 @@ import { namespacedKey, type Tables } from '@waybill/state';
 import type { Logger } from '@waybill/telemetry';
 import type { BlockedEvals } from './blocked-evals.js';
 import { BrokerDisabledError } from './broker-errors.js';
-import { FAILED_QUEUE, type Delivery, type EvalBroker } from './eval-broker.js';
+import { FAILED_QUEUE, type Delivery } from './delivery.js';
+import type { EvalBroker } from './eval-broker.js';
 import type { FencedWriter } from './fenced-writer.js';
 
 /** Evaluations canceled in one transaction (EB-95). */

@@ -1,0 +1,81 @@
+import { msFromNs, nsFromRfc3339, type CancelTimer, type Clock, type Evaluation, type Timers } from '@waybill/model';
+import { Heap } from './heap.js';
+import type { Tracked } from './tracked-evaluation.js';
+
+/** The delay timer wakes at least this often: what a JavaScript timer holds (EB-42). */
+export const MAX_TIMER_MS = 2_147_483_647;
+
+export interface DueEvaluationsDeps {
+  readonly clock: Clock;
+  readonly timers: Timers;
+  /** Gets those whose time has come, earliest first; they are not here any more. */
+  readonly onDue: (due: readonly Tracked[]) => void;
+}
+
+/**
+ * Evaluations that wait for a time: delayed ones, and those that come again after a nack. One timer for all of them,
+ * for the earliest; it may come early and then waits on. Cost: O(log n).
+ */
+export class DueEvaluations {
+  private heap = new Heap<Tracked>(dueBefore);
+  private stopTimer: CancelTimer = () => {};
+  private timerAt = Infinity;
+
+  constructor(private readonly deps: DueEvaluationsDeps) {}
+
+  get size(): number {
+    return this.heap.size;
+  }
+
+  push(tracked: Tracked): void {
+    this.heap.push(tracked);
+    this.arm();
+  }
+
+  remove(tracked: Tracked): void {
+    this.heap.remove(tracked);
+  }
+
+  /** In no particular order. O(n). */
+  values(): IterableIterator<Tracked> {
+    return this.heap.values();
+  }
+
+  clear(): void {
+    this.stopTimer();
+    this.stopTimer = () => {};
+    this.timerAt = Infinity;
+    this.heap = new Heap<Tracked>(dueBefore);
+  }
+
+  private arm(): void {
+    const next = this.heap.peek();
+    if (!next || next.dueMs >= this.timerAt) return;
+    this.stopTimer();
+    this.timerAt = next.dueMs;
+    const delay = Math.min(Math.max(0, next.dueMs - this.deps.clock.nowMs()), MAX_TIMER_MS);
+    this.stopTimer = this.deps.timers.after(delay, () => this.wake());
+  }
+
+  private wake(): void {
+    this.timerAt = Infinity;
+    const now = this.deps.clock.nowMs();
+    const due: Tracked[] = [];
+    for (let next = this.heap.peek(); next && next.dueMs <= now; next = this.heap.peek()) {
+      this.heap.pop();
+      due.push(next);
+    }
+    this.arm();
+    this.deps.onDue(due);
+  }
+}
+
+/** EB-34: `Wait` counts from now and wins over `WaitUntil`. */
+export function dueMsOf(evaluation: Evaluation, nowMs: number): number {
+  if (evaluation.Wait > 0) return nowMs + Math.ceil(evaluation.Wait / 1e6);
+  return evaluation.WaitUntil === null ? nowMs : msFromNs(nsFromRfc3339(evaluation.WaitUntil));
+}
+
+function dueBefore(a: Tracked, b: Tracked): boolean {
+  return a.dueMs !== b.dueMs ? a.dueMs < b.dueMs : a.evaluation.ID < b.evaluation.ID;
+}

@@ -1,0 +1,69 @@
+import { SimulatedTime } from '@waybill/model';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { NackTimers } from './nack-timers.js';
+import type { Outstanding } from './tracked-evaluation.js';
+
+const TIMEOUT_MS = 50;
+let time: SimulatedTime;
+let expired: string[];
+let onExpired: (delivery: Outstanding) => void;
+let timers: NackTimers;
+const delivery = (token: string): Outstanding => ({ token }) as Outstanding;
+const [a, b] = [delivery('a'), delivery('b')];
+
+beforeEach(() => {
+  time = new SimulatedTime();
+  expired = [];
+  onExpired = ({ token }) => void expired.push(token);
+  timers = new NackTimers({ clock: time, timers: time, timeoutMs: TIMEOUT_MS, onExpired: (d) => onExpired(d) });
+});
+
+describe('the time that deliveries have', () => {
+  it('EB-80: each ends when its own time is over, by one timer', () => {
+    timers.start(a);
+    time.advance(20);
+    timers.start(b);
+    expect(time.armedCount).toBe(1);
+    time.advance(30);
+    expect(expired).toEqual(['a']);
+    time.advance(19);
+    expect(expired).toEqual(['a']);
+    time.advance(1);
+    expect(expired).toEqual(['a', 'b']);
+    expect(time.armedCount).toBe(0);
+  });
+
+  it('EB-89: started again, it has the whole time, and the others keep theirs', () => {
+    timers.start(a);
+    timers.start(b);
+    time.advance(40);
+    timers.stop(a);
+    timers.start(a);
+    time.advance(10);
+    expect(expired).toEqual(['b']);
+    time.advance(40);
+    expect(expired).toEqual(['b', 'a']);
+  });
+
+  it('one that begins because another ended does not make a third one late', () => {
+    timers.start(a);
+    time.advance(10);
+    timers.start(b);
+    const again = delivery('again');
+    onExpired = ({ token }) => {
+      expired.push(token);
+      if (token === 'a') timers.start(again);
+    };
+    time.advance(40);
+    time.advance(10);
+    expect(expired).toEqual(['a', 'b']);
+  });
+
+  it('EB-114: cleared, none of them is left', () => {
+    timers.start(a);
+    timers.clear();
+    expect(time.armedCount).toBe(0);
+    time.advance(TIMEOUT_MS);
+    expect(expired).toEqual([]);
+  });
+});
