@@ -6,3 +6,5 @@ export { type Driver, type ExitResult, type TaskConfig, type TaskHandle, TaskNot
 export { MockDriver } from './drivers/mock-driver.js';
 export { RawExecDriver } from './drivers/raw-exec/raw-exec-driver.js';
 export { TaskOutputs } from './logs/task-output.js';
+export { DEFAULT_FLEET, type FleetOptions } from './nodesim/fleet-options.js';
+export { type FleetMember, type FleetStats, SimulatedFleet } from './nodesim/fleet.js';

@@ -4,6 +4,7 @@ import {
   type AllocsByIdRequest,
   type AllocsByIdResponse,
   MAX_ALLOC_QUERY_WAIT_MS,
+  MAX_WAITING_ALLOC_QUERIES,
   type NodeAllocsRequest,
   type NodeAllocsResponse,
   RpcError,
@@ -13,8 +14,6 @@ import { permissionDenied, provenNode } from './node-access.js';
 import { jobOf } from './node-evaluations.js';
 import type { PlacementTraces } from './placement-traces.js';
 
-/** Reads that wait at one replica; one per node is usual. */
-export const MAX_WAITING_READS = 50_000;
 /** How long a replica may take to reach the state the asker has already seen. */
 export const CATCH_UP_TIMEOUT_MS = 5_000;
 
@@ -24,7 +23,7 @@ export const CATCH_UP_TIMEOUT_MS = 5_000;
  * A read waits in a list of its node and is woken when a transaction changed an allocation of that node: the cost of a
  * transaction is what it changed, however many other nodes wait (ND-152, ST-158). There is no await between the look at
  * the tables and the entry into the list, so no change can fall in between (ST-152).
- * Limits: MAX_WAITING_READS, MAX_ALLOC_QUERY_WAIT_MS.
+ * Limits: MAX_WAITING_ALLOC_QUERIES, MAX_ALLOC_QUERY_WAIT_MS.
  */
 export class AllocQueries {
   private readonly waiting = new Map<string, Set<() => void>>();
@@ -106,7 +105,8 @@ export class AllocQueries {
   }
 
   private changeOf(nodeId: string): Promise<void> {
-    if (this.waitingReads >= MAX_WAITING_READS) throw new RpcError('limit', 'too many allocation reads are waiting');
+    if (this.waitingReads >= MAX_WAITING_ALLOC_QUERIES)
+      throw new RpcError('limit', 'too many allocation reads are waiting');
     return new Promise((resolve) => {
       let reads = this.waiting.get(nodeId);
       if (!reads) this.waiting.set(nodeId, (reads = new Set()));

@@ -5,6 +5,8 @@ import type { OnBehalfOf } from './deployments.js';
 
 /** How long an allocation read may wait for news. */
 export const MAX_ALLOC_QUERY_WAIT_MS = 30_000;
+/** Every machine has one allocation read waiting at all times, so this bounds the machines per replica. */
+export const MAX_WAITING_ALLOC_QUERIES = 50_000;
 
 export interface NodeRegisterRequest {
   readonly Node: Node;
@@ -116,6 +118,7 @@ export const registerNode = call<NodeRegisterRequest, NodeUpdateResponse>('nodes
 export const heartbeat = call<NodeStatusRequest, NodeUpdateResponse>('nodes.heartbeat', { role: 'nodes' });
 export const nodeAllocs = call<NodeAllocsRequest, NodeAllocsResponse>('nodes.nodeAllocs', {
   timeoutMs: MAX_ALLOC_QUERY_WAIT_MS + 5_000,
+  maxInProgress: MAX_WAITING_ALLOC_QUERIES,
 });
 export const allocsById = call<AllocsByIdRequest, AllocsByIdResponse>('nodes.allocsById');
 export const updateAllocs = call<AllocUpdateRequest, AllocUpdateResponse>('nodes.updateAllocs');

@@ -6,7 +6,10 @@ import { lastValueFrom, type Observable, throwError } from 'rxjs';
 import { type Call, RpcError, subjectOfCall } from './call.js';
 import type { Reply } from './client.js';
 
-/** Requests in progress at once; more are refused with code `limit`, so that a flood cannot eat the memory. */
+/**
+ * Requests of one call in progress at once, unless the call says otherwise; more are refused with code `limit`, so that a
+ * flood cannot eat the memory. Each call has its own count: reads that wait must not take the place of heartbeats.
+ */
 export const MAX_REQUESTS_IN_PROGRESS = 4_096;
 
 /** Answers watched for having no hearer; the server says so within a round trip, so older ones were heard. */
@@ -36,6 +39,7 @@ export class RpcContext extends BaseRpcContext<[string | undefined]> {
 
 interface AnswerExtras {
   readonly role: Role | undefined;
+  readonly maxInProgress: number | undefined;
 }
 
 /** Without it Nest replaces every error by "Internal server error" before we see it, our codes and texts with it. */
@@ -48,7 +52,7 @@ class AsItIs implements RpcExceptionFilter {
 
 /** Marks a controller method as the answer to a call: `@Answers(dequeue) dequeue(request: DequeueRequest) {…}`. */
 export function Answers<Req, Res>(answered: Call<Req, Res>): MethodDecorator {
-  const extras: AnswerExtras = { role: answered.role };
+  const extras: AnswerExtras = { role: answered.role, maxInProgress: answered.maxInProgress };
   return applyDecorators(MessagePattern<string>(answered.name, undefined, extras), UseFilters(new AsItIs()));
 }
 
@@ -65,7 +69,7 @@ export interface RpcServerOptions {
  * Modes: closed → listening → closed. While listening, calls that any replica answers share a queue group named after
  * the call, so one replica answers each; calls of a role are subscribed between `enter(role)` and `leave(role)` only,
  * so that without a holder the asker hears "no responder" at once instead of waiting.
- * Limits: MAX_REQUESTS_IN_PROGRESS. Cost: one subscription per call.
+ * Limits: MAX_REQUESTS_IN_PROGRESS per call. Cost: one subscription per call.
  */
 export class RpcServer extends Server implements CustomTransportStrategy {
   override readonly transportId = Symbol('waybill-rpc');
@@ -75,7 +79,8 @@ export class RpcServer extends Server implements CustomTransportStrategy {
   private readonly returns = createInbox();
   private readonly watched = new Map<string, () => void>();
   private answers = 0;
-  private inProgress = 0;
+  /** By call. */
+  private readonly inProgress = new Map<string, number>();
   private listening = false;
 
   constructor(
@@ -165,18 +170,19 @@ export class RpcServer extends Server implements CustomTransportStrategy {
   }
 
   private async replyTo(name: string, msg: Msg, context: RpcContext): Promise<Reply> {
-    if (this.inProgress >= MAX_REQUESTS_IN_PROGRESS)
+    const handler = this.messageHandlers.get(name);
+    const others = this.inProgress.get(name) ?? 0;
+    if (others >= limitOf(handler?.extras))
       return { error: { code: 'limit', message: `${name}: too many requests in progress` } };
-    this.inProgress++;
+    this.inProgress.set(name, others + 1);
     try {
-      const handler = this.messageHandlers.get(name);
       if (!handler) return { error: { code: 'unavailable', message: `${name} is not answered here` } };
       const answer = this.transformToObservable(await handler(msg.json<unknown>(), context));
       return { ok: await lastValueFrom(answer, { defaultValue: null }) };
     } catch (error) {
       return { error: this.errorOf(name, error) };
     } finally {
-      this.inProgress--;
+      this.inProgress.set(name, (this.inProgress.get(name) ?? 1) - 1);
     }
   }
 
@@ -192,4 +198,9 @@ const NO_RESPONDERS = 503;
 
 function roleOf(extras: Record<string, unknown> | undefined): Role | undefined {
   return extras?.['role'] as Role | undefined;
+}
+
+function limitOf(extras: Record<string, unknown> | undefined): number {
+  const limit = extras?.['maxInProgress'];
+  return typeof limit === 'number' ? limit : MAX_REQUESTS_IN_PROGRESS;
 }

@@ -1,0 +1,166 @@
+import type { CancelTimer, Clock, Node, Timers } from '@waybill/model';
+import type { Rpc } from '@waybill/rpc';
+import type { Logger, Tracer } from '@waybill/telemetry';
+import { Agent } from '../agent.js';
+import type { Driver } from '../drivers/driver.js';
+import { noDirectories, noRecords } from './allocs-in-memory.js';
+import type { FleetOptions } from './fleet-options.js';
+import { simulatedMachine } from './simulated-machine.js';
+import { noCounts, UnsteadyLink } from './unsteady-link.js';
+import { UnsteadyDriver } from './unsteady-driver.js';
+
+export interface FleetDependencies {
+  readonly rpc: Rpc;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly newId: () => string;
+  /** In [0, 1). */
+  readonly random: () => number;
+  /** Of the agents: what each says about its own requests. */
+  readonly logger: Logger;
+  readonly tracer: () => Tracer;
+  readonly region: string;
+}
+
+/** One simulated machine. */
+export interface FleetMember {
+  readonly node: Node;
+  readonly agent: Agent;
+  readonly link: UnsteadyLink;
+}
+
+export interface FleetStats {
+  readonly started: number;
+  readonly registered: number;
+  readonly cutOff: number;
+  readonly allocations: number;
+  readonly running: number;
+  /** Requests since the start: all, and how they ended. */
+  readonly asked: number;
+  readonly answered: number;
+  readonly refused: number;
+  readonly unanswered: number;
+}
+
+const MINUTE_MS = 60_000;
+/** Machines are started in groups, about this often. */
+const START_TICK_MS = 100;
+
+/**
+ * Many machines in one process: each is the agent as it runs on a real one, with the mock driver, nothing on disk, and a
+ * link that may be late, lossy or cut.
+ *
+ * new → starting (one machine after the other, at a pace) → running → stopped. Machines of a stopped fleet fall silent,
+ * as if their power had failed; the servers find out by their heartbeats. Every timer of the fleet ends with it.
+ * Cost of an idle machine: one heartbeat per TTL, and one read that waits at the servers.
+ */
+export class SimulatedFleet {
+  readonly members: FleetMember[] = [];
+  private readonly counts = noCounts();
+  private readonly timers: EndingTimers;
+
+  constructor(
+    private readonly deps: FleetDependencies,
+    private readonly options: FleetOptions,
+  ) {
+    this.timers = new EndingTimers(deps.timers);
+  }
+
+  start(): void {
+    this.startNext();
+    if (this.options.cutsPerMinute > 0) this.cutRegularly(MINUTE_MS / this.options.cutsPerMinute);
+  }
+
+  async stop(): Promise<void> {
+    this.timers.end();
+    await Promise.all(this.members.map(({ agent }) => agent.stop()));
+    this.timers.end();
+  }
+
+  stats(): FleetStats {
+    let [registered, cutOff, allocations, running] = [0, 0, 0, 0];
+    for (const { agent, link } of this.members) {
+      if (agent.isRegistered) registered++;
+      if (link.isCut) cutOff++;
+      const stats = agent.stats();
+      allocations += stats['allocations'] ?? 0;
+      running += stats['runningAllocations'] ?? 0;
+    }
+    return { started: this.members.length, registered, cutOff, allocations, running, ...this.counts };
+  }
+
+  private startNext(): void {
+    const { nodes, startPerSecond } = this.options;
+    const now = Math.max(1, Math.round((startPerSecond * START_TICK_MS) / 1_000));
+    for (let i = 0; i < now && this.members.length < nodes; i++) void this.startMachine(this.members.length);
+    if (this.members.length < nodes) this.timers.after((now / startPerSecond) * 1_000, () => this.startNext());
+  }
+
+  private async startMachine(number: number): Promise<void> {
+    const { clock, random } = this.deps;
+    const { options, timers } = this;
+    const link = new UnsteadyLink(this.deps.rpc, timers, random, options, this.counts);
+    const driver = new UnsteadyDriver({ clock, timers, random }, options.taskFailures);
+    const drivers = new Map<string, Driver>([[driver.name, driver]]);
+    const node = simulatedMachine(options, number, new Map([[driver.name, MOCK_FINGERPRINT]]), clock.nowMs());
+    const agent = new Agent({
+      ...this.deps,
+      rpc: link,
+      timers,
+      hostEnv: {},
+      node: () => node,
+      drivers,
+      directories: noDirectories,
+      records: noRecords,
+      diskUse: async () => ({ diskPercent: 0, inodesPercent: 0 }),
+      stopTasksOnExit: false,
+    });
+    this.members.push({ node, agent, link });
+    await agent.start();
+  }
+
+  /** Cuts a machine off and, after its time, lets it back. */
+  private cutRegularly(everyMs: number): void {
+    this.timers.after(everyMs, () => {
+      this.cutRegularly(everyMs);
+      const whole = this.members.filter(({ link }) => !link.isCut);
+      const member = whole[Math.floor(this.deps.random() * whole.length)];
+      if (!member) return;
+      member.link.isCut = true;
+      this.timers.after(this.options.cutSeconds * 1_000, () => {
+        member.link.isCut = false;
+      });
+    });
+  }
+}
+
+const MOCK_FINGERPRINT = {
+  health: 'healthy',
+  description: 'Healthy',
+  attributes: { 'driver.mock_driver': '1' },
+} as const;
+
+/** Timers that can all be ended at once: those of a mock task may be due in a year. */
+class EndingTimers implements Timers {
+  private readonly running = new Set<CancelTimer>();
+
+  constructor(private readonly timers: Timers) {}
+
+  after(delayMs: number, run: () => void): CancelTimer {
+    const cancel = this.timers.after(delayMs, () => {
+      this.running.delete(cancelled);
+      run();
+    });
+    const cancelled: CancelTimer = () => {
+      this.running.delete(cancelled);
+      cancel();
+    };
+    this.running.add(cancelled);
+    return cancelled;
+  }
+
+  end(): void {
+    for (const cancel of this.running) cancel();
+    this.running.clear();
+  }
+}
