@@ -121,7 +121,7 @@ describe('events of evaluations', () => {
       const others = events(applied).filter((e) => e.Key !== Eval.ID);
       expect(others.map((e) => e.Type)).toEqual(others.map(() => type));
       expect([...new Set(others.map((e) => e.Topic))].toSorted()).toEqual(OTHERS[type]);
-    expect(machine.tables.evals.get(Eval.ID)!.CreateIndex).toBe(applied.index);
+      expect(machine.tables.evals.get(Eval.ID)!.CreateIndex).toBe(applied.index);
     },
   );
 
