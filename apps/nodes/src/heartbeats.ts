@@ -5,7 +5,6 @@ import {
   type NodeEvent,
   type NodeStatus,
   nsFromMs,
-  rfc3339FromMs,
   type Timers,
 } from '@waybill/model';
 import type { ReplicatedState } from '@waybill/replica';
@@ -13,6 +12,7 @@ import { type NodeStatusRequest, type NodeUpdateResponse, RpcError } from '@wayb
 import { type Actor, type Applied, draftTxn, type Fence, isRejected, serviceActor } from '@waybill/state';
 import type { Logger } from '@waybill/telemetry';
 import { answeredTtlMs, type HeartbeatPace, longestDeadlineMs, ttlNs } from './heartbeat-ttl.js';
+import { newNodeEvent } from './new-node-event.js';
 import { nodeNotFound, permissionDenied } from './node-access.js';
 import type { NodeEvaluations } from './node-evaluations.js';
 import { isNodeStatus, isWaitingForPool, lostStatus, resultingStatus, statusNeedsEvaluations } from './node-status.js';
@@ -114,8 +114,7 @@ export class Heartbeats {
   }
 
   private event(message: string, details: Record<string, string> | null): NodeEvent {
-    const timestamp = rfc3339FromMs(this.deps.clock.nowMs());
-    return { Message: message, Subsystem: 'Cluster', Details: details, Timestamp: timestamp, CreateIndex: 0 };
+    return newNodeEvent('Cluster', message, this.deps.clock.nowMs(), details);
   }
 
   private async write(update: {

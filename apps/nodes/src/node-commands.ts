@@ -57,7 +57,7 @@ export class NodeCommands {
   }
 }
 
-function draftContext(
+export function draftContext(
   { Actor, Reason, RequestID }: OnBehalfOf,
   traceparent: string | undefined,
 ): Omit<DraftContext, 'timeNs'> {

@@ -1,10 +1,12 @@
 import type { Singleton, Term } from '@waybill/lease';
 import type { Applied } from '@waybill/state';
+import type { Drainer } from './drainer.js';
 import type { Heartbeats } from './heartbeats.js';
 import type { MissingNodeEvaluations } from './missing-node-evaluations.js';
 
 /**
- * What the holder of role `nodes` does beside answering: it watches over heartbeats and makes up for evaluations that a
+ * What the holder of role `nodes` does beside answering: it watches over heartbeats, empties draining
+ * nodes, and makes up for evaluations that a
  * crash left out. Everything in memory here is rebuilt from state when the lease is taken.
  */
 export class NodesHolder implements Singleton {
@@ -13,24 +15,28 @@ export class NodesHolder implements Singleton {
   constructor(
     private readonly heartbeats: Heartbeats,
     private readonly missingEvaluations: MissingNodeEvaluations,
+    private readonly drainer: Drainer,
   ) {}
 
   start(term: Term): void {
     this.heartbeats.start(term.fence);
     this.missingEvaluations.start();
+    this.drainer.start(term.fence);
   }
 
   applied(applied: Applied): void {
     this.heartbeats.applied(applied);
     this.missingEvaluations.applied(applied);
+    this.drainer.applied(applied);
   }
 
   stop(): void {
     this.heartbeats.stop();
     this.missingEvaluations.stop();
+    this.drainer.stop();
   }
 
   stats(): Record<string, number> {
-    return { ...this.heartbeats.stats(), ...this.missingEvaluations.stats() };
+    return { ...this.heartbeats.stats(), ...this.missingEvaluations.stats(), ...this.drainer.stats() };
   }
 }

@@ -14,6 +14,8 @@ import {
   type NodeAllocsResponse,
   type NodeCommandRequest,
   type NodeCommandResponse,
+  type NodeDrainRequest,
+  type NodeEligibilityRequest,
   type NodeEventsRequest,
   purgeNode,
   registerNode,
@@ -22,11 +24,14 @@ import {
   type NodeUpdateResponse,
   RpcContext,
   updateAllocs,
+  updateNodeDrain,
+  updateNodeEligibility,
   type AllocUpdateRequest,
   type AllocUpdateResponse,
 } from '@waybill/rpc';
 import { AllocQueries } from './alloc-queries.js';
 import { AllocUpdates } from './alloc-updates.js';
+import { DrainCommands } from './drain-commands.js';
 import { Heartbeats } from './heartbeats.js';
 import { NodeCommands } from './node-commands.js';
 import { NodeEvents } from './node-events.js';
@@ -42,6 +47,7 @@ export class NodesController {
     private readonly updates: AllocUpdates,
     private readonly events: NodeEvents,
     private readonly commands: NodeCommands,
+    private readonly drains: DrainCommands,
   ) {}
 
   @Answers(registerNode)
@@ -82,5 +88,18 @@ export class NodesController {
   @Answers(evaluateNode)
   evaluate(@Payload() request: NodeCommandRequest, @Ctx() context: RpcContext): Promise<NodeCommandResponse> {
     return this.commands.evaluate(request, context.traceparent);
+  }
+
+  @Answers(updateNodeDrain)
+  updateDrain(@Payload() request: NodeDrainRequest, @Ctx() context: RpcContext): Promise<NodeCommandResponse> {
+    return this.drains.updateDrain(request, context.traceparent);
+  }
+
+  @Answers(updateNodeEligibility)
+  updateEligibility(
+    @Payload() request: NodeEligibilityRequest,
+    @Ctx() context: RpcContext,
+  ): Promise<NodeCommandResponse> {
+    return this.drains.updateEligibility(request, context.traceparent);
   }
 }

@@ -1,6 +1,7 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { AllocQueries } from './alloc-queries.js';
 import { AllocUpdates } from './alloc-updates.js';
+import { DrainCommands } from './drain-commands.js';
 import { Heartbeats } from './heartbeats.js';
 import { NodeCommands } from './node-commands.js';
 import { NodeEvents } from './node-events.js';
@@ -14,6 +15,7 @@ export interface NodesParts {
   readonly updates: AllocUpdates;
   readonly events: NodeEvents;
   readonly commands: NodeCommands;
+  readonly drains: DrainCommands;
 }
 
 @Module({})
@@ -29,6 +31,7 @@ export class NodesModule {
         { provide: AllocUpdates, useValue: parts.updates },
         { provide: NodeEvents, useValue: parts.events },
         { provide: NodeCommands, useValue: parts.commands },
+        { provide: DrainCommands, useValue: parts.drains },
       ],
     };
   }

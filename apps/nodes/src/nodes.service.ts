@@ -1,6 +1,8 @@
 import type { ServiceDefinition } from '@waybill/service';
 import { AllocQueries } from './alloc-queries.js';
 import { AllocUpdates } from './alloc-updates.js';
+import { DrainCommands } from './drain-commands.js';
+import { Drainer } from './drainer.js';
 import { DEFAULT_PACE, type HeartbeatPace } from './heartbeat-ttl.js';
 import { Heartbeats } from './heartbeats.js';
 import { MissingNodeEvaluations } from './missing-node-evaluations.js';
@@ -41,8 +43,9 @@ export function nodesService(pace: HeartbeatPace = DEFAULT_PACE): ServiceDefinit
           updates,
           events: new NodeEvents(state, clock, newId),
           commands: new NodeCommands(state, evaluations, clock),
+          drains: new DrainCommands(state, evaluations, clock),
         }),
-        singleton: new NodesHolder(heartbeats, missing),
+        singleton: new NodesHolder(heartbeats, missing, new Drainer({ ...shared, logger })),
         stop: () => {
           updates.flush();
           queries.stop();

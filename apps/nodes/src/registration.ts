@@ -1,4 +1,3 @@
-import { ConflictError } from '@waybill/journal';
 import { ALL_NODES_POOL, type Clock, computedClass, type Node, nsFromMs, poolNameProblem } from '@waybill/model';
 import type { ReplicatedState } from '@waybill/replica';
 import { type NodeRegisterRequest, type NodeUpdateResponse, RpcError } from '@waybill/rpc';
@@ -6,11 +5,7 @@ import { draftTxn, isRejected, type Proposed } from '@waybill/state';
 import { answeredTtlMs, type HeartbeatPace, ttlNs } from './heartbeat-ttl.js';
 import type { NodeEvaluations } from './node-evaluations.js';
 import { isNodeStatus, registrationNeedsEvaluations } from './node-status.js';
-
-/** ND-31: how often a registration is read and tried again because somebody else wrote the node in between. */
-const MAX_CONFLICTS = 5;
-/** How long a replica waits to see what it lost against. */
-const CATCH_UP_TIMEOUT_MS = 5_000;
+import { writeOnNode } from './write-on-node.js';
 
 export interface RegistrationDependencies {
   readonly state: ReplicatedState;
@@ -39,38 +34,31 @@ export class Registration {
     return this.answer(after, proposed.index, evals.EvalIDs);
   }
 
-  private async write(
+  private write(
     sent: Node,
     traceparent: string | undefined,
   ): Promise<{ before: Node | undefined; after: Node; proposed: Proposed }> {
     const { state, clock, newId } = this.deps;
-    let expected: number | undefined;
-    for (let attempt = 1; ; attempt++) {
+    return writeOnNode(state, sent.ID, async (expectedLastSubjectSequence) => {
       const before = state.tables.nodes.get(sent.ID);
       const nowMs = clock.nowMs();
       const node = mergedNode(sent, before, Math.floor(nowMs / 1_000));
-      try {
-        const proposed = await state.propose(
-          draftTxn(
-            'NodeRegister',
-            { Node: node, CreateNodePool: !state.tables.node_pools.has(node.NodePool) },
-            {
-              timeNs: nsFromMs(nowMs),
-              requestId: newId(),
-              actor: { Kind: 'node', ID: node.ID, Name: node.Name },
-              traceparent,
-            },
-          ),
-          { expectedLastSubjectSequence: expected ?? before?.ModifyIndex ?? 0 },
-        );
-        if (isRejected(proposed.verdict)) throw new RpcError('conflict', proposed.verdict.error);
-        return { before, after: state.tables.nodes.get(sent.ID) ?? node, proposed };
-      } catch (error) {
-        if (!(error instanceof ConflictError) || attempt > MAX_CONFLICTS) throw error;
-        await state.waitFor(error.actual, CATCH_UP_TIMEOUT_MS);
-        expected = error.actual;
-      }
-    }
+      const proposed = await state.propose(
+        draftTxn(
+          'NodeRegister',
+          { Node: node, CreateNodePool: !state.tables.node_pools.has(node.NodePool) },
+          {
+            timeNs: nsFromMs(nowMs),
+            requestId: newId(),
+            actor: { Kind: 'node', ID: node.ID, Name: node.Name },
+            traceparent,
+          },
+        ),
+        { expectedLastSubjectSequence },
+      );
+      if (isRejected(proposed.verdict)) throw new RpcError('conflict', proposed.verdict.error);
+      return { before, after: state.tables.nodes.get(sent.ID) ?? node, proposed };
+    });
   }
 
   private answer(node: Node, index: number, evalIds: readonly string[]): NodeUpdateResponse {

@@ -1,0 +1,135 @@
+import { describe, expect, it } from 'vitest';
+import { Draining, MINUTE, SECOND } from './draining.fixture.js';
+
+describe('asking for a drain', () => {
+  it('DR-1: checks in order, and nothing is written', async () => {
+    const d = new Draining();
+    const node = await d.node();
+    const before = d.state.appliedIndex;
+    const spec = { Deadline: 0, IgnoreSystemJobs: false };
+    const asked = { DrainSpec: spec, MarkEligible: false, Meta: null, UpdatedBy: '', For: d.by() };
+    await expect(d.commands.updateDrain({ ...asked, NodeID: '', NodeEvent: {} })).rejects.toThrow(
+      'missing node ID for drain update',
+    );
+    await expect(d.commands.updateDrain({ ...asked, NodeID: 'gone', NodeEvent: {} })).rejects.toThrow(
+      'node event must not be set',
+    );
+    await expect(d.commands.updateDrain({ ...asked, NodeID: 'gone' })).rejects.toThrow('node not found');
+    expect(d.state.appliedIndex).toBe(before);
+    expect(d.stored(node).DrainStrategy).toBeNull();
+  });
+
+  it('DR-3 DR-4 DR-5 DR-7: the start stays, the deadline counts anew, the node is ineligible', async () => {
+    const d = new Draining();
+    const node = await d.node();
+    const startedMs = d.time.nowMs();
+    const answer = await d.drain(node, 10 * MINUTE * 1e6);
+    expect(answer).toMatchObject({ NodeModifyIndex: answer.Index, EvalIDs: [], SchedulingEligibility: 'ineligible' });
+    const StartedAt = new Date(startedMs).toISOString();
+    const at = (ms: number) => new Date(startedMs + ms).toISOString();
+    expect(d.stored(node).DrainStrategy).toMatchObject({ StartedAt, ForceDeadline: at(10 * MINUTE) });
+    await d.time.pass(MINUTE);
+    await d.drain(node, 10 * MINUTE * 1e6);
+    expect(d.stored(node).DrainStrategy).toMatchObject({ StartedAt, ForceDeadline: at(11 * MINUTE) });
+    await d.drain(node, -1);
+    expect(d.stored(node).DrainStrategy!.ForceDeadline).toBeNull();
+    expect(d.messages(node).slice(1)).toEqual([
+      'Node drain strategy set',
+      'Node drain strategy updated',
+      'Node drain strategy updated',
+    ]);
+  });
+
+  it('DR-6 DR-7 DR-8 DR-14: a cancel leaves it ineligible unless asked; without a drain it is still a write', async () => {
+    const d = new Draining();
+    const node = await d.node();
+    await d.drain(node);
+    await d.cancel(node, false, { cancel_message: 'oops' });
+    expect(d.stored(node)).toMatchObject({
+      DrainStrategy: null,
+      SchedulingEligibility: 'ineligible',
+      LastDrain: { Status: 'canceled', AccessorID: 'token:acls-disabled', Meta: { cancel_message: 'oops' } },
+    });
+    const { LastDrain } = d.stored(node);
+    const again = await d.cancel(node, true);
+    expect(d.stored(node)).toMatchObject({ SchedulingEligibility: 'eligible', ModifyIndex: again.Index, LastDrain });
+    expect(d.messages(node).at(-1)).toBe('Node drain disabled');
+  });
+
+  it('DR-9 ND-93: what makes it eligible again creates its evaluations; starting and changing a drain do not', async () => {
+    const d = new Draining();
+    const node = await d.node();
+    const job = await d.job(1);
+    await d.place(job, node);
+    expect((await d.drain(node)).EvalIDs).toEqual([]);
+    const canceled = await d.cancel(node, true);
+    expect(canceled.EvalIDs.map((id) => d.state.tables.evals.get(id))).toMatchObject([
+      { JobID: job.ID, TriggeredBy: 'node-update', NodeModifyIndex: canceled.NodeModifyIndex },
+    ]);
+    expect((await d.cancel(node, true)).EvalIDs).toEqual([]);
+  });
+
+  it('DR-19: a node that is down may be drained', async () => {
+    const d = new Draining();
+    const node = await d.node({ Status: 'down' });
+    await d.drain(node);
+    expect(d.stored(node).DrainStrategy).not.toBeNull();
+  });
+
+  it('DR-3 ND-31: a drain asked for while another writes the node is decided on what that left', async () => {
+    const d = new Draining();
+    const node = await d.node();
+    await d.drain(node);
+    const { StartedAt } = d.stored(node).DrainStrategy!;
+    // A completion moves the node's index, not its subject: the first attempt meets a conflict.
+    await d.write('BatchNodeUpdateDrain', {
+      Updates: { [node]: { DrainStrategy: null, MarkEligible: false, StartedAt } },
+      NodeEvents: {},
+      UpdatedAt: 1,
+    });
+    await d.time.pass(SECOND);
+    await d.drain(node);
+    expect(d.stored(node).DrainStrategy!.StartedAt).not.toBe(StartedAt);
+  });
+});
+
+describe('eligibility', () => {
+  const setup = async () => {
+    const d = new Draining();
+    const node = await d.node();
+    const set = (Eligibility: string, over = {}) =>
+      d.commands.updateEligibility({ NodeID: node, Eligibility, For: d.by(), ...over });
+    return { d, node, set };
+  };
+
+  it('ND-90: checks in order, and nothing is written', async () => {
+    const { d, node, set } = await setup();
+    await d.drain(node);
+    const before = d.state.appliedIndex;
+    await expect(set('no', { NodeID: '', NodeEvent: {} })).rejects.toThrow(
+      'missing node ID for setting scheduling eligibility',
+    );
+    await expect(set('no', { NodeEvent: {} })).rejects.toThrow('node event must not be set');
+    await expect(set('no', { NodeID: 'gone' })).rejects.toThrow('invalid scheduling eligibility "no"');
+    await expect(set('eligible', { NodeID: 'gone' })).rejects.toThrow('node not found');
+    await expect(set('eligible')).rejects.toThrow(
+      "can not set node's scheduling eligibility to eligible while it is draining",
+    );
+    expect(await set('ineligible')).toMatchObject({ Index: 0 }); // ND-95
+    expect(d.state.appliedIndex).toBe(before);
+  });
+
+  it('ND-91 ND-92 ND-93: a change is written with its event, and only becoming eligible creates evaluations', async () => {
+    const { d, node, set } = await setup();
+    await d.place(await d.job(1), node);
+    expect(await set('eligible')).toMatchObject({ Index: 0, NodeModifyIndex: 0, EvalIDs: [], EvalCreateIndex: 0 });
+    const off = await set('ineligible');
+    expect(off).toMatchObject({ EvalIDs: [], EvalCreateIndex: 0 });
+    expect(d.stored(node)).toMatchObject({ SchedulingEligibility: 'ineligible', ModifyIndex: off.Index });
+    expect((await set('eligible')).EvalIDs).toHaveLength(1);
+    expect(d.messages(node).slice(1)).toEqual([
+      'Node marked as ineligible for scheduling',
+      'Node marked as eligible for scheduling',
+    ]);
+  });
+});

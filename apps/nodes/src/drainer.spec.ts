@@ -1,0 +1,383 @@
+import type { Allocation } from '@waybill/model';
+import { fixtures, namespacedKey } from '@waybill/state';
+import { describe, expect, it } from 'vitest';
+import { markBatches } from './drain-batches.js';
+import { DEADLINE_WINDOW_MS } from './drain-deadlines.js';
+import { marksOfJob } from './drain-decisions.js';
+import { Draining, MINUTE, SECOND } from './draining.fixture.js';
+
+const COMPLETE = 'Node drain complete';
+
+/** A drainer that leads, and as many nodes as said. */
+async function setup(nodes = 2) {
+  const d = new Draining();
+  const ids: string[] = [];
+  for (let i = 0; i < nodes; i++) ids.push(await d.node());
+  await d.lead();
+  return { d, ids, draining: ids[0]!, other: ids[1]! };
+}
+
+/** Without a drainer: what would be marked of a job, and whether it has work to move. */
+const decision = (d: Draining, job: { Namespace: string; ID: string }) => {
+  const { marked, onDrainingNode } = marksOfJob(d.state.tables, job.Namespace, job.ID);
+  return [marked.length, onDrainingNode];
+};
+
+interface Row {
+  readonly maxParallel: number;
+  readonly left: number;
+  /** Of those left, marked before. */
+  readonly marked?: number;
+  readonly elsewhere?: number;
+  /** On the other node, without health. */
+  readonly starting?: number;
+  readonly complete?: number;
+  readonly marks: number;
+}
+
+describe('which allocations of a service job are marked', () => {
+  it.each<Row>([
+    { maxParallel: 1, left: 10, marks: 1 },
+    { maxParallel: 2, left: 10, marks: 2 },
+    { maxParallel: 10, left: 10, marks: 10 },
+    { maxParallel: 1, left: 10, marked: 1, marks: 0 },
+    { maxParallel: 5, left: 10, marked: 4, marks: 1 },
+    { maxParallel: 1, left: 0, elsewhere: 10, marks: 0 },
+    { maxParallel: 1, left: 5, starting: 5, marks: 0 },
+    { maxParallel: 1, left: 1, elsewhere: 9, marks: 1 },
+    { maxParallel: 1, left: 1, marked: 1, elsewhere: 9, marks: 0 },
+    { maxParallel: 1, left: 0, elsewhere: 9, complete: 1, marks: 0 },
+    { maxParallel: 1, left: 0, complete: 10, marks: 0 },
+    { maxParallel: 2, left: 8, elsewhere: 1, complete: 1, marks: 1 },
+    { maxParallel: 2, left: 1, elsewhere: 8, complete: 1, marks: 1 },
+    { maxParallel: 5, left: 3, elsewhere: 5, complete: 2, marks: 3 },
+    { maxParallel: 3, left: 4, elsewhere: 4, starting: 1, complete: 1, marks: 1 },
+    { maxParallel: 5, left: 4, elsewhere: 3, starting: 2, complete: 1, marks: 2 },
+  ])('DR-40 DR-41 DR-45: of ten, $left left, max_parallel $maxParallel: $marks marked ($#)', async (row) => {
+    const d = new Draining();
+    const [draining, other] = [await d.node(), await d.node()];
+    const job = await d.job(10, row.maxParallel);
+    const left = row.left > 0 ? await d.place(job, draining, row.left) : [];
+    if (row.elsewhere) await d.place(job, other, row.elsewhere);
+    if (row.starting) await d.place(job, other, row.starting, { DeploymentStatus: null });
+    if (row.complete) for (const alloc of await d.place(job, draining, row.complete)) await d.report(alloc, 'complete');
+    for (const batch of markBatches(d.state.tables, left.slice(0, row.marked ?? 0), 0, () => 'e'))
+      await d.write('AllocUpdateDesiredTransition', batch);
+    await d.drain(draining);
+    expect(decision(d, job)).toEqual([row.marks, row.left > 0]);
+  });
+
+  it('DR-41: an unhealthy replacement does not hold the drain up', async () => {
+    const { d, draining, other } = await setup();
+    const job = await d.job(2);
+    await d.place(job, draining, 1);
+    const [replacement] = await d.place(job, other, 1, { DeploymentStatus: null });
+    await d.drain(draining);
+    await d.time.pass(5 * SECOND);
+    expect(d.marked()).toHaveLength(0);
+    await d.report(replacement!, 'running', false);
+    await d.time.pass(2 * SECOND);
+    expect(d.marked()).toHaveLength(1);
+  });
+
+  it('DR-42 DR-90: max_parallel counts over all draining nodes', async () => {
+    const { d, ids } = await setup(3);
+    const job = await d.job(9, 2);
+    for (const id of ids) await d.place(job, id, 3);
+    for (const id of ids) await d.drain(id);
+    await d.time.pass(MINUTE);
+    expect(d.marked()).toHaveLength(2);
+  });
+
+  it('DR-43 DR-48 DR-70: two jobs are independent, also of one name in two namespaces', async () => {
+    const { d, draining } = await setup();
+    d.state.tables.namespaces.replace('team', fixtures.aNamespace({ Name: 'team' }));
+    const first = await d.job(4, 2);
+    const jobs = [first, await d.job(4, 1), await d.job(4, 3, { ID: first.ID, Namespace: 'team' })];
+    for (const job of jobs) await d.place(job, draining, 4);
+    await d.drain(draining);
+    await d.time.pass(2 * SECOND);
+    expect(jobs.map((job) => d.marked(job).length)).toEqual([2, 1, 3]);
+    expect(d.drainEvals()).toMatchObject(
+      jobs.map((job) => ({ JobID: job.ID, Namespace: job.Namespace, Type: 'service', Status: 'pending' })),
+    );
+  });
+
+  it('DR-96: a lowered count frees what it no longer needs, at once', async () => {
+    const { d, draining } = await setup();
+    const job = await d.job(4, 1);
+    await d.place(job, draining, 4);
+    await d.drain(draining);
+    await d.time.pass(2 * SECOND);
+    expect(d.marked()).toHaveLength(1);
+    await d.job(0, 1, { ID: job.ID });
+    await d.time.pass(2 * SECOND);
+    expect(d.marked()).toHaveLength(4);
+  });
+});
+
+describe('the drainer', () => {
+  it('the longer scenario of section 15: six, six and four of two jobs', async () => {
+    const { d, draining, other } = await setup();
+    const jobs = [await d.job(8, 3), await d.job(8, 3)];
+    for (const job of jobs) await d.place(job, draining, 8);
+    await d.drain(draining);
+    const replaced = new Set<string>();
+    for (const round of [6, 6, 4]) {
+      await d.time.pass(2 * SECOND);
+      const fresh = d.marked().filter((alloc) => !replaced.has(alloc.ID));
+      expect(fresh).toHaveLength(round);
+      const replacements: Allocation[] = [];
+      for (const alloc of fresh) {
+        replaced.add(alloc.ID);
+        await d.report(alloc, 'complete');
+        replacements.push(...(await d.place(alloc.Job!, other, 1, { DeploymentStatus: null })));
+      }
+      await d.time.pass(10 * SECOND);
+      expect(d.marked()).toHaveLength(replaced.size); // nothing more before their health
+      for (const alloc of replacements) await d.report(alloc, 'running', true);
+    }
+    await d.time.pass(2 * SECOND);
+    expect(d.messages(draining).at(-1)).toBe(COMPLETE);
+    expect(d.drainer.stats()).toMatchObject({ drainingNodes: 0, drainingJobs: 0, drainMigrations: 16, drainMarks: 16 });
+    expect(d.time.pending).toBe(0);
+  });
+
+  it('DR-25 DR-35 DR-81: a node without work completes at once, stays ineligible, and says so without details', async () => {
+    const { d, draining } = await setup();
+    await d.drain(draining);
+    await d.time.pass(SECOND);
+    expect(d.messages(draining)).toEqual(['Node registered', 'Node drain strategy set', COMPLETE]);
+    expect(d.stored(draining)).toMatchObject({
+      DrainStrategy: null,
+      SchedulingEligibility: 'ineligible',
+      LastDrain: { Status: 'complete', AccessorID: 'token:acls-disabled' },
+    });
+    expect(d.stored(draining).Events.at(-1)).toMatchObject({ Subsystem: 'Drain', Details: null });
+  });
+
+  it('DR-30 DR-36 DR-91: what is stopped but still runs keeps the drain open until it ends', async () => {
+    const { d, draining } = await setup();
+    const job = await d.job(1);
+    const [alloc] = await d.place(job, draining, 1, { DesiredStatus: 'stop' });
+    await d.drain(draining);
+    await d.time.pass(10 * MINUTE);
+    expect(d.stored(draining).DrainStrategy).not.toBeNull();
+    await d.report(alloc!, 'complete');
+    await d.time.pass(2 * SECOND);
+    expect(d.messages(draining).at(-1)).toBe(COMPLETE);
+  });
+
+  it('DR-31 DR-33 DR-52: system work is marked when all else has ended, before the completion', async () => {
+    const { d, draining } = await setup();
+    const [service, system] = [await d.job(1), await d.job(1, 1, { Type: 'system' })];
+    const [alloc] = await d.place(service, draining);
+    await d.place(system, draining);
+    await d.drain(draining);
+    await d.time.pass(2 * SECOND);
+    expect([d.marked(service).length, d.marked(system).length]).toEqual([1, 0]);
+    const before = d.state.appliedIndex;
+    await d.report(alloc!, 'complete');
+    await d.time.pass(2 * SECOND);
+    expect(d.marked(system)).toHaveLength(1);
+    expect(d.writtenSince(before).slice(1)).toEqual(['AllocUpdateDesiredTransition', 'BatchNodeUpdateDrain']);
+  });
+
+  it('DR-34: ignored system work keeps running', async () => {
+    const { d, draining } = await setup();
+    const system = await d.job(1, 1, { Type: 'system' });
+    await d.place(system, draining);
+    await d.drain(draining, -1, true);
+    await d.time.pass(0);
+    expect(d.marked(system)).toHaveLength(0);
+    expect(d.messages(draining).at(-1)).toBe(COMPLETE);
+  });
+
+  it.each(['batch', 'sysbatch'])('DR-32 DR-50 DR-51 DR-60: %s work may end until the deadline', async (Type) => {
+    const { d, draining } = await setup();
+    const job = await d.job(2, 1, { Type });
+    const [ended] = await d.place(job, draining, 2);
+    await d.drain(draining, 10 * MINUTE * 1e6);
+    await d.report(ended!, 'complete');
+    await d.time.pass(10 * MINUTE - 1);
+    expect(d.marked()).toHaveLength(0);
+    await d.time.pass(1);
+    expect(d.marked()).toMatchObject([{ DesiredTransition: { Migrate: true, MigrateDisablePlacement: true } }]);
+    expect(d.stored(draining).Events.at(-1)).toMatchObject({
+      Message: COMPLETE,
+      Details: { deadline_reached: 'true' },
+    });
+  });
+
+  it('DR-53 DR-54: without a deadline batch work keeps the drain open; changed to force it ends at once', async () => {
+    const { d, draining } = await setup();
+    await d.place(await d.job(1, 1, { Type: 'batch' }), draining);
+    await d.drain(draining, 0);
+    await d.time.pass(1_000 * MINUTE);
+    expect(d.marked()).toHaveLength(0);
+    await d.drain(draining, -1);
+    await d.time.pass(0);
+    expect(d.marked()).toHaveLength(1);
+    expect(d.messages(draining).at(-1)).toBe(COMPLETE);
+  });
+
+  it('DR-60 DR-61 DR-63: force marks everything, whatever max_parallel says, and completes without waiting', async () => {
+    const { d, draining, other } = await setup();
+    const job = await d.job(10);
+    for (const id of [draining, other]) await d.place(job, id, 5);
+    for (const id of [draining, other]) await d.drain(id, -1);
+    await d.time.pass(0);
+    expect(d.marked()).toHaveLength(10);
+    for (const id of [draining, other])
+      expect(d.stored(id).Events.at(-1)).toMatchObject({ Message: COMPLETE, Details: { deadline_reached: 'true' } });
+  });
+
+  it('DR-62: deadlines close to each other fire together, at the latest of them, never early', async () => {
+    const { d, ids } = await setup(3);
+    const job = await d.job(3, 1, { Type: 'batch' });
+    for (const id of ids) await d.place(job, id);
+    const offsets = [0, DEADLINE_WINDOW_MS, DEADLINE_WINDOW_MS + 1];
+    for (const [i, id] of ids.entries()) await d.drain(id, (MINUTE + offsets[i]!) * 1e6);
+    const drains = () => ids.map((id) => d.stored(id).DrainStrategy !== null);
+    await d.time.pass(MINUTE + DEADLINE_WINDOW_MS - 1);
+    expect(drains()).toEqual([true, true, true]);
+    await d.time.pass(1);
+    expect(drains()).toEqual([false, false, true]);
+    await d.time.pass(1);
+    expect(drains()).toEqual([false, false, false]);
+  });
+
+  it('DR-64 DR-23 DR-93 DR-100: canceled, nothing more is marked and the old deadline does not fire', async () => {
+    const { d, draining } = await setup();
+    await d.place(await d.job(4), draining, 4);
+    await d.drain(draining, 10 * MINUTE * 1e6);
+    await d.time.pass(2 * SECOND);
+    await d.cancel(draining, true);
+    expect(d.marked()).toHaveLength(1); // stays marked
+    await d.drain(draining, 30 * MINUTE * 1e6);
+    await d.time.pass(20 * MINUTE);
+    expect(d.marked()).toHaveLength(1);
+    expect(d.stored(draining)).toMatchObject({ LastDrain: { Status: 'draining' } });
+    await d.time.pass(10 * MINUTE);
+    expect(d.marked()).toHaveLength(4);
+  });
+
+  it('DR-24: a node that is purged is not written any more', async () => {
+    const { d, draining } = await setup();
+    await d.place(await d.job(1), draining);
+    await d.drain(draining);
+    await d.write('NodeDeregister', { NodeID: draining });
+    const before = d.state.appliedIndex;
+    await d.time.pass(200 * MINUTE);
+    expect(d.writtenSince(before)).toEqual([]);
+  });
+
+  it('DR-20 DR-65 DR-92: a new holder finds drains and their deadlines in state', async () => {
+    const { d, draining } = await setup();
+    await d.place(await d.job(4), draining, 4);
+    await d.drain(draining, 10 * MINUTE * 1e6);
+    await d.time.pass(2 * SECOND);
+    await d.lead();
+    await d.time.pass(2 * SECOND);
+    expect(d.marked()).toHaveLength(1); // the mark of its predecessor counts
+    d.time.freeze(20 * MINUTE);
+    await d.lead();
+    await d.time.pass(0);
+    expect(d.marked()).toHaveLength(4);
+    expect(d.messages(draining).at(-1)).toBe(COMPLETE);
+  });
+
+  it('DR-37 DR-20: a deposed holder writes nothing that counts', async () => {
+    const { d, draining } = await setup();
+    await d.drain(draining);
+    await d.write('LeaseAcquired', { Role: 'nodes', Epoch: 2, Holder: 'other' });
+    await d.time.pass(5 * SECOND);
+    expect(d.stored(draining).DrainStrategy).not.toBeNull();
+  });
+
+  it('DR-75: a write that fails is tried again, and the drainer goes on', async () => {
+    const { d, draining } = await setup();
+    await d.place(await d.job(1), draining);
+    await d.drain(draining);
+    d.state.failure = new Error('the log is away');
+    await d.time.pass(10 * SECOND);
+    d.state.failure = undefined;
+    await d.time.pass(SECOND);
+    expect(d.marked()).toHaveLength(1);
+  });
+
+  it('DR-102 DR-103: while its marks are on their way it marks no more, whatever happens meanwhile', async () => {
+    const { d, draining } = await setup();
+    const job = await d.job(6, 2);
+    const allocs = await d.place(job, draining, 6);
+    const propose = d.state.propose.bind(d.state);
+    const held: (() => void)[] = [];
+    d.state.propose = async (draft, options) => {
+      if (draft.type === 'AllocUpdateDesiredTransition') await new Promise<void>((go) => held.push(go));
+      return propose(draft, options);
+    };
+    await d.drain(draining);
+    await d.time.pass(2 * SECOND);
+    for (const alloc of allocs) await d.report(alloc, 'running', true);
+    await d.time.pass(10 * SECOND);
+    expect(held).toHaveLength(1);
+    held[0]!();
+    await d.time.pass(10 * SECOND);
+    expect(held).toHaveLength(1);
+    expect(d.marked()).toHaveLength(2);
+  });
+
+  it('DR-71: what is asked for within a second is one transaction with one evaluation per job', async () => {
+    const { d, draining, other } = await setup();
+    const jobs = [await d.job(4, 2), await d.job(4, 2)];
+    for (const job of jobs) for (const id of [draining, other]) await d.place(job, id, 2);
+    await d.drain(draining);
+    await d.time.pass(500);
+    await d.drain(other);
+    const before = d.state.appliedIndex;
+    await d.time.pass(10 * SECOND);
+    expect(d.writtenSince(before)).toEqual(['AllocUpdateDesiredTransition']);
+    expect(d.drainEvals().map((e) => e.JobID)).toEqual(jobs.map((job) => job.ID));
+  });
+
+  it('DR-85 DR-47: what a late plan places on a tracked node is drained as well', async () => {
+    const { d, draining } = await setup();
+    await d.place(await d.job(1, 1, { Type: 'batch' }), draining);
+    await d.drain(draining);
+    await d.time.pass(10 * SECOND);
+    const late = await d.job(1);
+    await d.place(late, draining);
+    await d.time.pass(2 * SECOND);
+    expect(d.marked(late)).toHaveLength(1);
+  });
+
+  it('DR-95: a job that is purged in the middle does not hold its node up', async () => {
+    const { d, draining } = await setup();
+    const job = await d.job(4);
+    await d.place(job, draining, 4);
+    await d.drain(draining);
+    await d.time.pass(2 * SECOND);
+    const purge = { JobID: job.ID, Purge: true, NoShutdownDelay: false, SubmitTime: 0, Eval: null, TrackedVersions: 6 };
+    await d.write('JobDeregister', purge);
+    await d.time.pass(2 * SECOND);
+    expect(d.messages(draining).at(-1)).toBe(COMPLETE);
+  });
+});
+
+describe('transactions of marks', () => {
+  it('DR-72: a full one ends, and each carries the evaluations of the jobs that it marks', async () => {
+    const { d, draining } = await setup();
+    const jobs = [await d.job(3), await d.job(5)];
+    for (const job of jobs) await d.place(job, draining, job.TaskGroups[0]!.Count);
+    let ids = 0;
+    const batches = markBatches(d.state.tables, d.allocs(), 0, () => `e${ids++}`, 5);
+    for (const { Transitions, Evals } of batches) {
+      expect(Object.keys(Transitions).length + Evals.length).toBeLessThanOrEqual(5);
+      const marked = new Set(Object.keys(Transitions).map((id) => d.state.tables.allocs.get(id)!));
+      expect(new Set(Evals.map((e) => namespacedKey(e.Namespace, e.JobID)))).toEqual(
+        new Set([...marked].map((a) => namespacedKey(a.Namespace, a.JobID))),
+      );
+    }
+    expect(batches.flatMap((batch) => Object.keys(batch.Transitions))).toHaveLength(8);
+  });
+});

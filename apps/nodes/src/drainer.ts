@@ -1,0 +1,284 @@
+import {
+  type Allocation,
+  type CancelTimer,
+  type Clock,
+  type DrainStrategy,
+  isClientTerminal,
+  isTerminalAllocation,
+  msFromNs,
+  type Node,
+  nsFromMs,
+  nsFromRfc3339,
+  type Timers,
+} from '@waybill/model';
+import type { ReplicatedState } from '@waybill/replica';
+import {
+  type Applied,
+  type Change,
+  draftTxn,
+  type Fence,
+  isRejected,
+  namespacedKey,
+  serviceActor,
+  type TxnPayloads,
+} from '@waybill/state';
+import type { Logger } from '@waybill/telemetry';
+import { completionBatches, markBatches } from './drain-batches.js';
+import { DrainDeadlines } from './drain-deadlines.js';
+import { type EndedDrain, endedDrain, isForced, marksOfJob, movesInTurn } from './drain-decisions.js';
+import { jobOf } from './node-evaluations.js';
+
+/** DR-71: what asks for marks is gathered for this long. */
+export const GATHER_MS = 1_000;
+/** DR-75: a failed write is decided and tried again after this. */
+export const RETRY_MS = 1_000;
+
+export interface DrainerDependencies {
+  readonly state: ReplicatedState;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly newId: () => string;
+  readonly logger: Logger;
+}
+
+type Job = Pick<Allocation, 'Namespace' | 'JobID'>;
+
+/**
+ * Empties draining nodes: marks their allocations for migration, a few of each group at a time, and writes that a drain
+ * is complete (nodes.md section 15). It decides nothing else: the scheduler stops and replaces.
+ *
+ * Modes: off → on (the lease is held) → off. On, a job or node that a transaction touched is noted as changed; what is
+ * changed is gathered for GATHER_MS (a forced node does not wait), then decided and written in one round. There is one
+ * round at a time, and it ends when the own copy has applied what it wrote: so a decision always sees the marks of the
+ * one before, and `max_parallel` holds while writes are on their way (DR-102, DR-103). A round that fails is decided anew
+ * from state after RETRY_MS. Nothing here but a record of what to look at: a new holder looks at every draining node.
+ *
+ * Memory: the draining nodes, and the jobs with work on them. Cost of `applied`: the rows the transaction changed. Cost
+ * of a round: the allocations of the nodes and jobs that changed.
+ */
+export class Drainer {
+  /** Draining nodes, with the strategy last seen. */
+  private readonly tracked = new Map<string, DrainStrategy>();
+  /** Jobs with work to move on tracked nodes: their allocations anywhere matter. */
+  private readonly watched = new Map<string, Job>();
+  private readonly changedNodes = new Set<string>();
+  private readonly changedJobs = new Set<string>();
+  private readonly deadlines: DrainDeadlines;
+  private fence: Fence | undefined;
+  private inRound = false;
+  /** A round came due while one was writing. */
+  private overdue = false;
+  private armed: { readonly atMs: number; readonly cancel: CancelTimer } | undefined;
+  private marks = 0;
+  private migrations = 0;
+  private completions = 0;
+
+  constructor(private readonly deps: DrainerDependencies) {
+    this.deadlines = new DrainDeadlines(deps.clock, deps.timers, (nodeIds) => this.look(nodeIds, 0));
+  }
+
+  /** O(nodes), once per term: only the nodes themselves say that they drain (DR-20, DR-92). */
+  start(fence: Fence): void {
+    this.fence = fence;
+    for (const node of this.deps.state.tables.nodes.all()) if (node.DrainStrategy) this.track(node, node.DrainStrategy);
+  }
+
+  applied(applied: Applied): void {
+    if (!this.fence) return;
+    for (const change of applied.changes) {
+      if (change.table === 'nodes') this.nodeChanged(change);
+      else if (change.table === 'allocs') this.allocChanged(change);
+      else if (change.table === 'jobs' && this.watched.has(change.key)) this.lookAtJob(change.key);
+    }
+  }
+
+  stop(): void {
+    this.fence = undefined;
+    this.disarm();
+    this.deadlines.stop();
+    for (const held of [this.tracked, this.watched, this.changedNodes, this.changedJobs]) held.clear();
+  }
+
+  stats(): Record<string, number> {
+    return {
+      drainingNodes: this.tracked.size,
+      drainDeadlines: this.deadlines.size,
+      drainingJobs: this.watched.size,
+      drainMarks: this.marks,
+      drainMigrations: this.migrations,
+      drainsCompleted: this.completions,
+    };
+  }
+
+  private nodeChanged({ key, after }: Extract<Change, { table: 'nodes' }>): void {
+    const strategy = after?.DrainStrategy;
+    if (!after || !strategy) this.untrack(key);
+    else if (!isSame(this.tracked.get(key), strategy)) this.track(after, strategy);
+  }
+
+  private allocChanged({ before, after }: Extract<Change, { table: 'allocs' }>): void {
+    const alloc = after ?? before;
+    if (!alloc) return;
+    const key = namespacedKey(alloc.Namespace, alloc.JobID);
+    if (this.tracked.has(alloc.NodeID)) {
+      if (after && before && isClientTerminal(after) && !isClientTerminal(before)) this.migrations++; // DR-44
+      if (after) this.watch(after);
+      this.look([alloc.NodeID], GATHER_MS); // DR-36
+    }
+    if (this.watched.has(key)) this.lookAtJob(key);
+  }
+
+  /** DR-21, DR-47, DR-64. */
+  private track(node: Node, strategy: DrainStrategy): void {
+    const { tables } = this.deps.state;
+    this.tracked.set(node.ID, strategy);
+    const forced = isForced(strategy, this.deps.clock.nowMs());
+    if (strategy.ForceDeadline === null || forced) this.deadlines.drop(node.ID);
+    else this.deadlines.set(node.ID, msFromNs(nsFromRfc3339(strategy.ForceDeadline)));
+    for (const alloc of tables.allocs.by('node', node.ID)) this.watch(alloc);
+    this.look([node.ID], forced ? 0 : GATHER_MS);
+  }
+
+  /** DR-23, DR-24: what is marked stays marked, no more is. */
+  private untrack(nodeId: string): void {
+    if (!this.tracked.delete(nodeId)) return;
+    this.deadlines.drop(nodeId);
+    this.changedNodes.delete(nodeId);
+  }
+
+  private watch(alloc: Allocation): void {
+    if (isTerminalAllocation(alloc)) return;
+    const job = jobOf(this.deps.state.tables, alloc);
+    if (!job || !movesInTurn(job)) return;
+    const key = namespacedKey(alloc.Namespace, alloc.JobID);
+    if (this.watched.has(key)) return;
+    this.watched.set(key, { Namespace: alloc.Namespace, JobID: alloc.JobID });
+    this.lookAtJob(key);
+  }
+
+  private lookAtJob(key: string): void {
+    this.changedJobs.add(key);
+    this.arm(GATHER_MS);
+  }
+
+  private look(nodeIds: readonly string[], delayMs: number): void {
+    for (const nodeId of nodeIds) this.changedNodes.add(nodeId);
+    this.arm(delayMs);
+  }
+
+  /** The round comes within `delayMs`; an earlier one stays. */
+  private arm(delayMs: number): void {
+    const atMs = this.deps.clock.nowMs() + delayMs;
+    if (!this.fence || (this.armed && this.armed.atMs <= atMs)) return;
+    this.disarm();
+    this.armed = { atMs, cancel: this.deps.timers.after(delayMs, () => this.due()) };
+  }
+
+  private disarm(): void {
+    this.armed?.cancel();
+    this.armed = undefined;
+  }
+
+  private due(): void {
+    this.armed = undefined;
+    if (this.inRound) this.overdue = true;
+    else if (this.fence) void this.round(this.fence);
+  }
+
+  private async round(fence: Fence): Promise<void> {
+    this.inRound = true;
+    const nodes = [...this.changedNodes];
+    const jobs = [...this.changedJobs];
+    this.changedNodes.clear();
+    this.changedJobs.clear();
+    try {
+      await this.decideAndWrite(nodes, jobs, fence);
+    } catch (error) {
+      if (this.fence === fence) this.tryAgain(nodes, jobs, error);
+    } finally {
+      this.inRound = false;
+      if (this.overdue) this.arm(0);
+      this.overdue = false;
+    }
+  }
+
+  private async decideAndWrite(nodes: readonly string[], jobs: readonly string[], fence: Fence): Promise<void> {
+    const { state, clock, newId } = this.deps;
+    const nowMs = clock.nowMs();
+    const ended = nodes.flatMap((id) => this.endOf(id, nowMs));
+    // Once each, whether a deadline or its group's turn marks it.
+    const marked = new Map<string, Allocation>();
+    for (const alloc of ended.flatMap((drain) => drain.marked)) marked.set(alloc.ID, alloc);
+    for (const alloc of jobs.flatMap((key) => this.turnOf(key))) marked.set(alloc.ID, alloc);
+    for (const batch of markBatches(state.tables, marked.values(), nowMs, newId)) {
+      await this.write('AllocUpdateDesiredTransition', batch, fence);
+      this.marks += Object.keys(batch.Transitions).length;
+    }
+    // After the marks: a drain that is complete is looked at no more (DR-33).
+    for (const batch of completionBatches(ended, nowMs)) {
+      await this.write('BatchNodeUpdateDrain', batch, fence);
+      this.completions += Object.keys(batch.Updates).length;
+    }
+  }
+
+  /** DR-37: of a node that is not tracked any more nothing is written. */
+  private endOf(nodeId: string, nowMs: number): EndedDrain[] {
+    const { tables } = this.deps.state;
+    const node = this.tracked.has(nodeId) ? tables.nodes.get(nodeId) : undefined;
+    const ended = node && endedDrain(tables, node, nowMs);
+    return ended ? [ended] : [];
+  }
+
+  private turnOf(key: string): readonly Allocation[] {
+    const job = this.watched.get(key);
+    if (!job) return [];
+    const { marked, onDrainingNode } = marksOfJob(this.deps.state.tables, job.Namespace, job.JobID);
+    if (!onDrainingNode) this.watched.delete(key);
+    return marked;
+  }
+
+  private async write<T extends 'AllocUpdateDesiredTransition' | 'BatchNodeUpdateDrain'>(
+    type: T,
+    payload: TxnPayloads[T],
+    fence: Fence,
+  ): Promise<void> {
+    const { state, clock, newId } = this.deps;
+    if (this.fence !== fence) throw new DrainerStoppedError();
+    const { verdict } = await state.propose(
+      draftTxn(type, payload, {
+        timeNs: nsFromMs(clock.nowMs()),
+        requestId: newId(),
+        actor: serviceActor('nodes'),
+        fence,
+      }),
+    );
+    if (isRejected(verdict)) throw new DrainWriteRejectedError(verdict.error);
+  }
+
+  private tryAgain(nodes: readonly string[], jobs: readonly string[], error: unknown): void {
+    this.deps.logger.warn('a drain could not be written; trying again', { error });
+    for (const key of jobs) this.changedJobs.add(key);
+    this.look(nodes, RETRY_MS);
+  }
+}
+
+/** The term ended between two writes of a round. */
+class DrainerStoppedError extends Error {
+  override readonly name = 'DrainerStoppedError';
+}
+
+/** The log holds the transaction, and applying it was refused or void. */
+class DrainWriteRejectedError extends Error {
+  override readonly name = 'DrainWriteRejectedError';
+}
+
+/** DR-21: what an operator can change of a drain that is going on. */
+function isSame(seen: DrainStrategy | undefined, now: DrainStrategy): boolean {
+  return (
+    seen !== undefined &&
+    seen.Deadline === now.Deadline &&
+    seen.ForceDeadline === now.ForceDeadline &&
+    seen.IgnoreSystemJobs === now.IgnoreSystemJobs &&
+    seen.StartedAt === now.StartedAt
+  );
+}
