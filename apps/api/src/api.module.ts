@@ -28,6 +28,9 @@ import { JobList } from './jobs/job-list.js';
 import { JobWritesController } from './jobs/job-writes.controller.js';
 import { JobsController } from './jobs/jobs.controller.js';
 import { JobStability } from './jobs/job-stability.js';
+import { DispatchJob } from './jobs/dispatch-job.js';
+import { JobVersionTags } from './jobs/job-version-tags.js';
+import { ScaleJob } from './jobs/scale-job.js';
 import { PlanJob } from './jobs/plan-job.js';
 import { type JobLookup, RegisterJob } from './jobs/register-job.js';
 import { RegisterRequests } from './jobs/register-request.js';
@@ -116,6 +119,15 @@ export class ApiModule {
         { provide: RegisterRequests, useValue: new RegisterRequests(region, clock) },
         { provide: Writer, useValue: writer },
         { provide: RegisterJob, useValue: registerJob },
+        {
+          provide: ScaleJob,
+          useValue: new ScaleJob(log, writer, registerJob, model, readable, clock, newId),
+        },
+        {
+          provide: DispatchJob,
+          useValue: new DispatchJob(log, writer, registerJob, lookup, readable, clock, newId),
+        },
+        { provide: JobVersionTags, useValue: new JobVersionTags(writer, region, clock) },
         { provide: PlanJob, useValue: new PlanJob(log, context.rpc, () => feed.applied) },
         { provide: RevertJob, useValue: new RevertJob(log, registerJob, model, readable) },
         { provide: JobStability, useValue: new JobStability(log, writer, model, readable, clock) },

@@ -29,7 +29,8 @@ function untag(machine: StateMachine, Name: string, TrackedVersions = 6) {
   return apply(machine, 'JobVersionTag', payload, { namespace: 'default' });
 }
 
-const kept = (machine: StateMachine) => [...machine.tables.job_version.all()].map(({ Version }) => Version).toSorted();
+const kept = (machine: StateMachine) =>
+  [...machine.tables.job_version.all()].map(({ Version }) => Version).toSorted((a, b) => a - b);
 const row = (machine: StateMachine, version: number) => machine.tables.job_version.get(`default/web@${version}`);
 
 describe('tags of versions', () => {

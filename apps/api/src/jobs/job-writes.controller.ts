@@ -7,14 +7,17 @@ import type { ApiReply, ApiRequest } from '../http/reply.js';
 import { sendJson, setWriteIndex } from '../http/reply.js';
 import { Requester } from '../http/requester.js';
 import { DeregisterJob } from './deregister-job.js';
+import { DispatchJob, type DispatchWish, readDispatchRequest } from './dispatch-job.js';
 import { EvaluateJob, readEvaluateRequest } from './evaluate-job.js';
 import { ForceLaunch } from './force-launch.js';
 import { jobPathOf, notYet } from './job-path.js';
 import { JobStability, readStabilityRequest } from './job-stability.js';
+import { JobVersionTags, readTagRequest, tagPathOf } from './job-version-tags.js';
 import { PlanJob } from './plan-job.js';
 import { RegisterJob } from './register-job.js';
 import { checkedEvalPriority, RegisterRequests } from './register-request.js';
 import { readRevertRequest, RevertJob } from './revert-job.js';
+import { ScaleJob } from './scale-job.js';
 
 /** What is asked of `/v1/jobs`, `/v1/job/…` and `/v1/validate/job` by PUT, POST and DELETE. */
 @Controller('v1')
@@ -28,6 +31,9 @@ export class JobWritesController {
     private readonly forceLaunch: ForceLaunch,
     private readonly revertJob: RevertJob,
     private readonly jobStability: JobStability,
+    private readonly scaleJob: ScaleJob,
+    private readonly dispatchJob: DispatchJob,
+    private readonly tags: JobVersionTags,
   ) {}
 
   @Put('jobs')
@@ -63,6 +69,7 @@ export class JobWritesController {
   @Delete('job/*')
   async deregister(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const { id, sub } = jobPathOf(request.url);
+    if (sub === 'tag') return this.untag(request, reply, id);
     if (sub !== undefined) throw notYet(sub);
     const { query } = request;
     const answer = await this.deregisterJob.run(
@@ -94,6 +101,14 @@ export class JobWritesController {
         return this.revert(request, reply, id);
       case 'stable':
         return this.setStable(request, reply, id);
+      case 'scale':
+        return this.scale(request, reply, id);
+      case 'dispatch':
+        return this.dispatch(request, reply, id, readDispatchRequest(readJsonBody(request.body), id));
+      case 'dispatch/payload':
+        return this.dispatch(request, reply, id, { ...NO_DISPATCH, payload: bytesOf(request.body) });
+      case 'tag':
+        return this.tag(request, reply, id);
       default:
         throw notYet(sub);
     }
@@ -135,6 +150,41 @@ export class JobWritesController {
     sendJson(request, reply, { Index });
   }
 
+  private async scale(request: ApiRequest, reply: ApiReply, id: string): Promise<void> {
+    const body = readJsonBody(request.body);
+    const answer = await this.scaleJob.run(namespaceOf(request.query), id, body, Requester.of(request));
+    setWriteIndex(reply, answer.Index);
+    sendJson(request, reply, { ...answer, ...QUERY_META });
+  }
+
+  private async dispatch(
+    request: ApiRequest,
+    reply: ApiReply,
+    id: string,
+    wanted: Omit<DispatchWish, 'idempotencyToken'>,
+  ): Promise<void> {
+    const { query } = request;
+    const wish = { ...wanted, idempotencyToken: param(query, 'idempotency_token') ?? '' };
+    const answer = await this.dispatchJob.run(namespaceOf(query), id, wish, Requester.of(request));
+    setWriteIndex(reply, answer.Index);
+    sendJson(request, reply, answer);
+  }
+
+  private async tag(request: ApiRequest, reply: ApiReply, rest: string): Promise<void> {
+    const place = { ...tagPathOf(rest), namespace: namespaceOf(request.query) };
+    const wish = readTagRequest(readJsonBody(request.body));
+    const { tag, index } = await this.tags.apply(place, wish, Requester.of(request));
+    setWriteIndex(reply, index);
+    sendJson(request, reply, { ...tag, Index: index, ...QUERY_META });
+  }
+
+  private async untag(request: ApiRequest, reply: ApiReply, rest: string): Promise<void> {
+    const place = { ...tagPathOf(rest), namespace: namespaceOf(request.query) };
+    const index = await this.tags.remove(place, Requester.of(request));
+    setWriteIndex(reply, index);
+    sendJson(request, reply, { Name: '', Description: '', TaggedTime: 0, Index: index, ...QUERY_META });
+  }
+
   private async register(request: ApiRequest, reply: ApiReply, pathJobId: string | undefined): Promise<void> {
     const wanted = this.requests.read(readJsonBody(request.body), request.query, pathJobId);
     const answer = await this.registerJob.run(wanted, Requester.of(request));
@@ -157,6 +207,11 @@ export class JobWritesController {
 
 /** Query meta inside write answers; clients read none of it. */
 const QUERY_META = { LastContact: 0, KnownLeader: true, NextToken: '' } as const;
+
+/** What raw bytes say beside the payload: nothing. */
+const NO_DISPATCH = { meta: {}, idPrefix: '', priority: 0 } as const;
+
+const bytesOf = (body: unknown): Buffer => (Buffer.isBuffer(body) ? body : Buffer.alloc(0));
 
 /** API-121: not a number is 500, above 100 is 400, 0 or negative counts as not given. */
 function evalPriorityOf(text: string | undefined): number {

@@ -1,12 +1,15 @@
 import { Controller, Get, Req, Res } from '@nestjs/common';
 import { encodeAllocationStub, encodeDeployment, encodeEvaluation, encodeJob } from '@waybill/model';
 import { ReadModel, rowsOfJob } from '@waybill/projection';
-import { namespacedKey } from '@waybill/state';
-import { namespaceOf, param } from '../http/query-string.js';
-import { Reads } from '../http/reads.js';
+import { namespacedKey, versionKey } from '@waybill/state';
+import { badRequest } from '../http/api-error.js';
+import { namespaceOf, param, type QueryString } from '../http/query-string.js';
+import { type ReadResult, Reads } from '../http/reads.js';
 import type { ApiReply, ApiRequest } from '../http/reply.js';
 import { JobList } from './job-list.js';
 import { jobPathOf, notYet } from './job-path.js';
+import { scaleStatusIndex, scaleStatusOf } from './scale-status.js';
+import { versionDiffs } from './version-diffs.js';
 
 /** Reads of `/v1/jobs` and `/v1/job/…`. */
 @Controller('v1')
@@ -80,12 +83,53 @@ export class JobsController {
           [['job_version', ofJob]],
           async () => {
             const { index, rows } = await this.model.jobVersions(namespace, id);
-            return { index, value: rows.length > 0 ? { Versions: rows.map(encodeJob), Diffs: null } : undefined };
+            const Diffs = versionDiffs(rows, request.query);
+            return { index, value: rows.length > 0 ? { Versions: rows.map(encodeJob), Diffs } : undefined };
           },
           'job versions not found',
         );
+      case 'scale':
+        return this.reads.answer(
+          request,
+          reply,
+          [
+            ['jobs', key],
+            ['allocs', ofJob],
+            ['scaling_event', key],
+          ],
+          () => this.scaleStatus(namespace, id),
+          'job not found',
+        );
+      case 'submission': {
+        const version = versionParam(request.query);
+        return this.reads.answer(
+          request,
+          reply,
+          [['job_submission', versionKey(namespace, id, version)]],
+          async () => {
+            const { index, row } = await this.model.jobSubmission(namespace, id, version);
+            return { index, value: row };
+          },
+          'job source not found',
+        );
+      }
       default:
         throw notYet(sub);
     }
   }
+
+  private async scaleStatus(namespace: string, id: string): Promise<ReadResult> {
+    const { index, row: job } = await this.model.job(namespace, id);
+    if (!job) return { index, value: undefined };
+    const { rows: allocs } = await this.model.jobAllocations(namespace, id, { all: true });
+    const { row: events } = await this.model.jobScalingEvents(namespace, id);
+    return { index: scaleStatusIndex(job, allocs, events), value: scaleStatusOf(job, allocs, events) };
+  }
+}
+
+/** @throws ApiError 400 */
+function versionParam(query: QueryString): number {
+  const text = param(query, 'version') ?? '';
+  if (!/^\d{1,15}$/.test(text)) throw badRequest('Unable to parse job submission version parameter');
+  return Number(text);
 }

@@ -20,7 +20,7 @@ import { acceptedOrThrow } from '../writer.js';
 import type { RegisterJobRequest } from './register-request.js';
 
 /** Times a register is decided anew because somebody wrote the job in between. */
-const MAX_CONFLICTS = 5;
+export const MAX_CONFLICTS = 5;
 
 /** ST-84: untagged versions kept per job. */
 export const JOB_TRACKED_VERSIONS = 6;
@@ -60,31 +60,32 @@ export class RegisterJob {
     const { errors, warnings } = validateJob(job);
     if (errors.length > 0) throw failed(formatErrors(errors));
     const warned = formatWarnings([...request.warnings, ...warnings]);
-    if ((await this.read.schedulerConfiguration())?.RejectJobRegistration)
-      throw forbidden('Job registration, dispatch, and scale are disabled by the scheduler configuration');
+    await this.refuseWhenDisabled();
     for (let attempt = 0; ; attempt++) {
       try {
-        return await this.decide(request, job, warned, requester);
+        return await this.decide(request, warned, requester);
       } catch (error) {
         if (!(error instanceof ConflictError) || attempt === MAX_CONFLICTS) throw error;
       }
     }
   }
 
-  private async decide(
-    request: RegisterJobRequest,
-    job: Job,
-    warnings: string,
-    requester: Requester,
-  ): Promise<Registered> {
+  /** API-114. @throws ApiError 403 */
+  async refuseWhenDisabled(): Promise<void> {
+    if ((await this.read.schedulerConfiguration())?.RejectJobRegistration)
+      throw forbidden('Job registration, dispatch, and scale are disabled by the scheduler configuration');
+  }
+
+  /** Writes what is to be written, by the stored job as it is now. @throws ApiError, ConflictError: it is no longer */
+  async decide(request: RegisterJobRequest, warnings: string, requester: Requester): Promise<Registered> {
+    const job = request.Job;
     const subjectSequence = await this.log.lastSequence(jobSubject(job.Namespace, job.ID));
     if (subjectSequence > 0) await this.readable(subjectSequence);
     const stored = await this.read.job(job.Namespace, job.ID);
     refuseEnforced(request, stored);
     if (stored) refuseTypeChange(stored, job);
     const nowNs = nsFromMs(this.clock.nowMs());
-    const evaluation =
-      isPeriodic(job) || isParameterized(job) ? null : this.evaluationFor(job, request.EvalPriority, nowNs);
+    const evaluation = isPeriodic(job) || isParameterized(job) ? null : this.evaluationFor(request, nowNs);
     const context = { ...requester.draftContext(nowNs), namespace: job.Namespace, region: job.Region };
     if (stored && !stored.Stop && !specChanged(stored, job)) {
       if (!evaluation) return answer(null, stored.ModifyIndex, stored.ModifyIndex, warnings);
@@ -117,13 +118,13 @@ export class RegisterJob {
     return answer(evaluation, index, index, warnings);
   }
 
-  private evaluationFor(job: Job, priority: number, nowNs: number): Evaluation {
+  private evaluationFor({ Job: job, EvalPriority, Trigger }: RegisterJobRequest, nowNs: number): Evaluation {
     return newEvaluation({
       ID: this.newId(),
       Namespace: job.Namespace,
-      Priority: priority || job.Priority,
+      Priority: EvalPriority || job.Priority,
       Type: job.Type,
-      TriggeredBy: 'job-register',
+      TriggeredBy: Trigger ?? 'job-register',
       JobID: job.ID,
       CreateTime: nowNs,
     });
@@ -155,7 +156,7 @@ function refuseEnforced(request: RegisterJobRequest, stored: Job | undefined): v
 
 /** API-112, API-113. */
 function refuseTypeChange(stored: Job, job: Job): void {
-  if (stored.Dispatched) throw failed("field 'Dispatched' is read-only");
+  if (stored.Dispatched !== job.Dispatched) throw failed("field 'Dispatched' is read-only");
   if (stored.Type !== job.Type) throw failed(`cannot update job from type "${stored.Type}" to "${job.Type}"`);
   const kinds = [
     ['periodic', isPeriodic(stored), isPeriodic(job)],

@@ -24,6 +24,8 @@ export interface RegisterJobRequest extends SubmittedJob {
   readonly PreserveCounts: boolean;
   readonly PreserveResources: boolean;
   readonly EvalPriority: number;
+  /** Of the evaluation; absent: `job-register`. */
+  readonly Trigger?: 'job-scaling';
 }
 
 /** Understands register requests, in the region of this control plane. */

@@ -1,0 +1,81 @@
+import { type Clock, type JobVersionTag, nsFromMs } from '@waybill/model';
+import { draftTxn, type Proposer } from '@waybill/state';
+import { failed, notFound } from '../http/api-error.js';
+import { asObject, boolOf, intOf, stringOf } from '../http/json-members.js';
+import type { Requester } from '../http/requester.js';
+import { acceptedOrThrow } from '../writer.js';
+import { JOB_TRACKED_VERSIONS } from './register-job.js';
+
+/** Characters. */
+const MAX_DESCRIPTION = 1_000;
+
+export interface TagWish {
+  readonly version: number;
+  /** The current version. */
+  readonly latest: boolean;
+  readonly description: string;
+}
+
+/** API-166. @throws ApiError 500, DecodeError */
+export function readTagRequest(json: unknown): TagWish {
+  const body = asObject(json, 'TagRequest');
+  const wish = {
+    version: intOf(body, 'Version'),
+    latest: boolOf(body, 'Latest'),
+    description: stringOf(body, 'Description'),
+  };
+  if (wish.latest && wish.version > 0) throw failed(`version must be zero when tagging latest, got: ${wish.version}`);
+  const length = Array.from(wish.description).length;
+  if (length > MAX_DESCRIPTION)
+    throw failed(`Tagged version description must be under ${MAX_DESCRIPTION} characters, currently ${length}`);
+  return wish;
+}
+
+/** What `/v1/job/:id/versions/:name/tag` names (API-7). @param rest decoded, without `/tag` @throws ApiError 404 */
+export function tagPathOf(rest: string): { readonly id: string; readonly name: string } {
+  const [id = '', versions, name = '', ...more] = rest.split('/');
+  if (versions !== 'versions' || id === '' || name === '' || more.length > 0)
+    throw notFound('invalid job tag endpoint');
+  return { id, name };
+}
+
+export interface TagPlace {
+  readonly namespace: string;
+  readonly id: string;
+  readonly name: string;
+}
+
+/** Names kept versions of jobs; what may be named is decided when it is applied (ST-88, ST-89). */
+export class JobVersionTags {
+  constructor(
+    private readonly writer: Proposer,
+    private readonly region: string,
+    private readonly clock: Clock,
+  ) {}
+
+  /** @throws ApiError 500 */
+  async apply(place: TagPlace, wish: TagWish, requester: Requester): Promise<{ tag: JobVersionTag; index: number }> {
+    const TaggedTime = nsFromMs(this.clock.nowMs());
+    const tag = { Name: place.name, Description: wish.description, TaggedTime };
+    return { tag, index: await this.write(place, wish, tag, requester) };
+  }
+
+  /** Resolves with the index. @throws ApiError 500 */
+  remove(place: TagPlace, requester: Requester): Promise<number> {
+    return this.write(place, { version: 0, latest: false }, null, requester);
+  }
+
+  private async write(
+    { namespace, id, name }: TagPlace,
+    { version, latest }: Pick<TagWish, 'version' | 'latest'>,
+    Tag: JobVersionTag | null,
+    requester: Requester,
+  ): Promise<number> {
+    const draft = draftTxn(
+      'JobVersionTag',
+      { JobID: id, Version: version, Latest: latest, Name: name, Tag, TrackedVersions: JOB_TRACKED_VERSIONS },
+      { ...requester.draftContext(nsFromMs(this.clock.nowMs())), namespace, region: this.region },
+    );
+    return acceptedOrThrow(await this.writer.propose(draft)).index;
+  }
+}

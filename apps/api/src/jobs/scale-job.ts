@@ -1,0 +1,170 @@
+import { ConflictError, jobSubject, type Log } from '@waybill/journal';
+import {
+  type Clock,
+  type Deployment,
+  findTaskGroup,
+  isActiveDeployment,
+  isSystemJob,
+  type Job,
+  nsFromMs,
+  type ScalingEvent,
+  type TaskGroup,
+} from '@waybill/model';
+import { draftTxn, type Proposer } from '@waybill/state';
+import { badRequest, notFound } from '../http/api-error.js';
+import { asObject, boolOf, intOf, type JsonObject, memberOf, objectOf, stringOf } from '../http/json-members.js';
+import type { Requester } from '../http/requester.js';
+import { acceptedOrThrow } from '../writer.js';
+import { MAX_CONFLICTS, type Registered, type RegisterJob } from './register-job.js';
+
+export interface ScalingWish {
+  readonly group: string;
+  /** Null: nothing is scaled, the event only says why. */
+  readonly count: number | null;
+  readonly message: string;
+  readonly error: boolean;
+  readonly meta: Record<string, unknown> | null;
+  /** 0: not enforced. */
+  readonly jobModifyIndex: number;
+}
+
+export interface ScaleLookup {
+  job(namespace: string, id: string): Promise<{ readonly row: Job | undefined }>;
+  jobDeployment(namespace: string, id: string): Promise<{ readonly row: Deployment | undefined }>;
+}
+
+/**
+ * Gives a group another count (API-170 to API-173): a registration of the same job with that count, and an event that
+ * says who wanted it. The event is a transaction of its own, after the registration.
+ */
+export class ScaleJob {
+  constructor(
+    private readonly log: Log,
+    private readonly writer: Proposer,
+    private readonly register: Pick<RegisterJob, 'decide' | 'refuseWhenDisabled'>,
+    private readonly read: ScaleLookup,
+    private readonly readable: (index: number) => Promise<unknown>,
+    private readonly clock: Clock,
+    private readonly newId: () => string,
+  ) {}
+
+  /** @param json the body of the request @throws ApiError, DecodeError */
+  async run(namespace: string, id: string, json: unknown, requester: Requester): Promise<Registered> {
+    const body = asObject(json, 'ScalingRequest');
+    const target = objectOf(body, 'Target') ?? {};
+    if (stringOf(target, 'Job') !== '' && stringOf(target, 'Job') !== id)
+      throw badRequest('job ID in payload did not match URL');
+    await this.register.refuseWhenDisabled();
+    const wish = readWish(body, target, namespace);
+    for (let attempt = 0; ; attempt++) {
+      try {
+        return await this.scale(namespace, id, wish, requester);
+      } catch (error) {
+        if (!(error instanceof ConflictError) || attempt === MAX_CONFLICTS) throw error;
+      }
+    }
+  }
+
+  private async scale(namespace: string, id: string, wish: ScalingWish, requester: Requester): Promise<Registered> {
+    const written = await this.log.lastSequence(jobSubject(namespace, id));
+    if (written > 0) await this.readable(written);
+    const { row: job } = await this.read.job(namespace, id);
+    if (!job) throw notFound(`job "${id}" not found`);
+    const group = findTaskGroup(job, wish.group);
+    if (!group) throw badRequest(`task group "${wish.group}" specified for scaling does not exist in job`);
+    if (wish.count === null) {
+      const Index = await this.record(job, group, wish, null, requester);
+      return { EvalID: '', EvalCreateIndex: 0, JobModifyIndex: job.ModifyIndex, Warnings: '', Index };
+    }
+    refuseCount(job, group, wish.count);
+    await this.refuseDuringDeployment(job);
+    const registered = await this.register.decide(registrationOf(job, group, wish.count, wish), '', requester);
+    const Index = await this.record(job, group, wish, registered.EvalID || null, requester);
+    return { ...registered, Index };
+  }
+
+  /** API-172. */
+  private async refuseDuringDeployment(job: Job): Promise<void> {
+    const { row: latest } = await this.read.jobDeployment(job.Namespace, job.ID);
+    if (latest && latest.JobCreateIndex === job.CreateIndex && isActiveDeployment(latest))
+      throw badRequest('job scaling blocked due to active deployment');
+  }
+
+  /** Resolves with the index of the event. */
+  private async record(
+    job: Job,
+    group: TaskGroup,
+    wish: ScalingWish,
+    EvalID: string | null,
+    requester: Requester,
+  ): Promise<number> {
+    const nowNs = nsFromMs(this.clock.nowMs());
+    const event: ScalingEvent = {
+      Time: nowNs,
+      Count: wish.count,
+      PreviousCount: group.Count,
+      Message: wish.message,
+      Error: wish.error,
+      Meta: wish.meta,
+      EvalID,
+      CreateIndex: 0,
+    };
+    const draft = draftTxn(
+      'ScalingEventRegister',
+      { JobID: job.ID, TaskGroup: group.Name, ScalingEvent: event },
+      // Not the registration's id: a second transaction with it would count as the first one.
+      {
+        ...requester.draftContext(nowNs),
+        requestId: this.newId(),
+        namespace: job.Namespace,
+        region: job.Region,
+      },
+    );
+    return acceptedOrThrow(await this.writer.propose(draft)).index;
+  }
+}
+
+/** API-170, in its order. @throws ApiError 400, DecodeError */
+function readWish(body: JsonObject, target: JsonObject, namespace: string): ScalingWish {
+  const named = stringOf(target, 'Namespace');
+  if (named !== '' && named !== namespace) throw badRequest('namespace in payload did not match header');
+  const group = stringOf(target, 'Group');
+  if (group === '') throw badRequest('missing task group name for scaling action');
+  const count = memberOf(body, 'Count') === undefined ? null : intOf(body, 'Count');
+  if (count !== null && count < 0) throw badRequest("scaling action count can't be negative");
+  const error = boolOf(body, 'Error');
+  if (error && count !== null) throw badRequest('scaling action should not contain count if error is true');
+  return {
+    group,
+    count,
+    message: stringOf(body, 'Message'),
+    error,
+    meta: objectOf(body, 'Meta') ?? null,
+    jobModifyIndex: intOf(body, 'JobModifyIndex'),
+  };
+}
+
+/** API-171. @throws ApiError 400 */
+function refuseCount(job: Job, { Scaling: policy }: TaskGroup, count: number): void {
+  if (policy && count < policy.Min)
+    throw badRequest(`group count was less than scaling policy minimum: ${count} < ${policy.Min}`);
+  if (policy && count > policy.Max)
+    throw badRequest(`group count was greater than scaling policy maximum: ${count} > ${policy.Max}`);
+  if (isSystemJob(job) && count > 1) throw badRequest(`jobs of type "${job.Type}" can only be scaled between 0 and 1`);
+}
+
+function registrationOf(job: Job, group: TaskGroup, Count: number, { jobModifyIndex }: ScalingWish) {
+  const TaskGroups = job.TaskGroups.map((other) => (other === group ? { ...group, Count } : other));
+  return {
+    Job: { ...job, TaskGroups, Stable: false },
+    warnings: [],
+    Submission: null,
+    SubmissionFrom: job.Version,
+    EnforceIndex: true,
+    JobModifyIndex: jobModifyIndex || job.JobModifyIndex,
+    PreserveCounts: false,
+    PreserveResources: false,
+    EvalPriority: 0,
+    Trigger: 'job-scaling' as const,
+  };
+}
