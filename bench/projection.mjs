@@ -330,7 +330,13 @@ async function lag(ctx, link, pool) {
     timers,
     logger: silentLogger,
   });
-  projector.start({ role: 'projector', epoch: 1, fence: { role: 'projector', epoch: 1 }, isCurrent: () => true });
+  projector.start({
+    role: 'projector',
+    epoch: 1,
+    fence: { role: 'projector', epoch: 1 },
+    isCurrent: () => true,
+    barrierMs: 0,
+  });
   ctx.onEnd(async () => {
     await projector.stop();
     feed.stop();

@@ -67,7 +67,7 @@ async function drain(ctx) {
   await write('LeaseAcquired', { Role: 'broker', Epoch: 1, Holder: 'bench' });
   state.onApplied((applied) => broker.applied(applied));
   const fence = { role: /** @type {const} */ ('broker'), epoch: 1 };
-  await broker.start({ ...fence, fence, isCurrent: () => true });
+  await broker.start({ ...fence, fence, isCurrent: () => true, barrierMs: 0 });
   for (let n = 0; n < NODES; n += 1) {
     const Node = fixtures.aNode({ ID: randomUUID() });
     const { index } = await write('NodeRegister', { Node, CreateNodePool: false });

@@ -1,5 +1,5 @@
 import { SimulatedTime, type Job, type PeriodicConfig } from '@waybill/model';
-import { draftTxn, fixtures, serviceActor, StateMachine, type TxnPayloads, type TxnType } from '@waybill/state';
+import { fixtures, StateMachine, type TxnPayloads, type TxnType } from '@waybill/state';
 import { silentLogger } from '@waybill/telemetry';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { WriteRejectedError } from './broker-errors.js';
@@ -21,13 +21,7 @@ const everyMinute = ({ Spec }: PeriodicConfig, afterMs: number): number | undefi
 };
 
 const apply = <T extends TxnType>(type: T, payload: TxnPayloads[T], namespace = 'default') => {
-  const draft = draftTxn(type, payload, {
-    timeNs: time.nowMs() * 1e6,
-    requestId: `request-${state.appliedIndex}`,
-    actor: serviceActor('test'),
-    namespace,
-  });
-  const applied = state.apply({ ...draft, index: state.appliedIndex + 1 });
+  const applied = fixtures.apply(state, type, payload, { timeNs: time.nowMs() * 1e6, namespace });
   for (const change of applied.changes) dispatcher.changed(change);
   return applied;
 };

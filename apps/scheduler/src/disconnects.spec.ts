@@ -490,8 +490,8 @@ describe('a delayed evaluation', () => {
     const world = group(1);
     world.evaluation = fixtures.anEval({ WaitUntil: rfc3339FromNs(NOW_NS) });
     const AllocStates = [{ Field: 0, Value: 'unknown', Time: rfc3339FromNs(NOW_NS - S) }];
-    const unknown = { ClientStatus: 'unknown' as const, AllocStates, FollowupEvalID: world.evaluation.ID };
-    world.taint(world.add(0, unknown), { Status: 'disconnected' });
+    const gone = { ClientStatus: 'unknown' as const, AllocStates, FollowupEvalID: world.evaluation.ID };
+    world.taint(world.add(0, gone), { Status: 'disconnected' });
     expect(world.run().followups).toEqual([]);
   });
 });
