@@ -8,8 +8,6 @@ import {
   type Job,
   NO_TRANSITION,
   type Node,
-  nsFromMs,
-  nsFromRfc3339,
 } from '@waybill/model';
 import { namespacedKey, oldestFirst, type Tables } from '@waybill/state';
 import { jobOf } from './node-evaluations.js';
@@ -24,8 +22,12 @@ export interface EndedDrain {
 
 /** DR-60, DR-61: what is left is moved whatever it breaks. */
 export function isForced(strategy: DrainStrategy, nowMs: number): boolean {
-  if (strategy.Deadline < 0) return true;
-  return strategy.ForceDeadline !== null && nsFromRfc3339(strategy.ForceDeadline) <= nsFromMs(nowMs);
+  return strategy.Deadline < 0 || deadlineMs(strategy) <= nowMs;
+}
+
+/** When the drain is forced, unix ms; Infinity: never. Not by way of ns, which a number does not hold exactly. */
+export function deadlineMs({ ForceDeadline }: DrainStrategy): number {
+  return ForceDeadline === null ? Infinity : Date.parse(ForceDeadline);
 }
 
 /**

@@ -247,6 +247,18 @@ describe('the drainer', () => {
     expect(drains()).toEqual([false, false, false]);
   });
 
+  it('DR-60 DR-62: a deadline fires whatever the digits of its instant', async () => {
+    const { d, ids } = await setup(100);
+    const job = await d.job(100, 1, { Type: 'batch' });
+    for (const id of ids) await d.place(job, id);
+    for (const id of ids) {
+      await d.time.pass(1);
+      await d.drain(id, MINUTE * 1e6);
+    }
+    await d.time.pass(MINUTE);
+    expect(ids.filter((id) => d.stored(id).DrainStrategy !== null)).toEqual([]);
+  });
+
   it('DR-64 DR-23 DR-93 DR-100: canceled, nothing more is marked and the old deadline does not fire', async () => {
     const { d, draining } = await setup();
     await d.place(await d.job(4), draining, 4);

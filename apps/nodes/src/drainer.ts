@@ -5,10 +5,8 @@ import {
   type DrainStrategy,
   isClientTerminal,
   isTerminalAllocation,
-  msFromNs,
   type Node,
   nsFromMs,
-  nsFromRfc3339,
   type Timers,
 } from '@waybill/model';
 import type { ReplicatedState } from '@waybill/replica';
@@ -25,7 +23,7 @@ import {
 import type { Logger } from '@waybill/telemetry';
 import { completionBatches, markBatches } from './drain-batches.js';
 import { DrainDeadlines } from './drain-deadlines.js';
-import { type EndedDrain, endedDrain, isForced, marksOfJob, movesInTurn } from './drain-decisions.js';
+import { deadlineMs, type EndedDrain, endedDrain, isForced, marksOfJob, movesInTurn } from './drain-decisions.js';
 import { jobOf } from './node-evaluations.js';
 
 /** DR-71: what asks for marks is gathered for this long. */
@@ -133,8 +131,9 @@ export class Drainer {
     const { tables } = this.deps.state;
     this.tracked.set(node.ID, strategy);
     const forced = isForced(strategy, this.deps.clock.nowMs());
-    if (strategy.ForceDeadline === null || forced) this.deadlines.drop(node.ID);
-    else this.deadlines.set(node.ID, msFromNs(nsFromRfc3339(strategy.ForceDeadline)));
+    const dueMs = deadlineMs(strategy);
+    if (forced || dueMs === Infinity) this.deadlines.drop(node.ID);
+    else this.deadlines.set(node.ID, dueMs);
     for (const alloc of tables.allocs.by('node', node.ID)) this.watch(alloc);
     this.look([node.ID], forced ? 0 : GATHER_MS);
   }
