@@ -1,24 +1,24 @@
 import { Controller, Param, Post, Put, Req, Res } from '@nestjs/common';
-import { type AskOptions, type Call, evaluateNode, NatsRpc, type OnBehalfOf, purgeNode, RpcError } from '@waybill/rpc';
+import {
+  type AskOptions,
+  type Call,
+  evaluateNode,
+  NatsRpc,
+  type NodeCommandRequest,
+  type NodeCommandResponse,
+  type OnBehalfOf,
+  purgeNode,
+  RpcError,
+  updateNodeDrain,
+  updateNodeEligibility,
+} from '@waybill/rpc';
 import { AgentIdentity } from '../cluster/agent-identity.js';
 import { ApiError, failed, notFound } from '../http/api-error.js';
 import { isKnownPath } from '../http/known-paths.js';
 import { type ApiReply, type ApiRequest, sendJson, setWriteIndex } from '../http/reply.js';
 import { Requester } from '../http/requester.js';
 import { Writer } from '../writer.js';
-
-/** What all answers of the nodes service to a user's command have. */
-interface NodeCommandAnswer {
-  readonly EvalIDs: readonly string[];
-  readonly EvalCreateIndex: number;
-  readonly NodeModifyIndex: number;
-  readonly Index: number;
-}
-
-interface Named {
-  readonly NodeID: string;
-  readonly For: OnBehalfOf;
-}
+import { readDrain, readEligibility } from './node-write-requests.js';
 
 /** `/v1/node/:id/{drain,eligibility,evaluate,purge}` by PUT or POST (ND-14): passed on to the service of nodes. */
 @Controller('v1/node')
@@ -42,6 +42,12 @@ export class NodeWritesController {
   private async write(action: string, request: ApiRequest, reply: ApiReply): Promise<void> {
     const NodeID = (request.params['id'] ?? '').toLowerCase();
     switch (action) {
+      case 'drain':
+        return this.change(updateNodeDrain, { ...readDrain(request.body), NodeID, UpdatedBy: CALLER }, request, reply);
+      case 'eligibility': {
+        const { NodeID: named, Eligibility } = readEligibility(request.body);
+        return this.change(updateNodeEligibility, { NodeID: named || NodeID, Eligibility }, request, reply);
+      }
       case 'evaluate':
         return this.update(evaluateNode, { NodeID }, request, reply);
       case 'purge':
@@ -51,9 +57,20 @@ export class NodeWritesController {
     }
   }
 
+  /** The short answer of drain and eligibility (section 2.5). */
+  private async change<Req extends NodeCommandRequest>(
+    call: Call<Req, NodeCommandResponse>,
+    wanted: Omit<Req, 'For'>,
+    request: ApiRequest,
+    reply: ApiReply,
+  ): Promise<void> {
+    const { EvalIDs, EvalCreateIndex, NodeModifyIndex, Index } = await this.ask(call, wanted, request);
+    this.send(request, reply, { EvalIDs, EvalCreateIndex, NodeModifyIndex, Index });
+  }
+
   /** The whole node update answer (section 2.5): what agents get, without what only agents need. */
-  private async update<Req extends Named, Res extends NodeCommandAnswer>(
-    call: Call<Req, Res>,
+  private async update<Req extends NodeCommandRequest>(
+    call: Call<Req, NodeCommandResponse>,
     wanted: Omit<Req, 'For'>,
     request: ApiRequest,
     reply: ApiReply,
@@ -70,11 +87,11 @@ export class NodeWritesController {
   }
 
   /** Answers once what was written can be read. @throws ApiError as ND-19 says */
-  private async ask<Req extends Named, Res extends NodeCommandAnswer>(
-    call: Call<Req, Res>,
+  private async ask<Req extends NodeCommandRequest>(
+    call: Call<Req, NodeCommandResponse>,
     wanted: Omit<Req, 'For'>,
     request: ApiRequest,
-  ): Promise<Res> {
+  ): Promise<NodeCommandResponse> {
     const { actor, reason = '', requestId, traceparent } = Requester.of(request).draftContext(0);
     const For: OnBehalfOf = { Actor: actor, Reason: reason, RequestID: requestId };
     // `Omit` of a type parameter is not put together again by the compiler.
@@ -93,12 +110,17 @@ export class NodeWritesController {
     }
   }
 
-  private send(request: ApiRequest, reply: ApiReply, answer: NodeCommandAnswer): void {
+  private send<Answer extends Answered>(request: ApiRequest, reply: ApiReply, answer: Answer): void {
     setWriteIndex(reply, answer.Index); // ND-18
     const EvalIDs = answer.EvalIDs.length > 0 ? answer.EvalIDs : null; // API-206
     sendJson(request, reply, { ...answer, EvalIDs, LastContact: 0, KnownLeader: true, NextToken: '' });
   }
 }
+
+/** DR-17: with access control off, which it always is here. */
+const CALLER = 'token:acls-disabled';
+
+type Answered = Pick<NodeCommandResponse, 'EvalIDs' | 'EvalCreateIndex' | 'NodeModifyIndex' | 'Index'>;
 
 /** ND-19: what breaks a rule is 500 with the rule's text, also an unknown node. */
 const BUSINESS_RULES: ReadonlySet<RpcError['code']> = new Set(['invalid', 'not-found', 'conflict']);

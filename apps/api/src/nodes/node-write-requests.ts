@@ -1,0 +1,37 @@
+import { wire } from '@waybill/model';
+import type { NodeDrainRequest } from '@waybill/rpc';
+import { readJsonBody } from '../http/body.js';
+
+type DrainSpec = NonNullable<NodeDrainRequest['DrainSpec']>;
+type DrainBody = Pick<NodeDrainRequest, 'DrainSpec' | 'MarkEligible' | 'Meta' | 'NodeEvent'>;
+
+const DRAIN_SPEC: wire.Shape<DrainSpec> = {
+  name: 'DrainSpec',
+  fields: { Deadline: wire.duration(), IgnoreSystemJobs: wire.boolean() },
+};
+
+const DRAIN: wire.Shape<DrainBody> = {
+  name: 'NodeUpdateDrainRequest',
+  fields: {
+    DrainSpec: wire.object(DRAIN_SPEC),
+    MarkEligible: wire.boolean(),
+    Meta: wire.map(wire.string()),
+    NodeEvent: wire.raw(),
+  },
+};
+
+interface EligibilityBody {
+  NodeID: string;
+  Eligibility: string;
+}
+
+const ELIGIBILITY: wire.Shape<EligibilityBody> = {
+  name: 'NodeUpdateEligibilityRequest',
+  fields: { NodeID: wire.string(), Eligibility: wire.string() },
+};
+
+/** ND-15; which node it is about says the path. @throws ApiError 400, DecodeError */
+export const readDrain = (body: unknown): DrainBody => wire.decodeShape(DRAIN, readJsonBody(body));
+
+/** ND-16. @throws ApiError 400, DecodeError */
+export const readEligibility = (body: unknown): EligibilityBody => wire.decodeShape(ELIGIBILITY, readJsonBody(body));
