@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { nextLaunchMs } from '@waybill/model';
 import { type ServiceDefinition } from '@waybill/service';
 import { tracerFor } from '@waybill/telemetry';
 import { BrokerController } from './broker.controller.js';
@@ -21,6 +22,7 @@ export const broker: ServiceDefinition = {
       timers: context.timers,
       newId: context.newId,
       random: context.random,
+      nextLaunchMs,
       logger: context.logger,
       tracer: () => tracerFor(name),
       region: context.settings.WAYBILL_REGION,

@@ -21,6 +21,7 @@ import { CoreTimers } from './core-timers.js';
 import { FencedWriter } from './fenced-writer.js';
 import { jobVersionOf, PlanApplier } from './plan-applier.js';
 import { EvalIndexes } from './eval-indexes.js';
+import { EvaluationCommits } from './evaluation-commits.js';
 import { noMeter, type BrokerTimer, type Meter } from './meter.js';
 import { NodeLoads } from './node-loads.js';
 import { PeriodicDispatcher, type Launched, type PeriodicDispatcherDeps } from './periodic-dispatcher.js';
@@ -45,7 +46,7 @@ export interface BrokerDeps {
   readonly random: () => number;
   readonly logger: Logger;
   readonly tracer: () => Tracer;
-  /** Without it periodic jobs are launched by force only. */
+  /** Without it periodic jobs are launched by force only: for tests of other things. */
   readonly nextLaunchMs?: PeriodicDispatcherDeps['nextLaunchMs'];
   readonly region: string;
   readonly options?: Partial<EvalBrokerOptions>;
@@ -65,6 +66,8 @@ export interface Dequeued {
 /** What lives only as long as one term. */
 interface Session {
   readonly writer: FencedWriter;
+  /** Of workers' updates. */
+  readonly commits: EvaluationCommits;
   readonly reapers: Reapers;
   readonly coreTimers: CoreTimers;
   readonly periodic: PeriodicDispatcher;
@@ -144,7 +147,15 @@ export class Broker implements Singleton {
     });
     const nextLaunchMs = this.deps.nextLaunchMs ?? (() => undefined);
     const periodic = new PeriodicDispatcher({ ...this.deps, tables: this.tables, writer, nextLaunchMs });
-    this.session = { writer, reapers, coreTimers, periodic, rejections, applierEnded: applier.run() };
+    this.session = {
+      writer,
+      commits: new EvaluationCommits(writer),
+      reapers,
+      coreTimers,
+      periodic,
+      rejections,
+      applierEnded: applier.run(),
+    };
     this.followPauseFlag();
     reapers.start();
     coreTimers.start();
@@ -377,11 +388,7 @@ export class Broker implements Singleton {
   private async writeEval(evaluation: Evaluation): Promise<number> {
     if (!this.session) throw new NotOutstandingError(evaluation.ID);
     const traceparent = this.traces.of(evaluation.ID) ?? this.traces.of(evaluation.PreviousEval);
-    return this.session.writer.write(
-      'EvalUpdate',
-      { Evals: [evaluation] },
-      { namespace: evaluation.Namespace, traceparent },
-    );
+    return this.session.commits.write(evaluation, traceparent);
   }
 
   private rows(): EvalRows {

@@ -2,6 +2,7 @@ export * from './allocation.js';
 export * from './client-alloc-update.js';
 export * from './clock.js';
 export * from './core-evaluation.js';
+export * from './cron.js';
 export * from './deployment.js';
 export * from './duration.js';
 export * from './encode-allocation.js';

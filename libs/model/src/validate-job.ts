@@ -1,4 +1,5 @@
 import { CORE_TYPE } from './core-evaluation.js';
+import { checkCron, CronSpecError, specsOf } from './cron.js';
 import type { Job, ParameterizedJobConfig, PeriodicConfig } from './job.js';
 import { nestedList } from './message-list.js';
 import { validateAffinities, validateConstraints, validateSpreads } from './validate-placement.js';
@@ -107,7 +108,7 @@ function groupsTogetherErrors(job: Job): string[] {
   return errors;
 }
 
-/** API-331; the cron text itself is checked where it is matched. */
+/** API-331. */
 function periodicErrors(periodic: PeriodicConfig, jobType: string): string[] {
   const errors: string[] = [];
   if (jobType !== 'batch' && jobType !== 'sysbatch') {
@@ -120,7 +121,19 @@ function periodicErrors(periodic: PeriodicConfig, jobType: string): string[] {
     errors.push(`Invalid time zone "${periodic.TimeZone}": unknown time zone ${periodic.TimeZone}`);
   }
   if (periodic.SpecType !== 'cron') errors.push(`Unknown periodic specification type "${periodic.SpecType}"`);
+  else errors.push(...cronErrors(periodic));
   return errors;
+}
+
+function cronErrors(periodic: PeriodicConfig): string[] {
+  return specsOf(periodic).flatMap((spec) => {
+    try {
+      checkCron(spec);
+      return [];
+    } catch (error) {
+      return error instanceof CronSpecError ? [error.message] : [];
+    }
+  });
 }
 
 function isTimeZone(name: string): boolean {
