@@ -52,8 +52,18 @@ export const CATALOGUE: readonly CatalogueEntry[] = [
   { words: 'eval list', synopsis: 'Show evaluations', load: () => import('./commands/eval-list.js') },
   { words: 'eval status', synopsis: 'Show an evaluation', load: () => import('./commands/eval-status.js') },
   { words: 'event tail', synopsis: 'Follow the event stream', load: () => import('./commands/event-tail.js') },
+  {
+    words: 'job dispatch',
+    synopsis: 'Make one job of a parameterized one',
+    load: () => import('./commands/job-dispatch.js'),
+  },
   { words: 'job eval', synopsis: 'Have a job looked at again', load: () => import('./commands/job-eval.js') },
   { words: 'job history', synopsis: 'Show the versions of a job', load: () => import('./commands/job-history.js') },
+  {
+    words: 'job inspect',
+    synopsis: 'Print a job as the server has it',
+    load: () => import('./commands/job-inspect.js'),
+  },
   {
     words: 'job plan',
     synopsis: 'Show what running a job file would change',
@@ -70,8 +80,44 @@ export const CATALOGUE: readonly CatalogueEntry[] = [
     load: () => import('./commands/job-revert.js'),
   },
   { words: 'job run', synopsis: 'Run a new job or update one', load: () => import('./commands/job-run.js') },
+  { words: 'job scale', synopsis: 'Give a group another count', load: () => import('./commands/job-scale.js') },
+  {
+    words: 'job scaling-events',
+    synopsis: 'Show who wanted which count',
+    load: () => import('./commands/job-scaling-events.js'),
+  },
   { words: 'job status', synopsis: 'Show jobs', load: () => import('./commands/job-status.js') },
   { words: 'job stop', synopsis: 'Stop running jobs', load: () => import('./commands/job-stop.js') },
+  {
+    words: 'job tag apply',
+    synopsis: 'Give a version of a job a name',
+    load: () => import('./commands/job-tag-apply.js'),
+  },
+  {
+    words: 'job tag unset',
+    synopsis: 'Take the name of a version away',
+    load: () => import('./commands/job-tag-unset.js'),
+  },
+  {
+    words: 'job validate',
+    synopsis: 'Say what is wrong with a job file',
+    load: () => import('./commands/job-validate.js'),
+  },
+  { words: 'node drain', synopsis: 'Move the work off a node', load: () => import('./commands/node-drain.js') },
+  {
+    words: 'node eligibility',
+    synopsis: 'Say whether a node takes new work',
+    load: () => import('./commands/node-eligibility.js'),
+  },
+  { words: 'node pool delete', synopsis: 'Delete a node pool', load: () => import('./commands/node-pool-delete.js') },
+  { words: 'node pool info', synopsis: 'Show a node pool', load: () => import('./commands/node-pool-info.js') },
+  { words: 'node pool jobs', synopsis: 'Show the jobs of a pool', load: () => import('./commands/node-pool-jobs.js') },
+  { words: 'node pool list', synopsis: 'Show node pools', load: () => import('./commands/node-pool-list.js') },
+  {
+    words: 'node pool nodes',
+    synopsis: 'Show the nodes of a pool',
+    load: () => import('./commands/node-pool-nodes.js'),
+  },
   { words: 'node status', synopsis: 'Show nodes', load: () => import('./commands/node-status.js') },
   {
     words: 'operator scheduler get-config',
@@ -91,10 +137,13 @@ export const CATALOGUE: readonly CatalogueEntry[] = [
 export const ALIASES: ReadonlyMap<string, { readonly words: string; readonly hidden?: boolean }> = new Map([
   ['run', { words: 'job run' }],
   ['plan', { words: 'job plan', hidden: true }],
+  ['inspect', { words: 'job inspect', hidden: true }],
+  ['validate', { words: 'job validate', hidden: true }],
   ['stop', { words: 'job stop' }],
   ['logs', { words: 'alloc logs' }],
   ['alloc-status', { words: 'alloc status', hidden: true }],
   ['eval-status', { words: 'eval status', hidden: true }],
+  ['node-drain', { words: 'node drain', hidden: true }],
   ['node-status', { words: 'node status', hidden: true }],
 ]);
 

@@ -1,0 +1,32 @@
+import type { Call, ServerCommand } from '../command-spec.js';
+import { ArgumentFailure, failed } from '../failure.js';
+import { nodeIdOf, SELF_FLAG } from '../resolve-node.js';
+
+export const command: ServerCommand = {
+  usage: '<node>',
+  description:
+    'Says whether new work may be placed on a node; what runs there goes on.\n\nNeeds the capability node:write.',
+  flags: [
+    { name: 'disable', kind: 'switch', help: 'Nothing new is placed on the node.' },
+    { name: 'enable', kind: 'switch', help: 'The node takes new work again.' },
+    SELF_FLAG,
+  ],
+  takes: { min: 0, max: 1, otherwise: 'This command takes one argument: <node>' },
+  run,
+};
+
+/** CL-521. */
+async function run(call: Call): Promise<number> {
+  const enable = call.flags.on('enable');
+  if (enable === call.flags.on('disable'))
+    throw new ArgumentFailure("Either the '-enable' or '-disable' flag must be set");
+  if (call.flags.on('self') === (call.args.length === 1))
+    throw new ArgumentFailure("Node ID must be specified if -self isn't being used");
+  const NodeID = await nodeIdOf(call);
+  const Eligibility = enable ? 'eligible' : 'ineligible';
+  await call.api.put(`/v1/node/${NodeID}/eligibility`, { NodeID, Eligibility }).catch((error: unknown) => {
+    throw failed('updating scheduling eligibility', error);
+  });
+  call.terminal.print(`Node "${NodeID}" scheduling eligibility set: ${Eligibility} for scheduling`);
+  return 0;
+}

@@ -1,0 +1,37 @@
+import { formatDuration, type NodePool } from '@waybill/model';
+import type { Call, ServerCommand } from '../command-spec.js';
+import { JSON_FLAG } from '../display.js';
+import { formatExact } from '../exact-json.js';
+import { failed } from '../failure.js';
+import { resolveNodePool } from '../node-pool.js';
+import { sortedList } from '../node-sections.js';
+import { keyValues } from '../table.js';
+
+export const command: ServerCommand = {
+  usage: '<pool>',
+  description: 'Shows a node pool.',
+  flags: [JSON_FLAG],
+  takes: { min: 1, max: 1, otherwise: 'This command takes one argument: <node-pool>' },
+  run,
+};
+
+/** CL-531. */
+async function run(call: Call): Promise<number> {
+  const { api, flags, terminal, args } = call;
+  const { Name } = await resolveNodePool(call, args[0] ?? '');
+  const pool = await api.get<NodePool>(`/v1/node/pool/${encodeURIComponent(Name)}`).catch((error: unknown) => {
+    throw failed('retrieving node pool', error);
+  });
+  if (flags.on('json')) {
+    terminal.print(formatExact(pool.exact));
+    return 0;
+  }
+  const { Description, NodeIdentityTTL, Meta } = pool.value;
+  const ttl = NodeIdentityTTL > 0 ? ([['Node Identity TTL', formatDuration(NodeIdentityTTL)]] as const) : [];
+  terminal.print(keyValues([['Name', Name], ['Description', Description], ...ttl]));
+  terminal.section('Metadata');
+  terminal.print(Object.keys(Meta ?? {}).length > 0 ? sortedList(Meta) : 'No metadata');
+  terminal.section('Scheduler Configuration');
+  terminal.print('No scheduler configuration');
+  return 0;
+}

@@ -1,0 +1,24 @@
+import type { JobListStub } from '@waybill/model';
+import type { ServerCommand } from '../command-spec.js';
+import { JSON_FLAG } from '../display.js';
+import { jobTable } from '../job-table.js';
+import { LIST_FLAGS, printPage, resolveNodePool } from '../node-pool.js';
+
+/** CL-531. */
+export const command: ServerCommand = {
+  usage: '<pool>',
+  description: 'Shows the jobs of a pool.\n\nNeeds the capability list-jobs.',
+  flags: [...LIST_FLAGS, JSON_FLAG],
+  takes: { min: 1, max: 1, otherwise: 'This command takes one argument: <node-pool>' },
+  async run(call) {
+    const { Name } = await resolveNodePool(call, call.args[0] ?? '');
+    const withNamespace = call.api.connection.namespace === '*';
+    return printPage<JobListStub>(
+      call,
+      `/v1/node/pool/${encodeURIComponent(Name)}/jobs`,
+      'querying jobs',
+      'No jobs',
+      (jobs) => jobTable(jobs, { withNamespace }),
+    );
+  },
+};

@@ -1,0 +1,32 @@
+import type { NodeListStub } from '@waybill/model';
+import type { ServerCommand } from '../command-spec.js';
+import { Display, JSON_FLAG, VERBOSE_FLAG } from '../display.js';
+import { LIST_FLAGS, printPage, resolveNodePool } from '../node-pool.js';
+import { table } from '../table.js';
+
+/** CL-531. */
+export const command: ServerCommand = {
+  usage: '<pool>',
+  description: 'Shows the nodes of a pool.\n\nNeeds the capability node:read.',
+  flags: [...LIST_FLAGS, JSON_FLAG, VERBOSE_FLAG],
+  takes: { min: 1, max: 1, otherwise: 'This command takes one argument: <node-pool>' },
+  async run(call) {
+    const { Name } = await resolveNodePool(call, call.args[0] ?? '');
+    const display = Display.of(call);
+    const path = `/v1/node/pool/${encodeURIComponent(Name)}/nodes`;
+    return printPage<NodeListStub>(call, path, 'querying nodes', 'No nodes', (nodes) =>
+      table([
+        ['ID', 'DC', 'Name', 'Class', 'Drain', 'Eligibility', 'Status'],
+        ...nodes.map((node) => [
+          display.id(node.ID),
+          node.Datacenter,
+          node.Name,
+          node.NodeClass,
+          String(node.Drain),
+          node.SchedulingEligibility,
+          node.Status,
+        ]),
+      ]),
+    );
+  },
+};
