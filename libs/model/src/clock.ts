@@ -17,9 +17,12 @@ export function nsFromMs(ms: number): number {
   return Math.round(ms) * NS_PER_MS;
 }
 
-/** Nanoseconds (unix time or duration) to whole milliseconds, rounded down. */
+/** An instant made from milliseconds is off by up to 128 ns, a sum with it by as much again: numbers beyond 2^53. */
+const INEXACT_NS = 500;
+
+/** Nanoseconds (unix time or duration) to whole milliseconds, rounded down; back from `nsFromMs` it is what it was. */
 export function msFromNs(ns: number): number {
-  return Math.floor(ns / NS_PER_MS);
+  return Math.floor((ns + INEXACT_NS) / NS_PER_MS);
 }
 
 /** Unix nanoseconds to an RFC 3339 string in UTC; zero is the zero time, which is null (API-14). */

@@ -1,0 +1,19 @@
+import { describe, expect, it } from 'vitest';
+import { msFromNs, NS_PER_MINUTE, nsFromMs, nsFromRfc3339, rfc3339FromMs, rfc3339FromNs } from './clock.js';
+
+/** 2026, where a unix time in nanoseconds is far beyond what a number holds exactly. */
+const SOME_MS = Date.UTC(2026, 0, 1);
+
+describe('times', () => {
+  it('API-14, DP-1804: no millisecond gets lost on the way through nanoseconds, also after a sum', () => {
+    for (let ms = SOME_MS; ms < SOME_MS + 10_000; ms++) {
+      expect(msFromNs(nsFromMs(ms))).toBe(ms);
+      expect(msFromNs(nsFromMs(ms) + 10 * NS_PER_MINUTE)).toBe(ms + 600_000);
+      expect(rfc3339FromNs(nsFromRfc3339(rfc3339FromMs(ms)))).toBe(rfc3339FromMs(ms));
+    }
+  });
+
+  it('parts of a millisecond are dropped', () => {
+    expect([msFromNs(1_999_000), msFromNs(999_000), msFromNs(0)]).toEqual([1, 0, 0]);
+  });
+});
