@@ -106,7 +106,8 @@ export class SystemRollout {
       const same = known?.DesiredTotal === state.DesiredTotal && known.DesiredCanaries === state.DesiredCanaries;
       if (!same) rollout.attach(name, state);
     }
-    const deployment = this.input.isOn ? rollout.result(evaluation, () => this.createdId, nowNs) : null;
+    const Priority = this.input.job?.Priority ?? evaluation.Priority; // DP-112
+    const deployment = this.input.isOn ? rollout.result({ Priority }, () => this.createdId, nowNs) : null;
     const updates = [...rollout.updates, ...this.announcement(deployment)];
     const before = rollout.updates.length;
     if (this.isComplete()) rollout.complete();
