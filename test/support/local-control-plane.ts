@@ -54,6 +54,8 @@ export class LocalControlPlane implements Rpc {
   private readonly workers: Worker[] = [];
   private ids = 0;
   private requests = 0;
+  /** For tests in which something else happens just before or after a call is carried out. */
+  around: ((call: string, request: unknown, carryOut: () => Promise<unknown>) => Promise<unknown>) | undefined;
 
   constructor(
     readonly clock: Clock,
@@ -129,7 +131,8 @@ export class LocalControlPlane implements Rpc {
     // What goes over the wire is JSON.
     const sent = JSON.parse(JSON.stringify(request)) as never;
     const handler = this.controller[method] as (r: never, c: RpcContext) => Promise<unknown>;
-    const answer = await handler.call(this.controller, sent, new RpcContext([options.traceparent]));
+    const carryOut = () => handler.call(this.controller, sent, new RpcContext([options.traceparent]));
+    const answer = await (this.around ? this.around(call.name, sent, carryOut) : carryOut());
     return JSON.parse(JSON.stringify(answer)) as Res;
   }
 }
