@@ -21,7 +21,6 @@ import { CoreTimers } from './core-timers.js';
 import { FencedWriter } from './fenced-writer.js';
 import { jobVersionOf, PlanApplier } from './plan-applier.js';
 import { EvalIndexes } from './eval-indexes.js';
-import { EvaluationCommits } from './evaluation-commits.js';
 import { noMeter, type BrokerTimer, type Meter } from './meter.js';
 import { NodeLoads } from './node-loads.js';
 import { PeriodicDispatcher, type Launched, type PeriodicDispatcherDeps } from './periodic-dispatcher.js';
@@ -66,8 +65,6 @@ export interface Dequeued {
 /** What lives only as long as one term. */
 interface Session {
   readonly writer: FencedWriter;
-  /** Of workers' updates. */
-  readonly commits: EvaluationCommits;
   readonly reapers: Reapers;
   readonly coreTimers: CoreTimers;
   readonly periodic: PeriodicDispatcher;
@@ -149,7 +146,6 @@ export class Broker implements Singleton {
     const periodic = new PeriodicDispatcher({ ...this.deps, tables: this.tables, writer, nextLaunchMs });
     this.session = {
       writer,
-      commits: new EvaluationCommits(writer),
       reapers,
       coreTimers,
       periodic,
@@ -388,7 +384,11 @@ export class Broker implements Singleton {
   private async writeEval(evaluation: Evaluation): Promise<number> {
     if (!this.session) throw new NotOutstandingError(evaluation.ID);
     const traceparent = this.traces.of(evaluation.ID) ?? this.traces.of(evaluation.PreviousEval);
-    return this.session.commits.write(evaluation, traceparent);
+    return this.session.writer.write(
+      'EvalUpdate',
+      { Evals: [evaluation] },
+      { namespace: evaluation.Namespace, traceparent },
+    );
   }
 
   private rows(): EvalRows {
