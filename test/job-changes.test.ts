@@ -1,5 +1,9 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ApiClient, shellJob } from './support/api-client.js';
+import { runCli } from './support/cli.js';
 import { WaybillProcesses } from './support/waybill-processes.js';
 
 /** What the tests read of jobs; no machine runs anything here. */
@@ -254,5 +258,132 @@ describe('versions of a job', () => {
     const malformed = { status: 400, text: 'Unable to parse job submission version parameter' };
     expect(await read('')).toMatchObject(malformed);
     expect(await read('?version=x')).toMatchObject(malformed);
+  });
+});
+
+describe('the command line', () => {
+  let directory: string;
+  beforeAll(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'waybill-cli-'));
+  });
+  afterAll(() => rm(directory, { recursive: true, force: true }));
+  const cli = (...words: string[]) => runCli(api.url, words);
+  async function file(name: string, content: object | string): Promise<string> {
+    const where = join(directory, name);
+    await writeFile(where, typeof content === 'string' ? content : JSON.stringify(content));
+    return where;
+  }
+
+  it('CL-337 CL-359: scale, and who wanted it', async () => {
+    await api.register(job('cl-scale'));
+    expect(await cli('job', 'scaling-events', 'cl-scale')).toMatchObject({ code: 0, out: 'No events found\n' });
+    const { code, out } = await cli('job', 'scale', '-detach', 'cl-scale', '3');
+    expect([code, out]).toEqual([0, expect.stringMatching(/^Job scale successful\nEvaluation ID: [0-9a-f-]{36}\n$/)]);
+    const events = (await cli('job', 'scaling-events', 'cl-scale')).out.split('\n');
+    expect(events[0]).toBe('Task Group  Count  PrevCount  Date');
+    expect(events[1]).toMatch(/^group {7}3 {6}1 {10}\d{4}-/);
+    const failing = async (...words: string[]) => {
+      const { code: exit, err } = await cli('job', 'scale', ...words);
+      expect(exit).toBe(1);
+      return err.split('\n')[0];
+    };
+    expect(await failing('cl-scale')).toBe('Command requires at least two arguments and no more than three');
+    expect(await failing('cl-scale', 'x')).toMatch(/^Failed to convert count string to int: /);
+    expect(await failing('cl-scale', 'nope', '1')).toBe('Group nope not found within job');
+    expect(await failing('-check-index', '1', 'cl-scale', '1')).toMatch(/^Error submitting scaling request: /);
+    const [group] = (job('two') as { TaskGroups: object[] }).TaskGroups;
+    await api.register(job('two', { TaskGroups: [group, { ...group, Name: 'other' }] }));
+    expect(await failing('two', '1')).toBe('Group name required');
+  });
+
+  it('CL-340 CL-341: dispatch', async () => {
+    await api.register(job('cl-work', { Type: 'batch', ParameterizedJob: { MetaOptional: ['a'] } }));
+    await api.register(job('cl-work-plain'));
+    const payload = await file('payload', 'some work');
+    const { code, out } = await cli('job', 'dispatch', '-detach', '-meta', 'a=b=c', 'cl-wor', payload);
+    expect(code).toBe(0);
+    const [, id = ''] = /^Dispatched Job ID = (\S+)\nEvaluation ID     = [0-9a-f]{8}\n$/.exec(out) ?? [];
+    expect(await api.get(`/v1/job/${encodeURIComponent(id)}`)).toMatchObject({
+      Meta: { a: 'b=c' },
+      Payload: Buffer.from('some work').toString('base64'),
+    });
+    expect(await cli('job', 'dispatch', '-meta', 'x', 'cl-work')).toMatchObject({
+      code: 1,
+      err: 'Error parsing meta value: x\n',
+    });
+    expect((await cli('job', 'dispatch', 'cl-work', '/nowhere/x')).err).toMatch(/^Error reading input data: /);
+    expect((await cli('job', 'dispatch', 'cl-work-plain')).err).toBe(
+      'No parameterized job(s) with prefix or ID "cl-work-plain" found\n',
+    );
+    expect((await cli('job', 'dispatch', '-meta', 'z=1', 'cl-work')).err).toMatch(/^Failed to dispatch job: .*\[z\]/);
+  });
+
+  it('CL-343 CL-351 CL-352: tags, and what versions changed', async () => {
+    for (const Priority of [10, 20]) await api.register(job('cl-tag', { Priority }));
+    const tagged = await cli('job', 'tag', 'apply', '-name', 'v', '-description', 'd', '-version', '0', 'cl-tag');
+    expect(tagged).toMatchObject({ code: 0, out: 'Job version 0 tagged with name "v"\n' });
+    expect((await cli('job', 'tag', 'apply', 'cl-tag')).err).toBe('A version tag name is required\n');
+    expect((await cli('job', 'tag', 'apply', '-name', 'x', '-version', 'x', 'cl-tag')).err).toMatch(
+      /^Error parsing version: /,
+    );
+    const taken = await cli('job', 'tag', 'apply', '-name', 'v', 'cl-tag');
+    expect([taken.code, taken.err]).toEqual([1, expect.stringMatching(/^Error tagging job version: .*already exists/)]);
+    const change = 'Diff\n+/- Job: "cl-tag"\n+/- Priority: "10" => "20"\nTask Group: "group"';
+    const history = (await cli('job', 'history', '-p', 'cl-tag')).out;
+    expect(history.match(/Diff/g)).toHaveLength(1);
+    expect(history.replaceAll(/^ +/gm, '')).toContain(change);
+    const against = (await cli('job', 'history', '-p', '-diff-tag', 'v', 'cl-tag')).out;
+    expect(against.replaceAll(/^ +/gm, '')).toContain(change);
+    expect(await cli('job', 'history', '-p', '-diff-version', '9', 'cl-tag')).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('version 9 not found') as string,
+    });
+    expect(await cli('job', 'tag', 'unset', '-name', 'v', 'cl-tag')).toMatchObject({
+      code: 0,
+      out: 'Tag "v" removed from job "cl-tag"\n',
+    });
+  });
+
+  it('CL-353: flags of the history that exclude each other', async () => {
+    const refused = async (...flags: string[]) => (await cli('job', 'history', ...flags, 'x')).err.trim();
+    expect(await refused('-json', '-p')).toBe('-json and -t are exclusive with -p and -full');
+    expect(await refused('-diff-tag', 'a')).toBe('-diff-tag and -diff-version can only be used with -p');
+    const both = await refused('-p', '-diff-tag', 'a', '-diff-version', '1');
+    expect(both).toBe('-diff-tag and -diff-version are mutually exclusive');
+  });
+
+  it('CL-354 CL-355: inspect, the job or its text', async () => {
+    const Submission = {
+      Source: 'the text\n',
+      Format: 'hcl2',
+      VariableFlags: { b: '2', a: "it's" },
+      Variables: 'c = 3\n',
+    };
+    await sent('PUT', '/v1/jobs', { Job: job('cl-inspect'), Submission });
+    expect(JSON.parse((await cli('inspect', 'cl-inspect')).out)).toMatchObject({ Job: { ID: 'cl-inspect' } });
+    const bare = await cli('job', 'inspect', '-json', '-version', '0', 'cl-inspect');
+    expect(JSON.parse(bare.out)).toMatchObject({ ID: 'cl-inspect', Version: 0 });
+    expect((await cli('job', 'inspect', '-version', '7', 'cl-inspect')).err).toBe(
+      'Error inspecting job: job "cl-inspect" with version 7 couldn\'t be found\n',
+    );
+    const source = await cli('job', 'inspect', '-hcl', '-with-vars', 'cl-inspect');
+    expect(source.out).toBe('the text\n');
+    expect(source.err).toBe("waybill job run -namespace=default -var 'a=it'\\''s' -var 'b=2' -var 'c=3' -\n");
+    expect((await cli('inspect', '-hcl', '-json', 'x')).err).toBe('can only use one of -hcl or -json\n');
+    expect((await cli('inspect', '-with-vars', 'x')).err).toBe('can only use -with-vars with -hcl\n');
+  });
+
+  it('CL-356: validate, with and without a server', async () => {
+    const good = await file('good.json', job('good'));
+    const bad = await file('bad.json', job('bad', { Priority: 1000 }));
+    const nowhere = (where: string) => runCli('http://127.0.0.1:1', ['validate', where]);
+    expect(await cli('job', 'validate', good)).toEqual({ code: 0, out: 'Job validation successful\n', err: '' });
+    const refused = await cli('validate', bad);
+    expect([refused.code, refused.out]).toEqual([1, '']);
+    expect(refused.err).toMatch(/^Job validation errors:\n.*priority must be between/s);
+    const alone = await nowhere(good);
+    expect([alone.code, alone.out]).toEqual([0, 'Job validation successful\n']);
+    expect(alone.err).toContain('Driver configuration not validated since connection to Waybill agent');
+    expect((await nowhere(bad)).code).toBe(1);
   });
 });

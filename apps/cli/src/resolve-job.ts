@@ -15,13 +15,29 @@ export interface ResolvedJob {
   readonly exact: boolean;
 }
 
+/** A kind of jobs that a lookup is limited to. */
+export interface JobKind {
+  /** As messages call it: `parameterized `. */
+  readonly word: string;
+  readonly filter: string;
+  /** The same for servers that cannot parse the filter (API-71). */
+  readonly is: (job: JobListStub) => boolean;
+}
+
+/** CL-340. */
+export const PARAMETERIZED: JobKind = {
+  word: 'parameterized ',
+  filter: 'ParentID == "" and ParameterizedJob is not nil',
+  is: (job) => job.ParentID === '' && job.ParameterizedJob,
+};
+
 /** CL-151 to CL-153, CL-158. @throws CommandFailure */
-export async function resolveJob(api: ApiClient, given: string): Promise<ResolvedJob> {
+export async function resolveJob(api: ApiClient, given: string, kind?: JobKind): Promise<ResolvedJob> {
   const wanted = given.trim();
-  const jobs = await list(api, wanted);
+  const jobs = await list(api, wanted, kind);
   if (!jobs) return { id: wanted, namespace: undefined, exact: true };
   const [first, ...others] = jobs;
-  if (!first) throw new CommandFailure(`No job(s) with prefix or ID "${wanted}" found`);
+  if (!first) throw new CommandFailure(`No ${kind?.word ?? ''}job(s) with prefix or ID "${wanted}" found`);
   const all = api.connection.namespace === '*';
   const sameId = all && jobs.filter((job) => job.ID === wanted).length > 1;
   if (others.length > 0 && (first.ID !== wanted || sameId)) {
@@ -33,11 +49,15 @@ export async function resolveJob(api: ApiClient, given: string): Promise<Resolve
 }
 
 /** Undefined: the token may not list. */
-async function list(api: ApiClient, prefix: string): Promise<JobListStub[] | undefined> {
+async function list(api: ApiClient, prefix: string, kind: JobKind | undefined): Promise<JobListStub[] | undefined> {
+  const read = async (filter: string | undefined): Promise<JobListStub[]> =>
+    (await api.get<JobListStub[] | null>('/v1/jobs', { prefix, per_page: MAX_MATCHES, filter })).value ?? [];
   try {
-    return (await api.get<JobListStub[] | null>('/v1/jobs', { prefix, per_page: MAX_MATCHES })).value ?? [];
+    return await read(kind?.filter);
   } catch (error) {
     if (isInterrupt(error)) throw error;
+    if (kind && error instanceof AnswerFailure && error.body.includes('failed to create result paginator'))
+      return (await read(undefined)).filter(kind.is);
     if (error instanceof AnswerFailure && error.body.includes('Permission denied')) return undefined;
     throw new CommandFailure(`Error querying job prefix "${prefix}": ${causeOf(error)}`);
   }

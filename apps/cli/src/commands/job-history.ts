@@ -1,18 +1,23 @@
-import type { Job } from '@waybill/model';
+import type { Job, JobDiff } from '@waybill/model';
+import type { Query } from '../api-client.js';
 import type { Call, ServerCommand } from '../command-spec.js';
 import { JSON_FLAG } from '../display.js';
 import { formatExact, membersOf, type ExactJson } from '../exact-json.js';
 import { CommandFailure } from '../failure.js';
+import { JobDiffText } from '../job-diff-text.js';
 import { jobVersions } from '../job-versions.js';
 import { resolveJob } from '../resolve-job.js';
 import { keyValues } from '../table.js';
 import { absoluteTime } from '../times.js';
 
-/** CL-351, CL-353; without differences, which the API does not give yet. */
+/** CL-351 to CL-353. */
 export const command: ServerCommand = {
   usage: '<job>',
   description: 'Shows the kept versions of a job, the newest first.\n\nNeeds the capability read-job.',
   flags: [
+    { name: 'diff-tag', kind: 'text', value: 'tag', help: 'With -p: compare every version with the one of this name.' },
+    { name: 'diff-version', kind: 'integer', value: 'n', help: 'With -p: compare every version with this one.' },
+    { name: 'p', kind: 'switch', help: 'Show what each version changed.' },
     { name: 'full', kind: 'switch', help: 'Print the whole job of each version.' },
     { name: 'version', kind: 'integer', value: 'n', help: 'Only this version.' },
     JSON_FLAG,
@@ -23,16 +28,48 @@ export const command: ServerCommand = {
 
 async function run(call: Call): Promise<number> {
   const { flags, terminal, args } = call;
-  if (flags.on('json') && flags.on('full')) throw new CommandFailure('-json and -t are exclusive with -p and -full');
+  checkFlags(call);
   const found = await resolveJob(call.api, args[0] ?? '');
-  const answer = await jobVersions(call.api.within({ namespace: found.namespace }), found.id);
+  const answer = await jobVersions(call.api.within({ namespace: found.namespace }), found.id, diffQuery(call));
   const wanted = flags.integer('version');
-  const all = (answer.value.Versions ?? []).map((job, i) => ({ job, exact: exactVersion(answer.exact, i) }));
+  const all = (answer.value.Versions ?? []).map((job, i) => ({
+    job,
+    exact: exactVersion(answer.exact, i),
+    diff: answer.value.Diffs?.[i],
+  }));
   const versions = all.filter(({ job }) => wanted === undefined || job.Version === wanted);
   if (versions.length === 0) throw new CommandFailure('Error printing job history for non-existing job or job version');
   if (flags.on('json')) terminal.print(formatExact(versions.map(({ exact }) => exact)));
-  else terminal.print(versions.map(({ job, exact }) => block(job, flags.on('full') ? exact : undefined)).join('\n\n'));
+  else
+    terminal.print(
+      versions
+        .map(({ job, exact, diff }) =>
+          [block(job, flags.on('full') ? exact : undefined), ...diffLines(call, diff)].join('\n'),
+        )
+        .join('\n\n'),
+    );
   return 0;
+}
+
+/** CL-353. @throws CommandFailure */
+function checkFlags({ flags }: Call): void {
+  const compares = flags.given('diff-version') || flags.text('diff-tag') !== undefined;
+  if (flags.on('json') && (flags.on('full') || flags.on('p')))
+    throw new CommandFailure('-json and -t are exclusive with -p and -full');
+  if (compares && !flags.on('p')) throw new CommandFailure('-diff-tag and -diff-version can only be used with -p');
+  if (flags.given('diff-version') && flags.text('diff-tag') !== undefined)
+    throw new CommandFailure('-diff-tag and -diff-version are mutually exclusive');
+}
+
+/** CL-352. */
+function diffQuery({ flags }: Call): Query {
+  if (!flags.on('p')) return {};
+  return { diffs: true, diff_version: flags.integer('diff-version'), diff_tag: flags.text('diff-tag') };
+}
+
+function diffLines({ terminal }: Call, diff: JobDiff | undefined): string[] {
+  if (!diff || diff.Type === 'None') return [];
+  return ['Diff', new JobDiffText(terminal, false).of(diff)];
 }
 
 /** The version as the API wrote it, digit for digit. */
