@@ -82,6 +82,15 @@ describe('dry runs over HTTP', () => {
     expect(Object.keys(FailedTGAllocs['group']!.ConstraintFiltered)).toEqual(['${attr.kernel.name} = plan9']);
   });
 
+  it('API-143: when a periodic job would be launched next', async () => {
+    const Periodic = { Spec: '0 0 1 1 *', TimeZone: 'UTC' };
+    const answer = await planned('yearly', { ...shellJob('yearly', 'true', { type: 'batch' }), Periodic });
+    const next = `${new Date().getUTCFullYear() + 1}-01-01T00:00:00`;
+    expect(answer).toMatchObject({ NextPeriodicLaunch: expect.stringContaining(next) as string });
+    const off = { ...shellJob('yearly', 'true', { type: 'batch' }), Periodic: { ...Periodic, Enabled: false } };
+    expect(await planned('yearly', off)).toMatchObject({ NextPeriodicLaunch: null });
+  });
+
   it('API-140 API-141: what is refused', async () => {
     const job = shellJob('web', 'true');
     expect(await plan('other', { Job: job })).toMatchObject({ status: 400, text: 'Job ID does not match' });

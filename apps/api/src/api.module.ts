@@ -128,7 +128,7 @@ export class ApiModule {
           useValue: new DispatchJob(log, writer, registerJob, lookup, readable, clock, newId),
         },
         { provide: JobVersionTags, useValue: new JobVersionTags(writer, region, clock) },
-        { provide: PlanJob, useValue: new PlanJob(log, context.rpc, () => feed.applied) },
+        { provide: PlanJob, useValue: new PlanJob(log, context.rpc, () => feed.applied, clock) },
         { provide: RevertJob, useValue: new RevertJob(log, registerJob, model, readable) },
         { provide: JobStability, useValue: new JobStability(log, writer, model, readable, clock) },
         { provide: DeregisterJob, useValue: new DeregisterJob(log, writer, lookup, readable, clock, newId) },

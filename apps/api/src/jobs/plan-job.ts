@@ -1,12 +1,17 @@
 import { jobSubject, type Log } from '@waybill/journal';
 import {
+  type Clock,
   encodeAllocMetric,
   encodeEvaluation,
   encodeMap,
   formatErrors,
   formatWarnings,
+  isLaunched,
+  type Job,
   type JobDiff,
+  nextLaunchMs,
   type PlanAnnotations,
+  rfc3339FromMs,
   validateJob,
   type WireObject,
 } from '@waybill/model';
@@ -21,7 +26,8 @@ export interface JobPlan {
   readonly JobModifyIndex: number;
   readonly CreatedEvals: readonly WireObject[];
   readonly Diff: JobDiff | null;
-  readonly NextPeriodicLaunch: null;
+  /** RFC 3339; null: it is not launched on a schedule. */
+  readonly NextPeriodicLaunch: string | null;
   readonly Warnings: string;
   readonly Index: number;
 }
@@ -36,6 +42,7 @@ export class PlanJob {
     private readonly rpc: Rpc,
     /** Index up to which clients may have read. */
     private readonly seen: () => number,
+    private readonly clock: Clock,
   ) {}
 
   /** @throws ApiError 500, RpcError, RpcUnavailableError */
@@ -49,8 +56,14 @@ export class PlanJob {
       ...planned,
       FailedTGAllocs: encodeMap(planned.FailedTGAllocs, encodeAllocMetric),
       CreatedEvals: planned.CreatedEvals.map(encodeEvaluation),
-      NextPeriodicLaunch: null,
+      NextPeriodicLaunch: this.nextLaunchOf(Job),
       Warnings: formatWarnings([...dropped, ...warnings]),
     };
+  }
+
+  private nextLaunchOf(job: Job): string | null {
+    if (!job.Periodic || !isLaunched(job)) return null;
+    const ms = nextLaunchMs(job.Periodic, this.clock.nowMs());
+    return ms === undefined ? null : rfc3339FromMs(ms);
   }
 }
