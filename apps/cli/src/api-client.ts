@@ -90,8 +90,9 @@ export class ApiClient {
       traceId: headerText(headers, 'x-waybill-trace-id'),
     };
     try {
-      // The one place where the wire's text becomes a value of the type its endpoint answers.
-      return { ...answer, value: JSON.parse(text) as T, exact: parseExact(text) };
+      // The one place where the wire's text becomes a value of the type its endpoint answers; no text at all is null.
+      const json = text === '' ? 'null' : text;
+      return { ...answer, value: JSON.parse(json) as T, exact: parseExact(json) };
     } catch {
       throw new ConnectionFailure(`${named(method, url)}: the answer is not valid JSON (no Waybill server?)`);
     }

@@ -10,7 +10,7 @@ export class Display {
   ) {}
 
   static of({ flags, clock }: Call): Display {
-    return new Display(flags.on('verbose'), clock.nowMs());
+    return new Display(flags.has('verbose') && flags.on('verbose'), clock.nowMs());
   }
 
   id(id: string | undefined): string {
