@@ -25,6 +25,9 @@ export interface RunPlan extends RunSize {
 /** The short run that throughput is measured with. */
 export const SHORT_RUN: RunSize = { servers: 3, machines: 20, actions: 200 };
 
+/** For the test suite: the same kinds of things happen, to a smaller cluster. */
+export const SMALL_RUN: RunSize = { servers: 3, machines: 6, actions: 40 };
+
 /** Time for the first leaders and machines to be there before anything happens, milliseconds. */
 const SETTLE_MS = 4_000;
 /** Mean time between two actions of users, milliseconds. */

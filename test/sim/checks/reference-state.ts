@@ -1,5 +1,4 @@
 import { type Applied, eventsOf, StateMachine } from '@waybill/state';
-import { partsOf } from '@waybill/projection';
 import { LogCheck } from '@waybill/verify';
 import { txnOf } from '../world/stream-follower.js';
 import type { StoredTxn, TxnStream } from '../world/txn-stream.js';
@@ -28,12 +27,9 @@ export class ReferenceState {
     this.reportFirst();
   }
 
-  /** Indexes of the parts of all event frames that the log causes, in order. */
+  /** Indexes of the event frames that the log causes, in order. */
   frames(): number[] {
-    return this.applied.flatMap((applied) => {
-      const frame = eventsOf(applied);
-      return frame ? partsOf(frame).map((part) => part.index) : [];
-    });
+    return this.applied.flatMap((applied) => (eventsOf(applied) ? [applied.index] : []));
   }
 
   private take(stored: StoredTxn): void {

@@ -1,10 +1,18 @@
-import { isTerminalAllocation, isClientTerminal, isServerTerminal, msFromNs, nsFromRfc3339 } from '@waybill/model';
+import {
+  type Deployment,
+  isTerminalAllocation,
+  isClientTerminal,
+  isServerTerminal,
+  msFromNs,
+  nsFromRfc3339,
+} from '@waybill/model';
 import { StateMachine } from '@waybill/state';
 import { compareStates } from '@waybill/verify';
 import type { Cluster } from '../cluster.js';
 import { SeededRandom } from '../kernel/seeded-random.js';
 import { unpauseBroker } from '../workload/actions.js';
 import type { User } from '../workload/user.js';
+import { expectNothingLeftToDo } from './nothing-left-to-do.js';
 import { InvariantError } from './violation.js';
 
 /** When faults have stopped, everything must have ended after this, simulated milliseconds. */
@@ -36,6 +44,7 @@ export class RestCheck {
     }
     cluster.reference.finish();
     cluster.agreement.finish();
+    expectNothingLeftToDo(cluster);
     this.comparePostgres();
     this.compareEvents();
   }
@@ -60,6 +69,9 @@ export class RestCheck {
     for (const evaluation of tables.evals.by('status', 'pending'))
       if (msFromNs(nsFromRfc3339(evaluation.WaitUntil)) <= simulator.nowMs)
         return `evaluation ${evaluation.ID} of ${evaluation.JobID} (${evaluation.TriggeredBy}) is pending`;
+    for (const deployment of tables.deployment.all())
+      if (deployment.Status === 'running' && !isWaitingForPromotion(deployment))
+        return `deployment ${deployment.ID} of ${deployment.JobID} is running`;
     for (const node of tables.nodes.all()) if (node.Status !== 'ready') return `node ${node.Name} is ${node.Status}`;
     for (const alloc of tables.allocs.all()) {
       if (isTerminalAllocation(alloc) && (isClientTerminal(alloc) || !isServerTerminal(alloc))) continue;
@@ -80,16 +92,24 @@ export class RestCheck {
     throw new InvariantError('postgres-equals-log', JSON.stringify(different));
   }
 
-  /** EV-60: every frame once, in order, complete. */
+  /** EV-60: every frame once, in order, with all its parts. */
   private compareEvents(): void {
     const { cluster } = this;
+    const { parts } = cluster.world.events;
+    const broken = parts.find(({ part }, at) => part !== 1 && parts[at - 1]?.part !== part - 1);
+    if (broken)
+      throw new InvariantError('events-complete', `part ${broken.part} of frame ${broken.index} stands alone`);
     const expected = cluster.reference.frames();
-    const actual = cluster.world.events.parts.map((part) => part.index);
-    const at = expected.findIndex((index, i) => index !== actual[i]);
-    if (at >= 0 || actual.length !== expected.length)
-      throw new InvariantError(
-        'events-complete',
-        `frame ${at} is of index ${actual[at]}, expected ${expected[at]}; ${actual.length} of ${expected.length} frames`,
-      );
+    const actual = parts.filter(({ part, parts: of }) => part === of).map(({ index }) => index);
+    const at = Array.from({ length: Math.max(expected.length, actual.length) }, (_, n) => n).find(
+      (n) => expected[n] !== actual[n],
+    );
+    if (at !== undefined)
+      throw new InvariantError('events-complete', `frame ${at} is of index ${actual[at]}, expected ${expected[at]}`);
   }
+}
+
+/** Nobody promotes it any more, and without progress it has no deadline (DP-508). */
+function isWaitingForPromotion({ TaskGroups }: Deployment): boolean {
+  return Object.values(TaskGroups).some((group) => group.DesiredCanaries > 0 && !group.Promoted);
 }

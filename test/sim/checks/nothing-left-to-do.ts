@@ -1,0 +1,57 @@
+import { isClientTerminal, newEvaluation, NS_PER_SECOND, nsFromMs } from '@waybill/model';
+import { schedule, schedulerTypeFor } from '@waybill/scheduler';
+import { namespacedKey, type Tables } from '@waybill/state';
+import type { Cluster } from '../cluster.js';
+import { SeededRandom } from '../kernel/seeded-random.js';
+import { JOBS } from '../workload/job-shapes.js';
+import { InvariantError } from './violation.js';
+
+/** A holder's clock may be behind by this; what became due since then need not have been seen. */
+const CLOCKS_APART_NS = 20 * NS_PER_SECOND;
+
+/**
+ * At rest, evaluating any job once more changes nothing (SC-340): whatever could be placed, stopped or replaced has been.
+ * An evaluation that was lost, a freed node that woke nobody, a deployment nobody moves on: all show here.
+ * @throws InvariantError
+ */
+export function expectNothingLeftToDo({ tables, simulator, reference }: Cluster): void {
+  const newId = new SeededRandom('evaluated once more').uuid;
+  for (const [JobID, Type] of JOBS) {
+    if (Type === 'sysbatch') continue; // a node that comes back starts none: a finished one must not run again (ND-98)
+    const evaluation = newEvaluation({
+      ID: newId(),
+      Namespace: 'default',
+      Priority: 50,
+      Type,
+      TriggeredBy: 'job-register',
+      JobID,
+      CreateTime: nsFromMs(simulator.nowMs),
+    });
+    const index = reference.machine.appliedIndex;
+    const nowNs = nsFromMs(simulator.nowMs) - CLOCKS_APART_NS;
+    const { isNoop, plan } = schedule(schedulerTypeFor(evaluation, tables), {
+      evaluation,
+      tables,
+      index,
+      nowNs,
+      newId,
+    });
+    if (isNoop) continue;
+    const endedOn = Type === 'system' ? nodesWhereItEnded(tables, JobID) : new Set<string>();
+    const placed = Object.entries(plan.NodeAllocation).filter(([nodeId]) => !endedOn.has(nodeId));
+    const stopped = Object.entries(plan.NodeUpdate).filter(([nodeId]) => !endedOn.has(nodeId));
+    const changes = [
+      ...placed.flatMap(([nodeId, allocs]) => allocs.map(({ Name, ID }) => `place ${Name} (${ID}) on ${nodeId}`)),
+      ...stopped.flatMap(([, allocs]) => allocs.map(({ ID }) => `stop ${ID}`)),
+      ...plan.DeploymentUpdates.map(({ DeploymentID, Status }) => `deployment ${DeploymentID} ${Status}`),
+    ];
+    if (changes.length === 0) continue;
+    throw new InvariantError('nothing-left-to-do', `job ${JobID}, evaluated once more: ${changes.join(', ')}`);
+  }
+}
+
+/** An allocation of a system job that ended is replaced by the next evaluation, whenever it comes; none is made for it. */
+function nodesWhereItEnded(tables: Tables, jobId: string): Set<string> {
+  const ended = [...tables.allocs.by('job', namespacedKey('default', jobId))].filter(isClientTerminal);
+  return new Set(ended.map(({ NodeID }) => NodeID));
+}

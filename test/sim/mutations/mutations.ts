@@ -1,0 +1,135 @@
+import { Writer } from '@waybill/api';
+import { BlockedEvals, EvalBroker, NodeLoads } from '@waybill/broker';
+import { DeploymentWatchers } from '@waybill/deployments';
+import { emptyLoad, type Evaluation } from '@waybill/model';
+import { Projector } from '@waybill/projector';
+import { type Applied, StateMachine, type Txn } from '@waybill/state';
+import { replaceMethod } from './replaced-method.js';
+
+/** A bug that somebody could write any day, switched on for a run. */
+export interface Mutation {
+  readonly name: string;
+  /** @returns the way back */
+  readonly apply: () => () => void;
+}
+
+/** The parts of a projector that the mutation of its order needs. */
+interface ProjectorSteps {
+  store(applied: readonly Applied[], to: number): Promise<void>;
+}
+
+/** The parts of an evaluation broker that mutations reach into. */
+interface BrokerSteps {
+  makeReady(tracked: unknown): void;
+}
+
+/** Each is caught within 200 seeds: mutations.test.ts. */
+export const MUTATIONS: readonly Mutation[] = [
+  {
+    name: 'epoch check dropped',
+    apply: () => replaceMethod(StateMachine, 'voidByEpoch', () => () => undefined),
+  },
+  {
+    name: 'plan applied without verification',
+    apply: () => replaceMethod(NodeLoads, 'of', () => () => emptyLoad()),
+  },
+  {
+    name: 'delayed evaluations lost with the term',
+    apply: () =>
+      replaceMethod(
+        EvalBroker,
+        'restore',
+        (original) =>
+          function (this: never, evaluations: Iterable<Evaluation>) {
+            const due = [...evaluations].filter(({ WaitUntil }) => WaitUntil === null);
+            return Reflect.apply(original, this, [due]);
+          },
+      ),
+  },
+  {
+    name: 'evaluations lost with the term',
+    apply: () => replaceMethod(EvalBroker, 'restore', () => () => undefined),
+  },
+  {
+    name: 'a nack forgets the evaluation',
+    apply: () => replaceMethod(EvalBroker, 'redeliverLater', () => () => undefined),
+  },
+  {
+    name: 'two evaluations of a job at once',
+    apply: () =>
+      replaceMethod(
+        EvalBroker,
+        'queueForJob',
+        () =>
+          function (this: BrokerSteps, tracked: unknown) {
+            this.makeReady(tracked);
+          } as never,
+      ),
+  },
+  {
+    name: 'freed capacity wakes nobody',
+    apply: () => replaceMethod(BlockedEvals, 'release', () => () => undefined),
+  },
+  {
+    name: 'capacity freed before the block is missed',
+    apply: () => replaceMethod(BlockedEvals, 'missedUnblock', () => () => false),
+  },
+  {
+    name: 'projector commits before publishing',
+    apply: () =>
+      replaceMethod(
+        Projector,
+        'write',
+        (original) =>
+          async function (this: ProjectorSteps, batch: readonly { readonly applied: Applied }[], ...rest: unknown[]) {
+            const applied = batch.map((one) => one.applied);
+            await this.store(applied, applied.at(-1)?.index ?? 0);
+            await Reflect.apply(original, this, [batch, ...rest]);
+          } as never,
+      ),
+  },
+  {
+    name: 'write answered before it can be read',
+    apply: () => replaceMethod(Writer, 'readable', () => async () => ({ kind: 'accepted' })),
+  },
+  {
+    name: 'report taken although a later one was',
+    apply: () =>
+      replaceMethod(
+        StateMachine,
+        'apply',
+        (original) =>
+          function (this: never, txn: Txn) {
+            const isReport = txn.type === 'AllocClientUpdate';
+            const taken = isReport ? { ...txn, payload: { ...txn.payload, After: {} } } : txn;
+            return Reflect.apply(original, this, [taken]);
+          },
+      ),
+  },
+  {
+    name: 'deployment watchers miss the health of allocations',
+    apply: () =>
+      replaceMethod(
+        DeploymentWatchers,
+        'applied',
+        (original) =>
+          function (this: never, applied: Applied) {
+            const changes = applied.changes.filter(({ table }) => table !== 'allocs');
+            return Reflect.apply(original, this, [{ ...applied, changes }]);
+          },
+      ),
+  },
+  {
+    name: 'request ids are forgotten by a copy that starts from Postgres',
+    apply: () =>
+      replaceMethod(
+        StateMachine,
+        'startAt',
+        (original) =>
+          function (this: StateMachine, index: number) {
+            Reflect.apply(original, this, [index]);
+            Reflect.apply(Map.prototype.clear, Reflect.get(this.requests, 'seen'), []);
+          } as never,
+      ),
+  },
+];
