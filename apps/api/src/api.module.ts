@@ -10,6 +10,7 @@ import { LogsController } from './client/logs.controller.js';
 import { MachinesController } from './client/machines.controller.js';
 import { AgentIdentity } from './cluster/agent-identity.js';
 import { ClusterController } from './cluster/cluster.controller.js';
+import { EnterpriseController } from './cluster/enterprise.controller.js';
 import { DeploymentWritesController } from './deployments/deployment-writes.controller.js';
 import { DeploymentsController } from './deployments/deployments.controller.js';
 import { DeleteEvaluations } from './evaluations/delete-evaluations.js';
@@ -88,6 +89,7 @@ export class ApiModule {
         ClusterController,
         DeploymentWritesController,
         DeploymentsController,
+        EnterpriseController,
         EvaluationsController,
         EventStreamController,
         JobWritesController,

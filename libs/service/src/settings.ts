@@ -53,6 +53,13 @@ export const SETTINGS = {
     .describe('a silent holder loses its role after this long'),
   WAYBILL_HTTP_HOST: z.string().default('127.0.0.1').describe('api: address of /v1'),
   WAYBILL_HTTP_PORT: port.default(4646).describe('api: port of /v1'),
+  WAYBILL_HTTP_MAX_CONNS_PER_CLIENT: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .default(100)
+    .describe('api: connections from one address at a time; 0: any number'),
+  WAYBILL_HTTP_RESPONSE_HEADERS: keyValues.default({}).describe('api: name=value,… of headers on every answer'),
   WAYBILL_EVENT_BROKER: flag.default(true).describe('api: serve /v1/event/stream'),
   WAYBILL_EVENT_REPLAY: positive
     .max(1_000_000)

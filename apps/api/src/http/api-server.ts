@@ -4,6 +4,9 @@ import { NestLogger } from '@waybill/service';
 import type { FastifyInstance } from 'fastify';
 import { ApiModule, type ApiParts } from '../api.module.js';
 import { MAX_BODY_BYTES } from './body.js';
+import { limitConnections } from './connection-limit.js';
+import { compressAnswers } from './content-coding.js';
+import { addResponseHeaders } from './response-headers.js';
 import { traceRequests } from './trace-requests.js';
 
 /** Idle connections are kept this long, longer than a blocking query's longest wait. */
@@ -24,6 +27,9 @@ export async function startApiServer(parts: ApiParts): Promise<NestFastifyApplic
   const fastify = adapter.getInstance<FastifyInstance>();
   fastify.removeAllContentTypeParsers();
   fastify.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
+  limitConnections(fastify.server, settings.WAYBILL_HTTP_MAX_CONNS_PER_CLIENT);
+  addResponseHeaders(fastify, settings.WAYBILL_HTTP_RESPONSE_HEADERS);
+  compressAnswers(fastify);
   traceRequests(fastify, () => parts.context.tracer);
   const app = await NestFactory.create<NestFastifyApplication>(ApiModule.of(parts), adapter, {
     logger: new NestLogger(logger),

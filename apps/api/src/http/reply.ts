@@ -47,8 +47,8 @@ export const setWriteIndex = (reply: ApiReply, index: number): void => {
 export function sendJson(request: ApiRequest, reply: ApiReply, value: unknown): void {
   const pretty = param(request.query, 'pretty');
   const text = pretty === undefined || pretty === '0' ? JSON.stringify(value) : `${JSON.stringify(value, null, 4)}\n`;
-  // Nest would answer 201 to POST.
-  reply.code(200).header('Content-Type', 'application/json').header('Vary', 'Accept-Encoding').send(text);
+  // Nest would answer 201 to POST, and Fastify name a character set for text.
+  reply.code(200).header('Content-Type', 'application/json').send(Buffer.from(text));
 }
 
 /** A handler with nothing to say (API-11). */

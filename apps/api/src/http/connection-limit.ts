@@ -1,0 +1,38 @@
+import type { Server } from 'node:http';
+import type { Socket } from 'node:net';
+
+const TEXT = 'Your IP is issuing too many concurrent connections, please rate limit your calls\n';
+const ANSWER =
+  'HTTP/1.1 429 Too Many Requests\r\n' +
+  'Content-Type: text/plain; charset=utf-8\r\n' +
+  `Content-Length: ${TEXT.length}\r\n` +
+  `Connection: close\r\n\r\n${TEXT}`;
+/** One that has been refused and does not go away is cut off after this long, ms. */
+const LINGER_MS = 1_000;
+
+/**
+ * Refuses connections beyond `limit` from one address (API-10); 0: no limit. A client that opens hundreds, mostly by
+ * mistake, must not take the descriptors that all share. Memory: one number per connected address.
+ */
+export function limitConnections(server: Server, limit: number): void {
+  if (limit === 0) return;
+  const open = new Map<string, number>();
+  server.prependListener('connection', (socket: Socket) => {
+    const from = socket.remoteAddress ?? '';
+    const count = (open.get(from) ?? 0) + 1;
+    open.set(from, count);
+    socket.once('close', () => {
+      const left = (open.get(from) ?? 1) - 1;
+      if (left > 0) open.set(from, left);
+      else open.delete(from);
+    });
+    if (count > limit) refuse(socket);
+  });
+}
+
+/** Answers without waiting for a request; what still comes is read and dropped, as a reset could overtake the answer. */
+function refuse(socket: Socket): void {
+  socket.on('error', () => {});
+  socket.end(ANSWER);
+  socket.setTimeout(LINGER_MS, () => socket.destroy());
+}
