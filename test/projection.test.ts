@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { startStack, type Stack } from '@waybill/embedded';
 import {
   BatchWriter,
+  HistoryRetention,
   DatabaseNewerError,
   type Listed,
   loadSnapshot,
@@ -313,7 +314,7 @@ describe('batches and snapshot', () => {
       for (const one of allocs) expect((await model.allocation(one.ID)).row).toEqual(one);
     });
 
-    it('API-631: go with the last allocation that holds them, not with the version of the job', async () => {
+    it('API-631: go with the last allocation and the last record that name them, not with the version of the job', async () => {
       const [first, second] = [job({ Version: 1 }), job({ Version: 2 })];
       await writer.write([
         scripted.next((w) => w.put('job_version', fixtures.aJob({ Version: 1 }))),
@@ -325,7 +326,13 @@ describe('batches and snapshot', () => {
       ]);
       expect((await loaded()).tables.job_version.size).toBe(0);
       expect(await storedJobs()).toEqual([1, 2]);
+      const retention = new HistoryRetention(pool);
+      const forgotten = (): Promise<number> => retention.trim(0, new AbortController().signal);
       await writer.write([scripted.next((w) => w.remove('allocs', fixtures.uuid(2)))]);
+      await forgotten();
+      expect(await storedJobs()).toEqual([1, 2]);
+      await pool.query('delete from txn_object');
+      await forgotten();
       expect(await storedJobs()).toEqual([2]);
       const batch = [
         scripted.next((w) => w.put('allocs', alloc(6, first))),
@@ -334,7 +341,7 @@ describe('batches and snapshot', () => {
         scripted.next((w) => w.put('allocs', alloc(7, job({ Version: 2 })))),
       ];
       await writer.write(batch);
-      expect(await storedJobs()).toEqual([2]);
+      expect(await storedJobs()).toEqual([1, 2]);
       expect(contentOf(await loaded())).toEqual(contentOf(scripted.machine));
     });
   });

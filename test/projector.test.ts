@@ -303,7 +303,7 @@ describe('projector', () => {
     await feed.waitFor(last, 10_000);
     await first.stop();
     await pool.query('update projection set applied = 0');
-    for (const table of ['txn', 'table_index', 'evals', 'nodes', 'node_pools', 'namespaces'])
+    for (const table of ['txn', 'txn_object', 'table_index', 'evals', 'nodes', 'node_pools', 'namespaces'])
       await pool.query(`delete from ${table}`);
     startProjector();
     await expectProjected(last);

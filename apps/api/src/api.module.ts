@@ -1,6 +1,6 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { APP_FILTER } from '@nestjs/core';
-import { EventLog, type ProjectionFeed, ReadModel } from '@waybill/projection';
+import { EventLog, type ProjectionFeed, ReadModel, TransactionLog, Watches } from '@waybill/projection';
 import { NatsRpc } from '@waybill/rpc';
 import type { ServiceContext } from '@waybill/service';
 import { AllocationsController } from './allocations/allocations.controller.js';
@@ -18,10 +18,11 @@ import { EvalTimers } from './evaluations/eval-timers.js';
 import { EvaluationsController } from './evaluations/evaluations.controller.js';
 import { EventStreamController } from './events/event-stream.controller.js';
 import { Subscriptions } from './events/subscriptions.js';
+import { HistoryController, HistoryReads } from './history/history.controller.js';
 import { ApiErrorFilter } from './http/api-error.filter.js';
 import { BlockingQueries } from './http/blocking-query.js';
 import { HeldCalls } from './http/held-calls.js';
-import { Reads } from './http/reads.js';
+import { type ReadModelAge, Reads } from './http/reads.js';
 import { DeregisterJob } from './jobs/deregister-job.js';
 import { EvaluateJob } from './jobs/evaluate-job.js';
 import { ForceLaunch } from './jobs/force-launch.js';
@@ -66,10 +67,11 @@ export class ApiModule {
       schedulerConfiguration: async () => (await model.schedulerConfiguration()).row,
     };
     const readable = (index: number): Promise<unknown> => writer.readable(index);
-    const reads = new Reads(new BlockingQueries(feed, clock, context.random), () => ({
-      lastContactMs: 0,
-      knownLeader: link.up,
-    }));
+    const age = (): ReadModelAge => ({ lastContactMs: 0, knownLeader: link.up });
+    const reads = new Reads(new BlockingQueries(feed, clock, context.random), age);
+    const everyIndex = new Watches(context.timers);
+    feed.onAdvance(() => everyIndex.wakeAll());
+    const historyReads = new HistoryReads(new BlockingQueries(everyIndex, clock, context.random), age);
     const registerJob = new RegisterJob(log, writer, lookup, readable, clock, newId);
     const calls = new HeldCalls(context.rpc, clock, context.timers);
     const inquiry = new BrokerInquiry(calls);
@@ -92,6 +94,7 @@ export class ApiModule {
         EnterpriseController,
         EvaluationsController,
         EventStreamController,
+        HistoryController,
         JobWritesController,
         JobsController,
         LogsController,
@@ -105,6 +108,8 @@ export class ApiModule {
       providers: [
         { provide: ReadModel, useValue: model },
         { provide: Reads, useValue: reads },
+        { provide: HistoryReads, useValue: historyReads },
+        { provide: TransactionLog, useValue: new TransactionLog(context.database) },
         { provide: JobList, useValue: new JobList(model, reads) },
         { provide: NodeList, useValue: new NodeList(model, reads) },
         { provide: NodePoolWrites, useValue: new NodePoolWrites(writer, clock) },

@@ -14,7 +14,7 @@ export interface AllocJob {
 /**
  * The job that an allocation was placed with is most of its size, and the same in all allocations of a version. So it is
  * stored once, in `alloc_job`, under a key made of its content; an allocation's row names the key. It stays as long as an
- * allocation holds it, whatever becomes of the job's versions (API-631).
+ * allocation holds it or its history says that it did, whatever becomes of the job's versions (API-631).
  *
  * Jobs are never changed in place, so a key is made once per object: allocations of one plan share theirs.
  */
@@ -28,39 +28,30 @@ export function allocJobKey({ Job: job }: Allocation): string {
   return key;
 }
 
-/** Which jobs come into use in a batch and which may have gone out of use. */
+/** Of an allocation that holds another job after a change, or is gone: the key of the one it held; else "". */
+export function jobKeyBefore({ table, before, after }: Change): string {
+  if (table !== 'allocs' || !before || before.Job === after?.Job) return '';
+  const key = allocJobKey(before);
+  return after && allocJobKey(after) === key ? '' : key;
+}
+
+/** Which jobs come into use in a batch. */
 export class AllocJobChanges {
   private readonly begun = new Map<string, AllocJob>();
-  private readonly ended = new Map<string, AllocJob>();
 
   /** Every change, in order; those that keep the allocation's job cost nothing. */
-  add(change: Change): void {
-    if (change.table !== 'allocs') return;
-    const { before, after } = change;
-    if (before?.Job === after?.Job) return;
-    if (before?.Job) put(this.ended, before, before.Job);
-    if (after?.Job) put(this.begun, after, after.Job);
+  add({ table, before, after }: Change): void {
+    if (table !== 'allocs' || !after?.Job) return;
+    if (before?.Job === after.Job && before.JobID === after.JobID && before.Namespace === after.Namespace) return;
+    const key = allocJobKey(after);
+    const job = { namespace: after.Namespace, jobId: after.JobID, key, job: after.Job };
+    this.begun.set(JSON.stringify([after.Namespace, after.JobID, key]), job);
   }
 
   /** Must be there before the allocations are written. Some may be there already. */
   get stored(): readonly AllocJob[] {
     return [...this.begun.values()];
   }
-
-  /** To be removed after the allocations were written, unless one still holds it. */
-  get released(): readonly AllocJob[] {
-    return [...this.ended.values()];
-  }
-}
-
-function put(jobs: Map<string, AllocJob>, alloc: Allocation, job: Job): void {
-  const key = allocJobKey(alloc);
-  jobs.set(JSON.stringify([alloc.Namespace, alloc.JobID, key]), {
-    namespace: alloc.Namespace,
-    jobId: alloc.JobID,
-    key,
-    job,
-  });
 }
 
 /** Gives allocations their jobs back; one object for every job, whatever the number of allocations. */

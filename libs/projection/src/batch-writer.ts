@@ -4,12 +4,12 @@ import { type Batch, foldBatch } from './batch.js';
 import { columnTypes } from './column-types.js';
 import { ProjectionMovedError } from './errors.js';
 import {
+  INSERT_TXN_OBJECTS,
   INSERT_TXNS,
   MOVE_APPLIED,
   MOVE_TABLE_INDEXES,
   type NamedStatement,
   READ_APPLIED,
-  RELEASE_ALLOC_JOBS,
   type RowsStatement,
   STORE_ALLOC_JOBS,
   TABLE_STATEMENTS,
@@ -74,12 +74,12 @@ interface Step extends NamedStatement {
 }
 
 function* stepsOf(batch: Batch): Generator<Step> {
-  yield* chunks(STORE_ALLOC_JOBS, batch.allocJobs.stored);
+  yield* chunks(STORE_ALLOC_JOBS, batch.allocJobs);
   for (const { table, upserts, removes } of batch.tables) {
     yield* chunks(TABLE_STATEMENTS[table].remove, removes);
     yield* chunks(TABLE_STATEMENTS[table].upsert, upserts);
   }
-  yield* chunks(RELEASE_ALLOC_JOBS, batch.allocJobs.released);
+  yield* chunks(INSERT_TXN_OBJECTS, batch.objects);
   yield* chunks(INSERT_TXNS, batch.txns);
   yield* chunks(MOVE_TABLE_INDEXES, batch.tableIndexes);
 }

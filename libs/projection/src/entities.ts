@@ -85,7 +85,27 @@ const txnEntity = new EntitySchema<Entity>({
     error: nullable(text),
     result: nullable(json),
   },
-  indices: [index('txn_time', 'time_ns')],
+  indices: [index('txn_time', 'time_ns'), { ...index('txn_trace', 'traceparent'), where: `traceparent <> ''` }],
+});
+
+/** What each transaction did to which objects: the history. */
+const txnObjectEntity = new EntitySchema<Entity>({
+  name: 'txn_object',
+  tableName: 'txn_object',
+  columns: {
+    index: key(bigint),
+    kind: key(text),
+    namespace: key(text),
+    id: key(text),
+    op: text,
+    change: text,
+    job_key: text,
+    undo: nullable(json),
+  },
+  indices: [
+    index('txn_object_history', 'kind', 'id', 'index'),
+    { ...index('txn_object_job_key', 'job_key'), where: `job_key <> ''` },
+  ],
 });
 
 /** Index of every table (ST-27). */
@@ -95,11 +115,16 @@ const tableIndexEntity = new EntitySchema<Entity>({
   columns: { name: key(text), index: bigint },
 });
 
-/** One row: how far the log has been projected (ST-7). */
+/** One row: how far the log has been projected (ST-7), and from which index on the history is kept. */
 const projectionEntity = new EntitySchema<Entity>({
   name: 'projection',
   tableName: 'projection',
-  columns: { id: key(integer), applied: bigint, applied_at: { type: 'timestamp with time zone' } },
+  columns: {
+    id: key(integer),
+    applied: bigint,
+    applied_at: { type: 'timestamp with time zone' },
+    history_floor: { ...bigint, default: 1 },
+  },
 });
 
 /** All that Postgres holds, for TypeORM: schema, migrations and rare reads. The hot path goes through pg itself. */
@@ -107,6 +132,7 @@ export const entities: readonly EntitySchema<Entity>[] = [
   ...stateEntities,
   allocJobEntity,
   txnEntity,
+  txnObjectEntity,
   tableIndexEntity,
   projectionEntity,
 ];

@@ -9,11 +9,14 @@ export { TABLE_LAYOUTS, type Column, type TableLayout } from './table-layout.js'
 export type { Namespaces } from './list-query.js';
 export type { Page } from './page.js';
 export * from './read-model.js';
+export { HistoryRetention, MAX_TRIMMED_TXNS } from './history-retention.js';
+export { MAX_WALKED_OBJECTS } from './object-history.js';
+export * from './transaction-log.js';
 export * from './announcement.js';
 export * from './projection-feed.js';
 export { subscribeToAnnouncements, type AnnouncementConnection } from './projection-feed.transport.js';
 export * from './watch-keys.js';
-export { MAX_WATCHES, TooManyWatchesError, type Watch } from './watches.js';
+export { MAX_WATCHES, TooManyWatchesError, type Watch, Watches } from './watches.js';
 export * from './event-frame.js';
 export * from './event-log.js';
 export { EventStreamUnavailableError, NatsEventStorage } from './event-log.transport.js';

@@ -1,6 +1,6 @@
 import { TABLE_NAMES, type TableName, TXN_TYPES } from '@waybill/state';
 import type { AllocJob } from './alloc-jobs.js';
-import type { Batch, TxnRecord } from './batch.js';
+import type { Batch, TxnObject, TxnRecord } from './batch.js';
 import { storedJson, storedText } from './stored-text.js';
 import { type ColumnType, type ColumnValue, TABLE_LAYOUTS, type TableLayout } from './table-layout.js';
 
@@ -119,6 +119,23 @@ export const INSERT_TXNS: RowsStatement<TxnRecord> = {
   valuesOf: txnRows.valuesOf,
 };
 
+const txnObjectRows = unnested<TxnObject>([
+  { name: 'index', type: 'bigint', valueOf: ({ index }) => index },
+  { name: 'kind', type: 'text', valueOf: ({ object }) => object.kind },
+  { name: 'namespace', type: 'text', valueOf: ({ object }) => storedText(object.namespace) },
+  { name: 'id', type: 'text', valueOf: ({ object }) => storedText(object.id) },
+  { name: 'op', type: 'text', valueOf: ({ object }) => object.op },
+  { name: 'change', type: 'text', valueOf: ({ object }) => storedText(object.text) },
+  { name: 'job_key', type: 'text', valueOf: ({ jobKey }) => jobKey },
+  { name: 'undo', type: 'json', valueOf: ({ object }) => jsonOf(object.undo) },
+]);
+
+export const INSERT_TXN_OBJECTS: RowsStatement<TxnObject> = {
+  name: 'insert_txn_objects',
+  text: `insert into txn_object (index, kind, namespace, id, op, change, job_key, undo) select * from ${txnObjectRows.sql}`,
+  valuesOf: txnObjectRows.valuesOf,
+};
+
 const tableIndexRows = unnested<Batch['tableIndexes'][number]>([
   { name: 'name', type: 'text', valueOf: ({ name }) => name },
   { name: 'index', type: 'bigint', valueOf: ({ index }) => index },
@@ -136,7 +153,6 @@ const ALLOC_JOB_KEY: readonly StatementColumn<AllocJob>[] = [
   { name: 'job_id', type: 'text', valueOf: ({ jobId }) => storedText(jobId) },
   { name: 'key', type: 'text', valueOf: ({ key }) => key },
 ];
-const allocJobKeys = unnested(ALLOC_JOB_KEY);
 const allocJobRows = unnested(
   [...ALLOC_JOB_KEY, { name: 'version', type: 'bigint', valueOf: ({ job }) => job.Version }],
   ({ job }) => job,
@@ -148,15 +164,6 @@ export const STORE_ALLOC_JOBS: RowsStatement<AllocJob> = {
   text: `insert into alloc_job (namespace, job_id, key, version, body) select * from ${allocJobRows.sql}
     on conflict do nothing`,
   valuesOf: allocJobRows.valuesOf,
-};
-
-/** Cost: looks at the job's allocations until one holds it. */
-export const RELEASE_ALLOC_JOBS: RowsStatement<AllocJob> = {
-  name: 'release_alloc_jobs',
-  text: `delete from alloc_job j using ${allocJobKeys.sql} as x(namespace, job_id, key)
-    where j.namespace = x.namespace and j.job_id = x.job_id and j.key = x.key and not exists (
-      select from allocs a where a.namespace = j.namespace and a.job_id = j.job_id and a.job_key = j.key)`,
-  valuesOf: allocJobKeys.valuesOf,
 };
 
 /**

@@ -17,6 +17,8 @@ export * from './state-machine.js';
 export * from './table.js';
 export * from './tables.js';
 export * from './txn.js';
+export * from './object-changes.js';
+export { type Undo, undone } from './undo.js';
 export * from './write.js';
 export * from './upcast.js';
 export * from './applier.js';

@@ -15,6 +15,8 @@ const KNOWN_PATHS: readonly RegExp[] = [
   /^\/v1\/deployment\/allocations\/[^/]+$/,
   /^\/v1\/deployment\/(fail|pause|promote|unblock|allocation-health|run|cancel)\/[^/]+$/,
   /^\/v1\/event\/stream$/,
+  /^\/v1\/waybill\/log$/,
+  /^\/v1\/waybill\/state\/[^/]+\/.+/,
   /^\/v1\/status\/(leader|peers)$/,
   /^\/v1\/agent\/(self|health|members)$/,
   /^\/v1\/regions$/,

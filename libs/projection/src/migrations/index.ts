@@ -1,3 +1,4 @@
+import { AddHistory1763704800000 } from './add-history.js';
 import { AddPeriodicLaunches1763697600000 } from './add-periodic-launches.js';
 import { AddScalingEvents1763701200000 } from './add-scaling-events.js';
 import { CreateTables1763690000000 } from './create-tables.js';
@@ -6,4 +7,9 @@ import { CreateTables1763690000000 } from './create-tables.js';
 export const MIGRATIONS_TABLE = 'schema_migrations';
 
 /** Oldest first. Classes, not file patterns: nothing is looked up on disk at run time. */
-export const migrations = [CreateTables1763690000000, AddPeriodicLaunches1763697600000, AddScalingEvents1763701200000];
+export const migrations = [
+  CreateTables1763690000000,
+  AddPeriodicLaunches1763697600000,
+  AddScalingEvents1763701200000,
+  AddHistory1763704800000,
+];

@@ -1,0 +1,86 @@
+import { HISTORY_TABLES, type ObjectKind, SCHEDULER_CONFIG_ID } from '@waybill/state';
+import type { LogQuery } from '@waybill/projection';
+import { badRequest } from '../http/api-error.js';
+import { namespacesOf } from '../http/list-params.js';
+import { boolParam, param, params, perPageParam, type QueryString } from '../http/query-string.js';
+
+/** API-264. */
+const DEFAULT_PER_PAGE = 50;
+const MAX_PER_PAGE = 1_000;
+
+/** Kinds that clients may ask for and that have no objects yet: their history is empty. */
+const KINDS_WITHOUT_OBJECTS: ReadonlySet<string> = new Set([
+  'volume',
+  'host-volume',
+  'plugin',
+  'var',
+  'policy',
+  'role',
+  'token',
+]);
+
+const isObjectKind = (kind: string): kind is ObjectKind => Object.hasOwn(HISTORY_TABLES, kind);
+
+/** `none`: a kind without objects. @throws ApiError 400 */
+export function kindOf(given: string): ObjectKind | 'none' {
+  if (isObjectKind(given)) return given;
+  if (KINDS_WITHOUT_OBJECTS.has(given)) return 'none';
+  throw badRequest(`unknown kind ${JSON.stringify(given)}`);
+}
+
+/** What a request to the log asks; `id` as it was given, perhaps a prefix. */
+export interface LogRequest extends Omit<LogQuery, 'kind'> {
+  readonly kind: ObjectKind | 'none' | undefined;
+}
+
+/** API-264, API-265. @throws ApiError 400 */
+export function readLogRequest(query: QueryString): LogRequest {
+  const given = param(query, 'kind');
+  const kind = given === undefined || given === '' ? undefined : kindOf(given);
+  const id = param(query, 'id') || undefined;
+  if (kind === undefined && id !== undefined) throw badRequest('id needs a kind');
+  const perPage = perPageParam(query) || DEFAULT_PER_PAGE;
+  return {
+    namespaces: namespacesOf(query),
+    kind,
+    id: kind === 'scheduler-config' ? (id ?? SCHEDULER_CONFIG_ID) : id,
+    related: boolParam(query, 'related', badRequest),
+    from: numberParam(query, 'from'),
+    to: numberParam(query, 'to'),
+    sinceNs: timeParam(query, 'since'),
+    untilNs: timeParam(query, 'until'),
+    types: params(query, 'type').filter((type) => type !== ''),
+    actor: param(query, 'actor') || undefined,
+    request: param(query, 'request') || undefined,
+    trace: traceParam(query),
+    reverse: boolParam(query, 'reverse', badRequest),
+    withStates: boolParam(query, 'diff', badRequest),
+    perPage: Math.min(perPage, MAX_PER_PAGE),
+    nextIndex: numberParam(query, 'next_token'),
+  };
+}
+
+function numberParam(query: QueryString, name: string): number | undefined {
+  const text = param(query, name);
+  if (text === undefined || text === '') return undefined;
+  if (!/^\d{1,15}$/.test(text)) throw badRequest(`invalid ${name} ${JSON.stringify(text)}: not an index`);
+  return Number(text);
+}
+
+/** RFC 3339 or unix nanoseconds. */
+function timeParam(query: QueryString, name: string): number | undefined {
+  const text = param(query, name);
+  if (text === undefined || text === '') return undefined;
+  if (/^\d{1,19}$/.test(text)) return Number(text);
+  const ms = /^\d{4}-\d\d-\d\dT/.test(text) ? Date.parse(text) : Number.NaN;
+  if (Number.isNaN(ms))
+    throw badRequest(`invalid ${name} ${JSON.stringify(text)}: neither RFC 3339 nor unix nanoseconds`);
+  return ms * 1e6;
+}
+
+function traceParam(query: QueryString): string | undefined {
+  const text = param(query, 'trace')?.toLowerCase();
+  if (text === undefined || text === '') return undefined;
+  if (!/^[0-9a-f]{32}$/.test(text)) throw badRequest(`invalid trace ${JSON.stringify(text)}: not 32 hex digits`);
+  return text;
+}
