@@ -541,4 +541,11 @@ describe('batch (22.8)', () => {
     expect(wants.followups).toHaveLength(later > 0 ? 1 : 0);
     if (later > 0) expect(wants.stops.map((s) => s.followupEvalId)).toEqual(Array(2).fill(wants.followups[0]!.ID));
   });
+
+  it('SC-231: one that is stopped with rescheduling counts once towards Count', () => {
+    const ReschedulePolicy = fixtures.aGroup({}, 'batch').ReschedulePolicy;
+    const world = group(4, { ReschedulePolicy }, { Type: 'batch' });
+    world.add(0, { ...wanted({ Reschedule: true }), ModifyTime: NOW_NS - 3_600 * S });
+    expect(world.run().placements).toHaveLength(4);
+  });
 });

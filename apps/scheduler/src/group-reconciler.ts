@@ -204,8 +204,8 @@ export class GroupReconciler {
     this.rescheduleNow.splice(0, this.rescheduleNow.length, ...this.rescheduleNow.filter(stays));
     this.later.splice(0, this.later.length, ...this.later.filter(({ alloc }) => stays(alloc)));
     for (const alloc of kept) {
-      if (alloc.ClientStatus !== 'running') {
-        this.buckets.untainted.push(alloc); // SC-185
+      if (alloc.ClientStatus !== 'running' || !this.input.hasSettled(alloc.NodeID)) {
+        this.buckets.untainted.push(alloc); // SC-185: the next evaluation handles it
         continue;
       }
       const back = asReconnected(alloc, this.input.nowNs);
@@ -384,7 +384,9 @@ export class GroupReconciler {
   /** SC-199, SC-200, SC-220, SC-221, SC-225 to SC-227. @returns how many are wanted, made or not */
   private placeMissing(names: NameIndex, canaries: readonly Placement[]): number {
     const { group, buckets, rescheduleNow } = this;
-    let existing = buckets.untainted.length + buckets.migrate.length + rescheduleNow.length + this.waiting;
+    // One of a batch job that is stopped with rescheduling is both migrating and replaced now (SC-231).
+    const replaced = new Set([...buckets.migrate, ...rescheduleNow]);
+    let existing = buckets.untainted.length + replaced.size + this.waiting;
     const now = rescheduleNow.map((previous) =>
       this.replacing(previous, names, this.staying.has(previous.ID) ? 'keeps-previous' : 'stops-previous'),
     );
