@@ -22,6 +22,7 @@ export interface Answer<T> {
   /** `X-Nomad-NextToken`; empty on the last page. */
   readonly nextToken: string;
   readonly traceId: string;
+  readonly headers: IncomingHttpHeaders;
 }
 
 /** A body that is read while it comes. */
@@ -88,6 +89,7 @@ export class ApiClient {
       index: Number(headers['x-nomad-index'] ?? 0),
       nextToken: headerText(headers, 'x-nomad-nexttoken'),
       traceId: headerText(headers, 'x-waybill-trace-id'),
+      headers,
     };
     try {
       // The one place where the wire's text becomes a value of the type its endpoint answers; no text at all is null.

@@ -118,6 +118,7 @@ export const CATALOGUE: readonly CatalogueEntry[] = [
     synopsis: 'Show the nodes of a pool',
     load: () => import('./commands/node-pool-nodes.js'),
   },
+  { words: 'log', synopsis: 'Show the history of an object or of everything', load: () => import('./commands/log.js') },
   { words: 'node status', synopsis: 'Show nodes', load: () => import('./commands/node-status.js') },
   {
     words: 'operator scheduler get-config',

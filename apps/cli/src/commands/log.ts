@@ -1,0 +1,161 @@
+import { type Answer, headerText, type Query } from '../api-client.js';
+import { AnswerFailure } from '../api-failure.js';
+import type { Call, ServerCommand } from '../command-spec.js';
+import { Display, JSON_FLAG, VERBOSE_FLAG } from '../display.js';
+import { type ExactJson, formatExact } from '../exact-json.js';
+import { CommandFailure, failed, isInterrupt } from '../failure.js';
+import { parseDuration } from '../go-duration.js';
+import { logTable, type TxnRecord } from '../log-record.js';
+import { paginationHint } from '../pagination.js';
+import { retriedRead } from '../retried-read.js';
+
+const DEFAULT_COUNT = 50;
+/** The most the server gives in one answer (API-264). */
+const MAX_PER_PAGE = 1_000;
+
+/** CL-1021 to CL-1029. */
+export const command: ServerCommand = {
+  usage: '[<kind> [<id>]]',
+  description:
+    'Shows what was done to an object, or to everything: when, by whom, in which trace; refused attempts too. Kinds: job ' +
+    'alloc eval deployment node namespace node-pool scheduler-config. A prefix of an ID is enough; gone objects are found too.' +
+    '\n\nNeeds read access to the object; without a kind: a management token.',
+  flags: [
+    { name: 'since', kind: 'text', value: 'time', help: 'From this time on, or this long ago (2h).' },
+    { name: 'until', kind: 'text', value: 'time', help: 'Up to this time, or this long ago.' },
+    { name: 'from', kind: 'integer', value: 'index', help: 'From this index on.' },
+    { name: 'to', kind: 'integer', value: 'index', help: 'Up to this index.' },
+    { name: 'type', kind: 'list', value: 'transaction', help: 'Only such transactions.' },
+    { name: 'actor', kind: 'text', value: 'text', help: 'Only of this accessor or name, or what begins so.' },
+    { name: 'request', kind: 'text', value: 'id', help: 'Only of this request.' },
+    { name: 'trace', kind: 'text', value: 'id', help: 'Only of this trace.' },
+    { name: 'n', kind: 'integer', value: 'count', help: `Rows wanted (default ${DEFAULT_COUNT}).` },
+    { name: 'page-token', kind: 'text', value: 'token', help: 'Where the page begins.' },
+    { name: 'reverse', kind: 'switch', help: 'The oldest first.' },
+    { name: 'diff', kind: 'switch', help: 'Under each row, what changed.' },
+    { name: 'at', kind: 'integer', value: 'index', help: 'Print the object as it was after that index.' },
+    { name: 'related', kind: 'switch', help: 'Also its evaluations, allocations and deployments.' },
+    { name: 'f', kind: 'switch', help: 'Go on with what comes.' },
+    JSON_FLAG,
+    VERBOSE_FLAG,
+  ],
+  takes: { min: 0, max: 2, otherwise: 'This command takes up to two arguments: [<kind> [<id>]]' },
+  run: (call) => (call.flags.given('at') ? printState(call) : printLog(call)),
+};
+
+async function printLog(call: Call): Promise<number> {
+  const { flags, terminal } = call;
+  const [first, ...others] = await pagesOf(call, Math.max(1, flags.integer('n') ?? DEFAULT_COUNT));
+  const last = others.at(-1) ?? first;
+  const records = [first, ...others].flatMap(({ value }) => value ?? []);
+  const exact = [first, ...others].flatMap((page) => (Array.isArray(page.exact) ? page.exact : []));
+  if (flags.on('json')) terminal.print(flags.on('f') ? jsonLines(exact) : formatExact(exact));
+  else if (records.length === 0) terminal.print('No transactions found');
+  else terminal.print(textOf(call, records, true));
+  if (last.nextToken !== '' && !flags.on('json')) terminal.print(paginationHint(call, last.nextToken));
+  const floor = floorOf(last);
+  if (floor > 1 && last.nextToken === '') terminal.warn(`History before index ${floor} is no longer kept`);
+  if (flags.on('f')) await follow(call, first.index);
+  return 0;
+}
+
+type Page = Answer<TxnRecord[] | null>;
+
+/** As many pages as it takes to get so many records; at least one. */
+async function pagesOf(call: Call, wanted: number): Promise<readonly [Page, ...Page[]]> {
+  const query = queryOf(call);
+  let left = wanted;
+  const next = async (token: string | undefined): Promise<Page> => {
+    const page = await read(call, { ...query, per_page: Math.min(left, MAX_PER_PAGE), next_token: token });
+    left -= page.value?.length ?? 0;
+    return page;
+  };
+  const first = await next(call.flags.text('page-token'));
+  const others: Page[] = [];
+  for (let page = first; left > 0 && page.nextToken !== ''; others.push(page)) page = await next(page.nextToken);
+  return [first, ...others];
+}
+
+/** What comes after an index, until interrupted; survives a server that is away for a while. */
+async function follow(call: Call, from: number): Promise<void> {
+  const { flags, terminal } = call;
+  let index = from;
+  try {
+    for (;;) {
+      const asked = { ...queryOf(call), reverse: true, from: index + 1, per_page: MAX_PER_PAGE };
+      const blocking = index;
+      const page = await retriedRead('the log', call, () => read(call, { ...asked, index: blocking }));
+      const records = page.value ?? [];
+      if (records.length === 0) continue;
+      terminal.print(
+        flags.on('json') ? jsonLines(Array.isArray(page.exact) ? page.exact : []) : textOf(call, records, false),
+      );
+      index = records.reduce((highest, record) => Math.max(highest, record.Index), index);
+    }
+  } catch (error) {
+    if (!isInterrupt(error)) throw error;
+  }
+}
+
+async function read({ api }: Call, query: Query): Promise<Page> {
+  return api.get<TxnRecord[] | null>('/v1/waybill/log', query).catch((error: unknown) => {
+    throw withoutLog(error) ?? failed('querying the log', error);
+  });
+}
+
+/** CL-1029: an unknown path has no text, an unknown object has one. */
+function withoutLog(error: unknown): CommandFailure | undefined {
+  if (!(error instanceof AnswerFailure) || error.status !== 404 || error.body !== '') return undefined;
+  return new CommandFailure('The server does not keep a transaction log (no Waybill server?)');
+}
+
+function queryOf({ flags, args, clock }: Call): Query {
+  const [kind, id] = args;
+  const time = (name: string): string | undefined => {
+    const text = flags.text(name);
+    const ago = text === undefined ? undefined : parseDuration(text);
+    return ago === undefined ? text : new Date(clock.nowMs() - ago).toISOString();
+  };
+  return {
+    kind,
+    id,
+    since: time('since'),
+    until: time('until'),
+    from: flags.integer('from'),
+    to: flags.integer('to'),
+    type: flags.list('type'),
+    actor: flags.text('actor'),
+    request: flags.text('request'),
+    trace: flags.text('trace'),
+    reverse: flags.on('reverse') || undefined,
+    diff: flags.on('diff') || undefined,
+    related: flags.on('related') || undefined,
+  };
+}
+
+/** CL-1026: the full ID comes from the log. */
+async function printState(call: Call): Promise<number> {
+  const { api, flags, terminal, args } = call;
+  const [kind, given] = args;
+  const index = flags.integer('at') ?? 0;
+  if (kind === undefined || (given === undefined && kind !== 'scheduler-config'))
+    throw new CommandFailure('-at needs a kind and an ID');
+  const newest = await read(call, { kind, id: given, per_page: 1 });
+  const found = newest.value?.[0]?.Objects?.find((object) => object.Kind === kind);
+  const id = found?.ID ?? given ?? kind;
+  const path = `/v1/waybill/state/${kind}/${encodeURIComponent(id)}`;
+  const answer = await api.get<object>(path, { index }).catch((error: unknown) => {
+    if (error instanceof AnswerFailure && error.status === 404 && error.body !== '')
+      throw new CommandFailure(`No ${kind} "${id}" at index ${index}`);
+    throw withoutLog(error) ?? failed(`querying ${kind}`, error);
+  });
+  terminal.print(formatExact(answer.exact));
+  return 0;
+}
+
+const textOf = (call: Call, records: readonly TxnRecord[], header: boolean): string =>
+  logTable(records, call.args[0], { display: Display.of(call), terminal: call.terminal, header });
+
+const jsonLines = (records: readonly ExactJson[]): string => records.map((record) => formatExact(record, 0)).join('\n');
+
+const floorOf = (page: Page): number => Number(headerText(page.headers, 'x-waybill-log-floor'));

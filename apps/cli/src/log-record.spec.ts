@@ -1,0 +1,39 @@
+import { describe, expect, it } from 'vitest';
+import { type ChangedObject, type TxnRecord, whatBecame, whoDid } from './log-record.js';
+
+const record = (over: Partial<TxnRecord>): TxnRecord => ({
+  Index: 7,
+  Time: 0,
+  Name: 'JobRegister',
+  Actor: { Kind: 'anonymous', ID: '', Name: 'anonymous' },
+  RequestID: '',
+  Reason: '',
+  TraceID: '',
+  SpanID: '',
+  Role: '',
+  Epoch: 0,
+  Verdict: 'accepted',
+  Error: '',
+  Objects: [],
+  ...over,
+});
+const object = (Kind: string, Change = ''): ChangedObject => ({ Kind, Namespace: '', ID: 'x', Op: 'update', Change });
+
+describe('a row of the log', () => {
+  it('CL-1022: who did it', () => {
+    const ID = '0f9e8d7c-0000-4000-8000-000000000002';
+    expect(whoDid(record({}))).toBe('anonymous');
+    expect(whoDid(record({ Actor: { Kind: 'node', ID, Name: 'worker-1' } }))).toBe('node:0f9e8d7c');
+    expect(whoDid(record({ Actor: { Kind: 'token', ID, Name: 'ci' } }))).toBe('ci');
+    expect(whoDid(record({ Actor: { Kind: 'token', ID, Name: '' } }))).toBe('0f9e8d7c');
+    expect(whoDid(record({ Role: 'broker', Epoch: 7 }))).toBe('broker@7');
+  });
+
+  it('CL-1023: what became of the object, or how many objects of which kind', () => {
+    expect(whatBecame(record({ Objects: [object('job', 'version 2 -> 3')] }), 'job')).toBe('version 2 -> 3');
+    const Objects = [object('alloc'), object('alloc'), object('alloc'), object('eval'), object('deployment')];
+    expect(whatBecame(record({ Objects }), undefined)).toBe('3 allocs, 1 eval, 1 deployment');
+    expect(whatBecame(record({ Verdict: 'refused', Error: 'node not found' }), 'node')).toBe('refused: node not found');
+    expect(whatBecame(record({ Verdict: 'void', Error: 'epoch 6 < 7' }), undefined)).toBe('void: epoch 6 < 7');
+  });
+});
