@@ -64,21 +64,7 @@ export async function fingerprintMachine(dir: string): Promise<Machine> {
       Memory: { MemoryMB: Math.floor(os.totalmem() / MB) },
       Disk: { DiskMB: Math.floor((disk.bavail * disk.bsize) / MB) },
       Devices: [],
-      NodeNetworks: [network],
-      Networks: [
-        {
-          Mode: 'host',
-          Device: network.Device,
-          CIDR: address.includes(':') ? `${address}/128` : `${address}/32`,
-          IP: address,
-          Hostname: '',
-          MBits: NETWORK_SPEED_MBITS,
-          DNS: null,
-          ReservedPorts: [],
-          DynamicPorts: [],
-          CNI: null,
-        },
-      ],
+      ...networksOf(network),
       MinDynamicPort: MIN_DYNAMIC_PORT,
       MaxDynamicPort: MAX_DYNAMIC_PORT,
     },
@@ -91,6 +77,16 @@ function defaultNetwork(): NodeNetwork {
     (addresses ?? []).map((address) => ({ device, ...address })),
   );
   const found = all.find((a) => !a.internal && a.family === 'IPv4') ?? all.find((a) => !a.internal) ?? all[0];
+  return hostNetwork(found);
+}
+
+/** The network of an interface; without one the loopback's. */
+export function hostNetwork(found?: {
+  readonly device: string;
+  readonly mac: string;
+  readonly family: 'IPv4' | 'IPv6';
+  readonly address: string;
+}): NodeNetwork {
   return {
     Mode: 'host',
     Device: found?.device ?? 'lo',
@@ -103,6 +99,28 @@ function defaultNetwork(): NodeNetwork {
         Address: found?.address ?? '127.0.0.1',
         ReservedPorts: '',
         Gateway: '',
+      },
+    ],
+  };
+}
+
+/** A machine's one network, in both the shapes that a node has it in. */
+export function networksOf(network: NodeNetwork): Pick<NodeResources, 'NodeNetworks' | 'Networks'> {
+  const address = network.Addresses?.[0]?.Address ?? '';
+  return {
+    NodeNetworks: [network],
+    Networks: [
+      {
+        Mode: 'host',
+        Device: network.Device,
+        CIDR: address.includes(':') ? `${address}/128` : `${address}/32`,
+        IP: address,
+        Hostname: '',
+        MBits: NETWORK_SPEED_MBITS,
+        DNS: null,
+        ReservedPorts: [],
+        DynamicPorts: [],
+        CNI: null,
       },
     ],
   };

@@ -1,7 +1,14 @@
 import { createHash } from 'node:crypto';
 import type { Node, NodeResources } from '@waybill/model';
 import type { DriverFingerprint } from '../drivers/driver.js';
-import { COMPATIBLE_VERSION, MAX_DYNAMIC_PORT, MIN_DYNAMIC_PORT, WAYBILL_VERSION } from '../fingerprint/machine.js';
+import {
+  COMPATIBLE_VERSION,
+  hostNetwork,
+  MAX_DYNAMIC_PORT,
+  MIN_DYNAMIC_PORT,
+  networksOf,
+  WAYBILL_VERSION,
+} from '../fingerprint/machine.js';
 import { describeNode } from '../node-description.js';
 import type { FleetOptions } from './fleet-options.js';
 
@@ -47,8 +54,7 @@ function resourcesOf({ cpuMhz, memoryMB, diskMB }: FleetOptions): NodeResources 
     Memory: { MemoryMB: memoryMB },
     Disk: { DiskMB: diskMB },
     Devices: [],
-    NodeNetworks: [],
-    Networks: [],
+    ...networksOf(hostNetwork()),
     MinDynamicPort: MIN_DYNAMIC_PORT,
     MaxDynamicPort: MAX_DYNAMIC_PORT,
   };
