@@ -55,6 +55,7 @@ export function attemptGeneric(input: AttemptInput): Attempt {
     jobId: evaluation.JobID,
     allocs,
     tainted,
+    hasSettled: (nodeId) => tables.nodes.get(nodeId)?.Status === 'ready',
     deployment: latestDeployment(key, tables),
     deploymentsWatched: input.deploymentsWatched ?? DEPLOYMENTS_WATCHED,
     evaluation,

@@ -145,7 +145,7 @@ class NodeReconciler {
     if (!node || !this.candidateIds.has(node.ID)) {
       const ready = node?.Status === 'ready' && node.SchedulingEligibility === 'eligible';
       if (ready || changed) this.stop({ alloc, description: NOT_NEEDED }); // S11, S12
-      else if (node && returned) this.out.updates.push({ alloc, node, group, kind: 'returned' }); // S5
+      else if (node?.Status === 'ready' && returned) this.out.updates.push({ alloc, node, group, kind: 'returned' }); // S5
       else this.ignore(alloc); // S10
     } else if (returned) this.out.updates.push({ alloc, node, group, kind: 'returned' }); // S5
     else if (changed) this.out.updates.push({ alloc, node, group, kind: 'changed' }); // S13

@@ -65,6 +65,8 @@ export interface ReconcileInput {
   /** All that are stored. */
   readonly allocs: readonly Allocation[];
   readonly tainted: TaintedNodes;
+  /** Whether a plan may write down what came back on this node (SC-313): not before it is ready (ND-58, ND-70). */
+  readonly hasSettled: (nodeId: string) => boolean;
   /** The newest of the job, by index; null: none. */
   readonly deployment: Deployment | null;
   readonly deploymentsWatched: boolean;

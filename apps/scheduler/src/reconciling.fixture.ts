@@ -71,6 +71,7 @@ export class ReconcilingFixture {
       jobId: this.job.ID,
       allocs: this.allocs,
       tainted: this.tainted,
+      hasSettled: () => true,
       deployment: this.deployment,
       deploymentsWatched: this.deploymentsWatched,
       evaluation: this.evaluation,
