@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { MUTATIONS } from './mutations/mutations.js';
 import { SMALL_RUN } from './run-plan.js';
-import { caught, seedRange } from './seeds.js';
+import { firstToCatch, seedRange } from './seeds.js';
 
 /** What is not caught within this many runs counts as not caught. */
 const MAX_SEEDS = 200;
@@ -9,7 +9,7 @@ const MAX_SEEDS = 200;
 describe('a bug that is switched on is found', () => {
   for (const mutation of MUTATIONS)
     it(`${mutation.name}: within ${MAX_SEEDS} seeds`, { timeout: 180_000 }, async () => {
-      const found = await caught(mutation, seedRange(1, MAX_SEEDS), SMALL_RUN);
+      const found = await firstToCatch(mutation, seedRange(1, MAX_SEEDS), SMALL_RUN);
       expect(found?.result.failure).toBeInstanceOf(Error);
     });
 });

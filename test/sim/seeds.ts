@@ -22,18 +22,26 @@ export async function firstFailure(seeds: Iterable<number>, size: RunSize = SHOR
   return undefined;
 }
 
-/** The first seed that catches a mutation. */
-export async function caught(
+/** The first run that fails with a mutation and not without it: that has caught it. */
+export async function firstToCatch(
   mutation: Mutation,
   seeds: Iterable<number>,
   size?: RunSize,
 ): Promise<FailedRun | undefined> {
-  const undo = mutation.apply();
-  try {
-    return await firstFailure(seeds, size);
-  } finally {
-    undo();
+  const untried = seeds[Symbol.iterator]();
+  let runs = 0;
+  for (;;) {
+    const undo = mutation.apply();
+    const failed = await firstFailure(rest(untried), size).finally(undo);
+    if (!failed) return undefined;
+    runs += failed.runs;
+    if (!(await simulate(failed.plan)).failure) return { ...failed, runs };
   }
+}
+
+/** What an iterator has left; ending the loop over it does not end the iterator. */
+function* rest(untried: Iterator<number>): Generator<number> {
+  for (let next = untried.next(); !next.done; next = untried.next()) yield next.value;
 }
 
 export function* seedRange(from: number, to: number): Generator<number> {

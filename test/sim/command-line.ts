@@ -1,0 +1,63 @@
+import { parseArgs } from 'node:util';
+import { type RunSize, SHORT_RUN, SMALL_RUN } from './run-plan.js';
+import { seedRange } from './seeds.js';
+
+export const USAGE = `usage: npm run sim -- [--seed N | --seeds A..B | --minutes M] [--small] [--mutation NAME] [--no-shrink]
+
+  --seed N         one run; says what it came to
+  --seeds A..B     these seeds, until one fails
+  --minutes M      seeds nobody has tried, for this long, until one fails (default: 1)
+  --small          fewer machines and actions, as in the test suite
+  --mutation NAME  with a known bug switched on; a wrong name lists them
+  --no-shrink      tell the story of the failed run as it is
+
+exit code: 0 nothing failed, 1 a run failed (its story is printed), 2 the command line is wrong
+`;
+
+export class UsageError extends Error {
+  override readonly name = 'UsageError';
+}
+
+/** What the command line asks for. */
+export interface Wanted {
+  readonly seeds: Iterable<number>;
+  /** Real milliseconds; undefined: until the seeds are used up. */
+  readonly forMs: number | undefined;
+  readonly size: RunSize;
+  readonly mutation: string | undefined;
+  readonly shrinks: boolean;
+}
+
+/** @param fresh where to begin with seeds that nobody has tried @throws UsageError */
+export function readCommandLine(args: readonly string[], fresh: number): Wanted {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      seed: { type: 'string' },
+      seeds: { type: 'string' },
+      minutes: { type: 'string' },
+      small: { type: 'boolean', default: false },
+      mutation: { type: 'string' },
+      'no-shrink': { type: 'boolean', default: false },
+    },
+  });
+  const size = values.small ? SMALL_RUN : SHORT_RUN;
+  const common = { size, mutation: values.mutation, shrinks: !values['no-shrink'] };
+  if (values.seed !== undefined) {
+    const seed = wholeNumber('--seed', values.seed);
+    return { ...common, seeds: [seed], forMs: undefined };
+  }
+  if (values.seeds !== undefined) {
+    const [from = '', to = from] = values.seeds.split('..');
+    return { ...common, seeds: seedRange(wholeNumber('--seeds', from), wholeNumber('--seeds', to)), forMs: undefined };
+  }
+  const minutes = Number(values.minutes ?? 1);
+  if (!(minutes > 0)) throw new UsageError(`--minutes: ${values.minutes} is no number above 0`);
+  return { ...common, seeds: seedRange(fresh, Number.MAX_SAFE_INTEGER), forMs: minutes * 60_000 };
+}
+
+function wholeNumber(option: string, text: string): number {
+  const number = Number(text);
+  if (text === '' || !Number.isInteger(number) || number < 0) throw new UsageError(`${option}: "${text}" is no seed`);
+  return number;
+}
