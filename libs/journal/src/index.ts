@@ -28,3 +28,4 @@ export {
   TXN_STREAM,
 } from './subject.js';
 export { decodeTxn, encodeTxn } from './txn-codec.js';
+export { type EventLimits, StreamRetention } from './stream-retention.js';

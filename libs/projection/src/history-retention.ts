@@ -25,6 +25,20 @@ export class HistoryRetention {
     return floor;
   }
 
+  /**
+   * The last index older than `beforeNs` that a start from Postgres does not need from the log, with `keep` more left to
+   * copies of the state that are behind; 0: none.
+   */
+  async expendable(beforeNs: number, keep: number): Promise<number> {
+    const { rows } = await this.pool.query<{ index: number }>({
+      text: `select least(p.applied - $2, old.index) as index from projection p,
+        lateral (select index from txn where time_ns < $1 order by time_ns desc limit 1) old where p.id = 1`,
+      values: [beforeNs, keep],
+      types: columnTypes,
+    });
+    return Math.max(0, rows[0]?.index ?? 0);
+  }
+
   /** Lowest index of which the history is kept. */
   async floor(): Promise<number> {
     const { rows } = await this.pool.query<{ floor: number }>({

@@ -3,6 +3,7 @@ import { z } from 'zod';
 
 const port = z.coerce.number().int().min(0).max(65_535);
 const positive = z.coerce.number().int().min(1);
+const hours = z.coerce.number().positive();
 const flag = z.enum(['true', 'false']).transform((v) => v === 'true');
 const word = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/, 'letters, digits, "-", "_" and "." only');
 const url = (protocols: readonly string[]) =>
@@ -60,6 +61,24 @@ export const SETTINGS = {
     .default(100)
     .describe('api: connections from one address at a time; 0: any number'),
   WAYBILL_HTTP_RESPONSE_HEADERS: keyValues.default({}).describe('api: name=value,… of headers on every answer'),
+  WAYBILL_LOG_RETENTION_HOURS: z.coerce
+    .number()
+    .min(0)
+    .default(720)
+    .describe('projector: how long transactions stay in the log; 0: for ever'),
+  WAYBILL_LOG_RETENTION_INDEXES: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .default(100_000)
+    .describe('projector: transactions behind what Postgres holds that stay in the log in any case'),
+  WAYBILL_HISTORY_RETENTION_HOURS: hours
+    .default(2_160)
+    .describe('projector: how long the history in Postgres is kept, if not longer for events or log'),
+  WAYBILL_EVENT_RETENTION_HOURS: hours.min(1).default(168).describe('projector: how long events stay readable'),
+  WAYBILL_EVENT_RETENTION_INDEXES: positive
+    .default(1_000_000)
+    .describe('projector: how many messages of events stay readable'),
   WAYBILL_EVENT_BROKER: flag.default(true).describe('api: serve /v1/event/stream'),
   WAYBILL_EVENT_REPLAY: positive
     .max(1_000_000)

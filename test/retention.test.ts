@@ -1,0 +1,188 @@
+import { randomUUID } from 'node:crypto';
+import { jetstreamManager } from '@nats-io/jetstream';
+import { startStack, type Stack } from '@waybill/embedded';
+import { connect, ensureStreams, Journal, LogTrimmedError, type NatsLink, StreamRetention } from '@waybill/journal';
+import type { Timers } from '@waybill/model';
+import {
+  EventLog,
+  EventsTrimmedError,
+  loadSnapshot,
+  NatsEventStorage,
+  openPool,
+  ProjectionFeed,
+  ReadModel,
+  subscribeToAnnouncements,
+} from '@waybill/projection';
+import { draftTxn, fixtures, serviceActor, stateDigest, StateMachine, type TxnDraft } from '@waybill/state';
+import { silentLogger } from '@waybill/telemetry';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { shellJob } from './support/api-client.js';
+import { eventually } from './support/wait.js';
+import { WaybillProcesses } from './support/waybill-processes.js';
+
+const clock = { nowMs: () => Date.now() };
+const timers: Timers = {
+  after: (ms, run) => {
+    const timer = setTimeout(run, ms);
+    return () => clearTimeout(timer);
+  },
+};
+
+function evalDraft(): TxnDraft {
+  const Evals = [fixtures.anEval({ ID: randomUUID(), Status: 'blocked' })];
+  return draftTxn(
+    'EvalUpdate',
+    { Evals },
+    {
+      timeNs: Date.now() * 1e6,
+      requestId: randomUUID(),
+      actor: serviceActor('test'),
+      namespace: 'default',
+    },
+  );
+}
+
+const jobDraft = (ID: string): TxnDraft =>
+  draftTxn('JobRegister', fixtures.aRegistration(fixtures.aJob({ ID })), {
+    timeNs: Date.now() * 1e6,
+    requestId: randomUUID(),
+    actor: serviceActor('test'),
+    namespace: 'default',
+  });
+
+describe('trimming the log', () => {
+  let stack: Stack;
+  let link: NatsLink;
+  let journal: Journal;
+
+  beforeAll(async () => {
+    stack = await startStack();
+    link = await connect({ url: stack.natsUrl, name: 'test' });
+    await ensureStreams(link, { replicas: 1 });
+    journal = new Journal(link);
+  });
+  afterAll(async () => {
+    journal?.close();
+    await link?.close();
+    await stack?.stop();
+  });
+
+  it('ST-1: indexes go on where they were, and conditional writes still work on what was trimmed', async () => {
+    await journal.publish(jobDraft('trimmed'));
+    const subject = 'TXN.job.default.trimmed';
+    const before = await journal.lastSequence(subject);
+    for (let n = 0; n < 20; n++) await journal.publish(evalDraft());
+    const { last } = await journal.bounds();
+    const retention = new StreamRetention(link);
+    expect(await retention.trimLog(last - 4)).toBe(last - 4);
+    expect(await retention.trimLog(3)).toBe(last - 4);
+    expect(await journal.bounds()).toEqual({ first: last - 4, last });
+    expect(await journal.lastSequence(subject)).toBe(0);
+    await expect(journal.publish(jobDraft('trimmed'), { expectedLastSubjectSequence: before })).rejects.toThrow();
+    const { index } = await journal.publish(jobDraft('trimmed'), { expectedLastSubjectSequence: 0 });
+    expect(index).toBe(last + 1);
+    const follow = journal.follow({ from: 1, onTxns: () => {}, onError: () => {} });
+    await expect(follow).rejects.toThrow(LogTrimmedError);
+  });
+
+  it('EV-68: what EVENTS keeps is set, by number and age', async () => {
+    await new StreamRetention(link).limitEvents({ maxAgeMs: 3_600_000, maxFrames: 5_000 });
+    const { config } = await (await jetstreamManager(link.nc)).streams.info('EVENTS');
+    expect([config.max_age, config.max_msgs]).toEqual([3_600_000 * 1e6, 5_000]);
+  });
+});
+
+describe('a control plane that trims its log all the time', () => {
+  let waybill: WaybillProcesses;
+  let link: NatsLink;
+  let journal: Journal;
+
+  beforeAll(async () => {
+    waybill = await WaybillProcesses.start({
+      WAYBILL_LOG_RETENTION_HOURS: '0.0003', // a second
+      WAYBILL_LOG_RETENTION_INDEXES: '10',
+    });
+    link = await connect({ url: waybill.stack.natsUrl, name: 'test' });
+    journal = new Journal(link);
+  });
+  afterAll(async () => {
+    journal?.close();
+    await link?.close();
+    await waybill?.stop();
+  });
+
+  it('ST-7: over kill -9 of everything, no more than Postgres holds is trimmed, and nothing is lost', async () => {
+    const { api } = waybill;
+    const pool = openPool(waybill.stack.databaseUrl);
+    const model = new ReadModel(pool);
+    const machine = new StateMachine();
+    const follower = await journal.follow({
+      from: (await loadSnapshot(pool, machine)) + 1,
+      onTxns: (txns) => txns.forEach((txn) => machine.apply(txn)),
+      onError: (error) => expect.unreachable(error.message),
+    });
+    const register = (id: string): Promise<unknown> =>
+      eventually(id, () => api.register(shellJob(id, 'exit 0', { type: 'batch' })).catch(() => undefined), 60_000);
+    const trimmed = async (beyond: number): Promise<number> =>
+      eventually('the log is trimmed', async () => {
+        const { first } = await journal.bounds();
+        expect(first).toBeLessThanOrEqual((await model.appliedIndex()) - 9);
+        return first > beyond && first;
+      });
+    let first = 1;
+    for (const victim of ['projector', 'broker', 'nats', 'postgres', 'projector', 'api'] as const) {
+      for (let n = 0; n < 8; n++) await register(`${victim}-${first}-${n}`);
+      if (victim === 'nats') process.kill(waybill.stack.nats.pid, 'SIGKILL');
+      else if (victim === 'postgres') process.kill(waybill.stack.postgres.pid, 'SIGKILL');
+      else await waybill.kill(victim);
+      if (victim === 'broker' || victim === 'projector' || victim === 'api') await waybill.startService(victim);
+      await register(`${victim}-${first}-after`);
+      first = await trimmed(first);
+    }
+    const jobs = await eventually(
+      'all jobs have run',
+      async () => {
+        const all = await api.get<{ ID: string; Status: string }[]>('/v1/jobs');
+        return all.every((job) => job.Status === 'dead') && all;
+      },
+      60_000,
+    );
+    expect(jobs).toHaveLength(6 * 9);
+    await eventually('Postgres is where the log is', async () => {
+      const { last } = await journal.bounds();
+      return machine.appliedIndex === last && (await model.appliedIndex()) === last;
+    });
+    const loaded = new StateMachine();
+    expect(await loadSnapshot(pool, loaded)).toBe(machine.appliedIndex);
+    expect(stateDigest(loaded)).toBe(stateDigest(machine));
+    await follower.stop();
+    await pool.end();
+  }, 180_000);
+
+  it('EV-69: a subscriber that is behind what is kept is told', async () => {
+    for (let n = 0; n < 700; n++) await journal.publish(evalDraft());
+    const { last } = await journal.bounds();
+    const pool = openPool(waybill.stack.databaseUrl);
+    const feed = new ProjectionFeed({ record: new ReadModel(pool), clock, timers });
+    const unsubscribe = subscribeToAnnouncements(link.nc, feed, silentLogger);
+    await eventually('all is projected', async () => (await feed.resync(), feed.applied >= last));
+    const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+    const log = new EventLog(new NatsEventStorage(link.nc), feed, pause);
+    await log.start();
+    let release: () => void = () => {};
+    const stuck = new Promise<void>((resolve) => (release = resolve));
+    let got = 0;
+    const onFrame = (): Promise<void> | undefined => (++got === 100 ? stuck : undefined);
+    const subscription = log.subscribe({ fromIndex: 1, onFrame, signal: new AbortController().signal });
+    await eventually('it is stuck', () => got === 100);
+    const manager = await jetstreamManager(link.nc);
+    const { state } = await manager.streams.info('EVENTS');
+    await manager.streams.purge('EVENTS', { seq: state.last_seq });
+    release();
+    await expect(subscription).rejects.toThrow(EventsTrimmedError);
+    log.stop();
+    feed.stop();
+    unsubscribe();
+    await pool.end();
+  }, 60_000);
+});
