@@ -82,7 +82,8 @@ describe('what an allocation wants of the reschedule block', () => {
       ['failed', {}, 'later'],
       ['complete', { ClientStatus: 'complete' }, 'keep'],
     ] as const)('%s', (_, over, kind) => {
-      expect(kindOf(alloc(over as Partial<Allocation>), { isBatch: true })).toBe(kind);
+      const Job = { ...alloc().Job!, Type: 'batch' as const };
+      expect(kindOf(alloc({ Job, ...(over as Partial<Allocation>) }), { isBatch: true })).toBe(kind);
     });
   });
 
@@ -168,10 +169,10 @@ describe('what it does to the counts', () => {
     world.taint(world.add(1), { Status: 'down' });
     world.add(2);
     const wants = world.run();
-    expect(wants.placements.map(({ name, reschedule }) => [name, reschedule]).toSorted()).toEqual([
-      ['web.web[0]', 'stops-previous'],
-      ['web.web[1]', 'no'],
-      ['web.web[3]', 'no'],
+    expect(wants.placements.map(({ name, reschedule }) => `${name} ${reschedule}`).toSorted()).toEqual([
+      'web.web[0] stops-previous',
+      'web.web[1] no',
+      'web.web[3] no',
     ]);
   });
 });
