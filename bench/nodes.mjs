@@ -1,17 +1,17 @@
 import { randomUUID } from 'node:crypto';
-import { DEFAULT_FLEET, SimulatedFleet } from '@waybill/agent';
 import { DEFAULT_PACE, nodesService } from '@waybill/nodes';
 import { heartbeat, NatsRpc, updateAllocs } from '@waybill/rpc';
-import { Infrastructure, newUuid, readSettings, RunningService, systemClock, systemTimers } from '@waybill/service';
+import { Infrastructure, readSettings, RunningService, systemClock } from '@waybill/service';
 import { draftTxn, fixtures, serviceActor } from '@waybill/state';
-import { silentLogger, tracerFor } from '@waybill/telemetry';
+import { silentLogger } from '@waybill/telemetry';
 import pg from 'pg';
 import { ServiceProcesses, until } from './processes.mjs';
+import { fleetOf } from './simulated-machines.mjs';
 
 export const describe = 'simulated machines: registration, heartbeats, allocation updates, losing many at once';
 
 const NODES = 5_000;
-const START_PER_SECOND = 500;
+const START_PER_SECOND = 5_000;
 /** Heartbeats are watched this long. */
 const WATCHED_MS = 20_000;
 const ALLOCS_PER_NODE = 4;
@@ -54,7 +54,7 @@ async function manyNodes(ctx) {
   const lastIndex = async () => (await cluster.journal.bounds()).last;
 
   const rpc = new NatsRpc(cluster.link.nc);
-  const fleet = fleetOf(rpc, NODES, START_PER_SECOND);
+  const fleet = fleetOf(rpc, { nodes: NODES, startPerSecond: START_PER_SECOND });
   ctx.onEnd(() => fleet.stop());
   const registering = await ctx.time(async () => {
     fleet.start();
@@ -126,7 +126,7 @@ async function massLoss(ctx) {
   const pace = { ...DEFAULT_PACE, minTtlMs: 600_000, failoverTtlMs: FAILOVER_MS };
   const holder = () => RunningService.start(nodesService(pace), settings, infrastructure);
   const first = await holder();
-  const fleet = fleetOf(new NatsRpc(cluster.link.nc), LOST_NODES, START_PER_SECOND);
+  const fleet = fleetOf(new NatsRpc(cluster.link.nc), { nodes: LOST_NODES, startPerSecond: START_PER_SECOND });
   ctx.onEnd(() => fleet.stop());
   fleet.start();
   const state = await infrastructure.replica();
@@ -153,23 +153,6 @@ async function massLoss(ctx) {
   const second = await holder();
   ctx.onEnd(() => second.stop());
   ctx.metric('massLossSeconds', (await all) / 1_000, { unit: 's', goal: { below: 2 } });
-}
-
-/** @param {NatsRpc} rpc @param {number} nodes @param {number} startPerSecond */
-function fleetOf(rpc, nodes, startPerSecond) {
-  return new SimulatedFleet(
-    {
-      rpc,
-      clock: systemClock,
-      timers: systemTimers,
-      newId: newUuid,
-      random: Math.random,
-      logger: silentLogger,
-      tracer: () => tracerFor('bench'),
-      region: 'global',
-    },
-    { ...DEFAULT_FLEET, nodes, startPerSecond },
-  );
 }
 
 /**

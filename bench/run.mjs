@@ -6,7 +6,16 @@ import { machineFacts } from './machine.mjs';
 import { jsonLine, table } from './report.mjs';
 
 /** The harness's own files: everything else in the folder is a benchmark. */
-const HARNESS = new Set(['run', 'harness', 'machine', 'report', 'processes', 'evaluation-load', 'scheduling-load']);
+const HARNESS = new Set([
+  'run',
+  'harness',
+  'machine',
+  'report',
+  'processes',
+  'evaluation-load',
+  'scheduling-load',
+  'simulated-machines',
+]);
 
 const names = readdirSync(new URL('.', import.meta.url))
   .filter((file) => file.endsWith('.mjs'))
