@@ -1,4 +1,7 @@
+import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { startStack, type Stack } from '@waybill/embedded';
 import {
   BatchWriter,
@@ -288,4 +291,21 @@ describe('/v1/waybill', () => {
     const state = await api.get<{ SecretID: string }>(`/v1/waybill/state/node/${nodes[0]!.ID}?index=${index}`);
     expect(state.SecretID).toBe('');
   }, 60_000);
+
+  it('ST-3: a projection rebuilt from the first message equals the one that was killed and went on, in every table', async () => {
+    for (let n = 0; n < 4; n++) {
+      await api.register(shellJob(`rebuilt-${n}`, 'exit 0', { type: 'batch', count: 2 }));
+      await waybill.kill('projector');
+      await waybill.startService('projector');
+      await api.stop(`rebuilt-${n}`, n % 2 === 0);
+    }
+    const { natsUrl, databaseUrl } = waybill.stack;
+    const main = fileURLToPath(new URL('../apps/verify/dist/main.js', import.meta.url));
+    const env = { WAYBILL_NATS_URL: natsUrl, WAYBILL_DATABASE_URL: databaseUrl };
+    const { stdout } = await promisify(execFile)(process.execPath, [main, 'state', '--rebuild', '--json'], { env });
+    const report = JSON.parse(stdout) as { ok: boolean; tables: { equal: boolean; rows: number; table: string }[] };
+    expect(report.tables.filter(({ equal }) => !equal)).toEqual([]);
+    expect(report.ok).toBe(true);
+    expect(report.tables.find(({ table }) => table === 'txn_object')!.rows).toBeGreaterThan(50);
+  }, 90_000);
 });

@@ -109,8 +109,21 @@ it('is content with a good run, and lists what is open', async () => {
   expect(code).toBe(0);
 });
 
-it('finds Postgres equal to the log, then what somebody changed in it', async () => {
+it('finds a projection made anew equal to the running one in every table, then what somebody changed', async () => {
   await project();
+  const equal = await verify(['state', '--rebuild', '--json']);
+  const tables = (JSON.parse(equal.stdout) as { tables: { table: string; rows: number; equal: boolean }[] }).tables;
+  expect(tables.filter((one) => !one.equal)).toEqual([]);
+  expect(equal.code).toBe(0);
+  const names = tables.filter(({ rows }) => rows > 0).map(({ table }) => table);
+  expect(names).toEqual(expect.arrayContaining(['jobs', 'txn', 'txn_object', 'table_index']));
+  await inPostgres(`update txn_object set change = 'nothing' where index = (select max(index) from txn_object)`);
+  const changed = await verify(['state', '--rebuild']);
+  expect(changed.code).toBe(1);
+  expect(changed.stdout).toMatch(/^txn_object .* DIFFERENT/m);
+});
+
+it('finds Postgres equal to the log, then what somebody changed in it', async () => {
   const equal = await verify(['state']);
   expect(equal).toMatchObject({ code: 0, stdout: expect.stringMatching(/^Equal: [0-9a-f]{64}$/m) });
 

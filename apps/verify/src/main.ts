@@ -4,15 +4,18 @@ import { StateMachine } from '@waybill/state';
 import { LogReader, PENDING_LIMIT_MS } from './log-check.js';
 import { readLog } from './log.transport.js';
 import { readProjection } from './projection.store.js';
-import { logReportText, stateReportText } from './report.js';
+import { compareProjections } from './projection-comparison.js';
+import { digestProjection, digestRebuilt } from './rebuilt-projection.store.js';
+import { logReportText, projectionReportText, stateReportText } from './report.js';
 import { reachServers, type Servers } from './servers.store.js';
 import { compareStates } from './state-comparison.js';
 
 const USAGE = `usage: npm run verify -- log [--json] [--ended] [--data-dir DIR]
-       npm run verify -- state [--json] [--data-dir DIR]
+       npm run verify -- state [--rebuild] [--json] [--data-dir DIR]
 
   log      reads the log from its first transaction and checks that the invariants held at every index
   state    compares the state that the log makes with the rows in Postgres, table by table
+           (--rebuild: with a projection made anew from the first transaction, every table, bit for bit)
 
   --json      the report as one line of JSON
   --ended     the run is over: no evaluation that is due may be pending (else: for ${PENDING_LIMIT_MS / 60_000} minutes)
@@ -46,12 +49,21 @@ async function verifyState({ natsUrl, databaseUrl }: Servers, { json }: Options)
   return report.ok;
 }
 
+async function verifyRebuilt({ natsUrl, databaseUrl = '' }: Servers, { json }: Options): Promise<boolean> {
+  const running = await digestProjection(databaseUrl);
+  const { index: until, historyFloor } = running;
+  const report = compareProjections(running, await digestRebuilt({ natsUrl, databaseUrl, until, historyFloor }));
+  process.stdout.write(json ? `${JSON.stringify(report)}\n` : projectionReportText(report));
+  return report.ok;
+}
+
 function commandLine() {
   const { values, positionals } = parseArgs({
     allowPositionals: true,
     options: {
       json: { type: 'boolean', default: false },
       ended: { type: 'boolean', default: false },
+      rebuild: { type: 'boolean', default: false },
       'data-dir': { type: 'string', default: '.waybill' },
       help: { type: 'boolean', short: 'h', default: false },
     },
@@ -81,7 +93,8 @@ async function main(): Promise<number> {
       database: given.what === 'state',
     });
     try {
-      return (await (given.what === 'state' ? verifyState : verifyLog)(servers, given)) ? 0 : 1;
+      const check = given.what === 'log' ? verifyLog : given.rebuild ? verifyRebuilt : verifyState;
+      return (await check(servers, given)) ? 0 : 1;
     } finally {
       await servers.close();
     }

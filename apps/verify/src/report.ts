@@ -1,5 +1,6 @@
 import { rfc3339FromNs } from '@waybill/model';
 import type { LogReport } from './log-check.js';
+import type { ProjectionReport } from './projection-comparison.js';
 import type { StateReport } from './state-comparison.js';
 
 /** Open evaluations shown one by one. */
@@ -42,6 +43,19 @@ export function stateReportText(report: StateReport): string {
     if (tableIndexes) lines.push(`  table index: the log makes it ${tableIndexes[0]}, Postgres has ${tableIndexes[1]}`);
   }
   lines.push(report.ok ? `Equal: ${report.digests.log}` : 'The projection is not what the log makes.');
+  return `${lines.join('\n')}\n`;
+}
+
+/** A report of `verify state --rebuild` as a person reads it. */
+export function projectionReportText(report: ProjectionReport): string {
+  const lines = [
+    `The running projection and one made anew, at index ${report.index}, history from ${report.historyFloor}`,
+  ];
+  for (const { table, rows, rebuiltRows, equal } of report.tables) {
+    const said = equal ? 'equal' : `DIFFERENT, rebuilt ${rebuiltRows} rows`;
+    lines.push(`${table.padEnd(22)} ${String(rows).padStart(8)} rows  ${said}`);
+  }
+  lines.push(report.ok ? 'Equal.' : 'The projection is not what the log makes.');
   return `${lines.join('\n')}\n`;
 }
 
