@@ -4,7 +4,7 @@ import { BaseRpcContext, type CustomTransportStrategy, MessagePattern, Server } 
 import type { Role } from '@waybill/state';
 import { lastValueFrom, type Observable, throwError } from 'rxjs';
 import { type Call, RpcError, subjectOfCall } from './call.js';
-import type { Reply } from './client.js';
+import { NO_RESPONDERS_STATUS, type Reply } from './client.js';
 
 /**
  * Requests of one call in progress at once, unless the call says otherwise; more are refused with code `limit`, so that a
@@ -166,7 +166,7 @@ export class RpcServer extends Server implements CustomTransportStrategy {
   private onReturn(msg: Msg): void {
     const onUnheard = this.watched.get(msg.subject);
     this.watched.delete(msg.subject);
-    if (msg.headers?.code === NO_RESPONDERS) onUnheard?.();
+    if (msg.headers?.code === NO_RESPONDERS_STATUS) onUnheard?.();
   }
 
   private async replyTo(name: string, msg: Msg, context: RpcContext): Promise<Reply> {
@@ -192,9 +192,6 @@ export class RpcServer extends Server implements CustomTransportStrategy {
     return { code: 'internal', message: error instanceof Error ? error.message : String(error) };
   }
 }
-
-/** Status of a message that comes back because nobody subscribes its subject. */
-const NO_RESPONDERS = 503;
 
 function roleOf(extras: Record<string, unknown> | undefined): Role | undefined {
   return extras?.['role'] as Role | undefined;
