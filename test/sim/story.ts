@@ -62,6 +62,6 @@ function describe(table: string, row: Record<string, unknown>): string {
 /** Ids by their first part: enough to find them again. */
 function brief(value: unknown): string {
   if (value === null || value === undefined) return '';
-  const text = typeof value === 'object' ? JSON.stringify(value) : String(value);
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
   return /^[0-9a-f]{8}-/.test(text) ? text.slice(0, 8) : text;
 }

@@ -1,8 +1,9 @@
 import type { Replica } from '@waybill/replica';
-import { type Applied, type Change, TABLE_NAMES, type Tables } from '@waybill/state';
+import type { Applied, Change } from '@waybill/state';
 import type { ReplicaWitness } from '../world/server.js';
 import type { ReferenceState } from './reference-state.js';
 import { equalRows } from './row-equality.js';
+import { differingTable } from './state-equality.js';
 import type { Report } from './violation.js';
 
 /**
@@ -44,7 +45,7 @@ export class ReplicaAgreement implements ReplicaWitness {
     for (const [server, { tables, appliedIndex }] of this.replicas) {
       if (appliedIndex !== machine.appliedIndex)
         this.report('replica-behind', `${server} is at index ${appliedIndex} of ${machine.appliedIndex}`);
-      const different = TABLE_NAMES.find((name) => !sameTable(machine.tables[name], tables[name]));
+      const different = differingTable(machine.tables, tables);
       if (different) this.report('replica-agreement', `${different} of ${server} is not what the log makes`);
     }
   }
@@ -58,12 +59,6 @@ function differenceOf(expected: Applied, actual: Applied): string | undefined {
   const at = expected.changes.findIndex((change, i) => !sameChange(change, actual.changes[i]));
   const change = expected.changes[at];
   return change && `row ${change.key} of ${change.table} differs`;
-}
-
-function sameTable(expected: Tables[keyof Tables], actual: Tables[keyof Tables]): boolean {
-  if (expected.size !== actual.size || expected.tableIndex !== actual.tableIndex) return false;
-  for (const [key, row] of expected.entries()) if (!equalRows(row, actual.get(key))) return false;
-  return true;
 }
 
 function sameChange(a: Change, b: Change | undefined): boolean {

@@ -9,6 +9,8 @@ import { replaceMethod } from './replaced-method.js';
 /** A bug that somebody could write any day, switched on for a run. */
 export interface Mutation {
   readonly name: string;
+  /** Tried first: it caught the mutation when this was written. */
+  readonly seed: number;
   /** @returns the way back */
   readonly apply: () => () => void;
 }
@@ -27,14 +29,17 @@ interface BrokerSteps {
 export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'epoch check dropped',
+    seed: 42,
     apply: () => replaceMethod(StateMachine, 'voidByEpoch', () => () => undefined),
   },
   {
     name: 'plan applied without verification',
+    seed: 2,
     apply: () => replaceMethod(NodeLoads, 'of', () => () => emptyLoad()),
   },
   {
     name: 'delayed evaluations lost with the term',
+    seed: 2,
     apply: () =>
       replaceMethod(
         EvalBroker,
@@ -48,14 +53,17 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'evaluations lost with the term',
+    seed: 2,
     apply: () => replaceMethod(EvalBroker, 'restore', () => () => undefined),
   },
   {
     name: 'a nack forgets the evaluation',
+    seed: 3,
     apply: () => replaceMethod(EvalBroker, 'redeliverLater', () => () => undefined),
   },
   {
     name: 'two evaluations of a job at once',
+    seed: 1,
     apply: () =>
       replaceMethod(
         EvalBroker,
@@ -68,14 +76,17 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'freed capacity wakes nobody',
+    seed: 12,
     apply: () => replaceMethod(BlockedEvals, 'release', () => () => undefined),
   },
   {
     name: 'capacity freed before the block is missed',
+    seed: 53,
     apply: () => replaceMethod(BlockedEvals, 'missedUnblock', () => () => false),
   },
   {
     name: 'projector commits before publishing',
+    seed: 16,
     apply: () =>
       replaceMethod(
         Projector,
@@ -90,10 +101,12 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'write answered before it can be read',
+    seed: 1,
     apply: () => replaceMethod(Writer, 'readable', () => async () => ({ kind: 'accepted' })),
   },
   {
     name: 'report taken although a later one was',
+    seed: 15,
     apply: () =>
       replaceMethod(
         StateMachine,
@@ -108,6 +121,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'deployment watchers miss the health of allocations',
+    seed: 90,
     apply: () =>
       replaceMethod(
         DeploymentWatchers,
@@ -121,6 +135,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'request ids are forgotten by a copy that starts from Postgres',
+    seed: 17,
     apply: () =>
       replaceMethod(
         StateMachine,
@@ -128,7 +143,8 @@ export const MUTATIONS: readonly Mutation[] = [
         (original) =>
           function (this: StateMachine, index: number) {
             Reflect.apply(original, this, [index]);
-            Reflect.apply(Map.prototype.clear, Reflect.get(this.requests, 'seen'), []);
+            const seen: unknown = Reflect.get(this.requests, 'seen');
+            if (seen instanceof Map) seen.clear();
           } as never,
       ),
   },

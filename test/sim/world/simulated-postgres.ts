@@ -1,4 +1,4 @@
-import { foldBatch, ProjectionMovedError, type RecordedVerdict } from '@waybill/projection';
+import { ProjectionMovedError, type RecordedVerdict } from '@waybill/projection';
 import type { Allocation, Job, SchedulerConfiguration } from '@waybill/model';
 import type { ProjectionStore } from '@waybill/projector';
 import {
@@ -64,13 +64,14 @@ export class SimulatedPostgres {
 
   /** @throws ProjectionMovedError */
   write(applied: readonly Applied[]): void {
-    const { from, tables, tableIndexes } = foldBatch(applied);
+    const from = (applied[0]?.index ?? 0) - 1;
     if (from !== this.appliedIndex) throw new ProjectionMovedError(from, this.appliedIndex);
-    for (const one of applied)
-      for (const { table, key, after } of one.changes)
+    for (const { index, changes } of applied)
+      for (const { table, key, after } of changes) {
         if (after) this.rowsOf(table).set(key, after);
         else this.rowsOf(table).delete(key);
-    if (tables.length > 0) for (const { name, index } of tableIndexes) this.tableIndexes.set(name, index);
+        this.tableIndexes.set(table, index);
+      }
     this.record.push(...applied);
   }
 
