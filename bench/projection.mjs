@@ -77,7 +77,7 @@ export async function run(ctx) {
 
 /** @param {import('pg').Pool} pool */
 async function clear(pool) {
-  await pool.query(`truncate ${TABLE_NAMES.join(', ')}, txn, table_index`);
+  await pool.query(`truncate ${TABLE_NAMES.join(', ')}, txn, txn_object, alloc_job, table_index`);
   await pool.query('update projection set applied = 0');
 }
 

@@ -1,5 +1,6 @@
 import { AddHistory1763704800000 } from './add-history.js';
 import { AddPeriodicLaunches1763697600000 } from './add-periodic-launches.js';
+import { AddReportingViews1763708400000 } from './add-reporting-views.js';
 import { AddScalingEvents1763701200000 } from './add-scaling-events.js';
 import { CreateTables1763690000000 } from './create-tables.js';
 
@@ -12,4 +13,5 @@ export const migrations = [
   AddPeriodicLaunches1763697600000,
   AddScalingEvents1763701200000,
   AddHistory1763704800000,
+  AddReportingViews1763708400000,
 ];
