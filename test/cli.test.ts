@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { runProgram } from '@waybill/cli';
+import { Interrupts, runProgram } from '@waybill/cli';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 /** What the API answers: a value, a status with a text, or whatever writes the answer itself. */
@@ -83,7 +83,7 @@ describe('the command line against recorded answers of the API', () => {
   const play = (line: string, ...answers: Play[]) => plays.set(line, answers);
 
   async function run(words: string[], env: Record<string, string> = {}, interruptAt?: RegExp) {
-    const interrupt = new AbortController();
+    const interrupts = new Interrupts();
     let [out, err] = ['', ''];
     const sink = (take: (text: string) => void) => ({
       isTTY: false,
@@ -97,10 +97,10 @@ describe('the command line against recorded answers of the API', () => {
       env: { WAYBILL_ADDR: address, ...env },
       stdout: sink((text) => {
         out += text;
-        if (interruptAt?.test(out)) interrupt.abort();
+        if (interruptAt?.test(out)) interrupts.press();
       }),
       stderr: sink((text) => (err += text)),
-      interrupt: interrupt.signal,
+      interrupts,
     });
     // Times are the client's clock: what is compared has none.
     return { code, out: out.replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(Z|[+-]\d\d:\d\d)/g, '<ts>'), err };

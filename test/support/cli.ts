@@ -1,4 +1,4 @@
-import { runProgram } from '@waybill/cli';
+import { Interrupts, runProgram } from '@waybill/cli';
 
 /** The command line against a server, in this process, not on a terminal. */
 export async function runCli(url: string, words: string[]): Promise<{ code: number; out: string; err: string }> {
@@ -15,7 +15,7 @@ export async function runCli(url: string, words: string[]): Promise<{ code: numb
     env: { WAYBILL_ADDR: url },
     stdout: sink((text) => (out += text)),
     stderr: sink((text) => (err += text)),
-    interrupt: new AbortController().signal,
+    interrupts: new Interrupts(),
   });
   return { code, out, err };
 }

@@ -50,6 +50,11 @@ export class ApiClient {
     return new ApiClient({ ...this.connection, ...there }, this.traceparent, this.interrupt);
   }
 
+  /** The same server; requests are given up at `signal` too. */
+  until(signal: AbortSignal): ApiClient {
+    return new ApiClient(this.connection, this.traceparent, AbortSignal.any([signal, this.interrupt]));
+  }
+
   /** @throws AnswerFailure, ConnectionFailure */
   async get<T>(path: string, query: Query = {}): Promise<Answer<T>> {
     return this.ask<T>('GET', path, query);
@@ -92,8 +97,8 @@ export class ApiClient {
       headers,
     };
     try {
-      // The one place where the wire's text becomes a value of the type its endpoint answers; no text at all is null.
-      const json = text === '' ? 'null' : text;
+      // The one place where the wire's text becomes a value of the type its endpoint answers; a write may have no text.
+      const json = text === '' && method !== 'GET' ? 'null' : text;
       return { ...answer, value: JSON.parse(json) as T, exact: parseExact(json) };
     } catch {
       throw new ConnectionFailure(`${named(method, url)}: the answer is not valid JSON (no Waybill server?)`);

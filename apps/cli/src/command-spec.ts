@@ -1,6 +1,7 @@
 import type { Clock } from '@waybill/model';
 import type { ApiClient } from './api-client.js';
 import type { Flag } from './flag.js';
+import type { Interrupts } from './interrupts.js';
 import type { ParsedFlags } from './parsed-flags.js';
 import type { Terminal } from './terminal.js';
 
@@ -59,12 +60,16 @@ export interface Call {
   readonly api: ApiClient;
   readonly terminal: Terminal;
   readonly clock: Clock;
-  /** Resolves after this many milliseconds; rejects with an AbortError at Ctrl-C. */
-  readonly sleep: (ms: number) => Promise<void>;
-  /** Asks the person at the terminal; rejects when there is no answer to be had. */
-  readonly ask: (question: string) => Promise<string>;
+  /** Resolves after this many milliseconds; rejects with an AbortError at Ctrl-C, and when `signal` gives it up. */
+  readonly sleep: (ms: number, signal?: AbortSignal) => Promise<void>;
+  /** Asks the person at the terminal; rejects when there is no answer to be had, and when `signal` gives it up. */
+  readonly ask: (question: string, signal?: AbortSignal) => Promise<string>;
+  /** Whether somebody sits at stdin and stdout, and so can be asked. */
+  readonly canAsk: boolean;
   /** 0 to 1. */
   readonly random: () => number;
   /** Aborted by Ctrl-C. */
   readonly interrupt: AbortSignal;
+  /** For a command that decides itself what Ctrl-C does. */
+  readonly interrupts: Interrupts;
 }

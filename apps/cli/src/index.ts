@@ -1,1 +1,2 @@
+export { Interrupts } from './interrupts.js';
 export { runProgram, type Surroundings } from './program.js';

@@ -1,10 +1,12 @@
+import { isatty } from 'node:tty';
+import { Interrupts } from './interrupts.js';
 import { runProgram } from './program.js';
 
-const interrupt = new AbortController();
-process.once('SIGINT', () => {
-  interrupt.abort();
-  // A second one ends at once.
-  process.once('SIGINT', () => process.exit(130));
+const interrupts = new Interrupts();
+process.on('SIGINT', () => {
+  // One more after the run was ended: at once.
+  if (interrupts.signal.aborted) process.exit(130);
+  interrupts.press();
 });
 
 // CL-136: a reader that closes the pipe has seen enough.
@@ -12,7 +14,8 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.
 
 process.exitCode = await runProgram(process.argv[1] ?? 'waybill', process.argv.slice(2), {
   env: process.env,
+  stdinIsTTY: isatty(0),
   stdout: process.stdout,
   stderr: process.stderr,
-  interrupt: interrupt.signal,
+  interrupts,
 });

@@ -4,6 +4,7 @@ import type { CommandSpec, OfflineCall } from './command-spec.js';
 import type { Environment } from './connection.js';
 import { ArgumentFailure, causeOf, CommandFailure, FlagFailure, isInterrupt } from './failure.js';
 import { asksForHelp } from './flag-syntax.js';
+import type { Interrupts } from './interrupts.js';
 import { Terminal, type TextSink } from './terminal.js';
 
 /** What the program finds around it. */
@@ -11,8 +12,9 @@ export interface Surroundings {
   readonly env: Environment;
   readonly stdout: TextSink & { readonly isTTY?: boolean };
   readonly stderr: TextSink;
-  /** Aborted by Ctrl-C. */
-  readonly interrupt: AbortSignal;
+  /** Whether somebody sits at stdin; if not said, nobody does. */
+  readonly stdinIsTTY?: boolean;
+  readonly interrupts: Interrupts;
 }
 
 const UNKNOWN_COMMAND = 127;

@@ -9,16 +9,20 @@ import { Terminal } from './terminal.js';
 import { startTrace } from './trace-context.js';
 
 /** What a command needs that talks to a server: the client, the clock, waiting, asking. @throws CommandFailure */
-export function serverCall(call: OfflineCall, { env, interrupt }: Surroundings): Call {
+export function serverCall(call: OfflineCall, { env, stdinIsTTY = false, interrupts }: Surroundings): Call {
+  const interrupt = interrupts.signal;
+  const untilEither = (signal?: AbortSignal) => (signal ? AbortSignal.any([signal, interrupt]) : interrupt);
   const traceparent = startTrace(env['TRACEPARENT'], (bytes) => randomBytes(bytes).toString('hex'));
   return {
     ...call,
     api: new ApiClient(connectionFrom(call.flags, env), traceparent, interrupt),
     clock: { nowMs: () => Date.now() },
-    sleep: (ms: number) => wait(ms, undefined, { signal: interrupt }),
-    ask: async (question: string) => (await import('./question.js')).ask(question, interrupt),
+    sleep: (ms, signal) => wait(ms, undefined, { signal: untilEither(signal) }),
+    ask: async (question, signal) => (await import('./question.js')).ask(question, untilEither(signal)),
+    canAsk: stdinIsTTY && call.terminal.options.interactive,
     random: Math.random,
     interrupt,
+    interrupts,
   };
 }
 
