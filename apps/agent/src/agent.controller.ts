@@ -1,6 +1,8 @@
 import { Controller } from '@nestjs/common';
 import { Payload } from '@nestjs/microservices';
 import {
+  type AllocFileInfo,
+  type AllocFileRequest,
   type AllocResourceUsage,
   allocStats,
   type AllocStatsRequest,
@@ -9,6 +11,12 @@ import {
   type CollectAllocsRequest,
   type HostStats,
   hostStats,
+  listFiles,
+  type ListFilesRequest,
+  type ListFilesResponse,
+  readFile,
+  type ReadFileRequest,
+  type ReadFileResponse,
   readLog,
   type ReadLogRequest,
   type ReadLogResponse,
@@ -16,8 +24,10 @@ import {
   type RestartAllocRequest,
   signalAlloc,
   type SignalAllocRequest,
+  statFile,
 } from '@waybill/rpc';
 import { AllocActions } from './alloc-actions.js';
+import { AllocFiles } from './files/alloc-files.js';
 import { TaskLogs } from './task-logs.js';
 
 /** What is asked of one machine. */
@@ -25,12 +35,28 @@ import { TaskLogs } from './task-logs.js';
 export class AgentController {
   constructor(
     private readonly logs: TaskLogs,
+    private readonly files: AllocFiles,
     private readonly actions: AllocActions,
   ) {}
 
   @Answers(readLog)
   readLog(@Payload() request: ReadLogRequest): Promise<ReadLogResponse> {
     return this.logs.read(request);
+  }
+
+  @Answers(listFiles)
+  listFiles(@Payload() request: ListFilesRequest): Promise<ListFilesResponse> {
+    return this.files.list(request);
+  }
+
+  @Answers(statFile)
+  statFile(@Payload() request: AllocFileRequest): Promise<AllocFileInfo> {
+    return this.files.stat(request);
+  }
+
+  @Answers(readFile)
+  readFile(@Payload() request: ReadFileRequest): Promise<ReadFileResponse> {
+    return this.files.read(request);
   }
 
   @Answers(allocStats)

@@ -8,6 +8,7 @@ import { AllocRecordStore } from './alloc-record.store.js';
 import type { Driver, DriverFingerprint } from './drivers/driver.js';
 import { MockDriver } from './drivers/mock-driver.js';
 import { RawExecDriver } from './drivers/raw-exec/raw-exec-driver.js';
+import { AllocFiles } from './files/alloc-files.js';
 import { diskOf, sampleHost } from './fingerprint/host-sample.js';
 import { fingerprintMachine, type Machine } from './fingerprint/machine.js';
 import { HostUsage } from './host-usage.js';
@@ -63,7 +64,7 @@ export const agent: ServiceDefinition = {
     );
     const actions = new AllocActions(running, async () => hostUsage.of(await sampleHost(dir)));
     return {
-      module: AgentModule.of(logs, actions),
+      module: AgentModule.of(logs, new AllocFiles(directories), actions),
       rpcTarget: node.ID,
       start: async () => {
         await outputs.start();

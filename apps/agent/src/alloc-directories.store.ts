@@ -43,7 +43,7 @@ export class AllocDirectoryStore implements AllocDirectories {
     await rm(this.directoryOf(allocId), { recursive: true, force: true });
   }
 
-  private directoryOf(allocId: string): string {
+  directoryOf(allocId: string): string {
     return path.join(path.resolve(this.root), allocId);
   }
 }

@@ -6,6 +6,7 @@ import type { ServiceContext } from '@waybill/service';
 import { AllocationsController } from './allocations/allocations.controller.js';
 import { StopAllocation } from './allocations/stop-allocation.js';
 import { AllocationActionsController } from './client/allocation-actions.controller.js';
+import { FilesController } from './client/files.controller.js';
 import { LogsController } from './client/logs.controller.js';
 import { MachinesController } from './client/machines.controller.js';
 import { AgentIdentity } from './cluster/agent-identity.js';
@@ -97,6 +98,7 @@ export class ApiModule {
         HistoryController,
         JobWritesController,
         JobsController,
+        FilesController,
         LogsController,
         MachinesController,
         NodePoolsController,

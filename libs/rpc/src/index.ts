@@ -1,4 +1,5 @@
 export * from './agent.js';
+export * from './alloc-files.js';
 export * from './broker.js';
 export * from './call.js';
 export * from './client.js';

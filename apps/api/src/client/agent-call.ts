@@ -7,18 +7,26 @@ const STOP_MARGIN_MS = 60_000;
 /** AG-150: the leader, the others and the sidecars are stopped one after the other. */
 const STOP_WAVES = 3;
 
+export interface AskAgentOptions extends AskOptions {
+  /** The node's id. */
+  readonly target: string;
+  /** The status of what the agent refuses, where it is not as API-194 says. */
+  readonly statusOf?: (error: RpcError) => number | undefined;
+}
+
 /** Asks the agent of a node. @throws ApiError 404 when there is no way to it, what it refuses as API-194 says */
 export async function askAgent<Req, Res>(
   rpc: Rpc,
   call: Call<Req, Res>,
   request: Req,
-  options: AskOptions & { readonly target: string },
+  options: AskAgentOptions,
 ): Promise<Res> {
   try {
     return await rpc.ask(call, request, options);
   } catch (error) {
     if (error instanceof RpcUnavailableError) throw unreachable(error, options.target);
-    if (error instanceof RpcError) throw new ApiError(isMissing(error) ? 404 : 500, error.message);
+    if (error instanceof RpcError)
+      throw new ApiError(options.statusOf?.(error) ?? (isMissing(error) ? 404 : 500), error.message);
     throw failed(error instanceof Error ? error.message : String(error));
   }
 }

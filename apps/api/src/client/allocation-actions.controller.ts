@@ -1,13 +1,13 @@
 import { Controller, Get, Param, Post, Put, Req, Res } from '@nestjs/common';
-import type { Allocation } from '@waybill/model';
 import { ReadModel } from '@waybill/projection';
 import { allocStats, collectAllocs, NatsRpc, restartAlloc, signalAlloc } from '@waybill/rpc';
-import { badRequest, notFound } from '../http/api-error.js';
+import { badRequest } from '../http/api-error.js';
 import { readJsonBody, readOptionalJsonBody } from '../http/body.js';
 import { asObject, boolOf, type JsonObject, stringOf } from '../http/json-members.js';
 import { param } from '../http/query-string.js';
 import { type ApiReply, type ApiRequest, sendJson } from '../http/reply.js';
 import { askAgent, restartTimeoutMs } from './agent-call.js';
+import { knownAllocation } from './known-allocation.js';
 
 /** `/v1/client/allocation/:alloc/…`: what is asked of a running allocation, answered by its agent (API-194 to API-196). */
 @Controller('v1/client/allocation')
@@ -19,7 +19,7 @@ export class AllocationActionsController {
 
   @Get(':id/stats')
   async stats(@Param('id') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
-    const { ID, NodeID } = await this.allocation(id);
+    const { ID, NodeID } = await knownAllocation(this.model, id);
     const wanted = { AllocID: ID, Task: param(request.query, 'task') ?? '' };
     sendJson(request, reply, await askAgent(this.rpc, allocStats, wanted, { target: NodeID }));
   }
@@ -61,7 +61,7 @@ export class AllocationActionsController {
 
   /** AG-213. */
   private async collect(id: string, request: ApiRequest, reply: ApiReply): Promise<void> {
-    const { ID, NodeID } = await this.allocation(id);
+    const { ID, NodeID } = await knownAllocation(this.model, id);
     sendJson(request, reply, await askAgent(this.rpc, collectAllocs, { AllocID: ID }, { target: NodeID }));
   }
 
@@ -72,7 +72,7 @@ export class AllocationActionsController {
       const object: JsonObject = given === undefined || given === null ? {} : asObject(given, 'AllocRestartRequest');
       return { TaskName: stringOf(object, 'TaskName'), AllTasks: boolOf(object, 'AllTasks') };
     });
-    const alloc = await this.allocation(id);
+    const alloc = await knownAllocation(this.model, id);
     await askAgent(
       this.rpc,
       restartAlloc,
@@ -88,15 +88,9 @@ export class AllocationActionsController {
       const object = asObject(readJsonBody(request.body), 'AllocSignalRequest');
       return { Task: stringOf(object, 'Task'), Signal: stringOf(object, 'Signal') };
     });
-    const alloc = await this.allocation(id);
+    const alloc = await knownAllocation(this.model, id);
     await askAgent(this.rpc, signalAlloc, { AllocID: alloc.ID, ...body }, { target: alloc.NodeID });
     sendJson(request, reply, { Index: 0 });
-  }
-
-  private async allocation(given: string): Promise<Allocation> {
-    const { row } = await this.model.allocation(given.toLowerCase());
-    if (!row) throw notFound(`Unknown allocation "${given}"`);
-    return row;
   }
 }
 

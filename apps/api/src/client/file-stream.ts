@@ -1,0 +1,54 @@
+import { MAX_FILE_CHUNK_BYTES, readFile, RpcError, type Rpc } from '@waybill/rpc';
+import { askAgent } from './agent-call.js';
+import { type FilePiece, framePieces } from './frames.js';
+
+/** How long the agent waits for new bytes before it says there are none; then a heartbeat is written. */
+const FOLLOW_WAIT_MS = 1_000;
+
+export interface FileRange {
+  readonly nodeId: string;
+  readonly allocId: string;
+  readonly path: string;
+  readonly origin: 'start' | 'end';
+  readonly offset: number;
+  /** Bytes; Infinity: to the end. */
+  readonly limit: number;
+  readonly follow: boolean;
+}
+
+/**
+ * A file in pieces, asked from the agent that has it; with `follow` until it is deleted or the signal is aborted
+ * (AG-307). Holds one answer of the agent.
+ * @throws ApiError: a file that is not there is 400 here (API-197)
+ */
+export async function* readAllocFile(rpc: Rpc, range: FileRange, signal: AbortSignal): AsyncGenerator<FilePiece> {
+  const { nodeId, allocId, path, follow } = range;
+  let { origin, offset, limit } = range;
+  let begun = false;
+  while (!signal.aborted && limit > 0) {
+    const Limit = Math.min(limit, MAX_FILE_CHUNK_BYTES);
+    const WaitMs = follow && begun ? FOLLOW_WAIT_MS : 0;
+    const wanted = { AllocID: allocId, Path: path, Origin: origin, Offset: offset, Limit, WaitMs };
+    const answer = await askAgent(rpc, readFile, wanted, { target: nodeId, statusOf }).catch((error: unknown) => {
+      if (begun && follow) return DELETED;
+      throw error;
+    });
+    const data = Buffer.from(answer.Data, 'base64');
+    if (answer.FileEvent) yield { data: Buffer.alloc(0), offset: answer.Offset, file: path, event: answer.FileEvent };
+    if (answer.FileEvent === 'file deleted') return;
+    yield* framePieces(data, answer.Offset, path);
+    if (data.length === 0 && !answer.FileEvent) {
+      if (!follow) return;
+      if (begun) yield null;
+    }
+    begun = true;
+    limit -= data.length;
+    [origin, offset] = ['start', answer.Offset + data.length];
+  }
+}
+
+/** Between two questions it went, with its directory or alone. */
+const DELETED = { Data: '', Offset: 0, FileEvent: 'file deleted' } as const;
+
+const statusOf = (error: RpcError): number | undefined =>
+  error.code === 'invalid' || /no such file or directory/.test(error.message) ? 400 : undefined;

@@ -1,0 +1,96 @@
+import { Controller, Get, Param, Req, Res } from '@nestjs/common';
+import { ReadModel } from '@waybill/projection';
+import { type AllocFileInfo, listFiles, NatsRpc, type RpcError, statFile } from '@waybill/rpc';
+import { badRequest, failed } from '../http/api-error.js';
+import { param } from '../http/query-string.js';
+import { goneSignal } from '../http/reads.js';
+import { type ApiReply, type ApiRequest, sendJson } from '../http/reply.js';
+import { askAgent } from './agent-call.js';
+import { bytesParam, flagParam, originParam } from './file-params.js';
+import { type FileRange, readAllocFile } from './file-stream.js';
+import { sendPieces } from './frames.js';
+import { knownAllocation } from './known-allocation.js';
+
+/** Entries of one directory that are listed at the most. */
+const MAX_ENTRIES = 100_000;
+
+/** `/v1/client/fs/…`: the files of an allocation, from the agent that has them (API-194, API-197; logs have their own). */
+@Controller('v1/client/fs')
+export class FilesController {
+  constructor(
+    private readonly model: ReadModel,
+    private readonly rpc: NatsRpc,
+  ) {}
+
+  @Get('ls/:id')
+  async list(@Param('id') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    const { ID: AllocID, NodeID: target } = await knownAllocation(this.model, id);
+    const Path = param(request.query, 'path') || '/';
+    const files: AllocFileInfo[] = [];
+    for (let More = true; More && files.length < MAX_ENTRIES;) {
+      const After = files.at(-1)?.Name ?? '';
+      const page = await askAgent(this.rpc, listFiles, { AllocID, Path, After }, { target, statusOf: missingIs404 });
+      files.push(...page.Files);
+      More = page.More && page.Files.length > 0;
+    }
+    sendJson(request, reply, files);
+  }
+
+  @Get('stat/:id')
+  async stat(@Param('id') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    const { ID: AllocID, NodeID: target } = await knownAllocation(this.model, id);
+    const wanted = { AllocID, Path: pathOf(request) };
+    sendJson(request, reply, await askAgent(this.rpc, statFile, wanted, { target, statusOf: missingIs404 }));
+  }
+
+  @Get('cat/:id')
+  async cat(@Param('id') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    const path = pathOf(request);
+    await this.send(id, reply, { path, origin: 'start', offset: 0, limit: Infinity, follow: false }, true);
+  }
+
+  @Get('readat/:id')
+  async readAt(@Param('id') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    const path = pathOf(request);
+    const offset = bytesParam(request.query, 'offset', undefined, failed);
+    const limit = bytesParam(request.query, 'limit', 0, failed);
+    if (offset < 0) throw failed(`error parsing offset: ${offset}`);
+    await this.send(
+      id,
+      reply,
+      { path, origin: 'start', offset, limit: limit > 0 ? limit : Infinity, follow: false },
+      true,
+    );
+  }
+
+  @Get('stream/:id')
+  async stream(@Param('id') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    const { query } = request;
+    const path = pathOf(request);
+    const offset = Math.max(0, bytesParam(query, 'offset', 0, failed));
+    const origin = originParam(query, badRequest);
+    const follow = flagParam(query, 'follow', true, failed);
+    await this.send(id, reply, { path, origin, offset, limit: Infinity, follow }, false);
+  }
+
+  private async send(
+    id: string,
+    reply: ApiReply,
+    range: Omit<FileRange, 'nodeId' | 'allocId'>,
+    plain: boolean,
+  ): Promise<void> {
+    const { ID: allocId, NodeID: nodeId } = await knownAllocation(this.model, id);
+    const gone = goneSignal(reply);
+    const pieces = readAllocFile(this.rpc, { ...range, nodeId, allocId }, gone);
+    await sendPieces(reply, pieces, gone, plain);
+  }
+}
+
+function pathOf({ query }: ApiRequest): string {
+  const path = param(query, 'path');
+  if (!path) throw badRequest('must provide a file name');
+  return path;
+}
+
+const missingIs404 = ({ message }: RpcError): number | undefined =>
+  /no such file or directory/.test(message) ? 404 : undefined;
