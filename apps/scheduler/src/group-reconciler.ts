@@ -90,12 +90,13 @@ export class GroupReconciler {
     this.disconnect();
     const lostFollowups = this.delayLost();
     this.delayReschedules();
-    const names = new NameIndex(this.job.ID, this.group.Name, this.group.Count, [
+    const named = new Set([
       ...this.buckets.untainted,
       ...this.buckets.migrate,
       ...this.rescheduleNow,
       ...this.buckets.lost,
     ]);
+    const names = new NameIndex(this.job.ID, this.group.Name, this.group.Count, [...named]);
     this.stopLost(lostFollowups);
     this.stopSurplus(names);
     const updated = this.updateRest();
