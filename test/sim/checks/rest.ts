@@ -73,7 +73,10 @@ export class RestCheck {
     for (const deployment of tables.deployment.all())
       if (deployment.Status === 'running' && hasDeadline(deployment) && !isWaitingForPromotion(deployment))
         return `deployment ${deployment.ID} of ${deployment.JobID} is running`;
-    for (const node of tables.nodes.all()) if (node.Status !== 'ready') return `node ${node.Name} is ${node.Status}`;
+    for (const { Name, Status, DrainStrategy } of tables.nodes.all()) {
+      if (Status !== 'ready') return `node ${Name} is ${Status}`;
+      if (DrainStrategy) return `node ${Name} drains`;
+    }
     for (const alloc of tables.allocs.all()) {
       if (isTerminalAllocation(alloc) && (isClientTerminal(alloc) || !isServerTerminal(alloc))) continue;
       const wanted = isServerTerminal(alloc) ? 'stopped' : 'running';
@@ -110,9 +113,11 @@ export class RestCheck {
   }
 }
 
-/** One of which nothing could be placed yet waits for capacity as long as it takes (DP-508). */
+/** A group of which nothing was placed yet, or that was healthy once, waits for capacity as long as it takes (DP-507, DP-510). */
 function hasDeadline({ TaskGroups }: Deployment): boolean {
-  return Object.values(TaskGroups).some((group) => group.RequireProgressBy !== null);
+  return Object.values(TaskGroups).some(
+    (group) => group.RequireProgressBy !== null && group.HealthyAllocs < group.DesiredTotal,
+  );
 }
 
 /** Nobody promotes it any more, and without progress it has no deadline (DP-508). */

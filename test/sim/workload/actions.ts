@@ -3,8 +3,16 @@ import {
   isActiveDeployment,
   isTerminalAllocation,
   type Deployment,
+  type Node,
+  NS_PER_SECOND,
 } from '@waybill/model';
-import { failDeployment, pauseDeployment, promoteDeployment } from '@waybill/rpc';
+import {
+  failDeployment,
+  pauseDeployment,
+  promoteDeployment,
+  updateNodeDrain,
+  updateNodeEligibility,
+} from '@waybill/rpc';
 import { namespacedKey } from '@waybill/state';
 import type { Cluster } from '../cluster.js';
 import type { SeededRandom } from '../kernel/seeded-random.js';
@@ -15,6 +23,7 @@ import { aJobOf, JOBS } from './job-shapes.js';
 export type Action = (api: UserApi, cluster: Cluster, random: SeededRandom) => Promise<Written> | undefined;
 
 const NAMESPACE = 'default';
+const NO_DRAIN = { DrainSpec: null, MarkEligible: false, Meta: null, UpdatedBy: '' } as const;
 
 /** Each with how often it is done, compared with the others. */
 export const ACTIONS: Readonly<Record<string, readonly [weight: number, action: Action]>> = {
@@ -85,6 +94,30 @@ export const ACTIONS: Readonly<Record<string, readonly [weight: number, action: 
       return deployment && api.command(pauseDeployment, { DeploymentID: deployment.ID, Pause: random.chance(0.4) });
     },
   ],
+  drain: [
+    6,
+    (api, cluster, random) => {
+      const node = randomNode(cluster, random);
+      const Deadline = random.between(5, 60) * NS_PER_SECOND;
+      const DrainSpec = { Deadline: random.chance(0.1) ? -1 : Deadline, IgnoreSystemJobs: random.chance(0.5) };
+      return node && api.command(updateNodeDrain, { ...NO_DRAIN, NodeID: node.ID, DrainSpec });
+    },
+  ],
+  'cancel drain': [
+    4,
+    (api, cluster, random) => {
+      const node = randomNode(cluster, random);
+      return node && api.command(updateNodeDrain, { ...NO_DRAIN, NodeID: node.ID, MarkEligible: random.chance(0.7) });
+    },
+  ],
+  eligibility: [
+    6,
+    (api, cluster, random) => {
+      const node = randomNode(cluster, random);
+      const Eligibility = random.chance(0.7) ? 'eligible' : 'ineligible';
+      return node && api.command(updateNodeEligibility, { NodeID: node.ID, Eligibility });
+    },
+  ],
   'pause broker': [2, (api, _cluster, random) => api.configure(configuration(random.chance(0.5), random))],
 };
 
@@ -104,6 +137,11 @@ function configuration(PauseEvalBroker: boolean, random: SeededRandom) {
 function randomJob(cluster: Cluster, random: SeededRandom) {
   const jobs = JOBS.flatMap(([id]) => cluster.tables.jobs.get(namespacedKey(NAMESPACE, id)) ?? []);
   return jobs.length > 0 ? random.pick(jobs) : undefined;
+}
+
+function randomNode(cluster: Cluster, random: SeededRandom): Node | undefined {
+  const nodes = [...cluster.tables.nodes.all()];
+  return nodes.length > 0 ? random.pick(nodes) : undefined;
 }
 
 function randomDeployment(cluster: Cluster, random: SeededRandom): Deployment | undefined {

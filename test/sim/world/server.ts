@@ -21,14 +21,8 @@ const LEASE_TTL_MS = 6_000;
 /** A copy of the state that could not start tries again after this, milliseconds. */
 const RESTART_MS = 1_000;
 
-/** With one worker in each server there are as many at once as there are servers. */
 const SETTINGS = readSettings(
-  {
-    WAYBILL_NATS_URL: 'nats://simulated',
-    WAYBILL_LEASE_TTL_MS: String(LEASE_TTL_MS),
-    WAYBILL_SCHEDULER_WORKERS: '1',
-    WAYBILL_LOG_LEVEL: 'silent',
-  },
+  { WAYBILL_NATS_URL: 'nats://simulated', WAYBILL_LEASE_TTL_MS: String(LEASE_TTL_MS), WAYBILL_LOG_LEVEL: 'silent' },
   [],
 );
 

@@ -17,7 +17,7 @@ import {
 } from '@waybill/api';
 import type { Job, SchedulerConfiguration } from '@waybill/model';
 import { ProjectionFeed } from '@waybill/projection';
-import type { Call, DeploymentUpdateResponse, OnBehalfOf } from '@waybill/rpc';
+import type { Call, OnBehalfOf } from '@waybill/rpc';
 import type { ServiceContext } from '@waybill/service';
 import type { Actor } from '@waybill/state';
 import type { SimulatedProcess } from '../kernel/simulated-process.js';
@@ -103,14 +103,14 @@ export class UserApi {
     return this.setConfiguration.run({ config, cas: undefined }, this.requester());
   }
 
-  /** Passed on to the holder of the role `deployments`; answered once what it wrote can be read. */
-  async command<Req extends { readonly DeploymentID: string; readonly For: OnBehalfOf }>(
-    call: Call<Req, DeploymentUpdateResponse>,
+  /** Passed on to the service that decides it; answered once what that wrote can be read. */
+  async command<Req extends { readonly For: OnBehalfOf }, Res extends Written>(
+    call: Call<Req, Res>,
     wanted: Omit<Req, 'For'>,
   ): Promise<Written> {
     const For: OnBehalfOf = { Actor: USER, Reason: '', RequestID: this.context.newId() };
-    const answer = await this.calls.ask(call, { ...wanted, For } as Req);
-    await this.writer.readable(answer.Index);
+    const answer = await this.context.rpc.ask(call, { ...wanted, For } as Req);
+    if (answer.Index > 0) await this.writer.readable(answer.Index);
     return answer;
   }
 
