@@ -1,0 +1,1 @@
+export { JobspecError } from './syntax/diagnostic.js';

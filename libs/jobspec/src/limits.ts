@@ -1,0 +1,16 @@
+/** What one parse may cost (jobspec.md §15). Beyond each of them there is an error that names it. */
+export const MAX_SOURCE_BYTES = 1 << 20;
+/** Of blocks in blocks and of expressions in expressions: deeper, the stack would end. */
+export const MAX_NESTING = 200;
+/** Blocks made by `dynamic`, over the whole file. */
+export const MAX_GENERATED_BLOCKS = 10_000;
+/** Nodes of the syntax tree evaluated, elements made by functions included. */
+export const MAX_EVALUATION_STEPS = 1_000_000;
+/** UTF-16 units of one produced string. */
+export const MAX_STRING_LENGTH = 1 << 20;
+/** Elements of one `range` (JS §7). */
+export const MAX_RANGE_ELEMENTS = 1024;
+/** Decimal digits that a number keeps (JS-35). */
+export const NUMBER_DIGITS = 150;
+/** Largest power of ten of a number: a hundred characters must not make a gigabyte of digits. */
+export const MAX_NUMBER_EXPONENT = 2000;

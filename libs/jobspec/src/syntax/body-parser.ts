@@ -1,0 +1,176 @@
+import type { JobspecError } from './diagnostic.js';
+import { ExpressionParser } from './expression-parser.js';
+import { SourceText, type Span } from './source-text.js';
+import type { Attribute, Block, Body, Label } from './syntax-tree.js';
+import { TemplateParser } from './template-parser.js';
+import { type Token, TokenReader } from './token-reader.js';
+
+/** The syntax tree of a file (JS-12 to JS-16). @throws JobspecError with the first thing that is wrong */
+export function parseBody(source: SourceText): Body {
+  const tokens = new TokenReader(source);
+  return new BodyParser(tokens).file();
+}
+
+/** A text that is one expression, such as the value of a variable (JS-76). @throws JobspecError */
+export function parseExpression(source: SourceText): ReturnType<ExpressionParser['whole']> {
+  const tokens = new TokenReader(source);
+  return new ExpressionParser(tokens).whole();
+}
+
+class BodyParser {
+  private readonly expressions: ExpressionParser;
+
+  constructor(private readonly tokens: TokenReader) {
+    this.expressions = new ExpressionParser(tokens);
+  }
+
+  file(): Body {
+    const body = this.body(undefined);
+    return body;
+  }
+
+  /** @param open the brace before it; undefined for the whole file */
+  private body(open: Token | undefined): Body {
+    const { tokens } = this;
+    const start = tokens.position;
+    const attributes = new Map<string, Attribute>();
+    const blocks: Block[] = [];
+    for (;;) {
+      const token = tokens.peek();
+      if (token.kind === 'newline') {
+        tokens.next();
+        continue;
+      }
+      if (token.kind === 'end' && open === undefined) break;
+      if (token.kind === 'end' && open !== undefined) throw this.unclosed(open);
+      if (open !== undefined && tokens.isSymbol('}')) break;
+      this.item(attributes, blocks);
+    }
+    return this.made(attributes, blocks, start);
+  }
+
+  /** An attribute or a block, and the end of its line. */
+  private item(attributes: Map<string, Attribute>, blocks: Block[]): void {
+    const { tokens } = this;
+    const name = this.name();
+    if (tokens.isSymbol('=')) {
+      this.set(attributes, this.attribute(name));
+      this.endOfLine('Missing newline after argument', 'An argument definition must end with a newline.');
+      return;
+    }
+    const next = tokens.peek();
+    if (next.kind !== 'quote' && next.kind !== 'identifier' && !tokens.isSymbol('{'))
+      throw next.kind === 'newline' && name.text !== ''
+        ? this.blockWithoutContent(next, name)
+        : tokens.failure(
+            name,
+            'Argument or block definition required',
+            'An argument or block definition is required here. To set an argument, use the equals sign "=" to introduce the argument value.',
+          );
+    blocks.push(tokens.nested(() => this.block(name)));
+    this.endOfLine('Missing newline after block definition', 'A block definition must end with a newline.');
+  }
+
+  /** JS-15. */
+  private name(): Token {
+    const { tokens } = this;
+    const token = tokens.next();
+    if (token.kind === 'identifier') return token;
+    if (token.kind === 'quote')
+      throw tokens.failure(token, 'Invalid argument name', 'Argument names must not be quoted.');
+    throw tokens.failure(
+      token,
+      'Argument or block definition required',
+      'An argument or block definition is required here.',
+    );
+  }
+
+  private attribute(name: Token): Attribute {
+    this.tokens.next();
+    return { name: name.text, nameSpan: spanOf(name), value: this.expressions.expression() };
+  }
+
+  /** JS-16. */
+  private set(attributes: Map<string, Attribute>, attribute: Attribute): void {
+    const before = attributes.get(attribute.name);
+    if (before)
+      throw this.tokens.failure(
+        attribute.nameSpan,
+        'Attribute redefined',
+        `The argument "${attribute.name}" was already set at ${this.tokens.source.rangeOf(before.nameSpan)}. Each argument may be set only once.`,
+      );
+    attributes.set(attribute.name, attribute);
+  }
+
+  private block(type: Token): Block {
+    const { tokens } = this;
+    const labels: Label[] = [];
+    for (;;) {
+      const token = tokens.peek();
+      if (token.kind === 'quote') labels.push(new TemplateParser(tokens, this.expressions).label());
+      else if (token.kind === 'identifier') labels.push({ text: tokens.next().text, span: spanOf(token) });
+      else break;
+    }
+    const open = tokens.peek();
+    if (!tokens.takes('{')) throw this.blockWithoutContent(open, type);
+    const body = tokens.peek().kind === 'newline' ? this.body(open) : this.oneLine(open);
+    if (!tokens.takes('}')) throw this.unclosed(open);
+    const headerSpan = { start: type.start, end: labels.at(-1)?.span.end ?? type.end };
+    return { type: type.text, typeSpan: spanOf(type), labels, openSpan: spanOf(open), body, headerSpan };
+  }
+
+  /** JS-14: nothing, or one argument. */
+  private oneLine(open: Token): Body {
+    const { tokens } = this;
+    const attributes = new Map<string, Attribute>();
+    const start = tokens.position;
+    if (tokens.peek().kind === 'end') throw this.unclosed(open);
+    if (!tokens.isSymbol('}')) {
+      const name = this.name();
+      if (!tokens.isSymbol('='))
+        throw tokens.failure(
+          name,
+          'Argument definition required',
+          'A single-line block definition can contain only a single argument. If you want to define multiple arguments or nested blocks, place each on a separate line.',
+        );
+      this.set(attributes, this.attribute(name));
+      if (!tokens.isSymbol('}'))
+        throw tokens.failure(
+          tokens.peek(),
+          'Invalid single-argument block definition',
+          'A single-line block definition must end with a closing brace immediately after its single argument definition.',
+        );
+    }
+    return this.made(attributes, [], start);
+  }
+
+  private endOfLine(summary: string, detail: string): void {
+    const token = this.tokens.peek();
+    if (token.kind === 'newline') this.tokens.next();
+    else if (token.kind !== 'end') throw this.tokens.failure(token, summary, detail);
+  }
+
+  private made(attributes: ReadonlyMap<string, Attribute>, blocks: readonly Block[], start: number): Body {
+    const { source, position } = this.tokens;
+    return { source, attributes: [...attributes.values()], blocks, span: { start, end: position } };
+  }
+
+  private unclosed(open: Span): JobspecError {
+    return this.tokens.failure(
+      open,
+      'Unclosed configuration block',
+      'There is no closing brace for this block before the end of the file. This may be caused by incorrect brace nesting elsewhere in this file.',
+    );
+  }
+
+  /** JS-13. */
+  private blockWithoutContent(at: Token, type: Token): JobspecError {
+    return this.tokens.failure(
+      at.kind === 'end' ? type : at,
+      'Invalid block definition',
+      'A block definition must have block content delimited by "{" and "}", starting on the same line as the block header.',
+    );
+  }
+}
+
+const spanOf = ({ start, end }: Span): Span => ({ start, end });

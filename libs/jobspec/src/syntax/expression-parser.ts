@@ -1,0 +1,367 @@
+import { Decimal, NumberOutOfRange } from '../evaluation/decimal.js';
+import type { JobspecError } from './diagnostic.js';
+import type { Span } from './source-text.js';
+import type { BinaryOperator, Expression, ForExpression, ObjectItem, Step } from './syntax-tree.js';
+import { TemplateParser } from './template-parser.js';
+import type { Token, TokenReader } from './token-reader.js';
+
+/** JS-30, lowest first. */
+const PRECEDENCE: readonly (readonly BinaryOperator[])[] = [
+  ['||'],
+  ['&&'],
+  ['==', '!='],
+  ['<', '<=', '>', '>='],
+  ['+', '-'],
+  ['*', '/', '%'],
+];
+
+const DIGITS = /\d+/uy;
+
+/** Expressions by recursive descent (JS-30ff). Every method leaves the cursor behind what it has read. */
+export class ExpressionParser {
+  private readonly templates: TemplateParser;
+
+  constructor(private readonly tokens: TokenReader) {
+    this.templates = new TemplateParser(tokens, this);
+  }
+
+  /** A text that is nothing but one expression. */
+  whole(): Expression {
+    return this.tokens.ignoringNewlines(true, () => {
+      const value = this.expression();
+      const rest = this.tokens.peek();
+      if (rest.kind !== 'end')
+        throw this.tokens.failure(
+          rest,
+          'Extra characters after expression',
+          'An expression was successfully parsed, but extra characters were found after it.',
+        );
+      return value;
+    });
+  }
+
+  expression(): Expression {
+    return this.tokens.nested(() => this.conditional());
+  }
+
+  private conditional(): Expression {
+    const condition = this.binary(0);
+    if (!this.tokens.takes('?')) return condition;
+    const whenTrue = this.expression();
+    if (!this.tokens.takes(':'))
+      throw this.tokens.failure(
+        this.tokens.peek(),
+        'Missing false expression in conditional',
+        'The conditional operator (...?...:...) requires a false expression, delimited by a colon.',
+      );
+    const whenFalse = this.expression();
+    return { type: 'conditional', condition, whenTrue, whenFalse, ...this.from(condition) };
+  }
+
+  private binary(level: number): Expression {
+    const operators = PRECEDENCE[level];
+    if (operators === undefined) return this.unary();
+    let left = this.binary(level + 1);
+    for (;;) {
+      const operator = operators.find((one) => this.tokens.isSymbol(one));
+      if (operator === undefined) return left;
+      this.tokens.next();
+      const right = this.binary(level + 1);
+      left = { type: 'binary', operator, left, right, ...this.from(left) };
+    }
+  }
+
+  private unary(): Expression {
+    const token = this.tokens.peek();
+    for (const operator of ['-', '!'] as const) {
+      if (!this.tokens.takes(operator)) continue;
+      const operand = this.tokens.nested(() => this.unary());
+      return { type: 'unary', operator, operand, ...this.from({ span: token }) };
+    }
+    return this.postfix(this.primary());
+  }
+
+  private postfix(start: Expression): Expression {
+    let value = start;
+    for (;;) {
+      if (this.tokens.isSymbol('.')) value = this.afterDot(value);
+      else if (this.tokens.isSymbol('[')) value = this.tokens.nested(() => this.afterBracket(value));
+      else return value;
+    }
+  }
+
+  private afterDot(of: Expression): Expression {
+    this.tokens.next();
+    if (this.tokens.takes('*')) {
+      const steps: Step[] = [];
+      while (this.tokens.takes('.')) steps.push(this.step());
+      return { type: 'splat', of, steps, ...this.from(of) };
+    }
+    return this.stepOf(of, this.step());
+  }
+
+  /** What is behind a dot: a name or a number. */
+  private step(): Step {
+    const { tokens } = this;
+    const start = tokens.position;
+    const digits = tokens.match(DIGITS);
+    if (digits !== undefined)
+      return { kind: 'index', key: Decimal.of(BigInt(digits)), span: { start, end: tokens.position } };
+    const token = tokens.next();
+    if (token.kind === 'identifier') return { kind: 'attribute', name: token.text, span: spanOf(token) };
+    throw tokens.failure(token, 'Invalid attribute name', 'An attribute name is required after a dot.');
+  }
+
+  private afterBracket(of: Expression): Expression {
+    const { tokens } = this;
+    const open = tokens.next();
+    return tokens.ignoringNewlines(true, () => {
+      if (tokens.takes('*')) {
+        this.close(']', open, 'splat operator');
+        return this.fullSplat(of);
+      }
+      const key = this.expression();
+      this.close(']', open, 'index');
+      const constant = key.type === 'literal' ? key.value : undefined;
+      if (typeof constant === 'string' || constant instanceof Decimal)
+        return this.stepOf(of, { kind: 'index', key: constant, span: { start: open.start, end: tokens.position } });
+      return { type: 'index', of, key, ...this.from(of) };
+    });
+  }
+
+  /** `xs[*]` and all that follows it, which is looked up in every element. */
+  private fullSplat(of: Expression): Expression {
+    const { tokens } = this;
+    const steps: (Step | Expression)[] = [];
+    for (;;) {
+      if (tokens.takes('.')) {
+        steps.push(this.step());
+      } else if (tokens.isSymbol('[')) {
+        const open = tokens.next();
+        steps.push(tokens.ignoringNewlines(true, () => this.expression()));
+        this.close(']', open, 'index');
+      } else {
+        return { type: 'splat', of, steps, ...this.from(of) };
+      }
+    }
+  }
+
+  private stepOf(of: Expression, step: Step): Expression {
+    if (of.type === 'reference') return { ...of, steps: [...of.steps, step], ...this.from(of) };
+    return { type: 'step', of, step, ...this.from(of) };
+  }
+
+  private primary(): Expression {
+    const { tokens } = this;
+    const token = tokens.peek();
+    switch (token.kind) {
+      case 'quote':
+        return this.templates.quoted();
+      case 'heredoc':
+        return this.templates.heredoc();
+      case 'number':
+        tokens.next();
+        return { type: 'literal', value: this.number(token), ...this.from({ span: token }) };
+      case 'identifier':
+        return this.named(tokens.next());
+      case 'symbol':
+        if (token.text === '(') return this.parenthesised();
+        if (token.text === '[') return this.tuple();
+        if (token.text === '{') return this.object();
+        break;
+      case 'newline':
+      case 'end':
+      default:
+        break;
+    }
+    throw tokens.failure(
+      token,
+      'Invalid expression',
+      'Expected the start of an expression, but found an invalid expression token.',
+    );
+  }
+
+  private number(token: Token): Decimal {
+    try {
+      return Decimal.parse(token.text) ?? Decimal.ZERO;
+    } catch (error) {
+      if (error instanceof NumberOutOfRange) throw this.tokens.failure(token, 'Invalid number', `${error.message}.`);
+      throw error;
+    }
+  }
+
+  private named(token: Token): Expression {
+    const at = { source: this.tokens.source, span: spanOf(token) };
+    if (token.text === 'true' || token.text === 'false')
+      return { type: 'literal', value: token.text === 'true', ...at };
+    if (token.text === 'null') return { type: 'literal', value: null, ...at };
+    if (this.tokens.isSymbol('(')) return this.call(token);
+    return { type: 'reference', root: token.text, steps: [], ...at };
+  }
+
+  private call(name: Token): Expression {
+    const { tokens } = this;
+    const open = tokens.next();
+    return tokens.ignoringNewlines(true, () => {
+      const args: Expression[] = [];
+      let spreads = false;
+      while (!tokens.isSymbol(')')) {
+        args.push(this.expression());
+        spreads = tokens.takes('...');
+        if (spreads || !tokens.takes(',')) break;
+      }
+      this.close(')', open, 'function call');
+      return { type: 'call', name: name.text, nameSpan: spanOf(name), args, spreads, ...this.from({ span: name }) };
+    });
+  }
+
+  private parenthesised(): Expression {
+    const open = this.tokens.next();
+    return this.tokens.ignoringNewlines(true, () => {
+      const inner = this.expression();
+      this.close(')', open, 'parentheses');
+      return { type: 'parenthesised', inner, ...this.from({ span: open }) };
+    });
+  }
+
+  private tuple(): Expression {
+    const { tokens } = this;
+    const open = tokens.next();
+    return tokens.ignoringNewlines(true, () => {
+      if (this.beginsFor()) return this.forExpression(open, ']');
+      const items: Expression[] = [];
+      while (!tokens.isSymbol(']')) {
+        items.push(this.expression());
+        if (tokens.takes(',') || tokens.isSymbol(']')) continue;
+        throw this.endOr(open, 'Missing item separator', 'Expected a comma to mark the beginning of the next item.');
+      }
+      tokens.next();
+      return { type: 'tuple', items, ...this.from({ span: open }) };
+    });
+  }
+
+  private object(): Expression {
+    const { tokens } = this;
+    const open = tokens.next();
+    if (tokens.ignoringNewlines(true, () => this.beginsFor()))
+      return tokens.ignoringNewlines(true, () => this.forExpression(open, '}'));
+    return tokens.ignoringNewlines(false, () => {
+      const items: ObjectItem[] = [];
+      for (;;) {
+        while (tokens.peek().kind === 'newline') tokens.next();
+        if (tokens.takes('}')) break;
+        items.push(this.objectItem(open));
+        if (tokens.takes(',') || tokens.isSymbol('}') || tokens.peek().kind === 'newline') continue;
+        throw this.endOr(
+          open,
+          'Missing attribute separator',
+          'Expected a newline or comma to mark the beginning of the next attribute.',
+        );
+      }
+      return { type: 'object', items, ...this.from({ span: open }) };
+    });
+  }
+
+  private objectItem(open: Token): ObjectItem {
+    const { tokens } = this;
+    const key = this.objectKey(this.expression());
+    if (!tokens.takes('=') && !tokens.takes(':'))
+      throw this.endOr(
+        open,
+        'Missing attribute value',
+        'Expected an attribute value, introduced by an equals sign ("=").',
+      );
+    return { key, value: this.expression() };
+  }
+
+  /** JS-32. */
+  private objectKey(key: Expression): Expression {
+    if (key.type !== 'reference') return key;
+    if (key.steps.length === 0) return { type: 'literal', value: key.root, source: key.source, span: key.span };
+    throw this.tokens.failure(
+      key.span,
+      'Ambiguous attribute key',
+      "If this expression is intended to be a reference, wrap it in parentheses. If it's instead intended as a literal name containing periods, wrap it in quotes to create a string literal.",
+    );
+  }
+
+  private beginsFor(): boolean {
+    return this.tokens.lookingAhead(
+      () => this.tokens.isWord('for') && this.tokens.next() && this.tokens.peek().kind === 'identifier',
+    );
+  }
+
+  /** JS-37. */
+  private forExpression(open: Token, closing: ']' | '}'): ForExpression {
+    const { tokens } = this;
+    tokens.next();
+    const { keyName, valueName, collection } = this.forClause();
+    if (!tokens.takes(':')) throw this.badFor('A colon is required after the collection expression.');
+    const first = this.expression();
+    let value: Expression | undefined;
+    if (closing === '}') {
+      if (!tokens.takes('=>'))
+        throw this.badFor('An "=>" is required between the key and the value of an object "for" expression.');
+      value = this.expression();
+    }
+    const groups = value !== undefined && tokens.takes('...');
+    const filters = tokens.isWord('if') && tokens.next() !== undefined;
+    const condition = filters ? this.expression() : undefined;
+    this.close(closing, open, "'for' expression");
+    return {
+      type: 'for',
+      keyName,
+      valueName,
+      collection,
+      key: value === undefined ? undefined : first,
+      value: value ?? first,
+      condition,
+      groups,
+      ...this.from({ span: open }),
+    };
+  }
+
+  /** `k, v in xs`, of a `for` expression or directive. */
+  forClause(): { keyName: string | undefined; valueName: string; collection: Expression } {
+    const { tokens } = this;
+    const first = this.forName();
+    const second = tokens.takes(',') ? this.forName() : undefined;
+    if (!tokens.isWord('in')) throw this.badFor('The keyword "in" is required after the names.');
+    tokens.next();
+    const collection = this.expression();
+    return { keyName: second === undefined ? undefined : first, valueName: second ?? first, collection };
+  }
+
+  private forName(): string {
+    const token = this.tokens.next();
+    if (token.kind !== 'identifier') throw this.badFor('A name is required after "for".', token);
+    return token.text;
+  }
+
+  private badFor(detail: string, at: Token = this.tokens.peek()): JobspecError {
+    return this.tokens.failure(at, "Invalid 'for' expression", detail);
+  }
+
+  private close(symbol: string, open: Span, what: string): void {
+    if (this.tokens.takes(symbol)) return;
+    throw this.endOr(open, `Missing closing bracket of the ${what}`, `Expected "${symbol}" here.`);
+  }
+
+  /** What is wrong at the next token, or, at the end of the text, with the bracket that is still open. */
+  private endOr(open: Span, summary: string, detail: string): JobspecError {
+    const token = this.tokens.peek();
+    if (token.kind !== 'end') return this.tokens.failure(token, summary, detail);
+    return this.tokens.failure(
+      open,
+      'Unterminated expression',
+      'There is no corresponding closing bracket before the end of the file. This may be caused by incorrect bracket nesting elsewhere in this file.',
+    );
+  }
+
+  /** The place of an expression that began there and has just been read to its end. */
+  private from({ span }: { span: Span }): { source: TokenReader['source']; span: Span } {
+    return { source: this.tokens.source, span: { start: span.start, end: this.tokens.position } };
+  }
+}
+
+const spanOf = ({ start, end }: Span): Span => ({ start, end });

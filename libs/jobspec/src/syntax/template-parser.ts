@@ -1,0 +1,281 @@
+import type { JobspecError } from './diagnostic.js';
+import type { ExpressionParser } from './expression-parser.js';
+import { type HeredocPiece, withoutIndentation } from './heredoc-indentation.js';
+import type { Span } from './source-text.js';
+import { nearest } from '../nearest-name.js';
+import type { Expression, Label, TemplatePart } from './syntax-tree.js';
+import type { TokenReader } from './token-reader.js';
+
+type Directive =
+  | { readonly word: 'if'; readonly condition: Expression }
+  | {
+      readonly word: 'for';
+      readonly clause: { keyName: string | undefined; valueName: string; collection: Expression };
+    }
+  | { readonly word: 'else' | 'endif' | 'endfor' };
+
+/** What a template consists of before its directives are paired. `trims*`: the `~` next to a delimiter (JS-24). */
+type Piece = { readonly span: Span; readonly trimsBefore: boolean; readonly trimsAfter: boolean } & (
+  | { readonly kind: 'text'; text: string }
+  | { readonly kind: 'interpolation'; readonly value: Expression; readonly verbatim: string }
+  | { readonly kind: 'directive'; readonly directive: Directive }
+);
+
+const ESCAPES: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t', '"': '"', '\\': '\\' };
+const UNICODE_ESCAPE = /u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}/uy;
+const DIRECTIVE_WORDS = ['if', 'else', 'endif', 'for', 'endfor'];
+
+/** Quoted strings, heredocs and labels: characters with expressions in them (JS-18 to JS-24). */
+export class TemplateParser {
+  constructor(
+    private readonly tokens: TokenReader,
+    private readonly expressions: ExpressionParser,
+  ) {}
+
+  /** JS-18. The cursor is before the opening quote. */
+  quoted(): Expression {
+    const { tokens } = this;
+    const open = tokens.next();
+    const pieces = this.pieces(true);
+    const span = { start: open.start, end: tokens.position };
+    return this.template(pieces, span, false);
+  }
+
+  /** JS-13: a quoted string without expressions. */
+  label(): Label {
+    const open = this.tokens.next();
+    const pieces = this.pieces(true);
+    const other = pieces.find((piece) => piece.kind !== 'text');
+    if (other)
+      throw this.tokens.failure(
+        other.span,
+        'Invalid string literal',
+        'Template sequences are not allowed in this string. To include a literal "$", double it (as "$$") to escape it.',
+      );
+    const text = pieces.map((piece) => (piece.kind === 'text' ? piece.text : '')).join('');
+    return { text, span: { start: open.start, end: this.tokens.position } };
+  }
+
+  /** JS-21, JS-22. The cursor is before `<<`. */
+  heredoc(): Expression {
+    const { tokens } = this;
+    const { text } = tokens.source;
+    const open = tokens.next();
+    const lineEnd = text.indexOf('\n', open.end);
+    const marker = text.slice(open.end, lineEnd).trimEnd();
+    const end = this.heredocEnd(lineEnd + 1, marker);
+    if (end === undefined) throw this.unterminated(open);
+    tokens.seek(lineEnd + 1);
+    const pieces = tokens.upTo(end.contentEnd, () => this.pieces(false));
+    tokens.seek(end.markerEnd);
+    const span = { start: open.start, end: end.markerEnd };
+    return this.template(open.text === '<<-' ? this.dedented(pieces) : pieces, span, true);
+  }
+
+  /** Where the text ends and where its end marker does. */
+  private heredocEnd(from: number, marker: string): { contentEnd: number; markerEnd: number } | undefined {
+    const { limit, source } = this.tokens;
+    for (let start = from; start < limit;) {
+      const newline = source.text.indexOf('\n', start);
+      if (newline === -1 || newline >= limit) return undefined;
+      const line = source.text.slice(start, newline);
+      if (line.trim() === marker) return { contentEnd: start, markerEnd: start + line.trimEnd().length };
+      start = newline + 1;
+    }
+    return undefined;
+  }
+
+  private dedented(pieces: Piece[]): Piece[] {
+    const lines: HeredocPiece[] = pieces.map((piece) => (piece.kind === 'text' ? piece.text : undefined));
+    const dedented = withoutIndentation(lines);
+    return pieces.map((piece, at) => (piece.kind === 'text' ? { ...piece, text: dedented[at] ?? '' } : piece));
+  }
+
+  /** Everything up to the closing quote, which is taken, or up to the limit of a heredoc. */
+  private pieces(isQuoted: boolean): Piece[] {
+    const { tokens } = this;
+    const { text } = tokens.source;
+    const start = tokens.position;
+    const pieces: Piece[] = [];
+    let literal = '';
+    let literalStart = start;
+    const flush = (): void => {
+      const span = { start: literalStart, end: tokens.position };
+      if (literal !== '') pieces.push({ kind: 'text', text: literal, span, trimsBefore: false, trimsAfter: false });
+      literal = '';
+    };
+    for (;;) {
+      const at = tokens.position;
+      const character = text[at];
+      if (at >= tokens.limit || character === undefined) {
+        if (isQuoted) throw this.unterminated({ start: start - 1, end: start });
+        flush();
+        return pieces;
+      }
+      if (isQuoted && character === '"') {
+        flush();
+        tokens.seek(at + 1);
+        return pieces;
+      }
+      if (isQuoted && character === '\n') throw this.multiLine({ start: start - 1, end: at });
+      if (isQuoted && character === '\\') {
+        literal += this.escape();
+      } else if (text.startsWith('$${', at) || text.startsWith('%%{', at)) {
+        literal += `${character}{`;
+        tokens.seek(at + 3);
+      } else if (text.startsWith('${', at) || text.startsWith('%{', at)) {
+        flush();
+        pieces.push(tokens.nested(() => this.sequence(character === '%')));
+        literalStart = tokens.position;
+      } else {
+        literal += character;
+        tokens.seek(at + 1);
+      }
+    }
+  }
+
+  /** JS-18. */
+  private escape(): string {
+    const { tokens } = this;
+    const start = tokens.position;
+    const selector = String.fromCodePoint(tokens.source.text.codePointAt(start + 1) ?? 0x20);
+    const simple = ESCAPES[selector];
+    if (simple !== undefined) {
+      tokens.seek(start + 2);
+      return simple;
+    }
+    tokens.seek(start + 1);
+    const unicode = tokens.match(UNICODE_ESCAPE);
+    const code = unicode === undefined ? -1 : Number.parseInt(unicode.slice(1), 16);
+    if (code >= 0 && code <= 0x10_ff_ff) return String.fromCodePoint(code);
+    throw tokens.failure(
+      { start, end: start + 1 + selector.length },
+      'Invalid escape sequence',
+      selector === 'u' || selector === 'U'
+        ? 'The \\u escape sequence must be followed by four hexadecimal digits, \\U by the eight of a character.'
+        : `The symbol "${selector}" is not a valid escape sequence selector.`,
+    );
+  }
+
+  /** `${ … }` or `%{ … }`. */
+  private sequence(isDirective: boolean): Piece {
+    const { tokens } = this;
+    const start = tokens.position;
+    tokens.seek(start + 2);
+    const trimsBefore = tokens.source.text[start + 2] === '~';
+    if (trimsBefore) tokens.seek(start + 3);
+    return tokens.ignoringNewlines(true, () => {
+      const content = isDirective ? this.directive() : this.expressions.expression();
+      const trimsAfter = tokens.takes('~');
+      if (!tokens.takes('}'))
+        throw tokens.failure(
+          tokens.peek().kind === 'end' ? { start, end: start + 2 } : tokens.peek(),
+          isDirective
+            ? 'Extra characters in template control sequence'
+            : 'Extra characters after interpolation expression',
+          `Expected a closing brace to end the ${isDirective ? 'control sequence' : 'interpolation expression'}, but found extra characters.`,
+        );
+      const span = { start, end: tokens.position };
+      const shared = { span, trimsBefore, trimsAfter };
+      if ('word' in content) return { kind: 'directive', directive: content, ...shared };
+      const inner = tokens.source.text.slice(start + (trimsBefore ? 3 : 2), tokens.position - (trimsAfter ? 2 : 1));
+      return { kind: 'interpolation', value: content, verbatim: `\${${inner}}`, ...shared };
+    });
+  }
+
+  /** JS-23. */
+  private directive(): Directive {
+    const { tokens } = this;
+    const token = tokens.next();
+    switch (token.text) {
+      case 'if':
+        return { word: 'if', condition: this.expressions.expression() };
+      case 'for':
+        return { word: 'for', clause: this.expressions.forClause() };
+      case 'else':
+      case 'endif':
+      case 'endfor':
+        return { word: token.text };
+      default: {
+        const near = token.text === 'elseif' ? 'else' : nearest(token.text, DIRECTIVE_WORDS);
+        throw tokens.failure(
+          token,
+          'Invalid template control keyword',
+          `"${token.text}" is not a valid template control keyword.${near === undefined ? '' : ` Did you mean "${near}"?`}`,
+        );
+      }
+    }
+  }
+
+  private template(pieces: Piece[], span: Span, isHeredoc: boolean): Expression {
+    const { source } = this.tokens;
+    const trimmed = withTrimming(pieces, isHeredoc);
+    const parts = this.paired(trimmed, span);
+    if (parts.every((part) => part.kind === 'text'))
+      return { type: 'literal', value: parts.map((part) => part.text).join(''), source, span };
+    return { type: 'template', parts, source, span };
+  }
+
+  /** Directives with what is between them. */
+  private paired(pieces: readonly Piece[], whole: Span): TemplatePart[] {
+    let at = 0;
+    const until = (ends: readonly string[], opened: Span): { parts: TemplatePart[]; end: string } => {
+      const parts: TemplatePart[] = [];
+      for (;;) {
+        const piece = pieces[at++];
+        if (piece === undefined) {
+          if (ends.length === 0) return { parts, end: '' };
+          throw this.unpaired(opened, 'The directive has no end', ends);
+        }
+        if (piece.kind !== 'directive') {
+          parts.push(piece);
+          continue;
+        }
+        const { directive, span } = piece;
+        if (directive.word === 'if') {
+          const first = until(['else', 'endif'], span);
+          const whenFalse = first.end === 'else' ? until(['endif'], span).parts : [];
+          parts.push({ kind: 'if', condition: directive.condition, whenTrue: first.parts, whenFalse });
+        } else if (directive.word === 'for') {
+          parts.push({ kind: 'for', ...directive.clause, body: until(['endfor'], span).parts });
+        } else if (ends.includes(directive.word)) {
+          return { parts, end: directive.word };
+        } else {
+          throw this.unpaired(span, `Unexpected "${directive.word}"`, ends);
+        }
+      }
+    };
+    return until([], whole).parts;
+  }
+
+  private unpaired(span: Span, what: string, ends: readonly string[]): JobspecError {
+    const expected =
+      ends.length === 0 ? 'no directive is open' : `expected ${ends.map((end) => `"${end}"`).join(' or ')}`;
+    return this.tokens.failure(span, 'Invalid template control sequence', `${what}: ${expected}.`);
+  }
+
+  private unterminated(span: Span): JobspecError {
+    return this.tokens.failure(span, 'Unterminated template string', 'No closing marker was found for the string.');
+  }
+
+  private multiLine(span: Span): JobspecError {
+    return this.tokens.failure(
+      span,
+      'Invalid multi-line string',
+      'Quoted strings may not be split over multiple lines. To produce a multi-line string, either use the \\n escape to represent a newline character or use the "heredoc" multi-line template syntax.',
+    );
+  }
+}
+
+/** JS-24: in a heredoc only within the line. */
+function withTrimming(pieces: readonly Piece[], isHeredoc: boolean): Piece[] {
+  const before = isHeredoc ? /[ \t]*$/u : /\s*$/u;
+  const after = isHeredoc ? /^[ \t]*\r?\n?/u : /^\s*/u;
+  return pieces.map((piece, at) => {
+    if (piece.kind !== 'text') return piece;
+    let { text } = piece;
+    if (pieces[at - 1]?.trimsAfter === true) text = text.replace(after, '');
+    if (pieces[at + 1]?.trimsBefore === true) text = text.replace(before, '');
+    return { ...piece, text };
+  });
+}

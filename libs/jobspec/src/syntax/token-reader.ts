@@ -1,0 +1,188 @@
+import { MAX_NESTING } from '../limits.js';
+import { type Diagnostic, JobspecError } from './diagnostic.js';
+import type { SourceText, Span } from './source-text.js';
+
+/** `quote` and `heredoc` only open a template: what follows is read by the template parser. */
+export type TokenKind = 'identifier' | 'number' | 'quote' | 'heredoc' | 'symbol' | 'newline' | 'end';
+
+export interface Token extends Span {
+  readonly kind: TokenKind;
+  readonly text: string;
+}
+
+const SPACE = /(?:[ \t]|\r(?=\n)|(?:#|\/\/)[^\n]*|\/\*[^]*?\*\/)+/uy;
+const IDENTIFIER = /[\p{L}\p{Nl}_][\p{L}\p{Nl}\p{Mn}\p{Mc}\p{Nd}\p{Pc}-]*/uy;
+const NUMBER = /\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/uy;
+const HEREDOC = /<<-?(?=[\p{L}_][^\r\n]*\r?\n)/uy;
+const SYMBOL = /\.\.\.|=>|==|!=|<=|>=|&&|\|\||[{}[\]()=<>+\-*/%!?:,.~]/uy;
+
+const HINTS: Readonly<Record<string, string>> = {
+  "'": 'Single quotes are not valid. Use double quotes (") to enclose strings.',
+  '`': 'The "`" character is not valid. To create a multi-line string, use the "heredoc" syntax, like "<<EOT".',
+  ';': 'The ";" character is not valid. Use newlines to separate arguments and blocks, and commas to separate items in collection values.',
+  '&': 'Bitwise operators are not supported. Did you mean boolean AND ("&&")?',
+  '|': 'Bitwise operators are not supported. Did you mean boolean OR ("||")?',
+};
+
+/**
+ * The cursor that the parsers of bodies, expressions and templates share: one token of lookahead, made when it is asked
+ * for, because what a character means depends on who asks. Inside brackets newlines mean nothing (JS-12), which
+ * `ignoringNewlines` switches; inside a template nothing but characters is read, between `position` and `limit`.
+ * Costs a small constant per character.
+ */
+export class TokenReader {
+  position = 0;
+  private end: number;
+  private skipsNewlines = false;
+  private ahead: Token | undefined;
+  private nesting = 0;
+
+  constructor(readonly source: SourceText) {
+    this.end = source.text.length;
+  }
+
+  /** Where the text ends: of the file, or of the heredoc that is being read. */
+  get limit(): number {
+    return this.end;
+  }
+
+  peek(): Token {
+    return (this.ahead ??= this.read());
+  }
+
+  next(): Token {
+    const token = this.peek();
+    this.seek(token.end);
+    return token;
+  }
+
+  /** Goes on reading from another place. */
+  seek(position: number): void {
+    this.position = position;
+    this.ahead = undefined;
+  }
+
+  isSymbol(text: string): boolean {
+    const token = this.peek();
+    return token.kind === 'symbol' && token.text === text;
+  }
+
+  isWord(text: string): boolean {
+    const token = this.peek();
+    return token.kind === 'identifier' && token.text === text;
+  }
+
+  /** Takes the symbol if it is the next token. */
+  takes(text: string): boolean {
+    if (!this.isSymbol(text)) return false;
+    this.next();
+    return true;
+  }
+
+  /** What `look` answers, with the cursor back where it was. */
+  lookingAhead<T>(look: () => T): T {
+    const { position, ahead } = this;
+    try {
+      return look();
+    } finally {
+      this.position = position;
+      this.ahead = ahead;
+    }
+  }
+
+  ignoringNewlines<T>(ignore: boolean, parse: () => T): T {
+    const before = this.skipsNewlines;
+    this.switchNewlines(ignore);
+    try {
+      return parse();
+    } finally {
+      this.switchNewlines(before);
+    }
+  }
+
+  /** Parses a part of the text as if it were all of it. */
+  upTo<T>(limit: number, parse: () => T): T {
+    const before = this.end;
+    this.end = limit;
+    try {
+      return parse();
+    } finally {
+      this.end = before;
+      this.ahead = undefined;
+    }
+  }
+
+  /** @throws JobspecError when blocks or expressions are nested too deeply */
+  nested<T>(parse: () => T): T {
+    if (this.nesting >= MAX_NESTING)
+      throw this.failure(this.peek(), 'Nesting too deep', `Blocks and expressions may be nested ${MAX_NESTING} deep.`);
+    this.nesting++;
+    try {
+      return parse();
+    } finally {
+      this.nesting--;
+    }
+  }
+
+  failure(span: Span, summary: string, detail: string): JobspecError {
+    const diagnostic: Diagnostic = { summary, detail, at: { source: this.source, span } };
+    return new JobspecError([diagnostic], true);
+  }
+
+  /** Moves behind what the pattern matches here. */
+  match(pattern: RegExp): string | undefined {
+    pattern.lastIndex = this.position;
+    const found = pattern.exec(this.source.text)?.[0];
+    if (found === undefined || this.position + found.length > this.end) return undefined;
+    this.seek(this.position + found.length);
+    return found;
+  }
+
+  private switchNewlines(ignore: boolean): void {
+    this.skipsNewlines = ignore;
+    this.ahead = undefined;
+  }
+
+  /** The token at the cursor; leaves the cursor before it. */
+  private read(): Token {
+    const before = this.position;
+    try {
+      for (;;) {
+        this.match(SPACE);
+        if (!this.skipsNewlines || this.source.text[this.position] !== '\n' || this.position >= this.end) break;
+        this.position++;
+      }
+      return this.tokenHere();
+    } finally {
+      this.position = before;
+    }
+  }
+
+  private tokenHere(): Token {
+    const start = this.position;
+    const made = (kind: TokenKind, text: string): Token => ({ kind, text, start, end: start + text.length });
+    const character = this.source.text[start];
+    if (start >= this.end || character === undefined) return { kind: 'end', text: '', start: this.end, end: this.end };
+    if (character === '\n') return made('newline', character);
+    if (character === '"') return made('quote', character);
+    const patterns: readonly (readonly [TokenKind, RegExp])[] = [
+      ['identifier', IDENTIFIER],
+      ['symbol', SYMBOL],
+      ['number', NUMBER],
+    ];
+    const heredoc = character === '<' ? this.match(HEREDOC) : undefined;
+    if (heredoc !== undefined) return made('heredoc', heredoc);
+    if (character === '/' && this.source.text[start + 1] === '*')
+      throw this.failure({ start, end: start + 2 }, 'Unterminated comment', 'No closing "*/" was found.');
+    for (const [kind, pattern] of patterns) {
+      const text = this.match(pattern);
+      if (text !== undefined) return made(kind, text);
+    }
+    const [shown = character] = this.source.text.slice(start, start + 2);
+    throw this.failure(
+      { start, end: start + shown.length },
+      'Invalid character',
+      HINTS[shown] ?? 'This character is not used within the language.',
+    );
+  }
+}
