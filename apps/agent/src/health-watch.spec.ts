@@ -79,7 +79,7 @@ describe('health of an allocation', () => {
     expect(told).toEqual([HEALTHY]);
   });
 
-  it('AG-125: unhealthy at once when a task failed or one ended that should go on', () => {
+  it('AG-125, DP-304: unhealthy at once when a task failed or one ended that should go on', () => {
     const failed = setup({ init: 'prestart', web: 'main' });
     failed.ends('init', true);
     expect(failed.told).toEqual([{ healthy: false, because: { init: 'Unhealthy because of failed task' } }]);
@@ -119,7 +119,7 @@ describe('health of an allocation', () => {
     expect(told).toEqual([HEALTHY]);
   });
 
-  it('AG-127: nothing is told after a stop', async () => {
+  it('AG-127, DP-307: nothing is told after a stop', async () => {
     const { time, told, watch, starts } = setup();
     starts('web');
     watch.stop();

@@ -121,6 +121,24 @@ describe('progress deadlines', () => {
     expect(rollout.deployment.Status).toBe('failed');
   });
 
+  it.each(['report', 'deadline'] as const)(
+    'DP-204 DP-405: the last report and the deadline in one instant, first the %s: the first one decides, both are counted',
+    async (first) => {
+      const cluster = leading();
+      const rollout = cluster.rollout({ web: { placed: 1, DesiredTotal: 1 } });
+      await cluster.time.pass(10 * MINUTE - 1);
+      cluster.time.freeze(1); // it is due, and its timer has not run yet
+      if (first === 'report') rollout.report(true, rollout.allocs[0]);
+      await cluster.time.pass(0);
+      if (first === 'deadline') rollout.report(true, rollout.allocs[0]);
+      await cluster.time.pass(5_000);
+      expect(rollout.deployment.Status).toBe(first === 'report' ? 'running' : 'failed');
+      expect(rollout.deployment.TaskGroups['web']).toMatchObject({ HealthyAllocs: 1, UnhealthyAllocs: 0 });
+      expect(cluster.written('DeploymentStatusUpdate')).toHaveLength(first === 'report' ? 0 : 1);
+      expect(rollout.evaluations).toHaveLength(1);
+    },
+  );
+
   it('DP-610: the timer is set anew only when the cutoff moves', async () => {
     const cluster = leading();
     const rollout = cluster.rollout({ web: { placed: 3 } });

@@ -28,6 +28,29 @@ describe('what watching costs', () => {
     expect(after['timersArmed']).toBe(before['timersArmed']);
   });
 
+  it('DP-609 DP-E01: a thousand active, a thousand more one by one with ten other changes each, and all their ends', async () => {
+    const cluster = new WatchedCluster(UNLIMITED_READS);
+    const created = (i: number) => cluster.rollout({ web: { placed: 1 } }, { jobId: `job-${i}` });
+    const rollouts = Array.from({ length: 1_000 }, (_, i) => created(i));
+    cluster.lead();
+    await cluster.time.pass(0);
+    expect(cluster.watchers.stats()).toMatchObject({ watched: 1_000, timers: 1_000, allocationReads: 1_000 });
+    for (let i = 1_000; i < 2_000; i++) {
+      rollouts.push(created(i));
+      for (let n = 0; n < 10; n++) cluster.write('UpsertNodeEvents', { NodeEvents: {} });
+      await cluster.time.pass(0);
+    }
+    const { watched, timers, timersArmed, allocationReads } = cluster.watchers.stats();
+    expect({ watched, timers, timersArmed }).toEqual({ watched: 2_000, timers: 2_000, timersArmed: 2_000 });
+    expect(allocationReads).toBeLessThanOrEqual(3_000);
+    for (const { id, job } of rollouts)
+      cluster.plan(job, {
+        DeploymentUpdates: [{ DeploymentID: id, Status: 'successful', StatusDescription: '' }],
+      });
+    await cluster.time.pass(0);
+    expect(cluster.watchers.stats()).toMatchObject({ watched: 0, timers: 0, allocationReads });
+  });
+
   it('DP-608: a change of one deployment costs the others nothing', async () => {
     const cluster = new WatchedCluster(UNLIMITED_READS);
     cluster.lead();
