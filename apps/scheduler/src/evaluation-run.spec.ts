@@ -1,4 +1,4 @@
-import { type Evaluation, type Plan, type PlanResult } from '@waybill/model';
+import { type Evaluation, type Plan, type PlanResult, rfc3339FromNs } from '@waybill/model';
 import { fixtures } from '@waybill/state';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { EvaluationRun, MissingRefreshError, type EvaluationRunDeps, type Planner } from './evaluation-run.js';
@@ -184,6 +184,26 @@ describe('a run that succeeds', () => {
     const followup = world.allocs()[0]!.FollowupEvalID;
     expect(followup).not.toBe('');
     expect(written[1]!.NextEval).toBe(followup);
+  });
+
+  it("SC-191: the end of a disconnect window is found although the clock here is behind the broker's", async () => {
+    const LOST_AFTER_MS = 60_000;
+    const node = world.addNode();
+    const group = {
+      Count: 1,
+      Update: null,
+      Disconnect: { LostAfter: LOST_AFTER_MS * 1e6, StopOnClientAfter: null, Replace: false, Reconcile: '' },
+    };
+    world.register(fixtures.aJob({ TaskGroups: [fixtures.aGroup(group)] }));
+    await run();
+    world.report(world.allocs()[0]!, { ClientStatus: 'running' });
+    world.nodeIs(node, 'disconnected');
+    await run({ TriggeredBy: 'node-update' });
+    const WaitUntil = rfc3339FromNs((world.nowMs + LOST_AFTER_MS) * 1e6);
+
+    world.nowMs += LOST_AFTER_MS - 2_000; // the broker's clock has reached WaitUntil
+    await run({ TriggeredBy: 'max-disconnect-timeout', WaitUntil });
+    expect(world.allocs()[0]).toMatchObject({ ClientStatus: 'lost', DesiredStatus: 'stop' });
   });
 
   it('EB-220: a system job blocks per group, and its evaluation does not name what may be several', async () => {

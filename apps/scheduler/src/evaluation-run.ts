@@ -101,10 +101,19 @@ export class EvaluationRun {
         evaluation: this.evaluation,
         tables: snapshots.tables,
         index: snapshots.appliedIndex,
-        nowNs: nsFromMs(clock.nowMs()),
+        nowNs: this.nowNs(clock),
         newId,
       });
     return this.deps.timed ? this.deps.timed(pass) : pass();
+  }
+
+  /**
+   * The broker's clock decides when a delayed evaluation is due. By a worker's clock that is behind, what it was made for
+   * (a disconnect window that ends, SC-191) might not have come yet, and nobody would look again.
+   */
+  private nowNs(clock: Clock): number {
+    const nowNs = nsFromMs(clock.nowMs());
+    return this.evaluation.Wait > 0 ? nowNs : Math.max(nowNs, nsFromRfc3339(this.evaluation.WaitUntil));
   }
 
   private async succeed(type: SchedulerType, attempt: Attempt): Promise<void> {
