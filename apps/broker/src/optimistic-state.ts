@@ -80,20 +80,25 @@ export class OptimisticState implements PlanView {
     const stored = this.loads.of(nodeId);
     if (this.inFlight.size === 0) return stored;
     const load = { ...stored };
-    for (const plan of this.inFlight)
-      for (const alloc of plan.byNode.get(nodeId) ?? []) {
-        const before = this.tables.allocs.get(alloc.ID);
-        if (before && !isTerminalAllocation(before)) charge(load, before, -1);
-        if (!isTerminalAllocation(alloc)) charge(load, alloc);
-      }
+    for (const alloc of this.planned(nodeId).values()) {
+      const before = this.tables.allocs.get(alloc.ID);
+      if (before && !isTerminalAllocation(before)) charge(load, before, -1);
+      if (!isTerminalAllocation(alloc)) charge(load, alloc);
+    }
     return load;
   }
 
   private *overlaid(nodeId: string, stored: Iterable<Allocation>): Iterable<Allocation> {
-    const over = new Map<string, Allocation>();
-    for (const plan of this.inFlight) for (const alloc of plan.byNode.get(nodeId) ?? []) over.set(alloc.ID, alloc);
-    for (const alloc of stored) if (!over.has(alloc.ID)) yield alloc;
-    yield* over.values();
+    const planned = this.planned(nodeId);
+    for (const alloc of stored) if (!planned.has(alloc.ID)) yield alloc;
+    yield* planned.values();
+  }
+
+  /** What the plans in flight make of the node's allocations: each as the last of them leaves it. */
+  private planned(nodeId: string): ReadonlyMap<string, Allocation> {
+    const planned = new Map<string, Allocation>();
+    for (const plan of this.inFlight) for (const alloc of plan.byNode.get(nodeId) ?? []) planned.set(alloc.ID, alloc);
+    return planned;
   }
 
   /** An accepted plan is on its way; `end` when its outcome is known. */
