@@ -29,6 +29,10 @@ export function nodesService(pace: HeartbeatPace = DEFAULT_PACE): ServiceDefinit
       const traces = new PlacementTraces(state);
       const queries = new AllocQueries(state, traces, timers);
       const updates = new AllocUpdates({ ...shared, tracer: () => context.tracer });
+      const registration = new Registration(watched);
+      metrics.gauge('nodes_waiting_registrations', 'Registrations of machines that wait for their turn', {
+        collect: () => registration.waiting,
+      });
       metrics.gauge('nodes_waiting_reads', 'Allocation reads of agents that wait for news', {
         collect: () => queries.reads,
       });
@@ -37,7 +41,7 @@ export function nodesService(pace: HeartbeatPace = DEFAULT_PACE): ServiceDefinit
       });
       return {
         module: NodesModule.of({
-          registration: new Registration(watched),
+          registration,
           heartbeats,
           queries,
           updates,

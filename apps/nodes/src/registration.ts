@@ -5,6 +5,7 @@ import { draftTxn, isRejected, type Proposed } from '@waybill/state';
 import { answeredTtlMs, type HeartbeatPace, ttlNs } from './heartbeat-ttl.js';
 import type { NodeEvaluations } from './node-evaluations.js';
 import { isNodeStatus, registrationNeedsEvaluations } from './node-status.js';
+import { RegistrationTurns } from './registration-turns.js';
 import { writeOnNode } from './write-on-node.js';
 
 export interface RegistrationDependencies {
@@ -18,15 +19,26 @@ export interface RegistrationDependencies {
 }
 
 /**
- * Takes a machine's description into the state (nodes.md section 4). Any replica answers; stateless.
- * Cost: one transaction, and the node's evaluations where the change asks for them.
+ * Takes a machine's description into the state (nodes.md section 4). Any replica answers. Bad input is refused at once,
+ * the rest waits its turn. Cost: one transaction, and the node's evaluations where the change asks for them.
  */
 export class Registration {
+  private readonly turns = new RegistrationTurns();
+
   constructor(private readonly deps: RegistrationDependencies) {}
 
-  /** @throws RpcError with the texts of ND-26, ND-27, ND-30 */
+  /** Registrations that wait for their turn. */
+  get waiting(): number {
+    return this.turns.size;
+  }
+
+  /** @throws RpcError with the texts of ND-26, ND-27, ND-30; limit when too many wait */
   async register(request: NodeRegisterRequest, traceparent?: string): Promise<NodeUpdateResponse> {
     const sent = checkedNode(request);
+    return this.turns.take(() => this.registered(sent, traceparent));
+  }
+
+  private async registered(sent: Node, traceparent: string | undefined): Promise<NodeUpdateResponse> {
     const { before, after, proposed } = await this.write(sent, traceparent);
     const evals = registrationNeedsEvaluations(before, after)
       ? await this.deps.evaluations.create(after, proposed.index, traceparent)

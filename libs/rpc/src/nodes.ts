@@ -8,6 +8,11 @@ export const MAX_ALLOC_QUERY_WAIT_MS = 30_000;
 /** Every machine has one allocation read waiting at all times, so this bounds the machines per replica. */
 export const MAX_WAITING_ALLOC_QUERIES = 50_000;
 
+/** Longer than the line of registrations that a replica lets grow takes to be written. */
+const REGISTRATION_TIMEOUT_MS = 30_000;
+/** Those that are written and those that wait. */
+const MAX_REGISTRATIONS_IN_PROGRESS = 25_000;
+
 export interface NodeRegisterRequest {
   readonly Node: Node;
 }
@@ -113,7 +118,11 @@ export interface NodeEligibilityRequest extends NodeCommandRequest {
   readonly NodeEvent?: unknown;
 }
 
-export const registerNode = call<NodeRegisterRequest, NodeUpdateResponse>('nodes.register');
+/** Patient: a whole cluster may register at once, one after the other. */
+export const registerNode = call<NodeRegisterRequest, NodeUpdateResponse>('nodes.register', {
+  timeoutMs: REGISTRATION_TIMEOUT_MS,
+  maxInProgress: MAX_REGISTRATIONS_IN_PROGRESS,
+});
 /** The holder alone keeps the timers, so the holder alone answers a heartbeat. */
 export const heartbeat = call<NodeStatusRequest, NodeUpdateResponse>('nodes.heartbeat', { role: 'nodes' });
 export const nodeAllocs = call<NodeAllocsRequest, NodeAllocsResponse>('nodes.nodeAllocs', {
