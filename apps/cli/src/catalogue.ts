@@ -45,6 +45,11 @@ export const CATALOGUE: readonly CatalogueEntry[] = [
   },
   { words: 'deployment status', synopsis: 'Show a deployment', load: () => import('./commands/deployment-status.js') },
   {
+    words: 'deployment unblock',
+    synopsis: 'Let a deployment end without the other regions',
+    load: () => import('./commands/deployment-unblock.js'),
+  },
+  {
     words: 'eval delete',
     synopsis: 'Delete evaluations while the broker is paused',
     load: () => import('./commands/eval-delete.js'),
@@ -73,6 +78,11 @@ export const CATALOGUE: readonly CatalogueEntry[] = [
     words: 'job promote',
     synopsis: "Accept the canaries of a job's latest deployment",
     load: () => import('./commands/job-promote.js'),
+  },
+  {
+    words: 'job restart',
+    synopsis: 'Restart or replace the allocations of a job',
+    load: () => import('./commands/job-restart.js'),
   },
   {
     words: 'job revert',

@@ -15,7 +15,7 @@ export interface DeploymentUpdate {
 
 /** One write on a deployment: which, with what, and how it is spoken of. */
 export interface DeploymentChange {
-  readonly path: 'fail' | 'pause' | 'promote';
+  readonly path: 'fail' | 'pause' | 'promote' | 'unblock';
   /** `pausing deployment`: what failed when it fails. */
   readonly doing: string;
   readonly body: (id: string) => ExactJson;

@@ -36,16 +36,17 @@ export async function resolveJob(api: ApiClient, given: string, kind?: JobKind):
   const wanted = given.trim();
   const jobs = await list(api, wanted, kind);
   if (!jobs) return { id: wanted, namespace: undefined, exact: true };
-  const [first, ...others] = jobs;
-  if (!first) throw new CommandFailure(`No ${kind?.word ?? ''}job(s) with prefix or ID "${wanted}" found`);
-  const all = api.connection.namespace === '*';
-  const sameId = all && jobs.filter((job) => job.ID === wanted).length > 1;
-  if (others.length > 0 && (first.ID !== wanted || sameId)) {
+  if (jobs.length === 0) throw new CommandFailure(`No ${kind?.word ?? ''}job(s) with prefix or ID "${wanted}" found`);
+  // Over all namespaces the list is ordered by namespace first, so the exact one may stand anywhere (JR-202).
+  const [exact, another] = jobs.filter((job) => job.ID === wanted);
+  const found = another ? undefined : (exact ?? (jobs.length === 1 ? jobs[0] : undefined));
+  if (!found) {
+    const withNamespace = api.connection.namespace === '*';
     const more = jobs.length >= MAX_MATCHES ? '\n(results may be truncated)' : '';
-    const found = jobTable(jobs, { withNamespace: all });
-    throw new CommandFailure(`Prefix "${wanted}" matched multiple jobs\n\n${found}${more}`);
+    const matches = jobTable(jobs, { withNamespace });
+    throw new CommandFailure(`Prefix "${wanted}" matched multiple jobs\n\n${matches}${more}`);
   }
-  return { id: first.ID, namespace: first.Namespace, exact: first.ID === wanted };
+  return { id: found.ID, namespace: found.Namespace, exact: found.ID === wanted };
 }
 
 /** Undefined: the token may not list. */

@@ -12,7 +12,7 @@ export interface TerminalOptions {
   readonly interactive: boolean;
 }
 
-export type Colour = 'blue' | 'cyan' | 'green' | 'red' | 'yellow' | 'yellowBright';
+export type Colour = 'blue' | 'cyan' | 'gray' | 'green' | 'red' | 'yellow' | 'yellowBright';
 
 type Colours = ReturnType<typeof picocolors.createColors>;
 

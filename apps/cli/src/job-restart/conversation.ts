@@ -1,0 +1,110 @@
+import type { Call } from '../command-spec.js';
+import { rfc3339 } from '../times.js';
+
+/** As wide as `==> <ts>: ` with a numeric offset. */
+const INDENT = ' '.repeat(31);
+
+/**
+ * What the operator is told and asked, every line with its time (job-restart.md 2.8).
+ * Modes: telling (lines are printed as they come) → asking (one question is open; lines wait) → telling.
+ * At most one question is open; whoever asks sees to that (`isAsking`).
+ */
+export class Conversation {
+  private held: (() => void)[] | undefined;
+  private question: AbortController | undefined;
+
+  constructor(private readonly call: Pick<Call, 'terminal' | 'clock' | 'ask'>) {}
+
+  get isAsking(): boolean {
+    return this.question !== undefined;
+  }
+
+  header(text: string): void {
+    const line = this.head(text);
+    this.say(() => this.call.terminal.print(this.call.terminal.bold(line)));
+  }
+
+  detail(text: string): void {
+    const line = this.detailLine(text);
+    this.say(() => this.call.terminal.print(line));
+  }
+
+  /** A detail that only `-verbose` shows. */
+  aside(text: string): void {
+    const line = this.detailLine(text);
+    this.say(() => this.call.terminal.print(this.call.terminal.coloured('gray', line)));
+  }
+
+  /** A line without a time. */
+  plain(text: string): void {
+    this.say(() => this.call.terminal.print(text));
+  }
+
+  /** On stderr. */
+  warn(text: string): void {
+    const line = this.head(text);
+    this.say(() => this.call.terminal.warn(line));
+  }
+
+  /** On stderr, without a time. */
+  error(text: string): void {
+    this.say(() => this.call.terminal.error(text));
+  }
+
+  /**
+   * Asks until the answer is understood (JR-506).
+   * @returns undefined when the input ended or the question was closed
+   */
+  async ask<T>(text: string, understand: (given: string) => T | undefined): Promise<T | undefined> {
+    const question = new AbortController();
+    this.question = question;
+    this.held = [];
+    try {
+      for (;;) {
+        const given = await this.answerTo(text, question.signal);
+        const answer = given === undefined ? undefined : understand(given);
+        if (given === undefined || answer !== undefined) return answer;
+        this.call.terminal.print(`${INDENT}Invalid answer ${JSON.stringify(given.trim())}`);
+      }
+    } finally {
+      this.question = undefined;
+      const { held } = this;
+      this.held = undefined;
+      for (const print of held) print();
+    }
+  }
+
+  /** The open question gets no answer any more (JR-508). */
+  closeQuestion(): void {
+    this.question?.abort();
+  }
+
+  private async answerTo(text: string, signal: AbortSignal): Promise<string | undefined> {
+    const { terminal, ask } = this.call;
+    const lines = this.head(text).split('\n');
+    const last = lines.pop() ?? '';
+    for (const line of lines) terminal.print(terminal.bold(line));
+    return ask(`${terminal.bold(last)} `, signal).catch(() => {
+      // The cursor stands behind the question.
+      terminal.print('');
+      return undefined;
+    });
+  }
+
+  private say(print: () => void): void {
+    if (this.held) this.held.push(print);
+    else print();
+  }
+
+  private head(text: string): string {
+    return `==> ${this.now()}: ${text.replaceAll('\n', `\n${INDENT}`)}`;
+  }
+
+  private detailLine(text: string): string {
+    return `    ${this.now()}: ${text.replaceAll('\n', `\n${INDENT}`)}`;
+  }
+
+  private now(): string {
+    return rfc3339(this.call.clock.nowMs());
+  }
+}

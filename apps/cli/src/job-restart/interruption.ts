@@ -1,0 +1,50 @@
+import type { Interrupts } from '../interrupts.js';
+import { understand } from './between-batches.js';
+import type { Conversation } from './conversation.js';
+
+const QUESTION =
+  'Restart interrupted, no more allocations will be restarted.\n' +
+  'Are you sure you want to stop the restart process? [y/N]';
+
+/**
+ * Ctrl-C while a job is restarted (JR-801 to JR-806).
+ * Modes: going on → asking (`passed` waits, what is under way goes on) → going on again, or ended (`passed` waits for
+ * ever, `ended` resolves with the exit code, all requests are given up).
+ */
+export class Interruption {
+  private asking: Promise<void> | undefined;
+  private end: (exitCode: number) => void = () => undefined;
+  readonly ended = new Promise<number>((resolve) => (this.end = resolve));
+
+  constructor(
+    private readonly conversation: Conversation,
+    private readonly interrupts: Interrupts,
+  ) {
+    interrupts.takeOver(() => this.press());
+  }
+
+  /** Resolves when no Ctrl-C is in the way of going on. */
+  async passed(): Promise<void> {
+    while (this.asking) await this.asking;
+  }
+
+  private press(): void {
+    if (this.conversation.isAsking) this.conversation.closeQuestion();
+    else this.asking ??= this.ask();
+  }
+
+  private async ask(): Promise<void> {
+    const answer = await this.conversation.ask(QUESTION, (given) =>
+      understand(given, { emptyMeans: 'no', takesWait: false }),
+    );
+    if (answer === 'no') {
+      this.asking = undefined;
+      return;
+    }
+    this.conversation.plain('\nCanceling job restart process');
+    this.end(0);
+    this.interrupts.abort();
+    // Nothing goes on: whoever waits to pass waits for ever.
+    await new Promise<never>(() => undefined);
+  }
+}
