@@ -43,6 +43,11 @@ describe('reading deployments', () => {
     expect(await idsOf('/v1/deployments?prefix=aabb')).toEqual([made[2]!.id]);
     expect(await idsOf('/v1/deployments?prefix=aa&namespace=*')).toEqual(withAa);
     expect(await idsOf('/v1/deployments?prefix=ee')).toEqual([]);
+    for (const length of [10, 14, 32]) {
+      const digits = made[2]!.id.replaceAll('-', '').slice(0, length);
+      expect(await idsOf(`/v1/deployments?prefix=${digits}`)).toEqual([made[2]!.id]);
+    }
+    expect(await idsOf(`/v1/deployments?prefix=${made[2]!.id.slice(0, 16)}`)).toEqual([made[2]!.id]);
     const odd = await cluster.get('/v1/deployments?prefix=aab');
     expect([odd.status, odd.text]).toEqual([500, expect.stringContaining('must be even length')]);
   });

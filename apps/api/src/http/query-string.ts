@@ -92,7 +92,13 @@ export function perPageParam(query: QueryString): number {
   return Math.max(0, Number(value));
 }
 
-/** API-60, API-61: prefix of a UUID, lower case; undefined when absent. @throws ApiError 500 */
+/** Digits between the hyphens of a UUID. */
+const UUID_PARTS = /^(.{8})(.{1,4})?(.{1,4})?(.{1,4})?(.{1,12})?$/;
+
+/**
+ * API-60, API-61: prefix of a UUID, lower case, with hyphens where they are in one: clients leave them out (DP-1702).
+ * Undefined when absent. @throws ApiError 500
+ */
 export function uuidPrefixParam(query: QueryString): string | undefined {
   const prefix = param(query, 'prefix')?.toLowerCase();
   if (prefix === undefined || prefix === '') return undefined;
@@ -100,7 +106,10 @@ export function uuidPrefixParam(query: QueryString): string | undefined {
   if (!/^[0-9a-f]*$/.test(digits) || prefix.length > 36 || prefix.length - digits.length > 4)
     throw failed(`invalid UUID prefix ${JSON.stringify(prefix)}`);
   if (digits.length % 2 === 1) throw failed('Input (without hyphens) must be even length');
-  return prefix;
+  const parts = UUID_PARTS.exec(digits)
+    ?.slice(1)
+    .filter((part) => part !== undefined) ?? [digits];
+  return parts.join('-');
 }
 
 /** API-41: reads by full id. @throws ApiError 500 */
