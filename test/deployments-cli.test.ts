@@ -34,7 +34,7 @@ describe('deployments on the command line', () => {
   it('DP-1702: an id by its start: whole bytes of it, one match and no other', async () => {
     expect((await cli('status', first.id)).out).toContain(first.job.ID);
     expect((await cli('status', 'abcd')).out).toContain(first.job.ID);
-    expect((await cli('status', `${first.id.slice(0, 7)}`)).out).toContain(first.job.ID); // the half byte is dropped
+    expect((await cli('status', first.id.slice(0, 7))).out).toContain(first.job.ID); // the half byte is dropped
     expect((await cli('status', first.id.slice(0, 12))).out).toContain(first.job.ID); // with a hyphen
     const wrong = async (prefix: string) => {
       const { code, out, err } = await cli('status', prefix);
