@@ -1,7 +1,14 @@
 import type { AllocDirectories, AllocRecord, AllocRecords } from '@waybill/agent';
 import type { SimulatedProcess } from '../kernel/simulated-process.js';
 
-const PATHS = { allocDir: '/a', logsDir: '/a/logs', taskDir: '/t', localDir: '/t/local', secretsDir: '/t/secrets' };
+const PATHS = {
+  allocDir: '/a',
+  logsDir: '/a/logs',
+  taskDir: '/t',
+  localDir: '/t/local',
+  secretsDir: '/t/secrets',
+  privateDir: '/t/private',
+};
 
 /** What an agent keeps on the disk of its machine: outlives the agent and the machine's power. Writing takes no time. */
 export class AgentDisk {
