@@ -1,5 +1,5 @@
 import { type Evaluation, type Plan, SimulatedTime } from '@waybill/model';
-import { ack, createEval, dequeue, nack, reblockEval, submitPlan, updateEval } from '@waybill/rpc';
+import { ack, createEval, dequeue, finish, nack, reblockEval, submitPlan, updateEval } from '@waybill/rpc';
 import { fixtures } from '@waybill/state';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { LocalControlPlane } from './support/local-control-plane.js';
@@ -231,6 +231,55 @@ describe('what workers ask', () => {
     await plane.ask(createEval, { Evals: [child], Token });
     await expect(plane.ask(createEval, { Evals: [child], Token })).rejects.toThrow('evaluation already exists');
     await expect(plane.ask(reblockEval, { Evals: [e], Token })).rejects.toThrow('evaluation not blocked');
+  });
+
+  it('EB-71, EB-214: the end of a delivery writes, acks and hands out what is ready, in one call', async () => {
+    const [first, second] = [fixtures.anEval({ JobID: 'a' }), fixtures.anEval({ JobID: 'b' })];
+    await commit(first, second);
+    const { Token } = await next();
+    const ended = { ...first, Status: 'complete' as const };
+    const handed = await plane.ask(finish, { Eval: ended, Token, NextOf: ['service'] });
+    expect(row(first.ID).Status).toBe('complete');
+    expect(handed.Eval?.ID).toBe(second.ID);
+    expect(plane.broker.evals.outstandingToken(second.ID)).toBe(handed.Token);
+    expect(plane.broker.stats()).toMatchObject({ totalReady: 0, totalUnacked: 1 });
+    await expect(plane.ask(ack, { EvalID: first.ID, Token })).rejects.toThrow('Evaluation ID not found');
+  });
+
+  it('the end of a delivery hands out nothing that is not wanted, and does not wait for what may come', async () => {
+    const [first, second] = [fixtures.anEval({ JobID: 'a' }), fixtures.anEval({ JobID: 'b' })];
+    await commit(first, second);
+    const { Token } = await next();
+    const unwanted = await plane.ask(finish, { Eval: { ...first, Status: 'complete' }, Token, NextOf: [] });
+    expect(unwanted).toEqual({ Eval: null, Token: '', WaitIndex: 0, Traceparent: null });
+    const last = await next();
+    const none = await plane.ask(finish, {
+      Eval: { ...second, Status: 'complete' },
+      Token: last.Token,
+      NextOf: ['service'],
+    });
+    expect(none.Eval).toBeNull();
+    expect(plane.broker.stats()).toMatchObject({ totalReady: 0, totalUnacked: 0 });
+  });
+
+  it("EB-87, EB-327: with a token that is not the delivery's nothing is written, acked or handed out", async () => {
+    const [first, second] = [fixtures.anEval({ JobID: 'a' }), fixtures.anEval({ JobID: 'b' })];
+    await commit(first, second);
+    await next();
+    const asking = plane.ask(finish, { Eval: { ...first, Status: 'complete' }, Token: 'x', NextOf: ['service'] });
+    await expect(asking).rejects.toThrow('evaluation token does not match');
+    expect(row(first.ID).Status).toBe('pending');
+    expect(plane.broker.stats()).toMatchObject({ totalReady: 1, totalUnacked: 1 });
+  });
+
+  it('EB-144: of a deposed holder the end of a delivery writes nothing, and the delivery goes on', async () => {
+    const e = fixtures.anEval();
+    await commit(e);
+    const { Token } = await next();
+    await plane.write('LeaseAcquired', { Role: 'broker', Epoch: 2, Holder: 'successor' });
+    const asking = plane.ask(finish, { Eval: { ...e, Status: 'complete' }, Token, NextOf: ['service'] });
+    await expect(asking).rejects.toThrow('stale epoch');
+    expect(plane.broker.stats()).toMatchObject({ totalUnacked: 1 });
   });
 
   it('EB-189, EB-190: a reblocked evaluation that is woken before the ack comes back after it', async () => {

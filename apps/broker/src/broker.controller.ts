@@ -6,6 +6,7 @@ import {
   createEval,
   dequeue,
   DEQUEUE_WAIT_MS,
+  finish,
   forceGc,
   forcePeriodic,
   nack,
@@ -20,6 +21,7 @@ import {
   type DequeueResponse,
   type EvalToken,
   type EvalUpdateRequest,
+  type FinishRequest,
   type ForcePeriodicRequest,
   type ForcePeriodicResponse,
   type IndexResponse,
@@ -30,7 +32,7 @@ import {
   type SubmitPlanRequest,
   type SubmitPlanResponse,
 } from '@waybill/rpc';
-import { BadRequestError, Broker } from './broker.js';
+import { BadRequestError, Broker, type Dequeued } from './broker.js';
 import type { BrokerTimer } from './meter.js';
 
 /** How each refusal looks to the asker: the one place that decides it. */
@@ -59,14 +61,7 @@ export class BrokerController {
     const got = await this.timed('eval.dequeue', () =>
       this.broker.dequeue(request.Schedulers, timeoutMs, request.SchedulerVersion),
     );
-    // A scheduler that died while it waited must not take the evaluation with it for a whole nack timeout.
-    if (got) context.ifUnheard(() => this.broker.takeBack(got.evaluation.ID, got.token));
-    return {
-      Eval: got?.evaluation ?? null,
-      Token: got?.token ?? '',
-      WaitIndex: got?.waitIndex ?? 0,
-      Traceparent: got?.traceparent ?? null,
-    };
+    return this.handedOver(got, context);
   }
 
   @Answers(ack)
@@ -83,6 +78,15 @@ export class BrokerController {
       this.broker.nack(request.EvalID, request.Token);
       return null;
     });
+  }
+
+  @Answers(finish)
+  async finish(@Payload() request: FinishRequest, @Ctx() context: RpcContext): Promise<DequeueResponse> {
+    const { Eval, Token, NextOf } = request;
+    await this.updateEval({ Evals: [Eval], Token });
+    await this.ack({ EvalID: Eval.ID, Token });
+    const next = NextOf.length > 0 ? await this.timed('eval.dequeue', () => this.broker.takeReady(NextOf)) : null;
+    return this.handedOver(next, context);
   }
 
   @Answers(updateEval)
@@ -134,6 +138,17 @@ export class BrokerController {
   @Answers(submitPlan)
   submitPlan(@Payload() request: SubmitPlanRequest, @Ctx() context: RpcContext): Promise<SubmitPlanResponse> {
     return answered(async () => ({ Result: await this.broker.submitPlan(request.Plan, context.traceparent) }));
+  }
+
+  private handedOver(got: Dequeued | null, context: RpcContext): DequeueResponse {
+    // A scheduler that died while it waited must not take the evaluation with it for a whole nack timeout.
+    if (got) context.ifUnheard(() => this.broker.takeBack(got.evaluation.ID, got.token));
+    return {
+      Eval: got?.evaluation ?? null,
+      Token: got?.token ?? '',
+      WaitIndex: got?.waitIndex ?? 0,
+      Traceparent: got?.traceparent ?? null,
+    };
   }
 
   private timed<T>(timer: BrokerTimer, answer: () => T | Promise<T>): Promise<T> {

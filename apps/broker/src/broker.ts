@@ -15,7 +15,7 @@ import { MAX_REAPED_IDS, SCHEDULER_VERSION, type ReapEvalsRequest } from '@waybi
 import { withSpan, type Logger, type Tracer } from '@waybill/telemetry';
 import { BlockedEvals } from './blocked-evals.js';
 import { BrokerDisabledError, NotOutstandingError, PlanQueueDisabledError, PlanRefusedError } from './broker-errors.js';
-import { DELIVERY_LIMIT, type EvalBrokerOptions } from './delivery.js';
+import { DELIVERY_LIMIT, type Delivery, type EvalBrokerOptions } from './delivery.js';
 import { EvalBroker, type EvalRows } from './eval-broker.js';
 import { CoreTimers } from './core-timers.js';
 import { FencedWriter } from './fenced-writer.js';
@@ -224,15 +224,17 @@ export class Broker implements Singleton {
       );
     try {
       const delivery = await this.evals.dequeue(types, timeoutMs > 0 ? timeoutMs : DEFAULT_DEQUEUE_MS);
-      if (!delivery) return null;
-      const { evaluation, token, waitIndex, enqueuedAtMs } = delivery;
-      const traceparent = this.traces.of(evaluation.ID);
-      await this.recordWait(evaluation, enqueuedAtMs, traceparent);
-      return { evaluation, token, waitIndex, traceparent };
+      return delivery && (await this.traced(delivery));
     } catch (error) {
       if (error instanceof BrokerDisabledError) return null;
       throw error;
     }
+  }
+
+  /** For a worker that has just acked: no waiting, and its version is known. Null: nothing is ready. */
+  async takeReady(types: readonly string[]): Promise<Dequeued | null> {
+    const delivery = this.evals.takeReady(types);
+    return delivery ? this.traced(delivery) : null;
   }
 
   ack(evalId: string, token: string): void {
@@ -398,10 +400,13 @@ export class Broker implements Singleton {
     };
   }
 
-  private recordWait(evaluation: Evaluation, sinceMs: number, traceparent: string | undefined): Promise<void> {
+  /** With the trace that the evaluation belongs to, in which its wait is a span. */
+  private async traced({ evaluation, token, waitIndex, enqueuedAtMs }: Delivery): Promise<Dequeued> {
+    const traceparent = this.traces.of(evaluation.ID);
     const attributes = { 'eval.id': evaluation.ID, 'eval.type': evaluation.Type, 'job.id': evaluation.JobID };
-    const options = { traceparent, startTimeMs: sinceMs, attributes };
-    return withSpan(this.deps.tracer(), 'broker wait', options, () => {});
+    const options = { traceparent, startTimeMs: enqueuedAtMs, attributes };
+    await withSpan(this.deps.tracer(), 'broker wait', options, () => {});
+    return { evaluation, token, waitIndex, traceparent };
   }
 }
 

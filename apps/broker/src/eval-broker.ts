@@ -134,15 +134,21 @@ export class EvalBroker {
    * @throws BrokerDisabledError if it is disabled while waiting (EB-116)
    */
   dequeue(types: readonly string[], timeoutMs: number): Promise<Delivery | null> {
-    let now: Delivery | undefined;
     try {
-      now = this.enabled ? this.deliverNext(types) : undefined;
+      const now = this.takeReady(types);
+      return now ? Promise.resolve(now) : this.waiting.wait(types, timeoutMs, !this.enabled);
     } catch (error) {
       return Promise.reject(asError(error));
+    }
+  }
+
+  /** As `dequeue`, of what is ready at this moment. */
+  takeReady(types: readonly string[]): Delivery | undefined {
+    try {
+      return this.enabled ? this.deliverNext(types) : undefined;
     } finally {
       this.serve();
     }
-    return now ? Promise.resolve(now) : this.waiting.wait(types, timeoutMs, !this.enabled);
   }
 
   /** Ends a delivery with success. @throws EvalNotFoundError, TokenMismatchError */

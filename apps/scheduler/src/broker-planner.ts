@@ -2,11 +2,13 @@ import type { Clock, Evaluation, Plan, PlanResult } from '@waybill/model';
 import {
   createEval,
   isNobodyThere,
+  finish,
   reapEvals,
   reblockEval,
   submitPlan,
   updateEval,
   type Call,
+  type DequeueResponse,
   type EvalUpdateRequest,
   type Rpc,
 } from '@waybill/rpc';
@@ -48,6 +50,22 @@ export class BrokerPlanner implements Planner {
     return Result;
   }
 
+  /**
+   * The end of the run: what became of the evaluation is written, and its delivery is over.
+   *
+   * @param nextOf scheduler types of which another one is wanted
+   * @param onLate gets an answer that comes after the term: it may hand something out
+   * @returns the next delivery, without an evaluation if none is ready
+   */
+  finish(
+    evaluation: Evaluation,
+    nextOf: readonly string[],
+    onLate: (answer: DequeueResponse) => void,
+  ): Promise<DequeueResponse> {
+    const finished = { Eval: evaluation, Token: this.token, NextOf: nextOf };
+    return timed(this.measured, 'worker.update_eval', () => this.ask(finish, finished, onLate));
+  }
+
   async updateEval(evaluation: Evaluation): Promise<void> {
     await timed(this.measured, 'worker.update_eval', () => this.ask(updateEval, this.naming(evaluation)));
   }
@@ -75,12 +93,12 @@ export class BrokerPlanner implements Planner {
     return { Evals: [evaluation], Token: this.token };
   }
 
-  private async ask<Req, Res>(call: Call<Req, Res>, request: Req): Promise<Res> {
+  private async ask<Req, Res>(call: Call<Req, Res>, request: Req, onLate?: (answer: Res) => void): Promise<Res> {
     for (let attempt = 0; ; attempt++) {
       if (this.signal.stopped) throw new ShutdownError();
       this.term.throwIfAborted();
       try {
-        return await within(this.term, this.rpc.ask(call, request, { traceparent: this.traceparent() }));
+        return await within(this.term, this.rpc.ask(call, request, { traceparent: this.traceparent() }), onLate);
       } catch (error) {
         if (!isNobodyThere(error)) throw error;
         await this.signal.pause(backoffMs(attempt, SUBMIT_BACKOFF_MS.base, SUBMIT_BACKOFF_MS.limit), this.term);

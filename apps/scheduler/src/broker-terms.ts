@@ -37,10 +37,15 @@ export class BrokerTerms {
 }
 
 /**
- * An answer that is worth waiting for during one term only. A later one is lost on the caller.
+ * An answer that is worth waiting for during one term only.
+ * @param onLate gets what comes after the term has ended
  * @throws HolderChangedError when the term ends first
  */
-export async function within<T>(term: AbortSignal, answer: Promise<T>): Promise<T> {
+export async function within<T>(
+  term: AbortSignal,
+  answer: Promise<T>,
+  onLate: (answer: T) => void = () => {},
+): Promise<T> {
   let ended = (): void => {};
   const end = new Promise<never>((_resolve, reject) => {
     ended = () => reject(term.reason instanceof Error ? term.reason : new Error('the term is over'));
@@ -49,6 +54,9 @@ export async function within<T>(term: AbortSignal, answer: Promise<T>): Promise<
   term.addEventListener('abort', ended);
   try {
     return await Promise.race([answer, end]);
+  } catch (error) {
+    if (term.aborted) void answer.then(onLate, () => {});
+    throw error;
   } finally {
     term.removeEventListener('abort', ended);
   }

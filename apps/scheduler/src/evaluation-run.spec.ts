@@ -72,7 +72,7 @@ async function run(over: Partial<Evaluation> = {}, timed?: EvaluationRunDeps['ti
   const evaluation = fixtures.anEval(over);
   fixtures.apply(world.state, 'EvalUpdate', { Evals: [evaluation] });
   const { state } = world;
-  await new EvaluationRun(evaluation, {
+  const ended = await new EvaluationRun(evaluation, {
     planner,
     snapshots: {
       tables: state.tables,
@@ -87,6 +87,7 @@ async function run(over: Partial<Evaluation> = {}, timed?: EvaluationRunDeps['ti
     newId: world.newId,
     ...(timed && { timed }),
   }).run();
+  if (ended) await planner.updateEval(ended);
   return evaluation;
 }
 

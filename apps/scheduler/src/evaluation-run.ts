@@ -48,9 +48,9 @@ export class MissingRefreshError extends Error {
 }
 
 /**
- * Works one delivered evaluation off: attempts, until one is committed whole or nothing is left to do, then writes what
- * became of it (sections 9.2 to 9.4 of the evaluations reference). Used once per delivery; whoever runs it acks if it
- * resolves and nacks if it rejects.
+ * Works one delivered evaluation off: attempts, until one is committed whole or nothing is left to do (sections 9.2 to
+ * 9.4 of the evaluations reference). Used once per delivery; whoever runs it writes what became of the evaluation and
+ * acks if it resolves, and nacks if it rejects.
  *
  * Limits: MAX_ATTEMPTS without progress. Every wait inside has a limit of its own.
  */
@@ -67,16 +67,17 @@ export class EvaluationRun {
     private readonly deps: EvaluationRunDeps,
   ) {}
 
-  /** @throws whatever the broker refuses or fails with, UnknownSchedulerError, MissingRefreshError */
-  async run(): Promise<void> {
+  /**
+   * @returns the evaluation as it is to be written; undefined: it is blocked again, and nothing is
+   * @throws whatever the broker refuses or fails with, UnknownSchedulerError, MissingRefreshError
+   */
+  async run(): Promise<Evaluation | undefined> {
     const { evaluation } = this;
     const { snapshots } = this.deps;
     this.snapshotIndex = snapshots.appliedIndex;
     const type = schedulerTypeFor(evaluation, snapshots.tables);
-    if (!acceptsTrigger(type, evaluation.TriggeredBy)) {
-      await this.finish('failed', `scheduler cannot handle '${evaluation.TriggeredBy}' evaluation reason`);
-      return;
-    }
+    if (!acceptsTrigger(type, evaluation.TriggeredBy))
+      return this.ended('failed', `scheduler cannot handle '${evaluation.TriggeredBy}' evaluation reason`);
     let last: Attempt | undefined;
     for (let left = MAX_ATTEMPTS[type]; left > 0; left--) {
       last = this.attempt(type);
@@ -90,7 +91,7 @@ export class EvaluationRun {
       else if (this.result.RefreshIndex !== 0) await snapshots.reach(this.result.RefreshIndex);
       else if (type === 'service' || type === 'batch') throw new MissingRefreshError();
     }
-    await this.giveUp(type, last);
+    return this.giveUp(type, last);
   }
 
   private attempt(type: SchedulerType): Attempt {
@@ -116,12 +117,12 @@ export class EvaluationRun {
     return this.evaluation.Wait > 0 ? nowNs : Math.max(nowNs, nsFromRfc3339(this.evaluation.WaitUntil));
   }
 
-  private async succeed(type: SchedulerType, attempt: Attempt): Promise<void> {
+  private async succeed(type: SchedulerType, attempt: Attempt): Promise<Evaluation | undefined> {
     const isSystem = type === 'system' || type === 'sysbatch';
     if (!isSystem && this.evaluation.Status === 'blocked' && attempt.blocked[0])
       return this.reblock(attempt, attempt.blocked[0]);
     await this.createBlocked(type, attempt, isSystem);
-    await this.finish('complete', '', attempt);
+    return this.ended('complete', '', attempt);
   }
 
   /** SC-31, SC-35, EB-221. */
@@ -138,17 +139,17 @@ export class EvaluationRun {
   }
 
   /** EB-223, SC-22. */
-  private async giveUp(type: SchedulerType, last: Attempt | undefined): Promise<void> {
+  private async giveUp(type: SchedulerType, last: Attempt | undefined): Promise<Evaluation> {
     if (type === 'service' || type === 'batch') {
       const created = this.blockedEval(type, last?.blocked[0], 'max-plan-attempts', BLOCKED_CONFLICTS);
       await this.deps.planner.createEval(created);
       this.blockedEvalId = created.ID;
     }
-    await this.finish('failed', `maximum attempts reached (${MAX_ATTEMPTS[type]})`, last);
+    return this.ended('failed', `maximum attempts reached (${MAX_ATTEMPTS[type]})`, last);
   }
 
   /** EB-216 to EB-219: the same evaluation waits again, with what this run found out. */
-  private async reblock(attempt: Attempt, blocked: BlockedBy): Promise<void> {
+  private async reblock(attempt: Attempt, blocked: BlockedBy): Promise<undefined> {
     const queued = queuedAfter(attempt.wanted, this.result);
     const { Namespace, JobID } = this.evaluation;
     const summary = this.deps.snapshots.tables.job_summary.get(namespacedKey(Namespace, JobID))?.Summary ?? {};
@@ -168,9 +169,9 @@ export class EvaluationRun {
   }
 
   /** SC-23, EB-214. */
-  private async finish(status: 'complete' | 'failed', description: string, attempt?: Attempt): Promise<void> {
+  private ended(status: 'complete' | 'failed', description: string, attempt?: Attempt): Evaluation {
     const followup = this.committedFollowup(attempt);
-    await this.deps.planner.updateEval({
+    return {
       ...this.evaluation,
       Status: status,
       StatusDescription: description,
@@ -182,7 +183,7 @@ export class EvaluationRun {
       NextEval: followup ?? this.evaluation.NextEval,
       SnapshotIndex: this.snapshotIndex,
       ModifyTime: this.modifyTime(),
-    });
+    };
   }
 
   /** EB-22: only one that was committed is named. */

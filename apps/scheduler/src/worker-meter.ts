@@ -1,7 +1,10 @@
 import type { Clock } from '@waybill/model';
 import type { Metrics } from '@waybill/telemetry';
 
-/** What a worker spends its time on, by the contract's names (section 16 of the evaluations reference). */
+/**
+ * What a worker spends its time on, by the contract's names (section 16 of the evaluations reference). The update that
+ * ends a delivery is one call with the ack, and counts as `update_eval`; `send_ack` is of those that go alone.
+ */
 export type WorkerTimer =
   | 'worker.dequeue_eval'
   | 'worker.wait_for_index'

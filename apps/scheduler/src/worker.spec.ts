@@ -1,6 +1,13 @@
 import { SimulatedTime, type Evaluation } from '@waybill/model';
 import type { Applied, Proposed, Role } from '@waybill/state';
-import { type Call, type DequeueRequest, type DequeueResponse, type Rpc, RpcUnavailableError } from '@waybill/rpc';
+import {
+  type Call,
+  type DequeueRequest,
+  type DequeueResponse,
+  type FinishRequest,
+  type Rpc,
+  RpcUnavailableError,
+} from '@waybill/rpc';
 import { fixtures } from '@waybill/state';
 import { silentLogger, tracerFor } from '@waybill/telemetry';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -21,7 +28,16 @@ let isSilent: (call: string) => boolean;
 let listeners: Set<(applied: Applied) => void>;
 let timers: string[];
 let schedulersAsked: readonly string[];
+/** With the end of each evaluation. */
+let typesWanted: (readonly string[])[];
 
+const handedOver = (delivery: Partial<DequeueResponse> | undefined): DequeueResponse => ({
+  Eval: null,
+  Token: 'token',
+  WaitIndex: 0,
+  Traceparent: null,
+  ...delivery,
+});
 const settled = async (): Promise<void> => {
   for (let i = 0; i < 30; i++) await new Promise((resolve) => setImmediate(resolve));
 };
@@ -38,6 +54,7 @@ beforeEach(() => {
   listeners = new Set();
   timers = [];
   schedulersAsked = [];
+  typesWanted = [];
   const rpc: Rpc = {
     async ask<Req, Res>(call: Call<Req, Res>, request: Req): Promise<Res> {
       const name = call.name.replace('broker.', '');
@@ -50,9 +67,12 @@ beforeEach(() => {
       if (isSilent(name))
         return new Promise<Res>((resolve) => unanswered.push({ call: name, answer: (res) => resolve(res as Res) }));
       if (name !== 'dequeue') asked.push(name);
+      if (name === 'finish') typesWanted.push((request as FinishRequest).NextOf);
+      if (name === 'finish' && (request as FinishRequest).NextOf.length === 0) return handedOver(undefined) as Res;
+      if (name === 'finish') return handedOver(deliveries.shift()) as Res;
       if (name !== 'dequeue') return { Index: 1, Result: null } as Res;
       if (deliveries.length === 0) await new Promise<void>((resolve) => time.after(500, resolve));
-      return { Eval: null, Token: 'token', WaitIndex: 0, Traceparent: null, ...deliveries.shift() } as Res;
+      return handedOver(deliveries.shift()) as Res;
     },
   };
   worker = new Worker({
@@ -95,15 +115,18 @@ const delivered = (over: Omit<Partial<DequeueResponse>, 'Eval'> = {}, evaluation
 };
 
 describe('a worker', () => {
-  it('EB-225: writes the outcome, then acks', async () => {
+  it('EB-225: reports the outcome, with which the delivery ends, and gets the next one with the answer', async () => {
+    delivered();
     delivered();
     worker.start();
     await settled();
-    expect(asked).toEqual(['updateEval', 'ack']);
+    expect(asked).toEqual(['finish', 'finish']);
+    expect(typesWanted[0]).toEqual(schedulersAsked);
+    expect(timers.filter((timer) => timer === 'worker.dequeue_eval')).toHaveLength(1);
   });
 
   it('keeps the time of each step, also of one that fails, and names no job', async () => {
-    refuse = (call) => (call === 'ack' ? new Error('no') : undefined);
+    refuse = (call) => (call === 'finish' ? new Error('no') : undefined);
     delivered();
     worker.start();
     await settled();
@@ -123,11 +146,11 @@ describe('a worker', () => {
   });
 
   it('EB-225: nacks when the outcome could not be written', async () => {
-    refuse = (call) => (call === 'updateEval' ? new Error('no') : undefined);
+    refuse = (call) => (call === 'finish' ? new Error('no') : undefined);
     delivered();
     worker.start();
     await settled();
-    expect(asked).toEqual(['updateEval failed', 'nack']);
+    expect(asked).toEqual(['finish failed', 'nack']);
   });
 
   it('EB-202: lives on after an exception in a scheduler', async () => {
@@ -135,16 +158,16 @@ describe('a worker', () => {
     delivered();
     worker.start();
     await settled();
-    expect(asked).toEqual(['nack', 'updateEval', 'ack']);
+    expect(asked).toEqual(['nack', 'finish']);
   });
 
-  it('EB-201: lives on when ack or nack fail', async () => {
-    refuse = (call) => (call === 'ack' ? new Error('no') : undefined);
+  it('EB-201: lives on when the end of a delivery cannot be reported', async () => {
+    refuse = (call) => (call === 'finish' || call === 'nack' ? new Error('no') : undefined);
     delivered();
     delivered();
     worker.start();
     await settled();
-    expect(asked).toEqual(['updateEval', 'ack failed', 'updateEval', 'ack failed']);
+    expect(asked).toEqual(['finish failed', 'nack failed', 'finish failed', 'nack failed']);
   });
 
   it('EB-199: nacks what its copy of the state does not reach in time, then catches up before it asks again', async () => {
@@ -160,7 +183,7 @@ describe('a worker', () => {
     expect(waits[1]).toMatchObject({ index: 100, timeoutMs: CATCH_UP_MS });
     waits[1]!.resolve();
     await settled();
-    expect(asked).toEqual(['nack', 'updateEval', 'ack']);
+    expect(asked).toEqual(['nack', 'finish']);
   });
 
   it("EB-197: without a wait index the evaluation's own is waited for", async () => {
@@ -215,7 +238,18 @@ describe('a worker that is told to rest', () => {
     worker.resume();
     await settled();
     expect(worker.status).toBe('Started');
-    expect(asked).toEqual(['updateEval', 'ack']);
+    expect(asked).toEqual(['finish']);
+  });
+
+  it('EB-231: told to rest while it works, it takes nothing with the end of what it has', async () => {
+    delivered({ WaitIndex: 1_000_000 });
+    delivered();
+    worker.start();
+    await settled();
+    worker.pause();
+    waits[0]!.resolve();
+    await settled();
+    expect([asked, typesWanted, worker.status]).toEqual([['finish'], [[]], 'Paused']);
   });
 
   it('EB-232: a resume before the pause took effect cancels it; pausing twice and resuming what runs change nothing', async () => {
@@ -282,18 +316,16 @@ describe('a worker and its broker', () => {
   it('EB-206: while nobody holds the role a write is tried again, with growing waits, until it is taken', async () => {
     let refusals = 3;
     refuse = (call) =>
-      call === 'updateEval' && refusals-- > 0
-        ? new RpcUnavailableError('broker.updateEval', 'no responder')
-        : undefined;
+      call === 'finish' && refusals-- > 0 ? new RpcUnavailableError('broker.finish', 'no responder') : undefined;
     delivered();
     worker.start();
     await settled();
     for (const wait of [500, 1_000, 2_000]) {
-      expect(asked.at(-1)).toBe('updateEval failed');
+      expect(asked.at(-1)).toBe('finish failed');
       time.advance(wait);
       await settled();
     }
-    expect(asked.slice(3)).toEqual(['updateEval', 'ack']);
+    expect(asked.slice(3)).toEqual(['finish']);
   });
 
   it('EB-207: an answer without a result is an error, and the evaluation goes back', async () => {
@@ -315,38 +347,51 @@ describe('a worker whose broker was killed', () => {
   };
 
   it('gives up the write that the dead holder took in as soon as there is a successor, and asks that for work', async () => {
-    isSilent = (call) => call === 'updateEval';
+    isSilent = (call) => call === 'finish';
     delivered();
     worker.start();
     await settled();
-    expect(unanswered.map(({ call }) => call)).toEqual(['updateEval']);
+    expect(unanswered.map(({ call }) => call)).toEqual(['finish']);
     isSilent = () => false;
     delivered();
     await taken();
-    expect(asked).toEqual(['nack', 'updateEval', 'ack']);
+    expect(asked).toEqual(['nack', 'finish']);
   });
 
-  it('an ack that the dead holder took in is not waited for either', async () => {
-    isSilent = (call) => call === 'ack';
+  it('what the answer to that write brings after all goes back', async () => {
+    isSilent = (call) => call === 'finish';
     delivered();
+    worker.start();
+    await settled();
+    isSilent = () => false;
+    await taken();
+    expect(asked).toEqual(['nack']);
+    unanswered[0]!.answer(handedOver({ Eval: fixtures.anEval() }));
+    await settled();
+    expect(asked).toEqual(['nack', 'nack']);
+  });
+
+  it('a nack that the dead holder took in is not waited for either', async () => {
+    isSilent = (call) => call === 'nack';
+    delivered({}, { Type: 'nonsense' });
     worker.start();
     await settled();
     isSilent = () => false;
     delivered();
     await taken();
-    expect(asked).toEqual(['updateEval', 'updateEval', 'ack']);
+    expect(asked).toEqual(['finish']);
   });
 
   it('a write that found no holder is not tried on the successor, which does not know the token', async () => {
-    refuse = (call) => (call === 'updateEval' ? new RpcUnavailableError(call, 'no responder') : undefined);
+    refuse = (call) => (call === 'finish' ? new RpcUnavailableError(call, 'no responder') : undefined);
     delivered();
     worker.start();
     await settled();
     time.advance(500);
     await settled();
-    expect(asked).toEqual(['updateEval failed', 'updateEval failed']);
+    expect(asked).toEqual(['finish failed', 'finish failed']);
     await taken();
-    expect(asked).toEqual(['updateEval failed', 'updateEval failed', 'nack']);
+    expect(asked).toEqual(['finish failed', 'finish failed', 'nack']);
   });
 
   it('a dequeue that the dead holder took in is asked of the successor at once', async () => {
@@ -356,7 +401,7 @@ describe('a worker whose broker was killed', () => {
     isSilent = () => false;
     delivered();
     await taken();
-    expect(asked).toEqual(['updateEval', 'ack']);
+    expect(asked).toEqual(['finish']);
   });
 
   it('what a dequeue that was given up brings after all goes back', async () => {
@@ -387,7 +432,7 @@ describe('a worker whose broker was killed', () => {
   });
 
   it("another role's holder, or a lease that was refused, changes nothing", async () => {
-    isSilent = (call) => call === 'updateEval';
+    isSilent = (call) => call === 'finish';
     delivered();
     worker.start();
     await settled();

@@ -55,7 +55,8 @@ export interface WorkerDeps {
 
 /**
  * Works evaluations off, one at a time (section 9 of the evaluations reference): dequeue, wait until this copy of the
- * state has what the delivery is about, schedule, submit, write, ack; nack if anything failed.
+ * state has what the delivery is about, schedule, submit, then finish: one call that writes, acks and brings the next
+ * delivery if one is ready; nack if anything failed.
  *
  * Modes: started ⇄ paused (dequeues nothing; what it has it finishes first) → stopping (finishes or hands back what it
  * has) → stopped. It writes nothing to the log itself.
@@ -129,10 +130,8 @@ export class Worker {
     while (!this.signal.stopped) {
       await this.restWhilePaused();
       if (this.signal.stopped) return;
-      this.doing = 'WaitingToDequeue';
-      const delivery = await this.dequeue();
-      if (!delivery?.Eval) continue;
-      await this.workOff(delivery, delivery.Eval);
+      let delivery = await this.dequeue();
+      while (delivery?.Eval) delivery = await this.workOff(delivery, delivery.Eval);
     }
   }
 
@@ -146,6 +145,7 @@ export class Worker {
   }
 
   private async dequeue(): Promise<DequeueResponse | undefined> {
+    this.doing = 'WaitingToDequeue';
     const term = this.terms.current;
     const answer = this.deps.rpc.ask(dequeue, {
       Schedulers: ENABLED_SCHEDULERS,
@@ -153,13 +153,14 @@ export class Worker {
       SchedulerVersion: SCHEDULER_VERSION,
     });
     try {
-      const delivery = await timed(this.measured, 'worker.dequeue_eval', () => within(term, answer));
+      const delivery = await timed(this.measured, 'worker.dequeue_eval', () =>
+        within(term, answer, (late) => this.handBack(late)),
+      );
       this.failures = 0;
       return delivery;
     } catch (error) {
       if (term.aborted) {
         this.failures = 0;
-        void this.handBackLate(answer);
         return undefined;
       }
       const limit = isNobodyThere(error) ? NO_BROKER_BACKOFF_LIMIT_MS : DEQUEUE_BACKOFF_MS.limit;
@@ -175,14 +176,13 @@ export class Worker {
   }
 
   /** This copy of the state may lag: it can be the new holder that was asked and that hands something out. */
-  private async handBackLate(answer: Promise<DequeueResponse>): Promise<void> {
-    const late = await answer.catch(() => undefined);
-    if (late?.Eval) await this.answer(nack, late.Eval.ID, late.Token);
+  private handBack({ Eval, Token }: DequeueResponse): void {
+    if (Eval) void this.answer(nack, Eval.ID, Token);
   }
 
-  private async workOff(delivery: DequeueResponse, evaluation: Evaluation): Promise<void> {
+  /** @returns the next delivery, if one was handed out with the end of this one */
+  private async workOff(delivery: DequeueResponse, evaluation: Evaluation): Promise<DequeueResponse | undefined> {
     const waitIndex = Math.max(delivery.WaitIndex, evaluation.ModifyIndex, evaluation.SnapshotIndex);
-    let done = false;
     try {
       if (!this.signal.stopped) {
         this.doing = 'WaitingForRaft';
@@ -190,19 +190,20 @@ export class Worker {
           this.deps.state.waitFor(waitIndex, WAIT_FOR_INDEX_MS),
         );
         this.doing = 'Scheduling';
-        await this.schedule(delivery, evaluation);
-        done = true;
+        return await this.schedule(delivery, evaluation);
       }
     } catch (error) {
       this.deps.logger.warn('evaluation goes back', { error, evalId: evaluation.ID, jobId: evaluation.JobID });
     }
-    await this.answer(done ? ack : nack, evaluation.ID, delivery.Token);
+    await this.answer(nack, evaluation.ID, delivery.Token);
     // EB-199: a copy this far behind must not take evaluations only to hand them back.
-    if (!done && !this.signal.stopped && this.deps.state.appliedIndex < waitIndex)
+    if (!this.signal.stopped && this.deps.state.appliedIndex < waitIndex)
       await this.deps.state.waitFor(waitIndex, CATCH_UP_MS).catch(() => {});
+    return undefined;
   }
 
-  private async schedule(delivery: DequeueResponse, evaluation: Evaluation): Promise<void> {
+  /** Also ends the delivery. @returns as `workOff` */
+  private async schedule(delivery: DequeueResponse, evaluation: Evaluation): Promise<DequeueResponse | undefined> {
     const { state, clock, newId, rpc, tracer } = this.deps;
     const attributes = {
       'eval.id': evaluation.ID,
@@ -211,7 +212,7 @@ export class Worker {
       'job.id': evaluation.JobID,
     };
     const options = { traceparent: delivery.Traceparent ?? undefined, attributes };
-    await withSpan(tracer(), 'schedule', options, async (span) => {
+    return withSpan(tracer(), 'schedule', options, async (span) => {
       const traceparent = (): string | undefined => traceparentOf(span);
       const planner = new BrokerPlanner(
         rpc,
@@ -221,7 +222,10 @@ export class Worker {
         this.terms.current,
         this.measured,
       );
-      if (evaluation.Type === CORE_TYPE) return this.keepHouse(evaluation, planner);
+      if (evaluation.Type === CORE_TYPE) {
+        await this.keepHouse(evaluation, planner);
+        return this.acked(delivery, evaluation);
+      }
       const run = new EvaluationRun(evaluation, {
         planner,
         snapshots: {
@@ -242,8 +246,19 @@ export class Worker {
           return attempt;
         },
       });
-      await run.run();
+      const ended = await run.run();
+      if (!ended) return this.acked(delivery, evaluation);
+      return planner.finish(ended, this.wanted, (late) => this.handBack(late));
     });
+  }
+
+  private async acked({ Token }: DequeueResponse, { ID }: Evaluation): Promise<undefined> {
+    await this.answer(ack, ID, Token);
+  }
+
+  /** What it takes more of when it has finished something. */
+  private get wanted(): readonly string[] {
+    return this.mode === 'Started' && !this.signal.stopped ? ENABLED_SCHEDULERS : [];
   }
 
   /** EB-149: the evaluation has no row, so there is nothing to write of it. */

@@ -35,6 +35,13 @@ export interface EvalUpdateRequest {
   /** Token of the evaluation being worked on. */
   readonly Token: string;
 }
+export interface FinishRequest {
+  /** What became of it. */
+  readonly Eval: Evaluation;
+  readonly Token: string;
+  /** Scheduler types of which the worker takes another one; none: it wants no more now. */
+  readonly NextOf: readonly string[];
+}
 export interface IndexResponse {
   readonly Index: number;
 }
@@ -78,6 +85,11 @@ export const dequeue = call<DequeueRequest, DequeueResponse>('broker.dequeue', {
 });
 export const ack = call<EvalToken, null>('broker.ack', { role });
 export const nack = call<EvalToken, null>('broker.nack', { role });
+/**
+ * The common end of a delivery in one call: the evaluation is updated, its delivery acked, and the next one handed out if
+ * it is ready at this moment. Refused as `updateEval` and `ack` would be; what was done before the refusal stays done.
+ */
+export const finish = call<FinishRequest, DequeueResponse>('broker.finish', { role });
 export const updateEval = call<EvalUpdateRequest, IndexResponse>('broker.updateEval', { role });
 export const createEval = call<EvalUpdateRequest, IndexResponse>('broker.createEval', { role });
 export const reblockEval = call<EvalUpdateRequest, IndexResponse>('broker.reblockEval', { role });
