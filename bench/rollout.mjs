@@ -3,11 +3,11 @@
 import { randomUUID } from 'node:crypto';
 import { isActiveDeployment } from '@waybill/model';
 import { NatsRpc } from '@waybill/rpc';
-import { Infrastructure, readSettings, systemClock } from '@waybill/service';
+import { systemClock } from '@waybill/service';
 import { draftTxn, fixtures, serviceActor } from '@waybill/state';
-import { silentLogger } from '@waybill/telemetry';
 import { ServiceProcesses, until } from './processes.mjs';
 import { fleetOf } from './simulated-machines.mjs';
+import { stateOf } from './state-copy.mjs';
 
 export const describe = 'many rollouts at once with mock tasks: how long, and how many evaluations per health change';
 
@@ -84,16 +84,6 @@ class RolloutStory {
       if (after.Status === 'successful') this.successful++;
     }
   }
-}
-
-/** @param {import('./harness.mjs').Bench} ctx @param {string} natsUrl */
-async function stateOf(ctx, natsUrl) {
-  const settings = readSettings({ WAYBILL_NATS_URL: natsUrl, WAYBILL_LOG_LEVEL: 'silent' }, []);
-  const infrastructure = new Infrastructure('bench', settings, silentLogger, (error) => {
-    throw error;
-  });
-  ctx.onEnd(() => infrastructure.close());
-  return infrastructure.replica();
 }
 
 /** @param {import('@waybill/journal').Journal} journal @param {number} n */

@@ -15,6 +15,7 @@ const HARNESS = new Set([
   'evaluation-load',
   'scheduling-load',
   'simulated-machines',
+  'state-copy',
 ]);
 
 const names = readdirSync(new URL('.', import.meta.url))
