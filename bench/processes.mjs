@@ -95,6 +95,12 @@ export class ServiceProcesses {
     return (Number(utime) + Number(stime)) / TICKS_PER_SECOND;
   }
 
+  /** Memory a process has resident, bytes. @param {string} name */
+  residentBytes(name) {
+    const status = readFileSync(`/proc/${this.#running.get(name)?.child.pid}/status`, 'utf8');
+    return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1] ?? 0) * 1024;
+  }
+
   /** How long the process takes to answer `/metrics`, milliseconds. @param {string} name */
   async scrapeMs(name) {
     const began = performance.now();

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { jetstreamManager } from '@nats-io/jetstream';
 import { startStack, type Stack } from '@waybill/embedded';
 import { connect, ensureStreams, initialise, Journal, type NatsLink } from '@waybill/journal';
 import type { Term } from '@waybill/lease';
@@ -398,6 +399,38 @@ describe('event log', () => {
     const live = framesOf(log, 1_000_000, 1);
     const next = await publish('EvalUpdate', someEvals(1));
     expect((await live).map((frame) => frame.index)).toEqual([next]);
+  });
+
+  it('EV-72, EV-69: who waits for something rare passes over the rest, and has lost nothing when that is trimmed', async () => {
+    startProjector();
+    await feed.waitFor(await someWork(3), 10_000);
+    await log.start();
+    const got: number[] = [];
+    const ends = new AbortController();
+    const subscription = log.subscribe({
+      fromIndex: 1,
+      interests: [['Evaluation', 'rare']],
+      onFrame: (frame) => void got.push(frame.index),
+      signal: ends.signal,
+    });
+    let read = 0; // by the log itself, as who wants everything sees
+    void log.subscribe({ fromIndex: 1, onFrame: (frame) => void (read = frame.index), signal: ends.signal });
+    await until(() => got.length > 0 && read > 0); // the past is given whole
+    const past = got.length;
+    // More than the window holds, and then all of it is trimmed.
+    const big = { Evals: someEvals(100).Evals.map((one) => ({ ...one, StatusDescription: 'x'.repeat(8_000) })) };
+    for (let n = 0; n < 25; n++) await publish('EvalUpdate', big);
+    const common = await publish('EvalUpdate', someEvals(1));
+    await until(() => read === common);
+    const manager = await jetstreamManager(link.nc);
+    await manager.streams.purge('EVENTS');
+    const rare = await publish('EvalUpdate', {
+      Evals: [fixtures.anEval({ ID: 'e1', JobID: 'rare', Status: 'blocked' })],
+    });
+    await until(() => got.at(-1) === rare);
+    expect(got.length).toBe(past + 1);
+    ends.abort();
+    await subscription;
   });
 
   it('EV-72: says what a frame is about without looking into it', async () => {

@@ -1,4 +1,5 @@
 import { FrameAssembler, type StoredFrame, type StoredPart } from './event-frame.js';
+import { EVERYTHING, EventRoutes, type Interest } from './event-routes.js';
 import type { ProjectionFeed } from './projection-feed.js';
 
 /** Frames kept in memory for subscribers that are up to date. */
@@ -33,7 +34,9 @@ export interface Subscription {
   /** First index wanted: 0 the last `replayFrames`, above what is applied: from now on (EV-60 to EV-66). */
   readonly fromIndex: number;
   readonly replayFrames?: number;
-  /** Called with every frame, in order, one at a time: the next waits for the promise. */
+  /** While it is up to date, only frames with such events need be given; default: all. */
+  readonly interests?: readonly Interest[];
+  /** Called with every frame that may be wanted, in order, one at a time: the next waits for the promise. */
   readonly onFrame: (frame: StoredFrame) => void | Promise<void>;
   /** Ends the subscription. */
   readonly signal: AbortSignal;
@@ -45,12 +48,19 @@ interface Reader {
   after: number | undefined;
 }
 
+/** A subscriber that waits for a frame. */
+interface Parked {
+  /** It goes on, behind the frames that do not concern it. */
+  readonly unpark: () => void;
+}
+
 /**
  * The event stream for all subscribers of one process.
  *
  * A subscriber is an index, nothing more (EV-69). One that is up to date gets the frames of a window in memory that one
  * shared reader fills, as the feed says that there is more; one that is behind the window reads from the stream until
- * it has caught up with it. Only frames that the read model has reached are given out (EV-73).
+ * it has caught up with it. Only frames that the read model has reached are given out (EV-73). Who has nothing to wait
+ * for but the next frame is parked under what it is interested in, and a frame finds those it concerns (EV-72).
  * Limits: MAX_RECENT_FRAMES and MAX_RECENT_BYTES for all; READ_BYTES for each that is behind. Cost: a frame is read and
  * parsed once for all that are up to date.
  */
@@ -64,6 +74,10 @@ export class EventLog {
   private reading: Promise<void> | undefined;
   private readAgain = false;
   private readonly sleepers = new Set<() => void>();
+  private readonly routes = new EventRoutes<Parked>();
+  private readonly parked = new Set<Parked>();
+  /** Frames up to this one have found those they concern; those who are parked need none of them. */
+  private routed = { index: 0, sequence: 0 };
   private wakes = 0;
   private offAdvance: (() => void) | undefined;
 
@@ -80,6 +94,7 @@ export class EventLog {
     const halfWritten = newest !== undefined && newest.part < newest.parts;
     this.nextSequence = halfWritten ? last - newest.part + 1 : last + 1;
     this.recentAfter = newest ? newest.index - (halfWritten ? 1 : 0) : 0;
+    this.routed = { index: this.recentAfter, sequence: this.nextSequence - 1 };
     this.offAdvance = this.feed.onAdvance(() => {
       this.refill();
       this.wake(); // what was read before may have become visible
@@ -91,6 +106,7 @@ export class EventLog {
     this.offAdvance?.();
     this.offAdvance = undefined;
     this.wake();
+    this.unparkAll();
   }
 
   /** Lowest index that can still be asked for without loss, at least 1 (API-263). */
@@ -128,10 +144,14 @@ export class EventLog {
     while (!signal.aborted && this.offAdvance) {
       const { wakes } = this;
       const before = reader.next;
-      if (reader.next <= this.recentAfter) await this.giveStored(reader, give, signal);
-      else await this.giveRecent(reader, give, signal);
-      // Nothing given, and nothing has happened since it was looked for.
-      if (reader.next === before && wakes === this.wakes) await this.sleep(signal);
+      if (reader.next <= this.recentAfter) {
+        await this.giveStored(reader, give, signal);
+        // Nothing given, and nothing has happened since it was looked for.
+        if (reader.next === before && wakes === this.wakes) await this.sleep(signal);
+      } else {
+        await this.giveRecent(reader, give, signal);
+        if (this.isUpToDate(reader)) await this.park(reader, subscription);
+      }
     }
   }
 
@@ -240,6 +260,7 @@ export class EventLog {
     while (this.recent.length > MAX_RECENT_FRAMES || (this.recentBytes > MAX_RECENT_BYTES && this.recent.length > 1)) {
       const oldest = this.recent.shift();
       if (!oldest) break;
+      if (oldest.index > this.routed.index) this.unparkAll(); // too much to be visible yet: they look into the stream
       this.recentBytes -= oldest.data.length;
       this.recentAfter = oldest.index;
     }
@@ -250,6 +271,48 @@ export class EventLog {
     this.recent.length = 0;
     this.recentBytes = 0;
     this.recentAfter = after;
+    this.unparkAll();
+  }
+
+  /** There is nothing for it that can be given out. */
+  private isUpToDate({ next }: Reader): boolean {
+    if (next <= this.recentAfter) return false;
+    const frame = this.recent[positionOf(this.recent, next)];
+    return !frame || frame.index > this.feed.applied;
+  }
+
+  /** Until a frame comes that concerns it; those before it are passed over. */
+  private park(reader: Reader, { signal, interests = EVERYTHING }: Subscription): Promise<void> {
+    if (signal.aborted || !this.offAdvance) return Promise.resolve();
+    return new Promise((resolve) => {
+      const parked: Parked = {
+        unpark: () => {
+          this.parked.delete(parked);
+          this.routes.remove(interests, parked);
+          signal.removeEventListener('abort', parked.unpark);
+          const { index, sequence } = this.routed;
+          if (index >= reader.next) [reader.next, reader.after] = [index + 1, sequence];
+          resolve();
+        },
+      };
+      this.parked.add(parked);
+      this.routes.add(interests, parked);
+      signal.addEventListener('abort', parked.unpark);
+    });
+  }
+
+  private unparkAll(): void {
+    for (const one of this.parked) one.unpark();
+  }
+
+  /** Frames that have become visible find those they concern. */
+  private route(): void {
+    for (let at = positionOf(this.recent, this.routed.index + 1); at < this.recent.length; at++) {
+      const frame = this.recent[at];
+      if (!frame || frame.index > this.feed.applied) return;
+      if (this.parked.size > 0) for (const event of frame.events) this.routes.find(event, (one) => one.unpark());
+      this.routed = frame;
+    }
   }
 
   private sleep(signal: AbortSignal): Promise<void> {
@@ -267,6 +330,7 @@ export class EventLog {
 
   private wake(): void {
     this.wakes += 1;
+    this.route();
     for (const awake of this.sleepers) awake();
   }
 }

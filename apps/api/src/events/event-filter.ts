@@ -1,4 +1,4 @@
-import type { EventAbout, StoredFrame } from '@waybill/projection';
+import type { EventAbout, Interest, StoredFrame } from '@waybill/projection';
 import { badRequest } from '../http/api-error.js';
 
 /** Keys by topic, as asked for; `*` stands for all. */
@@ -29,6 +29,11 @@ export class EventFilter {
     /** `*`: all. */
     private readonly namespace: string,
   ) {}
+
+  /** Topics and keys that it may match. */
+  get interests(): readonly Interest[] {
+    return [...this.topics].flatMap(([topic, keys]) => [...keys].map((key): Interest => [topic, key]));
+  }
 
   matches(event: EventAbout): boolean {
     if (event.namespace !== '' && this.namespace !== '*' && event.namespace !== this.namespace) return false;

@@ -28,6 +28,7 @@ export class Subscriber {
   private closed = false;
   private cancelHeartbeat: () => void = () => undefined;
   private cancelStall: (() => void) | undefined;
+  private giveUp: (() => void) | undefined;
   private written = 0;
   private readonly over = new AbortController();
 
@@ -50,7 +51,7 @@ export class Subscriber {
   async send(line: string | Uint8Array): Promise<void> {
     if (this.closed) return;
     this.write(line);
-    if (this.sink.bufferedBytes > MAX_BUFFERED_BYTES) await Promise.race([this.sink.drained(), this.closing()]);
+    if (this.sink.bufferedBytes > MAX_BUFFERED_BYTES) await this.room();
   }
 
   close(): void {
@@ -59,6 +60,7 @@ export class Subscriber {
     this.cancelHeartbeat();
     this.cancelStall?.();
     this.over.abort();
+    this.giveUp?.();
     this.sink.end();
   }
 
@@ -79,10 +81,11 @@ export class Subscriber {
     });
   }
 
-  private closing(): Promise<void> {
+  /** The client has taken what waited, or never will. */
+  private room(): Promise<void> {
     return new Promise((resolve) => {
-      if (this.closed) resolve();
-      else this.over.signal.addEventListener('abort', () => resolve(), { once: true });
+      this.giveUp = resolve;
+      void this.sink.drained().then(resolve);
     });
   }
 

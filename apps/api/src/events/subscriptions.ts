@@ -42,6 +42,7 @@ export class Subscriptions {
       await this.events.subscribe({
         fromIndex,
         replayFrames: this.options.replayFrames,
+        interests: filter.interests,
         signal: subscriber.signal,
         onFrame: (frame) => {
           const line = filter.lineOf(frame);
