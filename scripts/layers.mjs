@@ -71,6 +71,8 @@ const SHELL_PLACES = [
   [/^apps\/api\/src\/http\//, 'requests and answers: Fastify and Nest are what it is about'],
   [/^apps\/agent\/src\/(drivers|fingerprint)\//, 'a driver starts processes, a fingerprint reads the machine'],
   [/^apps\/agent\/src\/logs\//, 'moves what processes write into files, and reads those'],
+  [/^apps\/agent\/src\/files\//, 'reads the files of allocations for those who ask'],
+  [/^apps\/agent\/src\/(artifacts|hooks)\//, 'makes ready what a task finds in its directories'],
 ];
 
 /**

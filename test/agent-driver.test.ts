@@ -44,6 +44,7 @@ function aTask(config: Record<string, unknown>, over: Partial<TaskConfig> = {}):
     taskDir: at('task'),
     localDir: at('task/local'),
     secretsDir: at('task/secrets'),
+    privateDir: at('task/private'),
   };
   for (const made of Object.values(paths)) mkdirSync(made, { recursive: true });
   return {

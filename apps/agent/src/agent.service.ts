@@ -11,6 +11,8 @@ import { RawExecDriver } from './drivers/raw-exec/raw-exec-driver.js';
 import { AllocFiles } from './files/alloc-files.js';
 import { diskOf, sampleHost } from './fingerprint/host-sample.js';
 import { fingerprintMachine, type Machine } from './fingerprint/machine.js';
+import { ArtifactHook } from './hooks/artifact.hook.js';
+import { DispatchPayloadHook } from './hooks/dispatch-payload.hook.js';
 import { HostUsage } from './host-usage.js';
 import { loadIdentity, lockDirectory } from './identity.store.js';
 import { logSpec, TaskOutputs } from './logs/task-output.js';
@@ -47,6 +49,7 @@ export const agent: ServiceDefinition = {
       node: () => node,
       drivers,
       directories,
+      hooks: [new DispatchPayloadHook(), new ArtifactHook({ machineFiles: settings.WAYBILL_AGENT_ARTIFACT_FILES })],
       records: new AllocRecordStore(path.join(dir, 'state'), logger),
       diskUse: async () => {
         const { UsedPercent, InodesUsedPercent } = await diskOf(dir);

@@ -14,6 +14,7 @@ import { type Rpc, updateAllocs } from '@waybill/rpc';
 import type { Logger, Tracer } from '@waybill/telemetry';
 import { AllocCollector, type DiskUse, type EndedAlloc } from './alloc-collector.js';
 import type { AllocDirectories } from './alloc-directories.js';
+import type { TaskHook } from './hooks/task-hook.js';
 import type { AllocRecord, AllocRecords } from './alloc-record.js';
 import { AllocRunner, type AllocRunnerDependencies, notRunnable } from './alloc-runner.js';
 import type { Driver } from './drivers/driver.js';
@@ -49,6 +50,7 @@ export interface AgentDependencies {
   readonly node: () => Node;
   readonly drivers: ReadonlyMap<string, Driver>;
   readonly directories: AllocDirectories;
+  readonly hooks?: readonly TaskHook[];
   readonly records: AllocRecords;
   readonly diskUse: () => Promise<DiskUse>;
   /** Tasks are put down when the agent ends, and every retry is quick (AG-15). */

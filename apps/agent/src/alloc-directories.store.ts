@@ -29,6 +29,7 @@ export class AllocDirectoryStore implements AllocDirectories {
       taskDir,
       localDir: path.join(taskDir, 'local'),
       secretsDir: path.join(taskDir, 'secrets'),
+      privateDir: path.join(taskDir, 'private'),
     };
   }
 

@@ -9,7 +9,6 @@ import {
   type Job,
   msFromNs,
   nestedList,
-  type Node,
   nsFromMs,
   rfc3339FromMs,
   type TaskGroup,
@@ -18,25 +17,20 @@ import {
 } from '@waybill/model';
 import type { AllocResourceUsage, TaskResourceUsage } from '@waybill/rpc';
 import { type Logger, traceparentOf, type Tracer, withSpan } from '@waybill/telemetry';
-import type { AllocDirectories } from './alloc-directories.js';
 import type { AllocRecord, AllocRecords } from './alloc-record.js';
 import { type AllocStatus, statusOfTasks, withEnds } from './alloc-status.js';
 import { usageOfAlloc } from './alloc-usage.js';
-import type { Driver, TaskConfig } from './drivers/driver.js';
+import type { Driver } from './drivers/driver.js';
 import { Gate } from './gate.js';
 import { type Health, healthTermsOf, HealthWatch } from './health-watch.js';
 import { RestartTracker } from './restart-tracker.js';
-import { TaskEnv } from './task-env.js';
 import { isGateOpen, isSidecar, kindOf, restartsOnSuccess, type Stage, stageAfter } from './task-lifecycle.js';
+import { TaskPreparation, type TaskPreparationDependencies, type WantedTask } from './task-preparation.js';
 import { TaskNotRunningError, TaskRunner } from './task-runner.js';
 
 /** What all allocations of an agent share. */
-export interface AllocRunnerDependencies {
+export interface AllocRunnerDependencies extends TaskPreparationDependencies {
   readonly drivers: ReadonlyMap<string, Driver>;
-  readonly node: () => Node;
-  readonly region: string;
-  readonly hostEnv: Readonly<Record<string, string | undefined>>;
-  readonly directories: AllocDirectories;
   readonly records: AllocRecords;
   readonly clock: Clock;
   readonly timers: Timers;
@@ -477,7 +471,8 @@ export class AllocRunner {
     const kind = kindOf(task);
     const { clock, timers, newId, random, serversAsked } = this.deps;
     const restarts = new RestartTracker(task.RestartPolicy, restartsOnSuccess(kind, job.Type), clock, random);
-    const runner = new TaskRunner(
+    const preparation = new TaskPreparation(this.deps);
+    const runner: TaskRunner = new TaskRunner(
       task,
       {
         allocId: this.current.ID,
@@ -487,7 +482,9 @@ export class AllocRunner {
         newId,
         logger: this.deps.logger,
         restarts,
-        configure: (taskId) => this.configure(taskId, name),
+        configure: (taskId) => preparation.configure(taskId, this.wanted(name)),
+        prestart: (config, signal) =>
+          preparation.prestart(config, this.wanted(name), signal, (type, details) => runner.emit(type, details)),
         isWanted: () => kind === 'poststop' || !isServerTerminal(this.current),
         mayStart: () => this.ready.isOpen && isGateOpen(this.stage, kind),
         delaysSkipped: this.delaysSkipped,
@@ -501,23 +498,10 @@ export class AllocRunner {
     return { runner, kind };
   }
 
-  private async configure(taskId: string, name: string): Promise<TaskConfig> {
-    const job = jobOf(this.current);
+  private wanted(name: string): WantedTask {
     const task = this.members.get(name)?.runner.task;
     if (!task) throw new AllocNotRunnableError(`no task "${name}"`);
-    const paths = await this.deps.directories.build(this.current.ID, name);
-    const { region, hostEnv } = this.deps;
-    const env = new TaskEnv({ alloc: this.current, job, task, node: this.deps.node(), region, paths, hostEnv });
-    return {
-      taskId,
-      allocId: this.current.ID,
-      task: name,
-      user: task.User,
-      config: env.interpolateAll(task.Config ?? {}) as Record<string, unknown>,
-      env: env.variables,
-      paths,
-      logs: task.LogConfig,
-    };
+    return { alloc: this.current, job: jobOf(this.current), task };
   }
 }
 

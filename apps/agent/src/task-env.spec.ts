@@ -27,6 +27,7 @@ function envOf(given: {
       taskDir: '/a/web',
       localDir: '/a/web/local',
       secretsDir: '/a/web/secrets',
+      privateDir: '/a/web/private',
     },
     hostEnv: given.hostEnv ?? {},
   });

@@ -23,6 +23,7 @@ import {
   TaskNotFoundError,
 } from './drivers/driver.js';
 import { Gate } from './gate.js';
+import { HookError } from './hooks/task-hook.js';
 import { type RestartTracker, type RoundEnd } from './restart-tracker.js';
 
 /** AG-155: a task's own `kill_timeout` is cut to this. */
@@ -50,6 +51,8 @@ export interface TaskRunnerDependencies {
   readonly restarts: RestartTracker;
   /** Directories, environment, interpolated configuration; called before each start. */
   readonly configure: (taskId: string) => Promise<TaskConfig>;
+  /** What has to be there before the start (AG-102). @throws HookError */
+  readonly prestart: (config: TaskConfig, signal: AbortSignal) => Promise<void>;
   /** AG-101: the servers still want it to run. */
   readonly isWanted: () => boolean;
   /** The lifecycle lets it start (task-lifecycle.ts). */
@@ -305,10 +308,26 @@ export class TaskRunner {
       this.emit('Failed Validation', { validation_error: error.message, fails_task: 'true' });
       return { kind: 'start-error', recoverable: false };
     }
+    const failed = await this.prestart(config);
+    if (failed) return failed;
     if (this.isOver()) return { kind: 'killed' };
     const started = this.start(config);
     this.starting = started.catch(() => undefined); // whoever awaits the start itself hears of it
     return (await started) ?? this.untilExit();
+  }
+
+  /** A kill ends it at once. */
+  private async prestart(config: TaskConfig): Promise<RoundEnd | undefined> {
+    const killed = new AbortController();
+    void this.killing.opened.then(() => killed.abort());
+    try {
+      await this.deps.prestart(config, killed.signal);
+      return undefined;
+    } catch (error) {
+      if (!(error instanceof HookError)) throw error;
+      this.emit(error.event.type, error.event.details);
+      return { kind: 'start-error', recoverable: error.recoverable };
+    }
   }
 
   private async start(config: TaskConfig): Promise<RoundEnd | undefined> {

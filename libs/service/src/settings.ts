@@ -111,6 +111,9 @@ export const SETTINGS = {
   WAYBILL_NODE_META: keyValues.default({}).describe('agent: key=value,… that jobs may constrain on'),
   WAYBILL_AGENT_DIR: z.string().default('.waybill/agent').describe('agent: directory of its state and of allocations'),
   WAYBILL_AGENT_HTTP_ADDR: z.string().default('').describe('agent: ip:port shown as its HTTP address'),
+  WAYBILL_AGENT_ARTIFACT_FILES: flag
+    .default(false)
+    .describe('agent: artifacts of jobs may be files of this machine, whatever the agent can read'),
   WAYBILL_AGENT_STOP_TASKS_ON_EXIT: flag
     .default(false)
     .describe('agent: stop all tasks when the agent ends, and let none outlive it'),

@@ -30,6 +30,8 @@ export interface TaskPaths {
   readonly taskDir: string;
   readonly localDir: string;
   readonly secretsDir: string;
+  /** The agent's own notes about the task; never shown. */
+  readonly privateDir: string;
 }
 
 /** What a driver is told about a task. `config` and `env` are interpolated. */

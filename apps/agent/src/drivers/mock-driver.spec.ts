@@ -18,7 +18,7 @@ function setup() {
     user: '',
     config: given,
     env: {},
-    paths: { allocDir: '', logsDir: '', taskDir: '', localDir: '', secretsDir: '' },
+    paths: { allocDir: '', logsDir: '', taskDir: '', localDir: '', secretsDir: '', privateDir: '' },
     logs: { MaxFiles: 1, MaxFileSizeMB: 1, Disabled: false },
   });
   /** Starts a task; `exit` is undefined until it has ended. */

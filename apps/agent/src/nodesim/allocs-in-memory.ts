@@ -13,6 +13,7 @@ export const noDirectories: AllocDirectories = {
       logsDir: `${allocDir}/logs`,
       localDir: `${taskDir}/local`,
       secretsDir: `${taskDir}/secrets`,
+      privateDir: `${taskDir}/private`,
     };
   },
   exists: async () => false,

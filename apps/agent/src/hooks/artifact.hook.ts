@@ -1,0 +1,125 @@
+import { cp, mkdir, mkdtemp, rm } from 'node:fs/promises';
+import path from 'node:path';
+import type { TaskArtifact } from '@waybill/model';
+import { ARTIFACT_LIMITS, ArtifactLimitError, type ArtifactLimits } from '../artifacts/artifact-limits.js';
+import { type ArtifactSource, ArtifactSourceError, parseArtifactSource } from '../artifacts/artifact-source.js';
+import { ChecksumError } from '../artifacts/checksum.js';
+import { download } from '../artifacts/download.js';
+import { gitClone } from '../artifacts/git-clone.js';
+import { unpack } from '../artifacts/unpack.js';
+import { EscapesError, insideAlloc } from './inside-alloc.js';
+import { Once } from './once.store.js';
+import { HookError, type TaskHook, type TaskStart } from './task-hook.js';
+
+/** AG-290. */
+export const ARTIFACTS_AT_A_TIME = 3;
+
+export interface ArtifactOptions {
+  /** Artifacts may be files of the machine: whatever the agent can read, a job can then read too. */
+  readonly machineFiles: boolean;
+  readonly limits?: ArtifactLimits;
+}
+
+/**
+ * Fetches a task's artifacts before its first start, three at a time (AG-290). Each is fetched and unpacked beside the
+ * task's files and only then copied to where it belongs, so that one that breaks off leaves nothing half there.
+ */
+export class ArtifactHook implements TaskHook {
+  readonly name = 'artifacts';
+  private readonly limits: ArtifactLimits;
+
+  constructor(private readonly options: ArtifactOptions) {
+    this.limits = options.limits ?? ARTIFACT_LIMITS;
+  }
+
+  async prestart(start: TaskStart): Promise<void> {
+    const artifacts = (start.task.Artifacts ?? []).map((one) => interpolated(one, start.interpolate));
+    if (artifacts.length === 0) return;
+    const once = new Once(start.config.paths.privateDir, this.name, artifacts);
+    if (await once.isDone()) return;
+    start.emit('Downloading Artifacts');
+    const waiting = artifacts.values();
+    const fetchNext = async (): Promise<void> => {
+      for (const artifact of waiting) await this.fetch(artifact, start);
+    };
+    await Promise.all(Array.from({ length: ARTIFACTS_AT_A_TIME }, fetchNext));
+    await once.done();
+  }
+
+  private async fetch(artifact: TaskArtifact, start: TaskStart): Promise<void> {
+    const { privateDir, taskDir } = start.config.paths;
+    const signal = AbortSignal.any([start.signal, AbortSignal.timeout(this.limits.timeoutMs)]);
+    const workDir = await mkdtemp(path.join(privateDir, 'artifact-'));
+    try {
+      const source = parseArtifactSource(artifact.GetterSource, artifact.GetterOptions ?? {});
+      this.refuse(artifact, source);
+      const destination = await insideAlloc(taskDir, artifact.RelativeDest || 'local/');
+      const fetched = await this.bring(artifact, source, workDir, signal);
+      const asFile = artifact.GetterMode === 'file' || !fetched.isTree;
+      const target = asFile && artifact.GetterMode !== 'file' ? path.join(destination, source.fileName) : destination;
+      await mkdir(path.dirname(target), { recursive: true });
+      await cp(fetched.path, target, { recursive: fetched.isTree, verbatimSymlinks: true });
+    } catch (error) {
+      throw downloadFailure(artifact.GetterSource, error);
+    } finally {
+      await rm(workDir, { recursive: true, force: true });
+    }
+  }
+
+  /** @throws ArtifactSourceError */
+  private refuse(artifact: TaskArtifact, source: ArtifactSource): void {
+    if (artifact.GetterInsecure) throw new ArtifactSourceError('insecure downloads are not supported');
+    if (source.getter === 'file' && !this.options.machineFiles)
+      throw new ArtifactSourceError('files of the machine are no artifacts here: WAYBILL_AGENT_ARTIFACT_FILES is off');
+    if (artifact.GetterMode === 'dir' && source.getter !== 'git' && !source.archive)
+      throw new ArtifactSourceError('mode "dir" needs an archive or a repository');
+  }
+
+  private async bring(
+    { GetterHeaders, GetterMode }: TaskArtifact,
+    source: ArtifactSource,
+    workDir: string,
+    signal: AbortSignal,
+  ): Promise<{ path: string; isTree: boolean }> {
+    const tree = path.join(workDir, 'tree');
+    if (source.getter === 'git') await gitClone(source, tree, signal);
+    else {
+      const file = path.join(workDir, 'file');
+      await download(source, GetterHeaders ?? {}, file, this.limits, signal);
+      if (!source.archive || GetterMode === 'file') return { path: file, isTree: false };
+      await unpack(file, source.archive, tree, this.limits, signal);
+    }
+    const wanted = path.join(tree, path.join('/', source.subdirectory));
+    return { path: wanted, isTree: true };
+  }
+}
+
+/** AG-290: what may be better another time is tried again by the restart policy. */
+function downloadFailure(source: string, error: unknown): HookError {
+  const why = error instanceof Error ? error.message : String(error);
+  const text = withoutSecrets(`failed to download artifact "${source}": ${why}`);
+  const final = [ArtifactSourceError, ArtifactLimitError, ChecksumError, EscapesError].some(
+    (kind) => error instanceof kind,
+  );
+  return new HookError(
+    text,
+    !final,
+    { type: 'Failed Artifact Download', details: { download_error: text } },
+    { cause: error },
+  );
+}
+
+/** Events are read by more people than jobs are. */
+const withoutSecrets = (text: string): string => text.replaceAll(/\/\/[^/@\s]*@/g, '//');
+
+function interpolated(artifact: TaskArtifact, interpolate: (text: string) => string): TaskArtifact {
+  const all = (map: Record<string, string> | null): Record<string, string> | null =>
+    map && Object.fromEntries(Object.entries(map).map(([name, value]) => [name, interpolate(value)]));
+  return {
+    ...artifact,
+    GetterSource: interpolate(artifact.GetterSource),
+    GetterOptions: all(artifact.GetterOptions),
+    GetterHeaders: all(artifact.GetterHeaders),
+    RelativeDest: interpolate(artifact.RelativeDest),
+  };
+}

@@ -1,0 +1,51 @@
+import type { Job, Task } from '@waybill/model';
+import type { TaskConfig } from '../drivers/driver.js';
+
+/** A task that is about to start. */
+export interface TaskStart {
+  readonly job: Job;
+  readonly task: Task;
+  readonly config: TaskConfig;
+  /** AG-234. */
+  readonly interpolate: (text: string) => string;
+  /** Aborted when the task is killed. */
+  readonly signal: AbortSignal;
+  readonly emit: (type: string, details?: Record<string, string>) => void;
+}
+
+/** What is done in a task's directories before it starts (AG-102). Called before each start; most act on the first only. */
+export interface TaskHook {
+  readonly name: string;
+  /** @throws HookError, or anything else: the task cannot start, and is not tried again */
+  prestart(start: TaskStart): Promise<void>;
+}
+
+/** AG-103: why a task cannot start, as its event says it. */
+export class HookError extends Error {
+  override readonly name = 'HookError';
+  constructor(
+    message: string,
+    /** The restart policy may try again. */
+    readonly recoverable: boolean,
+    readonly event: { readonly type: string; readonly details: Record<string, string> },
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+  }
+}
+
+/** Runs hooks one after the other. @throws HookError */
+export async function runHooks(hooks: readonly TaskHook[], start: TaskStart): Promise<void> {
+  for (const hook of hooks) {
+    if (start.signal.aborted) return;
+    try {
+      await hook.prestart(start);
+    } catch (error) {
+      if (start.signal.aborted) return; // whatever it was, nobody waits for it any more
+      if (error instanceof HookError) throw error;
+      const message = error instanceof Error ? error.message : String(error);
+      const details = { message: `${hook.name}: ${message}` };
+      throw new HookError(message, false, { type: 'Task hook failed', details }, { cause: error });
+    }
+  }
+}
