@@ -5,7 +5,7 @@ import { storyOf } from './story.js';
 
 const FIXED_SEEDS = 200;
 /** Beside the fixed ones, other ones each time. */
-const FRESH_SEEDS = 20;
+const FRESH_SEEDS = 10;
 /** Seeds are tried in portions, so that a slow machine shows where it stands. */
 const PORTION = 50;
 

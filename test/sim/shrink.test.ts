@@ -18,7 +18,7 @@ describe('a failed run', () => {
       expect(smaller.events.length).toBeLessThan(5);
       const story = storyOf(smaller, result);
       expect(story).toContain('readable-write');
-      expect(story).toContain('JobRegister by anonymous');
+      expect(story).toContain('by anonymous');
     } finally {
       undo();
     }
