@@ -1,1 +1,6 @@
+export type { Json, JsonObject } from './decoding/json.js';
+export type { FileAccess } from './functions/file-functions.js';
+export { MAX_SOURCE_BYTES } from './limits.js';
+export { type JobSource, type ParsedJob, parseJob, type TextFile } from './parse-job.js';
 export { JobspecError } from './syntax/diagnostic.js';
+export { takesText, type Variable } from './variables.js';

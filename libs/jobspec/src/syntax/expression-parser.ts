@@ -91,24 +91,23 @@ export class ExpressionParser {
   }
 
   private afterDot(of: Expression): Expression {
-    this.tokens.next();
+    const dot = this.tokens.next();
     if (this.tokens.takes('*')) {
       const steps: Step[] = [];
-      while (this.tokens.takes('.')) steps.push(this.step());
+      while (this.tokens.isSymbol('.')) steps.push(this.step(this.tokens.next().start));
       return { type: 'splat', of, steps, ...this.from(of) };
     }
-    return this.stepOf(of, this.step());
+    return this.stepOf(of, this.step(dot.start));
   }
 
-  /** What is behind a dot: a name or a number. */
-  private step(): Step {
+  /** What is behind the dot: a name or a number. */
+  private step(start: number): Step {
     const { tokens } = this;
-    const start = tokens.position;
     const digits = tokens.match(DIGITS);
     if (digits !== undefined)
       return { kind: 'index', key: Decimal.of(BigInt(digits)), span: { start, end: tokens.position } };
     const token = tokens.next();
-    if (token.kind === 'identifier') return { kind: 'attribute', name: token.text, span: spanOf(token) };
+    if (token.kind === 'identifier') return { kind: 'attribute', name: token.text, span: { start, end: token.end } };
     throw tokens.failure(token, 'Invalid attribute name', 'An attribute name is required after a dot.');
   }
 
@@ -134,8 +133,8 @@ export class ExpressionParser {
     const { tokens } = this;
     const steps: (Step | Expression)[] = [];
     for (;;) {
-      if (tokens.takes('.')) {
-        steps.push(this.step());
+      if (tokens.isSymbol('.')) {
+        steps.push(this.step(tokens.next().start));
       } else if (tokens.isSymbol('[')) {
         const open = tokens.next();
         steps.push(tokens.ignoringNewlines(true, () => this.expression()));

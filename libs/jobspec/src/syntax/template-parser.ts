@@ -211,8 +211,12 @@ export class TemplateParser {
     const { source } = this.tokens;
     const trimmed = withTrimming(pieces, isHeredoc);
     const parts = this.paired(trimmed, span);
-    if (parts.every((part) => part.kind === 'text'))
-      return { type: 'literal', value: parts.map((part) => part.text).join(''), source, span };
+    if (parts.every((part) => part.kind === 'text')) {
+      const value = parts.map((part) => part.text).join('');
+      // JS-193: messages point at the text, not at its quotes.
+      const place = isHeredoc || value === '' ? span : { start: span.start + 1, end: span.end - 1 };
+      return { type: 'literal', value, source, span: place };
+    }
     return { type: 'template', parts, source, span };
   }
 

@@ -1,0 +1,212 @@
+import { NS_PER_HOUR, NS_PER_MINUTE, NS_PER_SECOND } from '@waybill/model';
+import { emptyOf } from './empty-object.js';
+import { jobSchema } from './job-schema.js';
+import { isJsonObject, type Json, type JsonObject, objectsIn, textAt } from './json.js';
+import { checkRestartSchema, migrateSchema, updateSchema } from './policy-schema.js';
+import { resourcesSchema, logsSchema } from './resources-schema.js';
+import type { AttributeRule, Schema } from './schema.js';
+import { groupSchema } from './group-schema.js';
+
+/**
+ * The client's half of canonicalisation (jobspec.md §11), for those who ask the parse endpoint for it; what is registered
+ * is canonicalised by the server. Explicit values stay, zeros too.
+ */
+export function canonicaliseParsedJob(parsed: JsonObject): JsonObject {
+  const job = withDefaults(jobSchema, { ...parsed, ...SERVER_ZEROS, TaskGroups: parsed['TaskGroups'] ?? null });
+  const type = textAt(job, 'Type');
+  const isLongRunning = type === 'service' || type === 'system';
+  const update = isJsonObject(job['Update']) ? job['Update'] : null;
+  const groups = objectsIn(parsed['TaskGroups']).map((group) => canonicalGroup(group, parsed, job, type));
+  return {
+    ...job,
+    // JS-171.
+    Update: update ?? (isLongRunning ? withDefaults(updateSchema, emptyOf(updateSchema)) : null),
+    TaskGroups: groups.length === 0 ? null : groups,
+  };
+}
+
+const SERVER_ZEROS: JsonObject = {
+  Stop: false,
+  ParentID: '',
+  ConsulNamespace: '',
+  VaultNamespace: '',
+  NomadTokenID: '',
+  Status: '',
+  StatusDescription: '',
+  Stable: false,
+  Version: 0,
+  CreateIndex: 0,
+  ModifyIndex: 0,
+  JobModifyIndex: 0,
+};
+
+const SERVICE_RESCHEDULE: JsonObject = {
+  Attempts: 0,
+  Interval: 0,
+  Delay: 30 * NS_PER_SECOND,
+  DelayFunction: 'exponential',
+  MaxDelay: NS_PER_HOUR,
+  Unlimited: true,
+};
+const BATCH_RESCHEDULE: JsonObject = {
+  Attempts: 1,
+  Interval: 24 * NS_PER_HOUR,
+  Delay: 5 * NS_PER_SECOND,
+  DelayFunction: 'constant',
+  MaxDelay: 0,
+  Unlimited: false,
+};
+/** JS-175. */
+const UNKNOWN_RESCHEDULE: JsonObject = {
+  Attempts: 0,
+  Interval: 0,
+  Delay: 0,
+  DelayFunction: '',
+  MaxDelay: 0,
+  Unlimited: false,
+};
+const SERVICE_RESTART: JsonObject = {
+  Attempts: 2,
+  Interval: 30 * NS_PER_MINUTE,
+  Delay: 15 * NS_PER_SECOND,
+  Mode: 'fail',
+  RenderTemplates: false,
+};
+const BATCH_RESTART: JsonObject = { ...SERVICE_RESTART, Attempts: 3, Interval: 24 * NS_PER_HOUR };
+
+function canonicalGroup(group: JsonObject, given: JsonObject, job: JsonObject, type: string): JsonObject {
+  const isLongRunning = type === 'service' || type === 'system';
+  const restart = overlaid(isLongRunning ? SERVICE_RESTART : BATCH_RESTART, group['RestartPolicy']);
+  const scaling = isJsonObject(group['Scaling']) ? group['Scaling'] : null;
+  const Count = group['Count'] ?? scaling?.['Min'] ?? 1;
+  const filled = withDefaults(groupSchema, group);
+  const policies = {
+    // JS-171 to JS-173: the group's over the job's over the defaults.
+    Update:
+      isLongRunning || hasBoth(given, group, 'Update') ? merged(updateSchema, given['Update'], group['Update']) : null,
+    Migrate:
+      type === 'service' || hasBoth(given, group, 'Migrate')
+        ? merged(migrateSchema, given['Migrate'], group['Migrate'])
+        : null,
+    ReschedulePolicy: reschedule(type, given['Reschedule'], group['ReschedulePolicy']),
+    RestartPolicy: restart,
+  };
+  const scope = `${textAt(job, 'Name')}-${textAt(group, 'Name')}`;
+  const services = objectsIn(filled['Services']).map((service) => canonicalService(service, scope));
+  const tasks = objectsIn(filled['Tasks']).map((task) => canonicalTask(task, restart, scope));
+  return {
+    ...filled,
+    ...policies,
+    Count,
+    EphemeralDisk: filled['EphemeralDisk'] ?? { Sticky: false, Migrate: false, SizeMB: 300 },
+    Scaling: isJsonObject(filled['Scaling']) ? { ...filled['Scaling'], Min: filled['Scaling']['Min'] ?? Count } : null,
+    Services: services.length === 0 ? null : services,
+    Tasks: tasks.length === 0 ? null : tasks,
+  };
+}
+
+function reschedule(type: string, job: Json | undefined, group: Json | undefined): JsonObject | null {
+  if (type === 'system' || type === 'sysbatch') return null;
+  const known: Readonly<Record<string, JsonObject>> = { service: SERVICE_RESCHEDULE, batch: BATCH_RESCHEDULE };
+  return overlaid(overlaid(known[type] ?? UNKNOWN_RESCHEDULE, job), group);
+}
+
+function canonicalTask(task: JsonObject, groupRestart: JsonObject, scope: string): JsonObject {
+  const services = objectsIn(task['Services']).map((one) => canonicalService(one, `${scope}-${textAt(task, 'Name')}`));
+  const templates = objectsIn(task['Templates']).map(canonicalTemplate);
+  const artifacts = objectsIn(task['Artifacts']).map(canonicalArtifact);
+  const secrets = objectsIn(task['Secrets']).map((one) => withoutEmpty(one, ['Config', 'Env']));
+  return {
+    ...task,
+    RestartPolicy: overlaid(groupRestart, task['RestartPolicy']),
+    Resources: canonicalResources(task['Resources']),
+    LogConfig: task['LogConfig'] ?? withDefaults(logsSchema, emptyOf(logsSchema)),
+    Services: services.length === 0 ? null : services,
+    Templates: templates.length === 0 ? null : templates,
+    Artifacts: artifacts.length === 0 ? null : artifacts,
+    Secrets: secrets.length === 0 ? null : secrets,
+  };
+}
+
+function canonicalResources(given: Json | undefined): JsonObject {
+  const resources = isJsonObject(given) ? given : withDefaults(resourcesSchema, emptyOf(resourcesSchema));
+  const hasCores = typeof resources['Cores'] === 'number' && resources['Cores'] > 0;
+  return { ...resources, CPU: resources['CPU'] ?? (hasCores ? 0 : 100) };
+}
+
+/** JS-174. */
+function canonicalTemplate(template: JsonObject): JsonObject {
+  const signal = typeof template['ChangeSignal'] === 'string' ? template['ChangeSignal'].toUpperCase() : null;
+  return { ...template, ChangeSignal: signal ?? (template['ChangeMode'] === 'signal' ? 'SIGHUP' : null) };
+}
+
+/** JS-174. */
+function canonicalArtifact(artifact: JsonObject): JsonObject {
+  const last = textAt(artifact, 'GetterSource').split('/').at(-1) ?? '';
+  const destination = artifact['GetterMode'] === 'file' ? `local/${last}` : 'local/';
+  return {
+    ...withoutEmpty(artifact, ['GetterOptions', 'GetterHeaders']),
+    RelativeDest: artifact['RelativeDest'] ?? destination,
+  };
+}
+
+/** JS-174. */
+function canonicalService(service: JsonObject, scope: string): JsonObject {
+  const checks = objectsIn(service['Checks']).map((check): JsonObject => {
+    const restart = mergedCheckRestart(service['CheckRestart'], check['CheckRestart']);
+    return { ...check, CheckRestart: restart, OnUpdate: check['OnUpdate'] || (service['OnUpdate'] ?? '') };
+  });
+  return {
+    ...withoutEmpty(service, ['Meta', 'CanaryMeta', 'TaggedAddresses']),
+    Name: service['Name'] || scope,
+    Checks: checks.length === 0 ? null : checks,
+  };
+}
+
+function mergedCheckRestart(service: Json | undefined, check: Json | undefined): JsonObject | null {
+  if (!isJsonObject(service) && !isJsonObject(check)) return null;
+  const own = isJsonObject(check) ? { ...check } : {};
+  if (own['Limit'] === 0) delete own['Limit'];
+  return withDefaults(checkRestartSchema, overlaid(overlaid(emptyOf(checkRestartSchema), service), own));
+}
+
+function withoutEmpty(object: JsonObject, names: readonly string[]): JsonObject {
+  const isEmpty = (json: Json | undefined): boolean => isJsonObject(json) && Object.keys(json).length === 0;
+  return {
+    ...object,
+    ...Object.fromEntries(names.filter((name) => isEmpty(object[name])).map((name) => [name, null])),
+  };
+}
+
+const hasBoth = (job: JsonObject, group: JsonObject, name: string): boolean =>
+  job[name] !== null || group[name] !== null;
+
+const merged = (schema: Schema, job: Json | undefined, group: Json | undefined): JsonObject =>
+  withDefaults(schema, overlaid(overlaid(emptyOf(schema), job), group));
+
+/** What the upper one says, else the lower one. */
+function overlaid(lower: JsonObject, upper: Json | undefined): JsonObject {
+  if (!isJsonObject(upper)) return { ...lower };
+  return { ...lower, ...Object.fromEntries(Object.entries(upper).filter(([, value]) => value !== null)) };
+}
+
+/** JS-170: the schema's defaults for what is unset, in the object and in all that are in it. */
+function withDefaults(schema: Schema, object: JsonObject): JsonObject {
+  const filled: JsonObject = { ...object };
+  for (const rule of Object.values(schema.attributes)) {
+    if (rule.canonical !== undefined && isUnset(object[rule.json], rule)) filled[rule.json] = rule.canonical;
+  }
+  for (const rule of Object.values(schema.blocks)) {
+    const inner = object[rule.json];
+    if (rule.kind !== 'object') continue;
+    if (Array.isArray(inner)) filled[rule.json] = objectsIn(inner).map((one) => withDefaults(rule.schema, one));
+    else if (isJsonObject(inner)) filled[rule.json] = withDefaults(rule.schema, inner);
+  }
+  return filled;
+}
+
+/** A type without null has no other way to say that nothing was written. */
+function isUnset(value: Json | undefined, { nullable }: AttributeRule): boolean {
+  if (value === null || value === undefined) return true;
+  return !nullable && (value === '' || value === 0);
+}

@@ -1,0 +1,19 @@
+import type { JsonObject } from './json.js';
+import { type Schema, unsetValue, type Written } from './schema.js';
+
+const NOTHING_WRITTEN: Written = { values: new Map(), refuse: () => undefined };
+
+/** What an empty block of the type is in JSON: every key, each with its unset value (JS-130). */
+export function emptyOf(schema: Schema): JsonObject {
+  return schema.shape ? schema.shape(unshapedOf(schema), NOTHING_WRITTEN) : unshapedOf(schema);
+}
+
+/** The same before the block's own rules have been applied. */
+export function unshapedOf({ attributes, blocks, fixed }: Schema): JsonObject {
+  const kept = Object.values(blocks).filter((rule) => rule.kind !== 'object' || rule.omitted !== true);
+  return {
+    ...fixed,
+    ...Object.fromEntries(Object.values(attributes).map((rule) => [rule.json, unsetValue(rule)])),
+    ...Object.fromEntries(kept.map((rule) => [rule.json, null])),
+  };
+}

@@ -1,0 +1,48 @@
+import { Decimal } from '../evaluation/decimal.js';
+import { ConversionError } from '../evaluation/type.js';
+import { Mapping, Sequence, type Value } from '../evaluation/value.js';
+
+/** What the API takes. */
+export type Json = null | boolean | number | string | Json[] | JsonObject;
+export interface JsonObject {
+  [key: string]: Json;
+}
+
+export function isJsonObject(json: Json | undefined): json is JsonObject {
+  return typeof json === 'object' && json !== null && !Array.isArray(json);
+}
+
+/** The objects of a list that holds nothing else; none when it is null. */
+export function objectsIn(json: Json | undefined): JsonObject[] {
+  return Array.isArray(json) ? json.filter(isJsonObject) : [];
+}
+
+const INT64_MAX = 2n ** 63n - 1n;
+const INT64_MIN = -(2n ** 63n);
+
+/** JS-35: whole numbers stay whole where 64 bits hold them. @throws ConversionError for an infinite number */
+export function jsonOf(value: Value): Json {
+  if (value instanceof Decimal) return numberOf(value);
+  if (value instanceof Sequence) return value.items.map(jsonOf);
+  if (value instanceof Mapping) return Object.fromEntries([...value.entries].map(([key, item]) => [key, jsonOf(item)]));
+  return value;
+}
+
+function numberOf(value: Decimal): number {
+  if (value.isInfinite) throw new ConversionError('an infinite number cannot be written as JSON');
+  return value.toNumber();
+}
+
+/** @throws ConversionError unless whole and within the bounds */
+export function integerOf(value: Decimal, min: bigint = INT64_MIN, max: bigint = INT64_MAX): number {
+  const fits = value.isWhole && value.toBigInt() >= min && value.toBigInt() <= max;
+  if (fits) return Number(value.toBigInt());
+  const bounds = min === 0n ? `between 0 and ${max} inclusive` : `between ${min} and ${max}`;
+  throw new ConversionError(`value must be a whole number, ${bounds}`);
+}
+
+/** The text under a key; empty when it is something else. */
+export function textAt(object: JsonObject, key: string): string {
+  const value = object[key];
+  return typeof value === 'string' ? value : '';
+}

@@ -1,0 +1,17 @@
+import { COLLECTION_FUNCTIONS } from './collection-functions.js';
+import { ENCODING_FUNCTIONS } from './encoding-functions.js';
+import { type FileAccess, fileFunctions } from './file-functions.js';
+import type { FunctionTable } from './function-table.js';
+import { NUMBER_FUNCTIONS } from './number-functions.js';
+import { STRING_FUNCTIONS } from './string-functions.js';
+
+/** Every function of the language (jobspec.md §7) but `can`, `convert` and `try`, which the evaluator has itself. */
+export function functionTable(files: FileAccess | undefined): FunctionTable {
+  return new Map([
+    ...Object.entries(NUMBER_FUNCTIONS),
+    ...Object.entries(STRING_FUNCTIONS),
+    ...Object.entries(COLLECTION_FUNCTIONS),
+    ...Object.entries(ENCODING_FUNCTIONS),
+    ...fileFunctions(files),
+  ]);
+}

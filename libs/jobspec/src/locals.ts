@@ -1,0 +1,65 @@
+import type { Evaluator } from './evaluation/evaluator.js';
+import type { Scope } from './evaluation/scope.js';
+import { Mapping, type Value } from './evaluation/value.js';
+import { type Diagnostic, JobspecError } from './syntax/diagnostic.js';
+import { referencesIn } from './syntax/references.js';
+import type { Attribute, Block } from './syntax/syntax-tree.js';
+
+/**
+ * The names of all `locals` blocks, each evaluated after those that it refers to (JS-83). One that refers to itself, however
+ * far round, finds its name missing.
+ */
+export class Locals {
+  private readonly definitions = new Map<string, Attribute>();
+  private readonly values = new Map<string, Value>();
+  private readonly begun = new Set<string>();
+
+  constructor(
+    private readonly evaluator: Evaluator,
+    private readonly report: (diagnostics: readonly Diagnostic[]) => void,
+  ) {}
+
+  add({ body }: Block): void {
+    for (const attribute of body.attributes) {
+      if (this.definitions.has(attribute.name))
+        this.report([
+          {
+            summary: 'Duplicate value in locals',
+            detail: `Duplicate ${attribute.name} definition found.`,
+            at: { source: body.source, span: attribute.nameSpan },
+          },
+        ]);
+      else this.definitions.set(attribute.name, attribute);
+    }
+  }
+
+  /** The object that `local` is. */
+  settled(scope: Scope): Mapping {
+    for (const attribute of this.definitions.values()) this.settle(attribute, scope);
+    return new Mapping('object', this.values);
+  }
+
+  private settle(attribute: Attribute, scope: Scope): void {
+    if (this.begun.has(attribute.name)) return;
+    this.begun.add(attribute.name);
+    for (const name of namesUsedBy(attribute)) {
+      const other = this.definitions.get(name);
+      if (other) this.settle(other, scope);
+    }
+    try {
+      const local = new Mapping('object', this.values);
+      this.values.set(attribute.name, this.evaluator.evaluate(attribute.value, scope.with([['local', local]])));
+    } catch (error) {
+      if (!(error instanceof JobspecError)) throw error;
+      this.report(error.diagnostics);
+      // No second complaint from those that refer to it.
+      this.values.set(attribute.name, null);
+    }
+  }
+}
+
+function namesUsedBy({ value }: Attribute): string[] {
+  return referencesIn(value)
+    .filter(({ root }) => root === 'local')
+    .flatMap(({ steps: [step] }) => (step?.kind === 'attribute' ? [step.name] : []));
+}
