@@ -1,22 +1,12 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { Interrupts, runProgram } from '@waybill/cli';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-
-/** What the API answers: a value, a status with a text, or whatever writes the answer itself. */
-type Play = object | null | readonly [status: number, text: string] | ((response: ServerResponse, seen: Seen) => void);
-interface Seen {
-  readonly line: string;
-  readonly query: URLSearchParams;
-  readonly headers: IncomingHttpHeaders;
-  readonly body: string;
-}
+import { RecordedApi } from './support/recorded-api.js';
 
 const EVAL = '6b4c1d2e-0000-4000-8000-000000000001';
 const ALLOC = '0f9e8d7c-0000-4000-8000-000000000002';
@@ -29,82 +19,21 @@ const tasks = (...names: string[]) => ({
 });
 
 describe('the command line against recorded answers of the API', () => {
-  let server: Server;
-  let address: string;
+  let api: RecordedApi;
   let directory: string;
-  let plays: Map<string, Play[]>;
-  let seen: Seen[];
 
   beforeEach(async () => {
-    plays = new Map();
-    seen = [];
+    api = await RecordedApi.start();
     directory = await mkdtemp(path.join(tmpdir(), 'waybill-cli-'));
-    server = createServer((request, response) => {
-      void (async () => {
-        let body = '';
-        for await (const chunk of request) body += String(chunk);
-        const url = new URL(request.url ?? '', 'http://server');
-        const call: Seen = {
-          line: `${request.method} ${url.pathname}`,
-          query: url.searchParams,
-          headers: request.headers,
-          body,
-        };
-        seen.push(call);
-        const queue = plays.get(call.line) ?? [[404, '']];
-        // The last answer is repeated.
-        answer(response, (queue.length > 1 ? queue.shift() : queue[0]) ?? null, call);
-      })();
-    }).listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   });
 
   afterEach(async () => {
-    server.closeAllConnections();
-    server.close();
+    api.stop();
     await rm(directory, { recursive: true, force: true });
   });
 
-  function answer(response: ServerResponse, play: Play, call: Seen): void {
-    if (typeof play === 'function') return play(response, call);
-    if (Array.isArray(play) && typeof play[0] === 'number') {
-      response.writeHead(play[0]).end(play[1]);
-      return;
-    }
-    response.writeHead(200, {
-      'Content-Type': 'application/json',
-      'X-Nomad-Index': '10',
-      'X-Waybill-Trace-Id': 'ab'.repeat(16),
-    });
-    response.end(JSON.stringify(play));
-  }
-
-  const play = (line: string, ...answers: Play[]) => plays.set(line, answers);
-
-  async function run(words: string[], env: Record<string, string> = {}, interruptAt?: RegExp) {
-    const interrupts = new Interrupts();
-    let [out, err] = ['', ''];
-    const sink = (take: (text: string) => void) => ({
-      isTTY: false,
-      write: (text: string | Uint8Array) => {
-        take(typeof text === 'string' ? text : Buffer.from(text).toString());
-        return true;
-      },
-      once: () => undefined,
-    });
-    const code = await runProgram('/usr/bin/waybill', words, {
-      env: { WAYBILL_ADDR: address, ...env },
-      stdout: sink((text) => {
-        out += text;
-        if (interruptAt?.test(out)) interrupts.press();
-      }),
-      stderr: sink((text) => (err += text)),
-      interrupts,
-    });
-    // Times are the client's clock: what is compared has none.
-    return { code, out: out.replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(Z|[+-]\d\d:\d\d)/g, '<ts>'), err };
-  }
+  const play: RecordedApi['play'] = (line, ...answers) => api.play(line, ...answers);
+  const run: RecordedApi['run'] = (...call) => api.run(...call);
 
   async function jobFile(job: object): Promise<string> {
     const file = path.join(directory, 'job.json');
@@ -179,8 +108,8 @@ describe('the command line against recorded answers of the API', () => {
         ].join('\n'),
       );
       expect(code).toBe(0);
-      expect(seen[0]?.query.get('namespace'), 'CL-256: the namespace of the job').toBe('dev');
-      expect(JSON.parse(seen[0]?.body ?? '')).toMatchObject({ Job: { ID: 'web' }, EnforceIndex: false });
+      expect(api.seen[0]?.query.get('namespace'), 'CL-256: the namespace of the job').toBe('dev');
+      expect(JSON.parse(api.seen[0]?.body ?? '')).toMatchObject({ Job: { ID: 'web' }, EnforceIndex: false });
     });
 
     it('CL-205, CL-207: placement failures without a deployment exit 2', async () => {
@@ -229,7 +158,7 @@ describe('the command line against recorded answers of the API', () => {
       play('PUT /v1/jobs', [500, 'Enforcing job modify index 7: job does not exist']);
       const { code, err } = await run(['run', '-check-index', '7', await jobFile({ ID: 'web' })]);
       expect([code, err]).toEqual([1, 'Enforcing job modify index 7: job does not exist\nJob not updated\n']);
-      expect(JSON.parse(seen[0]?.body ?? '')).toMatchObject({ EnforceIndex: true, JobModifyIndex: 7 });
+      expect(JSON.parse(api.seen[0]?.body ?? '')).toMatchObject({ EnforceIndex: true, JobModifyIndex: 7 });
       expect((await run(['run', '-check-index=x', 'f'])).err).toMatch(/^Error parsing check-index value "x": /);
     });
 
@@ -237,7 +166,7 @@ describe('the command line against recorded answers of the API', () => {
       const file = path.join(directory, 'big.json');
       await writeFile(file, '{"job":{"ID":"web","SubmitTime":1763686800123456789}}');
       const { code, out } = await run(['run', '-output', file]);
-      expect([code, out, seen.length]).toEqual([
+      expect([code, out, api.seen.length]).toEqual([
         0,
         '{\n    "Job": {\n        "ID": "web",\n        "SubmitTime": 1763686800123456789\n    }\n}\n',
         0,
@@ -349,7 +278,7 @@ describe('the command line against recorded answers of the API', () => {
           '',
         ].join('\n'),
       );
-      expect(seen[0]?.query.get('per_page')).toBe('20');
+      expect(api.seen[0]?.query.get('per_page')).toBe('20');
       const json = JSON.parse((await run(['job', 'status', '-json', 'web'])).out) as object[];
       expect(Object.keys(json[0] ?? {}), 'CL-319').toEqual([
         'Summary',
@@ -366,7 +295,7 @@ describe('the command line against recorded answers of the API', () => {
       expect(several.err).toMatch(/^Prefix "web" matched multiple jobs\n\nID {5}Type .*\nweb-1 .*\nweb-2 .*\n$/);
       expect(several.code).toBe(1);
       await run(['job', 'status', '-short', 'we/b']);
-      expect(seen.at(-1)?.line).toBe('GET /v1/job/we%2Fb');
+      expect(api.seen.at(-1)?.line).toBe('GET /v1/job/we%2Fb');
       expect((await run(['job', 'status', 'web'])).err).toBe(
         'Error querying job prefix "web": Unexpected response code: 500 (broken)\n',
       );
@@ -381,7 +310,7 @@ describe('the command line against recorded answers of the API', () => {
       play('DELETE /v1/job/b', { EvalID: '' });
       const { code, out, err } = await run(['stop', '-detach', 'a', 'gone', 'b']);
       expect([code, out, err]).toEqual([1, `${EVAL}\n`, 'No job(s) with prefix or ID "gone" found\n']);
-      const deletes = seen.filter(({ line }) => line.startsWith('DELETE'));
+      const deletes = api.seen.filter(({ line }) => line.startsWith('DELETE'));
       expect(
         deletes.map(({ query }) => query.get('namespace')),
         'CL-1113',
@@ -422,7 +351,7 @@ describe('the command line against recorded answers of the API', () => {
         'Time                  Type      Description\n<ts>  Started   Task started by client\n<ts>  Received ',
       );
       expect(err).toBe("Couldn't retrieve stats: Unexpected response code: 404\n");
-      expect(seen[0]?.query.get('prefix')).toBe('0f9e');
+      expect(api.seen[0]?.query.get('prefix')).toBe('0f9e');
     });
 
     it('CL-410, CL-1106: an allocation without anything does not crash it', async () => {
@@ -446,7 +375,7 @@ describe('the command line against recorded answers of the API', () => {
       play(`GET /v1/allocation/${ALLOC}`, { ...placed, Job: tasks('redis') });
       play(`GET /v1/client/fs/logs/${ALLOC}`, (response) => response.end(frames('hello\n') + frames('\u001b[1mworld')));
       expect((await run(['logs', '-stderr', '0f9e'])).out).toBe('hello\n\u001b[1mworld');
-      expect(Object.fromEntries(seen.at(-1)?.query ?? [])).toEqual({
+      expect(Object.fromEntries(api.seen.at(-1)?.query ?? [])).toEqual({
         namespace: 'default',
         task: 'redis',
         type: 'stderr',
@@ -455,7 +384,7 @@ describe('the command line against recorded answers of the API', () => {
         offset: '0',
       });
       expect((await run(['logs', '-tail', '-n', '1', '0f9e'])).out).toBe('\u001b[1mworld');
-      expect(Object.fromEntries(seen.at(-1)?.query ?? [])).toMatchObject({ origin: 'end', offset: '120' });
+      expect(Object.fromEntries(api.seen.at(-1)?.query ?? [])).toMatchObject({ origin: 'end', offset: '120' });
     });
 
     it('CL-413: -f alone follows both outputs, each to its own', async () => {
@@ -464,7 +393,7 @@ describe('the command line against recorded answers of the API', () => {
       play(`GET /v1/client/fs/logs/${ALLOC}`, (response, { query }) => response.end(frames(`${query.get('type')}\n`)));
       const { code, out, err } = await run(['alloc', 'logs', '-f', '0f9e']);
       expect([code, out, err]).toEqual([0, 'stdout\n', 'stderr\n']);
-      expect(seen.slice(-2).map(({ query }) => query.get('origin'))).toEqual(['end', 'end']);
+      expect(api.seen.slice(-2).map(({ query }) => query.get('origin'))).toEqual(['end', 'end']);
     });
 
     it('CL-415: Ctrl-C while following is no failure', async () => {
@@ -512,10 +441,10 @@ describe('the command line against recorded answers of the API', () => {
       ] as const) {
         const { code, out, err } = await run(['alloc', 'restart', ...words, '0f9e']);
         expect([code, out, err]).toEqual([0, '', '']);
-        expect(JSON.parse(seen.at(-1)?.body ?? '')).toEqual(body);
+        expect(JSON.parse(api.seen.at(-1)?.body ?? '')).toEqual(body);
       }
       await run(['alloc', 'restart', '-task=proxy', '0f9e', 'web']);
-      expect(JSON.parse(seen.at(-1)?.body ?? '')).toMatchObject({ TaskName: 'proxy' });
+      expect(JSON.parse(api.seen.at(-1)?.body ?? '')).toMatchObject({ TaskName: 'proxy' });
     });
 
     it('JR-991, JR-993, JR-994: what restart refuses', async () => {
@@ -540,9 +469,9 @@ describe('the command line against recorded answers of the API', () => {
     it('CL-442: signal', async () => {
       play(`PUT /v1/client/allocation/${ALLOC}/signal`, { Index: 0 });
       expect(await run(['alloc', 'signal', '0f9e'])).toEqual({ code: 0, out: '', err: '' });
-      expect(JSON.parse(seen.at(-1)?.body ?? '')).toEqual({ Task: '', Signal: 'SIGKILL' });
+      expect(JSON.parse(api.seen.at(-1)?.body ?? '')).toEqual({ Task: '', Signal: 'SIGKILL' });
       await run(['alloc', 'signal', '-s', 'SIGHUP', '0f9e', 'web']);
-      expect(JSON.parse(seen.at(-1)?.body ?? '')).toEqual({ Task: 'web', Signal: 'SIGHUP' });
+      expect(JSON.parse(api.seen.at(-1)?.body ?? '')).toEqual({ Task: 'web', Signal: 'SIGHUP' });
       expect((await run(['alloc', 'signal', '0f9e', 'x'])).err).toMatch(/^Could not find task named: x, found:/);
       play(`PUT /v1/client/allocation/${ALLOC}/signal`, [500, 'Task not running']);
       expect((await run(['alloc', 'signal', '0f9e'])).err).toBe(
@@ -555,12 +484,12 @@ describe('the command line against recorded answers of the API', () => {
       play(`GET /v1/evaluation/${EVAL}`, { ID: EVAL, JobID: 'web', Status: 'complete' });
       play(`GET /v1/evaluation/${EVAL}/allocations`, []);
       expect((await run(['alloc', 'stop', '-detach', '0f9e'])).out).toBe(`${EVAL}\n`);
-      expect(Object.fromEntries(seen.at(-1)?.query ?? [])).toEqual({ namespace: 'default' });
+      expect(Object.fromEntries(api.seen.at(-1)?.query ?? [])).toEqual({ namespace: 'default' });
       const { code, out } = await run(['alloc', 'stop', '-no-shutdown-delay', '0f9e']);
       expect([code, out.includes('finished with status "complete"')]).toEqual([0, true]);
       play(`GET /v1/allocation/${ALLOC}`, { ...placed, Job: { ...job, Type: 'batch' } });
       await run(['alloc', 'stop', '-no-shutdown-delay', '-detach', '0f9e']);
-      expect(Object.fromEntries(seen.at(-1)?.query ?? [])).toEqual({
+      expect(Object.fromEntries(api.seen.at(-1)?.query ?? [])).toEqual({
         namespace: 'default',
         no_shutdown_delay: 'true',
         reschedule: 'true',
@@ -664,8 +593,8 @@ describe('the command line against recorded answers of the API', () => {
       );
       const { code, out } = await run(['event', 'tail', '-index=3', '-json', '-count=3', 'Job:web', '-topic', 'Node']);
       expect([code, out]).toEqual([0, line(3) + line(4) + line(5)]);
-      expect(seen.map(({ query }) => query.get('index'))).toEqual(['3', '5']);
-      expect(seen[0]?.query.getAll('topic')).toEqual(['Job:web', 'Node']);
+      expect(api.seen.map(({ query }) => query.get('index'))).toEqual(['3', '5']);
+      expect(api.seen[0]?.query.getAll('topic')).toEqual(['Job:web', 'Node']);
     });
 
     it('CL-1001, CL-1011: rows of text, and -no-follow ends at the head', async () => {
@@ -697,8 +626,8 @@ describe('the command line against recorded answers of the API', () => {
         TRACEPARENT: parent,
       };
       expect((await run(['node', 'status', '-namespace=x', '-reason', 'why'], env)).out).toBe('No nodes registered\n');
-      expect(Object.fromEntries(seen[0]?.query ?? [])).toEqual({ region: 'w', namespace: 'x' });
-      expect(seen[0]?.headers).toMatchObject({
+      expect(Object.fromEntries(api.seen[0]?.query ?? [])).toEqual({ region: 'w', namespace: 'x' });
+      expect(api.seen[0]?.headers).toMatchObject({
         'x-nomad-token': 's3cret',
         'accept-encoding': 'gzip',
         'user-agent': expect.stringMatching(/^waybill-cli\//) as string,
@@ -707,7 +636,7 @@ describe('the command line against recorded answers of the API', () => {
           new RegExp(`^00-${'1'.repeat(32)}-(?!${'2'.repeat(16)})[0-9a-f]{16}-01$`),
         ) as string,
       });
-      const nowhere = await run(['node', 'status', '-address', ''], { WAYBILL_ADDR: '', NOMAD_ADDR: address });
+      const nowhere = await run(['node', 'status', '-address', ''], { WAYBILL_ADDR: '', NOMAD_ADDR: api.url });
       expect(nowhere.out).toBe('No nodes registered\n');
     });
 
@@ -751,7 +680,7 @@ describe('the command line against recorded answers of the API', () => {
         1,
         "This command takes one argument: <path>\nFor additional help try 'waybill job run -help'\n",
       ]);
-      expect(seen).toEqual([]);
+      expect(api.seen).toEqual([]);
     });
   });
 
@@ -775,7 +704,7 @@ describe('the command line against recorded answers of the API', () => {
         response.write(`{}\n${lines}`);
         for (let i = 3; i < 50; i++) response.write(lines.replace('"Index":2', `"Index":${i}`));
       });
-      const child = spawn(process.execPath, [bin, 'event', 'tail', '-address', address], {
+      const child = spawn(process.execPath, [bin, 'event', 'tail', '-address', api.url], {
         stdio: ['ignore', 'pipe', 'pipe'],
       });
       let err = '';
