@@ -1,3 +1,4 @@
+import { eventsOf } from '@waybill/state';
 import { describe, expect, it } from 'vitest';
 import { Draining, MINUTE, SECOND } from './draining.fixture.js';
 
@@ -38,6 +39,64 @@ describe('asking for a drain', () => {
       'Node drain strategy updated',
       'Node drain strategy updated',
     ]);
+  });
+
+  it('DR-2 DR-10 DR-12 DR-13: who began it and who changed it, in whole seconds, each write a change of the node', async () => {
+    const d = new Draining();
+    const node = await d.node();
+    const ask = (UpdatedBy: string, Meta: Record<string, string> | null) =>
+      d.commands.updateDrain({
+        NodeID: node,
+        DrainSpec: { Deadline: 10 * MINUTE * 1e6, IgnoreSystemJobs: false },
+        MarkEligible: false,
+        Meta,
+        UpdatedBy,
+        For: d.by(),
+      });
+    const second = () => new Date(Math.floor(d.time.nowMs() / SECOND) * SECOND).toISOString();
+    await d.time.pass(300);
+    const StartedAt = second();
+    const first = await ask('token:one', { why: 'a' });
+    expect(d.stored(node)).toMatchObject({
+      ModifyIndex: first.Index,
+      StatusUpdatedAt: Math.floor(d.time.nowMs() / SECOND),
+      LastDrain: { StartedAt, UpdatedAt: StartedAt, Status: 'draining', AccessorID: 'token:one', Meta: { why: 'a' } },
+    });
+    await d.time.pass(MINUTE);
+    const changed = await ask('token:two', null);
+    expect(d.stored(node)).toMatchObject({
+      ModifyIndex: changed.Index,
+      StatusUpdatedAt: Math.floor(d.time.nowMs() / SECOND),
+      LastDrain: { StartedAt, UpdatedAt: second(), Status: 'draining', AccessorID: 'token:two', Meta: { why: 'a' } },
+    });
+    const ended = await d.cancel(node);
+    expect(d.stored(node)).toMatchObject({ ModifyIndex: ended.Index, DrainStrategy: null });
+    const events = d.state.history.flatMap((applied) => eventsOf(applied)?.Events ?? []);
+    expect(events.filter(({ Type }) => Type === 'NodeDrain').map(({ Index }) => Index)).toEqual([
+      first.Index,
+      changed.Index,
+      ended.Index,
+    ]);
+  });
+
+  it('DR-16 DR-83: a machine that registers again in the middle changes nothing of its drain, nor of the last one', async () => {
+    const d = new Draining();
+    const node = await d.node();
+    await d.drain(node);
+    const described = {
+      ...d.stored(node),
+      DrainStrategy: null,
+      LastDrain: null,
+      SchedulingEligibility: 'eligible',
+    } as const;
+    const { DrainStrategy, LastDrain } = d.stored(node);
+    await d.write('NodeRegister', { Node: described, CreateNodePool: false });
+    expect(d.stored(node)).toMatchObject({ DrainStrategy, LastDrain, SchedulingEligibility: 'ineligible' });
+    await d.cancel(node);
+    const { LastDrain: canceled } = d.stored(node);
+    await d.write('NodeRegister', { Node: described, CreateNodePool: false });
+    expect(d.stored(node)).toMatchObject({ DrainStrategy: null, LastDrain: canceled });
+    expect(canceled).toMatchObject({ Status: 'canceled' });
   });
 
   it('DR-6 DR-7 DR-8 DR-14: a cancel leaves it ineligible unless asked; without a drain it is still a write', async () => {

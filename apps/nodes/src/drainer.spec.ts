@@ -1,9 +1,9 @@
 import type { Allocation } from '@waybill/model';
 import { fixtures, namespacedKey } from '@waybill/state';
 import { describe, expect, it } from 'vitest';
-import { markBatches } from './drain-batches.js';
+import { completionBatches, markBatches } from './drain-batches.js';
 import { DEADLINE_WINDOW_MS } from './drain-deadlines.js';
-import { marksOfJob } from './drain-decisions.js';
+import { endedDrain, marksOfJob } from './drain-decisions.js';
 import { Draining, MINUTE, SECOND } from './draining.fixture.js';
 
 const COMPLETE = 'Node drain complete';
@@ -78,6 +78,71 @@ describe('which allocations of a service job are marked', () => {
     await d.report(replacement!, 'running', false);
     await d.time.pass(2 * SECOND);
     expect(d.marked()).toHaveLength(1);
+  });
+
+  for (const status of ['down', 'disconnected'] as const)
+    it(`DR-22: a node that is ${status} stays tracked, and is done when its work is lost`, async () => {
+      const { d, draining } = await setup();
+      const [alloc] = await d.place(await d.job(1), draining);
+      await d.drain(draining);
+      const change = { NodeID: draining, Status: status, UpdatedAt: 1, NodeEvent: null, IdentitySigningKeyID: '' };
+      await d.write('NodeUpdateStatus', change);
+      await d.time.pass(MINUTE);
+      expect([d.drainer.stats()['drainingNodes'], d.stored(draining).DrainStrategy === null]).toEqual([1, false]);
+      const lost = {
+        ID: alloc!.ID,
+        DesiredDescription: '',
+        ClientStatus: 'lost',
+        FollowupEvalID: '',
+        AppendStates: [],
+      } as const;
+      await d.write('ApplyPlanResults', fixtures.aPlanResult({ AllocsStopped: [lost], EvalID: d.drainEvals()[0]!.ID }));
+      await d.time.pass(2 * SECOND);
+      expect(d.messages(draining).at(-1)).toBe(COMPLETE);
+    });
+
+  it('DR-44: each migration is counted once', async () => {
+    const { d, draining } = await setup();
+    const [alloc] = await d.place(await d.job(1), draining);
+    await d.drain(draining);
+    await d.time.pass(2 * SECOND);
+    await d.report(alloc!, 'complete');
+    await d.report(alloc!, 'complete');
+    await d.time.pass(2 * SECOND);
+    expect(d.drainer.stats()['drainMigrations']).toBe(1);
+  });
+
+  it('DR-46: work of a node that is gone is not on a draining node', async () => {
+    const { d, draining } = await setup();
+    const job = await d.job(1);
+    await d.place(job, draining);
+    await d.drain(draining);
+    expect(decision(d, job)).toEqual([1, true]);
+    await d.write('NodeDeregister', { NodeID: draining });
+    expect(decision(d, job)).toEqual([0, false]);
+  });
+
+  it('DR-74: marked again, an allocation is as it was, and no other is marked for it', async () => {
+    const { d, draining } = await setup();
+    const job = await d.job(2);
+    await d.place(job, draining, 2);
+    await d.drain(draining);
+    await d.time.pass(2 * SECOND);
+    const before = d.marked(job).map(({ ID, DesiredTransition }) => [ID, DesiredTransition]);
+    for (const batch of markBatches(d.state.tables, d.marked(job), 0, () => fixtures.freshId()))
+      await d.write('AllocUpdateDesiredTransition', batch);
+    await d.time.pass(2 * SECOND);
+    expect(d.marked(job).map(({ ID, DesiredTransition }) => [ID, DesiredTransition])).toEqual(before);
+    expect(before).toHaveLength(1);
+  });
+
+  it('DR-98: a group without a migrate block moves one by one', async () => {
+    const { d, draining } = await setup();
+    const TaskGroups = [fixtures.aGroup({ Name: 'web', Count: 3, Migrate: null })];
+    const job = await d.job(3, 1, { TaskGroups });
+    await d.place(job, draining, 3);
+    await d.drain(draining);
+    expect(decision(d, job)).toEqual([1, true]);
   });
 
   it('DR-42 DR-90: max_parallel counts over all draining nodes', async () => {
@@ -391,5 +456,18 @@ describe('transactions of marks', () => {
       );
     }
     expect(batches.flatMap((batch) => Object.keys(batch.Transitions))).toHaveLength(8);
+  });
+
+  it('DR-73: completions are split the same way', async () => {
+    const { d, ids } = await setup(5);
+    for (const id of ids) await d.drain(id);
+    const ended = ids.map((id) => endedDrain(d.state.tables, d.stored(id), d.time.nowMs())!);
+    const batches = completionBatches(ended, d.time.nowMs(), 2);
+    expect(batches.map((batch) => Object.keys(batch.Updates))).toEqual([
+      ids.slice(0, 2),
+      ids.slice(2, 4),
+      ids.slice(4),
+    ]);
+    expect(batches.map((batch) => Object.keys(batch.NodeEvents).length)).toEqual([2, 2, 1]);
   });
 });
