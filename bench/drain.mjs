@@ -140,7 +140,9 @@ function load(write) {
     const oldest = count++ - LOAD.kept;
     if (oldest >= 0) await write('JobDeregister', deregistrationOf(`load-${oldest}`));
   };
-  const timer = setInterval(() => (last = last.then(next)), LOAD.everyMs);
+  const timer = setInterval(() => {
+    last = Promise.all([last, next()]).then(() => {});
+  }, LOAD.everyMs);
   return () => {
     clearInterval(timer);
     return last;
