@@ -11,7 +11,7 @@ import {
   type PlanResult,
   type Timers,
 } from '@waybill/model';
-import { namespacedKey, versionKey, type Tables, type TxnPayloads } from '@waybill/state';
+import { copyOfAllocation, namespacedKey, versionKey, type Tables, type TxnPayloads } from '@waybill/state';
 import { traceparentOf, withSpan, type Logger, type Tracer } from '@waybill/telemetry';
 import { PlanRefusedError, WriteRejectedError } from './broker-errors.js';
 import type { FencedWriter } from './fenced-writer.js';
@@ -230,7 +230,7 @@ export class PlanApplier {
     const disconnects = placed.some((alloc) => alloc.ClientStatus === 'unknown');
     return {
       Job: placed.length > 0 ? job : null,
-      AllocsUpdated: placed.map((alloc) => this.stamped(alloc, job, now)),
+      AllocsUpdated: placed.map((alloc) => this.asSent(alloc, job)),
       AllocsStopped: stopped,
       AllocsPreempted: preempted,
       Deployment: result.Deployment,
@@ -246,16 +246,15 @@ export class PlanApplier {
     };
   }
 
-  /** EB-267. The job travels once; a stored allocation that moves to another version says so by carrying it (EB-340). */
-  private stamped(alloc: Allocation, job: Plan['Job'], now: number): Allocation {
+  /**
+   * The job travels once; a stored allocation that moves to another version says so by carrying it (EB-340). Times are
+   * those of the transaction, which the state fills in (EB-267).
+   */
+  private asSent(alloc: Allocation, job: Plan['Job']): Allocation {
+    if (!alloc.Job) return alloc;
     // Without a job a new allocation is of the plan's, a stored one of the version it has.
     const otherwise = this.deps.tables.allocs.get(alloc.ID)?.Job ?? job;
-    return {
-      ...alloc,
-      Job: alloc.Job && isSameVersion(alloc.Job, otherwise) ? null : alloc.Job,
-      CreateTime: alloc.CreateTime || now,
-      ModifyTime: now,
-    };
+    return isSameVersion(alloc.Job, otherwise) ? { ...alloc, Job: null } : alloc;
   }
 
   /** EB-280: one per job that lost an allocation, if the job is still there. */
@@ -289,7 +288,11 @@ export class PlanApplier {
         nodeId,
         allocs.map((alloc) => {
           const row = this.deps.tables.allocs.get(alloc.ID);
-          return { ...alloc, Job: null, CreateIndex: row?.CreateIndex ?? 0, ModifyIndex: row?.ModifyIndex ?? 0 };
+          const committed = copyOfAllocation(alloc);
+          committed.Job = null;
+          committed.CreateIndex = row?.CreateIndex ?? 0;
+          committed.ModifyIndex = row?.ModifyIndex ?? 0;
+          return committed;
         }),
       ]),
     );

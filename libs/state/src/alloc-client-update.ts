@@ -12,7 +12,7 @@ import { countInDeployment } from './deployment-counters.js';
 import { upsertEvaluation } from './eval-upsert.js';
 import { withAllocUpdateIndex, withReport } from './hot-rows.js';
 import { recomputeJobStatus } from './job-status.js';
-import { countAllocation } from './job-summary.js';
+import { AllocationCounts } from './job-summary.js';
 import { isUnresponsive } from './node-status.js';
 import { namespacedKey } from './tables.js';
 import { Refused, type Write } from './write.js';
@@ -32,11 +32,13 @@ export function updateAllocsFromClients(w: Write, { Allocs, Evals, After }: TxnP
   const jobs: string[] = [];
   const before = updateAllocs(w, Allocs, nodes);
   // Against the rows before this transaction, so that two updates of one allocation count as the last (ST-82).
+  const counts = new AllocationCounts(w);
   for (const first of before) {
     const last = w.tables.allocs.get(first.ID);
-    if (last) countAllocation(w, first, last);
-    jobs.push(namespacedKey(first.Namespace, first.JobID));
+    if (last) counts.count(first, last);
+    jobs.push(counts.jobOf(first));
   }
+  counts.put();
   for (const evaluation of Evals) {
     upsertEvaluation(w, evaluation);
     jobs.push(namespacedKey(evaluation.Namespace, evaluation.JobID));

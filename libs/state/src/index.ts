@@ -6,6 +6,7 @@ export type { EvalDeleteResult } from './eval-delete.js';
 export { isSafeToDelete } from './eval-safety.js';
 export * from './events.js';
 export * from './fixtures.js';
+export { copyOfAllocation } from './hot-rows.js';
 export { deriveJobStatus } from './job-status.js';
 export { DEFAULT_TRACKED_VERSIONS } from './job-versions.js';
 export { NODE_EVENTS_KEPT } from './node-events.js';

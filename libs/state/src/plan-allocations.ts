@@ -8,8 +8,8 @@ import {
 import { dropServicesIfEnded } from './alloc-services.js';
 import type { TxnPayloads } from './catalogue.js';
 import { countInDeployment } from './deployment-counters.js';
-import { countAllocation } from './job-summary.js';
-import { namespacedKey } from './tables.js';
+import { copyOfAllocation } from './hot-rows.js';
+import { AllocationCounts } from './job-summary.js';
 import { Refused, type Write } from './write.js';
 
 type PlanPayload = TxnPayloads['ApplyPlanResults'];
@@ -17,16 +17,17 @@ type PlanPayload = TxnPayloads['ApplyPlanResults'];
 /** Writes the plan's allocations, updated, then stopped, then preempted (ST-112). Returns the keys of their jobs. */
 export function applyPlanAllocations(w: Write, plan: PlanPayload): Set<string> {
   const jobs = new Set<string>();
+  const counts = new AllocationCounts(w);
   const write = (before: Allocation | undefined, after: Allocation) => {
     countInDeployment(w, before, after);
-    countAllocation(w, before, after);
+    counts.count(before, after);
+    jobs.add(counts.jobOf(after));
     w.put('allocs', after);
     dropServicesIfEnded(w, after);
-    jobs.add(namespacedKey(after.Namespace, after.JobID));
   };
   for (const planned of plan.AllocsUpdated) {
     const stored = w.tables.allocs.get(planned.ID);
-    const after = stored ? replanned(w, stored, planned, plan) : placed(w, planned, plan);
+    const after = stored ? replanned(w, stored, planned, plan) : placed(w, planned, plan, counts.jobOf(planned));
     if (!after) continue;
     write(stored, after);
     if (!stored) linkReplacement(w, after);
@@ -39,25 +40,25 @@ export function applyPlanAllocations(w: Write, plan: PlanPayload): Set<string> {
     const stored = storedAlloc(w, diff.ID);
     write(stored, preempted(w, stored, diff, plan));
   }
+  counts.put();
   return jobs;
 }
 
 /** A new allocation (ST-117), or undefined: its job is gone or stopped by now. */
-function placed(w: Write, planned: Allocation, plan: PlanPayload): Allocation | undefined {
+function placed(w: Write, planned: Allocation, plan: PlanPayload, jobKey: string): Allocation | undefined {
   const job = jobOf(planned, plan);
   if (!job) throw new Refused(`attempting to upsert allocation "${planned.ID}" without a job`);
-  const stored = w.tables.jobs.get(namespacedKey(planned.Namespace, planned.JobID));
+  const stored = w.tables.jobs.get(jobKey);
   if (!stored || stored.Stop) return undefined;
-  return {
-    ...planned,
-    Job: job,
-    DeploymentStatus: planned.DeploymentStatus && { ...planned.DeploymentStatus, ModifyIndex: w.index },
-    CreateTime: planned.CreateTime || plan.UpdatedAt,
-    ModifyTime: plan.UpdatedAt,
-    CreateIndex: w.index,
-    ModifyIndex: w.index,
-    AllocModifyIndex: w.index,
-  };
+  const row = copyOfAllocation(planned);
+  row.Job = job;
+  row.DeploymentStatus = planned.DeploymentStatus && { ...planned.DeploymentStatus, ModifyIndex: w.index };
+  row.CreateTime = planned.CreateTime || plan.UpdatedAt;
+  row.ModifyTime = plan.UpdatedAt;
+  row.CreateIndex = w.index;
+  row.ModifyIndex = w.index;
+  row.AllocModifyIndex = w.index;
+  return row;
 }
 
 /** The version it runs: its own if it carries one, else the plan's. Equal ones are shared, to hold each version once. */
