@@ -1,6 +1,6 @@
 import { findTaskGroup, isServerTerminal, type Allocation, type Evaluation, type Job } from '@waybill/model';
 import { bucketOf, isLive, lostStop } from './classification.js';
-import { NOT_NEEDED } from './descriptions.js';
+import { DELAYED_RESCHEDULE, NOT_NEEDED } from './descriptions.js';
 import { FollowUps } from './follow-ups.js';
 import { GroupReconciler } from './group-reconciler.js';
 import { indexIn } from './name-index.js';
@@ -66,8 +66,24 @@ export function reconcile(input: ReconcileInput): Reconciliation {
     if (!group || group.Count === 0) stopAll(name, allocs, input, out);
     else if (!new GroupReconciler(input, job, group, stored, allocs, out).run()) complete = false;
   }
-  if (complete) rollout.complete();
+  const succeeded = complete ? rollout.complete() : undefined;
+  if (succeeded !== undefined) lookAgain(succeeded, job, input, out);
   return finished(out, rollout, input);
+}
+
+/**
+ * What failed after it had been healthy was kept while its deployment was active (SC-168). Nothing else would come back to
+ * it once that has succeeded, so an evaluation does, which its policy then answers to.
+ */
+function lookAgain(deploymentId: string, job: Job, { allocs, nowNs }: ReconcileInput, out: ReconciliationDraft): void {
+  const kept = allocs.find(
+    (alloc) =>
+      alloc.DeploymentID === deploymentId &&
+      alloc.ClientStatus === 'failed' &&
+      alloc.NextAllocation === '' &&
+      !isServerTerminal(alloc),
+  );
+  if (kept) out.followUps.cover(job, [{ alloc: kept, atNs: nowNs }], 'alloc-failure', DELAYED_RESCHEDULE);
 }
 
 function finished(out: ReconciliationDraft, rollout: Rollout, input: ReconcileInput): Reconciliation {

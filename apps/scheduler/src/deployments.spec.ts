@@ -1,4 +1,11 @@
-import { NO_TRANSITION, type Allocation, type Job, type TaskGroup, type UpdateStrategy } from '@waybill/model';
+import {
+  NO_TRANSITION,
+  rfc3339FromNs,
+  type Allocation,
+  type Job,
+  type TaskGroup,
+  type UpdateStrategy,
+} from '@waybill/model';
 import { fixtures } from '@waybill/state';
 import { describe, expect, it } from 'vitest';
 import { indexesOf, ReconcilingFixture, stoppedIndexes } from './reconciling.fixture.js';
@@ -241,6 +248,25 @@ describe('canaries', () => {
     expect(wants.deploymentUpdates).toMatchObject([
       { Status: 'successful', StatusDescription: 'Deployment completed successfully' },
     ]);
+  });
+
+  it('SC-168, SC-340: what failed after it had been healthy is looked at again once its deployment has succeeded', () => {
+    const world = rolling({}, { Count: 1 });
+    const { ID, TaskGroups } = world.deploy();
+    Object.assign(TaskGroups['web']!, { PlacedAllocs: 1, HealthyAllocs: 1, DesiredTotal: 1 });
+    const healthy = { Healthy: true, Canary: false, Timestamp: null, ModifyIndex: 1 };
+    const alloc = world.add(0, { DeploymentID: ID, DeploymentStatus: healthy, ClientStatus: 'failed' });
+    const wants = world.run();
+    expect(wants.deploymentUpdates).toMatchObject([{ DeploymentID: ID, Status: 'successful' }]);
+    expect(wants.placements).toEqual([]);
+    expect(wants.followups).toMatchObject([{ TriggeredBy: 'alloc-failure', WaitUntil: rfc3339FromNs(world.nowNs) }]);
+
+    world.deployment = { ...world.deployment!, Status: 'successful' };
+    alloc.ModifyTime = world.nowNs - 60e9;
+    expect(world.run().placements).toMatchObject([{ previous: { ID: alloc.ID } }]);
+    alloc.ClientStatus = 'running';
+    world.deployment = { ...world.deployment, Status: 'running' };
+    expect(world.run().followups).toEqual([]);
   });
 
   it('SC-215, SC-233: a newer version cancels and stops the canaries of the one before (V14)', () => {

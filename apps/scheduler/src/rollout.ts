@@ -112,16 +112,21 @@ export class Rollout {
 
   /**
    * SC-241: every group of the job is as it should be. Not before a region's turn has come, and not for one that is over.
+   * @returns the id of the deployment that succeeds with it, if one does
    */
-  complete(): void {
+  complete(): string | undefined {
     const { current } = this;
-    if (!current || !isActiveDeployment(current)) return;
+    if (!current || !isActiveDeployment(current)) return undefined;
     const ran = Object.values(current.TaskGroups).some((state) => state.PlacedAllocs > 0);
-    if (current.Status === 'initializing' || current.Status === 'pending') return;
-    if (current.Status === 'paused' && !ran) return;
-    if (!current.IsMultiregion) this.update(current, 'successful', DEPLOYMENT_SUCCESSFUL);
-    else if (current.Status !== 'unblocking' && current.Status !== 'blocked')
+    if (current.Status === 'initializing' || current.Status === 'pending') return undefined;
+    if (current.Status === 'paused' && !ran) return undefined;
+    if (!current.IsMultiregion) {
+      this.update(current, 'successful', DEPLOYMENT_SUCCESSFUL);
+      return current.ID;
+    }
+    if (current.Status !== 'unblocking' && current.Status !== 'blocked')
       this.update(current, 'blocked', DEPLOYMENT_BLOCKED_PEER);
+    return undefined;
   }
 
   /** What the plan carries of it: null if nothing changed (SC-238). */
