@@ -119,8 +119,18 @@ export const CATALOGUE: readonly CatalogueEntry[] = [
     synopsis: 'Say whether a node takes new work',
     load: () => import('./commands/node-eligibility.js'),
   },
+  {
+    words: 'node pool apply',
+    synopsis: 'Create or change a node pool',
+    load: () => import('./commands/node-pool-apply.js'),
+  },
   { words: 'node pool delete', synopsis: 'Delete a node pool', load: () => import('./commands/node-pool-delete.js') },
   { words: 'node pool info', synopsis: 'Show a node pool', load: () => import('./commands/node-pool-info.js') },
+  {
+    words: 'node pool init',
+    synopsis: 'Write an example node pool',
+    load: () => import('./commands/node-pool-init.js'),
+  },
   { words: 'node pool jobs', synopsis: 'Show the jobs of a pool', load: () => import('./commands/node-pool-jobs.js') },
   { words: 'node pool list', synopsis: 'Show node pools', load: () => import('./commands/node-pool-list.js') },
   {
