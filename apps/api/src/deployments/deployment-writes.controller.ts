@@ -9,10 +9,10 @@ import {
   type DeploymentUpdateResponse,
   type OnBehalfOf,
 } from '@waybill/rpc';
-import { ApiError, notFound } from '../http/api-error.js';
+import { ApiError } from '../http/api-error.js';
 import { readJsonBody } from '../http/body.js';
 import { HeldCalls } from '../http/held-calls.js';
-import { isKnownPath } from '../http/known-paths.js';
+import { pathOf } from '../http/path.js';
 import { sendJson, setWriteIndex, type ApiReply, type ApiRequest } from '../http/reply.js';
 import { Requester } from '../http/requester.js';
 import { Writer } from '../writer.js';
@@ -22,6 +22,10 @@ import {
   readPromoteRequest,
   readUnblockRequest,
 } from './deployment-requests.js';
+
+const ROUTES = ['fail', 'pause', 'promote', 'allocation-health', 'unblock', 'run', 'cancel'].map(
+  (action) => `${action}/:id`,
+);
 
 interface Named {
   readonly DeploymentID: string;
@@ -36,20 +40,20 @@ export class DeploymentWritesController {
     private readonly writer: Writer,
   ) {}
 
-  @Put(':action/:id')
+  @Put(ROUTES)
   put(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     return this.write(request, reply);
   }
 
-  @Post(':action/:id')
+  @Post(ROUTES)
   post(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     return this.write(request, reply);
   }
 
   private async write(request: ApiRequest, reply: ApiReply): Promise<void> {
-    const { action = '', id = '' } = request.params;
+    const { id = '' } = request.params;
     const body = (): unknown => readJsonBody(request.body);
-    switch (action) {
+    switch (pathOf(request.url).split('/').at(-2)) {
       case 'fail': // takes no body and ignores one
         return this.ask(failDeployment, id, {}, request, reply);
       case 'pause':
@@ -61,8 +65,8 @@ export class DeploymentWritesController {
       case 'unblock':
         readUnblockRequest(id, body());
         return this.ask(unblockDeployment, id, {}, request, reply);
-      default: // DP-1201
-        throw isKnownPath(request.url) ? new ApiError(405, 'Invalid method') : notFound('');
+      default: // DP-1201: run and cancel are not for users
+        throw new ApiError(405, 'Invalid method');
     }
   }
 

@@ -3,7 +3,7 @@ import { ConflictError, LogOverloadedError, LogUnavailableError, TooLargeError }
 import { DecodeError } from '@waybill/model';
 import { RpcError, RpcUnavailableError } from '@waybill/rpc';
 import type { Logger } from '@waybill/telemetry';
-import { isKnownPath } from './known-paths.js';
+import type { KnownPaths } from './known-paths.js';
 import type { ApiReply, ApiRequest } from './reply.js';
 import { ApiError } from './api-error.js';
 
@@ -15,7 +15,10 @@ interface Answer {
 /** The one place where a failure becomes a status and a text (API-35, API-36). */
 @Catch()
 export class ApiErrorFilter implements ExceptionFilter {
-  constructor(private readonly logger: Logger) {}
+  constructor(
+    private readonly logger: Logger,
+    private readonly paths: KnownPaths,
+  ) {}
 
   catch(error: unknown, host: ArgumentsHost): void {
     const request = host.switchToHttp().getRequest<ApiRequest>();
@@ -38,9 +41,15 @@ export class ApiErrorFilter implements ExceptionFilter {
         status: 503,
         text: 'the read model (PostgreSQL) cannot be reached; scheduling goes on, ask again later',
       };
-    if (error instanceof HttpException) return notRouted(error, request);
+    if (error instanceof HttpException) return this.notRouted(error, request);
     this.logger.error('a request failed', { error, method: request.method, url: request.url });
     return { status: 500, text: error instanceof Error ? error.message : String(error) };
+  }
+
+  /** API-2, API-3: an unknown path is an empty 404, a known one with another method is 405. */
+  private notRouted(error: HttpException, request: ApiRequest): Answer {
+    if (error.getStatus() !== 404) return { status: error.getStatus(), text: error.message };
+    return this.paths.has(request.url) ? { status: 405, text: 'Invalid method' } : { status: 404, text: '' };
   }
 }
 
@@ -53,12 +62,6 @@ const STATUS_OF_RPC = {
   unavailable: 503,
   internal: 500,
 } as const satisfies Record<RpcError['code'], number>;
-
-/** API-2, API-3: an unknown path is an empty 404, a known one with another method is 405. */
-function notRouted(error: HttpException, request: ApiRequest): Answer {
-  if (error.getStatus() !== 404) return { status: error.getStatus(), text: error.message };
-  return isKnownPath(request.url) ? { status: 405, text: 'Invalid method' } : { status: 404, text: '' };
-}
 
 /** Postgres says so itself (class 57, 08, 53), or the connection to it fails. */
 const DOWN_CODES = /^(57P0[123]|08...|53300|ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND)$/;

@@ -2,10 +2,12 @@ import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { NestLogger } from '@waybill/service';
 import type { FastifyInstance } from 'fastify';
-import { ApiModule, type ApiParts } from '../api.module.js';
+import { ApiCore, type ApiParts } from '../api-core.js';
+import { ApiModule } from '../api.module.js';
 import { MAX_BODY_BYTES } from './body.js';
 import { limitConnections } from './connection-limit.js';
 import { compressAnswers } from './content-coding.js';
+import { KnownPaths } from './known-paths.js';
 import { addResponseHeaders } from './response-headers.js';
 import { traceRequests } from './trace-requests.js';
 
@@ -31,7 +33,8 @@ export async function startApiServer(parts: ApiParts): Promise<NestFastifyApplic
   addResponseHeaders(fastify, settings.WAYBILL_HTTP_RESPONSE_HEADERS);
   compressAnswers(fastify);
   traceRequests(fastify, () => parts.context.tracer);
-  const app = await NestFactory.create<NestFastifyApplication>(ApiModule.of(parts), adapter, {
+  const core = new ApiCore(parts, KnownPaths.of(fastify));
+  const app = await NestFactory.create<NestFastifyApplication>(ApiModule.of(core), adapter, {
     logger: new NestLogger(logger),
     abortOnError: false,
     bodyParser: false,

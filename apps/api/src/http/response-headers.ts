@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify';
+import { pathOf } from './path.js';
 
 /** Reads that web pages of other origins may make, with their methods (API-34). */
 const OPEN_TO_PAGES: readonly { readonly path: RegExp; readonly methods: string }[] = [
@@ -13,7 +14,7 @@ const OPEN_TO_PAGES: readonly { readonly path: RegExp; readonly methods: string 
  */
 export function addResponseHeaders(fastify: FastifyInstance, configured: Readonly<Record<string, string>>): void {
   fastify.addHook('onRequest', (request, reply, done) => {
-    const path = request.url.split('?', 1)[0] ?? '';
+    const path = pathOf(request.url);
     // On the socket's own answer: streams do not go through Fastify's reply.
     const { raw } = reply;
     for (const [name, value] of Object.entries(configured)) raw.setHeader(name, value);

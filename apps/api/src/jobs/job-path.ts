@@ -1,4 +1,5 @@
 import { ApiError, badRequest } from '../http/api-error.js';
+import { pathOf } from '../http/path.js';
 
 /** Sub-routes of a job, in the order they are tried (API-5). */
 const SUFFIXES = [
@@ -43,7 +44,7 @@ export function parseJobPath(path: string): JobPath {
 
 /** Which job a request below `/v1/job/` is about. @throws ApiError 400 */
 export function jobPathOf(url: string): JobPath {
-  const raw = (url.split('?', 1)[0] ?? '').slice('/v1/job/'.length);
+  const raw = pathOf(url).slice('/v1/job/'.length);
   try {
     return parseJobPath(decodeURIComponent(raw));
   } catch {

@@ -1,4 +1,4 @@
-import { Controller, Param, Post, Put, Req, Res } from '@nestjs/common';
+import { Controller, Post, Put, Req, Res } from '@nestjs/common';
 import {
   type AskOptions,
   type Call,
@@ -13,12 +13,14 @@ import {
   updateNodeEligibility,
 } from '@waybill/rpc';
 import { AgentIdentity } from '../cluster/agent-identity.js';
-import { ApiError, failed, notFound } from '../http/api-error.js';
-import { isKnownPath } from '../http/known-paths.js';
+import { failed, notFound } from '../http/api-error.js';
+import { pathOf } from '../http/path.js';
 import { type ApiReply, type ApiRequest, sendJson, setWriteIndex } from '../http/reply.js';
 import { Requester } from '../http/requester.js';
 import { Writer } from '../writer.js';
 import { readDrain, readEligibility } from './node-write-requests.js';
+
+const ROUTES = [':id/drain', ':id/eligibility', ':id/evaluate', ':id/purge'];
 
 /** `/v1/node/:id/{drain,eligibility,evaluate,purge}` by PUT or POST (ND-14): passed on to the service of nodes. */
 @Controller('v1/node')
@@ -29,19 +31,19 @@ export class NodeWritesController {
     private readonly identity: AgentIdentity,
   ) {}
 
-  @Put(':id/:action')
-  put(@Param('action') action: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
-    return this.write(action, request, reply);
+  @Put(ROUTES)
+  put(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    return this.write(request, reply);
   }
 
-  @Post(':id/:action')
-  post(@Param('action') action: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
-    return this.write(action, request, reply);
+  @Post(ROUTES)
+  post(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    return this.write(request, reply);
   }
 
-  private async write(action: string, request: ApiRequest, reply: ApiReply): Promise<void> {
+  private async write(request: ApiRequest, reply: ApiReply): Promise<void> {
     const NodeID = (request.params['id'] ?? '').toLowerCase();
-    switch (action) {
+    switch (pathOf(request.url).split('/').at(-1)) {
       case 'drain':
         return this.change(updateNodeDrain, { ...readDrain(request.body), NodeID, UpdatedBy: CALLER }, request, reply);
       case 'eligibility': {
@@ -53,7 +55,7 @@ export class NodeWritesController {
       case 'purge':
         return this.update(purgeNode, { NodeID }, request, reply);
       default:
-        throw isKnownPath(request.url) ? new ApiError(405, 'Invalid method') : notFound('');
+        throw notFound('');
     }
   }
 

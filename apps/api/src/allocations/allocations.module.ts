@@ -1,0 +1,15 @@
+import { Module } from '@nestjs/common';
+import { made } from '../api-core.js';
+import { AllocationsController } from './allocations.controller.js';
+import { StopAllocation } from './stop-allocation.js';
+
+@Module({
+  controllers: [AllocationsController],
+  providers: [
+    made(StopAllocation, ({ writer, model, context }) => {
+      const allocation = async (id: string) => (await model.allocation(id)).row;
+      return new StopAllocation(writer, allocation, context.clock, context.newId);
+    }),
+  ],
+})
+export class AllocationsModule {}

@@ -1,0 +1,67 @@
+import type { FactoryProvider, Type } from '@nestjs/common';
+import type { EventLog, ProjectionFeed, ReadModel } from '@waybill/projection';
+import type { ServiceContext } from '@waybill/service';
+import type { Subscriptions } from './events/subscriptions.js';
+import { BlockingQueries, type WatchSource } from './http/blocking-query.js';
+import { HeldCalls } from './http/held-calls.js';
+import type { KnownPaths } from './http/known-paths.js';
+import { type ReadModelAge, Reads } from './http/reads.js';
+import type { JobLookup } from './jobs/register-job.js';
+import { Writer } from './writer.js';
+
+/** What the HTTP server is made of. */
+export interface ApiParts {
+  readonly context: ServiceContext;
+  readonly model: ReadModel;
+  readonly feed: ProjectionFeed;
+  readonly events: EventLog;
+  readonly subscriptions: Subscriptions;
+}
+
+/** What the modules of all resources are built on; each takes of it what it needs. */
+export class ApiCore {
+  readonly writer: Writer;
+  readonly reads: Reads;
+  /** Calls that wait for a holder of a role (API-39). */
+  readonly calls: HeldCalls;
+
+  constructor(
+    readonly parts: ApiParts,
+    readonly paths: KnownPaths,
+  ) {
+    const { context, feed } = parts;
+    this.writer = new Writer(context.log, feed, () => context.tracer);
+    this.reads = new Reads(this.blocking(feed), this.age);
+    this.calls = new HeldCalls(context.rpc, context.clock, context.timers);
+  }
+
+  get context(): ServiceContext {
+    return this.parts.context;
+  }
+
+  get model(): ReadModel {
+    return this.parts.model;
+  }
+
+  readonly age = (): ReadModelAge => ({ lastContactMs: 0, knownLeader: this.context.link.up });
+
+  readonly readable = (index: number): Promise<unknown> => this.writer.readable(index);
+
+  readonly lookup: JobLookup = {
+    job: async (namespace, id) => (await this.model.job(namespace, id)).row,
+    schedulerConfiguration: async () => (await this.model.schedulerConfiguration()).row,
+  };
+
+  blocking(source: WatchSource): BlockingQueries {
+    return new BlockingQueries(source, this.context.clock, this.context.random);
+  }
+}
+
+/** A provider made of the core, and of other providers where it needs them. */
+export function made<T, const Needs extends readonly Type[]>(
+  provide: Type<T>,
+  make: (core: ApiCore, ...needs: { [K in keyof Needs]: InstanceType<Needs[K]> }) => T,
+  ...needs: Needs
+): FactoryProvider<T> {
+  return { provide, inject: [ApiCore, ...needs], useFactory: make };
+}

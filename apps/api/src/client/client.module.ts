@@ -1,0 +1,9 @@
+import { Module } from '@nestjs/common';
+import { AllocationActionsController } from './allocation-actions.controller.js';
+import { FilesController } from './files.controller.js';
+import { LogsController } from './logs.controller.js';
+import { MachinesController } from './machines.controller.js';
+
+/** What machines answer, asked through the servers. */
+@Module({ controllers: [AllocationActionsController, FilesController, LogsController, MachinesController] })
+export class ClientModule {}

@@ -1,0 +1,27 @@
+import { type DynamicModule, Global, Module } from '@nestjs/common';
+import { APP_FILTER } from '@nestjs/core';
+import { ReadModel } from '@waybill/projection';
+import { NatsRpc } from '@waybill/rpc';
+import { ApiCore } from './api-core.js';
+import { ApiErrorFilter } from './http/api-error.filter.js';
+import { HeldCalls } from './http/held-calls.js';
+import { Reads } from './http/reads.js';
+import { Writer } from './writer.js';
+
+/** Gives every controller the parts that all resources share. */
+@Global()
+@Module({})
+export class CoreModule {
+  static of(core: ApiCore): DynamicModule {
+    const shared = [
+      { provide: ApiCore, useValue: core },
+      { provide: ReadModel, useValue: core.model },
+      { provide: Reads, useValue: core.reads },
+      { provide: Writer, useValue: core.writer },
+      { provide: HeldCalls, useValue: core.calls },
+      { provide: NatsRpc, useValue: core.context.rpc },
+    ];
+    const filter = { provide: APP_FILTER, useValue: new ApiErrorFilter(core.context.logger, core.paths) };
+    return { module: CoreModule, providers: [...shared, filter], exports: shared };
+  }
+}

@@ -1,0 +1,21 @@
+import { Module } from '@nestjs/common';
+import { made } from '../api-core.js';
+import { BrokerInquiry } from '../operator/broker-inquiry.js';
+import { OperatorModule } from '../operator/operator.module.js';
+import { DeleteEvaluations } from './delete-evaluations.js';
+import { EvalTimers } from './eval-timers.js';
+import { EvaluationsController } from './evaluations.controller.js';
+
+@Module({
+  imports: [OperatorModule],
+  controllers: [EvaluationsController],
+  providers: [
+    made(EvalTimers, ({ context }) => new EvalTimers(context.metrics, context.clock)),
+    made(
+      DeleteEvaluations,
+      ({ model, writer, context }, inquiry) => new DeleteEvaluations(model, writer, inquiry, context.clock),
+      BrokerInquiry,
+    ),
+  ],
+})
+export class EvaluationsModule {}

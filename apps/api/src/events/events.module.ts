@@ -1,0 +1,11 @@
+import { Module } from '@nestjs/common';
+import { EventLog } from '@waybill/projection';
+import { made } from '../api-core.js';
+import { EventStreamController } from './event-stream.controller.js';
+import { Subscriptions } from './subscriptions.js';
+
+@Module({
+  controllers: [EventStreamController],
+  providers: [made(EventLog, ({ parts }) => parts.events), made(Subscriptions, ({ parts }) => parts.subscriptions)],
+})
+export class EventsModule {}

@@ -1,0 +1,25 @@
+import { Controller, Post, Put, Req, Res } from '@nestjs/common';
+import { readJsonBody } from '../http/body.js';
+import { type ApiReply, type ApiRequest, sendJson } from '../http/reply.js';
+import { JobParser } from './job-parser.transport.js';
+import { readParseRequest } from './parse-request.js';
+
+/** `/v1/jobs/parse`: a job file into the job that the other endpoints take (API-180). */
+@Controller('v1')
+export class JobParseController {
+  constructor(private readonly parser: JobParser) {}
+
+  @Put('jobs/parse')
+  put(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    return this.parse(request, reply);
+  }
+
+  @Post('jobs/parse')
+  post(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    return this.parse(request, reply);
+  }
+
+  private async parse(request: ApiRequest, reply: ApiReply): Promise<void> {
+    sendJson(request, reply, await this.parser.parse(readParseRequest(readJsonBody(request.body))));
+  }
+}

@@ -1,0 +1,74 @@
+import { createRequire } from 'node:module';
+import { pathToFileURL } from 'node:url';
+import { Worker } from 'node:worker_threads';
+import type { Timers } from '@waybill/model';
+import { badRequest, unavailable } from '../http/api-error.js';
+import type { ParseRequest } from './parse-request.js';
+import type { ParseAnswer } from './parse-worker.transport.js';
+
+/** jobspec.md §15. */
+export const MAX_PARSE_MS = 2000;
+/** Requests that wait for the thread; at the time limit each, the last would wait half a minute. */
+const MAX_WAITING = 16;
+
+/** The built file, also when this one runs from source. */
+const WORKER = new URL(
+  'jobs/parse-worker.transport.js',
+  pathToFileURL(createRequire(import.meta.url).resolve('@waybill/api')),
+);
+
+/**
+ * Parses job files in a thread, so that no text holds up the other requests (JS-214). One thread, started by the first
+ * request and kept; requests take turns. A request that takes longer than MAX_PARSE_MS ends with its thread, and the next
+ * one starts another. Costs some 20 MB once used.
+ */
+export class JobParser {
+  private worker: Worker | undefined;
+  private turn: Promise<unknown> = Promise.resolve();
+  private waiting = 0;
+
+  constructor(private readonly timers: Timers) {}
+
+  /** The job as JSON (JS-130). @throws ApiError 400, 503 */
+  async parse(request: ParseRequest): Promise<unknown> {
+    if (this.waiting >= MAX_WAITING) throw unavailable('Too many job files are being parsed; try again');
+    this.waiting++;
+    const mine = this.turn.then(() => this.ask(request)).finally(() => this.waiting--);
+    this.turn = mine.catch(() => undefined);
+    const answer = await mine;
+    if ('refusal' in answer) throw badRequest(`Failed to parse job: ${answer.refusal}`);
+    return answer.job;
+  }
+
+  private ask(request: ParseRequest): Promise<ParseAnswer> {
+    const worker = (this.worker ??= startWorker());
+    return new Promise((resolve, reject) => {
+      const settle = (): void => {
+        cancel();
+        worker.removeAllListeners();
+      };
+      const giveUp = (why: Error): void => {
+        settle();
+        this.worker = undefined;
+        void worker.terminate();
+        reject(why);
+      };
+      const cancel = this.timers.after(MAX_PARSE_MS, () =>
+        giveUp(badRequest(`Failed to parse job: parsing takes longer than ${MAX_PARSE_MS / 1000} s`)),
+      );
+      worker.once('message', (answer: ParseAnswer) => {
+        settle();
+        resolve(answer);
+      });
+      worker.once('error', giveUp);
+      worker.postMessage(request);
+    });
+  }
+}
+
+/** The process may end while it runs. */
+function startWorker(): Worker {
+  const worker = new Worker(WORKER);
+  worker.unref();
+  return worker;
+}

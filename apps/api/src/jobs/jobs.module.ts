@@ -1,0 +1,65 @@
+import { Module } from '@nestjs/common';
+import { made } from '../api-core.js';
+import { DeregisterJob } from './deregister-job.js';
+import { DispatchJob } from './dispatch-job.js';
+import { EvaluateJob } from './evaluate-job.js';
+import { ForceLaunch } from './force-launch.js';
+import { JobList } from './job-list.js';
+import { JobParseController } from './job-parse.controller.js';
+import { JobParser } from './job-parser.transport.js';
+import { JobStability } from './job-stability.js';
+import { JobVersionTags } from './job-version-tags.js';
+import { JobWritesController } from './job-writes.controller.js';
+import { JobsController } from './jobs.controller.js';
+import { PlanJob } from './plan-job.js';
+import { RegisterJob } from './register-job.js';
+import { RegisterRequests } from './register-request.js';
+import { RevertJob } from './revert-job.js';
+import { ScaleJob } from './scale-job.js';
+
+@Module({
+  controllers: [JobParseController, JobWritesController, JobsController],
+  providers: [
+    made(JobParser, ({ context: { timers } }) => new JobParser(timers)),
+    made(JobList, ({ model, reads }) => new JobList(model, reads)),
+    made(RegisterRequests, ({ context: { settings, clock } }) => new RegisterRequests(settings.WAYBILL_REGION, clock)),
+    made(RegisterJob, ({ writer, lookup, readable, context: { log, clock, newId } }) => {
+      return new RegisterJob(log, writer, lookup, readable, clock, newId);
+    }),
+    made(
+      ScaleJob,
+      ({ writer, model, readable, context: { log, clock, newId } }, register) =>
+        new ScaleJob(log, writer, register, model, readable, clock, newId),
+      RegisterJob,
+    ),
+    made(
+      DispatchJob,
+      ({ writer, lookup, readable, context: { log, clock, newId } }, register) =>
+        new DispatchJob(log, writer, register, lookup, readable, clock, newId),
+      RegisterJob,
+    ),
+    made(
+      RevertJob,
+      ({ model, readable, context: { log } }, register) => new RevertJob(log, register, model, readable),
+      RegisterJob,
+    ),
+    made(JobVersionTags, ({ writer, context: { settings, clock } }) => {
+      return new JobVersionTags(writer, settings.WAYBILL_REGION, clock);
+    }),
+    made(PlanJob, ({ parts: { feed }, context: { log, rpc, clock } }) => {
+      return new PlanJob(log, rpc, () => feed.applied, clock);
+    }),
+    made(JobStability, ({ writer, model, readable, context: { log, clock } }) => {
+      return new JobStability(log, writer, model, readable, clock);
+    }),
+    made(DeregisterJob, ({ writer, lookup, readable, context: { log, clock, newId } }) => {
+      return new DeregisterJob(log, writer, lookup, readable, clock, newId);
+    }),
+    made(EvaluateJob, ({ writer, model, readable, context: { log, clock, newId } }) => {
+      return new EvaluateJob(log, writer, model, readable, clock, newId);
+    }),
+    made(ForceLaunch, ({ calls, readable, context: { log } }) => new ForceLaunch(log, calls, readable)),
+  ],
+  exports: [JobList],
+})
+export class JobsModule {}

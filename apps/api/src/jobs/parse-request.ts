@@ -1,0 +1,18 @@
+import { badRequest } from '../http/api-error.js';
+import { asObject, boolOf, stringOf } from '../http/json-members.js';
+
+/** What a worker is asked to parse (JS-210). */
+export interface ParseRequest {
+  readonly JobHCL: string;
+  /** Text of a variable file (JS-213). */
+  readonly Variables: string;
+  readonly Canonicalize: boolean;
+}
+
+/** JS-212; what else the body says is ignored. @throws ApiError 400 */
+export function readParseRequest(json: unknown): ParseRequest {
+  const body = asObject(json, 'JobsParseRequest');
+  const JobHCL = stringOf(body, 'JobHCL');
+  if (JobHCL === '') throw badRequest('Job spec is empty');
+  return { JobHCL, Variables: stringOf(body, 'Variables'), Canonicalize: boolOf(body, 'Canonicalize') };
+}

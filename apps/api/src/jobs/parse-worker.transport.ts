@@ -1,0 +1,24 @@
+import { parentPort } from 'node:worker_threads';
+import { JobspecError, parseJob } from '@waybill/jobspec';
+import type { ParseRequest } from './parse-request.js';
+
+/** What a worker answers: the job, or what is wrong with the text. */
+export type ParseAnswer = { readonly job: unknown } | { readonly refusal: string };
+
+// The thread of `JobParser`: one request at a time, each answered once.
+parentPort?.on('message', (request: ParseRequest) => parentPort?.postMessage(answerTo(request)));
+
+/** JS-213: variables are a file's text, nothing of this machine is read, undeclared variables are ignored. */
+function answerTo({ JobHCL, Variables, Canonicalize }: ParseRequest): ParseAnswer {
+  try {
+    const { job } = parseJob({
+      file: { name: 'input.hcl', text: JobHCL },
+      variableFiles: Variables === '' ? [] : [{ name: 'input.hcl', text: Variables }],
+      canonicalise: Canonicalize,
+    });
+    return { job };
+  } catch (error) {
+    if (error instanceof JobspecError) return { refusal: error.message };
+    throw error;
+  }
+}

@@ -1,0 +1,20 @@
+import { Module } from '@nestjs/common';
+import { made } from '../api-core.js';
+import { BrokerInquiry } from './broker-inquiry.js';
+import { SchedulerConfigurationController } from './scheduler-configuration.controller.js';
+import { SetSchedulerConfiguration } from './set-scheduler-configuration.js';
+import { SystemController } from './system.controller.js';
+
+@Module({
+  controllers: [SchedulerConfigurationController, SystemController],
+  providers: [
+    made(BrokerInquiry, ({ calls }) => new BrokerInquiry(calls)),
+    made(
+      SetSchedulerConfiguration,
+      ({ lookup, writer, context }, inquiry) => new SetSchedulerConfiguration(lookup, writer, inquiry, context.clock),
+      BrokerInquiry,
+    ),
+  ],
+  exports: [BrokerInquiry],
+})
+export class OperatorModule {}
