@@ -9,7 +9,7 @@ const fails =
 const restarts = (run: RestartedJob) => run.server.calls.filter((call) => call.startsWith('restart'));
 
 describe('batches of a restart in place', () => {
-  it('JR-403, JR-404, JR-407, JR-901, JR-902, JR-996: newest first, a look at the deployments before each, one batch after the other', async () => {
+  it('JR-403, JR-404, JR-406, JR-407, JR-901, JR-902, JR-996: newest first, a look at the deployments before each, one batch after the other', async () => {
     const run = new RestartedJob(['-batch-size=2', 'web'], 5);
     let finish = () => {};
     run.server.on = (call) => (call === 'restart a4' ? new Promise<void>((resolve) => (finish = resolve)) : undefined);
@@ -106,7 +106,7 @@ describe('errors and questions', () => {
     );
   });
 
-  it('JR-501, JR-E08, JR-906: -yes goes on over an ordinary error', async () => {
+  it('JR-501, JR-509, JR-E08, JR-906: -yes goes on over an ordinary error', async () => {
     const run = new RestartedJob(['-yes', 'web'], 5);
     run.server.on = fails('restart a3');
     await run.time.pass(0);
@@ -132,7 +132,7 @@ describe('errors and questions', () => {
     expect([restarts(run).length, run.exitCode, run.questions]).toEqual([3, 1, []]);
   });
 
-  it('JR-501, JR-504, JR-507, JR-904: errors are shown as a warning, then asked about; no ends it', async () => {
+  it('JR-501, JR-504, JR-507, JR-509, JR-904: errors are shown as a warning, then asked about; no ends it', async () => {
     const run = new RestartedJob(['web'], 2);
     run.server.on = fails('restart a2', 'first\n    second');
     await run.time.pass(0);

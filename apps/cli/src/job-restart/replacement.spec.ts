@@ -82,6 +82,29 @@ describe('replacing an allocation', () => {
     expect(run.err).toContain('Failed to retrieve allocation "b": 500\n');
   });
 
+  it('JR-702: evaluations that cannot be read', async () => {
+    const run = new RestartedJob(['-reschedule', 'web']);
+    run.server.on = (call) => {
+      if (call === 'evaluations') throw new Error('500');
+    };
+    await run.time.pass(0);
+    run.server.change('a1', { DesiredStatus: 'stop' });
+    await run.time.pass(0);
+    expect(run.exitCode).toBe(1);
+    expect(run.err).toContain('allocation "a1": Failed to retrieve evaluations for job "web": 500\n');
+  });
+
+  it('JR-308: what is replaced meanwhile is followed, what comes to be is not added', async () => {
+    const run = new RestartedJob(['-reschedule', 'web'], 2);
+    run.server.change('a1', { NextAllocation: 'c' });
+    run.server.change('c', { ClientStatus: 'running' });
+    run.server.change('d', { ClientStatus: 'running' });
+    run.server.change('a2', { DesiredStatus: 'stop', NextAllocation: 'd' });
+    await run.time.pass(0);
+    expect(run.server.calls.filter((call) => call.startsWith('stop'))).toEqual(['stop a2', 'stop a1']);
+    expect(run.exitCode).toBe(0);
+  });
+
   it('JR-603, JR-607, JR-E02: a system job is evaluated once per allocation, after each one has stopped', async () => {
     const run = new RestartedJob(['-reschedule', '-batch-size=100%', 'web'], 3, 'system');
     await run.time.pass(0);

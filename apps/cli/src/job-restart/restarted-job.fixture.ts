@@ -60,6 +60,7 @@ export class PlayedServer implements RestartServer {
 
   async evaluations(index: number, signal: AbortSignal): Promise<Seen<readonly EvaluationAnswer[]>> {
     await this.newerThan(index, signal);
+    await this.on('evaluations');
     return { value: this.evals, index: this.index };
   }
 
