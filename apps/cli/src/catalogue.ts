@@ -64,6 +64,7 @@ export const CATALOGUE: readonly CatalogueEntry[] = [
   },
   { words: 'job eval', synopsis: 'Have a job looked at again', load: () => import('./commands/job-eval.js') },
   { words: 'job history', synopsis: 'Show the versions of a job', load: () => import('./commands/job-history.js') },
+  { words: 'job init', synopsis: 'Write an example job file', load: () => import('./commands/job-init.js') },
   {
     words: 'job inspect',
     synopsis: 'Print a job as the server has it',
@@ -158,6 +159,7 @@ export const CATALOGUE: readonly CatalogueEntry[] = [
 export const ALIASES: ReadonlyMap<string, { readonly words: string; readonly hidden?: boolean }> = new Map([
   ['run', { words: 'job run' }],
   ['plan', { words: 'job plan', hidden: true }],
+  ['init', { words: 'job init', hidden: true }],
   ['inspect', { words: 'job inspect', hidden: true }],
   ['validate', { words: 'job validate', hidden: true }],
   ['stop', { words: 'job stop' }],

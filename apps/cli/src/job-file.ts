@@ -3,19 +3,26 @@ import { text as textOf } from 'node:stream/consumers';
 import { type ExactJson, membersOf, parseExact } from './exact-json.js';
 import { causeOf, CommandFailure } from './failure.js';
 
-/** A job as its file has it, numbers digit for digit, and the file's text. */
-export interface JobFile {
-  readonly job: { [member: string]: ExactJson };
-  readonly source: string;
+/** What is sent along with a job, for those who want to see its file (CL-255). */
+export interface Submission {
+  readonly Source: string;
+  readonly Format: 'hcl2' | 'json';
+  readonly VariableFlags: Record<string, string>;
+  readonly Variables: string;
 }
 
-/** CL-251, CL-252. JSON only: HCL is not read yet. @throws CommandFailure */
-export async function readJobFile(path: string): Promise<JobFile> {
+/** A job as its file has it, numbers of JSON digit for digit. */
+export interface JobFile {
+  readonly job: { [member: string]: ExactJson };
+  readonly submission: Submission;
+}
+
+/** The text of a job file (CL-251). @throws CommandFailure */
+export async function readJobText(path: string): Promise<string> {
   if (path === '') throw new CommandFailure('Error getting job struct: Error jobfile path has to be specified.');
-  const source = await sourceOf(path).catch((error: unknown) => {
+  return sourceOf(path).catch((error: unknown) => {
     throw new CommandFailure(`Error getting job struct: Error getting jobfile from "${path}": ${causeOf(error)}`);
   });
-  return { job: parseJob(source, path), source };
 }
 
 async function sourceOf(path: string): Promise<string> {
@@ -26,12 +33,8 @@ async function sourceOf(path: string): Promise<string> {
   return answer.text();
 }
 
-/** The job, or the member `Job` of what is around it, its name in any case. @throws CommandFailure */
-export function parseJob(source: string, path: string): { [member: string]: ExactJson } {
-  if (!source.trimStart().startsWith('{'))
-    throw new CommandFailure(
-      `Error getting job struct: Error parsing job file from ${path}:\nonly JSON job files are read yet; HCL is not`,
-    );
+/** The job, or the member `Job` of what is around it, its name in any case (CL-252). @throws CommandFailure */
+export function jobFromJson(source: string): { [member: string]: ExactJson } {
   try {
     const whole = membersOf(parseExact(source));
     const inner = memberOf(whole, 'Job');

@@ -2,7 +2,7 @@ import type { ApiClient } from './api-client.js';
 import type { Call } from './command-spec.js';
 import { CommandFailure } from './failure.js';
 import type { Flag } from './flag.js';
-import { type JobFile, readJobFile, textMember } from './job-file.js';
+import { type JobFile, jobFromJson, readJobText, textMember } from './job-file.js';
 
 /** What every command that reads a job file accepts (cli.md 3.5). */
 export const JOB_INPUT_FLAGS: readonly Flag[] = [
@@ -10,16 +10,40 @@ export const JOB_INPUT_FLAGS: readonly Flag[] = [
   { name: 'policy-override', kind: 'switch', help: 'Passed on.' },
   { name: 'consul-namespace', kind: 'text', value: 'name', help: 'Accepted; has no effect.' },
   { name: 'vault-namespace', kind: 'text', value: 'name', help: 'Accepted; has no effect.' },
-  { name: 'hcl2-strict', kind: 'switch', help: 'Accepted; JSON files have no variables.' },
-  { name: 'var', kind: 'list', value: 'name=value', help: 'Refused: JSON files have no variables.' },
-  { name: 'var-file', kind: 'list', value: 'file', help: 'Refused: JSON files have no variables.' },
+  {
+    name: 'hcl2-strict',
+    kind: 'switch',
+    help: 'Refuse values for variables that the file does not declare (the default).',
+  },
+  {
+    name: 'var',
+    kind: 'list',
+    value: 'name=value',
+    help: 'Value of a variable; wins over files and the environment. May be repeated.',
+  },
+  {
+    name: 'var-file',
+    kind: 'list',
+    value: 'file',
+    help: 'File with values of variables. May be repeated; the last one wins.',
+  },
 ];
 
-/** CL-251, CL-252, CL-254. @throws CommandFailure */
+/** CL-251 to CL-254. The parser of HCL is loaded only for files that need it. @throws CommandFailure */
 export async function readJobInput({ flags, args }: Pick<Call, 'flags' | 'args'>): Promise<JobFile> {
-  if (flags.list('var').length > 0 || flags.list('var-file').length > 0)
-    throw new CommandFailure('Invalid job options: cannot use variables with JSON files.');
-  return readJobFile(args[0] ?? '');
+  const [path = ''] = args;
+  const hasVariables = flags.list('var').length > 0 || flags.list('var-file').length > 0;
+  const refused = new CommandFailure('Invalid job options: cannot use variables with JSON files.');
+  if (flags.on('json') && hasVariables) throw refused;
+  const source = await readJobText(path);
+  // No HCL begins with a brace: such a file is JSON, with or without the flag.
+  if (!flags.on('json') && !source.trimStart().startsWith('{'))
+    return (await import('./hcl-job.js')).readHclJob(path, source, flags);
+  if (hasVariables) throw refused;
+  return {
+    job: jobFromJson(source),
+    submission: { Source: source, Format: 'json', VariableFlags: {}, Variables: '' },
+  };
 }
 
 /** The server, in the region and the namespace that the job names (CL-256). */

@@ -45,7 +45,8 @@ export class JobParser {
     return new Promise((resolve, reject) => {
       const settle = (): void => {
         cancel();
-        worker.removeAllListeners();
+        worker.off('message', take);
+        worker.off('error', giveUp);
       };
       const giveUp = (why: Error): void => {
         settle();
@@ -56,10 +57,11 @@ export class JobParser {
       const cancel = this.timers.after(MAX_PARSE_MS, () =>
         giveUp(badRequest(`Failed to parse job: parsing takes longer than ${MAX_PARSE_MS / 1000} s`)),
       );
-      worker.once('message', (answer: ParseAnswer) => {
+      const take = (answer: ParseAnswer): void => {
         settle();
         resolve(answer);
-      });
+      };
+      worker.once('message', take);
       worker.once('error', giveUp);
       worker.postMessage(request);
     });

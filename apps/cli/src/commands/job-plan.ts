@@ -14,7 +14,7 @@ export const command: ServerCommand = {
   usage: '<path>',
   alias: 'plan',
   description:
-    'Shows what running a job file would change, without changing anything. <path> is a JSON job file, an http:// or ' +
+    'Shows what running a job file would change, without changing anything. <path> is a job file, an http:// or ' +
     'https:// URL, or "-" for stdin.\n\nExit codes: 0 no allocation would be created or destroyed; 1 some would; 255 an ' +
     'error.\n\nNeeds the capability submit-job.',
   failureExitCode: 255,
@@ -61,6 +61,8 @@ function print(call: Call, file: JobFile, plan: JobPlanAnswer): void {
 function footer({ program, flags, args }: Call, index: number): string {
   const namespace = flags.text('namespace');
   const given = [
+    ...flags.list('var').map((value) => `-var="${value}" `),
+    ...flags.list('var-file').map((file) => `-var-file="${file}" `),
     ...(namespace === undefined ? [] : [`-namespace="${namespace}" `]),
     ...(flags.given('hcl2-strict') && !flags.on('hcl2-strict') ? ['-hcl2-strict=false '] : []),
   ];

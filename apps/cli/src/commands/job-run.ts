@@ -18,7 +18,7 @@ export const command: ServerCommand = {
   usage: '<path>',
   alias: 'run',
   description:
-    'Runs a new job or updates one, then watches the evaluation and the deployment that follow. <path> is a JSON job file, ' +
+    'Runs a new job or updates one, then watches the evaluation and the deployment that follow. <path> is a job file, ' +
     'an http:// or https:// URL, or "-" for stdin.\n\nExit codes: 0 done; 1 refused, or the deployment did not succeed; ' +
     '2 not everything could be placed.\n\nNeeds the capability submit-job; to watch, read-job.',
   flags: [
@@ -65,10 +65,10 @@ function checkIndex(text: string | undefined): number | undefined {
 }
 
 /** CL-255, CL-302. */
-function request({ flags }: Call, { job, source }: JobFile, enforced: number | undefined): ExactJson {
+function request({ flags }: Call, { job, submission }: JobFile, enforced: number | undefined): ExactJson {
   return {
     Job: job,
-    Submission: { Source: source, Format: 'json', VariableFlags: {}, Variables: '' },
+    Submission: { ...submission },
     EnforceIndex: enforced !== undefined,
     JobModifyIndex: enforced ?? 0,
     PolicyOverride: flags.on('policy-override'),
