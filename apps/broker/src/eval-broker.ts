@@ -277,7 +277,7 @@ export class EvalBroker {
       priority: evaluation.Priority,
       createIndex: evaluation.CreateIndex,
       modifyIndex: evaluation.ModifyIndex,
-      job: this.jobs.of(evaluation),
+      job: undefined,
       place: 'delayed',
       queue: evaluation.Type,
       deliveries: 0,
@@ -313,7 +313,8 @@ export class EvalBroker {
   }
 
   /** EB-56: the job's newest pending evaluation is next, all its others are superseded. */
-  private releaseJob(job: JobSlot): void {
+  private releaseJob(job: JobSlot | undefined): void {
+    if (!job) return;
     const { pending } = job;
     job.pending = undefined;
     job.holder = pending?.pop();

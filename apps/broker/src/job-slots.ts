@@ -1,4 +1,3 @@
-import type { Evaluation } from '@waybill/model';
 import type { JobSlot, Tracked } from './tracked-evaluation.js';
 
 /**
@@ -8,21 +7,16 @@ import type { JobSlot, Tracked } from './tracked-evaluation.js';
 export class JobSlots {
   private slots = new Map<string, Map<string, JobSlot>>();
 
-  /** The slot of an evaluation's job; a new one is not entered before somebody holds it. */
-  of({ Namespace: namespace, JobID: id }: Evaluation): JobSlot {
-    return this.slots.get(namespace)?.get(id) ?? { namespace, id, holder: undefined, pending: undefined };
-  }
-
-  /** The slot of its job, held by it if the job was free. A delayed one may bring a slot that another has replaced. */
+  /** The slot of its job, held by it if the job was free. */
   hold(tracked: Tracked): JobSlot {
-    const { namespace, id } = tracked.job;
+    const { Namespace: namespace, JobID: id } = tracked.evaluation;
     let ofNamespace = this.slots.get(namespace);
     if (!ofNamespace) this.slots.set(namespace, (ofNamespace = new Map()));
-    const held = ofNamespace.get(id);
-    if (held) tracked.job = held;
-    else ofNamespace.set(id, tracked.job);
-    tracked.job.holder ??= tracked;
-    return tracked.job;
+    let slot = ofNamespace.get(id);
+    if (!slot) ofNamespace.set(id, (slot = { namespace, id, holder: undefined, pending: undefined }));
+    slot.holder ??= tracked;
+    tracked.job = slot;
+    return slot;
   }
 
   /** Nothing of the job is left. */

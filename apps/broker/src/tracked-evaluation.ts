@@ -10,7 +10,8 @@ export interface Tracked extends HeapElement {
   readonly priority: number;
   readonly createIndex: number;
   readonly modifyIndex: number;
-  job: JobSlot;
+  /** Undefined until it is due for the first time. */
+  job: JobSlot | undefined;
   place: Place;
   /** Scheduler type, or the failed queue. */
   queue: string;
