@@ -1,28 +1,44 @@
 // Evaluations that change nothing, by the thousand: jobs that want no allocation, and a reader that sees each one end.
 import { randomUUID } from 'node:crypto';
+import { LogUnavailableError } from '@waybill/journal';
 import { isTerminalEvaluation } from '@waybill/model';
 import { draftTxn, fixtures, serviceActor } from '@waybill/state';
 
 /** Transactions on their way at once. */
 const IN_FLIGHT = 256;
+/** Tries of one transaction, on a machine that is busy with other things too. */
+const WRITES = 5;
 
-/** @param {import('@waybill/journal').Journal} journal */
-const publisher = (journal) => (/** @type {any} */ type, /** @type {any} */ payload) =>
-  journal.publish(
-    draftTxn(type, payload, {
+/**
+ * Writes transactions. One that the log does not confirm in time is written again: under the same request id it counts once.
+ *
+ * @param {import('@waybill/journal').Journal} journal
+ */
+export function publisher(journal) {
+  return async (/** @type {any} */ type, /** @type {any} */ payload) => {
+    const draft = draftTxn(type, payload, {
       timeNs: Date.now() * 1e6,
       requestId: randomUUID(),
       actor: serviceActor('bench'),
       namespace: 'default',
-    }),
-  );
+    });
+    for (let left = WRITES; ; left -= 1)
+      try {
+        return await journal.publish(draft);
+      } catch (error) {
+        if (left === 1 || !(error instanceof LogUnavailableError)) throw error;
+      }
+  };
+}
 
 /**
+ * Does the work for every item, many at once.
+ *
  * @template T
  * @param {readonly T[]} items
  * @param {(item: T) => Promise<unknown>} work
  */
-async function inFlight(items, work) {
+export async function inFlight(items, work) {
   const rest = items.values();
   await Promise.all(
     Array.from({ length: IN_FLIGHT }, async () => {
