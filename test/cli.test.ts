@@ -578,6 +578,42 @@ describe('the command line against recorded answers of the API', () => {
     );
   });
 
+  it('CL-231: the allocations of a job, also of earlier ones of its ID', async () => {
+    play('GET /v1/jobs', [403, 'Permission denied']);
+    play('GET /v1/job/web/allocations', [placed], [], [500, 'boom']);
+    const { code, out } = await run(['job', 'allocs', '-all', 'web']);
+    expect([code, out.split('\n')[0]]).toEqual([
+      0,
+      'ID        Node ID   Task Group  Version  Desired  Status   Created  Modified',
+    ]);
+    expect(out).toMatch(/^0f9e8d7c {2}1f3a9c2e {2}cache {7}0 {8}run {6}pending {2}/m);
+    expect(api.seen.at(-1)?.query.get('all')).toBe('true');
+    expect((await run(['job', 'allocs', 'web'])).out).toBe('No allocations placed\n');
+    expect((await run(['job', 'allocs', 'web'])).err).toBe(
+      'Error retrieving allocations: Unexpected response code: 500 (boom)\n',
+    );
+  });
+
+  it('CL-358, CL-601, CL-611: the deployments of a job, or the latest', async () => {
+    play('GET /v1/jobs', [{ ID: 'web', Namespace: 'prod' }]);
+    play('GET /v1/job/web/deployments', [deployment], [], [500, 'boom']);
+    play('GET /v1/job/web/deployment', deployment, null);
+    const words = ['job', 'deployments', 'we'];
+    expect((await run(words)).out).toBe(
+      'ID        Job ID  Job Version  Status      Description\n' +
+        'a1b2c3d4  web     0            successful  Deployment completed successfully\n',
+    );
+    expect((await run(words)).out).toBe('No deployments found\n');
+    expect((await run(words)).err).toBe('Error retrieving deployments: Unexpected response code: 500 (boom)\n');
+    expect((await run([...words, '-latest'])).out).toBe(
+      'ID          = a1b2c3d4\nJob ID      = web\nJob Version = 0\nStatus      = successful\n' +
+        'Description = Deployment completed successfully\n\nDeployed\n' +
+        'Task Group  Desired  Placed  Healthy  Unhealthy\ncache       1        1       1        0\n',
+    );
+    expect((await run([...words, '-latest'])).out).toBe('No deployment found\n');
+    expect(api.seen.at(-1)?.query.get('namespace')).toBe('prod');
+  });
+
   describe('event tail', () => {
     const line = (index: number) =>
       `{"Index":${index},"Events":[{"Topic":"Job","Type":"JobRegistered","Key":"web","Namespace":"default","Index":${index},"Payload":{"Job":{"Version":1152921504606846977,"Status":"running"}}}]}\n`;

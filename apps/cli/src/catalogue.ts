@@ -57,6 +57,12 @@ export const CATALOGUE: readonly CatalogueEntry[] = [
   { words: 'eval list', synopsis: 'Show evaluations', load: () => import('./commands/eval-list.js') },
   { words: 'eval status', synopsis: 'Show an evaluation', load: () => import('./commands/eval-status.js') },
   { words: 'event tail', synopsis: 'Follow the event stream', load: () => import('./commands/event-tail.js') },
+  { words: 'job allocs', synopsis: 'Show the allocations of a job', load: () => import('./commands/job-allocs.js') },
+  {
+    words: 'job deployments',
+    synopsis: 'Show the deployments of a job',
+    load: () => import('./commands/job-deployments.js'),
+  },
   {
     words: 'job dispatch',
     synopsis: 'Make one job of a parameterized one',

@@ -15,3 +15,7 @@ export function deploymentTable(deployments: readonly Deployment[], display: Dis
     ]),
   ]);
 }
+
+/** The same, or that there are none. */
+export const deploymentList = (deployments: readonly Deployment[], display: Display): string =>
+  deployments.length === 0 ? 'No deployments found' : deploymentTable(deployments, display);

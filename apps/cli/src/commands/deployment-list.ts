@@ -1,6 +1,6 @@
 import type { Deployment } from '@waybill/model';
 import { type Call, NO_ARGUMENTS, type ServerCommand } from '../command-spec.js';
-import { deploymentTable } from '../deployment-table.js';
+import { deploymentList } from '../deployment-table.js';
 import { Display, JSON_FLAG, VERBOSE_FLAG } from '../display.js';
 import { formatExact } from '../exact-json.js';
 import { failed } from '../failure.js';
@@ -23,9 +23,6 @@ export async function listDeployments(call: Call, filter?: string): Promise<numb
   const answer = await api.get<Deployment[] | null>('/v1/deployments', { filter }).catch((error: unknown) => {
     throw failed('retrieving deployments', error);
   });
-  const deployments = answer.value ?? [];
-  if (flags.on('json')) terminal.print(formatExact(answer.exact));
-  else if (deployments.length === 0) terminal.print('No deployments found');
-  else terminal.print(deploymentTable(deployments, Display.of(call)));
+  terminal.print(flags.on('json') ? formatExact(answer.exact) : deploymentList(answer.value ?? [], Display.of(call)));
   return 0;
 }

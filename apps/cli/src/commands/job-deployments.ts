@@ -1,0 +1,46 @@
+import type { Deployment } from '@waybill/model';
+import type { Answer } from '../api-client.js';
+import type { Call, ServerCommand } from '../command-spec.js';
+import { deploymentBlock } from '../deployment-block.js';
+import { deploymentList } from '../deployment-table.js';
+import { Display, JSON_FLAG, VERBOSE_FLAG } from '../display.js';
+import { formatExact } from '../exact-json.js';
+import { failed } from '../failure.js';
+import { jobPath, resolveJob } from '../resolve-job.js';
+
+/** CL-358. */
+export const command: ServerCommand = {
+  usage: '<job>',
+  description: 'Shows the deployments of a job.\n\nNeeds the capability read-job; list-jobs for a prefix.',
+  flags: [
+    { name: 'all', kind: 'switch', help: 'Those of earlier jobs of this ID too.' },
+    JSON_FLAG,
+    { name: 'latest', kind: 'switch', help: 'Only the latest one, with its groups.' },
+    VERBOSE_FLAG,
+  ],
+  takes: { min: 1, max: 1, otherwise: 'This command takes one argument: <job>' },
+  run: async (call) => {
+    const { flags, terminal } = call;
+    const found = await resolveJob(call.api, call.args[0] ?? '');
+    const api = call.api.within({ namespace: found.namespace });
+    const display = Display.of(call);
+    if (flags.on('latest')) {
+      const latest = await read<Deployment | null>(api, jobPath(found.id, '/deployment'));
+      const text = latest.value
+        ? deploymentBlock(latest.value, display, (title) => terminal.bold(title))
+        : 'No deployment found';
+      terminal.print(flags.on('json') ? formatExact(latest.exact) : text);
+      return 0;
+    }
+    const all = await read<Deployment[] | null>(api, jobPath(found.id, '/deployments'), { all: flags.on('all') });
+    terminal.print(flags.on('json') ? formatExact(all.exact) : deploymentList(all.value ?? [], display));
+    return 0;
+  },
+};
+
+/** @throws CommandFailure */
+function read<T>(api: Call['api'], path: string, query = {}): Promise<Answer<T>> {
+  return api.get<T>(path, query).catch((error: unknown) => {
+    throw failed('retrieving deployments', error);
+  });
+}
