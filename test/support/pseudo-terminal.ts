@@ -9,12 +9,12 @@ const CTRL_C = '\u0003';
 
 /** A program on a terminal of its own, with somebody at the keyboard. */
 export class PseudoTerminal {
-  /** Everything on the screen, without colours and cursor movements. */
-  screen = '';
+  /** Everything that was written, as it was. */
+  raw = '';
   private readonly ended: Promise<unknown[]>;
 
   private constructor(private readonly child: ChildProcess) {
-    child.stdout?.on('data', (data: Buffer) => (this.screen += plain(data.toString())));
+    child.stdout?.on('data', (data: Buffer) => (this.raw += data.toString()));
     this.ended = once(child, 'close');
   }
 
@@ -27,6 +27,11 @@ export class PseudoTerminal {
       stdio: ['pipe', 'pipe', 'inherit'],
     });
     return new PseudoTerminal(child);
+  }
+
+  /** Everything on the screen, without colours and cursor movements. */
+  get screen(): string {
+    return plain(this.raw);
   }
 
   /** Waits until the screen shows it, at this place or behind it. @returns the place behind it */
