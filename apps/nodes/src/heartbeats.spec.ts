@@ -1,66 +1,14 @@
-import { FakeTime, type Node, rfc3339FromMs } from '@waybill/model';
-import { LocalState } from '@waybill/replica';
+import { type Node, rfc3339FromMs } from '@waybill/model';
 import { draftTxn, fixtures, serviceActor, type TxnPayloads, type TxnType } from '@waybill/state';
-import { silentLogger } from '@waybill/telemetry';
 import { describe, expect, it } from 'vitest';
-import { DEFAULT_PACE } from './heartbeat-ttl.js';
-import { Heartbeats } from './heartbeats.js';
-import { NodeEvaluations } from './node-evaluations.js';
-
-const LOST_AFTER = {
-  LostAfter: 60e9,
-  StopOnClientAfter: null,
-  Replace: true,
-  Reconcile: 'best_score',
-};
+import { heartbeating } from './heartbeating.fixture.js';
 
 const draft = <T extends TxnType>(type: T, payload: TxnPayloads[T]) =>
   draftTxn(type, payload, { timeNs: fixtures.timeNs, requestId: fixtures.freshId(), actor: serviceActor('test') });
 
-function setup(random = 0) {
-  const time = new FakeTime(fixtures.timeNs / 1e6);
-  const state = new LocalState(fixtures.aMachine());
-  let ids = 0;
-  const heartbeats = new Heartbeats({
-    state,
-    evaluations: new NodeEvaluations(state, time),
-    clock: time,
-    timers: time,
-    newId: () => `request-${ids++}`,
-    random: () => random,
-    pace: DEFAULT_PACE,
-    logger: silentLogger,
-  });
-  state.onApplied((applied) => heartbeats.applied(applied));
-  const add = (over: Partial<Node> = {}): Node => {
-    const node = fixtures.aNode(over);
-    fixtures.apply(state.machine, 'NodeRegister', { Node: node, CreateNodePool: false });
-    return node;
-  };
-  const take = (): void => {
-    fixtures.apply(state.machine, 'LeaseAcquired', { Role: 'nodes', Epoch: 1, Holder: 'h' });
-    heartbeats.start({ role: 'nodes', epoch: 1 });
-  };
-  const beat = (node: Node, status: Node['Status'] = 'ready') =>
-    heartbeats.heartbeat({ NodeID: node.ID, SecretID: node.SecretID, Status: status });
-  const stored = (node: Node): Node => state.tables.nodes.get(node.ID)!;
-  /** A running service allocation on the node, of a job that is registered. */
-  const work = (node: Node, over: Parameters<typeof fixtures.anAlloc>[0] = {}, lostAfter = false) => {
-    const group = fixtures.aGroup({ Disconnect: lostAfter ? LOST_AFTER : null });
-    const { job } = fixtures.aRegisteredJob(
-      state.machine,
-      fixtures.aJob({ ID: fixtures.freshId(), TaskGroups: [group] }),
-    );
-    const alloc = fixtures.anAlloc({ Job: job, JobID: job.ID, NodeID: node.ID, ClientStatus: 'running', ...over });
-    state.tables.allocs.replace(alloc.ID, alloc);
-    return alloc;
-  };
-  return { time, state, heartbeats, add, take, beat, stored, work };
-}
-
 describe('heartbeats', () => {
   it('ND-79: without the lease a heartbeat fails and no timer fires', async () => {
-    const { time, heartbeats, add, take, beat, stored } = setup();
+    const { time, heartbeats, add, take, beat, stored } = heartbeating();
     const node = add();
     await expect(beat(node)).rejects.toThrow('failed to reset heartbeat since server is not leader');
     take();
@@ -71,7 +19,7 @@ describe('heartbeats', () => {
   });
 
   it('ND-50: an empty id, an unknown status, an unknown node', async () => {
-    const { heartbeats, add, take } = setup();
+    const { heartbeats, add, take } = heartbeating();
     const node = add();
     take();
     const ask = (NodeID: string, Status: string) =>
@@ -82,7 +30,7 @@ describe('heartbeats', () => {
   });
 
   it('ND-65: the secret of another node is no proof', async () => {
-    const { heartbeats, add, take } = setup();
+    const { heartbeats, add, take } = heartbeating();
     const [a, b] = [add(), add()];
     take();
     await expect(heartbeats.heartbeat({ NodeID: a.ID, SecretID: b.SecretID, Status: 'ready' })).rejects.toThrow(
@@ -91,7 +39,7 @@ describe('heartbeats', () => {
   });
 
   it('ND-51, ND-54: one that changes nothing writes nothing, answers index 0 and a TTL', async () => {
-    const { state, add, take, beat, stored } = setup();
+    const { state, add, take, beat, stored } = heartbeating();
     const node = add();
     take();
     const before = state.appliedIndex;
@@ -102,7 +50,7 @@ describe('heartbeats', () => {
   });
 
   it('ND-55, ND-68: the answer tells eligibility, status and the number of nodes', async () => {
-    const { add, take, beat } = setup();
+    const { add, take, beat } = heartbeating();
     const node = add({ SchedulingEligibility: 'ineligible' });
     add();
     take();
@@ -110,7 +58,7 @@ describe('heartbeats', () => {
   });
 
   it('ND-76: a node that calls at the end of its TTL is never lost; one that does not is lost TTL + grace after', async () => {
-    const { time, add, take, beat, stored } = setup(0.5);
+    const { time, add, take, beat, stored } = heartbeating(() => 0.5);
     const node = add();
     take();
     const { HeartbeatTTL } = await beat(node);
@@ -126,7 +74,7 @@ describe('heartbeats', () => {
   });
 
   it('ND-77: a heartbeat replaces the timer of the node', async () => {
-    const { time, add, take, beat } = setup();
+    const { time, add, take, beat } = heartbeating();
     const node = add();
     take();
     for (let i = 0; i < 5; i++) await beat(node);
@@ -134,7 +82,7 @@ describe('heartbeats', () => {
   });
 
   it('ND-78, ND-206: a new holder loses no node within the failover time, and then those that stayed silent', async () => {
-    const { time, add, take, beat, stored } = setup();
+    const { time, add, take, beat, stored } = heartbeating();
     const [alive, silent] = [add(), add()];
     const down = add({ Status: 'down' });
     take();
@@ -149,7 +97,7 @@ describe('heartbeats', () => {
   });
 
   it('ND-80: a missed heartbeat is written with its event and the epoch of the holder', async () => {
-    const { time, state, add, take, stored } = setup();
+    const { time, state, add, take, stored } = heartbeating();
     const node = add();
     take();
     await time.pass(300_000);
@@ -159,7 +107,7 @@ describe('heartbeats', () => {
   });
 
   it('ND-81: a loss that could not be written is tried again', async () => {
-    const { time, state, add, take, stored } = setup();
+    const { time, state, add, take, stored } = heartbeating();
     const node = add();
     take();
     state.failure = new Error('the log is gone');
@@ -171,7 +119,7 @@ describe('heartbeats', () => {
   });
 
   it('ND-82, ND-85: with work that may survive it is disconnected, stays watched, and is down when no window is left', async () => {
-    const { time, state, add, take, stored, work } = setup();
+    const { time, state, add, take, stored, work } = heartbeating();
     const node = add();
     const alloc = work(node, {}, true);
     take();
@@ -190,7 +138,7 @@ describe('heartbeats', () => {
   });
 
   it('ND-82: work that may survive but has ended keeps nobody disconnected, and an initializing node goes down', async () => {
-    const { time, add, take, stored, work } = setup();
+    const { time, add, take, stored, work } = heartbeating();
     const [ended, initializing] = [add(), add({ Status: 'initializing' })];
     work(ended, { ClientStatus: 'complete' }, true);
     work(initializing, {}, true);
@@ -201,7 +149,7 @@ describe('heartbeats', () => {
   });
 
   it('ND-83: the window is over at the very moment its time is reached', async () => {
-    const { time, add, take, stored, work } = setup();
+    const { time, add, take, stored, work } = heartbeating();
     const [at, before] = [add(), add()];
     const since = (ms: number) => [{ Field: 0, Value: 'unknown', Time: rfc3339FromMs(time.nowMs() + 300_000 - ms) }];
     work(at, { ClientStatus: 'unknown', AllocStates: since(60_000) }, true);
@@ -213,7 +161,7 @@ describe('heartbeats', () => {
   });
 
   it('ND-53, ND-63, ND-66: a heartbeat from a down node makes it ready, with an event and evaluations', async () => {
-    const { time, add, take, beat, stored, work } = setup();
+    const { time, add, take, beat, stored, work } = heartbeating();
     const node = add();
     work(node);
     take();
@@ -227,7 +175,7 @@ describe('heartbeats', () => {
   });
 
   it('ND-57, ND-58, ND-61: disconnected → initializing, and ready only after the node wrote its allocations', async () => {
-    const { time, state, add, take, beat, stored, work } = setup();
+    const { time, state, add, take, beat, stored, work } = heartbeating();
     const node = add();
     const alloc = work(node, {}, true);
     take();
@@ -240,7 +188,7 @@ describe('heartbeats', () => {
   });
 
   it('ND-58, ND-59: a node without unfinished work is ready at once, one with work waits for its first write', async () => {
-    const { add, take, beat, work } = setup();
+    const { add, take, beat, work } = heartbeating();
     const [idle, busy] = [add({ Status: 'initializing' }), add({ Status: 'initializing' })];
     work(busy);
     take();
@@ -249,7 +197,7 @@ describe('heartbeats', () => {
   });
 
   it('ND-60: a node of a pool that does not exist waits, and says so once', async () => {
-    const { add, take, beat, stored } = setup();
+    const { add, take, beat, stored } = heartbeating();
     const node = add({ Status: 'initializing', NodePool: 'gpu' });
     take();
     expect((await beat(node)).Status).toBe('initializing');
@@ -259,7 +207,7 @@ describe('heartbeats', () => {
   });
 
   it('ND-79, ND-87: the holder watches what another replica registered, and forgets what is purged', async () => {
-    const { time, state, add, take } = setup();
+    const { time, state, add, take } = heartbeating();
     take();
     const node = fixtures.aNode();
     await state.propose(draft('NodeRegister', { Node: node, CreateNodePool: false }));
@@ -270,7 +218,7 @@ describe('heartbeats', () => {
   });
 
   it('ND-205: a holder that stood still does not blame the nodes', async () => {
-    const { time, add, take, beat, stored } = setup();
+    const { time, add, take, beat, stored } = heartbeating();
     const node = add();
     take();
     await beat(node);
@@ -282,7 +230,7 @@ describe('heartbeats', () => {
   });
 
   it('ND-208: a node that is down is not missed again', async () => {
-    const { time, add, take, stored } = setup();
+    const { time, add, take, stored } = heartbeating();
     const node = add();
     take();
     await time.pass(300_000);
