@@ -82,13 +82,21 @@ async function manyNodes(ctx) {
     'the allocations are projected',
     async () => (await number('select count(*) as n from allocs')) === NODES * ALLOCS_PER_NODE,
   );
+  const services = /** @type {const} */ (['nodes', 'projector']);
+  const used = services.map((service) => cluster.cpuSeconds(service));
+  let updates = 0;
   await ctx.measure('updatesPerSecond', { unit: 'updates/s', runs: 3, goal: { atLeast: 10_000 } }, async (round) => {
     const ms = await ctx.time(async () => {
       const last = await reported(rpc, fleet.members, allocs, round);
       await until('Postgres has the last', async () => (await number('select applied as n from projection')) >= last);
     });
+    updates += NODES * ALLOCS_PER_NODE;
     return (NODES * ALLOCS_PER_NODE * 1_000) / ms;
   });
+  for (const [i, service] of services.entries())
+    ctx.metric(`${service}UpdateMicros`, ((cluster.cpuSeconds(service) - (used[i] ?? 0)) * 1e6) / updates, {
+      unit: 'µs of CPU per update',
+    });
 }
 
 /**
