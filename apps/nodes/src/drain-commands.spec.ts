@@ -191,4 +191,24 @@ describe('eligibility', () => {
       'Node marked as eligible for scheduling',
     ]);
   });
+
+  it('ND-94: work on a node that is made ineligible is left alone', async () => {
+    const { d, node, set } = await setup();
+    const [alloc] = await d.place(await d.job(1), node);
+    const before = d.state.tables.allocs.get(alloc!.ID);
+    await set('ineligible');
+    await d.time.pass(MINUTE);
+    expect(d.state.tables.allocs.get(alloc!.ID)).toBe(before);
+    expect(d.drainEvals()).toEqual([]);
+  });
+
+  it('ND-95 ND-96: ineligible while draining is allowed and writes nothing; the index is that of the write', async () => {
+    const { d, node, set } = await setup();
+    const { Index } = await d.drain(node);
+    expect(await set('ineligible')).toMatchObject({ Index: 0, NodeModifyIndex: 0 });
+    expect(d.stored(node)).toMatchObject({ ModifyIndex: Index, SchedulingEligibility: 'ineligible' });
+    await d.cancel(node);
+    const answer = await set('eligible');
+    expect(d.stored(node).ModifyIndex).toBe(answer.Index);
+  });
 });

@@ -1,0 +1,70 @@
+import { FakeTime, type NodeEvent } from '@waybill/model';
+import { LocalState } from '@waybill/replica';
+import { fixtures } from '@waybill/state';
+import { describe, expect, it } from 'vitest';
+import { MAX_EVENTS_PER_REPORT, NodeEvents } from './node-events.js';
+
+const KEPT = MAX_EVENTS_PER_REPORT;
+
+function setup() {
+  const state = new LocalState(fixtures.aMachine());
+  const events = new NodeEvents(state, new FakeTime(fixtures.timeNs / 1e6), fixtures.freshId);
+  const node = fixtures.aNode();
+  fixtures.apply(state.machine, 'NodeRegister', { Node: node, CreateNodePool: false });
+  const emit = (...messages: string[]) =>
+    events.emit({ NodeID: node.ID, SecretID: node.SecretID, Events: messages.map(anEvent) });
+  const stored = () => state.tables.nodes.get(node.ID)!;
+  return { state, events, node, emit, stored };
+}
+
+const anEvent = (Message: string): NodeEvent => ({
+  Message,
+  Subsystem: 'Driver',
+  Details: { driver: 'docker' },
+  Timestamp: '2026-01-01T00:00:00Z',
+  CreateIndex: 0,
+});
+
+describe('events that agents report', () => {
+  it('ND-160: none, those of another node and those of a node that is gone are refused, and nothing is written', async () => {
+    const { state, events, node } = setup();
+    const before = state.appliedIndex;
+    const { ID: NodeID, SecretID } = node;
+    await expect(events.emit({ NodeID, SecretID, Events: [] })).rejects.toThrow(
+      `no node events given for node "${NodeID}"`,
+    );
+    const Events = [anEvent('hello')];
+    for (const proof of [
+      { NodeID, SecretID: fixtures.freshId() },
+      { NodeID: fixtures.freshId(), SecretID },
+    ])
+      await expect(events.emit({ ...proof, Events })).rejects.toThrow('Permission denied');
+    expect(state.appliedIndex).toBe(before);
+  });
+
+  it('ND-161: appended in order with the index of the write, which is one of the table and not of the node', async () => {
+    const { state, emit, stored } = setup();
+    const { ModifyIndex } = stored();
+    const { Index } = await emit('one', 'two');
+    expect(stored().Events.slice(-2)).toMatchObject([
+      { Message: 'one', CreateIndex: Index },
+      { Message: 'two', CreateIndex: Index },
+    ]);
+    expect([stored().ModifyIndex, state.tables.nodes.tableIndex]).toEqual([ModifyIndex, Index]);
+  });
+
+  it('ND-162: the newest ten are kept, whoever adds the eleventh', async () => {
+    const { state, node, emit, stored } = setup();
+    const messages = Array.from({ length: KEPT + 1 }, (_, n) => `event ${n}`);
+    for (const message of messages) await emit(message);
+    expect(stored().Events.map((event) => event.Message)).toEqual(messages.slice(1));
+    fixtures.apply(state.machine, 'NodeUpdateStatus', {
+      NodeID: node.ID,
+      Status: 'down',
+      UpdatedAt: 1,
+      NodeEvent: anEvent('of the server'),
+      IdentitySigningKeyID: '',
+    });
+    expect(stored().Events.map((event) => event.Message)).toEqual([...messages.slice(2), 'of the server']);
+  });
+});
