@@ -66,3 +66,8 @@ export class LaunchRefusedError extends Error {
 export class WriteRejectedError extends Error {
   override readonly name = 'WriteRejectedError';
 }
+
+/** A request that breaks the protocol between worker and broker; the text is the contract's. */
+export class BadRequestError extends Error {
+  override readonly name = 'BadRequestError';
+}

@@ -32,7 +32,7 @@ import {
   type SubmitPlanRequest,
   type SubmitPlanResponse,
 } from '@waybill/rpc';
-import { BadRequestError, Broker, type Dequeued } from './broker.js';
+import { Broker, type Dequeued } from './broker.js';
 import type { BrokerTimer } from './meter.js';
 
 /** How each refusal looks to the asker: the one place that decides it. */
@@ -47,7 +47,7 @@ const CODES: Record<string, RpcErrorCode> = {
   PlanRefusedError: 'invalid',
   LaunchRefusedError: 'conflict',
   WriteRejectedError: 'conflict',
-  [BadRequestError.name]: 'invalid',
+  BadRequestError: 'invalid',
 };
 
 /** What workers ask the holder of the broker role. */

@@ -2,31 +2,32 @@ import {
   CORE_TYPE,
   defaultSchedulerConfiguration,
   nsFromMs,
-  type Clock,
   type Evaluation,
   type Plan,
   type PlanResult,
-  type Timers,
 } from '@waybill/model';
 import type { Singleton, Term } from '@waybill/lease';
-import type { ReplicatedState } from '@waybill/replica';
 import { SINGLETON_KEY, type Applied, type Tables } from '@waybill/state';
 import { MAX_REAPED_IDS, SCHEDULER_VERSION, type ReapEvalsRequest } from '@waybill/rpc';
-import { withSpan, type Logger, type Tracer } from '@waybill/telemetry';
+import { withSpan } from '@waybill/telemetry';
 import { BlockedEvals } from './blocked-evals.js';
-import { BrokerDisabledError, NotOutstandingError, PlanQueueDisabledError, PlanRefusedError } from './broker-errors.js';
-import { DELIVERY_LIMIT, type Delivery, type EvalBrokerOptions } from './delivery.js';
+import {
+  BadRequestError,
+  BrokerDisabledError,
+  NotOutstandingError,
+  PlanQueueDisabledError,
+  PlanRefusedError,
+} from './broker-errors.js';
+import type { Delivery } from './delivery.js';
 import { EvalBroker, type EvalRows } from './eval-broker.js';
-import { CoreTimers } from './core-timers.js';
-import { FencedWriter } from './fenced-writer.js';
-import { jobVersionOf, PlanApplier } from './plan-applier.js';
+import type { FencedWriter } from './fenced-writer.js';
+import { jobVersionOf } from './plan-applier.js';
 import { EvalIndexes } from './eval-indexes.js';
 import { noMeter, type BrokerTimer, type Meter } from './meter.js';
 import { NodeLoads } from './node-loads.js';
-import { PeriodicDispatcher, type Launched, type PeriodicDispatcherDeps } from './periodic-dispatcher.js';
+import type { Launched } from './periodic-dispatcher.js';
 import { PlanQueue } from './plan-queue.js';
-import { Reapers } from './reapers.js';
-import { RejectionTracker, type RejectionTrackerOptions } from './rejection-tracker.js';
+import { Session, type SessionDeps } from './session.js';
 import { signalsOf, type Signal } from './signals.js';
 import { TraceMemory } from './trace-memory.js';
 
@@ -36,45 +37,14 @@ const REACH_TIMEOUT_MS = 4_000;
 /** A dequeue that names no wait asks for this long (EB-64). */
 export const DEFAULT_DEQUEUE_MS = 1_000;
 
-export interface BrokerDeps {
-  readonly state: ReplicatedState;
-  readonly clock: Clock;
-  readonly timers: Timers;
-  readonly newId: () => string;
-  /** In [0, 1). */
-  readonly random: () => number;
-  readonly logger: Logger;
-  readonly tracer: () => Tracer;
-  /** Without it periodic jobs are launched by force only: for tests of other things. */
-  readonly nextLaunchMs?: PeriodicDispatcherDeps['nextLaunchMs'];
-  readonly region: string;
-  readonly options?: Partial<EvalBrokerOptions>;
-  readonly rejectionTracker?: Partial<RejectionTrackerOptions>;
-  /** EB-262. */
-  readonly pipelineDepth?: number;
-  readonly meter?: Meter;
-}
+/** Each term gets the same. */
+export type BrokerDeps = SessionDeps;
 
 export interface Dequeued {
   readonly evaluation: Evaluation;
   readonly token: string;
   readonly waitIndex: number;
   readonly traceparent: string | undefined;
-}
-
-/** What lives only as long as one term. */
-interface Session {
-  readonly writer: FencedWriter;
-  readonly reapers: Reapers;
-  readonly coreTimers: CoreTimers;
-  readonly periodic: PeriodicDispatcher;
-  readonly applierEnded: Promise<void>;
-  readonly rejections: RejectionTracker;
-}
-
-/** A request that breaks the protocol between worker and broker; the text is the contract's. */
-export class BadRequestError extends Error {
-  override readonly name = 'BadRequestError';
 }
 
 /**
@@ -115,50 +85,14 @@ export class Broker implements Singleton {
   /** The term has begun: this copy of the state has applied all that the predecessor got accepted (EB-135). */
   async start(term: Term): Promise<void> {
     const startedAt = this.deps.clock.nowMs();
-    const writer = new FencedWriter({ ...this.deps, proposer: this.deps.state }, term.fence);
-    const reapers = new Reapers({
-      ...this.deps,
-      broker: this.evals,
-      blocked: this.blocked,
-      tables: this.tables,
-      writer,
-      deliveryLimit: this.deps.options?.deliveryLimit ?? DELIVERY_LIMIT,
-    });
-    const rejections = new RejectionTracker(this.deps.clock, this.deps.rejectionTracker); // EB-289
-    const applier = new PlanApplier({
-      ...this.deps,
-      queue: this.plans,
-      tables: this.tables,
-      loads: this.loads,
-      waitFor: (index, timeoutMs) => this.deps.state.waitFor(index, timeoutMs),
-      writer,
-      rejections,
-      ...(this.deps.pipelineDepth !== undefined && { pipelineDepth: this.deps.pipelineDepth }),
-      ...(this.deps.meter && { meter: this.deps.meter }),
-    });
-    this.plans.setEnabled(true);
-    const coreTimers = new CoreTimers({
-      ...this.deps,
-      index: () => this.deps.state.appliedIndex,
-      enqueue: (evaluation) => this.evals.enqueue(evaluation),
-    });
-    const nextLaunchMs = this.deps.nextLaunchMs ?? (() => undefined);
-    const periodic = new PeriodicDispatcher({ ...this.deps, tables: this.tables, writer, nextLaunchMs });
-    this.session = {
-      writer,
-      reapers,
-      coreTimers,
-      periodic,
-      rejections,
-      applierEnded: applier.run(),
-    };
+    const { evals, blocked, plans, loads } = this;
+    const session = new Session(this.deps, { evals, blocked, plans, loads }, term);
+    this.session = session;
     this.followPauseFlag();
-    reapers.start();
-    coreTimers.start();
-    periodic.start();
+    session.start();
     this.meter.observe('leader.barrier', term.barrierMs);
     this.meter.observe('leader.establish_leadership', this.deps.clock.nowMs() - startedAt);
-    await this.writeFirstRows(writer);
+    await this.writeFirstRows(session.writer);
   }
 
   /** After every transaction this copy applied, in order. */
@@ -181,9 +115,7 @@ export class Broker implements Singleton {
   private async revoke(): Promise<void> {
     const { session } = this;
     this.session = undefined;
-    session?.reapers.stop();
-    session?.coreTimers.stop();
-    session?.periodic.stop();
+    session?.stop();
     this.plans.setEnabled(false);
     this.evals.setEnabled(false);
     this.blocked.setEnabled(false);

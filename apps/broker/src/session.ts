@@ -1,0 +1,96 @@
+import type { Clock, Timers } from '@waybill/model';
+import type { Term } from '@waybill/lease';
+import type { ReplicatedState } from '@waybill/replica';
+import type { Logger, Tracer } from '@waybill/telemetry';
+import type { BlockedEvals } from './blocked-evals.js';
+import { CoreTimers } from './core-timers.js';
+import { DELIVERY_LIMIT, type EvalBrokerOptions } from './delivery.js';
+import type { EvalBroker } from './eval-broker.js';
+import { FencedWriter } from './fenced-writer.js';
+import type { Meter } from './meter.js';
+import type { NodeLoads } from './node-loads.js';
+import { PeriodicDispatcher, type PeriodicDispatcherDeps } from './periodic-dispatcher.js';
+import { PlanApplier } from './plan-applier.js';
+import type { PlanQueue } from './plan-queue.js';
+import { Reapers } from './reapers.js';
+import { RejectionTracker, type RejectionTrackerOptions } from './rejection-tracker.js';
+
+export interface SessionDeps {
+  readonly state: ReplicatedState;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly newId: () => string;
+  /** In [0, 1). */
+  readonly random: () => number;
+  readonly logger: Logger;
+  readonly tracer: () => Tracer;
+  /** Without it periodic jobs are launched by force only: for tests of other things. */
+  readonly nextLaunchMs?: PeriodicDispatcherDeps['nextLaunchMs'];
+  readonly region: string;
+  readonly options?: Partial<EvalBrokerOptions>;
+  readonly rejectionTracker?: Partial<RejectionTrackerOptions>;
+  /** EB-262. */
+  readonly pipelineDepth?: number;
+  readonly meter?: Meter;
+}
+
+/** What outlives a term, empty between two of them. */
+export interface Kept {
+  readonly evals: EvalBroker;
+  readonly blocked: BlockedEvals;
+  readonly plans: PlanQueue;
+  readonly loads: NodeLoads;
+}
+
+/**
+ * What the broker has for one term only: everything that writes in its name, or acts by itself.
+ *
+ * Modes: applying plans (from the beginning) → at work too (`start`) → stopped, once and for all. Used for one term.
+ */
+export class Session {
+  readonly writer: FencedWriter;
+  readonly reapers: Reapers;
+  readonly coreTimers: CoreTimers;
+  readonly periodic: PeriodicDispatcher;
+  readonly rejections: RejectionTracker;
+  /** Settles when the plan queue is disabled and all that was in flight is answered. */
+  readonly applierEnded: Promise<void>;
+
+  constructor(deps: SessionDeps, { evals, blocked, plans, loads }: Kept, term: Term) {
+    const { state, nextLaunchMs = () => undefined } = deps;
+    const { tables } = state;
+    const writer = new FencedWriter({ ...deps, proposer: state }, term.fence);
+    const deliveryLimit = deps.options?.deliveryLimit ?? DELIVERY_LIMIT;
+    this.writer = writer;
+    this.reapers = new Reapers({ ...deps, broker: evals, blocked, tables, writer, deliveryLimit });
+    this.rejections = new RejectionTracker(deps.clock, deps.rejectionTracker); // EB-289
+    this.coreTimers = new CoreTimers({
+      ...deps,
+      index: () => state.appliedIndex,
+      enqueue: (evaluation) => evals.enqueue(evaluation),
+    });
+    this.periodic = new PeriodicDispatcher({ ...deps, tables, writer, nextLaunchMs });
+    plans.setEnabled(true);
+    this.applierEnded = new PlanApplier({
+      ...deps,
+      queue: plans,
+      tables,
+      loads,
+      waitFor: (index, timeoutMs) => state.waitFor(index, timeoutMs),
+      writer,
+      rejections: this.rejections,
+    }).run();
+  }
+
+  start(): void {
+    this.reapers.start();
+    this.coreTimers.start();
+    this.periodic.start();
+  }
+
+  stop(): void {
+    this.reapers.stop();
+    this.coreTimers.stop();
+    this.periodic.stop();
+  }
+}
