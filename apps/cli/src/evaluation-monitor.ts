@@ -61,9 +61,10 @@ export class EvaluationMonitor {
   /** CL-203. */
   private printChanges(evaluation: EvaluationAnswer, allocs: readonly AllocListStub[], seen: Seen): void {
     const { NodeID = '', JobID = '', DeploymentID = '', Status } = evaluation;
-    if (NodeID !== seen.node) this.detail(`Evaluation triggered by node "${this.shown(NodeID)}"`);
-    if (JobID !== seen.job) this.detail(`Evaluation triggered by job "${JobID}"`);
-    if (DeploymentID !== seen.deployment) this.detail(`Evaluation within deployment: "${this.shown(DeploymentID)}"`);
+    if (NodeID !== '' && NodeID !== seen.node) this.detail(`Evaluation triggered by node "${this.shown(NodeID)}"`);
+    if (JobID !== '' && JobID !== seen.job) this.detail(`Evaluation triggered by job "${JobID}"`);
+    if (DeploymentID !== '' && DeploymentID !== seen.deployment)
+      this.detail(`Evaluation within deployment: "${this.shown(DeploymentID)}"`);
     for (const alloc of allocs.toSorted((a, b) => (a.ID < b.ID ? -1 : 1)))
       this.printAllocation(alloc, evaluation, seen);
     if (Status !== seen.status && Status !== 'pending')
