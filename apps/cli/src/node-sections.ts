@@ -4,11 +4,13 @@ import { sortedEntries } from './sorted-entries.js';
 import { keyValues, table } from './table.js';
 import { absoluteTime, msOf } from './times.js';
 
-const BYTES_PER_MB = 1024 * 1024;
+export const BYTES_PER_MB = 1024 * 1024;
 
 /** A node as an answer has it (CL-1107: any member may be absent). */
 export type NodeAnswer = Pick<Node, 'ID'> & Partial<Omit<Node, 'ID'>>;
 export type NodeAllocation = Pick<Allocation, 'ID'> & Partial<Omit<Allocation, 'ID'>>;
+
+export const isRunning = ({ ClientStatus }: NodeAllocation): boolean => ClientStatus === 'running';
 
 /** CL-504. */
 export function drainText(strategy: DrainStrategy | null | undefined): string {
@@ -111,7 +113,7 @@ function subsystemOf(event: NodeEvent): string {
 export function allocatedResources(node: NodeAnswer, allocs: readonly NodeAllocation[]): string | undefined {
   const { NodeResources: has, ReservedResources: reserved } = node;
   if (!has) return undefined;
-  const running = allocs.filter((alloc) => alloc.ClientStatus === 'running');
+  const running = allocs.filter(isRunning);
   let cpu = 0;
   let memoryMB = 0;
   let diskMB = 0;

@@ -3,10 +3,11 @@ import { allocationTable } from '../allocation-table.js';
 import type { Call, ServerCommand } from '../command-spec.js';
 import { Display, JSON_FLAG, VERBOSE_FLAG } from '../display.js';
 import { formatExact } from '../exact-json.js';
-import { CommandFailure, failed } from '../failure.js';
+import { causeOf, CommandFailure, failed } from '../failure.js';
 import {
   allocatedResources,
   driverTable,
+  isRunning,
   type NodeAllocation,
   type NodeAnswer,
   nodeEventTable,
@@ -14,8 +15,10 @@ import {
   sortedList,
 } from '../node-sections.js';
 import { nodeTable } from '../node-table.js';
+import { allocationUse, hostUse, type HostStats } from '../node-use.js';
 import { paginationHint } from '../pagination.js';
 import { NODE, resolveUuid } from '../resolve-uuid.js';
+import type { AllocationStats } from '../task-sections.js';
 
 export const command: ServerCommand = {
   usage: '[<node>]',
@@ -86,12 +89,41 @@ async function showNode(call: Call): Promise<number> {
   const allocs = await api.get<NodeAllocation[] | null>(`/v1/node/${ID}/allocations`).catch((error: unknown) => {
     throw failed('querying node allocations', error);
   });
-  show(call, node.value, allocs.value ?? [], display);
+  const use = flags.on('short') || !node.value.NodeResources ? [] : await liveUse(call, node.value, allocs.value ?? []);
+  show(call, node.value, allocs.value ?? [], use, display);
   return 0;
 }
 
+/** CL-506, CL-507: measured now by the machine itself; one that does not answer has no such sections. */
+async function liveUse(
+  { api, terminal }: Call,
+  node: NodeAnswer,
+  allocs: readonly NodeAllocation[],
+): Promise<Section[]> {
+  const host = await api.get<HostStats>('/v1/client/stats', { node_id: node.ID }).catch((error: unknown) => {
+    terminal.note(`error fetching node stats: ${causeOf(error)}`);
+  });
+  if (!host) return [];
+  const path = ({ ID }: NodeAllocation) => `/v1/client/allocation/${ID}/stats`;
+  const measured = await Promise.all(
+    allocs.filter(isRunning).map(async (alloc) => (await api.get<AllocationStats>(path(alloc))).value),
+  ).catch(() => undefined);
+  return [
+    ...(measured ? [['Allocation Resource Utilization', allocationUse(node, measured)] as const] : []),
+    ['Host Resource Utilization', hostUse(node, host.value)],
+  ];
+}
+
+type Section = readonly [title: string, text: string];
+
 /** CL-503, CL-505, CL-506. */
-function show({ flags, terminal }: Call, node: NodeAnswer, allocs: readonly NodeAllocation[], display: Display): void {
+function show(
+  { flags, terminal }: Call,
+  node: NodeAnswer,
+  allocs: readonly NodeAllocation[],
+  use: readonly Section[],
+  display: Display,
+): void {
   const { verbose } = display;
   const short = flags.on('short');
   const section = (title: string, text: string) => {
@@ -104,6 +136,7 @@ function show({ flags, terminal }: Call, node: NodeAnswer, allocs: readonly Node
     section('Node Events', nodeEventTable(node, verbose));
     const allocated = allocatedResources(node, allocs);
     if (allocated !== undefined) section('Allocated Resources', allocated);
+    for (const [title, text] of use) section(title, text);
   }
   section('Allocations', allocationTable(allocs.map(withoutName), display));
   if (!verbose || short) return;
