@@ -432,6 +432,18 @@ describe('the command line against recorded answers of the API', () => {
       play(`GET /v1/allocation/${ALLOC}`, { ...placed, Job: job });
     });
 
+    it('JR-992, CL-155, CL-156: which allocation is meant', async () => {
+      const restart = (prefix: string) => run(['alloc', 'restart', prefix]);
+      expect((await restart('0')).err).toBe('Alloc ID must contain at least two characters.\n');
+      play('GET /v1/allocations', []);
+      expect((await restart('0f9')).err).toBe('No allocation(s) with prefix or id "0f9" found\n');
+      expect(api.seen.at(-1)?.query.get('prefix')).toBe('0f');
+      play('GET /v1/allocations', [placed, { ...placed, ID: '0fffffff-0000-4000-8000-000000000009' }]);
+      const several = await restart('0f');
+      expect([several.code, several.out]).toEqual([1, '']);
+      expect(several.err).toMatch(/^Prefix matched multiple allocations\n\nID .*\n0f9e8d7c .*\n0fffffff .*\n$/);
+    });
+
     it('JR-991, JR-994: restart is one call; success prints nothing', async () => {
       play(`PUT /v1/client/allocation/${ALLOC}/restart`, { Index: 0 });
       for (const [words, body] of [
