@@ -1,5 +1,5 @@
 import { findTaskGroup, isServerTerminal, type Allocation, type Evaluation, type Job } from '@waybill/model';
-import { bucketOf, isLive, lostStop } from './classification.js';
+import { bucketOf, isLive, lostStop, mayRewrite } from './classification.js';
 import { DELAYED_RESCHEDULE, NOT_NEEDED } from './descriptions.js';
 import { FollowUps } from './follow-ups.js';
 import { GroupReconciler } from './group-reconciler.js';
@@ -49,7 +49,8 @@ export class ReconciliationDraft implements Omit<Reconciliation, 'deployment' | 
  */
 export function reconcile(input: ReconcileInput): Reconciliation {
   const { job, evaluation, newId, nowNs } = input;
-  const isOn = input.deploymentsWatched && (job?.Type ?? evaluation.Type) === 'service'; // SC-244
+  // SC-244. Jobs of all types are stopped here (API-121), a system job's deployment with it (SC-290).
+  const isOn = input.deploymentsWatched && (!job || job.Stop || job.Type === 'service');
   const rollout = new Rollout(job, input.deployment, isOn);
   const out = new ReconciliationDraft(new FollowUps(evaluation, nowNs, newId), rollout);
   const byGroup = groupsOf(input.allocs);
@@ -73,17 +74,21 @@ export function reconcile(input: ReconcileInput): Reconciliation {
 
 /**
  * What failed after it had been healthy was kept while its deployment was active (SC-168). Nothing else would come back to
- * it once that has succeeded, so an evaluation does, which its policy then answers to.
+ * it once that has succeeded, so it gets a follow-up at once, which its policy then answers to.
  */
-function lookAgain(deploymentId: string, job: Job, { allocs, nowNs }: ReconcileInput, out: ReconciliationDraft): void {
-  const kept = allocs.find(
+function lookAgain(deploymentId: string, job: Job, input: ReconcileInput, out: ReconciliationDraft): void {
+  const kept = input.allocs.filter(
     (alloc) =>
       alloc.DeploymentID === deploymentId &&
       alloc.ClientStatus === 'failed' &&
       alloc.NextAllocation === '' &&
-      !isServerTerminal(alloc),
+      !isServerTerminal(alloc) &&
+      mayRewrite(alloc, input.tainted),
   );
-  if (kept) out.followUps.cover(job, [{ alloc: kept, atNs: nowNs }], 'alloc-failure', DELAYED_RESCHEDULE);
+  const due = kept.map((alloc) => ({ alloc, atNs: input.nowNs }));
+  const evalIds = out.followUps.cover(job, due, 'alloc-failure', DELAYED_RESCHEDULE);
+  for (const alloc of kept)
+    out.rewrites.set(alloc.ID, { ...alloc, Job: null, FollowupEvalID: evalIds.get(alloc.ID) ?? '' });
 }
 
 function finished(out: ReconciliationDraft, rollout: Rollout, input: ReconcileInput): Reconciliation {

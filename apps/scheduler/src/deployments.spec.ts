@@ -260,6 +260,8 @@ describe('canaries', () => {
     expect(wants.deploymentUpdates).toMatchObject([{ DeploymentID: ID, Status: 'successful' }]);
     expect(wants.placements).toEqual([]);
     expect(wants.followups).toMatchObject([{ TriggeredBy: 'alloc-failure', WaitUntil: rfc3339FromNs(world.nowNs) }]);
+    // A plan commits only those that an allocation names.
+    expect(wants.rewrites.get(alloc.ID)?.FollowupEvalID).toBe(wants.followups[0]!.ID);
 
     world.deployment = { ...world.deployment!, Status: 'successful' };
     alloc.ModifyTime = world.nowNs - 60e9;
@@ -325,8 +327,8 @@ describe('canaries', () => {
 });
 
 describe('the end of deployments', () => {
-  it('SC-232: with its job', () => {
-    const world = rolling();
+  it.each(['service', 'system'] as const)('SC-232, SC-290: with its job (%s)', (Type) => {
+    const world = rolling({}, {}, { Type });
     world.add(0);
     const { ID } = world.deploy();
     world.job = { ...world.job, Stop: true };

@@ -1,4 +1,4 @@
-import { type Allocation, isClientTerminal, newEvaluation, NS_PER_SECOND, nsFromMs } from '@waybill/model';
+import { isClientTerminal, newEvaluation, NS_PER_SECOND, nsFromMs } from '@waybill/model';
 import { schedule, schedulerTypeFor } from '@waybill/scheduler';
 import { namespacedKey, type Tables } from '@waybill/state';
 import type { Cluster } from '../cluster.js';
@@ -39,8 +39,7 @@ export function expectNothingLeftToDo({ tables, simulator, reference }: Cluster)
     const endedOn = Type === 'system' ? nodesWhereItEnded(tables, JobID) : new Set<string>();
     const placed = Object.values(plan.NodeAllocation)
       .flat()
-      .filter(({ ID, NodeID }) => !tables.allocs.has(ID) && !endedOn.has(NodeID))
-      .filter(({ PreviousAllocation }) => !failedAfterItWasHealthy(tables.allocs.get(PreviousAllocation)));
+      .filter(({ ID, NodeID }) => !tables.allocs.has(ID) && !endedOn.has(NodeID));
     if (placed.length === 0) continue;
     const changes = placed.map(({ Name, NodeName }) => `place ${Name} on ${NodeName}`);
     throw new InvariantError('nothing-left-to-do', `job ${JobID}, evaluated once more: ${changes.join(', ')}`);
@@ -52,7 +51,3 @@ function nodesWhereItEnded(tables: Tables, jobId: string): Set<string> {
   const ended = [...tables.allocs.by('job', namespacedKey('default', jobId))].filter(isClientTerminal);
   return new Set(ended.map(({ NodeID }) => NodeID));
 }
-
-/** Known and open (docs/simulation.md): the deployment it was part of went on to succeed, and nobody asks for its place. */
-const failedAfterItWasHealthy = (alloc: Allocation | undefined): boolean =>
-  alloc?.ClientStatus === 'failed' && alloc.DeploymentStatus?.Healthy === true;
