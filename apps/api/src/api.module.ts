@@ -9,8 +9,10 @@ import { EvaluationsModule } from './evaluations/evaluations.module.js';
 import { EventsModule } from './events/events.module.js';
 import { HistoryModule } from './history/history.module.js';
 import { JobsModule } from './jobs/jobs.module.js';
+import { NamespacesModule } from './namespaces/namespaces.module.js';
 import { NodesModule } from './nodes/nodes.module.js';
 import { OperatorModule } from './operator/operator.module.js';
+import { SearchModule } from './search/search.module.js';
 
 /** One module per resource: its routes and what they are made of are in its folder. */
 const RESOURCES = [
@@ -22,8 +24,10 @@ const RESOURCES = [
   EventsModule,
   HistoryModule,
   JobsModule,
+  NamespacesModule,
   NodesModule,
   OperatorModule,
+  SearchModule,
 ];
 
 @Module({})

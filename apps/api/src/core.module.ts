@@ -6,6 +6,7 @@ import { ApiCore } from './api-core.js';
 import { ApiErrorFilter } from './http/api-error.filter.js';
 import { HeldCalls } from './http/held-calls.js';
 import { Reads } from './http/reads.js';
+import { UserWrites } from './user-writes.js';
 import { Writer } from './writer.js';
 
 /** Gives every controller the parts that all resources share. */
@@ -18,6 +19,7 @@ export class CoreModule {
       { provide: ReadModel, useValue: core.model },
       { provide: Reads, useValue: core.reads },
       { provide: Writer, useValue: core.writer },
+      { provide: UserWrites, useValue: new UserWrites(core.writer, core.context.clock) },
       { provide: HeldCalls, useValue: core.calls },
       { provide: NatsRpc, useValue: core.context.rpc },
     ];

@@ -57,6 +57,8 @@ const SUBJECTS: { readonly [T in TxnType]: (payload: TxnPayloads[T], namespace: 
   JobStability: (p, namespace) => jobSubject(namespace, p.JobID),
   JobVersionTag: (p, namespace) => jobSubject(namespace, p.JobID),
   ScalingEventRegister: (p, namespace) => jobSubject(namespace, p.JobID),
+  NamespaceUpsert: () => `${TXN_STREAM}.namespace`,
+  NamespaceDelete: () => `${TXN_STREAM}.namespace`,
   SchedulerConfig: () => `${TXN_STREAM}.scheduler_config`,
   ClusterMetadata: () => `${TXN_STREAM}.cluster`,
   LeaseAcquired: (p) => leaseSubject(p.Role),

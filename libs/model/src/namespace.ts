@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto';
+
 /** `Hash` base64. */
 export interface Namespace {
   Name: string;
@@ -20,4 +22,36 @@ export interface NamespaceCapabilities {
   DisabledTaskDrivers: string[] | null;
   EnabledNetworkModes: string[] | null;
   DisabledNetworkModes: string[] | null;
+}
+
+/** What a user says of a namespace; the rest the servers know. */
+export type NamespaceSpecification = Omit<Namespace, 'Hash' | 'CreateIndex' | 'ModifyIndex'>;
+
+/** Always there; may be described, not deleted (OP-175). */
+export const DEFAULT_NAMESPACE = 'default';
+
+export const MAX_NAMESPACE_DESCRIPTION_CHARS = 256;
+const NAMESPACE_NAME = /^[a-zA-Z0-9-]{1,128}$/;
+
+/** OP-178: what is wrong with a namespace as given. */
+export function namespaceProblems({ Name, Description }: Pick<Namespace, 'Name' | 'Description'>): string[] {
+  const problems: string[] = [];
+  if (!NAMESPACE_NAME.test(Name)) problems.push(`invalid name "${Name}". Must match regex ${NAMESPACE_NAME.source}`);
+  if (Array.from(Description).length > MAX_NAMESPACE_DESCRIPTION_CHARS)
+    problems.push(`description longer than ${MAX_NAMESPACE_DESCRIPTION_CHARS}`);
+  return problems;
+}
+
+/** Equal for namespaces that say the same, whatever the order of their members. */
+export function namespaceHash(namespace: NamespaceSpecification): string {
+  return createHash('sha256')
+    .update(JSON.stringify(sorted(namespace)))
+    .digest('base64');
+}
+
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (typeof value !== 'object' || value === null) return value;
+  const entries = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return entries.map(([name, member]) => [name, sorted(member)]);
 }

@@ -12,6 +12,7 @@ import type {
   Node,
   NodeEvent,
   SchedulingEligibility,
+  NamespaceSpecification,
   NodePoolSpecification,
   NodeStatus,
   AllocPreemptionDiff,
@@ -177,6 +178,8 @@ export interface TxnPayloads {
   ScalingEventRegister: { JobID: string; TaskGroup: string; ScalingEvent: ScalingEvent };
 
   // 3.5 configuration
+  NamespaceUpsert: { Namespaces: NamespaceSpecification[] };
+  NamespaceDelete: { Names: string[] };
   SchedulerConfig: { Config: SchedulerConfiguration; CAS: boolean; ModifyIndex: number };
   ClusterMetadata: { ClusterID: string; CreateTime: number };
 
@@ -223,6 +226,8 @@ export const TXN_TYPES: { readonly [T in TxnType]: TxnTypeInfo } = {
   ClusterMetadata: { number: 32, eventType: null, schemaVersion: 1 },
   NodePoolUpsert: { number: 59, eventType: 'NodePoolUpserted', schemaVersion: 1 },
   NodePoolDelete: { number: 60, eventType: 'NodePoolDeleted', schemaVersion: 1 },
+  NamespaceUpsert: { number: 64, eventType: null, schemaVersion: 1 },
+  NamespaceDelete: { number: 65, eventType: null, schemaVersion: 1 },
   LeaseAcquired: { number: 100, eventType: null, schemaVersion: 1 },
   Initialise: { number: 127, eventType: null, schemaVersion: 1 },
   Ignore: { number: 128, eventType: null, schemaVersion: 1 },

@@ -1,5 +1,6 @@
-import { ALL_NODES_POOL, type Namespace, type SchedulerConfiguration } from '@waybill/model';
+import { ALL_NODES_POOL, DEFAULT_NAMESPACE, type SchedulerConfiguration } from '@waybill/model';
 import type { TxnPayloads } from './catalogue.js';
+import { createNamespace } from './namespaces.js';
 import { createNodePool } from './node-pools.js';
 import type { Appliers } from './applier.js';
 import { SINGLETON_KEY } from './tables.js';
@@ -46,26 +47,8 @@ function acquireLease(w: Write, { Role, Epoch, Holder }: TxnPayloads['LeaseAcqui
 
 /** Type 127 (ST-2). On a state that has it already, nothing. */
 function initialise(w: Write): void {
-  if (w.tables.namespaces.has('default')) return;
-  w.put('namespaces', defaultNamespace(w));
+  if (w.tables.namespaces.has(DEFAULT_NAMESPACE)) return;
+  createNamespace(w, DEFAULT_NAMESPACE, 'Default shared namespace');
   createNodePool(w, ALL_NODES_POOL, 'Node pool with all nodes in the cluster.');
   createNodePool(w, 'default', 'Default node pool.');
-}
-
-function defaultNamespace(w: Write): Namespace {
-  return {
-    Name: 'default',
-    Description: 'Default shared namespace',
-    Quota: '',
-    Capabilities: null,
-    NodePoolConfiguration: null,
-    VaultConfiguration: null,
-    ConsulConfiguration: null,
-    Meta: null,
-    Hash: '',
-    CreateIndex: w.index,
-    ModifyIndex: w.index,
-    RequiredExtraClaims: null,
-    OptionalExtraClaims: null,
-  };
 }

@@ -194,6 +194,8 @@ describe('catalogue', () => {
       'ScalingEventRegister',
       'SchedulerConfig',
       'ClusterMetadata',
+      'NamespaceUpsert',
+      'NamespaceDelete',
       'LeaseAcquired',
       'Initialise',
       'Ignore',

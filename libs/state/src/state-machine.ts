@@ -5,6 +5,7 @@ import { clusterAppliers } from './cluster.js';
 import { deploymentAppliers } from './deployments.js';
 import { evaluationAppliers } from './evaluations.js';
 import { jobAppliers } from './jobs.js';
+import { namespaceAppliers } from './namespaces.js';
 import { nodePoolAppliers } from './node-pools.js';
 import { nodeAppliers } from './nodes.js';
 import { planAppliers } from './plans.js';
@@ -23,6 +24,7 @@ const appliers: Appliers = {
   ...allocationAppliers,
   ...planAppliers,
   ...deploymentAppliers,
+  ...namespaceAppliers,
   ...clusterAppliers,
 };
 

@@ -106,6 +106,17 @@ export function uuidPrefixParam(query: QueryString): string | undefined {
   if (!/^[0-9a-f]*$/.test(digits) || prefix.length > 36 || prefix.length - digits.length > 4)
     throw failed(`invalid UUID prefix ${JSON.stringify(prefix)}`);
   if (digits.length % 2 === 1) throw failed('Input (without hyphens) must be even length');
+  return hyphenated(digits);
+}
+
+/** API-250: what of a text a search takes as the beginning of a UUID, of even length; undefined: it is none. */
+export function uuidPrefixOf(text: string): string | undefined {
+  const digits = text.toLowerCase().replaceAll('-', '');
+  if (!/^[0-9a-f]{0,32}$/.test(digits)) return undefined;
+  return hyphenated(digits.slice(0, digits.length - (digits.length % 2)));
+}
+
+function hyphenated(digits: string): string {
   const parts = UUID_PARTS.exec(digits)
     ?.slice(1)
     .filter((part) => part !== undefined) ?? [digits];

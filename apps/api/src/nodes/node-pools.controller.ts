@@ -9,9 +9,9 @@ import { Reads } from '../http/reads.js';
 import { type ApiReply, type ApiRequest, sendEmpty, setWriteIndex } from '../http/reply.js';
 import { Requester } from '../http/requester.js';
 import { JobList } from '../jobs/job-list.js';
+import { UserWrites } from '../user-writes.js';
 import { NodeList } from './node-list.js';
 import { readNodePool } from './node-pool-request.js';
-import { NodePoolWrites } from './node-pool-writes.js';
 
 /** `/v1/node/pools`, `/v1/node/pool/:name` and what is in a pool (nodes.md section 13). */
 @Controller('v1/node')
@@ -21,7 +21,7 @@ export class NodePoolsController {
     private readonly reads: Reads,
     private readonly nodeList: NodeList,
     private readonly jobList: JobList,
-    private readonly writes: NodePoolWrites,
+    private readonly writes: UserWrites,
   ) {}
 
   @Get('pools')

@@ -3,7 +3,6 @@ import { made } from '../api-core.js';
 import { ClusterModule } from '../cluster/cluster.module.js';
 import { JobsModule } from '../jobs/jobs.module.js';
 import { NodeList } from './node-list.js';
-import { NodePoolWrites } from './node-pool-writes.js';
 import { NodePoolsController } from './node-pools.controller.js';
 import { NodeWritesController } from './node-writes.controller.js';
 import { NodesController } from './nodes.controller.js';
@@ -12,9 +11,6 @@ import { NodesController } from './nodes.controller.js';
 @Module({
   imports: [ClusterModule, JobsModule],
   controllers: [NodePoolsController, NodeWritesController, NodesController],
-  providers: [
-    made(NodeList, ({ model, reads }) => new NodeList(model, reads)),
-    made(NodePoolWrites, ({ writer, context }) => new NodePoolWrites(writer, context.clock)),
-  ],
+  providers: [made(NodeList, ({ model, reads }) => new NodeList(model, reads))],
 })
 export class NodesModule {}

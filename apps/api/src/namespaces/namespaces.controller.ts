@@ -1,0 +1,74 @@
+import { Controller, Delete, Get, Param, Post, Put, Req, Res } from '@nestjs/common';
+import { DEFAULT_NAMESPACE } from '@waybill/model';
+import { ReadModel } from '@waybill/projection';
+import { failed } from '../http/api-error.js';
+import { ListFilter } from '../http/list-filter.js';
+import { pageOf } from '../http/list-params.js';
+import { param } from '../http/query-string.js';
+import { Reads } from '../http/reads.js';
+import { type ApiReply, type ApiRequest, sendEmpty, setWriteIndex } from '../http/reply.js';
+import { Requester } from '../http/requester.js';
+import { UserWrites } from '../user-writes.js';
+import { readNamespace } from './namespace-request.js';
+
+/** `/v1/namespaces`, `/v1/namespace/:name` (API-255, OP-175 to OP-183). */
+@Controller('v1')
+export class NamespacesController {
+  constructor(
+    private readonly model: ReadModel,
+    private readonly reads: Reads,
+    private readonly writes: UserWrites,
+  ) {}
+
+  @Get('namespaces')
+  async list(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    const options = { prefix: param(request.query, 'prefix'), ...pageOf(request.query) };
+    const filter = ListFilter.of(request.query);
+    await this.reads.answer(request, reply, [['namespaces', '*']], async () => {
+      const { index, rows, nextToken } = await this.model.namespaces({ ...options, keep: filter?.keep() });
+      return { index, nextToken, value: rows };
+    });
+  }
+
+  @Put('namespace')
+  putAny(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    return this.upsert(request, reply, undefined);
+  }
+
+  @Post('namespace')
+  postAny(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    return this.upsert(request, reply, undefined);
+  }
+
+  @Get('namespace/:name')
+  async read(@Param('name') name: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    const query = async () => {
+      const { index, row } = await this.model.namespace(name);
+      return { index, value: row };
+    };
+    await this.reads.answer(request, reply, [['namespaces', name]], query, 'Namespace not found');
+  }
+
+  @Put('namespace/:name')
+  put(@Param('name') name: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    return this.upsert(request, reply, name);
+  }
+
+  @Post('namespace/:name')
+  post(@Param('name') name: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    return this.upsert(request, reply, name);
+  }
+
+  @Delete('namespace/:name')
+  async delete(@Param('name') name: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    if (name === DEFAULT_NAMESPACE) throw failed('can not delete default namespace');
+    setWriteIndex(reply, await this.writes.run('NamespaceDelete', { Names: [name] }, Requester.of(request)));
+    sendEmpty(reply);
+  }
+
+  private async upsert(request: ApiRequest, reply: ApiReply, name: string | undefined): Promise<void> {
+    const namespace = readNamespace(request.body, name);
+    setWriteIndex(reply, await this.writes.run('NamespaceUpsert', { Namespaces: [namespace] }, Requester.of(request)));
+    sendEmpty(reply);
+  }
+}

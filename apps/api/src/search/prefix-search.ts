@@ -1,0 +1,81 @@
+import type { Listed, Namespaces, ReadModel } from '@waybill/projection';
+import { uuidPrefixOf } from '../http/query-string.js';
+import type { SearchContext } from './search-contexts.js';
+
+/** Matches handed out per context (API-250). */
+export const MAX_MATCHES_PER_CONTEXT = 20;
+
+export interface SearchResult {
+  readonly index: number;
+  readonly matches: Record<string, readonly string[]>;
+  readonly truncations: Record<string, boolean>;
+}
+
+interface UuidListOptions {
+  readonly perPage: number;
+  readonly prefix: string;
+  readonly namespaces: Namespaces;
+}
+
+/** Finds objects by the beginning of their ID or name (API-250). Stateless. Costs one short statement per context. */
+export class PrefixSearch {
+  constructor(private readonly model: ReadModel) {}
+
+  async run(prefix: string, contexts: readonly SearchContext[], namespaces: Namespaces): Promise<SearchResult> {
+    const matches: Record<string, readonly string[]> = {};
+    const truncations: Record<string, boolean> = {};
+    let index = 1;
+    for (const context of contexts) {
+      const found = await this.search(context, prefix, namespaces);
+      index = Math.max(index, found.index);
+      matches[context] = exactFirst(found.rows, prefix);
+      truncations[context] = found.nextToken !== '';
+    }
+    return { index, matches, truncations };
+  }
+
+  private async search(context: SearchContext, prefix: string, namespaces: Namespaces): Promise<Listed<string>> {
+    const { model } = this;
+    const page = { perPage: MAX_MATCHES_PER_CONTEXT };
+    const named = { ...page, prefix };
+    const byUuid = async <Row extends { readonly ID: string }>(
+      list: (options: UuidListOptions) => Promise<Listed<Row>>,
+    ): Promise<Listed<string>> => {
+      const begins = uuidPrefixOf(prefix);
+      return begins === undefined ? NONE : idsOf(await list({ ...page, prefix: begins, namespaces }), ({ ID }) => ID);
+    };
+    switch (context) {
+      case 'allocs':
+        return byUuid((options) => model.allocations(options));
+      case 'evals':
+        return byUuid((options) => model.evaluations(options));
+      case 'deployment':
+        return byUuid((options) => model.deployments(options));
+      case 'nodes':
+        return byUuid((options) => model.nodes(options));
+      case 'jobs':
+        return idsOf(await model.jobs({ ...named, namespaces }), ({ job }) => job.ID);
+      case 'namespaces':
+        return idsOf(await model.namespaces(named), ({ Name }) => Name);
+      case 'node_pools':
+        return idsOf(await model.nodePools(named), ({ Name }) => Name);
+      case 'plugins':
+      case 'scaling_policy':
+      case 'vars':
+      case 'volumes':
+      case 'host_volumes':
+        return NONE; // the state has none yet
+    }
+  }
+}
+
+const NONE: Listed<string> = { index: 1, rows: [], nextToken: '' };
+
+const idsOf = <Row>({ index, rows, nextToken }: Listed<Row>, id: (row: Row) => string): Listed<string> => ({
+  index,
+  nextToken,
+  rows: rows.map(id),
+});
+
+const exactFirst = (ids: readonly string[], exact: string): readonly string[] =>
+  ids.includes(exact) ? [exact, ...ids.filter((id) => id !== exact)] : ids;

@@ -1,0 +1,29 @@
+import { failed } from '../http/api-error.js';
+
+/** What can be searched, as clients name it (API-250). */
+export const SEARCH_CONTEXTS = [
+  'allocs',
+  'deployment',
+  'evals',
+  'jobs',
+  'namespaces',
+  'node_pools',
+  'nodes',
+  'plugins',
+  'scaling_policy',
+  'vars',
+  'volumes',
+  'host_volumes',
+] as const;
+
+export type SearchContext = (typeof SEARCH_CONTEXTS)[number];
+
+/** The contexts a request is about: all of them for `all` and for none. @throws ApiError 500 */
+export function contextsOf(given: string): readonly SearchContext[] {
+  if (given === '' || given === 'all') return SEARCH_CONTEXTS;
+  const one = SEARCH_CONTEXTS.find((context) => context === given);
+  if (one) return [one];
+  throw failed(
+    `context must be one of [${SEARCH_CONTEXTS.join(' ')}] or 'all' for all contexts; got ${JSON.stringify(given)}`,
+  );
+}
