@@ -15,7 +15,8 @@ import { type Diagnostic, JobspecError } from './syntax/diagnostic.js';
 import { SourceText } from './syntax/source-text.js';
 import type { Block, Body } from './syntax/syntax-tree.js';
 import { checkVariable } from './variable-validation.js';
-import { type Variable, VariableDeclarations, VariableValues } from './variables.js';
+import { VariableValues } from './variable-values.js';
+import { type Variable, VariableDeclarations } from './variables.js';
 
 export interface TextFile {
   /** As messages name it. */

@@ -5,7 +5,8 @@ import type { Value } from './evaluation/value.js';
 import { JobspecError } from './syntax/diagnostic.js';
 import type { Expression } from './syntax/syntax-tree.js';
 import { referencesIn } from './syntax/references.js';
-import type { GivenValue, Validation, Variable } from './variables.js';
+import type { GivenValue } from './variable-values.js';
+import type { Validation, Variable } from './variables.js';
 
 /** Every validation that the value of a variable does not pass (JS-81, JS-82). @throws JobspecError with the first */
 export function checkVariable(variable: Variable, given: GivenValue, scope: Scope, evaluator: Evaluator): void {

@@ -3,6 +3,7 @@ import { type Json, isJsonObject, jsonOf } from '../decoding/json.js';
 import { Decimal } from '../evaluation/decimal.js';
 import { Mapping, tuple, type Value } from '../evaluation/value.js';
 import { MAX_NESTING } from '../limits.js';
+import { csvDecoded } from './csv-function.js';
 import { FunctionError, type LanguageFunction } from './function-table.js';
 import { goJson } from './go-json.js';
 import { nullable, of, onText, str, textOf } from './parameters.js';
@@ -18,6 +19,7 @@ export const ENCODING_FUNCTIONS: Readonly<Record<string, LanguageFunction>> = {
     budget.spend(text.length >> 2);
     return decodedJson(text);
   }),
+  csvdecode: onText(csvDecoded),
   urlencode: onText((text) => urlEncoded(text)),
   md5: hash('md5'),
   sha1: hash('sha1'),
