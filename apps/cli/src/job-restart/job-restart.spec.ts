@@ -40,6 +40,14 @@ describe('batches of a restart in place', () => {
     expect(run.out).toContain('==> <ts>: Restarting 2 allocations\n    <ts>: Restarting running');
   });
 
+  it('JR-903: each line is written whole, whatever is written by others meanwhile', async () => {
+    const run = new RestartedJob(['-batch-size=100%', 'web'], 4);
+    await run.time.pass(0);
+    const lines = run.writes.filter((text) => text.includes('Restarting running tasks'));
+    expect(lines).toHaveLength(4);
+    for (const line of lines) expect(line).toMatch(/^ {4}<ts>: [^\n]+\n$/);
+  });
+
   it('JR-902: one allocation', async () => {
     const run = new RestartedJob(['-all-tasks', 'web'], 1);
     await run.time.pass(0);

@@ -33,6 +33,15 @@ describe('replacing an allocation', () => {
     expect(run.exitCode).toBeUndefined();
   });
 
+  it('JR-706: a replacement that runs is enough, healthy or not', async () => {
+    const run = new RestartedJob(['-reschedule', 'web']);
+    const unhealthy = { ClientStatus: 'running', DeploymentStatus: { Healthy: false } } as const;
+    run.server.change('b', unhealthy);
+    run.server.change('a1', { DesiredStatus: 'stop', NextAllocation: 'b' });
+    await run.time.pass(0);
+    expect(run.exitCode).toBe(0);
+  });
+
   it('JR-601: a stop that fails is all there is to it', async () => {
     const run = new RestartedJob(['-reschedule', 'web']);
     run.server.on = (call) => {

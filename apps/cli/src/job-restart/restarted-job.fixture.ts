@@ -100,6 +100,8 @@ export class RestartedJob {
   /** Everything on stdout and stderr, without times. */
   out = '';
   err = '';
+  /** What was written at a time. */
+  readonly writes: string[] = [];
   exitCode: number | undefined;
   /** Waits for the one question that is open. */
   private answer: ((text: string | undefined) => void) | undefined;
@@ -111,7 +113,10 @@ export class RestartedJob {
       once: () => undefined,
     });
     const terminal = new Terminal(
-      sink((text) => (this.out += text)),
+      sink((text) => {
+        this.out += text;
+        this.writes.push(text);
+      }),
       sink((text) => (this.err += text)),
       { colour: false, interactive: true },
     );
