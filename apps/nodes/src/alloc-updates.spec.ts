@@ -157,6 +157,28 @@ describe('allocation writes of agents', () => {
     await expect(commit(node, says(fixtures.anAlloc({ NodeID: node.ID })))).resolves.toMatchObject({});
   });
 
+  it('ND-219: an unknown allocation in a combined write fails nobody', async () => {
+    const { time, state, addNode, addAlloc, send } = setup();
+    const [first, second] = [addNode(), addNode()];
+    const alloc = addAlloc(second);
+    const unknown = send(first, says(fixtures.anAlloc({ NodeID: first.ID })));
+    const known = send(second, says(alloc, { ClientStatus: 'complete' }));
+    await time.pass(BATCH_WINDOW_MS);
+    expect((await unknown).Index).toBe((await known).Index);
+    expect(state.tables.allocs.get(alloc.ID)).toMatchObject({ ClientStatus: 'complete' });
+  });
+
+  it('ND-222: of two updates of one allocation the last one wins, and the summary counts it once', async () => {
+    const { state, addNode, addAlloc, commit } = setup();
+    const alloc = addAlloc(addNode(), { ClientStatus: 'pending' });
+    const node = state.tables.nodes.get(alloc.NodeID)!;
+    const counts = () => state.tables.job_summary.get(`default/${alloc.JobID}`)!.Summary[alloc.TaskGroup]!;
+    const before = counts();
+    await commit(node, says(alloc, { ClientStatus: 'running' }), says(alloc, { ClientStatus: 'complete' }));
+    expect(state.tables.allocs.get(alloc.ID)).toMatchObject({ ClientStatus: 'complete' });
+    expect(counts()).toMatchObject({ Running: before.Running, Complete: before.Complete + 1 });
+  });
+
   it('ND-135: writes within 50 ms of the first are one transaction with one index', async () => {
     const { time, state, addNode, addAlloc, send } = setup();
     const nodes = [addNode(), addNode(), addNode()];

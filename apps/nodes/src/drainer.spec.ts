@@ -1,9 +1,9 @@
 import type { Allocation } from '@waybill/model';
-import { fixtures, namespacedKey } from '@waybill/state';
+import { fixtures } from '@waybill/state';
 import { describe, expect, it } from 'vitest';
-import { completionBatches, markBatches } from './drain-batches.js';
+import { markBatches } from './drain-batches.js';
 import { DEADLINE_WINDOW_MS } from './drain-deadlines.js';
-import { endedDrain, marksOfJob } from './drain-decisions.js';
+import { marksOfJob } from './drain-decisions.js';
 import { Draining, MINUTE, SECOND } from './draining.fixture.js';
 
 const COMPLETE = 'Node drain complete';
@@ -100,6 +100,33 @@ describe('which allocations of a service job are marked', () => {
       await d.time.pass(2 * SECOND);
       expect(d.messages(draining).at(-1)).toBe(COMPLETE);
     });
+
+  it('DR-21: only a change of the strategy is an update of the drain; other changes of the node are none', async () => {
+    const { d, draining } = await setup();
+    await d.place(await d.job(1), draining);
+    await d.drain(draining, 10 * MINUTE * 1e6);
+    await d.time.pass(5 * MINUTE);
+    const change = {
+      NodeID: draining,
+      Status: 'ready',
+      UpdatedAt: 1,
+      NodeEvent: null,
+      IdentitySigningKeyID: '',
+    } as const;
+    await d.write('NodeUpdateStatus', change);
+    await d.time.pass(5 * MINUTE + DEADLINE_WINDOW_MS);
+    expect(d.messages(draining).at(-1)).toBe(COMPLETE); // the deadline stood where it was
+
+    const other = await d.node();
+    await d.place(await d.job(1), other);
+    await d.drain(other, 10 * MINUTE * 1e6);
+    await d.time.pass(5 * MINUTE);
+    await d.drain(other, 10 * MINUTE * 1e6);
+    await d.time.pass(5 * MINUTE + DEADLINE_WINDOW_MS);
+    expect(d.stored(other).DrainStrategy).not.toBeNull();
+    await d.time.pass(5 * MINUTE);
+    expect(d.messages(other).at(-1)).toBe(COMPLETE);
+  });
 
   it('DR-44: each migration is counted once', async () => {
     const { d, draining } = await setup();
@@ -438,36 +465,5 @@ describe('the drainer', () => {
     await d.write('JobDeregister', purge);
     await d.time.pass(2 * SECOND);
     expect(d.messages(draining).at(-1)).toBe(COMPLETE);
-  });
-});
-
-describe('transactions of marks', () => {
-  it('DR-72: a full one ends, and each carries the evaluations of the jobs that it marks', async () => {
-    const { d, draining } = await setup();
-    const jobs = [await d.job(3), await d.job(5)];
-    for (const job of jobs) await d.place(job, draining, job.TaskGroups[0]!.Count);
-    let ids = 0;
-    const batches = markBatches(d.state.tables, d.allocs(), 0, () => `e${ids++}`, 5);
-    for (const { Transitions, Evals } of batches) {
-      expect(Object.keys(Transitions).length + Evals.length).toBeLessThanOrEqual(5);
-      const marked = new Set(Object.keys(Transitions).map((id) => d.state.tables.allocs.get(id)!));
-      expect(new Set(Evals.map((e) => namespacedKey(e.Namespace, e.JobID)))).toEqual(
-        new Set([...marked].map((a) => namespacedKey(a.Namespace, a.JobID))),
-      );
-    }
-    expect(batches.flatMap((batch) => Object.keys(batch.Transitions))).toHaveLength(8);
-  });
-
-  it('DR-73: completions are split the same way', async () => {
-    const { d, ids } = await setup(5);
-    for (const id of ids) await d.drain(id);
-    const ended = ids.map((id) => endedDrain(d.state.tables, d.stored(id), d.time.nowMs())!);
-    const batches = completionBatches(ended, d.time.nowMs(), 2);
-    expect(batches.map((batch) => Object.keys(batch.Updates))).toEqual([
-      ids.slice(0, 2),
-      ids.slice(2, 4),
-      ids.slice(4),
-    ]);
-    expect(batches.map((batch) => Object.keys(batch.NodeEvents).length)).toEqual([2, 2, 1]);
   });
 });

@@ -1,0 +1,39 @@
+import { namespacedKey } from '@waybill/state';
+import { describe, expect, it } from 'vitest';
+import { completionBatches, markBatches } from './drain-batches.js';
+import { endedDrain } from './drain-decisions.js';
+import { Draining } from './draining.fixture.js';
+
+describe('transactions of a round', () => {
+  it('DR-72: a full one ends, and each carries the evaluations of the jobs that it marks', async () => {
+    const d = new Draining();
+    const draining = await d.node();
+    const jobs = [await d.job(3), await d.job(5)];
+    for (const job of jobs) await d.place(job, draining, job.TaskGroups[0]!.Count);
+    let ids = 0;
+    const batches = markBatches(d.state.tables, d.allocs(), 0, () => `e${ids++}`, 5);
+    for (const { Transitions, Evals } of batches) {
+      expect(Object.keys(Transitions).length + Evals.length).toBeLessThanOrEqual(5);
+      const marked = new Set(Object.keys(Transitions).map((id) => d.state.tables.allocs.get(id)!));
+      expect(new Set(Evals.map((e) => namespacedKey(e.Namespace, e.JobID)))).toEqual(
+        new Set([...marked].map((a) => namespacedKey(a.Namespace, a.JobID))),
+      );
+    }
+    expect(batches.flatMap((batch) => Object.keys(batch.Transitions))).toHaveLength(8);
+  });
+
+  it('DR-73: completions are split the same way', async () => {
+    const d = new Draining();
+    const ids: string[] = [];
+    for (let i = 0; i < 5; i++) ids.push(await d.node());
+    for (const id of ids) await d.drain(id);
+    const ended = ids.map((id) => endedDrain(d.state.tables, d.stored(id), d.time.nowMs())!);
+    const batches = completionBatches(ended, d.time.nowMs(), 2);
+    expect(batches.map((batch) => Object.keys(batch.Updates))).toEqual([
+      ids.slice(0, 2),
+      ids.slice(2, 4),
+      ids.slice(4),
+    ]);
+    expect(batches.map((batch) => Object.keys(batch.NodeEvents).length)).toEqual([2, 2, 1]);
+  });
+});
