@@ -1,4 +1,5 @@
 import { type DynamicModule, Module } from '@nestjs/common';
+import { AclModule } from './acl/acl.module.js';
 import { AllocationsModule } from './allocations/allocations.module.js';
 import type { ApiCore } from './api-core.js';
 import { ClientModule } from './client/client.module.js';
@@ -16,6 +17,7 @@ import { SearchModule } from './search/search.module.js';
 
 /** One module per resource: its routes and what they are made of are in its folder. */
 const RESOURCES = [
+  AclModule,
   AllocationsModule,
   ClientModule,
   ClusterModule,

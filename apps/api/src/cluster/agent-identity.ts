@@ -2,6 +2,9 @@
 export const COMPATIBLE_VERSION = '1.10.0';
 export const WAYBILL_VERSION = '0.1.0';
 
+/** What clients of the reference expect to be told of its consensus. */
+const RAFT_PROTOCOL = '3';
+
 /** How this API instance presents itself to clients that expect a server agent (OP-70 to OP-74). */
 export class AgentIdentity {
   constructor(
@@ -36,7 +39,9 @@ export class AgentIdentity {
         Waybill: { TraceURL: '' },
       },
       member: this.member(),
-      stats: { nomad: { server: 'true', leader: 'true', leader_addr: this.address, known_regions: '1' } },
+      stats: {
+        nomad: { server: 'true', leader: 'true', leader_addr: this.address, bootstrap: 'true', known_regions: '1' },
+      },
     };
   }
 
@@ -44,9 +49,19 @@ export class AgentIdentity {
     return { ServerName: this.name, ServerRegion: this.region, ServerDC: 'dc1', Members: [this.member()] };
   }
 
+  /** The servers as Raft peers (API-238). Of several API instances each knows of itself only. */
+  raftConfiguration(): object {
+    const server = { ID: this.instanceId, Node: this.memberName, Address: this.address, RaftProtocol: RAFT_PROTOCOL };
+    return { Servers: [{ ...server, Leader: true, Voter: true }], Index: 1 };
+  }
+
+  private get memberName(): string {
+    return `${this.name}.${this.region}`;
+  }
+
   private member(): object {
     return {
-      Name: `${this.name}.${this.region}`,
+      Name: this.memberName,
       Addr: this.host,
       Port: this.port,
       Tags: {
@@ -56,7 +71,8 @@ export class AgentIdentity {
         build: COMPATIBLE_VERSION,
         revision: '',
         vsn: '1',
-        raft_vsn: '3',
+        raft_vsn: RAFT_PROTOCOL,
+        bootstrap: '1',
         id: this.instanceId,
         rpc_addr: this.host,
         port: String(this.port),

@@ -1,4 +1,5 @@
 import { Controller, Get, Req, Res } from '@nestjs/common';
+import { params } from '../http/query-string.js';
 import { type ApiReply, type ApiRequest, sendJson } from '../http/reply.js';
 import { AgentIdentity } from './agent-identity.js';
 
@@ -27,9 +28,18 @@ export class ClusterController {
     sendJson(request, reply, this.identity.self());
   }
 
+  /** API-237, OP-75: what is asked for and not here is said in the same form, as a failure. */
   @Get('agent/health')
   health(@Req() request: ApiRequest, @Res() reply: ApiReply): void {
-    sendJson(request, reply, { server: { ok: true, message: 'ok' } });
+    const asked = params(request.query, 'type');
+    const client = asked.includes('client') && { client: { ok: false, message: 'client not enabled' } };
+    const server = (asked.length === 0 || asked.includes('server')) && { server: { ok: true, message: 'ok' } };
+    sendJson(request, reply, { ...client, ...server }, client ? 500 : 200);
+  }
+
+  @Get('operator/raft/configuration')
+  raftConfiguration(@Req() request: ApiRequest, @Res() reply: ApiReply): void {
+    sendJson(request, reply, this.identity.raftConfiguration());
   }
 
   @Get('agent/members')
