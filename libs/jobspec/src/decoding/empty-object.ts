@@ -9,7 +9,16 @@ export function emptyOf(schema: Schema): JsonObject {
 }
 
 /** The same before the block's own rules have been applied. */
-export function unshapedOf({ attributes, blocks, fixed }: Schema): JsonObject {
+export function unshapedOf(schema: Schema): JsonObject {
+  const made = templates.get(schema) ?? templateOf(schema);
+  templates.set(schema, made);
+  return { ...made };
+}
+
+/** One for each schema, made when it is needed first. */
+const templates = new WeakMap<Schema, JsonObject>();
+
+function templateOf({ attributes, blocks, fixed }: Schema): JsonObject {
   const kept = Object.values(blocks).filter((rule) => rule.kind !== 'object' || rule.omitted !== true);
   return {
     ...fixed,

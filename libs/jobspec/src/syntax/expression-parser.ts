@@ -5,15 +5,14 @@ import type { BinaryOperator, Expression, ForExpression, ObjectItem, Step } from
 import { TemplateParser } from './template-parser.js';
 import type { Token, TokenReader } from './token-reader.js';
 
-/** JS-30, lowest first. */
-const PRECEDENCE: readonly (readonly BinaryOperator[])[] = [
-  ['||'],
-  ['&&'],
-  ['==', '!='],
-  ['<', '<=', '>', '>='],
-  ['+', '-'],
-  ['*', '/', '%'],
-];
+/** JS-30: how tightly each operator binds. */
+const PRECEDENCE: ReadonlyMap<string, number> = new Map(
+  [['||'], ['&&'], ['==', '!='], ['<', '<=', '>', '>='], ['+', '-'], ['*', '/', '%']].flatMap((operators, level) =>
+    operators.map((operator) => [operator, level] as const),
+  ),
+);
+
+const isBinary = (text: string): text is BinaryOperator => PRECEDENCE.has(text);
 
 const DIGITS = /\d+/uy;
 
@@ -58,15 +57,15 @@ export class ExpressionParser {
     return { type: 'conditional', condition, whenTrue, whenFalse, ...this.from(condition) };
   }
 
+  /** By precedence climbing: operators that bind at least as tightly as `level`. */
   private binary(level: number): Expression {
-    const operators = PRECEDENCE[level];
-    if (operators === undefined) return this.unary();
-    let left = this.binary(level + 1);
+    let left = this.unary();
     for (;;) {
-      const operator = operators.find((one) => this.tokens.isSymbol(one));
-      if (operator === undefined) return left;
+      const { kind, text: operator } = this.tokens.peek();
+      const precedence = kind === 'symbol' ? (PRECEDENCE.get(operator) ?? -1) : -1;
+      if (precedence < level || !isBinary(operator)) return left;
       this.tokens.next();
-      const right = this.binary(level + 1);
+      const right = this.binary(precedence + 1);
       left = { type: 'binary', operator, left, right, ...this.from(left) };
     }
   }

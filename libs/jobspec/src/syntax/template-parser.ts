@@ -22,6 +22,8 @@ type Piece = { readonly span: Span; readonly trimsBefore: boolean; readonly trim
 );
 
 const ESCAPES: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t', '"': '"', '\\': '\\' };
+/** What means nothing in a template. */
+const PLAIN_TEXT = /[^"\\$%\n]+/uy;
 const UNICODE_ESCAPE = /u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}/uy;
 const DIRECTIVE_WORDS = ['if', 'else', 'endif', 'for', 'endfor'];
 
@@ -105,6 +107,7 @@ export class TemplateParser {
       literal = '';
     };
     for (;;) {
+      literal += this.plainText();
       const at = tokens.position;
       const character = text[at];
       if (at >= tokens.limit || character === undefined) {
@@ -132,6 +135,15 @@ export class TemplateParser {
         tokens.seek(at + 1);
       }
     }
+  }
+
+  /** Up to the next character that may mean something, or the limit. */
+  private plainText(): string {
+    const { tokens } = this;
+    PLAIN_TEXT.lastIndex = tokens.position;
+    const found = PLAIN_TEXT.exec(tokens.source.text)?.[0].slice(0, tokens.limit - tokens.position) ?? '';
+    tokens.seek(tokens.position + found.length);
+    return found;
   }
 
   /** JS-18. */

@@ -165,19 +165,16 @@ export class TokenReader {
     if (start >= this.end || character === undefined) return { kind: 'end', text: '', start: this.end, end: this.end };
     if (character === '\n') return made('newline', character);
     if (character === '"') return made('quote', character);
-    const patterns: readonly (readonly [TokenKind, RegExp])[] = [
-      ['identifier', IDENTIFIER],
-      ['symbol', SYMBOL],
-      ['number', NUMBER],
-    ];
     const heredoc = character === '<' ? this.match(HEREDOC) : undefined;
     if (heredoc !== undefined) return made('heredoc', heredoc);
     if (character === '/' && this.source.text[start + 1] === '*')
       throw this.failure({ start, end: start + 2 }, 'Unterminated comment', 'No closing "*/" was found.');
-    for (const [kind, pattern] of patterns) {
-      const text = this.match(pattern);
-      if (text !== undefined) return made(kind, text);
-    }
+    const identifier = this.match(IDENTIFIER);
+    if (identifier !== undefined) return made('identifier', identifier);
+    const symbol = this.match(SYMBOL);
+    if (symbol !== undefined) return made('symbol', symbol);
+    const number = this.match(NUMBER);
+    if (number !== undefined) return made('number', number);
     const [shown = character] = this.source.text.slice(start, start + 2);
     throw this.failure(
       { start, end: start + shown.length },
