@@ -120,6 +120,13 @@ export const CATALOGUE: readonly CatalogueEntry[] = [
     synopsis: 'Say what is wrong with a job file',
     load: () => import('./commands/job-validate.js'),
   },
+  { words: 'namespace delete', synopsis: 'Delete a namespace', load: () => import('./commands/namespace-delete.js') },
+  {
+    words: 'namespace inspect',
+    synopsis: 'Print a namespace as the server has it',
+    load: () => import('./commands/namespace-inspect.js'),
+  },
+  { words: 'namespace list', synopsis: 'Show the namespaces', load: () => import('./commands/namespace-list.js') },
   { words: 'node drain', synopsis: 'Move the work off a node', load: () => import('./commands/node-drain.js') },
   {
     words: 'node eligibility',

@@ -1,0 +1,16 @@
+import type { ServerCommand } from '../command-spec.js';
+import { formatExact } from '../exact-json.js';
+import { resolveNamespace } from '../namespace.js';
+
+/** CL-832. */
+export const command: ServerCommand = {
+  usage: '<namespace>',
+  description: 'Prints a namespace as the server has it.',
+  flags: [],
+  takes: { min: 1, max: 1, otherwise: 'This command takes one argument: <namespace>' },
+  async run(call) {
+    const namespace = await resolveNamespace(call, call.args[0] ?? '');
+    call.terminal.print(formatExact(namespace.exact));
+    return 0;
+  },
+};
