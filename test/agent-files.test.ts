@@ -1,5 +1,8 @@
+import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import type { Allocation } from '@waybill/model';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ApiClient, shellJob } from './support/api-client.js';
@@ -15,6 +18,8 @@ const MADE = [
   'printf p > private/key; i=0; while [ $i -lt 2500 ]; do : > local/sub/f$i; i=$((i+1)); done',
   'chmod 640 local/text; printf done > local/made',
 ].join('\n');
+
+const CLI = fileURLToPath(new URL('../apps/cli/bin/waybill.js', import.meta.url));
 
 let waybill: WaybillProcesses;
 let api: ApiClient;
@@ -239,5 +244,36 @@ describe('what is refused', () => {
       expect(text).toMatch(/^(mine|Path escapes the alloc directory|open .*: no such file or directory)$/);
     expect(seen).toContain('mine');
     await api.stop('swapping');
+  });
+});
+
+describe('waybill alloc fs', () => {
+  const cli = async (...words: string[]): Promise<string> => {
+    const env = { ...process.env, WAYBILL_ADDR: api.url };
+    const { stdout, stderr } = await promisify(execFile)(process.execPath, [CLI, 'alloc', 'fs', ...words], {
+      env,
+    }).catch((error: unknown) => error as { stdout: string; stderr: string });
+    return stdout + stderr;
+  };
+
+  it('CL-421: directories, files, their ends, and what is known of them', async () => {
+    const root = await cli(alloc);
+    expect(root.split('\n')[0]).toMatch(/^Mode +Size +Modified Time +Name$/);
+    expect(root).toMatch(/^d[rwx-]{9} .* alloc\/$/m);
+    expect(await cli(alloc.slice(0, 8), inTask('text'))).toBe('hello files');
+    expect(await cli('-stat', alloc, inTask('text'))).toMatch(
+      /^Mode +Size +Modified Time +Content Type +Name\n-rw-r----- +11 B +\S+ +text\/plain; charset=utf-8 +text\n$/,
+    );
+    expect(await cli('-stat', alloc, inTask('zeros'))).toContain('684 KiB');
+    expect(await cli('-stat', '-H', alloc, inTask('zeros'))).toContain('700000');
+    expect(await cli('-tail', '-c', '5', alloc, inTask('text'))).toBe('files');
+    expect(await cli('-job', 'files', inTask('link'))).toBe('hello files');
+  });
+
+  it('CL-421: what cannot be', async () => {
+    expect(await cli(alloc, 'a', 'b')).toContain('This command takes one or two arguments: <allocation> [<path>]');
+    expect(await cli('-tail', '-n', '1', '-c', '1', alloc, 'a')).toContain('Both -n and -c are not allowed');
+    expect(await cli('-tail', '-n', '-2', alloc, 'a')).toContain('Invalid size is specified');
+    expect(await cli(alloc, '/none')).toContain('no such file or directory');
   });
 });

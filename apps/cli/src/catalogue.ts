@@ -9,6 +9,7 @@ export interface CatalogueEntry {
 }
 
 export const CATALOGUE: readonly CatalogueEntry[] = [
+  { words: 'alloc fs', synopsis: 'Show the files of an allocation', load: () => import('./commands/alloc-fs.js') },
   {
     words: 'alloc logs',
     synopsis: "Show the output of an allocation's task",
@@ -176,6 +177,7 @@ export const ALIASES: ReadonlyMap<string, { readonly words: string; readonly hid
   ['inspect', { words: 'job inspect', hidden: true }],
   ['validate', { words: 'job validate', hidden: true }],
   ['stop', { words: 'job stop' }],
+  ['fs', { words: 'alloc fs' }],
   ['logs', { words: 'alloc logs' }],
   ['alloc-status', { words: 'alloc status', hidden: true }],
   ['eval-status', { words: 'eval status', hidden: true }],

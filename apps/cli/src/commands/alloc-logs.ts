@@ -1,10 +1,9 @@
-import type { AllocListStub } from '@waybill/model';
+import { allocationOfJob } from '../allocation-of-job.js';
 import type { Call, ServerCommand } from '../command-spec.js';
 import { Display, VERBOSE_FLAG } from '../display.js';
 import { ArgumentFailure, causeOf, CommandFailure, failed, isInterrupt } from '../failure.js';
 import { BYTES_PER_LINE, fromLastLines } from '../last-lines.js';
 import { fileBytes } from '../log-frames.js';
-import { jobPath, resolveJob } from '../resolve-job.js';
 import { ALLOCATION, resolveUuid } from '../resolve-uuid.js';
 import { shortId } from '../short-id.js';
 import { tasksOf } from '../task-of-allocation.js';
@@ -76,25 +75,6 @@ async function findSource(call: Call, given: string): Promise<LogSource> {
     throw failed('querying allocation', error);
   });
   return { api, allocId: stub.ID, task: taskFor(value, call.flags.text('task'), call.args[1]) };
-}
-
-/** CL-416: a running one at random, else any. */
-async function allocationOfJob({ api, flags, random }: Call, given: string): Promise<AllocListStub> {
-  const job = await resolveJob(api, given);
-  const group = flags.text('group');
-  const { value } = await api
-    .within({ namespace: job.namespace })
-    .get<AllocListStub[] | null>(jobPath(job.id, '/allocations'))
-    .catch((error: unknown) => {
-      throw failed('fetching allocations', error);
-    });
-  const all = (value ?? []).filter((alloc) => group === undefined || alloc.TaskGroup === group);
-  const running = all.filter((alloc) => alloc.ClientStatus === 'running');
-  const candidates = running.length > 0 ? running : all;
-  const chosen = candidates[Math.floor(random() * candidates.length)];
-  if (chosen) return chosen;
-  const what = group === undefined ? `job "${job.id}"` : `task group "${group}"`;
-  throw new CommandFailure(`Error fetching allocations: ${what} doesn't exist or it has no allocations`);
 }
 
 /** CL-412. @throws CommandFailure */

@@ -1,0 +1,23 @@
+import type { AllocListStub } from '@waybill/model';
+import type { Call } from './command-spec.js';
+import { CommandFailure, failed } from './failure.js';
+import { jobPath, resolveJob } from './resolve-job.js';
+
+/** With `-job`, `-group`: a running allocation of a job at random, else any (CL-416). @throws CommandFailure */
+export async function allocationOfJob({ api, flags, random }: Call, given: string): Promise<AllocListStub> {
+  const job = await resolveJob(api, given);
+  const group = flags.text('group');
+  const { value } = await api
+    .within({ namespace: job.namespace })
+    .get<AllocListStub[] | null>(jobPath(job.id, '/allocations'))
+    .catch((error: unknown) => {
+      throw failed('fetching allocations', error);
+    });
+  const all = (value ?? []).filter((alloc) => group === undefined || alloc.TaskGroup === group);
+  const running = all.filter((alloc) => alloc.ClientStatus === 'running');
+  const candidates = running.length > 0 ? running : all;
+  const chosen = candidates[Math.floor(random() * candidates.length)];
+  if (chosen) return chosen;
+  const what = group === undefined ? `job "${job.id}"` : `task group "${group}"`;
+  throw new CommandFailure(`Error fetching allocations: ${what} doesn't exist or it has no allocations`);
+}
