@@ -2,7 +2,6 @@ import type { JobspecError } from './diagnostic.js';
 import { ExpressionParser } from './expression-parser.js';
 import { SourceText, type Span } from './source-text.js';
 import type { Attribute, Block, Body, Label } from './syntax-tree.js';
-import { TemplateParser } from './template-parser.js';
 import { type Token, TokenReader } from './token-reader.js';
 
 /** The syntax tree of a file (JS-12 to JS-16). @throws JobspecError with the first thing that is wrong */
@@ -107,7 +106,7 @@ class BodyParser {
     const labels: Label[] = [];
     for (;;) {
       const token = tokens.peek();
-      if (token.kind === 'quote') labels.push(new TemplateParser(tokens, this.expressions).label());
+      if (token.kind === 'quote') labels.push(this.expressions.label());
       else if (token.kind === 'identifier') labels.push({ text: tokens.next().text, span: spanOf(token) });
       else break;
     }

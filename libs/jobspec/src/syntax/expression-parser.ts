@@ -1,7 +1,8 @@
 import { Decimal, NumberOutOfRange } from '../evaluation/decimal.js';
 import type { JobspecError } from './diagnostic.js';
+import { ForParser } from './for-parser.js';
 import type { Span } from './source-text.js';
-import type { BinaryOperator, Expression, ForExpression, ObjectItem, Step } from './syntax-tree.js';
+import type { BinaryOperator, Expression, Label, ObjectItem, Step } from './syntax-tree.js';
 import { TemplateParser } from './template-parser.js';
 import type { Token, TokenReader } from './token-reader.js';
 
@@ -19,9 +20,11 @@ const DIGITS = /\d+/uy;
 /** Expressions by recursive descent (JS-30ff). Every method leaves the cursor behind what it has read. */
 export class ExpressionParser {
   private readonly templates: TemplateParser;
+  private readonly fors: ForParser;
 
   constructor(private readonly tokens: TokenReader) {
-    this.templates = new TemplateParser(tokens, this);
+    this.fors = new ForParser(tokens, this);
+    this.templates = new TemplateParser(tokens, this, this.fors);
   }
 
   /** A text that is nothing but one expression. */
@@ -37,6 +40,11 @@ export class ExpressionParser {
         );
       return value;
     });
+  }
+
+  /** JS-13: a quoted label. */
+  label(): Label {
+    return this.templates.label();
   }
 
   expression(): Expression {
@@ -226,7 +234,7 @@ export class ExpressionParser {
     const { tokens } = this;
     const open = tokens.next();
     return tokens.ignoringNewlines(true, () => {
-      if (this.beginsFor()) return this.forExpression(open, ']');
+      if (this.fors.begins()) return this.fors.expression(open, ']');
       const items: Expression[] = [];
       while (!tokens.isSymbol(']')) {
         items.push(this.expression());
@@ -241,8 +249,8 @@ export class ExpressionParser {
   private object(): Expression {
     const { tokens } = this;
     const open = tokens.next();
-    if (tokens.ignoringNewlines(true, () => this.beginsFor()))
-      return tokens.ignoringNewlines(true, () => this.forExpression(open, '}'));
+    if (tokens.ignoringNewlines(true, () => this.fors.begins()))
+      return tokens.ignoringNewlines(true, () => this.fors.expression(open, '}'));
     return tokens.ignoringNewlines(false, () => {
       const items: ObjectItem[] = [];
       for (;;) {
@@ -283,64 +291,8 @@ export class ExpressionParser {
     );
   }
 
-  private beginsFor(): boolean {
-    return this.tokens.lookingAhead(
-      () => this.tokens.isWord('for') && this.tokens.next() && this.tokens.peek().kind === 'identifier',
-    );
-  }
-
-  /** JS-37. */
-  private forExpression(open: Token, closing: ']' | '}'): ForExpression {
-    const { tokens } = this;
-    tokens.next();
-    const { keyName, valueName, collection } = this.forClause();
-    if (!tokens.takes(':')) throw this.badFor('A colon is required after the collection expression.');
-    const first = this.expression();
-    let value: Expression | undefined;
-    if (closing === '}') {
-      if (!tokens.takes('=>'))
-        throw this.badFor('An "=>" is required between the key and the value of an object "for" expression.');
-      value = this.expression();
-    }
-    const groups = value !== undefined && tokens.takes('...');
-    const filters = tokens.isWord('if') && tokens.next() !== undefined;
-    const condition = filters ? this.expression() : undefined;
-    this.close(closing, open, "'for' expression");
-    return {
-      type: 'for',
-      keyName,
-      valueName,
-      collection,
-      key: value === undefined ? undefined : first,
-      value: value ?? first,
-      condition,
-      groups,
-      ...this.from({ span: open }),
-    };
-  }
-
-  /** `k, v in xs`, of a `for` expression or directive. */
-  forClause(): { keyName: string | undefined; valueName: string; collection: Expression } {
-    const { tokens } = this;
-    const first = this.forName();
-    const second = tokens.takes(',') ? this.forName() : undefined;
-    if (!tokens.isWord('in')) throw this.badFor('The keyword "in" is required after the names.');
-    tokens.next();
-    const collection = this.expression();
-    return { keyName: second === undefined ? undefined : first, valueName: second ?? first, collection };
-  }
-
-  private forName(): string {
-    const token = this.tokens.next();
-    if (token.kind !== 'identifier') throw this.badFor('A name is required after "for".', token);
-    return token.text;
-  }
-
-  private badFor(detail: string, at: Token = this.tokens.peek()): JobspecError {
-    return this.tokens.failure(at, "Invalid 'for' expression", detail);
-  }
-
-  private close(symbol: string, open: Span, what: string): void {
+  /** Takes the bracket that ends what began at `open`. @throws JobspecError */
+  close(symbol: string, open: Span, what: string): void {
     if (this.tokens.takes(symbol)) return;
     throw this.endOr(open, `Missing closing bracket of the ${what}`, `Expected "${symbol}" here.`);
   }

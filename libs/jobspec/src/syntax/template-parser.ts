@@ -1,5 +1,6 @@
 import type { JobspecError } from './diagnostic.js';
 import type { ExpressionParser } from './expression-parser.js';
+import type { ForClause, ForParser } from './for-parser.js';
 import { type HeredocPiece, withoutIndentation } from './heredoc-indentation.js';
 import type { Span } from './source-text.js';
 import { nearest } from '../nearest-name.js';
@@ -10,7 +11,7 @@ type Directive =
   | { readonly word: 'if'; readonly condition: Expression }
   | {
       readonly word: 'for';
-      readonly clause: { keyName: string | undefined; valueName: string; collection: Expression };
+      readonly clause: ForClause;
     }
   | { readonly word: 'else' | 'endif' | 'endfor' };
 
@@ -32,6 +33,7 @@ export class TemplateParser {
   constructor(
     private readonly tokens: TokenReader,
     private readonly expressions: ExpressionParser,
+    private readonly fors: ForParser,
   ) {}
 
   /** JS-18. The cursor is before the opening quote. */
@@ -203,7 +205,7 @@ export class TemplateParser {
       case 'if':
         return { word: 'if', condition: this.expressions.expression() };
       case 'for':
-        return { word: 'for', clause: this.expressions.forClause() };
+        return { word: 'for', clause: this.fors.clause() };
       case 'else':
       case 'endif':
       case 'endfor':
