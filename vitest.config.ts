@@ -24,12 +24,21 @@ export default defineConfig({
           testTimeout: 10_000,
         },
       },
+      // The control plane from seeds, in simulated time: no server, no process, but minutes of work for every core.
+      {
+        extends: true,
+        test: {
+          name: 'simulation',
+          include: ['test/sim/**/*.test.ts'],
+          testTimeout: 300_000,
+        },
+      },
       // Real nats-server, real PostgreSQL, real processes. One file at a time: two cores.
       {
         extends: true,
         test: {
           name: 'integration',
-          include: ['test/**/*.test.ts'],
+          include: ['test/*.test.ts'],
           testTimeout: 60_000,
           hookTimeout: 120_000,
           fileParallelism: false,

@@ -1,6 +1,6 @@
-// `npm test [-- path …]`: the unit tests, then the integration tests, then one line `N passed, N failed[, N skipped]`.
+// `npm test [-- path …]`: the unit tests, the simulation, the integration tests, then one line `N passed, N failed[, N skipped]`.
 //
-// Two vitest runs, one after the other: integration tests measure time and kill processes, so they must not share the
+// One vitest run after the other: integration tests measure time and kill processes, so they must not share the
 // two cores of a CI machine with the unit tests' workers. A run that dies without a report, an unhandled error, a file
 // that cannot be loaded, a skip that gives no reason, and a run of nothing at all are failures.
 import { spawn } from 'node:child_process';
@@ -11,7 +11,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { emptyTally, mergeTallies, skippedTable, summaryLine, verdictOf } from './test-tally.mjs';
 
-const PROJECTS = ['unit', 'integration'];
+const PROJECTS = ['unit', 'simulation', 'integration'];
 const root = fileURLToPath(new URL('..', import.meta.url));
 const require = createRequire(import.meta.url);
 const vitest = path.join(path.dirname(require.resolve('vitest/package.json')), 'vitest.mjs');
