@@ -317,6 +317,22 @@ describe('special forms', () => {
     });
   });
 
+  it('JS-157: some defaults are filled in always', () => {
+    expect(inJob('periodic { cron = "@daily" }').Periodic).toMatchObject({ SpecType: 'cron', Enabled: null });
+    expect(inJob('periodic {}').Periodic.SpecType).toBeNull();
+    expect(inTask('vault {}').Vault).toMatchObject({
+      Env: true,
+      DisableFile: false,
+      ChangeMode: 'restart',
+      Cluster: '',
+    });
+    expect(inTask('template {\n change_script {}\n}').Templates[0]).toMatchObject({
+      Perms: '0644',
+      Once: null,
+      ChangeScript: { Args: [], Timeout: 5e9 },
+    });
+  });
+
   it('JS-158: connect is passed on', () => {
     const service =
       'service {\n connect {\n sidecar_service {\n proxy {\n upstreams {\n destination_name = "db"\n local_bind_port = 1\n }\n transparent_proxy { exclude_uids = ["1"] }\n }\n }\n }\n}';
@@ -339,6 +355,21 @@ describe('canonicalisation', () => {
       Disconnect: { Replace: false, Reconcile: 'best_score' },
       Update: { ProgressDeadline: 0, MaxParallel: 1 },
     });
+  });
+
+  it('JS-171: update blocks of jobs that run long, and of no others', () => {
+    for (const type of ['service', 'system']) {
+      const job = canonical(`type = "${type}"\ngroup "g" {\n update { canary = 2 }\n}`);
+      expect(job).toMatchObject({
+        Update: { Canary: 0, MaxParallel: 1 },
+        TaskGroups: [{ Update: { Canary: 2, Stagger: 30e9 } }],
+      });
+    }
+    expect(canonical('type = "sysbatch"\ngroup "g" {}')).toMatchObject({
+      Update: null,
+      TaskGroups: [{ Update: null }],
+    });
+    expect(canonical('update { canary = 1 }\ngroup "g" {}').TaskGroups[0].Update).toMatchObject({ Canary: 1 });
   });
 
   it('JS-172 JS-173: policies of the job under those of the group, by type', () => {

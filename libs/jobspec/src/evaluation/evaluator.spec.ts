@@ -51,6 +51,19 @@ describe('expressions', () => {
     expect(json('<<E\n%{ for x in [1, 2] ~}\n  ${x}\n%{ endfor ~}\nend\nE\n')).toBe('  1\n  2\nend\n');
   });
 
+  it('JS-31: literals, with commas and newlines where they may be', () => {
+    expect(json('[1, "a", true, null,]')).toEqual([1, 'a', true, null]);
+    expect(json('[{ k = 1, l : 2, }, {\n m = 3\n n = 4\n}]')).toEqual([
+      { k: 1, l: 2 },
+      { m: 3, n: 4 },
+    ]);
+  });
+
+  it('JS-238: a percent and a brace of a foreign text are written with two percents', () => {
+    expect(json('"%%{http_code}"')).toBe('%{http_code}');
+    expect(wrong('"%{http_code}"')).not.toBe('no error');
+  });
+
   it('JS-32: keys of all kinds, of equal ones the later', () => {
     expect(json('[{ a = 1, "b c" : 2, (lower("D")) = 3, 4 = 4, true = 5, a = 6 }]')).toEqual([
       { a: 6, 'b c': 2, d: 3, 4: 4, true: 5 },
