@@ -141,6 +141,16 @@ describe('the command line with HCL', () => {
     expect(await cli('job', 'plan', at)).toMatchObject({ code: 255, err: message });
   });
 
+  it('JS-91: file functions see this machine, from the working directory', async () => {
+    const text = await file('greeting.txt', 'from a file\n');
+    const at = await file('reads.nomad.hcl', `job "reads" {\n name = chomp(file("${text}"))\n}\n`);
+    expect((await cli('job', 'run', '-output', at)).out).toContain('"Name": "from a file"');
+    const missing = await file('missing.nomad.hcl', 'job "x" {\n name = file("nope")\n}\n');
+    expect((await cli('job', 'run', '-output', missing)).err).toContain(
+      'Call to function "file" failed: no file exists at nope.',
+    );
+  });
+
   it('JS-78 CL-253: undeclared variables are errors unless -hcl2-strict=false', async () => {
     const at = await file('strict.nomad.hcl', 'job "strict" {}\n');
     const strict = await cli('job', 'run', '-output', '-var', 'a=1', at);
