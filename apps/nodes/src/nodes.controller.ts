@@ -5,6 +5,8 @@ import {
   type AllocsByIdRequest,
   type AllocsByIdResponse,
   Answers,
+  deregisterServices,
+  type DeregisterServicesRequest,
   emitNodeEvents,
   evaluateNode,
   heartbeat,
@@ -19,6 +21,8 @@ import {
   type NodeEventsRequest,
   purgeNode,
   registerNode,
+  registerServices,
+  type RegisterServicesRequest,
   type NodeRegisterRequest,
   type NodeStatusRequest,
   type NodeUpdateResponse,
@@ -36,6 +40,7 @@ import { Heartbeats } from './heartbeats.js';
 import { NodeCommands } from './node-commands.js';
 import { NodeEvents } from './node-events.js';
 import { Registration } from './registration.js';
+import { ServiceRegistrations } from './service-registrations.js';
 
 /** What agents ask, and the API for users. Heartbeats are answered by the lease holder, the rest by any replica. */
 @Controller()
@@ -48,6 +53,7 @@ export class NodesController {
     private readonly events: NodeEvents,
     private readonly commands: NodeCommands,
     private readonly drains: DrainCommands,
+    private readonly services: ServiceRegistrations,
   ) {}
 
   @Answers(registerNode)
@@ -78,6 +84,19 @@ export class NodesController {
   @Answers(emitNodeEvents)
   emitEvents(@Payload() request: NodeEventsRequest, @Ctx() context: RpcContext): Promise<IndexResponse> {
     return this.events.emit(request, context.traceparent);
+  }
+
+  @Answers(registerServices)
+  registerServices(@Payload() request: RegisterServicesRequest, @Ctx() context: RpcContext): Promise<IndexResponse> {
+    return this.services.register(request, context.traceparent);
+  }
+
+  @Answers(deregisterServices)
+  deregisterServices(
+    @Payload() request: DeregisterServicesRequest,
+    @Ctx() context: RpcContext,
+  ): Promise<IndexResponse> {
+    return this.services.deregister(request, context.traceparent);
   }
 
   @Answers(purgeNode)

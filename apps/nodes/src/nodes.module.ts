@@ -7,6 +7,7 @@ import { NodeCommands } from './node-commands.js';
 import { NodeEvents } from './node-events.js';
 import { NodesController } from './nodes.controller.js';
 import { Registration } from './registration.js';
+import { ServiceRegistrations } from './service-registrations.js';
 
 export interface NodesParts {
   readonly registration: Registration;
@@ -16,6 +17,7 @@ export interface NodesParts {
   readonly events: NodeEvents;
   readonly commands: NodeCommands;
   readonly drains: DrainCommands;
+  readonly services: ServiceRegistrations;
 }
 
 @Module({})
@@ -32,6 +34,7 @@ export class NodesModule {
         { provide: NodeEvents, useValue: parts.events },
         { provide: NodeCommands, useValue: parts.commands },
         { provide: DrainCommands, useValue: parts.drains },
+        { provide: ServiceRegistrations, useValue: parts.services },
       ],
     };
   }

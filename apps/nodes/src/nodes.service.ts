@@ -13,6 +13,7 @@ import { NodesHolder } from './nodes-holder.js';
 import { NodesModule } from './nodes.module.js';
 import { PlacementTraces } from './placement-traces.js';
 import { Registration } from './registration.js';
+import { ServiceRegistrations } from './service-registrations.js';
 
 /** The `nodes` service. `pace` is for tests that cannot wait for real heartbeats to be missed. */
 export function nodesService(pace: HeartbeatPace = DEFAULT_PACE): ServiceDefinition {
@@ -48,6 +49,7 @@ export function nodesService(pace: HeartbeatPace = DEFAULT_PACE): ServiceDefinit
           events: new NodeEvents(state, clock, newId),
           commands: new NodeCommands(state, evaluations, clock),
           drains: new DrainCommands(state, evaluations, clock),
+          services: new ServiceRegistrations(state, clock, newId),
         }),
         singleton: new NodesHolder(heartbeats, missing, new Drainer({ ...shared, logger })),
         stop: () => {

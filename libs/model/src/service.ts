@@ -64,6 +64,29 @@ export interface CheckRestart {
   IgnoreWarnings: boolean;
 }
 
+/** What all registrations of an allocation begin with (AG-140). */
+export const registrationPrefix = (allocId: string): string => `_nomad-task-${allocId}-`;
+
+/** @param workload name of the task, or `group-<name>` (AG-140) */
+export const registrationId = (allocId: string, workload: string, { Name, PortLabel }: Service): string =>
+  `${registrationPrefix(allocId)}${workload}-${Name}-${PortLabel}`;
+
+/** The last result of a check, as its agent tells it (AG-146). `Task` "": of a group's service. */
+export interface AllocCheckStatus {
+  ID: string;
+  Check: string;
+  Group: string;
+  Mode: 'healthiness' | 'readiness';
+  Output: string;
+  Service: string;
+  Task: string;
+  Status: 'success' | 'failure' | 'pending';
+  /** 0: none. */
+  StatusCode: number;
+  /** unix seconds; 0: not run yet */
+  Timestamp: number;
+}
+
 /** One address of a service of provider `nomad`, written by the agent that runs it. */
 export interface ServiceRegistration {
   ID: string;

@@ -1,3 +1,4 @@
+import type { AllocCheckStatus } from '@waybill/model';
 import { call } from './call.js';
 import type { AllocResourceUsage, HostStats } from './resource-usage.js';
 
@@ -64,3 +65,9 @@ export interface CollectAllocsRequest {
 }
 /** Removes what ended allocations left on the machine; the servers' records stay. */
 export const collectAllocs = call<CollectAllocsRequest, null>('agent.collectAllocs', { timeoutMs: 60_000 });
+
+export interface AllocChecksRequest {
+  readonly AllocID: string;
+}
+/** Check ID → its last result (AG-146). */
+export const allocChecks = call<AllocChecksRequest, Record<string, AllocCheckStatus>>('agent.allocChecks');

@@ -1,4 +1,4 @@
-import type { Allocation, ClientAllocUpdate, Node, NodeEvent, NodeStatus } from '@waybill/model';
+import type { Allocation, ClientAllocUpdate, Node, NodeEvent, NodeStatus, ServiceRegistration } from '@waybill/model';
 import { call } from './call.js';
 import type { IndexResponse } from './broker.js';
 import type { OnBehalfOf } from './deployments.js';
@@ -86,6 +86,21 @@ export interface NodeEventsRequest {
   readonly Events: readonly NodeEvent[];
 }
 
+/** What an agent says of a registration; the rest follows from its allocation. */
+export type RegisteredService = Pick<ServiceRegistration, 'ID' | 'ServiceName' | 'Tags' | 'Address' | 'Port'>;
+interface OfOwnAllocation {
+  readonly NodeID: string;
+  readonly SecretID: string;
+  readonly AllocID: string;
+}
+export interface RegisterServicesRequest extends OfOwnAllocation {
+  readonly Services: readonly RegisteredService[];
+}
+export interface DeregisterServicesRequest extends OfOwnAllocation {
+  /** One that is not registered is no error. */
+  readonly IDs: readonly string[];
+}
+
 /** Something that a user asks about a node. */
 export interface NodeCommandRequest {
   readonly NodeID: string;
@@ -136,3 +151,5 @@ export const evaluateNode = call<NodeCommandRequest, NodeCommandResponse>('nodes
 export const updateNodeDrain = call<NodeDrainRequest, NodeCommandResponse>('nodes.updateDrain');
 export const updateNodeEligibility = call<NodeEligibilityRequest, NodeCommandResponse>('nodes.updateEligibility');
 export const emitNodeEvents = call<NodeEventsRequest, IndexResponse>('nodes.emitEvents');
+export const registerServices = call<RegisterServicesRequest, IndexResponse>('nodes.registerServices');
+export const deregisterServices = call<DeregisterServicesRequest, IndexResponse>('nodes.deregisterServices');

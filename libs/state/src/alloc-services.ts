@@ -1,4 +1,4 @@
-import { isClientTerminal, type Allocation } from '@waybill/model';
+import { isClientTerminal, type Allocation, type ServiceRegistration } from '@waybill/model';
 import { compareText } from './row-order.js';
 import { namespacedKey } from './tables.js';
 import type { Write } from './write.js';
@@ -15,9 +15,13 @@ export function removeAllocation(w: Write, allocId: string): boolean {
   return true;
 }
 
+/** In an order that does not depend on how the table came to be. */
+export function dropRegistrations(w: Write, registrations: Iterable<ServiceRegistration>): void {
+  for (const service of [...registrations].toSorted((a, b) => compareText(a.ID, b.ID)))
+    w.remove('service_registrations', namespacedKey(service.Namespace, service.ID));
+}
+
 function dropServices(w: Write, allocId: string): void {
   if (w.tables.service_registrations.count('alloc', allocId) === 0) return;
-  const services = [...w.tables.service_registrations.by('alloc', allocId)];
-  for (const service of services.toSorted((a, b) => compareText(a.ID, b.ID)))
-    w.remove('service_registrations', namespacedKey(service.Namespace, service.ID));
+  dropRegistrations(w, w.tables.service_registrations.by('alloc', allocId));
 }

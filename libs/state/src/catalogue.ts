@@ -18,6 +18,7 @@ import type {
   AllocPreemptionDiff,
   ScalingEvent,
   SchedulerConfiguration,
+  ServiceRegistration,
   AllocStopDiff,
 } from '@waybill/model';
 import type { Role } from './role.js';
@@ -177,6 +178,12 @@ export interface TxnPayloads {
   /** The job's namespace is the envelope's. */
   ScalingEventRegister: { JobID: string; TaskGroup: string; ScalingEvent: ScalingEvent };
 
+  // 3.4 services
+  /** Their indexes are set where it is applied. */
+  ServiceRegistrationUpsert: { Services: ServiceRegistration[] };
+  ServiceRegistrationDeleteByID: { Namespace: string; ID: string };
+  ServiceRegistrationDeleteByNodeID: { NodeID: string };
+
   // 3.5 configuration
   NamespaceUpsert: { Namespaces: NamespaceSpecification[] };
   NamespaceDelete: { Names: string[] };
@@ -224,6 +231,9 @@ export const TXN_TYPES: { readonly [T in TxnType]: TxnTypeInfo } = {
   BatchNodeUpdateDrain: { number: 29, eventType: 'NodeDrain', schemaVersion: 1 },
   SchedulerConfig: { number: 30, eventType: null, schemaVersion: 1 },
   ClusterMetadata: { number: 32, eventType: null, schemaVersion: 1 },
+  ServiceRegistrationUpsert: { number: 47, eventType: 'ServiceRegistration', schemaVersion: 1 },
+  ServiceRegistrationDeleteByID: { number: 48, eventType: 'ServiceDeregistration', schemaVersion: 1 },
+  ServiceRegistrationDeleteByNodeID: { number: 49, eventType: 'ServiceDeregistration', schemaVersion: 1 },
   NodePoolUpsert: { number: 59, eventType: 'NodePoolUpserted', schemaVersion: 1 },
   NodePoolDelete: { number: 60, eventType: 'NodePoolDeleted', schemaVersion: 1 },
   NamespaceUpsert: { number: 64, eventType: null, schemaVersion: 1 },

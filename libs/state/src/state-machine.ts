@@ -9,6 +9,7 @@ import { namespaceAppliers } from './namespaces.js';
 import { nodePoolAppliers } from './node-pools.js';
 import { nodeAppliers } from './nodes.js';
 import { planAppliers } from './plans.js';
+import { serviceAppliers } from './service-registrations.js';
 import { RequestWindow, STALE_EPOCH } from './request-window.js';
 import { createTables, type Tables } from './tables.js';
 import type { Txn, Verdict } from './txn.js';
@@ -25,6 +26,7 @@ const appliers: Appliers = {
   ...planAppliers,
   ...deploymentAppliers,
   ...namespaceAppliers,
+  ...serviceAppliers,
   ...clusterAppliers,
 };
 
