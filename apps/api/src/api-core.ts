@@ -1,4 +1,3 @@
-import type { FactoryProvider, Type } from '@nestjs/common';
 import type { EventLog, ProjectionFeed, ReadModel } from '@waybill/projection';
 import type { ServiceContext } from '@waybill/service';
 import type { Subscriptions } from './events/subscriptions.js';
@@ -55,13 +54,4 @@ export class ApiCore {
   blocking(source: WatchSource): BlockingQueries {
     return new BlockingQueries(source, this.context.clock, this.context.random);
   }
-}
-
-/** A provider made of the core, and of other providers where it needs them. */
-export function made<T, const Needs extends readonly Type[]>(
-  provide: Type<T>,
-  make: (core: ApiCore, ...needs: { [K in keyof Needs]: InstanceType<Needs[K]> }) => T,
-  ...needs: Needs
-): FactoryProvider<T> {
-  return { provide, inject: [ApiCore, ...needs], useFactory: make };
 }

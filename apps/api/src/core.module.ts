@@ -1,4 +1,4 @@
-import { type DynamicModule, Global, Module } from '@nestjs/common';
+import { type DynamicModule, type FactoryProvider, Global, Module, type Type } from '@nestjs/common';
 import { APP_FILTER } from '@nestjs/core';
 import { ReadModel } from '@waybill/projection';
 import { NatsRpc } from '@waybill/rpc';
@@ -26,4 +26,13 @@ export class CoreModule {
     const filter = { provide: APP_FILTER, useValue: new ApiErrorFilter(core.context.logger, core.paths) };
     return { module: CoreModule, providers: [...shared, filter], exports: shared };
   }
+}
+
+/** A provider made of the core, and of other providers where it needs them. */
+export function made<T, const Needs extends readonly Type[]>(
+  provide: Type<T>,
+  make: (core: ApiCore, ...needs: { [K in keyof Needs]: InstanceType<Needs[K]> }) => T,
+  ...needs: Needs
+): FactoryProvider<T> {
+  return { provide, inject: [ApiCore, ...needs], useFactory: make };
 }

@@ -27,7 +27,7 @@ beforeEach(() => {
 const updates = (alloc: Allocation) => fixtures.aPlanResult({ AllocsUpdated: [alloc] });
 const stops = ({ ID }: Allocation) =>
   fixtures.aPlanResult({
-    AllocsStopped: [{ ID, DesiredDescription: '', ClientStatus: '', FollowupEvalID: '', AppendStates: [] }],
+    AllocsStopped: [{ ID, DesiredDescription: '', ClientStatus: '', FollowupEvalID: '' }],
   });
 const live = () => [...view.allocsOn(stored.NodeID)].filter((alloc) => !isTerminalAllocation(alloc)).length;
 

@@ -37,7 +37,7 @@ export function poolNameProblem(name: string): string | undefined {
 export function nodePoolProblem(pool: Pick<NodePool, 'Name' | 'Description'>): string | undefined {
   const problem = poolNameProblem(pool.Name);
   if (problem !== undefined) return problem;
-  if ([...pool.Description].length <= MAX_POOL_DESCRIPTION_CHARS) return undefined;
+  if (Array.from(pool.Description).length <= MAX_POOL_DESCRIPTION_CHARS) return undefined;
   return `description longer than ${MAX_POOL_DESCRIPTION_CHARS} characters`;
 }
 

@@ -58,7 +58,7 @@ describe('objectChanges', () => {
       MarkEligible: false,
       UpdatedAt: 1,
       Meta: {},
-      AccessorID: '',
+      UpdatedBy: '',
       NodeEvent: null,
     };
     expect(texts('NodeUpdateDrain', drain)).toEqual([

@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { made } from '../api-core.js';
+import { made } from '../core.module.js';
 import { AllocationsController } from './allocations.controller.js';
 import { StopAllocation } from './stop-allocation.js';
 

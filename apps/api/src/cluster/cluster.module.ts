@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { made } from '../api-core.js';
+import { made } from '../core.module.js';
 import { AgentIdentity } from './agent-identity.js';
 import { ClusterController } from './cluster.controller.js';
 import { EnterpriseController } from './enterprise.controller.js';

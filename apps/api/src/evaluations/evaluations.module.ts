@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { made } from '../api-core.js';
+import { made } from '../core.module.js';
 import { BrokerInquiry } from '../operator/broker-inquiry.js';
 import { OperatorModule } from '../operator/operator.module.js';
 import { DeleteEvaluations } from './delete-evaluations.js';

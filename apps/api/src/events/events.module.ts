@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
 import { EventLog } from '@waybill/projection';
-import { made } from '../api-core.js';
+import { made } from '../core.module.js';
 import { EventStreamController } from './event-stream.controller.js';
 import { Subscriptions } from './subscriptions.js';
 

@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
 import { TransactionLog, Watches } from '@waybill/projection';
-import { made } from '../api-core.js';
+import { made } from '../core.module.js';
 import { HistoryController, HistoryReads } from './history.controller.js';
 
 @Module({

@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { made } from '../api-core.js';
+import { made } from '../core.module.js';
 import { DeregisterJob } from './deregister-job.js';
 import { DispatchJob } from './dispatch-job.js';
 import { EvaluateJob } from './evaluate-job.js';

@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { made } from '../api-core.js';
+import { made } from '../core.module.js';
 import { ClusterModule } from '../cluster/cluster.module.js';
 import { JobsModule } from '../jobs/jobs.module.js';
 import { NodeList } from './node-list.js';

@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { made } from '../api-core.js';
+import { made } from '../core.module.js';
 import { BrokerInquiry } from './broker-inquiry.js';
 import { SchedulerConfigurationController } from './scheduler-configuration.controller.js';
 import { SetSchedulerConfiguration } from './set-scheduler-configuration.js';

@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { made } from '../api-core.js';
+import { made } from '../core.module.js';
 import { PrefixSearch } from './prefix-search.js';
 import { SearchController } from './search.controller.js';
 
