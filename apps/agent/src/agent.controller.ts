@@ -1,6 +1,9 @@
 import { Controller } from '@nestjs/common';
 import { Payload } from '@nestjs/microservices';
+import type { AllocCheckStatus } from '@waybill/model';
 import {
+  allocChecks,
+  type AllocChecksRequest,
   type AllocFileInfo,
   type AllocFileRequest,
   type AllocResourceUsage,
@@ -62,6 +65,11 @@ export class AgentController {
   @Answers(allocStats)
   allocStats(@Payload() request: AllocStatsRequest): Promise<AllocResourceUsage> {
     return this.actions.stats(request);
+  }
+
+  @Answers(allocChecks)
+  allocChecks(@Payload() request: AllocChecksRequest): Promise<Record<string, AllocCheckStatus>> {
+    return this.actions.checks(request);
   }
 
   @Answers(hostStats)

@@ -22,6 +22,8 @@ import { Gate } from './gate.js';
 import { DEV_RETRY_MS } from './heartbeat-pace.js';
 import { type Pulled, type PulledAlloc, PullLoop } from './pull-loop.js';
 import { PUSH_RETRY_MS, PushLoop } from './push-loop.js';
+import { networkProbe, type Probe } from './services/probe.js';
+import { serversRegistry } from './services/service-registry.js';
 import { ServerContact } from './server-contact.js';
 
 /** How often in a row an update is sent again because an earlier one was taken in between. */
@@ -51,6 +53,8 @@ export interface AgentDependencies {
   readonly drivers: ReadonlyMap<string, Driver>;
   readonly directories: AllocDirectories;
   readonly hooks?: readonly TaskHook[];
+  /** How checks look at services; default: over the network. */
+  readonly probe?: Probe;
   readonly records: AllocRecords;
   readonly diskUse: () => Promise<DiskUse>;
   /** Tasks are put down when the agent ends, and every retry is quick (AG-15). */
@@ -126,6 +130,8 @@ export class Agent {
     });
     this.runnerDependencies = {
       ...deps,
+      probe: deps.probe ?? networkProbe,
+      registry: serversRegistry(rpc, deps.node),
       serversAsked: this.serversAsked,
       predecessorsEnded: (alloc) => this.predecessorsEnded(alloc),
       report: (update, traceparent) => this.pushLoop.changed(update, traceparent),

@@ -1,4 +1,6 @@
+import type { AllocCheckStatus } from '@waybill/model';
 import {
+  type AllocChecksRequest,
   type AllocResourceUsage,
   type AllocStatsRequest,
   type CollectAllocsRequest,
@@ -25,6 +27,11 @@ export class AllocActions {
   /** @throws RpcError not-found, conflict */
   stats({ AllocID, Task }: AllocStatsRequest): Promise<AllocResourceUsage> {
     return this.answered(AllocID, (runner) => runner.usage(Task));
+  }
+
+  /** AG-146. @throws RpcError not-found */
+  checks({ AllocID }: AllocChecksRequest): Promise<Record<string, AllocCheckStatus>> {
+    return this.answered(AllocID, async (runner) => runner.checks());
   }
 
   /** @throws RpcError not-found, conflict */

@@ -1,4 +1,5 @@
 import {
+  type AllocCheckStatus,
   type Allocation,
   type CancelTimer,
   type ClientAllocUpdate,
@@ -23,6 +24,10 @@ import { usageOfAlloc } from './alloc-usage.js';
 import type { Driver } from './drivers/driver.js';
 import { Gate } from './gate.js';
 import { type Health, healthTermsOf, HealthWatch } from './health-watch.js';
+import { AllocServices } from './services/alloc-services.js';
+import type { Probe } from './services/probe.js';
+import type { ServiceRegistry } from './services/service-registry.js';
+import { servicesOf } from './services/workload-service.js';
 import { RestartTracker } from './restart-tracker.js';
 import { isGateOpen, isSidecar, kindOf, restartsOnSuccess, type Stage, stageAfter } from './task-lifecycle.js';
 import { TaskPreparation, type TaskPreparationDependencies, type WantedTask } from './task-preparation.js';
@@ -40,6 +45,8 @@ export interface AllocRunnerDependencies extends TaskPreparationDependencies {
   readonly logger: Logger;
   readonly tracer: () => Tracer;
   readonly serversAsked: Gate;
+  readonly registry: ServiceRegistry;
+  readonly probe: Probe;
   /** Resolves when the allocations of this machine that this one replaces or preempted have ended (AG-53). */
   readonly predecessorsEnded: (alloc: Allocation) => Promise<void>;
   /** A state to be told to the servers; it is on disk. */
@@ -85,6 +92,9 @@ export class AllocRunner {
   private readonly delaysSkipped = new Gate();
   /** Its predecessors on this machine have ended, or it is killed: tasks may start (AG-53). */
   private readonly ready = new Gate();
+  private readonly services: AllocServices;
+  /** The services of the group are offered. */
+  private isOffered = false;
   private isExpired: boolean;
   private isKilling = false;
   private isSuspended = false;
@@ -107,6 +117,11 @@ export class AllocRunner {
     this.health = restored?.health ?? healthOf(current);
     this.isExpired = restored?.expired ?? false;
     if (current.DesiredTransition.NoShutdownDelay) this.delaysSkipped.open();
+    const checksChanged = () => {
+      this.watch?.look();
+      void this.save();
+    };
+    this.services = new AllocServices({ ...deps, allocId: current.ID, changed: checksChanged }, restored?.checks);
     for (const task of group.Tasks) this.members.set(task.Name, this.memberOf(task.Name, job, restored));
   }
 
@@ -200,6 +215,11 @@ export class AllocRunner {
     return usageOfAlloc(tasks, nsFromMs(this.deps.clock.nowMs()));
   }
 
+  /** The last results of its checks (AG-146). */
+  checks(): Record<string, AllocCheckStatus> {
+    return this.services.checks();
+  }
+
   /** Kills what runs (AG-150); resolves when every task is dead. */
   async kill(details: Record<string, string> = {}): Promise<void> {
     if (!this.isKilling && !this.isOver) {
@@ -213,8 +233,10 @@ export class AllocRunner {
   async destroy(): Promise<void> {
     this.isDestroyed = true;
     this.watch?.stop();
+    await this.services.withdraw();
     for (const { runner } of this.members.values()) if (!runner.isDead) void runner.kill();
     await Promise.all([...this.members.values()].map(({ runner }) => runner.ended.opened));
+    this.services.close();
     await this.deps.records.remove(this.current.ID);
     await this.deps.directories.remove(this.current.ID);
   }
@@ -223,6 +245,8 @@ export class AllocRunner {
   async suspend(): Promise<void> {
     this.isSuspended = true;
     this.watch?.stop();
+    await this.services.withdraw();
+    this.services.close();
     await Promise.all([...this.members.values()].map(({ runner }) => runner.suspend()));
   }
 
@@ -283,11 +307,22 @@ export class AllocRunner {
     while (!runners.every((runner) => runner.ended.isOpen));
   }
 
-  /** AG-53. */
+  /** AG-53; the group's services are there before its tasks (AG-141). */
   private async whenPredecessorsEnded(): Promise<void> {
     await this.deps.predecessorsEnded(this.current);
+    this.isOffered = true;
+    await this.offerServices();
     this.ready.open();
     for (const { runner } of this.members.values()) runner.gateMayHaveOpened();
+  }
+
+  /** AG-140 to AG-144: what is up is offered. */
+  private offerServices(): Promise<void> {
+    const { region, hostEnv } = this.deps;
+    const place = { alloc: this.current, job: jobOf(this.current), node: this.deps.node(), region, hostEnv };
+    const isUp = (task: string): boolean =>
+      task === '' ? this.isOffered && !this.isEnded() : this.members.get(task)?.runner.state.State === 'running';
+    return this.services.offer(servicesOf(place), isUp);
   }
 
   /** AG-77. Counts from the servers' time of making it, so it survives restarts of the agent. */
@@ -312,9 +347,13 @@ export class AllocRunner {
     const terms = healthTermsOf(group, job.Type, inDeployment);
     const isDecided = this.health !== null || this.isKilling || this.isEnded() || isServerTerminal(this.current);
     if (!terms || isDecided) return;
-    const tasks = () => [...this.members].map(([name, { kind, runner }]) => ({ name, kind, state: runner.state }));
+    const watched = () => ({
+      tasks: [...this.members].map(([name, { kind, runner }]) => ({ name, kind, state: runner.state })),
+      checks: this.services.watched(),
+    });
     const { clock, timers } = this.deps;
-    this.watch = new HealthWatch(terms, tasks, clock, timers, (health) => this.judged(health, inDeployment));
+    void this.offerServices(); // what is judged is known from the first look
+    this.watch = new HealthWatch(terms, watched, clock, timers, (health) => this.judged(health, inDeployment));
     this.watch.look();
   }
 
@@ -330,6 +369,7 @@ export class AllocRunner {
   /** A task changed: the stage, who has to go with it, the disk, the servers. */
   private changed(): void {
     if (this.isSuspended) return;
+    void this.offerServices();
     this.watch?.look();
     this.stage = stageAfter(
       this.stage,
@@ -372,6 +412,7 @@ export class AllocRunner {
       tasks,
       health: this.health,
       expired: this.isExpired,
+      checks: this.services.checks(),
       acknowledged: this.acknowledged,
     };
   }
@@ -398,6 +439,7 @@ export class AllocRunner {
   /** AG-150: the group's delay, the leader, the others together, the sidecars together; poststop tasks run after them. */
   private async killInOrder(details: Record<string, string>): Promise<void> {
     this.watch?.stop(); // AG-127
+    await this.services.withdraw(); // AG-142
     if (this.liveMembers().some(({ runner }) => runner.state.State === 'running')) await this.groupDelay();
     const waves: ((member: Member) => boolean)[] = [
       ({ runner }) => runner.task.Leader,

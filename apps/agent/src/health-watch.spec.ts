@@ -1,10 +1,10 @@
 import { FakeTime, NS_PER_SECOND, rfc3339FromMs } from '@waybill/model';
 import { fixtures } from '@waybill/state';
 import { describe, expect, it } from 'vitest';
-import { type Health, healthTermsOf, HealthWatch, type WatchedTask } from './health-watch.js';
+import { type Health, healthTermsOf, HealthWatch, type WatchedCheck, type WatchedTask } from './health-watch.js';
 import type { TaskKind } from './task-lifecycle.js';
 
-const TERMS = { minHealthyTimeNs: 10 * NS_PER_SECOND, healthyDeadlineNs: 60 * NS_PER_SECOND };
+const TERMS = { minHealthyTimeNs: 10 * NS_PER_SECOND, healthyDeadlineNs: 60 * NS_PER_SECOND, useChecks: true };
 
 function setup(kinds: Record<string, TaskKind> = { web: 'main' }, terms = TERMS) {
   const time = new FakeTime();
@@ -15,9 +15,10 @@ function setup(kinds: Record<string, TaskKind> = { web: 'main' }, terms = TERMS)
       { name, kind, state: { State: 'pending', Failed: false, StartedAt: null } },
     ]),
   );
+  const checks = new Map<string, WatchedCheck>();
   const watch = new HealthWatch(
     terms,
-    () => [...tasks.values()],
+    () => ({ tasks: [...tasks.values()], checks: [...checks.values()] }),
     time,
     time,
     (health) => void told.push(health),
@@ -29,8 +30,15 @@ function setup(kinds: Record<string, TaskKind> = { web: 'main' }, terms = TERMS)
   };
   const starts = (name: string) => become(name, { State: 'running', StartedAt: rfc3339FromMs(time.nowMs()) });
   const ends = (name: string, Failed = false) => become(name, { State: 'dead', Failed });
+  /** Of a check: as it is from now on; "" the group's. */
+  const checkIs = (service: string, status: WatchedCheck['status'], task = 'web') => {
+    const before = checks.get(service)?.passingSinceMs;
+    const passingSinceMs = status === 'success' ? (before ?? time.nowMs()) : undefined;
+    checks.set(service, { service, task, status, passingSinceMs });
+    watch.look();
+  };
   watch.look();
-  return { time, told, watch, starts, ends, become };
+  return { time, told, watch, starts, ends, become, checkIs };
 }
 
 const HEALTHY: Health = { healthy: true, because: {} };
@@ -71,6 +79,70 @@ describe('health of an allocation', () => {
     starts('web');
     await time.pass(10_000);
     expect(told).toEqual([HEALTHY]);
+  });
+
+  it('AG-124: all checks pass without a break for min_healthy_time, beside the time of the tasks', async () => {
+    const { time, told, starts, checkIs } = setup();
+    checkIs('http', 'pending');
+    starts('web');
+    await time.pass(4_000);
+    checkIs('http', 'success');
+    await time.pass(9_000);
+    checkIs('http', 'failure');
+    checkIs('http', 'success');
+    await time.pass(9_999);
+    expect(told).toEqual([]);
+    await time.pass(1);
+    expect(told).toEqual([HEALTHY]);
+  });
+
+  it('AG-124: checks that pass for long begin again with the tasks', async () => {
+    const { time, told, starts, become, checkIs } = setup();
+    starts('web');
+    checkIs('http', 'success', '');
+    await time.pass(9_000);
+    become('web', { State: 'pending' });
+    starts('web');
+    await time.pass(9_999);
+    expect(told).toEqual([]);
+    await time.pass(1);
+    expect(told).toEqual([HEALTHY]);
+  });
+
+  it('AG-124, AG-130: task states alone decide where checks are not asked for; what is pending does not pass', async () => {
+    const states = setup(undefined, { ...TERMS, useChecks: false });
+    const checked = setup();
+    for (const one of [states, checked]) {
+      one.starts('web');
+      one.checkIs('http', 'pending');
+      await one.time.pass(10_000);
+    }
+    expect(states.told).toEqual([HEALTHY]);
+    expect(checked.told).toEqual([]);
+  });
+
+  it('AG-128: the deadline says which services were not healthy', async () => {
+    const because = async (set: (checkIs: ReturnType<typeof setup>['checkIs']) => void) => {
+      const { time, told, starts, checkIs } = setup();
+      starts('web');
+      set(checkIs);
+      await time.pass(60_000);
+      return told[0]?.because['web'];
+    };
+    expect(
+      await because((checkIs) => {
+        checkIs('http', 'failure');
+        checkIs('admin', 'pending', '');
+        checkIs('db', 'success');
+      }),
+    ).toBe('Services not healthy by deadline: http, admin');
+    expect(await because((checkIs) => checkIs('http', undefined))).toBe('Service checks not registered');
+    expect(
+      await because((checkIs) => {
+        checkIs('http', 'success');
+        checkIs('db', undefined);
+      }),
+    ).toBe('Only 1 out of 2 checks registered and passing');
   });
 
   it('AG-132: with min_healthy_time 0 as soon as all run', () => {
@@ -132,9 +204,19 @@ describe('health of an allocation', () => {
     const update = { ...fixtures.aGroup({}).Update!, MaxParallel: 1, HealthCheck: 'checks', MinHealthyTime: 7e9 };
     const migrate = { MaxParallel: 1, HealthCheck: 'checks', MinHealthyTime: 8e9, HealthyDeadline: 90e9 };
     const group = fixtures.aGroup({ Update: { ...update, HealthyDeadline: 70e9 }, Migrate: migrate });
-    expect(healthTermsOf(group, 'service', true)).toEqual({ minHealthyTimeNs: 7e9, healthyDeadlineNs: 70e9 });
-    expect(healthTermsOf(group, 'system', false)).toEqual({ minHealthyTimeNs: 8e9, healthyDeadlineNs: 90e9 });
-    const defaults = { minHealthyTimeNs: 10e9, healthyDeadlineNs: 300e9 };
+    expect(healthTermsOf(group, 'service', true)).toEqual({
+      minHealthyTimeNs: 7e9,
+      healthyDeadlineNs: 70e9,
+      useChecks: true,
+    });
+    const byStates = { ...group, Update: { ...update, HealthCheck: 'task_states' } };
+    expect(healthTermsOf(byStates, 'service', true)).toMatchObject({ useChecks: false });
+    expect(healthTermsOf(group, 'system', false)).toEqual({
+      minHealthyTimeNs: 8e9,
+      healthyDeadlineNs: 90e9,
+      useChecks: true,
+    });
+    const defaults = { minHealthyTimeNs: 10e9, healthyDeadlineNs: 300e9, useChecks: true };
     expect(healthTermsOf({ ...group, Migrate: null }, 'service', false)).toEqual(defaults);
     expect(healthTermsOf(group, 'batch', true)).toBeUndefined();
     expect(healthTermsOf({ ...group, Update: null }, 'service', true)).toBeUndefined();

@@ -30,10 +30,12 @@ const CLEANED_PREFIXES = ['NOMAD_ADDR_', 'NOMAD_IP_', 'NOMAD_PORT_', 'NOMAD_HOST
 export interface TaskEnvInput {
   readonly alloc: Allocation;
   readonly job: Job;
-  readonly task: Task;
+  /** null: what is interpolated belongs to the group. */
+  readonly task: Task | null;
   readonly node: Node;
   readonly region: string;
-  readonly paths: TaskPaths;
+  /** null: there are none where it is used. */
+  readonly paths: TaskPaths | null;
   readonly hostEnv: Readonly<Record<string, string | undefined>>;
 }
 
@@ -50,7 +52,7 @@ export class TaskEnv {
       ...metaVariables(input),
       ...portVariables(input),
     });
-    const own = Object.entries(input.task.Env ?? {}).map(([name, value]) => [
+    const own = Object.entries(input.task?.Env ?? {}).map(([name, value]) => [
       name,
       replaced(value, given, this.nodeFacts),
     ]);
@@ -72,14 +74,14 @@ export class TaskEnv {
 }
 
 function identityVariables({ alloc, job, task, node, region, paths }: TaskEnvInput): Record<string, string> {
-  const given = alloc.AllocatedResources.Tasks[task.Name];
-  const memory = given?.Memory.MemoryMB ?? task.Resources.MemoryMB;
-  const memoryMax = given?.Memory.MemoryMaxMB ?? task.Resources.MemoryMaxMB;
-  const cpu = given?.Cpu.CpuShares ?? task.Resources.CPU;
+  const given = task ? alloc.AllocatedResources.Tasks[task.Name] : undefined;
+  const memory = given?.Memory.MemoryMB ?? task?.Resources.MemoryMB ?? 0;
+  const memoryMax = given?.Memory.MemoryMaxMB ?? task?.Resources.MemoryMaxMB ?? 0;
+  const cpu = given?.Cpu.CpuShares ?? task?.Resources.CPU ?? 0;
   const all: Record<string, string> = {
-    NOMAD_ALLOC_DIR: paths.allocDir,
-    NOMAD_TASK_DIR: paths.localDir,
-    NOMAD_SECRETS_DIR: paths.secretsDir,
+    NOMAD_ALLOC_DIR: paths?.allocDir ?? '',
+    NOMAD_TASK_DIR: paths?.localDir ?? '',
+    NOMAD_SECRETS_DIR: paths?.secretsDir ?? '',
     NOMAD_MEMORY_LIMIT: positive(memory),
     NOMAD_MEMORY_MAX_LIMIT: positive(memoryMax),
     NOMAD_CPU_LIMIT: positive(cpu),
@@ -89,7 +91,7 @@ function identityVariables({ alloc, job, task, node, region, paths }: TaskEnvInp
     NOMAD_ALLOC_NAME: alloc.Name,
     NOMAD_ALLOC_INDEX: String(Math.max(0, allocIndex(alloc.Name))),
     NOMAD_GROUP_NAME: alloc.TaskGroup,
-    NOMAD_TASK_NAME: task.Name,
+    NOMAD_TASK_NAME: task?.Name ?? '',
     NOMAD_JOB_ID: job.ID,
     NOMAD_JOB_NAME: job.Name,
     NOMAD_JOB_PARENT_ID: job.ParentID,
@@ -102,7 +104,7 @@ function identityVariables({ alloc, job, task, node, region, paths }: TaskEnvInp
 
 /** AG-226: job, group, task; the task wins. */
 function metaVariables({ alloc, job, task }: TaskEnvInput): Record<string, string> {
-  const meta = { ...job.Meta, ...findTaskGroup(job, alloc.TaskGroup)?.Meta, ...task.Meta };
+  const meta = { ...job.Meta, ...findTaskGroup(job, alloc.TaskGroup)?.Meta, ...task?.Meta };
   return Object.fromEntries(
     Object.entries(meta).flatMap(([key, value]) => [
       [`NOMAD_META_${key.toUpperCase()}`, value],

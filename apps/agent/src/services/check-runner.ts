@@ -1,0 +1,106 @@
+import { type AllocCheckStatus, type CancelTimer, type Clock, msFromNs, type Timers } from '@waybill/model';
+import type { Probe, ProbeResult } from './probe.js';
+import type { WorkloadCheck } from './workload-service.js';
+
+export interface CheckRunnerDependencies {
+  readonly probe: Probe;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  /** A status is another than before. */
+  readonly changed: () => void;
+}
+
+/**
+ * Runs one check (AG-145).
+ *
+ * waiting (half an interval, later a whole one) → looking → waiting …; stopped. The next look is an interval after the
+ * end of the last, so a slow service is never looked at twice at a time. `timeout` ends a look. Memory: the last result.
+ */
+export class CheckRunner {
+  private result: AllocCheckStatus;
+  private passing: number | undefined;
+  private readonly stopped = new AbortController();
+  private cancelTimer: CancelTimer;
+
+  /** @param last of an earlier run of the agent (AG-146) */
+  constructor(
+    readonly check: WorkloadCheck,
+    private readonly deps: CheckRunnerDependencies,
+    last?: AllocCheckStatus,
+  ) {
+    this.result = last ?? pending(check);
+    if (last?.Status === 'success') this.passing = deps.clock.nowMs();
+    this.cancelTimer = deps.timers.after(msFromNs(check.spec.Interval) / 2, () => void this.look());
+  }
+
+  get status(): AllocCheckStatus {
+    return this.result;
+  }
+
+  /** unix ms since which every look was good, as far as seen by this run of the agent; undefined: it is not. */
+  get passingSinceMs(): number | undefined {
+    return this.passing;
+  }
+
+  stop(): void {
+    this.stopped.abort();
+    this.cancelTimer();
+  }
+
+  private async look(): Promise<void> {
+    const { clock, timers } = this.deps;
+    const result = await this.lookOnce();
+    if (this.stopped.signal.aborted) return;
+    const nowMs = clock.nowMs();
+    const before = this.result;
+    this.result = {
+      ...before,
+      Status: result.ok ? 'success' : 'failure',
+      Output: result.output,
+      StatusCode: result.statusCode,
+      Timestamp: Math.floor(nowMs / 1_000),
+    };
+    this.passing = result.ok ? (this.passing ?? nowMs) : undefined;
+    this.cancelTimer = timers.after(msFromNs(this.check.spec.Interval), () => void this.look());
+    if (before.Status !== this.result.Status) this.deps.changed();
+  }
+
+  private async lookOnce(): Promise<ProbeResult> {
+    const timeout = new AbortController();
+    const giveUp = () => timeout.abort(new Error('timed out'));
+    const cancel = this.deps.timers.after(msFromNs(this.check.spec.Timeout), giveUp);
+    try {
+      return await this.deps.probe(this.check, AbortSignal.any([timeout.signal, this.stopped.signal]));
+    } catch (error) {
+      const text = timeout.signal.aborted ? 'timed out' : textOf(error);
+      return { ok: false, output: `nomad: ${text}`, statusCode: 0 };
+    } finally {
+      cancel();
+    }
+  }
+}
+
+/** AG-145: before the first result. */
+export function pending({ id, service, task, group, spec }: WorkloadCheck): AllocCheckStatus {
+  return {
+    ID: id,
+    Check: spec.Name,
+    Group: group,
+    Mode: isReadiness(spec) ? 'readiness' : 'healthiness',
+    Output: 'nomad: waiting to run',
+    Service: service,
+    Task: task,
+    Status: 'pending',
+    StatusCode: 0,
+    Timestamp: 0,
+  };
+}
+
+/** AG-130: looked at for those who ask, not for the health of the allocation. */
+export const isReadiness = ({ OnUpdate }: WorkloadCheck['spec']): boolean => OnUpdate === 'ignore';
+
+/** `fetch` tells what happened only in the cause. */
+function textOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.cause instanceof Error ? error.cause.message : error.message;
+}

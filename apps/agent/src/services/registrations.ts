@@ -1,0 +1,83 @@
+import type { CancelTimer, Timers } from '@waybill/model';
+import type { RegisteredService } from '@waybill/rpc';
+import type { Logger } from '@waybill/telemetry';
+import type { ServiceRegistry } from './service-registry.js';
+
+/** AG-142: between tries, doubling. */
+export const FIRST_RETRY_MS = 100;
+export const MAX_RETRY_MS = 1_000;
+
+export interface RegistrationsDependencies {
+  readonly allocId: string;
+  readonly registry: ServiceRegistry;
+  readonly timers: Timers;
+  readonly logger: Logger;
+}
+
+/**
+ * Brings what the servers know of one allocation's services to what is wanted.
+ *
+ * even → telling → even | waiting (the last try failed) → telling … ; closed: nothing is told any more. One call at a
+ * time, so that what is said last is what stays; what changes meanwhile is told after it. A registration counts as known
+ * from before the call that makes it, so that one of unknown outcome is removed too. Cost: one call per change, one timer.
+ */
+export class Registrations {
+  private wanted: ReadonlyMap<string, RegisteredService> = new Map();
+  /** By id: as it was told, as JSON; "" when the servers may know it, but not as it is wanted. */
+  private readonly known = new Map<string, string>();
+  private telling: Promise<void> | undefined;
+  private failures = 0;
+  private cancelRetry: CancelTimer = () => {};
+  private isClosed = false;
+
+  constructor(private readonly deps: RegistrationsDependencies) {}
+
+  /** What is to be known from now on. Resolves after the next try, however it ended; the rest goes on by itself. */
+  want(services: readonly RegisteredService[]): Promise<void> {
+    this.wanted = new Map(services.map((service) => [service.ID, service]));
+    return this.tell();
+  }
+
+  close(): void {
+    this.isClosed = true;
+    this.cancelRetry();
+  }
+
+  private async tell(): Promise<void> {
+    this.cancelRetry();
+    await this.telling;
+    if (this.isClosed || this.isEven) return;
+    this.telling ??= this.tellNow().finally(() => (this.telling = undefined));
+    await this.telling;
+  }
+
+  private get isEven(): boolean {
+    return this.superfluous().length === 0 && this.missing().length === 0;
+  }
+
+  private superfluous(): string[] {
+    return [...this.known.keys()].filter((id) => !this.wanted.has(id));
+  }
+
+  private missing(): RegisteredService[] {
+    return [...this.wanted.values()].filter((service) => this.known.get(service.ID) !== JSON.stringify(service));
+  }
+
+  private async tellNow(): Promise<void> {
+    const { allocId, registry, logger, timers } = this.deps;
+    try {
+      const gone = this.superfluous();
+      if (gone.length > 0) await registry.deregister(allocId, gone);
+      for (const id of gone) this.known.delete(id);
+      const added = this.missing();
+      for (const { ID } of added) this.known.set(ID, '');
+      if (added.length > 0) await registry.register(allocId, added);
+      for (const service of added) this.known.set(service.ID, JSON.stringify(service));
+      this.failures = 0;
+    } catch (error) {
+      const retryMs = Math.min(MAX_RETRY_MS, FIRST_RETRY_MS * 2 ** this.failures++);
+      logger.warn('services could not be told to the servers; trying again', { alloc: allocId, error, retryMs });
+      if (!this.isClosed) this.cancelRetry = timers.after(retryMs, () => void this.tell());
+    }
+  }
+}

@@ -1,0 +1,23 @@
+import { deregisterServices, type RegisteredService, registerServices, type Rpc } from '@waybill/rpc';
+
+/** Where an allocation's services are made known. */
+export interface ServiceRegistry {
+  register(allocId: string, services: readonly RegisteredService[]): Promise<void>;
+  /** One that is not there is a success (AG-142). */
+  deregister(allocId: string, ids: readonly string[]): Promise<void>;
+}
+
+/** The servers' registry, asked with the machine's own identity. */
+export function serversRegistry(
+  rpc: Rpc,
+  identity: () => { readonly ID: string; readonly SecretID: string },
+): ServiceRegistry {
+  const own = (AllocID: string) => {
+    const { ID: NodeID, SecretID } = identity();
+    return { NodeID, SecretID, AllocID };
+  };
+  return {
+    register: async (allocId, Services) => void (await rpc.ask(registerServices, { ...own(allocId), Services })),
+    deregister: async (allocId, IDs) => void (await rpc.ask(deregisterServices, { ...own(allocId), IDs })),
+  };
+}

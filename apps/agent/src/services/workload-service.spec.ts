@@ -1,0 +1,84 @@
+import type { AllocatedPort, Allocation } from '@waybill/model';
+import { fixtures } from '@waybill/state';
+import { describe, expect, it } from 'vitest';
+import { aCheck, aService } from '../fixtures/offered-service.js';
+import { servicesOf } from './workload-service.js';
+
+const PORT: AllocatedPort = { Label: 'http', Value: 24_000, To: 8_080, HostIP: '10.1.1.1', IgnoreCollision: false };
+
+function offered(given: {
+  group?: ReturnType<typeof aService>[];
+  task?: ReturnType<typeof aService>[];
+  alloc?: Partial<Allocation>;
+}) {
+  const task = fixtures.aTask({ Name: 'server', Services: given.task ?? null });
+  const group = fixtures.aGroup({ Name: 'web', Tasks: [task], Services: given.group ?? null });
+  const job = fixtures.aJob({ TaskGroups: [group] });
+  const alloc = fixtures.anAlloc({ Job: job, TaskGroup: 'web', ...given.alloc });
+  alloc.AllocatedResources = {
+    ...alloc.AllocatedResources,
+    Shared: { ...alloc.AllocatedResources.Shared, Ports: [PORT] },
+  };
+  const node = fixtures.aNode({ Attributes: { 'unique.network.ip-address': '10.9.9.9' }, Meta: { rack: 'r1' } });
+  return { alloc, services: servicesOf({ alloc, job, node, region: 'global', hostEnv: {} }) };
+}
+
+const NETWORK = { InterfaceName: 'eth0', Address: '172.26.64.5', AddressIPv6: '', DNS: null };
+
+describe('what an allocation offers', () => {
+  it('AG-140: ids name allocation, workload, service and port; other providers are not ours', () => {
+    const { alloc, services } = offered({
+      group: [aService({ Name: 'front' }), aService({ Name: 'mesh', Provider: 'consul' })],
+      task: [aService({ Name: 'back', PortLabel: '' })],
+    });
+    expect(services.map(({ task, registration }) => [task, registration.ID])).toEqual([
+      ['', `_nomad-task-${alloc.ID}-group-web-front-http`],
+      ['server', `_nomad-task-${alloc.ID}-server-back-`],
+    ]);
+  });
+
+  it('AG-143: host, allocation or literal address; a number as port; no port', () => {
+    const of = (over: Parameters<typeof aService>[0]) => {
+      const { registration } = offered({ task: [aService(over)], alloc: { NetworkStatus: NETWORK } }).services[0]!;
+      return [registration.Address, registration.Port];
+    };
+    expect(of({})).toEqual(['10.1.1.1', 24_000]);
+    expect(of({ AddressMode: 'host' })).toEqual(['10.1.1.1', 24_000]);
+    expect(of({ AddressMode: 'alloc' })).toEqual(['172.26.64.5', 8_080]);
+    expect(of({ Address: 'web.example.com' })).toEqual(['web.example.com', 24_000]);
+    expect(of({ PortLabel: '9090' })).toEqual(['10.9.9.9', 9_090]);
+    expect(of({ PortLabel: '' })).toEqual(['10.9.9.9', 0]);
+  });
+
+  it('AG-143: names and tags are interpolated like the environment', () => {
+    const service = aService({ Tags: ['rack-${meta.rack}', 'task-${NOMAD_TASK_NAME}', '${NOMAD_GROUP_NAME}'] });
+    expect(offered({ task: [service] }).services[0]!.registration.Tags).toEqual(['rack-r1', 'task-server', 'web']);
+    expect(offered({ group: [service] }).services[0]!.registration.Tags).toEqual([
+      'rack-r1',
+      'task-${NOMAD_TASK_NAME}',
+      'web',
+    ]);
+  });
+
+  it('a canary has its own tags, if it has any, until it is promoted', () => {
+    const tags = (Canary: boolean, CanaryTags: string[] | null) => {
+      const DeploymentStatus = { Healthy: null, Timestamp: null, Canary, ModifyIndex: 0 };
+      const task = [aService({ Tags: ['live'], CanaryTags })];
+      return offered({ task, alloc: { DeploymentStatus } }).services[0]!.registration.Tags;
+    };
+    expect(tags(true, ['canary'])).toEqual(['canary']);
+    expect(tags(false, ['canary'])).toEqual(['live']);
+    expect(tags(true, null)).toEqual(['live']);
+  });
+
+  it('AG-146: a check keeps its id, has the port of its service or its own, and names what it belongs to', () => {
+    const checks = [aCheck(), aCheck({ Name: 'admin', PortLabel: '9999' })];
+    const first = offered({ task: [aService({ Checks: checks })] });
+    const [alive, admin] = first.services[0]!.checks;
+    expect(alive).toMatchObject({ service: 'web', task: 'server', group: first.alloc.Name, port: 24_000 });
+    expect(admin).toMatchObject({ address: '10.9.9.9', port: 9_999 });
+    expect(alive!.id).not.toBe(admin!.id);
+    const again = offered({ task: [aService({ Checks: checks, Tags: ['new'] })], alloc: { ID: first.alloc.ID } });
+    expect(again.services[0]!.checks[0]!.id).toBe(alive!.id);
+  });
+});

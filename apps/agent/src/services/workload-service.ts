@@ -1,0 +1,96 @@
+import {
+  type Allocation,
+  findTaskGroup,
+  type Job,
+  type Node,
+  registrationId,
+  type Service,
+  type ServiceCheck,
+} from '@waybill/model';
+import type { RegisteredService } from '@waybill/rpc';
+import { createHash } from 'node:crypto';
+import { TaskEnv } from '../task-env.js';
+
+/** A check of a service, ready to be run. */
+export interface WorkloadCheck {
+  readonly id: string;
+  readonly service: string;
+  /** "": of the group. */
+  readonly task: string;
+  readonly group: string;
+  readonly spec: ServiceCheck;
+  readonly address: string;
+  readonly port: number;
+}
+
+/** A service of the built-in provider as an allocation offers it: what to register, what to look at. */
+export interface WorkloadService {
+  /** "": of the group. */
+  readonly task: string;
+  readonly registration: RegisteredService;
+  readonly checks: readonly WorkloadCheck[];
+}
+
+export interface WorkloadPlace {
+  readonly alloc: Allocation;
+  readonly job: Job;
+  readonly node: Node;
+  readonly region: string;
+  readonly hostEnv: Readonly<Record<string, string | undefined>>;
+}
+
+/** The services that an allocation's job wants of it: the group's first, then task by task. Pure. O(services and checks). */
+export function servicesOf(place: WorkloadPlace): WorkloadService[] {
+  const { alloc, job } = place;
+  const group = findTaskGroup(job, alloc.TaskGroup);
+  if (!group) return [];
+  const offered: WorkloadService[] = [];
+  for (const task of [null, ...group.Tasks]) {
+    const services = ((task ?? group).Services ?? []).filter((service) => service.Provider === 'nomad');
+    if (services.length === 0) continue;
+    const env = new TaskEnv({ ...place, task, paths: null });
+    for (const service of services)
+      offered.push(offer(env.interpolateAll(service) as Service, task?.Name ?? '', place));
+  }
+  return offered;
+}
+
+function offer(service: Service, task: string, place: WorkloadPlace): WorkloadService {
+  const { alloc } = place;
+  const workload = task === '' ? `group-${alloc.TaskGroup}` : task;
+  const ID = registrationId(alloc.ID, workload, service);
+  const isCanary = alloc.DeploymentStatus?.Canary === true && (service.CanaryTags ?? []).length > 0;
+  const Tags = isCanary ? service.CanaryTags : service.Tags;
+  const endpoint = endpointOf(service.PortLabel, service.AddressMode, service.Address, place);
+  const checks = (service.Checks ?? []).map((spec): WorkloadCheck => ({
+    id: checkId(ID, spec.Name),
+    service: service.Name,
+    task,
+    group: alloc.Name,
+    spec,
+    ...endpointOf(spec.PortLabel || service.PortLabel, spec.AddressMode, '', place),
+  }));
+  const registration = { ID, ServiceName: service.Name, Tags, Address: endpoint.address, Port: endpoint.port };
+  return { task, registration, checks };
+}
+
+interface Endpoint {
+  readonly address: string;
+  readonly port: number;
+}
+
+/** AG-143. A label that names no port may be a number; without any the port is 0. */
+function endpointOf(label: string, mode: string, literal: string, { alloc, node }: WorkloadPlace): Endpoint {
+  const host = node.Attributes['unique.network.ip-address'] ?? '';
+  const mapped = (alloc.AllocatedResources.Shared.Ports ?? []).find((port) => port.Label === label);
+  const port = mapped ? mapped.Value : /^\d{1,5}$/.test(label) ? Number(label) : 0;
+  if (literal !== '') return { address: literal, port };
+  // No driver here gives its tasks a network of their own: theirs is the allocation's.
+  if (mode !== 'alloc' && mode !== 'driver') return { address: mapped?.HostIP || host, port };
+  const inside = mapped && mapped.To > 0 ? mapped.To : port;
+  return { address: alloc.NetworkStatus?.Address || mapped?.HostIP || host, port: inside };
+}
+
+/** The same for the same check as long as the allocation lives. */
+const checkId = (registration: string, name: string): string =>
+  `_nomad-check-${createHash('sha256').update(`${registration}\n${name}`).digest('hex').slice(0, 40)}`;
