@@ -14,6 +14,7 @@ import { NamespacesModule } from './namespaces/namespaces.module.js';
 import { NodesModule } from './nodes/nodes.module.js';
 import { OperatorModule } from './operator/operator.module.js';
 import { SearchModule } from './search/search.module.js';
+import { ServicesModule } from './services/services.module.js';
 
 /** One module per resource: its routes and what they are made of are in its folder. */
 const RESOURCES = [
@@ -30,6 +31,7 @@ const RESOURCES = [
   NodesModule,
   OperatorModule,
   SearchModule,
+  ServicesModule,
 ];
 
 @Module({})

@@ -87,6 +87,11 @@ export interface AllocCheckStatus {
   Timestamp: number;
 }
 
+/** As clients see it: what is empty of `Task` and `StatusCode` is left out (AG-146). */
+export function encodeCheckStatus({ Task, StatusCode, ...status }: AllocCheckStatus): object {
+  return { ...status, ...(Task !== '' && { Task }), ...(StatusCode !== 0 && { StatusCode }) };
+}
+
 /** One address of a service of provider `nomad`, written by the agent that runs it. */
 export interface ServiceRegistration {
   ID: string;

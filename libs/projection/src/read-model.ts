@@ -87,6 +87,12 @@ export interface EvaluationListOptions extends NamespacedListOptions<Evaluation>
   readonly status?: string | undefined;
 }
 
+export interface ServiceListOptions extends NamespacedListOptions<ServiceRegistration> {
+  readonly serviceName?: string | undefined;
+  readonly jobId?: string | undefined;
+  readonly allocId?: string | undefined;
+}
+
 /** A transaction as it was recorded. */
 export interface RecordedVerdict {
   readonly index: number;
@@ -301,13 +307,19 @@ export class ReadModel {
     return this.list(query, options.keep);
   }
 
-  services(namespaces: Namespaces, serviceName?: string): Promise<Listed<ServiceRegistration>> {
+  /** Registrations of services, by namespace and id. */
+  services(options: ServiceListOptions): Promise<Listed<ServiceRegistration>> {
+    const { namespaces, serviceName, jobId, allocId } = options;
     const conditions = (): Conditions => {
       const chosen = new Conditions().in(namespaces);
-      return serviceName === undefined ? chosen : chosen.equal('service_name', serviceName);
+      if (serviceName !== undefined) chosen.equal('service_name', serviceName);
+      if (jobId !== undefined) chosen.equal('job_id', jobId);
+      if (allocId !== undefined) chosen.equal('alloc_id', allocId);
+      return chosen;
     };
     const order = byNamespaceAndId<ServiceRegistration>((row) => row);
-    return this.list(this.bodies(['service_registrations'], 'service_registrations', conditions, order));
+    const query = this.bodies(['service_registrations'], 'service_registrations', conditions, order, options);
+    return this.list(query, options.keep);
   }
 
   schedulerConfiguration(): Promise<Found<SchedulerConfiguration>> {

@@ -9,11 +9,12 @@ export type WatchKey = readonly [table: TableName, key: string];
 /** Stands for every key of a table. No key of a row or group is equal to it. */
 export const WHOLE_TABLE = '*';
 
-/** Rows that belong to a job: its versions, evaluations, allocations, deployments. */
+/** Rows that belong to a job: its versions, evaluations, allocations, deployments, services. */
 export const rowsOfJob = (namespace: string, jobId: string): string => `job:${namespacedKey(namespace, jobId)}`;
 export const rowsOfNode = (nodeId: string): string => `node:${nodeId}`;
 export const rowsOfEval = (evalId: string): string => `eval:${evalId}`;
 export const rowsOfDeployment = (deploymentId: string): string => `deployment:${deploymentId}`;
+export const rowsOfService = (namespace: string, name: string): string => `service:${namespacedKey(namespace, name)}`;
 
 /** The groups a changed row belongs to, and those it belonged to before. */
 function groupsOf(change: Change): string[] {
@@ -28,6 +29,10 @@ function groupsOf(change: Change): string[] {
               ...(row.DeploymentID ? [rowsOfDeployment(row.DeploymentID)] : []),
             ]
           : [],
+      );
+    case 'service_registrations':
+      return [change.before, change.after].flatMap((row) =>
+        row ? [rowsOfJob(row.Namespace, row.JobID), rowsOfService(row.Namespace, row.ServiceName)] : [],
       );
     case 'evals':
     case 'deployment':

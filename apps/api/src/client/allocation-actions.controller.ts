@@ -1,6 +1,7 @@
 import { Controller, Get, Param, Post, Put, Req, Res } from '@nestjs/common';
+import { encodeCheckStatus } from '@waybill/model';
 import { ReadModel } from '@waybill/projection';
-import { allocStats, collectAllocs, NatsRpc, restartAlloc, signalAlloc } from '@waybill/rpc';
+import { allocChecks, allocStats, collectAllocs, NatsRpc, restartAlloc, signalAlloc } from '@waybill/rpc';
 import { badRequest } from '../http/api-error.js';
 import { readJsonBody, readOptionalJsonBody } from '../http/body.js';
 import { asObject, boolOf, type JsonObject, stringOf } from '../http/json-members.js';
@@ -22,6 +23,15 @@ export class AllocationActionsController {
     const { ID, NodeID } = await knownAllocation(this.model, id);
     const wanted = { AllocID: ID, Task: param(request.query, 'task') ?? '' };
     sendJson(request, reply, await askAgent(this.rpc, allocStats, wanted, { target: NodeID }));
+  }
+
+  /** AG-146. */
+  @Get(':id/checks')
+  async checks(@Param('id') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    const { ID, NodeID } = await knownAllocation(this.model, id);
+    const checks = await askAgent(this.rpc, allocChecks, { AllocID: ID }, { target: NodeID });
+    const shown = Object.entries(checks).map(([checkId, status]) => [checkId, encodeCheckStatus(status)]);
+    sendJson(request, reply, Object.fromEntries(shown));
   }
 
   @Put(':id/restart')

@@ -3,6 +3,8 @@ import { encodeAllocationStub, encodeDeployment, encodeEvaluation, encodeJob } f
 import { ReadModel, rowsOfJob } from '@waybill/projection';
 import { namespacedKey, versionKey } from '@waybill/state';
 import { badRequest } from '../http/api-error.js';
+import { ListFilter } from '../http/list-filter.js';
+import { pageOf } from '../http/list-params.js';
 import { namespaceOf, param, type QueryString } from '../http/query-string.js';
 import { type ReadResult, Reads } from '../http/reads.js';
 import type { ApiReply, ApiRequest } from '../http/reply.js';
@@ -111,6 +113,25 @@ export class JobsController {
             return { index, value: row };
           },
           'job source not found',
+        );
+      }
+      case 'services': {
+        const options = { namespaces: [namespace], jobId: id, ...pageOf(request.query) };
+        const filter = ListFilter.of(request.query);
+        return this.reads.answer(
+          request,
+          reply,
+          [
+            ['jobs', key],
+            ['service_registrations', ofJob],
+          ],
+          async () => {
+            const { index: jobIndex, row: job } = await this.model.job(namespace, id);
+            if (!job) return { index: jobIndex, value: undefined };
+            const { index, rows, nextToken } = await this.model.services({ ...options, keep: filter?.keep() });
+            return { index, nextToken, value: rows };
+          },
+          'job not found',
         );
       }
       default:

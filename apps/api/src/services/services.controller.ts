@@ -1,0 +1,80 @@
+import { Controller, Delete, Get, Param, Req, Res } from '@nestjs/common';
+import { ReadModel, rowsOfJob, rowsOfService } from '@waybill/projection';
+import { badRequest } from '../http/api-error.js';
+import { ListFilter } from '../http/list-filter.js';
+import { namespacesOf, pageOf } from '../http/list-params.js';
+import { pathOf } from '../http/path.js';
+import { fullUuid, namespaceOf } from '../http/query-string.js';
+import { Reads } from '../http/reads.js';
+import { type ApiReply, type ApiRequest, sendEmpty, setWriteIndex } from '../http/reply.js';
+import { Requester } from '../http/requester.js';
+import { UserWrites } from '../user-writes.js';
+import { ServiceChoice } from './service-choice.js';
+import { serviceNames } from './service-names.js';
+
+/** `/v1/services`, `/v1/service/:name`, `/v1/service/:name/:id`, `/v1/allocation/:id/services`. */
+@Controller('v1')
+export class ServicesController {
+  constructor(
+    private readonly model: ReadModel,
+    private readonly reads: Reads,
+    private readonly writes: UserWrites,
+  ) {}
+
+  @Get('services')
+  async list(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    const namespaces = namespacesOf(request.query);
+    await this.reads.answer(request, reply, [['service_registrations', '*']], async () => {
+      const { index, rows } = await this.model.services({ namespaces });
+      return { index, value: serviceNames(rows) };
+    });
+  }
+
+  @Get('service/:name')
+  async read(@Param('name') name: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    const { query } = request;
+    const namespaces = namespacesOf(query);
+    const choice = ServiceChoice.of(query);
+    const filter = ListFilter.of(query);
+    const watched = namespaces === '*' ? '*' : rowsOfService(namespaceOf(query), name);
+    await this.reads.answer(request, reply, [['service_registrations', watched]], async () => {
+      const options = { namespaces, serviceName: name, ...pageOf(query), keep: filter?.keep() };
+      const { index, rows, nextToken } = await this.model.services(options);
+      return { index, nextToken, value: choice ? choice.from(rows) : rows };
+    });
+  }
+
+  @Get('allocation/:id/services')
+  async ofAllocation(@Param('id') given: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    const id = fullUuid(given, 'allocation lookup failed');
+    const { row: alloc } = await this.model.allocation(id);
+    const ofJob = rowsOfJob(alloc?.Namespace ?? '', alloc?.JobID ?? '');
+    const query = async () => {
+      if (!alloc) return { index: 1, value: undefined };
+      const { index, rows } = await this.model.services({ namespaces: [alloc.Namespace], allocId: id });
+      return { index, value: rows };
+    };
+    await this.reads.answer(request, reply, [['service_registrations', ofJob]], query, 'allocation not found');
+  }
+
+  @Delete('service/*')
+  async delete(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    const ID = registrationOf(request.url);
+    const payload = { Namespace: namespaceOf(request.query), ID };
+    setWriteIndex(reply, await this.writes.run('ServiceRegistrationDeleteByID', payload, Requester.of(request)));
+    sendEmpty(reply);
+  }
+}
+
+/** The id in `/v1/service/:name/:id`. @throws ApiError 400 */
+function registrationOf(url: string): string {
+  const [name, id, ...rest] = pathOf(url).slice('/v1/service/'.length).split('/');
+  if (id === undefined || rest.length > 0) throw badRequest('invalid URI');
+  if (!name) throw badRequest('missing service name');
+  if (!id) throw badRequest('missing service id');
+  try {
+    return decodeURIComponent(id);
+  } catch {
+    throw badRequest('invalid URI');
+  }
+}

@@ -1,0 +1,6 @@
+import { Module } from '@nestjs/common';
+import { ServicesController } from './services.controller.js';
+
+/** Services of the built-in provider. */
+@Module({ controllers: [ServicesController] })
+export class ServicesModule {}
