@@ -9,6 +9,11 @@ export interface CatalogueEntry {
 }
 
 export const CATALOGUE: readonly CatalogueEntry[] = [
+  {
+    words: 'alloc checks',
+    synopsis: 'Show the checks of an allocation',
+    load: () => import('./commands/alloc-checks.js'),
+  },
   { words: 'alloc fs', synopsis: 'Show the files of an allocation', load: () => import('./commands/alloc-fs.js') },
   {
     words: 'alloc logs',
@@ -165,6 +170,9 @@ export const CATALOGUE: readonly CatalogueEntry[] = [
     synopsis: 'Change the scheduler configuration',
     load: () => import('./commands/operator-scheduler-set-config.js'),
   },
+  { words: 'service delete', synopsis: 'Delete a registration', load: () => import('./commands/service-delete.js') },
+  { words: 'service info', synopsis: 'Show where a service is', load: () => import('./commands/service-info.js') },
+  { words: 'service list', synopsis: 'Show services', load: () => import('./commands/service-list.js') },
   { words: 'status', synopsis: 'Show jobs', load: () => import('./commands/job-status.js') },
   { words: 'version', synopsis: 'Show the version of this program', load: () => import('./commands/version.js') },
 ];
@@ -197,4 +205,5 @@ export const GROUPS: ReadonlyMap<string, string> = new Map([
   ['job', 'Work with jobs'],
   ['node', 'Work with nodes'],
   ['operator', 'Run the control plane'],
+  ['service', 'Work with services'],
 ]);

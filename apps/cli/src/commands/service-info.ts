@@ -1,0 +1,21 @@
+import type { ServiceRegistration } from '@waybill/model';
+import { Display, JSON_FLAG, VERBOSE_FLAG } from '../display.js';
+import type { ServerCommand } from '../command-spec.js';
+import { LIST_FLAGS, printPage } from '../node-pool.js';
+import { NO_SERVICES, serviceTable } from '../service-table.js';
+
+/** CL-861. */
+export const command: ServerCommand = {
+  usage: '<service>',
+  description: 'Shows where a service is offered.',
+  flags: [...LIST_FLAGS, VERBOSE_FLAG, JSON_FLAG],
+  takes: { min: 1, max: 1, otherwise: 'This command takes one argument: <service_name>' },
+  run: (call) =>
+    printPage<ServiceRegistration>(
+      call,
+      `/v1/service/${encodeURIComponent(call.args[0] ?? '')}`,
+      'listing service registrations',
+      NO_SERVICES,
+      (services) => serviceTable(services, Display.of(call)),
+    ),
+};
