@@ -1,4 +1,5 @@
-import type { AllocCheckStatus, AllocDeploymentStatus, Allocation, ClientAllocUpdate } from '@waybill/model';
+import type { AllocDeploymentStatus, Allocation, ClientAllocUpdate } from '@waybill/model';
+import type { AllocServicesRecord } from './services/alloc-services.js';
 import type { TaskRecord } from './task-runner.js';
 
 /** What is kept of an allocation on disk, one file each (AG-190). */
@@ -9,8 +10,8 @@ export interface AllocRecord {
   readonly health: Pick<AllocDeploymentStatus, 'Healthy' | 'Timestamp'> | null;
   /** AG-77: its time was over. */
   readonly expired?: boolean;
-  /** AG-146: the last results of its checks, by id. */
-  readonly checks?: Readonly<Record<string, AllocCheckStatus>>;
+  /** Absent: an agent wrote it that knew no services. */
+  readonly services?: AllocServicesRecord;
   /** The last state that the servers have confirmed (AG-65). */
   readonly acknowledged: ClientAllocUpdate | null;
 }

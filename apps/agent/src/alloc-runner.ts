@@ -94,7 +94,7 @@ export class AllocRunner {
   private readonly ready = new Gate();
   private readonly services: AllocServices;
   /** The services of the group are offered. */
-  private isOffered = false;
+  private isOffered: boolean;
   private isExpired: boolean;
   private isKilling = false;
   private isSuspended = false;
@@ -116,12 +116,13 @@ export class AllocRunner {
     this.acknowledged = restored?.acknowledged ?? null;
     this.health = restored?.health ?? healthOf(current);
     this.isExpired = restored?.expired ?? false;
+    this.isOffered = restored !== undefined;
     if (current.DesiredTransition.NoShutdownDelay) this.delaysSkipped.open();
     const checksChanged = () => {
       this.watch?.look();
       void this.save();
     };
-    this.services = new AllocServices({ ...deps, allocId: current.ID, changed: checksChanged }, restored?.checks);
+    this.services = new AllocServices({ ...deps, allocId: current.ID, changed: checksChanged }, restored?.services);
     for (const task of group.Tasks) this.members.set(task.Name, this.memberOf(task.Name, job, restored));
   }
 
@@ -412,7 +413,7 @@ export class AllocRunner {
       tasks,
       health: this.health,
       expired: this.isExpired,
-      checks: this.services.checks(),
+      services: this.services.record(),
       acknowledged: this.acknowledged,
     };
   }

@@ -81,6 +81,7 @@ describe('the services of an allocation', () => {
     expect(Object.values(runner.checks())).toMatchObject([{ Status: 'success', Output: 'nomad: http ok' }]);
     const saved = records.saved.get(alloc.ID)!;
     expect(make(saved).checks()).toEqual(runner.checks());
+    expect(saved.services?.registered).toHaveLength(1);
     const destroyed = runner.destroy();
     await time.pass(60_000);
     await destroyed;

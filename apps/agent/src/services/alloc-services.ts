@@ -21,6 +21,14 @@ export interface AllocServicesDependencies {
   readonly changed: () => void;
 }
 
+/** What is kept of them on disk. */
+export interface AllocServicesRecord {
+  /** AG-146: the last results, by id of the check. */
+  readonly checks: Readonly<Record<string, AllocCheckStatus>>;
+  /** Ids that the servers may know: what is no longer wanted after a restart of the agent is removed. */
+  readonly registered: readonly string[];
+}
+
 /**
  * The services of one allocation (agent.md section 13): which are registered, and the checks of those.
  *
@@ -39,10 +47,10 @@ export class AllocServices {
 
   constructor(
     private readonly deps: AllocServicesDependencies,
-    restored: Readonly<Record<string, AllocCheckStatus>> = {},
+    restored: AllocServicesRecord = { checks: {}, registered: [] },
   ) {
-    this.registrations = new Registrations(deps);
-    this.results = new Map(Object.entries(restored));
+    this.registrations = new Registrations(deps, restored.registered);
+    this.results = new Map(Object.entries(restored.checks));
     this.restored = new Map(this.results);
   }
 
@@ -85,6 +93,10 @@ export class AllocServices {
   checks(): Record<string, AllocCheckStatus> {
     for (const [id, { status }] of this.running) this.results.set(id, status);
     return Object.fromEntries(this.results);
+  }
+
+  record(): AllocServicesRecord {
+    return { checks: this.checks(), registered: this.registrations.ids };
   }
 
   /** What the health of the allocation depends on (AG-124, AG-130). */

@@ -12,7 +12,7 @@ const service = (ID: string, Port = 80): RegisteredService => ({
   Port,
 });
 
-function setup() {
+function setup(earlier: string[] = []) {
   const time = new FakeTime();
   const calls: string[] = [];
   const failing = { now: false };
@@ -25,7 +25,7 @@ function setup() {
       heard(`+${services.map(({ ID, Port }) => `${ID}:${Port}`).join()}`),
     deregister: (_: string, ids: readonly string[]) => heard(`-${ids.join()}`),
   };
-  const registrations = new Registrations({ allocId: 'a', registry, timers: time, logger: silentLogger });
+  const registrations = new Registrations({ allocId: 'a', registry, timers: time, logger: silentLogger }, earlier);
   const said = () => calls.splice(0).map((call) => call.split(' ')[1]);
   return { time, calls, failing, registrations, said };
 }
@@ -72,5 +72,13 @@ describe('telling the servers of services', () => {
     await registrations.want([service('b')]);
     await time.pass(10_000);
     expect(said()).toEqual([]);
+  });
+
+  it('AG-144: what vanished while the agent was away is removed when it is back', async () => {
+    const { registrations, said } = setup(['a', 'b']);
+    expect(registrations.ids).toEqual(['a', 'b']);
+    await registrations.want([service('a')]);
+    expect(said()).toEqual(['-b', '+a:80']);
+    expect(registrations.ids).toEqual(['a']);
   });
 });

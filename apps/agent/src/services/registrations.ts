@@ -30,7 +30,18 @@ export class Registrations {
   private cancelRetry: CancelTimer = () => {};
   private isClosed = false;
 
-  constructor(private readonly deps: RegistrationsDependencies) {}
+  /** @param earlier ids that an earlier run of the agent may have made known */
+  constructor(
+    private readonly deps: RegistrationsDependencies,
+    earlier: readonly string[] = [],
+  ) {
+    for (const id of earlier) this.known.set(id, '');
+  }
+
+  /** All that the servers know or are about to. */
+  get ids(): string[] {
+    return [...new Set([...this.known.keys(), ...this.wanted.keys()])];
+  }
 
   /** What is to be known from now on. Resolves after the next try, however it ended; the rest goes on by itself. */
   want(services: readonly RegisteredService[]): Promise<void> {
