@@ -22,7 +22,7 @@ import { Gate } from './gate.js';
 import { DEV_RETRY_MS } from './heartbeat-pace.js';
 import { type Pulled, type PulledAlloc, PullLoop } from './pull-loop.js';
 import { PUSH_RETRY_MS, PushLoop } from './push-loop.js';
-import { networkProbe, type Probe } from './services/probe.js';
+import { networkProbe, type Probe } from './services/probe.transport.js';
 import { serversRegistry } from './services/service-registry.js';
 import { ServerContact } from './server-contact.js';
 

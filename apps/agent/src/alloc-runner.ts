@@ -25,7 +25,7 @@ import type { Driver } from './drivers/driver.js';
 import { Gate } from './gate.js';
 import { type Health, healthTermsOf, HealthWatch } from './health-watch.js';
 import { AllocServices } from './services/alloc-services.js';
-import type { Probe } from './services/probe.js';
+import type { Probe } from './services/probe.transport.js';
 import type { ServiceRegistry } from './services/service-registry.js';
 import { servicesOf } from './services/workload-service.js';
 import { RestartTracker } from './restart-tracker.js';

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { aCheck, aService } from '../fixtures/offered-service.js';
 import { aTask, FOREVER, lifecycle, setup } from '../fixtures/running-alloc.js';
 import { MAX_WITHDRAWAL_WAIT_MS } from './alloc-services.js';
-import type { ProbeResult } from './probe.js';
+import type { ProbeResult } from './probe.transport.js';
 import type { ServiceRegistry } from './service-registry.js';
 
 const HEALTHY: ProbeResult = { ok: true, output: 'nomad: http ok', statusCode: 200 };

@@ -2,7 +2,7 @@ import type { AllocCheckStatus, Clock, Timers } from '@waybill/model';
 import type { Logger } from '@waybill/telemetry';
 import type { WatchedCheck } from '../health-watch.js';
 import { CheckRunner, isReadiness } from './check-runner.js';
-import type { Probe } from './probe.js';
+import type { Probe } from './probe.transport.js';
 import { Registrations } from './registrations.js';
 import type { ServiceRegistry } from './service-registry.js';
 import type { WorkloadService } from './workload-service.js';

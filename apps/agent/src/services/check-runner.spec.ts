@@ -2,7 +2,7 @@ import { type AllocCheckStatus, FakeTime } from '@waybill/model';
 import { describe, expect, it } from 'vitest';
 import { aCheck } from '../fixtures/offered-service.js';
 import { CheckRunner } from './check-runner.js';
-import type { ProbeResult } from './probe.js';
+import type { ProbeResult } from './probe.transport.js';
 import type { WorkloadCheck } from './workload-service.js';
 
 const OK: ProbeResult = { ok: true, output: 'nomad: http ok', statusCode: 200 };

@@ -1,5 +1,5 @@
 import { type AllocCheckStatus, type CancelTimer, type Clock, msFromNs, type Timers } from '@waybill/model';
-import type { Probe, ProbeResult } from './probe.js';
+import type { Probe, ProbeResult } from './probe.transport.js';
 import type { WorkloadCheck } from './workload-service.js';
 
 export interface CheckRunnerDependencies {

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type RequestListener } from 'node:h
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { aCheck } from '../fixtures/offered-service.js';
-import { MAX_CHECK_OUTPUT_BYTES, networkProbe } from './probe.js';
+import { MAX_CHECK_OUTPUT_BYTES, networkProbe } from './probe.transport.js';
 
 const cleanUp: (() => void)[] = [];
 afterEach(() => cleanUp.splice(0).forEach((run) => run()));
