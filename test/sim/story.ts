@@ -36,10 +36,8 @@ function linesOf({ txn, index, verdict, changes }: Applied): string[] {
 
 function rowText({ table, key, before, after }: Change): string {
   if (!after) return `${table} ${key} removed`;
-  const text = describe(table, after as unknown as Record<string, unknown>);
-  return before
-    ? `${table} ${key}: ${describe(table, before as unknown as Record<string, unknown>)} → ${text}`
-    : `${table} ${key} new: ${text}`;
+  const text = describe(table, after);
+  return before ? `${table} ${key}: ${describe(table, before)} → ${text}` : `${table} ${key} new: ${text}`;
 }
 
 /** The members that tell what a row of a table is about. */
@@ -52,9 +50,10 @@ const TOLD: Readonly<Record<string, readonly string[]>> = {
   leases: ['Epoch', 'Holder'],
 };
 
-function describe(table: string, row: Record<string, unknown>): string {
+function describe(table: string, row: object): string {
+  const members = new Map<string, unknown>(Object.entries(row));
   return (TOLD[table] ?? [])
-    .map((name) => brief(row[name]))
+    .map((name) => brief(members.get(name)))
     .filter((text) => text !== '')
     .join(' ');
 }

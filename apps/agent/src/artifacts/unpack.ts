@@ -44,12 +44,12 @@ class Budget {
       throw new ArtifactLimitError(`the archive unpacks to more than ${this.limits.bytes} bytes`);
   }
 
+  /** Passes bytes on, and fails at the first one too many. */
   counter(): Transform {
-    const { take } = { take: (bytes: number) => this.take(bytes) };
     return new Transform({
-      transform(chunk: Buffer, _encoding, done) {
+      transform: (chunk: Buffer, _encoding, done) => {
         try {
-          take(chunk.length);
+          this.take(chunk.length);
           done(null, chunk);
         } catch (error) {
           done(error instanceof Error ? error : new Error(String(error)));

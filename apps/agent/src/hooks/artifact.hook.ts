@@ -53,8 +53,9 @@ export class ArtifactHook implements TaskHook {
     try {
       const source = parseArtifactSource(artifact.GetterSource, artifact.GetterOptions ?? {});
       this.refuse(artifact, source);
-      const destination = await insideAlloc(taskDir, artifact.RelativeDest || 'local/');
       const fetched = await this.bring(artifact, source, workDir, signal);
+      // Only now: another artifact may have brought a link meanwhile.
+      const destination = await insideAlloc(taskDir, artifact.RelativeDest || 'local/');
       const asFile = artifact.GetterMode === 'file' || !fetched.isTree;
       const target = asFile && artifact.GetterMode !== 'file' ? path.join(destination, source.fileName) : destination;
       await mkdir(path.dirname(target), { recursive: true });

@@ -1,4 +1,4 @@
-import { realpath } from 'node:fs/promises';
+import { lstat, realpath } from 'node:fs/promises';
 import path from 'node:path';
 
 /** What a job names leads out of the directory of its allocation. */
@@ -18,13 +18,17 @@ export async function insideAlloc(taskDir: string, wanted: string): Promise<stri
   const allocation = await realpath(path.dirname(taskDir));
   const target = path.join(await realpath(taskDir), wanted);
   let existing = target;
-  while (!isWithin(allocation, (await realpath(existing).catch(() => undefined)) ?? '')) {
-    const found = await realpath(existing).catch(() => undefined);
-    if (found !== undefined || existing === path.dirname(existing)) throw new EscapesError(wanted);
-    existing = path.dirname(existing);
-  }
-  if (!isWithin(allocation, target)) throw new EscapesError(wanted);
+  while (!(await isThere(existing))) existing = path.dirname(existing);
+  // A link that leads nowhere yet is one too: whoever writes through it makes what it names.
+  const found = await realpath(existing).catch(() => '');
+  if (!isWithin(allocation, found) || !isWithin(allocation, target)) throw new EscapesError(wanted);
   return target;
 }
+
+const isThere = (file: string): Promise<boolean> =>
+  lstat(file).then(
+    () => true,
+    () => file === path.dirname(file),
+  );
 
 const isWithin = (root: string, found: string): boolean => found === root || found.startsWith(root + path.sep);
