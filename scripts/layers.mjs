@@ -9,6 +9,8 @@ import { parseSync } from 'vite';
  */
 const LIBS = {
   model: [],
+  gotemplate: [],
+  csi: [],
   jobspec: ['model'],
   telemetry: [],
   embedded: [],
@@ -34,7 +36,7 @@ const SERVICES = ['agent', 'api', 'broker', 'deployments', 'nodes', 'projector',
 export const MAY_IMPORT = {
   ...Object.fromEntries(Object.entries(LIBS).map(([name, below]) => [`libs/${name}`, below])),
   ...Object.fromEntries(SERVICES.map((name) => [`apps/${name}`, SERVICE])),
-  'apps/cli': ['model', 'jobspec'],
+  'apps/cli': ['model', 'jobspec', 'gotemplate'],
   // Looks at a run from the outside: the log and Postgres, none of the services that wrote them.
   'apps/verify': ['model', 'state', 'journal', 'projection', 'embedded'],
   'apps/dev': [...Object.keys(LIBS), ...SERVICES],
@@ -49,7 +51,7 @@ const IMPURE = [
 ];
 
 /** Pure whole: every file of these packages. */
-const PURE_PACKAGES = ['libs/model', 'libs/jobspec', 'libs/state'];
+const PURE_PACKAGES = ['libs/model', 'libs/gotemplate', 'libs/jobspec', 'libs/state'];
 
 /**
  * Files of apps that may do I/O, by what their name says: Nest's parts (`*.service.ts` puts a service together), and what
