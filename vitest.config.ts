@@ -5,10 +5,11 @@ import { defineConfig } from 'vitest/config';
 // Tests run from source: every workspace package resolves to its src/index.ts, so a unit test needs no build.
 const at = (p: string) => fileURLToPath(new URL(p, import.meta.url));
 const alias = ['libs', 'apps'].flatMap((group) =>
-  readdirSync(at(group)).map((name) => ({
-    find: new RegExp(`^@waybill/${name}$`),
-    replacement: at(`${group}/${name}/src/index.ts`),
-  })),
+  readdirSync(at(group)).flatMap((name) => [
+    { find: new RegExp(`^@waybill/${name}$`), replacement: at(`${group}/${name}/src/index.ts`) },
+    // A part of a package that can be had alone, such as `@waybill/model/clock`.
+    { find: new RegExp(`^@waybill/${name}/(.+)$`), replacement: `${at(`${group}/${name}/src/`)}$1.ts` },
+  ]),
 );
 
 export default defineConfig({

@@ -1,4 +1,5 @@
-import { type AllocListStub, formatDuration } from '@waybill/model';
+import type { AllocListStub } from '@waybill/model';
+import { formatDuration } from '@waybill/model/duration';
 import { isNotFound } from './api-failure.js';
 import type { Call } from './command-spec.js';
 import { DeploymentMonitor } from './deployment-monitor.js';

@@ -1,4 +1,5 @@
-import { type AllocListStub, formatDuration, type JobDiff } from '@waybill/model';
+import type { AllocListStub, JobDiff } from '@waybill/model';
+import { formatDuration } from '@waybill/model/duration';
 import type { EvaluationAnswer } from './evaluation-table.js';
 import { failedGroups, failedGroupTitle, type Metrics, placementBullets } from './placement-metrics.js';
 import { table } from './table.js';

@@ -1,4 +1,4 @@
-import { formatDuration } from '@waybill/model';
+import { formatDuration } from '@waybill/model/duration';
 import { isTransient } from './api-failure.js';
 import type { Call } from './command-spec.js';
 import { causeOf } from './failure.js';

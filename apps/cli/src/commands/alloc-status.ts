@@ -1,4 +1,5 @@
-import { type AllocListStub, formatDuration } from '@waybill/model';
+import type { AllocListStub } from '@waybill/model';
+import { formatDuration } from '@waybill/model/duration';
 import type { Answer } from '../api-client.js';
 import type { Call, ServerCommand } from '../command-spec.js';
 import { Display, JSON_FLAG, VERBOSE_FLAG } from '../display.js';

@@ -1,4 +1,5 @@
-import { formatDuration, type NodePool } from '@waybill/model';
+import type { NodePool } from '@waybill/model';
+import { formatDuration } from '@waybill/model/duration';
 import type { Call, ServerCommand } from '../command-spec.js';
 import { JSON_FLAG } from '../display.js';
 import { formatExact } from '../exact-json.js';

@@ -1,4 +1,5 @@
-import { formatDuration, nsFromMs } from '@waybill/model';
+import { nsFromMs } from '@waybill/model/clock';
+import { formatDuration } from '@waybill/model/duration';
 import { type BatchWait, type RestartOptions, waitMs } from './options.js';
 
 /** What happens after a batch that is not the last one. */

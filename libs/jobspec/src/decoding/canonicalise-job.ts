@@ -1,4 +1,4 @@
-import { NS_PER_HOUR, NS_PER_MINUTE, NS_PER_SECOND } from '@waybill/model';
+import { NS_PER_HOUR, NS_PER_MINUTE, NS_PER_SECOND } from '@waybill/model/clock';
 import { emptyOf } from './empty-object.js';
 import { jobSchema } from './job-schema.js';
 import { isJsonObject, type Json, type JsonObject, objectsIn, textAt } from './json.js';

@@ -1,4 +1,4 @@
-import { NS_PER_HOUR, NS_PER_MINUTE, NS_PER_MS, NS_PER_SECOND } from '@waybill/model';
+import { NS_PER_HOUR, NS_PER_MINUTE, NS_PER_MS, NS_PER_SECOND } from '@waybill/model/clock';
 import { Decimal } from '../evaluation/decimal.js';
 
 /** A text that is no duration; the message begins with `time: `. */

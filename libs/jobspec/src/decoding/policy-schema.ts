@@ -1,4 +1,4 @@
-import { NS_PER_MINUTE, NS_PER_SECOND } from '@waybill/model';
+import { NS_PER_MINUTE, NS_PER_SECOND } from '@waybill/model/clock';
 import { textAt } from './json.js';
 import { bool, duration, freeform, integer, mapBlock, one, optional, type Schema, text, texts } from './schema.js';
 

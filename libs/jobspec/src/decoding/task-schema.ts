@@ -1,4 +1,4 @@
-import { NS_PER_SECOND } from '@waybill/model';
+import { NS_PER_SECOND } from '@waybill/model/clock';
 import { type JsonObject, objectsIn, textAt } from './json.js';
 import { affinitySchema, constraintSchema } from './placement-schema.js';
 import {
