@@ -28,6 +28,19 @@ describe('turns of registrations', () => {
     expect([await Promise.all(all), turns.size]).toEqual([[0, 1, 2, 3], 0]);
   });
 
+  it('a line that has emptied forms again', async () => {
+    const turns = new RegistrationTurns(1);
+    for (const round of [0, 1]) {
+      const { begun, work, endNext } = heldUp();
+      const all = [0, 1, 2].map((number) => turns.take(work(number)));
+      for (const one of all) {
+        endNext();
+        await one;
+      }
+      expect([begun, turns.size], `round ${round}`).toEqual([[0, 1, 2], 0]);
+    }
+  });
+
   it('one that fails gives its place on', async () => {
     const turns = new RegistrationTurns(1);
     const failing = turns.take(() => Promise.reject(new Error('log unavailable')));

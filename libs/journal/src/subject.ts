@@ -37,6 +37,7 @@ export const leaseSubject = (role: string): string => `${TXN_STREAM}.lease.${sub
 const SUBJECTS: { readonly [T in TxnType]: (payload: TxnPayloads[T], namespace: string) => string } = {
   NodeRegister: (p) => nodeSubject(p.Node.ID),
   NodeDeregister: (p) => nodeSubject(p.NodeID),
+  NodeBatchDeregister: () => `${TXN_STREAM}.node_purge`,
   NodeUpdateStatus: (p) => nodeSubject(p.NodeID),
   NodeUpdateDrain: (p) => nodeSubject(p.NodeID),
   NodeUpdateEligibility: (p) => nodeSubject(p.NodeID),

@@ -31,7 +31,7 @@ const facts: Parameters<typeof computedClass>[0] = {
 
 const changed = (change: Partial<Node>) => computedClass({ ...facts, ...change });
 
-it('ND-44: nodes that differ only in unique keys share a class', () => {
+it('ND-43 ND-44: nodes that differ only in unique keys share a class', () => {
   const other = changed({
     Attributes: { ...facts.Attributes, 'unique.hostname': 'b' },
     Meta: { ...facts.Meta, 'unique.slot': '2' },

@@ -36,7 +36,7 @@ describe('updates from agents', () => {
     expect(report(machine, []).verdict).toEqual({ kind: 'noop' });
   });
 
-  it('ST-101 ST-103: only what an agent may say is taken, and AllocModifyIndex stays', () => {
+  it('ST-101 ST-103 ND-119: only what an agent may say is taken, and AllocModifyIndex stays', () => {
     const { machine, alloc } = cluster();
     const before = row(machine, alloc);
     const update = aClientUpdate(alloc, { ClientDescription: 'up', ModifyTime: 42 });
@@ -53,7 +53,7 @@ describe('updates from agents', () => {
     expect(before.AllocModifyIndex).toBeLessThan(index);
   });
 
-  it('ST-102: health is taken when new or changed, and no news takes nothing back', () => {
+  it('ST-102 ND-113: health is taken when new or changed, and no news takes nothing back', () => {
     const { machine, alloc } = cluster();
     const say = (Healthy: boolean | null) =>
       report(machine, [aClientUpdate(alloc, { DeploymentStatus: { Healthy, Timestamp: '2026-01-01T00:00:01Z' } })])
@@ -119,12 +119,14 @@ describe('updates from agents', () => {
     expect(report(machine, [aClientUpdate(alloc)]).verdict.kind).toBe('accepted');
   });
 
-  it('ST-107: an allocation that ended loses its services', () => {
+  it('ST-107 ND-116 ND-179: an allocation that ended loses its services, one that is unknown does not', () => {
     const { machine, alloc } = cluster();
     const service = aServiceRegistration({ AllocID: alloc.ID });
     machine.tables.service_registrations.replace(`default/${service.ID}`, service);
-    report(machine, [aClientUpdate(alloc)]);
-    expect(machine.tables.service_registrations.size).toBe(1);
+    for (const ClientStatus of ['running', 'unknown'] as const) {
+      report(machine, [aClientUpdate(alloc, { ClientStatus })]);
+      expect(machine.tables.service_registrations.size).toBe(1);
+    }
     const applied = report(machine, [aClientUpdate(alloc, { ClientStatus: 'complete' })]);
     expect(machine.tables.service_registrations.size).toBe(0);
     const gone = eventsOf(applied)!.Events.find((event) => event.Topic === 'Service');
@@ -159,7 +161,7 @@ describe('reconnecting', () => {
     return made;
   }
 
-  it('ST-106 EB-31: the follow-up is cleared and cancelled when the allocation reports life', () => {
+  it('ST-106 EB-31 ND-122: the follow-up is cleared and cancelled when the allocation reports life', () => {
     for (const ClientStatus of ['running', 'complete', 'failed'] as const) {
       const { machine, alloc } = disconnected([waiting]);
       const { index } = report(machine, [aClientUpdate(alloc, { ClientStatus, ModifyTime: 9 })]);
@@ -173,7 +175,7 @@ describe('reconnecting', () => {
     }
   });
 
-  it('ST-106: not while another allocation of the job waits, judged within the transaction', () => {
+  it('ST-106 ND-123: not while another allocation of the job waits, judged within the transaction', () => {
     const { machine, placed } = disconnected([waiting, waiting]);
     report(machine, [aClientUpdate(placed[0]!)]);
     expect(machine.tables.evals.get(followup.ID)!.Status).toBe('pending');
@@ -185,7 +187,7 @@ describe('reconnecting', () => {
     expect(both.machine.tables.evals.get(followup.ID)!.Status).toBe('canceled');
   });
 
-  it('ST-106: not for an allocation that is not unknown, nor for a report of something else', () => {
+  it('ST-106 ND-122: not for an allocation that is not unknown, nor for a report of something else', () => {
     const known = disconnected([{ FollowupEvalID: followup.ID, AllocStates: [] }]);
     report(known.machine, [aClientUpdate(known.alloc)]);
     expect(row(known.machine, known.alloc).FollowupEvalID).toBe(followup.ID);
@@ -194,7 +196,7 @@ describe('reconnecting', () => {
     expect(machine.tables.evals.get(followup.ID)!.Status).toBe('pending');
   });
 
-  it('ST-106: a deleted or finished follow-up is left as it is', () => {
+  it('ST-106 ND-123: a deleted or finished follow-up is left as it is', () => {
     const { machine, alloc } = cluster([waiting]);
     expect(report(machine, [aClientUpdate(alloc)]).verdict.kind).toBe('accepted');
     const done = cluster([waiting]);

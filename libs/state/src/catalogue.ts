@@ -32,6 +32,11 @@ export interface TxnPayloads {
   // 3.1 nodes
   NodeRegister: { Node: Node; CreateNodePool: boolean };
   NodeDeregister: { NodeID: string };
+  NodeBatchDeregister: {
+    NodeIDs: string[];
+    /** ST-16: index of the snapshot the deletion was computed from. */
+    ScanIndex: number;
+  };
   NodeUpdateStatus: {
     NodeID: string;
     Status: NodeStatus;
@@ -230,6 +235,7 @@ export const TXN_TYPES: { readonly [T in TxnType]: TxnTypeInfo } = {
   NodeUpdateEligibility: { number: 28, eventType: 'NodeEligibility', schemaVersion: 1 },
   BatchNodeUpdateDrain: { number: 29, eventType: 'NodeDrain', schemaVersion: 1 },
   SchedulerConfig: { number: 30, eventType: null, schemaVersion: 1 },
+  NodeBatchDeregister: { number: 31, eventType: 'NodeDeregistration', schemaVersion: 1 },
   ClusterMetadata: { number: 32, eventType: null, schemaVersion: 1 },
   ServiceRegistrationUpsert: { number: 47, eventType: 'ServiceRegistration', schemaVersion: 1 },
   ServiceRegistrationDeleteByID: { number: 48, eventType: 'ServiceDeregistration', schemaVersion: 1 },

@@ -23,7 +23,7 @@ const events = (applied: Applied) => eventsOf(applied)?.Events ?? [];
 const seen = (applied: Applied) => events(applied).map((event) => `${event.Topic} ${event.Type}`);
 
 describe('which events a transaction produces', () => {
-  it('EV-5: a registration with its evaluation is two events on one line', () => {
+  it('EV-5 ND-175: a registration with its evaluation is two events on one line', () => {
     const machine = aMachine();
     const Eval = anEval();
     const applied = apply(machine, 'JobRegister', aRegistration(aJob(), { Eval }));
@@ -101,7 +101,7 @@ describe('which events a transaction produces', () => {
     expect(seen(applied)).toEqual(['Job JobRegistered']);
   });
 
-  it('EV-4: everything an agent’s report changes carries its type', () => {
+  it('EV-4 ND-179: everything an agent’s report changes carries its type', () => {
     const machine = aMachine();
     const node = aNode();
     apply(machine, 'NodeRegister', { Node: node, CreateNodePool: false });
@@ -122,7 +122,7 @@ describe('which events a transaction produces', () => {
     expect(eventsOf(apply(machine, 'EvalUpdate', { Evals: [] }))).toBeNull();
   });
 
-  it('EV-9 EV-10: a deleted node is sent as it was, deleted evaluations and allocations are not', () => {
+  it('EV-9 EV-10 ND-173: a deleted node is sent as it was, deleted evaluations and allocations are not', () => {
     const machine = aMachine();
     const node = aNode();
     apply(machine, 'NodeRegister', { Node: node, CreateNodePool: false });
@@ -152,7 +152,7 @@ describe('which events a transaction produces', () => {
 });
 
 describe('payloads', () => {
-  it('EV-51: a node shows Drain and hides its secret, the stored row keeps it', () => {
+  it('EV-51 ND-172: a node shows Drain and hides its secret, the stored row keeps it', () => {
     const machine = aMachine();
     const node = aNode();
     const applied = apply(machine, 'NodeRegister', { Node: node, CreateNodePool: false });
@@ -161,7 +161,7 @@ describe('payloads', () => {
     expect(machine.tables.nodes.get(node.ID)!.SecretID).toBe(node.SecretID);
   });
 
-  it('an allocation comes without its job, and says so when its time ran out', () => {
+  it('ND-174: an allocation comes without its job, and says so when its time ran out', () => {
     const machine = aMachine();
     const { job, evaluation } = aRegisteredJob(machine);
     const alloc = anAlloc({ Job: job });

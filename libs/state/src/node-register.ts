@@ -17,6 +17,15 @@ export function deregisterNode(w: Write, { NodeID }: TxnPayloads['NodeDeregister
   if (!w.remove('nodes', NodeID)) throw new Refused(`node not found: ${NodeID}`);
 }
 
+/** Type 31. Leaves out what is gone or was written since the scan: a node that came back stays (ST-16). */
+export function deregisterNodes(w: Write, { NodeIDs, ScanIndex }: TxnPayloads['NodeBatchDeregister']): void {
+  if (NodeIDs.length === 0) throw new Refused('node ids missing');
+  for (const id of NodeIDs) {
+    const node = w.tables.nodes.get(id);
+    if (node && node.ModifyIndex <= ScanIndex) w.remove('nodes', id);
+  }
+}
+
 function registered(w: Write, given: Node): Node {
   return {
     ...given,

@@ -126,6 +126,24 @@ describe('node registration', () => {
       error: `node not found: ${node.ID}`,
     });
   });
+
+  it('ST-16 ND-140 ND-178: a batch leaves out who is gone or came back since the scan, and says who went', () => {
+    const machine = aMachine();
+    const [gone, back, purged] = [register(machine, aNode()), register(machine, aNode()), register(machine, aNode())];
+    const ScanIndex = machine.appliedIndex;
+    apply(machine, 'NodeDeregister', { NodeID: gone.ID });
+    register(machine, aNode({ ID: back.ID }));
+    const NodeIDs = [gone.ID, back.ID, purged.ID];
+    const applied = apply(machine, 'NodeBatchDeregister', { NodeIDs, ScanIndex });
+    expect([...machine.tables.nodes.all()].map((node) => node.ID)).toEqual([back.ID]);
+    expect(eventsOf(applied)!.Events).toMatchObject([
+      { Topic: 'Node', Type: 'NodeDeregistration', Key: purged.ID, Payload: { Node: { Name: purged.Name } } },
+    ]);
+    expect(apply(machine, 'NodeBatchDeregister', { NodeIDs: [], ScanIndex }).verdict).toEqual({
+      kind: 'refused',
+      error: 'node ids missing',
+    });
+  });
 });
 
 describe('node status and events', () => {
@@ -190,7 +208,7 @@ describe('node status and events', () => {
     expect(stored(machine, node)).toMatchObject({ LastAllocUpdateIndex: index, ModifyIndex: 2 });
   });
 
-  it('ST-47 EV-7: each change of a node is one transaction with one Node event', () => {
+  it('ST-47 EV-7 ND-171: each change of a node is one transaction with one Node event', () => {
     const machine = aMachine();
     const node = aNode();
     const applied = [

@@ -1,6 +1,6 @@
 import { completeDrains, updateNodeDrain, updateNodeEligibility } from './node-drain.js';
 import { upsertNodeEvents } from './node-events.js';
-import { deregisterNode, registerNode } from './node-register.js';
+import { deregisterNode, deregisterNodes, registerNode } from './node-register.js';
 import { updateNodeStatus } from './node-status.js';
 import type { Appliers } from './applier.js';
 
@@ -8,6 +8,7 @@ import type { Appliers } from './applier.js';
 export const nodeAppliers: Appliers<
   | 'NodeRegister'
   | 'NodeDeregister'
+  | 'NodeBatchDeregister'
   | 'NodeUpdateStatus'
   | 'NodeUpdateDrain'
   | 'BatchNodeUpdateDrain'
@@ -16,6 +17,7 @@ export const nodeAppliers: Appliers<
 > = {
   NodeRegister: registerNode,
   NodeDeregister: deregisterNode,
+  NodeBatchDeregister: deregisterNodes,
   NodeUpdateStatus: updateNodeStatus,
   NodeUpdateDrain: updateNodeDrain,
   BatchNodeUpdateDrain: completeDrains,
