@@ -1,4 +1,4 @@
-import { canonicalJson } from './digest.js';
+import { isDeepStrictEqual } from 'node:util';
 
 /** How to get from a row to what it was before a change: members to set, and members that were not there. */
 export interface Undo {
@@ -10,13 +10,15 @@ type Members = Readonly<Record<string, unknown>>;
 
 /**
  * What takes `after` back to `before`; of a deleted row (`after` undefined) everything. Much smaller than the row: a
- * change touches few members. Cost: the members, and the text of those that are not the same object.
+ * change touches few members. Cost: the members, and what is inside those that are not
+ * the same object.
  * @param except a member that is kept elsewhere
  */
 export function undoOf(before: object, after: object | undefined, except?: string): Undo {
   const [old, next]: [Members, Members] = [before as Members, (after ?? {}) as Members];
   const set: Record<string, unknown> = {};
-  for (const name in old) if (name !== except && !(name in next && same(old[name], next[name]))) set[name] = old[name];
+  for (const name in old)
+    if (name !== except && !(name in next && isDeepStrictEqual(old[name], next[name]))) set[name] = old[name];
   const unset = Object.keys(next).filter((name) => name !== except && !(name in old));
   return unset.length > 0 ? { set, unset } : { set };
 }
@@ -26,11 +28,4 @@ export function undone<Row extends object>(after: Row | undefined, undo: Undo): 
   const before: Record<string, unknown> = { ...after, ...undo.set };
   for (const name of undo.unset ?? []) delete before[name];
   return before as Row;
-}
-
-function same(a: unknown, b: unknown): boolean {
-  if (a === b) return true;
-  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
-  // The order of members may differ between a row from the log and one from Postgres; it seldom does.
-  return JSON.stringify(a) === JSON.stringify(b) || canonicalJson(a) === canonicalJson(b);
 }
