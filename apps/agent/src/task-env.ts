@@ -37,6 +37,8 @@ export interface TaskEnvInput {
   /** null: there are none where it is used. */
   readonly paths: TaskPaths | null;
   readonly hostEnv: Readonly<Record<string, string | undefined>>;
+  /** What hooks add (AG-232). */
+  readonly added?: Readonly<Record<string, string>>;
 }
 
 /** A task's environment, and the means to replace `${…}` in what is configured (agent.md section 20). Immutable. */
@@ -56,7 +58,7 @@ export class TaskEnv {
       name,
       replaced(value, given, this.nodeFacts),
     ]);
-    this.variables = { ...given, ...Object.fromEntries(own) };
+    this.variables = { ...given, ...Object.fromEntries(own), ...input.added };
   }
 
   /** AG-234: replaces what is known, leaves the rest as it is. */

@@ -27,34 +27,36 @@ export class TaskPreparation {
   async configure(taskId: string, wanted: WantedTask): Promise<TaskConfig> {
     const { alloc, task } = wanted;
     const paths = await this.deps.directories.build(alloc.ID, task.Name);
-    const env = this.envOf(wanted, paths);
-    return {
-      taskId,
-      allocId: alloc.ID,
-      task: task.Name,
-      user: task.User,
-      config: env.interpolateAll(task.Config ?? {}) as Record<string, unknown>,
-      env: env.variables,
-      paths,
-      logs: task.LogConfig,
-    };
+    const identity = { taskId, allocId: alloc.ID, task: task.Name, user: task.User };
+    return { ...identity, ...this.inEnv(wanted, paths), paths, logs: task.LogConfig };
   }
 
-  /** @throws HookError */
-  prestart(
+  /** @returns the task as it is to be started, with what the hooks add. @throws HookError */
+  async prestart(
     config: TaskConfig,
     wanted: WantedTask,
     signal: AbortSignal,
     emit: (type: string, details?: Record<string, string>) => void,
-  ): Promise<void> {
+  ): Promise<TaskConfig> {
     const { hooks = [] } = this.deps;
-    const env = this.envOf(wanted, config.paths);
-    const { job, task } = wanted;
-    return runHooks(hooks, { job, task, config, interpolate: (text) => env.interpolate(text), signal, emit });
+    const { paths } = config;
+    const env = this.envOf(wanted, paths);
+    const interpolate = (text: string): string => env.interpolate(text);
+    const { env: added, mounts } = await runHooks(hooks, { ...wanted, config, interpolate, signal, emit });
+    return { ...config, ...this.inEnv(wanted, paths, added), mounts };
   }
 
-  private envOf(wanted: WantedTask, paths: TaskPaths): TaskEnv {
+  private inEnv(
+    wanted: WantedTask,
+    paths: TaskPaths,
+    added?: Readonly<Record<string, string>>,
+  ): Pick<TaskConfig, 'config' | 'env'> {
+    const env = this.envOf(wanted, paths, added);
+    return { config: env.interpolateAll(wanted.task.Config ?? {}) as Record<string, unknown>, env: env.variables };
+  }
+
+  private envOf(wanted: WantedTask, paths: TaskPaths, added: Readonly<Record<string, string>> = {}): TaskEnv {
     const { node, region, hostEnv } = this.deps;
-    return new TaskEnv({ ...wanted, node: node(), region, paths, hostEnv });
+    return new TaskEnv({ ...wanted, node: node(), region, paths, hostEnv, added });
   }
 }

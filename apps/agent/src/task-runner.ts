@@ -51,8 +51,8 @@ export interface TaskRunnerDependencies {
   readonly restarts: RestartTracker;
   /** Directories, environment, interpolated configuration; called before each start. */
   readonly configure: (taskId: string) => Promise<TaskConfig>;
-  /** What has to be there before the start (AG-102). @throws HookError */
-  readonly prestart: (config: TaskConfig, signal: AbortSignal) => Promise<void>;
+  /** What has to be there before the start (AG-102). @returns what the driver is told. @throws HookError */
+  readonly prestart: (config: TaskConfig, signal: AbortSignal) => Promise<TaskConfig>;
   /** AG-101: the servers still want it to run. */
   readonly isWanted: () => boolean;
   /** The lifecycle lets it start (task-lifecycle.ts). */
@@ -308,21 +308,20 @@ export class TaskRunner {
       this.emit('Failed Validation', { validation_error: error.message, fails_task: 'true' });
       return { kind: 'start-error', recoverable: false };
     }
-    const failed = await this.prestart(config);
-    if (failed) return failed;
+    const ready = await this.prestart(config);
+    if ('kind' in ready) return ready;
     if (this.isOver()) return { kind: 'killed' };
-    const started = this.start(config);
+    const started = this.start(ready);
     this.starting = started.catch(() => undefined); // whoever awaits the start itself hears of it
     return (await started) ?? this.untilExit();
   }
 
   /** A kill ends it at once. */
-  private async prestart(config: TaskConfig): Promise<RoundEnd | undefined> {
+  private async prestart(config: TaskConfig): Promise<TaskConfig | RoundEnd> {
     const killed = new AbortController();
     void this.killing.opened.then(() => killed.abort());
     try {
-      await this.deps.prestart(config, killed.signal);
-      return undefined;
+      return await this.deps.prestart(config, killed.signal);
     } catch (error) {
       if (!(error instanceof HookError)) throw error;
       this.emit(error.event.type, error.event.details);

@@ -34,6 +34,23 @@ export interface TaskPaths {
   readonly privateDir: string;
 }
 
+/** A directory, file or device of the machine that a task finds at a place of its own. */
+export interface TaskMount {
+  /** On the machine. */
+  readonly source: string;
+  /** As the task sees it. */
+  readonly destination: string;
+  readonly readOnly: boolean;
+  /** `private`, `host-to-task`, `bidirectional`; empty: private. */
+  readonly propagation: string;
+}
+
+/**
+ * How a driver gives a task its mounts. `bind`: the task has a view of files of its own, into which they are mounted.
+ * `link`: it sees the files of the machine, and finds a link in its directory; nothing can keep it from writing there.
+ */
+export type MountSupport = 'none' | 'link' | 'bind';
+
 /** What a driver is told about a task. `config` and `env` are interpolated. */
 export interface TaskConfig {
   readonly taskId: string;
@@ -42,6 +59,8 @@ export interface TaskConfig {
   readonly user: string;
   readonly config: Readonly<Record<string, unknown>>;
   readonly env: Readonly<Record<string, string>>;
+  /** Absent: none. */
+  readonly mounts?: readonly TaskMount[];
   readonly paths: TaskPaths;
   readonly logs: LogConfig;
 }
@@ -81,6 +100,8 @@ export class TaskNotFoundError extends Error {
 /** A way to run tasks. All calls name a task by its id; an id of an earlier start never reaches a later one (AG-250). */
 export interface Driver {
   readonly name: string;
+  /** Absent: `none`. */
+  readonly mounts?: MountSupport;
   fingerprint(): Promise<DriverFingerprint>;
   /** @throws TaskConfigError */
   validate(config: TaskConfig): void;

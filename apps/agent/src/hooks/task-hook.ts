@@ -1,8 +1,9 @@
-import type { Job, Task } from '@waybill/model';
-import type { TaskConfig } from '../drivers/driver.js';
+import type { Allocation, Job, Task } from '@waybill/model';
+import type { TaskConfig, TaskMount } from '../drivers/driver.js';
 
 /** A task that is about to start. */
 export interface TaskStart {
+  readonly alloc: Allocation;
   readonly job: Job;
   readonly task: Task;
   readonly config: TaskConfig;
@@ -13,11 +14,18 @@ export interface TaskStart {
   readonly emit: (type: string, details?: Record<string, string>) => void;
 }
 
+/** What a hook gives a task beside its files. */
+export interface TaskAdditions {
+  /** Wins over the task's own (AG-232); what is interpolated sees it. */
+  readonly env?: Readonly<Record<string, string>>;
+  readonly mounts?: readonly TaskMount[];
+}
+
 /** What is done in a task's directories before it starts (AG-102). Called before each start; most act on the first only. */
 export interface TaskHook {
   readonly name: string;
   /** @throws HookError, or anything else: the task cannot start, and is not tried again */
-  prestart(start: TaskStart): Promise<void>;
+  prestart(start: TaskStart): Promise<TaskAdditions | void>;
 }
 
 /** AG-103: why a task cannot start, as its event says it. */
@@ -34,18 +42,23 @@ export class HookError extends Error {
   }
 }
 
-/** Runs hooks one after the other. @throws HookError */
-export async function runHooks(hooks: readonly TaskHook[], start: TaskStart): Promise<void> {
+/** Runs hooks one after the other. @returns what they add, the later ones win. @throws HookError */
+export async function runHooks(hooks: readonly TaskHook[], start: TaskStart): Promise<Required<TaskAdditions>> {
+  const env: Record<string, string> = {};
+  const mounts: TaskMount[] = [];
   for (const hook of hooks) {
-    if (start.signal.aborted) return;
+    if (start.signal.aborted) break;
     try {
-      await hook.prestart(start);
+      const added = await hook.prestart(start);
+      Object.assign(env, added?.env);
+      mounts.push(...(added?.mounts ?? []));
     } catch (error) {
-      if (start.signal.aborted) return; // whatever it was, nobody waits for it any more
+      if (start.signal.aborted) break; // whatever it was, nobody waits for it any more
       if (error instanceof HookError) throw error;
       const message = error instanceof Error ? error.message : String(error);
       const details = { message: `${hook.name}: ${message}` };
       throw new HookError(message, false, { type: 'Task hook failed', details }, { cause: error });
     }
   }
+  return { env, mounts };
 }

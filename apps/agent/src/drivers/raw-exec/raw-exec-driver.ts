@@ -17,6 +17,7 @@ import {
   type TaskHandle,
   TaskNotFoundError,
 } from '../driver.js';
+import { linkMounts } from './linked-mounts.js';
 import { findCommand, rawExecConfig, userIds } from './raw-exec-config.js';
 import { claimUnbegun, exitCodeOf, findSetsid, processOf, removeRun, supervise, wasAbandoned } from './supervisor.js';
 
@@ -58,6 +59,7 @@ interface Running {
  */
 export class RawExecDriver implements Driver {
   readonly name = 'raw_exec';
+  readonly mounts = 'link';
   private readonly tasks = new Map<string, Running>();
   private readonly processes = new ProcessTables();
 
@@ -84,6 +86,7 @@ export class RawExecDriver implements Driver {
     const { command, args, workDir } = rawExecConfig(config.config);
     const executable = findCommand(command, config.paths, config.env['PATH'] ?? process.env['PATH'] ?? '');
     const user = userIds(config.user);
+    await linkMounts(config);
     const runDir = this.runDir(handle);
     mkdirSync(runDir, { recursive: true });
     if (user) chownSync(runDir, user.uid, user.gid);
