@@ -6,6 +6,7 @@ import {
   type Clock,
   type Deployment,
   type Timers,
+  type Turns,
 } from '@waybill/model';
 import { namespacedKey, type Tables } from '@waybill/state';
 import type { Logger } from '@waybill/telemetry';
@@ -19,7 +20,6 @@ import { cutoffMs, overdueGroups } from './progress-deadline.js';
 import type { Reader, ReadLimiter } from './read-limiter.js';
 import { UnknownJobError, watcherEvaluation } from './rolled-out-job.js';
 import type { DeploymentUpdate, UpdateBatcher } from './update-batcher.js';
-import type { WriteTurns } from './write-turns.js';
 
 /** First and longest pause after a status write that failed (DP-613). */
 export const FIRST_RETRY_MS = 500;
@@ -33,7 +33,12 @@ export interface Watching {
   readonly newId: () => string;
   readonly logger: Logger;
   readonly writer: HolderWriter;
-  readonly turns: WriteTurns;
+  /**
+   * One write at a time for each deployment: the next one is decided on the state that the one before has left, so that
+   * an operator's pause and a deadline that fires in the same moment cannot both go by what was before (DP-903). Other
+   * writers (plans, agents) are judged when applied.
+   */
+  readonly turns: Turns;
   readonly limiter: ReadLimiter;
   readonly batcher: UpdateBatcher;
   readonly counters: WatcherCounters;

@@ -1,5 +1,5 @@
 import type { Singleton, Term } from '@waybill/lease';
-import { isActiveDeployment, type Clock, type Timers } from '@waybill/model';
+import { isActiveDeployment, type Clock, type Timers, Turns } from '@waybill/model';
 import type { ReplicatedState } from '@waybill/replica';
 import type { Applied } from '@waybill/state';
 import type { Logger } from '@waybill/telemetry';
@@ -7,7 +7,6 @@ import { DeploymentWatcher, WatcherCounters, type Watching } from './deployment-
 import { HolderWriter, NotEnabledError } from './holder-writer.js';
 import { ReadLimiter } from './read-limiter.js';
 import { UpdateBatcher } from './update-batcher.js';
-import { WriteTurns } from './write-turns.js';
 
 export interface DeploymentWatchersDeps {
   readonly state: ReplicatedState;
@@ -125,7 +124,7 @@ export class DeploymentWatchers implements Singleton {
       logger,
       writer,
       batcher,
-      turns: new WriteTurns(),
+      turns: new Turns(),
       limiter: new ReadLimiter({ clock, timers }, this.deps.readsPerSecond),
       counters: new WatcherCounters(),
     };

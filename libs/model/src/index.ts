@@ -33,6 +33,7 @@ export * from './task-event.js';
 export * from './task-group.js';
 export * from './task.js';
 export * from './timers.js';
+export * from './turns.js';
 export * from './volume.js';
 export { encodeMap, omitEmpty, type WireObject } from './wire-object.js';
 export type { SubmissionContext } from './canonicalise-job.js';
