@@ -1,3 +1,4 @@
+import type { CSIInfo } from './csi-plugin.js';
 import type { NetworkResource } from './resources.js';
 
 export type NodeStatus = 'initializing' | 'ready' | 'down' | 'disconnected';
@@ -133,28 +134,6 @@ export interface HostNetwork {
   CIDR: string;
   Interface: string;
   ReservedPorts: string;
-}
-
-export interface CSIInfo {
-  PluginID: string;
-  AllocID: string;
-  Healthy: boolean;
-  HealthDescription: string;
-  UpdateTime: string | null;
-  Provider: string;
-  ProviderVersion: string;
-  RequiresControllerPlugin: boolean;
-  RequiresTopologies: boolean;
-  ControllerInfo?: Record<string, boolean>;
-  NodeInfo?: {
-    ID: string;
-    MaxVolumes: number;
-    AccessibleTopology: Record<string, unknown> | null;
-    RequiresNodeStageVolume: boolean;
-    SupportsStats: boolean;
-    SupportsExpand: boolean;
-    SupportsCondition: boolean;
-  };
 }
 
 /** A row of the nodes list. */

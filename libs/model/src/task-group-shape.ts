@@ -78,7 +78,7 @@ const diskShape: Shape<EphemeralDisk> = {
   fields: { Sticky: boolean(), SizeMB: int(300), Migrate: boolean() },
 };
 
-const mountOptionsShape: Shape<MountOptions> = {
+export const mountOptionsShape: Shape<MountOptions> = {
   name: 'CSIMountOptions',
   fields: { FSType: string(), MountFlags: list(string()) },
 };

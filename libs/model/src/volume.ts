@@ -18,64 +18,15 @@ export interface MountOptions {
 }
 
 export interface VolumeCapability {
+  /** `file-system` or `block-device`. */
   AttachmentMode: string;
+  /** One of the access modes of CSI, for host volumes also `single-node-single-writer` and `single-node-multi-writer`. */
   AccessMode: string;
 }
 
-/** A CSI volume as stored; claims are kept apart and never shown. Sizes in bytes. */
-export interface CSIVolume {
-  ID: string;
-  Name: string;
-  ExternalID: string;
-  Namespace: string;
-  AccessMode: string;
-  AttachmentMode: string;
-  MountOptions: MountOptions | null;
-  Secrets: Record<string, string> | null;
-  Parameters: Record<string, string> | null;
-  Context: Record<string, string> | null;
-  Capacity: number;
-  RequestedCapacityMin: number;
-  RequestedCapacityMax: number;
-  RequestedCapabilities: VolumeCapability[] | null;
-  CloneID: string;
-  SnapshotID: string;
-  /** Ids of the allocations that hold a read claim. */
-  ReadAllocs: Record<string, null>;
-  WriteAllocs: Record<string, null>;
-  Schedulable: boolean;
-  PluginID: string;
-  Provider: string;
-  ProviderVersion: string;
-  ControllerRequired: boolean;
-  ControllersHealthy: number;
-  ControllersExpected: number;
-  NodesHealthy: number;
-  NodesExpected: number;
-  ResourceExhausted: string | null;
-  CreateIndex: number;
-  ModifyIndex: number;
-  CreateTime: number;
-  ModifyTime: number;
-}
-
-/** A directory of one node offered as a volume. Sizes in bytes. */
-export interface HostVolume {
-  Namespace: string;
-  ID: string;
-  Name: string;
-  PluginID: string;
-  NodePool: string;
-  NodeID: string;
-  RequestedCapacityMinBytes: number;
-  RequestedCapacityMaxBytes: number;
-  CapacityBytes: number;
-  RequestedCapabilities: VolumeCapability[] | null;
-  Parameters: Record<string, string> | null;
-  HostPath: string;
-  State: 'pending' | 'ready' | 'unavailable';
-  CreateIndex: number;
-  CreateTime: number;
-  ModifyIndex: number;
-  ModifyTime: number;
+/** Name of the volume that the allocation of this name uses: with `per_alloc` the suffix from its last `[` on (VL-178). */
+export function volumeSource(request: Pick<VolumeRequest, 'Source' | 'PerAlloc'>, allocName: string): string {
+  if (!request.PerAlloc) return request.Source;
+  const suffixAt = allocName.lastIndexOf('[');
+  return suffixAt === -1 ? request.Source : `${request.Source}${allocName.slice(suffixAt)}`;
 }

@@ -1,12 +1,14 @@
 import type { Allocation } from '../allocation.js';
+import type { CSIPlugin } from '../csi-plugin.js';
 import type { Deployment } from '../deployment.js';
+import type { WireCSIVolume } from '../encode-csi-volume.js';
 import type { Evaluation } from '../evaluation.js';
+import type { HostVolume } from '../host-volume.js';
 import type { Job } from '../job.js';
 import type { Namespace } from '../namespace.js';
 import type { NodePool } from '../node-pool.js';
 import type { Node } from '../node.js';
 import type { ServiceRegistration } from '../service.js';
-import type { CSIVolume, HostVolume } from '../volume.js';
 
 /** The objects that lists filter. */
 type Filtered =
@@ -18,7 +20,8 @@ type Filtered =
   | NodePool
   | Namespace
   | ServiceRegistration
-  | CSIVolume
+  | WireCSIVolume
+  | CSIPlugin
   | HostVolume;
 
 type IsMap<T> = T extends readonly unknown[]
@@ -53,7 +56,6 @@ type ListMember<T> = T extends readonly (infer U)[]
  * against the domain types, so a new member cannot be forgotten.
  */
 const MAPS: { readonly [K in MapMember<Filtered>]: true } = {
-  AccessibleTopology: true,
   Args: true,
   Attributes: true,
   CSIControllerPlugins: true,
@@ -66,7 +68,8 @@ const MAPS: { readonly [K in MapMember<Filtered>]: true } = {
   Connect: true,
   ConstraintFiltered: true,
   Context: true,
-  ControllerInfo: true,
+  ControllerJobs: true,
+  Controllers: true,
   DesiredTGUpdates: true,
   Details: true,
   DimensionExhausted: true,
@@ -81,6 +84,8 @@ const MAPS: { readonly [K in MapMember<Filtered>]: true } = {
   Links: true,
   Locality: true,
   Meta: true,
+  NodeJobs: true,
+  Nodes: true,
   NodesAvailable: true,
   OptionalExtraClaims: true,
   Parameters: true,
@@ -90,7 +95,7 @@ const MAPS: { readonly [K in MapMember<Filtered>]: true } = {
   RequiredExtraClaims: true,
   ResourcesExhausted: true,
   Scores: true,
-  Secrets: true,
+  Segments: true,
   TaggedAddresses: true,
   Target: true,
   TaskGroups: true,
@@ -108,6 +113,7 @@ const LISTS: { readonly [K in ListMember<Filtered>]: true } = {
   Addresses: true,
   Affinities: true,
   AllocStates: true,
+  Allocations: true,
   Args: true,
   Artifacts: true,
   Audience: true,
@@ -136,12 +142,14 @@ const LISTS: { readonly [K in ListMember<Filtered>]: true } = {
   Options: true,
   PlacedCanaries: true,
   Ports: true,
+  Preferred: true,
   PreemptedAllocations: true,
   PreemptedAllocs: true,
   QuotaExhausted: true,
   Regions: true,
   RelatedEvals: true,
   RequestedCapabilities: true,
+  Required: true,
   ReservableCpuCores: true,
   ReservedCores: true,
   ReservedCpuCores: true,
@@ -159,19 +167,12 @@ const LISTS: { readonly [K in ListMember<Filtered>]: true } = {
   TaskGroups: true,
   Tasks: true,
   Templates: true,
+  Topologies: true,
   VolumeMounts: true,
 };
 
 /** Maps that hold arbitrary JSON: everything below is a map, too. */
-const FREEFORM: ReadonlySet<string> = new Set([
-  'AccessibleTopology',
-  'Attributes',
-  'Config',
-  'Connect',
-  'Locality',
-  'Policy',
-  'Topology',
-]);
+const FREEFORM: ReadonlySet<string> = new Set(['Attributes', 'Config', 'Connect', 'Locality', 'Policy', 'Topology']);
 
 /** Nobody learns these by asking whether they begin with `a`: they do not exist here. */
 const HIDDEN: ReadonlySet<string> = new Set(['SecretID', 'LeaderACL']);

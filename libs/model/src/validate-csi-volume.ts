@@ -1,0 +1,19 @@
+import type { Topology } from './csi-plugin.js';
+import type { CSIVolumeSpecification } from './csi-volume.js';
+
+/** VL-11: what is wrong with a volume whatever the state is, as one message; "" when nothing is. */
+export function validateVolume(volume: CSIVolumeSpecification): string {
+  const errors: string[] = [];
+  if (volume.ID === '') errors.push('missing volume id');
+  if (volume.PluginID === '') errors.push('missing plugin id');
+  if (volume.Namespace === '') errors.push('missing namespace');
+  if (volume.SnapshotID !== '' && volume.CloneID !== '') errors.push('only one of snapshot_id and clone_id is allowed');
+  if (!volume.RequestedCapabilities?.length) errors.push('must include at least one capability block');
+  const { Required, Preferred } = volume.RequestedTopologies ?? { Required: null, Preferred: null };
+  errors.push(...withoutSegments(Required, 'required topology is missing segments field'));
+  errors.push(...withoutSegments(Preferred, 'preferred topology is missing segments field'));
+  return errors.length === 0 ? '' : `validation: ${errors.join(', ')}`;
+}
+
+const withoutSegments = (topologies: Topology[] | null, message: string): string[] =>
+  (topologies ?? []).filter(({ Segments }) => Object.keys(Segments ?? {}).length === 0).map(() => message);
