@@ -141,6 +141,17 @@ describe('the command line with HCL', () => {
     expect(await cli('job', 'plan', at)).toMatchObject({ code: 255, err: message });
   });
 
+  it('JS-10: a file that is no UTF-8 is refused, a byte-order mark is not', async () => {
+    const at = await file('latin.nomad.hcl', '');
+    await writeFile(at, Buffer.from('job "caf\xe9" {}\n', 'latin1'));
+    expect(await cli('job', 'run', '-output', at)).toMatchObject({
+      code: 1,
+      err: `Error getting job struct: Error parsing job file from ${at}:\nInvalid character encoding; All input files must be UTF-8 encoded. Ensure that UTF-8 encoding is selected in your editor.\n`,
+    });
+    const marked = await file('marked.nomad.hcl', '\uFEFFjob "marked" {}\n');
+    expect((await cli('job', 'run', '-output', marked)).out).toContain('"ID": "marked"');
+  });
+
   it('JS-91: file functions see this machine, from the working directory', async () => {
     const text = await file('greeting.txt', 'from a file\n');
     const at = await file('reads.nomad.hcl', `job "reads" {\n name = chomp(file("${text}"))\n}\n`);

@@ -1,12 +1,19 @@
-import { isUtf8 } from 'node:buffer';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { JobspecError, type ParsedJob, parseJob, takesText, type TextFile } from '@waybill/jobspec';
-import { CommandFailure } from './failure.js';
+import {
+  JobspecError,
+  mergedVariableTexts,
+  type ParsedJob,
+  parseJob,
+  takesText,
+  type TextFile,
+} from '@waybill/jobspec';
+import { causeOf, CommandFailure } from './failure.js';
 import { membersOf } from './exact-json.js';
 import { localFiles } from './local-files.js';
 import type { JobFile, Submission } from './job-file.js';
 import type { ParsedFlags } from './parsed-flags.js';
+import { NotUtf8, utf8Text } from './utf8-text.js';
 
 /** Prefixes of variables in the environment, the second for those who have it set already (JS-75). */
 const ENVIRONMENT_PREFIXES = ['NOMAD_VAR_', 'WAYBILL_VAR_'];
@@ -39,20 +46,14 @@ export function readHclJob(given: string, source: string, flags: ParsedFlags): J
 /** JS-77. */
 function readVariableFile(file: string): TextFile {
   try {
-    const bytes = readFileSync(file);
-    if (isUtf8(bytes)) return { name: file, text: bytes.toString('utf8') };
+    return { name: file, text: utf8Text(readFileSync(file)) };
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    throw new JobspecError([{ summary: 'Failed to read file', detail: `failed to read "${file}": ${why}` }]).within(
-      'unable to parse var file: ',
-    );
+    const refusal =
+      error instanceof NotUtf8
+        ? { summary: error.summary, detail: error.detail }
+        : { summary: 'Failed to read file', detail: `failed to read "${file}": ${causeOf(error)}` };
+    throw new JobspecError([refusal]).within('unable to parse var file: ');
   }
-  throw new JobspecError([
-    {
-      summary: 'Invalid character encoding',
-      detail: 'All input files must be UTF-8 encoded. Ensure that UTF-8 encoding is selected in your editor.',
-    },
-  ]).within('unable to parse var file: ');
 }
 
 function variablesOf(env: Readonly<Record<string, string | undefined>>): Record<string, string> {
@@ -87,11 +88,16 @@ function submissionOf(
   };
   const entries = Object.entries(values);
   const expressions = entries.filter(([name]) => isExpression(name)).map(([name, value]) => `${name} = ${value}\n`);
-  const texts = files.map(({ text }) => `${text}\n`).join('');
+  const given = expressions.length === 0 ? [] : [{ name: 'values', text: expressions.join('') }];
+  const texts = mergedVariableTexts([...files, ...given]);
+  const fromFiles = texts
+    .slice(0, files.length)
+    .map((text) => `${text}\n`)
+    .join('');
   return {
     Source: source,
     Format: 'hcl2',
     VariableFlags: Object.fromEntries(entries.filter(([name]) => !isExpression(name))),
-    Variables: expressions.length === 0 ? texts : `${texts}\n${expressions.join('')}`,
+    Variables: [fromFiles, ...texts.slice(files.length)].join('\n'),
   };
 }

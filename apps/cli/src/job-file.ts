@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises';
-import { text as textOf } from 'node:stream/consumers';
+import { buffer } from 'node:stream/consumers';
 import { type ExactJson, membersOf, parseExact } from './exact-json.js';
 import { causeOf, CommandFailure } from './failure.js';
+import { NotUtf8, utf8Text } from './utf8-text.js';
 
 /** What is sent along with a job, for those who want to see its file (CL-255). */
 export interface Submission {
@@ -17,20 +18,24 @@ export interface JobFile {
   readonly submission: Submission;
 }
 
-/** The text of a job file (CL-251). @throws CommandFailure */
+/** The text of a job file (CL-251, JS-10). @throws CommandFailure */
 export async function readJobText(path: string): Promise<string> {
   if (path === '') throw new CommandFailure('Error getting job struct: Error jobfile path has to be specified.');
-  return sourceOf(path).catch((error: unknown) => {
-    throw new CommandFailure(`Error getting job struct: Error getting jobfile from "${path}": ${causeOf(error)}`);
-  });
+  try {
+    return utf8Text(await bytesOf(path));
+  } catch (error) {
+    const what =
+      error instanceof NotUtf8 ? `Error parsing job file from ${path}:\n` : `Error getting jobfile from "${path}": `;
+    throw new CommandFailure(`Error getting job struct: ${what}${causeOf(error)}`);
+  }
 }
 
-async function sourceOf(path: string): Promise<string> {
-  if (path === '-') return textOf(process.stdin);
-  if (!/^https?:\/\//.test(path)) return readFile(path, 'utf8');
+async function bytesOf(path: string): Promise<Buffer> {
+  if (path === '-') return buffer(process.stdin);
+  if (!/^https?:\/\//.test(path)) return readFile(path);
   const answer = await fetch(path);
   if (!answer.ok) throw new Error(`bad response code: ${answer.status}`);
-  return answer.text();
+  return Buffer.from(await answer.arrayBuffer());
 }
 
 /** The job, or the member `Job` of what is around it, its name in any case (CL-252). @throws CommandFailure */

@@ -10,6 +10,8 @@ export const MAX_EVALUATION_STEPS = 1_000_000;
 export const MAX_STRING_LENGTH = 1 << 20;
 /** Elements of one `range` (JS §7). */
 export const MAX_RANGE_ELEMENTS = 1024;
+/** Of `bcrypt`, a power of two: more would take minutes in which nothing else runs. */
+export const MAX_BCRYPT_COST = 16;
 /** Decimal digits that a number keeps (JS-35). */
 export const NUMBER_DIGITS = 150;
 /** Largest power of ten of a number: a hundred characters must not make a gigabyte of digits. */

@@ -65,6 +65,7 @@ export function parseJob(source: JobSource): ParsedJob {
 /** Stage 1. An error of a variable file is shown before one of the job file (JS-77). */
 function syntaxOf({ file, variableFiles = [] }: JobSource): { file: Body; variableFiles: Body[] } {
   for (const { name, text } of [file, ...variableFiles]) checkSize(name, text);
+  refuseJson(file);
   const files = variableFiles.map(({ name, text }) => {
     try {
       return parseBody(new SourceText(name, text));
@@ -80,6 +81,20 @@ function checkSize(name: string, text: string): void {
   // A UTF-16 unit is at most three bytes of UTF-8: short texts need no counting.
   if (text.length * 3 <= MAX_SOURCE_BYTES || new TextEncoder().encode(text).length <= MAX_SOURCE_BYTES) return;
   throw new JobspecError([{ summary: 'File too large', detail: `${name} is longer than ${MAX_SOURCE_BYTES} bytes.` }]);
+}
+
+/** JS-6: neither HCL's own JSON form nor the API's is read here. */
+function refuseJson({ name, text }: TextFile): void {
+  const source = new SourceText(name, text);
+  const start = source.text.search(/\S/u);
+  if (source.text.charAt(start) !== '{') return;
+  throw new JobspecError([
+    {
+      summary: 'JSON instead of HCL',
+      detail: 'A job file in JSON is the job as the API takes it: run it with -json, or send it to /v1/jobs.',
+      at: { source, span: { start, end: start + 1 } },
+    },
+  ]);
 }
 
 /** Stage 2: JS-70. */

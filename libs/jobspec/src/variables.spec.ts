@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type JobSource, parseJob } from './parse-job.js';
 import { JobspecError } from './syntax/diagnostic.js';
+import { mergedVariableTexts } from './variable-texts.js';
 
 const meta = (before: string, expression: string, more: Partial<JobSource> = {}) =>
   parseJob({
@@ -21,6 +22,23 @@ function wrong(...args: Parameters<typeof meta>): string {
 const files = (...texts: string[]) => ({ variableFiles: texts.map((text, at) => ({ name: `${at}.hcl`, text })) });
 
 describe('variables', () => {
+  it('JS-2: a value for an undeclared variable is no error where that is allowed, and nothing is said of it', () => {
+    const given = { ...files('other = 1\n'), environment: { other: '2' } };
+    expect(value('variable "a" { default = 1 }', 'var.a', given)).toBe(1);
+    expect(wrong('variable "a" { default = 1 }', 'var.a', { ...given, strict: true })).toContain('Undefined variable');
+  });
+
+  it('JS-232: of several files that set one name, the last assignment stays, and all can be read again', () => {
+    const texts = mergedVariableTexts([
+      { name: '0.hcl', text: 'a = <<E\nold\nE\n# kept\nb = [\n 1,\n]\n' },
+      { name: '1.hcl', text: 'c = 3\na = "new"\n' },
+      { name: '2.hcl', text: 'b = [2]\n' },
+    ]);
+    expect(texts).toEqual([expect.stringMatching(/^\s*# kept\s*$/), 'c = 3\na = "new"\n', 'b = [2]\n']);
+    const declared = 'variable "a" {}\nvariable "b" {}\nvariable "c" {}';
+    expect(value(declared, '[var.a, var.b, var.c]', files(texts.join('\n')))).toEqual(['new', [2], 3]);
+  });
+
   it('JS-71: what a declaration may hold', () => {
     expect(wrong('variable "a" { sensitive = true }', '1')).toContain(
       'An argument named "sensitive" is not expected here.',

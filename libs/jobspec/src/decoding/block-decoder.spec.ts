@@ -20,6 +20,22 @@ const wrong = (text: string) => refusal(() => parsed(text));
 const wrongIn = (body: string) => refusal(() => inJob(body));
 
 describe('the border to JSON', () => {
+  it('JS-5: HCL1 is gone', () => {
+    expect(wrong('job "x" {\n constraint {\n "attribute" = "a"\n }\n}')).toContain('Argument names must not be quoted');
+    expect(wrong('job "x" {\n group "g" { count = 1, }\n}')).toContain('Invalid single-argument block definition');
+  });
+
+  it('JS-6: JSON is refused, with a word of where it belongs', () => {
+    for (const text of [' \n{"Job": {"ID": "x"}}', '\uFEFF{"job": {"x": {}}}'])
+      expect(wrong(text)).toMatch(/^input\.hcl:\d,1-2: JSON instead of HCL; .*-json/);
+  });
+
+  it('JS-192: an expression that fails is complained of once', () => {
+    expect(wrongIn('priority = var.nope')).toBe(
+      'input.hcl:2,15-20: Unsupported attribute; This object does not have an attribute named "nope".',
+    );
+  });
+
   it.each([
     [
       'job "x" {\n priorty = 1\n}',
@@ -381,13 +397,21 @@ describe('canonicalisation', () => {
     expect(group).toMatchObject({ Update: null, Migrate: null });
   });
 
-  it('JS-174: names, destinations, signals', () => {
+  it('JS-174: names, destinations, signals, counters', () => {
     const [group] = canonical(
-      'group "g" {\n service {\n check_restart { limit = 3 }\n check {}\n }\n task "t" {\n artifact {\n source = "http://a/b.zip?c"\n mode = "file"\n }\n template { change_mode = "signal" }\n }\n}',
+      'group "g" {\n service {\n check_restart { limit = 3 }\n check {\n success_before_passing = -1\n failures_before_critical = -2\n failures_before_warning = 2\n }\n }\n task "t" {\n artifact {\n source = "http://a/b.zip?c"\n mode = "file"\n }\n template { change_mode = "signal" }\n }\n}',
     ).TaskGroups;
     expect(group.Services[0]).toMatchObject({
       Name: 'x-g',
-      Checks: [{ CheckRestart: { Limit: 3, Grace: 1e9 }, OnUpdate: 'require_healthy' }],
+      Checks: [
+        {
+          CheckRestart: { Limit: 3, Grace: 1e9 },
+          OnUpdate: 'require_healthy',
+          SuccessBeforePassing: 0,
+          FailuresBeforeCritical: 0,
+          FailuresBeforeWarning: 2,
+        },
+      ],
     });
     expect(group.Tasks[0]).toMatchObject({
       Artifacts: [{ RelativeDest: 'local/b.zip?c' }],

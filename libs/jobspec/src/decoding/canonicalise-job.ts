@@ -150,11 +150,20 @@ function canonicalArtifact(artifact: JsonObject): JsonObject {
   };
 }
 
+/** How often a check has to succeed or fail before it counts: no less than never. */
+const COUNTERS = ['SuccessBeforePassing', 'FailuresBeforeCritical', 'FailuresBeforeWarning'];
+
 /** JS-174. */
 function canonicalService(service: JsonObject, scope: string): JsonObject {
   const checks = objectsIn(service['Checks']).map((check): JsonObject => {
     const restart = mergedCheckRestart(service['CheckRestart'], check['CheckRestart']);
-    return { ...check, CheckRestart: restart, OnUpdate: check['OnUpdate'] || (service['OnUpdate'] ?? '') };
+    const counters = COUNTERS.filter((name) => Number(check[name]) < 0).map((name) => [name, 0] as const);
+    return {
+      ...check,
+      ...Object.fromEntries(counters),
+      CheckRestart: restart,
+      OnUpdate: check['OnUpdate'] || (service['OnUpdate'] ?? ''),
+    };
   });
   return {
     ...withoutEmpty(service, ['Meta', 'CanaryMeta', 'TaggedAddresses']),

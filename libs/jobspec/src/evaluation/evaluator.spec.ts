@@ -1,3 +1,4 @@
+import { compareSync } from 'bcryptjs';
 import { describe, expect, it } from 'vitest';
 import { parseJob } from '../parse-job.js';
 import { JobspecError } from '../syntax/diagnostic.js';
@@ -218,6 +219,15 @@ describe('functions', () => {
     ['compact(["a", "", null])', ['a']],
     ['base64decode(base64encode("é"))', 'é'],
     ['convert("5", number) + 1', 6],
+    [
+      'yamlencode({ b = [1, "x", []], a = { n = null, t = true }, text = "one\\ntwo\\n" })',
+      '"a":\n  "n": null\n  "t": true\n"b":\n- 1\n- "x"\n- []\n"text": |\n  one\n  two\n',
+    ],
+    [
+      'yamldecode("a: &x [1, 2.5, yes, ~]\\nb: *x\\nn: 12345678901234567890\\n")',
+      { a: [1, 2.5, 'yes', null], b: [1, 2.5, 'yes', null], n: 12345678901234567000 },
+    ],
+    ['yamldecode("a: 12345678901234567890").a == 12345678901234567890', true],
     ['chunklist([1, 2, 3], 2)', [[1, 2], [3]]],
     ['parseint("ff", 16) + pow(2, 3) + ceil(1.2) + floor(-1.2) + signum(-3)', 262],
     ['csvdecode("a,b\\n1,\\"x,y\\"\\n")[0].b', 'x,y'],
@@ -231,6 +241,28 @@ describe('functions', () => {
     'jobspec.md 7: %s is absent on purpose',
     (name) => expect(wrong(`${name}("a")`)).toContain('Call to unknown function'),
   );
+
+  it('JS-3: bcrypt makes another text each time, which belongs to the password', () => {
+    const [first, second] = [json('bcrypt("secret", 4)'), json('bcrypt("secret", 4)')];
+    expect(first).toMatch(/^\$2b\$04\$.{53}$/);
+    expect(second).not.toBe(first);
+    expect(compareSync('secret', first)).toBe(true);
+    expect(json('bcrypt("secret", 1)')).toMatch(/^\$2b\$10\$/);
+  });
+
+  it.each([
+    ['bcrypt("x", 17)', 'cost 17 is outside allowed range (4,16)'],
+    [`bcrypt("${'x'.repeat(73)}")`, 'password length exceeds 72 bytes'],
+    ['yamldecode("a: [")', 'Call to function "yamldecode" failed'],
+    ['yamldecode("--- 1\\n--- 2\\n")', 'multiple documents'],
+    [
+      `yamldecode("a: &a [1,1,1,1,1,1,1,1,1]\\n${'bcdefgh'
+        .split('')
+        .map((name, at) => `${name}: &${name} [${`*${'abcdefg'[at]},`.repeat(9)}]\\n`)
+        .join('')}")`,
+      'alias count',
+    ],
+  ])('%s is refused', (expression, message) => expect(wrong(expression)).toContain(message));
 
   it('JS-90: without files every file function says so, basename too', () => {
     for (const name of ['abspath', 'basename', 'dirname', 'file', 'filebase64', 'fileexists', 'pathexpand'])
