@@ -206,6 +206,16 @@ describe('heartbeats', () => {
     expect(waiting).toEqual([expect.objectContaining({ Details: { node_pool: 'gpu' } })]);
   });
 
+  it('ND-189: it is ready with the first heartbeat after its pool appeared', async () => {
+    const { state, add, take, beat } = heartbeating();
+    const node = add({ Status: 'initializing', NodePool: 'gpu' });
+    take();
+    expect((await beat(node)).Status).toBe('initializing');
+    const pool = { Name: 'gpu', Description: '', Meta: null, SchedulerConfiguration: null, NodeIdentityTTL: 0 };
+    await state.propose(draft('NodePoolUpsert', { NodePools: [pool] }));
+    expect((await beat(node)).Status).toBe('ready');
+  });
+
   it('ND-79, ND-87: the holder watches what another replica registered, and forgets what is purged', async () => {
     const { time, state, add, take } = heartbeating();
     take();

@@ -181,6 +181,21 @@ describe('registration', () => {
     }
   });
 
+  it('ND-213: an attribute that flaps creates evaluations at every flap', async () => {
+    const { register, state } = setup();
+    fixtures.aRegisteredJob(
+      state.machine,
+      fixtures.aJob({ ID: 'sys', Type: 'system', Datacenters: ['*'], NodePool: 'all' }),
+    );
+    const node = described();
+    await register(node);
+    for (const flapping of ['1', '2', '1', '2'])
+      expect(
+        (await register({ ...node, Attributes: { ...node.Attributes, flapping } })).EvalIDs,
+        flapping,
+      ).toHaveLength(1);
+  });
+
   it('ND-204: the same description again, with newer driver reports, creates no evaluation', async () => {
     const { register, state } = setup();
     fixtures.aRegisteredJob(

@@ -105,6 +105,12 @@ describe('the codec of transactions', () => {
     }
   });
 
+  it('ND-170: without a type a message is an error, not the registration of a node, whose number is 0', () => {
+    const { headers, body } = encodeTxn(plain);
+    for (const type of [/Waybill-Type: \d+\r\n/, /(?<=Waybill-Type: )\d+/])
+      expect(() => decodeTxn(12, headers.replace(type, ''), body)).toThrow(BadTxnError);
+  });
+
   it('retired numbers are accepted and ignored', () => {
     expect(decodeTxn(5, withHeader('Waybill-Type', '8'), new Uint8Array()).type).toBe('Ignore');
   });

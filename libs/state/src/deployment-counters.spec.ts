@@ -50,7 +50,7 @@ function deployed(state: Partial<DeploymentState> = {}) {
 }
 
 describe('counters of a deployment', () => {
-  it('DP-401: placed, healthy, unhealthy; no way back from unhealthy; the same health counts once', () => {
+  it('DP-401 ND-114: placed, healthy, unhealthy; no way back from unhealthy; the same health counts once', () => {
     const { place, report, counts } = deployed();
     const [a, b] = [
       place(),
@@ -65,6 +65,22 @@ describe('counters of a deployment', () => {
     expect(counts()).toEqual([2, 0, 1]);
     report(true, b);
     expect(counts()).toEqual([2, 0, 1]);
+  });
+
+  it('ND-224: health of an allocation of an older deployment counts there, not in the present one', () => {
+    const { machine, job, plan, place, report, counts } = deployed();
+    const old = place();
+    const present = aDeployment({
+      JobCreateIndex: job.CreateIndex,
+      TaskGroups: { web: aDeploymentState({ DesiredTotal: 3 }) },
+    });
+    plan({ Deployment: present });
+    report(true, old);
+    expect(counts()).toEqual([1, 1, 0]);
+    expect(machine.tables.deployment.get(present.ID)!.TaskGroups['web']).toMatchObject({
+      HealthyAllocs: 0,
+      UnhealthyAllocs: 0,
+    });
   });
 
   it('DP-402 DP-1405: without its deployment or group the allocation is written all the same', () => {
@@ -138,7 +154,7 @@ describe('counters of a deployment', () => {
     ]);
   });
 
-  it('DP-501 DP-502 DP-503: the first placement starts the clock, the first healthy one moves it, nothing else', () => {
+  it('DP-501 DP-502 DP-503 ND-114: the first placement starts the clock, the first healthy one moves it, nothing else', () => {
     const { place, report, stored } = deployed({ ProgressDeadline: 600e9 });
     const due = () => stored().TaskGroups['web']!.RequireProgressBy;
     const [a, b] = [place(), place()];

@@ -31,7 +31,7 @@ describe('summary counters', () => {
     expect(counters(machine)).toMatchObject({ Starting: 2, Queued: 1, Running: 0 });
   });
 
-  it('ST-77 ST-181: a status change moves one counter to another; failed and complete are never taken back', () => {
+  it('ST-77 ST-181 ND-115: a status change moves one counter to another; failed and complete are never taken back', () => {
     const machine = aMachine();
     const { alloc, place, report } = placed(machine);
     report('running');

@@ -1,0 +1,77 @@
+import type { Node } from '@waybill/model';
+import { fixtures, type StateMachine, type TxnPayloads, type TxnType } from '@waybill/state';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { signalsOf } from './signals.js';
+
+const { aClientUpdate, aMachine, anAlloc, aNode, aPlanResult, aRegisteredJob, apply } = fixtures;
+
+let machine: StateMachine;
+beforeEach(() => {
+  machine = aMachine();
+});
+
+/** Whom the transaction wakes: classes and nodes. */
+function wakes<T extends TxnType>(type: T, payload: TxnPayloads[T]): string[] {
+  return signalsOf(apply(machine, type, payload), machine.tables).flatMap((signal) => {
+    if (signal.kind === 'unblockClass') return [`class ${signal.computedClass}`];
+    return signal.kind === 'unblockNode' ? [`node ${signal.nodeId}`] : [];
+  });
+}
+
+const register = (node: Node) => wakes('NodeRegister', { Node: node, CreateNodePool: false });
+const status = ({ ID }: Node, Status: Node['Status']) =>
+  wakes('NodeUpdateStatus', { NodeID: ID, Status, UpdatedAt: 1, NodeEvent: null, IdentitySigningKeyID: '' });
+const both = (node: Node) => [`class ${node.ComputedClass}`, `node ${node.ID}`];
+
+describe('which transactions free capacity', () => {
+  it('ND-38: a registration of a ready node wakes its class, of any other none', () => {
+    const node = aNode({ Status: 'initializing', ComputedClass: 'v1:1' });
+    expect(register(node)).toEqual([]);
+    expect(register({ ...node, Status: 'ready' })).toEqual(['class v1:1']);
+    expect(register({ ...node, Status: 'down' })).toEqual([]);
+  });
+
+  it('ND-56: a status written as ready wakes class and node, any other nobody', () => {
+    const node = aNode({ Status: 'initializing' });
+    register(node);
+    expect(status(node, 'ready')).toEqual(both(node));
+    for (const other of ['disconnected', 'initializing', 'down'] as const) expect(status(node, other)).toEqual([]);
+  });
+
+  it('ND-93 DR-9: becoming eligible wakes class and node, by switch or by the end of a drain', () => {
+    const node = aNode();
+    register(node);
+    const eligibility = (Eligibility: Node['SchedulingEligibility']) =>
+      wakes('NodeUpdateEligibility', { NodeID: node.ID, Eligibility, NodeEvent: null, UpdatedAt: 1 });
+    expect([eligibility('ineligible'), eligibility('ineligible')]).toEqual([[], []]);
+    expect(eligibility('eligible')).toEqual(both(node));
+    expect(eligibility('eligible')).toEqual([]);
+    const strategy = { Deadline: 0, IgnoreSystemJobs: false, ForceDeadline: null, StartedAt: null };
+    const drain = (DrainStrategy: typeof strategy | null, MarkEligible: boolean) =>
+      wakes('NodeUpdateDrain', {
+        NodeID: node.ID,
+        DrainStrategy,
+        MarkEligible,
+        NodeEvent: null,
+        UpdatedAt: 1,
+        Meta: {},
+        UpdatedBy: '',
+      });
+    expect([drain(strategy, false), drain(null, false)]).toEqual([[], []]);
+    expect(drain(null, true)).toEqual(both(node));
+  });
+
+  it('ND-121: an allocation that ends by its agent’s word wakes class and node, once', () => {
+    const node = aNode();
+    register(node);
+    const { job, evaluation } = aRegisteredJob(machine);
+    const allocs = [1, 2].map(() => anAlloc({ Job: job, NodeID: node.ID }));
+    apply(machine, 'ApplyPlanResults', aPlanResult({ AllocsUpdated: allocs, EvalID: evaluation.ID }));
+    const report = (n: 0 | 1, ClientStatus: 'running' | 'complete' | 'failed') =>
+      wakes('AllocClientUpdate', { Allocs: [aClientUpdate(allocs[n]!, { ClientStatus })], Evals: [] });
+    expect(report(0, 'running')).toEqual([]);
+    expect(report(0, 'complete')).toEqual(both(node));
+    expect(report(0, 'complete')).toEqual([]);
+    expect(report(1, 'failed')).toEqual(both(node));
+  });
+});
