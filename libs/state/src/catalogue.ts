@@ -97,6 +97,14 @@ export interface TxnPayloads {
     Eval: Evaluation | null;
     TrackedVersions: number;
   };
+  /** ST-68: purges what garbage collection found to be over. */
+  JobBatchDeregister: {
+    Jobs: { Namespace: string; ID: string }[];
+    /** ST-16: index of the snapshot the deletion was computed from. */
+    ScanIndex: number;
+  };
+  /** ST-83: what is queued of each group, of the jobs in which that has changed. */
+  ReconcileJobSummaries: { Queued: { Namespace: string; JobID: string; Groups: Record<string, number> }[] };
 
   // 3.3 evaluations, allocations, plans, deployments
   EvalUpdate: { Evals: Evaluation[] };
@@ -145,6 +153,11 @@ export interface TxnPayloads {
     /** ST-58: version whose submission the reverted job inherits; absent or null: none. */
     SubmissionFrom?: number | null;
     TrackedVersions: number;
+  };
+  DeploymentDelete: {
+    DeploymentIDs: string[];
+    /** ST-16: index of the snapshot the deletion was computed from. */
+    ScanIndex: number;
   };
   DeploymentPromote: {
     DeploymentID: string;
@@ -223,14 +236,17 @@ export const TXN_TYPES: { readonly [T in TxnType]: TxnTypeInfo } = {
   EvalUpdate: { number: 6, eventType: 'EvaluationUpdated', schemaVersion: 1 },
   EvalDelete: { number: 7, eventType: null, schemaVersion: 1 },
   AllocClientUpdate: { number: 9, eventType: 'AllocationUpdated', schemaVersion: 1 },
+  ReconcileJobSummaries: { number: 10, eventType: null, schemaVersion: 1 },
   ApplyPlanResults: { number: 13, eventType: 'PlanResult', schemaVersion: 1 },
   DeploymentStatusUpdate: { number: 14, eventType: 'DeploymentStatusUpdate', schemaVersion: 1 },
   DeploymentPromote: { number: 15, eventType: 'DeploymentPromotion', schemaVersion: 1 },
   DeploymentAllocHealth: { number: 16, eventType: 'DeploymentAllocHealth', schemaVersion: 1 },
+  DeploymentDelete: { number: 17, eventType: null, schemaVersion: 1 },
   JobStability: { number: 18, eventType: null, schemaVersion: 1 },
   JobVersionTag: { number: 61, eventType: null, schemaVersion: 1 },
   ScalingEventRegister: { number: 38, eventType: null, schemaVersion: 1 },
   UpsertNodeEvents: { number: 25, eventType: 'NodeStreamEvent', schemaVersion: 1 },
+  JobBatchDeregister: { number: 26, eventType: 'JobBatchDeregistered', schemaVersion: 1 },
   AllocUpdateDesiredTransition: { number: 27, eventType: 'AllocationUpdateDesiredStatus', schemaVersion: 1 },
   NodeUpdateEligibility: { number: 28, eventType: 'NodeEligibility', schemaVersion: 1 },
   BatchNodeUpdateDrain: { number: 29, eventType: 'NodeDrain', schemaVersion: 1 },

@@ -14,7 +14,8 @@ import { copyOfCounters, withGroups } from './hot-rows.js';
 import { namespacedKey } from './tables.js';
 import { Refused, type Write } from './write.js';
 
-const NO_ALLOCATIONS: TaskGroupSummary = {
+/** Counters of a group that nothing was placed of. */
+export const NO_ALLOCATIONS: Readonly<TaskGroupSummary> = {
   Queued: 0,
   Complete: 0,
   Failed: 0,
@@ -24,7 +25,8 @@ const NO_ALLOCATIONS: TaskGroupSummary = {
   Unknown: 0,
 };
 
-const COUNTER: { readonly [S in AllocClientStatus]: keyof TaskGroupSummary } = {
+/** Which counter an allocation is in. */
+export const COUNTER: { readonly [S in AllocClientStatus]: keyof TaskGroupSummary } = {
   pending: 'Starting',
   running: 'Running',
   complete: 'Complete',
@@ -147,7 +149,8 @@ export function setQueued(w: Write, evaluation: Pick<Evaluation, 'Namespace' | '
   if (changed) w.put('job_summary', withGroups(summary, changed, w.index));
 }
 
-const CHILD_COUNTER: { readonly [S in JobStatus]: keyof JobChildrenSummary } = {
+/** Which of its parent's counters a child is in. */
+export const CHILD_COUNTER: { readonly [S in JobStatus]: keyof JobChildrenSummary } = {
   pending: 'Pending',
   running: 'Running',
   dead: 'Dead',

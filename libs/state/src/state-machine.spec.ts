@@ -189,6 +189,8 @@ describe('catalogue', () => {
     const silent = (Object.keys(TXN_TYPES) as TxnType[]).filter((type) => TXN_TYPES[type].eventType === null);
     expect(silent).toEqual([
       'EvalDelete',
+      'ReconcileJobSummaries',
+      'DeploymentDelete',
       'JobStability',
       'JobVersionTag',
       'ScalingEventRegister',
