@@ -60,7 +60,7 @@ function valueOf(plain: unknown, depth: number): Value {
   if (typeof plain === 'bigint') return Decimal.parse(String(plain)) ?? null;
   if (typeof plain === 'number' && Number.isFinite(plain)) return Decimal.ofDouble(plain);
   if (Array.isArray(plain)) return tuple(plain.map((item: unknown) => valueOf(item, depth - 1)));
-  if (typeof plain !== 'object') throw new FunctionError(`${String(plain)} has no counterpart in this language`);
+  if (typeof plain !== 'object') throw new FunctionError(`a ${typeof plain} has no counterpart in this language`);
   return new Mapping(
     'object',
     Object.entries(plain).map(([key, item]: [string, unknown]) => [key, valueOf(item, depth - 1)]),
