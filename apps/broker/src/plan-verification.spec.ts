@@ -162,6 +162,20 @@ describe('one node of a plan', () => {
     expect(reasons(plan(placing(node, withPort(), withPort())))).toEqual(['reserved alloc port collision: http=8080']);
   });
 
+  it('EB-249, SC-106: no two allocations of a plan or of the state have one device', () => {
+    const gpu = (...DeviceIDs: string[]) => {
+      const a = alloc(node, 10);
+      const [task] = Object.values(a.AllocatedResources.Tasks);
+      task!.Devices = [{ Vendor: 'nvidia', Type: 'gpu', Name: 'V100', DeviceIDs }];
+      return a;
+    };
+    const there = stored(gpu('a'));
+    expect(reasons(plan(placing(node, gpu('b'), gpu('c', 'b'))))).toEqual(['device oversubscribed']);
+    expect(reasons(plan(placing(node, gpu('a'))))).toEqual(['device oversubscribed']);
+    expect(reasons(plan(placing(node, gpu('b'), gpu('c'))))).toEqual([]);
+    expect(reasons(plan({ ...placing(node, gpu('a')), ...stopping(there) }))).toEqual([]);
+  });
+
   it('EB-250: more allocations than the node may have rejects that node', () => {
     const small = addNode({ NodeMaxAllocs: 1 });
     expect(reasons(plan(placing(small, alloc(small, 1), alloc(small, 1))))).toEqual(['max allocation exceeded']);

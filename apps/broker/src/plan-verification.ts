@@ -29,7 +29,7 @@ export interface Verification {
 /**
  * Judges a plan against the state as it is now, plans in flight included, node by node: a node that the plan no longer
  * fits is thrown out with all that the plan wanted there, also its stops (EB-244 to EB-259). Pure. Cost: O(plan); where
- * ports or cores are held, which no sum can judge, also O(allocations on the node).
+ * ports, cores or devices are held, which no sum can judge, also O(allocations on the node).
  *
  * @param job the version the scheduler planned with, null for a plan that only stops
  * @throws PlanRefusedError if it names an allocation that is not there (EB-245)

@@ -51,7 +51,8 @@ export function compare(operand: string, left: string | undefined, right: string
   }
 }
 
-function holds(operand: '<' | '<=' | '>' | '>=', sign: number): boolean {
+/** Whether a comparison is true of how the left side stands to the right one: below 0, 0, above 0. */
+export function holds(operand: '<' | '<=' | '>' | '>=', sign: number): boolean {
   switch (operand) {
     case '<':
       return sign < 0;

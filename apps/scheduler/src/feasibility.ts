@@ -2,6 +2,9 @@ import type { Allocation, Constraint, Job, Node, TaskGroup, VolumeRequest } from
 import { ClassEligibility } from './class-eligibility.js';
 import { DISTINCT_HOSTS, DISTINCT_PROPERTY, meetsConstraint } from './constraint-operators.js';
 import { escapesClass, resolveTarget } from './constraint-targets.js';
+import { hasDevices, type DeviceAsk } from './device-assignment.js';
+import { matchesByClass } from './device-match.js';
+import { devicesAskedBy } from './group-ask.js';
 
 /** Known from another node of its class (SC-53). */
 export const REJECTED_CLASS = 'computed class ineligible';
@@ -20,7 +23,7 @@ interface GroupNeeds {
   readonly constraints: readonly Constraint[];
   readonly hostVolumes: readonly VolumeRequest[];
   readonly csiVolumes: readonly VolumeRequest[];
-  readonly needsDevices: boolean;
+  readonly devices: readonly DeviceAsk[];
   readonly networkMode: string;
   readonly portNetworks: readonly string[];
 }
@@ -28,10 +31,10 @@ interface GroupNeeds {
 /**
  * Yes or no, and why not: can an allocation of a group run on a node, capacity aside (section 4).
  *
- * One per attempt. Verdicts that follow from a node's class are taken once per class; those on drivers, networks and
- * volumes, which a class says nothing about, are taken on every node (SC-345). Cost per node: O(constraints), or O(1) for a
+ * One per attempt. Verdicts that follow from a node's class are taken once per class; those on drivers, device instances,
+ * networks and volumes, which a class says nothing about, are taken on every node (SC-345). Cost per node: O(constraints), or O(1) for a
  * class that failed.
- * Not yet: assigning devices, CSI volumes and dynamic host volumes; whoever asks for them is told that they are missing.
+ * Not yet: CSI volumes and dynamic host volumes; whoever asks for them is told that they are missing.
  */
 export class Feasibility {
   readonly eligibility: ClassEligibility;
@@ -81,6 +84,7 @@ export class Feasibility {
     return (
       this.byClass(node, needs) ??
       missingDriver(node, needs) ??
+      missingDevices(node, needs) ??
       missingNetwork(node, needs) ??
       missingVolume(node, needs) ??
       (this.isSystem ? undefined : this.notDistinctHost(node, needs)) ??
@@ -102,7 +106,8 @@ export class Feasibility {
     const groupVerdict = eligibility.groupVerdict(Name, ComputedClass);
     if (groupVerdict === true) return undefined;
     if (groupVerdict === false) return REJECTED_CLASS;
-    const failed = lacksDriverByClass(node, needs) ?? firstUnmet(needs.constraints, node) ?? missingDevices(needs);
+    const failed =
+      lacksDriverByClass(node, needs) ?? firstUnmet(needs.constraints, node) ?? lacksDevicesByClass(node, needs);
     eligibility.setGroup(Name, ComputedClass, failed === undefined);
     return failed;
   }
@@ -148,7 +153,7 @@ function needsOf(group: TaskGroup): GroupNeeds {
     constraints: [...(group.Constraints ?? []), ...group.Tasks.flatMap((task) => task.Constraints ?? [])],
     hostVolumes: volumes.filter((v) => v.Type !== 'csi'),
     csiVolumes: volumes.filter((v) => v.Type === 'csi'),
-    needsDevices: group.Tasks.some((task) => (task.Resources.Devices?.length ?? 0) > 0),
+    devices: devicesAskedBy(group),
     networkMode: network?.Mode || 'host',
     portNetworks: [...new Set(ports.map((port) => port.HostNetwork).filter((name) => name !== ''))],
   };
@@ -185,8 +190,16 @@ function missingDriver(node: Node, needs: GroupNeeds): string | undefined {
 const isTrue = (text: string | undefined): boolean =>
   text !== undefined && ['1', 't', 'T', 'true', 'TRUE', 'True'].includes(text);
 
-function missingDevices(needs: GroupNeeds): string | undefined {
-  return needs.needsDevices ? 'missing devices' : undefined;
+/** SC-345: a class none of whose devices match is ineligible; how many of them are healthy says nothing about the class. */
+function lacksDevicesByClass({ NodeResources }: Node, { devices }: GroupNeeds): string | undefined {
+  const some = ({ request }: DeviceAsk): boolean =>
+    NodeResources.Devices?.some((device) => matchesByClass(device, request)) ?? false;
+  return devices.every(some) ? undefined : 'missing devices';
+}
+
+/** SC-92. */
+function missingDevices({ NodeResources }: Node, { devices }: GroupNeeds): string | undefined {
+  return devices.length === 0 || hasDevices(NodeResources.Devices ?? [], devices) ? undefined : 'missing devices';
 }
 
 /** SC-66, SC-81, SC-82. */

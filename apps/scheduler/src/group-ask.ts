@@ -8,8 +8,10 @@ import {
   type Node,
   type TaskGroup,
 } from '@waybill/model';
+import type { DeviceAsk } from './device-assignment.js';
+import { weightOf } from './device-match.js';
 
-/** What an allocation of a group takes on any node, ports and cores aside. Worked out once per attempt. */
+/** What an allocation of a group takes on any node, ports, devices and cores aside. Worked out once per attempt. */
 export interface GroupAsk {
   readonly group: TaskGroup;
   readonly resources: AllocatedResources;
@@ -18,6 +20,10 @@ export interface GroupAsk {
   readonly cores: number;
   /** The network with ports to give, if any (SC-89: only the first counts). */
   readonly network: NetworkResource | undefined;
+  /** In the order of the tasks. */
+  readonly devices: readonly DeviceAsk[];
+  /** Of all affinities of all device requests; 0: there are none. */
+  readonly deviceWeight: number;
 }
 
 export function askOf(group: TaskGroup, memoryOversubscription: boolean): GroupAsk {
@@ -40,13 +46,22 @@ export function askOf(group: TaskGroup, memoryOversubscription: boolean): GroupA
     Shared: { Networks: null, DiskMB: group.EphemeralDisk.SizeMB, Ports: null },
   };
   const network = group.Networks?.[0];
+  const devices = devicesAskedBy(group);
   return {
     group,
     resources,
     usage: usageOf(resources),
     cores: group.Tasks.reduce((sum, task) => sum + task.Resources.Cores, 0),
     network,
+    devices,
+    deviceWeight: devices.reduce((sum, { request }) => sum + weightOf(request), 0),
   };
+}
+
+export function devicesAskedBy(group: TaskGroup): DeviceAsk[] {
+  return group.Tasks.flatMap(({ Name, Resources }) =>
+    (Resources.Devices ?? []).map((request) => ({ task: Name, request })),
+  );
 }
 
 /** SC-105. */

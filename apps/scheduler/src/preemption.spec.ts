@@ -1,4 +1,11 @@
-import { defaultSchedulerConfiguration, type Amounts, type Job } from '@waybill/model';
+import {
+  defaultSchedulerConfiguration,
+  type Allocation,
+  type Amounts,
+  type Job,
+  type NetworkResource,
+  type Node,
+} from '@waybill/model';
 import { fixtures } from '@waybill/state';
 import { describe, expect, it } from 'vitest';
 import { distance, parallelPenalty, preemptionScore, victimsFor } from './preemption.js';
@@ -128,5 +135,117 @@ describe('making room', () => {
     expect(placedBy(world.run({ JobID: 'low', TriggeredBy: 'preemption' }))).toMatchObject([
       { Name: victim!.Name, PreviousAllocation: '', RescheduleTracker: null },
     ]);
+  });
+});
+
+describe('making room for ports', () => {
+  const network = (ports: number[], hostNetwork = 'default', ignoreCollision = false): NetworkResource => ({
+    Mode: 'host',
+    Device: '',
+    CIDR: '',
+    IP: '',
+    Hostname: '',
+    MBits: 0,
+    DNS: null,
+    ReservedPorts: ports.map((Value) => ({
+      Label: `p${Value}`,
+      Value,
+      To: 0,
+      HostNetwork: hostNetwork,
+      IgnoreCollision: ignoreCollision,
+    })),
+    DynamicPorts: null,
+    CNI: null,
+  });
+  const serving = (ID: string, Priority: number, given: NetworkResource): Job =>
+    fixtures.aJob({ ID, Priority, TaskGroups: [fixtures.aGroup({ Networks: [given] })] });
+  const address = (Alias: string, Address: string, ReservedPorts = '') => ({
+    Family: 'ipv4',
+    Alias,
+    Address,
+    ReservedPorts,
+    Gateway: '',
+  });
+  const device = (Device: string, Addresses: ReturnType<typeof address>[]) => ({
+    Mode: 'host',
+    Device,
+    MacAddress: '',
+    Speed: 1_000,
+    Addresses,
+  });
+  const aWorld = (NodeNetworks: ReturnType<typeof device>[] = [device('eth0', [address('default', '10.0.0.1')])]) => {
+    const world = new SchedulingFixture();
+    const over: Partial<Node> = { NodeResources: { ...fixtures.aNode().NodeResources, NodeNetworks } };
+    world.addNode(over);
+    return world;
+  };
+  const place = (world: SchedulingFixture, job: Job): Allocation => {
+    world.register(job);
+    const [placed] = placedBy(world.run({ JobID: job.ID }));
+    if (!placed) throw new Error(`${job.ID} was not placed`);
+    return placed;
+  };
+  const victimsOf = ({ plan }: ReturnType<SchedulingFixture['run']>): string[] =>
+    Object.values(plan.NodePreemptions).flatMap((victims) => victims.map(({ ID }) => ID));
+  const whoGoesFor = (world: SchedulingFixture, given: NetworkResource): string[] => {
+    world.register(serving('high', 90, given));
+    return victimsOf(world.run({ JobID: 'high' }));
+  };
+
+  it('SC-138: whoever holds the wanted static ports goes, and nobody else', () => {
+    const world = aWorld();
+    const [web, , admin] = [
+      place(world, serving('web', 20, network([80]))),
+      place(world, serving('other', 10, network([443]))),
+      place(world, serving('admin', 30, network([8080]))),
+    ];
+    expect(whoGoesFor(world, network([80, 8080])).toSorted()).toEqual([web.ID, admin.ID].toSorted());
+    const made = world.allocs().find(({ JobID }) => JobID === 'high');
+    expect(made?.AllocatedResources.Shared.Ports?.map(({ Value }) => Value)).toEqual([80, 8080]);
+  });
+
+  it('SC-138: nobody goes if one port is held by somebody who stays, or by the machine itself', () => {
+    const held = aWorld();
+    place(held, serving('web', 20, network([80])));
+    place(held, serving('peer', 85, network([443])));
+    expect(whoGoesFor(held, network([80, 443]))).toEqual([]);
+    const reserved = aWorld([device('eth0', [address('default', '10.0.0.1', '22')])]);
+    place(reserved, serving('web', 20, network([80])));
+    expect(whoGoesFor(reserved, network([80, 22]))).toEqual([]);
+  });
+
+  it('SC-138: all victims are on one network device', () => {
+    const world = aWorld([
+      device('eth0', [address('public', '10.0.0.1')]),
+      device('eth1', [address('public', '10.1.0.1'), address('private', '10.1.0.2')]),
+    ]);
+    place(world, serving('low', 20, network([80], 'public'))); // on eth0, the first
+    const second = place(world, serving('second', 30, network([80], 'public'))); // on eth1
+    const inside = place(world, serving('inside', 10, network([81], 'private')));
+    const both = network([80], 'public');
+    both.ReservedPorts?.push(...(network([81], 'private').ReservedPorts ?? []));
+    // On eth0 there is nobody to evict for the private port: it is eth1 or nothing.
+    expect(whoGoesFor(world, both).toSorted()).toEqual([second.ID, inside.ID].toSorted());
+  });
+
+  it('SC-138: of those who share a port all must be allowed to go', () => {
+    const world = aWorld();
+    place(world, serving('low', 20, network([80], 'default', true)));
+    place(world, serving('peer', 85, network([80], 'default', true)));
+    expect(whoGoesFor(world, network([80]))).toEqual([]);
+  });
+
+  it('SC-140: whoever goes for a port leaves its CPU and memory to the one that comes', () => {
+    const world = aWorld();
+    const big = (ID: string, Priority: number): Job => {
+      const job = serving(ID, Priority, network([80]));
+      for (const task of job.TaskGroups[0]?.Tasks ?? []) task.Resources.CPU = 3_000;
+      return job;
+    };
+    const victim = place(world, big('low', 20));
+    world.register(big('high', 90));
+    const attempt = world.run({ JobID: 'high' });
+    expect(victimsOf(attempt)).toEqual([victim.ID]);
+    expect(placedBy(attempt)).toHaveLength(1);
   });
 });

@@ -7,9 +7,12 @@ export const PARALLEL_PENALTY = 50;
 const CURVE_RATE = 0.0048;
 const CURVE_ORIGIN = 2048;
 
+/** For whom room is made. */
+export type Preemptor = Pick<Job, 'ID' | 'Namespace' | 'Priority'>;
+
 /** What is wanted on a node, and who may have to go for it. */
 export interface PreemptionAsk {
-  readonly job: Pick<Job, 'ID' | 'Namespace' | 'Priority'>;
+  readonly job: Preemptor;
   readonly wanted: Amounts;
   /** Left on the node as the plan stands. */
   readonly free: Amounts;
@@ -30,7 +33,6 @@ export const groupKeyOf = (alloc: Pick<Allocation, 'Namespace' | 'JobID' | 'Task
 /**
  * SC-133 to SC-137: whom to evict so that CPU, memory and disk suffice; undefined: it is impossible. The least important
  * go first, of these the closest fits. Pure. Cost: O(allocations²) of one node.
- * Not yet: evicting for ports, bandwidth and devices (SC-138, SC-139).
  */
 export function victimsFor(ask: PreemptionAsk): Allocation[] | undefined {
   const left = candidatesOf(ask);
@@ -80,16 +82,18 @@ export function preemptionScore(priorities: readonly number[]): number {
 export const priorityOf = (alloc: Allocation): number => alloc.Job?.Priority ?? 0;
 
 /** SC-133. What the server has told to stop goes anyway. */
+export function mayEvict(alloc: Allocation, job: Preemptor): boolean {
+  if (alloc.Job === null || isServerTerminal(alloc)) return false;
+  if (alloc.JobID === job.ID && alloc.Namespace === job.Namespace) return false;
+  return priorityOf(alloc) <= job.Priority - PRIORITY_DELTA;
+}
+
 function candidatesOf({ job, proposed }: PreemptionAsk): Candidate[] {
-  return proposed
-    .filter(
-      (alloc) =>
-        alloc.Job !== null &&
-        priorityOf(alloc) <= job.Priority - PRIORITY_DELTA &&
-        !(alloc.JobID === job.ID && alloc.Namespace === job.Namespace) &&
-        !isServerTerminal(alloc),
-    )
-    .map((alloc) => ({ alloc, priority: priorityOf(alloc), usage: usageOf(alloc.AllocatedResources) }));
+  const candidates: Candidate[] = [];
+  for (const alloc of proposed)
+    if (mayEvict(alloc, job))
+      candidates.push({ alloc, priority: priorityOf(alloc), usage: usageOf(alloc.AllocatedResources) });
+  return candidates;
 }
 
 function closestOf(group: readonly Candidate[], missing: Amounts, ask: PreemptionAsk): Candidate | undefined {

@@ -29,7 +29,8 @@ describe('the final score', () => {
   const group = (over: Partial<TaskGroup>): TaskGroup => fixtures.aGroup(over);
   const half = { used: amounts(512, 512), capacity: amounts(1024, 1024) };
   const rank = (g: TaskGroup, collisions: number, penalised = false, node = fixtures.aNode()): number =>
-    new Ranking(fixtures.aJob(), g, 'binpack', none).score({ node, ...half, collisions, penalised }).normScore;
+    new Ranking(fixtures.aJob(), g, 'binpack', none).score({ node, ...half, collisions, devices: 0, penalised })
+      .normScore;
 
   it('is the mean of what contributes: one collision of ten', () => {
     expect(rank(group({ Count: 10 }), 1)).toBeCloseTo(0.279873, 5);
@@ -62,6 +63,7 @@ describe('the final score', () => {
         node: fixtures.aNode({ Attributes: {}, ...over }),
         ...half,
         collisions: 0,
+        devices: 0,
         penalised: false,
       }).scores['node-affinity'];
     expect(affinity({ Attributes: { kernel: '4.9' } })).toBeCloseTo(0.5, 6);

@@ -1,6 +1,8 @@
 import type { Affinity, Amounts, Job, Node, SchedulerConfiguration, TaskGroup } from '@waybill/model';
 import { compare } from './constraint-operators.js';
 import { resolveTarget } from './constraint-targets.js';
+import { weightOf } from './device-match.js';
+import { devicesAskedBy } from './group-ask.js';
 import { SpreadScore, type UseCounts } from './spread.js';
 
 /** Highest fit score (SC-107); the `binpack` scorer divides by it. */
@@ -19,12 +21,15 @@ export interface BaseScore {
   /** 0: no allocation of the same job and group is there. */
   readonly antiAffinity: number;
   readonly affinity: number;
+  /** Of the device affinities, how much is matched; null: there are none, and nothing contributes. */
+  readonly devices: number | null;
 }
 
 /** By scorer, as clients see them. */
 export function scoresBy(base: BaseScore, penalised: boolean, spread: number): Record<string, number> {
   return {
     binpack: base.binpack,
+    ...(base.devices !== null && { devices: base.devices }),
     'job-anti-affinity': base.antiAffinity,
     'node-reschedule-penalty': penalised ? -1 : 0,
     'node-affinity': base.affinity,
@@ -39,6 +44,8 @@ export interface RankedNode {
   readonly capacity: Amounts;
   /** Allocations of the same job and group on the node. */
   readonly collisions: number;
+  /** Share of the weight of its device affinities that what it gets there matches. */
+  readonly devices: number;
   readonly penalised: boolean;
 }
 
@@ -57,13 +64,11 @@ function freeShare(used: number, capacity: number): number {
   return capacity > 0 ? 1 - used / capacity : 0;
 }
 
-/**
- * Scores nodes for one group: the mean of what the scorers of section 11 contribute. Pure.
- * Not yet: device affinity.
- */
+/** Scores nodes for one group: the mean of what the scorers of section 11 contribute. Pure. */
 export class Ranking {
   private readonly affinities: readonly Affinity[];
   private readonly totalWeight: number;
+  private readonly hasDeviceAffinities: boolean;
   private readonly spread: SpreadScore;
 
   constructor(
@@ -79,6 +84,7 @@ export class Ranking {
       ...(group.Affinities ?? []),
       ...group.Tasks.flatMap((task) => task.Affinities ?? []),
     ];
+    this.hasDeviceAffinities = devicesAskedBy(group).some(({ request }) => weightOf(request) > 0);
     this.totalWeight = this.affinities.reduce((sum, a) => sum + Math.abs(a.Weight), 0);
   }
 
@@ -97,6 +103,7 @@ export class Ranking {
       binpack: fitScore(this.algorithm, ranked.used, ranked.capacity) / MAX_FIT_SCORE,
       antiAffinity: ranked.collisions > 0 ? -(ranked.collisions + 1) / this.group.Count : 0,
       affinity: this.hasAffinities ? this.affinityOf(ranked.node) : 0,
+      devices: this.hasDeviceAffinities ? ranked.devices : null,
     };
   }
 
@@ -114,6 +121,10 @@ export class Ranking {
   sumOf(base: BaseScore): { sum: number; contributing: number } {
     let sum = base.binpack;
     let contributing = 1;
+    if (base.devices !== null) {
+      sum += base.devices;
+      contributing++;
+    }
     if (base.antiAffinity !== 0) {
       sum += base.antiAffinity;
       contributing++;

@@ -1,4 +1,5 @@
 import { isClientTerminal, type Allocation } from './allocation.js';
+import { DeviceIndex, holdsDevices } from './device-index.js';
 import { holdsPorts, NetworkIndex } from './network-index.js';
 import type { Node } from './node.js';
 import type { AllocatedResources, AllocatedTaskResources } from './resources.js';
@@ -19,7 +20,7 @@ export interface AllocUsage extends Amounts {
 /** The sum of what allocations take from one node: kept by adding and removing, so that nobody has to walk them. */
 export interface NodeLoad extends Amounts {
   allocs: number;
-  /** How many of them hold something that only one may have: ports, cores. A sum cannot say whether these collide. */
+  /** How many of them hold something that only one may have: ports, cores, devices. A sum cannot say whether these collide. */
   claimants: number;
 }
 
@@ -77,11 +78,9 @@ export function usageOf(resources: AllocatedResources): AllocUsage {
 
 /**
  * Do these allocations fit the node together? Client-terminal ones take nothing. The scheduler asks it to choose, the
- * plan applier asks it again to commit (SC-106). Cost: O(tasks and ports of the allocations).
- *
- * @param ports pass false where port collisions were excluded already, by assigning from the same index
+ * plan applier asks it again to commit (SC-106). Cost: O(tasks, ports and devices of the allocations).
  */
-export function allocsFit(node: Node, allocs: Iterable<Allocation>, ports = true): Fit {
+export function allocsFit(node: Node, allocs: Iterable<Allocation>): Fit {
   const used = zero();
   const cores = new Set<number>();
   const live: Allocation[] = [];
@@ -99,7 +98,9 @@ export function allocsFit(node: Node, allocs: Iterable<Allocation>, ports = true
     }
   }
   const dimension =
-    exhaustedDimension(node, used, live.length, cores, coreTwice) ?? (ports ? collision(node, live) : '');
+    exhaustedDimension(node, used, live.length, cores, coreTwice) ??
+    portCollision(node, live) ??
+    (deviceTwice(live) ? 'device oversubscribed' : '');
   return { fits: dimension === '', dimension, used };
 }
 
@@ -117,12 +118,12 @@ export function charge(load: NodeLoad, alloc: Allocation, sign: 1 | -1 = 1): voi
   load.memoryMB += sign * usage.memoryMB;
   load.diskMB += sign * usage.diskMB;
   load.allocs += sign;
-  if (usage.cores.length > 0 || holdsPorts(alloc)) load.claimants += sign;
+  if (usage.cores.length > 0 || holdsPorts(alloc) || holdsDevices(alloc)) load.claimants += sign;
 }
 
 /** `allocsFit` for a load without claimants, at the cost of the node alone. */
 export function loadFits(node: Node, load: NodeLoad): Fit {
-  const dimension = exhaustedDimension(node, load, load.allocs, NO_CORES_TAKEN, false) ?? collision(node, []);
+  const dimension = exhaustedDimension(node, load, load.allocs, NO_CORES_TAKEN, false) ?? portCollision(node, []) ?? '';
   return { fits: dimension === '', dimension, used: load };
 }
 
@@ -150,14 +151,19 @@ function usableCores(node: Node, cores: ReadonlySet<number>): boolean {
   return [...cores].every((core) => usable.has(core));
 }
 
-function collision(node: Node, allocs: readonly Allocation[]): string {
+function portCollision(node: Node, allocs: readonly Allocation[]): string | undefined {
   const index = NetworkIndex.ofNode(node);
   if (index.invalid) return `reserved node port collision: ${index.invalid}`;
   for (const alloc of allocs) {
     const taken = index.addAllocation(alloc);
     if (taken) return `reserved alloc port collision: ${taken}`;
   }
-  return '';
+  return undefined;
+}
+
+function deviceTwice(allocs: readonly Allocation[]): boolean {
+  const index = new DeviceIndex();
+  return allocs.some((alloc) => !index.addAllocation(alloc));
 }
 
 function add(sum: Amounts, task: AllocatedTaskResources, withCpu: boolean): void {

@@ -65,6 +65,11 @@ export class NetworkIndex {
     for (const port of portsOf(alloc)) this.taken.get(port.HostIP || this.firstAddress())?.delete(port.Value);
   }
 
+  /** Whether it is this allocation that has this port on this address. */
+  isHeldBy(alloc: Pick<Allocation, 'AllocatedResources'>, address: string, value: number): boolean {
+    return portsOf(alloc).some((port) => port.Value === value && (port.HostIP || this.firstAddress()) === address);
+  }
+
   /**
    * Ports for one network ask, without taking them: the caller does, by adding the allocation it makes of the offer.
    *

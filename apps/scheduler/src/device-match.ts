@@ -1,0 +1,101 @@
+import type { Constraint, NodeDevice, RequestedDevice } from '@waybill/model';
+import { compare, holds } from './constraint-operators.js';
+import { deviceValueOf, orderOf, parseDeviceValue, type DeviceValue } from './device-attribute.js';
+
+/** Stands for the instances: the only target that is no fact of the whole group (SC-94). */
+const IDS = '${device.ids}';
+const UNIQUE_ATTRIBUTE = '${device.attr.unique.';
+
+/** SC-91, SC-94: whether a group of devices is what a request asks for, how many are free aside. O(constraints). */
+export function matchesRequest(device: NodeDevice, request: RequestedDevice): boolean {
+  return isNamed(device, request.Name) && (request.Constraints ?? []).every((rule) => holdsFor(device, rule));
+}
+
+/** SC-345: the same by what nodes of one class have in common. */
+export function matchesByClass(device: NodeDevice, request: RequestedDevice): boolean {
+  const shared = (request.Constraints ?? []).filter((rule) => !isAboutOneNode(rule));
+  return isNamed(device, request.Name) && shared.every((rule) => holdsFor(device, rule));
+}
+
+/** SC-94: whether the constraints on `${device.ids}` leave this instance. */
+export function isInstanceAllowed(id: string, request: RequestedDevice): boolean {
+  return (request.Constraints ?? []).every(({ LTarget, RTarget, Operand }) => {
+    if (LTarget !== IDS) return true;
+    if (!Operand.startsWith('set_contains')) return compare(Operand, id, RTarget);
+    return compare('set_contains', RTarget, id);
+  });
+}
+
+/** SC-93: of 1, how much of what the request likes this group is; 0 without affinities. */
+export function affinityFor(device: NodeDevice, request: RequestedDevice): number {
+  const total = weightOf(request);
+  return total > 0 ? matchedWeight(device, request) / total : 0;
+}
+
+export function matchedWeight(device: NodeDevice, request: RequestedDevice): number {
+  let matched = 0;
+  for (const affinity of request.Affinities ?? []) if (holdsFor(device, affinity)) matched += affinity.Weight;
+  return matched;
+}
+
+export function weightOf(request: RequestedDevice): number {
+  return (request.Affinities ?? []).reduce((sum, { Weight }) => sum + Math.abs(Weight), 0);
+}
+
+/** SC-91: `type`, `vendor/type` or `vendor/type/name`; a name may have slashes. */
+function isNamed({ Vendor, Type, Name }: NodeDevice, asked: string): boolean {
+  const [first = '', second, ...rest] = asked.split('/');
+  if (second === undefined) return first === Type;
+  return first === Vendor && second === Type && (rest.length === 0 || rest.join('/') === Name);
+}
+
+function isAboutOneNode({ LTarget, RTarget }: Constraint): boolean {
+  return [LTarget, RTarget].some((target) => target === IDS || target.startsWith(UNIQUE_ATTRIBUTE));
+}
+
+function holdsFor(device: NodeDevice, { LTarget, RTarget, Operand }: Constraint): boolean {
+  return compareValues(Operand, resolve(LTarget, device), resolve(RTarget, device));
+}
+
+/** SC-95. */
+function compareValues(operand: string, left: DeviceValue | undefined, right: DeviceValue | undefined): boolean {
+  switch (operand) {
+    case '!=':
+    case 'not':
+      if (!left || !right) return left !== right;
+      return (orderOf(left, right) ?? 0) !== 0;
+    case '=':
+    case '==':
+    case 'is':
+      return left !== undefined && right !== undefined && orderOf(left, right) === 0;
+    case '<':
+    case '<=':
+    case '>':
+    case '>=': {
+      const order = left && right && orderOf(left, right);
+      return order !== undefined && holds(operand, order);
+    }
+    default:
+      return compare(operand, left?.text, right?.text);
+  }
+}
+
+/** SC-94. Undefined: not found. */
+function resolve(target: string, device: NodeDevice): DeviceValue | undefined {
+  if (!target.startsWith('${')) return parseDeviceValue(target);
+  switch (target) {
+    case IDS:
+      return { kind: 'text', text: device.Instances.map(({ ID }) => ID).join(',') };
+    case '${device.model}':
+      return { kind: 'text', text: device.Name };
+    case '${device.vendor}':
+      return { kind: 'text', text: device.Vendor };
+    case '${device.type}':
+      return { kind: 'text', text: device.Type };
+    default: {
+      const key = /^\$\{device\.attr\.(.+)\}$/.exec(target)?.[1];
+      const attributes = device.Attributes ?? {};
+      return key !== undefined && Object.hasOwn(attributes, key) ? deviceValueOf(attributes[key]) : undefined;
+    }
+  }
+}
