@@ -22,8 +22,6 @@ export interface AttemptInput {
   /** One reading of the clock for the whole attempt (SC-25), unix ns. */
   readonly nowNs: number;
   readonly newId: () => string;
-  /** Whether somebody ends deployments; if not, none is seen and none is created. Default: `DEPLOYMENTS_WATCHED`. */
-  readonly deploymentsWatched?: boolean;
   /** New allocations in one plan; a dry run takes more, because nothing of it is written. */
   readonly placementLimit?: number;
 }

@@ -395,7 +395,6 @@ describe('which is best', () => {
 describe('the new allocation', () => {
   it('SC-146: says what it is for, where it is, and what it got', () => {
     const node = world.addNode();
-    world.deploymentsWatched = true;
     world.register(jobOf({}));
     const attempt = world.run();
     const [placed] = placedBy(attempt);

@@ -50,8 +50,8 @@ export class ReconciliationDraft implements Omit<Reconciliation, 'deployment' | 
 export function reconcile(input: ReconcileInput): Reconciliation {
   const { job, evaluation, newId, nowNs } = input;
   // SC-244. Jobs of all types are stopped here (API-121), a system job's deployment with it (SC-290).
-  const isOn = input.deploymentsWatched && (!job || job.Stop || job.Type === 'service');
-  const rollout = new Rollout(job, input.deployment, isOn);
+  const hasDeployments = !job || job.Stop || job.Type === 'service';
+  const rollout = new Rollout(job, input.deployment, hasDeployments);
   const out = new ReconciliationDraft(new FollowUps(evaluation, nowNs, newId), rollout);
   const byGroup = groupsOf(input.allocs);
   if (!job || job.Stop) {

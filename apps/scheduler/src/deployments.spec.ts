@@ -83,14 +83,6 @@ describe('creating deployments', () => {
     world.deploy();
     expect(world.run()).toMatchObject({ deployment: null, deploymentUpdates: [], deploymentId: '' });
   });
-
-  it('without anybody who watches, nothing is held back and none is created', () => {
-    const world = rolling({ Canary: 2 });
-    world.deploymentsWatched = false;
-    for (const i of range(0, 10)) world.addOld(i);
-    expect(destructiveIndexes(world.run())).toEqual(range(0, 10));
-    expect(world.run()).toMatchObject({ deployment: null, deploymentUpdates: [], deploymentId: '' });
-  });
 });
 
 describe('limits (SC-222, SC-223)', () => {

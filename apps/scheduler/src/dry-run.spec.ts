@@ -46,7 +46,6 @@ describe('a dry run', () => {
 
   it('SC-302 SC-304: with the submitted version: what it replaces, adds and updates in place', () => {
     const fixture = cluster();
-    fixture.deploymentsWatched = true;
     fixture.register(web());
     fixture.run();
     fixture.allRunHealthy();

@@ -168,7 +168,7 @@ describe('updates', () => {
     const tooBig = fixtures.aTask();
     world.register(jobOf({ Tasks: [{ ...tooBig, Resources: { ...tooBig.Resources, MemoryMB: 99_999 } }] }));
     const attempt = world.run();
-    expect(attempt.isNoop).toBe(true);
+    expect([...stoppedBy(attempt), ...placedBy(attempt)]).toEqual([]);
     expect(world.live()).toEqual(names(0));
     expect(attempt.failedGroups['web']).toMatchObject({ NodesExhausted: 1, DimensionExhausted: { memory: 1 } });
     expect(attempt.wanted).toEqual({ web: 1 });
@@ -241,7 +241,7 @@ describe('failed allocations', () => {
   it('SC-171, SC-173, SC-174, SC-176: a service waits for its delay; the follow-up is in the plan that names it', () => {
     world.addNode();
     world.register(jobOf({}));
-    world.run();
+    world.settle();
     fail();
     const attempt = world.run({ TriggeredBy: 'alloc-failure' });
     const [followup] = attempt.followups;
@@ -260,7 +260,7 @@ describe('failed allocations', () => {
   it('SC-152, SC-172: when the follow-up runs the failed one is stopped and its successor carries the tracker', () => {
     const node = world.addNode();
     world.register(jobOf({}));
-    world.run();
+    world.settle();
     fail();
     const [followup] = world.run({ TriggeredBy: 'alloc-failure' }).followups;
     world.nowMs += 30_000;
@@ -284,7 +284,7 @@ describe('failed allocations', () => {
   it('SC-151, SC-204: without a place for its successor it is not stopped, and says so', () => {
     const node = world.addNode();
     world.register(jobOf({}));
-    world.run();
+    world.settle();
     fail();
     const [followup] = world.run({ TriggeredBy: 'alloc-failure' }).followups;
     world.nowMs += 30_000;

@@ -25,7 +25,6 @@ import {
   type TaintedNodes,
 } from './classification.js';
 import { reconcile } from './cluster-reconciler.js';
-import { DEPLOYMENTS_WATCHED } from './deployments-watched.js';
 import { RESCHEDULED, UPDATING } from './descriptions.js';
 import { inDeployment } from './in-deployment.js';
 import { InPlaceUpdates } from './in-place-update.js';
@@ -57,7 +56,6 @@ export function attemptGeneric(input: AttemptInput): Attempt {
     tainted,
     hasSettled: (nodeId) => tables.nodes.get(nodeId)?.Status === 'ready',
     deployment: latestDeployment(key, tables),
-    deploymentsWatched: input.deploymentsWatched ?? DEPLOYMENTS_WATCHED,
     evaluation,
     nowNs,
     newId,

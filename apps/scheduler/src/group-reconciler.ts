@@ -443,7 +443,6 @@ export class GroupReconciler {
   }
 
   private limit(): number {
-    if (!this.rollout.isOn) return Infinity;
     const update = updateOf(this.group);
     const { current } = this.rollout;
     if (!update) return this.group.Count;

@@ -122,7 +122,7 @@ describe('making room', () => {
     const world = configured(false);
     world.register(sized('high', 80, 3_000));
     const attempt = world.attempt({ JobID: 'high' });
-    expect(attempt.isNoop).toBe(true);
+    expect([placedBy(attempt), attempt.plan.NodePreemptions]).toEqual([[], {}]);
     expect(attempt.failedGroups['web']).toMatchObject({ NodesExhausted: 1 });
   });
 

@@ -148,11 +148,14 @@ describe('SC-340: what holds whatever is stored', () => {
   });
 });
 
-/** Registers versions, kills nodes and brings them back; then leaves everything alone. */
-function livedIn(seed: number, deploymentsWatched: boolean): SchedulingFixture {
+/**
+ * Registers versions, kills nodes and brings them back; then leaves everything alone.
+ *
+ * @param rolling with an update block: in steps, with canaries and deployments; without one all at once
+ */
+function livedIn(seed: number, rolling: boolean): SchedulingFixture {
   const { below, one } = chance(new SeededRandom(BigInt(seed)));
   const world = new SchedulingFixture();
-  world.deploymentsWatched = deploymentsWatched;
   const nodes = Array.from({ length: 4 }, () => world.addNode());
   const LostAfter = one([0, 5]) * NS_PER_MINUTE;
   for (let step = 0; step < 12; step++) {
@@ -160,7 +163,8 @@ function livedIn(seed: number, deploymentsWatched: boolean): SchedulingFixture {
       case 0:
       case 1: {
         const base = fixtures.aGroup();
-        const Update = { ...base.Update!, MaxParallel: 1 + below(2), Canary: one([0, 0, 1]), AutoPromote: true };
+        const steps = { ...base.Update!, MaxParallel: 1 + below(2), Canary: one([0, 0, 1]), AutoPromote: true };
+        const Update = rolling ? steps : null;
         const Disconnect = LostAfter ? { LostAfter, StopOnClientAfter: null, Replace: true, Reconcile: '' } : null;
         const Tasks = [fixtures.aTask({ Config: { version: below(3) } })];
         const group = fixtures.aGroup({ Count: 1 + below(5), Update, Disconnect, Tasks });
@@ -201,16 +205,16 @@ function promote(world: SchedulingFixture): void {
 
 describe('left alone, it comes to rest', () => {
   it.each(PATH_SEEDS.flatMap((seed) => [[seed, false] as const, [seed, true] as const]))(
-    'SC-340, SC-206: seed %d (deployments watched: %s)',
-    (seed, watched) => {
-      const world = livedIn(seed, watched);
+    'SC-340, SC-206: seed %d (update block: %s)',
+    (seed, rolling) => {
+      const world = livedIn(seed, rolling);
       let quiet = 0;
       for (let step = 0; step < 60 && quiet < 2; step++) {
         world.allRunHealthy();
         for (const alloc of world.allocs())
           if (alloc.ClientStatus === 'unknown' && alloc.DesiredStatus === 'run')
             world.report(alloc, { ClientStatus: 'running' });
-        if (watched) promote(world);
+        if (rolling) promote(world);
         world.nowMs += 60_000;
         quiet = world.run().isNoop ? quiet + 1 : 0;
       }

@@ -69,7 +69,6 @@ export interface ReconcileInput {
   readonly hasSettled: (nodeId: string) => boolean;
   /** The newest of the job, by index; null: none. */
   readonly deployment: Deployment | null;
-  readonly deploymentsWatched: boolean;
   readonly evaluation: Evaluation;
   readonly nowNs: number;
   readonly newId: () => string;

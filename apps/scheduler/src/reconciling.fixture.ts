@@ -17,7 +17,6 @@ export class ReconcilingFixture {
   readonly allocs: Allocation[] = [];
   readonly tainted = new Map<string, Node | null>();
   deployment: Deployment | null = null;
-  deploymentsWatched = true;
   nowNs = NOW_NS;
   evaluation = fixtures.anEval();
   private ids = 0;
@@ -73,7 +72,6 @@ export class ReconcilingFixture {
       tainted: this.tainted,
       hasSettled: () => true,
       deployment: this.deployment,
-      deploymentsWatched: this.deploymentsWatched,
       evaluation: this.evaluation,
       nowNs: this.nowNs,
       newId: this.newId,

@@ -6,7 +6,6 @@ import { placedBy, SchedulingFixture, stoppedBy } from './scheduling.fixture.js'
 let world: SchedulingFixture;
 beforeEach(() => {
   world = new SchedulingFixture();
-  world.deploymentsWatched = true;
 });
 
 const version = (n: number, update: Partial<UpdateStrategy> = {}, group: Partial<TaskGroup> = {}): Job =>
@@ -26,15 +25,6 @@ const versionsLive = (): number[] =>
     .filter((a) => a.DesiredStatus === 'run')
     .map((a) => a.Job!.Version);
 
-/** Runs until nothing changes any more, everything placed becoming healthy in between. */
-function settle(limit = 20): number {
-  for (let steps = 1; steps <= limit; steps++) {
-    if (world.run({ TriggeredBy: 'deployment-watcher' }).isNoop) return steps;
-    world.allRunHealthy();
-  }
-  throw new Error(`not settled after ${limit} steps`);
-}
-
 describe('a rolling update, committed step by step', () => {
   it('SC-222, SC-240, SC-241, SC-243: in steps of max_parallel, then successful; the next one too', () => {
     for (let i = 0; i < 3; i++) world.addNode();
@@ -42,7 +32,7 @@ describe('a rolling update, committed step by step', () => {
     const first = world.run();
     expect(placedBy(first).map((a) => a.DeploymentID)).toEqual(Array(4).fill(first.deploymentId));
     world.allRunHealthy();
-    settle();
+    world.settle();
     expect(world.deployment()).toMatchObject({ Status: 'successful', JobVersion: 0 });
 
     world.register(version(1));
@@ -51,7 +41,7 @@ describe('a rolling update, committed step by step', () => {
     world.allRunHealthy();
     expect(stoppedBy(world.run())).toHaveLength(2);
     world.allRunHealthy();
-    settle();
+    world.settle();
     expect(versionsLive()).toEqual([1, 1, 1, 1]);
     expect(world.deployment()).toMatchObject({ Status: 'successful', JobVersion: 1 });
     expect(world.deployment()?.TaskGroups['web']).toMatchObject({ DesiredTotal: 4, PlacedAllocs: 4, HealthyAllocs: 4 });
@@ -62,7 +52,7 @@ describe('a rolling update, committed step by step', () => {
     world.register(version(0));
     world.run();
     world.allRunHealthy();
-    settle();
+    world.settle();
     world.register(version(0, {}, { Count: 5 }));
     const attempt = world.run();
     expect(attempt.deploymentId).not.toBe('');
@@ -70,7 +60,7 @@ describe('a rolling update, committed step by step', () => {
     expect(kept).toHaveLength(4);
     expect(kept.every((a) => a.DeploymentID === attempt.deploymentId && a.DeploymentStatus === null)).toBe(true);
     world.allRunHealthy();
-    settle();
+    world.settle();
     expect(world.deployment()?.Status).toBe('successful');
   });
 
@@ -79,7 +69,7 @@ describe('a rolling update, committed step by step', () => {
     world.register(version(0));
     world.run();
     world.allRunHealthy();
-    settle();
+    world.settle();
     const before = world.deployment()!;
     world.register(version(1, { Canary: 1 }));
     const [canary] = placedBy(world.run());
@@ -113,10 +103,8 @@ describe('a node that is away for a minute', () => {
     'SC-184, SC-189, SC-316, SC-317: comes back to the same allocations, nothing placed (%s)',
     (order) => {
       const node = world.addNode();
-      world.deploymentsWatched = false;
       world.register(version(0, {}, { Count: 2, ...away }));
-      world.run();
-      world.allRunHealthy();
+      world.settle();
       world.nodeIs(node, 'disconnected');
       const attempt = world.run({ TriggeredBy: 'node-update' });
       expect(placedBy(attempt).map((a) => a.ClientStatus)).toEqual(['unknown', 'unknown']);
@@ -145,10 +133,8 @@ describe('a node that is away for a minute', () => {
 
   it('SC-192, SC-194, SC-268: replaced with tracker by the follow-up; back again, one of the two stays', () => {
     const first = world.addNode();
-    world.deploymentsWatched = false;
     world.register(version(0, {}, { Count: 1, ...away }));
-    world.run();
-    world.allRunHealthy();
+    world.settle();
     const [original] = world.allocs();
     const second = world.addNode();
     world.nodeIs(first, 'disconnected');
@@ -180,10 +166,8 @@ describe('a node that is away for a minute', () => {
 
   it('SC-198, SC-199: gone for too long it is lost, and its place is filled once', () => {
     const node = world.addNode();
-    world.deploymentsWatched = false;
     world.register(version(0, {}, { Count: 1, ...away, ReschedulePolicy: null }));
-    world.run();
-    world.allRunHealthy();
+    world.settle();
     world.nodeIs(node, 'disconnected');
     const [timeout] = world.run({ TriggeredBy: 'node-update' }).followups;
     const other = world.addNode();
@@ -233,7 +217,6 @@ describe('races and leftovers (section 21)', () => {
     ['running and to be rescheduled by force', { ClientStatus: 'running' as const }, true],
   ])('SC-323, SC-169: %s leads to one plan at most, then quiet', (_, report, ForceReschedule) => {
     world.addNode();
-    world.deploymentsWatched = false;
     world.register(version(0, {}, { Count: 1 }));
     world.run();
     const [alloc] = world.allocs();

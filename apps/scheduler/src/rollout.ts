@@ -47,7 +47,7 @@ export function updateOf(group: Pick<TaskGroup, 'Update'> | undefined): UpdateSt
  * The deployments of one job as one attempt sees them (14.9): which one is over, which one goes on, what is added to it or
  * started. One per attempt; the stored deployment is copied, never changed.
  *
- * Modes: off (batch jobs, and while nobody watches deployments: nothing is seen and nothing is made) or on.
+ * Modes: on, or off for types that know no deployments (SC-244, SC-288): nothing is seen and nothing is made.
  */
 export class Rollout {
   /** Superseded, of a stopped job, or done: only its canaries still matter. */

@@ -15,7 +15,6 @@ import { schedule, schedulerTypeFor } from './schedule.js';
 export class SchedulingFixture {
   readonly state = new StateMachine();
   nowMs = 1_767_225_600_000;
-  deploymentsWatched = false;
   private ids = 0;
 
   constructor() {
@@ -128,7 +127,6 @@ export class SchedulingFixture {
       index: appliedIndex,
       nowNs: nsFromMs(this.nowMs),
       newId: this.newId,
-      deploymentsWatched: this.deploymentsWatched,
     });
   }
 
@@ -137,6 +135,15 @@ export class SchedulingFixture {
     const attempt = this.attempt(over);
     if (!attempt.isNoop) this.commit(attempt);
     return attempt;
+  }
+
+  /** Passes until one changes nothing, everything placed becoming healthy in between. @returns how many it took */
+  settle(over: Partial<Evaluation> = {}, limit = 20): number {
+    for (let passes = 1; passes <= limit; passes++) {
+      if (this.run({ TriggeredBy: 'deployment-watcher', ...over }).isNoop) return passes;
+      this.allRunHealthy();
+    }
+    throw new Error(`not settled after ${limit} passes`);
   }
 
   commit({ plan }: Attempt): void {

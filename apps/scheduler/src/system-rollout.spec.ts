@@ -7,7 +7,6 @@ import { placedBy, SchedulingFixture, stoppedBy } from './scheduling.fixture.js'
 let world: SchedulingFixture;
 beforeEach(() => {
   world = new SchedulingFixture();
-  world.deploymentsWatched = true;
 });
 
 const version = (n: number, update: Partial<UpdateStrategy> = {}, group: Partial<TaskGroup> = {}): Job =>
@@ -98,13 +97,15 @@ describe('deployments of system jobs', () => {
   });
 
   it('SC-289: a version that runs already without one gets none', () => {
-    world.deploymentsWatched = false;
     for (let i = 0; i < 2; i++) world.addNode();
     world.register(version(0));
-    run();
-    world.deploymentsWatched = true;
+    const first = world.attempt({ Type: 'system' });
+    world.commit({ ...first, plan: { ...first.plan, Deployment: null, DeploymentUpdates: [] } });
+    expect(world.live()).toHaveLength(2);
     world.addNode();
-    expect(run().plan.Deployment).toBeNull();
+    const attempt = run();
+    expect(attempt.plan.Deployment).toBeNull();
+    expect(placedBy(attempt)).toHaveLength(1);
   });
 
   it('SC-335: on a subset of the nodes it completes, and again does nothing', () => {
@@ -242,7 +243,6 @@ describe('system jobs and nodes that are away', () => {
   const away = { Disconnect: { LostAfter: 5 * NS_PER_MINUTE, StopOnClientAfter: null, Replace: true, Reconcile: '' } };
 
   it('SC-274 S4, S5, S7, SC-275: unknown, replaced nowhere else, and taken back', () => {
-    world.deploymentsWatched = false;
     const [node] = [world.addNode(), world.addNode()];
     world.register(version(0, {}, away));
     run();
@@ -263,7 +263,6 @@ describe('system jobs and nodes that are away', () => {
   });
 
   it('SC-274 S3: unknown for too long it is lost', () => {
-    world.deploymentsWatched = false;
     const node = world.addNode();
     world.register(version(0, {}, away));
     run();

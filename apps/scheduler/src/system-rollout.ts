@@ -26,7 +26,7 @@ export interface SystemRolloutInput {
   readonly job: Job | null;
   readonly allocs: readonly Allocation[];
   readonly latest: Deployment | null;
-  /** Somebody ends deployments, and the job is of type system (SC-288). */
+  /** The job is of type system (SC-288). */
   readonly isOn: boolean;
   /** Of the reconciliation (SC-288). */
   readonly isNews: boolean;
@@ -35,7 +35,7 @@ export interface SystemRolloutInput {
 
 /**
  * The deployment of a system job (18.1): which groups join it, how fast they go, how many allocations they want, when they
- * are done. One per attempt; off for sysbatch, and while nobody watches deployments: then nothing is held back.
+ * are done. One per attempt; off for sysbatch: then nothing is held back.
  * Cost: O(allocations of the job) per group.
  */
 export class SystemRollout {

@@ -81,9 +81,11 @@ describe('system jobs', () => {
 
   it('SC-280: a changed command replaces each on its node', () => {
     const nodes = [world.addNode(), world.addNode()];
-    world.register(system());
+    const Update = { ...fixtures.aGroup().Update!, MaxParallel: 2 };
+    world.register(system({ Update }));
     run();
-    world.register(system({ Tasks: [fixtures.aTask({ Config: { run_for: '2h' } })] }));
+    world.allRunHealthy();
+    world.register(system({ Update, Tasks: [fixtures.aTask({ Config: { run_for: '2h' } })] }));
     const attempt = run();
     expect(stoppedBy(attempt)).toHaveLength(2);
     expect(new Set(placedBy(attempt).map((a) => a.NodeID))).toEqual(new Set(nodes.map((n) => n.ID)));

@@ -18,7 +18,6 @@ import {
 } from './attempt.js';
 import { candidatesFor, type Candidates } from './candidate-nodes.js';
 import { asReconnected, stopsNobodyReports, taintedNodesOf } from './classification.js';
-import { DEPLOYMENTS_WATCHED } from './deployments-watched.js';
 import { UPDATING } from './descriptions.js';
 import { InPlaceUpdates } from './in-place-update.js';
 import { inDeployment } from './in-deployment.js';
@@ -53,7 +52,7 @@ export function attemptSystem(type: 'system' | 'sysbatch', input: AttemptInput):
     job: running,
     allocs,
     latest: latestDeployment(key, tables),
-    isOn: type === 'system' && (input.deploymentsWatched ?? DEPLOYMENTS_WATCHED),
+    isOn: type === 'system',
     isNews: wants.isNews,
     newId: input.newId,
   });
