@@ -282,7 +282,7 @@ describe('/v1/waybill', () => {
     const answer = await api.raw(`/v1/waybill/log?kind=node&id=${nodes[0]!.ID}&diff=true`);
     const text = await answer.text();
     const pool = openPool(waybill.stack.databaseUrl);
-    const { rows } = await pool.query<{ secret: string }>(`select body ->> 'SecretID' as secret from nodes`);
+    const { rows } = await pool.query<{ secret: string }>(`select body::json ->> 'SecretID' as secret from nodes`);
     await pool.end();
     expect(rows[0]!.secret).toMatch(/-/);
     expect(text).toContain('SchedulingEligibility');

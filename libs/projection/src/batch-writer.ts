@@ -16,8 +16,8 @@ import {
 } from './statements.js';
 import { inTransaction } from './transaction.js';
 
-/** Rows of one statement; beyond this a larger statement is not faster, only larger. */
-export const MAX_ROWS_PER_STATEMENT = 1_000;
+/** Rows of one statement: small enough that making one and executing the one before take turns, large enough to be worth it. */
+export const MAX_ROWS_PER_STATEMENT = 250;
 
 /**
  * Writes consecutive transactions to Postgres: every changed row once, the record of the transactions, the tables'

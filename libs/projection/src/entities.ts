@@ -9,6 +9,8 @@ const text: EntitySchemaColumnOptions = { type: 'text', collation: COLLATION };
 const bigint: EntitySchemaColumnOptions = { type: 'bigint' };
 const integer: EntitySchemaColumnOptions = { type: 'integer' };
 const json: EntitySchemaColumnOptions = { type: 'json' };
+/** JSON that PostgreSQL does not look at. */
+const unread: EntitySchemaColumnOptions = { type: 'varchar' };
 const key = (column: EntitySchemaColumnOptions): EntitySchemaColumnOptions => ({ ...column, primary: true });
 const nullable = (column: EntitySchemaColumnOptions): EntitySchemaColumnOptions => ({ ...column, nullable: true });
 
@@ -50,7 +52,7 @@ const stateEntities = TABLE_NAMES.map((table) => {
       ...Object.fromEntries(
         columns.map(({ name, type }) => [name, primaryKey.includes(name) ? key(COLUMN[type]) : COLUMN[type]]),
       ),
-      body: json,
+      body: unread,
     },
     ...(INDEXES[table] && { indices: INDEXES[table] }),
   });
@@ -60,7 +62,7 @@ const stateEntities = TABLE_NAMES.map((table) => {
 const allocJobEntity = new EntitySchema<Entity>({
   name: 'alloc_job',
   tableName: 'alloc_job',
-  columns: { namespace: key(text), job_id: key(text), key: key(text), version: bigint, body: json },
+  columns: { namespace: key(text), job_id: key(text), key: key(text), version: bigint, body: unread },
 });
 
 /** Every transaction with its verdict: the audit record, and the window of request ids (ST-6). */
@@ -100,7 +102,7 @@ const txnObjectEntity = new EntitySchema<Entity>({
     op: text,
     change: text,
     job_key: text,
-    undo: nullable(json),
+    undo: nullable(unread),
   },
   indices: [
     index('txn_object_history', 'kind', 'id', 'index'),

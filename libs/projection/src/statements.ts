@@ -1,8 +1,9 @@
 import { TABLE_NAMES, type TableName, TXN_TYPES } from '@waybill/state';
 import type { AllocJob } from './alloc-jobs.js';
 import type { Batch, TxnObject, TxnRecord } from './batch.js';
+import { binaryArray, type ElementType } from './binary-array.js';
 import { storedJson, storedText } from './stored-text.js';
-import { type ColumnType, type ColumnValue, TABLE_LAYOUTS, type TableLayout } from './table-layout.js';
+import { type ColumnValue, TABLE_LAYOUTS, type TableLayout } from './table-layout.js';
 
 /** A statement with a name is prepared once per connection. */
 export interface NamedStatement {
@@ -12,37 +13,31 @@ export interface NamedStatement {
 
 /** A statement that takes any number of rows. */
 export interface RowsStatement<Row> extends NamedStatement {
-  valuesOf(rows: readonly Row[]): readonly unknown[];
+  valuesOf(rows: readonly Row[]): readonly Buffer[];
 }
 
 interface StatementColumn<Row> {
   readonly name: string;
-  readonly type: ColumnType | 'json';
+  readonly type: ElementType;
   readonly valueOf: (row: Row) => ColumnValue | null;
 }
 
-/**
- * `unnest(…)` of one array per column. The client works the columns out: Postgres then looks at no body but to check it.
- * Bodies come as one text of lines, as an array of texts would have to be quoted: JSON.stringify writes no line breaks.
- */
-function unnested<Row>(
-  columns: readonly StatementColumn<Row>[],
-  bodyOf?: (row: Row) => unknown,
-): {
+/** `unnest(…)` of one array per column. The client works the columns out: Postgres looks at no body. */
+function unnested<Row>(columns: readonly StatementColumn<Row>[]): {
   readonly sql: string;
-  readonly valuesOf: (rows: readonly Row[]) => readonly unknown[];
+  readonly valuesOf: (rows: readonly Row[]) => readonly Buffer[];
 } {
-  const arrays = columns.map(({ type }, at) => `$${at + 1}::${type}[]`);
-  if (bodyOf) arrays.push(`string_to_array($${columns.length + 1}, E'\\n')::json[]`);
   return {
-    sql: `unnest(${arrays.join(', ')})`,
-    valuesOf: (rows) => {
-      const values: unknown[] = columns.map(({ valueOf }) => rows.map(valueOf));
-      if (bodyOf) values.push(rows.map((row) => storedJson(bodyOf(row))).join('\n'));
-      return values;
-    },
+    sql: `unnest(${columns.map(({ type }, at) => `$${at + 1}::${type}[]`).join(', ')})`,
+    valuesOf: (rows) => columns.map(({ type, valueOf }) => binaryArray(type, rows.map(valueOf))),
   };
 }
+
+const bodyColumn = <Row>(bodyOf: (row: Row) => unknown): StatementColumn<Row> => ({
+  name: 'body',
+  type: 'varchar',
+  valueOf: (row) => storedJson(bodyOf(row)),
+});
 
 export interface TableStatements<Row> {
   /** Every key at most once: the same key twice is an error of ON CONFLICT. */
@@ -58,8 +53,9 @@ function tableStatements<Row>(
   table: TableName,
   { columns, primaryKey, bodyOf }: TableLayout<Row>,
 ): TableStatements<Row> {
-  const names = [...columns.map(({ name }) => name), 'body'];
-  const rows = unnested<Row>(columns, bodyOf ?? ((row) => row));
+  const stored = [...columns, bodyColumn<Row>(bodyOf ?? ((row) => row))];
+  const names = stored.map(({ name }) => name);
+  const rows = unnested<Row>(stored);
   const updated = names.filter((name) => !primaryKey.includes(name));
   const keyColumns = columns.filter(({ name }) => primaryKey.includes(name));
   const keys = unnested(keyColumns);
@@ -127,7 +123,7 @@ const txnObjectRows = unnested<TxnObject>([
   { name: 'op', type: 'text', valueOf: ({ object }) => object.op },
   { name: 'change', type: 'text', valueOf: ({ object }) => storedText(object.text) },
   { name: 'job_key', type: 'text', valueOf: ({ jobKey }) => jobKey },
-  { name: 'undo', type: 'json', valueOf: ({ object }) => jsonOf(object.undo) },
+  { name: 'undo', type: 'varchar', valueOf: ({ object }) => jsonOf(object.undo) },
 ]);
 
 export const INSERT_TXN_OBJECTS: RowsStatement<TxnObject> = {
@@ -153,10 +149,11 @@ const ALLOC_JOB_KEY: readonly StatementColumn<AllocJob>[] = [
   { name: 'job_id', type: 'text', valueOf: ({ jobId }) => storedText(jobId) },
   { name: 'key', type: 'text', valueOf: ({ key }) => key },
 ];
-const allocJobRows = unnested(
-  [...ALLOC_JOB_KEY, { name: 'version', type: 'bigint', valueOf: ({ job }) => job.Version }],
-  ({ job }) => job,
-);
+const allocJobRows = unnested<AllocJob>([
+  ...ALLOC_JOB_KEY,
+  { name: 'version', type: 'bigint', valueOf: ({ job }) => job.Version },
+  bodyColumn(({ job }) => job),
+]);
 
 /** The key is the content's: what is there already is the same. */
 export const STORE_ALLOC_JOBS: RowsStatement<AllocJob> = {

@@ -251,7 +251,7 @@ function relatedObjects(chosen: Conditions, kind: ObjectKind, id: string): strin
   const selects = (BELONGING[kind] ?? []).flatMap(([of, table, column, member]) => [
     `select '${of}' as kind, t.id from "${table}" t where t."${column}" = ${value}`,
     `select d.kind, d.id from txn_object d
-       where d.kind = '${of}' and d.op = 'delete' and d.undo #>> '{set,${member}}' = ${value}`,
+       where d.kind = '${of}' and d.op = 'delete' and d.undo::json #>> '{set,${member}}' = ${value}`,
   ]);
   return selects.length === 0 ? `select null::text as kind, null::text as id where false` : selects.join(' union ');
 }

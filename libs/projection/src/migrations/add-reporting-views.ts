@@ -9,9 +9,7 @@ export class AddReportingViews1763708400000 implements MigrationInterface {
   readonly name = 'AddReportingViews1763708400000';
 
   async up(runner: QueryRunner): Promise<void> {
-    await runner.query('create schema reporting');
-    for (const [view, query] of Object.entries(VIEWS)) await runner.query(`create view reporting.${view} as ${query}`);
-    await runner.query(READER);
+    await createReportingViews(runner, '');
   }
 
   /** The role stays: other databases of the server may use it. */
@@ -22,42 +20,50 @@ export class AddReportingViews1763708400000 implements MigrationInterface {
 
 const time = (ns: string): string => `to_timestamp(nullif((${ns})::numeric, 0) / 1000000000)`;
 
-const VIEWS = {
-  jobs: `select namespace, id, body ->> 'Name' as name, parent_id, type, status, stop, priority, version, node_pool,
-      ${time(`body ->> 'SubmitTime'`)} as submit_time, create_index, modify_index, body::jsonb as body from jobs`,
+/** @param cast what makes JSON of a body, which is `json` itself or, since bodies are stored unread, text */
+export async function createReportingViews(runner: QueryRunner, cast: '' | '::json'): Promise<void> {
+  await runner.query('create schema reporting');
+  for (const [view, query] of Object.entries(views(cast)))
+    await runner.query(`create view reporting.${view} as ${query}`);
+  await runner.query(READER);
+}
+
+const views = (cast: '' | '::json') => ({
+  jobs: `select namespace, id, body${cast} ->> 'Name' as name, parent_id, type, status, stop, priority, version, node_pool,
+      ${time(`body${cast} ->> 'SubmitTime'`)} as submit_time, create_index, modify_index, body::jsonb as body from jobs`,
   job_summaries: `select s.namespace, s.job_id, g.key as task_group, (g.value ->> 'Queued')::int as queued,
       (g.value ->> 'Starting')::int as starting, (g.value ->> 'Running')::int as running,
       (g.value ->> 'Complete')::int as complete, (g.value ->> 'Failed')::int as failed,
       (g.value ->> 'Lost')::int as lost, (g.value ->> 'Unknown')::int as unknown, s.modify_index
-    from job_summary s, json_each(s.body -> 'Summary') g`,
-  allocations: `select a.id, a.body ->> 'Name' as name, a.namespace, a.job_id, j.version as job_version, a.task_group,
-      a.node_id, a.body ->> 'NodeName' as node_name, a.eval_id, a.deployment_id, a.desired_status,
-      a.body ->> 'DesiredDescription' as desired_description, a.client_status,
-      a.body ->> 'ClientDescription' as client_description,
-      nullif(a.body ->> 'PreviousAllocation', '') as previous_allocation,
-      nullif(a.body ->> 'NextAllocation', '') as next_allocation,
-      ${time(`a.body ->> 'CreateTime'`)} as create_time, ${time(`a.body ->> 'ModifyTime'`)} as modify_time,
+    from job_summary s, json_each(s.body${cast} -> 'Summary') g`,
+  allocations: `select a.id, a.body${cast} ->> 'Name' as name, a.namespace, a.job_id, j.version as job_version, a.task_group,
+      a.node_id, a.body${cast} ->> 'NodeName' as node_name, a.eval_id, a.deployment_id, a.desired_status,
+      a.body${cast} ->> 'DesiredDescription' as desired_description, a.client_status,
+      a.body${cast} ->> 'ClientDescription' as client_description,
+      nullif(a.body${cast} ->> 'PreviousAllocation', '') as previous_allocation,
+      nullif(a.body${cast} ->> 'NextAllocation', '') as next_allocation,
+      ${time(`a.body${cast} ->> 'CreateTime'`)} as create_time, ${time(`a.body${cast} ->> 'ModifyTime'`)} as modify_time,
       a.create_index, a.modify_index, (a.body::jsonb - 'Job' - 'SignedIdentities') as body
     from allocs a left join alloc_job j on j.namespace = a.namespace and j.job_id = a.job_id and j.key = a.job_key`,
   evaluations: `select id, namespace, job_id, nullif(node_id, '') as node_id, nullif(deployment_id, '') as deployment_id,
-      type, triggered_by, status, body ->> 'StatusDescription' as status_description, priority,
-      ${time(`body ->> 'CreateTime'`)} as create_time, ${time(`body ->> 'ModifyTime'`)} as modify_time,
+      type, triggered_by, status, body${cast} ->> 'StatusDescription' as status_description, priority,
+      ${time(`body${cast} ->> 'CreateTime'`)} as create_time, ${time(`body${cast} ->> 'ModifyTime'`)} as modify_time,
       create_index, modify_index, body::jsonb as body from evals`,
-  deployments: `select id, namespace, job_id, (body ->> 'JobVersion')::bigint as job_version, status,
-      body ->> 'StatusDescription' as status_description, ${time(`body ->> 'CreateTime'`)} as create_time,
-      ${time(`body ->> 'ModifyTime'`)} as modify_time, create_index, modify_index, body::jsonb as body from deployment`,
+  deployments: `select id, namespace, job_id, (body${cast} ->> 'JobVersion')::bigint as job_version, status,
+      body${cast} ->> 'StatusDescription' as status_description, ${time(`body${cast} ->> 'CreateTime'`)} as create_time,
+      ${time(`body${cast} ->> 'ModifyTime'`)} as modify_time, create_index, modify_index, body::jsonb as body from deployment`,
   nodes: `select id, name, datacenter, node_class, node_pool, status, scheduling_eligibility,
-      json_typeof(body -> 'DrainStrategy') = 'object' as draining,
-      (body #>> '{NodeResources,Cpu,CpuShares}')::bigint as cpu_mhz,
-      (body #>> '{NodeResources,Memory,MemoryMB}')::bigint as memory_mb,
-      to_timestamp(nullif((body ->> 'StatusUpdatedAt')::numeric, 0)) as status_updated_at,
+      json_typeof(body${cast} -> 'DrainStrategy') = 'object' as draining,
+      (body${cast} #>> '{NodeResources,Cpu,CpuShares}')::bigint as cpu_mhz,
+      (body${cast} #>> '{NodeResources,Memory,MemoryMB}')::bigint as memory_mb,
+      to_timestamp(nullif((body${cast} ->> 'StatusUpdatedAt')::numeric, 0)) as status_updated_at,
       create_index, modify_index, (body::jsonb - 'SecretID') as body from nodes`,
   transactions: `select index, ${time('time_ns')} as time, name, namespace, actor ->> 'Kind' as actor_kind,
       actor ->> 'ID' as actor_id, actor ->> 'Name' as actor_name, reason, request_id, nullif(role, '') as role, epoch,
       nullif(split_part(traceparent, '-', 2), '') as trace_id, verdict, error from txn`,
   changes: `select o.index, ${time('t.time_ns')} as time, t.name as transaction, o.kind, o.namespace, o.id, o.op, o.change
     from txn_object o join txn t on t.index = o.index where o.op <> 'none'`,
-} as const;
+});
 
 /** Where the user may not make roles, an administrator grants the schema to one of theirs. */
 const READER = `do $$ begin

@@ -3,6 +3,7 @@ import { AddPeriodicLaunches1763697600000 } from './add-periodic-launches.js';
 import { AddReportingViews1763708400000 } from './add-reporting-views.js';
 import { AddScalingEvents1763701200000 } from './add-scaling-events.js';
 import { CreateTables1763690000000 } from './create-tables.js';
+import { StoreBodiesUnread1763712000000 } from './store-bodies-unread.js';
 
 /** Where the database remembers which migrations it has had. */
 export const MIGRATIONS_TABLE = 'schema_migrations';
@@ -14,4 +15,5 @@ export const migrations = [
   AddScalingEvents1763701200000,
   AddHistory1763704800000,
   AddReportingViews1763708400000,
+  StoreBodiesUnread1763712000000,
 ];
