@@ -174,6 +174,7 @@ export const CATALOGUE: readonly CatalogueEntry[] = [
   { words: 'service info', synopsis: 'Show where a service is', load: () => import('./commands/service-info.js') },
   { words: 'service list', synopsis: 'Show services', load: () => import('./commands/service-list.js') },
   { words: 'status', synopsis: 'Show jobs', load: () => import('./commands/job-status.js') },
+  { words: 'trace', synopsis: 'Show where an evaluation spent its time', load: () => import('./commands/trace.js') },
   { words: 'version', synopsis: 'Show the version of this program', load: () => import('./commands/version.js') },
 ];
 

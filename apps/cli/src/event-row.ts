@@ -1,6 +1,6 @@
 import type { Display } from './display.js';
 import type { EventLine, StreamEvent } from './event-line.js';
-import { escapeControls, widthOf } from './table.js';
+import { escapeControls, fixedRow } from './table.js';
 import { absoluteTime, type ApiTime } from './times.js';
 
 /** Rows come one by one, so columns have fixed widths; longer cells push the rest (CL-1001). */
@@ -25,12 +25,7 @@ export function eventRow(line: EventLine, event: StreamEvent, display: Display):
 }
 
 function row(cells: readonly string[]): string {
-  const shown = cells.map((cell) => escapeControls(cell) || '<none>');
-  return shown
-    .map((cell, i) =>
-      i === shown.length - 1 ? cell : cell + ' '.repeat(Math.max(0, (WIDTHS[i] ?? 0) - widthOf(cell))),
-    )
-    .join('  ');
+  return fixedRow(cells, WIDTHS);
 }
 
 /** CL-1002. */

@@ -22,3 +22,6 @@ export function formatExact(value: ExactJson, indent = 4): string {
 /** The members of an object; none for anything else. */
 export const membersOf = (value: ExactJson | undefined): { [member: string]: ExactJson } =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {};
+
+/** A plain object of ours as JSON; times in nanoseconds are numbers that print as they are. */
+export const exactOf = (value: object): ExactJson => parseExact(JSON.stringify(value));

@@ -20,6 +20,12 @@ export function keyValues(rows: readonly (readonly [string, string])[]): string 
   return columns(rows, ' = ', '<none>');
 }
 
+/** A row that comes alone: columns of the given widths at least, a longer cell pushes the rest. */
+export function fixedRow(cells: readonly string[], widths: readonly number[]): string {
+  const shown = cells.map((cell) => escapeControls(cell) || '<none>');
+  return shown.map((cell, i) => (i === shown.length - 1 ? cell : padded(cell, widths[i] ?? 0))).join('  ');
+}
+
 function columns(rows: readonly (readonly string[])[], gap: string, blank: string): string {
   const cells = rows.map((row) => row.map((cell) => cellLines(cell, blank)));
   const widths: number[] = [];

@@ -1,10 +1,11 @@
-import { type Answer, headerText, type Query } from '../api-client.js';
+import { headerText, type Query } from '../api-client.js';
 import { AnswerFailure } from '../api-failure.js';
 import type { Call, ServerCommand } from '../command-spec.js';
 import { Display, JSON_FLAG, VERBOSE_FLAG } from '../display.js';
 import { type ExactJson, formatExact } from '../exact-json.js';
 import { CommandFailure, failed, isInterrupt } from '../failure.js';
 import { parseDuration } from '../go-duration.js';
+import { type LogPage, readLog, withoutLog } from '../log-query.js';
 import { logTable, type TxnRecord } from '../log-record.js';
 import { paginationHint } from '../pagination.js';
 import { retriedRead } from '../retried-read.js';
@@ -59,19 +60,17 @@ async function printLog(call: Call): Promise<number> {
   return 0;
 }
 
-type Page = Answer<TxnRecord[] | null>;
-
 /** As many pages as it takes to get so many records; at least one. */
-async function pagesOf(call: Call, wanted: number): Promise<readonly [Page, ...Page[]]> {
+async function pagesOf(call: Call, wanted: number): Promise<readonly [LogPage, ...LogPage[]]> {
   const query = queryOf(call);
   let left = wanted;
-  const next = async (token: string | undefined): Promise<Page> => {
-    const page = await read(call, { ...query, per_page: Math.min(left, MAX_PER_PAGE), next_token: token });
+  const next = async (token: string | undefined): Promise<LogPage> => {
+    const page = await readLog(call.api, { ...query, per_page: Math.min(left, MAX_PER_PAGE), next_token: token });
     left -= page.value?.length ?? 0;
     return page;
   };
   const first = await next(call.flags.text('page-token'));
-  const others: Page[] = [];
+  const others: LogPage[] = [];
   for (let page = first; left > 0 && page.nextToken !== ''; others.push(page)) page = await next(page.nextToken);
   return [first, ...others];
 }
@@ -84,7 +83,7 @@ async function follow(call: Call, from: number): Promise<void> {
     for (;;) {
       const asked = { ...queryOf(call), reverse: true, from: index + 1, per_page: MAX_PER_PAGE };
       const blocking = index;
-      const page = await retriedRead('the log', call, () => read(call, { ...asked, index: blocking }));
+      const page = await retriedRead('the log', call, () => readLog(call.api, { ...asked, index: blocking }));
       const records = page.value ?? [];
       if (records.length === 0) continue;
       terminal.print(
@@ -95,18 +94,6 @@ async function follow(call: Call, from: number): Promise<void> {
   } catch (error) {
     if (!isInterrupt(error)) throw error;
   }
-}
-
-async function read({ api }: Call, query: Query): Promise<Page> {
-  return api.get<TxnRecord[] | null>('/v1/waybill/log', query).catch((error: unknown) => {
-    throw withoutLog(error) ?? failed('querying the log', error);
-  });
-}
-
-/** CL-1029: an unknown path has no text, an unknown object has one. */
-function withoutLog(error: unknown): CommandFailure | undefined {
-  if (!(error instanceof AnswerFailure) || error.status !== 404 || error.body !== '') return undefined;
-  return new CommandFailure('The server does not keep a transaction log (no Waybill server?)');
 }
 
 function queryOf({ flags, args, clock }: Call): Query {
@@ -140,7 +127,7 @@ async function printState(call: Call): Promise<number> {
   const index = flags.integer('at') ?? 0;
   if (kind === undefined || (given === undefined && kind !== 'scheduler-config'))
     throw new CommandFailure('-at needs a kind and an ID');
-  const newest = await read(call, { kind, id: given, per_page: 1 });
+  const newest = await readLog(call.api, { kind, id: given, per_page: 1 });
   const found = newest.value?.[0]?.Objects?.find((object) => object.Kind === kind);
   const id = found?.ID ?? given ?? kind;
   const path = `/v1/waybill/state/${kind}/${encodeURIComponent(id)}`;
@@ -158,4 +145,4 @@ const textOf = (call: Call, records: readonly TxnRecord[], header: boolean): str
 
 const jsonLines = (records: readonly ExactJson[]): string => records.map((record) => formatExact(record, 0)).join('\n');
 
-const floorOf = (page: Page): number => Number(headerText(page.headers, 'x-waybill-log-floor'));
+const floorOf = (page: LogPage): number => Number(headerText(page.headers, 'x-waybill-log-floor'));

@@ -1,0 +1,114 @@
+import type { Call, ServerCommand } from '../command-spec.js';
+import { Display, JSON_FLAG, VERBOSE_FLAG } from '../display.js';
+import { type EvaluationTrace, evaluationTrace, type TraceSources, type TraceStep } from '../evaluation-trace.js';
+import { EvaluationTraceReader } from '../evaluation-trace-reader.js';
+import { EvaluationTraceText } from '../evaluation-trace-text.js';
+import { exactOf, formatExact } from '../exact-json.js';
+import { CommandFailure } from '../failure.js';
+import { EVALUATION, resolveUuid } from '../resolve-uuid.js';
+import { retriedRead } from '../retried-read.js';
+
+/** Between two looks at an evaluation that is under way. */
+const LOOK_MS = 500;
+const FULL_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+const OVER = new Set(['complete', 'failed', 'canceled']);
+
+/** CL-1041 to CL-1048. */
+export const command: ServerCommand = {
+  usage: '<evaluation>',
+  description:
+    'Shows where an evaluation spent its time: from its submission over the plan to running and healthy allocations. It is ' +
+    "read from the log of transactions; times that an agent's clock gave are marked ~.\n\nNeeds the capability read-job.",
+  flags: [
+    { name: 'f', kind: 'switch', help: 'Print steps as they come, until the evaluation and its deployment are over.' },
+    { name: 'allocs', kind: 'switch', help: 'The steps of all allocations, not of the five slowest only.' },
+    { name: 'related', kind: 'switch', help: 'Also the time lines of the evaluations it is connected with.' },
+    JSON_FLAG,
+    VERBOSE_FLAG,
+  ],
+  takes: { min: 1, max: 1, otherwise: 'This command takes one argument: <evaluation>' },
+  run,
+};
+
+async function run(call: Call): Promise<number> {
+  const { flags, terminal } = call;
+  const { id, namespace } = await find(call);
+  const there = { ...call, api: call.api.within({ namespace }) };
+  const reader = new EvaluationTraceReader(there, flags.on('allocs'));
+  const sources = flags.on('f') && !flags.on('json') ? await follow(there, reader, id) : await reader.read(id);
+  if (sources.records.length === 0 && !sources.evaluation) throw notFound(call.args[0] ?? '');
+  const trace = evaluationTrace(sources);
+  if (flags.on('json')) {
+    terminal.print(formatExact(exactOf(trace)));
+    return 0;
+  }
+  show(call, trace, sources, !flags.on('f'));
+  if (!flags.on('related')) return 0;
+  for (const related of trace.Related.toSorted((a, b) => a.Started - b.Started)) {
+    const others = await reader.read(related.ID);
+    terminal.print('');
+    show(call, evaluationTrace(others), others, true);
+  }
+  return 0;
+}
+
+/** A full ID may be that of an evaluation that only the log still knows (CL-1048). @throws CommandFailure */
+async function find(call: Call): Promise<{ id: string; namespace: string | undefined }> {
+  const [given = ''] = call.args;
+  try {
+    const { ID, Namespace } = await resolveUuid(call.api, EVALUATION, given, Display.of(call));
+    return { id: ID, namespace: Namespace };
+  } catch (error) {
+    if (error instanceof CommandFailure && error.message === notFound(given).message && FULL_ID.test(given))
+      return { id: given, namespace: undefined };
+    throw error;
+  }
+}
+
+const notFound = (given: string): CommandFailure =>
+  new CommandFailure(`No evaluation(s) with prefix or id "${given}" found`);
+
+function show(call: Call, trace: EvaluationTrace, { evaluation, floor }: TraceSources, withLine: boolean): void {
+  const { terminal } = call;
+  const text = new EvaluationTraceText(trace, Display.of(call), terminal);
+  terminal.print(text.list(evaluation));
+  if (withLine) {
+    terminal.section('Time Line');
+    terminal.print(text.timeLine());
+  }
+  if (trace.Related.length > 0) {
+    terminal.section('Related Evaluations');
+    terminal.print(text.related());
+  }
+  if (!trace.Complete) terminal.warn(`History before index ${floor} is no longer kept: steps are missing`);
+}
+
+/** CL-1046. Resolves with what is known when it is over. */
+async function follow(call: Call, reader: EvaluationTraceReader, id: string): Promise<TraceSources> {
+  const printed = new Set<string>();
+  for (;;) {
+    const sources = await retriedRead('trace', call, () => reader.read(id));
+    const trace = evaluationTrace(sources);
+    const text = new EvaluationTraceText(trace, Display.of(call), call.terminal);
+    if (printed.size === 0 && trace.Steps.length > 0) call.terminal.print(EvaluationTraceText.header());
+    for (const step of trace.Steps) {
+      if (printed.has(keyOf(step))) continue;
+      printed.add(keyOf(step));
+      call.terminal.print(text.row(step));
+    }
+    if (isOver(sources, trace)) {
+      call.terminal.print('');
+      return sources;
+    }
+    await call.sleep(LOOK_MS);
+  }
+}
+
+const keyOf = ({ Name, Details }: TraceStep): string =>
+  [Name, Details['allocation'], Details['task'], Details['request']].join(' ');
+
+/** The evaluation is, and so is the deployment it names. */
+function isOver({ evaluation }: TraceSources, { Steps }: EvaluationTrace): boolean {
+  if (evaluation && !OVER.has(evaluation.Status)) return false;
+  return !evaluation?.DeploymentID || Steps.some(({ Name }) => Name.startsWith('deployment '));
+}

@@ -1,0 +1,114 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { RecordedApi } from './support/recorded-api.js';
+
+const EVAL = '6b4c1d2e-0000-4000-8000-000000000001';
+const NEXT = '7c4c1d2e-0000-4000-8000-000000000002';
+const START_NS = Date.parse('2026-03-01T10:00:00Z') * 1e6;
+
+const related = {
+  ID: NEXT,
+  Priority: 50,
+  TriggeredBy: 'queued-allocs',
+  NodeID: '',
+  Status: 'blocked',
+  StatusDescription: 'created to place remaining allocations',
+  CreateTime: START_NS + 50e6,
+  ModifyTime: START_NS + 1_250e6,
+};
+const evaluation = {
+  ID: EVAL,
+  JobID: 'web',
+  Namespace: 'prod',
+  TriggeredBy: 'job-register',
+  Status: 'complete',
+  CreateTime: START_NS,
+  CreateIndex: 12,
+};
+const record = (Index: number, ms: number, Op: string, Change: string) => ({
+  Index,
+  Time: START_NS + ms * 1e6,
+  Name: Op === 'create' ? 'JobRegister' : 'EvalUpdate',
+  Actor: { Kind: 'anonymous', ID: '', Name: '' },
+  RequestID: '51d0',
+  TraceID: '',
+  Role: '',
+  Epoch: 0,
+  Verdict: 'accepted',
+  Objects: [{ Kind: 'eval', Namespace: 'prod', ID: EVAL, Op, Change }],
+});
+const created = record(12, 3, 'create', 'created');
+const completed = record(15, 30, 'update', 'status pending -> complete');
+
+describe('waybill trace', () => {
+  let api: RecordedApi;
+  beforeEach(async () => {
+    api = await RecordedApi.start();
+    api.play('GET /v1/evaluations', [evaluation]);
+    api.play(`GET /v1/evaluation/${EVAL}`, evaluation);
+    api.play(`GET /v1/evaluation/${EVAL}/allocations`, []);
+    api.play('GET /v1/waybill/log', [created, completed]);
+  });
+  afterEach(() => api.stop());
+
+  it('CL-1047, CL-1048: everything comes from the log, in the namespace of the evaluation', async () => {
+    const { code, out } = await api.run(['trace', '6b4c']);
+    expect(code).toBe(0);
+    expect(out).toMatch(/^\+30ms +<none> +log +completed +15 /m);
+    const reads = api.seen.slice(1);
+    expect(reads.map(({ query }) => query.get('namespace'))).toEqual(reads.map(() => 'prod'));
+    expect(reads[0]).toMatchObject({ line: 'GET /v1/waybill/log' });
+    expect(Object.fromEntries(reads[0]?.query ?? [])).toMatchObject({ kind: 'eval', id: EVAL, reverse: 'true' });
+  });
+
+  it('CL-1045: related evaluations as a table, with -related their time lines too', async () => {
+    api.play(`GET /v1/evaluation/${EVAL}`, { ...evaluation, RelatedEvals: [related] });
+    api.play(`GET /v1/evaluation/${NEXT}`, { ...evaluation, ID: NEXT });
+    api.play(`GET /v1/evaluation/${NEXT}/allocations`, []);
+    const { out } = await api.run(['trace', '6b4c']);
+    const rows = out.slice(out.indexOf('Related Evaluations')).trim().split('\n').slice(1);
+    expect(rows.map((row) => row.split(/ {2,}/))).toEqual([
+      ['ID', 'Priority', 'Triggered By', 'Node ID', 'Status', 'Description', 'Started', 'Took'],
+      ['7c4c1d2e', '50', 'queued-allocs', '<none>', 'blocked', related.StatusDescription, '<ts>', '1.2s'],
+    ]);
+    const all = await api.run(['trace', '-related', '6b4c']);
+    expect(all.out.match(/^Evaluation +=.*$/gm)).toEqual(['Evaluation   = 6b4c1d2e', 'Evaluation   = 7c4c1d2e']);
+  });
+
+  it('CL-1046: -f prints each step once, until the evaluation is over', async () => {
+    api.play(`GET /v1/evaluation/${EVAL}`, { ...evaluation, Status: 'pending' }, evaluation);
+    api.play('GET /v1/waybill/log', [created], [created, completed]);
+    const { code, out } = await api.run(['trace', '-f', '6b4c']);
+    expect(code).toBe(0);
+    expect(out.match(/ {2}(submitted|committed|completed) /g)?.map((step) => step.trim())).toEqual([
+      'submitted',
+      'committed',
+      'completed',
+    ]);
+    expect(out).toContain('Total        = 30ms');
+  });
+
+  it('CL-1046, CL-1048: -json is the trace of the API; an unknown ID, and one that only the log still has', async () => {
+    const { out } = await api.run(['trace', '-json', '6b4c']);
+    expect(JSON.parse(out)).toMatchObject({ EvalID: EVAL, Complete: true, Steps: [{ Name: 'submitted' }, {}, {}] });
+    expect(out).toContain(`"Time": ${BigInt(START_NS)}`);
+    api.play('GET /v1/evaluations', []);
+    expect(await api.run(['trace', '6b4c'])).toMatchObject({
+      code: 1,
+      err: 'No evaluation(s) with prefix or id "6b4c" found\n',
+    });
+    api.play(`GET /v1/evaluation/${EVAL}`, [404, 'eval not found']);
+    const collected = await api.run(['trace', EVAL]);
+    expect(collected.out).toContain('Status       = <none>');
+    expect(collected.out).toContain('completed');
+    api.play('GET /v1/waybill/log', []);
+    expect((await api.run(['trace', EVAL])).err).toBe(`No evaluation(s) with prefix or id "${EVAL}" found\n`);
+  });
+
+  it('CL-1029: a server without a log says so', async () => {
+    api.play('GET /v1/waybill/log', [404, '']);
+    expect(await api.run(['trace', '6b4c'])).toMatchObject({
+      code: 1,
+      err: 'The server does not keep a transaction log (no Waybill server?)\n',
+    });
+  });
+});
