@@ -1,0 +1,119 @@
+import { type VolumeUse, volumeUseOf, type WireVolumeCapability } from './volume-capability.js';
+
+/** A volume as its provider knows it. */
+export interface ProvidedVolume {
+  readonly volumeId: string;
+  /** Bytes; 0: not known. */
+  readonly capacityBytes: bigint;
+  readonly context: Readonly<Record<string, string>>;
+  /** What it was filled from; empty: nothing. */
+  readonly cloneId: string;
+  readonly snapshotId: string;
+  /** Reachable from any of these; none: from everywhere. */
+  readonly topologies: readonly Readonly<Record<string, string>>[];
+}
+
+export interface ListedVolume extends ProvidedVolume {
+  readonly publishedNodeIds: readonly string[];
+  readonly isAbnormal: boolean;
+  /** Why, for people. */
+  readonly condition: string;
+}
+
+export interface ProvidedSnapshot {
+  readonly snapshotId: string;
+  readonly sourceVolumeId: string;
+  /** Bytes a volume made from it has at least; 0: not known. */
+  readonly sizeBytes: bigint;
+  /** Unix seconds. */
+  readonly createdAtSeconds: number;
+  readonly isReady: boolean;
+}
+
+export interface Paged<T> {
+  readonly entries: readonly T[];
+  /** Empty: this was the last page. */
+  readonly nextToken: string;
+}
+
+/** What a plugin confirms of what it was asked; undefined: not all of it (but VL-20). */
+export interface Validation {
+  readonly confirmed:
+    | { readonly uses: readonly VolumeUse[]; readonly context: Readonly<Record<string, string>> }
+    | undefined;
+  readonly message: string;
+}
+
+export interface WireVolume {
+  readonly volume_id: string;
+  readonly capacity_bytes: string;
+  readonly volume_context: Readonly<Record<string, string>>;
+  readonly content_source: {
+    readonly snapshot: { readonly snapshot_id: string } | null;
+    readonly volume: { readonly volume_id: string } | null;
+  } | null;
+  readonly accessible_topology: readonly { readonly segments: Readonly<Record<string, string>> }[];
+}
+export interface WireVolumeEntry {
+  readonly volume: WireVolume | null;
+  readonly status: {
+    readonly published_node_ids: readonly string[];
+    readonly volume_condition: { readonly abnormal: boolean; readonly message: string } | null;
+  } | null;
+}
+export interface WireSnapshot {
+  readonly snapshot_id: string;
+  readonly source_volume_id: string;
+  readonly size_bytes: string;
+  readonly creation_time: { readonly seconds: string } | null;
+  readonly ready_to_use: boolean;
+}
+export interface WireValidation {
+  readonly confirmed: {
+    readonly volume_capabilities: readonly WireVolumeCapability[];
+    readonly volume_context: Readonly<Record<string, string>>;
+  } | null;
+  readonly message: string;
+}
+
+export function volumeOf(volume: WireVolume): ProvidedVolume {
+  return {
+    volumeId: volume.volume_id,
+    capacityBytes: BigInt(volume.capacity_bytes),
+    context: volume.volume_context,
+    cloneId: volume.content_source?.volume?.volume_id ?? '',
+    snapshotId: volume.content_source?.snapshot?.snapshot_id ?? '',
+    topologies: volume.accessible_topology.map(({ segments }) => segments),
+  };
+}
+
+/** An entry without its volume says nothing. */
+export function listedVolumeOf({ volume, status }: WireVolumeEntry): ListedVolume | undefined {
+  return volume
+    ? {
+        ...volumeOf(volume),
+        publishedNodeIds: status?.published_node_ids ?? [],
+        isAbnormal: status?.volume_condition?.abnormal ?? false,
+        condition: status?.volume_condition?.message ?? '',
+      }
+    : undefined;
+}
+
+export function snapshotOf(snapshot: WireSnapshot): ProvidedSnapshot {
+  return {
+    snapshotId: snapshot.snapshot_id,
+    sourceVolumeId: snapshot.source_volume_id,
+    sizeBytes: BigInt(snapshot.size_bytes),
+    createdAtSeconds: Number(snapshot.creation_time?.seconds ?? 0),
+    isReady: snapshot.ready_to_use,
+  };
+}
+
+export function validationOf({ confirmed, message }: WireValidation): Validation {
+  return {
+    confirmed: confirmed
+      ? { uses: confirmed.volume_capabilities.map((one) => volumeUseOf(one)), context: confirmed.volume_context }
+      : undefined,
+    message,
+  };
+}

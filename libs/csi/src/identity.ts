@@ -1,0 +1,48 @@
+import { type PluginCapability, pluginCapabilities, type WirePluginCapabilities } from './capabilities.js';
+import { CsiAnswerError } from './errors.js';
+import type { CallOptions, PluginConnection } from './plugin-connection.js';
+
+/** VL-249. */
+export const PROBE_TIMEOUT_MS = 5_000;
+export const INFO_TIMEOUT_MS = 1_000;
+
+export interface PluginInfo {
+  readonly name: string;
+  readonly version: string;
+}
+
+/** Who a plugin is and how it is. Nothing here is tried twice: the next look is the retry (VL-250). */
+export class IdentityClient {
+  constructor(private readonly connection: PluginConnection) {}
+
+  /** False: well, but not ready yet; a plugin that is not well is an error (VL-214). @throws CsiError */
+  async probe(options?: CallOptions): Promise<boolean> {
+    const { ready } = await this.ask<{ readonly ready: { readonly value: boolean } | null }>('Probe', {
+      timeoutMs: PROBE_TIMEOUT_MS,
+      ...options,
+    });
+    return ready?.value ?? true;
+  }
+
+  /** @throws CsiError, CsiAnswerError */
+  async info(options?: CallOptions): Promise<PluginInfo> {
+    const { name, vendor_version: version } = await this.ask<{ name: string; vendor_version: string }>(
+      'GetPluginInfo',
+      {
+        timeoutMs: INFO_TIMEOUT_MS,
+        ...options,
+      },
+    );
+    if (name === '') throw new CsiAnswerError('the plugin has no name');
+    return { name, version };
+  }
+
+  /** @throws CsiError */
+  async capabilities(options?: CallOptions): Promise<ReadonlySet<PluginCapability>> {
+    return pluginCapabilities(await this.ask<WirePluginCapabilities>('GetPluginCapabilities', options));
+  }
+
+  private ask<Answer>(method: string, options?: CallOptions): Promise<Answer> {
+    return this.connection.call('Identity', method, {}, { ...options, tries: 1 });
+  }
+}

@@ -1,0 +1,25 @@
+import { ControllerClient } from './controller.js';
+import { IdentityClient } from './identity.js';
+import { NodeClient } from './node.js';
+import { PluginConnection } from './plugin-connection.js';
+
+/** One plugin: its three services behind one socket. Nothing is dialled before the first call. */
+export class PluginClient {
+  readonly identity: IdentityClient;
+  readonly controller: ControllerClient;
+  readonly node: NodeClient;
+  private readonly connection: PluginConnection;
+
+  /** @throws SocketPathTooLongError */
+  constructor(socketPath: string) {
+    this.connection = new PluginConnection(socketPath);
+    this.identity = new IdentityClient(this.connection);
+    this.controller = new ControllerClient(this.connection);
+    this.node = new NodeClient(this.connection);
+  }
+
+  /** Calls in flight end as cancelled. */
+  close(): void {
+    this.connection.close();
+  }
+}
