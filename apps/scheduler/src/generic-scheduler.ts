@@ -1,12 +1,4 @@
-import {
-  newAllocation,
-  type Allocation,
-  type AllocMetric,
-  type Evaluation,
-  type Job,
-  type Node,
-  type TaskGroup,
-} from '@waybill/model';
+import { isReadyNode, type Allocation, type Job, type Node, type TaskGroup } from '@waybill/model';
 import { namespacedKey, type Tables } from '@waybill/state';
 import {
   annotationsOf,
@@ -28,10 +20,10 @@ import { reconcile } from './cluster-reconciler.js';
 import { RESCHEDULED, UPDATING } from './descriptions.js';
 import { inDeployment } from './in-deployment.js';
 import { InPlaceUpdates } from './in-place-update.js';
-import type { Chosen, NodeSelector } from './node-selector.js';
+import type { NodeSelector } from './node-selector.js';
 import { olderVersionFor, type OlderVersion } from './older-version.js';
-import { withExhaustedResources } from './placement-metric.js';
 import { PlanDraft, type StopOrder } from './plan-draft.js';
+import { PlanFilling } from './plan-filling.js';
 import type { DestructiveUpdate, Placement, Reconciliation } from './reconciliation.js';
 import { failTime, trackerForSuccessor } from './reschedule-policy.js';
 import { SeededRandom } from './seeded-random.js';
@@ -68,15 +60,15 @@ export function attemptGeneric(input: AttemptInput): Attempt {
   plan.deployment = wants.deployment;
   plan.deploymentUpdates.push(...wants.deploymentUpdates);
   placing?.placeAll(wants);
-  for (const [group, evicted] of Object.entries(placing?.preemptions ?? {}))
-    if (wants.desired[group]) wants.desired[group].Preemptions += evicted;
+  for (const [group, desired] of Object.entries(wants.desired))
+    desired.Preemptions += placing?.filling.evictions(group) ?? 0;
 
   const annotations = annotationsOf(wants.desired);
   return {
     plan: plan.build(evaluation, job ?? allocs[0]?.Job ?? null, input.index, annotations),
-    truncated: placing?.truncated ?? false,
+    truncated: placing?.filling.truncated ?? false,
     isNoop: plan.isNoop,
-    failedGroups: placing?.failedGroups ?? {},
+    failedGroups: placing?.filling.failedGroups ?? {},
     wanted: wantedPerGroup(job, wants),
     annotations,
     deploymentId: wants.deploymentId,
@@ -96,15 +88,11 @@ function wantedPerGroup(job: Job | null, wants: Reconciliation): Record<string, 
 
 /** The second half of an attempt: finds nodes and fills the plan. Used once. */
 class Placing {
-  readonly failedGroups: Record<string, AllocMetric> = {};
-  /** Evicted for a group (SC-142). */
-  readonly preemptions: Record<string, number> = {};
-  truncated = false;
+  readonly filling: PlanFilling;
   readonly inPlace: InPlaceUpdates;
   private readonly newest: VersionSelection;
   private readonly older = new Map<number, VersionSelection>();
   private readonly random: SeededRandom;
-  private readonly evaluation: Evaluation;
   private readonly tables: Tables;
   private readonly preempt: boolean;
   private deploymentId = '';
@@ -115,7 +103,7 @@ class Placing {
     private readonly plan: PlanDraft,
     private readonly tainted: TaintedNodes,
   ) {
-    this.evaluation = input.evaluation;
+    this.filling = new PlanFilling(input, job, plan);
     this.tables = input.tables;
     this.random = SeededRandom.of(input.evaluation.ID, input.index);
     this.preempt = mayPreempt(job, input.tables);
@@ -127,29 +115,25 @@ class Placing {
   placeAll(wants: Reconciliation): void {
     this.deploymentId = wants.deploymentId;
     for (const update of wants.destructive) {
-      if (this.isFull()) return;
+      if (this.filling.isFull()) return;
       this.replace(update);
     }
     for (const placement of wants.placements) {
-      if (this.isFull()) return;
+      if (this.filling.isFull()) return;
       this.place(placement);
     }
   }
 
-  private isFull(): boolean {
-    return (this.truncated = this.plan.isFull);
-  }
-
   blockedBy(): BlockedBy[] {
-    if (Object.keys(this.failedGroups).length === 0) return [];
+    const failed = this.job.TaskGroups.filter((group) => this.filling.hasFailed(group));
+    if (failed.length === 0) return [];
     const { feasibility } = this.newest;
-    const failed = this.job.TaskGroups.filter((group) => group.Name in this.failedGroups);
     return [
       {
         classEligibility: feasibility.eligibility.classes(),
         escaped: feasibility.eligibility.escaped,
         missingResources: failed.flatMap((group) => feasibility.missingResources(group)),
-        failedGroups: this.failedGroups,
+        failedGroups: this.filling.failedGroups,
         nodeId: '',
       },
     ];
@@ -188,24 +172,20 @@ class Placing {
   }
 
   private placeOne(placement: Placement): boolean {
-    const { group } = placement;
-    const failed = this.failedGroups[group.Name];
-    if (failed) {
-      // SC-28
-      const coalesced = { ...failed, CoalescedFailures: failed.CoalescedFailures + 1 };
-      this.failedGroups[group.Name] = withExhaustedResources(coalesced, group);
+    const { group, name, previous, reschedule, canary } = placement;
+    if (this.filling.hasFailed(group)) {
+      this.filling.failed(group);
       return false;
     }
     const older = placement.olderVersion ? this.olderVersionOf(placement) : undefined;
     const chosen = this.choose(placement, older);
     if (!chosen.node) {
-      this.failedGroups[group.Name] = withExhaustedResources(chosen.metric, group);
+      this.filling.failed(group, chosen.metric);
       return false;
     }
-    const made = this.allocationFor(placement, chosen, older);
-    for (const victim of chosen.victims) this.plan.preempt(victim, made.ID); // SC-142
-    this.preemptions[group.Name] = (this.preemptions[group.Name] ?? 0) + chosen.victims.length;
-    this.plan.place(made);
+    const tracker = previous && reschedule !== 'no' ? this.trackerAfter(previous) : null;
+    const deploymentId = older ? older.deploymentId : this.deploymentId;
+    this.filling.place({ name, group, previous, canary, deploymentId, version: older?.job ?? null, tracker }, chosen);
     return true;
   }
 
@@ -239,38 +219,7 @@ class Placing {
     if (!(Sticky || Migrate) || !before || before.NodePool !== job.NodePool) return undefined;
     if (before.Datacenters.join(',') !== job.Datacenters.join(',')) return undefined;
     const node = this.tables.nodes.get(previous.NodeID);
-    return node?.Status === 'ready' && node.SchedulingEligibility === 'eligible' && !node.DrainStrategy
-      ? node
-      : undefined;
-  }
-
-  /** SC-146 to SC-148, SC-150. */
-  private allocationFor(
-    { name, group, previous, reschedule, canary }: Placement,
-    chosen: Chosen,
-    older: OlderVersion | undefined,
-  ): Allocation {
-    const DeploymentID = older ? older.deploymentId : this.deploymentId;
-    return newAllocation({
-      ID: this.input.newId(),
-      EvalID: this.evaluation.ID,
-      Namespace: this.job.Namespace,
-      JobID: this.job.ID,
-      TaskGroup: group.Name,
-      Name: name,
-      NodeID: chosen.node.ID,
-      NodeName: chosen.node.Name,
-      Job: older?.job ?? null,
-      AllocatedResources: chosen.resources,
-      Metrics: chosen.metric,
-      DeploymentID,
-      DeploymentStatus:
-        canary && DeploymentID !== '' ? { Healthy: null, Timestamp: null, Canary: true, ModifyIndex: 0 } : null,
-      PreviousAllocation: previous?.ID ?? '',
-      PreemptedAllocations: chosen.victims.map(({ ID }) => ID),
-      RescheduleTracker: previous && reschedule !== 'no' ? this.trackerAfter(previous) : null,
-      CreateTime: this.input.nowNs,
-    });
+    return node && isReadyNode(node) ? node : undefined;
   }
 
   /** SC-171, SC-264: counted from the failure, or from when it went out of reach. */

@@ -1,12 +1,4 @@
-import {
-  isServerTerminal,
-  newAllocation,
-  type Allocation,
-  type AllocMetric,
-  type Evaluation,
-  type Job,
-  type TaskGroup,
-} from '@waybill/model';
+import { isServerTerminal, type AllocMetric, type Job, type TaskGroup } from '@waybill/model';
 import { namespacedKey } from '@waybill/state';
 import {
   annotationsOf,
@@ -28,9 +20,9 @@ import {
   type NodeReconciliation,
   type NodeUpdate,
 } from './node-reconciler.js';
-import type { Chosen, Selection } from './node-selector.js';
-import { withExhaustedResources } from './placement-metric.js';
+import type { Selection } from './node-selector.js';
 import { PlanDraft } from './plan-draft.js';
+import { PlanFilling } from './plan-filling.js';
 import { SeededRandom } from './seeded-random.js';
 import { SystemRollout } from './system-rollout.js';
 import { selectionFor, type VersionSelection } from './version-selection.js';
@@ -67,9 +59,9 @@ export function attemptSystem(type: 'system' | 'sysbatch', input: AttemptInput):
   const annotations = annotationsOf(wants.desired);
   return {
     plan: plan.build(evaluation, job ?? allocs[0]?.Job ?? null, input.index, annotations),
-    truncated: placing?.truncated ?? false,
+    truncated: placing?.filling.truncated ?? false,
     isNoop: plan.isNoop,
-    failedGroups: placing?.failedGroups ?? {},
+    failedGroups: placing?.filling.failedGroups ?? {},
     wanted: placing?.wanted ?? {},
     annotations,
     deploymentId: rollout.deploymentId,
@@ -80,9 +72,8 @@ export function attemptSystem(type: 'system' | 'sysbatch', input: AttemptInput):
 
 /** Tries each wanted allocation on its one node. Used once. */
 class SystemPlacing {
-  readonly failedGroups: Record<string, AllocMetric> = {};
+  readonly filling: PlanFilling;
   readonly wanted: Record<string, number> = {};
-  truncated = false;
   private readonly firstFullNode = new Map<string, string>();
   private readonly filtered = new Map<string, AllocMetric>();
   /** Nodes where a group was tried and found nothing, per group (SC-291). */
@@ -90,7 +81,6 @@ class SystemPlacing {
   private readonly selection: VersionSelection;
   private readonly inPlace: InPlaceUpdates;
   private readonly preempt: boolean;
-  private readonly evaluation: Evaluation;
 
   constructor(
     private readonly input: AttemptInput,
@@ -99,7 +89,7 @@ class SystemPlacing {
     private readonly plan: PlanDraft,
     private readonly rollout: SystemRollout,
   ) {
-    this.evaluation = input.evaluation;
+    this.filling = new PlanFilling(input, job, plan);
     this.preempt = mayPreempt(job, input.tables);
     const random = SeededRandom.of(input.evaluation.ID, input.index);
     this.selection = selectionFor(job, candidates, input, plan, random);
@@ -134,7 +124,7 @@ class SystemPlacing {
     for (const update of ended) this.replace(update, false, wants);
     let done = 0;
     for (const update of replaceable.slice(0, step.limit)) {
-      if (this.isFull()) break;
+      if (this.filling.isFull()) break;
       this.replace(update, step.asCanaries, wants);
       done++;
     }
@@ -142,7 +132,7 @@ class SystemPlacing {
     counts.Ignore += replaceable.length - done;
     if (step.asCanaries) counts.Canary = step.canaries + done;
     for (const placement of placements) {
-      if (this.isFull()) break;
+      if (this.filling.isFull()) break;
       this.place(placement, this.rollout.wasCanary(placement.previous), wants);
     }
     const tried = ended.length + done + placements.length;
@@ -188,10 +178,6 @@ class SystemPlacing {
     this.place({ node, name: alloc.Name, group, previous: alloc }, canary, wants);
   }
 
-  private isFull(): boolean {
-    return (this.truncated = this.plan.isFull);
-  }
-
   /** SC-35, EB-220: one per group that found a node feasible but full. */
   blockedBy(): BlockedBy[] {
     const { eligibility } = this.selection.feasibility;
@@ -199,20 +185,19 @@ class SystemPlacing {
       classEligibility: eligibility.classes(),
       escaped: eligibility.escaped,
       missingResources: [],
-      failedGroups: Object.fromEntries(Object.entries(this.failedGroups).filter(([name]) => name === group)),
+      failedGroups: Object.fromEntries(Object.entries(this.filling.failedGroups).filter(([name]) => name === group)),
       nodeId,
     }));
   }
 
   private place(placement: NodePlacement, canary: boolean, wants: NodeReconciliation): void {
-    const { node, group } = placement;
+    const { node, name, group, previous } = placement;
     this.wanted[group.Name] = (this.wanted[group.Name] ?? 0) + 1;
-    const chosen = this.selection.selector.select(group, { only: node, preempt: this.preempt });
+    const chosen = this.selection.selector.select(group, { only: node, preempt: this.preempt }); // SC-286
     if (!chosen.node) return this.foundNothing(placement, chosen);
-    const made = this.allocationFor(placement, chosen, canary);
-    for (const victim of chosen.victims) this.plan.preempt(victim, made.ID); // SC-142, SC-286
+    const { deploymentId } = this.rollout;
+    this.filling.place({ name, group, previous, canary, deploymentId, version: null, tracker: null }, chosen);
     countsOf(wants, group.Name).Preemptions += chosen.victims.length;
-    this.plan.place(made);
   }
 
   private foundNothing({ node, group }: NodePlacement, { metric }: Selection): void {
@@ -220,9 +205,7 @@ class SystemPlacing {
     if (metric.NodesExhausted > 0) {
       // SC-284
       if (!this.firstFullNode.has(group.Name)) this.firstFullNode.set(group.Name, node.ID);
-      const failed = this.failedGroups[group.Name];
-      const coalesced = failed ? { ...failed, CoalescedFailures: failed.CoalescedFailures + 1 } : metric;
-      this.failedGroups[group.Name] = withExhaustedResources(coalesced, group);
+      this.filling.failed(group, metric);
     } else {
       // SC-283
       this.wanted[group.Name] = Math.max(0, (this.wanted[group.Name] ?? 0) - 1);
@@ -235,30 +218,8 @@ class SystemPlacing {
     for (const [group, metric] of this.filtered) {
       const counts = countsOf(wants, group);
       if (this.wanted[group] === 0 && counts.Ignore === 0 && counts.InPlaceUpdate === 0)
-        this.failedGroups[group] ??= metric;
+        this.filling.failedGroups[group] ??= metric;
     }
-  }
-
-  private allocationFor({ name, group, previous }: NodePlacement, chosen: Chosen, canary: boolean): Allocation {
-    const DeploymentID = this.rollout.deploymentId;
-    return newAllocation({
-      ID: this.input.newId(),
-      EvalID: this.evaluation.ID,
-      Namespace: this.job.Namespace,
-      JobID: this.job.ID,
-      TaskGroup: group.Name,
-      Name: name,
-      NodeID: chosen.node.ID,
-      NodeName: chosen.node.Name,
-      AllocatedResources: chosen.resources,
-      Metrics: chosen.metric,
-      DeploymentID,
-      DeploymentStatus:
-        canary && DeploymentID !== '' ? { Healthy: null, Timestamp: null, Canary: true, ModifyIndex: 0 } : null,
-      PreviousAllocation: previous?.ID ?? '',
-      PreemptedAllocations: chosen.victims.map(({ ID }) => ID),
-      CreateTime: this.input.nowNs,
-    });
   }
 }
 
