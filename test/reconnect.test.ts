@@ -1,5 +1,6 @@
 import { newUuid } from '@waybill/service';
 import { NS_PER_SECOND, type Allocation, type DisconnectStrategy, type Job } from '@waybill/model';
+import { purgeNode } from '@waybill/rpc';
 import { fixtures } from '@waybill/state';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { FleetCluster } from './support/fleet-cluster.js';
@@ -76,9 +77,20 @@ async function returns(machine: Awaited<ReturnType<typeof vanishes>>, survivors:
     },
     30_000,
   );
-  const evaluations = [...cluster.state.tables.evals.by('job', `default/${job.ID}`)];
-  expect(evaluations.filter((e) => e.Status === 'failed')).toEqual([]);
+  expect(evaluations().filter((e) => e.Status === 'failed')).toEqual([]);
 }
+
+const evaluations = () => [...cluster.state.tables.evals.by('job', `default/${job.ID}`)];
+
+const purgeJob = () =>
+  cluster.write('JobDeregister', {
+    JobID: job.ID,
+    Purge: true,
+    NoShutdownDelay: false,
+    SubmitTime: 0,
+    Eval: fixtures.anEval({ ID: newUuid(), JobID: job.ID, Type: job.Type, TriggeredBy: 'job-deregister' }),
+    TrackedVersions: 6,
+  });
 
 /** What the scheduler has written down about its comings and goings. */
 const noted = (alloc: Allocation, states: string[]) =>
@@ -90,14 +102,7 @@ const noted = (alloc: Allocation, states: string[]) =>
 /** Nothing of the job before runs any more. */
 beforeEach(async () => {
   if (!job) return;
-  await cluster.write('JobDeregister', {
-    JobID: job.ID,
-    Purge: true,
-    NoShutdownDelay: false,
-    SubmitTime: 0,
-    Eval: fixtures.anEval({ ID: newUuid(), JobID: job.ID, Type: job.Type, TriggeredBy: 'job-deregister' }),
-    TrackedVersions: 6,
-  });
+  await purgeJob();
   await eventually('nothing runs', () => cluster.running === 0);
 });
 
@@ -138,15 +143,18 @@ describe('machines that vanish and return', () => {
     expect([original.ID, replacement.ID]).toContain(live()[0]!.ID);
   });
 
-  it('SC-170, SC-193: without replace nobody takes over, and it goes on where it was', async () => {
+  it('SC-170, SC-193, ND-62: without replace nobody takes over, and it goes on where it was', async () => {
     const original = await running({ Replace: false });
     const machine = await vanishes(original);
     await eventually('it is unknown', () => cluster.alloc(original.ID).ClientStatus === 'unknown');
     await returns(machine, [original.ID]);
     expect(cluster.allocsOf(job.ID)).toHaveLength(1);
+    await eventually('nothing of it is left to decide', () =>
+      evaluations().every((e) => e.Status === 'complete' || e.Status === 'canceled' || e.WaitUntil !== null),
+    );
   });
 
-  it('SC-191, SC-198, SC-199: away for too long it is lost for good; back, the machine ends it', async () => {
+  it('SC-191, SC-198, SC-199, ND-202: away for too long it is lost for good; back, the machine ends it', async () => {
     const original = await running({ LostAfter: 4 * NS_PER_SECOND });
     const machine = await vanishes(original);
     const replacement = await replacementOf(original);
@@ -194,6 +202,28 @@ describe('machines that vanish and return', () => {
       all.map((alloc) => alloc.ID),
     );
     expect(cluster.allocsOf(job.ID)).toHaveLength(3);
+  });
+
+  it('ND-214: its job is stopped and purged while it is away: back, it is told to end it', async () => {
+    const original = await running({ Replace: false });
+    const machine = await vanishes(original);
+    await eventually('it is unknown', () => cluster.alloc(original.ID).ClientStatus === 'unknown');
+    await purgeJob();
+    expect(cluster.running).toBe(1);
+    await returns(machine, []);
+    expect(cluster.allocsOf(job.ID)).toEqual([]);
+  });
+
+  it('ND-209: its node is purged while it is there: it comes back as a new one, and one copy is left', async () => {
+    const original = await running(null);
+    const machine = cluster.machineOf(original);
+    const { CreateIndex } = cluster.node(machine)!;
+    const For = { Actor: { Kind: 'anonymous', ID: '', Name: '' }, Reason: '', RequestID: newUuid() } as const;
+    await cluster.rpc.ask(purgeNode, { NodeID: original.NodeID, For });
+    const replacement = await replacementOf(original);
+    await eventually('it registers again', () => (cluster.node(machine)?.CreateIndex ?? 0) > CreateIndex);
+    expect(cluster.alloc(original.ID)).toMatchObject({ DesiredStatus: 'stop' });
+    await returns(machine, [replacement.ID]);
   });
 
   it('EB-29, SC-318: every service is restarted while it is away: it ends as if they had not been', async () => {

@@ -8,7 +8,7 @@ import { type RunningServer, startNats } from '@waybill/embedded';
 import type { Allocation, Job, Node, Timers } from '@waybill/model';
 import { DEFAULT_PACE, nodesService } from '@waybill/nodes';
 import type { Replica } from '@waybill/replica';
-import { NatsRpc } from '@waybill/rpc';
+import { NatsRpc, type Rpc } from '@waybill/rpc';
 import { scheduler } from '@waybill/scheduler';
 import {
   Infrastructure,
@@ -44,6 +44,7 @@ export class FleetCluster {
     private readonly settings: ReturnType<typeof readSettings>,
     private readonly fleet: SimulatedFleet,
     readonly state: Replica,
+    readonly rpc: Rpc,
   ) {}
 
   static async start(machines: number): Promise<FleetCluster> {
@@ -69,7 +70,7 @@ export class FleetCluster {
     };
     const fleet = new SimulatedFleet(deps, { ...DEFAULT_FLEET, nodes: machines });
     const state = await infrastructure.replica();
-    const cluster = new FleetCluster(dir, nats, infrastructure, settings, fleet, state);
+    const cluster = new FleetCluster(dir, nats, infrastructure, settings, fleet, state, deps.rpc);
     for (const definition of SERVICES) await cluster.startService(definition);
     fleet.start();
     await eventually('all machines are ready', () => cluster.nodes('ready').length === machines);

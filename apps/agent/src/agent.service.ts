@@ -18,6 +18,7 @@ import { loadIdentity, lockDirectory } from './identity.store.js';
 import { logSpec, TaskOutputs } from './logs/task-output.js';
 import { RotatingLog } from './logs/rotating-log.js';
 import { describeNode } from './node-description.js';
+import { SelfDrain } from './self-drain.js';
 import { TaskLogs } from './task-logs.js';
 
 /** The `agent` service: one per machine. */
@@ -72,6 +73,18 @@ export const agent: ServiceDefinition = {
       start: async () => {
         await outputs.start();
         await running.start();
+      },
+      leave: async (signal) => {
+        const { WAYBILL_AGENT_LEAVE_ON_INTERRUPT, WAYBILL_AGENT_LEAVE_ON_TERMINATE } = settings;
+        const leaves = signal === 'SIGINT' ? WAYBILL_AGENT_LEAVE_ON_INTERRUPT : WAYBILL_AGENT_LEAVE_ON_TERMINATE;
+        if (!leaves || !settings.WAYBILL_AGENT_DRAIN_ON_SHUTDOWN) return;
+        const drain = {
+          deadlineMs: settings.WAYBILL_AGENT_DRAIN_DEADLINE_MS,
+          force: settings.WAYBILL_AGENT_DRAIN_FORCE,
+          ignoreSystemJobs: settings.WAYBILL_AGENT_DRAIN_IGNORE_SYSTEM_JOBS,
+        };
+        const unfinished = () => running.unfinished();
+        await new SelfDrain(drain, { rpc, clock, timers, newId, logger, node: () => node, unfinished }).run();
       },
       stop: async () => {
         await running.stop();

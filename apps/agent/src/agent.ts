@@ -154,14 +154,19 @@ export class Agent {
     await Promise.all([...this.runners.values()].map((runner) => runner.suspend()));
   }
 
+  /** Allocations here that are not over, as the servers last described them. O(allocations here). */
+  unfinished(): Allocation[] {
+    return [...this.runners.values()].filter((runner) => !runner.isOver).map((runner) => runner.alloc);
+  }
+
   /** Whether the servers count on this machine. */
   get isRegistered(): boolean {
     return this.contact.isRegistered;
   }
 
   stats(): Record<string, number> {
-    const running = [...this.runners.values()].filter((runner) => !runner.isOver).length;
-    return { allocations: this.runners.size, runningAllocations: running, pendingUpdates: this.pushLoop.pending };
+    const runningAllocations = this.unfinished().length;
+    return { allocations: this.runners.size, runningAllocations, pendingUpdates: this.pushLoop.pending };
   }
 
   /** The allocation here, if it is. */

@@ -10,12 +10,10 @@ import {
   RpcError,
 } from '@waybill/rpc';
 import type { Applied, Tables } from '@waybill/state';
+import { catchUp } from './catch-up.js';
 import { permissionDenied, provenNode } from './node-access.js';
 import { jobOf } from './node-evaluations.js';
 import type { PlacementTraces } from './placement-traces.js';
-
-/** How long a replica may take to reach the state the asker has already seen. */
-export const CATCH_UP_TIMEOUT_MS = 5_000;
 
 /**
  * What agents read of their allocations (nodes.md section 9). Any replica answers.
@@ -52,7 +50,7 @@ export class AllocQueries {
 
   /** @throws RpcError forbidden (ND-151), unavailable, limit */
   async nodeAllocs(request: NodeAllocsRequest): Promise<NodeAllocsResponse> {
-    await this.catchUp(request.MinStateIndex);
+    await catchUp(this.state, request.MinStateIndex);
     const waitMs = Math.min(Math.max(request.MaxQueryTimeMs, 0), MAX_ALLOC_QUERY_WAIT_MS);
     const { tables } = this.state;
     provenNode(tables, request.NodeID, request.SecretID);
@@ -79,7 +77,7 @@ export class AllocQueries {
 
   /** @throws RpcError forbidden, unavailable when this replica does not reach the state the asker has seen */
   async allocsById(request: AllocsByIdRequest): Promise<AllocsByIdResponse> {
-    await this.catchUp(request.MinStateIndex);
+    await catchUp(this.state, request.MinStateIndex);
     const { tables, appliedIndex } = this.state;
     provenNode(tables, request.NodeID, request.SecretID);
     const allocs: Allocation[] = [];
@@ -93,15 +91,6 @@ export class AllocQueries {
       if (trace !== undefined) traceparents[id] = trace;
     }
     return { Allocs: allocs, Index: appliedIndex, Traceparents: traceparents };
-  }
-
-  private async catchUp(index: number): Promise<void> {
-    if (!(index > this.state.appliedIndex)) return;
-    try {
-      await this.state.waitFor(index, CATCH_UP_TIMEOUT_MS);
-    } catch (error) {
-      throw new RpcError('unavailable', error instanceof Error ? error.message : String(error));
-    }
   }
 
   private changeOf(nodeId: string): Promise<void> {

@@ -79,6 +79,29 @@ describe('asking for a drain', () => {
     ]);
   });
 
+  it('DR-17 DR-80: a machine drains itself with its own secret, and is told when that is over', async () => {
+    const d = new Draining();
+    const [node, other] = [await d.node(), await d.node()];
+    await d.lead();
+    const { SecretID } = d.stored(node);
+    const DrainSpec = { Deadline: -1, IgnoreSystemJobs: false };
+    const Meta = { message: 'shutting down' };
+    const asked = { NodeID: node, SecretID, RequestID: 'leaving', DrainSpec, Meta };
+    for (const stranger of [d.stored(other).SecretID, ''])
+      await expect(d.commands.drainSelf({ ...asked, SecretID: stranger })).rejects.toThrow('Permission denied');
+    const { Index } = await d.commands.drainSelf(asked);
+    const who = { AccessorID: `client:${node}`, Meta };
+    expect(d.stored(node)).toMatchObject({ SchedulingEligibility: 'ineligible', LastDrain: who });
+    expect(d.state.history.at(-1)!.txn.actor).toMatchObject({ Kind: 'node', ID: node });
+    const state = (secret = SecretID) =>
+      d.commands.selfDrainState({ NodeID: node, SecretID: secret, MinStateIndex: Index });
+    expect(await state()).toEqual({ Draining: true });
+    await expect(state('guessed')).rejects.toThrow('Permission denied');
+    await d.time.pass(0);
+    expect(await state()).toEqual({ Draining: false });
+    expect(d.stored(node).LastDrain).toMatchObject({ Status: 'complete', ...who });
+  });
+
   it('DR-16 DR-83: a machine that registers again in the middle changes nothing of its drain, nor of the last one', async () => {
     const d = new Draining();
     const node = await d.node();

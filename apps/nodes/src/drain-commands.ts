@@ -8,9 +8,18 @@ import {
   type SchedulingEligibility,
 } from '@waybill/model';
 import type { ReplicatedState } from '@waybill/replica';
-import { type NodeCommandResponse, type NodeDrainRequest, type NodeEligibilityRequest, RpcError } from '@waybill/rpc';
+import {
+  type NodeCommandResponse,
+  type NodeDrainRequest,
+  type NodeEligibilityRequest,
+  RpcError,
+  type SelfDrainRequest,
+  type SelfDrainState,
+  type SelfDrainStateRequest,
+} from '@waybill/rpc';
 import { draftTxn, isRejected, type TxnDraft } from '@waybill/state';
-import { nodeNotFound } from './node-access.js';
+import { catchUp } from './catch-up.js';
+import { nodeNotFound, provenNode } from './node-access.js';
 import { newNodeEvent } from './new-node-event.js';
 import { draftContext } from './node-commands.js';
 import type { NodeEvaluations } from './node-evaluations.js';
@@ -18,7 +27,7 @@ import { writeOnNode } from './write-on-node.js';
 
 /**
  * What users ask about a node's use: to drain it, to stop draining, to make it eligible or not (nodes.md sections 6 and
- * 14). Any replica answers; stateless. The draining itself is the drainer's.
+ * 14); and what a machine that leaves asks about itself. Any replica answers; stateless. The draining itself is the drainer's.
  * Cost: one transaction, and the node's evaluations where it becomes eligible again.
  */
 export class DrainCommands {
@@ -49,6 +58,22 @@ export class DrainCommands {
         { ...draftContext(request.For, traceparent), timeNs: nsFromMs(nowMs) },
       );
     });
+  }
+
+  /** DR-17, DR-80: a node drains itself. @throws RpcError forbidden without proof of being that node */
+  async drainSelf(request: SelfDrainRequest, traceparent?: string): Promise<NodeCommandResponse> {
+    const { ID, Name } = provenNode(this.state.tables, request.NodeID, request.SecretID);
+    const { DrainSpec, Meta, RequestID } = request;
+    const For = { Actor: { Kind: 'node', ID, Name }, Reason: '', RequestID } as const;
+    const asked = { NodeID: ID, DrainSpec, MarkEligible: false, Meta, UpdatedBy: `client:${ID}`, For };
+    return this.updateDrain(asked, traceparent);
+  }
+
+  /** @throws RpcError forbidden without proof of being that node; unavailable: this replica stays behind the asker */
+  async selfDrainState(request: SelfDrainStateRequest): Promise<SelfDrainState> {
+    await catchUp(this.state, request.MinStateIndex);
+    const { DrainStrategy } = provenNode(this.state.tables, request.NodeID, request.SecretID);
+    return { Draining: DrainStrategy !== null };
   }
 
   /** ND-90 to ND-96. @throws RpcError with the texts of ND-90 */

@@ -6,6 +6,7 @@ import {
   type AllocsByIdResponse,
   Answers,
   deregisterServices,
+  drainSelf,
   type DeregisterServicesRequest,
   emitNodeEvents,
   evaluateNode,
@@ -27,6 +28,10 @@ import {
   type NodeStatusRequest,
   type NodeUpdateResponse,
   RpcContext,
+  type SelfDrainRequest,
+  type SelfDrainState,
+  selfDrainState,
+  type SelfDrainStateRequest,
   updateAllocs,
   updateNodeDrain,
   updateNodeEligibility,
@@ -112,6 +117,16 @@ export class NodesController {
   @Answers(updateNodeDrain)
   updateDrain(@Payload() request: NodeDrainRequest, @Ctx() context: RpcContext): Promise<NodeCommandResponse> {
     return this.drains.updateDrain(request, context.traceparent);
+  }
+
+  @Answers(drainSelf)
+  drainSelf(@Payload() request: SelfDrainRequest, @Ctx() context: RpcContext): Promise<NodeCommandResponse> {
+    return this.drains.drainSelf(request, context.traceparent);
+  }
+
+  @Answers(selfDrainState)
+  selfDrainState(@Payload() request: SelfDrainStateRequest): Promise<SelfDrainState> {
+    return this.drains.selfDrainState(request);
   }
 
   @Answers(updateNodeEligibility)

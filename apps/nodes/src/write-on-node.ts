@@ -1,10 +1,9 @@
 import { ConflictError } from '@waybill/journal';
 import type { ReplicatedState } from '@waybill/replica';
+import { CATCH_UP_TIMEOUT_MS } from './catch-up.js';
 
 /** ND-31: how often a write is decided and tried again because somebody else wrote the node in between. */
 const MAX_CONFLICTS = 5;
-/** How long a replica waits to see what it lost against. */
-const CATCH_UP_TIMEOUT_MS = 5_000;
 
 /**
  * Runs a write that is decided on the node as it is stored, again if somebody else wrote the node meanwhile.

@@ -127,6 +127,24 @@ export interface NodeDrainRequest extends NodeCommandRequest {
   /** Never: events are made here (DR-1). What is given is refused. */
   readonly NodeEvent?: unknown;
 }
+/** A machine that leaves asks for its own drain; its secret is its right to it (DR-80). */
+export interface SelfDrainRequest {
+  readonly NodeID: string;
+  readonly SecretID: string;
+  /** The transaction's own, so that a request that is asked twice counts once. */
+  readonly RequestID: string;
+  readonly DrainSpec: NonNullable<NodeDrainRequest['DrainSpec']>;
+  readonly Meta: Readonly<Record<string, string>>;
+}
+export interface SelfDrainStateRequest {
+  readonly NodeID: string;
+  readonly SecretID: string;
+  /** The replica must have applied this index first: that of the drain asked for. */
+  readonly MinStateIndex: number;
+}
+export interface SelfDrainState {
+  readonly Draining: boolean;
+}
 export interface NodeEligibilityRequest extends NodeCommandRequest {
   readonly Eligibility: string;
   /** Never: events are made here (ND-90). What is given is refused. */
@@ -149,6 +167,8 @@ export const updateAllocs = call<AllocUpdateRequest, AllocUpdateResponse>('nodes
 export const purgeNode = call<NodeCommandRequest, NodeCommandResponse>('nodes.purge');
 export const evaluateNode = call<NodeCommandRequest, NodeCommandResponse>('nodes.evaluate');
 export const updateNodeDrain = call<NodeDrainRequest, NodeCommandResponse>('nodes.updateDrain');
+export const drainSelf = call<SelfDrainRequest, NodeCommandResponse>('nodes.drainSelf');
+export const selfDrainState = call<SelfDrainStateRequest, SelfDrainState>('nodes.selfDrainState');
 export const updateNodeEligibility = call<NodeEligibilityRequest, NodeCommandResponse>('nodes.updateEligibility');
 export const emitNodeEvents = call<NodeEventsRequest, IndexResponse>('nodes.emitEvents');
 export const registerServices = call<RegisterServicesRequest, IndexResponse>('nodes.registerServices');

@@ -29,6 +29,9 @@ export interface ServiceContext {
   readonly database: Pool;
 }
 
+/** What asks a process to end: a person at the terminal, or whoever supervises it. */
+export type EndSignal = 'SIGINT' | 'SIGTERM';
+
 /** What a service is made of, once it has its context. */
 export interface ServiceParts {
   /** Controllers with the answers to RPC calls, and what they need. */
@@ -39,6 +42,11 @@ export interface ServiceParts {
   readonly rpcTarget?: string;
   /** Begins the service's own work, after RPC is answered. */
   readonly start?: () => Promise<void> | void;
+  /**
+   * Once, at the first signal to end, while everything still works: hands its work over to others. It ends by itself; at
+   * a second signal nobody waits for it any more.
+   */
+  readonly leave?: (signal: EndSignal) => Promise<void>;
   /** Ends it: takes no new work, finishes or hands back what it has. Called before connections close. */
   readonly stop?: () => Promise<void> | void;
   /** Why the service cannot serve just now; null: it can. Beside connection and state, which the shell checks. */

@@ -1,5 +1,5 @@
 import { createLogger } from '@waybill/telemetry';
-import type { ServiceDefinition } from './definition.js';
+import type { EndSignal, ServiceDefinition } from './definition.js';
 import { Infrastructure } from './infrastructure.js';
 import { RunningService } from './running-service.js';
 import { describeSettings, readSettings, type SettingName, SettingsError } from './settings.js';
@@ -19,7 +19,8 @@ export function requiredSettings(definition: ServiceDefinition): SettingName[] {
 }
 
 /**
- * The `main` of a service: reads the environment, runs until SIGTERM or SIGINT, stops in order.
+ * The `main` of a service: reads the environment, runs until SIGTERM or SIGINT, leaves if it does that, stops in order;
+ * a second signal ends the leaving.
  * Ends the process: 0 after a clean stop, EXIT_CONFIGURATION with one line per problem, EXIT_FAILED otherwise.
  */
 export async function runService(definition: ServiceDefinition): Promise<void> {
@@ -39,7 +40,8 @@ export async function runService(definition: ServiceDefinition): Promise<void> {
     fail,
   );
   logger.info('running', { ops: service.opsUrl });
-  await firstSignal();
+  const signal = await nextSignal();
+  await Promise.race([service.leave(signal), nextSignal()]);
   logger.info('stopping');
   const late = setTimeout(() => fail(new Error(`not stopped after ${STOP_TIMEOUT_MS} ms`)), STOP_TIMEOUT_MS);
   await service.stop();
@@ -59,7 +61,7 @@ function readOrExit(definition: ServiceDefinition): ReturnType<typeof readSettin
   }
 }
 
-const firstSignal = (): Promise<void> =>
+const nextSignal = (): Promise<EndSignal> =>
   new Promise((resolve) => {
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve());
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve(signal));
   });

@@ -5,7 +5,7 @@ import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fa
 import { KvLeaseStore, LeaseRunner, monotonicClock, type Singleton } from '@waybill/lease';
 import { NatsRpc, RpcServer } from '@waybill/rpc';
 import { createLogger, type Logger, Metrics, startTracing, tracerFor, type Tracing } from '@waybill/telemetry';
-import type { ServiceContext, ServiceDefinition, ServiceParts } from './definition.js';
+import type { EndSignal, ServiceContext, ServiceDefinition, ServiceParts } from './definition.js';
 import type { Infrastructure } from './infrastructure.js';
 import { NestLogger } from './nest-logger.js';
 import { OPERATIONS, type Operations, OpsController } from './ops.controller.js';
@@ -32,9 +32,10 @@ class ServiceModule {}
 /**
  * One service in this process.
  *
- * Modes: starting → running → stopping → stopped. Starting: infrastructure, then the service's parts, then RPC and the
- * ops port, then the lease and the service's own work. Stopping is the reverse: no new work, the lease is given back,
- * what is in progress is finished, and only then connections close (by whoever owns the infrastructure).
+ * Modes: starting → running (→ leaving) → stopping → stopped. Starting: infrastructure, then the service's parts, then
+ * RPC and the ops port, then the lease and the service's own work. Leaving: everything works on while the service hands
+ * its work over. Stopping is the reverse of starting: no new work, the lease is given back, what is in progress is
+ * finished, and only then connections close (by whoever owns the infrastructure).
  */
 export class RunningService {
   private constructor(
@@ -81,6 +82,10 @@ export class RunningService {
   state(): ServiceState {
     const reasons = this.operations.notReady();
     return { name: this.definition.name, ready: reasons.length === 0, detail: reasons[0] ?? this.operations.role() };
+  }
+
+  async leave(signal: EndSignal): Promise<void> {
+    await this.parts.leave?.(signal);
   }
 
   async stop(): Promise<void> {

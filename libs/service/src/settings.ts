@@ -114,6 +114,16 @@ export const SETTINGS = {
   WAYBILL_AGENT_ARTIFACT_FILES: flag
     .default(false)
     .describe('agent: artifacts of jobs may be files of this machine, whatever the agent can read'),
+  WAYBILL_AGENT_LEAVE_ON_INTERRUPT: flag.default(false).describe('agent: leave the cluster at SIGINT'),
+  WAYBILL_AGENT_LEAVE_ON_TERMINATE: flag.default(false).describe('agent: leave the cluster at SIGTERM'),
+  WAYBILL_AGENT_DRAIN_ON_SHUTDOWN: flag
+    .default(false)
+    .describe('agent: who leaves drains this machine first, and waits for that'),
+  WAYBILL_AGENT_DRAIN_DEADLINE_MS: positive
+    .default(3_600_000)
+    .describe('agent: what has not moved after this is moved at once'),
+  WAYBILL_AGENT_DRAIN_FORCE: flag.default(false).describe('agent: everything is moved at once'),
+  WAYBILL_AGENT_DRAIN_IGNORE_SYSTEM_JOBS: flag.default(false).describe('agent: system jobs stay'),
   WAYBILL_AGENT_STOP_TASKS_ON_EXIT: flag
     .default(false)
     .describe('agent: stop all tasks when the agent ends, and let none outlive it'),
@@ -187,6 +197,6 @@ function hidden(name: string, value: string | undefined): string {
 /** The table of settings, for help texts. */
 export function describeSettings(): string {
   return Object.entries(SETTINGS)
-    .map(([name, form]) => `  ${name.padEnd(34)}${form.description ?? ''}`)
+    .map(([name, form]) => `  ${name.padEnd(40)}${form.description ?? ''}`)
     .join('\n');
 }
