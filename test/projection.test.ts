@@ -132,6 +132,13 @@ function everyTable(index: number): { [N in TableName]: TableRows[N][] } {
     node_pools: [fixtures.aNodePool({ ...at })],
     namespaces: [fixtures.aNamespace({ ...at })],
     service_registrations: [fixtures.aServiceRegistration({ ...at })],
+    csi_volumes: [
+      fixtures.aCSIVolume({ ...at, ID: awkward, Secrets: { [awkward]: awkward } }),
+      fixtures.aCSIVolume({ ...at, WriteClaims: { [fixtures.uuid(4)]: fixtures.aCSIClaim() } }),
+    ],
+    csi_plugins: [fixtures.aCSIPlugin({ ...at }), fixtures.aCSIPlugin({ ...at, ID: awkward })],
+    host_volumes: [fixtures.aHostVolume({ ...at, ID: fixtures.uuid(9) })],
+    task_volume: [fixtures.aTaskVolumeClaim({ ...at, ID: fixtures.uuid(10) })],
     scheduler_config: [{ ...fixtures.aSchedulerConfiguration(), ...at }],
     cluster_meta: [{ ClusterID: randomUUID(), CreateTime: fixtures.timeNs, ModifyIndex: index }],
     leases: [{ Role: 'broker', Epoch: 3, Holder: 'h', ModifyIndex: index }],

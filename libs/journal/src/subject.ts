@@ -31,6 +31,9 @@ export const jobSubject = (namespace: string, jobId: string): string =>
 export const nodeSubject = (nodeId: string): string => `${TXN_STREAM}.node.${subjectToken(nodeId)}`;
 export const deploymentSubject = (deploymentId: string): string =>
   `${TXN_STREAM}.deployment.${subjectToken(deploymentId)}`;
+/** Guard subject of a CSI volume's claims. */
+export const volumeSubject = (namespace: string, volumeId: string): string =>
+  `${TXN_STREAM}.volume.${subjectToken(namespace)}.${subjectToken(volumeId)}`;
 export const leaseSubject = (role: string): string => `${TXN_STREAM}.lease.${subjectToken(role)}`;
 
 /** Types that write one aggregate are on its exact subject; those that touch many are on their domain's. */
@@ -63,6 +66,14 @@ const SUBJECTS: { readonly [T in TxnType]: (payload: TxnPayloads[T], namespace: 
   ScalingEventRegister: (p, namespace) => jobSubject(namespace, p.JobID),
   NamespaceUpsert: () => `${TXN_STREAM}.namespace`,
   NamespaceDelete: () => `${TXN_STREAM}.namespace`,
+  CSIVolumeRegister: () => `${TXN_STREAM}.volume`,
+  CSIVolumeDeregister: () => `${TXN_STREAM}.volume`,
+  CSIVolumeClaim: (p, namespace) => volumeSubject(namespace, p.VolumeID),
+  CSIVolumeClaimBatch: () => `${TXN_STREAM}.volume`,
+  CSIPluginDelete: () => `${TXN_STREAM}.plugin`,
+  HostVolumeRegister: () => `${TXN_STREAM}.host_volume`,
+  HostVolumeDelete: () => `${TXN_STREAM}.host_volume`,
+  TaskGroupHostVolumeClaimDelete: () => `${TXN_STREAM}.host_volume`,
   ServiceRegistrationUpsert: () => `${TXN_STREAM}.service`,
   ServiceRegistrationDeleteByID: () => `${TXN_STREAM}.service`,
   ServiceRegistrationDeleteByNodeID: () => `${TXN_STREAM}.service`,

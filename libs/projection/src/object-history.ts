@@ -3,6 +3,7 @@ import { HISTORY_TABLES, type ObjectName, SINGLETON_KEY, type Undo, undone } fro
 import type { PoolClient } from 'pg';
 import { columnTypes } from './column-types.js';
 import { plainText, storedText } from './stored-text.js';
+import { TABLE_LAYOUTS } from './table-layout.js';
 
 /** Objects whose history is walked in one request. */
 export const MAX_WALKED_OBJECTS = 1_000;
@@ -86,7 +87,7 @@ const plainName = ({ namespace, id }: UndoRow): { namespace: string; id: string 
 
 async function currentRow(client: PoolClient, { kind, namespace, id }: ObjectName): Promise<object | undefined> {
   const table = HISTORY_TABLES[kind];
-  const byNamespace = kind === 'job';
+  const byNamespace = TABLE_LAYOUTS[table].primaryKey.includes('namespace');
   const column = kind === 'namespace' || kind === 'node-pool' ? 'name' : 'id';
   const { rows } = await client.query<{ body: object; job: Job | null }>({
     name: `history_row_${table}`,

@@ -200,6 +200,40 @@ export const TABLE_LAYOUTS: TableLayouts = {
     primaryKey: ['namespace', 'id'],
     insertionOrder: ['create_index', 'namespace', 'id'],
   },
+  csi_volumes: {
+    columns: [text('namespace', 'Namespace'), text('id', 'ID'), text('plugin_id', 'PluginID'), ...indexes()],
+    primaryKey: ['namespace', 'id'],
+    insertionOrder: ['create_index', 'namespace', 'id'],
+  },
+  csi_plugins: {
+    columns: [text('id', 'ID'), ...indexes()],
+    primaryKey: ['id'],
+    insertionOrder: BY_CREATION,
+  },
+  host_volumes: {
+    columns: [
+      text('namespace', 'Namespace'),
+      text('id', 'ID'),
+      text('name', 'Name'),
+      text('node_id', 'NodeID'),
+      text('node_pool', 'NodePool'),
+      ...indexes(),
+    ],
+    primaryKey: ['namespace', 'id'],
+    insertionOrder: ['create_index', 'namespace', 'id'],
+  },
+  task_volume: {
+    columns: [
+      text('id', 'ID'),
+      text('namespace', 'Namespace'),
+      text('job_id', 'JobID'),
+      text('task_group_name', 'TaskGroupName'),
+      text('volume_name', 'VolumeName'),
+      ...indexes(),
+    ],
+    primaryKey: ['id'],
+    insertionOrder: BY_CREATION,
+  },
   scheduler_config: {
     columns: [singleton(), ...indexes()],
     primaryKey: ['id'],

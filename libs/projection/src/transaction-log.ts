@@ -196,7 +196,7 @@ async function namespaceOf(
   return rows[0] && plainText(rows[0].namespace);
 }
 
-const NAMESPACED: ReadonlySet<ObjectKind> = new Set(['job', 'alloc', 'eval', 'deployment']);
+const NAMESPACED: ReadonlySet<ObjectKind> = new Set(['job', 'alloc', 'eval', 'deployment', 'volume', 'host-volume']);
 
 function conditionsOf(query: LogQuery): Conditions {
   const chosen = new Conditions();

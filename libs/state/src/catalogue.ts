@@ -1,11 +1,14 @@
 import type {
   Allocation,
   ClientAllocUpdate,
+  CSIVolumeClaim,
+  CSIVolumeRegistration,
   Deployment,
   DeploymentStatusUpdate,
   DesiredTransition,
   DrainStrategy,
   Evaluation,
+  HostVolume,
   Job,
   JobSubmission,
   JobVersionTag,
@@ -196,6 +199,22 @@ export interface TxnPayloads {
   /** The job's namespace is the envelope's. */
   ScalingEventRegister: { JobID: string; TaskGroup: string; ScalingEvent: ScalingEvent };
 
+  // 3.4 volumes
+  /** All or none. Claims, modes and times are kept or set where it is applied. */
+  CSIVolumeRegister: { Volumes: CSIVolumeRegistration[] };
+  /** All or none. The volumes' namespace is the envelope's. */
+  CSIVolumeDeregister: { VolumeIDs: string[]; Force: boolean };
+  /** The volume's namespace is the envelope's. Without allocation it only wakes whoever watches the volume (VL-90). */
+  CSIVolumeClaim: { VolumeID: string; Claim: CSIVolumeClaim };
+  /** All or none. */
+  CSIVolumeClaimBatch: { Claims: { Namespace: string; VolumeID: string; Claim: CSIVolumeClaim }[] };
+  CSIPluginDelete: { ID: string };
+  HostVolumeRegister: { Volume: HostVolume };
+  /** The volume's namespace is the envelope's. */
+  HostVolumeDelete: { ID: string };
+  /** The claim's namespace is the envelope's. */
+  TaskGroupHostVolumeClaimDelete: { ID: string };
+
   // 3.4 services
   /** Their indexes are set where it is applied. */
   ServiceRegistrationUpsert: { Services: ServiceRegistration[] };
@@ -253,6 +272,14 @@ export const TXN_TYPES: { readonly [T in TxnType]: TxnTypeInfo } = {
   SchedulerConfig: { number: 30, eventType: null, schemaVersion: 1 },
   NodeBatchDeregister: { number: 31, eventType: 'NodeDeregistration', schemaVersion: 1 },
   ClusterMetadata: { number: 32, eventType: null, schemaVersion: 1 },
+  CSIVolumeRegister: { number: 35, eventType: 'CSIVolumeRegistered', schemaVersion: 1 },
+  CSIVolumeDeregister: { number: 36, eventType: 'CSIVolumeDeregistered', schemaVersion: 1 },
+  CSIVolumeClaim: { number: 37, eventType: 'CSIVolumeClaim', schemaVersion: 1 },
+  CSIVolumeClaimBatch: { number: 39, eventType: 'CSIVolumeClaim', schemaVersion: 1 },
+  CSIPluginDelete: { number: 40, eventType: null, schemaVersion: 1 },
+  HostVolumeRegister: { number: 75, eventType: 'HostVolumeRegistered', schemaVersion: 1 },
+  HostVolumeDelete: { number: 76, eventType: 'HostVolumeDeleted', schemaVersion: 1 },
+  TaskGroupHostVolumeClaimDelete: { number: 77, eventType: null, schemaVersion: 1 },
   ServiceRegistrationUpsert: { number: 47, eventType: 'ServiceRegistration', schemaVersion: 1 },
   ServiceRegistrationDeleteByID: { number: 48, eventType: 'ServiceDeregistration', schemaVersion: 1 },
   ServiceRegistrationDeleteByNodeID: { number: 49, eventType: 'ServiceDeregistration', schemaVersion: 1 },

@@ -1,10 +1,15 @@
 import {
   encodeAllocation,
+  encodeCSIPlugin,
+  encodeCSIVolume,
   encodeDeployment,
   encodeEvaluation,
+  encodeHostVolume,
   encodeJob,
   encodeNode,
   type Allocation,
+  type CSIVolume,
+  type HostVolume,
   type WireObject,
 } from '@waybill/model';
 import { TXN_TYPES } from './catalogue.js';
@@ -12,7 +17,17 @@ import type { Applied } from './state-machine.js';
 import type { Change } from './write.js';
 
 /** Topics that this edition has rows for (docs/reference/state-and-events.md 9.1). */
-export type EventTopic = 'Job' | 'Evaluation' | 'Allocation' | 'Deployment' | 'Node' | 'NodePool' | 'Service';
+export type EventTopic =
+  | 'Job'
+  | 'Evaluation'
+  | 'Allocation'
+  | 'Deployment'
+  | 'Node'
+  | 'NodePool'
+  | 'Service'
+  | 'CSIVolume'
+  | 'CSIPlugin'
+  | 'HostVolume';
 
 /** One object that a transaction changed, as a subscriber gets it (section 1.4). */
 export interface StreamEvent {
@@ -89,6 +104,20 @@ function describe(change: Change): About | undefined {
       const row = change.after ?? change.before;
       return row && about('Service', row.ID, row.Namespace, [row.JobID, row.ServiceName], { Service: row });
     }
+    case 'csi_volumes': {
+      const row = change.after ?? change.before;
+      // EV-52. What its plugin makes of it is not the volume's own, so it is not said here.
+      return row && aboutVolume('CSIVolume', row, { ...encodeCSIVolume(row, undefined) });
+    }
+    case 'csi_plugins': {
+      const row = change.after ?? change.before;
+      return row && about('CSIPlugin', row.ID, '', [row.ID], { Plugin: encodeCSIPlugin(row, []) });
+    }
+    case 'host_volumes': {
+      const row = change.after ?? change.before;
+      return row && aboutVolume('HostVolume', row, encodeHostVolume(row));
+    }
+    case 'task_volume':
     case 'job_version':
     case 'job_submission':
     case 'job_summary':
@@ -110,6 +139,14 @@ function about(
   Payload: WireObject,
 ): About {
   return { Topic, Key, Namespace, FilterKeys, Payload };
+}
+
+function aboutVolume(
+  topic: EventTopic,
+  { ID, Namespace, Name, PluginID }: Pick<CSIVolume | HostVolume, 'ID' | 'Namespace' | 'Name' | 'PluginID'>,
+  Volume: WireObject,
+): About {
+  return about(topic, ID, Namespace, [ID, Name, PluginID], { Volume });
 }
 
 function allocationPayload(alloc: Allocation): WireObject {

@@ -5,6 +5,17 @@ import { aNamespace, aNode, aNodePool } from './fixtures/node.js';
 import { aRandomLog } from './fixtures/random-log.js';
 import { aMachine, aPlanResult, aRegisteredJob, aRegistration, aTxn, apply } from './fixtures/transaction.js';
 import {
+  aControllerPlugin,
+  aCSIClaim,
+  aCSIPlugin,
+  aCSIVolume,
+  aHostVolume,
+  aNodePlugin,
+  aTaskVolumeClaim,
+  aVolumeRegistration,
+  aVolumeRequest,
+} from './fixtures/volumes.js';
+import {
   aClientUpdate,
   aDeployment,
   aDeploymentState,
@@ -29,6 +40,15 @@ export const fixtures = {
   aNamespace,
   aNodePool,
   aServiceRegistration,
+  aVolumeRegistration,
+  aVolumeRequest,
+  aCSIVolume,
+  aCSIClaim,
+  aCSIPlugin,
+  aNodePlugin,
+  aControllerPlugin,
+  aHostVolume,
+  aTaskVolumeClaim,
   aSchedulerConfiguration: defaultSchedulerConfiguration,
   aClientUpdate,
   aPlanResult,

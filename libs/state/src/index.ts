@@ -1,11 +1,14 @@
 export type { RefusedNodes } from './alloc-client-update.js';
 export * from './catalogue.js';
+export { isTaking, releaseClaim, withEndedClaims } from './csi-claims.js';
+export { volumeWithEndedClaims } from './csi-volumes.js';
 export * from './digest.js';
 export * from './draft.js';
 export type { EvalDeleteResult } from './eval-delete.js';
 export { isSafeToDelete } from './eval-safety.js';
 export * from './events.js';
 export * from './fixtures.js';
+export { hostVolumeUsers } from './host-volumes.js';
 export { copyOfAllocation } from './hot-rows.js';
 export { deriveJobStatus } from './job-status.js';
 export { DEFAULT_TRACKED_VERSIONS } from './job-versions.js';

@@ -22,6 +22,7 @@ export function purgeJob(w: Write, job: Job): void {
   w.remove('job_summary', key);
   w.remove('periodic_launch', key);
   w.remove('scaling_event', key);
+  for (const claim of oldestFirst(w.tables.task_volume.by('job', key))) w.remove('task_volume', claim.ID);
   for (const deployment of oldestFirst(w.tables.deployment.by('job', key))) w.remove('deployment', deployment.ID);
   for (const alloc of oldestFirst(w.tables.allocs.by('job', key))) removeAllocation(w, alloc.ID);
   for (const evaluation of oldestFirst(w.tables.evals.by('open', key))) {

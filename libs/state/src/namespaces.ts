@@ -45,6 +45,8 @@ function usersOf(w: Write, namespace: string): string[] {
     users.push('non-terminal allocations');
     break;
   }
+  if (w.tables.csi_volumes.count('namespace', namespace) + w.tables.host_volumes.count('namespace', namespace) > 0)
+    users.push('volumes associated with it');
   return users;
 }
 

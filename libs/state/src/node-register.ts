@@ -5,7 +5,7 @@ import { createNodePool } from './node-pools.js';
 import { isUnresponsive } from './node-status.js';
 import { Refused, type Write } from './write.js';
 
-/** Type 0: ST-30 to ST-33, ST-36. The volumes of ST-34 and ST-35 are not kept yet. */
+/** Type 0: ST-30 to ST-33, ST-36. Its plugins and host volumes follow (plugin-catalogue.ts, host-volumes.ts). */
 export function registerNode(w: Write, { Node: given, CreateNodePool }: TxnPayloads['NodeRegister']): void {
   if (CreateNodePool && !w.tables.node_pools.has(given.NodePool)) createNodePool(w, given.NodePool);
   const stored = w.tables.nodes.get(given.ID);

@@ -12,6 +12,9 @@ export const HISTORY_TABLES = {
   eval: 'evals',
   deployment: 'deployment',
   node: 'nodes',
+  volume: 'csi_volumes',
+  'host-volume': 'host_volumes',
+  plugin: 'csi_plugins',
   namespace: 'namespaces',
   'node-pool': 'node_pools',
   'scheduler-config': 'scheduler_config',
@@ -61,8 +64,11 @@ export function objectChanges({ txn, changes }: Applied): ObjectChange[] {
   return meant ? [{ ...meant, op: 'none', text: '', undo: null, change: undefined }] : [];
 }
 
-/** Most of an allocation's size, and the same in all allocations of a version: stored once, beside them. */
-const UNDONE_ELSEWHERE: Partial<Record<TableName, string>> = { allocs: 'Job' };
+/**
+ * Members that the history does not keep: most of an allocation's size, the same in all allocations of a version, is
+ * stored once, beside them; old secrets of a volume are nobody's (VL-6).
+ */
+const UNDONE_ELSEWHERE: Partial<Record<TableName, string>> = { allocs: 'Job', csi_volumes: 'Secrets' };
 
 function nameOf(change: Change): ObjectName | undefined {
   const kind = KINDS.get(change.table);
@@ -71,7 +77,9 @@ function nameOf(change: Change): ObjectName | undefined {
     case 'jobs':
     case 'allocs':
     case 'evals':
-    case 'deployment': {
+    case 'deployment':
+    case 'csi_volumes':
+    case 'host_volumes': {
       const row = change.after ?? change.before;
       return row && { kind, namespace: row.Namespace, id: row.ID };
     }
@@ -103,6 +111,14 @@ function meantBy(txn: Txn): ObjectName | undefined {
     case 'DeploymentPromote':
     case 'DeploymentAllocHealth':
       return { kind: 'deployment', namespace, id: txn.payload.DeploymentID };
+    case 'CSIVolumeClaim':
+      return { kind: 'volume', namespace, id: txn.payload.VolumeID };
+    case 'CSIPluginDelete':
+      return { kind: 'plugin', namespace: '', id: txn.payload.ID };
+    case 'HostVolumeRegister':
+      return { kind: 'host-volume', namespace: txn.payload.Volume.Namespace, id: txn.payload.Volume.ID };
+    case 'HostVolumeDelete':
+      return { kind: 'host-volume', namespace, id: txn.payload.ID };
     case 'SchedulerConfig':
       return { kind: 'scheduler-config', namespace: '', id: SCHEDULER_CONFIG_ID };
     default:

@@ -196,6 +196,8 @@ describe('catalogue', () => {
       'ScalingEventRegister',
       'SchedulerConfig',
       'ClusterMetadata',
+      'CSIPluginDelete',
+      'TaskGroupHostVolumeClaimDelete',
       'NamespaceUpsert',
       'NamespaceDelete',
       'LeaseAcquired',

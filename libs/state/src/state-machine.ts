@@ -2,13 +2,16 @@ import type { TxnPayloads, TxnType } from './catalogue.js';
 import type { Applier, Appliers } from './applier.js';
 import { allocationAppliers } from './allocations.js';
 import { clusterAppliers } from './cluster.js';
+import { csiVolumeAppliers } from './csi-volumes.js';
 import { deploymentAppliers } from './deployments.js';
 import { evaluationAppliers } from './evaluations.js';
+import { hostVolumeAppliers, settleHostVolumes } from './host-volumes.js';
 import { jobAppliers } from './jobs.js';
 import { namespaceAppliers } from './namespaces.js';
 import { nodePoolAppliers } from './node-pools.js';
 import { nodeAppliers } from './nodes.js';
 import { planAppliers } from './plans.js';
+import { settlePlugins } from './plugin-catalogue.js';
 import { serviceAppliers } from './service-registrations.js';
 import { RequestWindow, STALE_EPOCH } from './request-window.js';
 import { createTables, type Tables } from './tables.js';
@@ -27,6 +30,8 @@ const appliers: Appliers = {
   ...deploymentAppliers,
   ...namespaceAppliers,
   ...serviceAppliers,
+  ...csiVolumeAppliers,
+  ...hostVolumeAppliers,
   ...clusterAppliers,
 };
 
@@ -104,6 +109,8 @@ export class StateMachine {
   private run(w: Write, txn: Txn): Verdict | undefined {
     try {
       applyTyped(w, txn);
+      settlePlugins(w);
+      settleHostVolumes(w);
       return undefined;
     } catch (error) {
       w.rollback();

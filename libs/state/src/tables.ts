@@ -3,8 +3,11 @@ import {
   isTerminalAllocation,
   isTerminalEvaluation,
   type Allocation,
+  type CSIPlugin,
+  type CSIVolume,
   type Deployment,
   type Evaluation,
+  type HostVolume,
   type Job,
   type JobScalingEvents,
   type JobSubmission,
@@ -15,6 +18,7 @@ import {
   type PeriodicLaunch,
   type SchedulerConfiguration,
   type ServiceRegistration,
+  type TaskGroupHostVolumeClaim,
 } from '@waybill/model';
 import { type MadeIndexValue, Table } from './table.js';
 import type { Role } from './role.js';
@@ -59,6 +63,10 @@ export interface TableRows {
   node_pools: NodePool;
   namespaces: Namespace;
   service_registrations: ServiceRegistration;
+  csi_volumes: CSIVolume;
+  csi_plugins: CSIPlugin;
+  host_volumes: HostVolume;
+  task_volume: TaskGroupHostVolumeClaim;
   scheduler_config: SchedulerConfiguration;
   cluster_meta: ClusterMetaRow;
   leases: LeaseRow;
@@ -83,6 +91,10 @@ export const TABLE_NAMES: readonly TableName[] = [
   'node_pools',
   'namespaces',
   'service_registrations',
+  'csi_volumes',
+  'csi_plugins',
+  'host_volumes',
+  'task_volume',
   'scheduler_config',
   'cluster_meta',
   'leases',
@@ -162,6 +174,19 @@ export function createTables(): Tables {
         node: (s) => s.NodeID,
       },
     ),
+    csi_volumes: new Table<TableRows['csi_volumes']>('csi_volumes', (v) => namespacedKey(v.Namespace, v.ID), {
+      namespace: (v) => v.Namespace,
+      plugin: (v) => v.PluginID,
+    }),
+    csi_plugins: new Table<TableRows['csi_plugins']>('csi_plugins', (p) => p.ID),
+    host_volumes: new Table<TableRows['host_volumes']>('host_volumes', (v) => namespacedKey(v.Namespace, v.ID), {
+      namespace: (v) => v.Namespace,
+      node: (v) => v.NodeID,
+    }),
+    task_volume: new Table<TableRows['task_volume']>('task_volume', (c) => c.ID, {
+      job: byJob(always),
+      volume: (c) => c.VolumeID,
+    }),
     scheduler_config: new Table<TableRows['scheduler_config']>('scheduler_config', () => SINGLETON_KEY),
     cluster_meta: new Table<TableRows['cluster_meta']>('cluster_meta', () => SINGLETON_KEY),
     leases: new Table<TableRows['leases']>('leases', (l) => l.Role),

@@ -81,6 +81,15 @@ export class Write {
     return true;
   }
 
+  /**
+   * Every write so far, a row as often as it was written. For what follows from rows, whichever transaction wrote them;
+   * it may write while it goes through them, and does not meet its own writes.
+   */
+  *rowsWritten(): IterableIterator<Change> {
+    const { length } = this.written;
+    for (let i = 0; i < length; i++) yield changeOf(this.written[i] as Written);
+  }
+
   rollback(): void {
     for (let i = this.written.length - 1; i >= 0; i--) {
       const { table, key, before } = this.written[i] as Written;

@@ -1,14 +1,20 @@
 import {
   type Allocation,
+  type CSIPlugin,
+  type CSIVolume,
   type Deployment,
   diffJobs,
   diffMembers,
   encodeAllocation,
+  encodeCSIPlugin,
+  encodeCSIVolume,
   encodeDeployment,
   encodeEvaluation,
+  encodeHostVolume,
   encodeJob,
   encodeNode,
   type Evaluation,
+  type HostVolume,
   type Job,
   type Node,
   type ObjectDiff,
@@ -33,6 +39,12 @@ export function encodedObject(kind: ObjectKind, row: object): WireObject {
       return encodeDeployment(row as Deployment);
     case 'node':
       return encodeNode(row as Node);
+    case 'volume':
+      return { ...encodeCSIVolume(row as CSIVolume, undefined) };
+    case 'host-volume':
+      return encodeHostVolume(row as HostVolume);
+    case 'plugin':
+      return encodeCSIPlugin(row as CSIPlugin, []);
     case 'namespace':
     case 'node-pool':
     case 'scheduler-config':

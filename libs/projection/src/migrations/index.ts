@@ -2,6 +2,7 @@ import { AddHistory1763704800000 } from './add-history.js';
 import { AddPeriodicLaunches1763697600000 } from './add-periodic-launches.js';
 import { AddReportingViews1763708400000 } from './add-reporting-views.js';
 import { AddScalingEvents1763701200000 } from './add-scaling-events.js';
+import { AddVolumes1763715600000 } from './add-volumes.js';
 import { CreateTables1763690000000 } from './create-tables.js';
 import { StoreBodiesUnread1763712000000 } from './store-bodies-unread.js';
 
@@ -16,4 +17,5 @@ export const migrations = [
   AddHistory1763704800000,
   AddReportingViews1763708400000,
   StoreBodiesUnread1763712000000,
+  AddVolumes1763715600000,
 ];
