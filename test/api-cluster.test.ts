@@ -76,4 +76,23 @@ describe('whom a client talks to', () => {
       Type: 'client',
     });
   });
+
+  it('OP-100, OP-104: metrics of the control plane, in JSON and for Prometheus', async () => {
+    const { Gauges } = await api.get<{ Gauges: { Name: string; Value: number; Labels: object }[] }>('/v1/metrics');
+    const value = (name: string) => Gauges.find(({ Name }) => Name === name)?.Value;
+    for (const status of ['pending', 'running', 'dead']) expect(value(`nomad.nomad.job_status.${status}`)).toBe(0);
+    for (const name of [
+      'raft.appliedIndex',
+      'state.snapshotIndex',
+      'runtime.alloc_bytes',
+      'nomad.agent.http.connections',
+    ])
+      expect(value(`nomad.${name}`), name).toBeGreaterThan(0);
+    const answer = await api.raw('/v1/metrics?format=prometheus');
+    expect(answer.headers.get('content-type')).toContain('text/plain');
+    const text = await answer.text();
+    expect(text).toMatch(/^nomad_nomad_job_status_running\{host="[^"]+"\} 0$/m);
+    expect(text).toMatch(/^nomad_runtime_num_goroutines\{host="[^"]+"\} \d+$/m);
+    expect(await answerOf('/v1/metrics', 'PUT')).toEqual([405, 'Invalid method']);
+  });
 });

@@ -10,6 +10,7 @@ import { EvaluationsModule } from './evaluations/evaluations.module.js';
 import { EventsModule } from './events/events.module.js';
 import { HistoryModule } from './history/history.module.js';
 import { JobsModule } from './jobs/jobs.module.js';
+import { MetricsModule } from './metrics/metrics.module.js';
 import { NamespacesModule } from './namespaces/namespaces.module.js';
 import { NodesModule } from './nodes/nodes.module.js';
 import { OperatorModule } from './operator/operator.module.js';
@@ -27,6 +28,7 @@ const RESOURCES = [
   EventsModule,
   HistoryModule,
   JobsModule,
+  MetricsModule,
   NamespacesModule,
   NodesModule,
   OperatorModule,

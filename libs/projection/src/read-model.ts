@@ -4,6 +4,7 @@ import type {
   Evaluation,
   Job,
   JobScalingEvents,
+  JobStatus,
   JobSubmission,
   JobSummary,
   Namespace,
@@ -66,6 +67,9 @@ export interface JobWithSummary {
   readonly job: Job;
   readonly summary: JobSummary | undefined;
 }
+
+/** How many jobs have each status. */
+export type JobStatusCounts = Readonly<Record<JobStatus, number>>;
 
 export interface JobListOptions extends NamespacedListOptions<JobWithSummary> {
   /** Only jobs of this pool. */
@@ -182,6 +186,16 @@ export class ReadModel {
       (row: JobRow) => ({ job: row.body, summary: row.summary ?? undefined }),
       options.keep,
     );
+  }
+
+  /** Of all namespaces; one pass over the table. */
+  async jobStatusCounts(): Promise<JobStatusCounts> {
+    const { rows } = await this.pool.query<{ status: JobStatus; jobs: number }>({
+      name: 'job_status_counts',
+      text: 'select status, count(*)::int as jobs from jobs group by status',
+    });
+    const counted = Object.fromEntries(rows.map(({ status, jobs }) => [status, jobs]));
+    return { pending: 0, running: 0, dead: 0, ...counted };
   }
 
   jobAllocations(namespace: string, id: string, options: JobAllocationsOptions = {}): Promise<Listed<Allocation>> {

@@ -6,6 +6,7 @@ import { KvLeaseStore, LeaseRunner, monotonicClock, type Singleton } from '@wayb
 import { NatsRpc, RpcServer } from '@waybill/rpc';
 import { createLogger, type Logger, Metrics, startTracing, tracerFor, type Tracing } from '@waybill/telemetry';
 import type { EndSignal, ServiceContext, ServiceDefinition, ServiceParts } from './definition.js';
+import { offerFigures } from './figures.transport.js';
 import type { Infrastructure } from './infrastructure.js';
 import { NestLogger } from './nest-logger.js';
 import { OPERATIONS, type Operations, OpsController } from './ops.controller.js';
@@ -45,6 +46,7 @@ export class RunningService {
     private readonly runner: LeaseRunner | undefined,
     private readonly operations: Operations,
     private readonly tracing: Tracing,
+    private readonly endOffer: () => void,
     /** Where /healthz, /readyz and /metrics are. */
     readonly opsUrl: string,
   ) {}
@@ -76,7 +78,9 @@ export class RunningService {
     await app.listen(settings.WAYBILL_OPS_PORT, settings.WAYBILL_OPS_HOST);
     await parts.start?.();
     runner?.start();
-    return new RunningService(definition, parts, app, runner, operations, tracing, await app.getUrl());
+    // Machines are many, and not what is asked for.
+    const endOffer = parts.rpcTarget === undefined ? offerFigures(context.link.nc, metrics) : () => {};
+    return new RunningService(definition, parts, app, runner, operations, tracing, endOffer, await app.getUrl());
   }
 
   state(): ServiceState {
@@ -89,6 +93,7 @@ export class RunningService {
   }
 
   async stop(): Promise<void> {
+    this.endOffer();
     await this.runner?.stop();
     await this.parts.stop?.();
     await this.app.close();

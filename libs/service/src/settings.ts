@@ -61,6 +61,7 @@ export const SETTINGS = {
     .default(100)
     .describe('api: connections from one address at a time; 0: any number'),
   WAYBILL_HTTP_RESPONSE_HEADERS: keyValues.default({}).describe('api: name=value,… of headers on every answer'),
+  WAYBILL_PROMETHEUS_METRICS: flag.default(true).describe('api: serve /v1/metrics?format=prometheus'),
   WAYBILL_LOG_RETENTION_HOURS: z.coerce
     .number()
     .min(0)

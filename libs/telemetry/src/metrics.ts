@@ -1,4 +1,5 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { type Figures, figuresOf } from './figures.js';
 
 /** Seconds; from a fast in-memory step to a write that waited for its deadline. */
 const DEFAULT_BUCKETS_S = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
@@ -67,6 +68,12 @@ export class Metrics {
   /** The Prometheus text format. */
   render(): Promise<string> {
     return this.registry.metrics();
+  }
+
+  /** The metrics whose names begin so, as plain values. */
+  async figures(prefix: string): Promise<Figures> {
+    const families = await this.registry.getMetricsAsJSON();
+    return figuresOf(families.filter(({ name }) => name.startsWith(prefix)));
   }
 
   /** Value of the `Content-Type` header of `render`'s text. */

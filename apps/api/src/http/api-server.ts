@@ -9,6 +9,7 @@ import { limitConnections } from './connection-limit.js';
 import { compressAnswers } from './content-coding.js';
 import { KnownPaths } from './known-paths.js';
 import { addResponseHeaders } from './response-headers.js';
+import { timeRequests } from './request-timers.js';
 import { traceRequests } from './trace-requests.js';
 
 /** Idle connections are kept this long, longer than a blocking query's longest wait. */
@@ -29,9 +30,10 @@ export async function startApiServer(parts: ApiParts): Promise<NestFastifyApplic
   const fastify = adapter.getInstance<FastifyInstance>();
   fastify.removeAllContentTypeParsers();
   fastify.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
-  limitConnections(fastify.server, settings.WAYBILL_HTTP_MAX_CONNS_PER_CLIENT);
+  limitConnections(fastify.server, settings.WAYBILL_HTTP_MAX_CONNS_PER_CLIENT, parts.context.metrics);
   addResponseHeaders(fastify, settings.WAYBILL_HTTP_RESPONSE_HEADERS);
   compressAnswers(fastify);
+  timeRequests(fastify, parts.context.metrics);
   traceRequests(fastify, () => parts.context.tracer);
   const core = new ApiCore(parts, KnownPaths.of(fastify));
   const app = await NestFactory.create<NestFastifyApplication>(ApiModule.of(core), adapter, {

@@ -1,5 +1,6 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Metrics } from '@waybill/telemetry';
 
 const TEXT = 'Your IP is issuing too many concurrent connections, please rate limit your calls\n';
 const ANSWER =
@@ -11,12 +12,16 @@ const ANSWER =
 const LINGER_MS = 1_000;
 
 /**
- * Refuses connections beyond `limit` from one address (API-10); 0: no limit. A client that opens hundreds, mostly by
- * mistake, must not take the descriptors that all share. Memory: one number per connected address.
+ * Refuses connections beyond `limit` from one address (API-10, OP-225); 0: no limit. A client that opens hundreds, mostly by
+ * mistake, must not take the descriptors that all share. Counts what it lets in and what it does not, for the metrics.
+ * Memory: one number per connected address.
  */
-export function limitConnections(server: Server, limit: number): void {
-  if (limit === 0) return;
+export function limitConnections(server: Server, limit: number, metrics: Metrics): void {
   const open = new Map<string, number>();
+  metrics.gauge('nomad_agent_http_connections', 'open HTTP connections', {
+    collect: () => [...open.values()].reduce((sum, count) => sum + count, 0),
+  });
+  const exceeded = metrics.counter('nomad_agent_http_exceeded', 'HTTP connections refused by the limit');
   server.prependListener('connection', (socket: Socket) => {
     const from = socket.remoteAddress ?? '';
     const count = (open.get(from) ?? 0) + 1;
@@ -26,7 +31,10 @@ export function limitConnections(server: Server, limit: number): void {
       if (left > 0) open.set(from, left);
       else open.delete(from);
     });
-    if (count > limit) refuse(socket);
+    if (limit > 0 && count > limit) {
+      exceeded.inc();
+      refuse(socket);
+    }
   });
 }
 

@@ -1,0 +1,72 @@
+import type { Distribution, Figure, Figures } from '@waybill/telemetry';
+import { contractName } from './contract-names.js';
+import { keyOf, type Sample, type Series, type Shown } from './series.js';
+
+interface HostFigures extends Figures {
+  readonly host: string;
+}
+
+const MS_PER_S = 1_000;
+
+/**
+ * The figures of all services by the contract's names, one series per name, labels and host: what several processes of
+ * one host say is added up. Cost: what they say.
+ */
+export function shownOf(services: readonly HostFigures[]): Shown {
+  return {
+    gauges: added(services.flatMap((one) => series(one.gauges, one.host))),
+    counters: added(services.flatMap((one) => series(one.counters, one.host))),
+    samples: merged(services.flatMap((one) => samples(one.distributions, one.host))),
+  };
+}
+
+function series(figures: readonly Figure[], host: string): Series[] {
+  return figures.flatMap(({ name, labels, value }) => {
+    const named = contractName(name, labels);
+    return named ? [{ name: named.name, labels: { ...named.labels, host }, value }] : [];
+  });
+}
+
+/** Kept in seconds, shown in milliseconds (OP-103). */
+function samples(distributions: readonly Distribution[], host: string): Sample[] {
+  return distributions.flatMap(({ name, labels, count, sum, buckets }) => {
+    const named = contractName(name, labels);
+    if (!named) return [];
+    const inMs = buckets.map(([bound, upTo]): readonly [number, number] => [bound * MS_PER_S, upTo]);
+    return [
+      { name: named.name, labels: { ...named.labels, host }, seen: { count, sum: sum * MS_PER_S, buckets: inMs } },
+    ];
+  });
+}
+
+function byKey<T extends Series | Sample>(all: readonly T[]): T[][] {
+  const groups = new Map<string, T[]>();
+  for (const one of all) {
+    const key = keyOf(one);
+    const group = groups.get(key);
+    if (group) group.push(one);
+    else groups.set(key, [one]);
+  }
+  return [...groups.values()];
+}
+
+const added = (all: readonly Series[]): Series[] =>
+  byKey(all).flatMap(([first, ...more]) =>
+    first ? [{ ...first, value: more.reduce((sum, { value }) => sum + value, first.value) }] : [],
+  );
+
+/** Buckets of one name are the same in every process: they come from the same code. */
+function merged(all: readonly Sample[]): Sample[] {
+  return byKey(all).flatMap(([first, ...more]) => {
+    if (!first) return [];
+    const seen = more.reduce(
+      (sum, one) => ({
+        count: sum.count + one.seen.count,
+        sum: sum.sum + one.seen.sum,
+        buckets: sum.buckets.map(([bound, upTo], at) => [bound, upTo + (one.seen.buckets[at]?.[1] ?? 0)] as const),
+      }),
+      first.seen,
+    );
+    return [{ ...first, seen }];
+  });
+}

@@ -1,0 +1,77 @@
+/** What stands before every name: the product's, for the dashboards that people have (OP-102). */
+export const PREFIX = 'nomad.';
+
+/**
+ * The metrics that services keep, by the names that dashboards know (OP-104), without the prefix. A registry takes no
+ * dots: there each one is called `waybill_nomad_` and its name with underscores. Times are kept in seconds and shown in
+ * milliseconds.
+ */
+const KEPT_BY_SERVICES = [
+  'broker.total_ready',
+  'broker.total_unacked',
+  'broker.total_pending',
+  'broker.total_waiting',
+  'broker.total_cancelable',
+  'broker.eval_waiting',
+  'broker.wait_time',
+  'broker.process_time',
+  'broker.response_time',
+  'blocked_evals.total_blocked',
+  'blocked_evals.total_escaped',
+  'blocked_evals.total_quota_limit',
+  'blocked_evals.cpu',
+  'blocked_evals.memory',
+  'blocked_evals.job.cpu',
+  'blocked_evals.job.memory',
+  'plan.queue_depth',
+  'plan.evaluate',
+  'plan.submit',
+  'plan.apply',
+  'plan.wait_for_index',
+  'plan.node_rejected',
+  'plan.rejection_tracker.node_score',
+  'worker.dequeue_eval',
+  'worker.submit_plan',
+  'worker.wait_for_index',
+  'worker.send_ack',
+  'worker.create_eval',
+  'worker.update_eval',
+  'worker.reblock_eval',
+  'agent.http.connections',
+  'agent.http.exceeded',
+] as const;
+
+/** Metrics whose name contains the value of a label (`broker.service.ready`). */
+const WITH_TYPE: Readonly<Record<string, (type: string) => string>> = {
+  'broker.ready': (type) => `broker.${type}.ready`,
+  'broker.unacked': (type) => `broker.${type}.unacked`,
+  'worker.invoke_scheduler': (type) => `worker.invoke_scheduler.${type}`,
+};
+
+/** Timers of requests begin so, and end with the request's name in snake case. */
+const REQUEST_FAMILIES = ['job', 'eval', 'deployment', 'alloc', 'client', 'volume', 'acl'] as const;
+
+const registryName = (name: string): string => `waybill_nomad_${name.replaceAll('.', '_')}`;
+
+const CONTRACT_NAMES = new Map([...KEPT_BY_SERVICES, ...Object.keys(WITH_TYPE)].map((n) => [registryName(n), n]));
+
+export interface NamedSeries {
+  /** Dotted, with everything that stands before it. */
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+/** How a metric of a registry is called for clients; undefined: it has no name in the contract. */
+export function contractName(registered: string, labels: NamedSeries['labels']): NamedSeries | undefined {
+  const name = CONTRACT_NAMES.get(registered) ?? requestTimer(registered);
+  if (name === undefined) return undefined;
+  const typed = WITH_TYPE[name];
+  if (!typed) return { name: `${PREFIX}nomad.${name}`, labels };
+  const { type = 'unknown', ...rest } = labels;
+  return { name: `${PREFIX}nomad.${typed(type)}`, labels: rest };
+}
+
+function requestTimer(registered: string): string | undefined {
+  const family = REQUEST_FAMILIES.find((one) => registered.startsWith(registryName(`${one}.`)));
+  return family && `${family}.${registered.slice(registryName(`${family}.`).length)}`;
+}
