@@ -23,7 +23,6 @@ export class Display {
 }
 
 export const VERBOSE_FLAG = { name: 'verbose', kind: 'switch', help: 'Show full IDs and more.' } as const;
-export const JSON_FLAG = { name: 'json', kind: 'switch', help: 'Print the objects of the API as JSON.' } as const;
 export const DETACH_FLAG = {
   name: 'detach',
   kind: 'switch',

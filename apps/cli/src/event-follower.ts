@@ -40,7 +40,7 @@ export interface FollowerTools {
  */
 export class EventFollower {
   private wanted: number | undefined;
-  private head = 0;
+  private headIndex = 0;
   private outage = false;
   private waitMs = FIRST_WAIT_MS;
   private connected = false;
@@ -51,6 +51,11 @@ export class EventFollower {
   ) {
     if (typeof options.start === 'number') this.wanted = options.start;
     else if (options.start === 'oldest') this.wanted = 1;
+  }
+
+  /** What was newest when the first connection began; 0: not known. */
+  get head(): number {
+    return this.headIndex;
   }
 
   /** @throws CommandFailure for a refusal that stays one (CL-1005, CL-1007); AbortError at Ctrl-C */
@@ -107,7 +112,7 @@ export class EventFollower {
     const number = (name: string) => Number(headerText(headers, name) || 0);
     const floor = number('x-waybill-event-floor');
     const head = number('x-waybill-event-head');
-    if (!this.connected) this.head = head;
+    if (!this.connected) this.headIndex = head;
     if (this.wanted === undefined && head > 0) this.wanted = head + 1;
     const oldest = !this.connected && this.options.start === 'oldest';
     if (this.wanted !== undefined && floor > this.wanted && !oldest) this.belowFloor(this.wanted, floor);

@@ -19,6 +19,16 @@ export function formatExact(value: ExactJson, indent = 4): string {
   return JSON.stringify(value, null, indent).replaceAll(MARKED, '$1');
 }
 
+/** As plain JavaScript values, integers beyond 2^53 as bigints. */
+export function plainOf(value: ExactJson): unknown {
+  if (typeof value === 'string') return value.startsWith(MARK) ? numberOf(value.slice(MARK.length)) : value;
+  if (Array.isArray(value)) return value.map(plainOf);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, plainOf(member)]));
+}
+
+const numberOf = (digits: string): number | bigint => (/^-?\d+$/.test(digits) ? BigInt(digits) : Number(digits));
+
 /** The members of an object; none for anything else. */
 export const membersOf = (value: ExactJson | undefined): { [member: string]: ExactJson } =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {};

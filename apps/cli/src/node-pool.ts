@@ -1,7 +1,6 @@
 import type { NodePool } from '@waybill/model';
 import type { Answer } from './api-client.js';
 import type { Call } from './command-spec.js';
-import { formatExact } from './exact-json.js';
 import { CommandFailure, failed } from './failure.js';
 import { paginationHint } from './pagination.js';
 import { table } from './table.js';
@@ -47,7 +46,7 @@ export async function printPage<Row>(
     throw failed(doing, error);
   });
   const rows = answer.value ?? [];
-  if (flags.on('json')) terminal.print(formatExact(answer.exact));
+  if (call.data) call.data(answer.exact);
   else if (rows.length === 0) terminal.print(none);
   else {
     terminal.print(tableOf(rows));

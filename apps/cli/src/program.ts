@@ -98,7 +98,7 @@ async function runWords(
     if (spec.offline === true) return await spec.run(checked(spec, call));
     const { serverCall, terminalFor } = await import('./server-call.js');
     terminal = terminalFor(flags, around);
-    return await spec.run(serverCall(checked(spec, { ...call, terminal }), around));
+    return await spec.run(await serverCall(spec, checked(spec, { ...call, terminal }), around));
   } catch (error) {
     const ownCode = await report(error, program, words, around, terminal);
     return isInterrupt(error) ? ownCode : (spec.failureExitCode ?? ownCode);

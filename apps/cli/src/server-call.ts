@@ -1,20 +1,26 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { ApiClient } from './api-client.js';
-import type { Call, OfflineCall } from './command-spec.js';
+import type { Call, CommandSpec, OfflineCall } from './command-spec.js';
 import { connectionFrom, environmentOf } from './connection.js';
+import { dataPrinter } from './data-printer.js';
 import type { ParsedFlags } from './parsed-flags.js';
 import type { Surroundings } from './program.js';
 import { Terminal } from './terminal.js';
 import { startTrace } from './trace-context.js';
 
 /** What a command needs that talks to a server: the client, the clock, waiting, asking. @throws CommandFailure */
-export function serverCall(call: OfflineCall, { env, stdinIsTTY = false, interrupts }: Surroundings): Call {
+export async function serverCall(
+  spec: CommandSpec,
+  call: OfflineCall,
+  { env, stdinIsTTY = false, interrupts }: Surroundings,
+): Promise<Call> {
   const interrupt = interrupts.signal;
   const untilEither = (signal?: AbortSignal) => (signal ? AbortSignal.any([signal, interrupt]) : interrupt);
   const traceparent = startTrace(env['TRACEPARENT'], (bytes) => randomBytes(bytes).toString('hex'));
   return {
     ...call,
+    data: await dataPrinter(spec.flags, call.flags, call.terminal),
     api: new ApiClient(connectionFrom(call.flags, env), traceparent, interrupt),
     clock: { nowMs: () => Date.now() },
     sleep: (ms, signal) => wait(ms, undefined, { signal: untilEither(signal) }),

@@ -1,7 +1,7 @@
 import type { AllocCheckStatus } from '@waybill/model';
 import type { Call, ServerCommand } from '../command-spec.js';
-import { Display, JSON_FLAG, VERBOSE_FLAG } from '../display.js';
-import { formatExact } from '../exact-json.js';
+import { Display, VERBOSE_FLAG } from '../display.js';
+import { DATA_FLAGS } from '../data-printer.js';
 import { failed } from '../failure.js';
 import { readAllocation } from '../read-allocation.js';
 import { table } from '../table.js';
@@ -10,7 +10,7 @@ import { rfc3339 } from '../times.js';
 export const command: ServerCommand = {
   usage: '<allocation>',
   description: 'Shows the last results of the checks of an allocation.\n\nNeeds the capability read-job.',
-  flags: [VERBOSE_FLAG, JSON_FLAG],
+  flags: [VERBOSE_FLAG, ...DATA_FLAGS],
   takes: { min: 1, max: 1, otherwise: 'This command takes one argument: <alloc-id>' },
   run,
 };
@@ -20,14 +20,14 @@ type Shown = Omit<AllocCheckStatus, 'Task' | 'StatusCode'> & Partial<Pick<AllocC
 
 /** CL-443. */
 async function run(call: Call): Promise<number> {
-  const { flags, terminal } = call;
+  const { terminal } = call;
   const { api, alloc } = await readAllocation(call, call.args[0] ?? '', Display.of(call));
   const path = `/v1/client/allocation/${alloc.ID}/checks`;
   const answer = await api.get<Record<string, Shown>>(path).catch((error: unknown) => {
     throw failed('retrieving check status', error);
   });
-  if (flags.on('json')) {
-    terminal.print(formatExact(answer.exact));
+  if (call.data) {
+    call.data(answer.exact);
     return 0;
   }
   const checks = Object.values(answer.value);

@@ -2,8 +2,8 @@ import type { AllocListStub } from '@waybill/model';
 import { formatDuration } from '@waybill/model/duration';
 import type { Answer } from '../api-client.js';
 import type { Call, ServerCommand } from '../command-spec.js';
-import { Display, JSON_FLAG, VERBOSE_FLAG } from '../display.js';
-import { formatExact } from '../exact-json.js';
+import { Display, VERBOSE_FLAG } from '../display.js';
+import { DATA_FLAGS } from '../data-printer.js';
 import { causeOf, CommandFailure, failed, isInterrupt } from '../failure.js';
 import { placementBullets } from '../placement-metrics.js';
 import { measuredUse } from '../measured-use.js';
@@ -30,7 +30,7 @@ export const command: ServerCommand = {
   flags: [
     { name: 'short', kind: 'switch', help: 'Only the state of the tasks.' },
     { name: 'stats', kind: 'switch', help: 'Show all that is measured of the use of memory and processors.' },
-    JSON_FLAG,
+    ...DATA_FLAGS,
     VERBOSE_FLAG,
   ],
   takes: {
@@ -49,9 +49,9 @@ async function run(call: Call): Promise<number> {
   const { api, args, flags, terminal } = call;
   const [given] = args;
   if (given === undefined) {
-    if (!flags.on('json')) throw new CommandFailure(command.takes.otherwise);
+    if (!call.data) throw new CommandFailure(command.takes.otherwise);
     const all = await reading('querying allocations', api.get<unknown>('/v1/allocations'));
-    terminal.print(formatExact(all.exact));
+    call.data(all.exact);
     return 0;
   }
   const display = Display.of(call);
@@ -66,7 +66,7 @@ async function run(call: Call): Promise<number> {
   }
   const there = { ...call, api: api.within({ namespace: stub.Namespace }) };
   const alloc = await reading('querying allocation', there.api.get<AllocationAnswer>(`/v1/allocation/${stub.ID}`));
-  if (flags.on('json')) terminal.print(formatExact(alloc.exact));
+  if (call.data) call.data(alloc.exact);
   else if (flags.on('short')) showShort(call, alloc.value, display);
   else await show(there, alloc.value, display);
   return 0;

@@ -1,8 +1,8 @@
 import type { Deployment } from '@waybill/model';
 import { type Call, NO_ARGUMENTS, type ServerCommand } from '../command-spec.js';
 import { deploymentList } from '../deployment-table.js';
-import { Display, JSON_FLAG, VERBOSE_FLAG } from '../display.js';
-import { formatExact } from '../exact-json.js';
+import { Display, VERBOSE_FLAG } from '../display.js';
+import { DATA_FLAGS } from '../data-printer.js';
 import { failed } from '../failure.js';
 
 /** CL-601. */
@@ -11,7 +11,7 @@ export const command: ServerCommand = {
   description: 'Shows deployments, the oldest first.\n\nNeeds the capability read-job.',
   flags: [
     { name: 'filter', kind: 'text', value: 'expression', help: 'Only deployments that match.' },
-    JSON_FLAG,
+    ...DATA_FLAGS,
     VERBOSE_FLAG,
   ],
   takes: NO_ARGUMENTS,
@@ -19,10 +19,11 @@ export const command: ServerCommand = {
 };
 
 export async function listDeployments(call: Call, filter?: string): Promise<number> {
-  const { api, flags, terminal } = call;
+  const { api, terminal } = call;
   const answer = await api.get<Deployment[] | null>('/v1/deployments', { filter }).catch((error: unknown) => {
     throw failed('retrieving deployments', error);
   });
-  terminal.print(flags.on('json') ? formatExact(answer.exact) : deploymentList(answer.value ?? [], Display.of(call)));
+  if (call.data) call.data(answer.exact);
+  else terminal.print(deploymentList(answer.value ?? [], Display.of(call)));
   return 0;
 }

@@ -1,8 +1,8 @@
 import type { Call, ServerCommand } from '../command-spec.js';
 import { deploymentBlock } from '../deployment-block.js';
 import { DeploymentMonitor } from '../deployment-monitor.js';
-import { Display, JSON_FLAG, VERBOSE_FLAG } from '../display.js';
-import { formatExact } from '../exact-json.js';
+import { Display, VERBOSE_FLAG } from '../display.js';
+import { DATA_FLAGS } from '../data-printer.js';
 import { CommandFailure, failed } from '../failure.js';
 import { resolveDeployment } from '../resolve-deployment.js';
 import { rfc3339 } from '../times.js';
@@ -16,7 +16,7 @@ export const command: ServerCommand = {
     { name: 'exit-code', kind: 'switch', help: 'With -monitor: exit with 1 unless it is successful.' },
     { name: 'monitor', kind: 'switch', help: 'Watch it until it is over.' },
     { name: 'wait', kind: 'duration', value: 'duration', help: 'With -monitor: how often to look; 2s if not given.' },
-    JSON_FLAG,
+    ...DATA_FLAGS,
     VERBOSE_FLAG,
   ],
   takes: { min: 0, max: 1, otherwise: 'This command takes either no arguments or one: <deployment>' },
@@ -25,7 +25,7 @@ export const command: ServerCommand = {
 
 async function run(call: Call): Promise<number> {
   const { api, args, flags, terminal } = call;
-  if (flags.on('monitor') && flags.on('json'))
+  if (flags.on('monitor') && call.data)
     throw new CommandFailure("The monitor flag cannot be used with the '-json' or '-t' flags");
   const [given] = args;
   if (given === undefined) return listDeployments(call);
@@ -34,7 +34,7 @@ async function run(call: Call): Promise<number> {
     throw failed('retrieving deployment', error);
   });
   const { ID, Namespace } = answer.value;
-  if (flags.on('json')) terminal.print(formatExact(answer.exact));
+  if (call.data) call.data(answer.exact);
   else if (flags.on('monitor')) {
     terminal.print(`${rfc3339(call.clock.nowMs())}: Monitoring deployment "${display.id(ID)}"`);
     const there = { ...call, api: api.within({ namespace: Namespace }) };

@@ -1,7 +1,7 @@
 import { NO_ARGUMENTS, type ServerCommand } from '../command-spec.js';
-import { Display, JSON_FLAG, VERBOSE_FLAG } from '../display.js';
+import { Display, VERBOSE_FLAG } from '../display.js';
+import { DATA_FLAGS } from '../data-printer.js';
 import { type EvaluationAnswer, evaluationList } from '../evaluation-table.js';
-import { formatExact } from '../exact-json.js';
 import { failed } from '../failure.js';
 import { paginationHint } from '../pagination.js';
 
@@ -20,7 +20,7 @@ export const command: ServerCommand = {
     { name: 'page-token', kind: 'text', value: 'token', help: 'Where the page begins.' },
     { name: 'per-page', kind: 'integer', value: 'n', help: 'Evaluations per page.' },
     { name: 'status', kind: 'text', value: 'status', help: 'Only those in this status.' },
-    JSON_FLAG,
+    ...DATA_FLAGS,
     VERBOSE_FLAG,
   ],
   takes: NO_ARGUMENTS,
@@ -37,7 +37,7 @@ export const command: ServerCommand = {
       throw failed('querying evaluations', error);
     });
     const evaluations = answer.value ?? [];
-    if (flags.on('json')) terminal.print(formatExact(answer.exact));
+    if (call.data) call.data(answer.exact);
     else if (evaluations.length === 0) terminal.print('No evals found');
     else {
       terminal.print(evaluationList(evaluations, Display.of(call)));

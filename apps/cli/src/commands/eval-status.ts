@@ -1,10 +1,10 @@
 import type { AllocListStub } from '@waybill/model';
 import { allocationTable } from '../allocation-table.js';
 import type { Call, ServerCommand } from '../command-spec.js';
-import { Display, JSON_FLAG, VERBOSE_FLAG } from '../display.js';
+import { Display, VERBOSE_FLAG } from '../display.js';
+import { DATA_FLAGS } from '../data-printer.js';
 import { EvaluationMonitor } from '../evaluation-monitor.js';
 import { type EvaluationAnswer, placementFailures } from '../evaluation-table.js';
-import { formatExact } from '../exact-json.js';
 import { failed } from '../failure.js';
 import { failedGroups, failedGroupTitle, placementBullets } from '../placement-metrics.js';
 import { planAnnotationTable } from '../plan-annotations.js';
@@ -17,7 +17,7 @@ export const command: ServerCommand = {
     'Shows an evaluation: why it was made, what it placed, what it could not place.\n\nNeeds the capability read-job.',
   flags: [
     { name: 'monitor', kind: 'switch', help: 'Watch it until it is over, as "job run" does.' },
-    JSON_FLAG,
+    ...DATA_FLAGS,
     VERBOSE_FLAG,
   ],
   takes: { min: 1, max: 1, otherwise: 'This command takes one argument' },
@@ -35,8 +35,8 @@ async function run(call: Call): Promise<number> {
     throw failed('querying evaluation', error);
   };
   const answer = await api.get<EvaluationAnswer>(path, { related: true }).catch(querying);
-  if (flags.on('json')) {
-    terminal.print(formatExact(answer.exact));
+  if (call.data) {
+    call.data(answer.exact);
     return 0;
   }
   const allocs = await api.get<AllocListStub[] | null>(`${path}/allocations`).catch(querying);

@@ -1,10 +1,12 @@
 import type { Call, ServerCommand } from '../command-spec.js';
-import { Display, VERBOSE_FLAG } from '../display.js';
-import { EventFollower, type FollowOptions, type Start } from '../event-follower.js';
-import type { EventLine, StreamEvent } from '../event-line.js';
-import { EVENT_HEADER, eventRow } from '../event-row.js';
-import { type ExactJson, formatExact, membersOf, parseExact } from '../exact-json.js';
-import { FlagFailure, isInterrupt } from '../failure.js';
+import { TEMPLATE_FLAG } from '../data-printer.js';
+import { VERBOSE_FLAG } from '../display.js';
+import { EventCursor } from '../event-cursor.js';
+import { Deadline } from '../event-deadline.js';
+import { EventFollower, type FollowOptions } from '../event-follower.js';
+import { EventPrinter } from '../event-printer.js';
+import { eventStart } from '../event-start.js';
+import { isInterrupt } from '../failure.js';
 
 export const command: ServerCommand = {
   usage: '[<topic>[:<key>]…]',
@@ -20,12 +22,26 @@ export const command: ServerCommand = {
       value: 'n|now|oldest',
       help: 'First index wanted; now (the default): what comes next.',
     },
+    { name: 'since', kind: 'text', value: 'time', help: 'Begin at this time, or this long ago (2h).' },
+    {
+      name: 'cursor',
+      kind: 'text',
+      value: 'file',
+      help: 'Begin behind the index in this file, if there is one, and keep in it what has been printed.',
+    },
+    {
+      name: 'filter',
+      kind: 'text',
+      value: 'expression',
+      help: 'Only events that match, such as Payload.Job.Type == batch.',
+    },
     { name: 'type', kind: 'list', value: 'type', help: 'Only events of this type.' },
     { name: 'no-follow', kind: 'switch', help: 'End when what was newest at the start has been shown.' },
     { name: 'count', kind: 'integer', value: 'n', help: 'End after n events.' },
     { name: 'timeout', kind: 'duration', value: 'duration', help: 'End after that time.' },
     { name: 'strict', kind: 'switch', help: 'Fail instead of starting later than asked.' },
     { name: 'json', kind: 'switch', help: "The server's lines, one JSON object each." },
+    TEMPLATE_FLAG,
     VERBOSE_FLAG,
   ],
   takes: { min: 0, max: Number.POSITIVE_INFINITY, otherwise: '' },
@@ -34,7 +50,9 @@ export const command: ServerCommand = {
 
 async function run(call: Call): Promise<number> {
   const { flags, terminal, args, random } = call;
-  const start = startOf(flags.text('index') ?? 'now');
+  const cursorFile = flags.text('cursor');
+  const cursor = cursorFile === undefined ? undefined : new EventCursor(cursorFile, call.clock);
+  const { start, sinceNs } = await eventStart(call, cursor);
   const options: FollowOptions = { start, strict: flags.on('strict'), untilHead: flags.on('no-follow') };
   const topics = [...args, ...flags.list('topic')];
   const deadline = new Deadline(flags.durationMs('timeout'));
@@ -50,9 +68,16 @@ async function run(call: Call): Promise<number> {
     note: (text) => terminal.note(text),
     warn: (text) => terminal.warn(text),
   });
-  const printer = new EventPrinter(call);
+  const printer = await EventPrinter.of(call, sinceNs);
   try {
-    for await (const line of follower.lines()) if (await printer.print(line)) break;
+    let enough = false;
+    for await (const line of follower.lines()) {
+      enough = await printer.print(line);
+      cursor?.reached(line.Index);
+      if (enough) break;
+    }
+    // Topics that are quiet must not leave a cursor behind what is kept.
+    if (options.untilHead && !enough) cursor?.reached(Math.max(follower.head, printer.last));
   } catch (error) {
     if (!isInterrupt(error)) throw error;
     // CL-1008: Ctrl-C; the end of the time looks the same and says nothing.
@@ -60,91 +85,7 @@ async function run(call: Call): Promise<number> {
       terminal.note(`Last index: ${printer.last}. Resume with -index ${printer.last + 1}`);
   } finally {
     deadline.stop();
+    cursor?.write();
   }
   return 0;
-}
-
-/** @throws FlagFailure */
-function startOf(text: string): Start {
-  if (text === 'now' || text === 'oldest') return text;
-  if (/^\d{1,15}$/.test(text)) return Number(text);
-  throw new FlagFailure(`invalid value "${text}" for flag -index: neither a whole number nor now nor oldest`);
-}
-
-/** Prints lines as text or JSON, reduced to the wanted types; knows when enough is printed. */
-class EventPrinter {
-  /** Index of the last line that was printed whole, or passed by. */
-  last = 0;
-  private printed = 0;
-  private headerDue = true;
-  private readonly types: ReadonlySet<string>;
-  private readonly limit: number;
-
-  constructor(private readonly call: Call) {
-    this.types = new Set(call.flags.list('type'));
-    this.limit = call.flags.integer('count') ?? Number.POSITIVE_INFINITY;
-  }
-
-  /** Resolves with true when -count is reached. A line is flushed before the next is read (CL-1009, CL-1010). */
-  async print(line: EventLine): Promise<boolean> {
-    const { terminal, flags } = this.call;
-    const passing = line.Events.filter((event) => this.passes(event));
-    const events = passing.slice(0, this.limit - this.printed);
-    this.printed += events.length;
-    if (events.length > 0) await terminal.bytes(flags.on('json') ? this.jsonOf(line) : this.textOf(line, events));
-    this.last = line.Index;
-    return this.printed >= this.limit;
-  }
-
-  private passes(event: StreamEvent): boolean {
-    return this.types.size === 0 || this.types.has(event.Type);
-  }
-
-  private textOf(line: EventLine, events: readonly StreamEvent[]): string {
-    const display = Display.of(this.call);
-    const header = this.headerDue ? `${EVENT_HEADER}\n` : '';
-    this.headerDue = false;
-    return header + events.map((event) => `${eventRow(line, event, display)}\n`).join('');
-  }
-
-  private jsonOf(line: EventLine): string {
-    if (this.types.size === 0) return `${line.text}\n`;
-    const whole = membersOf(parseExact(line.text));
-    const events = Array.isArray(whole['Events']) ? whole['Events'] : [];
-    return `${formatExact({ ...whole, Events: events.filter((event) => this.typePasses(event)) }, 0)}\n`;
-  }
-
-  private typePasses(event: ExactJson): boolean {
-    const type = membersOf(event)['Type'];
-    return typeof type === 'string' && this.types.has(type);
-  }
-}
-
-/** The end of -timeout, as an abort. */
-class Deadline {
-  private readonly controller = new AbortController();
-  private readonly timer: NodeJS.Timeout | undefined;
-
-  constructor(ms: number | undefined) {
-    if (ms !== undefined) this.timer = setTimeout(() => this.controller.abort(), ms);
-  }
-
-  get signal(): AbortSignal {
-    return this.controller.signal;
-  }
-
-  stop(): void {
-    clearTimeout(this.timer);
-  }
-
-  /** Rejects with an AbortError when the deadline comes first. */
-  async race(wait: Promise<void>): Promise<void> {
-    let over: () => void = () => undefined;
-    const aborted = new Promise<void>((_, reject) => {
-      over = () => reject(new DOMException('The time is over', 'AbortError'));
-      if (this.signal.aborted) over();
-      else this.signal.addEventListener('abort', over, { once: true });
-    });
-    await Promise.race([wait, aborted]).finally(() => this.signal.removeEventListener('abort', over));
-  }
 }

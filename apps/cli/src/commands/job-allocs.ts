@@ -1,8 +1,8 @@
 import type { AllocListStub } from '@waybill/model';
 import { allocationTable } from '../allocation-table.js';
 import type { ServerCommand } from '../command-spec.js';
-import { Display, JSON_FLAG, VERBOSE_FLAG } from '../display.js';
-import { formatExact } from '../exact-json.js';
+import { Display, VERBOSE_FLAG } from '../display.js';
+import { DATA_FLAGS } from '../data-printer.js';
 import { failed } from '../failure.js';
 import { jobPath, resolveJob } from '../resolve-job.js';
 
@@ -10,7 +10,7 @@ import { jobPath, resolveJob } from '../resolve-job.js';
 export const command: ServerCommand = {
   usage: '<job>',
   description: 'Shows the allocations of a job.\n\nNeeds the capability read-job; list-jobs for a prefix.',
-  flags: [{ name: 'all', kind: 'switch', help: 'Those of earlier jobs of this ID too.' }, JSON_FLAG, VERBOSE_FLAG],
+  flags: [{ name: 'all', kind: 'switch', help: 'Those of earlier jobs of this ID too.' }, ...DATA_FLAGS, VERBOSE_FLAG],
   takes: { min: 1, max: 1, otherwise: 'This command takes one argument: <job>' },
   run: async (call) => {
     const { flags, terminal } = call;
@@ -21,9 +21,8 @@ export const command: ServerCommand = {
       .catch((error: unknown) => {
         throw failed('retrieving allocations', error);
       });
-    terminal.print(
-      flags.on('json') ? formatExact(answer.exact) : allocationTable(answer.value ?? [], Display.of(call)),
-    );
+    if (call.data) call.data(answer.exact);
+    else terminal.print(allocationTable(answer.value ?? [], Display.of(call)));
     return 0;
   },
 };

@@ -3,8 +3,8 @@ import type { Answer } from '../api-client.js';
 import type { Call, ServerCommand } from '../command-spec.js';
 import { deploymentBlock } from '../deployment-block.js';
 import { deploymentList } from '../deployment-table.js';
-import { Display, JSON_FLAG, VERBOSE_FLAG } from '../display.js';
-import { formatExact } from '../exact-json.js';
+import { Display, VERBOSE_FLAG } from '../display.js';
+import { DATA_FLAGS } from '../data-printer.js';
 import { failed } from '../failure.js';
 import { jobPath, resolveJob } from '../resolve-job.js';
 
@@ -14,7 +14,7 @@ export const command: ServerCommand = {
   description: 'Shows the deployments of a job.\n\nNeeds the capability read-job; list-jobs for a prefix.',
   flags: [
     { name: 'all', kind: 'switch', help: 'Those of earlier jobs of this ID too.' },
-    JSON_FLAG,
+    ...DATA_FLAGS,
     { name: 'latest', kind: 'switch', help: 'Only the latest one, with its groups.' },
     VERBOSE_FLAG,
   ],
@@ -29,11 +29,13 @@ export const command: ServerCommand = {
       const text = latest.value
         ? deploymentBlock(latest.value, display, (title) => terminal.bold(title))
         : 'No deployment found';
-      terminal.print(flags.on('json') ? formatExact(latest.exact) : text);
+      if (call.data) call.data(latest.exact);
+      else terminal.print(text);
       return 0;
     }
     const all = await read<Deployment[] | null>(api, jobPath(found.id, '/deployments'), { all: flags.on('all') });
-    terminal.print(flags.on('json') ? formatExact(all.exact) : deploymentList(all.value ?? [], display));
+    if (call.data) call.data(all.exact);
+    else terminal.print(deploymentList(all.value ?? [], display));
     return 0;
   },
 };

@@ -1,7 +1,7 @@
 import type { Job, JobDiff } from '@waybill/model';
 import type { Query } from '../api-client.js';
 import type { Call, ServerCommand } from '../command-spec.js';
-import { JSON_FLAG } from '../display.js';
+import { DATA_FLAGS } from '../data-printer.js';
 import { formatExact, membersOf, type ExactJson } from '../exact-json.js';
 import { CommandFailure } from '../failure.js';
 import { JobDiffText } from '../job-diff-text.js';
@@ -20,7 +20,7 @@ export const command: ServerCommand = {
     { name: 'p', kind: 'switch', help: 'Show what each version changed.' },
     { name: 'full', kind: 'switch', help: 'Print the whole job of each version.' },
     { name: 'version', kind: 'integer', value: 'n', help: 'Only this version.' },
-    JSON_FLAG,
+    ...DATA_FLAGS,
   ],
   takes: { min: 1, max: 1, otherwise: 'This command takes one argument: <job>' },
   run,
@@ -39,7 +39,7 @@ async function run(call: Call): Promise<number> {
   }));
   const versions = all.filter(({ job }) => wanted === undefined || job.Version === wanted);
   if (versions.length === 0) throw new CommandFailure('Error printing job history for non-existing job or job version');
-  if (flags.on('json')) terminal.print(formatExact(versions.map(({ exact }) => exact)));
+  if (call.data) call.data(versions.map(({ exact }) => exact));
   else
     terminal.print(
       versions
@@ -52,9 +52,9 @@ async function run(call: Call): Promise<number> {
 }
 
 /** CL-353. @throws CommandFailure */
-function checkFlags({ flags }: Call): void {
+function checkFlags({ flags, data }: Call): void {
   const compares = flags.given('diff-version') || flags.text('diff-tag') !== undefined;
-  if (flags.on('json') && (flags.on('full') || flags.on('p')))
+  if (data && (flags.on('full') || flags.on('p')))
     throw new CommandFailure('-json and -t are exclusive with -p and -full');
   if (compares && !flags.on('p')) throw new CommandFailure('-diff-tag and -diff-version can only be used with -p');
   if (flags.given('diff-version') && flags.text('diff-tag') !== undefined)

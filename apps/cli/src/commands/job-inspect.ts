@@ -1,7 +1,7 @@
 import type { JobSubmission } from '@waybill/model';
 import type { ApiClient } from '../api-client.js';
 import type { Call, ServerCommand } from '../command-spec.js';
-import { JSON_FLAG } from '../display.js';
+import { DATA_FLAGS } from '../data-printer.js';
 import { type ExactJson, formatExact, membersOf } from '../exact-json.js';
 import { CommandFailure, failed } from '../failure.js';
 import { jobVersions } from '../job-versions.js';
@@ -15,7 +15,7 @@ export const command: ServerCommand = {
   description: 'Prints a job as the server has it, or the text it was submitted as.\n\nNeeds the capability read-job.',
   flags: [
     { name: 'hcl', kind: 'switch', help: 'Print the text the job was submitted as.' },
-    JSON_FLAG,
+    ...DATA_FLAGS,
     { name: 'version', kind: 'integer', value: 'n', help: 'This kept version.' },
     { name: 'with-vars', kind: 'switch', help: 'With -hcl: print on stderr how to run the text with its variables.' },
   ],
@@ -25,18 +25,19 @@ export const command: ServerCommand = {
 
 async function run(call: Call): Promise<number> {
   const { flags, args, terminal } = call;
-  if (flags.on('hcl') && flags.on('json')) throw new CommandFailure('can only use one of -hcl or -json');
+  if (flags.on('hcl') && call.data) throw new CommandFailure('can only use one of -hcl or -json');
   if (flags.on('with-vars') && !flags.on('hcl')) throw new CommandFailure('can only use -with-vars with -hcl');
   if (args.length === 0) {
-    if (!flags.on('json')) throw new CommandFailure('This command takes one argument: <job>');
-    terminal.print(formatExact((await reading(call.api.get('/v1/jobs'))).exact));
+    if (!call.data) throw new CommandFailure('This command takes one argument: <job>');
+    call.data((await reading(call.api.get('/v1/jobs'))).exact);
     return 0;
   }
   const found = await resolveJob(call.api, args[0] ?? '');
   const api = call.api.within({ namespace: found.namespace });
   const job = await inspected(api, found, flags.integer('version'));
   if (flags.on('hcl')) await printSource(call, api, found, Number(membersOf(job)['Version'] ?? 0));
-  else terminal.print(formatExact(flags.on('json') ? job : { Job: job }));
+  else if (call.data) call.data(job);
+  else terminal.print(formatExact({ Job: job }));
   return 0;
 }
 

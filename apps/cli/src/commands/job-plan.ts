@@ -1,6 +1,6 @@
 import type { Call, ServerCommand } from '../command-spec.js';
+import { JSON_OUTPUT_FLAG, TEMPLATE_FLAG } from '../data-printer.js';
 import { VERBOSE_FLAG } from '../display.js';
-import { formatExact } from '../exact-json.js';
 import { failed } from '../failure.js';
 import { JobDiffText } from '../job-diff-text.js';
 import { type JobFile, textMember } from '../job-file.js';
@@ -21,7 +21,8 @@ export const command: ServerCommand = {
   flags: [
     ...JOB_INPUT_FLAGS,
     { name: 'diff', kind: 'switch', help: 'Show how the job differs from the stored one (the default).' },
-    { name: 'json-output', kind: 'switch', help: "Print the API's answer as JSON." },
+    JSON_OUTPUT_FLAG,
+    TEMPLATE_FLAG,
     VERBOSE_FLAG,
   ],
   takes: { min: 1, max: 1, otherwise: 'This command takes one argument: <path>' },
@@ -29,7 +30,7 @@ export const command: ServerCommand = {
 };
 
 async function run(call: Call): Promise<number> {
-  const { flags, terminal } = call;
+  const { flags } = call;
   const file = await readJobInput(call);
   // The diff is always asked for: the exit code depends on it.
   const body = { Job: file.job, Diff: true, PolicyOverride: flags.on('policy-override') };
@@ -38,7 +39,7 @@ async function run(call: Call): Promise<number> {
     .catch((error: unknown) => {
       throw failed('during plan', error);
     });
-  if (flags.on('json-output')) terminal.print(formatExact(exact));
+  if (call.data) call.data(exact);
   else print(call, file, value);
   return planExitCode(value);
 }

@@ -3,9 +3,10 @@ import { allocationTable } from '../allocation-table.js';
 import type { Answer, ApiClient } from '../api-client.js';
 import type { Call, ServerCommand } from '../command-spec.js';
 import { deployedTable } from '../deployment-block.js';
-import { Display, JSON_FLAG, VERBOSE_FLAG } from '../display.js';
+import { Display, VERBOSE_FLAG } from '../display.js';
+import { DATA_FLAGS } from '../data-printer.js';
 import { type EvaluationAnswer, evaluationTable } from '../evaluation-table.js';
-import { type ExactJson, formatExact } from '../exact-json.js';
+import { type ExactJson } from '../exact-json.js';
 import { failed } from '../failure.js';
 import { actionRows, blockedPlacements, childrenTable, jobSummaryTable, upcomingReschedules } from '../job-sections.js';
 import { jobTable } from '../job-table.js';
@@ -21,7 +22,7 @@ export const command: ServerCommand = {
     { name: 'short', kind: 'switch', help: 'Only what the job is.' },
     { name: 'evals', kind: 'switch', help: "Show the job's evaluations too." },
     { name: 'all-allocs', kind: 'switch', help: 'Show allocations of former jobs of this ID too.' },
-    JSON_FLAG,
+    ...DATA_FLAGS,
     VERBOSE_FLAG,
   ],
   takes: { min: 0, max: 1, otherwise: 'This command takes either no arguments or one: <job>' },
@@ -30,11 +31,11 @@ export const command: ServerCommand = {
 
 /** CL-311. */
 async function listJobs(call: Call): Promise<number> {
-  const { api, terminal, flags } = call;
+  const { api, terminal } = call;
   const jobs = (await reading('querying jobs', api.get<JobListStub[] | null>('/v1/jobs'))).value ?? [];
-  if (flags.on('json')) {
+  if (call.data) {
     const parts = await Promise.all(jobs.map(async (job) => exactParts(await readJob(call, job.ID, job.Namespace))));
-    terminal.print(formatExact(parts));
+    call.data(parts);
   } else if (jobs.length === 0) terminal.print('No running jobs');
   else terminal.print(jobTable(jobs, { withNamespace: api.connection.namespace === '*' }));
   return 0;
@@ -44,8 +45,8 @@ async function showJob(call: Call): Promise<number> {
   const { terminal, flags } = call;
   const found = await resolveJob(call.api, call.args[0] ?? '');
   const api = call.api.within({ namespace: found.namespace });
-  if (flags.on('json')) {
-    terminal.print(formatExact([exactParts(await readJob(call, found.id, found.namespace))]));
+  if (call.data) {
+    call.data([exactParts(await readJob(call, found.id, found.namespace))]);
     return 0;
   }
   const { value: job } = await reading('querying job', api.get<Job>(jobPath(found.id)));

@@ -1,10 +1,11 @@
 import { headerText, type Query } from '../api-client.js';
 import { AnswerFailure } from '../api-failure.js';
 import type { Call, ServerCommand } from '../command-spec.js';
-import { Display, JSON_FLAG, VERBOSE_FLAG } from '../display.js';
+import { Display, VERBOSE_FLAG } from '../display.js';
+import { DATA_FLAGS, type DataPrinter } from '../data-printer.js';
 import { type ExactJson, formatExact } from '../exact-json.js';
 import { CommandFailure, failed, isInterrupt } from '../failure.js';
-import { parseDuration } from '../go-duration.js';
+import { pastTime } from '../flag-time.js';
 import { type LogPage, readLog, withoutLog } from '../log-query.js';
 import { logTable, type TxnRecord } from '../log-record.js';
 import { paginationHint } from '../pagination.js';
@@ -37,7 +38,7 @@ export const command: ServerCommand = {
     { name: 'at', kind: 'integer', value: 'index', help: 'Print the object as it was after that index.' },
     { name: 'related', kind: 'switch', help: 'Also its evaluations, allocations and deployments.' },
     { name: 'f', kind: 'switch', help: 'Go on with what comes.' },
-    JSON_FLAG,
+    ...DATA_FLAGS,
     VERBOSE_FLAG,
   ],
   takes: { min: 0, max: 2, otherwise: 'This command takes up to two arguments: [<kind> [<id>]]' },
@@ -50,10 +51,10 @@ async function printLog(call: Call): Promise<number> {
   const last = others.at(-1) ?? first;
   const records = [first, ...others].flatMap(({ value }) => value ?? []);
   const exact = [first, ...others].flatMap((page) => (Array.isArray(page.exact) ? page.exact : []));
-  if (flags.on('json')) terminal.print(flags.on('f') ? jsonLines(exact) : formatExact(exact));
+  if (call.data) printRecords(call, call.data, exact);
   else if (records.length === 0) terminal.print('No transactions found');
   else terminal.print(textOf(call, records, true));
-  if (last.nextToken !== '' && !flags.on('json')) terminal.print(paginationHint(call, last.nextToken));
+  if (last.nextToken !== '' && !call.data) terminal.print(paginationHint(call, last.nextToken));
   const floor = floorOf(last);
   if (floor > 1 && last.nextToken === '') terminal.warn(`History before index ${floor} is no longer kept`);
   if (flags.on('f')) await follow(call, first.index);
@@ -77,7 +78,7 @@ async function pagesOf(call: Call, wanted: number): Promise<readonly [LogPage, .
 
 /** What comes after an index, until interrupted; survives a server that is away for a while. */
 async function follow(call: Call, from: number): Promise<void> {
-  const { flags, terminal } = call;
+  const { terminal } = call;
   let index = from;
   try {
     for (;;) {
@@ -86,9 +87,8 @@ async function follow(call: Call, from: number): Promise<void> {
       const page = await retriedRead('the log', call, () => readLog(call.api, { ...asked, index: blocking }));
       const records = page.value ?? [];
       if (records.length === 0) continue;
-      terminal.print(
-        flags.on('json') ? jsonLines(Array.isArray(page.exact) ? page.exact : []) : textOf(call, records, false),
-      );
+      if (call.data) printRecords(call, call.data, Array.isArray(page.exact) ? page.exact : []);
+      else terminal.print(textOf(call, records, false));
       index = records.reduce((highest, record) => Math.max(highest, record.Index), index);
     }
   } catch (error) {
@@ -100,8 +100,7 @@ function queryOf({ flags, args, clock }: Call): Query {
   const [kind, id] = args;
   const time = (name: string): string | undefined => {
     const text = flags.text(name);
-    const ago = text === undefined ? undefined : parseDuration(text);
-    return ago === undefined ? text : new Date(clock.nowMs() - ago).toISOString();
+    return text === undefined ? undefined : pastTime(text, clock.nowMs());
   };
   return {
     kind,
@@ -143,6 +142,10 @@ async function printState(call: Call): Promise<number> {
 const textOf = (call: Call, records: readonly TxnRecord[], header: boolean): string =>
   logTable(records, call.args[0], { display: Display.of(call), terminal: call.terminal, header });
 
-const jsonLines = (records: readonly ExactJson[]): string => records.map((record) => formatExact(record, 0)).join('\n');
+/** With -f one JSON object a line, so that another program can read along. */
+function printRecords({ flags, terminal }: Call, data: DataPrinter, records: ExactJson[]): void {
+  if (!flags.on('f') || flags.given('t')) data(records);
+  else terminal.print(records.map((record) => formatExact(record, 0)).join('\n'));
+}
 
 const floorOf = (page: LogPage): number => Number(headerText(page.headers, 'x-waybill-log-floor'));

@@ -1,4 +1,5 @@
 import type { ServerCommand } from '../command-spec.js';
+import { DATA_FLAGS } from '../data-printer.js';
 import { formatExact } from '../exact-json.js';
 import { resolveNamespace } from '../namespace.js';
 
@@ -6,11 +7,12 @@ import { resolveNamespace } from '../namespace.js';
 export const command: ServerCommand = {
   usage: '<namespace>',
   description: 'Prints a namespace as the server has it.',
-  flags: [],
+  flags: [...DATA_FLAGS],
   takes: { min: 1, max: 1, otherwise: 'This command takes one argument: <namespace>' },
   async run(call) {
     const namespace = await resolveNamespace(call, call.args[0] ?? '');
-    call.terminal.print(formatExact(namespace.exact));
+    if (call.data) call.data(namespace.exact);
+    else call.terminal.print(formatExact(namespace.exact));
     return 0;
   },
 };

@@ -1,7 +1,6 @@
 import type { Namespace } from '@waybill/model';
 import { NO_ARGUMENTS, type ServerCommand } from '../command-spec.js';
-import { JSON_FLAG } from '../display.js';
-import { formatExact } from '../exact-json.js';
+import { DATA_FLAGS } from '../data-printer.js';
 import { failed } from '../failure.js';
 import { namespaceTable } from '../namespace.js';
 
@@ -9,13 +8,15 @@ import { namespaceTable } from '../namespace.js';
 export const command: ServerCommand = {
   usage: '',
   description: 'Shows the namespaces.',
-  flags: [JSON_FLAG],
+  flags: [...DATA_FLAGS],
   takes: NO_ARGUMENTS,
-  async run({ api, flags, terminal }) {
+  async run(call) {
+    const { api, terminal } = call;
     const answer = await api.get<Namespace[] | null>('/v1/namespaces').catch((error: unknown) => {
       throw failed('retrieving namespaces', error);
     });
-    terminal.print(flags.on('json') ? formatExact(answer.exact) : namespaceTable(answer.value ?? []));
+    if (call.data) call.data(answer.exact);
+    else terminal.print(namespaceTable(answer.value ?? []));
     return 0;
   },
 };

@@ -1,8 +1,7 @@
 import type { NodePool } from '@waybill/model';
 import { formatDuration } from '@waybill/model/duration';
 import type { Call, ServerCommand } from '../command-spec.js';
-import { JSON_FLAG } from '../display.js';
-import { formatExact } from '../exact-json.js';
+import { DATA_FLAGS } from '../data-printer.js';
 import { failed } from '../failure.js';
 import { resolveNodePool } from '../node-pool.js';
 import { sortedList } from '../node-sections.js';
@@ -11,20 +10,20 @@ import { keyValues } from '../table.js';
 export const command: ServerCommand = {
   usage: '<pool>',
   description: 'Shows a node pool.',
-  flags: [JSON_FLAG],
+  flags: [...DATA_FLAGS],
   takes: { min: 1, max: 1, otherwise: 'This command takes one argument: <node-pool>' },
   run,
 };
 
 /** CL-531. */
 async function run(call: Call): Promise<number> {
-  const { api, flags, terminal, args } = call;
+  const { api, terminal, args } = call;
   const { Name } = await resolveNodePool(call, args[0] ?? '');
   const pool = await api.get<NodePool>(`/v1/node/pool/${encodeURIComponent(Name)}`).catch((error: unknown) => {
     throw failed('retrieving node pool', error);
   });
-  if (flags.on('json')) {
-    terminal.print(formatExact(pool.exact));
+  if (call.data) {
+    call.data(pool.exact);
     return 0;
   }
   const { Description, NodeIdentityTTL, Meta } = pool.value;

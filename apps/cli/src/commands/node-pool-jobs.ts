@@ -1,6 +1,6 @@
 import type { JobListStub } from '@waybill/model';
 import type { ServerCommand } from '../command-spec.js';
-import { JSON_FLAG } from '../display.js';
+import { DATA_FLAGS } from '../data-printer.js';
 import { jobTable } from '../job-table.js';
 import { LIST_FLAGS, printPage, resolveNodePool } from '../node-pool.js';
 
@@ -8,7 +8,7 @@ import { LIST_FLAGS, printPage, resolveNodePool } from '../node-pool.js';
 export const command: ServerCommand = {
   usage: '<pool>',
   description: 'Shows the jobs of a pool.\n\nNeeds the capability list-jobs.',
-  flags: [...LIST_FLAGS, JSON_FLAG],
+  flags: [...LIST_FLAGS, ...DATA_FLAGS],
   takes: { min: 1, max: 1, otherwise: 'This command takes one argument: <node-pool>' },
   async run(call) {
     const { Name } = await resolveNodePool(call, call.args[0] ?? '');

@@ -1,13 +1,13 @@
 import type { ServerCommand } from '../command-spec.js';
 import { NO_ARGUMENTS } from '../command-spec.js';
-import { JSON_FLAG } from '../display.js';
+import { DATA_FLAGS } from '../data-printer.js';
 import { LIST_FLAGS, nodePoolTable, printPage } from '../node-pool.js';
 
 /** CL-531. */
 export const command: ServerCommand = {
   usage: '',
   description: 'Shows the node pools.',
-  flags: [...LIST_FLAGS, JSON_FLAG],
+  flags: [...LIST_FLAGS, ...DATA_FLAGS],
   takes: NO_ARGUMENTS,
   run: (call) => printPage(call, '/v1/node/pools', 'querying node pools', 'No node pools', nodePoolTable),
 };

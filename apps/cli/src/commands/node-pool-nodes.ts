@@ -1,6 +1,7 @@
 import type { NodeListStub } from '@waybill/model';
 import type { ServerCommand } from '../command-spec.js';
-import { Display, JSON_FLAG, VERBOSE_FLAG } from '../display.js';
+import { Display, VERBOSE_FLAG } from '../display.js';
+import { DATA_FLAGS } from '../data-printer.js';
 import { LIST_FLAGS, printPage, resolveNodePool } from '../node-pool.js';
 import { table } from '../table.js';
 
@@ -8,7 +9,7 @@ import { table } from '../table.js';
 export const command: ServerCommand = {
   usage: '<pool>',
   description: 'Shows the nodes of a pool.\n\nNeeds the capability node:read.',
-  flags: [...LIST_FLAGS, JSON_FLAG, VERBOSE_FLAG],
+  flags: [...LIST_FLAGS, ...DATA_FLAGS, VERBOSE_FLAG],
   takes: { min: 1, max: 1, otherwise: 'This command takes one argument: <node-pool>' },
   async run(call) {
     const { Name } = await resolveNodePool(call, call.args[0] ?? '');

@@ -1,8 +1,8 @@
 import type { AllocListStub, NodeListStub } from '@waybill/model';
 import { allocationTable } from '../allocation-table.js';
 import type { Call, ServerCommand } from '../command-spec.js';
-import { Display, JSON_FLAG, VERBOSE_FLAG } from '../display.js';
-import { formatExact } from '../exact-json.js';
+import { Display, VERBOSE_FLAG } from '../display.js';
+import { DATA_FLAGS } from '../data-printer.js';
 import { causeOf, CommandFailure, failed } from '../failure.js';
 import {
   allocatedResources,
@@ -32,7 +32,7 @@ export const command: ServerCommand = {
     { name: 'per-page', kind: 'integer', value: 'n', help: 'Nodes per page.' },
     { name: 'quiet', kind: 'switch', help: 'Full IDs and nothing else.' },
     { name: 'short', kind: 'switch', help: 'One node: only what it is and its allocations.' },
-    JSON_FLAG,
+    ...DATA_FLAGS,
     VERBOSE_FLAG,
   ],
   takes: { min: 0, max: 1, otherwise: 'This command takes either no arguments or one: <node>' },
@@ -46,8 +46,9 @@ const querying = (error: unknown): never => {
 /** CL-501. */
 async function listNodes(call: Call): Promise<number> {
   const { api, flags, terminal } = call;
-  const [quiet, json, os] = [flags.on('quiet'), flags.on('json'), flags.on('os')];
-  if (quiet && (json || flags.on('verbose'))) throw new CommandFailure('-quiet cannot be used with -verbose or -json');
+  const [quiet, os] = [flags.on('quiet'), flags.on('os')];
+  if (quiet && (flags.on('json') || flags.on('verbose')))
+    throw new CommandFailure('-quiet cannot be used with -verbose or -json');
   const query = {
     os: os || undefined,
     filter: flags.text('filter'),
@@ -56,7 +57,7 @@ async function listNodes(call: Call): Promise<number> {
   };
   const answer = await api.get<NodeListStub[] | null>('/v1/nodes', query).catch(querying);
   const nodes = answer.value ?? [];
-  if (json) terminal.print(formatExact(answer.exact));
+  if (call.data) call.data(answer.exact);
   else if (quiet && nodes.length > 0) terminal.print(nodes.map((node) => node.ID).join('\n'));
   else if (nodes.length === 0) terminal.print('No nodes registered');
   else {
@@ -78,12 +79,12 @@ async function runningPerNode({ api }: Call): Promise<Map<string, number>> {
 }
 
 async function showNode(call: Call): Promise<number> {
-  const { api, flags, terminal, args } = call;
+  const { api, flags, args } = call;
   const display = Display.of(call);
   const { ID } = await resolveUuid(api, { ...NODE, lookedUpBy: 'prefix' }, args[0] ?? '', display);
   const node = await api.get<NodeAnswer>(`/v1/node/${ID}`).catch(querying);
-  if (flags.on('json')) {
-    terminal.print(formatExact(node.exact));
+  if (call.data) {
+    call.data(node.exact);
     return 0;
   }
   const allocs = await api.get<NodeAllocation[] | null>(`/v1/node/${ID}/allocations`).catch((error: unknown) => {

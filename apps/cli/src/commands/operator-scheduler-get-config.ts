@@ -1,7 +1,6 @@
 import type { SchedulerConfiguration } from '@waybill/model';
 import { NO_ARGUMENTS, type ServerCommand } from '../command-spec.js';
-import { JSON_FLAG } from '../display.js';
-import { formatExact } from '../exact-json.js';
+import { DATA_FLAGS } from '../data-printer.js';
 import { failed } from '../failure.js';
 import { CONFIGURATION_PATH, type ConfigurationAnswer } from '../scheduler-configuration.js';
 import { keyValues } from '../table.js';
@@ -12,14 +11,16 @@ export const command: ServerCommand = {
   description:
     'Shows how evaluations are scheduled: the algorithm, which jobs may preempt others, and whether the broker is ' +
     'paused.\n\nNeeds the capability operator:read.',
-  flags: [JSON_FLAG],
+  flags: [...DATA_FLAGS],
   takes: NO_ARGUMENTS,
   withoutNamespace: true,
-  run: async ({ api, flags, terminal }) => {
+  run: async (call) => {
+    const { api, terminal } = call;
     const answer = await api.get<ConfigurationAnswer>(CONFIGURATION_PATH).catch((error: unknown) => {
       throw failed('querying scheduler configuration', error);
     });
-    terminal.print(flags.on('json') ? formatExact(answer.exact) : configurationLines(answer.value.SchedulerConfig));
+    if (call.data) call.data(answer.exact);
+    else terminal.print(configurationLines(answer.value.SchedulerConfig));
     return 0;
   },
 };

@@ -1,5 +1,6 @@
 import type { ServiceRegistration } from '@waybill/model';
-import { Display, JSON_FLAG, VERBOSE_FLAG } from '../display.js';
+import { Display, VERBOSE_FLAG } from '../display.js';
+import { DATA_FLAGS } from '../data-printer.js';
 import type { ServerCommand } from '../command-spec.js';
 import { LIST_FLAGS, printPage } from '../node-pool.js';
 import { NO_SERVICES, serviceTable } from '../service-table.js';
@@ -8,7 +9,7 @@ import { NO_SERVICES, serviceTable } from '../service-table.js';
 export const command: ServerCommand = {
   usage: '<service>',
   description: 'Shows where a service is offered.',
-  flags: [...LIST_FLAGS, VERBOSE_FLAG, JSON_FLAG],
+  flags: [...LIST_FLAGS, VERBOSE_FLAG, ...DATA_FLAGS],
   takes: { min: 1, max: 1, otherwise: 'This command takes one argument: <service_name>' },
   run: (call) =>
     printPage<ServiceRegistration>(

@@ -1,6 +1,5 @@
 import { type Call, NO_ARGUMENTS, type ServerCommand } from '../command-spec.js';
-import { JSON_FLAG } from '../display.js';
-import { formatExact } from '../exact-json.js';
+import { DATA_FLAGS } from '../data-printer.js';
 import { failed } from '../failure.js';
 import { NO_SERVICES } from '../service-table.js';
 import { table } from '../table.js';
@@ -8,7 +7,7 @@ import { table } from '../table.js';
 export const command: ServerCommand = {
   usage: '',
   description: 'Shows the services that are registered.',
-  flags: [{ name: 'name', kind: 'switch', help: 'Print the names only.' }, JSON_FLAG],
+  flags: [{ name: 'name', kind: 'switch', help: 'Print the names only.' }, ...DATA_FLAGS],
   takes: NO_ARGUMENTS,
   run,
 };
@@ -19,7 +18,8 @@ interface NamespaceServices {
 }
 
 /** CL-861. */
-async function run({ api, flags, terminal }: Call): Promise<number> {
+async function run(call: Call): Promise<number> {
+  const { api, flags, terminal } = call;
   const answer = await api.get<NamespaceServices[]>('/v1/services').catch((error: unknown) => {
     throw failed('listing service registrations', error);
   });
@@ -33,7 +33,7 @@ async function run({ api, flags, terminal }: Call): Promise<number> {
     ...namespaced(Namespace),
     `[${(Tags ?? []).join(',')}]`,
   ]);
-  if (flags.on('json')) terminal.print(formatExact(answer.exact));
+  if (call.data) call.data(answer.exact);
   else if (services.length === 0) terminal.print(NO_SERVICES);
   else if (flags.on('name')) terminal.print(services.map(({ ServiceName }) => ServiceName).join('\n'));
   else terminal.print(table([['Service Name', ...namespaced('Namespace'), 'Tags'], ...rows]));

@@ -1,9 +1,10 @@
 import type { Call, ServerCommand } from '../command-spec.js';
-import { Display, JSON_FLAG, VERBOSE_FLAG } from '../display.js';
+import { Display, VERBOSE_FLAG } from '../display.js';
+import { DATA_FLAGS } from '../data-printer.js';
 import { type EvaluationTrace, evaluationTrace, type TraceSources, type TraceStep } from '../evaluation-trace.js';
 import { EvaluationTraceReader } from '../evaluation-trace-reader.js';
 import { EvaluationTraceText } from '../evaluation-trace-text.js';
-import { exactOf, formatExact } from '../exact-json.js';
+import { exactOf } from '../exact-json.js';
 import { CommandFailure } from '../failure.js';
 import { EVALUATION, resolveUuid } from '../resolve-uuid.js';
 import { retriedRead } from '../retried-read.js';
@@ -23,7 +24,7 @@ export const command: ServerCommand = {
     { name: 'f', kind: 'switch', help: 'Print steps as they come, until the evaluation and its deployment are over.' },
     { name: 'allocs', kind: 'switch', help: 'The steps of all allocations, not of the five slowest only.' },
     { name: 'related', kind: 'switch', help: 'Also the time lines of the evaluations it is connected with.' },
-    JSON_FLAG,
+    ...DATA_FLAGS,
     VERBOSE_FLAG,
   ],
   takes: { min: 1, max: 1, otherwise: 'This command takes one argument: <evaluation>' },
@@ -35,11 +36,11 @@ async function run(call: Call): Promise<number> {
   const { id, namespace } = await find(call);
   const there = { ...call, api: call.api.within({ namespace }) };
   const reader = new EvaluationTraceReader(there, flags.on('allocs'));
-  const sources = flags.on('f') && !flags.on('json') ? await follow(there, reader, id) : await reader.read(id);
+  const sources = flags.on('f') && !call.data ? await follow(there, reader, id) : await reader.read(id);
   if (sources.records.length === 0 && !sources.evaluation) throw notFound(call.args[0] ?? '');
   const trace = evaluationTrace(sources);
-  if (flags.on('json')) {
-    terminal.print(formatExact(exactOf(trace)));
+  if (call.data) {
+    call.data(exactOf(trace));
     return 0;
   }
   show(call, trace, sources, !flags.on('f'));
