@@ -81,7 +81,7 @@ export function settleHostVolumes(w: Write): void {
   if (w.tables.host_volumes.size === 0) return;
   for (const { table, before, after } of w.rowsWritten()) {
     if (table !== 'nodes') continue;
-    if (after && before?.HostVolumes === after.HostVolumes && before.Status === after.Status) continue;
+    if (before && after && keepsVolumes(before, after)) continue;
     for (const volume of oldestFirst(w.tables.host_volumes.by('node', after?.ID ?? before?.ID ?? ''))) {
       if (after) followNode(w, volume, after);
       else if (before?.GCVolumesOnNodeGC && hostVolumeUsers(w.tables, volume).length === 0)
@@ -89,6 +89,9 @@ export function settleHostVolumes(w: Write): void {
     }
   }
 }
+
+const keepsVolumes = (before: Node, after: Node): boolean =>
+  before.HostVolumes === after.HostVolumes && before.Status === after.Status && before.NodePool === after.NodePool;
 
 function followNode(w: Write, volume: HostVolume, node: Node): void {
   const State = stateOn(node, volume);
