@@ -1,15 +1,14 @@
-import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
 import type { Logger } from '@waybill/telemetry';
 import type { AllocRecord, AllocRecords } from './alloc-record.js';
+import { UNFINISHED, writeDurably } from './durable-file.store.js';
 
 const SUFFIX = '.json';
-const UNFINISHED = '.new';
 
 /**
- * One file per allocation: written beside, made durable, then put in place, so that a crash at any moment leaves the
- * old or the new one (AG-204). Per allocation one write is under way and at most one waits; saves that come meanwhile
- * share the waiting one. Cost of a save: one file of the allocation's size and two flushes.
+ * One file per allocation, which a crash at any moment leaves as it was or as it is to be (AG-204). Per allocation one
+ * write is under way and at most one waits; saves that come meanwhile share the waiting one. Cost of a save: one file of the allocation's size and two flushes.
  */
 export class AllocRecordStore implements AllocRecords {
   private readonly writing = new Map<string, Promise<void>>();
@@ -63,38 +62,15 @@ export class AllocRecordStore implements AllocRecords {
 
   private begin(record: AllocRecord): Promise<void> {
     const { ID } = record.alloc;
-    const done = this.write(this.fileOf(ID), JSON.stringify(record)).finally(() => {
+    const done = writeDurably(this.fileOf(ID), JSON.stringify(record)).finally(() => {
       if (this.writing.get(ID) === done) this.writing.delete(ID);
     });
     this.writing.set(ID, done);
     return done;
   }
 
-  private async write(file: string, text: string): Promise<void> {
-    await mkdir(this.dir, { recursive: true });
-    const handle = await open(file + UNFINISHED, 'w', 0o600);
-    try {
-      await handle.writeFile(text);
-      await handle.datasync();
-    } finally {
-      await handle.close();
-    }
-    await rename(file + UNFINISHED, file);
-    await flushDirectory(this.dir);
-  }
-
   private fileOf(allocId: string): string {
     return path.join(this.dir, allocId + SUFFIX);
-  }
-}
-
-/** A rename is durable only when its directory is. */
-async function flushDirectory(dir: string): Promise<void> {
-  const handle = await open(dir, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
   }
 }
 

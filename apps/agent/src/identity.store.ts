@@ -1,5 +1,6 @@
-import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { mkdir, open, readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
+import { writeDurably } from './durable-file.store.js';
 import { identityOf, isAlive, isErrno, type ProcessIdentity } from './drivers/process-identity.js';
 
 export interface AgentIdentity {
@@ -32,14 +33,7 @@ async function storedOrNew(file: string, newId: () => string): Promise<string> {
     if (!isErrno(error, 'ENOENT')) throw error;
   }
   const made = newId();
-  const handle = await open(`${file}.new`, 'w', 0o600);
-  try {
-    await handle.writeFile(made);
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
-  await rename(`${file}.new`, file);
+  await writeDurably(file, made);
   return made;
 }
 

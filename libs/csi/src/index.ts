@@ -14,7 +14,7 @@ export { CsiAnswerError, CsiArgumentError, CsiError, RETRYABLE_PREFIX } from './
 export { IdentityClient, INFO_TIMEOUT_MS, type PluginInfo, PROBE_TIMEOUT_MS } from './identity.js';
 export type { ExpandOnNode, MountedVolume, PublishVolume, StageVolume } from './node-requests.js';
 export { NodeClient, type NodeInfo } from './node.js';
-export { PluginClient } from './plugin-client.js';
+export { type CsiPlugin, PluginClient } from './plugin-client.js';
 export { CALL_TIMEOUT_MS, type CallOptions, DIAL_TIMEOUT_MS, MAX_TRIES } from './plugin-connection.js';
 export { CSI_SERVICES, csiService, type CsiService } from './schema.js';
 export { checkedSocketPath, MAX_SOCKET_PATH_BYTES, SocketPathTooLongError } from './socket-path.js';

@@ -3,8 +3,19 @@ import { IdentityClient } from './identity.js';
 import { NodeClient } from './node.js';
 import { PluginConnection } from './plugin-connection.js';
 
+type Public<T> = Pick<T, keyof T>;
+
+/** A plugin that can be talked to. */
+export interface CsiPlugin {
+  readonly identity: Public<IdentityClient>;
+  readonly controller: Public<ControllerClient>;
+  readonly node: Public<NodeClient>;
+  /** Calls in flight end as cancelled. */
+  close(): void;
+}
+
 /** One plugin: its three services behind one socket. Nothing is dialled before the first call. */
-export class PluginClient {
+export class PluginClient implements CsiPlugin {
   readonly identity: IdentityClient;
   readonly controller: ControllerClient;
   readonly node: NodeClient;
@@ -18,7 +29,6 @@ export class PluginClient {
     this.node = new NodeClient(this.connection);
   }
 
-  /** Calls in flight end as cancelled. */
   close(): void {
     this.connection.close();
   }

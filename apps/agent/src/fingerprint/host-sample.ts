@@ -3,6 +3,7 @@ import os from 'node:os';
 import path from 'node:path';
 import type { HostDiskStats } from '@waybill/rpc';
 import type { CoreTimes, HostSample } from '../host-usage.js';
+import { type Mount, mounts } from '../mount-table.store.js';
 
 /** Asks the machine what it uses. `dir`: where allocations are. */
 export async function sampleHost(dir: string): Promise<HostSample> {
@@ -37,20 +38,12 @@ export async function diskOf(dir: string): Promise<HostDiskStats> {
 }
 
 /** The file system that a directory is on; the directory itself where the machine does not tell. */
-async function mountOf(dir: string): Promise<{ readonly device: string; readonly point: string }> {
+async function mountOf(dir: string): Promise<Mount> {
   const at = path.resolve(dir);
-  const mounts = (await readFile('/proc/self/mounts', 'utf8').catch(() => ''))
-    .split('\n')
-    .map((line) => line.split(' '))
-    .flatMap(([device, point]) =>
-      device !== undefined && point !== undefined ? [{ device, point: plain(point) }] : [],
-    )
-    .filter(({ point }) => at === point || at.startsWith(point === '/' ? '/' : `${point}/`));
-  return mounts.toSorted((a, b) => a.point.length - b.point.length).at(-1) ?? { device: at, point: at };
+  const above = (await mounts()).filter(
+    ({ point }) => at === point || at.startsWith(point === '/' ? '/' : `${point}/`),
+  );
+  return above.toSorted((a, b) => a.point.length - b.point.length).at(-1) ?? { device: at, point: at };
 }
-
-/** Blanks in a mount point are written as octal numbers. */
-const plain = (point: string): string =>
-  point.replaceAll(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)));
 
 const share = (part: number, of: number): number => (of > 0 ? (part / of) * 100 : 0);

@@ -1,0 +1,46 @@
+import type { ControllerCapability, NodeCapability, NodeInfo } from '@waybill/csi';
+import type { CSIControllerInfo, CSINodeInfo } from '@waybill/model';
+
+/** A controller's capabilities as a node shows them (2.5). */
+export function controllerInfo(can: ReadonlySet<ControllerCapability>): CSIControllerInfo {
+  return {
+    SupportsCreateDelete: can.has('CREATE_DELETE_VOLUME'),
+    SupportsAttachDetach: can.has('PUBLISH_UNPUBLISH_VOLUME'),
+    SupportsListVolumes: can.has('LIST_VOLUMES'),
+    SupportsGetCapacity: can.has('GET_CAPACITY'),
+    SupportsCreateDeleteSnapshot: can.has('CREATE_DELETE_SNAPSHOT'),
+    SupportsListSnapshots: can.has('LIST_SNAPSHOTS'),
+    SupportsClone: can.has('CLONE_VOLUME'),
+    SupportsReadOnlyAttach: can.has('PUBLISH_READONLY'),
+    SupportsExpand: can.has('EXPAND_VOLUME'),
+    SupportsListVolumesAttachedNodes: can.has('LIST_VOLUMES_PUBLISHED_NODES'),
+    SupportsCondition: can.has('VOLUME_CONDITION'),
+    SupportsGet: can.has('GET_VOLUME'),
+  };
+}
+
+/** The same of a node plugin. */
+export function nodeAbilities(can: ReadonlySet<NodeCapability>): Omit<CSINodeInfo, keyof MachineInfo> {
+  return {
+    RequiresNodeStageVolume: can.has('STAGE_UNSTAGE_VOLUME'),
+    SupportsStats: can.has('GET_VOLUME_STATS'),
+    SupportsExpand: can.has('EXPAND_VOLUME'),
+    SupportsCondition: can.has('VOLUME_CONDITION'),
+  };
+}
+
+/** What a node plugin says of its machine. */
+export type MachineInfo = Pick<CSINodeInfo, 'ID' | 'MaxVolumes' | 'AccessibleTopology'>;
+
+export function machineInfo({ nodeId, maxVolumes, topology }: NodeInfo): MachineInfo {
+  return {
+    ID: nodeId,
+    MaxVolumes: limitOf(maxVolumes),
+    AccessibleTopology: topology && { Segments: { ...topology } },
+  };
+}
+
+/** VL-213, VL-8: no limit, and whatever JSON numbers cannot say exactly, is the largest of them. */
+function limitOf(given: bigint): number {
+  return given <= 0n || given > BigInt(Number.MAX_SAFE_INTEGER) ? Number.MAX_SAFE_INTEGER : Number(given);
+}

@@ -1,0 +1,119 @@
+import type { CsiPlugin } from '@waybill/csi';
+import {
+  type CancelTimer,
+  type Clock,
+  type CSIInfo,
+  type CSINodeInfo,
+  rfc3339FromMs,
+  type Timers,
+} from '@waybill/model';
+import { controllerInfo, machineInfo, nodeAbilities } from './plugin-abilities.js';
+import type { PluginRegistration } from './plugin-registry.js';
+
+/** VL-212. */
+export const FINGERPRINT_INTERVAL_MS = 30_000;
+/** What each call of a round may take; a round is at most three of them. */
+const FINGERPRINT_CALL_TIMEOUT_MS = 10_000;
+
+export interface PluginInstanceDependencies {
+  readonly clock: Clock;
+  readonly timers: Timers;
+  /** After each round, and once more when it is withdrawn. */
+  readonly report: (info: CSIInfo) => void;
+}
+
+/**
+ * One active plugin as this machine knows it (VL-212 to VL-216).
+ *
+ * new → unknown → known → withdrawn. unknown: no round has succeeded yet, what is known of it is reported as unhealthy.
+ * known: what does not change in its life was read once; each round asks how it is and what it can do. withdrawn:
+ * reported unhealthy one last time with what was known (VL-218), its connection closed.
+ * One round at a time, one every FINGERPRINT_INTERVAL_MS.
+ */
+export class PluginInstance {
+  private info: CSIInfo;
+  private isKnown = false;
+  private isWithdrawn = false;
+  private cancel: CancelTimer = () => {};
+
+  constructor(
+    readonly registration: PluginRegistration,
+    readonly plugin: CsiPlugin,
+    private readonly deps: PluginInstanceDependencies,
+  ) {
+    this.info = {
+      PluginID: registration.pluginId,
+      AllocID: registration.allocId,
+      Healthy: false,
+      HealthDescription: '',
+      UpdateTime: null,
+      Provider: registration.provider,
+      ProviderVersion: registration.providerVersion,
+      RequiresControllerPlugin: false,
+      RequiresTopologies: false,
+    };
+  }
+
+  /** What its node plugin says of the machine; undefined: nothing yet, or it is none. */
+  get machine(): CSINodeInfo | undefined {
+    return this.isKnown ? this.info.NodeInfo : undefined;
+  }
+
+  start(): void {
+    void this.round();
+  }
+
+  withdraw(): void {
+    if (this.isWithdrawn) return;
+    this.isWithdrawn = true;
+    this.cancel();
+    this.plugin.close();
+    this.report({ ...this.info, Healthy: false, HealthDescription: 'unhealthy' });
+  }
+
+  private async round(): Promise<void> {
+    let next: CSIInfo;
+    try {
+      if (!this.isKnown) this.info = { ...this.info, ...(await this.lasting()) };
+      next = { ...this.info, ...(await this.present()) };
+      this.isKnown = true;
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      const failed = this.isKnown ? 'failed fingerprinting with error' : 'failed initial fingerprint with err';
+      next = { ...this.info, Healthy: false, HealthDescription: `${failed}: ${reason}` };
+    }
+    if (this.isWithdrawn) return;
+    this.report(next);
+    this.cancel = this.deps.timers.after(FINGERPRINT_INTERVAL_MS, () => void this.round());
+  }
+
+  /** VL-213. */
+  private async lasting(): Promise<Partial<CSIInfo>> {
+    const { identity, node } = this.plugin;
+    const options = { timeoutMs: FINGERPRINT_CALL_TIMEOUT_MS };
+    const can = await identity.capabilities(options);
+    return {
+      RequiresControllerPlugin: can.has('CONTROLLER_SERVICE'),
+      RequiresTopologies: can.has('VOLUME_ACCESSIBILITY_CONSTRAINTS'),
+      ...(this.registration.side === 'node' && {
+        NodeInfo: { ...machineInfo(await node.info(options)), ...nodeAbilities(new Set()) },
+      }),
+    };
+  }
+
+  /** VL-214. */
+  private async present(): Promise<Partial<CSIInfo>> {
+    const { identity, controller, node } = this.plugin;
+    const options = { timeoutMs: FINGERPRINT_CALL_TIMEOUT_MS };
+    const ready = await identity.probe();
+    const health = { Healthy: ready, HealthDescription: ready ? 'healthy' : 'unhealthy' };
+    const { NodeInfo } = this.info;
+    if (!NodeInfo) return { ...health, ControllerInfo: controllerInfo(await controller.capabilities(options)) };
+    return { ...health, NodeInfo: { ...NodeInfo, ...nodeAbilities(await node.capabilities(options)) } };
+  }
+
+  private report(info: CSIInfo): void {
+    this.info = { ...info, UpdateTime: rfc3339FromMs(this.deps.clock.nowMs()) };
+    this.deps.report(this.info);
+  }
+}

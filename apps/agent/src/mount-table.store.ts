@@ -1,0 +1,25 @@
+import { readFile } from 'node:fs/promises';
+
+export interface Mount {
+  readonly device: string;
+  readonly point: string;
+}
+
+/** What is mounted where this process can see it; nothing where the machine does not tell. Cost: O(mounts of the machine). */
+export async function mounts(): Promise<Mount[]> {
+  const table = await readFile('/proc/self/mounts', 'utf8').catch(() => '');
+  return table
+    .split('\n')
+    .map((line) => line.split(' '))
+    .flatMap(([device, point]) =>
+      device !== undefined && point !== undefined ? [{ device, point: plain(point) }] : [],
+    );
+}
+
+export async function isMountPoint(directory: string): Promise<boolean> {
+  return (await mounts()).some(({ point }) => point === directory);
+}
+
+/** Blanks in a mount point are written as octal numbers. */
+const plain = (point: string): string =>
+  point.replaceAll(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)));
