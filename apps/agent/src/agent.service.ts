@@ -1,4 +1,5 @@
 import path from 'node:path';
+import { onNodesChanged } from '@waybill/rpc';
 import type { ServiceContext, ServiceDefinition } from '@waybill/service';
 import { Agent } from './agent.js';
 import { AgentModule } from './agent.module.js';
@@ -62,6 +63,7 @@ export const agent: ServiceDefinition = {
       context.metrics.gauge(`agent_${snakeCase(name)}`, `Agent: ${name}`, {
         collect: () => running.stats()[name] ?? 0,
       });
+    let endHearing = (): void => {};
     const logs = new TaskLogs(
       (allocId, task) => directories.paths(allocId, task).logsDir,
       (allocId, task) => running.taskState(allocId, task),
@@ -72,6 +74,7 @@ export const agent: ServiceDefinition = {
       rpcTarget: node.ID,
       start: async () => {
         await outputs.start();
+        endHearing = onNodesChanged(context.link.nc, () => running.serversChanged());
         await running.start();
       },
       leave: async (signal) => {
@@ -87,6 +90,7 @@ export const agent: ServiceDefinition = {
         await new SelfDrain(drain, { rpc, clock, timers, newId, logger, node: () => node, unfinished }).run();
       },
       stop: async () => {
+        endHearing();
         await running.stop();
         await outputs.stop();
         await unlock();

@@ -16,7 +16,8 @@ import { AllocCollector, type DiskUse, type EndedAlloc } from './alloc-collector
 import type { AllocDirectories } from './alloc-directories.js';
 import type { TaskHook } from './hooks/task-hook.js';
 import type { AllocRecord, AllocRecords } from './alloc-record.js';
-import { AllocRunner, type AllocRunnerDependencies, notRunnable } from './alloc-runner.js';
+import { notRunnable } from './alloc-report.js';
+import { AllocRunner, type AllocRunnerDependencies } from './alloc-runner.js';
 import type { Driver } from './drivers/driver.js';
 import { Gate } from './gate.js';
 import { DEV_RETRY_MS } from './heartbeat-pace.js';
@@ -24,6 +25,7 @@ import { type Pulled, type PulledAlloc, PullLoop } from './pull-loop.js';
 import { PUSH_RETRY_MS, PushLoop } from './push-loop.js';
 import { networkProbe, type Probe } from './services/probe.transport.js';
 import { serversRegistry } from './services/service-registry.js';
+import { StopsOnDisconnect } from './stops-on-disconnect.js';
 import { ServerContact } from './server-contact.js';
 
 /** How often in a row an update is sent again because an earlier one was taken in between. */
@@ -76,6 +78,7 @@ export class Agent {
   private readonly contact: ServerContact;
   private readonly pullLoop: PullLoop;
   private readonly pushLoop: PushLoop;
+  private readonly disconnectStops: StopsOnDisconnect;
   readonly collector: AllocCollector;
   private readonly runnerDependencies: AllocRunnerDependencies;
   /** AG-68: told once for each stay in `initializing`. */
@@ -128,6 +131,13 @@ export class Agent {
       diskUse: deps.diskUse,
       remove: (allocId) => this.collect(allocId),
     });
+    this.disconnectStops = new StopsOnDisconnect({
+      clock,
+      timers,
+      lastContactMs: () => this.contact.lastSuccessMs,
+      allocs: () => [...this.runners.values()].flatMap((runner) => runner.disconnectable ?? []),
+      stop: (allocId) => this.stopDisconnected(allocId),
+    });
     this.runnerDependencies = {
       ...deps,
       probe: deps.probe ?? networkProbe,
@@ -142,16 +152,23 @@ export class Agent {
     for (const record of await this.deps.records.load()) await this.restore(record);
     for (const runner of this.runners.values()) runner.run();
     this.contact.start();
+    this.disconnectStops.start();
     this.collector.start();
   }
 
   async stop(): Promise<void> {
     this.contact.stop();
+    this.disconnectStops.stop();
     this.pullLoop.stop();
     await this.pushLoop.stop();
     await this.collector.stop();
     if (!this.deps.stopTasksOnExit) return;
     await Promise.all([...this.runners.values()].map((runner) => runner.suspend()));
+  }
+
+  /** Word from the servers that one of their processes is gone, or has begun. */
+  serversChanged(): void {
+    this.pullLoop.serversChanged();
   }
 
   /** Allocations here that are not over, as the servers last described them. O(allocations here). */
@@ -199,6 +216,7 @@ export class Agent {
     if (this.owesStates) this.sendAllStates();
     this.pushLoop.release();
     this.collector.look();
+    this.disconnectStops.look();
   }
 
   private addOrUpdate({ alloc, traceparent }: PulledAlloc): void {
@@ -272,6 +290,12 @@ export class Agent {
       if (Taken) return;
     }
     throw new OvertakenError();
+  }
+
+  /** AG-171, AG-174: its end is told when the servers are back. */
+  private stopDisconnected(allocId: string): void {
+    this.deps.logger.warn('an allocation is stopped: the servers have been away for too long', { alloc: allocId });
+    void this.runners.get(allocId)?.kill();
   }
 
   private acknowledged(update: ClientAllocUpdate): void {

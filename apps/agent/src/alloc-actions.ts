@@ -10,7 +10,8 @@ import {
   type SignalAllocRequest,
 } from '@waybill/rpc';
 import type { Agent } from './agent.js';
-import { AllocActionError, type AllocRunner } from './alloc-runner.js';
+import type { AllocRunner } from './alloc-runner.js';
+import { AllocActionError } from './task-crew.js';
 import { TaskNotRunningError } from './task-runner.js';
 
 /** What people ask of one machine and its allocations: usage, restart, signal, collection (agent.md sections 15, 19, 24). Stateless. */

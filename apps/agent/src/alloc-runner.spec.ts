@@ -1,4 +1,4 @@
-import { settle, type Task } from '@waybill/model';
+import { NS_PER_SECOND, settle, type Task } from '@waybill/model';
 import { describe, expect, it } from 'vitest';
 import { aTask, FOREVER, lifecycle, NO_RESTARTS, setup } from './fixtures/running-alloc.js';
 
@@ -156,6 +156,34 @@ describe('one task', () => {
     await time.pass(0);
     expect(events('web')?.filter((type) => type === 'Reconnected')).toHaveLength(1);
     expect(runner.isOver).toBe(true);
+  });
+});
+
+describe('an allocation that may not outlive the contact with the servers', () => {
+  const Disconnect = {
+    LostAfter: 0,
+    StopOnClientAfter: 5 * NS_PER_SECOND,
+    Replace: true,
+    Reconcile: 'best_score',
+  } as const;
+
+  it('AG-171: is one with stop_on_client_after, while it lives', async () => {
+    const { time, runner, alloc } = setup([aTask('web', FOREVER)], { group: { Disconnect } });
+    expect(setup([aTask('web', FOREVER)]).runner.disconnectable).toBeUndefined();
+    runner.run();
+    await time.pass(10);
+    expect(runner.disconnectable).toEqual({ id: alloc.ID, afterMs: 5_000, isRestored: false });
+    void runner.kill();
+    expect(runner.disconnectable).toBeUndefined();
+  });
+
+  it('AG-174: stopped that way it says that it is complete', async () => {
+    const { time, runner } = setup([aTask('web', { ...FOREVER, exit_code: 1 })], { group: { Disconnect } });
+    runner.run();
+    await time.pass(10);
+    void runner.kill();
+    await time.pass(10);
+    expect(runner.report().ClientStatus).toBe('complete');
   });
 });
 

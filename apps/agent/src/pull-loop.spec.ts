@@ -12,7 +12,7 @@ import { fixtures } from '@waybill/state';
 import { silentLogger } from '@waybill/telemetry';
 import { describe, expect, it } from 'vitest';
 import { diffAllocs, type KnownAlloc } from './alloc-diff.js';
-import { type Pulled, PullLoop } from './pull-loop.js';
+import { ASK_AGAIN_SPREAD_MS, MAX_PULL_RETRY_MS, type Pulled, PullLoop } from './pull-loop.js';
 
 /** Answers lists when told to; fetches from `allocs`, at `index`. */
 class Servers implements Rpc {
@@ -129,6 +129,40 @@ describe('pull of allocations', () => {
     servers.lists[0]!.refuse(new RpcError('unavailable', 'no'));
     await time.pass(1_000);
     expect(servers.lists).toHaveLength(2);
+  });
+
+  it('a read that may wait for nobody is given up for a new one; its answer, should it come, changes nothing', async () => {
+    const { time, servers, pulled, loop, list } = setup();
+    loop.start(1);
+    await settle();
+    loop.serversChanged();
+    loop.serversChanged();
+    await time.pass(ASK_AGAIN_SPREAD_MS / 2 - 1);
+    expect(servers.lists).toHaveLength(1);
+    await time.pass(1);
+    expect(servers.lists).toHaveLength(2);
+    servers.lists[0]!.answer({ Allocs: {}, Index: 60 });
+    await settle();
+    expect(pulled).toEqual([]);
+    await list({}, 50);
+    expect([pulled.length, loop.appliedIndex]).toEqual([1, 50]);
+    await time.pass(60_000);
+    expect(servers.lists).toHaveLength(3);
+  });
+
+  it('AG-48: word that the servers are back ends the wait for another try', async () => {
+    const { time, servers, loop } = setup();
+    loop.start(1);
+    await settle();
+    for (let failure = 0; failure < 6; failure++) {
+      servers.lists.at(-1)!.refuse(new RpcError('unavailable', 'no'));
+      await settle();
+      if (failure < 5) await time.pass(MAX_PULL_RETRY_MS * 2);
+    }
+    const asked = servers.lists.length;
+    loop.serversChanged();
+    await time.pass(ASK_AGAIN_SPREAD_MS);
+    expect(servers.lists).toHaveLength(asked + 1);
   });
 
   it('AG-49: after the stop nothing is applied', async () => {

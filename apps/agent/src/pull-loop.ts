@@ -16,6 +16,9 @@ export const MAX_PULL_RETRY_MS = 30_000;
 /** AG-43: an incomplete answer is asked for again after this, plus a random part of it. */
 export const INCOMPLETE_RETRY_MS = 2_000;
 
+/** After word that the servers have changed, machines ask again within this, each at a moment of its own. */
+export const ASK_AGAIN_SPREAD_MS = 2_000;
+
 export interface PulledAlloc {
   readonly alloc: Allocation;
   readonly traceparent: string | undefined;
@@ -49,7 +52,9 @@ export interface PullDependencies {
  * stopped → asking → (fetching) → asking … → stopped. asking: a read that waits at the servers until something of this
  * node changes. fetching: what is new or newer, at a state not older than the list; repeated until complete. The first
  * read asks for a state that has this agent's registration, so it is never older than what the agent has seen (AG-202).
- * Cost: one request per change of this node, one per MAX_ALLOC_QUERY_WAIT_MS without.
+ * Whoever the read waits at may die with it: at word that the servers have changed the read is given up for a new one.
+ * Cost: one request per change of this node, one per MAX_ALLOC_QUERY_WAIT_MS without, one per process of the servers that
+ * begins or is lost.
  */
 export class PullLoop {
   private mode: 'stopped' | 'running' = 'stopped';
@@ -57,6 +62,8 @@ export class PullLoop {
   private failures = 0;
   private cancelPause: CancelTimer = () => {};
   private endPause: () => void = () => {};
+  private cancelAskAgain: CancelTimer | undefined;
+  private giveUp: () => void = () => {};
 
   constructor(private readonly deps: PullDependencies) {}
 
@@ -74,8 +81,20 @@ export class PullLoop {
   /** AG-49: nothing is applied after this. */
   stop(): void {
     this.mode = 'stopped';
+    this.cancelAskAgain?.();
     this.cancelPause();
     this.endPause();
+  }
+
+  /** A process of the servers is gone, or has begun: what waits may wait for nobody, and who failed may try again. */
+  serversChanged(): void {
+    if (!this.isRunning() || this.cancelAskAgain) return;
+    this.cancelAskAgain = this.deps.timers.after(this.deps.random() * ASK_AGAIN_SPREAD_MS, () => {
+      this.cancelAskAgain = undefined;
+      this.giveUp();
+      this.cancelPause();
+      this.endPause();
+    });
   }
 
   private async run(minStateIndex: number): Promise<void> {
@@ -97,19 +116,26 @@ export class PullLoop {
   }
 
   private async pull(minStateIndex: number): Promise<void> {
-    const list = await this.deps.rpc.ask(nodeAllocs, {
-      NodeID: this.deps.nodeId,
-      SecretID: this.deps.secretId,
-      MinQueryIndex: this.index,
-      MaxQueryTimeMs: MAX_ALLOC_QUERY_WAIT_MS,
-      MinStateIndex: this.index === 0 ? minStateIndex : 0,
-    });
-    if (!this.isRunning() || list.Index <= this.index) return;
+    const list = await this.unlessGivenUp(
+      this.deps.rpc.ask(nodeAllocs, {
+        NodeID: this.deps.nodeId,
+        SecretID: this.deps.secretId,
+        MinQueryIndex: this.index,
+        MaxQueryTimeMs: MAX_ALLOC_QUERY_WAIT_MS,
+        MinStateIndex: this.index === 0 ? minStateIndex : 0,
+      }),
+    );
+    if (!this.isRunning() || !list || list.Index <= this.index) return;
     const diff = diffAllocs(list.Allocs, this.deps.known(), this.deps.invalid());
     const changed = await this.fetch(diff, list);
     if (!this.isRunning()) return;
     this.index = list.Index;
     this.deps.apply({ removed: diff.removed, changed, listed: new Set(Object.keys(list.Allocs)) });
+  }
+
+  /** undefined: given up; its answer, should it still come, is nobody's. */
+  private unlessGivenUp<T>(read: Promise<T>): Promise<T | undefined> {
+    return Promise.race([read, new Promise<undefined>((resolve) => (this.giveUp = () => resolve(undefined)))]);
   }
 
   private async fetch(diff: AllocDiff, list: NodeAllocsResponse): Promise<PulledAlloc[]> {

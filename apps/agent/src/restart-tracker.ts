@@ -13,6 +13,8 @@ export const REASON_UNRECOVERABLE = 'Error was unrecoverable';
 export type RoundEnd =
   | { readonly kind: 'killed' }
   | { readonly kind: 'restart-requested' }
+  /** A check of it failed for too long (AG-114). */
+  | { readonly kind: 'unhealthy' }
   | { readonly kind: 'exit'; readonly result: ExitResult }
   | { readonly kind: 'start-error'; readonly recoverable: boolean };
 

@@ -15,6 +15,7 @@ import type { TaskResourceUsage } from '@waybill/rpc';
 import type { Logger } from '@waybill/telemetry';
 import {
   type Driver,
+  type DriverNetwork,
   type ExitResult,
   StartError,
   type TaskConfig,
@@ -63,6 +64,8 @@ export interface TaskRunnerDependencies {
   readonly serversAsked: Gate;
   /** AG-194: false for tasks that run on without asking. */
   readonly asksAfterLoss: boolean;
+  /** AG-142: its services are offered no longer. Resolves when the servers know, or took too long. */
+  readonly withdraw: () => Promise<void>;
   /** Resolves when the present record is on disk (AG-191). */
   readonly save: () => Promise<void>;
   /** Called after every change of state. */
@@ -96,7 +99,7 @@ const NEW_STATE: TaskState = {
  * dead     for good, unless the whole allocation is restarted; a runner that was restored dead does nothing
  *
  * pending → running: the driver started it. running → pending: it ended and the policy starts it again.
- * pending → dead: killed before it ran, configuration or start failed for good. running → dead: killed, done, or failed
+ * running → pending because of a check: as a failure. pending → dead: killed before it ran, configuration or start failed for good. running → dead: killed, done, or failed
  * by policy. running → pending by request: as by policy, without delay, and the policy does not count it. dead → pending:
  * a restart of the whole allocation (AG-7), unless the task was killed. A kill is taken at any moment: it ends every wait, and a start that is under way is stopped as soon as it
  * has happened (AG-410). Recovered: running without a new start, or pending until the servers were asked.
@@ -117,7 +120,7 @@ export class TaskRunner {
   private gateMoved = new Gate();
   private isUp = false;
   /** Open when the restart that was asked for has put the task down, and the next start is on its way. */
-  private restarting: Gate | null = null;
+  private restarting: { readonly done: Gate; readonly isFailure: boolean } | null = null;
   /** The start that is under way or was the last: it cannot be called off, only waited for. */
   private starting: Promise<unknown> = Promise.resolve();
 
@@ -140,6 +143,16 @@ export class TaskRunner {
 
   get isDead(): boolean {
     return this.current.State === 'dead';
+  }
+
+  /** It runs, and is not on its way down: its services may be used (AG-142). */
+  get isOffering(): boolean {
+    return this.isRunning && this.restarting === null;
+  }
+
+  /** Of its own, that the driver has given it. */
+  get network(): DriverNetwork | null {
+    return this.handle && this.isUp ? (this.deps.driver.network?.(this.handle.taskId) ?? null) : null;
   }
 
   record(): TaskRecord {
@@ -197,19 +210,20 @@ export class TaskRunner {
   }
 
   /**
-   * Puts the task down and starts it again, at once and uncounted by its policy (AG-160). Resolves when the old process
-   * has ended and the start is triggered, or a kill came in between (AG-166). One more while one is under way joins it.
+   * Puts the task down and starts it again: as a request at once and uncounted by its policy (AG-160), as a failure by
+   * its policy (AG-114). Resolves when the old process has ended and the start is triggered, or the task ended otherwise
+   * (AG-166). One more while one is under way joins it.
    * @throws TaskNotRunningError
    */
-  async restart(reason: string): Promise<void> {
+  async restart(reason: string, as: 'request' | 'failure' = 'request'): Promise<void> {
     const { handle } = this;
     if (!handle || !this.isRunning) throw new TaskNotRunningError();
     if (!this.restarting) {
-      this.restarting = new Gate();
+      this.restarting = { done: new Gate(), isFailure: as === 'failure' };
       this.emit('Restart Signaled', { restart_reason: reason });
-      void this.stopByDriver(handle);
+      void this.deps.withdraw().then(() => this.stopByDriver(handle));
     }
-    await Promise.race([this.restarting.opened, this.ended.opened]);
+    await Promise.race([this.restarting.done.opened, this.ended.opened]);
   }
 
   /** AG-162: the whole allocation starts again. A task that runs is restarted, one that ended gets another life. */
@@ -355,13 +369,17 @@ export class TaskRunner {
     this.emit('Terminated', detailsOf(result));
     if (this.leaving.isOpen) return { kind: 'killed' };
     await this.forget(handle);
-    if (!this.killing.isOpen) return this.restarting ? { kind: 'restart-requested' } : { kind: 'exit', result };
+    if (!this.killing.isOpen && this.restarting)
+      return { kind: this.restarting.isFailure ? 'unhealthy' : 'restart-requested' };
+    if (!this.killing.isOpen) return { kind: 'exit', result };
     this.emit('Killed');
     return { kind: 'killed' };
   }
 
   /** True: once more. */
   private async settle(end: RoundEnd): Promise<boolean> {
+    const { restarting } = this;
+    this.restarting = null;
     const decision = this.restarts.decide(this.killing.isOpen ? { kind: 'killed' } : end);
     switch (decision.kind) {
       case 'killed':
@@ -377,8 +395,7 @@ export class TaskRunner {
           { start_delay: String(nsFromMs(decision.delayMs)), restart_reason: decision.reason },
           { State: 'pending', ...this.oneMoreRestart() },
         );
-        this.restarting?.open();
-        this.restarting = null;
+        restarting?.done.open();
         await this.pause(decision.delayMs, this.killing);
         if (!this.killing.isOpen) return true;
         this.die();
@@ -406,12 +423,13 @@ export class TaskRunner {
     return this.killing.isOpen || !this.deps.isWanted();
   }
 
-  /** The way down of a running task: its delay, then the driver's stop (AG-152 to AG-154). */
+  /** The way down of a running task: its services, its delay, then the driver's stop (AG-152 to AG-154). */
   private async putDown(): Promise<void> {
     const { handle } = this;
     if (!handle) return;
+    await this.deps.withdraw();
     const delayMs = msFromNs(this.task.ShutdownDelay);
-    if (delayMs > 0) {
+    if (delayMs > 0 && this.isUp) {
       const { delaysSkipped } = this.deps;
       const [type, doing] = delaysSkipped.isOpen
         ? (['Skipping shutdown delay', 'Skipping'] as const)

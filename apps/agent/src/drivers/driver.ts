@@ -65,6 +65,15 @@ export interface TaskConfig {
   readonly logs: LogConfig;
 }
 
+/** A network of its own that a driver has given a task. */
+export interface DriverNetwork {
+  readonly ip: string;
+  /** Port inside, by label. */
+  readonly portMap: Readonly<Record<string, number>>;
+  /** Services without another address mode are found there. */
+  readonly autoAdvertise: boolean;
+}
+
 export type DriverHealth = 'undetected' | 'unhealthy' | 'healthy';
 
 export interface DriverFingerprint {
@@ -117,6 +126,8 @@ export interface Driver {
   stop(taskId: string, timeoutMs: number, signal: string): Promise<void>;
   /** @throws TaskNotFoundError */
   signal(taskId: string, signal: string): Promise<void>;
+  /** Absent or null: the task is in the network of its allocation. */
+  network?(taskId: string): DriverNetwork | null;
   /** What the task uses, since it was asked the last time. @throws TaskNotFoundError */
   stats(taskId: string): Promise<TaskResourceUsage>;
   /** Forgets a task and what is left of it. @throws when it runs and `force` is false (AG-253) */

@@ -5,6 +5,7 @@ import type { RotatingLogSpec } from '../logs/rotating-log.js';
 import {
   type Driver,
   type DriverFingerprint,
+  type DriverNetwork,
   type ExitResult,
   StartError,
   type TaskConfig,
@@ -47,6 +48,7 @@ interface MockConfig {
   startBlockForMs: number;
   killAfterMs: number;
   pluginExitAfterMs: number;
+  network: DriverNetwork | null;
 }
 
 interface MockTask {
@@ -112,6 +114,10 @@ export class MockDriver implements Driver {
   async signal(taskId: string): Promise<void> {
     const { signalError } = this.task(taskId).config;
     if (signalError !== '') throw new Error(signalError);
+  }
+
+  network(taskId: string): DriverNetwork | null {
+    return this.tasks.get(taskId)?.config.network ?? null;
   }
 
   async stats(taskId: string): Promise<TaskResourceUsage> {
@@ -251,8 +257,6 @@ function mockConfig(config: Readonly<Record<string, unknown>>): MockConfig {
     repeat: number(`${type}_repeat`),
     everyMs: duration(`${type}_repeat_duration`),
   });
-  if (text('driver_port_map') !== '' && !/^[^:]+:\d+$/.test(text('driver_port_map')))
-    throw new StartError(`malformed port map: "${text('driver_port_map')}"`);
   return {
     runForMs: duration('run_for'),
     exitCode: number('exit_code'),
@@ -266,5 +270,14 @@ function mockConfig(config: Readonly<Record<string, unknown>>): MockConfig {
     startBlockForMs: duration('start_block_for'),
     killAfterMs: duration('kill_after'),
     pluginExitAfterMs: duration('plugin_exit_after'),
+    network: mockNetwork(text('driver_ip'), text('driver_port_map'), config['driver_advertise'] === true),
   };
+}
+
+/** @throws StartError */
+function mockNetwork(ip: string, map: string, autoAdvertise: boolean): DriverNetwork | null {
+  const mapped = /^([^:]+):(\d+)$/.exec(map);
+  if (map !== '' && !mapped) throw new StartError(`malformed port map: "${map}"`);
+  if (ip === '') return null;
+  return { ip, portMap: mapped ? { [mapped[1] ?? '']: Number(mapped[2]) } : {}, autoAdvertise };
 }

@@ -77,6 +77,11 @@ export class SimulatedFleet {
     this.timers.end();
   }
 
+  /** Word from the servers, heard by every machine whose link is whole. */
+  serversChanged(): void {
+    for (const { agent, link } of this.members) if (!link.isCut) agent.serversChanged();
+  }
+
   stats(): FleetStats {
     let [registered, cutOff, allocations, running] = [0, 0, 0, 0];
     for (const { agent, link } of this.members) {

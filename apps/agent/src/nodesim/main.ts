@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { connect } from '@waybill/journal';
-import { NatsRpc } from '@waybill/rpc';
+import { NatsRpc, onNodesChanged } from '@waybill/rpc';
 import { newUuid, systemClock, systemTimers } from '@waybill/service';
 import { createLogger, silentLogger, tracerFor } from '@waybill/telemetry';
 import { SimulatedFleet } from './fleet.js';
@@ -73,6 +73,7 @@ function report(): void {
 
 process.stdout.write(`${options.nodes} machines of the seed "${options.seed}" against ${url}\n`);
 fleet.start();
+onNodesChanged(link.nc, () => fleet.serversChanged());
 const reporting = setInterval(report, REPORT_EVERY_MS);
 await new Promise<void>((resolve) => {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve());

@@ -1,4 +1,4 @@
-import { NS_PER_SECOND, type Service, type Task } from '@waybill/model';
+import { NS_PER_SECOND, type Service, type Task, type TaskGroup } from '@waybill/model';
 import { describe, expect, it } from 'vitest';
 import { aCheck, aService } from '../fixtures/offered-service.js';
 import { aTask, FOREVER, lifecycle, setup } from '../fixtures/running-alloc.js';
@@ -9,7 +9,12 @@ import type { ServiceRegistry } from './service-registry.js';
 const HEALTHY: ProbeResult = { ok: true, output: 'nomad: http ok', statusCode: 200 };
 
 /** An allocation whose registrations are noted together with what its tasks were just then. */
-function offering(tasks: Task[], groupServices: Service[] = [], given: Partial<ServiceRegistry> = {}) {
+function offering(
+  tasks: Task[],
+  groupServices: Service[] = [],
+  given: Partial<ServiceRegistry> = {},
+  over: Partial<TaskGroup> = {},
+) {
   const story: string[] = [];
   let answer = HEALTHY;
   const note = (what: string) => void story.push(`${what} while ${Object.values(alloc.states()).join('/')}`);
@@ -18,7 +23,7 @@ function offering(tasks: Task[], groupServices: Service[] = [], given: Partial<S
     deregister: async (_, ids) => note(`-${ids.length}`),
     ...given,
   };
-  const group = { Services: groupServices };
+  const group = { Services: groupServices, ...over };
   const alloc = setup(tasks, { type: 'service', group, registry, probe: async () => answer });
   const answers = (result: ProbeResult) => void (answer = result);
   return { ...alloc, story, answers };
@@ -49,6 +54,46 @@ describe('the services of an allocation', () => {
     await time.pass(10_000);
     expect(runner.isOver).toBe(true);
     expect(story).toHaveLength(2);
+  });
+
+  it('AG-142, AG-160: they are gone before a restart in place puts the task down, and come back with it', async () => {
+    const task = aTask('web', { run_for: '1000h', kill_after: '3s' }, { Services: [aService()] });
+    const { time, runner, story } = offering([task], [aService({ Name: 'front' })]);
+    runner.run();
+    await time.pass(10);
+    void runner.restart('web', false);
+    await time.pass(1_000);
+    expect(story.slice(2)).toEqual(['-1 while running']);
+    await time.pass(5_000);
+    expect(story.slice(3)).toEqual(['+web while running']);
+  });
+
+  it('AG-161: a restart of all that run takes the services of the group back for its delay', async () => {
+    const group = { ShutdownDelay: 4 * NS_PER_SECOND };
+    const { time, runner, story } = offering([aTask('web', FOREVER)], [aService({ Name: 'front' })], {}, group);
+    runner.run();
+    await time.pass(10);
+    void runner.restart('', false);
+    await time.pass(3_999);
+    expect(story.slice(1)).toEqual(['-1 while running']);
+    await time.pass(10);
+    expect(story.slice(2)).toEqual(['+front while running']);
+  });
+
+  it('AG-150, AG-152: in a kill each task keeps its services until its own turn', async () => {
+    const slow = { run_for: '1000h', kill_after: '3s' };
+    const { time, runner, story } = offering([
+      aTask('lead', slow, { Leader: true, Services: [aService({ Name: 'lead' })] }),
+      aTask('web', FOREVER, { Services: [aService()] }),
+    ]);
+    runner.run();
+    await time.pass(10);
+    story.length = 0;
+    void runner.kill();
+    await time.pass(1_000);
+    expect(story).toEqual(['-1 while running/running']);
+    await time.pass(5_000);
+    expect(story).toEqual(['-1 while running/running', '-1 while dead/running']);
   });
 
   it('AG-142: a task that ends takes its services along; another keeps its own', async () => {

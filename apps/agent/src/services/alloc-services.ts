@@ -1,11 +1,12 @@
 import type { AllocCheckStatus, Clock, Timers } from '@waybill/model';
 import type { Logger } from '@waybill/telemetry';
 import type { WatchedCheck } from '../health-watch.js';
+import { CheckRestartTerms } from './check-restart.js';
 import { CheckRunner, isReadiness } from './check-runner.js';
 import type { Probe } from './probe.transport.js';
 import { Registrations } from './registrations.js';
 import type { ServiceRegistry } from './service-registry.js';
-import type { WorkloadService } from './workload-service.js';
+import type { WorkloadCheck, WorkloadService } from './workload-service.js';
 
 /** AG-142: a kill waits for the removal to be tried, but for nobody longer than this. */
 export const MAX_WITHDRAWAL_WAIT_MS = 2_000;
@@ -19,6 +20,10 @@ export interface AllocServicesDependencies {
   readonly logger: Logger;
   /** The status of a check changed. */
   readonly changed: () => void;
+  /** Since when a task is up, or with an empty name all that are; undefined: none is. */
+  readonly upSinceMs: (task: string) => number | undefined;
+  /** AG-147: a check has failed for too long; with an empty name for all tasks that run. */
+  readonly unhealthy: (task: string, reason: string) => void;
 }
 
 /** What is kept of them on disk. */
@@ -71,9 +76,12 @@ export class AllocServices {
     if (this.isWithdrawn) return;
     this.isWithdrawn = true;
     this.runChecksOf([]);
-    if (this.wanted.length === 0) return;
-    const told = this.registrations.want([]);
-    await new Promise<void>((resolve) => {
+    if (this.wanted.length > 0) await this.briefly(this.registrations.want([]));
+  }
+
+  /** AG-142: who takes a service back waits for the servers, but not long. What is not told yet goes on by itself. */
+  briefly(told: Promise<void>): Promise<void> {
+    return new Promise((resolve) => {
       const cancel = this.deps.timers.after(MAX_WITHDRAWAL_WAIT_MS, resolve);
       void told.then(() => {
         cancel();
@@ -122,8 +130,22 @@ export class AllocServices {
     }
     for (const [id, check] of wanted) {
       if (this.running.has(id)) continue;
-      this.running.set(id, new CheckRunner(check, this.deps, this.restored.get(id)));
+      const looked = this.restartsBy(check);
+      this.running.set(id, new CheckRunner(check, { ...this.deps, looked }, this.restored.get(id)));
       this.restored.delete(id);
     }
+  }
+
+  /** AG-147. */
+  private restartsBy({ spec, task }: WorkloadCheck): (passed: boolean) => void {
+    const { CheckRestart } = spec;
+    if (!CheckRestart || CheckRestart.Limit <= 0) return () => {};
+    const terms = new CheckRestartTerms(CheckRestart, spec.Interval);
+    const restarted = task || spec.TaskName;
+    return (passed) => {
+      const { clock, upSinceMs, unhealthy } = this.deps;
+      if (!terms.isDue(passed, clock.nowMs(), upSinceMs(restarted))) return;
+      unhealthy(restarted, `healthcheck: check "${spec.Name}" unhealthy`);
+    };
   }
 }

@@ -8,6 +8,8 @@ export interface CheckRunnerDependencies {
   readonly timers: Timers;
   /** A status is another than before. */
   readonly changed: () => void;
+  /** After every look. */
+  readonly looked?: (passed: boolean) => void;
 }
 
 /**
@@ -63,6 +65,7 @@ export class CheckRunner {
     this.passing = result.ok ? (this.passing ?? nowMs) : undefined;
     this.cancelTimer = timers.after(msFromNs(this.check.spec.Interval), () => void this.look());
     if (before.Status !== this.result.Status) this.deps.changed();
+    this.deps.looked?.(result.ok);
   }
 
   private async lookOnce(): Promise<ProbeResult> {

@@ -1,6 +1,12 @@
+import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type { TLSSocket } from 'node:tls';
 import { afterEach, describe, expect, it } from 'vitest';
 import { aCheck } from '../fixtures/offered-service.js';
 import { MAX_CHECK_OUTPUT_BYTES, networkProbe } from './probe.transport.js';
@@ -61,5 +67,34 @@ describe('looking at a service', () => {
     expect(await look(port, { Type: 'tcp' })).toEqual({ ok: true, output: 'nomad: tcp ok', statusCode: 0 });
     cleanUp.splice(0).forEach((run) => run());
     await expect(look(port, { Type: 'tcp' })).rejects.toThrow('ECONNREFUSED');
+  });
+});
+
+describe('looking at a service over TLS', () => {
+  /** A certificate that nobody has signed but itself. */
+  function selfSigned(): { key: Buffer; cert: Buffer } {
+    const dir = mkdtempSync(path.join(tmpdir(), 'waybill-tls-'));
+    cleanUp.push(() => rmSync(dir, { recursive: true }));
+    const [key, cert] = [path.join(dir, 'key.pem'), path.join(dir, 'cert.pem')];
+    const curve = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
+    const args = ['req', '-x509', ...curve, '-keyout', key, '-out', cert, '-subj', '/CN=web.internal', '-days', '1'];
+    execFileSync('openssl', args, { stdio: 'ignore' });
+    return { key: readFileSync(key), cert: readFileSync(cert) };
+  }
+
+  it('AG-145: a certificate has to be right unless tls_skip_verify says otherwise; tls_server_name is asked for', async () => {
+    const names: unknown[] = [];
+    const server = createTlsServer(selfSigned(), (request, response) => {
+      names.push((request.socket as TLSSocket & { servername?: unknown }).servername);
+      response.end();
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    cleanUp.push(() => server.close().closeAllConnections());
+    const { port } = server.address() as AddressInfo;
+    await expect(look(port, { Protocol: 'https' })).rejects.toThrow('self-signed certificate');
+    const lenient = { Protocol: 'https', TLSSkipVerify: true };
+    expect(await look(port, lenient)).toMatchObject({ ok: true, statusCode: 200 });
+    expect(await look(port, { ...lenient, TLSServerName: 'web.internal' })).toMatchObject({ ok: true });
+    expect(names).toEqual([false, 'web.internal']);
   });
 });

@@ -1,4 +1,7 @@
-import { connect } from 'node:net';
+import { request as overHttp } from 'node:http';
+import { request as overHttps } from 'node:https';
+import { connect, isIP } from 'node:net';
+import type { Readable } from 'node:stream';
 import type { WorkloadCheck } from './workload-service.js';
 
 /** AG-145: as much of an answer is kept. */
@@ -18,36 +21,44 @@ export type Probe = (check: WorkloadCheck, signal: AbortSignal) => Promise<Probe
 export const networkProbe: Probe = (check, signal) =>
   check.spec.Type === 'http' ? probeHttp(check, signal) : probeTcp(check, signal);
 
+/** Follows no redirect: an answer that names another place is one. */
 async function probeHttp({ spec, address, port }: WorkloadCheck, signal: AbortSignal): Promise<ProbeResult> {
   const host = address.includes(':') ? `[${address}]` : address;
   const url = new URL(spec.Path, `${spec.Protocol || 'http'}://${host}:${port}`);
-  const headers = new Headers(
-    Object.entries(spec.Header ?? {}).flatMap(([name, values]) =>
-      values.map((value): [string, string] => [name, value]),
-    ),
-  );
-  const method = spec.Method || 'GET';
-  const response = await fetch(url, {
-    method,
-    headers,
-    signal,
-    redirect: 'manual',
-    ...(spec.Body && { body: spec.Body }),
+  const options = { method: spec.Method || 'GET', headers: spec.Header ?? {}, signal, agent: false } as const;
+  return new Promise((resolve, reject) => {
+    const request =
+      url.protocol === 'https:'
+        ? overHttps(url, {
+            ...options,
+            rejectUnauthorized: !spec.TLSSkipVerify,
+            ...serverName(spec.TLSServerName, address),
+          })
+        : overHttp(url, options);
+    request.once('error', reject);
+    request.once('response', (response) => {
+      const statusCode = response.statusCode ?? 0;
+      const read = statusCode === 200 ? Promise.resolve('nomad: http ok') : beginningOf(response);
+      read
+        .then((output) => resolve({ ok: statusCode < 400, output, statusCode }), reject)
+        .finally(() => request.destroy());
+    });
+    request.end(spec.Body || undefined);
   });
-  const { status: statusCode } = response;
-  if (statusCode === 200) {
-    await response.body?.cancel();
-    return { ok: true, output: 'nomad: http ok', statusCode };
-  }
-  return { ok: statusCode < 400, output: await beginningOf(response), statusCode };
 }
 
-async function beginningOf({ body }: Response): Promise<string> {
-  const chunks: Uint8Array[] = [];
+/** Whom the certificate has to name; an address cannot be asked for by name. */
+function serverName(given: string, address: string): { servername?: string } {
+  if (given !== '') return { servername: given };
+  return isIP(address) ? {} : { servername: address };
+}
+
+async function beginningOf(body: Readable): Promise<string> {
+  const chunks: Buffer[] = [];
   let bytes = 0;
-  for await (const chunk of body ?? []) {
-    chunks.push(chunk as Uint8Array);
-    bytes += (chunk as Uint8Array).byteLength;
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    chunks.push(chunk);
+    bytes += chunk.byteLength;
     if (bytes >= MAX_CHECK_OUTPUT_BYTES) break; // leaving the loop gives the rest up
   }
   return Buffer.concat(chunks).subarray(0, MAX_CHECK_OUTPUT_BYTES).toString('utf8');

@@ -2,6 +2,7 @@ import type { AllocatedPort, Allocation } from '@waybill/model';
 import { fixtures } from '@waybill/state';
 import { describe, expect, it } from 'vitest';
 import { aCheck, aService } from '../fixtures/offered-service.js';
+import type { DriverNetwork } from '../drivers/driver.js';
 import { servicesOf } from './workload-service.js';
 
 const PORT: AllocatedPort = { Label: 'http', Value: 24_000, To: 8_080, HostIP: '10.1.1.1', IgnoreCollision: false };
@@ -10,6 +11,7 @@ function offered(given: {
   group?: ReturnType<typeof aService>[];
   task?: ReturnType<typeof aService>[];
   alloc?: Partial<Allocation>;
+  network?: DriverNetwork;
 }) {
   const task = fixtures.aTask({ Name: 'server', Services: given.task ?? null });
   const group = fixtures.aGroup({ Name: 'web', Tasks: [task], Services: given.group ?? null });
@@ -19,11 +21,12 @@ function offered(given: {
     ...alloc.AllocatedResources,
     Shared: { ...alloc.AllocatedResources.Shared, Ports: [PORT] },
   };
+  const networkOf = (name: string) => (name === 'server' ? (given.network ?? null) : null);
   const node = fixtures.aNode({ Attributes: { 'unique.network.ip-address': '10.9.9.9' }, Meta: { rack: 'r1' } });
-  return { alloc, services: servicesOf({ alloc, job, node, region: 'global', hostEnv: {} }) };
+  return { alloc, services: servicesOf({ alloc, job, node, region: 'global', hostEnv: {}, networkOf }) };
 }
 
-const NETWORK = { InterfaceName: 'eth0', Address: '172.26.64.5', AddressIPv6: '', DNS: null };
+const NETWORK = { InterfaceName: 'eth0', Address: '172.26.64.5', AddressIPv6: 'fd00::5', DNS: null };
 
 describe('what an allocation offers', () => {
   it('AG-140: ids name allocation, workload, service and port; other providers are not ours', () => {
@@ -45,10 +48,29 @@ describe('what an allocation offers', () => {
     expect(of({})).toEqual(['10.1.1.1', 24_000]);
     expect(of({ AddressMode: 'host' })).toEqual(['10.1.1.1', 24_000]);
     expect(of({ AddressMode: 'alloc' })).toEqual(['172.26.64.5', 8_080]);
+    expect(of({ AddressMode: 'alloc_ipv6' })).toEqual(['fd00::5', 8_080]);
     expect(of({ Address: 'web.example.com' })).toEqual(['web.example.com', 24_000]);
     expect(of({ PortLabel: '9090' })).toEqual(['10.9.9.9', 9_090]);
     expect(of({ PortLabel: '' })).toEqual(['10.9.9.9', 0]);
   });
+
+  it.each([
+    ['auto', false, ['10.1.1.1', 24_000]],
+    ['auto', true, ['172.17.0.9', 81]],
+    ['host', true, ['10.1.1.1', 24_000]],
+    ['alloc', true, ['172.26.64.5', 8_080]],
+    ['driver', false, ['172.17.0.9', 81]],
+  ] as const)(
+    'AG-143: mode %s where the driver has a network that it advertises: %s',
+    (AddressMode, autoAdvertise, at) => {
+      const network = { ip: '172.17.0.9', portMap: { http: 81 }, autoAdvertise };
+      const given = { alloc: { NetworkStatus: NETWORK }, network };
+      const { registration } = offered({ ...given, task: [aService({ AddressMode })] }).services[0]!;
+      expect([registration.Address, registration.Port]).toEqual(at);
+      const unmapped = offered({ ...given, task: [aService({ AddressMode: 'driver', PortLabel: '9000' })] });
+      expect(unmapped.services[0]!.registration.Port).toBe(9_000);
+    },
+  );
 
   it('AG-143: names and tags are interpolated like the environment', () => {
     const service = aService({ Tags: ['rack-${meta.rack}', 'task-${NOMAD_TASK_NAME}', '${NOMAD_GROUP_NAME}'] });

@@ -9,6 +9,7 @@ import {
 } from '@waybill/model';
 import type { RegisteredService } from '@waybill/rpc';
 import { createHash } from 'node:crypto';
+import type { DriverNetwork } from '../drivers/driver.js';
 import { TaskEnv } from '../task-env.js';
 
 /** A check of a service, ready to be run. */
@@ -37,6 +38,8 @@ export interface WorkloadPlace {
   readonly node: Node;
   readonly region: string;
   readonly hostEnv: Readonly<Record<string, string | undefined>>;
+  /** What the driver has given a task that runs. */
+  readonly networkOf: (task: string) => DriverNetwork | null;
 }
 
 /** The services that an allocation's job wants of it: the group's first, then task by task. Pure. O(services and checks). */
@@ -61,14 +64,15 @@ function offer(service: Service, task: string, place: WorkloadPlace): WorkloadSe
   const ID = registrationId(alloc.ID, workload, service);
   const isCanary = alloc.DeploymentStatus?.Canary === true && (service.CanaryTags ?? []).length > 0;
   const Tags = isCanary ? service.CanaryTags : service.Tags;
-  const endpoint = endpointOf(service.PortLabel, service.AddressMode, service.Address, place);
+  const network = place.networkOf(task);
+  const endpoint = endpointOf(service.PortLabel, service.AddressMode, service.Address, place, network);
   const checks = (service.Checks ?? []).map((spec): WorkloadCheck => ({
     id: checkId(ID, spec.Name),
     service: service.Name,
     task,
     group: alloc.Name,
     spec,
-    ...endpointOf(spec.PortLabel || service.PortLabel, spec.AddressMode, '', place),
+    ...endpointOf(spec.PortLabel || service.PortLabel, spec.AddressMode, '', place, network),
   }));
   const registration = { ID, ServiceName: service.Name, Tags, Address: endpoint.address, Port: endpoint.port };
   return { task, registration, checks };
@@ -80,16 +84,27 @@ interface Endpoint {
 }
 
 /** AG-143. A label that names no port may be a number; without any the port is 0. */
-function endpointOf(label: string, mode: string, literal: string, { alloc, node }: WorkloadPlace): Endpoint {
-  const host = node.Attributes['unique.network.ip-address'] ?? '';
+function endpointOf(
+  label: string,
+  mode: string,
+  literal: string,
+  { alloc, node }: WorkloadPlace,
+  network: DriverNetwork | null,
+): Endpoint {
   const mapped = (alloc.AllocatedResources.Shared.Ports ?? []).find((port) => port.Label === label);
   const port = mapped ? mapped.Value : /^\d{1,5}$/.test(label) ? Number(label) : 0;
-  if (literal !== '') return { address: literal, port };
-  // No driver here gives its tasks a network of their own: theirs is the allocation's.
-  if (mode !== 'alloc' && mode !== 'driver') return { address: mapped?.HostIP || host, port };
   const inside = mapped && mapped.To > 0 ? mapped.To : port;
-  return { address: alloc.NetworkStatus?.Address || mapped?.HostIP || host, port: inside };
+  const host = mapped?.HostIP || (node.Attributes['unique.network.ip-address'] ?? '');
+  if (literal !== '') return { address: literal, port };
+  if (network && (mode === 'driver' || (mode !== 'host' && !isOfAlloc(mode) && network.autoAdvertise)))
+    return { address: network.ip, port: network.portMap[label] ?? inside };
+  if (mode === 'alloc_ipv6') return { address: alloc.NetworkStatus?.AddressIPv6 || host, port: inside };
+  // A task without a network of its own is in that of its allocation.
+  if (mode === 'alloc' || mode === 'driver') return { address: alloc.NetworkStatus?.Address || host, port: inside };
+  return { address: host, port };
 }
+
+const isOfAlloc = (mode: string): boolean => mode === 'alloc' || mode === 'alloc_ipv6';
 
 /** The same for the same check as long as the allocation lives. */
 const checkId = (registration: string, name: string): string =>

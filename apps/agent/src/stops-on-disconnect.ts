@@ -1,0 +1,67 @@
+import type { CancelTimer, Clock, Timers } from '@waybill/model';
+
+/** AG-173: allocations that were taken up again get so long after a start without contact. */
+export const RESTORED_GRACE_MS = 50_000;
+
+/** An allocation whose group says `stop_on_client_after`. */
+export interface Disconnectable {
+  readonly id: string;
+  readonly afterMs: number;
+  /** It was taken up again when the agent started. */
+  readonly isRestored: boolean;
+}
+
+export interface StopsOnDisconnectDependencies {
+  readonly clock: Clock;
+  readonly timers: Timers;
+  /** AG-35: unix ms of the last good registration or heartbeat; undefined: none since the start. */
+  readonly lastContactMs: () => number | undefined;
+  /** Those that live and are not on their way down. */
+  readonly allocs: () => readonly Disconnectable[];
+  readonly stop: (allocId: string) => void;
+}
+
+/**
+ * Stops what may not outlive the contact with the servers for long (AG-171 to AG-175).
+ *
+ * stopped → watching → stopped. A good heartbeat costs nothing here: one timer waits for the first moment at which an
+ * allocation could be due, looks then when the contact really was, and waits for the next. So each has its own moment,
+ * whatever the others' are. Cost of a look: O(allocations with the setting); no timer while there are none.
+ */
+export class StopsOnDisconnect {
+  private startedMs: number | null = null;
+  private cancel: CancelTimer = () => {};
+
+  constructor(private readonly deps: StopsOnDisconnectDependencies) {}
+
+  start(): void {
+    this.startedMs = this.deps.clock.nowMs();
+    this.look();
+  }
+
+  stop(): void {
+    this.startedMs = null;
+    this.cancel();
+  }
+
+  /** Allocations came, or time has passed. */
+  look(): void {
+    this.cancel();
+    if (this.startedMs === null) return;
+    const nowMs = this.deps.clock.nowMs();
+    let nextMs = Infinity;
+    for (const alloc of this.deps.allocs()) {
+      const dueMs = this.dueMs(alloc, this.startedMs);
+      if (dueMs < nowMs) this.deps.stop(alloc.id);
+      else nextMs = Math.min(nextMs, dueMs + 1);
+    }
+    if (nextMs < Infinity) this.cancel = this.deps.timers.after(nextMs - nowMs, () => this.look());
+  }
+
+  /** "More than that" ago (AG-171): in the moment itself nothing is due yet. */
+  private dueMs({ afterMs, isRestored }: Disconnectable, startedMs: number): number {
+    const contactMs = this.deps.lastContactMs();
+    if (contactMs !== undefined) return contactMs + afterMs;
+    return startedMs + (isRestored ? RESTORED_GRACE_MS : 0) + afterMs;
+  }
+}
