@@ -14,6 +14,7 @@ beforeAll(async () => {
 afterAll(() => cluster?.stop());
 
 const DEVELOPMENT = { WAYBILL_AGENT_STOP_TASKS_ON_EXIT: 'true' };
+const LEAVES = { WAYBILL_AGENT_LEAVE_ON_TERMINATE: 'true', WAYBILL_AGENT_DRAIN_ON_SHUTDOWN: 'true' };
 const isStatus = (name: string, status: string) =>
   eventually(`${name} is ${status}`, async () => (await cluster.node(name)).Status === status);
 
@@ -113,6 +114,39 @@ describe('nodes and agents over NATS', () => {
     expect(after.CreateIndex).toBeGreaterThan(index);
     await isStatus('purged', 'ready');
     await cluster.endAgent(agent, 'SIGTERM');
+  });
+
+  it('DR-80, AG-341, AG-342, AG-343: a machine that leaves drains itself, and ends when its work has ended', async () => {
+    const agent = await cluster.startAgent('leaving', { ...LEAVES, WAYBILL_AGENT_DRAIN_FORCE: 'true' });
+    const { ID } = await cluster.node('leaving');
+    const alloc = await cluster.place(ID, [shellTask('exec sleep 600')]);
+    await cluster.inStatus(alloc.ID, 'running');
+    const ended = cluster.endAgent(agent, 'SIGTERM');
+    const drained = await eventually('it is drained', () => {
+      const node = cluster.state.tables.nodes.get(ID);
+      return node?.LastDrain?.Status === 'complete' && node;
+    });
+    expect(drained).toMatchObject({
+      DrainStrategy: null,
+      SchedulingEligibility: 'ineligible',
+      LastDrain: { AccessorID: `client:${ID}`, Meta: { message: 'shutting down' } },
+    });
+    expect([cluster.alloc(alloc.ID).DesiredTransition.Migrate, agent.exitCode]).toEqual([true, null]);
+    await cluster.stopAlloc(alloc); // as the scheduler does with what is to migrate
+    await ended;
+    expect([agent.exitCode, cluster.alloc(alloc.ID).ClientStatus]).toEqual([0, 'complete']);
+  });
+
+  it('AG-341: a second signal ends a machine that leaves at once', async () => {
+    const agent = await cluster.startAgent('hurried', LEAVES);
+    const { ID } = await cluster.node('hurried');
+    const alloc = await cluster.place(ID, [shellTask('exec sleep 600')]);
+    await cluster.inStatus(alloc.ID, 'running');
+    agent.kill('SIGTERM');
+    await eventually('it is being drained', () => cluster.state.tables.nodes.get(ID)?.DrainStrategy !== null);
+    await cluster.endAgent(agent, 'SIGTERM');
+    expect([agent.exitCode, cluster.alloc(alloc.ID).ClientStatus]).toEqual([0, 'running']);
+    await cluster.endAgent(await cluster.startAgent('hurried', DEVELOPMENT), 'SIGTERM'); // ends the task too
   });
 
   it('AG-14: a second agent on the same directory is refused', async () => {

@@ -1,5 +1,6 @@
 import type { FleetMember } from '@waybill/agent';
 import { type Allocation, isTerminalAllocation, NS_PER_SECOND } from '@waybill/model';
+import { MAX_ALLOC_QUERY_WAIT_MS } from '@waybill/rpc';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ProcessesWithMachines } from './support/processes-with-machines.js';
 import { eventually } from './support/wait.js';
@@ -10,6 +11,9 @@ const MAX_PARALLEL = 2;
 /** A machine that falls silent is missed after its TTL and the grace: up to half a minute. */
 const MISSED_WITHIN_MS = 60_000;
 const DONE_WITHIN_MS = 90_000;
+/** A fellow misses the killed one after some seconds; the time limit of a read is half a minute. */
+const LEARNED_WITHIN_MS = MAX_ALLOC_QUERY_WAIT_MS / 2;
+const MACHINES = 4;
 
 let cluster: ProcessesWithMachines;
 beforeAll(async () => {
@@ -111,8 +115,29 @@ function fewestHealthy(id: string): () => number {
 
 describe('nodes that are drained, every service a process of its own', () => {
   beforeAll(async () => {
-    await cluster.addMachines(4, { cpuMhz: 600 });
+    await cluster.addMachines(MACHINES, { cpuMhz: 600 });
   });
+
+  it('a machine whose read waited at a process that is killed learns of new work in seconds, not after its time limit', async () => {
+    await cluster.waybill.startService('nodes', 'another-nodes');
+    const { api } = cluster.waybill;
+    const job = (ID: string) => ({
+      ID,
+      Type: 'system',
+      Datacenters: ['*'],
+      TaskGroups: [{ Name: 'web', Tasks: [{ Name: 'task', Driver: 'mock_driver', Config: { run_for: '10h' } }] }],
+    });
+    const runsEverywhere = (id: string) =>
+      eventually(`${id} runs on every machine`, () => cluster.running(id).length === MACHINES, LEARNED_WITHIN_MS);
+    await api.register(job('before')); // afterwards each machine waits at one process or the other
+    await runsEverywhere('before');
+    await cluster.waybill.kill('nodes');
+    await api.register(job('after'));
+    await runsEverywhere('after');
+    for (const id of ['before', 'after']) await api.raw(`/v1/job/${id}?purge=true`, { method: 'DELETE' });
+    await cluster.waybill.startService('nodes');
+    await cluster.waybill.kill('another-nodes', 'SIGTERM');
+  }, 240_000);
 
   it('DR-84, DR-86, DR-18: in the middle of a rolling update; both come to their end, and whoever watches sees it', async () => {
     await registered('rolling');
@@ -149,7 +174,6 @@ describe('nodes that are drained, every service a process of its own', () => {
     await cluster.waybill.kill('nodes');
     await cluster.waybill.startService('nodes');
     await drained(nodeId);
-    // A read that waits at the killed process is asked again only after its timeout, so a machine may learn late.
     await eventually(
       'all run elsewhere',
       () => cluster.running('killed').filter((a) => a.NodeID !== nodeId).length === COUNT,

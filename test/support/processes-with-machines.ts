@@ -1,7 +1,7 @@
 import { DEFAULT_FLEET, type FleetMember, type FleetOptions, SimulatedFleet } from '@waybill/agent';
 import type { Allocation, Timers } from '@waybill/model';
 import type { Replica } from '@waybill/replica';
-import { NatsRpc } from '@waybill/rpc';
+import { NatsRpc, onNodesChanged } from '@waybill/rpc';
 import { Infrastructure, newUuid, readSettings, systemClock, systemTimers } from '@waybill/service';
 import { silentLogger, tracerFor } from '@waybill/telemetry';
 import { eventually } from './wait.js';
@@ -31,8 +31,10 @@ export class ProcessesWithMachines {
     const infrastructure = new Infrastructure('test', settings, silentLogger, (error) => {
       throw error;
     });
-    const { link } = await infrastructure.nats();
-    return new ProcessesWithMachines(waybill, infrastructure, await infrastructure.replica(), new NatsRpc(link.nc));
+    const { nc } = (await infrastructure.nats()).link;
+    const cluster = new ProcessesWithMachines(waybill, infrastructure, await infrastructure.replica(), new NatsRpc(nc));
+    onNodesChanged(nc, () => cluster.fleets.forEach((fleet) => fleet.serversChanged()));
+    return cluster;
   }
 
   async stop(): Promise<void> {

@@ -95,6 +95,17 @@ describe('allocation reads of agents', () => {
     expect(time.pending).toBe(0);
   });
 
+  it('a node waits once: a newer read of it answers the one before', async () => {
+    const { queries, a, b, place, read } = await setup();
+    const { ModifyIndex } = await place(a);
+    const [given, other] = [read(a, ModifyIndex), read(b, 10_000)];
+    await settle();
+    const newer = read(a, ModifyIndex);
+    await settle();
+    expect([given.answer?.Index, newer.answer, other.answer]).toEqual([ModifyIndex, undefined, undefined]);
+    expect(queries.reads).toBe(2);
+  });
+
   it('at the end of the service every waiting read is answered with what there is', async () => {
     const { queries, a, place, read } = await setup();
     const alloc = await place(a);

@@ -15,16 +15,20 @@ import { permissionDenied, provenNode } from './node-access.js';
 import { jobOf } from './node-evaluations.js';
 import type { PlacementTraces } from './placement-traces.js';
 
+/** Why a waiting read goes on: something of its node changed, or it is to be answered with what there is. */
+type Woken = 'changed' | 'over';
+
 /**
  * What agents read of their allocations (nodes.md section 9). Any replica answers.
  *
  * A read waits in a list of its node and is woken when a transaction changed an allocation of that node: the cost of a
  * transaction is what it changed, however many other nodes wait (ND-152, ST-158). There is no await between the look at
- * the tables and the entry into the list, so no change can fall in between (ST-152).
+ * the tables and the entry into the list, so no change can fall in between (ST-152). A node waits once: a read that comes
+ * while another one of it waits answers that one, whose asker has given up.
  * Limits: MAX_WAITING_ALLOC_QUERIES, MAX_ALLOC_QUERY_WAIT_MS.
  */
 export class AllocQueries {
-  private readonly waiting = new Map<string, Set<() => void>>();
+  private readonly waiting = new Map<string, Set<(woken: Woken) => void>>();
   private waitingReads = 0;
   private stopped = false;
   private readonly unsubscribe: () => void;
@@ -41,7 +45,7 @@ export class AllocQueries {
   stop(): void {
     this.unsubscribe();
     this.stopped = true;
-    for (const nodeId of this.waiting.keys()) this.wake(nodeId);
+    for (const nodeId of this.waiting.keys()) this.wake(nodeId, 'over');
   }
 
   get reads(): number {
@@ -54,20 +58,16 @@ export class AllocQueries {
     const waitMs = Math.min(Math.max(request.MaxQueryTimeMs, 0), MAX_ALLOC_QUERY_WAIT_MS);
     const { tables } = this.state;
     provenNode(tables, request.NodeID, request.SecretID);
+    this.wake(request.NodeID, 'over');
     let seen: number | undefined;
     let over = waitMs === 0;
-    const cancel = over
-      ? () => {}
-      : this.timers.after(waitMs, () => {
-          over = true;
-          this.wake(request.NodeID);
-        });
+    const cancel = over ? () => {} : this.timers.after(waitMs, () => this.wake(request.NodeID, 'over'));
     try {
       for (;;) {
         const answer = nodeAllocsAnswer(tables, request.NodeID, seen);
         if (over || this.stopped || answer.Index > request.MinQueryIndex) return answer;
         seen = Object.keys(answer.Allocs).length;
-        await this.changeOf(request.NodeID);
+        over = (await this.changeOf(request.NodeID)) === 'over';
         if (!tables.nodes.has(request.NodeID)) throw permissionDenied();
       }
     } finally {
@@ -93,7 +93,7 @@ export class AllocQueries {
     return { Allocs: allocs, Index: appliedIndex, Traceparents: traceparents };
   }
 
-  private changeOf(nodeId: string): Promise<void> {
+  private changeOf(nodeId: string): Promise<Woken> {
     if (this.waitingReads >= MAX_WAITING_ALLOC_QUERIES)
       throw new RpcError('limit', 'too many allocation reads are waiting');
     return new Promise((resolve) => {
@@ -107,18 +107,18 @@ export class AllocQueries {
   private applied(applied: Applied): void {
     for (const change of applied.changes) {
       if (change.table === 'allocs') {
-        this.wake((change.after ?? change.before)?.NodeID ?? '');
-        if (change.before && change.before.NodeID !== change.after?.NodeID) this.wake(change.before.NodeID);
-      } else if (change.table === 'nodes' && !change.after) this.wake(change.key);
+        this.wake((change.after ?? change.before)?.NodeID ?? '', 'changed');
+        if (change.before && change.before.NodeID !== change.after?.NodeID) this.wake(change.before.NodeID, 'changed');
+      } else if (change.table === 'nodes' && !change.after) this.wake(change.key, 'changed');
     }
   }
 
-  private wake(nodeId: string): void {
+  private wake(nodeId: string, woken: Woken): void {
     const reads = this.waiting.get(nodeId);
     if (!reads) return;
     this.waiting.delete(nodeId);
     this.waitingReads -= reads.size;
-    for (const resolve of reads) resolve();
+    for (const resolve of reads) resolve(woken);
   }
 }
 

@@ -1,8 +1,10 @@
+import { natsPresence } from '@waybill/rpc';
 import type { ServiceDefinition } from '@waybill/service';
 import { AllocQueries } from './alloc-queries.js';
 import { AllocUpdates } from './alloc-updates.js';
 import { DrainCommands } from './drain-commands.js';
 import { Drainer } from './drainer.js';
+import { Fellows } from './fellows.js';
 import { DEFAULT_PACE, type HeartbeatPace } from './heartbeat-ttl.js';
 import { Heartbeats } from './heartbeats.js';
 import { MissingNodeEvaluations } from './missing-node-evaluations.js';
@@ -31,6 +33,7 @@ export function nodesService(pace: HeartbeatPace = DEFAULT_PACE): ServiceDefinit
       const queries = new AllocQueries(state, traces, timers);
       const updates = new AllocUpdates({ ...shared, tracer: () => context.tracer });
       const registration = new Registration(watched);
+      const fellows = new Fellows(natsPresence(context.link.nc), newId(), clock, timers);
       metrics.gauge('nodes_waiting_registrations', 'Registrations of machines that wait for their turn', {
         collect: () => registration.waiting,
       });
@@ -52,7 +55,9 @@ export function nodesService(pace: HeartbeatPace = DEFAULT_PACE): ServiceDefinit
           services: new ServiceRegistrations(state, clock, newId),
         }),
         singleton: new NodesHolder(heartbeats, missing, new Drainer({ ...shared, logger })),
+        start: () => fellows.start(),
         stop: () => {
+          fellows.stop();
           updates.flush();
           queries.stop();
           traces.stop();

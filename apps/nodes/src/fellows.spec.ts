@@ -1,0 +1,70 @@
+import { FakeTime } from '@waybill/model';
+import type { Presence, SignOfLife } from '@waybill/rpc';
+import { describe, expect, it } from 'vitest';
+import { Fellows, SIGN_EVERY_MS, SILENCE_MS } from './fellows.js';
+
+/** Processes that hear each other. */
+class Neighbourhood implements Presence {
+  readonly time = new FakeTime();
+  changes = 0;
+  private readonly hearers = new Set<(sign: SignOfLife) => void>();
+
+  begin(instance: string): Fellows {
+    const fellows = new Fellows(this, instance, this.time, this.time);
+    fellows.start();
+    return fellows;
+  }
+  sign(sign: SignOfLife): void {
+    for (const heard of this.hearers) heard(sign);
+  }
+  onSign(heard: (sign: SignOfLife) => void): () => void {
+    this.hearers.add(heard);
+    return () => this.hearers.delete(heard);
+  }
+  announceChange(): void {
+    this.changes++;
+  }
+}
+
+describe('processes of the service that watch each other', () => {
+  it('each tells the machines that it has begun, and nothing more while all is well', async () => {
+    const here = new Neighbourhood();
+    const [a, b] = [here.begin('a'), here.begin('b')];
+    await here.time.pass(60_000);
+    expect([here.changes, a.size, b.size]).toEqual([2, 1, 1]);
+  });
+
+  it('one that falls silent is missed, once, by every other', async () => {
+    const here = new Neighbourhood();
+    here.begin('a');
+    here.sign({ instance: 'killed', ends: false });
+    await here.time.pass(SILENCE_MS - 1);
+    expect(here.changes).toBe(1);
+    await here.time.pass(SIGN_EVERY_MS);
+    expect(here.changes).toBe(2);
+    await here.time.pass(60_000);
+    expect(here.changes).toBe(2);
+  });
+
+  it('one that ends in good order is not missed', async () => {
+    const here = new Neighbourhood();
+    const [a, b] = [here.begin('a'), here.begin('b')];
+    await here.time.pass(SIGN_EVERY_MS);
+    b.stop();
+    await here.time.pass(60_000);
+    expect([here.changes, a.size]).toEqual([2, 0]);
+    a.stop();
+    expect(here.time.pending).toBe(0);
+  });
+
+  it('one that stood still itself does not blame the others', async () => {
+    const here = new Neighbourhood();
+    const a = here.begin('a');
+    here.sign({ instance: 'b', ends: false });
+    here.time.freeze(60_000);
+    await here.time.pass(0);
+    expect([here.changes, a.size]).toEqual([1, 1]);
+    await here.time.pass(SILENCE_MS);
+    expect([here.changes, a.size]).toEqual([2, 0]);
+  });
+});

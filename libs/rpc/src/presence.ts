@@ -1,0 +1,42 @@
+import type { NatsConnection } from '@nats-io/transport-node';
+
+/** Core NATS: every process of `nodes` says here, again and again, that it is there. Heard by its fellows. */
+const SIGNS = 'waybill.nodes.signs';
+/** Core NATS: a process of `nodes` has begun, or is gone without a word. Heard by every machine. Lost ones do no harm. */
+const CHANGES = 'waybill.nodes.changes';
+
+export interface SignOfLife {
+  readonly instance: string;
+  /** The last one: it ends in good order. */
+  readonly ends: boolean;
+}
+
+/** What processes of `nodes` say of themselves and to machines. */
+export interface Presence {
+  sign(sign: SignOfLife): void;
+  /** Signs of all, one's own too. @returns ends it */
+  onSign(heard: (sign: SignOfLife) => void): () => void;
+  announceChange(): void;
+}
+
+export function natsPresence(nc: NatsConnection): Presence {
+  return {
+    sign: ({ instance, ends }) => nc.publish(SIGNS, ends ? `-${instance}` : `+${instance}`),
+    onSign: (heard) => {
+      const subscription = nc.subscribe(SIGNS, {
+        callback: (error, msg) => {
+          const text = error ? '' : msg.string();
+          if (text.startsWith('+') || text.startsWith('-')) heard({ instance: text.slice(1), ends: text[0] === '-' });
+        },
+      });
+      return () => subscription.unsubscribe();
+    },
+    announceChange: () => nc.publish(CHANGES),
+  };
+}
+
+/** For machines: what they asked of `nodes` may never be answered, because whoever they asked is gone. @returns ends it */
+export function onNodesChanged(nc: NatsConnection, changed: () => void): () => void {
+  const subscription = nc.subscribe(CHANGES, { callback: (error) => void (error ?? changed()) });
+  return () => subscription.unsubscribe();
+}
