@@ -171,11 +171,6 @@ export class Agent {
     this.pullLoop.serversChanged();
   }
 
-  /** Word from the servers that one of their processes is gone, or has begun. */
-  serversChanged(): void {
-    this.pullLoop.serversChanged();
-  }
-
   /** Allocations here that are not over, as the servers last described them. O(allocations here). */
   unfinished(): Allocation[] {
     return [...this.runners.values()].filter((runner) => !runner.isOver).map((runner) => runner.alloc);

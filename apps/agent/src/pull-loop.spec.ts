@@ -150,7 +150,7 @@ describe('pull of allocations', () => {
     expect(servers.lists).toHaveLength(3);
   });
 
-  it('word that the servers are back ends the wait for another try', async () => {
+  it('AG-48: word that the servers have changed ends the wait for another try', async () => {
     const { time, servers, loop } = setup();
     loop.start(1);
     await settle();
