@@ -1,4 +1,7 @@
+import { CsiAnswerError } from './errors.js';
 import { type VolumeUse, volumeUseOf, type WireVolumeCapability } from './volume-capability.js';
+
+const INVALID_ENTRY = 'plugin returned an invalid entry';
 
 /** A volume as its provider knows it. */
 export interface ProvidedVolume {
@@ -68,6 +71,9 @@ export interface WireSnapshot {
   readonly creation_time: { readonly seconds: string } | null;
   readonly ready_to_use: boolean;
 }
+export interface WireSnapshotEntry {
+  readonly snapshot: WireSnapshot | null;
+}
 export interface WireValidation {
   readonly confirmed: {
     readonly volume_capabilities: readonly WireVolumeCapability[];
@@ -87,16 +93,21 @@ export function volumeOf(volume: WireVolume): ProvidedVolume {
   };
 }
 
-/** An entry without its volume says nothing. */
-export function listedVolumeOf({ volume, status }: WireVolumeEntry): ListedVolume | undefined {
-  return volume
-    ? {
-        ...volumeOf(volume),
-        publishedNodeIds: status?.published_node_ids ?? [],
-        isAbnormal: status?.volume_condition?.abnormal ?? false,
-        condition: status?.volume_condition?.message ?? '',
-      }
-    : undefined;
+/** @throws CsiAnswerError (VL-201) */
+export function listedVolumeOf({ volume, status }: WireVolumeEntry): ListedVolume {
+  if (!volume) throw new CsiAnswerError(INVALID_ENTRY);
+  return {
+    ...volumeOf(volume),
+    publishedNodeIds: status?.published_node_ids ?? [],
+    isAbnormal: status?.volume_condition?.abnormal ?? false,
+    condition: status?.volume_condition?.message ?? '',
+  };
+}
+
+/** @throws CsiAnswerError (VL-201) */
+export function listedSnapshotOf({ snapshot }: WireSnapshotEntry): ProvidedSnapshot {
+  if (!snapshot) throw new CsiAnswerError(INVALID_ENTRY);
+  return snapshotOf(snapshot);
 }
 
 export function snapshotOf(snapshot: WireSnapshot): ProvidedSnapshot {

@@ -84,7 +84,7 @@ export function createVolumeRequest(create: CreateVolume): {
 } {
   const topologies = (all: readonly Segments[] = []): WireTopology[] => all.map((segments) => ({ segments }));
   return {
-    name: required('volume name', create.name),
+    name: required('Name', create.name),
     capacity_range: capacityRange(create.capacity),
     volume_capabilities: requiredUses(create.uses),
     parameters: create.parameters ?? {},
@@ -167,7 +167,7 @@ export function createSnapshotRequest(create: CreateSnapshot): {
 } {
   return {
     source_volume_id: required('volume ID', create.sourceVolumeId),
-    name: required('snapshot name', create.name),
+    name: required('Name', create.name),
     parameters: create.parameters ?? {},
     secrets: create.secrets ?? {},
   };

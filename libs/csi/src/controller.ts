@@ -3,6 +3,7 @@ import { required } from './arguments.js';
 import { type ControllerCapability, controllerCapabilities, type WireServiceCapabilities } from './capabilities.js';
 import {
   type ListedVolume,
+  listedSnapshotOf,
   listedVolumeOf,
   type Paged,
   type ProvidedSnapshot,
@@ -12,6 +13,7 @@ import {
   validationOf,
   volumeOf,
   type WireSnapshot,
+  type WireSnapshotEntry,
   type WireValidation,
   type WireVolume,
   type WireVolumeEntry,
@@ -113,7 +115,7 @@ export class ControllerClient {
       badToken(page),
       options,
     );
-    return { entries: entries.flatMap((entry) => listedVolumeOf(entry) ?? []), nextToken };
+    return { entries: entries.map((entry) => listedVolumeOf(entry)), nextToken };
   }
 
   /** @returns bytes it has now, and whether its nodes must be told (CW-21) */
@@ -170,10 +172,10 @@ export class ControllerClient {
   ): Promise<Paged<ProvidedSnapshot>> {
     const request = { ...pageRequest(page), secrets: page.secrets ?? {} };
     const { entries, next_token: nextToken } = await this.ask<{
-      entries: { snapshot: WireSnapshot | null }[];
+      entries: WireSnapshotEntry[];
       next_token: string;
     }>('ListSnapshots', request, badToken(page), options);
-    return { entries: entries.flatMap(({ snapshot }) => (snapshot ? [snapshotOf(snapshot)] : [])), nextToken };
+    return { entries: entries.map((entry) => listedSnapshotOf(entry)), nextToken };
   }
 
   private ask<Answer>(

@@ -191,6 +191,7 @@ describe('each method', () => {
   it('VL-254: what a call cannot do without is asked for before the plugin is', async () => {
     const { node, controller } = client;
     const cases: [Promise<unknown>, string][] = [
+      [controller.createVolume({ name: '', capacity: {}, uses: [USE] }), 'missing Name'],
       [node.unpublish('', '/t'), 'missing volume ID'],
       [node.unpublish('v', ''), 'missing target path'],
       [node.unstage('v', ''), 'missing staging target path'],
@@ -221,6 +222,12 @@ describe('each method', () => {
     const snapshot = { sourceVolumeId: 'v', name: 'n' };
     await expect(controller.createSnapshot(snapshot)).rejects.toThrow('plugin did not return error or snapshot');
     await expect(node.info()).rejects.toThrow('plugin failed to return nodeid');
+  });
+
+  it('VL-201: a list with an entry of nothing is an error', async () => {
+    plugin.script = { ListVolumes: () => ({ entries: [{}] }), ListSnapshots: () => ({ entries: [{}] }) };
+    await expect(client.controller.listVolumes({})).rejects.toThrow('plugin returned an invalid entry');
+    await expect(client.controller.listSnapshots({})).rejects.toThrow('plugin returned an invalid entry');
   });
 
   it('VL-214: ready unless it says that it is not', async () => {
