@@ -1,47 +1,13 @@
-import { findTaskGroup, isServerTerminal, type Allocation, type Evaluation, type Job } from '@waybill/model';
+import { findTaskGroup, isServerTerminal, type Allocation, type Job } from '@waybill/model';
 import { bucketOf, isLive, lostStop, mayRewrite } from './classification.js';
 import { DELAYED_RESCHEDULE, NOT_NEEDED } from './descriptions.js';
 import { FollowUps } from './follow-ups.js';
-import { GroupReconciler } from './group-reconciler.js';
+import { GroupDraft } from './group-draft.js';
+import { reconcileGroup } from './group-reconciler.js';
 import { indexIn } from './name-index.js';
-import type { StopOrder } from './plan-draft.js';
-import {
-  noUpdates,
-  type DestructiveUpdate,
-  type Placement,
-  type ReconcileInput,
-  type Reconciliation,
-} from './reconciliation.js';
+import { ReconciliationDraft } from './reconciliation-draft.js';
+import { noUpdates, type ReconcileInput, type Reconciliation } from './reconciliation.js';
 import { Rollout } from './rollout.js';
-
-/** What the groups of a job add up to, while they are reconciled one after the other. */
-export class ReconciliationDraft implements Omit<Reconciliation, 'deployment' | 'deploymentUpdates' | 'deploymentId'> {
-  readonly stops: StopOrder[] = [];
-  readonly placements: Placement[] = [];
-  readonly destructive: DestructiveUpdate[] = [];
-  readonly rewrites = new Map<string, Allocation>();
-  readonly inPlace = new Set<string>();
-  readonly desired: Reconciliation['desired'] = {};
-  private readonly stopped = new Set<string>();
-
-  constructor(
-    readonly followUps: FollowUps,
-    readonly rollout: Rollout,
-  ) {}
-
-  get followups(): readonly Evaluation[] {
-    return this.followUps.made;
-  }
-
-  /** Once per allocation; what was to change of it otherwise does not. */
-  stop(order: StopOrder): void {
-    const { ID } = order.alloc;
-    if (this.stopped.has(ID)) return;
-    this.stopped.add(ID);
-    this.rewrites.delete(ID);
-    this.stops.push(order);
-  }
-}
 
 /**
  * Compares what a service or batch job wants with what exists (section 14). Pure: neither job nor allocations nor
@@ -63,9 +29,9 @@ export function reconcile(input: ReconcileInput): Reconciliation {
   for (const name of names) {
     const group = findTaskGroup(job, name);
     const stored = byGroup.get(name) ?? [];
-    const allocs = byIndex(stored.filter((alloc) => counts(alloc, job)));
-    if (!group || group.Count === 0) stopAll(name, allocs, input, out);
-    else if (!new GroupReconciler(input, job, group, stored, allocs, out).run()) complete = false;
+    const counting = byIndex(stored.filter((alloc) => counts(alloc, job)));
+    if (!group || group.Count === 0) stopAll(name, counting, input, out);
+    else if (!reconcileGroup(new GroupDraft({ input, job, group, stored, counting }, out))) complete = false;
   }
   const succeeded = complete ? rollout.complete() : undefined;
   if (succeeded !== undefined) lookAgain(succeeded, job, input, out);
@@ -83,6 +49,7 @@ function lookAgain(deploymentId: string, job: Job, input: ReconcileInput, out: R
       alloc.ClientStatus === 'failed' &&
       alloc.NextAllocation === '' &&
       !isServerTerminal(alloc) &&
+      !out.isStopped(alloc) &&
       mayRewrite(alloc, input.tainted),
   );
   const due = kept.map((alloc) => ({ alloc, atNs: input.nowNs }));

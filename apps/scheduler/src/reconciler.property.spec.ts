@@ -16,6 +16,8 @@ import { SeededRandom } from './seeded-random.js';
 
 /** More of them by WAYBILL_TEST_SEEDS. Seeds are in the names: a failing one is run alone by `-t 'seed 17'`. */
 const SEEDS = Array.from({ length: Number(process.env['WAYBILL_TEST_SEEDS'] ?? 300) }, (_, i) => i);
+/** Beyond those: what they found once. 427, 986: the success of a deployment rewrote what was stopped as surplus. */
+const FOUND = [427, 986, 2_091].filter((seed) => !SEEDS.includes(seed));
 const PATH_SEEDS = SEEDS.slice(0, Math.ceil(SEEDS.length / 6));
 
 function chance(random: SeededRandom) {
@@ -109,7 +111,7 @@ function anyWorld(seed: number): ReconcilingFixture {
 }
 
 describe('SC-340: what holds whatever is stored', () => {
-  it.each(SEEDS)('SC-340: seed %d', (seed) => {
+  it.each([...SEEDS, ...FOUND])('SC-340: seed %d', (seed) => {
     const world = anyWorld(seed);
     const before = JSON.stringify([world.allocs, world.deployment, world.job, [...world.tainted]]);
     const wants = world.run();
@@ -119,9 +121,18 @@ describe('SC-340: what holds whatever is stored', () => {
     const { Count } = group!;
     const live = world.allocs.filter((a) => !isServerTerminal(a));
     const migrations = wants.desired['web']?.Migrate ?? 0;
-    const canaries = wants.placements.filter(({ canary, previous }) => canary && !previous);
-    expect(wants.placements.length).toBeLessThanOrEqual(Count + migrations);
-    expect(canaries.length).toBeLessThanOrEqual(group!.Update?.Canary ?? 0);
+    const isMigration = (alloc: Allocation | undefined): boolean =>
+      alloc !== undefined && bucketOf(alloc, world.tainted, world.nowNs) === 'migrate';
+    const placed = wants.placements.filter(({ previous }) => !isMigration(previous));
+    const canaries = placed.filter(({ canary, previous }) => canary && !previous);
+    const Canary = group!.Update?.Canary ?? 0;
+    const isOver = world.deployment?.Status === 'successful' || world.deployment?.JobVersion !== world.job.Version;
+    const current = isOver ? null : world.deployment;
+    const isWaiting = ({ ID }: Allocation): boolean => current?.TaskGroups['web']?.PlacedCanaries.includes(ID) ?? false;
+    const waiting = live.filter((a) => isWaiting(a) && bucketOf(a, world.tainted, world.nowNs) === 'untainted');
+    expect(placed.length).toBeLessThanOrEqual(Count);
+    expect(canaries.length).toBeLessThanOrEqual(Math.max(0, Canary - waiting.length));
+    expect(placed.length + wants.destructive.length).toBeLessThanOrEqual(Count + Canary);
     expect(wants.destructive.length).toBeLessThanOrEqual(Math.min(Count, live.length));
     expect(migrations).toBeLessThanOrEqual(world.allocs.length);
 
