@@ -30,6 +30,14 @@ export class StaleTokenError extends Error {
   }
 }
 
+/** Housekeeping that this holder did not order (GC-7). */
+export class NotOfThisTermError extends Error {
+  override readonly name = 'NotOfThisTermError';
+  constructor(readonly evalId: string) {
+    super('housekeeping of another term');
+  }
+}
+
 /** Ends the dequeues that were waiting when the broker was disabled (EB-116). */
 export class BrokerDisabledError extends Error {
   override readonly name = 'BrokerDisabledError';

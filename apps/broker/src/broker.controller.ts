@@ -11,7 +11,7 @@ import {
   forcePeriodic,
   nack,
   reached,
-  reapEvals,
+  reap,
   reblockEval,
   RpcContext,
   RpcError,
@@ -27,7 +27,7 @@ import {
   type IndexResponse,
   type ReachedRequest,
   type ReachedResponse,
-  type ReapEvalsRequest,
+  type ReapRequest,
   type RpcErrorCode,
   type SubmitPlanRequest,
   type SubmitPlanResponse,
@@ -40,6 +40,8 @@ const CODES: Record<string, RpcErrorCode> = {
   EvalNotFoundError: 'not-found',
   TokenMismatchError: 'conflict',
   NotOutstandingError: 'conflict',
+  NotOfThisTermError: 'conflict',
+  ReadModelBehindError: 'internal',
   StaleTokenError: 'conflict',
   BrokerDisabledError: 'unavailable',
   PlanQueueDisabledError: 'unavailable',
@@ -111,9 +113,9 @@ export class BrokerController {
     });
   }
 
-  @Answers(reapEvals)
-  reapEvals(@Payload() request: ReapEvalsRequest): Promise<IndexResponse> {
-    return this.timed('eval.reap', async () => ({ Index: await this.broker.reapEvals(request) }));
+  @Answers(reap)
+  reap(@Payload() request: ReapRequest): Promise<IndexResponse> {
+    return this.timed('eval.reap', async () => ({ Index: await this.broker.reap(request) }));
   }
 
   @Answers(forceGc)

@@ -1,10 +1,12 @@
 import { Module } from '@nestjs/common';
-import { nextLaunchMs } from '@waybill/model';
+import { nextLaunchMs, NS_PER_MS } from '@waybill/model';
+import { type Announcement, subscribeToAnnouncements } from '@waybill/projection';
 import { type ServiceDefinition } from '@waybill/service';
 import { tracerFor } from '@waybill/telemetry';
 import { BrokerController } from './broker.controller.js';
 import { Broker } from './broker.js';
 import { ContractMeter, exposeGauges } from './contract-metrics.js';
+import { ReadModelPace } from './read-model-pace.js';
 
 @Module({})
 class BrokerModule {}
@@ -16,6 +18,10 @@ export const broker: ServiceDefinition = {
   name,
   needs: { state: true, database: false },
   build: (context) => {
+    const { settings } = context;
+    const pace = new ReadModelPace(context.timers);
+    const receiver = { receive: ({ to }: Announcement): void => pace.heard(to) };
+    const unsubscribe = subscribeToAnnouncements(context.link.nc, receiver, context.logger);
     const singleton = new Broker({
       state: context.state,
       clock: context.clock,
@@ -25,14 +31,19 @@ export const broker: ServiceDefinition = {
       nextLaunchMs,
       logger: context.logger,
       tracer: () => tracerFor(name),
-      region: context.settings.WAYBILL_REGION,
-      pipelineDepth: context.settings.WAYBILL_PLAN_APPLY_PIPELINE,
+      region: settings.WAYBILL_REGION,
+      pipelineDepth: settings.WAYBILL_PLAN_APPLY_PIPELINE,
       rejectionTracker: {
-        enabled: context.settings.WAYBILL_PLAN_REJECTION_TRACKER,
-        nodeThreshold: context.settings.WAYBILL_PLAN_REJECTION_NODE_THRESHOLD,
-        nodeWindowMs: context.settings.WAYBILL_PLAN_REJECTION_NODE_WINDOW_MS,
+        enabled: settings.WAYBILL_PLAN_REJECTION_TRACKER,
+        nodeThreshold: settings.WAYBILL_PLAN_REJECTION_NODE_THRESHOLD,
+        nodeWindowMs: settings.WAYBILL_PLAN_REJECTION_NODE_WINDOW_MS,
       },
       meter: new ContractMeter(context.metrics),
+      corePeriodsMs: {
+        'job-gc': settings.WAYBILL_JOB_GC_INTERVAL / NS_PER_MS,
+        'csi-volume-claim-gc': settings.WAYBILL_CSI_VOLUME_CLAIM_GC_INTERVAL / NS_PER_MS,
+      },
+      readable: (index) => pace.readable(index),
     });
     exposeGauges(context.metrics, singleton);
     return {
@@ -42,6 +53,7 @@ export const broker: ServiceDefinition = {
         providers: [{ provide: Broker, useValue: singleton }],
       },
       singleton,
+      stop: unsubscribe,
     };
   },
 };

@@ -8,16 +8,18 @@ import {
 } from '@waybill/model';
 import type { Singleton, Term } from '@waybill/lease';
 import { SINGLETON_KEY, type Applied, type Tables } from '@waybill/state';
-import { MAX_REAPED_IDS, SCHEDULER_VERSION, type ReapEvalsRequest } from '@waybill/rpc';
+import { SCHEDULER_VERSION, type ReapRequest } from '@waybill/rpc';
 import { withSpan } from '@waybill/telemetry';
 import { BlockedEvals } from './blocked-evals.js';
 import {
   BadRequestError,
   BrokerDisabledError,
+  NotOfThisTermError,
   NotOutstandingError,
   PlanQueueDisabledError,
   PlanRefusedError,
 } from './broker-errors.js';
+import { deletionOf } from './collected.js';
 import type { Delivery } from './delivery.js';
 import { EvalBroker, type EvalRows } from './eval-broker.js';
 import type { FencedWriter } from './fenced-writer.js';
@@ -213,14 +215,17 @@ export class Broker implements Singleton {
     this.blocked.block(evaluation, token);
   }
 
-  /** EB-152, EB-153: what a core evaluation found. @returns index of the transaction */
-  async reapEvals({ EvalID, Token, EvalIDs, AllocIDs, ScanIndex }: ReapEvalsRequest): Promise<number> {
+  /**
+   * EB-152, EB-153: what a core evaluation of this term found. Answered when nobody reads it any more.
+   * @returns index of the transaction
+   */
+  async reap({ EvalID, Token, Reap, ScanIndex }: ReapRequest): Promise<number> {
     this.evals.resetNackTimer(EvalID, Token);
-    if (!this.session) throw new NotOutstandingError(EvalID);
-    if (EvalIDs.length + AllocIDs.length > MAX_REAPED_IDS)
-      throw new BadRequestError(`a request removes at most ${MAX_REAPED_IDS} evaluations and allocations`);
-    const removed = { EvalIDs: [...EvalIDs], AllocIDs: [...AllocIDs], ScanIndex, UserInitiated: false };
-    return this.session.writer.write('EvalDelete', removed);
+    if (!this.session?.coreTimers.raised(this.evals.verifyToken(EvalID, Token))) throw new NotOfThisTermError(EvalID);
+    const { type, payload } = deletionOf(Reap, ScanIndex);
+    const index = await this.session.writer.write(type, payload);
+    await this.deps.readable?.(index);
+    return index;
   }
 
   /** EB-147. While paused nothing comes of it (EB-132). */

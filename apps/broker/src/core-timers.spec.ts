@@ -1,30 +1,35 @@
 import { SimulatedTime, type Evaluation } from '@waybill/model';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { CORE_PERIODS_MS, CoreTimers } from './core-timers.js';
+import { CORE_PERIODS_MS, CoreTimers, type CorePeriods } from './core-timers.js';
 
 const MINUTE_MS = 60_000;
 
 let time: SimulatedTime;
 let raised: Evaluation[];
 let timers: CoreTimers;
+let ids: number;
 
-beforeEach(() => {
-  time = new SimulatedTime();
-  raised = [];
-  let ids = 0;
-  timers = new CoreTimers({
+const coreTimers = (periodsMs: CorePeriods = {}): CoreTimers =>
+  new CoreTimers({
     clock: time,
     timers: time,
     newId: () => `id-${++ids}`,
     index: () => 42,
     enqueue: (evaluation) => raised.push(evaluation),
+    periodsMs,
   });
+
+beforeEach(() => {
+  time = new SimulatedTime();
+  raised = [];
+  ids = 0;
+  timers = coreTimers();
 });
 
 const names = (): string[] => raised.map((e) => e.JobID).toSorted();
 
 describe('core timers', () => {
-  it('EB-145: an evaluation of nobody, above all others, at the index it was raised', () => {
+  it('GC-3 EB-145: an evaluation of nobody, above all others, at the index it was raised', () => {
     timers.raise('eval-gc');
     timers.raise('eval-gc');
     expect(raised[0]).toMatchObject({
@@ -41,7 +46,7 @@ describe('core timers', () => {
     expect(raised[1]!.ID).not.toBe(raised[0]!.ID);
   });
 
-  it('EB-146: one of each kind per interval, the first an interval after the start', () => {
+  it('GC-1 EB-146: one of each kind per interval, the first an interval after the start', () => {
     timers.start();
     time.advance(5 * MINUTE_MS - 1);
     expect(raised).toEqual([]);
@@ -64,11 +69,25 @@ describe('core timers', () => {
     expect(raised.filter((e) => e.JobID === 'variables-rekey')).toHaveLength(6);
   });
 
-  it('EB-146: none after the term, and no timer is left', () => {
+  it('GC-1 EB-146: none after the term, and no timer is left', () => {
     timers.start();
     expect(time.armedCount).toBe(Object.keys(CORE_PERIODS_MS).length);
     timers.stop();
     timers.stop();
     expect(time.armedCount).toBe(0);
+  });
+
+  it('GC-127 GC-128: an interval that somebody set takes the place of the usual one', () => {
+    coreTimers({ 'job-gc': MINUTE_MS }).start();
+    time.advance(5 * MINUTE_MS);
+    expect(raised.filter((e) => e.JobID === 'job-gc')).toHaveLength(5);
+    expect(raised.filter((e) => e.JobID === 'eval-gc')).toHaveLength(1);
+  });
+
+  it('GC-7: knows its own evaluations from those of another term', () => {
+    timers.raise('eval-gc');
+    expect(timers.raised(raised[0]!)).toBe(true);
+    expect(coreTimers().raised(raised[0]!)).toBe(false);
+    expect(timers.raised({ ...raised[0]!, LeaderACL: '' })).toBe(false);
   });
 });

@@ -10,11 +10,14 @@ import {
 
 const MINUTE_MS = 60_000;
 
+/** How often kinds of housekeeping are due, ms. */
+export type CorePeriods = Readonly<Partial<Record<CoreTask, number>>>;
+
 /**
- * How often each kind of housekeeping is due (EB-146). Left out is `global-token-expired-gc`: it is raised where access
- * control is on, and that is not built yet. `force-gc` is on demand only.
+ * The usual intervals (EB-146). Left out is `global-token-expired-gc`: it is raised where access control is on, and that
+ * is not built yet. `force-gc` is on demand only.
  */
-export const CORE_PERIODS_MS: Readonly<Partial<Record<CoreTask, number>>> = {
+export const CORE_PERIODS_MS: CorePeriods = {
   'eval-gc': 5 * MINUTE_MS,
   'node-gc': 5 * MINUTE_MS,
   'job-gc': 5 * MINUTE_MS,
@@ -34,6 +37,8 @@ export interface CoreTimersDeps {
   /** Of the state that was applied last. */
   readonly index: () => number;
   readonly enqueue: (evaluation: Evaluation) => void;
+  /** Instead of those of CORE_PERIODS_MS (GC-127, GC-128). */
+  readonly periodsMs: CorePeriods;
 }
 
 /**
@@ -52,7 +57,8 @@ export class CoreTimers {
   }
 
   start(): void {
-    for (const [task, ms] of Object.entries(CORE_PERIODS_MS)) this.every(ms, task as CoreTask);
+    for (const [task, ms] of Object.entries({ ...CORE_PERIODS_MS, ...this.deps.periodsMs }))
+      this.every(ms, task as CoreTask);
   }
 
   stop(): void {
@@ -66,6 +72,11 @@ export class CoreTimers {
     this.deps.enqueue(
       coreEvaluation(task, { id: newId(), index: index(), nowNs: nsFromMs(clock.nowMs()), leaderAcl: this.leaderAcl }),
     );
+  }
+
+  /** Whether the evaluation is one of this term's (GC-7). */
+  raised({ LeaderACL }: Evaluation): boolean {
+    return LeaderACL === this.leaderAcl;
   }
 
   private every(ms: number, task: CoreTask): void {

@@ -182,9 +182,9 @@ export class EvalBroker {
     return this.tracked.get(evalId)?.delivery?.token;
   }
 
-  /** @throws NotOutstandingError, StaleTokenError unless the token is that of the delivery in progress */
-  verifyToken(evalId: string, token: string): void {
-    this.worked(evalId, token);
+  /** What is being worked on. @throws NotOutstandingError, StaleTokenError unless the token is that of the delivery */
+  verifyToken(evalId: string, token: string): Evaluation {
+    return this.worked(evalId, token).tracked.evaluation;
   }
 
   /** Gives the worker the whole nack timeout again (EB-87). */

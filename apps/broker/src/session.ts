@@ -3,7 +3,7 @@ import type { Term } from '@waybill/lease';
 import type { ReplicatedState } from '@waybill/replica';
 import type { Logger, Tracer } from '@waybill/telemetry';
 import type { BlockedEvals } from './blocked-evals.js';
-import { CoreTimers } from './core-timers.js';
+import { CoreTimers, type CorePeriods } from './core-timers.js';
 import { DELIVERY_LIMIT, type EvalBrokerOptions } from './delivery.js';
 import type { EvalBroker } from './eval-broker.js';
 import { FencedWriter } from './fenced-writer.js';
@@ -32,6 +32,10 @@ export interface SessionDeps {
   /** EB-262. */
   readonly pipelineDepth?: number;
   readonly meter?: Meter;
+  /** Of kinds of housekeeping whose interval is not the usual one. */
+  readonly corePeriodsMs?: CorePeriods;
+  /** Resolves when the read model has the index; without it nobody waits for that. @throws ReadModelBehindError */
+  readonly readable?: (index: number) => Promise<void>;
 }
 
 /** What outlives a term, empty between two of them. */
@@ -68,6 +72,7 @@ export class Session {
       ...deps,
       index: () => state.appliedIndex,
       enqueue: (evaluation) => evals.enqueue(evaluation),
+      periodsMs: deps.corePeriodsMs ?? {},
     });
     this.periodic = new PeriodicDispatcher({ ...deps, tables, writer, nextLaunchMs });
     plans.setEnabled(true);

@@ -3,17 +3,17 @@ import {
   createEval,
   isNobodyThere,
   finish,
-  reapEvals,
+  reap,
   reblockEval,
   submitPlan,
   updateEval,
   type Call,
   type DequeueResponse,
   type EvalUpdateRequest,
+  type Reap,
   type Rpc,
 } from '@waybill/rpc';
 import { within } from './broker-terms.js';
-import type { ReapBatch } from './core-scheduler.js';
 import type { Planner } from './evaluation-run.js';
 import { backoffMs, type StopSignal } from './stop-signal.js';
 import { timed, type WorkerMeter } from './worker-meter.js';
@@ -78,15 +78,10 @@ export class BrokerPlanner implements Planner {
     await timed(this.measured, 'worker.reblock_eval', () => this.ask(reblockEval, this.naming(evaluation)));
   }
 
-  /** In the name of a core evaluation (EB-152). */
-  async reap(evaluation: Evaluation, { evalIds, allocIds, scanIndex }: ReapBatch): Promise<void> {
-    await this.ask(reapEvals, {
-      EvalID: evaluation.ID,
-      Token: this.token,
-      EvalIDs: evalIds,
-      AllocIDs: allocIds,
-      ScanIndex: scanIndex,
-    });
+  /** In the name of a core evaluation (EB-152). @returns index of the transaction */
+  async reap(evaluation: Evaluation, Reap: Reap, ScanIndex: number): Promise<number> {
+    const asking = { EvalID: evaluation.ID, Token: this.token, Reap, ScanIndex };
+    return (await this.ask(reap, asking)).Index;
   }
 
   private naming(evaluation: Evaluation): EvalUpdateRequest {

@@ -1,8 +1,9 @@
 import { Module } from '@nestjs/common';
-import { type ServiceDefinition } from '@waybill/service';
+import { type ServiceDefinition, type Settings } from '@waybill/service';
 import { tracerFor } from '@waybill/telemetry';
 import { ContractWorkerMeter } from './worker-meter.js';
 import { DRY_RUN_DEPS, type DryRunDeps, SchedulerController } from './scheduler.controller.js';
+import type { Thresholds } from './collection/thresholds.js';
 import { Worker } from './worker.js';
 
 @Module({})
@@ -28,6 +29,7 @@ export const scheduler: ServiceDefinition = {
           logger: context.logger.with({ worker: n }),
           tracer: () => tracerFor(name),
           meter,
+          thresholds: thresholdsOf(context.settings),
         }),
     );
     const { state, clock, newId } = context;
@@ -47,3 +49,13 @@ export const scheduler: ServiceDefinition = {
     };
   },
 };
+
+const thresholdsOf = (settings: Settings): Thresholds => ({
+  evaluationNs: settings.WAYBILL_EVAL_GC_THRESHOLD,
+  batchEvaluationNs: settings.WAYBILL_BATCH_EVAL_GC_THRESHOLD,
+  jobNs: settings.WAYBILL_JOB_GC_THRESHOLD,
+  deploymentNs: settings.WAYBILL_DEPLOYMENT_GC_THRESHOLD,
+  nodeNs: settings.WAYBILL_NODE_GC_THRESHOLD,
+  volumeClaimNs: settings.WAYBILL_CSI_VOLUME_CLAIM_GC_THRESHOLD,
+  pluginNs: settings.WAYBILL_CSI_PLUGIN_GC_THRESHOLD,
+});

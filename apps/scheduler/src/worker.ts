@@ -4,7 +4,8 @@ import { ack, dequeue, isNobodyThere, nack, SCHEDULER_VERSION, type DequeueRespo
 import { traceparentOf, withSpan, type Logger, type Tracer } from '@waybill/telemetry';
 import { BrokerPlanner } from './broker-planner.js';
 import { BrokerTerms, within } from './broker-terms.js';
-import { runCoreTask, type ReapBatch } from './core-scheduler.js';
+import { runCoreTask } from './collection/core-scheduler.js';
+import { DEFAULT_THRESHOLDS, type Thresholds } from './collection/thresholds.js';
 import { EvaluationRun } from './evaluation-run.js';
 import { SCHEDULER_TYPES } from './schedule.js';
 import { backoffMs, StopSignal } from './stop-signal.js';
@@ -51,6 +52,8 @@ export interface WorkerDeps {
   readonly logger: Logger;
   readonly tracer: () => Tracer;
   readonly meter?: WorkerMeter;
+  /** How old records must be that housekeeping removes. */
+  readonly thresholds?: Thresholds;
 }
 
 /**
@@ -263,10 +266,17 @@ export class Worker {
 
   /** EB-149: the evaluation has no row, so there is nothing to write of it. */
   private async keepHouse(evaluation: Evaluation, planner: BrokerPlanner): Promise<void> {
-    const { state, clock } = this.deps;
+    const { state, clock, timers, thresholds = DEFAULT_THRESHOLDS } = this.deps;
     const before = clock.nowMs();
-    const reap = (batch: ReapBatch): Promise<void> => planner.reap(evaluation, batch);
-    await runCoreTask(evaluation, { tables: state.tables, appliedIndex: state.appliedIndex, clock, reap });
+    await runCoreTask(evaluation, {
+      tables: state.tables,
+      appliedIndex: state.appliedIndex,
+      clock,
+      thresholds,
+      reap: async (reap, scanIndex) =>
+        state.waitFor(await planner.reap(evaluation, reap, scanIndex), WAIT_FOR_INDEX_MS),
+      rest: () => new Promise((resolve) => void timers.after(0, resolve)),
+    });
     this.measured.meter.invoked(evaluation.Type, clock.nowMs() - before);
   }
 

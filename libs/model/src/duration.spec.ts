@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { formatDuration } from './duration.js';
+import { formatDuration, parseDuration } from './duration.js';
 
 it('prints durations in the notation of the messages', () => {
   const samples: [number, string][] = [
@@ -16,4 +16,22 @@ it('prints durations in the notation of the messages', () => {
     [999, '999ns'],
   ];
   for (const [ns, text] of samples) expect(formatDuration(ns)).toBe(text);
+});
+
+it('reads durations as people write them', () => {
+  const samples: [string, number | undefined][] = [
+    ['0', 0],
+    ['4h', 4 * 3600e9],
+    ['1h30m', 5400e9],
+    ['1.5s', 1.5e9],
+    ['.5ms', 0.5e6],
+    ['20µs', 20_000],
+    ['-5m', -300e9],
+    ['5', undefined],
+    ['', undefined],
+    ['4 h', undefined],
+    ['h', undefined],
+    ['1h-5m', undefined],
+  ];
+  for (const [text, ns] of samples) expect([text, parseDuration(text)]).toEqual([text, ns]);
 });

@@ -25,3 +25,24 @@ function decimal(ns: number, unitNs: number): string {
   const whole = String(Math.floor(ns / unitNs));
   return fraction === '' ? whole : `${whole}.${fraction}`;
 }
+
+const UNIT_NS: ReadonlyMap<string, number> = new Map([
+  ['ns', 1],
+  ['us', 1000],
+  ['µs', 1000],
+  ['ms', NS_PER_MS],
+  ['s', NS_PER_SECOND],
+  ['m', NS_PER_MINUTE],
+  ['h', NS_PER_HOUR],
+]);
+
+/** Nanoseconds of a duration as people write it (`90s`, `1h30m`, `-5m`, `0`); undefined if it is none. */
+export function parseDuration(text: string): number | undefined {
+  if (text === '0') return 0;
+  const [, sign] = /^([+-]?)(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|ms|s|m|h))+$/.exec(text) ?? [];
+  if (sign === undefined) return undefined;
+  let ns = 0;
+  for (const [, amount, unit = ''] of text.matchAll(/(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|ms|s|m|h)/g))
+    ns += Math.round(Number(amount) * (UNIT_NS.get(unit) ?? Number.NaN));
+  return sign === '-' ? -ns : ns;
+}

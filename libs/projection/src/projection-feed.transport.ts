@@ -1,7 +1,6 @@
 import type { Subscription } from '@nats-io/transport-node';
 import type { Logger } from '@waybill/telemetry';
-import { ANNOUNCEMENT_SUBJECT, decodeAnnouncement } from './announcement.js';
-import type { ProjectionFeed } from './projection-feed.js';
+import { type Announcement, ANNOUNCEMENT_SUBJECT, decodeAnnouncement } from './announcement.js';
 
 /** The part of a NATS connection that is used here. */
 export interface AnnouncementConnection {
@@ -12,12 +11,13 @@ export interface AnnouncementConnection {
 }
 
 /**
- * Feeds the projector's announcements into a feed. The client keeps the subscription over reconnects; call
- * `feed.resync()` after each, as announcements may have been missed meanwhile. Returns the way to stop.
+ * Feeds the projector's announcements into a feed, a `ProjectionFeed` or somebody who needs less. The client keeps the
+ * subscription over reconnects; call `resync()` of a `ProjectionFeed` after each, as announcements may have been missed
+ * meanwhile. Returns the way to stop.
  */
 export function subscribeToAnnouncements(
   connection: AnnouncementConnection,
-  feed: ProjectionFeed,
+  feed: { receive(announcement: Announcement): void },
   logger: Logger,
 ): () => void {
   const subscription = connection.subscribe(ANNOUNCEMENT_SUBJECT, {

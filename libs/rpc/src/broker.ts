@@ -7,9 +7,6 @@ export const DEQUEUE_WAIT_MS = 5_000;
 /** Of the rules by which evaluations are worked on. Broker and worker must agree on it (EB-60). */
 export const SCHEDULER_VERSION = 1;
 
-/** Ids that one transaction removes (EB-153): with these it stays at a quarter of a megabyte. */
-export const MAX_REAPED_IDS = 7281;
-
 export interface DequeueRequest {
   /** Scheduler types the worker runs: service, batch, system, sysbatch, _core. */
   readonly Schedulers: readonly string[];
@@ -44,14 +41,6 @@ export interface FinishRequest {
 }
 export interface IndexResponse {
   readonly Index: number;
-}
-/** What a core evaluation found to be collectable. */
-export interface ReapEvalsRequest extends EvalToken {
-  /** No more of both together than MAX_REAPED_IDS. */
-  readonly EvalIDs: readonly string[];
-  readonly AllocIDs: readonly string[];
-  /** Index of the state that was looked at: what was written since stays. */
-  readonly ScanIndex: number;
 }
 export interface ForcePeriodicRequest {
   readonly Namespace: string;
@@ -93,8 +82,6 @@ export const finish = call<FinishRequest, DequeueResponse>('broker.finish', { ro
 export const updateEval = call<EvalUpdateRequest, IndexResponse>('broker.updateEval', { role });
 export const createEval = call<EvalUpdateRequest, IndexResponse>('broker.createEval', { role });
 export const reblockEval = call<EvalUpdateRequest, IndexResponse>('broker.reblockEval', { role });
-/** Removes evaluations and allocations, in the name of a core evaluation's delivery (EB-152). */
-export const reapEvals = call<ReapEvalsRequest, IndexResponse>('broker.reapEvals', { role });
 /** Has everything collected that may go, whatever its age; answered when it is on its way (EB-147). */
 export const forceGc = call<null, null>('broker.forceGc', { role });
 /** Launches a periodic job now. Not to be asked twice: each ask is a launch. */

@@ -5,6 +5,7 @@ export * from './call.js';
 export * from './client.js';
 export * from './csi-calls.js';
 export * from './nodes.js';
+export * from './reap.js';
 export * from './presence.js';
 export * from './server.js';
 export * from './deployments.js';

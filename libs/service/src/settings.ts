@@ -1,9 +1,34 @@
 import { hostname } from 'node:os';
+import { parseDuration } from '@waybill/model';
 import { z } from 'zod';
 
 const port = z.coerce.number().int().min(0).max(65_535);
 const positive = z.coerce.number().int().min(1);
 const hours = z.coerce.number().positive();
+/** How old something must be, or how often something is due, in nanoseconds; written `4h`, `90m`, `1h30m`. */
+const duration = (fallback: string) =>
+  z
+    .string()
+    .default(fallback)
+    .transform((text, ctx) => {
+      const ns = parseDuration(text);
+      if (ns !== undefined && ns >= 0) return ns;
+      ctx.addIssue({ code: 'custom', message: 'a duration such as "4h" or "1h30m", not below 0' });
+      return z.NEVER;
+    });
+/** GC-127. @param name as the message calls it */
+const interval = (fallback: string, name: string) =>
+  z
+    .string()
+    .default(fallback)
+    .transform((text, ctx) => {
+      const ns = parseDuration(text);
+      if (ns !== undefined && ns > 0) return ns;
+      const message =
+        ns === undefined ? `failed to parse ${name}: invalid duration` : `${name} should be greater than 0s`;
+      ctx.addIssue({ code: 'custom', message });
+      return z.NEVER;
+    });
 const flag = z.enum(['true', 'false']).transform((v) => v === 'true');
 const word = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/, 'letters, digits, "-", "_" and "." only');
 const url = (protocols: readonly string[]) =>
@@ -105,6 +130,23 @@ export const SETTINGS = {
     .refine((ms) => ms > 0, 'plan_rejection_tracker.node_window must be greater than 0')
     .default(300_000)
     .describe('broker: time within which they count'),
+  WAYBILL_EVAL_GC_THRESHOLD: duration('1h').describe(
+    'scheduler: how long evaluations that are over stay, and their allocations',
+  ),
+  WAYBILL_BATCH_EVAL_GC_THRESHOLD: duration('24h').describe('scheduler: the same for batch jobs'),
+  WAYBILL_JOB_GC_INTERVAL: interval('5m', 'job_gc_interval').describe(
+    'broker: how often jobs that are over are looked for',
+  ),
+  WAYBILL_JOB_GC_THRESHOLD: duration('4h').describe('scheduler: how long jobs that are over stay'),
+  WAYBILL_DEPLOYMENT_GC_THRESHOLD: duration('1h').describe('scheduler: how long deployments that are over stay'),
+  WAYBILL_NODE_GC_THRESHOLD: duration('24h').describe('scheduler: how long nodes that are down stay'),
+  WAYBILL_CSI_VOLUME_CLAIM_GC_INTERVAL: interval('5m', 'csi_volume_claim_gc_interval').describe(
+    'broker: how often claims that nobody holds any more are looked for',
+  ),
+  WAYBILL_CSI_VOLUME_CLAIM_GC_THRESHOLD: duration('5m').describe(
+    'scheduler: how long a volume is left alone after a change before its claims are looked at',
+  ),
+  WAYBILL_CSI_PLUGIN_GC_THRESHOLD: duration('1h').describe('scheduler: how long plugins that nobody runs stay'),
   WAYBILL_DATACENTER: word.default('dc1').describe('agent: datacenter of this machine'),
   WAYBILL_NODE_NAME: z.string().min(1).default(hostname()).describe('agent: name of this machine'),
   WAYBILL_NODE_CLASS: z.string().default('').describe('agent: class of this machine'),

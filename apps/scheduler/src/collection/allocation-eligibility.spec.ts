@@ -1,12 +1,11 @@
 import { NS_PER_MINUTE, type Allocation, type Job, type ReschedulePolicy } from '@waybill/model';
-import { fixtures, StateMachine, type Tables } from '@waybill/state';
-import { beforeEach, describe, expect, it } from 'vitest';
-import { collectableEvaluations, isCollectable } from './collectable.js';
+import { fixtures } from '@waybill/state';
+import { describe, expect, it } from 'vitest';
+import { isCollectable, isOfOlderSpecification } from './allocation-eligibility.js';
 
 const NOW = 1_767_225_600_000 * 1e6;
 const OLD = NOW - 120 * NS_PER_MINUTE;
 const CUTOFF = NOW - 60 * NS_PER_MINUTE;
-const CUTOFFS = { evaluationNs: CUTOFF, batchNs: CUTOFF };
 
 interface Case {
   readonly client: Allocation['ClientStatus'];
@@ -21,7 +20,7 @@ interface Case {
   readonly collect: boolean;
 }
 
-/** The truth table of the collector's reference (3.3): all old, of a running job, unless it says otherwise. */
+/** The truth table of the collector's reference (GC-18): all old, of a running job, unless it says otherwise. */
 const TABLE: readonly Case[] = [
   { client: 'pending', desired: 'run', collect: false },
   { client: 'pending', desired: 'run', job: 'stopped', collect: false },
@@ -99,80 +98,47 @@ const allocOf = ({ client, desired, events, replaced, young }: Case): Allocation
   });
 
 describe('an allocation', () => {
-  it.each(TABLE)('EB-152: $client, to $desired, of a job $job: $collect', (given) => {
+  it.each(TABLE)('GC-18 EB-152: $client, to $desired, of a job $job, policy $policy: $collect', (given) => {
     expect(isCollectable(allocOf(given), jobOf(given), NOW, CUTOFF)).toBe(given.collect);
   });
-});
 
-describe('evaluations', () => {
-  let tables: Tables;
+  const limited = { client: 'failed', desired: 'run', policy: { Attempts: 5, minutes: 30 }, collect: true } as const;
 
-  beforeEach(() => {
-    const state = new StateMachine();
-    fixtures.apply(state, 'Initialise', {});
-    tables = state.tables;
+  it('GC-19: the last event counts, not the newest', () => {
+    expect(isCollectable(allocOf({ ...limited, events: [3, 60] }), jobOf(limited), NOW, CUTOFF)).toBe(true);
+    expect(isCollectable(allocOf({ ...limited, events: [60, 3] }), jobOf(limited), NOW, CUTOFF)).toBe(false);
+    expect(isCollectable(allocOf({ ...limited, events: [30] }), jobOf(limited), NOW, CUTOFF)).toBe(false);
   });
 
-  const put = (given: {
-    readonly job?: Partial<Job> | null;
-    readonly type?: string;
-    readonly allocs?: readonly Partial<Allocation>[];
-    readonly status?: 'complete' | 'blocked';
-  }): void => {
-    const job =
-      given.job === null ? undefined : fixtures.aJob({ JobModifyIndex: 100, Status: 'running', ...given.job });
-    if (job) tables.jobs.replace(`default/${job.ID}`, job);
-    const evaluation = fixtures.anEval({
-      Type: given.type ?? 'service',
-      Status: given.status ?? 'complete',
-      ModifyTime: OLD,
-    });
-    tables.evals.replace(evaluation.ID, evaluation);
-    for (const over of given.allocs ?? []) {
-      const alloc = fixtures.anAlloc({ EvalID: evaluation.ID, ModifyTime: OLD, ...over });
-      tables.allocs.replace(alloc.ID, alloc);
-    }
-  };
-  const found = (): { evals: number; allocs: string[] } => {
-    const { evalIds, allocIds } = collectableEvaluations(tables, NOW, CUTOFFS);
-    return { evals: evalIds.length, allocs: allocIds.map((id) => tables.allocs.get(id)!.Name).toSorted() };
-  };
-  const done = (Name: string, over: Partial<Allocation> = {}): Partial<Allocation> => ({
-    Name,
-    ClientStatus: 'complete',
-    DesiredStatus: 'run',
-    ...over,
+  it('GC-20: the policy is that of the job as it is now, by the name of the group', () => {
+    const alloc = { ...allocOf({ ...limited, events: [3] }), Job: jobOf({ ...limited, policy: { Attempts: 0 } })! };
+    expect(isCollectable(alloc, jobOf(limited), NOW, CUTOFF)).toBe(false);
+    expect(isCollectable({ ...alloc, TaskGroup: 'former' }, jobOf(limited), NOW, CUTOFF)).toBe(true);
   });
 
-  it('EB-152: one goes with the last of its allocations, and they go before it', () => {
-    put({ allocs: [done('a'), done('b', { ClientStatus: 'running' })] });
-    expect(found()).toEqual({ evals: 0, allocs: ['a'] });
-    put({ allocs: [done('c'), done('d')] });
-    expect(found()).toEqual({ evals: 1, allocs: ['a', 'c', 'd'] });
+  it('GC-21: one nobody hears of stays, however old, while it is to run', () => {
+    const unknown = allocOf({ client: 'unknown', desired: 'run', collect: false });
+    expect(isCollectable({ ...unknown, ModifyTime: 0 }, undefined, NOW, CUTOFF)).toBe(false);
   });
 
-  it('EB-152: what is still to be done stays with all that it has', () => {
-    put({ status: 'blocked', allocs: [done('a')] });
-    expect(found()).toEqual({ evals: 0, allocs: [] });
+  it('GC-13 GC-14: as old as the cutoff is old enough, and so is a record without a time', () => {
+    const done = allocOf({ client: 'complete', desired: 'run', collect: true });
+    for (const [ModifyTime, collect] of [
+      [CUTOFF, true],
+      [CUTOFF + 1000, false],
+      [0, true],
+    ] as const)
+      expect(isCollectable({ ...done, ModifyTime }, undefined, NOW, CUTOFF)).toBe(collect);
   });
 
-  it('EB-152: of a batch job that may run again only what older versions left', () => {
-    put({ type: 'batch', allocs: [done('current', { CreateIndex: 101 }), done('older', { CreateIndex: 99 })] });
-    expect(found()).toEqual({ evals: 0, allocs: ['older'] });
-    put({ type: 'batch', allocs: [done('all of it older', { CreateIndex: 98 })] });
-    expect(found()).toEqual({ evals: 1, allocs: ['all of it older', 'older'] });
-  });
-
-  it('EB-152: a batch job that is dead but not stopped may run again', () => {
-    put({ type: 'batch', job: { Status: 'dead' }, allocs: [done('current', { CreateIndex: 101 })] });
-    expect(found()).toEqual({ evals: 0, allocs: [] });
-  });
-
-  it.each([
-    ['is stopped and dead', { Status: 'dead', Stop: true } as const],
-    ['is gone', null],
-  ])('EB-152: a batch job that %s keeps nothing', (_why, job) => {
-    put({ type: 'batch', job, allocs: [done('current', { CreateIndex: 101 })] });
-    expect(found()).toEqual({ evals: 1, allocs: ['current'] });
+  it('GC-26 GC-99: a result of an older specification goes, but not while its task is up', () => {
+    const job = { ...fixtures.aJob(), JobModifyIndex: 100 };
+    const old = { ...allocOf({ client: 'complete', desired: 'run', collect: true }), CreateIndex: 99 };
+    expect(isOfOlderSpecification(old, job, CUTOFF)).toBe(true);
+    expect(isOfOlderSpecification({ ...old, CreateIndex: 100 }, job, CUTOFF)).toBe(false);
+    expect(isOfOlderSpecification({ ...old, ModifyTime: NOW }, job, CUTOFF)).toBe(false);
+    expect(isOfOlderSpecification({ ...old, ClientStatus: 'pending' }, job, CUTOFF)).toBe(false);
+    const stopping = { ...old, DesiredStatus: 'stop', ClientStatus: 'running' } as const;
+    expect(isOfOlderSpecification(stopping, job, CUTOFF)).toBe(false);
   });
 });

@@ -1,13 +1,13 @@
-import { coreTaskOf, nsFromMs, NS_PER_HOUR, NS_PER_MS, type Clock, type Evaluation } from '@waybill/model';
-import { MAX_REAPED_IDS } from '@waybill/rpc';
+import { coreTaskOf, nsFromMs, type Clock, type Evaluation } from '@waybill/model';
+import type { Reap } from '@waybill/rpc';
 import type { Tables } from '@waybill/state';
-import { collectableEvaluations, type Collectable, type Cutoffs } from './collectable.js';
-
-/** How long ended evaluations and allocations are kept (EB-152). */
-export const EVAL_GC_THRESHOLD_NS = NS_PER_HOUR;
-export const BATCH_EVAL_GC_THRESHOLD_NS = 24 * NS_PER_HOUR;
-/** Of a forced collection: everything that ended before it. */
-export const FORCED_THRESHOLD_NS = NS_PER_MS;
+import { collectDeployments } from './deployments.js';
+import { collectEvaluations } from './evaluations.js';
+import { collectJobs } from './jobs.js';
+import { collectNodes } from './nodes.js';
+import { ReapBatches, type BatchLimits } from './reap-batches.js';
+import { Turns, type Scan } from './scan.js';
+import { FORCED_THRESHOLDS, type Thresholds } from './thresholds.js';
 
 /** No housekeeping of this name (EB-150); the evaluation is nacked. */
 export class UnknownCoreTaskError extends Error {
@@ -17,41 +17,61 @@ export class UnknownCoreTaskError extends Error {
   }
 }
 
-/** What one transaction removes. */
-export interface ReapBatch {
-  readonly evalIds: readonly string[];
-  readonly allocIds: readonly string[];
-  /** Index of the state that was looked at. */
-  readonly scanIndex: number;
+/** Parts of a forced collection failed; what the others found is gone all the same (GC-90). */
+export class IncompleteCollectionError extends AggregateError {
+  override readonly name = 'IncompleteCollectionError';
+  constructor(failures: readonly unknown[]) {
+    super(failures, `${failures.length} of the kinds of records could not be collected`);
+  }
 }
 
 export interface CoreSchedulerDeps {
   readonly tables: Tables;
+  /** Of the state that is looked at. */
   readonly appliedIndex: number;
   readonly clock: Clock;
-  readonly reap: (batch: ReapBatch) => Promise<void>;
+  readonly thresholds: Thresholds;
+  /** Removes a batch; resolves when it is gone from `tables` too. @param scanIndex of the state that was looked at */
+  readonly reap: (reap: Reap, scanIndex: number) => Promise<void>;
+  /** Lets others have their turn. */
+  readonly rest: () => Promise<void>;
+  readonly limits?: BatchLimits;
 }
+
+type Collect = (scan: Scan) => Promise<void>;
+
+/** In this order: evaluations that a job keeps from going are its own matter, and nodes come last (GC-87). */
+const EVERYTHING: readonly Collect[] = [collectJobs, collectEvaluations, collectDeployments, collectNodes];
 
 /**
  * Does the housekeeping a core evaluation asks for, and leaves the evaluation as it is: it has no row, the ack is all
- * (EB-149). One look at the state, then one request after the other; the first that fails ends the run, and what is left
- * is found again by a later one. Only evaluations and their allocations are collected so far: the other kinds of
- * housekeeping find nothing to do.
+ * (EB-149). It only looks and asks for deletions (GC-10); whatever talks to machines is set off by what is deleted. The
+ * first request that fails ends the run, and what is left is found again by a later one.
  *
- * @throws UnknownCoreTaskError, whatever a request fails with
+ * @throws UnknownCoreTaskError, IncompleteCollectionError, whatever a request fails with
  */
 export async function runCoreTask(evaluation: Evaluation, deps: CoreSchedulerDeps): Promise<void> {
   const task = coreTaskOf(evaluation);
+  const scanIndex = deps.appliedIndex;
+  const nowNs = nsFromMs(deps.clock.nowMs());
+  const run = async (collect: Collect, thresholds = deps.thresholds): Promise<void> => {
+    const batches = new ReapBatches((reap) => deps.reap(reap, scanIndex), deps.limits);
+    await collect({ tables: deps.tables, nowNs, thresholds, batches, turns: new Turns(deps.rest) });
+    await batches.flush();
+  };
   switch (task) {
     case undefined:
       throw new UnknownCoreTaskError(evaluation.JobID);
     case 'eval-gc':
-      return collectEvaluations(deps, EVAL_GC_THRESHOLD_NS, BATCH_EVAL_GC_THRESHOLD_NS);
-    case 'force-gc':
-      return collectEvaluations(deps, FORCED_THRESHOLD_NS, FORCED_THRESHOLD_NS);
-    case 'node-gc':
+      return run(collectEvaluations);
     case 'job-gc':
+      return run(collectJobs);
     case 'deployment-gc':
+      return run(collectDeployments);
+    case 'node-gc':
+      return run(collectNodes);
+    case 'force-gc':
+      return everyOne(EVERYTHING, (collect) => run(collect, FORCED_THRESHOLDS));
     case 'csi-plugin-gc':
     case 'csi-volume-claim-gc':
     case 'one-time-token-gc':
@@ -59,26 +79,19 @@ export async function runCoreTask(evaluation: Evaluation, deps: CoreSchedulerDep
     case 'global-token-expired-gc':
     case 'root-key-rotate-gc':
     case 'variables-rekey':
-      return;
+      return; // There are no such records yet.
   }
 }
 
-async function collectEvaluations(deps: CoreSchedulerDeps, thresholdNs: number, batchNs: number): Promise<void> {
-  const nowNs = nsFromMs(deps.clock.nowMs());
-  const scanIndex = deps.appliedIndex;
-  const cutoffs: Cutoffs = { evaluationNs: nowNs - thresholdNs, batchNs: nowNs - batchNs };
-  const found = collectableEvaluations(deps.tables, nowNs, cutoffs);
-  for (const batch of batchesOf(found, MAX_REAPED_IDS)) await deps.reap({ ...batch, scanIndex });
-}
-
-/** At most `limit` ids each, allocations first, so that no evaluation goes before its last allocation (EB-153). */
-export function* batchesOf({ allocIds, evalIds }: Collectable, limit: number): Generator<Collectable> {
-  const total = allocIds.length + evalIds.length;
-  for (let from = 0; from < total; from += limit) {
-    const evalsFrom = Math.max(0, from - allocIds.length);
-    yield {
-      allocIds: allocIds.slice(from, from + limit),
-      evalIds: evalIds.slice(evalsFrom, Math.max(0, from + limit - allocIds.length)),
-    };
+/** One after the other, also behind one that failed. @throws IncompleteCollectionError at the end */
+async function everyOne<T>(things: readonly T[], run: (thing: T) => Promise<void>): Promise<void> {
+  const failures: unknown[] = [];
+  for (const thing of things) {
+    try {
+      await run(thing);
+    } catch (error) {
+      failures.push(error);
+    }
   }
+  if (failures.length > 0) throw new IncompleteCollectionError(failures);
 }

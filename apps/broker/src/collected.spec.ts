@@ -1,0 +1,30 @@
+import { MAX_REAPED_IDS, MAX_REAPED_JOBS, type Reap } from '@waybill/rpc';
+import { describe, expect, it } from 'vitest';
+import { deletionOf } from './collected.js';
+
+const ids = (count: number): string[] => Array.from({ length: count }, (_, n) => `id-${n}`);
+const jobs = (count: number) => ids(count).map((ID) => ({ Namespace: 'default', ID }));
+
+describe('what a core evaluation found', () => {
+  it.each<[Reap, string, object]>([
+    [
+      { Kind: 'evaluations', EvalIDs: ['e'], AllocIDs: ['a'] },
+      'EvalDelete',
+      { EvalIDs: ['e'], AllocIDs: ['a'], UserInitiated: false },
+    ],
+    [{ Kind: 'jobs', Jobs: jobs(1) }, 'JobBatchDeregister', { Jobs: jobs(1) }],
+    [{ Kind: 'deployments', DeploymentIDs: ['d'] }, 'DeploymentDelete', { DeploymentIDs: ['d'] }],
+    [{ Kind: 'nodes', NodeIDs: ['n'] }, 'NodeBatchDeregister', { NodeIDs: ['n'] }],
+  ])('GC-96 GC-130: $Kind: one transaction that lists what goes, and the index of the look', (reap, type, payload) => {
+    expect(deletionOf(reap, 42)).toEqual({ type, payload: { ...payload, ScanIndex: 42 } });
+  });
+
+  it.each<[Reap, string]>([
+    [{ Kind: 'evaluations', EvalIDs: ids(1), AllocIDs: ids(MAX_REAPED_IDS) }, '7281 evaluations and allocations'],
+    [{ Kind: 'jobs', Jobs: jobs(MAX_REAPED_JOBS + 1) }, '2048 jobs'],
+    [{ Kind: 'deployments', DeploymentIDs: ids(MAX_REAPED_IDS + 1) }, '7281 deployments'],
+    [{ Kind: 'nodes', NodeIDs: ids(MAX_REAPED_IDS + 1) }, '7281 nodes'],
+  ])('GC-92: no more than one transaction may hold: %#', (reap, what) => {
+    expect(() => deletionOf(reap, 42)).toThrow(`a request removes at most ${what}`);
+  });
+});

@@ -1,0 +1,38 @@
+import { isParameterized, isTerminalEvaluation, type Job } from '@waybill/model';
+import { namespacedKey, type Tables } from '@waybill/state';
+import { isCollectable } from './allocation-eligibility.js';
+import type { Scan } from './scan.js';
+
+/**
+ * The jobs that are over, each with all its evaluations and allocations or not at all (section 3.5).
+ * O(jobs, and the records of those that are over): only the records themselves say how old they are.
+ */
+export async function collectJobs({ tables, nowNs, thresholds, batches, turns }: Scan): Promise<void> {
+  const cutoffNs = nowNs - thresholds.jobNs;
+  for await (const job of turns.through(tables.jobs.all())) {
+    const key = namespacedKey(job.Namespace, job.ID);
+    if (!isOver(job) || job.SubmitTime > cutoffNs || isTagged(tables, key)) continue;
+    const evals = [...tables.evals.by('job', key)];
+    const allocs = [...tables.allocs.by('job', key)];
+    turns.alsoLookedAt(evals.length + allocs.length);
+    if (!evals.every((e) => isTerminalEvaluation(e) && e.ModifyTime <= cutoffNs)) continue;
+    if (!allocs.every((alloc) => isCollectable(alloc, job, nowNs, cutoffNs))) continue;
+    await batches.evaluations(
+      evals.map(({ ID }) => ID),
+      allocs.map(({ ID }) => ID),
+    );
+    await batches.job(job);
+  }
+}
+
+/** GC-36. What starts jobs of its own is never over by itself. */
+function isOver(job: Job): boolean {
+  if (job.Periodic?.Enabled || isParameterized(job)) return job.Stop;
+  return job.Status === 'dead' && (job.Stop || job.Type === 'batch' || job.Type === 'sysbatch');
+}
+
+/** GC-40: somebody gave a version a name, to come back to it. */
+function isTagged(tables: Tables, jobKey: string): boolean {
+  for (const { VersionTag } of tables.job_version.by('job', jobKey)) if (VersionTag) return true;
+  return false;
+}

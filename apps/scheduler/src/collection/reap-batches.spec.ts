@@ -1,0 +1,76 @@
+import type { Reap } from '@waybill/rpc';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { BATCH_LIMITS, ReapBatches } from './reap-batches.js';
+
+let sent: Reap[];
+let batches: ReapBatches;
+
+beforeEach(() => {
+  sent = [];
+  batches = new ReapBatches(async (reap) => void sent.push(reap), { ids: 2, jobs: 2 });
+});
+
+const evaluations = (AllocIDs: string[], EvalIDs: string[] = []): Reap => ({ Kind: 'evaluations', EvalIDs, AllocIDs });
+const job = (ID: string) => ({ Namespace: 'default', ID });
+
+describe('batches', () => {
+  it('GC-92: have limits that keep a transaction small', () => {
+    expect(BATCH_LIMITS).toEqual({ ids: 7281, jobs: 2048 });
+    expect(BATCH_LIMITS.ids * 36).toBeLessThanOrEqual(256 * 1024);
+  });
+
+  it('GC-93 GC-97 EB-153: allocations fill a batch first, evaluations take what is left', async () => {
+    await batches.evaluations(['a', 'b', 'c'], ['1', '2', '3']);
+    await batches.flush();
+    expect(sent).toEqual([evaluations(['1', '2']), evaluations(['3'], ['a']), evaluations([], ['b', 'c'])]);
+  });
+
+  it('GC-94: three deployments, jobs or nodes are two requests', async () => {
+    for (const id of ['1', '2', '3']) {
+      await batches.deployment(id);
+      await batches.node(id);
+      await batches.job(job(id));
+    }
+    await batches.flush();
+    expect(sent.toSorted((a, b) => (a.Kind < b.Kind ? -1 : 1))).toEqual([
+      { Kind: 'deployments', DeploymentIDs: ['1', '2'] },
+      { Kind: 'deployments', DeploymentIDs: ['3'] },
+      { Kind: 'jobs', Jobs: [job('1'), job('2')] },
+      { Kind: 'jobs', Jobs: [job('3')] },
+      { Kind: 'nodes', NodeIDs: ['1', '2'] },
+      { Kind: 'nodes', NodeIDs: ['3'] },
+    ]);
+  });
+
+  it('GC-95: nothing to delete, no request', async () => {
+    await batches.evaluations([], []);
+    await batches.flush();
+    expect(sent).toEqual([]);
+  });
+
+  it('GC-96: the first that fails ends it, and those before it are done', async () => {
+    const failing = new ReapBatches(
+      async (reap) => {
+        if (sent.push(reap) === 2) throw new Error('no holder');
+      },
+      { ids: 2, jobs: 2 },
+    );
+    await expect(failing.evaluations([], ['1', '2', '3', '4', '5', '6'])).rejects.toThrow('no holder');
+    expect(sent).toEqual([evaluations(['1', '2']), evaluations(['3', '4'])]);
+  });
+
+  it('GC-135: sent as soon as a batch is full, and no job before the last of its own', async () => {
+    await batches.evaluations(['a'], ['1']);
+    expect(sent).toEqual([evaluations(['1'], ['a'])]);
+    await batches.evaluations(['b'], []);
+    await batches.job(job('web'));
+    await batches.evaluations([], ['2']);
+    await batches.evaluations([], ['3']);
+    await batches.job(job('api'));
+    expect(sent.slice(1)).toEqual([
+      evaluations(['2'], ['b']),
+      evaluations(['3']),
+      { Kind: 'jobs', Jobs: [job('web'), job('api')] },
+    ]);
+  });
+});

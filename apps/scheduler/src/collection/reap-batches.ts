@@ -1,0 +1,79 @@
+import { MAX_REAPED_IDS, MAX_REAPED_JOBS, type Reap, type ReapedJob } from '@waybill/rpc';
+
+/** How much one request removes (GC-92). */
+export interface BatchLimits {
+  readonly ids: number;
+  readonly jobs: number;
+}
+
+export const BATCH_LIMITS: BatchLimits = { ids: MAX_REAPED_IDS, jobs: MAX_REAPED_JOBS };
+
+/**
+ * Gathers what a scan finds and sends it as soon as there is a full batch, one request after the other; the first that
+ * fails ends the run (GC-96). Allocations go before their evaluations (GC-93), jobs after the last of theirs (GC-41).
+ * Nothing gathered, nothing sent (GC-95).
+ *
+ * Holds less than a batch of each kind, and what one call brings.
+ */
+export class ReapBatches {
+  private readonly allocs: string[] = [];
+  private readonly evals: string[] = [];
+  private readonly jobs: ReapedJob[] = [];
+  private readonly deployments: string[] = [];
+  private readonly nodes: string[] = [];
+
+  constructor(
+    private readonly send: (reap: Reap) => Promise<void>,
+    private readonly limits: BatchLimits = BATCH_LIMITS,
+  ) {}
+
+  /** Evaluations whose allocations all go, here or before, and allocations. */
+  async evaluations(evalIds: readonly string[], allocIds: readonly string[]): Promise<void> {
+    for (const id of allocIds) this.allocs.push(id);
+    for (const id of evalIds) this.evals.push(id);
+    while (this.allocs.length + this.evals.length >= this.limits.ids) await this.sendEvaluations();
+  }
+
+  /** A job whose evaluations and allocations were all brought here. */
+  async job({ Namespace, ID }: ReapedJob): Promise<void> {
+    this.jobs.push({ Namespace, ID });
+    if (this.jobs.length >= this.limits.jobs) await this.sendJobs();
+  }
+
+  async deployment(id: string): Promise<void> {
+    this.deployments.push(id);
+    if (this.deployments.length >= this.limits.ids) await this.sendDeployments();
+  }
+
+  async node(id: string): Promise<void> {
+    this.nodes.push(id);
+    if (this.nodes.length >= this.limits.ids) await this.sendNodes();
+  }
+
+  /** Sends the rest. */
+  async flush(): Promise<void> {
+    await this.sendJobs();
+    if (this.deployments.length > 0) await this.sendDeployments();
+    if (this.nodes.length > 0) await this.sendNodes();
+  }
+
+  private async sendEvaluations(): Promise<void> {
+    const AllocIDs = this.allocs.splice(0, this.limits.ids);
+    const EvalIDs = this.evals.splice(0, this.limits.ids - AllocIDs.length);
+    await this.send({ Kind: 'evaluations', EvalIDs, AllocIDs });
+  }
+
+  private async sendJobs(): Promise<void> {
+    while (this.allocs.length + this.evals.length > 0) await this.sendEvaluations();
+    const Jobs = this.jobs.splice(0);
+    if (Jobs.length > 0) await this.send({ Kind: 'jobs', Jobs });
+  }
+
+  private sendDeployments(): Promise<void> {
+    return this.send({ Kind: 'deployments', DeploymentIDs: this.deployments.splice(0) });
+  }
+
+  private sendNodes(): Promise<void> {
+    return this.send({ Kind: 'nodes', NodeIDs: this.nodes.splice(0) });
+  }
+}

@@ -1,0 +1,34 @@
+import { NS_PER_HOUR, NS_PER_MINUTE, NS_PER_MS } from '@waybill/model';
+
+/** How old records must be to be collected, ns (section 2 of the reference of collection). 0: age protects nothing. */
+export interface Thresholds {
+  readonly evaluationNs: number;
+  /** For evaluations of type `batch`, and their allocations. */
+  readonly batchEvaluationNs: number;
+  readonly jobNs: number;
+  readonly deploymentNs: number;
+  readonly nodeNs: number;
+  readonly volumeClaimNs: number;
+  readonly pluginNs: number;
+}
+
+export const DEFAULT_THRESHOLDS: Thresholds = {
+  evaluationNs: NS_PER_HOUR,
+  batchEvaluationNs: 24 * NS_PER_HOUR,
+  jobNs: 4 * NS_PER_HOUR,
+  deploymentNs: NS_PER_HOUR,
+  nodeNs: 24 * NS_PER_HOUR,
+  volumeClaimNs: 5 * NS_PER_MINUTE,
+  pluginNs: NS_PER_HOUR,
+};
+
+/** Of a forced collection: everything that was over before it (GC-87, GC-89). */
+export const FORCED_THRESHOLDS: Thresholds = {
+  evaluationNs: NS_PER_MS,
+  batchEvaluationNs: NS_PER_MS,
+  jobNs: NS_PER_MS,
+  deploymentNs: NS_PER_MS,
+  nodeNs: NS_PER_MS,
+  volumeClaimNs: NS_PER_MS,
+  pluginNs: NS_PER_MS,
+};
