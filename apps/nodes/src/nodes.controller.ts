@@ -12,6 +12,9 @@ import {
   evaluateNode,
   heartbeat,
   type IndexResponse,
+  namedServices,
+  type NamedServicesRequest,
+  type NamedServicesResponse,
   nodeAllocs,
   type NodeAllocsRequest,
   type NodeAllocsResponse,
@@ -45,6 +48,7 @@ import { Heartbeats } from './heartbeats.js';
 import { NodeCommands } from './node-commands.js';
 import { NodeEvents } from './node-events.js';
 import { Registration } from './registration.js';
+import { ServiceQueries } from './service-queries.js';
 import { ServiceRegistrations } from './service-registrations.js';
 
 /** What agents ask, and the API for users. Heartbeats are answered by the lease holder, the rest by any replica. */
@@ -59,6 +63,7 @@ export class NodesController {
     private readonly commands: NodeCommands,
     private readonly drains: DrainCommands,
     private readonly services: ServiceRegistrations,
+    private readonly serviceQueries: ServiceQueries,
   ) {}
 
   @Answers(registerNode)
@@ -102,6 +107,11 @@ export class NodesController {
     @Ctx() context: RpcContext,
   ): Promise<IndexResponse> {
     return this.services.deregister(request, context.traceparent);
+  }
+
+  @Answers(namedServices)
+  namedServices(@Payload() request: NamedServicesRequest): Promise<NamedServicesResponse> {
+    return this.serviceQueries.named(request);
   }
 
   @Answers(purgeNode)

@@ -7,6 +7,7 @@ import { NodeCommands } from './node-commands.js';
 import { NodeEvents } from './node-events.js';
 import { NodesController } from './nodes.controller.js';
 import { Registration } from './registration.js';
+import { ServiceQueries } from './service-queries.js';
 import { ServiceRegistrations } from './service-registrations.js';
 
 export interface NodesParts {
@@ -18,6 +19,7 @@ export interface NodesParts {
   readonly commands: NodeCommands;
   readonly drains: DrainCommands;
   readonly services: ServiceRegistrations;
+  readonly serviceQueries: ServiceQueries;
 }
 
 @Module({})
@@ -35,6 +37,7 @@ export class NodesModule {
         { provide: NodeCommands, useValue: parts.commands },
         { provide: DrainCommands, useValue: parts.drains },
         { provide: ServiceRegistrations, useValue: parts.services },
+        { provide: ServiceQueries, useValue: parts.serviceQueries },
       ],
     };
   }

@@ -15,6 +15,7 @@ import { NodesHolder } from './nodes-holder.js';
 import { NodesModule } from './nodes.module.js';
 import { PlacementTraces } from './placement-traces.js';
 import { Registration } from './registration.js';
+import { ServiceQueries } from './service-queries.js';
 import { ServiceRegistrations } from './service-registrations.js';
 
 /** The `nodes` service. `pace` is for tests that cannot wait for real heartbeats to be missed. */
@@ -31,6 +32,7 @@ export function nodesService(pace: HeartbeatPace = DEFAULT_PACE): ServiceDefinit
       const missing = new MissingNodeEvaluations(state, evaluations, clock, timers, logger);
       const traces = new PlacementTraces(state);
       const queries = new AllocQueries(state, traces, timers);
+      const serviceQueries = new ServiceQueries(state, timers);
       const updates = new AllocUpdates({ ...shared, tracer: () => context.tracer });
       const registration = new Registration(watched);
       const fellows = new Fellows(natsPresence(context.link.nc), newId(), clock, timers);
@@ -53,6 +55,7 @@ export function nodesService(pace: HeartbeatPace = DEFAULT_PACE): ServiceDefinit
           commands: new NodeCommands(state, evaluations, clock),
           drains: new DrainCommands(state, evaluations, clock),
           services: new ServiceRegistrations(state, clock, newId),
+          serviceQueries,
         }),
         singleton: new NodesHolder(heartbeats, missing, new Drainer({ ...shared, logger })),
         start: () => fellows.start(),
@@ -60,6 +63,7 @@ export function nodesService(pace: HeartbeatPace = DEFAULT_PACE): ServiceDefinit
           fellows.stop();
           updates.flush();
           queries.stop();
+          serviceQueries.stop();
           traces.stop();
         },
       };

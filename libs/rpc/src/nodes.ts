@@ -101,6 +101,20 @@ export interface DeregisterServicesRequest extends OfOwnAllocation {
   readonly IDs: readonly string[];
 }
 
+/** Templates of allocations that wait for news of a service, per replica. */
+export const MAX_WAITING_SERVICE_QUERIES = 50_000;
+export interface NamedServicesRequest extends OfOwnAllocation {
+  /** In the namespace of the allocation. */
+  readonly ServiceName: string;
+  /** Answer when the index is above this, or the wait is over. */
+  readonly MinQueryIndex: number;
+  readonly MaxQueryTimeMs: number;
+}
+export interface NamedServicesResponse {
+  readonly Services: readonly ServiceRegistration[];
+  readonly Index: number;
+}
+
 /** Something that a user asks about a node. */
 export interface NodeCommandRequest {
   readonly NodeID: string;
@@ -173,3 +187,7 @@ export const updateNodeEligibility = call<NodeEligibilityRequest, NodeCommandRes
 export const emitNodeEvents = call<NodeEventsRequest, IndexResponse>('nodes.emitEvents');
 export const registerServices = call<RegisterServicesRequest, IndexResponse>('nodes.registerServices');
 export const deregisterServices = call<DeregisterServicesRequest, IndexResponse>('nodes.deregisterServices');
+export const namedServices = call<NamedServicesRequest, NamedServicesResponse>('nodes.namedServices', {
+  timeoutMs: MAX_ALLOC_QUERY_WAIT_MS + 5_000,
+  maxInProgress: MAX_WAITING_SERVICE_QUERIES,
+});
