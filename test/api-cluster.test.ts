@@ -96,3 +96,120 @@ describe('whom a client talks to', () => {
     expect(await answerOf('/v1/metrics', 'PUT')).toEqual([405, 'Invalid method']);
   });
 });
+
+describe('what clients ask of a cluster that has Raft and gossip', () => {
+  const ADDRESS = /^(\d+\.){3}\d+:\d+$/;
+
+  it('API-3, OP-60, OP-63: the raft paths, and how they answer a wrong method', async () => {
+    expect(await answerOf('/v1/operator/raft/configuration', 'PUT')).toEqual([405, '']);
+    expect(await answerOf('/v1/operator/raft/peer')).toEqual([404, 'Invalid method']);
+    expect(await answerOf('/v1/operator/raft/nothing')).toEqual([404, 'Invalid method']);
+    expect(await answerOf('/v1/operator/raft/transfer-leadership')).toEqual([405, 'Invalid method']);
+    for (const [path, method] of [
+      ['configuration', 'POST'],
+      ['health', 'PUT'],
+    ])
+      expect(await answerOf(`/v1/operator/autopilot/${path}`, method)).toEqual([404, 'Invalid method']);
+  });
+
+  it.each([
+    ['', "Must specify the peer's ID to remove", 400],
+    ['?address=1.2.3.4:1', 'Removing a peer by address is not supported in the current raft protocol version', 400],
+    ['?id=nobody', 'id "nobody" was not found in the Raft configuration', 500],
+  ])('OP-61: removing a peer %s', async (query, text, status) => {
+    expect(await answerOf(`/v1/operator/raft/peer${query}`, 'DELETE')).toEqual([status, text]);
+  });
+
+  it.each([
+    ['', 'must specify id or address'],
+    ['?id=a&address=b', 'must specify either id or address'],
+    ['?id=a&id=b', 'must specify only one id'],
+    ['?address=a&address=b', 'must specify only one address'],
+    ['?id=', 'id must be non-empty'],
+    ['?address=', 'address must be non-empty'],
+    ['?id=x', 'id must be a uuid: '],
+    ['?address=x', 'address must be in IP:port format: '],
+    ['?address=10.0.0.1:4', 'address "10.0.0.1:4" was not found in the Raft configuration'],
+  ])('OP-62: a transfer of leadership %s is refused', async (query, text) => {
+    const [status, body] = await answerOf(`/v1/operator/raft/transfer-leadership${query}`, 'PUT');
+    expect([status, body.slice(0, text.length)]).toEqual([400, text]);
+  });
+
+  it('OP-62, OP-260: a transfer to the one that leads changes nothing', async () => {
+    const [address] = await api.get<string[]>('/v1/status/peers');
+    const answer = await api.raw(`/v1/operator/raft/transfer-leadership?address=${address}`, { method: 'PUT' });
+    expect(await answer.json()).toMatchObject({ From: { Address: address }, To: { Address: address }, Noop: true });
+  });
+
+  it('OP-64, OP-65, OP-66: autopilot, with durations as texts', async () => {
+    expect(await api.get('/v1/operator/autopilot/configuration')).toEqual({
+      CleanupDeadServers: true,
+      LastContactThreshold: '200ms',
+      MaxTrailingLogs: 250,
+      MinQuorum: 0,
+      ServerStabilizationTime: '10s',
+      EnableRedundancyZones: false,
+      DisableUpgradeMigration: false,
+      EnableCustomUpgrades: false,
+      CreateIndex: 0,
+      ModifyIndex: 0,
+    });
+    const health = await api.get<{ Servers: { ID: string }[]; Leader: string }>('/v1/operator/autopilot/health');
+    expect(health).toMatchObject({
+      Healthy: true,
+      FailureTolerance: 0,
+      Servers: [{ Address: expect.stringMatching(ADDRESS) as unknown, SerfStatus: 'alive', Leader: true, Voter: true }],
+    });
+    expect(health.Leader).toBe(health.Servers[0]?.ID);
+  });
+
+  it.each([
+    ['PUT', 'join', 400, 'missing address to join'],
+    ['PUT', 'force-leave', 400, 'missing node to force leave'],
+    ['PUT', 'force-leave?node=a&prune=maybe', 400, 'invalid prune value'],
+    ['POST', 'force-leave?node=a&prune=true', 200, ''],
+    ['GET', 'servers', 501, 'Invalid method'],
+    ['PUT', 'servers?address=1.2.3.4:4647', 501, 'Invalid method'],
+    ['PUT', 'reload', 200, ''],
+    ['GET', 'keyring/list', 200, '{"Messages":{},"Keys":{},"NumNodes":1}'],
+    ['PUT', 'keyring/rub', 404, 'resource not found'],
+    ['GET', 'host', 403, 'Permission denied'],
+    ['GET', 'pprof/heap', 403, 'Permission denied'],
+    ['GET', 'pprof', 404, 'Invalid method'],
+    ['GET', 'schedulers', 200, '{"server_id":"waybill.global","schedulers":[]}'],
+  ])('OP-76 to OP-80, OP-85 to OP-87: %s agent/%s', async (method, path, status, text) => {
+    expect(await answerOf(`/v1/agent/${path}`, method)).toEqual([status, text]);
+  });
+
+  it('OP-76: joining counts those that are members already', async () => {
+    const join = await api.raw('/v1/agent/join?address=127.0.0.1&address=10.9.8.7', { method: 'PUT' });
+    expect(await join.json()).toMatchObject({ num_joined: 1, error: expect.stringContaining('10.9.8.7'), warning: '' });
+  });
+
+  it('OP-236, OP-237: what else only the commercial edition has', async () => {
+    expect((await answerOf('/v1/operator/license'))[0]).toBe(204);
+    expect((await answerOf('/v1/operator/license', 'PUT'))[0]).toBe(501);
+    expect((await answerOf('/v1/operator/license', 'POST'))[0]).toBe(405);
+    expect(await answerOf('/v1/operator/utilization', 'POST')).toEqual([501, 'Nomad Enterprise only endpoint']);
+    expect((await answerOf('/v1/operator/utilization'))[0]).toBe(405);
+    expect(await api.get('/v1/operator/upgrade-check/vault-workload-identity')).toEqual({
+      JobsWithoutVaultIdentity: [],
+      OutdatedNodes: [],
+      VaultTokens: [],
+    });
+    expect(await answerOf('/v1/operator/upgrade-check/x')).toEqual([404, 'Path x not found']);
+  });
+
+  it('API-258: variables, of which there are none', async () => {
+    expect(await api.get('/v1/vars')).toEqual([]);
+    expect(await answerOf('/v1/var/a/b')).toEqual([404, 'variable not found']);
+    expect(await answerOf('/v1/var/')).toEqual([400, 'missing variable path']);
+    expect(await answerOf('/v1/var/a', 'PATCH')).toEqual([400, 'Invalid method']);
+    expect((await answerOf('/v1/var/a', 'PUT'))[0]).toBe(501);
+  });
+
+  it('OP-177: a namespace without a name', async () => {
+    expect(await answerOf('/v1/namespace/')).toEqual([400, 'Missing Namespace Name']);
+    expect(await answerOf('/v1/namespace/nothing')).toEqual([404, 'Namespace not found']);
+  });
+});

@@ -16,6 +16,8 @@ import { NodesModule } from './nodes/nodes.module.js';
 import { OperatorModule } from './operator/operator.module.js';
 import { SearchModule } from './search/search.module.js';
 import { ServicesModule } from './services/services.module.js';
+import { SystemModule } from './system/system.module.js';
+import { VariablesModule } from './variables/variables.module.js';
 
 /** One module per resource: its routes and what they are made of are in its folder. */
 const RESOURCES = [
@@ -34,6 +36,8 @@ const RESOURCES = [
   OperatorModule,
   SearchModule,
   ServicesModule,
+  SystemModule,
+  VariablesModule,
 ];
 
 @Module({})

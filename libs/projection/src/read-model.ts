@@ -18,6 +18,13 @@ import type { Pool, PoolClient } from 'pg';
 import { AllocJobsRead } from './alloc-jobs.js';
 import { columnTypes } from './column-types.js';
 import {
+  type JobStatusOptions,
+  jobStatusQuery,
+  type JobStatusRaw,
+  jobWithStatus,
+  type JobWithStatus,
+} from './job-statuses.js';
+import {
   ALLOCATIONS,
   bodiesOf,
   Conditions,
@@ -186,6 +193,11 @@ export class ReadModel {
       (row: JobRow) => ({ job: row.body, summary: row.summary ?? undefined }),
       options.keep,
     );
+  }
+
+  /** Newest change first. Index: the table's. */
+  jobStatuses(options: JobStatusOptions): Promise<Listed<JobWithStatus>> {
+    return this.listAs<JobWithStatus, JobStatusRaw>(jobStatusQuery(options), jobWithStatus, options.keep);
   }
 
   /** Of all namespaces; one pass over the table. */

@@ -12,12 +12,17 @@ export class AgentIdentity {
     private readonly host: string,
     private readonly port: number,
     private readonly name: string,
-    private readonly instanceId: string,
+    readonly instanceId: string,
   ) {}
 
   /** `ip:port`, as `status/leader` and `status/peers` show it. Clients match it with a member's address. */
   get address(): string {
     return `${this.host}:${this.port}`;
+  }
+
+  /** @param address with or without its port */
+  answersTo(address: string): boolean {
+    return address === this.address || address === this.host;
   }
 
   self(): object {
@@ -55,7 +60,7 @@ export class AgentIdentity {
     return { Servers: [{ ...server, Leader: true, Voter: true }], Index: 1 };
   }
 
-  private get memberName(): string {
+  get memberName(): string {
     return `${this.name}.${this.region}`;
   }
 

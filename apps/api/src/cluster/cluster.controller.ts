@@ -37,11 +37,6 @@ export class ClusterController {
     sendJson(request, reply, { ...client, ...server }, client ? 500 : 200);
   }
 
-  @Get('operator/raft/configuration')
-  raftConfiguration(@Req() request: ApiRequest, @Res() reply: ApiReply): void {
-    sendJson(request, reply, this.identity.raftConfiguration());
-  }
-
   @Get('agent/members')
   members(@Req() request: ApiRequest, @Res() reply: ApiReply): void {
     sendJson(request, reply, this.identity.members());

@@ -1,11 +1,14 @@
 import { Module } from '@nestjs/common';
 import { made } from '../core.module.js';
+import { AgentController } from './agent.controller.js';
 import { AgentIdentity } from './agent-identity.js';
+import { AutopilotController } from './autopilot.controller.js';
 import { ClusterController } from './cluster.controller.js';
 import { EnterpriseController } from './enterprise.controller.js';
+import { RaftController } from './raft.controller.js';
 
 @Module({
-  controllers: [ClusterController, EnterpriseController],
+  controllers: [AgentController, AutopilotController, ClusterController, EnterpriseController, RaftController],
   providers: [
     made(AgentIdentity, ({ context: { settings, newId } }) => {
       const { WAYBILL_REGION, WAYBILL_HTTP_HOST, WAYBILL_HTTP_PORT } = settings;

@@ -1,6 +1,6 @@
-import { All, Controller, Get, Put, Res } from '@nestjs/common';
-import { ApiError } from '../http/api-error.js';
-import type { ApiReply } from '../http/reply.js';
+import { All, Controller, Get, Param, Post, Put, Req, Res } from '@nestjs/common';
+import { ApiError, notFound } from '../http/api-error.js';
+import { type ApiReply, type ApiRequest, sendJson } from '../http/reply.js';
 
 /** What only the commercial edition of the reference has; its clients ask, and understand this answer (API-9). */
 @Controller('v1')
@@ -29,6 +29,18 @@ export class EnterpriseController {
   @Put('operator/license')
   setLicense(): never {
     throw enterpriseOnly();
+  }
+
+  @Post('operator/utilization')
+  utilization(): never {
+    throw enterpriseOnly();
+  }
+
+  /** OP-237: nothing here ever came from Vault's older ways. */
+  @Get('operator/upgrade-check/:name')
+  upgradeCheck(@Param('name') name: string, @Req() request: ApiRequest, @Res() reply: ApiReply): void {
+    if (name !== 'vault-workload-identity') throw notFound(`Path ${name} not found`);
+    sendJson(request, reply, { JobsWithoutVaultIdentity: [], OutdatedNodes: [], VaultTokens: [] });
   }
 }
 

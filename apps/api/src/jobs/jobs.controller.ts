@@ -1,4 +1,4 @@
-import { Controller, Get, Req, Res } from '@nestjs/common';
+import { Controller, Get, Post, Req, Res } from '@nestjs/common';
 import { encodeAllocationStub, encodeDeployment, encodeEvaluation, encodeJob } from '@waybill/model';
 import { ReadModel, rowsOfJob } from '@waybill/projection';
 import { namespacedKey, versionKey } from '@waybill/state';
@@ -8,7 +8,9 @@ import { pageOf } from '../http/list-params.js';
 import { namespaceOf, param, type QueryString } from '../http/query-string.js';
 import { type ReadResult, Reads } from '../http/reads.js';
 import type { ApiReply, ApiRequest } from '../http/reply.js';
+import { actionsOf } from './job-actions.js';
 import { JobList } from './job-list.js';
+import { JobStatuses } from './job-statuses.js';
 import { jobPathOf, notYet } from './job-path.js';
 import { scaleStatusIndex, scaleStatusOf } from './scale-status.js';
 import { versionDiffs } from './version-diffs.js';
@@ -20,11 +22,22 @@ export class JobsController {
     private readonly model: ReadModel,
     private readonly reads: Reads,
     private readonly jobList: JobList,
+    private readonly statuses: JobStatuses,
   ) {}
 
   @Get('jobs')
   list(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     return this.jobList.answer(request, reply, { prefix: param(request.query, 'prefix') });
+  }
+
+  @Get('jobs/statuses')
+  allStatuses(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    return this.statuses.answer(request, reply);
+  }
+
+  @Post('jobs/statuses')
+  namedStatuses(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    return this.statuses.answer(request, reply);
   }
 
   @Get('job/*')
@@ -134,6 +147,17 @@ export class JobsController {
           'job not found',
         );
       }
+      case 'actions':
+        return this.reads.answer(
+          request,
+          reply,
+          [['jobs', key]],
+          async () => {
+            const { index, row } = await this.model.job(namespace, id);
+            return { index, value: row && actionsOf(row) };
+          },
+          'job not found',
+        );
       default:
         throw notYet(sub);
     }

@@ -8,6 +8,7 @@ import { JobList } from './job-list.js';
 import { JobParseController } from './job-parse.controller.js';
 import { JobParser } from './job-parser.transport.js';
 import { JobStability } from './job-stability.js';
+import { JobStatuses } from './job-statuses.js';
 import { JobVersionTags } from './job-version-tags.js';
 import { JobWritesController } from './job-writes.controller.js';
 import { JobsController } from './jobs.controller.js';
@@ -22,6 +23,7 @@ import { ScaleJob } from './scale-job.js';
   providers: [
     made(JobParser, ({ context: { timers } }) => new JobParser(timers)),
     made(JobList, ({ model, reads }) => new JobList(model, reads)),
+    made(JobStatuses, ({ model, reads }) => new JobStatuses(model, reads)),
     made(RegisterRequests, ({ context: { settings, clock } }) => new RegisterRequests(settings.WAYBILL_REGION, clock)),
     made(RegisterJob, ({ writer, lookup, readable, context: { log, clock, newId } }) => {
       return new RegisterJob(log, writer, lookup, readable, clock, newId);

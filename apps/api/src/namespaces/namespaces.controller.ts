@@ -1,7 +1,7 @@
 import { Controller, Delete, Get, Param, Post, Put, Req, Res } from '@nestjs/common';
 import { DEFAULT_NAMESPACE } from '@waybill/model';
 import { ReadModel } from '@waybill/projection';
-import { failed } from '../http/api-error.js';
+import { badRequest, failed } from '../http/api-error.js';
 import { ListFilter } from '../http/list-filter.js';
 import { pageOf } from '../http/list-params.js';
 import { param } from '../http/query-string.js';
@@ -40,8 +40,11 @@ export class NamespacesController {
     return this.upsert(request, reply, undefined);
   }
 
-  @Get('namespace/:name')
-  async read(@Param('name') name: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+  /** OP-177. A wildcard, because a part of a path is never empty. */
+  @Get('namespace/*')
+  async read(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    const name = request.params['*'] ?? '';
+    if (name === '') throw badRequest('Missing Namespace Name');
     const query = async () => {
       const { index, row } = await this.model.namespace(name);
       return { index, value: row };

@@ -3,10 +3,9 @@ import { made } from '../core.module.js';
 import { BrokerInquiry } from './broker-inquiry.js';
 import { SchedulerConfigurationController } from './scheduler-configuration.controller.js';
 import { SetSchedulerConfiguration } from './set-scheduler-configuration.js';
-import { SystemController } from './system.controller.js';
 
 @Module({
-  controllers: [SchedulerConfigurationController, SystemController],
+  controllers: [SchedulerConfigurationController],
   providers: [
     made(BrokerInquiry, ({ calls }) => new BrokerInquiry(calls)),
     made(

@@ -1,23 +1,31 @@
 import { Controller, Post, Put, Req, Res } from '@nestjs/common';
 import { wire } from '@waybill/model';
+import type { Namespaces } from '@waybill/projection';
 import { readJsonBody } from '../http/body.js';
 import { namespacesOf } from '../http/list-params.js';
 import { Reads } from '../http/reads.js';
 import type { ApiReply, ApiRequest } from '../http/reply.js';
+import { type FuzzyResult, FuzzySearch } from './fuzzy-search.js';
+import { PrefixSearch, type SearchResult } from './prefix-search.js';
 import { contextsOf } from './search-contexts.js';
-import { PrefixSearch } from './prefix-search.js';
 
 const SEARCH: wire.Shape<{ Prefix: string; Context: string }> = {
   name: 'SearchRequest',
   fields: { Prefix: wire.string(), Context: wire.string() },
 };
 
-/** `/v1/search` (API-250). */
+const FUZZY_SEARCH: wire.Shape<{ Text: string; Context: string }> = {
+  name: 'FuzzySearchRequest',
+  fields: { Text: wire.string(), Context: wire.string() },
+};
+
+/** `/v1/search` (API-250), `/v1/search/fuzzy` (API-252). */
 @Controller('v1/search')
 export class SearchController {
   constructor(
     private readonly reads: Reads,
     private readonly search: PrefixSearch,
+    private readonly fuzzySearch: FuzzySearch,
   ) {}
 
   @Put()
@@ -30,12 +38,36 @@ export class SearchController {
     return this.byPrefix(request, reply);
   }
 
-  private async byPrefix(request: ApiRequest, reply: ApiReply): Promise<void> {
+  @Put('fuzzy')
+  fuzzyPut(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    return this.fuzzy(request, reply);
+  }
+
+  @Post('fuzzy')
+  fuzzyPost(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    return this.fuzzy(request, reply);
+  }
+
+  private fuzzy(request: ApiRequest, reply: ApiReply): Promise<void> {
+    const { Text, Context } = wire.decodeShape(FUZZY_SEARCH, readJsonBody(request.body));
+    const contexts = contextsOf(Context);
+    return this.answer(request, reply, (namespaces) => this.fuzzySearch.run(Text, contexts, namespaces));
+  }
+
+  private byPrefix(request: ApiRequest, reply: ApiReply): Promise<void> {
     const { Prefix, Context } = wire.decodeShape(SEARCH, readJsonBody(request.body));
     const contexts = contextsOf(Context);
+    return this.answer(request, reply, (namespaces) => this.search.run(Prefix, contexts, namespaces));
+  }
+
+  private answer(
+    request: ApiRequest,
+    reply: ApiReply,
+    run: (namespaces: Namespaces) => Promise<SearchResult | FuzzyResult>,
+  ): Promise<void> {
     const namespaces = namespacesOf(request.query);
-    await this.reads.answer(request, reply, [], async () => {
-      const { index, matches, truncations } = await this.search.run(Prefix, contexts, namespaces);
+    return this.reads.answer(request, reply, [], async () => {
+      const { index, matches, truncations } = await run(namespaces);
       const meta = { Index: index, LastContact: 0, KnownLeader: true, NextToken: '' };
       return { index, value: { Matches: matches, Truncations: truncations, ...meta } };
     });

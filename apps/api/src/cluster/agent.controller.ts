@@ -1,0 +1,125 @@
+import { All, Controller, Get, Param, Post, Put, Req, Res } from '@nestjs/common';
+import { ApiError, badRequest, forbidden, notFound } from '../http/api-error.js';
+import { boolParam, param, params } from '../http/query-string.js';
+import { type ApiReply, type ApiRequest, sendEmpty, sendJson } from '../http/reply.js';
+import { AgentIdentity } from './agent-identity.js';
+
+/** Gossip keys have names of their own; there is no gossip here (OP-80). */
+const KEYRING_OPERATIONS = new Set(['install', 'use', 'remove']);
+
+/** What operators order an agent to do (OP-76 to OP-87). What makes no sense without gossip and Raft says so. */
+@Controller('v1/agent')
+export class AgentController {
+  constructor(private readonly identity: AgentIdentity) {}
+
+  /** OP-78: of a node agent only; this is a server. */
+  @Get('servers')
+  servers(): never {
+    throw notOnThisAgent();
+  }
+
+  @Put('servers')
+  setServersPut(): never {
+    throw notOnThisAgent();
+  }
+
+  @Post('servers')
+  setServersPost(): never {
+    throw notOnThisAgent();
+  }
+
+  @Put('join')
+  joinPut(@Req() request: ApiRequest, @Res() reply: ApiReply): void {
+    this.join(request, reply);
+  }
+
+  @Post('join')
+  joinPost(@Req() request: ApiRequest, @Res() reply: ApiReply): void {
+    this.join(request, reply);
+  }
+
+  @Put('force-leave')
+  forceLeavePut(@Req() request: ApiRequest, @Res() reply: ApiReply): void {
+    this.forceLeave(request, reply);
+  }
+
+  @Post('force-leave')
+  forceLeavePost(@Req() request: ApiRequest, @Res() reply: ApiReply): void {
+    this.forceLeave(request, reply);
+  }
+
+  /** OP-79: everything comes from the environment, which does not change while a process runs. */
+  @Put('reload')
+  reloadPut(@Res() reply: ApiReply): void {
+    sendEmpty(reply);
+  }
+
+  @Post('reload')
+  reloadPost(@Res() reply: ApiReply): void {
+    sendEmpty(reply);
+  }
+
+  /** OP-87: schedulers are processes of their own; an API process runs none. */
+  @Get('schedulers')
+  schedulers(@Req() request: ApiRequest, @Res() reply: ApiReply): void {
+    sendJson(request, reply, { server_id: this.identity.memberName, schedulers: [] });
+  }
+
+  @Get('schedulers/config')
+  schedulersConfig(@Req() request: ApiRequest, @Res() reply: ApiReply): void {
+    const server_id = this.identity.memberName;
+    sendJson(request, reply, { server_id, num_schedulers: 0, enabled_schedulers: [] });
+  }
+
+  @Put('schedulers/config')
+  setSchedulersPut(): never {
+    throw workersAreSettings();
+  }
+
+  @Post('schedulers/config')
+  setSchedulersPost(): never {
+    throw workersAreSettings();
+  }
+
+  @All('keyring/:operation')
+  keyring(@Param('operation') operation: string, @Req() request: ApiRequest, @Res() reply: ApiReply): void {
+    if (operation === 'list') return sendJson(request, reply, { Messages: {}, Keys: {}, NumNodes: 1 });
+    if (KEYRING_OPERATIONS.has(operation)) throw new ApiError(501, 'Waybill has no gossip, and so no gossip keys');
+    throw notFound('resource not found');
+  }
+
+  /** OP-85, OP-86: they show what a process has in memory, so they are for those who may, and nobody has said who may. */
+  @Get(['host', 'pprof/:profile'])
+  debug(): never {
+    throw forbidden('Permission denied');
+  }
+
+  @Get('pprof')
+  profiles(): never {
+    throw notFound('Invalid method');
+  }
+
+  /** OP-76: joining is a matter of configuration; what is a member already has joined. */
+  private join(request: ApiRequest, reply: ApiReply): void {
+    const addresses = params(request.query, 'address').filter((address) => address !== '');
+    if (addresses.length === 0) throw badRequest('missing address to join');
+    const strangers = addresses.filter((address) => !this.identity.answersTo(address));
+    const error = strangers.map((address) => `${address} is not a member: servers join by their configuration`);
+    sendJson(request, reply, {
+      num_joined: addresses.length - strangers.length,
+      error: error.join('; '),
+      warning: '',
+    });
+  }
+
+  /** OP-77: members are those that answer; none is kept that has to be removed. */
+  private forceLeave(request: ApiRequest, reply: ApiReply): void {
+    if (!param(request.query, 'node')) throw badRequest('missing node to force leave');
+    boolParam(request.query, 'prune', () => badRequest('invalid prune value'));
+    sendEmpty(reply);
+  }
+}
+
+const notOnThisAgent = (): ApiError => new ApiError(501, 'Invalid method');
+const workersAreSettings = (): ApiError =>
+  new ApiError(501, 'the workers of a scheduler are set by WAYBILL_SCHEDULER_WORKERS where it is started');

@@ -1,0 +1,83 @@
+import type { JobStatusOptions, JobWithStatus, ReadModel } from '@waybill/projection';
+import { badRequest } from '../http/api-error.js';
+import { readOptionalJsonBody } from '../http/body.js';
+import { asObject, boolOf, type JsonObject, memberOf, stringOf } from '../http/json-members.js';
+import { ListFilter } from '../http/list-filter.js';
+import { namespacesOf, pageOf } from '../http/list-params.js';
+import { boolParam, type QueryString } from '../http/query-string.js';
+import type { ReadResult, Reads } from '../http/reads.js';
+import type { ApiReply, ApiRequest } from '../http/reply.js';
+import { jobStatusIndex, jobStatusRow } from './job-status-row.js';
+
+/** Jobs that one request may name. */
+export const MAX_NAMED_JOBS = 10_000;
+
+type Named = NonNullable<JobStatusOptions['named']>;
+
+/** How jobs are: the overview of a web UI, all of them or those it shows just now (API-185). */
+export class JobStatuses {
+  constructor(
+    private readonly model: ReadModel,
+    private readonly reads: Reads,
+  ) {}
+
+  async answer(request: ApiRequest, reply: ApiReply): Promise<void> {
+    const { query } = request;
+    const { named, includeChildren } = readStatusesRequest(readOptionalJsonBody(request.body), query);
+    const options = {
+      // Named jobs bring their namespaces along, unless the query has one of its own.
+      namespaces: named && isDefault(namespacesOf(query)) ? ('*' as const) : namespacesOf(query),
+      named,
+      includeChildren,
+      ...pageOf(query),
+    };
+    const filter = ListFilter.of(query);
+    const page = new StatusPage();
+    const watched = [['jobs', '*'] as const, ['allocs', '*'] as const, ['deployment', '*'] as const];
+    await this.reads.answer(request, reply, watched, async () => {
+      const keep = filter?.keep<JobWithStatus>((row) => row.job);
+      const { index, rows, nextToken } = await this.model.jobStatuses({ ...options, keep });
+      return { nextToken, ...page.look(index, rows) };
+    });
+  }
+}
+
+/** What a request sees again and again while it waits: other jobs than at first are news, whatever their indexes. */
+class StatusPage {
+  private first: string | undefined;
+
+  look(tableIndex: number, rows: readonly JobWithStatus[]): Pick<ReadResult, 'index' | 'value'> {
+    const jobs = JSON.stringify(rows.map(({ job }) => [job.Namespace, job.ID]).toSorted(byText));
+    this.first ??= jobs;
+    const index = jobs === this.first ? jobStatusIndex(rows) : Math.max(jobStatusIndex(rows), tableIndex);
+    return { index, value: rows.map(jobStatusRow) };
+  }
+}
+
+const byText = (a: readonly string[], b: readonly string[]): number => (a.join('\n') < b.join('\n') ? -1 : 1);
+
+const isDefault = (namespaces: JobStatusOptions['namespaces']): boolean =>
+  namespaces !== '*' && namespaces.length === 1 && namespaces[0] === 'default';
+
+/** @throws ApiError 400, DecodeError */
+function readStatusesRequest(
+  json: unknown,
+  query: QueryString,
+): { readonly named: Named | undefined; readonly includeChildren: boolean } {
+  const asked = boolParam(query, 'include_children', badRequest) ?? false;
+  if (json === undefined || json === null) return { named: undefined, includeChildren: asked };
+  const body = asObject(json, 'JobStatusesRequest');
+  return { named: namedOf(body), includeChildren: asked || boolOf(body, 'IncludeChildren') };
+}
+
+function namedOf(body: JsonObject): Named {
+  const jobs = memberOf(body, 'Jobs');
+  if (jobs !== undefined && !Array.isArray(jobs)) throw badRequest('Jobs must be a list');
+  if (!jobs || jobs.length === 0) throw badRequest('no jobs in request');
+  if (jobs.length > MAX_NAMED_JOBS)
+    throw badRequest(`request names ${jobs.length} jobs, must be ${MAX_NAMED_JOBS} or fewer`);
+  return jobs.map((json: unknown) => {
+    const job = asObject(json, 'JobIDAndNamespace');
+    return { ID: stringOf(job, 'ID'), Namespace: stringOf(job, 'Namespace') || 'default' };
+  });
+}

@@ -1,0 +1,127 @@
+import type { Allocation, Namespace, Node, NodePool } from '@waybill/model';
+import type { JobWithSummary, Listed, ListOptions, Namespaces, ReadModel } from '@waybill/projection';
+import { failed } from '../http/api-error.js';
+import { FuzzyMatches, type FuzzyMatch, MIN_TERM_LENGTH } from './fuzzy-matches.js';
+import { JOB_PARTS, type JobPart, type Named, namesOf } from './fuzzy-names.js';
+import type { PrefixSearch } from './prefix-search.js';
+import type { SearchContext } from './search-contexts.js';
+
+export interface FuzzyResult {
+  readonly index: number;
+  readonly matches: Record<string, readonly FuzzyMatch[]>;
+  readonly truncations: Record<string, boolean>;
+}
+
+/** Contexts whose objects have no name but their ID: there the text is its beginning. */
+const BY_PREFIX: readonly SearchContext[] = [
+  'deployment',
+  'evals',
+  'scaling_policy',
+  'vars',
+  'volumes',
+  'host_volumes',
+];
+
+/**
+ * Finds objects by any part of their name (API-252, API-253). Stateless. Costs a pass over the objects of each context,
+ * a chunk of rows at a time; what is remembered is bounded.
+ */
+export class FuzzySearch {
+  constructor(
+    private readonly model: ReadModel,
+    private readonly byPrefix: PrefixSearch,
+  ) {}
+
+  /** @throws ApiError 500 the text is too short */
+  async run(text: string, contexts: readonly SearchContext[], namespaces: Namespaces): Promise<FuzzyResult> {
+    if (text.length < MIN_TERM_LENGTH)
+      throw failed(`fuzzy search query must be at least ${MIN_TERM_LENGTH} characters, got ${text.length}`);
+    const matches: Record<string, readonly FuzzyMatch[]> = {};
+    const truncations: Record<string, boolean> = {};
+    let index = 1;
+    const take = (context: string, at: number, found: FuzzyMatches): void => {
+      index = Math.max(index, at);
+      matches[context] = found.best;
+      truncations[context] = found.truncated;
+    };
+    for (const context of contexts) {
+      if (context === 'jobs') {
+        const { at, parts } = await this.jobs(text, namespaces);
+        for (const part of JOB_PARTS) take(part, at, parts[part]);
+      } else if (BY_PREFIX.includes(context)) {
+        const prefix = await this.byPrefix.run(text, [context], namespaces);
+        index = Math.max(index, prefix.index);
+        matches[context] = (prefix.matches[context] ?? []).map((ID) => ({ ID }));
+        truncations[context] = prefix.truncations[context] ?? false;
+      } else {
+        const found = new FuzzyMatches(text);
+        take(context, await this.named(context, namespaces, (named) => found.offer(named)), found);
+      }
+    }
+    return { index, matches, truncations };
+  }
+
+  private async jobs(
+    text: string,
+    namespaces: Namespaces,
+  ): Promise<{ readonly at: number; readonly parts: Record<JobPart, FuzzyMatches> }> {
+    const found = (): FuzzyMatches => new FuzzyMatches(text);
+    const parts = {
+      jobs: found(),
+      groups: found(),
+      services: found(),
+      tasks: found(),
+      images: found(),
+      commands: found(),
+      classes: found(),
+    };
+    const at = await each<JobWithSummary>(
+      (options) => this.model.jobs({ namespaces, ...options }),
+      ({ job }) => {
+        for (const [part, named] of namesOf(job)) parts[part].offer(named);
+      },
+    );
+    return { at, parts };
+  }
+
+  /** Shows every object of a context. Resolves with the index of the answer. */
+  private named(context: SearchContext, namespaces: Namespaces, offer: (named: Named) => void): Promise<number> {
+    const { model } = this;
+    switch (context) {
+      case 'allocs':
+        return each<Allocation>(
+          (options) => model.allocations({ namespaces, ...options }),
+          ({ Name, Namespace, ID }) => offer({ name: Name, scope: [Namespace, ID] }),
+        );
+      case 'nodes':
+        return each<Node>(
+          (options) => model.nodes(options),
+          ({ Name, ID }) => offer({ name: Name, scope: [ID] }),
+        );
+      case 'namespaces':
+        return each<Namespace>(
+          (options) => model.namespaces(options),
+          ({ Name }) => offer({ name: Name, scope: [] }),
+        );
+      case 'node_pools':
+        return each<NodePool>(
+          (options) => model.nodePools(options),
+          ({ Name }) => offer({ name: Name, scope: [] }),
+        );
+      default:
+        return Promise.resolve(1); // plugins: the read model lists none yet
+    }
+  }
+}
+
+/** Shows every row of a list without keeping any. */
+async function each<Row>(
+  list: (options: ListOptions<Row>) => Promise<Listed<Row>>,
+  see: (row: Row) => void,
+): Promise<number> {
+  const keep = (row: Row): boolean => {
+    see(row);
+    return false;
+  };
+  return (await list({ perPage: 1, keep })).index;
+}

@@ -1,0 +1,38 @@
+import { queuedPlacements, type QueuedOfJob, type Rpc } from '@waybill/rpc';
+import type { UserWrites } from '../user-writes.js';
+import type { Requester } from '../http/requester.js';
+
+/** Jobs of one transaction: with names of the usual length it stays at a quarter of a megabyte. */
+export const MAX_RECONCILED_JOBS = 2_000;
+
+/**
+ * Has all summaries made anew (ST-83). What is queued of each job the schedulers are asked for, page by page; it is
+ * written with the rest, in one transaction, or in several if much has changed.
+ */
+export class ReconcileSummaries {
+  constructor(
+    private readonly rpc: Rpc,
+    private readonly writes: Pick<UserWrites, 'run'>,
+    /** Index up to which clients may have read. */
+    private readonly seen: () => number,
+  ) {}
+
+  /** Resolves when the summaries can be read. @throws ApiError, RpcError, RpcUnavailableError */
+  async run(requester: Requester): Promise<void> {
+    const MinIndex = this.seen();
+    let gathered: QueuedOfJob[] = [];
+    let After = '';
+    do {
+      const { Queued, Next } = await this.rpc.ask(queuedPlacements, { After, MinIndex });
+      gathered.push(...Queued);
+      After = Next;
+      if (gathered.length < MAX_RECONCILED_JOBS && After !== '') continue;
+      await this.write(gathered, requester);
+      gathered = [];
+    } while (After !== '');
+  }
+
+  private async write(gathered: readonly QueuedOfJob[], requester: Requester): Promise<void> {
+    await this.writes.run('ReconcileJobSummaries', { Queued: [...gathered] }, requester);
+  }
+}
