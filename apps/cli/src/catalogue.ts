@@ -174,6 +174,12 @@ export const CATALOGUE: readonly CatalogueEntry[] = [
   { words: 'service info', synopsis: 'Show where a service is', load: () => import('./commands/service-info.js') },
   { words: 'service list', synopsis: 'Show services', load: () => import('./commands/service-list.js') },
   { words: 'status', synopsis: 'Show jobs', load: () => import('./commands/job-status.js') },
+  { words: 'system gc', synopsis: 'Remove everything that is over', load: () => import('./commands/system-gc.js') },
+  {
+    words: 'system reconcile summaries',
+    synopsis: 'Count the summaries of all jobs anew',
+    load: () => import('./commands/system-reconcile-summaries.js'),
+  },
   { words: 'trace', synopsis: 'Show where an evaluation spent its time', load: () => import('./commands/trace.js') },
   { words: 'version', synopsis: 'Show the version of this program', load: () => import('./commands/version.js') },
 ];
@@ -207,4 +213,5 @@ export const GROUPS: ReadonlyMap<string, string> = new Map([
   ['node', 'Work with nodes'],
   ['operator', 'Run the control plane'],
   ['service', 'Work with services'],
+  ['system', 'Have the cluster tidied up'],
 ]);

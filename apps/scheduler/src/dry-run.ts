@@ -65,7 +65,8 @@ function wouldDo(state: Stage, job: Job, stored: Job | null, chance: DryRunChanc
   return rehearseRegistration(state, registration, chance.nowNs, (index) => passOver(state, job, index, chance));
 }
 
-function passOver({ tables }: Stage, job: Job, index: number, { nowNs, newId }: DryRunChance): Attempt {
+/** One scheduling pass for the job as it is, of which nothing is kept. */
+export function passOver({ tables }: Stage, job: Job, index: number, { nowNs, newId }: DryRunChance): Attempt {
   const evaluation = newEvaluation({
     ID: newId(),
     Namespace: job.Namespace,

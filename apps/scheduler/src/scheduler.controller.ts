@@ -2,9 +2,19 @@ import { Controller, Inject } from '@nestjs/common';
 import { Payload } from '@nestjs/microservices';
 import { type Clock, nsFromMs } from '@waybill/model';
 import { ReplicaBehindError, type ReplicatedState } from '@waybill/replica';
-import { Answers, planJob, type PlanJobRequest, type PlanJobResponse, RpcError } from '@waybill/rpc';
+import {
+  Answers,
+  planJob,
+  type PlanJobRequest,
+  type PlanJobResponse,
+  queuedPlacements,
+  type QueuedPlacementsRequest,
+  type QueuedPlacementsResponse,
+  RpcError,
+} from '@waybill/rpc';
 import { Refused } from '@waybill/state';
 import { dryRun } from './dry-run.js';
+import { queuedPlacementsOf } from './queued-placements.js';
 
 /** For this copy of the state to reach what the asker has seen. */
 const WAIT_FOR_INDEX_MS = 5_000;
@@ -23,11 +33,20 @@ export class SchedulerController {
   constructor(@Inject(DRY_RUN_DEPS) private readonly deps: DryRunDeps) {}
 
   @Answers(planJob)
-  async plan(@Payload() request: PlanJobRequest): Promise<PlanJobResponse> {
+  plan(@Payload() request: PlanJobRequest): Promise<PlanJobResponse> {
     const { state, clock, newId } = this.deps;
+    return this.asOf(request, () => dryRun(state, request, { nowNs: nsFromMs(clock.nowMs()), newId }));
+  }
+
+  @Answers(queuedPlacements)
+  queued(@Payload() request: QueuedPlacementsRequest): Promise<QueuedPlacementsResponse> {
+    return this.asOf(request, () => queuedPlacementsOf(this.deps.state, request.After, this.deps));
+  }
+
+  private async asOf<T>({ MinIndex }: { readonly MinIndex: number }, answer: () => T): Promise<T> {
     try {
-      await state.waitFor(request.MinIndex, WAIT_FOR_INDEX_MS);
-      return dryRun(state, request, { nowNs: nsFromMs(clock.nowMs()), newId });
+      await this.deps.state.waitFor(MinIndex, WAIT_FOR_INDEX_MS);
+      return answer();
     } catch (error) {
       if (error instanceof ReplicaBehindError) throw new RpcError('unavailable', error.message);
       if (error instanceof Refused) throw new RpcError('conflict', error.message);

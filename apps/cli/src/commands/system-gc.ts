@@ -1,0 +1,19 @@
+import { NO_ARGUMENTS, type ServerCommand } from '../command-spec.js';
+import { failed } from '../failure.js';
+
+/** CL-821. */
+export const command: ServerCommand = {
+  usage: '',
+  description:
+    'Has everything removed that is over and that nobody needs any more, whatever its age: jobs, evaluations, ' +
+    'allocations, deployments and nodes. It is done in the background.\n\nNeeds a management token.',
+  flags: [],
+  takes: NO_ARGUMENTS,
+  withoutNamespace: true,
+  async run({ api }) {
+    await api.put('/v1/system/gc', {}).catch((error: unknown) => {
+      throw failed('running system garbage-collection', error);
+    });
+    return 0;
+  },
+};

@@ -1,0 +1,17 @@
+import { NO_ARGUMENTS, type ServerCommand } from '../command-spec.js';
+import { failed } from '../failure.js';
+
+/** CL-821. */
+export const command: ServerCommand = {
+  usage: '',
+  description: 'Has the summaries of all jobs counted anew.\n\nNeeds a management token.',
+  flags: [],
+  takes: NO_ARGUMENTS,
+  withoutNamespace: true,
+  async run({ api }) {
+    await api.put('/v1/system/reconcile/summaries', {}).catch((error: unknown) => {
+      throw failed('running system summary reconciliation', error);
+    });
+    return 0;
+  },
+};
