@@ -1,10 +1,11 @@
-import type { Allocation, Constraint, Job, Node, TaskGroup, VolumeRequest } from '@waybill/model';
+import type { Allocation, Constraint, Job, Node, TaskGroup } from '@waybill/model';
 import { ClassEligibility } from './class-eligibility.js';
 import { DISTINCT_HOSTS, DISTINCT_PROPERTY, meetsConstraint } from './constraint-operators.js';
 import { escapesClass, resolveTarget } from './constraint-targets.js';
 import { hasDevices, type DeviceAsk } from './device-assignment.js';
 import { matchesByClass } from './device-match.js';
 import { devicesAskedBy } from './group-ask.js';
+import { hasCsiVolumes, type VolumeFeasibility } from './volume-feasibility.js';
 
 /** Known from another node of its class (SC-53). */
 export const REJECTED_CLASS = 'computed class ineligible';
@@ -21,8 +22,6 @@ interface GroupNeeds {
   readonly group: TaskGroup;
   readonly drivers: readonly string[];
   readonly constraints: readonly Constraint[];
-  readonly hostVolumes: readonly VolumeRequest[];
-  readonly csiVolumes: readonly VolumeRequest[];
   readonly devices: readonly DeviceAsk[];
   readonly networkMode: string;
   readonly portNetworks: readonly string[];
@@ -34,7 +33,6 @@ interface GroupNeeds {
  * One per attempt. Verdicts that follow from a node's class are taken once per class; those on drivers, device instances,
  * networks and volumes, which a class says nothing about, are taken on every node (SC-345). Cost per node: O(constraints), or O(1) for a
  * class that failed.
- * Not yet: CSI volumes and dynamic host volumes; whoever asks for them is told that they are missing.
  */
 export class Feasibility {
   readonly eligibility: ClassEligibility;
@@ -44,6 +42,7 @@ export class Feasibility {
   constructor(
     private readonly job: Job,
     private readonly allocs: ProposedAllocs,
+    private readonly volumes: VolumeFeasibility,
     private readonly isSystem = false,
   ) {
     this.jobConstraints = job.Constraints ?? [];
@@ -51,19 +50,19 @@ export class Feasibility {
     for (const group of job.TaskGroups) {
       const needs = needsOf(group);
       this.needs.set(group.Name, needs);
-      if (needs.constraints.some(escapes) || needs.csiVolumes.length > 0) escapedGroups.add(group.Name);
+      if (needs.constraints.some(escapes) || hasCsiVolumes(group)) escapedGroups.add(group.Name);
     }
     this.eligibility = new ClassEligibility(this.jobConstraints.some(escapes), escapedGroups);
   }
 
   /** Names of volumes that no node could offer, for the blocked evaluation (SC-75). */
   missingResources(group: TaskGroup): string[] {
-    const volumes = this.needs.get(group.Name)?.csiVolumes ?? [];
-    return volumes.map((v) => `csi-volume:${this.job.Namespace}:${v.Source}`).toSorted();
+    return this.volumes.missingResources(group.Name);
   }
 
-  /** Whether what is feasible changes with allocations on other nodes (SC-62). */
+  /** Whether what is feasible changes with allocations on other nodes (SC-62, SC-73). */
   dependsOnOtherNodes(group: TaskGroup): boolean {
+    if (this.volumes.dependsOnOtherNodes(group.Name)) return true;
     const constraints = [...this.jobConstraints, ...(this.needs.get(group.Name)?.constraints ?? [])];
     return constraints.some(({ Operand }) => Operand === DISTINCT_PROPERTY);
   }
@@ -77,8 +76,11 @@ export class Feasibility {
     );
   }
 
-  /** Undefined: feasible. Else the reason as clients see it (SC-45). */
-  whyNot(node: Node, group: TaskGroup): string | undefined {
+  /**
+   * Undefined: feasible. Else the reason as clients see it (SC-45).
+   * @param allocName of the allocation to be placed: it may have volumes of its own (SC-67)
+   */
+  whyNot(node: Node, group: TaskGroup, allocName: string): string | undefined {
     const needs = this.needs.get(group.Name);
     if (!needs) return 'missing task group';
     return (
@@ -86,7 +88,7 @@ export class Feasibility {
       missingDriver(node, needs) ??
       missingDevices(node, needs) ??
       missingNetwork(node, needs) ??
-      missingVolume(node, needs) ??
+      this.volumes.whyNot(node, group.Name, allocName) ??
       (this.isSystem ? undefined : this.notDistinctHost(node, needs)) ??
       this.notDistinctProperty(node, needs)
     );
@@ -144,15 +146,12 @@ export class Feasibility {
 }
 
 function needsOf(group: TaskGroup): GroupNeeds {
-  const volumes = Object.values(group.Volumes ?? {});
   const network = group.Networks?.[0];
   const ports = [...(network?.ReservedPorts ?? []), ...(network?.DynamicPorts ?? [])];
   return {
     group,
     drivers: [...new Set(group.Tasks.map((task) => task.Driver))],
     constraints: [...(group.Constraints ?? []), ...group.Tasks.flatMap((task) => task.Constraints ?? [])],
-    hostVolumes: volumes.filter((v) => v.Type !== 'csi'),
-    csiVolumes: volumes.filter((v) => v.Type === 'csi'),
     devices: devicesAskedBy(group),
     networkMode: network?.Mode || 'host',
     portNetworks: [...new Set(ports.map((port) => port.HostNetwork).filter((name) => name !== ''))],
@@ -221,15 +220,4 @@ function portOf({ group }: GroupNeeds, hostNetwork: string): string {
   const network = group.Networks?.[0];
   const ports = [...(network?.ReservedPorts ?? []), ...(network?.DynamicPorts ?? [])];
   return ports.find((port) => port.HostNetwork === hostNetwork)?.Label ?? '';
-}
-
-/** SC-68, SC-69 for static host volumes; dynamic and CSI ones are never there yet (SC-75). */
-function missingVolume(node: Node, needs: GroupNeeds): string | undefined {
-  for (const request of needs.hostVolumes) {
-    const volume = node.HostVolumes[request.Source];
-    const isStatic = volume !== undefined && volume.ID === '';
-    if (!isStatic || request.Sticky || (volume.ReadOnly && !request.ReadOnly)) return 'missing compatible host volumes';
-  }
-  if (needs.csiVolumes.length === 0) return undefined;
-  return `missing CSI volume(s) ${needs.csiVolumes.map((v) => v.Source).join(', ')}`;
 }

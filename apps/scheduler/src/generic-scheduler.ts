@@ -28,6 +28,7 @@ import type { DestructiveUpdate, Placement, Reconciliation } from './reconciliat
 import { failTime, trackerForSuccessor } from './reschedule-policy.js';
 import { SeededRandom } from './seeded-random.js';
 import { selectionFor, type VersionSelection } from './version-selection.js';
+import { hasPerAllocVolumes } from './volume-feasibility.js';
 
 /**
  * One scheduling pass for a service or batch job: reconcile, then find a node for each allocation wanted. Pure and
@@ -173,7 +174,8 @@ class Placing {
 
   private placeOne(placement: Placement): boolean {
     const { group, name, previous, reschedule, canary } = placement;
-    if (this.filling.hasFailed(group)) {
+    // SC-28; each of those that have volumes of their own is tried (VL-181).
+    if (this.filling.hasFailed(group) && !hasPerAllocVolumes(group)) {
       this.filling.failed(group);
       return false;
     }
@@ -193,17 +195,20 @@ class Placing {
     return previous && olderVersionFor(previous, group.Name, this.job, this.tables);
   }
 
-  private choose({ group, previous }: Placement, older: OlderVersion | undefined): ReturnType<NodeSelector['select']> {
+  private choose(
+    { group, name, previous }: Placement,
+    older: OlderVersion | undefined,
+  ): ReturnType<NodeSelector['select']> {
     const job = older?.job ?? this.job;
     const ofVersion = older ? (job.TaskGroups.find(({ Name }) => Name === group.Name) ?? group) : group;
     const { selector } = older ? this.olderSelection(older) : this.newest;
     const penalised = penalisedNodes(previous);
     const preferred = previous && this.preferredNode(previous, ofVersion, job);
     if (preferred) {
-      const there = selector.select(ofVersion, { penalised, only: preferred });
+      const there = selector.select(ofVersion, { penalised, allocName: name, only: preferred });
       if (there.node) return there;
     }
-    return selector.select(ofVersion, { penalised, preempt: this.preempt });
+    return selector.select(ofVersion, { penalised, allocName: name, preempt: this.preempt });
   }
 
   private olderSelection({ job }: OlderVersion): VersionSelection {

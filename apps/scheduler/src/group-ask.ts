@@ -14,6 +14,8 @@ import { weightOf } from './device-match.js';
 /** What an allocation of a group takes on any node, ports, devices and cores aside. Worked out once per attempt. */
 export interface GroupAsk {
   readonly group: TaskGroup;
+  /** Name of the allocation to be placed; "" where all of the group want the same. */
+  readonly allocName: string;
   readonly resources: AllocatedResources;
   readonly usage: AllocUsage;
   /** Cores wanted in all. */
@@ -49,6 +51,7 @@ export function askOf(group: TaskGroup, memoryOversubscription: boolean): GroupA
   const devices = devicesAskedBy(group);
   return {
     group,
+    allocName: '',
     resources,
     usage: usageOf(resources),
     cores: group.Tasks.reduce((sum, task) => sum + task.Resources.Cores, 0),

@@ -32,7 +32,7 @@ export class InPlaceUpdates {
     if (!node || !mayRunOn(job, node)) return { kind: 'destructive' }; // SC-252
     // With its own resources discounted: as if it were stopped.
     this.plan.stop({ alloc, description: '' });
-    const there = this.selector.select(group, { only: node });
+    const there = this.selector.select(group, { only: node, allocName: alloc.Name });
     this.plan.withdrawStop(alloc);
     if (!there.node) return { kind: 'destructive' };
     return { kind: 'in-place', alloc: this.rewritten(alloc, there.resources) };

@@ -3,13 +3,14 @@ import { victimsForDevice } from './device-preemption.js';
 import type { Feasibility } from './feasibility.js';
 import type { GroupAsk } from './group-ask.js';
 import { fit, type Evictions, type Resourced } from './node-fit.js';
+import type { Rejection } from './placement-metric.js';
 import type { PlanDraft } from './plan-draft.js';
 import { victimsForPorts } from './port-preemption.js';
 import { preemptionScore, priorityOf, victimsFor, type Preemptor } from './preemption.js';
 import type { BaseScore, Ranking } from './ranking.js';
 
 /** What one node is for one more allocation of a group, as the plan stands. */
-export type Judgement = { readonly kind: 'filtered' | 'exhausted'; readonly reason: string } | Fitting;
+export type Judgement = Rejection | Fitting;
 
 export interface Fitting {
   readonly kind: 'fits';
@@ -34,7 +35,7 @@ export interface NodeJudgeDeps {
 
 /** Judges one node for one group: feasible, fitting, how good. Cost: O(constraints + allocations on the node). */
 export function judge(node: Node, ask: GroupAsk, ranking: Ranking, deps: NodeJudgeDeps): Judgement {
-  const reason = deps.feasibility.whyNot(node, ask.group);
+  const reason = deps.feasibility.whyNot(node, ask.group, ask.allocName);
   if (reason !== undefined) return { kind: 'filtered', reason };
   const fitted = fit(node, ask, deps.plan.viewOf(node.ID), deps.random);
   if ('exhausted' in fitted) return { kind: 'exhausted', reason: fitted.exhausted };
@@ -61,7 +62,7 @@ export function judgePreempting(
   deps: NodeJudgeDeps,
 ): FittingAfterPreemption | undefined {
   const { job, plan, feasibility } = deps;
-  if (feasibility.whyNot(node, ask.group) !== undefined) return undefined;
+  if (feasibility.whyNot(node, ask.group, ask.allocName) !== undefined) return undefined;
   const view = plan.viewOf(node.ID);
   const fitted = fit(node, ask, view, deps.random, evictionsFor(job));
   if ('exhausted' in fitted) return undefined;

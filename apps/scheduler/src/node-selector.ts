@@ -12,16 +12,11 @@ import { candidateLimit, LimitedChoice, spreadLimit } from './candidate-limit.js
 import type { Candidates } from './candidate-nodes.js';
 import { askOf, type GroupAsk } from './group-ask.js';
 import { JudgedCandidates } from './judged-candidates.js';
-import {
-  judge,
-  judgePreempting,
-  type FittingAfterPreemption,
-  type Judgement,
-  type NodeJudgeDeps,
-} from './node-judge.js';
+import { judge, judgePreempting, type FittingAfterPreemption, type NodeJudgeDeps } from './node-judge.js';
 import { BestFew, PlacementMetric, scoreMeta } from './placement-metric.js';
 import type { PropertyUses } from './property-uses.js';
 import { Ranking, scoresBy } from './ranking.js';
+import { hasPerAllocVolumes } from './volume-feasibility.js';
 
 /** A node that was chosen, and what the allocation gets there. */
 export interface Chosen {
@@ -45,6 +40,8 @@ export interface SelectOptions {
   readonly penalised?: ReadonlySet<string>;
   /** Look at this node only (SC-44, in-place checks, system jobs). */
   readonly only?: Node;
+  /** Name of the allocation: it may have volumes of its own (SC-67). */
+  readonly allocName?: string;
   /** Less important allocations may be evicted if nothing else is found (SC-132). */
   readonly preempt?: boolean;
 }
@@ -55,6 +52,13 @@ export interface NodeSelectorDeps extends NodeJudgeDeps {
   readonly candidates: Candidates;
   readonly config: SchedulerConfiguration;
   readonly uses: PropertyUses;
+}
+
+/** A node that fits once others are gone. */
+interface PreemptingOption {
+  readonly node: Node;
+  readonly fitting: FittingAfterPreemption;
+  readonly meta: NodeScoreMeta;
 }
 
 const NOBODY: ReadonlySet<string> = new Set();
@@ -74,21 +78,22 @@ export class NodeSelector {
 
   constructor(private readonly deps: NodeSelectorDeps) {}
 
-  select(group: TaskGroup, { penalised = NOBODY, only, preempt = false }: SelectOptions = {}): Selection {
+  select(group: TaskGroup, options: SelectOptions = {}): Selection {
+    const { penalised = NOBODY, only, allocName = '', preempt = false } = options;
+    const ask = this.askFor(group, allocName);
     const metric = new PlacementMetric(this.deps.candidates, this.deps.job.NodePool);
-    const found = only ? this.selectOnly(only, group, penalised, metric) : this.selectAny(group, penalised, metric);
+    const found = only ? this.selectOnly(only, ask, penalised, metric) : this.selectAny(ask, penalised, metric);
     if (found.node || !preempt || found.metric.NodesExhausted === 0) return found;
-    const nodes = only ? [only] : this.deps.candidates.nodes;
-    return this.selectPreempting(nodes, group, penalised, metric) ?? found;
+    return (only ? this.preemptOn(only, ask, penalised, metric) : this.preemptAny(ask, penalised, metric)) ?? found;
   }
 
-  private selectOnly(node: Node, group: TaskGroup, penalised: ReadonlySet<string>, metric: PlacementMetric): Selection {
+  private selectOnly(node: Node, ask: GroupAsk, penalised: ReadonlySet<string>, metric: PlacementMetric): Selection {
     metric.evaluated();
-    const ranking = this.rankingOf(group);
+    const ranking = this.rankingOf(ask.group);
     ranking.refresh();
-    const judgement = judge(node, this.askFor(group), ranking, this.deps);
+    const judgement = judge(node, ask, ranking, this.deps);
     if (judgement.kind !== 'fits') {
-      note(node, judgement, metric);
+      metric.rejected(node, judgement);
       return { node: undefined, metric: metric.finish() };
     }
     const spread = ranking.spreadOf(node);
@@ -99,11 +104,16 @@ export class NodeSelector {
   }
 
   /** SC-43, SC-112, SC-117, SC-118. */
-  private selectAny(group: TaskGroup, penalised: ReadonlySet<string>, metric: PlacementMetric): Selection {
+  private selectAny(ask: GroupAsk, penalised: ReadonlySet<string>, metric: PlacementMetric): Selection {
     const { nodes } = this.deps.candidates;
-    const judged = this.judgedFor(group);
+    const judged = this.judgedFor(ask);
     judged.refresh();
-    const choice = new LimitedChoice(this.limitFor(group));
+    const rejections = judged.noneFits;
+    if (rejections) {
+      metric.allRejected(rejections);
+      return { node: undefined, metric: metric.finish() };
+    }
+    const choice = new LimitedChoice(this.limitFor(ask.group));
     const best = new BestFew();
     let looked = 0;
     for (let enough = false; looked < nodes.length && !enough; looked++) {
@@ -119,7 +129,7 @@ export class NodeSelector {
       const judgement = judged.at(index);
       if (!node || !judgement) continue;
       if (judgement.kind !== 'fits') {
-        note(node, judgement, metric);
+        metric.rejected(node, judgement);
         continue;
       }
       const score = judged.scoreOf(index, judgement, penalised.size > 0 && penalised.has(node.ID));
@@ -135,33 +145,48 @@ export class NodeSelector {
     return { node, resources: judgement.resources, metric: metric.finish(), victims: [] };
   }
 
-  /** Section 12: all that were found full are looked at again, the best of the first that can be made to fit is taken. */
-  private selectPreempting(
-    nodes: readonly Node[],
-    group: TaskGroup,
+  /** Section 12: the ring is walked once more for nodes that can be made to fit; the best of the first ones is taken. */
+  private preemptAny(ask: GroupAsk, penalised: ReadonlySet<string>, metric: PlacementMetric): Chosen | undefined {
+    const { nodes } = this.deps.candidates;
+    const judged = this.judgedFor(ask);
+    const choice = new LimitedChoice(this.limitFor(ask.group));
+    const options: PreemptingOption[] = [];
+    for (let looked = 0, enough = false; looked < nodes.length && !enough; looked++) {
+      const index = this.cursor;
+      this.cursor = index + 1 === nodes.length ? 0 : index + 1;
+      const node = nodes[index];
+      const fitting = judged.preemptingAt(index);
+      if (!node || !fitting) continue;
+      const meta = this.preemptingScore(node, ask, fitting, penalised);
+      options.push({ node, fitting, meta });
+      enough = choice.offer(options.length - 1, meta.NormScore);
+    }
+    const chosen = options[choice.finish()];
+    return chosen && afterPreemption(chosen, options, metric);
+  }
+
+  private preemptOn(
+    node: Node,
+    ask: GroupAsk,
     penalised: ReadonlySet<string>,
     metric: PlacementMetric,
   ): Chosen | undefined {
-    const ranking = this.rankingOf(group);
-    const ask = this.askFor(group);
-    const choice = new LimitedChoice(nodes.length === 1 ? 1 : this.limitFor(group));
-    const fitting: { node: Node; judged: FittingAfterPreemption; meta: NodeScoreMeta }[] = [];
-    for (const node of nodes) {
-      const judged = judgePreempting(node, ask, ranking, this.deps);
-      if (!judged) continue;
-      const [isPenalised, spread] = [penalised.has(node.ID), ranking.spreadOf(node)];
-      const score = ranking.mean(judged.base, isPenalised, spread, judged.preemption);
-      const scores = { ...scoresBy(judged.base, isPenalised, spread), preemption: judged.preemption };
-      fitting.push({ node, judged, meta: scoreMeta(node, scores, score) });
-      if (choice.offer(fitting.length - 1, score)) break;
-    }
-    const chosen = fitting[choice.finish()];
-    if (!chosen) return undefined;
-    const best = new BestFew();
-    for (const [option, { meta }] of fitting.entries()) best.offer(option, meta.NormScore);
-    metric.keepScores(best.map((option) => fitting[option]?.meta ?? chosen.meta));
-    const { node, judged } = chosen;
-    return { node, resources: judged.resources, metric: metric.finish(), victims: judged.victims };
+    const fitting = judgePreempting(node, ask, this.rankingOf(ask.group), this.deps);
+    if (!fitting) return undefined;
+    const only = { node, fitting, meta: this.preemptingScore(node, ask, fitting, penalised) };
+    return afterPreemption(only, [only], metric);
+  }
+
+  private preemptingScore(
+    node: Node,
+    ask: GroupAsk,
+    { base, preemption }: FittingAfterPreemption,
+    penalised: ReadonlySet<string>,
+  ): NodeScoreMeta {
+    const ranking = this.rankingOf(ask.group);
+    const [isPenalised, spread] = [penalised.has(node.ID), ranking.spreadOf(node)];
+    const score = ranking.mean(base, isPenalised, spread, preemption);
+    return scoreMeta(node, { ...scoresBy(base, isPenalised, spread), preemption }, score);
   }
 
   private scoresOf(best: BestFew, judged: JudgedCandidates, penalised: ReadonlySet<string>): NodeScoreMeta[] {
@@ -181,21 +206,21 @@ export class NodeSelector {
     return candidateLimit(job.Type, candidates.nodes.length);
   }
 
-  private judgedFor(group: TaskGroup): JudgedCandidates {
-    let judged = this.judged.get(group.Name);
-    if (!judged) {
-      const { nodes } = this.deps.candidates;
-      this.indexOfNode ??= new Map(nodes.map((node, index) => [node.ID, index]));
-      judged = new JudgedCandidates(nodes, this.indexOfNode, this.askFor(group), this.rankingOf(group), this.deps);
-      this.judged.set(group.Name, judged);
-    }
+  /** What is known for one allocation is not known for the next where each has volumes of its own. */
+  private judgedFor(ask: GroupAsk): JudgedCandidates {
+    const known = ask.allocName === '' ? this.judged.get(ask.group.Name) : undefined;
+    if (known) return known;
+    const { nodes } = this.deps.candidates;
+    this.indexOfNode ??= new Map(nodes.map((node, index) => [node.ID, index]));
+    const judged = new JudgedCandidates(nodes, this.indexOfNode, ask, this.rankingOf(ask.group), this.deps);
+    if (ask.allocName === '') this.judged.set(ask.group.Name, judged);
     return judged;
   }
 
-  private askFor(group: TaskGroup): GroupAsk {
+  private askFor(group: TaskGroup, allocName: string): GroupAsk {
     let ask = this.asks.get(group.Name);
     if (!ask) this.asks.set(group.Name, (ask = askOf(group, this.deps.config.MemoryOversubscriptionEnabled)));
-    return ask;
+    return hasPerAllocVolumes(group) ? { ...ask, allocName } : ask;
   }
 
   private rankingOf(group: TaskGroup): Ranking {
@@ -209,7 +234,13 @@ export class NodeSelector {
   }
 }
 
-function note(node: Node, judgement: Judgement & { kind: 'filtered' | 'exhausted' }, metric: PlacementMetric): void {
-  if (judgement.kind === 'filtered') metric.filtered(node, judgement.reason);
-  else metric.exhausted(node, judgement.reason);
+function afterPreemption(
+  { node, fitting }: PreemptingOption,
+  options: readonly PreemptingOption[],
+  metric: PlacementMetric,
+): Chosen {
+  const best = new BestFew();
+  for (const [index, { meta }] of options.entries()) best.offer(index, meta.NormScore);
+  metric.keepScores(best.map((index) => options[index]?.meta).filter((meta) => meta !== undefined));
+  return { node, resources: fitting.resources, metric: metric.finish(), victims: fitting.victims };
 }

@@ -165,7 +165,7 @@ class SystemPlacing {
     const infeasible: NodeUpdate[] = [];
     for (const update of updates) {
       this.plan.stop({ alloc: update.alloc, description: UPDATING });
-      const reason = this.selection.feasibility.whyNot(update.node, update.group);
+      const reason = this.selection.feasibility.whyNot(update.node, update.group, update.alloc.Name);
       this.plan.withdrawStop(update.alloc);
       (reason === undefined ? replaceable : infeasible).push(update);
     }

@@ -1,11 +1,12 @@
 import type { Job } from '@waybill/model';
 import { configFor, type AttemptInput } from './attempt.js';
 import type { Candidates } from './candidate-nodes.js';
-import { Feasibility } from './feasibility.js';
+import { Feasibility, type ProposedAllocs } from './feasibility.js';
 import { NodeSelector } from './node-selector.js';
 import type { PlanDraft } from './plan-draft.js';
 import { PropertyUses } from './property-uses.js';
 import type { SeededRandom } from './seeded-random.js';
+import { VolumeFeasibility } from './volume-feasibility.js';
 
 /** What finds nodes for one version of a job. Nothing of it is shared between versions (SC-131). */
 export interface VersionSelection {
@@ -23,12 +24,14 @@ export function selectionFor(
 ): VersionSelection {
   const { tables } = input;
   const uses = new PropertyUses(job, tables, plan);
+  const allocs: ProposedAllocs = {
+    proposed: (node) => plan.proposed(node),
+    countByProperty: (target, value, group) => uses.counts(target, group).get(value) ?? 0,
+  };
   const feasibility = new Feasibility(
     job,
-    {
-      proposed: (node) => plan.proposed(node),
-      countByProperty: (target, value, group) => uses.counts(target, group).get(value) ?? 0,
-    },
+    allocs,
+    new VolumeFeasibility(job, tables, allocs),
     job.Type === 'system' || job.Type === 'sysbatch',
   );
   const selector = new NodeSelector({

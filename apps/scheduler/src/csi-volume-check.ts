@@ -1,0 +1,130 @@
+import {
+  type CSIPlugin,
+  type CSIVolume,
+  hasFreeWriteClaim,
+  isReadSchedulable,
+  isWriteSchedulable,
+  type Job,
+  type Node,
+  type Topology,
+  volumeResource,
+  volumeSource,
+  type VolumeRequest,
+} from '@waybill/model';
+import { compareText, namespacedKey, type Tables } from '@waybill/state';
+import type { ProposedAllocs } from './feasibility.js';
+
+/**
+ * Whether an allocation can use its CSI volumes on a node (SC-75 to SC-80). Plans do not hold claims: two evaluations may
+ * place two writers, and the claim decides (VL-168). One per attempt.
+ * Remembers which volumes were in the way, for the blocked evaluation: registering one, or freeing a claim of one, is what
+ * could help (VL-161, VL-169).
+ * Cost per node: O(requests), and O(allocations on the node) where its plugin has a limit.
+ */
+export class CsiVolumeCheck {
+  private readonly inTheWay = new Map<string, Set<string>>();
+
+  constructor(
+    private readonly job: Pick<Job, 'Namespace' | 'ID'>,
+    private readonly tables: Tables,
+    private readonly allocs: Pick<ProposedAllocs, 'proposed'>,
+  ) {}
+
+  /** @param requests of the group, in the order of their aliases */
+  whyNot(node: Node, group: string, requests: readonly VolumeRequest[], allocName: string): string | undefined {
+    const wanted = requests.map((request) => {
+      const id = volumeSource(request, allocName);
+      return { request, id, volume: this.tables.csi_volumes.get(namespacedKey(this.job.Namespace, id)) };
+    });
+    const missing = wanted.filter(({ volume }) => !volume).map(({ id }) => id);
+    if (missing.length > 0) {
+      for (const id of missing) this.waitFor(group, id);
+      return `missing CSI volume(s) ${missing.toSorted(compareText).join(', ')}`;
+    }
+    for (const { request, volume } of wanted) {
+      const reason = volume && (this.unreachable(node, volume) ?? this.unusable(group, request, volume));
+      if (reason !== undefined) return reason;
+    }
+    return undefined;
+  }
+
+  /** Names of what the group's allocations wait for, in order. */
+  waitsFor(group: string): string[] {
+    return [...(this.inTheWay.get(group) ?? [])].toSorted(compareText);
+  }
+
+  private waitFor(group: string, volumeId: string): void {
+    const names = this.inTheWay.get(group) ?? new Set();
+    this.inTheWay.set(group, names.add(volumeResource(this.job.Namespace, volumeId)));
+  }
+
+  /** SC-76. */
+  private unreachable(node: Node, volume: CSIVolume): string | undefined {
+    const { PluginID } = volume;
+    const instance = node.CSINodePlugins[PluginID];
+    if (!instance) return `CSI plugin ${PluginID} is missing from client ${node.ID}`;
+    if (!instance.Healthy) return `CSI plugin ${PluginID} is unhealthy on client ${node.ID}`;
+    const limit = instance.NodeInfo?.MaxVolumes ?? Number.MAX_SAFE_INTEGER;
+    if (limit < Number.MAX_SAFE_INTEGER && this.volumesOf(PluginID, node) >= limit)
+      return `CSI plugin ${PluginID} has the maximum number of volumes on client ${node.ID}`;
+    return fitsTopology(volume, instance.NodeInfo?.AccessibleTopology ?? null)
+      ? undefined
+      : 'did not meet topology requirement';
+  }
+
+  /** VL-164: distinct volumes of the plugin that will be in use on the node. */
+  private volumesOf(pluginId: string, node: Node): number {
+    const volumes = new Set<string>();
+    for (const alloc of this.allocs.proposed(node)) {
+      const job = alloc.Job ?? this.tables.jobs.get(namespacedKey(alloc.Namespace, alloc.JobID));
+      const group = job?.TaskGroups.find(({ Name }) => Name === alloc.TaskGroup);
+      for (const request of Object.values(group?.Volumes ?? {})) {
+        if (request.Type !== 'csi') continue;
+        const key = namespacedKey(alloc.Namespace, volumeSource(request, alloc.Name));
+        if (this.tables.csi_volumes.get(key)?.PluginID === pluginId) volumes.add(key);
+      }
+    }
+    return volumes.size;
+  }
+
+  /** SC-77 to SC-79. */
+  private unusable(group: string, { ReadOnly }: VolumeRequest, volume: CSIVolume): string | undefined {
+    const plugin = this.tables.csi_plugins.get(volume.PluginID);
+    const reason = ReadOnly ? unreadable(volume, plugin) : (unwritable(volume, plugin) ?? this.exhausted(volume));
+    if (reason !== undefined) this.waitFor(group, volume.ID);
+    return reason;
+  }
+
+  /** VL-166: writers of the same job are about to be replaced. */
+  private exhausted(volume: CSIVolume): string | undefined {
+    if (hasFreeWriteClaim(volume)) return undefined;
+    const reason = `CSI volume ${volume.ID} has exhausted its available writer claims`;
+    for (const id of Object.keys(volume.WriteClaims).toSorted(compareText)) {
+      const writer = this.tables.allocs.get(id);
+      if (!writer)
+        return `${reason} and is claimed by a garbage collected allocation ${id}; waiting for claim to be released`;
+      if (writer.JobID !== this.job.ID || writer.Namespace !== this.job.Namespace) return reason;
+    }
+    return undefined;
+  }
+}
+
+function unreadable(volume: CSIVolume, plugin: CSIPlugin | undefined): string | undefined {
+  if (isReadSchedulable(volume, plugin)) return undefined;
+  return `CSI volume ${volume.ID} is unschedulable or has exhausted its available reader claims`;
+}
+
+function unwritable(volume: CSIVolume, plugin: CSIPlugin | undefined): string | undefined {
+  if (isWriteSchedulable(volume, plugin)) return undefined;
+  return `CSI volume ${volume.ID} is unschedulable or is read-only`;
+}
+
+/** VL-165. */
+function fitsTopology({ Topologies }: CSIVolume, accessible: Topology | null): boolean {
+  if (!Topologies?.length) return true;
+  const there = accessible?.Segments;
+  if (!there) return false;
+  return Topologies.some(({ Segments }) =>
+    Object.entries(Segments ?? {}).every(([name, value]) => Object.hasOwn(there, name) && there[name] === value),
+  );
+}

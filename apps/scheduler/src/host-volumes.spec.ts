@@ -1,0 +1,102 @@
+import type { HostVolume, Node, TaskGroup, VolumeRequest } from '@waybill/model';
+import { fixtures } from '@waybill/state';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { SchedulingFixture } from './scheduling.fixture.js';
+
+/** Where allocations with host volumes may go (SC 7.1, VL-293). */
+
+let world: SchedulingFixture;
+beforeEach(() => {
+  world = new SchedulingFixture();
+});
+
+const { aGroup, aHostVolume, aJob, aVolumeRequest, uuid } = fixtures;
+const request = (over: Partial<VolumeRequest> = {}) =>
+  aVolumeRequest({ Type: 'host', AccessMode: '', AttachmentMode: '', ...over });
+const jobOf = (over: Partial<VolumeRequest> = {}, group: Partial<TaskGroup> = {}, ID = 'web') =>
+  aJob({ ID, TaskGroups: [aGroup({ Volumes: { data: request(over) }, ...group })] });
+const reported = (ID: string, Name = 'data'): Partial<Node> => ({
+  HostVolumes: { [Name]: { Name, Path: '/data', ReadOnly: false, ID } },
+});
+let volumes = 0;
+/** A machine with a dynamic volume. */
+const machine = (over: Partial<HostVolume> = {}, report = true) => {
+  const ID = uuid(0x600 + ++volumes);
+  const node = world.addNode(report ? reported(ID, over.Name) : {});
+  const Volume = aHostVolume({ ID, NodeID: node.ID, State: 'pending', ...over });
+  fixtures.apply(world.state, 'HostVolumeRegister', { Volume });
+  return { node, volume: Volume };
+};
+const isPlaced = (job = jobOf()): boolean => {
+  world.register(job);
+  const failed = world.run({ JobID: job.ID }).failedGroups['web'];
+  if (failed) expect(Object.keys(failed.ConstraintFiltered ?? {})).toEqual(['missing compatible host volumes']);
+  return failed === undefined;
+};
+const offers = (...modes: string[]) => ({
+  RequestedCapabilities: modes.map((AccessMode) => ({ AccessMode, AttachmentMode: 'file-system' })),
+});
+
+describe('dynamic host volumes', () => {
+  it('SC-70: there must be a volume, in the namespace of the job, and ready', () => {
+    world.addNode(reported(uuid(1)));
+    expect(isPlaced()).toBe(false);
+    fixtures.apply(world.state, 'NamespaceUpsert', { Namespaces: [fixtures.aNamespace({ Name: 'team' })] });
+    machine({ Namespace: 'team' });
+    expect(isPlaced()).toBe(false);
+    const { node } = machine();
+    expect(isPlaced()).toBe(true);
+    expect(world.allocs().map(({ NodeID }) => NodeID)).toEqual([node.ID]);
+  });
+
+  it('SC-70: one that its node reports no more is not ready', () => {
+    const { node, volume } = machine();
+    world.addNode({ ID: node.ID, HostVolumes: {} });
+    world.addNode({ ID: uuid(2), ...reported(volume.ID) });
+    expect(isPlaced()).toBe(false);
+  });
+
+  it.each([
+    ['what is not asked for means a writer', {}, ['single-node-writer'], true],
+    ['what is not asked for means a reader', { ReadOnly: true }, ['single-node-reader-only'], true],
+    ['not offered', {}, ['single-node-reader-only'], false],
+    ['not attached so', { AttachmentMode: 'block-device' }, ['single-node-writer'], false],
+  ])('SC-71: %s: %j of %j → %s', (_, asked, modes, fits) => {
+    machine(offers(...modes));
+    expect(isPlaced(jobOf(asked))).toBe(fits);
+  });
+
+  it.each([
+    ['single-node-reader-only', false, false],
+    ['single-node-reader-only', true, true],
+    ['single-node-writer', true, false],
+    ['single-node-writer', false, true],
+    ['single-node-multi-writer', true, true],
+    ['single-node-multi-writer', false, true],
+  ])('SC-72: in mode %s, read-only %s → %s', (AccessMode, ReadOnly, fits) => {
+    machine(offers(AccessMode));
+    expect(isPlaced(jobOf({ AccessMode, ReadOnly }))).toBe(fits);
+  });
+
+  it('SC-72: a single writer is one on its node, in one plan and in the next; readers do not count', () => {
+    const AccessMode = 'single-node-single-writer';
+    machine(offers(AccessMode, 'single-node-reader-only'));
+    expect(isPlaced(jobOf({ ReadOnly: true }, {}, 'reader'))).toBe(true);
+    expect(isPlaced(jobOf({ AccessMode }, { Count: 2 }))).toBe(false);
+    expect(world.live()).toEqual(['reader.web[0]', 'web.web[0]']);
+    expect(isPlaced(jobOf({ AccessMode }, {}, 'late'))).toBe(false);
+  });
+
+  it('VL-179, SC-67: with per_alloc each by its own name', () => {
+    const { node } = machine({ Name: 'data[1]' });
+    world.register(jobOf({ PerAlloc: true }, { Count: 2 }));
+    world.run();
+    expect(world.allocs().map(({ Name, NodeID }) => [Name, NodeID])).toEqual([['web.web[1]', node.ID]]);
+  });
+
+  it('SC-74, VL-280: one request that is met does not stand for the others', () => {
+    machine();
+    const Volumes = { a: request(), b: request({ Source: 'absent' }) };
+    expect(isPlaced(jobOf({}, { Volumes }))).toBe(false);
+  });
+});

@@ -1,0 +1,63 @@
+import type { Job, Node, TaskGroup, VolumeRequest } from '@waybill/model';
+import { compareText, type Tables } from '@waybill/state';
+import { CsiVolumeCheck } from './csi-volume-check.js';
+import type { ProposedAllocs } from './feasibility.js';
+import { HostVolumeCheck } from './host-volume-check.js';
+
+interface Requests {
+  readonly host: readonly VolumeRequest[];
+  readonly csi: readonly VolumeRequest[];
+}
+
+/**
+ * Whether the volumes of a group can be used on a node, by one allocation of it (section 7). A node's class says nothing
+ * about that, so it is looked at on every node. One per attempt.
+ */
+export class VolumeFeasibility {
+  private readonly requests = new Map<string, Requests>();
+  private readonly hostVolumes: HostVolumeCheck;
+  private readonly csiVolumes: CsiVolumeCheck;
+
+  constructor(job: Job, tables: Tables, allocs: Pick<ProposedAllocs, 'proposed'>) {
+    for (const group of job.TaskGroups) this.requests.set(group.Name, requestsOf(group));
+    this.hostVolumes = new HostVolumeCheck(job, tables, allocs);
+    this.csiVolumes = new CsiVolumeCheck(job, tables, allocs);
+  }
+
+  /** Undefined: they can; else the reason as clients see it. */
+  whyNot(node: Node, group: string, allocName: string): string | undefined {
+    const requests = this.requests.get(group);
+    if (!requests) return undefined;
+    return (
+      this.hostVolumes.whyNot(node, group, requests.host, allocName) ??
+      (requests.csi.length > 0 ? this.csiVolumes.whyNot(node, group, requests.csi, allocName) : undefined)
+    );
+  }
+
+  /** What no node could offer, for the blocked evaluation (SC-75, VL-169). */
+  missingResources(group: string): string[] {
+    return this.csiVolumes.waitsFor(group);
+  }
+
+  /** Where one sticky allocation goes depends on where the others are (SC-73). */
+  dependsOnOtherNodes(group: string): boolean {
+    return this.requests.get(group)?.host.some(({ Sticky }) => Sticky) ?? false;
+  }
+}
+
+/** SC-67: what one allocation of the group can do says nothing about the next one. */
+export function hasPerAllocVolumes(group: Pick<TaskGroup, 'Volumes'>): boolean {
+  return Object.values(group.Volumes ?? {}).some(({ PerAlloc }) => PerAlloc);
+}
+
+export function hasCsiVolumes(group: Pick<TaskGroup, 'Volumes'>): boolean {
+  return Object.values(group.Volumes ?? {}).some(({ Type }) => Type === 'csi');
+}
+
+/** By alias, ascending (VL-163). */
+function requestsOf(group: TaskGroup): Requests {
+  const all = Object.entries(group.Volumes ?? {})
+    .toSorted(([a], [b]) => compareText(a, b))
+    .map(([, request]) => request);
+  return { host: all.filter(({ Type }) => Type !== 'csi'), csi: all.filter(({ Type }) => Type === 'csi') };
+}
