@@ -1,0 +1,61 @@
+import type { Task, TaskState } from '@waybill/model';
+import type { Logger } from '@waybill/telemetry';
+import type { PluginSupervisor } from './plugin-supervisor.js';
+
+/**
+ * The storage plugins that an allocation's tasks are: one supervisor for each life of such a task, from when it runs
+ * first until it is dead for good. Cost of a look: O(plugin tasks of the group), nothing where there are none.
+ */
+export class AllocPlugins {
+  private readonly tasks: readonly Task[];
+  private readonly supervisors = new Map<string, PluginSupervisor>();
+  private readonly withdrawn = new Set<string>();
+
+  constructor(
+    tasks: readonly Task[],
+    private readonly supervisorOf: (task: Task) => PluginSupervisor,
+    private readonly logger: Logger,
+  ) {
+    this.tasks = tasks.filter(({ CSIPluginConfig }) => CSIPluginConfig !== null);
+  }
+
+  /** After each change of a task. */
+  look(states: Readonly<Record<string, TaskState>>): void {
+    for (const task of this.tasks) {
+      const state = states[task.Name]?.State;
+      if (state === 'dead') this.withdraw(task);
+      else if (state === 'running') this.supervised(task)?.taskIs(true);
+      else this.supervisors.get(task.Name)?.taskIs(false);
+    }
+  }
+
+  /** The agent ends, or the allocation goes as a whole. */
+  close(): void {
+    for (const supervisor of this.supervisors.values()) supervisor.close();
+  }
+
+  private supervised(task: Task): PluginSupervisor | undefined {
+    const known = this.supervisors.get(task.Name);
+    if (known) return known;
+    this.withdrawn.delete(task.Name);
+    try {
+      const supervisor = this.supervisorOf(task);
+      this.supervisors.set(task.Name, supervisor);
+      return supervisor;
+    } catch (error) {
+      this.logger.error('a storage plugin cannot be looked after', { task: task.Name, error });
+      return undefined;
+    }
+  }
+
+  /** VL-210: also when it was never well, or an earlier agent looked after it. */
+  private withdraw(task: Task): void {
+    if (this.withdrawn.has(task.Name)) return;
+    const supervisor = this.supervised(task);
+    this.withdrawn.add(task.Name);
+    this.supervisors.delete(task.Name);
+    supervisor?.stop().catch((error: unknown) => {
+      this.logger.error('what is left of a storage plugin cannot be removed', { task: task.Name, error });
+    });
+  }
+}

@@ -1,0 +1,270 @@
+import {
+  type Allocation,
+  CLAIM_MODE,
+  CLAIM_STATE,
+  type ClaimState,
+  type Clock,
+  type CSIVolumeClaimRequest,
+  nsFromMs,
+  remoteIdOf,
+  type Timers,
+  type VolumeRequest,
+  volumeSource,
+} from '@waybill/model';
+import type { ClaimVolumeResponse } from '@waybill/rpc';
+import type { Logger } from '@waybill/telemetry';
+import { retrying } from './backoff.js';
+import type { LocalNodePlugin } from './local-plugins.js';
+import { isPassing, type VolumeClaims } from './volume-claims.js';
+import { type MountInfo, mountOptions, type MountedVolume, useKey, type VolumeMount } from './volume-mounter.js';
+import type { VolumeUses } from './volume-uses.js';
+
+/** What is kept of a volume on disk (2.8). An empty `Source`: claimed, not mounted. */
+export interface AllocVolumeRecord {
+  readonly VolumeID: string;
+  readonly VolumeNamespace: string;
+  readonly VolumeExternalID: string;
+  readonly PluginID: string;
+  readonly ExternalNodeID: string;
+  readonly MountInfo: MountInfo;
+}
+/** By the alias that the group gives it. */
+export type AllocVolumesRecord = Readonly<Record<string, AllocVolumeRecord>>;
+
+/** The allocation cannot have its volumes (VL-220, VL-221). */
+export class VolumesError extends Error {
+  override readonly name = 'VolumesError';
+}
+
+export interface AllocVolumesDependencies {
+  readonly region: string;
+  readonly claims: VolumeClaims;
+  readonly uses: VolumeUses;
+  readonly isMounted: (place: string) => Promise<boolean>;
+  /** @throws PluginNotReadyError */
+  readonly pluginReady: (pluginId: string, signal: AbortSignal) => Promise<LocalNodePlugin>;
+  readonly plugin: (pluginId: string) => LocalNodePlugin | undefined;
+  readonly mount: (plugin: LocalNodePlugin, volume: VolumeMount, signal: AbortSignal) => Promise<MountInfo>;
+  readonly unmount: (pluginId: string, volume: MountedVolume, signal: AbortSignal) => Promise<void>;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly logger: Logger;
+}
+
+const NOT_MOUNTED: MountInfo = { Source: '', IsDevice: false };
+
+/**
+ * The CSI volumes of one allocation (volumes.md 3.24).
+ *
+ * new → preparing → ready → releasing → released; closed from anywhere. preparing: three phases, each for all volumes
+ * before the next: what an earlier agent has mounted is looked at, the others are claimed, and mounted. Failing there is
+ * no end of its own: release follows in every case. releasing: each volume by itself is unmounted and given back; what
+ * cannot be unmounted is given back all the same and tried on in the background. closed: every wait is over.
+ * What is known of a volume is on disk before the next step with it. Cost: one entry per volume.
+ */
+export class AllocVolumes {
+  private readonly known: Map<string, AllocVolumeRecord>;
+  private readonly claimed = new Map<string, ClaimVolumeResponse>();
+  private readonly closing = new AbortController();
+
+  constructor(
+    private readonly alloc: Pick<Allocation, 'ID' | 'Name' | 'Namespace' | 'NodeID'>,
+    /** Those of type csi, by alias. */
+    private readonly requests: Readonly<Record<string, VolumeRequest>>,
+    private readonly deps: AllocVolumesDependencies,
+    /** Resolves when the present record is on disk. */
+    private readonly save: () => Promise<void>,
+    restored: AllocVolumesRecord = {},
+  ) {
+    this.known = new Map(Object.entries(restored));
+    // VL-242: before anybody is unmounted.
+    for (const [alias, { MountInfo }] of this.known)
+      if (MountInfo.Source !== '' && requests[alias]) deps.uses.add(useKey(this.used(alias)), alloc.ID);
+  }
+
+  record(): AllocVolumesRecord {
+    return Object.fromEntries(this.known);
+  }
+
+  /** Where the tasks find it; undefined: it is not mounted. */
+  mountOf(alias: string): MountInfo | undefined {
+    const info = this.known.get(alias)?.MountInfo;
+    return info?.Source ? info : undefined;
+  }
+
+  /** @param canMount a driver of one of its tasks can give it mounts. @throws VolumesError */
+  async prepare(canMount: boolean): Promise<void> {
+    const aliases = Object.keys(this.requests).toSorted();
+    if (aliases.length === 0) return;
+    if (!canMount) throw new VolumesError('no task supports CSI');
+    const phase = async (what: string, work: (alias: string) => Promise<void>): Promise<void> => {
+      for (const alias of aliases) {
+        await work(alias).catch((error: unknown) => {
+          throw new VolumesError(`${what}: ${textOf(error)}`, { cause: error });
+        });
+      }
+    };
+    await phase('restoring mounts', (alias) => this.restore(alias));
+    await phase('claiming volumes', (alias) => this.claim(alias));
+    await phase('mounting volumes', (alias) => this.mount(alias));
+  }
+
+  /** VL-228: in whatever way the allocation ends. Never fails; resolves when each volume was tried once. */
+  async release(): Promise<void> {
+    await Promise.all(Object.keys(this.requests).map((alias) => this.releaseOne(alias)));
+  }
+
+  /** VL-231. */
+  close(): void {
+    this.closing.abort();
+  }
+
+  /** VL-222. */
+  private async restore(alias: string): Promise<void> {
+    const known = this.known.get(alias);
+    if (!known?.MountInfo.Source) return;
+    await this.deps.pluginReady(known.PluginID, this.closing.signal);
+    if (await this.deps.isMounted(known.MountInfo.Source)) return;
+    this.deps.uses.remove(useKey(this.used(alias)), this.alloc.ID);
+    this.known.set(alias, { ...known, MountInfo: NOT_MOUNTED });
+  }
+
+  private async claim(alias: string): Promise<void> {
+    if (this.mountOf(alias)) return;
+    const { claims, clock, timers } = this.deps;
+    const request = this.claimRequest(alias, CLAIM_STATE.taken);
+    const retries = { clock, timers, signal: this.closing.signal };
+    const answer = await retrying(() => claims.claim(request), isPassing, retries).catch((error: unknown) => {
+      throw new VolumesError(`could not claim volume ${request.VolumeID}: ${textOf(error)}`, { cause: error });
+    });
+    this.claimed.set(alias, answer);
+    const { Volume } = answer;
+    this.known.set(alias, {
+      VolumeID: Volume.ID,
+      VolumeNamespace: Volume.Namespace,
+      VolumeExternalID: remoteIdOf(Volume),
+      PluginID: Volume.PluginID,
+      ExternalNodeID: this.deps.plugin(Volume.PluginID)?.machine.ID ?? '',
+      MountInfo: NOT_MOUNTED,
+    });
+    await this.save();
+  }
+
+  /** VL-224. */
+  private async mount(alias: string): Promise<void> {
+    const claimed = this.claimed.get(alias);
+    const known = this.known.get(alias);
+    const request = this.requests[alias];
+    if (!claimed || !known || !request) return;
+    const { signal } = this.closing;
+    const plugin = await this.deps.pluginReady(known.PluginID, signal);
+    const { Volume, PublishContext } = claimed;
+    const volume: VolumeMount = {
+      ...this.mounted(alias),
+      options: mountOptions(Volume.MountOptions, request.MountOptions),
+      secrets: Volume.Secrets ?? {},
+      context: Volume.Context ?? {},
+      publishContext: PublishContext,
+    };
+    const MountInfo = await this.deps.mount(plugin, volume, signal);
+    this.known.set(alias, { ...known, ExternalNodeID: plugin.machine.ID, MountInfo });
+    this.claimed.delete(alias); // its secrets have done their work
+    await this.save();
+  }
+
+  private async releaseOne(alias: string): Promise<void> {
+    const isDone = await this.unmounted(alias);
+    // VL-232: what was never claimed was never mounted.
+    const isUnmounted = isDone || !this.known.has(alias);
+    await this.giveBack(alias, isUnmounted);
+    if (isUnmounted) await this.forget(alias);
+    else void this.unmountLater(alias);
+  }
+
+  /** VL-232. */
+  private async unmountLater(alias: string): Promise<void> {
+    const { clock, timers, logger } = this.deps;
+    const retries = { clock, timers, signal: this.closing.signal };
+    try {
+      await retrying(
+        () => this.unmount(alias),
+        () => true,
+        retries,
+      );
+    } catch (error) {
+      logger.error('a volume could not be unmounted', {
+        alloc: this.alloc.ID,
+        volume: this.used(alias).volumeId,
+        error,
+      });
+      return;
+    }
+    await this.giveBack(alias, true);
+    await this.forget(alias);
+  }
+
+  private async unmounted(alias: string): Promise<boolean> {
+    try {
+      await this.unmount(alias);
+      return true;
+    } catch (error) {
+      if (this.known.has(alias))
+        this.deps.logger.warn('a volume could not be unmounted; trying on', {
+          alloc: this.alloc.ID,
+          volume: this.used(alias).volumeId,
+          error,
+        });
+      return false;
+    }
+  }
+
+  private unmount(alias: string): Promise<void> {
+    return this.deps.unmount(this.known.get(alias)?.PluginID ?? '', this.mounted(alias), this.closing.signal);
+  }
+
+  /** VL-230: the servers' watcher takes over what fails here. */
+  private async giveBack(alias: string, isUnmounted: boolean): Promise<void> {
+    const state = isUnmounted ? CLAIM_STATE.nodeDetached : CLAIM_STATE.unpublishing;
+    await this.deps.claims.unpublish(this.claimRequest(alias, state)).catch((error: unknown) => {
+      const { volumeId } = this.used(alias);
+      this.deps.logger.warn('a volume could not be given back', { alloc: this.alloc.ID, volume: volumeId, error });
+    });
+  }
+
+  private async forget(alias: string): Promise<void> {
+    this.known.delete(alias);
+    this.claimed.delete(alias);
+    await this.save();
+  }
+
+  /** VL-223. */
+  private claimRequest(alias: string, State: ClaimState): CSIVolumeClaimRequest {
+    const { usage, volumeId, namespace } = this.used(alias);
+    return {
+      VolumeID: volumeId,
+      AllocationID: this.alloc.ID,
+      NodeID: this.alloc.NodeID,
+      ExternalNodeID: this.known.get(alias)?.ExternalNodeID ?? '',
+      Claim: usage.ReadOnly ? CLAIM_MODE.read : CLAIM_MODE.write,
+      AccessMode: usage.AccessMode,
+      AttachmentMode: usage.AttachmentMode,
+      State,
+      Timestamp: nsFromMs(this.deps.clock.nowMs()),
+      Namespace: namespace,
+      Region: this.deps.region,
+    };
+  }
+
+  private mounted(alias: string): MountedVolume {
+    const used = this.used(alias);
+    return { ...used, allocId: this.alloc.ID, externalId: this.known.get(alias)?.VolumeExternalID ?? used.volumeId };
+  }
+
+  private used(alias: string): { namespace: string; volumeId: string; usage: VolumeRequest } {
+    const request = this.requests[alias];
+    if (!request) throw new VolumesError(`the group has no volume "${alias}"`);
+    return { namespace: this.alloc.Namespace, volumeId: volumeSource(request, this.alloc.Name), usage: request };
+  }
+}
+
+const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

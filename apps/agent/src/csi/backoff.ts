@@ -1,0 +1,43 @@
+import type { Clock, Timers } from '@waybill/model';
+
+/** VL-227: waits 2 s, 4 s … up to a minute between tries, for a day. */
+export const FIRST_WAIT_MS = 2_000;
+export const MAX_WAIT_MS = 60_000;
+export const PATIENCE_MS = 24 * 3_600_000;
+
+export interface RetryDependencies {
+  readonly clock: Clock;
+  readonly timers: Timers;
+  /** Ends the waiting; what failed last is thrown. */
+  readonly signal: AbortSignal;
+}
+
+/** Tries at once, then with growing waits while what fails is worth it. @throws the last failure */
+export async function retrying<T>(
+  work: () => Promise<T>,
+  isWorthIt: (error: unknown) => boolean,
+  { clock, timers, signal }: RetryDependencies,
+): Promise<T> {
+  const untilMs = clock.nowMs() + PATIENCE_MS;
+  for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(waitMs * 2, MAX_WAIT_MS)) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!isWorthIt(error) || signal.aborted || clock.nowMs() + waitMs > untilMs) throw error;
+      await paused(waitMs, timers, signal);
+      if (signal.aborted) throw error;
+    }
+  }
+}
+
+function paused(ms: number, timers: Timers, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const end = (): void => {
+      cancel();
+      signal.removeEventListener('abort', end);
+      resolve();
+    };
+    const cancel = timers.after(ms, end);
+    signal.addEventListener('abort', end, { once: true });
+  });
+}

@@ -1,0 +1,159 @@
+import path from 'node:path';
+import { type CsiPlugin, PluginClient } from '@waybill/csi';
+import {
+  type Allocation,
+  type Clock,
+  type CSIPluginConfig,
+  type Timers,
+  Turns,
+  type VolumeRequest,
+} from '@waybill/model';
+import type { Logger } from '@waybill/telemetry';
+import type { LocalEvent, LocalNode } from '../local-node.js';
+import { AllocVolumes, type AllocVolumesRecord } from './alloc-volumes.js';
+import { LocalPlugins, NoSuchPluginError } from './local-plugins.js';
+import type { MountPlaces } from './mount-places.store.js';
+import { PluginRegistry, type PluginRegistrations } from './plugin-registry.js';
+import { PluginSupervisor, type PluginSupervisorDependencies } from './plugin-supervisor.js';
+import type { VolumeClaims } from './volume-claims.js';
+import { type MountInfo, VolumeMounter } from './volume-mounter.js';
+import { pluginDirectories, SOCKET_NAME } from './volume-paths.js';
+import { VolumeUses } from './volume-uses.js';
+
+export interface CsiHostDependencies {
+  /** Below it plugins and volumes have their directories. */
+  readonly csiDir: string;
+  readonly region: string;
+  readonly registrations: PluginRegistrations;
+  readonly places: MountPlaces;
+  readonly claims: VolumeClaims;
+  readonly node: LocalNode;
+  readonly emit: (event: LocalEvent) => void;
+  /** Default: over the socket. */
+  readonly connect?: (socketPath: string) => CsiPlugin;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly logger: Logger;
+}
+
+/** Where a plugin's task finds what it shares with the agent. */
+export interface PluginPlaces {
+  readonly socketPath: string;
+  readonly mountRoot: string;
+}
+
+/**
+ * What this machine does for volumes: the plugins that run here, and the volumes of its allocations. Puts the parts
+ * together, and finds those of an allocation again for its tasks. One for each agent.
+ */
+export class CsiHost {
+  readonly plugins: LocalPlugins;
+  readonly mounter: VolumeMounter;
+  private readonly registry: PluginRegistry;
+  private readonly uses = new VolumeUses();
+  private readonly connect: (socketPath: string) => CsiPlugin;
+  private readonly volumes = new Map<string, AllocVolumes>();
+
+  constructor(private readonly deps: CsiHostDependencies) {
+    const { clock, timers, logger, emit, places } = deps;
+    this.connect = deps.connect ?? ((socketPath) => new PluginClient(socketPath));
+    this.registry = new PluginRegistry(deps.registrations, logger);
+    this.plugins = new LocalPlugins({
+      registry: this.registry,
+      connect: this.connect,
+      clock,
+      timers,
+      report: (side, info) => {
+        const event = deps.node.plugin(side, info);
+        if (event) emit(event);
+      },
+    });
+    this.mounter = new VolumeMounter({ places, uses: this.uses, turns: new Turns(), emit });
+  }
+
+  async start(): Promise<void> {
+    await this.registry.restore();
+    this.plugins.start();
+  }
+
+  stop(): void {
+    this.plugins.stop();
+    for (const volumes of this.volumes.values()) volumes.close();
+  }
+
+  /** VL-206: a plugin that is registered stays where it is. @throws UnsafePathError */
+  placesOf(allocId: string, config: CSIPluginConfig): PluginPlaces {
+    const { mountRoot, socketDir } = pluginDirectories(this.deps.csiDir, config, allocId);
+    const registered = this.registry.ofAlloc(allocId)?.socketPath;
+    return { mountRoot, socketPath: registered ?? path.join(socketDir, SOCKET_NAME) };
+  }
+
+  /** @throws UnsafePathError, SocketPathTooLongError */
+  supervisor(
+    allocId: string,
+    config: CSIPluginConfig,
+    /** The plugin sees the files of this machine, not a view of its own. */
+    seesMachine: boolean,
+    task: Pick<PluginSupervisorDependencies, 'emit' | 'fail'>,
+  ): PluginSupervisor {
+    const { socketPath, mountRoot } = this.placesOf(allocId, config);
+    const { timers, logger, places } = this.deps;
+    return new PluginSupervisor({
+      ...task,
+      allocId,
+      config,
+      socketPath,
+      mountRoot,
+      pluginRoot: seesMachine ? mountRoot : config.StagePublishBaseDir,
+      registry: this.registry,
+      connect: this.connect,
+      timers,
+      logger,
+      removeSocket: () => places.removeSocket(socketPath),
+    });
+  }
+
+  /** The CSI volumes of an allocation; they are found here until `forget`. */
+  volumesOf(
+    alloc: Allocation,
+    requests: Readonly<Record<string, VolumeRequest>>,
+    save: () => Promise<void>,
+    restored?: AllocVolumesRecord,
+  ): AllocVolumes {
+    const { region, claims, places, clock, timers, logger } = this.deps;
+    const volumes = new AllocVolumes(
+      alloc,
+      requests,
+      {
+        region,
+        claims,
+        uses: this.uses,
+        isMounted: (place) => places.isMounted(place),
+        pluginReady: (id, signal) => this.plugins.nodePluginReady(id, signal),
+        plugin: (id) => this.plugins.nodePlugin(id),
+        mount: (plugin, volume, signal) => this.mounter.mount(plugin, volume, signal),
+        unmount: async (id, volume, signal) => {
+          const plugin = this.plugins.nodePlugin(id);
+          if (!plugin) throw new NoSuchPluginError('node', id);
+          await this.mounter.unmount(plugin, volume, signal);
+        },
+        clock,
+        timers,
+        logger,
+      },
+      save,
+      restored,
+    );
+    this.volumes.set(alloc.ID, volumes);
+    return volumes;
+  }
+
+  forget(allocId: string): void {
+    this.volumes.get(allocId)?.close();
+    this.volumes.delete(allocId);
+  }
+
+  mountOf(allocId: string, alias: string): MountInfo | undefined {
+    return this.volumes.get(allocId)?.mountOf(alias);
+  }
+}

@@ -1,0 +1,194 @@
+import path from 'node:path';
+import type { StageVolume, VolumeUse } from '@waybill/csi';
+import type { MountOptions, NodeEvent } from '@waybill/model';
+import type { Turns } from '@waybill/model';
+import type { LocalNodePlugin } from './local-plugins.js';
+import type { MountPlaces } from './mount-places.store.js';
+import { stagingPath, targetPath, type UsedVolume } from './volume-paths.js';
+import type { VolumeUses } from './volume-uses.js';
+
+/** A volume for one allocation, with what its plugin must be told. */
+export interface VolumeMount extends UsedVolume {
+  readonly allocId: string;
+  /** The provider's name of the volume. */
+  readonly externalId: string;
+  readonly options: MountOptions;
+  readonly secrets: Readonly<Record<string, string>>;
+  readonly context: Readonly<Record<string, string>>;
+  readonly publishContext: Readonly<Record<string, string>>;
+}
+
+/** Enough to take a mount back. */
+export type MountedVolume = Pick<VolumeMount, 'allocId' | 'externalId' | 'namespace' | 'volumeId' | 'usage'>;
+
+/** Where a volume is for the tasks of an allocation. */
+export interface MountInfo {
+  /** On this machine. */
+  readonly Source: string;
+  readonly IsDevice: boolean;
+}
+
+export interface VolumeMounterDependencies {
+  readonly places: MountPlaces;
+  readonly uses: VolumeUses;
+  /** By namespace and volume, of all that is done to volumes on this machine (VL-243). */
+  readonly turns: Turns;
+  readonly emit: (event: Pick<NodeEvent, 'Subsystem' | 'Message' | 'Details'>) => void;
+}
+
+/**
+ * Mounts volumes through their node plugin, and takes the mounts back (volumes.md 3.25). Stateless but for the counts of
+ * use: a step that has been done is found done by looking at the machine, so every operation may be repeated.
+ * One operation at a time for each volume, volumes do not wait for each other.
+ */
+export class VolumeMounter {
+  constructor(private readonly deps: VolumeMounterDependencies) {}
+
+  /** @throws UnsafePathError before anything is made; CsiError, CsiArgumentError */
+  async mount(plugin: LocalNodePlugin, volume: VolumeMount, signal: AbortSignal): Promise<MountInfo> {
+    const at = placesOf(plugin, volume);
+    return this.inTurn('Mount volume', volume, async () => {
+      this.deps.uses.add(useKey(volume), volume.allocId);
+      try {
+        await this.stageAndPublish(plugin, volume, at, signal);
+      } catch (error) {
+        this.deps.uses.remove(useKey(volume), volume.allocId);
+        throw error;
+      }
+      return { Source: at.target.here, IsDevice: volume.usage.AttachmentMode === 'block-device' };
+    });
+  }
+
+  /** Of something that is not mounted it does nothing. @throws UnsafePathError, CsiError, or the error of a file with both in its text */
+  async unmount(plugin: LocalNodePlugin, volume: MountedVolume, signal: AbortSignal): Promise<void> {
+    const at = placesOf(plugin, volume);
+    await this.inTurn('Unmount volume', volume, async () => {
+      await this.unpublish(plugin, volume, at, signal);
+      this.deps.uses.remove(useKey(volume), volume.allocId);
+      if (!plugin.machine.RequiresNodeStageVolume || this.deps.uses.isUsed(useKey(volume))) return;
+      await plugin.node.unstage(volume.externalId, at.staging.inPlugin, { signal });
+      await this.deps.places.removeEmpty(at.staging.here, plugin.mountRoot);
+    });
+  }
+
+  /** VL-247. @returns bytes, 0: not told */
+  expand(
+    plugin: LocalNodePlugin,
+    volume: Omit<VolumeMount, 'context' | 'publishContext'>,
+    capacity: { readonly requiredBytes: bigint; readonly limitBytes: bigint },
+  ): Promise<bigint> {
+    const at = placesOf(plugin, volume);
+    return this.deps.turns.take(turnKey(volume), () =>
+      plugin.node.expand({
+        volumeId: volume.externalId,
+        volumePath: at.target.inPlugin,
+        stagingPath: plugin.machine.RequiresNodeStageVolume ? at.staging.inPlugin : '',
+        use: useOf(volume),
+        capacity,
+        secrets: volume.secrets,
+      }),
+    );
+  }
+
+  private async stageAndPublish(
+    { node, machine }: LocalNodePlugin,
+    volume: VolumeMount,
+    { staging, target }: Places,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { places } = this.deps;
+    const stagingHere = machine.RequiresNodeStageVolume ? staging.inPlugin : '';
+    const mounted: StageVolume = {
+      volumeId: volume.externalId,
+      use: useOf(volume),
+      publishContext: volume.publishContext,
+      volumeContext: volume.context,
+      secrets: volume.secrets,
+      stagingPath: stagingHere,
+    };
+    if (machine.RequiresNodeStageVolume) {
+      await places.make(staging.here);
+      if (!(await places.isMounted(staging.here))) await node.stage(mounted, { signal });
+    }
+    await places.make(path.dirname(target.here));
+    if (await places.isMounted(target.here)) return;
+    const { ReadOnly: readonly } = volume.usage;
+    await node.publish({ ...mounted, targetPath: target.inPlugin, readonly }, { signal });
+  }
+
+  /** VL-244. */
+  private async unpublish(
+    { node, mountRoot }: LocalNodePlugin,
+    { externalId }: MountedVolume,
+    { target }: Places,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { places } = this.deps;
+    try {
+      await node.unpublish(externalId, target.inPlugin, { signal });
+    } catch (error) {
+      if (signal.aborted) throw error;
+      const isGone = !(await places.exists(target.here));
+      if (!(isGone && textOf(error).includes('no mount point'))) await removedOr(error, places.remove(target.here));
+    }
+    await places.removeEmpty(path.dirname(target.here), mountRoot);
+  }
+
+  /** VL-243, VL-245. */
+  private async inTurn<T>(message: string, volume: MountedVolume, work: () => Promise<T>): Promise<T> {
+    const Details = { volume_id: volume.volumeId };
+    const event = { Subsystem: 'Storage', Message: message } as const;
+    try {
+      const done = await this.deps.turns.take(turnKey(volume), work);
+      this.deps.emit({ ...event, Details: { ...Details, success: 'true' } });
+      return done;
+    } catch (error) {
+      this.deps.emit({ ...event, Details: { ...Details, success: 'false', error: textOf(error) } });
+      throw error;
+    }
+  }
+}
+
+/** VL-242: what the place of staging depends on. */
+export const useKey = (volume: UsedVolume): string => stagingPath(volume);
+
+/** VL-239: the job's options over the volume's. */
+export function mountOptions(of: MountOptions | null, wanted: MountOptions | null): MountOptions {
+  return { FSType: wanted?.FSType || of?.FSType || '', MountFlags: wanted?.MountFlags ?? of?.MountFlags ?? null };
+}
+
+interface Place {
+  readonly here: string;
+  readonly inPlugin: string;
+}
+interface Places {
+  readonly staging: Place;
+  readonly target: Place;
+}
+
+function placesOf(
+  { mountRoot, pluginRoot }: LocalNodePlugin,
+  volume: UsedVolume & { readonly allocId: string },
+): Places {
+  const at = (below: string): Place => ({ here: path.join(mountRoot, below), inPlugin: path.join(pluginRoot, below) });
+  return { staging: at(stagingPath(volume)), target: at(targetPath(volume, volume.allocId)) };
+}
+
+function useOf({ usage, options }: Pick<VolumeMount, 'usage' | 'options'>): VolumeUse {
+  return {
+    attachmentMode: usage.AttachmentMode,
+    accessMode: usage.AccessMode,
+    fsType: options.FSType,
+    mountFlags: options.MountFlags ?? [],
+  };
+}
+
+const turnKey = ({ namespace, volumeId }: UsedVolume): string => JSON.stringify([namespace, volumeId]);
+
+async function removedOr(error: unknown, removal: Promise<void>): Promise<void> {
+  await removal.catch((fileError: unknown) => {
+    throw new Error(`${textOf(error)}; ${textOf(fileError)}`, { cause: error });
+  });
+}
+
+const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
