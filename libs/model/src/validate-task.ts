@@ -2,10 +2,11 @@ import { formatDuration } from './duration.js';
 import { nestedList } from './message-list.js';
 import type { Resources } from './resources.js';
 import type { Service } from './service.js';
-import type { CSIPluginConfig, LogConfig, Task, TaskArtifact, Template } from './task.js';
+import type { LogConfig, Task, TaskArtifact, Template } from './task.js';
 import type { TaskGroup } from './task-group.js';
 import { validateAffinities, validateConstraints } from './validate-placement.js';
 import { serviceErrors } from './validate-service.js';
+import { mountErrors, pluginErrors } from './validate-volume.js';
 
 const MIN_CPU_MHZ = 1;
 const MIN_MEMORY_MB = 10;
@@ -32,7 +33,7 @@ export function taskErrors(task: Task, group: TaskGroup, jobType: string): strin
     ...actionErrors(task),
     ...duplicateErrors(task),
     ...mountErrors(task, group),
-    ...(task.CSIPluginConfig === null ? [] : pluginErrors(task.CSIPluginConfig)),
+    ...pluginErrors(task),
     ...(task.Schedule === null ? [] : ['task schedules requires Nomad Enterprise']),
   ];
 }
@@ -280,35 +281,6 @@ function duplicateErrors(task: Task): string[] {
     if (Name !== '' && !IDENTITY_NAME.test(Name)) {
       errors.push(`Identity "${Name}" is invalid: identity name must match regex ${IDENTITY_NAME.source}`);
     }
-  }
-  return errors;
-}
-
-/** API-342. */
-function mountErrors(task: Task, group: TaskGroup): string[] {
-  return (task.VolumeMounts ?? []).flatMap((mount, index) => {
-    const errors: string[] = [];
-    if (!Object.hasOwn(group.Volumes ?? {}, mount.Volume)) {
-      errors.push(`Volume Mount (${index}) references undefined volume ${mount.Volume}`);
-    }
-    if (!['private', 'host-to-task', 'bidirectional'].includes(mount.PropagationMode)) {
-      errors.push(`Volume Mount (${index}) is invalid: unknown propagation mode: "${mount.PropagationMode}"`);
-    }
-    return errors;
-  });
-}
-
-/** API-342. */
-function pluginErrors(plugin: CSIPluginConfig): string[] {
-  const errors: string[] = [];
-  if (plugin.ID === '') errors.push('CSIPluginConfig must have a non-empty PluginID');
-  if (!['node', 'controller', 'monolith'].includes(plugin.Type)) {
-    errors.push(`CSIPluginConfig PluginType must be one of 'node', 'controller', or 'monolith', got: "${plugin.Type}"`);
-  }
-  if (`${plugin.StagePublishBaseDir}/`.startsWith(`${plugin.MountDir}/`)) {
-    errors.push(
-      `CSIPluginConfig StagePublishBaseDir must not be a subdirectory of MountDir, got: ${plugin.StagePublishBaseDir}`,
-    );
   }
   return errors;
 }

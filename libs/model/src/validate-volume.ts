@@ -1,4 +1,5 @@
 import { nestedList } from './message-list.js';
+import type { Task, VolumeMount } from './task.js';
 import type { TaskGroup } from './task-group.js';
 import type { VolumeRequest } from './volume.js';
 
@@ -10,17 +11,26 @@ const HOST_ACCESS_MODES = new Set([
   'single-node-multi-writer',
 ]);
 
-/** API-342: the volume requests of a group, one message each that has errors. */
+/** API-342, VL-170: the volume requests of a group, one message each that has errors. */
 export function validateVolumes(group: TaskGroup, jobType: string): string[] {
   return Object.entries(group.Volumes ?? {}).flatMap(([name, volume]) => {
-    const errors = [
-      ...commonErrors(volume, group, jobType),
-      ...(volume.Type === 'host' ? hostErrors(volume) : csiErrors(volume, group)),
-    ];
+    const errors = [...commonErrors(volume, group, jobType), ...typeErrors(volume, group)];
     return errors.length === 0 ? [] : [`Task group volume validation for ${name} failed: ${nestedList(errors)}`];
   });
 }
 
+function typeErrors(volume: VolumeRequest, group: TaskGroup): string[] {
+  switch (volume.Type) {
+    case 'host':
+      return hostErrors(volume);
+    case 'csi':
+      return csiErrors(volume, group);
+    default:
+      return [`volume has unrecognized type ${volume.Type}`];
+  }
+}
+
+/** VL-170, VL-171. */
 function commonErrors(volume: VolumeRequest, group: TaskGroup, jobType: string): string[] {
   const errors: string[] = [];
   if (volume.Source === '') errors.push('volume has an empty source');
@@ -33,6 +43,7 @@ function commonErrors(volume: VolumeRequest, group: TaskGroup, jobType: string):
   return errors;
 }
 
+/** VL-174. */
 function hostErrors(volume: VolumeRequest): string[] {
   const errors: string[] = [];
   if (volume.MountOptions !== null) errors.push('host volumes cannot have mount options');
@@ -45,6 +56,7 @@ function hostErrors(volume: VolumeRequest): string[] {
   return errors;
 }
 
+/** VL-172, VL-173. */
 function csiErrors(volume: VolumeRequest, group: TaskGroup): string[] {
   const errors: string[] = [];
   if (volume.AttachmentMode === '') errors.push('CSI volumes must have an attachment mode');
@@ -75,3 +87,47 @@ function csiErrors(volume: VolumeRequest, group: TaskGroup): string[] {
   }
   return errors;
 }
+
+const PROPAGATION_MODES: ReadonlySet<string> = new Set(['', 'private', 'host-to-task', 'bidirectional']);
+const SELINUX_LABELS: ReadonlySet<string> = new Set(['', 'z', 'Z']);
+
+/** VL-175. */
+export function mountErrors(task: Task, group: TaskGroup): string[] {
+  return (task.VolumeMounts ?? []).flatMap((mount, index) => [
+    ...invalidMount(mount).map((why) => `Volume Mount (${index}) is invalid: "${why}"`),
+    ...(mount.Volume === '' || Object.hasOwn(group.Volumes ?? {}, mount.Volume)
+      ? []
+      : [`Volume Mount (${index}) references undefined volume ${mount.Volume}`]),
+  ]);
+}
+
+function invalidMount({ Volume, PropagationMode, SELinuxLabel }: VolumeMount): string[] {
+  const errors: string[] = [];
+  if (Volume === '') errors.push('volume mount references an empty volume');
+  if (!PROPAGATION_MODES.has(PropagationMode))
+    errors.push(`volume mount has an invalid propagation mode: "${PropagationMode}"`);
+  if (!SELINUX_LABELS.has(SELinuxLabel)) errors.push(`volume mount has an invalid SELinux label: "${SELinuxLabel}"`);
+  return errors;
+}
+
+/** VL-176. */
+export function pluginErrors({ CSIPluginConfig: plugin }: Pick<Task, 'CSIPluginConfig'>): string[] {
+  if (!plugin) return [];
+  const errors: string[] = [];
+  if (plugin.ID === '') errors.push('CSIPluginConfig must have a non-empty PluginID');
+  if (!['node', 'controller', 'monolith'].includes(plugin.Type))
+    errors.push(`CSIPluginConfig PluginType must be one of 'node', 'controller', or 'monolith', got: "${plugin.Type}"`);
+  if (isInside(plugin.StagePublishBaseDir, plugin.MountDir)) {
+    const got = `StagePublishBaseDir="${plugin.StagePublishBaseDir}" MountDir="${plugin.MountDir}"`;
+    errors.push(`CSIPluginConfig StagePublishBaseDir must not be a subdirectory of MountDir, got: ${got}`);
+  }
+  return errors;
+}
+
+/** Directory by directory: `/csi-data` is not inside `/csi`. */
+function isInside(path: string, directory: string): boolean {
+  const parts = partsOf(path);
+  return partsOf(directory).every((part, i) => parts[i] === part);
+}
+
+const partsOf = (path: string): string[] => path.split('/').filter((part) => part !== '' && part !== '.');
