@@ -68,7 +68,8 @@ export class RecordedApi {
       once: () => undefined,
     });
     const code = await runProgram('/usr/bin/waybill', words, {
-      env: { WAYBILL_ADDR: this.url, ...env },
+      // Without the look at the server's settings that hints take: what a test counts is the command's own.
+      env: { WAYBILL_ADDR: this.url, WAYBILL_CLI_SHOW_HINTS: 'false', ...env },
       stdout: sink((text) => {
         out += text;
         if (interruptAt?.test(out)) interrupts.press();

@@ -1,4 +1,4 @@
-import type { CommandSpec } from './command-spec.js';
+import type { CommandSpec, ServerCommand } from './command-spec.js';
 
 /** A command as the general help and the dispatcher know it; its module is loaded only when it is called. */
 export interface CatalogueEntry {
@@ -9,6 +9,11 @@ export interface CatalogueEntry {
 }
 
 export const CATALOGUE: readonly CatalogueEntry[] = [
+  {
+    words: 'agent-info',
+    synopsis: 'Show figures of the server at the address',
+    load: () => import('./commands/agent-info.js'),
+  },
   {
     words: 'alloc checks',
     synopsis: 'Show the checks of an allocation',
@@ -83,6 +88,11 @@ export const CATALOGUE: readonly CatalogueEntry[] = [
     load: () => import('./commands/job-inspect.js'),
   },
   {
+    words: 'job periodic force',
+    synopsis: 'Launch a periodic job now',
+    load: () => import('./commands/job-periodic-force.js'),
+  },
+  {
     words: 'job plan',
     synopsis: 'Show what running a job file would change',
     load: () => import('./commands/job-plan.js'),
@@ -109,6 +119,7 @@ export const CATALOGUE: readonly CatalogueEntry[] = [
     synopsis: 'Show who wanted which count',
     load: () => import('./commands/job-scaling-events.js'),
   },
+  { words: 'job start', synopsis: 'Start a stopped job again', load: () => import('./commands/job-start.js') },
   { words: 'job status', synopsis: 'Show jobs', load: () => import('./commands/job-status.js') },
   { words: 'job stop', synopsis: 'Stop running jobs', load: () => import('./commands/job-stop.js') },
   {
@@ -126,6 +137,11 @@ export const CATALOGUE: readonly CatalogueEntry[] = [
     synopsis: 'Say what is wrong with a job file',
     load: () => import('./commands/job-validate.js'),
   },
+  {
+    words: 'namespace apply',
+    synopsis: 'Create or change a namespace',
+    load: () => import('./commands/namespace-apply.js'),
+  },
   { words: 'namespace delete', synopsis: 'Delete a namespace', load: () => import('./commands/namespace-delete.js') },
   {
     words: 'namespace inspect',
@@ -133,6 +149,11 @@ export const CATALOGUE: readonly CatalogueEntry[] = [
     load: () => import('./commands/namespace-inspect.js'),
   },
   { words: 'namespace list', synopsis: 'Show the namespaces', load: () => import('./commands/namespace-list.js') },
+  {
+    words: 'namespace status',
+    synopsis: 'Show a namespace',
+    load: () => import('./commands/namespace-status.js'),
+  },
   { words: 'node drain', synopsis: 'Move the work off a node', load: () => import('./commands/node-drain.js') },
   {
     words: 'node eligibility',
@@ -161,6 +182,16 @@ export const CATALOGUE: readonly CatalogueEntry[] = [
   { words: 'log', synopsis: 'Show the history of an object or of everything', load: () => import('./commands/log.js') },
   { words: 'node status', synopsis: 'Show nodes', load: () => import('./commands/node-status.js') },
   {
+    words: 'operator metrics',
+    synopsis: 'Print the figures of the servers',
+    load: () => import('./commands/operator-metrics.js'),
+  },
+  {
+    words: 'operator raft list-peers',
+    synopsis: 'Show the servers as peers',
+    load: () => import('./commands/operator-raft-list-peers.js'),
+  },
+  {
     words: 'operator scheduler get-config',
     synopsis: 'Show the scheduler configuration',
     load: () => import('./commands/operator-scheduler-get-config.js'),
@@ -170,10 +201,15 @@ export const CATALOGUE: readonly CatalogueEntry[] = [
     synopsis: 'Change the scheduler configuration',
     load: () => import('./commands/operator-scheduler-set-config.js'),
   },
+  {
+    words: 'server members',
+    synopsis: 'Show the servers and which of them leads',
+    load: () => import('./commands/server-members.js'),
+  },
   { words: 'service delete', synopsis: 'Delete a registration', load: () => import('./commands/service-delete.js') },
   { words: 'service info', synopsis: 'Show where a service is', load: () => import('./commands/service-info.js') },
   { words: 'service list', synopsis: 'Show services', load: () => import('./commands/service-list.js') },
-  { words: 'status', synopsis: 'Show jobs', load: () => import('./commands/job-status.js') },
+  { words: 'status', synopsis: 'Show anything by its ID', load: () => import('./commands/status.js') },
   { words: 'system gc', synopsis: 'Remove everything that is over', load: () => import('./commands/system-gc.js') },
   {
     words: 'system reconcile summaries',
@@ -181,12 +217,14 @@ export const CATALOGUE: readonly CatalogueEntry[] = [
     load: () => import('./commands/system-reconcile-summaries.js'),
   },
   { words: 'trace', synopsis: 'Show where an evaluation spent its time', load: () => import('./commands/trace.js') },
+  { words: 'ui', synopsis: 'Open the web UI', load: () => import('./commands/ui.js') },
   { words: 'version', synopsis: 'Show the version of this program', load: () => import('./commands/version.js') },
 ];
 
 /** Other words for a command (CL-102). No help mentions `hidden` ones (CL-108). */
 export const ALIASES: ReadonlyMap<string, { readonly words: string; readonly hidden?: boolean }> = new Map([
   ['run', { words: 'job run' }],
+  ['start', { words: 'job start' }],
   ['plan', { words: 'job plan', hidden: true }],
   ['init', { words: 'job init', hidden: true }],
   ['inspect', { words: 'job inspect', hidden: true }],
@@ -212,6 +250,24 @@ export const GROUPS: ReadonlyMap<string, string> = new Map([
   ['job', 'Work with jobs'],
   ['node', 'Work with nodes'],
   ['operator', 'Run the control plane'],
+  ['namespace', 'Work with namespaces'],
+  ['server', 'Look at the servers'],
   ['service', 'Work with services'],
   ['system', 'Have the cluster tidied up'],
 ]);
+
+const entryOf = (words: string): CatalogueEntry | undefined => CATALOGUE.find((entry) => entry.words === words);
+
+/** Whether there is such a command, by its canonical words. */
+export const isCommand = (words: string): boolean => entryOf(words) !== undefined;
+
+/** The module of a command; undefined: there is no such command. */
+export async function loadCommand(words: string): Promise<CommandSpec | undefined> {
+  return (await entryOf(words)?.load())?.command;
+}
+
+/** The same for a command that talks to a server. */
+export async function loadServerCommand(words: string): Promise<ServerCommand | undefined> {
+  const spec = await loadCommand(words);
+  return spec?.offline === true ? undefined : spec;
+}

@@ -1,5 +1,6 @@
 import type { Clock } from '@waybill/model';
 import type { ApiClient } from './api-client.js';
+import type { Environment } from './connection.js';
 import type { DataPrinter } from './data-printer.js';
 import type { Flag } from './flag.js';
 import type { Interrupts } from './interrupts.js';
@@ -62,6 +63,8 @@ export interface Call {
   readonly terminal: Terminal;
   /** Prints data for programs; undefined: text for people is wanted. Only for commands that have DATA_FLAGS. */
   readonly data: DataPrinter | undefined;
+  /** For settings that are no flags. */
+  readonly env: Environment;
   readonly clock: Clock;
   /** Resolves after this many milliseconds; rejects with an AbortError at Ctrl-C, and when `signal` gives it up. */
   readonly sleep: (ms: number, signal?: AbortSignal) => Promise<void>;

@@ -51,8 +51,16 @@ export function connectionFrom(flags: ParsedFlags, env: Environment): Connection
 }
 
 /** The first non-empty of `WAYBILL_<name>` and `NOMAD_<name>`. */
-export const environmentOf = (env: Environment, name: string): string | undefined =>
-  nonEmpty(env[`WAYBILL_${name}`]) ?? nonEmpty(env[`NOMAD_${name}`]);
+export const environmentOf = (env: Environment, name: string): string | undefined => environmentNameOf(env, name)?.[1];
+
+/** The same with its full name. */
+export function environmentNameOf(env: Environment, name: string): readonly [name: string, value: string] | undefined {
+  for (const full of [`WAYBILL_${name}`, `NOMAD_${name}`]) {
+    const value = nonEmpty(env[full]);
+    if (value !== undefined) return [full, value];
+  }
+  return undefined;
+}
 
 /** CL-122. @throws CommandFailure */
 function parseAddress(address: string): { url: URL; socketPath?: string; basicAuth?: string } {

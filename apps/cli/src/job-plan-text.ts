@@ -3,7 +3,8 @@ import { formatDuration } from '@waybill/model/duration';
 import type { EvaluationAnswer } from './evaluation-table.js';
 import { failedGroups, failedGroupTitle, type Metrics, placementBullets } from './placement-metrics.js';
 import { table } from './table.js';
-import { absoluteTime, msOf } from './times.js';
+import { msOf } from './times.js';
+import { launchText } from './periodic-launch.js';
 
 /** What the API answers to a dry run. */
 export interface JobPlanAnswer {
@@ -43,12 +44,8 @@ export function dryRunText(plan: JobPlanAnswer, system: boolean, nowMs: number, 
   const rolling = (plan.CreatedEvals ?? []).find(({ TriggeredBy }) => TriggeredBy === 'rolling-update');
   if (rolling) lines.push(`- Rolling update, next evaluation will be in ${formatDuration(rolling.Wait ?? 0)}.`);
   const launchMs = msOf(plan.NextPeriodicLaunch);
-  if (launchMs !== undefined) {
-    const inMs = Math.floor(launchMs / 1000) * 1000 - Math.floor(nowMs / 1000) * 1000; // CL-143
-    lines.push(
-      `- If submitted now, next periodic launch would be at ${absoluteTime(plan.NextPeriodicLaunch)} (${formatDuration(inMs * 1e6)} from now).`,
-    );
-  }
+  if (launchMs !== undefined)
+    lines.push(`- If submitted now, next periodic launch would be at ${launchText(launchMs, nowMs)}.`);
   return lines.join('\n');
 }
 

@@ -6,14 +6,21 @@ import { parseDuration } from './go-duration.js';
 const TRUE = new Set(['1', 't', 'T', 'TRUE', 'true', 'True']);
 const FALSE = new Set(['0', 'f', 'F', 'FALSE', 'false', 'False']);
 
+/** A boolean as flags and variables of the environment write it; undefined for anything else. */
+export function booleanOf(text: string): boolean | undefined {
+  if (TRUE.has(text)) return true;
+  return FALSE.has(text) ? false : undefined;
+}
+
 /** The value of a flag from its text. @throws FlagFailure (CL-112) */
 export function parseFlagValue(flag: Flag, text: string): unknown {
   const bad = (why: string) => new FlagFailure(`invalid value "${text}" for flag -${flag.name}: ${why}`);
   switch (flag.kind) {
-    case 'switch':
-      if (TRUE.has(text)) return true;
-      if (FALSE.has(text)) return false;
+    case 'switch': {
+      const value = booleanOf(text);
+      if (value !== undefined) return value;
       throw new FlagFailure(`invalid boolean value "${text}" for -${flag.name}: parse error`);
+    }
     case 'integer':
       if (!/^[+-]?\d{1,15}$/.test(text)) throw bad('parse error');
       return Number(text);

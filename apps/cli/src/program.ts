@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { ALIASES, CATALOGUE, type CatalogueEntry, GROUPS } from './catalogue.js';
+import { ALIASES, GROUPS, isCommand, loadCommand } from './catalogue.js';
 import type { CommandSpec, OfflineCall } from './command-spec.js';
 import type { Environment } from './connection.js';
 import { ArgumentFailure, causeOf, CommandFailure, FlagFailure, isInterrupt } from './failure.js';
@@ -60,18 +60,16 @@ function findCommand(words: readonly string[]): Found | undefined {
   for (let n = Math.min(3, words.length); n > 0; n--) {
     const tried = words.slice(0, n).join(' ');
     const name = ALIASES.get(tried)?.words ?? tried;
-    if (entryOf(name)) return { words: name, rest: words.slice(n) };
+    if (isCommand(name)) return { words: name, rest: words.slice(n) };
   }
   const group = words[0] ?? '';
   return GROUPS.has(group) ? { group } : undefined;
 }
 
-const entryOf = (words: string): CatalogueEntry | undefined => CATALOGUE.find((entry) => entry.words === words);
-
 async function load(words: string): Promise<CommandSpec> {
-  const entry = entryOf(words);
-  if (!entry) throw new TypeError(`no command ${words}`);
-  return (await entry.load()).command;
+  const spec = await loadCommand(words);
+  if (!spec) throw new TypeError(`no command ${words}`);
+  return spec;
 }
 
 const generalPage = async (program: string): Promise<string> =>

@@ -31,6 +31,13 @@ export const PARAMETERIZED: JobKind = {
   is: (job) => job.ParentID === '' && job.ParameterizedJob,
 };
 
+/** CL-342. */
+export const PERIODIC: JobKind = {
+  word: 'periodic ',
+  filter: 'Periodic is not nil',
+  is: (job) => job.Periodic,
+};
+
 /** CL-151 to CL-153, CL-158. @throws CommandFailure */
 export async function resolveJob(api: ApiClient, given: string, kind?: JobKind): Promise<ResolvedJob> {
   const wanted = given.trim();

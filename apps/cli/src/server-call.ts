@@ -22,6 +22,7 @@ export async function serverCall(
     ...call,
     data: await dataPrinter(spec.flags, call.flags, call.terminal),
     api: new ApiClient(connectionFrom(call.flags, env), traceparent, interrupt),
+    env,
     clock: { nowMs: () => Date.now() },
     sleep: (ms, signal) => wait(ms, undefined, { signal: untilEither(signal) }),
     ask: async (question, signal) => (await import('./question.js')).ask(question, untilEither(signal)),

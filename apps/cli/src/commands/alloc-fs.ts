@@ -4,11 +4,10 @@ import { Display, VERBOSE_FLAG } from '../display.js';
 import { ArgumentFailure, CommandFailure, failed, isInterrupt } from '../failure.js';
 import { BYTES_PER_LINE, fromLastLines } from '../last-lines.js';
 import { fileBytes } from '../log-frames.js';
+import { DEFAULT_LINES, END_FLAGS, OF_JOB_FLAGS } from '../reading-flags.js';
 import { ALLOCATION, resolveUuid } from '../resolve-uuid.js';
 import { formatBytes } from '../sizes.js';
 import { table } from '../table.js';
-
-const DEFAULT_LINES = 10;
 
 /** As `/v1/client/fs/…` tells of a file. */
 interface FileInfo {
@@ -30,11 +29,8 @@ export const command: ServerCommand = {
     { name: 'H', kind: 'switch', help: 'Sizes in bytes.' },
     { name: 'stat', kind: 'switch', help: 'What is known of the file instead of its contents.' },
     { name: 'f', kind: 'switch', help: 'Go on with what is written, until interrupted.' },
-    { name: 'tail', kind: 'switch', help: `Only the end: the last ${DEFAULT_LINES} lines.` },
-    { name: 'n', kind: 'integer', value: 'lines', help: 'With -tail: that many lines.' },
-    { name: 'c', kind: 'integer', value: 'bytes', help: 'With -tail: that many bytes.' },
-    { name: 'job', kind: 'switch', help: 'The argument is a job: a running allocation of it is chosen.' },
-    { name: 'group', kind: 'text', value: 'group', help: 'With -job: an allocation of this group.' },
+    ...END_FLAGS,
+    ...OF_JOB_FLAGS,
     VERBOSE_FLAG,
   ],
   takes: { min: 0, max: 2, otherwise: 'This command takes one or two arguments: <allocation> [<path>]' },

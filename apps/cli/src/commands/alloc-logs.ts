@@ -4,12 +4,12 @@ import { Display, VERBOSE_FLAG } from '../display.js';
 import { ArgumentFailure, causeOf, CommandFailure, failed, isInterrupt } from '../failure.js';
 import { BYTES_PER_LINE, fromLastLines } from '../last-lines.js';
 import { fileBytes } from '../log-frames.js';
+import { DEFAULT_LINES, END_FLAGS, OF_JOB_FLAGS } from '../reading-flags.js';
 import { ALLOCATION, resolveUuid } from '../resolve-uuid.js';
 import { shortId } from '../short-id.js';
 import { tasksOf } from '../task-of-allocation.js';
 import type { AllocationAnswer } from '../task-sections.js';
 
-const DEFAULT_LINES = 10;
 type LogType = 'stdout' | 'stderr';
 
 export const command: ServerCommand = {
@@ -21,11 +21,8 @@ export const command: ServerCommand = {
     { name: 'stdout', kind: 'switch', help: 'The standard output (the default).' },
     { name: 'stderr', kind: 'switch', help: 'The standard error.' },
     { name: 'f', kind: 'switch', help: 'Go on with what is written; alone: both outputs, only what is new.' },
-    { name: 'tail', kind: 'switch', help: `Only the end: the last ${DEFAULT_LINES} lines.` },
-    { name: 'n', kind: 'integer', value: 'lines', help: 'With -tail: that many lines.' },
-    { name: 'c', kind: 'integer', value: 'bytes', help: 'With -tail: that many bytes.' },
-    { name: 'job', kind: 'switch', help: 'The argument is a job: a running allocation of it is chosen.' },
-    { name: 'group', kind: 'text', value: 'group', help: 'With -job: an allocation of this group.' },
+    ...END_FLAGS,
+    ...OF_JOB_FLAGS,
     { name: 'task', kind: 'text', value: 'task', help: 'The task, if the group has several.' },
     VERBOSE_FLAG,
   ],

@@ -22,6 +22,7 @@ import {
   usageOf,
 } from '../task-sections.js';
 import { absoluteTime } from '../times.js';
+import { UI_FLAG, webHint } from '../web-hint.js';
 
 export const command: ServerCommand = {
   usage: '<allocation>',
@@ -31,6 +32,7 @@ export const command: ServerCommand = {
     { name: 'short', kind: 'switch', help: 'Only the state of the tasks.' },
     { name: 'stats', kind: 'switch', help: 'Show all that is measured of the use of memory and processors.' },
     ...DATA_FLAGS,
+    UI_FLAG,
     VERBOSE_FLAG,
   ],
   takes: {
@@ -69,6 +71,7 @@ async function run(call: Call): Promise<number> {
   if (call.data) call.data(alloc.exact);
   else if (flags.on('short')) showShort(call, alloc.value, display);
   else await show(there, alloc.value, display);
+  await webHint(call, 'View this allocation', `/allocations/${stub.ID}`);
   return 0;
 }
 

@@ -7,6 +7,7 @@ import { CommandFailure, failed } from '../failure.js';
 import { resolveDeployment } from '../resolve-deployment.js';
 import { rfc3339 } from '../times.js';
 import { listDeployments } from './deployment-list.js';
+import { UI_FLAG, webHint } from '../web-hint.js';
 
 /** CL-602, CL-603. */
 export const command: ServerCommand = {
@@ -17,6 +18,7 @@ export const command: ServerCommand = {
     { name: 'monitor', kind: 'switch', help: 'Watch it until it is over.' },
     { name: 'wait', kind: 'duration', value: 'duration', help: 'With -monitor: how often to look; 2s if not given.' },
     ...DATA_FLAGS,
+    UI_FLAG,
     VERBOSE_FLAG,
   ],
   takes: { min: 0, max: 1, otherwise: 'This command takes either no arguments or one: <deployment>' },
@@ -33,13 +35,18 @@ async function run(call: Call): Promise<number> {
   const answer = await resolveDeployment(api, given, display).catch((error: unknown) => {
     throw failed('retrieving deployment', error);
   });
-  const { ID, Namespace } = answer.value;
-  if (call.data) call.data(answer.exact);
-  else if (flags.on('monitor')) {
+  const { ID, JobID, Namespace } = answer.value;
+  if (call.data) {
+    call.data(answer.exact);
+    return 0;
+  }
+  let exitCode = 0;
+  if (flags.on('monitor')) {
     terminal.print(`${rfc3339(call.clock.nowMs())}: Monitoring deployment "${display.id(ID)}"`);
     const there = { ...call, api: api.within({ namespace: Namespace }) };
     const ended = await new DeploymentMonitor(there, '', flags.durationMs('wait')).follow(ID);
-    return flags.on('exit-code') && ended !== 'successful' ? 1 : 0;
+    if (flags.on('exit-code') && ended !== 'successful') exitCode = 1;
   } else terminal.print(deploymentBlock(answer.value, display, (text) => terminal.bold(text)));
-  return 0;
+  await webHint(call, 'View this deployment', `/jobs/${encodeURIComponent(JobID)}/deployments`);
+  return exitCode;
 }

@@ -4,6 +4,7 @@ import { DATA_FLAGS } from '../data-printer.js';
 import { type EvaluationAnswer, evaluationList } from '../evaluation-table.js';
 import { failed } from '../failure.js';
 import { paginationHint } from '../pagination.js';
+import { UI_FLAG, webHint } from '../web-hint.js';
 
 /** CL-621. */
 export const command: ServerCommand = {
@@ -21,6 +22,7 @@ export const command: ServerCommand = {
     { name: 'per-page', kind: 'integer', value: 'n', help: 'Evaluations per page.' },
     { name: 'status', kind: 'text', value: 'status', help: 'Only those in this status.' },
     ...DATA_FLAGS,
+    UI_FLAG,
     VERBOSE_FLAG,
   ],
   takes: NO_ARGUMENTS,
@@ -43,6 +45,7 @@ export const command: ServerCommand = {
       terminal.print(evaluationList(evaluations, Display.of(call)));
       if (answer.nextToken !== '') terminal.print(paginationHint(call, answer.nextToken));
     }
+    await webHint(call, 'View and manage evaluations', '/evaluations');
     return 0;
   },
 };

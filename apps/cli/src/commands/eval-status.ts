@@ -10,6 +10,7 @@ import { failedGroups, failedGroupTitle, placementBullets } from '../placement-m
 import { planAnnotationTable } from '../plan-annotations.js';
 import { EVALUATION, resolveUuid } from '../resolve-uuid.js';
 import { keyValues, table } from '../table.js';
+import { UI_FLAG, webHint } from '../web-hint.js';
 
 export const command: ServerCommand = {
   usage: '<evaluation>',
@@ -18,6 +19,7 @@ export const command: ServerCommand = {
   flags: [
     { name: 'monitor', kind: 'switch', help: 'Watch it until it is over, as "job run" does.' },
     ...DATA_FLAGS,
+    UI_FLAG,
     VERBOSE_FLAG,
   ],
   takes: { min: 1, max: 1, otherwise: 'This command takes one argument' },
@@ -42,6 +44,7 @@ async function run(call: Call): Promise<number> {
   const allocs = await api.get<AllocListStub[] | null>(`${path}/allocations`).catch(querying);
   terminal.print(evaluationKeyValues(answer.value, display));
   showSections(call, answer.value, allocs.value ?? [], display);
+  await webHint(call, 'View this evaluation', `/evaluations?currentEval=${found.ID}`);
   return 0;
 }
 

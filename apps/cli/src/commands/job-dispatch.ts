@@ -9,6 +9,7 @@ import { causeOf, CommandFailure, failed, isInterrupt } from '../failure.js';
 import { jobSummaryTable } from '../job-sections.js';
 import { jobPath, PARAMETERIZED, resolveJob } from '../resolve-job.js';
 import { keyValues } from '../table.js';
+import { jobPage, UI_FLAG, webHint } from '../web-hint.js';
 
 /** For a dispatched job to end, with `-wait` (CL-341). */
 const WAIT_LIMIT_MS = 5 * 60_000;
@@ -41,6 +42,7 @@ export const command: ServerCommand = {
     },
     { name: 'meta', kind: 'list', value: 'key=value', help: 'A value of its own; may be repeated.' },
     { name: 'priority', kind: 'integer', value: 'n', help: "Its priority instead of the parameterized job's." },
+    UI_FLAG,
     VERBOSE_FLAG,
     { name: 'wait', kind: 'switch', help: 'Then wait until the job has ended.' },
   ],
@@ -71,6 +73,8 @@ async function run(call: Call): Promise<number> {
   terminal.print(
     keyValues([['Dispatched Job ID', DispatchedJobID], ...(EvalID ? [['Evaluation ID', shown] as const] : [])]),
   );
+  const page = jobPage(DispatchedJobID, found.namespace ?? api.connection.namespace ?? 'default');
+  await webHint(call, 'View this job', page, { beforeMonitor: EvalID !== '' && !flags.on('detach') });
   if (flags.on('detach')) return 0;
   if (EvalID !== '') {
     terminal.print('');

@@ -1,13 +1,15 @@
+import type { PeriodicConfig } from '@waybill/model';
 import type { ApiClient } from '../api-client.js';
 import { AnswerFailure } from '../api-failure.js';
 import type { Call, ServerCommand } from '../command-spec.js';
 import { DETACH_FLAG, VERBOSE_FLAG } from '../display.js';
-import { EvaluationMonitor } from '../evaluation-monitor.js';
 import { type ExactJson, formatExact, membersOf } from '../exact-json.js';
 import { causeOf, CommandFailure, failed, isInterrupt } from '../failure.js';
-import { type JobFile, memberOf } from '../job-file.js';
+import { type JobFile, memberOf, textMember } from '../job-file.js';
 import { apiOf, JOB_INPUT_FLAGS, readJobInput } from '../job-input.js';
+import { afterRegistration } from '../job-registered.js';
 import { printJobWarnings } from '../job-warnings.js';
+import { jobPage, UI_FLAG, webHint } from '../web-hint.js';
 
 interface Registered {
   readonly EvalID: string;
@@ -39,6 +41,7 @@ export const command: ServerCommand = {
     { name: 'output', kind: 'switch', help: 'Print the request as JSON and send nothing.' },
     { name: 'preserve-counts', kind: 'switch', help: 'Keep the counts that the running groups have.' },
     { name: 'preserve-resources', kind: 'switch', help: 'Keep the resources that the running tasks have.' },
+    UI_FLAG,
     VERBOSE_FLAG,
   ],
   takes: { min: 1, max: 1, otherwise: 'This command takes one argument: <path>' },
@@ -101,12 +104,35 @@ async function registered(
   const { EvalID, Warnings } = answer.value;
   printJobWarnings(terminal, Warnings);
   if (flags.on('verbose') && answer.traceId !== '') terminal.print(`Trace ID: ${answer.traceId}`);
-  const has = (name: string) => Object.keys(membersOf(memberOf(job, name))).length > 0;
-  const parameterised = has('ParameterizedJob');
-  if (flags.on('detach') || EvalID === '' || has('Periodic') || parameterised || has('Multiregion')) {
-    terminal.print('Job registration successful');
-    if (EvalID !== '' && !parameterised) terminal.print(`Evaluation ID: ${EvalID}`);
-    return 0;
-  }
-  return new EvaluationMonitor(call).follow(EvalID);
+  const membersAt = (name: string) => membersOf(memberOf(job, name));
+  const has = (name: string) => Object.keys(membersAt(name)).length > 0;
+  return afterRegistration(
+    call,
+    {
+      periodic: has('Periodic') ? periodicOf(membersAt('Periodic')) : undefined,
+      parameterised: has('ParameterizedJob'),
+      multiregion: has('Multiregion'),
+      evalId: EvalID,
+    },
+    'Job registration successful',
+    (options) => webHint(call, 'View this job', jobPage(textMember(job, 'ID') ?? '', namespaceOf(call, job)), options),
+  );
+}
+
+/** Where the server has put the job. */
+const namespaceOf = ({ api }: Call, job: JobFile['job']): string =>
+  textMember(job, 'Namespace') ?? api.connection.namespace ?? 'default';
+
+/** The schedule as a job file has it, where members may be missing. */
+function periodicOf(given: { [member: string]: ExactJson }): PeriodicConfig {
+  const text = (name: string) => textMember(given, name) ?? '';
+  const specs = memberOf(given, 'Specs');
+  return {
+    Enabled: memberOf(given, 'Enabled') !== false,
+    Spec: text('Spec'),
+    Specs: Array.isArray(specs) ? specs.map(String) : null,
+    SpecType: 'cron',
+    ProhibitOverlap: memberOf(given, 'ProhibitOverlap') === true,
+    TimeZone: text('TimeZone'),
+  };
 }

@@ -7,12 +7,14 @@ import { Display, VERBOSE_FLAG } from '../display.js';
 import { DATA_FLAGS } from '../data-printer.js';
 import { type EvaluationAnswer, evaluationTable } from '../evaluation-table.js';
 import { type ExactJson } from '../exact-json.js';
-import { failed } from '../failure.js';
+import { causeOf, failed } from '../failure.js';
 import { actionRows, blockedPlacements, childrenTable, jobSummaryTable, upcomingReschedules } from '../job-sections.js';
 import { jobTable } from '../job-table.js';
+import { nextLaunch } from '../periodic-launch.js';
 import { jobPath, resolveJob } from '../resolve-job.js';
 import { keyValues, table } from '../table.js';
 import { absoluteTime } from '../times.js';
+import { jobPage, UI_FLAG, webHint } from '../web-hint.js';
 
 export const command: ServerCommand = {
   usage: '[<job>]',
@@ -23,6 +25,7 @@ export const command: ServerCommand = {
     { name: 'evals', kind: 'switch', help: "Show the job's evaluations too." },
     { name: 'all-allocs', kind: 'switch', help: 'Show allocations of former jobs of this ID too.' },
     ...DATA_FLAGS,
+    UI_FLAG,
     VERBOSE_FLAG,
   ],
   takes: { min: 0, max: 1, otherwise: 'This command takes either no arguments or one: <job>' },
@@ -38,6 +41,7 @@ async function listJobs(call: Call): Promise<number> {
     call.data(parts);
   } else if (jobs.length === 0) terminal.print('No running jobs');
   else terminal.print(jobTable(jobs, { withNamespace: api.connection.namespace === '*' }));
+  await webHint(call, 'View and manage jobs', '/jobs');
   return 0;
 }
 
@@ -50,13 +54,17 @@ async function showJob(call: Call): Promise<number> {
     return 0;
   }
   const { value: job } = await reading('querying job', api.get<Job>(jobPath(found.id)));
-  terminal.print(jobList(job));
-  if (flags.on('short')) return 0;
-  const parts = await readJob(call, found.id, found.namespace);
+  terminal.print(jobList(job, await launchOf(call, job)));
+  if (!flags.on('short')) await showParts(call, api, job);
+  await webHint(call, 'View this job', jobPage(found.id, job.Namespace));
+  return 0;
+}
+
+async function showParts(call: Call, api: ApiClient, job: Job): Promise<void> {
+  const parts = await readJob(call, job.ID, job.Namespace);
   if (job.Periodic) await showPeriodic(call, api, job, parts);
   else if (job.ParameterizedJob) await showParameterised(call, api, job, parts);
   else await showRunning(call, api, job, parts);
-  return 0;
 }
 
 interface JobParts {
@@ -89,7 +97,7 @@ const exactParts = (parts: JobParts): ExactJson => ({
 });
 
 /** CL-312 (1). */
-function jobList(job: Job): string {
+function jobList(job: Job, launch: string | undefined): string {
   const token = job.DispatchIdempotencyToken;
   return keyValues([
     ['ID', job.ID],
@@ -104,7 +112,20 @@ function jobList(job: Job): string {
     ['Periodic', String(Boolean(job.Periodic))],
     ['Parameterized', String(Boolean(job.ParameterizedJob))],
     ...(token ? [['Idempotency Token', token] as const] : []),
+    ...(launch === undefined ? [] : [['Next Periodic Launch', launch] as const]),
   ]);
+}
+
+/** Of periodic jobs that are no templates for dispatches (CL-312). */
+async function launchOf({ clock, terminal }: Call, job: Job): Promise<string | undefined> {
+  if (!job.Periodic || job.ParameterizedJob) return undefined;
+  if (job.Stop) return 'none (job stopped)';
+  try {
+    return (await nextLaunch(job.Periodic, clock.nowMs())) ?? 'none';
+  } catch (error) {
+    terminal.warn(causeOf(error));
+    return '';
+  }
 }
 
 /** CL-313 to CL-317. */

@@ -19,6 +19,7 @@ import { allocationUse, hostUse, type HostStats } from '../node-use.js';
 import { paginationHint } from '../pagination.js';
 import { NODE, resolveUuid } from '../resolve-uuid.js';
 import type { AllocationStats } from '../task-sections.js';
+import { UI_FLAG, webHint } from '../web-hint.js';
 
 export const command: ServerCommand = {
   usage: '[<node>]',
@@ -33,6 +34,7 @@ export const command: ServerCommand = {
     { name: 'quiet', kind: 'switch', help: 'Full IDs and nothing else.' },
     { name: 'short', kind: 'switch', help: 'One node: only what it is and its allocations.' },
     ...DATA_FLAGS,
+    UI_FLAG,
     VERBOSE_FLAG,
   ],
   takes: { min: 0, max: 1, otherwise: 'This command takes either no arguments or one: <node>' },
@@ -65,6 +67,7 @@ async function listNodes(call: Call): Promise<number> {
     terminal.print(nodeTable(nodes, Display.of(call), { os, ...(running ? { running } : {}) }));
     if (answer.nextToken !== '') terminal.print(paginationHint(call, answer.nextToken));
   }
+  await webHint(call, 'View and manage nodes', '/clients');
   return 0;
 }
 
@@ -92,6 +95,7 @@ async function showNode(call: Call): Promise<number> {
   });
   const use = flags.on('short') || !node.value.NodeResources ? [] : await liveUse(call, node.value, allocs.value ?? []);
   show(call, node.value, allocs.value ?? [], use, display);
+  await webHint(call, 'View this node', `/clients/${ID}`);
   return 0;
 }
 

@@ -1,0 +1,26 @@
+import { NO_ARGUMENTS, type ServerCommand } from '../command-spec.js';
+import { type AgentSelf, readAgentSelf } from '../agent-self.js';
+import { DATA_FLAGS } from '../data-printer.js';
+import { failed } from '../failure.js';
+import { sortedEntries } from '../sorted-entries.js';
+
+/** CL-925. */
+export const command: ServerCommand = {
+  usage: '',
+  description: 'Shows figures of the server at the address.\n\nNeeds the capability agent:read.',
+  flags: [...DATA_FLAGS],
+  takes: NO_ARGUMENTS,
+  async run({ api, data, terminal }) {
+    const { value, exact } = await readAgentSelf(api).catch((error: unknown) => {
+      throw failed('querying agent info', error);
+    });
+    if (data) data(exact);
+    else terminal.print(sections(value));
+    return 0;
+  },
+};
+
+const sections = ({ stats }: AgentSelf): string =>
+  sortedEntries(stats ?? {})
+    .flatMap(([name, values]) => [name, ...sortedEntries(values).map(([key, value]) => `  ${key} = ${value}`)])
+    .join('\n');

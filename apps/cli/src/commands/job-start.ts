@@ -1,0 +1,102 @@
+import type { Job, JobSubmission } from '@waybill/model';
+import type { ApiClient } from '../api-client.js';
+import { isNotFound } from '../api-failure.js';
+import type { Call, ServerCommand } from '../command-spec.js';
+import { DETACH_FLAG, VERBOSE_FLAG } from '../display.js';
+import { type ExactJson, exactOf, membersOf } from '../exact-json.js';
+import { CommandFailure, failed } from '../failure.js';
+import { jobFromJson } from '../job-file.js';
+import { afterRegistration } from '../job-registered.js';
+import { jobPath, resolveJob } from '../resolve-job.js';
+
+type Members = { [member: string]: ExactJson };
+
+/** CL-334. */
+export const command: ServerCommand = {
+  usage: '<job>',
+  alias: 'start',
+  description:
+    'Starts a stopped job again, as it was, and watches the evaluation.\n\nNeeds the capability submit-job; to watch, read-job.',
+  flags: [DETACH_FLAG, VERBOSE_FLAG],
+  takes: { min: 1, max: 1, otherwise: 'This command takes one argument: <job>' },
+  run,
+};
+
+async function run(call: Call): Promise<number> {
+  const found = await resolveJob(call.api, call.args[0] ?? '');
+  const api = call.api.within({ namespace: found.namespace });
+  const { value: job, exact } = await api.get<Job>(jobPath(found.id)).catch((error: unknown) => {
+    throw failed('querying job', error);
+  });
+  if (!job.Stop) throw new CommandFailure(`Job "${job.Name}" has not been stopped`);
+  const submission = await submissionOf(api, job);
+  const scaled = (job.TaskGroups ?? []).some(({ Scaling }) => Scaling);
+  if (scaled && !submission)
+    call.terminal.warn('The text of the job is not kept any more: its scaling policies stay switched off');
+  const scaling = scaled && submission ? await scalingSwitches(submission) : new Map<string, boolean>();
+  const body = {
+    Job: withScaling({ ...membersOf(exact), Stop: false }, scaling),
+    ...(submission ? { Submission: exactOf(submission) } : {}),
+  };
+  const { value } = await api.put<{ readonly EvalID: string }>('/v1/jobs', body).catch((error: unknown) => {
+    throw failed('starting job', error);
+  });
+  return afterRegistration(
+    { ...call, api },
+    {
+      periodic: job.Periodic ?? undefined,
+      parameterised: Boolean(job.ParameterizedJob),
+      multiregion: Boolean(job.Multiregion),
+      evalId: value.EvalID,
+    },
+    'Job start successful',
+  );
+}
+
+async function submissionOf(api: ApiClient, { ID, Version }: Job): Promise<JobSubmission | undefined> {
+  try {
+    return (await api.get<JobSubmission>(jobPath(ID, '/submission'), { version: Version })).value;
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw failed('querying job submission', error);
+  }
+}
+
+/** Whether the text of the job has the scaling of a group switched on, by group. */
+async function scalingSwitches({
+  Source,
+  Format,
+  Variables,
+  VariableFlags,
+}: JobSubmission): Promise<Map<string, boolean>> {
+  let job: unknown = undefined;
+  if (Format === 'json') job = jobFromJson(Source);
+  else {
+    const { parseJob } = await import('@waybill/jobspec');
+    ({ job } = parseJob({
+      file: { name: 'job.nomad.hcl', text: Source },
+      variableFiles: [{ name: 'variables', text: Variables }],
+      environment: VariableFlags ?? {},
+    }));
+  }
+  const groups = Object(job) as {
+    readonly TaskGroups?: readonly { Name: string; Scaling?: { Enabled?: boolean | null } | null }[];
+  };
+  return new Map(
+    (groups.TaskGroups ?? []).flatMap(({ Name, Scaling }) => (Scaling ? [[Name, Scaling.Enabled ?? true]] : [])),
+  );
+}
+
+function withScaling(job: Members, switches: ReadonlyMap<string, boolean>): Members {
+  const groups = job['TaskGroups'];
+  if (switches.size === 0 || !Array.isArray(groups)) return job;
+  return {
+    ...job,
+    TaskGroups: groups.map((group) => {
+      const members = membersOf(group);
+      const name = members['Name'];
+      const Enabled = typeof name === 'string' ? switches.get(name) : undefined;
+      return Enabled === undefined ? members : { ...members, Scaling: { ...membersOf(members['Scaling']), Enabled } };
+    }),
+  };
+}

@@ -1,0 +1,65 @@
+import { parseCommandLine } from '../command-line.js';
+import type { Call, ServerCommand } from '../command-spec.js';
+import { dataPrinter } from '../data-printer.js';
+import { VERBOSE_FLAG } from '../display.js';
+import { CommandFailure } from '../failure.js';
+import { search } from '../search.js';
+import { loadServerCommand } from '../catalogue.js';
+import { sortedEntries } from '../sorted-entries.js';
+import { UI_FLAG } from '../web-hint.js';
+
+/** What shows an object of each context of the search (CL-901). */
+const COMMAND_OF: Readonly<Record<string, string>> = {
+  allocs: 'alloc status',
+  deployment: 'deployment status',
+  evals: 'eval status',
+  jobs: 'job status',
+  namespaces: 'namespace status',
+  node_pools: 'node pool info',
+  nodes: 'node status',
+  plugins: 'plugin status',
+  volumes: 'volume status',
+  host_volumes: 'volume status',
+};
+
+export const command: ServerCommand = {
+  usage: '[<id>]',
+  description:
+    'Shows all jobs; with the ID of anything, or the beginning of it, what that is.\n\nNeeds the capability to read it.',
+  flags: [VERBOSE_FLAG, UI_FLAG],
+  takes: { min: 0, max: 1, otherwise: 'This command takes either no arguments or one: <id>' },
+  async run(call) {
+    const [id] = call.args;
+    if (id === undefined) return runAs('job status', call);
+    return runAs(await commandFor(call, id), call);
+  },
+};
+
+/** CL-901, CL-902. @throws CommandFailure */
+async function commandFor(call: Call, id: string): Promise<string> {
+  const { Matches } = await search(call.api, id, 'all');
+  const found = sortedEntries(Matches).filter(
+    ([context, ids]) => COMMAND_OF[context] !== undefined && (ids ?? []).length > 0,
+  );
+  const exact = found.filter(([, ids]) => ids?.[0] === id);
+  const [only, another] = exact.length > 0 ? exact : found;
+  if (only && !another && (exact.length > 0 || only[1]?.length === 1)) return COMMAND_OF[only[0]] ?? '';
+  if (!only) throw new CommandFailure(`Unable to resolve ID: "${id}"`);
+  const lines = found.map(
+    ([context, ids]) => `${context.charAt(0).toUpperCase()}${context.slice(1)}: ${(ids ?? []).join(', ')}`,
+  );
+  throw new CommandFailure(`Multiple matches found for id "${id}"\n\n${lines.join('\n')}`);
+}
+
+/** The other command, with the words that were given to this one, but for flags that mean nothing to it. */
+async function runAs(words: string, call: Call): Promise<number> {
+  const spec = await loadServerCommand(words);
+  if (!spec) throw new CommandFailure(`"${words}" is not there yet`);
+  const unknown = command.flags.filter((flag) => !spec.flags.some(({ name }) => name === flag.name));
+  const given = call.typed.slice(1).filter((word) => !unknown.some(({ name }) => isFlag(word, name)));
+  const { flags } = parseCommandLine(spec, words, given);
+  const data = await dataPrinter(spec.flags, flags, call.terminal);
+  return spec.run({ ...call, typed: [...words.split(' '), ...given], flags, data });
+}
+
+const isFlag = (word: string, name: string): boolean => new RegExp(`^--?${name}(=|$)`).test(word);

@@ -1,0 +1,279 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { RecordedApi } from './support/recorded-api.js';
+
+const EVAL = '6b4c1d2e-0000-4000-8000-000000000001';
+const ALLOC = '0f9e8d7c-0000-4000-8000-000000000002';
+
+describe('commands on one thing, against recorded answers', () => {
+  let api: RecordedApi;
+  let directory: string;
+  beforeEach(async () => {
+    api = await RecordedApi.start();
+    directory = await mkdtemp(path.join(tmpdir(), 'waybill-cli-'));
+  });
+  afterEach(async () => {
+    api.stop();
+    await rm(directory, { recursive: true });
+  });
+  const lines = () => api.seen.map(({ line }) => line);
+  const lastBody = () => JSON.parse(api.seen.at(-1)?.body ?? '') as unknown;
+
+  describe('job start', () => {
+    const stopped = {
+      ID: 'web',
+      Name: 'web',
+      Namespace: 'prod',
+      Version: 3,
+      Stop: true,
+      SubmitTime: 7,
+      TaskGroups: [{ Name: 'a' }],
+    };
+    beforeEach(() => {
+      api.play('GET /v1/jobs', [{ ID: 'web', Namespace: 'prod' }]);
+      api.play('GET /v1/job/web', stopped);
+      api.play('PUT /v1/jobs', { EvalID: EVAL });
+    });
+
+    it('CL-334: registers the job as it was, not stopped any more, with its text', async () => {
+      const submission = { Source: 'job "web" {}', Format: 'hcl2', Variables: '', VariableFlags: {} };
+      api.play('GET /v1/job/web/submission', submission);
+      expect(await api.run(['job', 'start', '-detach', 'web'])).toMatchObject({
+        code: 0,
+        out: `Job start successful\nEvaluation ID: ${EVAL}\n`,
+      });
+      expect(lastBody()).toEqual({ Job: { ...stopped, Stop: false }, Submission: submission });
+      expect(api.seen.at(-1)?.query.get('namespace')).toBe('prod');
+    });
+
+    it('CL-334: scaling is switched back to what the text says; without one it stays off, with a warning', async () => {
+      const scaled = { ...stopped, TaskGroups: [{ Name: 'a', Scaling: { Enabled: false, Max: 4 } }] };
+      api.play('GET /v1/job/web', scaled);
+      const Source = 'job "web" {\n group "a" {\n scaling {\n enabled = true\n max = 4\n }\n }\n}\n';
+      api.play('GET /v1/job/web/submission', { Source, Format: 'hcl2', Variables: '', VariableFlags: {} });
+      await api.run(['start', '-detach', 'web']);
+      expect(lastBody()).toMatchObject({ Job: { TaskGroups: [{ Name: 'a', Scaling: { Enabled: true, Max: 4 } }] } });
+      api.play('GET /v1/job/web/submission', [404, 'submission not found']);
+      expect((await api.run(['job', 'start', '-detach', 'web'])).err).toContain('scaling policies stay switched off');
+      expect(lastBody()).toMatchObject({ Job: { TaskGroups: [{ Scaling: { Enabled: false } }] } });
+    });
+
+    it('CL-334: a job that is not stopped, and a refusal', async () => {
+      api.play('GET /v1/job/web', { ...stopped, Stop: false }, stopped);
+      api.play('PUT /v1/jobs', [500, 'no']);
+      expect(await api.run(['job', 'start', 'web'])).toMatchObject({
+        code: 1,
+        err: 'Job "web" has not been stopped\n',
+      });
+      expect(await api.run(['job', 'start', 'web'])).toMatchObject({
+        code: 1,
+        err: 'Error starting job: Unexpected response code: 500 (no)\n',
+      });
+    });
+  });
+
+  it('CL-342: job periodic force finds periodic jobs only, an exact ID among others too', async () => {
+    api.play(
+      'GET /v1/jobs',
+      [
+        { ID: 'tick', Namespace: 'prod' },
+        { ID: 'tick-2', Namespace: 'prod' },
+      ],
+      [],
+    );
+    api.play('PUT /v1/job/tick/periodic/force', { EvalID: EVAL });
+    expect((await api.run(['job', 'periodic', 'force', '-detach', 'tick'])).out).toBe(
+      `Force periodic successful\nEvaluation ID: ${EVAL}\n`,
+    );
+    expect(api.seen[0]?.query.get('filter')).toBe('Periodic is not nil');
+    expect(await api.run(['job', 'periodic', 'force', 'tock'])).toMatchObject({
+      code: 1,
+      err: 'No periodic job(s) with prefix or ID "tock" found\n',
+    });
+    api.play('GET /v1/jobs', [{ ID: 'tick', Namespace: 'prod' }]);
+    api.play('PUT /v1/job/tick/periodic/force', [500, 'no']);
+    expect((await api.run(['job', 'periodic', 'force', 'tick'])).err).toBe(
+      'Error forcing periodic job "tick": Unexpected response code: 500 (no)\n',
+    );
+  });
+
+  it('CL-304, CL-312: the next launch, in the time zone of the schedule', async () => {
+    const Periodic = { Enabled: true, Spec: '0 0 1 1 *', Specs: null, TimeZone: 'UTC' };
+    const tick = {
+      ID: 'tick',
+      Name: 'tick',
+      Namespace: 'default',
+      Type: 'batch',
+      NodePool: 'default',
+      Status: 'running',
+    };
+    api.play('GET /v1/jobs', [tick]);
+    api.play('GET /v1/job/tick', { ...tick, Periodic }, { ...tick, Periodic, Stop: true });
+    const { out } = await api.run(['job', 'status', '-short', 'tick']);
+    expect(out).toMatch(/^Next Periodic Launch = <ts> \(\d+h\d+m\d+s from now\)$/m);
+    expect((await api.run(['job', 'status', '-short', 'tick'])).out).toContain(
+      'Next Periodic Launch = none (job stopped)',
+    );
+    api.play('PUT /v1/jobs', { EvalID: '' });
+    const file = path.join(directory, 'tick.nomad.hcl');
+    await writeFile(file, 'job "tick" {\n periodic { crons = ["0 0 1 1 *"] }\n}\n');
+    expect((await api.run(['job', 'run', file])).out).toMatch(
+      /^Job registration successful\nApproximate next launch time: <ts> \(\d+h\d+m\d+s from now\)\n$/,
+    );
+  });
+
+  describe('status <id>', () => {
+    const matches = (Matches: Record<string, string[]>) => api.play('PUT /v1/search', { Matches });
+
+    it('CL-901: without an ID the jobs; one match decides', async () => {
+      api.play('GET /v1/jobs', []);
+      expect((await api.run(['status'])).out).toBe('No running jobs\n');
+      matches({ jobs: [], namespaces: ['prod'] });
+      api.play('GET /v1/namespaces', [{ Name: 'prod', Description: 'd' }]);
+      api.play('GET /v1/namespace/prod', { Name: 'prod', Description: 'd', Quota: '' });
+      expect((await api.run(['status', '-verbose', 'pro'])).out).toContain('Name                   = prod\n');
+    });
+
+    it('CL-901, CL-902: an exact ID wins over what begins so; two exact ones, or several, are listed', async () => {
+      matches({ jobs: ['web', 'web-2'], namespaces: ['web-ns'] });
+      api.play('GET /v1/jobs', [{ ID: 'web', Namespace: 'default' }]);
+      await api.run(['status', 'web']);
+      expect(lines()).toContain('GET /v1/job/web');
+      matches({ jobs: ['web', 'web-2'], nodes: ['web'] });
+      expect(await api.run(['status', 'web'])).toMatchObject({
+        code: 1,
+        err: 'Multiple matches found for id "web"\n\nJobs: web, web-2\nNodes: web\n',
+      });
+      matches({ jobs: ['web', 'web-2'] });
+      expect((await api.run(['status', 'we'])).code).toBe(1);
+      matches({ jobs: [] });
+      expect((await api.run(['status', 'we'])).err).toBe('Unable to resolve ID: "we"\n');
+      api.play('PUT /v1/search', [500, 'no']);
+      expect((await api.run(['status', 'we'])).err).toBe(
+        'Error querying search with id: Unexpected response code: 500 (no)\n',
+      );
+    });
+  });
+
+  it('CL-905: ui -show-url prints the address of a page', async () => {
+    const url = async (...words: string[]) => (await api.run(['ui', '-show-url', ...words])).out.replace(api.url, '');
+    expect(await url('-namespace=dev', '-region=earth')).toBe('URL for web UI: ?namespace=dev&region=earth\n');
+    api.play('PUT /v1/search', { Matches: { allocs: [ALLOC] } });
+    expect(await url('0f9e')).toBe(`URL for web UI: /ui/allocations/${ALLOC}\n`);
+    api.play('PUT /v1/search', { Matches: { jobs: ['a/b'] } });
+    expect(await url('a/b')).toBe('URL for web UI: /ui/jobs/a%2Fb\n');
+    api.play('PUT /v1/search', { Matches: {} });
+    expect(await url('x')).toBe('');
+  });
+
+  it('CL-925, CL-931, CL-809, CL-806: what the servers say of themselves', async () => {
+    api.play('GET /v1/agent/self', { stats: { nomad: { server: 'true', leader: 'true' }, client: { b: '2' } } });
+    expect((await api.run(['agent-info'])).out).toBe('client\n  b = 2\nnomad\n  leader = true\n  server = true\n');
+    const member = (Name: string, port: string, Status = 'alive') => ({
+      Name,
+      Addr: '10.0.0.1',
+      Port: 4648,
+      Status,
+      ProtocolCur: 2,
+      Tags: { region: Status === 'left' ? 'gone' : 'global', dc: 'dc1', build: '1.10.0', raft_vsn: '3', port },
+    });
+    api.play('GET /v1/agent/members', {
+      Members: [member('b.global', '4647'), member('a.global', '9'), member('c.gone', '8', 'left')],
+    });
+    api.play('GET /v1/status/leader', '10.0.0.1:4647');
+    const members = await api.run(['server', 'members']);
+    expect(
+      members.out
+        .trim()
+        .split('\n')
+        .map((row) => row.split(/ {2,}/)),
+    ).toEqual([
+      ['Name', 'Address', 'Port', 'Status', 'Leader', 'Raft Version', 'Build', 'Datacenter', 'Region'],
+      ['a.global', '10.0.0.1', '4648', 'alive', 'false', '3', '1.10.0', 'dc1', 'global'],
+      ['b.global', '10.0.0.1', '4648', 'alive', 'true', '3', '1.10.0', 'dc1', 'global'],
+      ['c.gone', '10.0.0.1', '4648', 'left', 'false', '3', '1.10.0', 'dc1', 'gone'],
+    ]);
+    expect(lines().filter((line) => line === 'GET /v1/status/leader')).toHaveLength(1);
+    api.play('GET /v1/status/leader', [500, 'no']);
+    expect(await api.run(['server', 'members'])).toMatchObject({
+      code: 1,
+      err: 'Error determining leaders: Unexpected response code: 500 (no)\n',
+    });
+    api.play('GET /v1/metrics', (response) => response.end('# TYPE x counter\nx 1\n'));
+    expect((await api.run(['operator', 'metrics', '-format=prometheus'])).out).toBe('# TYPE x counter\nx 1\n');
+    expect(api.seen.at(-1)?.query.get('format')).toBe('prometheus');
+  });
+
+  it('CL-831, CL-832: namespaces are applied by flags or from a file, and shown', async () => {
+    api.play('PUT /v1/namespace', null);
+    api.play('GET /v1/namespace/dev', { Name: 'dev', Description: 'old', Quota: 'q', Meta: { team: 'a' } });
+    expect((await api.run(['namespace', 'apply', '-description', 'new', 'dev'])).out).toBe(
+      'Successfully applied namespace "dev"!\n',
+    );
+    expect(lastBody()).toEqual({ Name: 'dev', Description: 'new', Quota: 'q', Meta: { team: 'a' } });
+    const file = path.join(directory, 'ns.json');
+    await writeFile(file, '{"Name": "prod", "Description": "d"}');
+    const applied = await api.run(['namespace', 'apply', '-description', 'x', file]);
+    expect(applied).toMatchObject({ code: 0, err: 'Flags are ignored when a file is specified!\n' });
+    expect(lastBody()).toEqual({ Name: 'prod', Description: 'd' });
+    api.play('GET /v1/namespaces', [{ Name: 'dev' }, { Name: 'dev-2' }]);
+    api.play('GET /v1/namespace/dev', {
+      Name: 'dev',
+      Description: '',
+      Quota: '',
+      Capabilities: { EnabledTaskDrivers: ['raw_exec', 'mock'], DisabledTaskDrivers: null },
+      Meta: { team: 'a' },
+      NodePoolConfiguration: { Default: 'gpu', Allowed: ['gpu', 'all'], Denied: null },
+    });
+    expect((await api.run(['namespace', 'status', 'dev'])).out).toBe(
+      'Name                   = dev\nDescription            = <none>\nQuota                  = <none>\n' +
+        'Enabled Drivers        = raw_exec,mock\nDisabled Drivers       = <none>\n' +
+        'Enabled Network Modes  = *\nDisabled Network Modes = <none>\n\nMetadata\nteam = a\n\n' +
+        'Node Pool Configuration\nDefault = gpu\nAllowed = gpu, all\nDenied  = <none>\n',
+    );
+    api.play('GET /v1/namespaces', [
+      { Name: 'dev-1', Description: '' },
+      { Name: 'dev-2', Description: '' },
+    ]);
+    expect((await api.run(['namespace', 'status', 'dev'])).err).toContain('Prefix matched multiple namespaces\n\nName');
+  });
+
+  describe('hints', () => {
+    const hint = '\n\n==> View and manage jobs in the Web UI: ';
+    const self = (ShowCLIHints: boolean | undefined) =>
+      api.play('GET /v1/agent/self', { config: { UI: { ShowCLIHints } } });
+    beforeEach(() => api.play('GET /v1/jobs', []));
+
+    it.each([
+      ['the server says so', true, '', true],
+      ['the server says nothing', undefined, '', true],
+      ['the server does not want them', false, '', false],
+      ['the user does', false, 'true', true],
+      ['the user does not', true, 'false', false],
+    ])('CL-172: %s', async (_, server, own, shown) => {
+      self(server);
+      const { err } = await api.run(['job', 'status'], { WAYBILL_CLI_SHOW_HINTS: own });
+      expect(err).toBe(shown ? `${hint}${api.url}/ui/jobs\n` : '');
+      if (own === 'false') expect(lines()).toEqual(['GET /v1/jobs']);
+    });
+
+    it('CL-172: never without the server, and a value that is none is named', async () => {
+      expect((await api.run(['job', 'status'], { WAYBILL_CLI_SHOW_HINTS: 'true' })).err).toBe('');
+      self(true);
+      const { err } = await api.run(['job', 'status'], { WAYBILL_CLI_SHOW_HINTS: 'maybe' });
+      expect(err).toMatch(/^Invalid value "maybe" for WAYBILL_CLI_SHOW_HINTS: .*\n\n\n==> /);
+    });
+
+    it("CL-171, CL-173: not after data; a job's page names its own namespace", async () => {
+      self(true);
+      const env = { WAYBILL_CLI_SHOW_HINTS: '' };
+      expect((await api.run(['job', 'status', '-json'], env)).err).toBe('');
+      api.play('GET /v1/jobs', [{ ID: 'a/b', Namespace: 'prod' }]);
+      api.play('GET /v1/job/a%2Fb', { ID: 'a/b', Name: 'a/b', Namespace: 'prod', Type: 'batch', NodePool: 'default' });
+      const { err } = await api.run(['job', 'status', '-short', '-namespace=*', 'a/b'], env);
+      expect(err).toBe(`\n\n==> View this job in the Web UI: ${api.url}/ui/jobs/a%2Fb@prod\n`);
+    });
+  });
+});
