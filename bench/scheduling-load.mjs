@@ -40,11 +40,20 @@ export function clusterOf(nodes, racks) {
         Job: plan.Job,
         AllocsUpdated: Object.values(plan.NodeAllocation).flat(),
         AllocsStopped: Object.values(plan.NodeUpdate).flat(),
+        AllocsPreempted: Object.values(plan.NodePreemptions).flat(),
+        Deployment: plan.Deployment,
         EvalID: plan.EvalID,
         UpdatedAt: NOW_NS,
       };
       const { verdict } = fixtures.apply(state, 'ApplyPlanResults', payload);
       if (verdict.kind === 'refused') throw new Error(verdict.error);
+    },
+    /** The agents report the end of what the attempt evicted. @param {import('@waybill/scheduler').Attempt} attempt */
+    endEvicted({ plan }) {
+      const Allocs = Object.entries(plan.NodePreemptions).flatMap(([NodeID, victims]) =>
+        victims.map(({ ID }) => fixtures.aClientUpdate({ ID, NodeID }, { ClientStatus: 'complete' })),
+      );
+      fixtures.apply(state, 'AllocClientUpdate', { Allocs, Evals: [] });
     },
   };
 }

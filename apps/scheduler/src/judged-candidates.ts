@@ -1,7 +1,14 @@
 import type { Node } from '@waybill/model';
 import { REJECTED_CLASS, type Feasibility } from './feasibility.js';
 import type { GroupAsk } from './group-ask.js';
-import { judge, type Judgement, type NodeJudgeDeps } from './node-judge.js';
+import {
+  judge,
+  judgePreempting,
+  type FittingAfterPreemption,
+  type Judgement,
+  type NodeJudgeDeps,
+} from './node-judge.js';
+import { Rejections } from './placement-metric.js';
 import { scoresBy, type Ranking } from './ranking.js';
 
 /** Class of nodes whose spread score depends on the order of questions: asked anew every time. */
@@ -13,7 +20,7 @@ const UNCLASSED = -1;
  *
  * Spread scores change with every placement, but only per class of nodes with the same values: each class is scored once
  * per placement. Where feasibility depends on other nodes (`distinct_property`) nothing is remembered.
- * Memory: a few words per candidate. Cost: looking at a known candidate is O(1).
+ * Memory: a few words per candidate. Cost: looking at a known candidate is O(1), and so is knowing that none fits any more.
  */
 export class JudgedCandidates {
   private readonly known: (Judgement | undefined)[];
@@ -28,6 +35,13 @@ export class JudgedCandidates {
   private placement = 0;
   private seen = 0;
   private readonly remembers: boolean;
+  /** Of those known not to fit; what was never looked at, and what fits, is `open`. */
+  private readonly rejections = new Rejections();
+  private open: number;
+  /** Open again because the plan changed something of them. */
+  private readonly reopened = new Set<number>();
+  /** 1: known not to fit even if others went for it. */
+  private readonly hopeless: Uint8Array;
 
   constructor(
     private readonly nodes: readonly Node[],
@@ -36,6 +50,8 @@ export class JudgedCandidates {
     private readonly ranking: Ranking,
     private readonly deps: NodeJudgeDeps,
   ) {
+    this.open = nodes.length;
+    this.hopeless = new Uint8Array(nodes.length);
     this.known = Array.from({ length: nodes.length });
     this.sums = new Float64Array(nodes.length);
     this.contributing = new Uint8Array(nodes.length);
@@ -51,9 +67,27 @@ export class JudgedCandidates {
     for (; this.seen < touchedNodes.length; this.seen++) {
       const index = this.indexOf.get(touchedNodes[this.seen] ?? '');
       if (index === undefined) continue;
-      this.known[index] = undefined;
+      this.forget(index);
+      this.hopeless[index] = 0;
       this.contributing[index] = 0;
     }
+  }
+
+  /** Why none of the candidates will do, if that is known without walking them all. Cost: O(those the plan has changed). */
+  noneFits(): Rejections | undefined {
+    if (this.open > this.reopened.size) return undefined;
+    for (const index of this.reopened) this.at(index);
+    this.reopened.clear();
+    return this.open === 0 ? this.rejections : undefined;
+  }
+
+  /** What it would be if less important allocations were evicted; undefined: not even then. Costs of `judgePreempting`. */
+  preemptingAt(index: number): FittingAfterPreemption | undefined {
+    const node = this.nodes[index];
+    if (!node || this.hopeless[index] === 1) return undefined;
+    const judgement = judgePreempting(node, this.ask, this.ranking, this.deps);
+    if (!judgement && this.remembers) this.hopeless[index] = 1;
+    return judgement;
   }
 
   /** The whole score of a candidate that is known to fit and not penalised; undefined: ask `at`. */
@@ -86,9 +120,15 @@ export class JudgedCandidates {
 
   /** The next time it is its class that says no (SC-53). */
   private remember(index: number, node: Node, judgement: Judgement): void {
-    const byClass = judgement.kind === 'filtered' && feasibilityOf(this.deps).isRejectedClass(node, this.ask.group);
-    this.known[index] = byClass ? { kind: 'filtered', reason: REJECTED_CLASS } : judgement;
-    if (judgement.kind !== 'fits') return;
+    if (judgement.kind !== 'fits') {
+      const byClass = judgement.kind === 'filtered' && feasibilityOf(this.deps).isRejectedClass(node, this.ask.group);
+      const rejection: Judgement = byClass ? { kind: 'filtered', reason: REJECTED_CLASS } : judgement;
+      this.known[index] = rejection;
+      this.rejections.count(node, rejection);
+      this.open--;
+      return;
+    }
+    this.known[index] = judgement;
     const { sum, contributing } = this.ranking.sumOf(judgement.base);
     this.sums[index] = sum;
     this.contributing[index] = contributing;
@@ -98,6 +138,17 @@ export class JudgedCandidates {
     let spreadClass = this.spreadClasses.get(name);
     if (spreadClass === undefined) this.spreadClasses.set(name, (spreadClass = this.spreadClasses.size));
     this.spreadClass[index] = spreadClass;
+  }
+
+  private forget(index: number): void {
+    const before = this.known[index];
+    const node = this.nodes[index];
+    if (node && before && before.kind !== 'fits') {
+      this.open++;
+      this.reopened.add(index);
+      this.rejections.count(node, before, -1);
+    }
+    this.known[index] = undefined;
   }
 
   private spreadOf(index: number): number {

@@ -108,7 +108,7 @@ export class NodeSelector {
     const { nodes } = this.deps.candidates;
     const judged = this.judgedFor(ask);
     judged.refresh();
-    const rejections = judged.noneFits;
+    const rejections = judged.noneFits();
     if (rejections) {
       metric.allRejected(rejections);
       return { node: undefined, metric: metric.finish() };

@@ -4,9 +4,57 @@ import type { Candidates } from './candidate-nodes.js';
 /** Nodes whose scores an allocation keeps (SC-113). */
 export const KEPT_SCORES = 5;
 
+/** Why a node is no place for a group: it can never be one (`filtered`), or has no room now. */
+export interface Rejection {
+  readonly kind: 'filtered' | 'exhausted';
+  readonly reason: string;
+}
+
+/** How many nodes are no place for a group, and why: by reason, and by the class that the operator gave them (SC-49). */
+export class Rejections {
+  private filtered = 0;
+  private exhausted = 0;
+  private readonly filteredFor = new Map<string, number>();
+  private readonly exhaustedFor = new Map<string, number>();
+  private readonly filteredOfClass = new Map<string, number>();
+  private readonly exhaustedOfClass = new Map<string, number>();
+
+  /** @param by -1: it is looked at anew */
+  count({ NodeClass }: Node, { kind, reason }: Rejection, by: 1 | -1 = 1): void {
+    if (kind === 'filtered') {
+      this.filtered += by;
+      add(this.filteredFor, reason, by);
+      if (NodeClass) add(this.filteredOfClass, NodeClass, by);
+    } else {
+      this.exhausted += by;
+      add(this.exhaustedFor, reason, by);
+      if (NodeClass) add(this.exhaustedOfClass, NodeClass, by);
+    }
+  }
+
+  writeTo(metric: AllocMetric): void {
+    metric.NodesFiltered = this.filtered;
+    metric.NodesExhausted = this.exhausted;
+    metric.ConstraintFiltered = recordOf(this.filteredFor);
+    metric.DimensionExhausted = recordOf(this.exhaustedFor);
+    metric.ClassFiltered = recordOf(this.filteredOfClass);
+    metric.ClassExhausted = recordOf(this.exhaustedOfClass);
+  }
+}
+
+function add(counts: Map<string, number>, key: string, by: number): void {
+  const count = (counts.get(key) ?? 0) + by;
+  if (count > 0) counts.set(key, count);
+  else counts.delete(key);
+}
+
+const recordOf = (counts: ReadonlyMap<string, number>): Record<string, number> | null =>
+  counts.size > 0 ? Object.fromEntries(counts) : null;
+
 /** Gathers why a placement went where it went, or nowhere: one per placement tried. */
 export class PlacementMetric {
   private readonly metric: AllocMetric;
+  private rejections: Rejections | undefined;
 
   constructor(candidates: Candidates, nodePool: string) {
     this.metric = {
@@ -33,18 +81,15 @@ export class PlacementMetric {
     this.metric.NodesEvaluated += nodes;
   }
 
-  filtered(node: Node, reason: string): void {
-    const m = this.metric;
-    m.NodesFiltered++;
-    m.ConstraintFiltered = counted(m.ConstraintFiltered, reason);
-    if (node.NodeClass) m.ClassFiltered = counted(m.ClassFiltered, node.NodeClass);
+  rejected(node: Node, rejection: Rejection): void {
+    this.rejections ??= new Rejections();
+    this.rejections.count(node, rejection);
   }
 
-  exhausted(node: Node, dimension: string): void {
-    const m = this.metric;
-    m.NodesExhausted++;
-    m.DimensionExhausted = counted(m.DimensionExhausted, dimension);
-    if (node.NodeClass) m.ClassExhausted = counted(m.ClassExhausted, node.NodeClass);
+  /** Every candidate at once. */
+  allRejected(rejections: Rejections): void {
+    this.metric.NodesEvaluated = this.metric.NodesInPool;
+    this.rejections = rejections;
   }
 
   /** SC-113. */
@@ -53,6 +98,7 @@ export class PlacementMetric {
   }
 
   finish(): AllocMetric {
+    this.rejections?.writeTo(this.metric);
     return this.metric;
   }
 }
@@ -113,9 +159,3 @@ const NOTHING: Resources = {
   NUMA: null,
   SecretsMB: 0,
 };
-
-function counted(map: Record<string, number> | null, key: string): Record<string, number> {
-  const counts = map ?? {};
-  counts[key] = (counts[key] ?? 0) + 1;
-  return counts;
-}

@@ -126,6 +126,26 @@ describe('making room', () => {
     expect(attempt.failedGroups['web']).toMatchObject({ NodesExhausted: 1 });
   });
 
+  it('every placement that evicts says of all nodes why they were full, also where that was known', () => {
+    const world = new SchedulingFixture();
+    for (let i = 0; i < 4; i++) world.addNode({ NodeClass: i < 3 ? 'large' : '' });
+    world.register(sized('low', 20, 3_000, { TaskGroups: [{ ...sized('low', 20, 3_000).TaskGroups[0]!, Count: 4 }] }));
+    world.run({ JobID: 'low' });
+    world.register(
+      sized('high', 80, 3_000, { TaskGroups: [{ ...sized('high', 80, 3_000).TaskGroups[0]!, Count: 5 }] }),
+    );
+    const attempt = world.attempt({ JobID: 'high' });
+    expect(placedBy(attempt)).toHaveLength(4);
+    const metrics = [...placedBy(attempt).map(({ Metrics }) => Metrics), attempt.failedGroups['web']];
+    for (const metric of metrics)
+      expect(metric).toMatchObject({
+        NodesEvaluated: 4,
+        NodesExhausted: 4,
+        DimensionExhausted: { cpu: 4 },
+        ClassExhausted: { large: 3 },
+      });
+  });
+
   it('SC-270, SC-328: the victim is placed again when there is room, without link or tracker', () => {
     const world = configured(true);
     const [victim] = world.allocs();
