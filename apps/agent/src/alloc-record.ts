@@ -1,4 +1,5 @@
 import type { AllocDeploymentStatus, Allocation, ClientAllocUpdate } from '@waybill/model';
+import type { AllocVolumesRecord } from './csi/alloc-volumes.js';
 import type { AllocServicesRecord } from './services/alloc-services.js';
 import type { TaskRecord } from './task-runner.js';
 
@@ -12,6 +13,8 @@ export interface AllocRecord {
   readonly expired?: boolean;
   /** Absent: an agent wrote it that knew no services. */
   readonly services?: AllocServicesRecord;
+  /** Absent: an agent wrote it that knew no volumes. */
+  readonly volumes?: AllocVolumesRecord;
   /** The last state that the servers have confirmed (AG-65). */
   readonly acknowledged: ClientAllocUpdate | null;
 }

@@ -21,6 +21,8 @@ import type { AllocRecord, AllocRecords } from './alloc-record.js';
 import { AllocNotRunnableError, healthOf, jobOf } from './alloc-report.js';
 import { type AllocStatus, statusOfTasks, withEnds } from './alloc-status.js';
 import { usageOfAlloc } from './alloc-usage.js';
+import { AllocStorage } from './csi/alloc-storage.js';
+import type { CsiHost } from './csi/csi-host.js';
 import type { Driver } from './drivers/driver.js';
 import { Gate } from './gate.js';
 import type { Watched } from './health-watch.js';
@@ -49,6 +51,8 @@ export interface AllocRunnerDependencies extends TaskPreparationDependencies {
   readonly serversAsked: Gate;
   readonly registry: ServiceRegistry;
   readonly probe: Probe;
+  /** Absent: this machine has no volumes of CSI. */
+  readonly csi?: CsiHost;
   /** Resolves when the allocations of this machine that this one replaces or preempted have ended (AG-53). */
   readonly predecessorsEnded: (alloc: Allocation) => Promise<void>;
   /** A state to be told to the servers; it is on disk. */
@@ -76,6 +80,7 @@ export class AllocRunner {
   private readonly group: TaskGroup;
   private readonly health: AllocHealth;
   private readonly services: AllocServices;
+  private readonly storage: AllocStorage;
   private stage: Stage;
   private acknowledged: ClientAllocUpdate | null;
   /** AG-154: the servers want the delays of a kill skipped. */
@@ -123,6 +128,15 @@ export class AllocRunner {
       },
       restored?.services,
     );
+    this.storage = new AllocStorage(deps.csi, {
+      ...deps,
+      alloc: current,
+      group,
+      emit: (task, type, details) => this.crew.runner(task)?.emit(type, details),
+      fail: (task, reason) => void this.crew.restartUnhealthy(task, reason),
+      save: () => this.save(),
+      restored: restored?.volumes,
+    });
   }
 
   get alloc(): Allocation {
@@ -219,6 +233,7 @@ export class AllocRunner {
     await this.services.withdraw();
     await this.crew.killAll();
     this.services.close();
+    await this.storage.end();
     await this.deps.records.remove(this.current.ID);
     await this.deps.directories.remove(this.current.ID);
   }
@@ -229,6 +244,7 @@ export class AllocRunner {
     this.health.stop();
     await this.services.withdraw();
     this.services.close();
+    this.storage.close();
     await this.crew.suspend();
   }
 
@@ -273,16 +289,32 @@ export class AllocRunner {
     await over;
     cancelExpiry();
     this.health.stop();
-    if (!this.isSuspended) this.ended.open();
+    if (this.isSuspended) return;
+    this.ended.open();
+    void this.storage.release(); // AG-295: nobody waits for it to be told that the tasks have ended
   }
 
-  /** AG-53; the group's services are there before its tasks (AG-141). */
+  /** AG-53, AG-80; the group's services are there before its tasks (AG-141), and so are its volumes. */
   private async whenPredecessorsEnded(): Promise<void> {
     await this.deps.predecessorsEnded(this.current);
+    const isWanted = !this.isKilling && !this.crew.isDead; // AG-82
+    if (isWanted && !(await this.prepared())) return;
     this.isOffered = !this.isKilling;
     await this.offerServices();
     this.ready.open();
     this.crew.gatesMayHaveOpened();
+  }
+
+  /** AG-81. */
+  private async prepared(): Promise<boolean> {
+    try {
+      return await this.storage.prepare();
+    } catch (error) {
+      if (this.isKilling) return false;
+      this.isKilling = true;
+      this.crew.failSetup(`failed to setup alloc: ${error instanceof Error ? error.message : String(error)}`);
+      return false;
+    }
   }
 
   /** AG-140 to AG-144: what is up is offered. */
@@ -336,6 +368,7 @@ export class AllocRunner {
     if (this.isSuspended) return;
     void this.offerServices();
     this.health.look();
+    this.storage.look(this.crew.states());
     const tasks = this.crew.all.map(({ kind, runner }) => ({ kind, state: runner.state }));
     this.stage = stageAfter(this.stage, tasks);
     this.crew.gatesMayHaveOpened();
@@ -372,6 +405,7 @@ export class AllocRunner {
       health: this.health.value,
       expired: this.isExpired,
       services: this.services.record(),
+      volumes: this.storage.record(),
       acknowledged: this.acknowledged,
     };
   }

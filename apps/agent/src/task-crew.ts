@@ -108,6 +108,11 @@ export class TaskCrew {
       await Promise.all(this.live.filter((member) => wave(member)).map(({ runner }) => runner.kill(details)));
   }
 
+  /** AG-81: of all tasks, none of which will start any more. */
+  failSetup(reason: string): void {
+    for (const { runner } of this.all) runner.failSetup(reason);
+  }
+
   /** Poststop tasks too, at once. */
   async killAll(): Promise<void> {
     await Promise.all(this.all.map(({ runner }) => runner.kill()));

@@ -209,6 +209,14 @@ export class TaskRunner {
     await this.ended.opened;
   }
 
+  /** AG-81: what all tasks of its allocation need cannot be had. */
+  failSetup(reason: string): void {
+    if (this.isDead || this.killing.isOpen) return;
+    this.emit('Setup Failure', { setup_error: reason, fails_task: 'true' });
+    this.killing.open();
+    if (this.isUp) void this.putDown();
+  }
+
   /**
    * Puts the task down and starts it again: as a request at once and uncounted by its policy (AG-160), as a failure by
    * its policy (AG-114). Resolves when the old process has ended and the start is triggered, or the task ended otherwise

@@ -66,6 +66,10 @@ export class AllocVolumes {
   private readonly known: Map<string, AllocVolumeRecord>;
   private readonly claimed = new Map<string, ClaimVolumeResponse>();
   private readonly closing = new AbortController();
+  /** Ends what is being prepared: it is released now. */
+  private readonly abandoning = new AbortController();
+  private readonly unwanted = AbortSignal.any([this.closing.signal, this.abandoning.signal]);
+  private preparing: Promise<void> | undefined;
 
   constructor(
     private readonly alloc: Pick<Allocation, 'ID' | 'Name' | 'Namespace' | 'NodeID'>,
@@ -93,9 +97,30 @@ export class AllocVolumes {
   }
 
   /** @param canMount a driver of one of its tasks can give it mounts. @throws VolumesError */
-  async prepare(canMount: boolean): Promise<void> {
+  prepare(canMount: boolean): Promise<void> {
+    this.preparing = this.inPhases(canMount);
+    return this.preparing;
+  }
+
+  /** VL-228: in whatever way the allocation ends. Never fails; resolves when each volume was tried once. */
+  async release(): Promise<void> {
+    this.abandoning.abort();
+    await this.preparing?.catch(() => undefined); // whoever asked for it has heard
+    if (!this.preparing && this.known.size === 0) return; // an earlier agent has released all of it
+    await Promise.all(Object.keys(this.requests).map((alias) => this.releaseOne(alias)));
+  }
+
+  get isClosed(): boolean {
+    return this.closing.signal.aborted;
+  }
+
+  /** VL-231. */
+  close(): void {
+    this.closing.abort();
+  }
+
+  private async inPhases(canMount: boolean): Promise<void> {
     const aliases = Object.keys(this.requests).toSorted();
-    if (aliases.length === 0) return;
     if (!canMount) throw new VolumesError('no task supports CSI');
     const phase = async (what: string, work: (alias: string) => Promise<void>): Promise<void> => {
       for (const alias of aliases) {
@@ -109,21 +134,11 @@ export class AllocVolumes {
     await phase('mounting volumes', (alias) => this.mount(alias));
   }
 
-  /** VL-228: in whatever way the allocation ends. Never fails; resolves when each volume was tried once. */
-  async release(): Promise<void> {
-    await Promise.all(Object.keys(this.requests).map((alias) => this.releaseOne(alias)));
-  }
-
-  /** VL-231. */
-  close(): void {
-    this.closing.abort();
-  }
-
   /** VL-222. */
   private async restore(alias: string): Promise<void> {
     const known = this.known.get(alias);
     if (!known?.MountInfo.Source) return;
-    await this.deps.pluginReady(known.PluginID, this.closing.signal);
+    await this.deps.pluginReady(known.PluginID, this.unwanted);
     if (await this.deps.isMounted(known.MountInfo.Source)) return;
     this.deps.uses.remove(useKey(this.used(alias)), this.alloc.ID);
     this.known.set(alias, { ...known, MountInfo: NOT_MOUNTED });
@@ -133,8 +148,9 @@ export class AllocVolumes {
     if (this.mountOf(alias)) return;
     const { claims, clock, timers } = this.deps;
     const request = this.claimRequest(alias, CLAIM_STATE.taken);
-    const retries = { clock, timers, signal: this.closing.signal };
-    const answer = await retrying(() => claims.claim(request), isPassing, retries).catch((error: unknown) => {
+    const retries = { clock, timers, signal: this.unwanted };
+    const asked = () => unless(this.unwanted, claims.claim(request));
+    const answer = await retrying(asked, isPassing, retries).catch((error: unknown) => {
       throw new VolumesError(`could not claim volume ${request.VolumeID}: ${textOf(error)}`, { cause: error });
     });
     this.claimed.set(alias, answer);
@@ -156,8 +172,7 @@ export class AllocVolumes {
     const known = this.known.get(alias);
     const request = this.requests[alias];
     if (!claimed || !known || !request) return;
-    const { signal } = this.closing;
-    const plugin = await this.deps.pluginReady(known.PluginID, signal);
+    const plugin = await this.deps.pluginReady(known.PluginID, this.unwanted);
     const { Volume, PublishContext } = claimed;
     const volume: VolumeMount = {
       ...this.mounted(alias),
@@ -166,7 +181,7 @@ export class AllocVolumes {
       context: Volume.Context ?? {},
       publishContext: PublishContext,
     };
-    const MountInfo = await this.deps.mount(plugin, volume, signal);
+    const MountInfo = await this.deps.mount(plugin, volume, this.unwanted);
     this.known.set(alias, { ...known, ExternalNodeID: plugin.machine.ID, MountInfo });
     this.claimed.delete(alias); // its secrets have done their work
     await this.save();
@@ -265,6 +280,17 @@ export class AllocVolumes {
     if (!request) throw new VolumesError(`the group has no volume "${alias}"`);
     return { namespace: this.alloc.Namespace, volumeId: volumeSource(request, this.alloc.Name), usage: request };
   }
+}
+
+/** An answer that nobody waits for any more is not waited for. */
+function unless<T>(unwanted: AbortSignal, answer: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abandon = (): void => reject(new VolumesError('nobody waits for it any more'));
+    unwanted.addEventListener('abort', abandon, { once: true });
+    if (unwanted.aborted) abandon();
+    const settled = (): void => unwanted.removeEventListener('abort', abandon);
+    answer.then(resolve, reject).finally(settled);
+  });
 }
 
 const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

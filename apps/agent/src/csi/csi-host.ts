@@ -53,6 +53,7 @@ export class CsiHost {
   private readonly uses = new VolumeUses();
   private readonly connect: (socketPath: string) => CsiPlugin;
   private readonly volumes = new Map<string, AllocVolumes>();
+  private readonly supervisors = new Set<PluginSupervisor>();
 
   constructor(private readonly deps: CsiHostDependencies) {
     const { clock, timers, logger, emit, places } = deps;
@@ -76,8 +77,10 @@ export class CsiHost {
     this.plugins.start();
   }
 
+  /** Mounts and plugins go on without the agent. */
   stop(): void {
     this.plugins.stop();
+    for (const supervisor of this.supervisors) supervisor.close();
     for (const volumes of this.volumes.values()) volumes.close();
   }
 
@@ -98,7 +101,7 @@ export class CsiHost {
   ): PluginSupervisor {
     const { socketPath, mountRoot } = this.placesOf(allocId, config);
     const { timers, logger, places } = this.deps;
-    return new PluginSupervisor({
+    const supervisor = new PluginSupervisor({
       ...task,
       allocId,
       config,
@@ -109,8 +112,13 @@ export class CsiHost {
       connect: this.connect,
       timers,
       logger,
-      removeSocket: () => places.removeSocket(socketPath),
+      removeSocket: async () => {
+        this.supervisors.delete(supervisor);
+        await places.removeSocket(socketPath);
+      },
     });
+    this.supervisors.add(supervisor);
+    return supervisor;
   }
 
   /** The CSI volumes of an allocation; they are found here until `forget`. */
