@@ -38,6 +38,11 @@ export const CATALOGUE: readonly CatalogueEntry[] = [
     load: () => import('./commands/alloc-stop.js'),
   },
   {
+    words: 'completion',
+    synopsis: 'Print what makes a shell complete commands',
+    load: () => import('./commands/completion.js'),
+  },
+  {
     words: 'deployment fail',
     synopsis: 'End a deployment as failed',
     load: () => import('./commands/deployment-fail.js'),
@@ -238,6 +243,9 @@ export const ALIASES: ReadonlyMap<string, { readonly words: string; readonly hid
   ['node-status', { words: 'node status', hidden: true }],
 ]);
 
+/** Short forms that the general help leaves out although they are meant to be used (CL-108). */
+export const SHORT_FORMS: ReadonlySet<string> = new Set(['exec', 'fs', 'init', 'inspect', 'logs', 'plan', 'validate']);
+
 /** What the general help calls common, in its order (CL-108). */
 export const COMMON: readonly string[] = ['run', 'stop', 'status', 'alloc', 'job', 'node', 'agent'];
 
@@ -271,3 +279,20 @@ export async function loadServerCommand(words: string): Promise<ServerCommand | 
   const spec = await loadCommand(words);
   return spec?.offline === true ? undefined : spec;
 }
+
+/** Every word that a command line can begin with, short forms and all that is not hidden. */
+export const firstWords = (): string[] => [
+  ...new Set([
+    ...CATALOGUE.map(({ words }) => words.split(' ', 1)[0] ?? ''),
+    ...[...ALIASES].filter(([word, { hidden }]) => hidden !== true || SHORT_FORMS.has(word)).map(([word]) => word),
+  ]),
+];
+
+/** Words that may follow others of a command: `status` after `job`, `apply` after `job tag`. */
+export const subcommandsOf = (words: string): string[] => [
+  ...new Set(
+    CATALOGUE.filter((entry) => entry.words.startsWith(`${words} `)).map(
+      (entry) => entry.words.slice(words.length + 1).split(' ', 1)[0] ?? '',
+    ),
+  ),
+];

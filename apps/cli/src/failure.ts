@@ -11,7 +11,17 @@ export class CommandFailure extends Error {
 
 /** A flag that is unknown, incomplete or wrong: the text, then the command's help on stdout (CL-112). */
 export class FlagFailure extends CommandFailure {
-  override readonly name = 'FlagFailure';
+  override readonly name: string = 'FlagFailure';
+}
+
+/** A flag that the command does not have. */
+export class UnknownFlag extends FlagFailure {
+  constructor(
+    readonly flag: string,
+    readonly known: readonly string[],
+  ) {
+    super(`flag provided but not defined: -${flag}`);
+  }
 }
 
 /** A wrong number of arguments: the command's sentence, then where to find help (CL-113). */

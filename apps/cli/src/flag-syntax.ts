@@ -1,4 +1,4 @@
-import { FlagFailure } from './failure.js';
+import { FlagFailure, UnknownFlag } from './failure.js';
 import type { Flag } from './flag.js';
 
 /**
@@ -19,7 +19,7 @@ export function normaliseFlags(given: readonly string[], flags: readonly Flag[])
       continue;
     }
     const flag = known.get(name);
-    if (!flag) throw new FlagFailure(`flag provided but not defined: -${name}`);
+    if (!flag) throw new UnknownFlag(name, [...known.keys()]);
     let value = inline;
     if (value === undefined && flag.kind === 'switch') value = 'true';
     if (value === undefined) value = given[++i];

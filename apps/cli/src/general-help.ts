@@ -1,8 +1,5 @@
-import { ALIASES, CATALOGUE, COMMON, GROUPS } from './catalogue.js';
+import { ALIASES, CATALOGUE, COMMON, GROUPS, SHORT_FORMS } from './catalogue.js';
 import { table } from './table.js';
-
-/** Left out of the general help although they are commands (CL-108). */
-const LEFT_OUT = new Set(['fs', 'init', 'inspect', 'logs', 'plan', 'validate']);
 
 /** CL-108. */
 export function generalHelp(program: string): string {
@@ -10,11 +7,11 @@ export function generalHelp(program: string): string {
   for (const { words, synopsis } of CATALOGUE) if (!words.includes(' ')) synopses.set(words, synopsis);
   for (const [word, alias] of ALIASES) if (alias.hidden !== true) synopses.set(word, synopsisOf(alias.words));
   const common = COMMON.filter((word) => synopses.has(word));
-  const other = [...synopses.keys()].filter((word) => !common.includes(word) && !LEFT_OUT.has(word)).toSorted();
+  const other = [...synopses.keys()].filter((word) => !common.includes(word) && !SHORT_FORMS.has(word)).toSorted();
   // One table, so that both lists are aligned alike.
   const lines = rows([...common, ...other].map((word) => [word, synopses.get(word) ?? '']));
   return [
-    `Usage: ${program} [-version] [-help] <command> [args]`,
+    `Usage: ${program} [-version] [-help] [-autocomplete-(un)install] <command> [args]`,
     '',
     'Common commands:',
     ...lines.slice(0, common.length),

@@ -1,8 +1,8 @@
 import path from 'node:path';
-import { ALIASES, GROUPS, isCommand, loadCommand } from './catalogue.js';
+import { ALIASES, firstWords, GROUPS, isCommand, loadCommand, subcommandsOf } from './catalogue.js';
 import type { CommandSpec, OfflineCall } from './command-spec.js';
 import type { Environment } from './connection.js';
-import { ArgumentFailure, causeOf, CommandFailure, FlagFailure, isInterrupt } from './failure.js';
+import { ArgumentFailure, causeOf, CommandFailure, FlagFailure, isInterrupt, UnknownFlag } from './failure.js';
 import { asksForHelp } from './flag-syntax.js';
 import type { Interrupts } from './interrupts.js';
 import { Terminal, type TextSink } from './terminal.js';
@@ -28,20 +28,24 @@ const INTERRUPTED = 130;
 export async function runProgram(called: string, words: readonly string[], around: Surroundings): Promise<number> {
   const program = path.basename(called, '.js');
   const plain = new Terminal(around.stdout, around.stderr, { colour: false, interactive: false });
+  const asked = await completionAsked(called, words, around, plain);
+  if (asked !== undefined) return asked;
   const first = words.findIndex((word) => !word.startsWith('-') || word === '-');
   const before = first === -1 ? words : words.slice(0, first);
   if (before.some((word) => /^(-v|--?version)$/.test(word))) return runWords(program, 'version', [], around, plain);
   const found = first === -1 ? undefined : findCommand(words.slice(first));
   if (!found) {
     if (first === -1 && asksForHelp(before)) return printed(plain, await generalPage(program), 0);
+    const near = first === -1 ? undefined : await nearestOf(words[first] ?? '', firstWords());
+    if (near !== undefined) plain.note(`Unknown command "${words[first]}". Did you mean "${near}"?`);
     return printed(plain, await generalPage(program), UNKNOWN_COMMAND);
   }
-  if (found.group !== undefined)
-    return printed(
-      plain,
-      (await import('./general-help.js')).groupHelp(program, found.group),
-      asksForHelp(words) ? 0 : 1,
-    );
+  if (found.group !== undefined) {
+    const near = asksForHelp(words) ? undefined : await nearestOf(found.tried, subcommandsOf(found.group));
+    if (near !== undefined) plain.note(`Unknown command "${found.group} ${found.tried}". Did you mean "${near}"?`);
+    const { groupHelp } = await import('./general-help.js');
+    return printed(plain, groupHelp(program, found.group), asksForHelp(words) ? 0 : 1);
+  }
   if (before.length > 0 && !asksForHelp(before)) {
     plain.note(
       `Invalid flags before the subcommand. Flags go behind it: ${program} ${found.words} ${before.join(' ')}`,
@@ -51,9 +55,29 @@ export async function runProgram(called: string, words: readonly string[], aroun
   return runWords(program, found.words, [...before, ...found.rest], around, plain);
 }
 
+/** CL-175: a shell that asks what may come next, and the hooks that make it ask. Loaded only then. */
+async function completionAsked(
+  called: string,
+  words: readonly string[],
+  around: Surroundings,
+  plain: Terminal,
+): Promise<number | undefined> {
+  const line = around.env['COMP_LINE'];
+  if (line !== undefined) {
+    const { complete } = await import('./completion.js');
+    for (const candidate of await complete(line, Number(around.env['COMP_POINT'] ?? line.length), around))
+      plain.print(candidate);
+    return 0;
+  }
+  const hook = /^--?autocomplete-(install|uninstall)$/.exec(words[0] ?? '')?.[1];
+  if (hook === undefined) return undefined;
+  const { changeHooks } = await import('./completion-hooks.js');
+  return changeHooks(hook === 'install' ? 'install' : 'uninstall', called, around.env, plain);
+}
+
 type Found =
   | { readonly words: string; readonly rest: readonly string[]; readonly group?: undefined }
-  | { readonly group: string };
+  | { readonly group: string; readonly tried: string };
 
 /** Longest match first; a group without a known subcommand is found as a group (CL-102, CL-104). */
 function findCommand(words: readonly string[]): Found | undefined {
@@ -63,8 +87,12 @@ function findCommand(words: readonly string[]): Found | undefined {
     if (isCommand(name)) return { words: name, rest: words.slice(n) };
   }
   const group = words[0] ?? '';
-  return GROUPS.has(group) ? { group } : undefined;
+  return GROUPS.has(group) ? { group, tried: words[1] ?? '' } : undefined;
 }
+
+/** Loaded only for those who mistyped. */
+const nearestOf = async (written: string, known: Iterable<string>): Promise<string | undefined> =>
+  (await import('@waybill/jobspec/nearest-name')).nearest(written, known);
 
 async function load(words: string): Promise<CommandSpec> {
   const spec = await loadCommand(words);
@@ -123,6 +151,10 @@ async function report(
     return INTERRUPTED;
   }
   terminal.error(causeOf(error));
+  if (error instanceof UnknownFlag) {
+    const near = await nearestOf(error.flag, error.known);
+    if (near !== undefined) terminal.note(`Did you mean -${near}?`);
+  }
   if (error instanceof FlagFailure) terminal.print(await helpPage(words, program));
   if (error instanceof ArgumentFailure) terminal.note(`For additional help try '${program} ${words} -help'`);
   if (error instanceof CommandFailure) return error.exitCode;
