@@ -24,6 +24,8 @@ const UNCLASSED = -1;
  */
 export class JudgedCandidates {
   private readonly known: (Judgement | undefined)[];
+  /** Where those are that were ever looked at, by id of the node. */
+  private readonly indexOf = new Map<string, number>();
   /** Of those known to fit: what all contributing scores but the spread add up to, and how many; 0: not known to fit. */
   private readonly sums: Float64Array;
   private readonly contributing: Uint8Array;
@@ -45,7 +47,6 @@ export class JudgedCandidates {
 
   constructor(
     private readonly nodes: readonly Node[],
-    private readonly indexOf: ReadonlyMap<string, number>,
     private readonly ask: GroupAsk,
     private readonly ranking: Ranking,
     private readonly deps: NodeJudgeDeps,
@@ -114,12 +115,18 @@ export class JudgedCandidates {
     return this.ranking.mean(judgement.base, penalised, this.spreadOf(index));
   }
 
-  scoresOf(index: number, judgement: Judgement & { kind: 'fits' }, penalised: boolean): Record<string, number> {
-    return scoresBy(judgement.base, penalised, this.spreadOf(index));
+  scoresOf(
+    index: number,
+    judgement: Judgement & { kind: 'fits' },
+    penalised: boolean,
+    score: number,
+  ): Record<string, number> {
+    return scoresBy(judgement.base, penalised, this.spreadOf(index), score);
   }
 
   /** The next time it is its class that says no (SC-53). */
   private remember(index: number, node: Node, judgement: Judgement): void {
+    this.indexOf.set(node.ID, index);
     if (judgement.kind !== 'fits') {
       const byClass = judgement.kind === 'filtered' && feasibilityOf(this.deps).isRejectedClass(node, this.ask.group);
       const rejection: Judgement = byClass ? { kind: 'filtered', reason: REJECTED_CLASS } : judgement;

@@ -71,7 +71,6 @@ const NOBODY: ReadonlySet<string> = new Set();
  */
 export class NodeSelector {
   private cursor = 0;
-  private indexOfNode: ReadonlyMap<string, number> | undefined;
   private readonly asks = new Map<string, GroupAsk>();
   private readonly rankings = new Map<string, Ranking>();
   private readonly judged = new Map<string, JudgedCandidates>();
@@ -98,8 +97,8 @@ export class NodeSelector {
     }
     const spread = ranking.spreadOf(node);
     const isPenalised = penalised.has(node.ID);
-    const scores = scoresBy(judgement.base, isPenalised, spread);
-    metric.keepScores([scoreMeta(node, scores, ranking.mean(judgement.base, isPenalised, spread))]);
+    const score = ranking.mean(judgement.base, isPenalised, spread);
+    metric.keepScores([scoreMeta(node, scoresBy(judgement.base, isPenalised, spread, score), score)]);
     return { node, resources: judgement.resources, metric: metric.finish(), victims: [] };
   }
 
@@ -186,7 +185,7 @@ export class NodeSelector {
     const ranking = this.rankingOf(ask.group);
     const [isPenalised, spread] = [penalised.has(node.ID), ranking.spreadOf(node)];
     const score = ranking.mean(base, isPenalised, spread, preemption);
-    return scoreMeta(node, { ...scoresBy(base, isPenalised, spread), preemption }, score);
+    return scoreMeta(node, { ...scoresBy(base, isPenalised, spread, score), preemption }, score);
   }
 
   private scoresOf(best: BestFew, judged: JudgedCandidates, penalised: ReadonlySet<string>): NodeScoreMeta[] {
@@ -194,7 +193,7 @@ export class NodeSelector {
       const node = this.deps.candidates.nodes[index];
       const judgement = judged.at(index);
       if (!node || judgement?.kind !== 'fits') throw new Error(`candidate ${index} was scored and does not fit`);
-      return scoreMeta(node, judged.scoresOf(index, judgement, penalised.has(node.ID)), score);
+      return scoreMeta(node, judged.scoresOf(index, judgement, penalised.has(node.ID), score), score);
     });
   }
 
@@ -211,8 +210,7 @@ export class NodeSelector {
     const known = ask.allocName === '' ? this.judged.get(ask.group.Name) : undefined;
     if (known) return known;
     const { nodes } = this.deps.candidates;
-    this.indexOfNode ??= new Map(nodes.map((node, index) => [node.ID, index]));
-    const judged = new JudgedCandidates(nodes, this.indexOfNode, ask, this.rankingOf(ask.group), this.deps);
+    const judged = new JudgedCandidates(nodes, ask, this.rankingOf(ask.group), this.deps);
     if (ask.allocName === '') this.judged.set(ask.group.Name, judged);
     return judged;
   }

@@ -103,9 +103,9 @@ export class PlacementMetric {
   }
 }
 
-/** The metadata of one scored node. */
+/** The metadata of one scored node. @param scores by scorer, the mean included */
 export function scoreMeta(node: Node, scores: Record<string, number>, normScore: number): NodeScoreMeta {
-  return { NodeID: node.ID, Scores: { ...scores, 'normalized-score': normScore }, NormScore: normScore };
+  return { NodeID: node.ID, Scores: scores, NormScore: normScore };
 }
 
 /** The best few of many scored options, best first, the first of equals before the others (SC-113). Constant memory. */

@@ -26,15 +26,22 @@ export interface BaseScore {
 }
 
 /** By scorer, as clients see them. */
-export function scoresBy(base: BaseScore, penalised: boolean, spread: number): Record<string, number> {
-  return {
+export function scoresBy(
+  base: BaseScore,
+  penalised: boolean,
+  spread: number,
+  normScore: number,
+): Record<string, number> {
+  const scores: Record<string, number> = {
     binpack: base.binpack,
-    ...(base.devices !== null && { devices: base.devices }),
     'job-anti-affinity': base.antiAffinity,
     'node-reschedule-penalty': penalised ? -1 : 0,
     'node-affinity': base.affinity,
     'allocation-spread': spread,
+    'normalized-score': normScore,
   };
+  if (base.devices !== null) scores['devices'] = base.devices;
+  return scores;
 }
 
 export interface RankedNode {
@@ -157,10 +164,8 @@ export class Ranking {
   score(ranked: RankedNode): Score {
     const base = this.base(ranked);
     const spread = this.spreadOf(ranked.node);
-    return {
-      scores: scoresBy(base, ranked.penalised, spread),
-      normScore: this.mean(base, ranked.penalised, spread),
-    };
+    const normScore = this.mean(base, ranked.penalised, spread);
+    return { scores: scoresBy(base, ranked.penalised, spread, normScore), normScore };
   }
 
   private affinityOf(node: Node): number {
