@@ -9,6 +9,12 @@ export { TABLE_LAYOUTS, type Column, type TableLayout } from './table-layout.js'
 export type { Namespaces } from './list-query.js';
 export type { Page } from './page.js';
 export type { JobStatusOptions, JobWithStatus, StatusAllocation } from './job-statuses.js';
+export type {
+  HostVolumeListOptions,
+  VolumeClaimListOptions,
+  VolumeListOptions,
+  VolumeWithPlugin,
+} from './volume-queries.js';
 export * from './read-model.js';
 export { HistoryRetention, MAX_TRIMMED_TXNS } from './history-retention.js';
 export { MAX_WALKED_OBJECTS } from './object-history.js';

@@ -1,7 +1,9 @@
 import type {
   Allocation,
+  CSIPlugin,
   Deployment,
   Evaluation,
+  HostVolume,
   Job,
   JobScalingEvents,
   JobStatus,
@@ -12,6 +14,7 @@ import type {
   NodePool,
   SchedulerConfiguration,
   ServiceRegistration,
+  TaskGroupHostVolumeClaim,
 } from '@waybill/model';
 import { SINGLETON_KEY, type TableName, type TableRows, type Verdict } from '@waybill/state';
 import type { Pool, PoolClient } from 'pg';
@@ -37,6 +40,18 @@ import { byCreation, byId, byName, byNamespaceAndId, type ListOrder, type Page }
 import { READ_APPLIED } from './statements.js';
 import { parseStored, plainText, storedText } from './stored-text.js';
 import { inTransaction } from './transaction.js';
+import {
+  FIND_VOLUME,
+  hostVolumeConditions,
+  type HostVolumeListOptions,
+  volumeClaimConditions,
+  type VolumeClaimListOptions,
+  type VolumeListOptions,
+  volumeQuery,
+  type VolumeRaw,
+  volumeWithPlugin,
+  type VolumeWithPlugin,
+} from './volume-queries.js';
 
 /** Rows looked at per statement when a filter decides which ones count. */
 export const FILTER_SCAN_ROWS = 500;
@@ -134,6 +149,8 @@ const FIND = {
   node: findStatement('nodes', ['id']),
   nodePool: findStatement('node_pools', ['name']),
   namespace: findStatement('namespaces', ['name']),
+  plugin: findStatement('csi_plugins', ['id']),
+  hostVolume: findStatement('host_volumes', ['namespace', 'id']),
   schedulerConfiguration: findStatement('scheduler_config', ['id']),
   clusterMeta: findStatement('cluster_meta', ['id']),
 } as const;
@@ -321,6 +338,60 @@ export class ReadModel {
     return this.list(query, options.keep);
   }
 
+  // volumes
+
+  volumes(options: VolumeListOptions): Promise<Listed<VolumeWithPlugin>> {
+    return this.listAs<VolumeWithPlugin, VolumeRaw>(volumeQuery(options), volumeWithPlugin, options.keep);
+  }
+
+  /** Index: the table's (ST-29). */
+  async volume(namespace: string, id: string): Promise<Found<VolumeWithPlugin>> {
+    const { rows } = await this.pool.query<Indexed & (VolumeRaw | { readonly body: null })>({
+      ...FIND_VOLUME,
+      values: [storedText(namespace), storedText(id)],
+      types: columnTypes,
+    });
+    const found = rows[0];
+    return { index: atLeastOne(found?.table_index ?? 0), row: found?.body ? volumeWithPlugin(found) : undefined };
+  }
+
+  plugins(options: ListOptions<CSIPlugin> = {}): Promise<Listed<CSIPlugin>> {
+    const conditions = (): Conditions => new Conditions().startsWith('id', options.prefix ?? '');
+    const query = this.bodies(['csi_plugins'], 'csi_plugins', conditions, byId<CSIPlugin>(), options);
+    return this.list(query, options.keep);
+  }
+
+  /** Index: the table's (ST-29). */
+  plugin(id: string): Promise<Found<CSIPlugin>> {
+    return this.findWith<CSIPlugin>(FIND.plugin, [id], (_, tableIndex) => tableIndex);
+  }
+
+  hostVolume(namespace: string, id: string): Promise<Found<HostVolume>> {
+    return this.find(FIND.hostVolume, [namespace, id]);
+  }
+
+  hostVolumes(options: HostVolumeListOptions): Promise<Listed<HostVolume>> {
+    const order = byNamespaceAndId<HostVolume>((row) => row);
+    const conditions = (): Conditions => hostVolumeConditions(options);
+    return this.list(this.bodies(['host_volumes'], 'host_volumes', conditions, order, options), options.keep);
+  }
+
+  /** Claims of task groups on host volumes. */
+  volumeClaims(options: VolumeClaimListOptions): Promise<Listed<TaskGroupHostVolumeClaim>> {
+    const conditions = (): Conditions => volumeClaimConditions(options);
+    return this.list(this.bodies(['task_volume'], 'task_volume', conditions, byId(), options));
+  }
+
+  /** Those of these allocations that still exist, in no order. */
+  async allocationsNamed(ids: readonly string[]): Promise<readonly Allocation[]> {
+    if (ids.length === 0) return [];
+    const conditions = (): Conditions => {
+      const chosen = new Conditions();
+      return chosen.where(`r.id = any(${chosen.value(ids.map(storedText))})`);
+    };
+    return (await this.allocationsOf(conditions)).rows;
+  }
+
   // the rest
 
   namespace(name: string): Promise<Found<Namespace>> {
@@ -407,7 +478,7 @@ export class ReadModel {
   private async findWith<Row>(
     statement: { name: string; text: string },
     key: readonly (string | number)[],
-    indexOf: (row: Row) => number,
+    indexOf: (row: Row, tableIndex: number) => number,
   ): Promise<Found<Row>> {
     const values = key.map((part) => (typeof part === 'string' ? storedText(part) : part));
     const { rows } = await this.pool.query<Indexed & { body: Row | null }>({
@@ -416,7 +487,8 @@ export class ReadModel {
       types: columnTypes,
     });
     const row = rows[0]?.body ?? undefined;
-    return { index: atLeastOne(row === undefined ? (rows[0]?.table_index ?? 0) : indexOf(row)), row };
+    const tableIndex = rows[0]?.table_index ?? 0;
+    return { index: atLeastOne(row === undefined ? tableIndex : indexOf(row, tableIndex)), row };
   }
 
   private allocationsBy(column: string, id: string): Promise<Listed<Allocation>> {

@@ -60,16 +60,16 @@ export function hostVolumeUsers(
   volume: Pick<HostVolume, 'NodeID' | 'Namespace' | 'Name'>,
 ): Allocation[] {
   const users: Allocation[] = [];
-  for (const alloc of tables.allocs.by('node', volume.NodeID))
-    if (alloc.Namespace === volume.Namespace && !isClientTerminal(alloc) && namesHostVolume(alloc, volume.Name))
-      users.push(alloc);
+  for (const alloc of tables.allocs.by('node', volume.NodeID)) if (usesHostVolume(alloc, volume)) users.push(alloc);
   return oldestFirst(users);
 }
 
-function namesHostVolume(alloc: Allocation, name: string): boolean {
+/** Whether an allocation of the volume's node uses it and may still run. */
+export function usesHostVolume(alloc: Allocation, volume: Pick<HostVolume, 'Namespace' | 'Name'>): boolean {
+  if (alloc.Namespace !== volume.Namespace || isClientTerminal(alloc)) return false;
   const group = alloc.Job?.TaskGroups.find(({ Name }) => Name === alloc.TaskGroup);
   return Object.values(group?.Volumes ?? {}).some(
-    (request) => request.Type === 'host' && volumeSource(request, alloc.Name) === name,
+    (request) => request.Type === 'host' && volumeSource(request, alloc.Name) === volume.Name,
   );
 }
 

@@ -8,7 +8,7 @@ export type { EvalDeleteResult } from './eval-delete.js';
 export { isSafeToDelete } from './eval-safety.js';
 export * from './events.js';
 export * from './fixtures.js';
-export { hostVolumeUsers } from './host-volumes.js';
+export { hostVolumeUsers, usesHostVolume } from './host-volumes.js';
 export { copyOfAllocation } from './hot-rows.js';
 export { deriveJobStatus } from './job-status.js';
 export { DEFAULT_TRACKED_VERSIONS } from './job-versions.js';

@@ -1,4 +1,4 @@
-import type { Allocation, Namespace, Node, NodePool } from '@waybill/model';
+import type { Allocation, CSIPlugin, Namespace, Node, NodePool } from '@waybill/model';
 import type { JobWithSummary, Listed, ListOptions, Namespaces, ReadModel } from '@waybill/projection';
 import { failed } from '../http/api-error.js';
 import { FuzzyMatches, type FuzzyMatch, MIN_TERM_LENGTH } from './fuzzy-matches.js';
@@ -108,8 +108,13 @@ export class FuzzySearch {
           (options) => model.nodePools(options),
           ({ Name }) => offer({ name: Name, scope: [] }),
         );
+      case 'plugins':
+        return each<CSIPlugin>(
+          (options) => model.plugins(options),
+          ({ ID }) => offer({ name: ID, scope: [] }),
+        );
       default:
-        return Promise.resolve(1); // plugins: the read model lists none yet
+        return Promise.resolve(1);
     }
   }
 }

@@ -60,10 +60,13 @@ export class PrefixSearch {
       case 'node_pools':
         return idsOf(await model.nodePools(named), ({ Name }) => Name);
       case 'plugins':
+        return idsOf(await model.plugins(named), ({ ID }) => ID);
+      case 'volumes':
+        return idsOf(await model.volumes({ ...named, namespaces }), ({ volume }) => volume.ID);
+      case 'host_volumes':
+        return idsOf(await model.hostVolumes({ ...named, namespaces }), ({ ID }) => ID);
       case 'scaling_policy':
       case 'vars':
-      case 'volumes':
-      case 'host_volumes':
         return NONE; // the state has none yet
     }
   }

@@ -1,0 +1,49 @@
+import { Controller, Get, Param, Req, Res } from '@nestjs/common';
+import { allocationStub, encodeHostVolume } from '@waybill/model';
+import { ReadModel } from '@waybill/projection';
+import { namespacedKey, usesHostVolume } from '@waybill/state';
+import { namespacesOf, pageOf } from '../http/list-params.js';
+import { namespaceOf, param } from '../http/query-string.js';
+import { Reads } from '../http/reads.js';
+import type { ApiReply, ApiRequest } from '../http/reply.js';
+
+/** `/v1/volume/host/:id`, `/v1/volumes/claims`: reads. */
+@Controller('v1')
+export class HostVolumesController {
+  constructor(
+    private readonly model: ReadModel,
+    private readonly reads: Reads,
+  ) {}
+
+  @Get('volume/host/:id')
+  async read(@Param('id') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    const namespace = namespaceOf(request.query);
+    const query = async () => {
+      const { index, row: volume } = await this.model.hostVolume(namespace, id);
+      if (!volume) return { index, value: undefined };
+      const { rows } = await this.model.nodeAllocations(volume.NodeID);
+      const users = rows.filter((alloc) => usesHostVolume(alloc, volume)).map((alloc) => allocationStub(alloc));
+      return { index, value: encodeHostVolume(volume, users) };
+    };
+    const watched = [['host_volumes', namespacedKey(namespace, id)]] as const;
+    await this.reads.answer(request, reply, watched, query, 'volume not found');
+  }
+
+  /** VL-294. */
+  @Get('volumes/claims')
+  async claims(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    const { query } = request;
+    const options = {
+      namespaces: namespacesOf(query),
+      prefix: param(query, 'prefix'),
+      jobId: param(query, 'job_id') || undefined,
+      taskGroup: param(query, 'task_group') || undefined,
+      volumeName: param(query, 'volume_name') || undefined,
+      ...pageOf(query),
+    };
+    await this.reads.answer(request, reply, [['task_volume', '*']], async () => {
+      const { index, rows, nextToken } = await this.model.volumeClaims(options);
+      return { index, nextToken, value: rows };
+    });
+  }
+}

@@ -1,0 +1,59 @@
+import { Controller, Get, Param, Req, Res } from '@nestjs/common';
+import {
+  type AllocListStub,
+  allocationStub,
+  type CSIPlugin,
+  encodeCSIPlugin,
+  encodeCSIPluginStub,
+} from '@waybill/model';
+import { ReadModel } from '@waybill/projection';
+import { ListFilter } from '../http/list-filter.js';
+import { namespacesOf, pageOf } from '../http/list-params.js';
+import { param } from '../http/query-string.js';
+import { Reads } from '../http/reads.js';
+import { type ApiReply, type ApiRequest, sendEmpty, sendJson } from '../http/reply.js';
+
+/** `/v1/plugins`, `/v1/plugin/csi/:id`. */
+@Controller('v1')
+export class PluginsController {
+  constructor(
+    private readonly model: ReadModel,
+    private readonly reads: Reads,
+  ) {}
+
+  /** VL-271. */
+  @Get('plugins')
+  async list(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    const { query } = request;
+    const type = param(query, 'type') ?? '';
+    if (type === '') return sendJson(request, reply, []);
+    if (type !== 'csi') return sendEmpty(reply);
+    const options = { prefix: param(query, 'prefix'), ...pageOf(query) };
+    const filter = ListFilter.of(query);
+    await this.reads.answer(request, reply, [['csi_plugins', '*']], async () => {
+      const { index, rows, nextToken } = await this.model.plugins({ ...options, keep: filter?.keep() });
+      return { index, nextToken, value: rows.map(encodeCSIPluginStub) };
+    });
+  }
+
+  /** VL-203, VL-264: the allocations are those of the request's namespace. */
+  @Get('plugin/csi/:id')
+  async read(@Param('id') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    const namespaces = namespacesOf(request.query);
+    const query = async () => {
+      const { index, row } = await this.model.plugin(id);
+      if (!row) return { index, value: undefined };
+      const stubs = await this.instancesOf(row);
+      const shown = namespaces === '*' ? stubs : stubs.filter(({ Namespace }) => namespaces.includes(Namespace));
+      return { index, value: encodeCSIPlugin(row, shown) };
+    };
+    await this.reads.answer(request, reply, [['csi_plugins', id]], query, 'plugin not found');
+  }
+
+  /** Newest change first (2.5). */
+  private async instancesOf({ Controllers, Nodes }: CSIPlugin): Promise<AllocListStub[]> {
+    const ids = new Set([...Object.values(Controllers), ...Object.values(Nodes)].map(({ AllocID }) => AllocID));
+    const allocs = await this.model.allocationsNamed([...ids]);
+    return allocs.toSorted((a, b) => b.ModifyIndex - a.ModifyIndex).map((alloc) => allocationStub(alloc));
+  }
+}

@@ -1,0 +1,73 @@
+import {
+  type Allocation,
+  encodeCSIVolume,
+  encodeCSIVolumeStub,
+  encodeHostVolumeStub,
+  volumeSource,
+} from '@waybill/model';
+import type { ReadModel, VolumeWithPlugin } from '@waybill/projection';
+import { ListFilter } from '../http/list-filter.js';
+import { namespacesOf, pageOf } from '../http/list-params.js';
+import { param } from '../http/query-string.js';
+import type { Reads } from '../http/reads.js';
+import type { ApiReply, ApiRequest } from '../http/reply.js';
+
+/** `GET /v1/volumes`: CSI volumes and host volumes as stubs, with current health (VL-259 to VL-263). */
+export class VolumeLists {
+  constructor(
+    private readonly model: ReadModel,
+    private readonly reads: Reads,
+  ) {}
+
+  async csi(request: ApiRequest, reply: ApiReply): Promise<void> {
+    const { query } = request;
+    const namespaces = namespacesOf(query);
+    const chosen = {
+      namespaces,
+      prefix: param(query, 'prefix'),
+      pluginId: param(query, 'plugin_id') || undefined,
+      ...pageOf(query),
+    };
+    const nodeId = param(query, 'node_id') || undefined;
+    const filter = ListFilter.of(query);
+    await this.reads.answer(request, reply, [['csi_volumes', '*']], async () => {
+      const named = nodeId === undefined ? undefined : await this.volumesOn(nodeId);
+      // VL-260: the filter sees what a client would, so that it is no way to guess a secret.
+      const keep = filter?.keep<VolumeWithPlugin>(({ volume, plugin }) => encodeCSIVolume(volume, plugin));
+      const { index, rows, nextToken } = await this.model.volumes({ ...chosen, named, keep });
+      return { index, nextToken, value: rows.map(({ volume, plugin }) => encodeCSIVolumeStub(volume, plugin)) };
+    });
+  }
+
+  /** VL-306. */
+  async host(request: ApiRequest, reply: ApiReply): Promise<void> {
+    const { query } = request;
+    const options = {
+      namespaces: namespacesOf(query),
+      prefix: param(query, 'prefix'),
+      nodeId: param(query, 'node_id') || undefined,
+      nodePool: param(query, 'node_pool') || undefined,
+      ...pageOf(query),
+    };
+    const filter = ListFilter.of(query);
+    await this.reads.answer(request, reply, [['host_volumes', '*']], async () => {
+      const { index, rows, nextToken } = await this.model.hostVolumes({ ...options, keep: filter?.keep() });
+      return { index, nextToken, value: rows.map(encodeHostVolumeStub) };
+    });
+  }
+
+  /** VL-262, VL-179. */
+  private async volumesOn(nodeId: string): Promise<{ Namespace: string; ID: string }[]> {
+    const { rows } = await this.model.nodeAllocations(nodeId);
+    return rows
+      .filter((alloc) => alloc.DesiredStatus === 'run' || alloc.ClientStatus === 'running')
+      .flatMap(csiVolumesOf);
+  }
+}
+
+function csiVolumesOf(alloc: Allocation): { Namespace: string; ID: string }[] {
+  const group = alloc.Job?.TaskGroups.find(({ Name }) => Name === alloc.TaskGroup);
+  return Object.values(group?.Volumes ?? {})
+    .filter(({ Type }) => Type === 'csi')
+    .map((request) => ({ Namespace: alloc.Namespace, ID: volumeSource(request, alloc.Name) }));
+}

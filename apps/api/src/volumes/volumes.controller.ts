@@ -1,0 +1,54 @@
+import { Controller, Get, Param, Req, Res } from '@nestjs/common';
+import { allocationStub, claimHoldersOf, encodeCSIVolume } from '@waybill/model';
+import { ReadModel, type VolumeWithPlugin } from '@waybill/projection';
+import { namespacedKey } from '@waybill/state';
+import { notFound } from '../http/api-error.js';
+import { namespaceOf, param } from '../http/query-string.js';
+import { Reads } from '../http/reads.js';
+import { type ApiReply, type ApiRequest, sendJson } from '../http/reply.js';
+import { VolumeLists } from './volume-lists.js';
+
+/** `/v1/volumes`, `/v1/volume/csi/:id`: reads. */
+@Controller('v1')
+export class VolumesController {
+  constructor(
+    private readonly model: ReadModel,
+    private readonly reads: Reads,
+    private readonly lists: VolumeLists,
+  ) {}
+
+  /** VL-258. */
+  @Get('volumes')
+  async list(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    switch (param(request.query, 'type') ?? '') {
+      case '':
+        return sendJson(request, reply, []);
+      case 'csi':
+        return this.lists.csi(request, reply);
+      case 'host':
+        return this.lists.host(request, reply);
+      default:
+        throw notFound('resource not found');
+    }
+  }
+
+  /** VL-264, VL-265. */
+  @Get('volume/csi/:id')
+  async read(@Param('id') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    const namespace = namespaceOf(request.query);
+    const query = async () => {
+      const { index, row } = await this.model.volume(namespace, id);
+      return { index, value: row && (await this.encoded(row)) };
+    };
+    const watched = [['csi_volumes', namespacedKey(namespace, id)]] as const;
+    await this.reads.answer(request, reply, watched, query, 'volume not found');
+  }
+
+  /** VL-71: who is gone holds a claim and has no stub. */
+  private async encoded({ volume, plugin }: VolumeWithPlugin): Promise<object> {
+    const holders = claimHoldersOf(volume);
+    const allocs = new Map((await this.model.allocationsNamed(holders)).map((alloc) => [alloc.ID, alloc]));
+    const stubs = holders.flatMap((id) => allocs.get(id) ?? []).map((alloc) => allocationStub(alloc));
+    return encodeCSIVolume(volume, plugin, stubs);
+  }
+}

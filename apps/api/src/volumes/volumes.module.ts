@@ -1,0 +1,13 @@
+import { Module } from '@nestjs/common';
+import { made } from '../core.module.js';
+import { HostVolumesController } from './host-volumes.controller.js';
+import { PluginsController } from './plugins.controller.js';
+import { VolumeLists } from './volume-lists.js';
+import { VolumesController } from './volumes.controller.js';
+
+/** CSI volumes, storage plugins, host volumes. */
+@Module({
+  controllers: [VolumesController, PluginsController, HostVolumesController],
+  providers: [made(VolumeLists, ({ model, reads }) => new VolumeLists(model, reads))],
+})
+export class VolumesModule {}
