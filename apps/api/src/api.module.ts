@@ -18,6 +18,7 @@ import { SearchModule } from './search/search.module.js';
 import { ServicesModule } from './services/services.module.js';
 import { SystemModule } from './system/system.module.js';
 import { VariablesModule } from './variables/variables.module.js';
+import { VolumesModule } from './volumes/volumes.module.js';
 
 /** One module per resource: its routes and what they are made of are in its folder. */
 const RESOURCES = [
@@ -38,6 +39,7 @@ const RESOURCES = [
   ServicesModule,
   SystemModule,
   VariablesModule,
+  VolumesModule,
 ];
 
 @Module({})
