@@ -6,6 +6,8 @@ import { AgentModule } from './agent.module.js';
 import { AllocActions } from './alloc-actions.js';
 import { AllocDirectoryStore } from './alloc-directories.store.js';
 import { AllocRecordStore } from './alloc-record.store.js';
+import { CsiCalls } from './csi/csi-calls.js';
+import { csiHostOf, nodeEventsOf, volumeHooks } from './csi/csi.service.js';
 import type { Driver, DriverFingerprint } from './drivers/driver.js';
 import { MockDriver } from './drivers/mock-driver.js';
 import { RawExecDriver } from './drivers/raw-exec/raw-exec-driver.js';
@@ -14,10 +16,12 @@ import { diskOf, sampleHost } from './fingerprint/host-sample.js';
 import { fingerprintMachine, type Machine } from './fingerprint/machine.js';
 import { ArtifactHook } from './hooks/artifact.hook.js';
 import { DispatchPayloadHook } from './hooks/dispatch-payload.hook.js';
+import { staticHostVolumes } from './host-volumes.store.js';
 import { HostUsage } from './host-usage.js';
 import { loadIdentity, lockDirectory } from './identity.store.js';
 import { logSpec, TaskOutputs } from './logs/task-output.js';
 import { RotatingLog } from './logs/rotating-log.js';
+import { LocalNode } from './local-node.js';
 import { describeNode } from './node-description.js';
 import { SelfDrain } from './self-drain.js';
 import { TaskLogs } from './task-logs.js';
@@ -36,7 +40,10 @@ export const agent: ServiceDefinition = {
     const machine = await fingerprintMachine(dir);
     const mhzPerCore = Number(machine.attributes['cpu.frequency']);
     const drivers = driversOf(context, dir, outputs, mhzPerCore);
-    const node = await nodeOf(context, dir, machine, drivers);
+    const node = new LocalNode(await nodeOf(context, dir, machine, drivers));
+    const { ID: nodeId } = node.current;
+    const events = nodeEventsOf(context, node);
+    const csi = csiHostOf(context, dir, node, events);
     const hostUsage = new HostUsage(mhzPerCore);
     const running = new Agent({
       rpc,
@@ -48,10 +55,15 @@ export const agent: ServiceDefinition = {
       tracer: () => context.tracer,
       region: settings.WAYBILL_REGION,
       hostEnv: process.env,
-      node: () => node,
+      node: () => node.current,
       drivers,
       directories,
-      hooks: [new DispatchPayloadHook(), new ArtifactHook({ machineFiles: settings.WAYBILL_AGENT_ARTIFACT_FILES })],
+      csi,
+      hooks: [
+        new DispatchPayloadHook(),
+        ...volumeHooks(csi, node, drivers),
+        new ArtifactHook({ machineFiles: settings.WAYBILL_AGENT_ARTIFACT_FILES }),
+      ],
       records: new AllocRecordStore(path.join(dir, 'state'), logger),
       diskUse: async () => {
         const { UsedPercent, InodesUsedPercent } = await diskOf(dir);
@@ -59,6 +71,7 @@ export const agent: ServiceDefinition = {
       },
       stopTasksOnExit,
     });
+    node.onChange(() => running.nodeChanged());
     for (const name of ['allocations', 'runningAllocations', 'pendingUpdates'])
       context.metrics.gauge(`agent_${snakeCase(name)}`, `Agent: ${name}`, {
         collect: () => running.stats()[name] ?? 0,
@@ -70,10 +83,11 @@ export const agent: ServiceDefinition = {
     );
     const actions = new AllocActions(running, async () => hostUsage.of(await sampleHost(dir)));
     return {
-      module: AgentModule.of(logs, new AllocFiles(directories), actions),
-      rpcTarget: node.ID,
+      module: AgentModule.of(logs, new AllocFiles(directories), actions, new CsiCalls(csi)),
+      rpcTarget: nodeId,
       start: async () => {
         await outputs.start();
+        await csi.start();
         endHearing = onNodesChanged(context.link.nc, () => running.serversChanged());
         await running.start();
       },
@@ -87,11 +101,13 @@ export const agent: ServiceDefinition = {
           ignoreSystemJobs: settings.WAYBILL_AGENT_DRAIN_IGNORE_SYSTEM_JOBS,
         };
         const unfinished = () => running.unfinished();
-        await new SelfDrain(drain, { rpc, clock, timers, newId, logger, node: () => node, unfinished }).run();
+        await new SelfDrain(drain, { rpc, clock, timers, newId, logger, node: () => node.current, unfinished }).run();
       },
       stop: async () => {
         endHearing();
         await running.stop();
+        csi.stop();
+        events.stop();
         await outputs.stop();
         await unlock();
       },
@@ -142,6 +158,7 @@ async function nodeOf(context: ServiceContext, dir: string, machine: Machine, dr
     attributes: machine.attributes,
     resources: machine.resources,
     drivers: prints,
+    hostVolumes: await staticHostVolumes(settings.WAYBILL_HOST_VOLUMES),
     nowMs: clock.nowMs(),
   });
 }

@@ -2,6 +2,7 @@ import {
   type AllocCheckStatus,
   type Allocation,
   type CancelTimer,
+  type ChangeScript,
   type ClientAllocUpdate,
   type Clock,
   findTaskGroup,
@@ -34,8 +35,14 @@ import type { Disconnectable } from './stops-on-disconnect.js';
 import { servicesOf } from './services/workload-service.js';
 import { AllocActionError, type Member, TaskCrew } from './task-crew.js';
 import { isGateOpen, kindOf, restartsOnSuccess, type Stage, stageAfter } from './task-lifecycle.js';
-import { TaskPreparation, type TaskPreparationDependencies, type WantedTask } from './task-preparation.js';
+import {
+  TaskPreparation,
+  type TaskPreparationDependencies,
+  type TaskRound,
+  type WantedTask,
+} from './task-preparation.js';
 import { TaskRunner } from './task-runner.js';
+import { runScript } from './templates/change-script.js';
 
 /** What all allocations of an agent share. */
 export interface AllocRunnerDependencies extends TaskPreparationDependencies {
@@ -468,8 +475,19 @@ export class AllocRunner {
         logger,
         restarts: new RestartTracker(task.RestartPolicy, restartsOnSuccess(kind, job.Type), clock, random),
         configure: (taskId) => preparation.configure(taskId, wanted()),
-        prestart: (config, signal) =>
-          preparation.prestart(config, wanted(), signal, (type, details) => runner.emit(type, details)),
+        prestart: (config, signal, over) =>
+          preparation.prestart(config, wanted(), roundOf(runner, signal, over, timers)),
+        attach: async (taskId, signal, over) => {
+          try {
+            await preparation.attach(
+              await preparation.configure(taskId, wanted()),
+              wanted(),
+              roundOf(runner, signal, over, timers),
+            );
+          } catch (error) {
+            logger.error('a task goes on, but not all around it', { alloc: this.current.ID, task: task.Name, error });
+          }
+        },
         isWanted: () => kind === 'poststop' || !isServerTerminal(this.current),
         mayStart: () => this.ready.isOpen && isGateOpen(this.stage, kind),
         withdraw: () => this.services.briefly(this.offerServices()),
@@ -483,4 +501,14 @@ export class AllocRunner {
     );
     return { runner, kind };
   }
+}
+
+function roundOf(runner: TaskRunner, signal: AbortSignal, over: AbortSignal, timers: Timers): TaskRound {
+  const control = {
+    restart: (reason: string) => runner.restart(reason),
+    signal: (name: string, details: Record<string, string>) => runner.signal(name, details),
+    kill: (details: Record<string, string>) => runner.kill(details),
+    run: (script: ChangeScript) => runScript(runner, script, timers),
+  };
+  return { signal, over, emit: (type, details) => runner.emit(type, details), control };
 }

@@ -61,6 +61,11 @@ export class TaskEnv {
     this.variables = { ...given, ...Object.fromEntries(own), ...input.added };
   }
 
+  /** A variable, or a fact of the machine by its name. */
+  lookup(name: string): string | undefined {
+    return known(name, this.variables, this.nodeFacts);
+  }
+
   /** AG-234: replaces what is known, leaves the rest as it is. */
   interpolate(text: string): string {
     return replaced(text, this.variables, this.nodeFacts);
@@ -178,8 +183,14 @@ function replaced(
   return text.replaceAll(REFERENCE, (whole, name: string) => {
     const key = name.trim();
     const variable = ENV_REFERENCE.exec(key)?.[1] ?? key;
-    return facts.get(key) ?? (Object.hasOwn(variables, variable) ? variables[variable] : undefined) ?? whole;
+    return facts.get(key) ?? known(variable, variables, new Map()) ?? whole;
   });
 }
+
+const known = (
+  name: string,
+  variables: Readonly<Record<string, string>>,
+  facts: ReadonlyMap<string, string>,
+): string | undefined => facts.get(name) ?? (Object.hasOwn(variables, name) ? variables[name] : undefined);
 
 const positive = (amount: number): string => (amount > 0 ? String(amount) : '');

@@ -1,7 +1,7 @@
 import type { Allocation, Job, Node, Task } from '@waybill/model';
 import type { AllocDirectories } from './alloc-directories.js';
 import type { TaskConfig, TaskPaths } from './drivers/driver.js';
-import { runHooks, type TaskHook } from './hooks/task-hook.js';
+import { runHooks, type TaskHook, type TaskStart } from './hooks/task-hook.js';
 import { TaskEnv } from './task-env.js';
 
 export interface TaskPreparationDependencies {
@@ -20,6 +20,9 @@ export interface WantedTask {
   readonly task: Task;
 }
 
+/** One start of a task, as its hooks see it. */
+export type TaskRound = Pick<TaskStart, 'signal' | 'over' | 'emit' | 'control'>;
+
 /** What is done between "it may start" and the driver: directories, environment, hooks. Stateless. */
 export class TaskPreparation {
   constructor(private readonly deps: TaskPreparationDependencies) {}
@@ -32,18 +35,22 @@ export class TaskPreparation {
   }
 
   /** @returns the task as it is to be started, with what the hooks add. @throws HookError */
-  async prestart(
-    config: TaskConfig,
-    wanted: WantedTask,
-    signal: AbortSignal,
-    emit: (type: string, details?: Record<string, string>) => void,
-  ): Promise<TaskConfig> {
-    const { hooks = [] } = this.deps;
+  async prestart(config: TaskConfig, wanted: WantedTask, round: TaskRound): Promise<TaskConfig> {
     const { paths } = config;
-    const env = this.envOf(wanted, paths);
-    const interpolate = (text: string): string => env.interpolate(text);
-    const { env: added, mounts } = await runHooks(hooks, { ...wanted, config, interpolate, signal, emit });
+    const { env: added, mounts } = await runHooks(this.deps.hooks ?? [], this.startOf(config, wanted, round));
     return { ...config, ...this.inEnv(wanted, paths, added), mounts };
+  }
+
+  /** For a task that ran on without the agent. @throws what a hook throws */
+  async attach(config: TaskConfig, wanted: WantedTask, round: TaskRound): Promise<void> {
+    const start = this.startOf(config, wanted, round);
+    for (const hook of this.deps.hooks ?? []) await hook.attach?.(start);
+  }
+
+  private startOf(config: TaskConfig, wanted: WantedTask, round: TaskRound): TaskStart {
+    const env = this.envOf(wanted, config.paths);
+    const interpolate = (text: string): string => env.interpolate(text);
+    return { ...wanted, config, interpolate, lookup: (name) => env.lookup(name), ...round };
   }
 
   private inEnv(

@@ -23,6 +23,7 @@ import {
   type TaskHandle,
   TaskNotFoundError,
 } from './drivers/driver.js';
+import { type ExecCommand, type ExecSession, NoExecError } from './exec/exec-session.js';
 import { Gate } from './gate.js';
 import { HookError } from './hooks/task-hook.js';
 import { type RestartTracker, type RoundEnd } from './restart-tracker.js';
@@ -53,7 +54,9 @@ export interface TaskRunnerDependencies {
   /** Directories, environment, interpolated configuration; called before each start. */
   readonly configure: (taskId: string) => Promise<TaskConfig>;
   /** What has to be there before the start (AG-102). @returns what the driver is told. @throws HookError */
-  readonly prestart: (config: TaskConfig, signal: AbortSignal) => Promise<TaskConfig>;
+  readonly prestart: (config: TaskConfig, killed: AbortSignal, over: AbortSignal) => Promise<TaskConfig>;
+  /** What has to be taken up again around a task that ran on without the agent. Never rejects. */
+  readonly attach: (taskId: string, killed: AbortSignal, over: AbortSignal) => Promise<void>;
   /** AG-101: the servers still want it to run. */
   readonly isWanted: () => boolean;
   /** The lifecycle lets it start (task-lifecycle.ts). */
@@ -116,9 +119,13 @@ export class TaskRunner {
   private handle: TaskHandle | null;
   private suspended: boolean;
   private readonly killing = new Gate();
+  private readonly killed = new AbortController();
   private readonly leaving = new Gate();
   private gateMoved = new Gate();
   private isUp = false;
+  /** As it was started; null: by an earlier agent. */
+  private config: TaskConfig | null = null;
+  private readonly sessions = new Set<ExecSession>();
   /** Open when the restart that was asked for has put the task down, and the next start is on its way. */
   private restarting: { readonly done: Gate; readonly isFailure: boolean } | null = null;
   /** The start that is under way or was the last: it cannot be called off, only waited for. */
@@ -134,6 +141,7 @@ export class TaskRunner {
     this.handle = restored?.handle ?? null;
     this.suspended = restored?.suspended ?? false;
     if (this.current.State === 'dead') this.ended.open();
+    void this.killing.opened.then(() => this.killed.abort());
   }
 
   /** Immutable; a change replaces it (AG-423). */
@@ -167,7 +175,10 @@ export class TaskRunner {
       let attached = await this.recover();
       if (this.current.Events.length === 0) this.emit('Received');
       for (let again = true; again;) {
-        const end = attached ? await this.untilExit() : await this.round();
+        const over = new AbortController();
+        if (attached && this.handle) void this.deps.attach(this.handle.taskId, this.killed.signal, over.signal);
+        const end = attached ? await this.untilExit() : await this.round(over.signal);
+        over.abort();
         attached = false;
         again = await this.settle(end);
       }
@@ -248,11 +259,25 @@ export class TaskRunner {
   }
 
   /** @throws TaskNotRunningError, or what the driver says (AG-165) */
-  async signal(signal: string): Promise<void> {
+  async signal(signal: string, details: Record<string, string> = { signal }): Promise<void> {
     const { handle } = this;
     if (!handle || !this.isRunning) throw new TaskNotRunningError();
-    this.emit('Signaling', { signal });
+    this.emit('Signaling', details);
     await this.deps.driver.signal(handle.taskId, signal);
+  }
+
+  /** Runs a command beside the task; it ends with the task. @throws TaskNotRunningError, NoExecError, the driver's error */
+  async exec(command: ExecCommand): Promise<ExecSession> {
+    const { handle } = this;
+    const { driver } = this.deps;
+    if (!handle || !this.isUp) throw new TaskNotRunningError();
+    if (!driver.exec) throw new NoExecError(driver.name);
+    const config = this.config ?? (await this.deps.configure(handle.taskId));
+    const session = await driver.exec(handle.taskId, config, command);
+    this.sessions.add(session);
+    void session.exitCode.finally(() => this.sessions.delete(session));
+    if (!this.isUp) await session.kill();
+    return session;
   }
 
   /** What it uses now; undefined when it does not run (AG-330). */
@@ -311,7 +336,7 @@ export class TaskRunner {
   }
 
   /** From the gate to the exit. */
-  private async round(): Promise<RoundEnd> {
+  private async round(over: AbortSignal): Promise<RoundEnd> {
     await this.untilGate();
     if (this.isOver()) return { kind: 'killed' };
     let config: TaskConfig;
@@ -330,7 +355,7 @@ export class TaskRunner {
       this.emit('Failed Validation', { validation_error: error.message, fails_task: 'true' });
       return { kind: 'start-error', recoverable: false };
     }
-    const ready = await this.prestart(config);
+    const ready = await this.prestart(config, over);
     if ('kind' in ready) return ready;
     if (this.isOver()) return { kind: 'killed' };
     const started = this.start(ready);
@@ -339,11 +364,9 @@ export class TaskRunner {
   }
 
   /** A kill ends it at once. */
-  private async prestart(config: TaskConfig): Promise<TaskConfig | RoundEnd> {
-    const killed = new AbortController();
-    void this.killing.opened.then(() => killed.abort());
+  private async prestart(config: TaskConfig, over: AbortSignal): Promise<TaskConfig | RoundEnd> {
     try {
-      return await this.deps.prestart(config, killed.signal);
+      return await this.deps.prestart(config, this.killed.signal, over);
     } catch (error) {
       if (!(error instanceof HookError)) throw error;
       this.emit(error.event.type, error.event.details);
@@ -352,6 +375,7 @@ export class TaskRunner {
   }
 
   private async start(config: TaskConfig): Promise<RoundEnd | undefined> {
+    this.config = config;
     const handle = this.deps.driver.prepare(config);
     this.handle = handle;
     await this.deps.save();
@@ -374,6 +398,7 @@ export class TaskRunner {
     if (!handle) return { kind: 'killed' };
     const result = await this.deps.driver.wait(handle.taskId);
     this.isUp = false;
+    for (const session of this.sessions) void session.kill();
     this.emit('Terminated', detailsOf(result));
     if (this.leaving.isOpen) return { kind: 'killed' };
     await this.forget(handle);

@@ -1,5 +1,6 @@
 import type { LogConfig } from '@waybill/model';
 import type { TaskResourceUsage } from '@waybill/rpc';
+import type { ExecCommand, ExecSession } from '../exec/exec-session.js';
 
 /** How a task ended (agent.md section 22). */
 export interface ExitResult {
@@ -126,6 +127,8 @@ export interface Driver {
   stop(taskId: string, timeoutMs: number, signal: string): Promise<void>;
   /** @throws TaskNotFoundError */
   signal(taskId: string, signal: string): Promise<void>;
+  /** Runs a command beside the task, which runs. Absent: it cannot. @throws why it cannot be started, TaskNotFoundError */
+  exec?(taskId: string, config: TaskConfig, command: ExecCommand): Promise<ExecSession>;
   /** Absent or null: the task is in the network of its allocation. */
   network?(taskId: string): DriverNetwork | null;
   /** What the task uses, since it was asked the last time. @throws TaskNotFoundError */

@@ -1,7 +1,17 @@
-import type { Allocation, Job, Task } from '@waybill/model';
+import type { Allocation, ChangeScript, Job, Task } from '@waybill/model';
 import type { TaskConfig, TaskMount } from '../drivers/driver.js';
 
-/** A task that is about to start. */
+/** What a hook may have done to the task while it runs. Nothing of it happens to one that does not run. */
+export interface TaskControl {
+  /** Uncounted by the restart policy (AG-160). */
+  restart(reason: string): Promise<void>;
+  signal(signal: string, details: Record<string, string>): Promise<void>;
+  kill(details: Record<string, string>): Promise<void>;
+  /** In the task's place. @throws when it fails and may not */
+  run(script: ChangeScript): Promise<void>;
+}
+
+/** A task that is about to start, or that goes on after a restart of the agent. */
 export interface TaskStart {
   readonly alloc: Allocation;
   readonly job: Job;
@@ -9,8 +19,13 @@ export interface TaskStart {
   readonly config: TaskConfig;
   /** AG-234. */
   readonly interpolate: (text: string) => string;
+  /** One of the names that can be interpolated. */
+  readonly lookup: (name: string) => string | undefined;
   /** Aborted when the task is killed. */
   readonly signal: AbortSignal;
+  /** Aborted when this start of the task has come to its end. */
+  readonly over: AbortSignal;
+  readonly control: TaskControl;
   readonly emit: (type: string, details?: Record<string, string>) => void;
 }
 
@@ -26,6 +41,8 @@ export interface TaskHook {
   readonly name: string;
   /** @throws HookError, or anything else: the task cannot start, and is not tried again */
   prestart(start: TaskStart): Promise<TaskAdditions | void>;
+  /** Called instead for a task that ran on without the agent. @throws anything: logged, and the task goes on */
+  attach?(start: TaskStart): Promise<void>;
 }
 
 /** AG-103: why a task cannot start, as its event says it. */

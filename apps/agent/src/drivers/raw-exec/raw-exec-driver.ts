@@ -17,6 +17,8 @@ import {
   type TaskHandle,
   TaskNotFoundError,
 } from '../driver.js';
+import type { ExecCommand, ExecSession } from '../../exec/exec-session.js';
+import { execProcess } from '../../exec/process-exec.transport.js';
 import { linkMounts } from './linked-mounts.js';
 import { findCommand, rawExecConfig, userIds } from './raw-exec-config.js';
 import { claimUnbegun, exitCodeOf, findSetsid, processOf, removeRun, supervise, wasAbandoned } from './supervisor.js';
@@ -173,6 +175,20 @@ export class RawExecDriver implements Driver {
       members.map(async (row) => ({ ...row, ...(await this.processes.memoryOf(row.pid)) })),
     );
     return usage.sample(table.takenAtMs, measured);
+  }
+
+  /** AG-277. */
+  async exec(taskId: string, config: TaskConfig, { command, tty }: ExecCommand): Promise<ExecSession> {
+    this.running(taskId);
+    const [file, ...args] = command;
+    return execProcess({
+      file: findCommand(file, config.paths, config.env['PATH'] ?? process.env['PATH'] ?? ''),
+      args,
+      cwd: rawExecConfig(config.config).workDir ?? config.paths.taskDir,
+      env: config.env,
+      user: userIds(config.user),
+      tty,
+    });
   }
 
   async destroy(handle: TaskHandle, force: boolean): Promise<void> {

@@ -1,0 +1,112 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { constants } from 'node:os';
+import type { Readable } from 'node:stream';
+import { type IPty, spawn as spawnInTerminal } from '@lydell/node-pty';
+import { sendSignal } from '../drivers/process-identity.js';
+import { ProcessTables, treeOf } from '../drivers/process-table.js';
+import type { ExecSession } from './exec-session.js';
+import { OutputQueue } from './output-queue.js';
+
+export interface ProcessToExec {
+  readonly file: string;
+  readonly args: readonly string[];
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly user: { readonly uid: number; readonly gid: number } | undefined;
+  readonly tty: boolean;
+}
+
+/** Runs a process of the machine, in a session of its own so that it can be killed with all that it started. @throws why it cannot be started */
+export const execProcess = (wanted: ProcessToExec): Promise<ExecSession> =>
+  wanted.tty ? execInTerminal(wanted) : execWithPipes(wanted);
+
+async function execWithPipes({ file, args, cwd, env, user }: ProcessToExec): Promise<ExecSession> {
+  const child = spawn(file, args, { cwd, env, detached: true, stdio: 'pipe', ...user });
+  const exitCode = endOf(child);
+  exitCode.catch(() => {}); // a failed start is told by the next line
+  await once(child, 'spawn');
+  const queue = new OutputQueue();
+  void Promise.all([pump(child.stdout, 'stdout', queue), pump(child.stderr, 'stderr', queue)]).then(() => queue.end());
+  child.stdin.on('error', () => {}); // it does not read any more
+  return {
+    read: () => queue.take(),
+    write: async (data) => {
+      if (child.stdin.writable && !child.stdin.write(data))
+        await Promise.race([once(child.stdin, 'drain').catch(() => {}), exitCode]);
+    },
+    closeInput: () => void child.stdin.end(),
+    resize: () => {},
+    exitCode,
+    kill: async () => {
+      await killTree(child.pid);
+      queue.end();
+      for (const stream of [child.stdin, child.stdout, child.stderr]) stream.destroy();
+      await exitCode;
+    },
+  };
+}
+
+function endOf(child: ChildProcess): Promise<number> {
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('exit', (code, signal) => resolve(code ?? 128 + (signal ? constants.signals[signal] : 0)));
+  });
+}
+
+async function pump(from: Readable, stream: 'stdout' | 'stderr', queue: OutputQueue): Promise<void> {
+  try {
+    for await (const data of from as AsyncIterable<Buffer>) await queue.push({ stream, data });
+  } catch {
+    // It was killed; what came before is in the queue.
+  }
+}
+
+async function execInTerminal({ file, args, cwd, env, user }: ProcessToExec): Promise<ExecSession> {
+  const terminal: IPty = spawnInTerminal(file, [...args], {
+    cwd,
+    env: { TERM: 'xterm', ...env },
+    encoding: null,
+    ...user,
+  });
+  const queue = new OutputQueue();
+  const typed = new TextDecoder(); // a terminal is written text; what comes may end within a character
+  // Without an encoding data are bytes, whatever the types say.
+  terminal.onData((data: string | Uint8Array) => {
+    terminal.pause();
+    const bytes = typeof data === 'string' ? Buffer.from(data) : data;
+    void queue.push({ stream: 'stdout', data: bytes }).then(() => terminal.resume());
+  });
+  const exitCode = new Promise<number>((resolve) => {
+    terminal.onExit(({ exitCode: code, signal }) => {
+      queue.end();
+      resolve(signal ? 128 + signal : code);
+    });
+  });
+  return {
+    read: () => queue.take(),
+    write: async (data) => terminal.write(typed.decode(data, { stream: true })),
+    closeInput: () => terminal.write(END_OF_INPUT),
+    resize: ({ height, width }) => terminal.resize(clamp(width), clamp(height)),
+    exitCode,
+    kill: async () => {
+      await killTree(terminal.pid);
+      queue.end();
+      terminal.resume();
+      await exitCode;
+    },
+  };
+}
+
+/** Control-D: what a terminal takes for the end of its input. */
+const END_OF_INPUT = '\u0004';
+
+/** What a terminal's size can be. */
+const clamp = (cells: number): number => Math.min(Math.max(Math.trunc(cells) || 1, 1), 65_535);
+
+/** All of its session and what descends from it: an interactive shell gives each of its jobs a group of its own. */
+async function killTree(pid: number | undefined): Promise<void> {
+  if (pid === undefined) return;
+  const members = treeOf(await new ProcessTables().now(), pid);
+  for (const member of members) sendSignal(member.pid, 'SIGKILL');
+}

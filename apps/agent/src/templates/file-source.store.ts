@@ -1,0 +1,34 @@
+import { readFile, stat } from 'node:fs/promises';
+import type { Timers } from '@waybill/model';
+import { insideAlloc } from '../hooks/inside-alloc.js';
+import type { TemplateSource } from './template-source.js';
+
+/** A file that a template reads is looked at so often. */
+export const FILE_LOOK_MS = 2_000;
+/** Longer ones are not read. */
+export const MAX_TEMPLATE_FILE_BYTES = 1024 * 1024;
+
+/** Files of the allocation; one that is not there, or leads out of it, is not known. */
+export function fileSource(taskDir: string, timers: Timers): TemplateSource {
+  const read = async (name: string): Promise<string | undefined> => {
+    try {
+      const file = await insideAlloc(taskDir, name);
+      if ((await stat(file)).size > MAX_TEMPLATE_FILE_BYTES) return undefined;
+      return await readFile(file, 'utf8');
+    } catch {
+      return undefined;
+    }
+  };
+  return {
+    watch(name, tell, signal) {
+      const look = async (): Promise<void> => {
+        const text = await read(name);
+        if (signal.aborted) return;
+        if (text !== undefined) tell(text);
+        const cancel = timers.after(FILE_LOOK_MS, () => void look());
+        signal.addEventListener('abort', cancel, { once: true });
+      };
+      void look();
+    },
+  };
+}

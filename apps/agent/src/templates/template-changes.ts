@@ -1,0 +1,31 @@
+import type { ChangeScript, Template } from '@waybill/model';
+
+/** What a change of templates asks for. */
+export type TemplateAction =
+  | { readonly kind: 'restart' }
+  | { readonly kind: 'signal'; readonly signal: string }
+  | { readonly kind: 'script'; readonly script: ChangeScript };
+
+/** AG-292: a restart makes everything else needless; each signal is sent once, each script run once. */
+export function actionsOf(changed: readonly Template[]): TemplateAction[] {
+  if (changed.some(({ ChangeMode }) => ChangeMode === 'restart')) return [{ kind: 'restart' }];
+  const signals = changed.filter(({ ChangeMode }) => ChangeMode === 'signal').map(({ ChangeSignal }) => ChangeSignal);
+  const scripts = changed.flatMap(({ ChangeMode, ChangeScript }) =>
+    ChangeMode === 'script' && ChangeScript ? [ChangeScript] : [],
+  );
+  return [
+    ...[...new Set(signals)].map((signal) => ({ kind: 'signal', signal }) as const),
+    ...scripts.map((script) => ({ kind: 'script', script }) as const),
+  ];
+}
+
+/** ns, of all templates of a task together: the longest counts. */
+export const splayOf = (changed: readonly Template[]): number => Math.max(0, ...changed.map(({ Splay }) => Splay));
+
+/** How many missing things are named. */
+const NAMED = 3;
+
+export function missingText(missing: readonly string[]): string {
+  const named = missing.slice(0, NAMED).join(', ');
+  return `Missing: ${named}${missing.length > NAMED ? `, and ${missing.length - NAMED} more` : ''}`;
+}

@@ -1,0 +1,72 @@
+import type { Clock, Template as TemplateSpec } from '@waybill/model';
+import { rfc3339FromMs } from '@waybill/model';
+import { Template, TemplateFunctionError, type TemplateFunctions } from '@waybill/gotemplate';
+import { chosenServices } from './service-source.js';
+import { TEMPLATE_FUNCTIONS } from './template-functions.js';
+import type { TemplateInputs } from './template-inputs.js';
+
+/** A rendering is done in the agent's own turn, so it must be short: some tens of milliseconds at worst. */
+const LIMITS = { steps: 50_000, outputLength: 4 * 1024 * 1024, sourceLength: 256 * 1024 };
+
+export interface TemplateFacts {
+  readonly inputs: TemplateInputs;
+  /** Of the task's environment, and what is known of the machine: `env "attr.cpu.arch"`. */
+  readonly lookup: (name: string) => string | undefined;
+  readonly clock: Clock;
+}
+
+/** One template of a task, parsed. */
+export class TemplateRendering {
+  private readonly template: Template;
+
+  /** @throws TemplateError when the text is no template */
+  constructor(
+    readonly spec: TemplateSpec,
+    text: string,
+    facts: TemplateFacts,
+  ) {
+    this.template = new Template(text, {
+      name: spec.DestPath,
+      delimiters: { left: spec.LeftDelim, right: spec.RightDelim },
+      functions: { ...TEMPLATE_FUNCTIONS, ...factFunctions(facts) },
+      missingKey: spec.ErrMissingKey ? 'error' : 'default',
+      limits: LIMITS,
+    });
+    this.inputs = facts.inputs;
+  }
+
+  private readonly inputs: TemplateInputs;
+
+  /** Its text, or what it has to wait for. @throws TemplateError */
+  render(): { readonly text: string } | { readonly missing: readonly string[] } {
+    this.inputs.takeMissing();
+    const text = this.template.execute(null);
+    const missing = this.inputs.takeMissing();
+    return missing.length > 0 ? { missing } : { text };
+  }
+}
+
+function factFunctions({ inputs, lookup, clock }: TemplateFacts): TemplateFunctions {
+  const name = (value: unknown): string => {
+    if (typeof value === 'string' && value !== '') return value;
+    throw new TemplateFunctionError('a name is wanted');
+  };
+  return {
+    env: (key) => lookup(name(key)) ?? '',
+    envOrDefault: (key, otherwise) => lookup(name(key)) || otherwise,
+    mustEnv: (key) => {
+      const value = lookup(name(key));
+      if (value === undefined) throw new TemplateFunctionError(`environment variable "${name(key)}" is not set`);
+      return value;
+    },
+    file: (path) => inputs.read('file', name(path)) ?? '',
+    nomadService: (...values) => {
+      const services = (inputs.read('service', name(values.at(-1))) ?? []) as readonly { readonly ID: string }[];
+      if (values.length === 1) return services;
+      if (values.length !== 3 || typeof values[0] !== 'number')
+        throw new TemplateFunctionError('nomadService takes a name, or a count, a key and a name');
+      return chosenServices(services, values[0], name(values[1]));
+    },
+    timestamp: () => rfc3339FromMs(clock.nowMs()).replace(/\.\d+/, ''),
+  };
+}
