@@ -21,7 +21,13 @@ afterEach(() => rm(root, { recursive: true, force: true }));
 /** One task with templates whose only service is told by hand. */
 function templated(templates: Template[], over: Partial<Task> = {}) {
   let tell: (value: unknown) => void = () => {};
-  const source = { watch: (_: string, told: (value: unknown) => void) => void (tell = told) };
+  let known: unknown;
+  const source = {
+    watch(_: string, told: (value: unknown) => void) {
+      tell = told;
+      if (known !== undefined) told(known);
+    },
+  };
   const paths = {
     allocDir: path.join(root, 'alloc'),
     logsDir: '',
@@ -35,7 +41,10 @@ function templated(templates: Template[], over: Partial<Task> = {}) {
     hooks: (time) => [new TemplateHook({ clock: time, timers: time, random: () => 0.5, services: () => source })],
   });
   const last = () => alloc.runner.report().TaskStates['web']?.Events.at(-1);
-  const services = (...ids: string[]) => tell(ids.map((ID) => ({ ID })));
+  const services = (...ids: string[]) => {
+    known = ids.map((ID) => ({ ID }));
+    tell(known);
+  };
   /** Files are written outside of the fake clock. */
   const becomes = (look: () => unknown, value: unknown) =>
     vi.waitFor(async () => {
