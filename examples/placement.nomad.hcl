@@ -33,19 +33,6 @@ job "placement" {
   group "app" {
     count = max(1, var.replicas)
 
-    # A machine that is lost for less than this keeps its instances.
-    disconnect {
-      lost_after = "10m"
-      replace    = true
-    }
-
-    reschedule {
-      delay          = "5s"
-      delay_function = "exponential"
-      max_delay      = "5m"
-      unlimited      = true
-    }
-
     task "wait" {
       driver = "raw_exec"
 

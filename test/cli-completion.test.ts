@@ -67,7 +67,7 @@ describe('completion', () => {
     ['waybill status we', 'all'],
   ])('CL-176: IDs after %s', async (line, context) => {
     api.play('PUT /v1/search', { Matches: { [context]: ['web', 'we-2', 'other'] } });
-    expect(await candidates(`${line}`)).toEqual(['we-2', 'web']);
+    expect(await candidates(line)).toEqual(['we-2', 'web']);
     expect(JSON.parse(api.seen[0]?.body ?? '')).toEqual({ Prefix: 'we', Context: context });
   });
 
@@ -137,7 +137,7 @@ describe('completion', () => {
     const words = rows.filter((row) => row.startsWith('    ')).map((row) => row.trim().split(/ {2,}/)[0]);
     expect(words.slice(0, 6)).toEqual(['run', 'stop', 'status', 'alloc', 'job', 'node']);
     const others = words.slice(words.indexOf('node') + 1);
-    expect(others).toEqual(others.toSorted());
+    expect(others).toEqual(others.toSorted((a = '', b = '') => (a < b ? -1 : 1)));
     for (const hidden of ['fs', 'init', 'inspect', 'logs', 'plan', 'validate', 'alloc-status', 'node-drain'])
       expect(words).not.toContain(hidden);
     const columns = new Set(

@@ -211,7 +211,7 @@ describe('the command line with HCL', () => {
     );
   });
 
-  it.each(['service', 'batch', 'system', 'placement'])('examples/%s.nomad.hcl runs', async (name) => {
+  it.each(['service', 'batch', 'system', 'placement', 'disconnect'])('examples/%s.nomad.hcl runs', async (name) => {
     const at = new URL(`../examples/${name}.nomad.hcl`, import.meta.url).pathname;
     expect(await cli('job', 'run', '-detach', at)).toMatchObject({ code: 0 });
     await eventually(`${name} runs`, async () => {
@@ -219,6 +219,24 @@ describe('the command line with HCL', () => {
       const wanted = name === 'batch' ? ['complete'] : ['running'];
       return allocs.length > 0 && allocs.every(({ ClientStatus }) => wanted.includes(ClientStatus));
     });
+  });
+
+  it('examples/templates.nomad.hcl: the file says what the variables and the machine say', async () => {
+    const at = new URL('../examples/templates.nomad.hcl', import.meta.url).pathname;
+    const features = 'features={search=true,export=false}';
+    expect(await cli('job', 'run', '-detach', '-var', features, at)).toMatchObject({ code: 0 });
+    const text = await eventually('the file is there', async () => {
+      const { code, out } = await cli('alloc', 'fs', '-job', 'templates', 'configured/local/app.conf');
+      return code === 0 ? out : undefined;
+    });
+    expect(text).toMatch(
+      /^# templates\.app\[0\] in dc1\nlisten {4}= \d+\nlog_level = info\nfeature\.export = off\nfeature\.search = on\n$/,
+    );
+  });
+
+  it.each(['csi', 'multiregion'])('examples/%s.nomad.hcl is right, but needs more than one machine', async (name) => {
+    const at = new URL(`../examples/${name}.nomad.hcl`, import.meta.url).pathname;
+    expect(await cli('job', 'validate', at)).toMatchObject({ code: 0 });
   });
 
   it.each(['periodic', 'parameterized'])(

@@ -13,7 +13,19 @@ const examples: [string, string][] = [
 ];
 
 describe('example jobs', () => {
-  it('are there', () => expect(files.length).toBeGreaterThanOrEqual(6));
+  it('are the ten that there should be', () =>
+    expect(files.map((file) => file.replace('.nomad.hcl', ''))).toEqual([
+      'batch',
+      'csi',
+      'disconnect',
+      'multiregion',
+      'parameterized',
+      'periodic',
+      'placement',
+      'service',
+      'system',
+      'templates',
+    ]));
 
   it.each(examples)('%s is a job that the server takes', (name, text) => {
     const { job } = parseJob({ file: { name, text }, strict: true });
