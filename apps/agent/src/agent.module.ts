@@ -1,14 +1,17 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { AgentController } from './agent.controller.js';
 import { AllocActions } from './alloc-actions.js';
+import type { CsiHost } from './csi/csi-host.js';
+import { CsiModule } from './csi/csi.module.js';
 import { AllocFiles } from './files/alloc-files.js';
 import { TaskLogs } from './task-logs.js';
 
 @Module({})
 export class AgentModule {
-  static of(logs: TaskLogs, files: AllocFiles, actions: AllocActions): DynamicModule {
+  static of(logs: TaskLogs, files: AllocFiles, actions: AllocActions, csi: CsiHost): DynamicModule {
     return {
       module: AgentModule,
+      imports: [CsiModule.of(csi)],
       controllers: [AgentController],
       providers: [
         { provide: TaskLogs, useValue: logs },

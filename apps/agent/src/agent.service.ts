@@ -6,7 +6,6 @@ import { AgentModule } from './agent.module.js';
 import { AllocActions } from './alloc-actions.js';
 import { AllocDirectoryStore } from './alloc-directories.store.js';
 import { AllocRecordStore } from './alloc-record.store.js';
-import { CsiCalls } from './csi/csi-calls.js';
 import { csiHostOf, nodeEventsOf, volumeHooks } from './csi/csi.service.js';
 import type { Driver, DriverFingerprint } from './drivers/driver.js';
 import { MockDriver } from './drivers/mock-driver.js';
@@ -16,6 +15,7 @@ import { diskOf, sampleHost } from './fingerprint/host-sample.js';
 import { fingerprintMachine, type Machine } from './fingerprint/machine.js';
 import { ArtifactHook } from './hooks/artifact.hook.js';
 import { DispatchPayloadHook } from './hooks/dispatch-payload.hook.js';
+import { TemplateHook } from './hooks/template.hook.js';
 import { staticHostVolumes } from './host-volumes.store.js';
 import { HostUsage } from './host-usage.js';
 import { loadIdentity, lockDirectory } from './identity.store.js';
@@ -25,6 +25,7 @@ import { LocalNode } from './local-node.js';
 import { describeNode } from './node-description.js';
 import { SelfDrain } from './self-drain.js';
 import { TaskLogs } from './task-logs.js';
+import { serviceSource } from './templates/service-source.js';
 
 /** The `agent` service: one per machine. */
 export const agent: ServiceDefinition = {
@@ -63,6 +64,12 @@ export const agent: ServiceDefinition = {
         new DispatchPayloadHook(),
         ...volumeHooks(csi, node, drivers),
         new ArtifactHook({ machineFiles: settings.WAYBILL_AGENT_ARTIFACT_FILES }),
+        new TemplateHook({
+          clock,
+          timers,
+          random: context.random,
+          services: (allocId) => serviceSource({ rpc, timers, identity: () => node.current, allocId }),
+        }),
       ],
       records: new AllocRecordStore(path.join(dir, 'state'), logger),
       diskUse: async () => {
@@ -83,7 +90,7 @@ export const agent: ServiceDefinition = {
     );
     const actions = new AllocActions(running, async () => hostUsage.of(await sampleHost(dir)));
     return {
-      module: AgentModule.of(logs, new AllocFiles(directories), actions, new CsiCalls(csi)),
+      module: AgentModule.of(logs, new AllocFiles(directories), actions, csi),
       rpcTarget: nodeId,
       start: async () => {
         await outputs.start();

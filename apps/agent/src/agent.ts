@@ -14,6 +14,7 @@ import { type Rpc, updateAllocs } from '@waybill/rpc';
 import type { Logger, Tracer } from '@waybill/telemetry';
 import { AllocCollector, type DiskUse, type EndedAlloc } from './alloc-collector.js';
 import type { AllocDirectories } from './alloc-directories.js';
+import type { CsiHost } from './csi/csi-host.js';
 import type { TaskHook } from './hooks/task-hook.js';
 import type { AllocRecord, AllocRecords } from './alloc-record.js';
 import { notRunnable } from './alloc-report.js';
@@ -57,6 +58,8 @@ export interface AgentDependencies {
   readonly hooks?: readonly TaskHook[];
   /** How checks look at services; default: over the network. */
   readonly probe?: Probe;
+  /** Absent: this machine has no volumes of CSI. */
+  readonly csi?: CsiHost;
   readonly records: AllocRecords;
   readonly diskUse: () => Promise<DiskUse>;
   /** Tasks are put down when the agent ends, and every retry is quick (AG-15). */
@@ -164,6 +167,11 @@ export class Agent {
     await this.collector.stop();
     if (!this.deps.stopTasksOnExit) return;
     await Promise.all([...this.runners.values()].map((runner) => runner.suspend()));
+  }
+
+  /** Something of this machine changed that the servers go by. */
+  nodeChanged(): void {
+    this.contact.nodeChanged();
   }
 
   /** Word from the servers that one of their processes is gone, or has begun. */

@@ -1,4 +1,4 @@
-import { type DriverInfo, type Node, type NodeResources, rfc3339FromMs } from '@waybill/model';
+import { type DriverInfo, type Node, type NodeHostVolume, type NodeResources, rfc3339FromMs } from '@waybill/model';
 import type { DriverFingerprint } from './drivers/driver.js';
 
 export interface DescribedNode {
@@ -13,6 +13,8 @@ export interface DescribedNode {
   readonly attributes: Readonly<Record<string, string>>;
   readonly resources: NodeResources;
   readonly drivers: ReadonlyMap<string, DriverFingerprint>;
+  /** VL-279; absent: none. */
+  readonly hostVolumes?: Readonly<Record<string, NodeHostVolume>>;
   readonly nowMs: number;
 }
 
@@ -62,7 +64,7 @@ export function describeNode(of: DescribedNode): Node {
     Drivers: drivers,
     CSIControllerPlugins: {},
     CSINodePlugins: {},
-    HostVolumes: {},
+    HostVolumes: { ...of.hostVolumes },
     GCVolumesOnNodeGC: false,
     HostNetworks: {},
     LastDrain: null,

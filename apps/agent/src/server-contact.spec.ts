@@ -59,6 +59,25 @@ describe('contact with the servers', () => {
     expect(servers.statuses).toEqual(['initializing', 'ready']);
   });
 
+  it('VL-217: a change of the machine is told beside the heartbeats, changes in a row together, and again if it failed', async () => {
+    const { time, servers, contact, registrations } = setup({ dev: true });
+    contact.nodeChanged();
+    contact.start();
+    await time.pass(0);
+    expect(servers.asked).toEqual(['nodes.register@0', 'nodes.heartbeat@0']); // the first registration has it
+    for (let i = 0; i < 3; i++) contact.nodeChanged();
+    await time.pass(1);
+    expect(servers.asked.slice(2)).toEqual(['nodes.register@0', 'nodes.register@0']);
+    servers.answers = (call) => (call === 'nodes.register' ? new RpcError('internal', 'no') : answer());
+    contact.nodeChanged();
+    await time.pass(1);
+    expect(contact.isRegistered).toBe(true);
+    servers.answers = () => answer();
+    await time.pass(TTL_MS);
+    expect(servers.asked.slice(4)).toEqual(['nodes.register@1', 'nodes.heartbeat@10000', 'nodes.register@10000']);
+    expect(registrations()).toBe(1);
+  });
+
   it('AG-31: a refused registration is tried again after 15 to 30 s, without any server after 1 s', async () => {
     const { time, servers, contact } = setup();
     servers.answers = () => new RpcError('internal', 'no');

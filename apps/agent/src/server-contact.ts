@@ -39,6 +39,9 @@ export class ServerContact {
   private cancel: CancelTimer | undefined;
   private lastSuccess: number | undefined;
   private ttlMs = 0;
+  /** The servers have yet to hear of a change of this machine. */
+  private owesChange = false;
+  private isTellingChange = false;
 
   constructor(private readonly deps: ServerContactDependencies) {}
 
@@ -61,16 +64,47 @@ export class ServerContact {
     this.cancel?.();
   }
 
+  /**
+   * This machine has changed: it is registered again beside its heartbeats, which go on. What cannot be told is told
+   * after the next heartbeat that succeeds; changes that come meanwhile are told together.
+   */
+  nodeChanged(): void {
+    this.owesChange = true;
+    void this.tellChange();
+  }
+
+  private async tellChange(): Promise<void> {
+    if (this.isTellingChange) return;
+    this.isTellingChange = true;
+    try {
+      while (this.owesChange && this.mode === 'heartbeating') {
+        this.owesChange = false;
+        await this.deps.rpc.ask(registerNode, { Node: this.registration() });
+      }
+    } catch (error) {
+      this.owesChange = true;
+      this.deps.logger.warn('a change of this machine could not be told; trying again', { error });
+    } finally {
+      this.isTellingChange = false;
+    }
+  }
+
+  private registration(): Node {
+    return { ...this.deps.node(), Status: 'initializing' };
+  }
+
   private async register(): Promise<void> {
     if (this.mode !== 'registering') return;
     try {
-      const node: Node = { ...this.deps.node(), Status: 'initializing' };
+      this.owesChange = false;
+      const node = this.registration();
       const answer = await this.deps.rpc.ask(registerNode, { Node: node });
       if (this.isStopped()) return;
       this.succeeded(answer);
       this.mode = 'heartbeating';
       this.deps.logger.info('registered', { node: node.ID, index: answer.Index });
       this.deps.registered(answer.Index);
+      void this.tellChange();
       this.after(this.deps.dev ? 0 : this.deps.random() * FIRST_HEARTBEAT_RANDOM_MS, () => this.beat());
     } catch (error) {
       const retryMs = this.registrationRetryMs(error);
@@ -97,6 +131,7 @@ export class ServerContact {
       this.warnOfOutage();
       this.succeeded(answer);
       this.deps.heard(answer.Status);
+      void this.tellChange();
       this.after(this.ttlMs, () => this.beat());
     } catch (error) {
       this.failed(error);

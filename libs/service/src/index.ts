@@ -7,6 +7,7 @@ export {
   describeSettings,
   readSettings,
   type SettingName,
+  type ConfiguredHostVolume,
   type Settings,
   SETTINGS,
   SettingsError,

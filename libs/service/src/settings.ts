@@ -48,6 +48,24 @@ const keyValues = z.string().transform((text, ctx) => {
   return pairs;
 });
 
+/** A directory of a machine that jobs may mount (VL-279). */
+export interface ConfiguredHostVolume {
+  readonly path: string;
+  readonly readOnly: boolean;
+}
+
+const READ_ONLY = ':ro';
+const hostVolumes = keyValues.transform((paths, ctx) => {
+  const volumes: Record<string, ConfiguredHostVolume> = {};
+  for (const [name, given] of Object.entries(paths)) {
+    const readOnly = given.endsWith(READ_ONLY);
+    const path = readOnly ? given.slice(0, -READ_ONLY.length) : given;
+    if (!path.startsWith('/')) ctx.addIssue({ code: 'custom', message: `"${name}" needs an absolute path` });
+    volumes[name] = { path, readOnly };
+  }
+  return volumes;
+});
+
 /** Every environment variable of every service, with its form and default. The text is what `--help` of a service shows. */
 export const SETTINGS = {
   WAYBILL_NATS_URL: url(['nats', 'tls']).describe(
@@ -152,6 +170,9 @@ export const SETTINGS = {
   WAYBILL_NODE_CLASS: z.string().default('').describe('agent: class of this machine'),
   WAYBILL_NODE_POOL: word.default('default').describe('agent: pool this machine is in'),
   WAYBILL_NODE_META: keyValues.default({}).describe('agent: key=value,… that jobs may constrain on'),
+  WAYBILL_HOST_VOLUMES: hostVolumes
+    .default({})
+    .describe('agent: name=/path,… of directories that jobs may mount; :ro behind a path: for reading only'),
   WAYBILL_AGENT_DIR: z.string().default('.waybill/agent').describe('agent: directory of its state and of allocations'),
   WAYBILL_AGENT_HTTP_ADDR: z.string().default('').describe('agent: ip:port shown as its HTTP address'),
   WAYBILL_AGENT_ARTIFACT_FILES: flag

@@ -1,0 +1,25 @@
+import type { VolumeUse } from '@waybill/csi';
+
+/** VL-20: the plugin confirms something else than it was asked. Mount flags are in no message (CW-11). */
+export class UnconfirmedUseError extends Error {
+  override readonly name = 'UnconfirmedUseError';
+  constructor(reason: string) {
+    super(`volume capability validation failed: ${reason}`);
+  }
+}
+
+/** VL-20: each use that was asked for must be one of the confirmed ones. @throws UnconfirmedUseError */
+export function checkConfirmed(asked: readonly VolumeUse[], confirmed: readonly VolumeUse[]): void {
+  for (const use of asked)
+    if (!confirmed.some((one) => covers(one, use)))
+      throw new UnconfirmedUseError(`the plugin does not confirm ${use.accessMode} with ${use.attachmentMode}`);
+}
+
+/** An old plugin may name no access mode, which stands for any. */
+function covers(confirmed: VolumeUse, asked: VolumeUse): boolean {
+  const { accessMode, attachmentMode, fsType = '', mountFlags = [] } = confirmed;
+  if (accessMode !== asked.accessMode && accessMode !== 'UNKNOWN' && accessMode !== '') return false;
+  if (attachmentMode !== asked.attachmentMode) return false;
+  if (attachmentMode !== 'file-system') return true;
+  return fsType === (asked.fsType ?? '') && (asked.mountFlags ?? []).every((flag) => mountFlags.includes(flag));
+}

@@ -1,0 +1,61 @@
+import path from 'node:path';
+import { emitNodeEvents } from '@waybill/rpc';
+import type { ServiceContext } from '@waybill/service';
+import type { Driver } from '../drivers/driver.js';
+import { CsiPluginHook } from '../hooks/csi-plugin.hook.js';
+import type { TaskHook } from '../hooks/task-hook.js';
+import { VolumesHook } from '../hooks/volumes.hook.js';
+import type { LocalNode } from '../local-node.js';
+import { NodeEvents } from '../node-events.js';
+import { CsiHost } from './csi-host.js';
+import { mountPlaces } from './mount-places.store.js';
+import { PluginRegistrationsFile } from './plugin-registry.store.js';
+import { serversClaims } from './volume-claims.js';
+
+/** What happens on this machine, told to the servers with its own identity. */
+export function nodeEventsOf({ rpc, clock, timers, logger }: ServiceContext, node: LocalNode): NodeEvents {
+  return new NodeEvents({
+    send: (Events) => {
+      const { ID: NodeID, SecretID } = node.current;
+      return rpc.ask(emitNodeEvents, { NodeID, SecretID, Events });
+    },
+    clock,
+    timers,
+    logger,
+  });
+}
+
+/** What this machine does for volumes, below `<agent directory>/csi`. */
+export function csiHostOf(context: ServiceContext, dir: string, node: LocalNode, events: NodeEvents): CsiHost {
+  const { rpc, clock, timers, logger, settings } = context;
+  const csiDir = path.join(dir, 'csi');
+  return new CsiHost({
+    csiDir,
+    region: settings.WAYBILL_REGION,
+    registrations: new PluginRegistrationsFile(path.join(csiDir, 'registry.json')),
+    places: mountPlaces,
+    claims: serversClaims(rpc, () => node.current),
+    node,
+    emit: (event) => events.emit(event),
+    clock,
+    timers,
+    logger,
+  });
+}
+
+/** What plugins and users of volumes get before they start, in this order (AG-102). */
+export function volumeHooks(csi: CsiHost, node: LocalNode, drivers: ReadonlyMap<string, Driver>): TaskHook[] {
+  const mountSupport = (driver: string) => drivers.get(driver)?.mounts ?? 'none';
+  return [
+    new CsiPluginHook({
+      placesOf: (allocId, config) => csi.placesOf(allocId, config),
+      mountSupport,
+      directories: mountPlaces,
+    }),
+    new VolumesHook({
+      node: () => node.current,
+      mountSupport,
+      mountOf: (allocId, alias) => csi.mountOf(allocId, alias),
+    }),
+  ];
+}
