@@ -290,6 +290,9 @@ export class Broker implements Singleton {
       case 'unblockNode':
         this.blocked.unblockNode(signal.nodeId);
         return;
+      case 'unblockResources':
+        this.blocked.unblockResources(signal.names, applied.index);
+        return;
     }
   }
 

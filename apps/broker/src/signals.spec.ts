@@ -1,4 +1,4 @@
-import type { Node } from '@waybill/model';
+import { CLAIM_STATE, type CSIVolumeClaim, type Node } from '@waybill/model';
 import { fixtures, type StateMachine, type TxnPayloads, type TxnType } from '@waybill/state';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { signalsOf } from './signals.js';
@@ -10,10 +10,11 @@ beforeEach(() => {
   machine = aMachine();
 });
 
-/** Whom the transaction wakes: classes and nodes. */
-function wakes<T extends TxnType>(type: T, payload: TxnPayloads[T]): string[] {
-  return signalsOf(apply(machine, type, payload), machine.tables).flatMap((signal) => {
+/** Whom the transaction wakes: classes, nodes and resources. */
+function wakes<T extends TxnType>(type: T, payload: TxnPayloads[T], namespace = ''): string[] {
+  return signalsOf(apply(machine, type, payload, { namespace }), machine.tables).flatMap((signal) => {
     if (signal.kind === 'unblockClass') return [`class ${signal.computedClass}`];
+    if (signal.kind === 'unblockResources') return [...signal.names];
     return signal.kind === 'unblockNode' ? [`node ${signal.nodeId}`] : [];
   });
 }
@@ -73,5 +74,32 @@ describe('which transactions free capacity', () => {
     expect(report(0, 'complete')).toEqual(both(node));
     expect(report(0, 'complete')).toEqual([]);
     expect(report(1, 'failed')).toEqual(both(node));
+  });
+});
+
+describe('which transactions bring a volume', () => {
+  const VOLUME = 'csi-volume:default:data';
+  const { aCSIClaim, aVolumeRegistration, aNodePlugin } = fixtures;
+
+  it('VL-25, EB-183: registering it wakes those that miss it, deregistering it nobody', () => {
+    const volumes = { Volumes: [aVolumeRegistration(), aVolumeRegistration({ ID: 'more' })] };
+    expect(wakes('CSIVolumeRegister', volumes)).toEqual([VOLUME, 'csi-volume:default:more']);
+    expect(wakes('CSIVolumeRegister', volumes)).toEqual([VOLUME, 'csi-volume:default:more']);
+    expect(wakes('CSIVolumeDeregister', { VolumeIDs: ['data'], Force: false }, 'default')).toEqual([]);
+  });
+
+  it('VL-169: a claim that is freed wakes those that wait for the volume, every other step nobody', () => {
+    register(aNode({ CSINodePlugins: { disks: aNodePlugin() } }));
+    wakes('CSIVolumeRegister', { Volumes: [aVolumeRegistration()] });
+    const { job, evaluation } = aRegisteredJob(machine);
+    const alloc = anAlloc({ Job: job });
+    apply(machine, 'ApplyPlanResults', aPlanResult({ AllocsUpdated: [alloc], EvalID: evaluation.ID }));
+    const step = (State: CSIVolumeClaim['State']) =>
+      wakes('CSIVolumeClaim', { VolumeID: 'data', Claim: aCSIClaim({ AllocationID: alloc.ID, State }) }, 'default');
+    const { taken, unpublishing, nodeDetached, readyToFree } = CLAIM_STATE;
+    expect([step(taken), step(unpublishing), step(nodeDetached)]).toEqual([[], [], []]);
+    expect(machine.tables.csi_volumes.get('default/data')?.WriteClaims).toHaveProperty(alloc.ID);
+    expect(step(readyToFree)).toEqual([VOLUME]);
+    expect(step(readyToFree)).toEqual([]);
   });
 });

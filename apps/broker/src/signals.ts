@@ -1,4 +1,4 @@
-import type { Evaluation, Node } from '@waybill/model';
+import { claimHoldersOf, type CSIVolume, type Evaluation, type Node, volumeResource } from '@waybill/model';
 import type { Applied, Tables, Txn } from '@waybill/state';
 
 /** What one applied transaction means for broker and blocked tracker, in the order in which it must take effect. */
@@ -8,7 +8,8 @@ export type Signal =
   | { readonly kind: 'untrack'; readonly namespace: string; readonly jobId: string }
   | { readonly kind: 'drop'; readonly evalId: string }
   | { readonly kind: 'unblockClass'; readonly computedClass: string }
-  | { readonly kind: 'unblockNode'; readonly nodeId: string };
+  | { readonly kind: 'unblockNode'; readonly nodeId: string }
+  | { readonly kind: 'unblockResources'; readonly names: readonly string[] };
 
 /**
  * The "Signals" of the catalogue (docs/reference/state-and-events.md section 3) and the routing of evaluations (EB-11,
@@ -81,6 +82,8 @@ function capacitySignals(applied: Applied, tables: Tables): Signal[] {
   for (const change of applied.changes) {
     if (change.table === 'nodes' && change.after && gainsCapacity(applied.txn, change.before, change.after))
       signals.push(...unblock(change.after, applied.txn.type !== 'NodeRegister'));
+    if (change.table === 'csi_volumes' && change.after && mayBeUsed(applied.txn, change.before, change.after))
+      signals.push({ kind: 'unblockResources', names: [volumeResource(change.after.Namespace, change.after.ID)] });
     if (change.table === 'allocs' && applied.txn.type === 'AllocClientUpdate') {
       const { before, after } = change;
       const ended = after?.ClientStatus === 'complete' || after?.ClientStatus === 'failed';
@@ -103,6 +106,12 @@ function gainsCapacity(txn: Txn, before: Node | undefined, after: Node): boolean
     default:
       return false;
   }
+}
+
+/** VL-25, VL-169: it was registered, or somebody gave it back. */
+function mayBeUsed(txn: Txn, before: CSIVolume | undefined, after: CSIVolume): boolean {
+  if (txn.type === 'CSIVolumeRegister') return true;
+  return before !== undefined && claimHoldersOf(after).length < claimHoldersOf(before).length;
 }
 
 function unblock(node: Node, andNode: boolean): Signal[] {
