@@ -3,20 +3,23 @@ import { AgentController } from './agent.controller.js';
 import { AllocActions } from './alloc-actions.js';
 import type { CsiHost } from './csi/csi-host.js';
 import { CsiModule } from './csi/csi.module.js';
+import { ExecController } from './exec/exec.controller.js';
+import { ExecSessions } from './exec/exec-sessions.js';
 import { AllocFiles } from './files/alloc-files.js';
 import { TaskLogs } from './task-logs.js';
 
 @Module({})
 export class AgentModule {
-  static of(logs: TaskLogs, files: AllocFiles, actions: AllocActions, csi: CsiHost): DynamicModule {
+  static of(logs: TaskLogs, files: AllocFiles, actions: AllocActions, csi: CsiHost, exec: ExecSessions): DynamicModule {
     return {
       module: AgentModule,
       imports: [CsiModule.of(csi)],
-      controllers: [AgentController],
+      controllers: [AgentController, ExecController],
       providers: [
         { provide: TaskLogs, useValue: logs },
         { provide: AllocFiles, useValue: files },
         { provide: AllocActions, useValue: actions },
+        { provide: ExecSessions, useValue: exec },
       ],
     };
   }

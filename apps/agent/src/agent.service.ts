@@ -10,6 +10,8 @@ import { csiHostOf, nodeEventsOf, volumeHooks } from './csi/csi.service.js';
 import type { Driver, DriverFingerprint } from './drivers/driver.js';
 import { MockDriver } from './drivers/mock-driver.js';
 import { RawExecDriver } from './drivers/raw-exec/raw-exec-driver.js';
+import { beginExec } from './exec/begin-exec.js';
+import { ExecSessions } from './exec/exec-sessions.js';
 import { AllocFiles } from './files/alloc-files.js';
 import { diskOf, sampleHost } from './fingerprint/host-sample.js';
 import { fingerprintMachine, type Machine } from './fingerprint/machine.js';
@@ -88,9 +90,11 @@ export const agent: ServiceDefinition = {
       (allocId, task) => directories.paths(allocId, task).logsDir,
       (allocId, task) => running.taskState(allocId, task),
     );
+    const execOptions = { agent: running, enabled: settings.WAYBILL_AGENT_REMOTE_EXEC };
+    const sessions = new ExecSessions({ timers, newId, begin: (request) => beginExec(execOptions, request) });
     const actions = new AllocActions(running, async () => hostUsage.of(await sampleHost(dir)));
     return {
-      module: AgentModule.of(logs, new AllocFiles(directories), actions, csi),
+      module: AgentModule.of(logs, new AllocFiles(directories), actions, csi, sessions),
       rpcTarget: nodeId,
       start: async () => {
         await outputs.start();
@@ -112,6 +116,7 @@ export const agent: ServiceDefinition = {
       },
       stop: async () => {
         endHearing();
+        await sessions.stop();
         await running.stop();
         csi.stop();
         events.stop();

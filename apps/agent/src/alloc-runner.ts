@@ -25,6 +25,7 @@ import { usageOfAlloc } from './alloc-usage.js';
 import { AllocStorage } from './csi/alloc-storage.js';
 import type { CsiHost } from './csi/csi-host.js';
 import type { Driver } from './drivers/driver.js';
+import type { ExecCommand, ExecSession } from './exec/exec-session.js';
 import { Gate } from './gate.js';
 import type { Watched } from './health-watch.js';
 import { RestartTracker } from './restart-tracker.js';
@@ -210,6 +211,11 @@ export class AllocRunner {
   /** AG-165: to one task, or with an empty name to all. @throws AllocActionError, TaskNotRunningError, the driver's error */
   signal(taskName: string, signal: string): Promise<void> {
     return this.crew.signal(taskName, signal);
+  }
+
+  /** AG-324: a command beside a task. @throws AllocActionError, NoExecError, what the driver says */
+  exec(taskName: string, command: ExecCommand): Promise<ExecSession> {
+    return this.crew.exec(taskName, command);
   }
 
   /** What its running tasks use, or one of them (AG-330). @throws AllocActionError for a task that it does not have */

@@ -1,5 +1,6 @@
 import { nestedList, type Task, type TaskGroup, type TaskState } from '@waybill/model';
 import type { TaskResourceUsage } from '@waybill/rpc';
+import type { ExecCommand, ExecSession } from './exec/exec-session.js';
 import { isSidecar, type kindOf } from './task-lifecycle.js';
 import { TaskNotRunningError, type TaskRecord, type TaskRunner } from './task-runner.js';
 
@@ -161,6 +162,20 @@ export class TaskCrew {
       });
     }
     if (errors.length > 0) throw new AllocActionError(nestedList(errors));
+  }
+
+  /** AG-324. @throws AllocActionError, NoExecError, what the driver says */
+  async exec(name: string, command: ExecCommand): Promise<ExecSession> {
+    const runner = this.runner(name);
+    if (!runner) throw new AllocActionError(`unknown task name "${name}"`);
+    const { State, StartedAt } = runner.state;
+    if (State === 'pending' && StartedAt === null) throw new AllocActionError(`task "${name}" not started yet.`);
+    try {
+      return await runner.exec(command);
+    } catch (error) {
+      if (error instanceof TaskNotRunningError) throw new AllocActionError(`task "${name}" is not running.`);
+      throw error;
+    }
   }
 
   /** What its running tasks use, or one of them (AG-330). */

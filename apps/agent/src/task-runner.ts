@@ -275,7 +275,7 @@ export class TaskRunner {
     const config = this.config ?? (await this.deps.configure(handle.taskId));
     const session = await driver.exec(handle.taskId, config, command);
     this.sessions.add(session);
-    void session.exitCode.finally(() => this.sessions.delete(session));
+    void session.exitCode.catch(() => {}).finally(() => this.sessions.delete(session));
     if (!this.isUp) await session.kill();
     return session;
   }

@@ -178,6 +178,7 @@ export const SETTINGS = {
   WAYBILL_AGENT_ARTIFACT_FILES: flag
     .default(false)
     .describe('agent: artifacts of jobs may be files of this machine, whatever the agent can read'),
+  WAYBILL_AGENT_REMOTE_EXEC: flag.default(true).describe('agent: commands may be run in its tasks'),
   WAYBILL_AGENT_LEAVE_ON_INTERRUPT: flag.default(false).describe('agent: leave the cluster at SIGINT'),
   WAYBILL_AGENT_LEAVE_ON_TERMINATE: flag.default(false).describe('agent: leave the cluster at SIGTERM'),
   WAYBILL_AGENT_DRAIN_ON_SHUTDOWN: flag

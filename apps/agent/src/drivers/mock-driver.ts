@@ -13,6 +13,8 @@ import {
   type TaskHandle,
   TaskNotFoundError,
 } from './driver.js';
+import type { ExecCommand, ExecSession } from '../exec/exec-session.js';
+import { mockExec } from './mock-exec.js';
 import { parseDuration } from './go-duration.js';
 import { resourceUsage } from './process-usage.js';
 
@@ -118,6 +120,12 @@ export class MockDriver implements Driver {
 
   network(taskId: string): DriverNetwork | null {
     return this.tasks.get(taskId)?.config.network ?? null;
+  }
+
+  /** AG-264. */
+  async exec(taskId: string, config: TaskConfig, command: ExecCommand): Promise<ExecSession> {
+    this.task(taskId);
+    return mockExec(config, command, this.options.timers);
   }
 
   async stats(taskId: string): Promise<TaskResourceUsage> {

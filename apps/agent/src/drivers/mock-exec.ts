@@ -1,0 +1,54 @@
+import type { Timers } from '@waybill/model';
+import type { ExecCommand, ExecSession } from '../exec/exec-session.js';
+import { OutputQueue } from '../exec/output-queue.js';
+import { Gate } from '../gate.js';
+import type { TaskConfig } from './driver.js';
+import { parseDuration } from './go-duration.js';
+
+/**
+ * What `exec_command` of a mock task pretends to run (AG-264); the single command `showinput` shows what it was given.
+ * `signal_error` and the repeats of its output are not pretended.
+ * @throws when the task has no exec_command
+ */
+export function mockExec({ config }: TaskConfig, { command, tty }: ExecCommand, timers: Timers): ExecSession {
+  const configured = config['exec_command'];
+  const block = (Array.isArray(configured) ? configured[0] : configured) as
+    | Readonly<Record<string, unknown>>
+    | undefined;
+  if (!block) throw new Error('no exec command is configured');
+  const text = (key: string): string => (typeof block[key] === 'string' ? block[key] : '');
+  const queue = new OutputQueue();
+  const inputEnded = new Gate();
+  const killed = new Gate();
+  let input = '';
+  const say = (stream: 'stdout' | 'stderr', said: string): void => {
+    if (said !== '') void queue.push({ stream, data: Buffer.from(said) });
+  };
+
+  const run = async (): Promise<number> => {
+    if (command.length === 1 && command[0] === 'showinput') {
+      await Promise.race([inputEnded.opened, killed.opened]);
+      say('stdout', `TTY: ${tty}\nStdin:\n${input}\n`);
+      return 0;
+    }
+    say('stdout', text('stdout_string'));
+    say('stderr', text('stderr_string'));
+    await Promise.race([killed.opened, pause(parseDuration(text('run_for')) ?? 0, timers)]);
+    if (text('exit_err_msg') !== '') throw new Error(text('exit_err_msg'));
+    return Number(block['exit_code'] ?? 0);
+  };
+
+  const exitCode = run().finally(() => queue.end());
+  exitCode.catch(() => {}); // whoever awaits it hears of it
+  return {
+    read: () => queue.take(),
+    write: async (data) => void (input += Buffer.from(data).toString()),
+    closeInput: () => inputEnded.open(),
+    resize: () => {},
+    exitCode,
+    kill: async () => killed.open(),
+  };
+}
+
+const pause = (ms: number, timers: Timers): Promise<void> =>
+  ms <= 0 ? Promise.resolve() : new Promise((resolve) => void timers.after(ms, resolve));
