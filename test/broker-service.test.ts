@@ -241,7 +241,7 @@ describe('what workers ask', () => {
     const handed = await plane.ask(finish, { Eval: ended, Token, NextOf: ['service'] });
     expect(row(first.ID).Status).toBe('complete');
     expect(handed.Eval?.ID).toBe(second.ID);
-    expect(plane.broker.evals.outstandingToken(second.ID)).toBe(handed.Token);
+    expect(plane.broker.evals.deliveries.tokenOf(second.ID)).toBe(handed.Token);
     expect(plane.broker.stats()).toMatchObject({ totalReady: 0, totalUnacked: 1 });
     await expect(plane.ask(ack, { EvalID: first.ID, Token })).rejects.toThrow('Evaluation ID not found');
   });

@@ -183,20 +183,20 @@ export class Broker implements Singleton {
 
   /** A delivery that reached nobody; it may have ended otherwise meanwhile. */
   takeBack(evalId: string, token: string): void {
-    if (this.evals.outstandingToken(evalId) === token) this.evals.nack(evalId, token);
+    if (this.evals.deliveries.tokenOf(evalId) === token) this.evals.nack(evalId, token);
   }
 
   /** EB-214. @returns index of the transaction */
   async updateEval(evals: readonly Evaluation[], token: string): Promise<number> {
     const evaluation = onlyOne(evals, 'updated');
-    this.evals.resetNackTimer(evaluation.ID, token);
+    this.evals.deliveries.resetTimer(evaluation.ID, token);
     return this.writeEval(evaluation);
   }
 
   /** EB-215. @returns index of the transaction */
   async createEval(evals: readonly Evaluation[], token: string): Promise<number> {
     const evaluation = onlyOne(evals, 'created');
-    this.evals.resetNackTimer(evaluation.PreviousEval, token);
+    this.evals.deliveries.resetTimer(evaluation.PreviousEval, token);
     if (evaluation.Type === CORE_TYPE) {
       this.evals.enqueue(evaluation); // EB-151: never committed
       return this.deps.state.appliedIndex;
@@ -208,7 +208,7 @@ export class Broker implements Singleton {
   /** EB-216: back to the blocked tracker, in memory only. */
   reblockEval(evals: readonly Evaluation[], token: string): void {
     const evaluation = onlyOne(evals, 'reblocked');
-    this.evals.resetNackTimer(evaluation.ID, token);
+    this.evals.deliveries.resetTimer(evaluation.ID, token);
     const row = this.tables.evals.get(evaluation.ID);
     if (!row) throw new BadRequestError('evaluation does not exist');
     if (row.Status !== 'blocked') throw new BadRequestError('evaluation not blocked');
@@ -220,8 +220,9 @@ export class Broker implements Singleton {
    * @returns index of the transaction
    */
   async reap({ EvalID, Token, Reap, ScanIndex }: ReapRequest): Promise<number> {
-    this.evals.resetNackTimer(EvalID, Token);
-    if (!this.session?.coreTimers.raised(this.evals.verifyToken(EvalID, Token))) throw new NotOfThisTermError(EvalID);
+    this.evals.deliveries.resetTimer(EvalID, Token);
+    if (!this.session?.coreTimers.raised(this.evals.deliveries.verify(EvalID, Token)))
+      throw new NotOfThisTermError(EvalID);
     const { type, payload } = deletionOf(Reap, ScanIndex);
     const index = await this.session.writer.write(type, payload);
     await this.deps.readable?.(index);
@@ -246,12 +247,12 @@ export class Broker implements Singleton {
     if (!plan) throw new PlanRefusedError('cannot submit nil plan');
     if (!plan.Job) throw new PlanRefusedError('cannot submit plan without job info');
     jobVersionOf(this.tables, plan);
-    this.evals.pauseNackTimer(plan.EvalID, plan.EvalToken);
+    this.evals.deliveries.pauseTimer(plan.EvalID, plan.EvalToken);
     const startedAt = this.deps.clock.nowMs();
     try {
       return await this.plans.submit(plan, traceparent);
     } finally {
-      this.evals.resumeNackTimer(plan.EvalID, plan.EvalToken);
+      this.evals.deliveries.resumeTimer(plan.EvalID, plan.EvalToken);
       this.meter.observe('plan.submit', this.deps.clock.nowMs() - startedAt);
     }
   }

@@ -1,6 +1,6 @@
 import { msFromNs, nsFromRfc3339, type CancelTimer, type Clock, type Evaluation, type Timers } from '@waybill/model';
 import { Heap } from './heap.js';
-import type { Tracked } from './tracked-evaluation.js';
+import type { Delay, Tracked } from './tracked-evaluation.js';
 
 /** The delay timer wakes at least this often: what a JavaScript timer holds (EB-42). */
 export const MAX_TIMER_MS = 2_147_483_647;
@@ -17,7 +17,7 @@ export interface DueEvaluationsDeps {
  * for the earliest; it may come early and then waits on. Cost: O(log n).
  */
 export class DueEvaluations {
-  private heap = new Heap<Tracked>(dueBefore);
+  private heap = new Heap<Delay>(dueBefore);
   private stopTimer: CancelTimer = () => {};
   private timerAt = Infinity;
 
@@ -27,17 +27,19 @@ export class DueEvaluations {
     return this.heap.size;
   }
 
-  push(tracked: Tracked): void {
-    this.heap.push(tracked);
+  push(tracked: Tracked, dueMs: number): void {
+    tracked.delay = { tracked, dueMs, heapAt: -1 };
+    this.heap.push(tracked.delay);
     this.arm();
   }
 
   remove(tracked: Tracked): void {
-    this.heap.remove(tracked);
+    if (tracked.delay) this.heap.remove(tracked.delay);
+    tracked.delay = undefined;
   }
 
   /** In no particular order. O(n). */
-  values(): IterableIterator<Tracked> {
+  values(): IterableIterator<Delay> {
     return this.heap.values();
   }
 
@@ -45,7 +47,7 @@ export class DueEvaluations {
     this.stopTimer();
     this.stopTimer = () => {};
     this.timerAt = Infinity;
-    this.heap = new Heap<Tracked>(dueBefore);
+    this.heap = new Heap<Delay>(dueBefore);
   }
 
   private arm(): void {
@@ -63,7 +65,8 @@ export class DueEvaluations {
     const due: Tracked[] = [];
     for (let next = this.heap.peek(); next && next.dueMs <= now; next = this.heap.peek()) {
       this.heap.pop();
-      due.push(next);
+      next.tracked.delay = undefined;
+      due.push(next.tracked);
     }
     this.arm();
     this.deps.onDue(due);
@@ -76,6 +79,6 @@ export function dueMsOf(evaluation: Evaluation, nowMs: number): number {
   return evaluation.WaitUntil === null ? nowMs : msFromNs(nsFromRfc3339(evaluation.WaitUntil));
 }
 
-function dueBefore(a: Tracked, b: Tracked): boolean {
-  return a.dueMs !== b.dueMs ? a.dueMs < b.dueMs : a.evaluation.ID < b.evaluation.ID;
+function dueBefore(a: Delay, b: Delay): boolean {
+  return a.dueMs !== b.dueMs ? a.dueMs < b.dueMs : a.tracked.evaluation.ID < b.tracked.evaluation.ID;
 }

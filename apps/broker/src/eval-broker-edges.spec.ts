@@ -2,7 +2,8 @@ import { CORE_TYPE, rfc3339FromMs, SimulatedTime, type Evaluation } from '@waybi
 import { fixtures } from '@waybill/state';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { FAILED_QUEUE, type Delivery } from './delivery.js';
-import { EvalBroker, MAX_TIMED } from './eval-broker.js';
+import { EvalBroker } from './eval-broker.js';
+import { MAX_TIMED } from './evaluation-times.js';
 import { labelsOf, type Meter } from './meter.js';
 
 let time: SimulatedTime;
@@ -216,9 +217,9 @@ describe('deliveries', () => {
 
   it('EB-110: it can be asked who works on an evaluation', async () => {
     const e = enqueued();
-    expect(broker.outstandingToken(e.ID)).toBeUndefined();
+    expect(broker.deliveries.tokenOf(e.ID)).toBeUndefined();
     const { token } = await next();
-    expect(broker.outstandingToken(e.ID)).toBe(token);
+    expect(broker.deliveries.tokenOf(e.ID)).toBe(token);
   });
 
   it('EB-94: a requeue that was remembered is gone after a flush', async () => {

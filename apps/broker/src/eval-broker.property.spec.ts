@@ -38,7 +38,7 @@ class Model {
     expect(sums.reduce((sum, q) => sum + q.ready, 0)).toBe(stats.totalReady);
     expect(sums.reduce((sum, q) => sum + q.unacked, 0)).toBe(stats.totalUnacked);
     // EB-323: what the broker says is out is what was handed out and not given back
-    const out = [...this.outstanding].filter(([id, { token }]) => this.broker.outstandingToken(id) === token);
+    const out = [...this.outstanding].filter(([id, { token }]) => this.broker.deliveries.tokenOf(id) === token);
     expect(stats.totalUnacked).toBe(out.length);
     const jobs = out.map(([, { jobId }]) => jobId);
     expect(new Set(jobs).size).toBe(jobs.length);
@@ -67,7 +67,7 @@ async function play(seed: number): Promise<void> {
     outstanding.set(evaluation.ID, { token, jobId: evaluation.JobID });
   };
   const anyOut = (): [string, string] | undefined => {
-    const live = [...outstanding].filter(([id, { token }]) => broker.outstandingToken(id) === token);
+    const live = [...outstanding].filter(([id, { token }]) => broker.deliveries.tokenOf(id) === token);
     const chosen = live[pick(Math.max(1, live.length))];
     return chosen && [chosen[0], chosen[1].token];
   };
@@ -111,7 +111,7 @@ async function play(seed: number): Promise<void> {
         const [id, token] = anyOut() ?? [];
         if (id === undefined || token === undefined) break;
         broker.nack(id, token);
-        expect(() => broker.verifyToken(id, token)).toThrow(); // EB-327
+        expect(() => broker.deliveries.verify(id, token)).toThrow(); // EB-327
         break;
       }
       case 10: {

@@ -228,7 +228,7 @@ describe('dequeue', () => {
     const second = await next();
     expect(second.token).not.toBe(first.token);
     expect(() => broker.ack(e.ID, first.token)).toThrow(TokenMismatchError);
-    expect(broker.outstandingToken(e.ID)).toBe(second.token);
+    expect(broker.deliveries.tokenOf(e.ID)).toBe(second.token);
   });
 
   it('EB-67, EB-68: the wait index is the highest of the evaluations of exactly this job', async () => {
@@ -354,11 +354,11 @@ describe('ack and nack', () => {
 describe('the nack timer', () => {
   it('EB-87: a reset gives the whole timeout again; strangers are refused', async () => {
     const e = enqueued();
-    expect(() => broker.resetNackTimer(e.ID, 'x')).toThrow(NotOutstandingError);
+    expect(() => broker.deliveries.resetTimer(e.ID, 'x')).toThrow(NotOutstandingError);
     const { token } = await next();
-    expect(() => broker.resetNackTimer(e.ID, 'x')).toThrow(StaleTokenError);
+    expect(() => broker.deliveries.resetTimer(e.ID, 'x')).toThrow(StaleTokenError);
     time.advance(50_000);
-    broker.resetNackTimer(e.ID, token);
+    broker.deliveries.resetTimer(e.ID, token);
     time.advance(50_000);
     expect(totals()).toEqual([0, 1, 0, 0]);
   });
@@ -367,14 +367,14 @@ describe('the nack timer', () => {
     const e = enqueued();
     const { token } = await next();
     time.advance(20_000);
-    broker.pauseNackTimer(e.ID, token);
+    broker.deliveries.pauseTimer(e.ID, token);
     time.advance(600_000);
-    broker.resumeNackTimer(e.ID, token);
+    broker.deliveries.resumeTimer(e.ID, token);
     time.advance(59_999);
     expect(totals()).toEqual([0, 1, 0, 0]);
     time.advance(1);
     expect(totals()).toEqual([0, 0, 0, 0]);
-    broker.resumeNackTimer(e.ID, token);
+    broker.deliveries.resumeTimer(e.ID, token);
   });
 });
 
@@ -422,7 +422,7 @@ describe('disabled', () => {
     expect(broker.stats()).toEqual({ ...nothingLeft, byScheduler: {} });
     expect(time.armedCount).toBe(0);
     expect(() => broker.ack(e.ID, token)).toThrow('Evaluation ID not found');
-    expect(() => broker.verifyToken(e.ID, token)).toThrow('evaluation is not outstanding');
+    expect(() => broker.deliveries.verify(e.ID, token)).toThrow('evaluation is not outstanding');
   });
 
   it('EB-116: a dequeue that waits when it is disabled ends at once', async () => {

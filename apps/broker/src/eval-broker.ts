@@ -1,6 +1,6 @@
 import { CORE_TYPE, type Evaluation } from '@waybill/model';
 import type { Clock, Timers } from '@waybill/model';
-import { EvalNotFoundError, NotOutstandingError, StaleTokenError, TokenMismatchError } from './broker-errors.js';
+import { Deliveries } from './deliveries.js';
 import {
   DEFAULT_BROKER_OPTIONS,
   FAILED_QUEUE,
@@ -9,17 +9,13 @@ import {
   type EvalBrokerOptions,
 } from './delivery.js';
 import { DueEvaluations, dueMsOf } from './due-evaluations.js';
-import { Heap } from './heap.js';
+import { EvaluationTimes } from './evaluation-times.js';
 import { JobSlots } from './job-slots.js';
-import { noMeter, type EvalTimer, type Meter } from './meter.js';
-import { NackTimers } from './nack-timers.js';
+import type { Meter } from './meter.js';
 import { ReadyQueues } from './ready-queues.js';
 import { Superseded } from './superseded.js';
 import type { JobSlot, Outstanding, Tracked } from './tracked-evaluation.js';
 import { asError, WaitingDequeues } from './waiting-dequeues.js';
-
-/** Evaluations whose times are remembered for the timers; more have no samples (EB-321). */
-export const MAX_TIMED = 10_000;
 
 /** What the broker asks the state for. */
 export interface EvalRows {
@@ -62,16 +58,15 @@ export interface BrokerStats {
  */
 export class EvalBroker {
   private enabled = false;
-  private readonly meter: Meter;
+  /** What workers have in their hands. */
+  readonly deliveries: Deliveries;
   private readonly options: EvalBrokerOptions;
   private tracked = new Map<string, Tracked>();
-  private timedCount = 0;
-  private pendingCount = 0;
   private restoring = false;
+  private readonly times: EvaluationTimes;
   private readonly jobs = new JobSlots();
   private readonly queues: ReadyQueues;
   private readonly due: DueEvaluations;
-  private readonly nackTimers: NackTimers;
   private readonly superseded = new Superseded();
   private readonly waiting: WaitingDequeues;
 
@@ -80,14 +75,13 @@ export class EvalBroker {
     options: Partial<EvalBrokerOptions> = {},
   ) {
     this.options = { ...DEFAULT_BROKER_OPTIONS, ...options };
-    this.meter = deps.meter ?? noMeter;
+    this.times = new EvaluationTimes(deps.meter);
     this.queues = new ReadyQueues(deps.random);
     this.waiting = new WaitingDequeues(deps.timers);
     this.due = new DueEvaluations({ ...deps, onDue: (due) => this.onDue(due) });
-    this.nackTimers = new NackTimers({
-      ...deps,
-      timeoutMs: this.options.nackTimeoutMs,
-      onExpired: ({ tracked, token }) => this.nack(tracked.evaluation.ID, token),
+    this.deliveries = new Deliveries(deps, this.options.nackTimeoutMs, (delivery) => {
+      this.endWithoutSuccess(delivery);
+      this.serve();
     });
   }
 
@@ -153,8 +147,9 @@ export class EvalBroker {
 
   /** Ends a delivery with success. @throws EvalNotFoundError, TokenMismatchError */
   ack(evalId: string, token: string): void {
-    const { tracked, delivery } = this.delivered(evalId, token);
-    this.endDelivery(tracked, delivery);
+    const delivery = this.deliveries.answered(evalId, token);
+    const { tracked } = delivery;
+    this.endDelivery(delivery);
     this.forget(tracked);
     this.releaseJob(tracked.job);
     if (delivery.requeue) this.takeIn(delivery.requeue);
@@ -163,45 +158,8 @@ export class EvalBroker {
 
   /** Ends a delivery without success: it comes again after a delay, or goes to the failed queue (EB-79 to EB-86). */
   nack(evalId: string, token: string): void {
-    const { tracked, delivery } = this.delivered(evalId, token);
-    this.endWithoutSuccess(tracked, delivery);
+    this.endWithoutSuccess(this.deliveries.answered(evalId, token));
     this.serve();
-  }
-
-  private endWithoutSuccess(tracked: Tracked, delivery: Outstanding): void {
-    this.endDelivery(tracked, delivery);
-    if (tracked.queue === FAILED_QUEUE || tracked.deliveries >= this.options.deliveryLimit) {
-      tracked.queue = FAILED_QUEUE;
-      tracked.enqueuedAtMs = this.deps.clock.nowMs();
-      this.makeReady(tracked);
-    } else this.redeliverLater(tracked);
-  }
-
-  /** Token of the delivery in progress, undefined if there is none (EB-110). */
-  outstandingToken(evalId: string): string | undefined {
-    return this.tracked.get(evalId)?.delivery?.token;
-  }
-
-  /** What is being worked on. @throws NotOutstandingError, StaleTokenError unless the token is that of the delivery */
-  verifyToken(evalId: string, token: string): Evaluation {
-    return this.worked(evalId, token).tracked.evaluation;
-  }
-
-  /** Gives the worker the whole nack timeout again (EB-87). */
-  resetNackTimer(evalId: string, token: string): void {
-    const { delivery } = this.worked(evalId, token);
-    this.nackTimers.start(delivery);
-  }
-
-  /** Waiting for the plan applier must not cost a worker its delivery (EB-88). */
-  pauseNackTimer(evalId: string, token: string): void {
-    this.nackTimers.stop(this.worked(evalId, token).delivery);
-  }
-
-  /** Restarts the full timeout; a delivery that is gone is no error (EB-89, EB-90). */
-  resumeNackTimer(evalId: string, token: string): void {
-    const delivery = this.tracked.get(evalId)?.delivery;
-    if (delivery?.token === token) this.nackTimers.start(delivery);
   }
 
   /** Forgets an evaluation that is not due yet; anything else is left alone (EB-45, EB-46). */
@@ -244,7 +202,8 @@ export class EvalBroker {
   *delayed(max: number): IterableIterator<{ readonly evaluation: Evaluation; readonly dueInMs: number }> {
     const now = this.deps.clock.nowMs();
     let shown = 0;
-    for (const { evaluation, place, dueMs } of this.due.values()) {
+    for (const { tracked, dueMs } of this.due.values()) {
+      const { evaluation, place } = tracked;
       if (place !== 'delayed' || evaluation.Wait > 0 || shown >= max) continue;
       shown++;
       yield { evaluation, dueInMs: dueMs - now };
@@ -255,7 +214,7 @@ export class EvalBroker {
     return {
       totalReady: this.queues.ready,
       totalUnacked: this.queues.unacked,
-      totalPending: this.pendingCount,
+      totalPending: this.jobs.pending,
       totalWaiting: this.due.size,
       totalCancelable: this.superseded.size,
       byScheduler: this.queues.byType(),
@@ -267,43 +226,37 @@ export class EvalBroker {
   private take(evaluation: Evaluation, token: string): void {
     const known = this.tracked.get(evaluation.ID);
     if (!known) this.takeIn(evaluation);
-    else if (token !== '' && known.delivery?.token === token) known.delivery.requeue = evaluation;
+    else if (token !== '') this.requeueAfter(evaluation, token);
+  }
+
+  /** EB-92. */
+  private requeueAfter(evaluation: Evaluation, token: string): void {
+    const delivery = this.deliveries.find(evaluation.ID, token);
+    if (delivery) delivery.requeue = evaluation;
   }
 
   private takeIn(evaluation: Evaluation): void {
     const now = this.deps.clock.nowMs();
     const tracked: Tracked = {
       evaluation,
-      priority: evaluation.Priority,
-      createIndex: evaluation.CreateIndex,
-      modifyIndex: evaluation.ModifyIndex,
       job: undefined,
       place: 'delayed',
       queue: evaluation.Type,
       deliveries: 0,
       enqueuedAtMs: now,
-      timed: !this.restoring && this.timedCount < MAX_TIMED,
-      dueMs: dueMsOf(evaluation, now),
-      heapAt: -1,
-      delivery: undefined,
+      timed: !this.restoring && this.times.begin(),
+      delay: undefined,
     };
-    if (tracked.timed) this.timedCount++;
     this.tracked.set(evaluation.ID, tracked);
-    if (tracked.dueMs > now) this.due.push(tracked);
+    const dueMs = dueMsOf(evaluation, now);
+    if (dueMs > now) this.due.push(tracked, dueMs);
     else this.queueForJob(tracked);
   }
 
   /** Ready if its job is free, else pending behind the one that holds the job (EB-52). */
   private queueForJob(tracked: Tracked): void {
-    const job = this.jobs.hold(tracked);
-    if (job.holder === tracked) {
-      this.makeReady(tracked);
-      return;
-    }
-    tracked.place = 'pending';
-    job.pending ??= new Heap<Tracked>(pendingBefore);
-    job.pending.push(tracked);
-    this.pendingCount++;
+    if (this.jobs.enter(tracked)) this.makeReady(tracked);
+    else tracked.place = 'pending';
   }
 
   private makeReady(tracked: Tracked): void {
@@ -314,27 +267,15 @@ export class EvalBroker {
 
   /** EB-56: the job's newest pending evaluation is next, all its others are superseded. */
   private releaseJob(job: JobSlot | undefined): void {
-    if (!job) return;
-    const { pending } = job;
-    job.pending = undefined;
-    job.holder = pending?.pop();
-    if (!pending || !job.holder) {
-      this.jobs.free(job);
-      return;
-    }
-    this.pendingCount -= pending.size + 1;
-    if (pending.size > 0) this.supersede(pending.takeAll());
-    this.makeReady(job.holder);
+    const next = job && this.jobs.pass(job, this.supersede);
+    if (next) this.makeReady(next);
   }
 
   /** Of one job, so either all or none of them are housekeeping, which has nothing to cancel in state (EB-99). */
-  private supersede(group: Tracked[]): void {
-    if (group[0]?.queue === CORE_TYPE) {
-      for (const tracked of group) this.forget(tracked);
-      return;
-    }
-    this.superseded.add(group);
-  }
+  private readonly supersede = (group: Tracked[]): void => {
+    if (group[0]?.queue === CORE_TYPE) for (const tracked of group) this.forget(tracked);
+    else this.superseded.add(group);
+  };
 
   // ---- delays
 
@@ -353,8 +294,7 @@ export class EvalBroker {
       return;
     }
     tracked.place = 'redelivery';
-    tracked.dueMs = tracked.enqueuedAtMs + delayMs;
-    this.due.push(tracked);
+    this.due.push(tracked, tracked.enqueuedAtMs + delayMs);
   }
 
   // ---- delivering
@@ -383,69 +323,51 @@ export class EvalBroker {
     tracked.place = 'unacked';
     tracked.deliveries++;
     const now = this.deps.clock.nowMs();
-    const delivery: Outstanding = { tracked, token: this.deps.newId(), sinceMs: now, requeue: undefined };
-    this.observe(tracked, 'broker.wait_time', now - tracked.enqueuedAtMs);
-    tracked.delivery = delivery;
-    this.nackTimers.start(delivery);
+    this.times.observe(tracked, 'broker.wait_time', now - tracked.enqueuedAtMs);
+    const delivery = this.deliveries.begin(tracked, now);
     this.queues.began(tracked.queue);
     try {
       const waitIndex = Math.max(row.ModifyIndex, this.deps.rows.highestEvalIndex(Namespace, JobID));
       return { evaluation: row, token: delivery.token, waitIndex, enqueuedAtMs: tracked.enqueuedAtMs };
     } catch (error) {
-      this.endWithoutSuccess(tracked, delivery); // EB-69
+      this.endWithoutSuccess(delivery); // EB-69
       throw error;
     }
   }
 
-  private endDelivery(tracked: Tracked, delivery: Outstanding): void {
-    this.nackTimers.stop(delivery);
-    const now = this.deps.clock.nowMs();
-    this.observe(tracked, 'broker.process_time', now - delivery.sinceMs);
-    this.observe(tracked, 'broker.response_time', now - tracked.enqueuedAtMs);
-    tracked.delivery = undefined;
-    this.queues.ended(tracked.queue);
+  private endWithoutSuccess(delivery: Outstanding): void {
+    this.endDelivery(delivery);
+    const { tracked } = delivery;
+    if (tracked.queue === FAILED_QUEUE || tracked.deliveries >= this.options.deliveryLimit) {
+      tracked.queue = FAILED_QUEUE;
+      tracked.enqueuedAtMs = this.deps.clock.nowMs();
+      this.makeReady(tracked);
+    } else this.redeliverLater(tracked);
   }
 
-  private observe(tracked: Tracked, timer: EvalTimer, ms: number): void {
-    if (tracked.timed) this.meter.observeEval(timer, ms, tracked.evaluation);
+  private endDelivery(delivery: Outstanding): void {
+    const { tracked } = delivery;
+    this.deliveries.end(delivery);
+    const now = this.deps.clock.nowMs();
+    this.times.observe(tracked, 'broker.process_time', now - delivery.sinceMs);
+    this.times.observe(tracked, 'broker.response_time', now - tracked.enqueuedAtMs);
+    this.queues.ended(tracked.queue);
   }
 
   /** The one place where an evaluation leaves. */
   private forget(tracked: Tracked): void {
     this.tracked.delete(tracked.evaluation.ID);
-    if (tracked.timed) this.timedCount--;
-  }
-
-  private delivered(evalId: string, token: string): { tracked: Tracked; delivery: Outstanding } {
-    const tracked = this.tracked.get(evalId);
-    if (!tracked?.delivery) throw new EvalNotFoundError(evalId);
-    if (tracked.delivery.token !== token) throw new TokenMismatchError(evalId);
-    return { tracked, delivery: tracked.delivery };
-  }
-
-  private worked(evalId: string, token: string): { tracked: Tracked; delivery: Outstanding } {
-    const tracked = this.tracked.get(evalId);
-    if (!tracked?.delivery) throw new NotOutstandingError(evalId);
-    if (tracked.delivery.token !== token) throw new StaleTokenError(evalId);
-    return { tracked, delivery: tracked.delivery };
+    this.times.end(tracked);
   }
 
   /** A new generation: timers of the old one find nothing of theirs (EB-115, EB-122). */
   private flush(): void {
     this.tracked = new Map();
-    this.timedCount = 0;
-    this.pendingCount = 0;
+    this.times.clear();
     this.jobs.clear();
     this.queues.clear();
     this.due.clear();
-    this.nackTimers.clear();
+    this.deliveries.clear();
     this.superseded.clear();
   }
-}
-
-/** EB-50. */
-function pendingBefore(a: Tracked, b: Tracked): boolean {
-  if (a.priority !== b.priority) return a.priority > b.priority;
-  if (a.modifyIndex !== b.modifyIndex) return a.modifyIndex > b.modifyIndex;
-  return a.evaluation.ID < b.evaluation.ID;
 }

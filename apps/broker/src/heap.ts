@@ -47,13 +47,6 @@ export class Heap<T extends HeapElement> {
     return true;
   }
 
-  /** Empties it, in no particular order. O(1): the elements keep their last `heapAt`. */
-  takeAll(): T[] {
-    const { items } = this;
-    this.items = [];
-    return items;
-  }
-
   /** In no particular order. O(n). */
   values(): IterableIterator<T> {
     return this.items.values();

@@ -12,32 +12,46 @@ export interface NackTimersDeps {
 
 /**
  * How long each delivery may still take (EB-80, EB-87 to EB-90). As all have the same time, who starts last expires
- * last: a list in order of starting, and one timer for its first. A timer whose delivery has ended meanwhile wakes for
+ * last: a chain in order of starting, and one timer for its first. A timer whose delivery has ended meanwhile wakes for
  * nothing and waits for the next one: ending a delivery touches no timer.
- * Cost: O(1). A clock that is set forward ends deliveries early, which costs a redelivery each.
+ * Cost: O(1), nothing allocated. A clock that is set forward ends deliveries early, which costs a redelivery each.
  */
 export class NackTimers {
-  /** Unix ms of the end, soonest first. */
-  private deadlines = new Map<Outstanding, number>();
+  private first: Outstanding | undefined;
+  private last: Outstanding | undefined;
   private stopTimer: CancelTimer | undefined;
 
   constructor(private readonly deps: NackTimersDeps) {}
 
   /** The whole time from now, also if some of it was used. */
   start(delivery: Outstanding): void {
-    this.deadlines.delete(delivery);
-    this.deadlines.set(delivery, this.deps.clock.nowMs() + this.deps.timeoutMs);
+    this.stop(delivery);
+    delivery.deadlineMs = this.deps.clock.nowMs() + this.deps.timeoutMs;
+    delivery.sooner = this.last;
+    if (this.last) this.last.later = delivery;
+    else this.first = delivery;
+    this.last = delivery;
     if (!this.stopTimer) this.arm(this.deps.timeoutMs);
   }
 
+  /** Of a delivery without timer: nothing. */
   stop(delivery: Outstanding): void {
-    this.deadlines.delete(delivery);
+    const { sooner, later } = delivery;
+    if (!sooner && this.first !== delivery) return;
+    if (sooner) sooner.later = later;
+    else this.first = later;
+    if (later) later.sooner = sooner;
+    else this.last = sooner;
+    delivery.sooner = undefined;
+    delivery.later = undefined;
   }
 
+  /** What is in the chain is forgotten with it. */
   clear(): void {
     this.stopTimer?.();
     this.stopTimer = undefined;
-    this.deadlines = new Map();
+    this.first = undefined;
+    this.last = undefined;
   }
 
   private arm(delayMs: number): void {
@@ -47,13 +61,13 @@ export class NackTimers {
   /** What expires may start deliveries; they must not arm the timer before the rest has been looked at. */
   private wake(): void {
     const now = this.deps.clock.nowMs();
-    for (const [delivery, deadlineMs] of this.deadlines) {
-      if (deadlineMs > now) {
-        this.arm(deadlineMs - now);
+    for (let next = this.first; next; next = this.first) {
+      if (next.deadlineMs > now) {
+        this.arm(next.deadlineMs - now);
         return;
       }
-      this.deadlines.delete(delivery);
-      this.deps.onExpired(delivery);
+      this.stop(next);
+      this.deps.onExpired(next);
     }
     this.stopTimer = undefined;
   }

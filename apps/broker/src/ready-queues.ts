@@ -1,8 +1,17 @@
-import { Heap } from './heap.js';
+import { RankedHeap } from './ranked-heap.js';
 import type { Tracked } from './tracked-evaluation.js';
 
+/** What is ready with one priority: oldest first (EB-49). */
+interface Level {
+  readonly priority: number;
+  readonly heap: RankedHeap<Tracked>;
+}
+
+/** What is ready for one type of scheduler. */
 interface ReadyQueue {
-  readonly heap: Heap<Tracked>;
+  /** Those that have something, highest priority first (EB-48). A cluster uses few priorities. */
+  readonly levels: Level[];
+  ready: number;
   unacked: number;
 }
 
@@ -24,14 +33,21 @@ export class ReadyQueues {
   }
 
   push(tracked: Tracked): void {
-    this.queueOf(tracked.queue).heap.push(tracked);
+    const queue = this.queueOf(tracked.queue);
+    levelOf(queue, tracked.evaluation.Priority).heap.push(tracked, tracked.evaluation.CreateIndex);
+    queue.ready++;
     this.readyCount++;
   }
 
   /** The next of these types (EB-61, EB-62), undefined if there is none. */
   pop(types: readonly string[]): Tracked | undefined {
-    const tracked = this.best(types)?.pop();
-    if (tracked) this.readyCount--;
+    const queue = this.best(types);
+    const level = queue?.levels[0];
+    if (!queue || !level) return undefined;
+    const tracked = level.heap.pop();
+    if (level.heap.size === 0) queue.levels.shift();
+    queue.ready--;
+    this.readyCount--;
     return tracked;
   }
 
@@ -47,9 +63,7 @@ export class ReadyQueues {
   }
 
   byType(): Record<string, { ready: number; unacked: number }> {
-    return Object.fromEntries(
-      [...this.queues].map(([type, { heap, unacked }]) => [type, { ready: heap.size, unacked }]),
-    );
+    return Object.fromEntries([...this.queues].map(([type, { ready, unacked }]) => [type, { ready, unacked }]));
   }
 
   clear(): void {
@@ -60,30 +74,36 @@ export class ReadyQueues {
 
   private queueOf(type: string): ReadyQueue {
     let queue = this.queues.get(type);
-    if (!queue) this.queues.set(type, (queue = { heap: new Heap<Tracked>(readyBefore), unacked: 0 }));
+    if (!queue) this.queues.set(type, (queue = { levels: [], ready: 0, unacked: 0 }));
     return queue;
   }
 
   /** The queue whose first has the highest priority; by chance among equals. */
-  private best(types: readonly string[]): Heap<Tracked> | undefined {
-    let best: Heap<Tracked> | undefined;
+  private best(types: readonly string[]): ReadyQueue | undefined {
+    let best: ReadyQueue | undefined;
     let priority = -Infinity;
     let equals = 0;
     for (const type of types) {
-      const heap = this.queues.get(type)?.heap;
-      const first = heap?.peek();
-      if (!first || first.priority < priority) continue;
-      equals = first.priority > priority ? 1 : equals + 1;
-      priority = first.priority;
-      if (equals === 1 || this.random() * equals < 1) best = heap;
+      const queue = this.queues.get(type);
+      const level = queue?.levels[0];
+      if (!level || level.priority < priority) continue;
+      equals = level.priority > priority ? 1 : equals + 1;
+      priority = level.priority;
+      if (equals === 1 || this.random() * equals < 1) best = queue;
     }
     return best;
   }
 }
 
-/** EB-48, EB-49. */
-function readyBefore(a: Tracked, b: Tracked): boolean {
-  if (a.priority !== b.priority) return a.priority > b.priority;
-  if (a.createIndex !== b.createIndex) return a.createIndex < b.createIndex;
-  return a.evaluation.ID < b.evaluation.ID;
+/** O(priorities in use). */
+function levelOf({ levels }: ReadyQueue, priority: number): Level {
+  const at = levels.findIndex((level) => level.priority <= priority);
+  const found = levels[at];
+  if (found?.priority === priority) return found;
+  const level: Level = { priority, heap: new RankedHeap<Tracked>(lowerId) };
+  levels.splice(at < 0 ? levels.length : at, 0, level);
+  return level;
 }
+
+/** Of one transaction: any order will do that stays the same. */
+const lowerId = (a: Tracked, b: Tracked): boolean => a.evaluation.ID < b.evaluation.ID;

@@ -25,7 +25,6 @@ export class Superseded {
     for (let [group] = this.groups; group && taken.length < max; [group] = this.groups) {
       for (let next = group.pop(); next; next = taken.length < max ? group.pop() : undefined) {
         next.place = 'cancelable';
-        next.heapAt = -1;
         taken.push(next);
       }
       if (group.length === 0) this.groups.shift();

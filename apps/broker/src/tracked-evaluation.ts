@@ -1,15 +1,11 @@
 import type { Evaluation } from '@waybill/model';
-import type { Heap, HeapElement } from './heap.js';
+import type { HeapElement } from './heap.js';
 
 export type Place = 'ready' | 'unacked' | 'pending' | 'delayed' | 'redelivery' | 'cancelable';
 
-/** What the broker knows of one evaluation, from enqueue to ack. In at most one heap, by `place`. */
-export interface Tracked extends HeapElement {
+/** What the broker knows of one evaluation, from enqueue to ack: exactly one place at a time. */
+export interface Tracked {
   readonly evaluation: Evaluation;
-  /** Copies of what orders it: a comparison must not have to fetch the evaluation too. */
-  readonly priority: number;
-  readonly createIndex: number;
-  readonly modifyIndex: number;
   /** Undefined until it is due for the first time. */
   job: JobSlot | undefined;
   place: Place;
@@ -19,9 +15,15 @@ export interface Tracked extends HeapElement {
   enqueuedAtMs: number;
   /** Its times go to the meter (EB-321). */
   timed: boolean;
-  /** Unix ms, while delayed or awaiting redelivery. */
-  dueMs: number;
-  delivery: Outstanding | undefined;
+  /** While delayed or awaiting redelivery. */
+  delay: Delay | undefined;
+}
+
+/** Waiting for a time. */
+export interface Delay extends HeapElement {
+  readonly tracked: Tracked;
+  /** Unix ms. */
+  readonly dueMs: number;
 }
 
 /** One job that has evaluations here: what serializes them. */
@@ -29,9 +31,14 @@ export interface JobSlot {
   readonly namespace: string;
   readonly id: string;
   /** The one that is ready, unacked or awaiting redelivery (EB-52). */
-  holder: Tracked | undefined;
-  /** Those that wait behind it; made when the first has to. */
-  pending: Heap<Tracked> | undefined;
+  holder: Tracked;
+  /** The newest of those that wait behind it. */
+  next: Tracked | undefined;
+  /** Copies of what makes it the newest: whoever comes must not have to fetch it. */
+  nextPriority: number;
+  nextModifyIndex: number;
+  /** The others that wait: superseded as soon as `next` has its turn. Made when the first comes. */
+  older: Tracked[] | undefined;
 }
 
 /** One delivery in progress. */
@@ -41,4 +48,8 @@ export interface Outstanding {
   readonly sinceMs: number;
   /** Enqueued again, in this state, by the worker's own reblock: comes in anew after the ack (EB-92). */
   requeue: Evaluation | undefined;
+  /** Of the nack timers: unix ms of its end, and its neighbours in order of ending. */
+  deadlineMs: number;
+  sooner: Outstanding | undefined;
+  later: Outstanding | undefined;
 }

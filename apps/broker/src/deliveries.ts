@@ -1,0 +1,100 @@
+import type { Clock, Evaluation, Timers } from '@waybill/model';
+import { EvalNotFoundError, NotOutstandingError, StaleTokenError, TokenMismatchError } from './broker-errors.js';
+import { NackTimers } from './nack-timers.js';
+import type { Outstanding, Tracked } from './tracked-evaluation.js';
+
+export interface DeliveriesDeps {
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly newId: () => string;
+}
+
+/**
+ * What workers have in their hands: each delivery with its token, which proves that a worker speaks of this delivery and
+ * not of an earlier one, and with its nack timer. An evaluation has one delivery at most. Cost: O(1).
+ */
+export class Deliveries {
+  private outstanding = new Map<string, Outstanding>();
+  private readonly nackTimers: NackTimers;
+
+  /** @param onExpired the worker has said nothing for the whole time; its delivery is still here (EB-80) */
+  constructor(
+    private readonly deps: DeliveriesDeps,
+    timeoutMs: number,
+    onExpired: (delivery: Outstanding) => void,
+  ) {
+    this.nackTimers = new NackTimers({ ...deps, timeoutMs, onExpired });
+  }
+
+  begin(tracked: Tracked, sinceMs: number): Outstanding {
+    const delivery: Outstanding = {
+      tracked,
+      token: this.deps.newId(),
+      sinceMs,
+      requeue: undefined,
+      deadlineMs: 0,
+      sooner: undefined,
+      later: undefined,
+    };
+    this.outstanding.set(tracked.evaluation.ID, delivery);
+    this.nackTimers.start(delivery);
+    return delivery;
+  }
+
+  end(delivery: Outstanding): void {
+    this.nackTimers.stop(delivery);
+    this.outstanding.delete(delivery.tracked.evaluation.ID);
+  }
+
+  /** The delivery that is acked or nacked. @throws EvalNotFoundError, TokenMismatchError */
+  answered(evalId: string, token: string): Outstanding {
+    const delivery = this.outstanding.get(evalId);
+    if (!delivery) throw new EvalNotFoundError(evalId);
+    if (delivery.token !== token) throw new TokenMismatchError(evalId);
+    return delivery;
+  }
+
+  /** The delivery with this token, if it is still in progress. */
+  find(evalId: string, token: string): Outstanding | undefined {
+    const delivery = this.outstanding.get(evalId);
+    return delivery?.token === token ? delivery : undefined;
+  }
+
+  /** Token of the delivery in progress, undefined if there is none (EB-110). */
+  tokenOf(evalId: string): string | undefined {
+    return this.outstanding.get(evalId)?.token;
+  }
+
+  /** What is being worked on. @throws NotOutstandingError, StaleTokenError unless the token is that of the delivery */
+  verify(evalId: string, token: string): Evaluation {
+    return this.worked(evalId, token).tracked.evaluation;
+  }
+
+  /** Gives the worker the whole nack timeout again (EB-87). @throws as `verify` */
+  resetTimer(evalId: string, token: string): void {
+    this.nackTimers.start(this.worked(evalId, token));
+  }
+
+  /** Waiting for the plan applier must not cost a worker its delivery (EB-88). @throws as `verify` */
+  pauseTimer(evalId: string, token: string): void {
+    this.nackTimers.stop(this.worked(evalId, token));
+  }
+
+  /** Restarts the full timeout; a delivery that is gone is no error (EB-89, EB-90). */
+  resumeTimer(evalId: string, token: string): void {
+    const delivery = this.find(evalId, token);
+    if (delivery) this.nackTimers.start(delivery);
+  }
+
+  clear(): void {
+    this.outstanding = new Map();
+    this.nackTimers.clear();
+  }
+
+  private worked(evalId: string, token: string): Outstanding {
+    const delivery = this.outstanding.get(evalId);
+    if (!delivery) throw new NotOutstandingError(evalId);
+    if (delivery.token !== token) throw new StaleTokenError(evalId);
+    return delivery;
+  }
+}

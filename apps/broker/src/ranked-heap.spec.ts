@@ -1,0 +1,39 @@
+import { describe, expect, it } from 'vitest';
+import { RankedHeap } from './ranked-heap.js';
+
+/** Repeatable numbers in [0, 1). */
+function numbers(seed: number): () => number {
+  let state = seed;
+  return () => (state = (state * 48_271) % 2_147_483_647) / 2_147_483_647;
+}
+
+interface Item {
+  readonly rank: number;
+  readonly name: number;
+}
+
+describe('a heap of ranks', () => {
+  it.each([1, 2, 3])(
+    'gives out the lowest first, among equals by name, whatever comes in between (seed %i)',
+    (seed) => {
+      const random = numbers(seed);
+      const heap = new RankedHeap<Item>((a, b) => a.name < b.name);
+      let inside: Item[] = [];
+      for (let step = 0; step < 5_000; step++) {
+        if (random() < 0.55) {
+          const item = { rank: Math.floor(random() * 40) + 2 ** 33, name: step };
+          heap.push(item, item.rank);
+          inside.push(item);
+        } else {
+          const [least] = inside.toSorted((a, b) => a.rank - b.rank || a.name - b.name);
+          expect(heap.pop()).toBe(least);
+          inside = inside.filter((item) => item !== least);
+        }
+        expect(heap.size).toBe(inside.length);
+      }
+      const rest = inside.toSorted((a, b) => a.rank - b.rank || a.name - b.name);
+      expect(inside.map(() => heap.pop())).toEqual(rest);
+      expect(heap.pop()).toBeUndefined();
+    },
+  );
+});
