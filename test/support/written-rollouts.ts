@@ -1,14 +1,10 @@
 import type { Deployment, Evaluation, Job } from '@waybill/model';
-import type { Replica } from '@waybill/replica';
-import { Infrastructure, newUuid, readSettings, systemClock } from '@waybill/service';
-import { draftTxn, fixtures, isRejected, serviceActor, type TxnPayloads, type TxnType } from '@waybill/state';
-import { silentLogger } from '@waybill/telemetry';
+import { newUuid } from '@waybill/service';
+import { fixtures } from '@waybill/state';
 import { eventually } from './wait.js';
-import { WaybillProcesses } from './waybill-processes.js';
+import { nowNs, WrittenCluster } from './written-cluster.js';
 
 const { aClientUpdate, aDeployment, aDeploymentState, anAlloc, aPlanResult } = fixtures;
-
-const nowNs = () => systemClock.nowMs() * 1e6;
 
 /** A job that differs by its priority only. */
 const jobOf = (id: string, priority: number) => ({
@@ -22,55 +18,13 @@ const jobOf = (id: string, priority: number) => ({
   ],
 });
 
-export interface Answer {
-  readonly status: number;
-  readonly text: string;
-  /** 0: it names none. */
-  readonly index: number;
-  readonly nextToken: string | null;
-}
-
 /**
  * The API, the projector and the watchers as processes; a test is the scheduler and the machines, and writes their
  * transactions itself.
  */
-export class WrittenRollouts {
-  private constructor(
-    readonly waybill: WaybillProcesses,
-    private readonly infrastructure: Infrastructure,
-    private readonly state: Replica,
-  ) {}
-
-  static async start(): Promise<WrittenRollouts> {
-    const waybill = await WaybillProcesses.start({}, ['projector', 'deployments', 'api']);
-    const settings = readSettings({ WAYBILL_NATS_URL: waybill.stack.natsUrl, WAYBILL_LOG_LEVEL: 'silent' }, []);
-    const infrastructure = new Infrastructure('test', settings, silentLogger, (error) => {
-      throw error;
-    });
-    return new WrittenRollouts(waybill, infrastructure, await infrastructure.replica());
-  }
-
-  async stop(): Promise<void> {
-    await this.infrastructure.close();
-    await this.waybill.stop();
-  }
-
-  get api() {
-    return this.waybill.api;
-  }
-
-  async write<T extends TxnType>(type: T, payload: TxnPayloads[T]): Promise<void> {
-    const context = { timeNs: nowNs(), requestId: newUuid(), actor: serviceActor('test'), namespace: 'default' };
-    const { verdict } = await this.state.propose(draftTxn(type, payload, context));
-    if (isRejected(verdict)) throw new Error(`${type}: ${verdict.error}`);
-  }
-
-  put(path: string, body?: object): Promise<Answer> {
-    return this.answer(path, { method: 'PUT', ...(body && { body: JSON.stringify(body) }) });
-  }
-
-  get(path: string): Promise<Answer> {
-    return this.answer(path);
+export class WrittenRollouts extends WrittenCluster {
+  static override async start(): Promise<WrittenRollouts> {
+    return (await super.start(['projector', 'deployments', 'api'])) as WrittenRollouts;
   }
 
   /** Version 0 stable, version 1 with a deployment and its first allocation, a canary. */
@@ -109,14 +63,6 @@ export class WrittenRollouts {
     await eventually('it can be read', async () => (await this.get(read)).status === 200);
     return new WrittenRollout(this, job, deployment.ID, canary);
   }
-
-  private async answer(path: string, init: RequestInit = {}): Promise<Answer> {
-    const answer = await this.api.raw(path, init);
-    const text = await answer.text();
-    const { status, headers } = answer;
-    const nextToken = headers.get('X-Nomad-NextToken');
-    return { status, text, index: Number(headers.get('X-Nomad-Index') ?? 0), nextToken };
-  }
 }
 
 /** One of them, and what its machine may report. */
@@ -128,9 +74,9 @@ export class WrittenRollout {
     readonly canary: ReturnType<typeof anAlloc>,
   ) {}
 
-  report(Healthy: boolean): Promise<void> {
+  async report(Healthy: boolean): Promise<void> {
     const DeploymentStatus = { Healthy, Timestamp: new Date().toISOString() };
-    return this.cluster.write('AllocClientUpdate', {
+    await this.cluster.write('AllocClientUpdate', {
       Allocs: [aClientUpdate(this.canary, { ModifyTime: nowNs(), DeploymentStatus })],
       Evals: [],
     });
