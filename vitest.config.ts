@@ -34,7 +34,7 @@ export default defineConfig({
           testTimeout: 300_000,
         },
       },
-      // Real nats-server, real PostgreSQL, real processes. One file at a time: two cores.
+      // Real nats-server, real PostgreSQL, real processes. Two files at a time: they wait more than they compute.
       {
         extends: true,
         test: {
@@ -42,7 +42,7 @@ export default defineConfig({
           include: ['test/*.test.ts'],
           testTimeout: 60_000,
           hookTimeout: 120_000,
-          fileParallelism: false,
+          maxWorkers: 2,
           // Real processes on a shared machine: in CI a test that fails is run once more before it counts.
           retry: process.env['CI'] ? 1 : 0,
         },

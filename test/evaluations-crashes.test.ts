@@ -8,6 +8,7 @@ import { draftTxn, fixtures, serviceActor, type Proposed, type TxnPayloads, type
 import { silentLogger } from '@waybill/telemetry';
 import { LogReader, readLog } from '@waybill/verify';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { freeze, thaw } from './support/freeze.js';
 import { eventually } from './support/wait.js';
 import { WaybillProcesses } from './support/waybill-processes.js';
 
@@ -251,10 +252,10 @@ describe('the holder of the broker is killed', () => {
     const old = await held(id);
     const frozen = await holder();
     const before = epoch();
-    process.kill(waybill.pid(frozen), 'SIGSTOP');
+    await freeze(waybill.pid(frozen));
     const asked = failing(rpc.ask(submitPlan, { Plan: placing(old) }, { timeoutMs: 6_000 }));
     await eventually('a successor', () => epoch() > before, TAKEOVER_MS);
-    process.kill(waybill.pid(frozen), 'SIGCONT');
+    thaw(waybill.pid(frozen));
     expect(await asked).not.toBe('it worked');
     expect(allocsOf('f31')).toEqual([]);
     await withScheduler(async () => {
@@ -268,7 +269,7 @@ describe('a scheduler is killed', () => {
   it('F4, EB-80, EB-81: with an evaluation in its hands: it is handed out again after the nack timeout, under another token', async () => {
     await waybill.startService('scheduler', 'doomed');
     // Frozen, so that it does nothing with what its waiting dequeue is answered with.
-    process.kill(waybill.pid('doomed'), 'SIGSTOP');
+    await freeze(waybill.pid('doomed'));
     const id = await register('f4');
     await waybill.kill('doomed');
     const killedAt = Date.now();

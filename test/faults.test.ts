@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { freeze, thaw } from './support/freeze.js';
 import { type ApiClient, shellJob } from './support/api-client.js';
 import { eventually } from './support/wait.js';
 import { CONTROL_PLANE, type ServiceName, WaybillProcesses } from './support/waybill-processes.js';
@@ -94,14 +95,14 @@ describe('a holder that is frozen past its lease', () => {
     await waybill.startService('broker', 'broker-2');
     const frozen = waybill.pid('broker');
     await eventually('broker holds the role', () => holds('broker'));
-    process.kill(frozen, 'SIGSTOP');
+    await freeze(frozen);
     try {
       await eventually('broker-2 has taken over', () => holds('broker-2'), 10_000);
       const ids = await submitJobs('frozen', 3);
       await expectEachRunsOnce(ids);
       await stopJobs(ids);
     } finally {
-      process.kill(frozen, 'SIGCONT');
+      thaw(frozen);
     }
     await eventually('the old holder knows', async () => !(await holds('broker')));
     const after = await submitJobs('thawed', 2);
