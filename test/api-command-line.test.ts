@@ -1,12 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { shellJob } from './support/api-client.js';
+import { DescribedAnswers } from './support/described-answers.js';
 import { BOOL, INT, type Json, NS, OfficialClient, STRING, UINT, UUID } from './support/official-client.js';
 import { eventually } from './support/wait.js';
 import { WaybillProcesses } from './support/waybill-processes.js';
 
 /**
  * What the official command line sends, command by command, and every field of the answers that it dereferences
- * (http-api.md section 5): a missing one makes it crash, hang or print nonsense.
+ * (http-api.md section 5): a missing one makes it crash, hang or print nonsense. Every answer is also held against the
+ * description that the API serves of itself, type by type: the client's decoder is strict (API-711, API-715).
  */
 
 const MS = 1_000_000;
@@ -14,10 +16,12 @@ const UPDATE = { HealthCheck: 'task_states', MinHealthyTime: 50 * MS, HealthyDea
 
 let waybill: WaybillProcesses;
 let client: OfficialClient;
+let described: DescribedAnswers;
 
 beforeAll(async () => {
   waybill = await WaybillProcesses.start();
-  client = new OfficialClient(waybill.api.url);
+  described = await DescribedAnswers.of(waybill.api);
+  client = new OfficialClient(waybill.api.url, described.check);
   await eventually('the node is ready', async () => {
     const { body } = await client.get<Json[]>('/v1/nodes');
     return body[0]?.['Status'] === 'ready';
@@ -644,5 +648,11 @@ describe('the cluster', () => {
     });
     await client.delete('/v1/namespace/dev');
     await expect(client.get('/v1/namespace/dev')).rejects.toThrow('Unexpected response code: 404');
+  });
+});
+
+describe('the description of the API', () => {
+  it('API-711, API-715: every answer above was as described', () => {
+    expect(described.seen.size).toBeGreaterThan(45);
   });
 });

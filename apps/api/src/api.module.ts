@@ -13,6 +13,7 @@ import { JobsModule } from './jobs/jobs.module.js';
 import { MetricsModule } from './metrics/metrics.module.js';
 import { NamespacesModule } from './namespaces/namespaces.module.js';
 import { NodesModule } from './nodes/nodes.module.js';
+import { OpenApiModule } from './openapi/openapi.module.js';
 import { OperatorModule } from './operator/operator.module.js';
 import { SearchModule } from './search/search.module.js';
 import { ServicesModule } from './services/services.module.js';
@@ -21,7 +22,7 @@ import { VariablesModule } from './variables/variables.module.js';
 import { VolumesModule } from './volumes/volumes.module.js';
 
 /** One module per resource: its routes and what they are made of are in its folder. */
-const RESOURCES = [
+export const RESOURCES = [
   AclModule,
   AllocationsModule,
   ClientModule,
@@ -34,6 +35,7 @@ const RESOURCES = [
   MetricsModule,
   NamespacesModule,
   NodesModule,
+  OpenApiModule,
   OperatorModule,
   SearchModule,
   ServicesModule,

@@ -55,3 +55,5 @@ export * from './specification-change.js';
 export { validateJob, type JobValidation, type ValidationOptions } from './validate-job.js';
 /** For the bodies of requests: tables like a job's, with the same rules for names, types and null. */
 export * as wire from './wire-shape.js';
+export * as wireSchema from './wire-schema.js';
+export { jobShape } from './job-shape.js';

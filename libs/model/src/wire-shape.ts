@@ -11,6 +11,23 @@ export interface Field<V> {
   readonly read: (json: unknown, place: string) => unknown;
   /** The complete value. `given` is undefined when absent. */
   readonly fill: (given: unknown) => V;
+  /** What it looks like on the wire, for descriptions; undefined: anything. */
+  readonly type?: FieldType | undefined;
+}
+
+/** The form of a field's JSON. `or null`: also where the field is complete. */
+export type FieldType =
+  | { readonly is: 'string' | 'boolean' | 'freeform' }
+  | { readonly is: 'integer'; readonly min: number; readonly max: number }
+  | { readonly is: 'list' | 'map'; readonly of: FieldType | undefined }
+  | { readonly is: 'object'; readonly shape: AnyShape }
+  | { readonly is: 'or null'; readonly of: FieldType | undefined };
+
+/** A shape, whatever it is of. */
+export interface AnyShape {
+  readonly name: string;
+  readonly fields: Readonly<Record<string, Field<unknown>>>;
+  readonly inputOnly?: Readonly<Record<string, Field<unknown>>> | undefined;
 }
 
 export interface Shape<T extends object> {
@@ -86,17 +103,21 @@ export function duration(fallback = 0): Field<number> {
 
 /** Null when absent. */
 export function optional<V>(field: Field<V>): Field<V | null> {
-  return { read: field.read, fill: (given) => (given === undefined ? null : field.fill(given)) };
+  return {
+    read: field.read,
+    fill: (given) => (given === undefined ? null : field.fill(given)),
+    type: orNull(field.type),
+  };
 }
 
 /** Server-owned: whatever the client sends is ignored (API-111, API-317). */
 export function serverOwned<V>(value: V): Field<V> {
-  return { read: () => undefined, fill: () => value };
+  return { read: () => undefined, fill: () => value, type: typeOfValue(value) };
 }
 
 /** Set by a rule, not by the client: ignored on input, kept by `fill`. */
 export function derived<V>(field: Field<V>): Field<V> {
-  return { read: () => undefined, fill: field.fill };
+  return { read: () => undefined, fill: field.fill, type: field.type };
 }
 
 /** Null when absent. */
@@ -109,6 +130,7 @@ export function present<T extends object>(shape: Shape<T>): Field<T> {
   return {
     read: (json, place) => readFields(shape, asObject(json, place, shape.name), place),
     fill: (given) => fillShape<T>(shape, asGiven<T>(given)),
+    type: { is: 'object', shape },
   };
 }
 
@@ -125,6 +147,7 @@ export function filledList<V>(of: Field<V>): Field<V[]> {
       return json.map((item: unknown) => (item === null ? of.fill(undefined) : of.read(item, place)));
     },
     fill: (given) => (Array.isArray(given) ? given.map((item: unknown) => of.fill(item ?? undefined)) : []),
+    type: { is: 'list', of: of.type },
   };
 }
 
@@ -136,6 +159,7 @@ export function map<V>(of: Field<V>): Field<Record<string, V> | null> {
         value === null ? of.fill(undefined) : of.read(value, place),
       ),
     fill: (given) => mapEntries(asRecord(given), (value) => of.fill(value ?? undefined)),
+    type: { is: 'map', of: of.type },
   };
   return nullWhenEmpty(whole, (entries) => Object.keys(entries).length === 0);
 }
@@ -148,6 +172,7 @@ export function freeform(): Field<Record<string, unknown> | null> {
       return asObject(json, place, 'map[string]interface {}');
     },
     fill: asRecord,
+    type: { is: 'freeform' },
   };
   return nullWhenEmpty(whole, (entries) => Object.keys(entries).length === 0);
 }
@@ -157,20 +182,40 @@ export function raw(): Field<unknown> {
   return { read: (json) => json, fill: (given) => given };
 }
 
-function scalar<V>(goType: string, matches: (json: unknown) => json is V, fallback: V): Field<V> {
+function scalar<V>(
+  goType: string,
+  matches: (json: unknown) => json is V,
+  fallback: V,
+  type: FieldType | undefined = typeOfValue(fallback),
+): Field<V> {
   return {
     read: (json, place) => {
       if (!matches(json)) throw DecodeError.wrongType(json, place, goType);
       return json;
     },
     fill: (given) => (matches(given) ? given : fallback),
+    type,
   };
 }
 
 function integer(goType: string, min: number, max: number, fallback: number): Field<number> {
   const isInRange = (json: unknown): json is number =>
     typeof json === 'number' && Number.isInteger(json) && json >= min && json <= max;
-  return scalar(goType, isInRange, fallback);
+  return scalar(goType, isInRange, fallback, { is: 'integer', min, max });
+}
+
+const orNull = (of: FieldType | undefined): FieldType => ({ is: 'or null', of });
+
+function typeOfValue(value: unknown): FieldType | undefined {
+  switch (typeof value) {
+    case 'string':
+    case 'boolean':
+      return { is: typeof value === 'string' ? 'string' : 'boolean' };
+    case 'number':
+      return { is: 'integer', min: -INT_LIMIT, max: INT_LIMIT };
+    default:
+      return undefined;
+  }
 }
 
 function isString(json: unknown): json is string {
@@ -188,6 +233,7 @@ function isRecord(json: unknown): json is Record<string, unknown> {
 function nullWhenEmpty<V>(field: Field<V>, isEmpty: (value: V) => boolean): Field<V | null> {
   return {
     read: field.read,
+    type: orNull(field.type),
     fill: (given) => {
       if (given === undefined) return null;
       const value = field.fill(given);

@@ -11,22 +11,22 @@ import { askAgent, restartTimeoutMs } from './agent-call.js';
 import { knownAllocation } from './known-allocation.js';
 
 /** `/v1/client/allocation/:alloc/…`: what is asked of a running allocation, answered by its agent (API-194 to API-196). */
-@Controller('v1/client/allocation')
+@Controller('v1')
 export class AllocationActionsController {
   constructor(
     private readonly model: ReadModel,
     private readonly rpc: NatsRpc,
   ) {}
 
-  @Get(':id/stats')
+  @Get('client/allocation/:id/stats')
   async stats(@Param('id') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const { ID, NodeID } = await knownAllocation(this.model, id);
     const wanted = { AllocID: ID, Task: param(request.query, 'task') ?? '' };
     sendJson(request, reply, await askAgent(this.rpc, allocStats, wanted, { target: NodeID }));
   }
 
-  /** AG-146. */
-  @Get(':id/checks')
+  /** AG-146. The shorter path is the same. */
+  @Get(['client/allocation/:id/checks', 'allocation/:id/checks'])
   async checks(@Param('id') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const { ID, NodeID } = await knownAllocation(this.model, id);
     const checks = await askAgent(this.rpc, allocChecks, { AllocID: ID }, { target: NodeID });
@@ -34,37 +34,37 @@ export class AllocationActionsController {
     sendJson(request, reply, Object.fromEntries(shown));
   }
 
-  @Put(':id/restart')
+  @Put('client/allocation/:id/restart')
   restartPut(@Param('id') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     return this.restart(id, request, reply);
   }
 
-  @Post(':id/restart')
+  @Post('client/allocation/:id/restart')
   restartPost(@Param('id') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     return this.restart(id, request, reply);
   }
 
-  @Put(':id/signal')
+  @Put('client/allocation/:id/signal')
   signalPut(@Param('id') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     return this.signal(id, request, reply);
   }
 
-  @Post(':id/signal')
+  @Post('client/allocation/:id/signal')
   signalPost(@Param('id') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     return this.signal(id, request, reply);
   }
 
-  @Get(':id/gc')
+  @Get('client/allocation/:id/gc')
   gcGet(@Param('id') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     return this.collect(id, request, reply);
   }
 
-  @Put(':id/gc')
+  @Put('client/allocation/:id/gc')
   gcPut(@Param('id') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     return this.collect(id, request, reply);
   }
 
-  @Post(':id/gc')
+  @Post('client/allocation/:id/gc')
   gcPost(@Param('id') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     return this.collect(id, request, reply);
   }

@@ -2,7 +2,7 @@ import { ApiError, badRequest } from '../http/api-error.js';
 import { pathOf } from '../http/path.js';
 
 /** Sub-routes of a job, in the order they are tried (API-5). */
-const SUFFIXES = [
+export const SUFFIXES = [
   'evaluate',
   'allocations',
   'evaluations',

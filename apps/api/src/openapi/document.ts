@@ -1,0 +1,95 @@
+import { jobShape, wireSchema } from '@waybill/model';
+import { WAYBILL_VERSION } from '../cluster/agent-identity.js';
+import { ALLOCATION_SCHEMAS } from './allocation-schemas.js';
+import { CLUSTER_SCHEMAS } from './cluster-schemas.js';
+import type { Operation } from './operation.js';
+import { OPERATIONS } from './operations.js';
+import { SCHEDULING_SCHEMAS } from './scheduling-schemas.js';
+import { anything, flag, int, type JsonSchema, maybeListOf, nullable, plain, ref, text, uint } from './schema.js';
+
+/** Parameters that every request may carry. */
+const EVERYWHERE = ['region', 'pretty'] as const;
+/** Parameters that may be given several times. */
+const REPEATED: ReadonlySet<string> = new Set(['topic', 'type', 'address']);
+
+const OTHERS: Readonly<Record<string, JsonSchema>> = {
+  Request: { type: 'object', description: 'Names of members match in any case; unknown ones are ignored.' },
+  JobRequest: { type: 'object', properties: { Job: nullable(ref('JobInput')) }, required: ['Job'] },
+  JobListStub: plain({
+    ID: text,
+    ParentID: text,
+    Name: text,
+    Datacenters: maybeListOf(text),
+    NodePool: text,
+    Multiregion: anything,
+    Type: text,
+    Priority: int,
+    Periodic: flag,
+    ParameterizedJob: flag,
+    Stop: flag,
+    Status: text,
+    StatusDescription: text,
+    JobSummary: ref('JobSummary'),
+    CreateIndex: uint,
+    ModifyIndex: uint,
+    JobModifyIndex: uint,
+    SubmitTime: int,
+  }),
+  JobValidateResponse: plain({
+    DriverConfigValidated: flag,
+    ValidationErrors: maybeListOf(text),
+    Error: text,
+    Warnings: text,
+  }),
+  StreamFrame: { type: 'object', properties: { Offset: int, Data: text, File: text, FileEvent: text } },
+  AllocFileInfo: plain({ Name: text, IsDir: flag, Size: int, FileMode: text, ModTime: text }),
+};
+
+/** OpenAPI 3.1 of the whole API. The shapes of jobs come from the code that decodes them. */
+export function openApiDocument(): JsonSchema {
+  const paths: Record<string, Record<string, JsonSchema>> = {};
+  for (const operation of OPERATIONS) (paths[operation.path] ??= {})[operation.method] = described(operation);
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Waybill',
+      version: WAYBILL_VERSION,
+      description: 'The HTTP API of Nomad, /v1, over a durable log. Durations and times are nanoseconds.',
+    },
+    paths,
+    components: {
+      schemas: {
+        ...wireSchema.schemasOfShape(jobShape, 'answer'),
+        ...wireSchema.schemasOfShape(jobShape, 'request'),
+        ...SCHEDULING_SCHEMAS,
+        ...ALLOCATION_SCHEMAS,
+        ...CLUSTER_SCHEMAS,
+        ...OTHERS,
+      },
+    },
+  };
+}
+
+function described({ path, summary, query, body, answer }: Operation): JsonSchema {
+  const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
+    name,
+    in: 'path',
+    required: true,
+    schema: text,
+  }));
+  const inQuery = [...EVERYWHERE, ...query].map((name) => ({
+    name,
+    in: 'query',
+    schema: REPEATED.has(name) ? { type: 'array', items: text } : text,
+  }));
+  const content = answer && { 'application/json': { schema: answer } };
+  return {
+    summary,
+    parameters: [...inPath, ...inQuery],
+    ...(body && { requestBody: { content: { 'application/json': { schema: body } } } }),
+    responses: {
+      '200': { description: summary, ...(content && { content }) },
+      default: { description: 'Why not, in plain text', content: { 'text/plain': { schema: text } } },
+    },
+  };
+}

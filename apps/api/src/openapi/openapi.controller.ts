@@ -1,0 +1,14 @@
+import { Controller, Get, Req, Res } from '@nestjs/common';
+import { type ApiReply, type ApiRequest, sendJson } from '../http/reply.js';
+import { openApiDocument } from './document.js';
+
+/** `/v1/waybill/openapi.json`: what can be asked here, for programs that write clients. */
+@Controller('v1/waybill/openapi.json')
+export class OpenApiController {
+  private readonly document = openApiDocument();
+
+  @Get()
+  read(@Req() request: ApiRequest, @Res() reply: ApiReply): void {
+    sendJson(request, reply, this.document);
+  }
+}

@@ -1,0 +1,256 @@
+import { absent, get, list, names, type Operation, post, put, read, remove, stream, write } from './operation.js';
+import {
+  anything,
+  flag,
+  int,
+  listOf,
+  mapOf,
+  nullable,
+  plain,
+  QUERY_META,
+  ref,
+  text,
+  uint,
+  WRITE_META,
+} from './schema.js';
+
+const JOB = '/v1/job/{jobID}';
+const ALLOC = '/v1/client/allocation/{allocID}';
+const FILES = '/v1/client/fs';
+const request = ref('Request');
+const jobRequest = ref('JobRequest');
+const index = plain(WRITE_META);
+
+const JOBS: Operation[] = [
+  ...list('/v1/jobs', 'Jobs', ref('JobListStub'), ['meta']),
+  ...write('/v1/jobs', 'Register a job', { body: jobRequest, answer: ref('JobRegisterResponse') }),
+  ...write('/v1/jobs/parse', 'Understand a job file', { body: request, answer: ref('JobInput') }),
+  ...list('/v1/jobs/statuses', 'How jobs are', anything, ['include_children']),
+  ...post('/v1/jobs/statuses', 'How some jobs are', { body: request, answer: listOf(anything) }),
+  ...write('/v1/validate/job', 'What is wrong with a job', { body: jobRequest, answer: ref('JobValidateResponse') }),
+  ...read(JOB, 'A job', ref('Job')),
+  ...write(JOB, 'Register this job', { body: jobRequest, answer: ref('JobRegisterResponse') }),
+  ...remove(JOB, 'Stop a job', {
+    query: ['namespace', 'purge', 'eval_priority', 'no_shutdown_delay'],
+    answer: ref('JobDeregisterResponse'),
+  }),
+  ...read(`${JOB}/allocations`, 'Its allocations', listOf(ref('AllocListStub')), ['all']),
+  ...read(`${JOB}/evaluations`, 'Its evaluations', listOf(ref('Evaluation'))),
+  ...read(`${JOB}/deployments`, 'Its deployments', listOf(ref('Deployment')), ['all']),
+  ...read(`${JOB}/deployment`, 'Its latest deployment', nullable(ref('Deployment'))),
+  ...read(`${JOB}/summary`, 'Its counts', ref('JobSummary')),
+  ...read(`${JOB}/versions`, 'Its versions', ref('JobVersions'), ['diffs', 'diff_tag', 'diff_version']),
+  ...read(`${JOB}/scale`, 'How its groups are scaled', ref('JobScaleStatusResponse')),
+  ...read(`${JOB}/submission`, 'The text a version was submitted as', anything, ['version']),
+  ...read(`${JOB}/services`, 'Its services', listOf(ref('ServiceRegistration'))),
+  ...read(`${JOB}/actions`, 'Commands prepared for its tasks', listOf(anything)),
+  ...write(`${JOB}/plan`, 'What registering it would do', { body: jobRequest, answer: ref('JobPlanResponse') }),
+  ...write(`${JOB}/evaluate`, 'Evaluate it anew', { body: request, answer: ref('JobRegisterResponse') }),
+  ...write(`${JOB}/revert`, 'Go back to a version', { body: request, answer: ref('JobRegisterResponse') }),
+  ...write(`${JOB}/stable`, 'Call a version stable', { body: request, answer: index }),
+  ...write(`${JOB}/scale`, 'Change the count of a group', { body: request, answer: ref('JobRegisterResponse') }),
+  ...write(`${JOB}/dispatch`, 'Begin a child', {
+    body: request,
+    query: ['namespace', 'idempotency_token'],
+    answer: ref('JobDispatchResponse'),
+  }),
+  ...write(`${JOB}/dispatch/payload`, 'Begin a child with these bytes', {
+    body: anything,
+    query: ['namespace', 'idempotency_token'],
+    answer: ref('JobDispatchResponse'),
+  }),
+  ...write(`${JOB}/periodic/force`, 'Launch it now', {
+    answer: plain({ EvalID: text, EvalCreateIndex: uint, ...WRITE_META }),
+  }),
+  ...write(`${JOB}/versions/{name}/tag`, 'Tag a version', {
+    body: request,
+    answer: plain({ Name: text, Description: text, TaggedTime: int }),
+  }),
+  ...remove(`${JOB}/versions/{name}/tag`, 'Untag a version', {
+    answer: plain({ Name: text, Description: text, TaggedTime: int }),
+  }),
+];
+
+const PLACEMENTS: Operation[] = [
+  ...list('/v1/evaluations', 'Evaluations', ref('Evaluation'), ['status', 'job']),
+  ...remove('/v1/evaluations', 'Delete evaluations', { body: request, answer: plain({ Count: int, ...WRITE_META }) }),
+  ...read('/v1/evaluations/count', 'How many evaluations', plain({ Count: int, ...QUERY_META }), ['filter']),
+  ...read('/v1/evaluation/{evalID}', 'An evaluation', ref('Evaluation'), ['related']),
+  ...read('/v1/evaluation/{evalID}/allocations', 'What it placed', listOf(ref('AllocListStub'))),
+  ...list('/v1/allocations', 'Allocations', ref('AllocListStub'), ['resources', 'task_states']),
+  ...read('/v1/allocation/{allocID}', 'An allocation', ref('Allocation')),
+  ...write('/v1/allocation/{allocID}/stop', 'Stop and replace it', {
+    query: ['no_shutdown_delay', 'reschedule'],
+    answer: plain({ EvalID: text, ...WRITE_META }),
+  }),
+  ...read('/v1/allocation/{allocID}/services', 'Its services', listOf(ref('ServiceRegistration'))),
+  ...read('/v1/allocation/{allocID}/checks', 'Its checks', mapOf(anything)),
+  ...list('/v1/deployments', 'Deployments', ref('Deployment')),
+  ...read('/v1/deployment/{deploymentID}', 'A deployment', ref('Deployment')),
+  ...read('/v1/deployment/allocations/{deploymentID}', 'Its allocations', listOf(ref('AllocListStub'))),
+  ...['promote', 'fail', 'pause', 'unblock', 'run', 'cancel', 'allocation-health'].flatMap((what) =>
+    write(`/v1/deployment/${what}/{deploymentID}`, `Deployment: ${what}`, {
+      body: request,
+      answer: ref('DeploymentUpdateResponse'),
+    }),
+  ),
+];
+
+const MACHINES: Operation[] = [
+  ...list('/v1/nodes', 'Nodes', ref('NodeListStub'), ['resources', 'os']),
+  ...read('/v1/node/{nodeID}', 'A node', ref('Node')),
+  ...read('/v1/node/{nodeID}/allocations', 'Its allocations', listOf(ref('Allocation'))),
+  ...write('/v1/node/{nodeID}/drain', 'Begin or end a drain', { body: request, answer: ref('NodeUpdate') }),
+  ...write('/v1/node/{nodeID}/eligibility', 'Let it take new work or not', {
+    body: request,
+    answer: ref('NodeUpdate'),
+  }),
+  ...write('/v1/node/{nodeID}/evaluate', 'Evaluate its jobs anew', { answer: anything }),
+  ...write('/v1/node/{nodeID}/purge', 'Forget it', { answer: anything }),
+  ...list('/v1/node/pools', 'Node pools', ref('NodePool')),
+  ...write('/v1/node/pools', 'Create or change a pool', { body: request }),
+  ...read('/v1/node/pool/{name}', 'A pool', ref('NodePool')),
+  ...write('/v1/node/pool/{name}', 'Create or change it', { body: request }),
+  ...remove('/v1/node/pool/{name}', 'Delete it'),
+  ...list('/v1/node/pool/{name}/nodes', 'Its nodes', ref('NodeListStub'), ['resources', 'os']),
+  ...list('/v1/node/pool/{name}/jobs', 'Its jobs', ref('JobListStub'), ['meta']),
+  ...get('/v1/client/stats', 'What a machine uses', { query: ['node_id'], answer: anything }),
+  ...get('/v1/client/gc', 'Collect what has ended on a machine', { query: ['node_id'], answer: anything }),
+  ...write('/v1/client/gc', 'Collect what has ended on a machine', { query: ['node_id'], answer: anything }),
+  ...get(`${ALLOC}/stats`, 'What an allocation uses', { query: ['task'], answer: anything }),
+  ...get(`${ALLOC}/checks`, 'Results of its checks', { answer: mapOf(anything) }),
+  ...write(`${ALLOC}/restart`, 'Restart its tasks in place', { body: request, answer: index }),
+  ...write(`${ALLOC}/signal`, 'Send its tasks a signal', { body: request, answer: index }),
+  ...get(`${ALLOC}/gc`, 'Collect it on its machine', { answer: anything }),
+  ...write(`${ALLOC}/gc`, 'Collect it on its machine', { answer: anything }),
+  ...get(`${FILES}/ls/{allocID}`, 'Files in a directory', { query: ['path'], answer: listOf(ref('AllocFileInfo')) }),
+  ...get(`${FILES}/stat/{allocID}`, 'A file', { query: ['path'], answer: ref('AllocFileInfo') }),
+  ...stream(`${FILES}/cat/{allocID}`, 'The bytes of a file', ['path']),
+  ...stream(`${FILES}/readat/{allocID}`, 'Some bytes of a file', ['path', 'offset', 'limit']),
+  ...get(`${FILES}/stream/{allocID}`, 'A file as it grows: frames one behind the other', {
+    query: ['path', 'offset', 'origin', 'follow'],
+    answer: ref('StreamFrame'),
+  }),
+  ...get(`${FILES}/logs/{allocID}`, 'The log of a task: frames one behind the other, or with plain its bytes', {
+    query: ['task', 'type', 'follow', 'origin', 'offset', 'plain'],
+    answer: ref('StreamFrame'),
+  }),
+];
+
+const STORAGE: Operation[] = [
+  ...list('/v1/volumes', 'Volumes', anything, ['type', 'plugin_id', 'node_id', 'node_pool']),
+  ...read('/v1/volume/csi/{volumeID}', 'A CSI volume', anything),
+  ...read('/v1/volume/host/{volumeID}', 'A host volume', anything),
+  ...list('/v1/volumes/claims', 'Claims on host volumes', anything, ['job_id', 'task_group', 'volume_name']),
+  ...list('/v1/plugins', 'CSI plugins', anything, ['type']),
+  ...read('/v1/plugin/csi/{pluginID}', 'A CSI plugin', anything),
+];
+
+const CLUSTER: Operation[] = [
+  ...read('/v1/operator/scheduler/configuration', 'How is scheduled', ref('SchedulerConfigurationResponse')),
+  ...write('/v1/operator/scheduler/configuration', 'Change how is scheduled', {
+    query: ['cas'],
+    body: request,
+    answer: plain({ Updated: flag, ...WRITE_META }),
+  }),
+  ...put('/v1/system/gc', 'Collect all that may go'),
+  ...put('/v1/system/reconcile/summaries', "Make the jobs' summaries anew"),
+  ...get('/v1/status/leader', 'Address of the leader', { answer: text }),
+  ...get('/v1/status/peers', 'Addresses of all servers', { answer: names }),
+  ...get('/v1/regions', 'Names of the regions', { answer: names }),
+  ...get('/v1/metrics', 'Metrics of the control plane', { query: ['format'], answer: ref('Metrics') }),
+  ...get('/v1/agent/self', 'Whom a client talks to', { answer: ref('AgentSelf') }),
+  ...get('/v1/agent/members', 'The servers', { answer: ref('ServerMembers') }),
+  ...get('/v1/agent/health', 'Whether all is well', {
+    query: ['type'],
+    answer: mapOf(plain({ ok: flag, message: text })),
+  }),
+  ...get('/v1/agent/servers', 'Servers that a node agent knows'),
+  ...write('/v1/agent/servers', 'Servers that a node agent is to know'),
+  ...write('/v1/agent/join', 'Join servers', {
+    query: ['address'],
+    answer: plain({ num_joined: int, error: text, warning: text }),
+  }),
+  ...write('/v1/agent/force-leave', 'Forget a server', { query: ['node', 'prune'] }),
+  ...write('/v1/agent/reload', 'Read the configuration anew'),
+  ...get('/v1/agent/schedulers', 'Schedulers of this server', { answer: anything }),
+  ...get('/v1/agent/schedulers/config', 'How many', { answer: anything }),
+  ...write('/v1/agent/schedulers/config', 'Change how many'),
+  ...get('/v1/agent/keyring/{operation}', 'Gossip keys', { answer: anything }),
+  ...write('/v1/agent/keyring/{operation}', 'Gossip keys'),
+  ...get('/v1/agent/host', 'The machine of a server'),
+  ...get('/v1/agent/pprof', 'Profiles'),
+  ...get('/v1/agent/pprof/{profile}', 'A profile'),
+  ...get('/v1/operator/raft/configuration', 'The servers as Raft peers', { answer: anything }),
+  ...remove('/v1/operator/raft/peer', 'Forget a peer', { query: ['id', 'address'] }),
+  ...write('/v1/operator/raft/transfer-leadership', 'Hand the lead over', {
+    query: ['id', 'address'],
+    answer: anything,
+  }),
+  ...get('/v1/operator/autopilot/configuration', 'How autopilot is configured', { answer: anything }),
+  ...get('/v1/operator/autopilot/health', 'Whether the servers are well', { answer: anything }),
+  ...get('/v1/operator/upgrade-check/{name}', 'What stands against an upgrade', { answer: anything }),
+  ...get('/v1/operator/license', 'The license'),
+  ...put('/v1/operator/license', 'Set a license'),
+  ...post('/v1/operator/utilization', 'Report use'),
+  ...write('/v1/search', 'Find by beginnings', { body: request, answer: ref('SearchResponse') }),
+  ...write('/v1/search/fuzzy', 'Find by any part of a name', { body: request, answer: ref('FuzzySearchResponse') }),
+  ...list('/v1/namespaces', 'Namespaces', ref('Namespace')),
+  ...write('/v1/namespace', 'Create or change a namespace', { body: request }),
+  ...read('/v1/namespace/{name}', 'A namespace', ref('Namespace')),
+  ...write('/v1/namespace/{name}', 'Create or change it', { body: request }),
+  ...remove('/v1/namespace/{name}', 'Delete it'),
+  ...read('/v1/services', 'Names of services', listOf(anything)),
+  ...list('/v1/service/{name}', 'Registrations of a service', ref('ServiceRegistration'), ['choose']),
+  ...remove('/v1/service/{name}/{id}', 'Delete a registration'),
+  ...get('/v1/vars', 'Variables', { answer: listOf(anything) }),
+  ...get('/v1/var/{path}', 'A variable', { answer: anything }),
+  ...write('/v1/var/{path}', 'Set it', { body: request }),
+  ...remove('/v1/var/{path}', 'Delete it'),
+  ...get('/v1/operator/keyring/keys', 'Keys', { answer: listOf(anything) }),
+  ...write('/v1/operator/keyring/rotate', 'A new key'),
+  ...remove('/v1/operator/keyring/key/{id}', 'Delete a key'),
+  ...get('/.well-known/jwks.json', 'Public keys', { answer: plain({ keys: listOf(anything) }) }),
+  ...get('/.well-known/openid-configuration', 'The issuer'),
+  ...get('/v1/acl/token/self', 'Who asks', { answer: anything }),
+  ...absent('/v1/acl/{path}', 'Access control, which is disabled'),
+  ...stream('/v1/event/stream', 'Events, a line per transaction', ['namespace', 'topic', 'index', 'strict']),
+];
+
+const LOG_QUERY =
+  'namespace index wait kind id since until from to type actor request trace related diff reverse per_page next_token'.split(
+    ' ',
+  );
+
+const HISTORY: Operation[] = [
+  ...get('/v1/waybill/log', 'Transactions, newest first', {
+    query: LOG_QUERY,
+    answer: listOf(anything),
+  }),
+  ...get('/v1/waybill/state/{kind}/{id}', 'An object as it was', { query: ['namespace', 'index'], answer: anything }),
+  ...get('/v1/waybill/openapi.json', 'This description', { answer: anything }),
+];
+
+const COMMERCIAL: Operation[] = [
+  'sentinel/policies',
+  'sentinel/policy/{name}',
+  'quotas',
+  'quota-usages',
+  'quota',
+  'quota/{name}',
+  'recommendation',
+  'recommendation/{id}',
+  'recommendations',
+  'recommendations/apply',
+].flatMap((path) => absent(`/v1/${path}`, 'Of the commercial edition of the reference only: 501'));
+
+/** Everything that can be asked, in the order of the reference. A test holds it against the routes. */
+export const OPERATIONS: readonly Operation[] = [
+  ...JOBS,
+  ...PLACEMENTS,
+  ...MACHINES,
+  ...STORAGE,
+  ...CLUSTER,
+  ...HISTORY,
+  ...COMMERCIAL,
+];

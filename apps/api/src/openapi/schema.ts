@@ -1,0 +1,52 @@
+import { wireSchema } from '@waybill/model';
+
+export type JsonSchema = wireSchema.JsonSchema;
+export const { nullable, schemaRef: ref } = wireSchema;
+
+const WIDEST = 2 ** 64;
+
+export const text: JsonSchema = { type: 'string' };
+export const flag: JsonSchema = { type: 'boolean' };
+export const float: JsonSchema = { type: 'number' };
+export const anything: JsonSchema = {};
+export const int: JsonSchema = { type: 'integer' };
+export const uint: JsonSchema = { type: 'integer', minimum: 0, maximum: WIDEST };
+export const uint16: JsonSchema = { type: 'integer', minimum: 0, maximum: 65_535 };
+/** Unix nanoseconds, or a duration of them. */
+export const ns: JsonSchema = { type: 'integer', format: 'int64' };
+/** RFC 3339; null is no time (API-14, API-713). */
+export const time: JsonSchema = { anyOf: [{ type: 'string', format: 'date-time' }, { type: 'null' }] };
+
+export const listOf = (items: JsonSchema): JsonSchema => ({ type: 'array', items });
+export const mapOf = (values: JsonSchema): JsonSchema => ({ type: 'object', additionalProperties: values });
+export const oneOf = (...values: readonly string[]): JsonSchema => ({ type: 'string', enum: values });
+
+/** A missing list or map is null (API-16). */
+export const maybeListOf = (items: JsonSchema): JsonSchema => nullable(listOf(items));
+export const maybeMapOf = (values: JsonSchema): JsonSchema => nullable(mapOf(values));
+
+/** One schema for every member of T: the compiler finds what a description forgot, or made up. */
+export type Members<T extends object> = { readonly [K in keyof T]-?: JsonSchema };
+
+/** An object of which every member is there, but those that are only there when asked for (API-17). */
+export function object<T extends object>(
+  members: Members<T>,
+  optional: readonly (keyof T & string)[] = [],
+): JsonSchema {
+  const required = Object.keys(members).filter((name) => !optional.includes(name as keyof T & string));
+  return { type: 'object', properties: members, required };
+}
+
+/** An object whose members are left out when they are zero (API-17). `always`: those that never are. */
+export function sparse<T extends object>(members: Members<T>, always: readonly (keyof T & string)[]): JsonSchema {
+  return { type: 'object', properties: members, required: always };
+}
+
+/** What carries the index of a write, and what of a read, in the body. */
+export const WRITE_META = { Index: uint } as const;
+export const QUERY_META = { Index: uint, LastContact: int, KnownLeader: flag, NextToken: text } as const;
+export const plain = (members: Readonly<Record<string, JsonSchema>>): JsonSchema => ({
+  type: 'object',
+  properties: members,
+  required: Object.keys(members),
+});
