@@ -144,6 +144,39 @@ describe('/v1/event/stream: encoding', () => {
     reader.close();
   });
 
+  it('ND-22, ND-225, ND-226: every write of a node once, with its type, the same to whoever reads again; Drain, and never the secret', async () => {
+    const Node = fixtures.aNode({ ID: randomUUID() });
+    const NodeID = Node.ID;
+    const strategy = { Deadline: 0, IgnoreSystemJobs: false, ForceDeadline: null, StartedAt: null };
+    const drain = { NodeID, MarkEligible: false, NodeEvent: null, UpdatedAt: 1, Meta: {}, UpdatedBy: '' };
+    const from = await publish('NodeRegister', { Node, CreateNodePool: false }, '');
+    const set = await publish('NodeUpdateDrain', { ...drain, DrainStrategy: strategy }, '');
+    const drained = await Promise.all(
+      [`/v1/node/${NodeID}`, `/v1/nodes?prefix=${NodeID}`].map((path) => api.get<object>(path)),
+    );
+    expect(drained).toMatchObject([{ Drain: true }, [{ Drain: true }]]);
+    const canceled = await publish('NodeUpdateDrain', { ...drain, DrainStrategy: null }, '');
+    const purged = await publish('NodeDeregister', { NodeID }, '');
+    const texts: string[] = [];
+    for (let reading = 0; reading < 2; reading++) {
+      const reader = await follow(`index=${from}&topic=Node:${NodeID}`);
+      const lines = await reader.until((seen) => seen.at(-1)?.Index === purged);
+      const said = lines.flatMap(({ Events }) =>
+        Events.map(({ Index, Type, Payload }) => [Index, Type, (Payload['Node'] as { Drain: boolean }).Drain]),
+      );
+      expect(said).toEqual([
+        [from, 'NodeRegistration', false],
+        [set, 'NodeDrain', true],
+        [canceled, 'NodeDrain', false],
+        [purged, 'NodeDeregistration', false],
+      ]);
+      texts.push(reader.texts.filter((text) => text.includes(NodeID)).join());
+      reader.close();
+    }
+    expect(texts[0]).toBe(texts[1]);
+    expect(texts[0]).not.toContain(Node.SecretID);
+  });
+
   it('EV-50, EV-55: evaluations leave empty members out, as the API does', async () => {
     const [one] = evals(1, { DeploymentID: '', NodeID: '' }).Evals;
     const index = await publish('EvalUpdate', { Evals: [one!] });

@@ -38,7 +38,7 @@ describe('heartbeats', () => {
     );
   });
 
-  it('ND-51, ND-54: one that changes nothing writes nothing, answers index 0 and a TTL', async () => {
+  it('ND-51, ND-54, ND-177: one that changes nothing writes nothing, so that nobody hears of it; it answers index 0 and a TTL', async () => {
     const { state, add, take, beat, stored } = heartbeating();
     const node = add();
     take();
