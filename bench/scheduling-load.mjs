@@ -9,10 +9,8 @@ let ids = 0;
 const uuid = (head, n) => `${head}-0000-4000-8000-${n.toString(16).padStart(12, '0')}`;
 
 /** Nodes as in SC-342. @param {number} nodes @param {number} racks */
-export function clusterOf(nodes, racks) {
-  const state = new StateMachine();
-  fixtures.apply(state, 'Initialise', {});
-  for (let i = 0; i < nodes; i++) {
+export function nodesOf(nodes, racks) {
+  return Array.from({ length: nodes }, (_, i) => {
     const made = fixtures.aNode({
       ID: uuid('0000a0de', i),
       Datacenter: `dc-${(i % 2) + 1}`,
@@ -22,8 +20,15 @@ export function clusterOf(nodes, racks) {
     made.NodeResources.Cpu = { CpuShares: 14_000, TotalCpuCores: 4, ReservableCpuCores: null };
     made.NodeResources.Memory = { MemoryMB: 32_000 };
     made.ReservedResources.Cpu = { CpuShares: 100, ReservedCpuCores: null };
-    fixtures.apply(state, 'NodeRegister', { Node: made, CreateNodePool: true });
-  }
+    return made;
+  });
+}
+
+/** A state with these nodes. @param {number} nodes @param {number} racks */
+export function clusterOf(nodes, racks) {
+  const state = new StateMachine();
+  fixtures.apply(state, 'Initialise', {});
+  for (const Node of nodesOf(nodes, racks)) fixtures.apply(state, 'NodeRegister', { Node, CreateNodePool: true });
   return {
     state,
     /** @param {import('@waybill/model').Job} job @returns {import('@waybill/model').Job} */
