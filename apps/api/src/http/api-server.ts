@@ -4,7 +4,9 @@ import { NestLogger } from '@waybill/service';
 import type { FastifyInstance } from 'fastify';
 import { ApiCore, type ApiParts } from '../api-core.js';
 import { ApiModule } from '../api.module.js';
+import { serveExec } from '../client/exec/exec-upgrade.js';
 import { MAX_BODY_BYTES } from './body.js';
+import { HEADERS_TIMEOUT_MS, refuseMalformed, REQUEST_TIMEOUT_MS, SLOW_CHECK_MS } from './client-errors.js';
 import { limitConnections } from './connection-limit.js';
 import { compressAnswers } from './content-coding.js';
 import { KnownPaths } from './known-paths.js';
@@ -23,6 +25,9 @@ export async function startApiServer(parts: ApiParts): Promise<NestFastifyApplic
   const adapter = new FastifyAdapter({
     bodyLimit: MAX_BODY_BYTES,
     keepAliveTimeout: KEEP_ALIVE_MS,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    http: { headersTimeout: HEADERS_TIMEOUT_MS, connectionsCheckingInterval: SLOW_CHECK_MS },
+    clientErrorHandler: refuseMalformed,
     forceCloseConnections: true,
     exposeHeadRoutes: false,
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
@@ -35,6 +40,7 @@ export async function startApiServer(parts: ApiParts): Promise<NestFastifyApplic
   compressAnswers(fastify);
   timeRequests(fastify, parts.context.metrics);
   traceRequests(fastify, () => parts.context.tracer);
+  serveExec(fastify, { model: parts.model, rpc: parts.context.rpc, warn: (text, fields) => logger.warn(text, fields) });
   const core = new ApiCore(parts, KnownPaths.of(fastify));
   const app = await NestFactory.create<NestFastifyApplication>(ApiModule.of(core), adapter, {
     logger: new NestLogger(logger),

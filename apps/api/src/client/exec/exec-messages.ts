@@ -1,0 +1,53 @@
+import type { ExecOutputChunk, ExecWriteRequest } from '@waybill/rpc';
+import { z } from 'zod';
+
+/** A client says something that is no message of an exec session; the text is for it. */
+export class ExecMessageError extends Error {
+  override readonly name = 'ExecMessageError';
+}
+
+const inputMessage = z.object({
+  stdin: z.object({ data: z.base64().nullish(), close: z.boolean().nullish() }).nullish(),
+  tty_size: z.object({ height: z.int().min(0).max(65_535), width: z.int().min(0).max(65_535) }).nullish(),
+});
+const helloMessage = z.object({ version: z.int(), auth_token: z.string().nullish() });
+
+/** AG-320: the only one there is. */
+const VERSION = 1;
+
+/** AG-321; null: a heartbeat. @throws ExecMessageError */
+export function inputOf(message: string): Omit<ExecWriteRequest, 'SessionID'> | null {
+  const { stdin, tty_size: size } = parsed(inputMessage, message);
+  if (!stdin && !size) return null;
+  return {
+    Data: stdin?.data ?? '',
+    Close: stdin?.close ?? false,
+    Size: size ? { Height: size.height, Width: size.width } : null,
+  };
+}
+
+/** AG-320: the token of a client that cannot set headers. @throws ExecMessageError */
+export function tokenOf(message: string): string {
+  const { version, auth_token: token } = parsed(helloMessage, message);
+  if (version !== VERSION) throw new ExecMessageError(`unexpected version ${version}: only ${VERSION} is spoken here`);
+  return token ?? '';
+}
+
+/** AG-322. */
+export const outputMessage = ({ Stream, Data }: ExecOutputChunk): string =>
+  JSON.stringify({ [Stream]: { data: Data } });
+export const closedMessage = (stream: 'stdout' | 'stderr'): string => JSON.stringify({ [stream]: { close: true } });
+export const exitedMessage = (code: number): string => JSON.stringify({ exited: true, result: { exit_code: code } });
+
+function parsed<T>(shape: z.ZodType<T>, message: string): T {
+  let value: unknown;
+  try {
+    value = JSON.parse(message);
+  } catch {
+    throw new ExecMessageError('a message is no JSON');
+  }
+  const result = shape.safeParse(value);
+  if (!result.success)
+    throw new ExecMessageError(`a message is not understood: ${result.error.issues[0]?.message ?? ''}`);
+  return result.data;
+}

@@ -1,0 +1,80 @@
+import {
+  execEnd,
+  execRead,
+  execStart,
+  type ExecStartRequest,
+  execWrite,
+  type Rpc,
+  RpcError,
+  RpcUnavailableError,
+} from '@waybill/rpc';
+import { closedMessage, ExecMessageError, exitedMessage, inputOf, outputMessage } from './exec-messages.js';
+import { CLOSE } from './websocket-frames.js';
+
+/** The client of an exec session, over whatever it is connected. */
+export interface ExecClient {
+  messages(): AsyncIterable<string>;
+  /** Resolves when there is room for more. */
+  send(text: string): Promise<void>;
+  close(code: number, reason: string): void;
+  readonly closed: AbortSignal;
+}
+
+/**
+ * One command in a task, between a client and the agent that runs it (AG-320 to AG-326). Output is asked for as the client
+ * takes it, input is taken as the command reads it. Ends with the command, or with its client. Holds one answer of the
+ * agent and one message of the client.
+ */
+export async function runExec(rpc: Rpc, nodeId: string, request: ExecStartRequest, client: ExecClient): Promise<void> {
+  const target = { target: nodeId };
+  let session: { readonly SessionID: string };
+  try {
+    session = await rpc.ask(execStart, request, target);
+  } catch (error) {
+    return sendAway(client, error);
+  }
+  // Nobody hears whether this arrives; the agent would find out by itself that nobody reads any more.
+  const end = (): void => void rpc.ask(execEnd, session, target).catch(() => {});
+  if (client.closed.aborted) return end();
+  client.closed.addEventListener('abort', end, { once: true });
+
+  const input = async (): Promise<void> => {
+    for await (const message of client.messages()) {
+      const written = inputOf(message);
+      if (written) await rpc.ask(execWrite, { ...session, ...written }, target).catch(ifEnded);
+    }
+  };
+  const output = async (): Promise<void> => {
+    while (!client.closed.aborted) {
+      const { Chunks, ExitCode } = await rpc.ask(execRead, session, target);
+      for (const chunk of Chunks) await client.send(outputMessage(chunk));
+      if (ExitCode === null) continue;
+      client.closed.removeEventListener('abort', end);
+      for (const stream of ['stdout', 'stderr'] as const) await client.send(closedMessage(stream));
+      await client.send(exitedMessage(ExitCode));
+      return client.close(CLOSE.normal, '');
+    }
+  };
+  // Input that ends first leaves the output going, unless the client has left.
+  await Promise.all([input(), output()]).catch((error: unknown) => {
+    if (client.closed.aborted) return;
+    end();
+    sendAway(client, error);
+  });
+}
+
+/** A command that has ended takes no more input; its end is told by its output. */
+function ifEnded(error: unknown): void {
+  if (!(error instanceof RpcError && error.code === 'not-found')) throw error;
+}
+
+/** AG-324: 1011 for what went wrong here and for what is not allowed, 1008 for what was asked wrongly. */
+export function sendAway(client: Pick<ExecClient, 'close'>, error: unknown): void {
+  const reason = error instanceof RpcUnavailableError ? 'No path to node' : messageOf(error);
+  const isAskers =
+    error instanceof ExecMessageError ||
+    (error instanceof RpcError && (error.code === 'invalid' || error.code === 'not-found'));
+  client.close(isAskers ? CLOSE.policy : CLOSE.internal, reason);
+}
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -1,0 +1,106 @@
+import type { IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
+import type { ReadModel } from '@waybill/projection';
+import { type ExecStartRequest, type Rpc, RpcError } from '@waybill/rpc';
+import type { FastifyInstance } from 'fastify';
+import { ApiError } from '../../http/api-error.js';
+import { knownAllocation } from '../known-allocation.js';
+import { ExecMessageError, tokenOf } from './exec-messages.js';
+import { runExec, sendAway } from './exec-session.js';
+import { handshakeProblem, WebSocketPeer } from './websocket.transport.js';
+
+const EXEC_PATH = /^\/v1\/client\/allocation\/([^/]+)\/exec$/;
+
+export interface ExecUpgradeDependencies {
+  readonly model: ReadModel;
+  readonly rpc: Rpc;
+  readonly warn: (text: string, fields: Record<string, unknown>) => void;
+}
+
+/**
+ * `/v1/client/allocation/:id/exec` (AG-320). A WebSocket is no request to Fastify, so its handshake is taken here. A page
+ * of another site may not open one in the name of whoever looks at it: browsers say where a page is from, and send no
+ * question first.
+ */
+export function serveExec(fastify: FastifyInstance, deps: ExecUpgradeDependencies): void {
+  const peers = new Set<WebSocketPeer>();
+  fastify.server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    socket.on('error', () => {});
+    const url = new URL(request.url ?? '/', 'http://api');
+    const id = EXEC_PATH.exec(url.pathname)?.[1];
+    if (id === undefined) return refuse(socket, '404 Not Found', 'there is no WebSocket at this path');
+    const problem = handshakeProblem(request);
+    if (problem !== null) return refuse(socket, '400 Bad Request', problem);
+    if (!isSameSite(request)) return refuse(socket, '403 Forbidden', 'a page of another site may not do this');
+    const peer = new WebSocketPeer(request, socket, head);
+    peers.add(peer);
+    serve(peer, decodeURIComponent(id), url.searchParams, deps)
+      .catch((error: unknown) => deps.warn('an exec session failed', { error }))
+      .finally(() => peers.delete(peer));
+  });
+  fastify.addHook('preClose', async () => {
+    for (const peer of peers) peer.destroy();
+  });
+}
+
+async function serve(
+  peer: WebSocketPeer,
+  id: string,
+  query: URLSearchParams,
+  { model, rpc }: ExecUpgradeDependencies,
+): Promise<void> {
+  try {
+    if (query.get('ws_handshake') === 'true') await greeted(peer);
+    const request = requestOf(id.toLowerCase(), query);
+    const { NodeID } = await knownAllocation(model, request.AllocID);
+    await runExec(rpc, NodeID, request, peer);
+  } catch (error) {
+    sendAway(peer, error instanceof ApiError ? new RpcError('not-found', error.message) : error);
+  }
+}
+
+/** AG-320. Nothing is to be shown yet: there is no access control. @throws ExecMessageError */
+async function greeted(peer: WebSocketPeer): Promise<void> {
+  tokenOf(await peer.first());
+}
+
+/** @throws ExecMessageError */
+function requestOf(AllocID: string, query: URLSearchParams): ExecStartRequest {
+  const Task = query.get('task') ?? '';
+  if (Task === '') throw new ExecMessageError('must provide task name');
+  return { AllocID, Task, Command: commandOf(query.get('command')), Tty: flagOf(query.get('tty')) };
+}
+
+function commandOf(given: string | null): string[] {
+  if (given === null || given === '') throw new ExecMessageError('command is not present');
+  let command: unknown;
+  try {
+    command = JSON.parse(given);
+  } catch {
+    throw new ExecMessageError('command is no JSON list of strings');
+  }
+  if (!Array.isArray(command) || command.some((word) => typeof word !== 'string'))
+    throw new ExecMessageError('command is no JSON list of strings');
+  if (command.length === 0) throw new ExecMessageError('command is not present');
+  return command as string[];
+}
+
+function flagOf(given: string | null): boolean {
+  if (given === null || given === '') return false;
+  if (/^(1|t|true)$/i.test(given)) return true;
+  if (/^(0|f|false)$/i.test(given)) return false;
+  throw new ExecMessageError(`tty value is not a boolean: "${given}"`);
+}
+
+/** Programs send no origin. */
+function isSameSite({ headers }: IncomingMessage): boolean {
+  const { origin, host } = headers;
+  if (origin === undefined) return true;
+  return URL.canParse(origin) && new URL(origin).host === host;
+}
+
+function refuse(socket: Duplex, status: string, text: string): void {
+  socket.end(
+    `HTTP/1.1 ${status}\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(text)}\r\nConnection: close\r\n\r\n${text}`,
+  );
+}
