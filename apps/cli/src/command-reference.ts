@@ -1,0 +1,58 @@
+import { ALIASES, CATALOGUE, loadCommand } from './catalogue.js';
+import type { CommandSpec } from './command-spec.js';
+import type { Flag } from './flag.js';
+import { GLOBAL_FLAGS } from './global-flags.js';
+import { table } from './table.js';
+
+/** Where the reference is kept, from the root of the repository. */
+export const REFERENCE_FILE = 'docs/commands.md';
+
+/** All commands with their flags as one page of Markdown, from the tables that the program itself goes by. */
+export async function commandReference(): Promise<string> {
+  const words = CATALOGUE.map((entry) => entry.words).toSorted();
+  const sections = await Promise.all(words.map(section));
+  return [
+    '# Commands',
+    'Made from the program by `node apps/cli/dist/write-command-reference.js`; a test holds the two together. What the commands have in common, and exit codes: [cli.md](cli.md). By rule: [reference/cli.md](reference/cli.md).',
+    '## General options',
+    'Of every command that talks to a server.',
+    fenced(flagLines(GLOBAL_FLAGS)),
+    ...sections.flat(),
+  ]
+    .join('\n\n')
+    .concat('\n');
+}
+
+async function section(words: string): Promise<string[]> {
+  const spec = await loadCommand(words);
+  if (!spec) throw new RangeError(`the catalogue has no ${words}`);
+  return [
+    `## ${words}`,
+    escaped(spec.description),
+    ...othersFor(words),
+    fenced([usage(words, spec), ...(spec.flags.length === 0 ? [] : ['', ...flagLines(spec.flags)])]),
+  ];
+}
+
+const usage = (words: string, spec: CommandSpec): string =>
+  [
+    'waybill',
+    words,
+    ...(spec.flags.length === 0 ? [] : ['[options]']),
+    ...(spec.usage === '' ? [] : [spec.usage]),
+  ].join(' ');
+
+function othersFor(words: string): string[] {
+  const others = [...ALIASES].filter(([, alias]) => alias.words === words).map(([word]) => `\`${word}\``);
+  return others.length === 0 ? [] : [`Also: ${others.toSorted((a, b) => (a < b ? -1 : 1)).join(', ')}.`];
+}
+
+const flagLines = (flags: readonly Flag[]): string[] =>
+  table(
+    flags.map((flag) => [`-${flag.name}${flag.kind === 'switch' ? '' : `=<${flag.value ?? 'value'}>`}`, flag.help]),
+  ).split('\n');
+
+const fenced = (lines: readonly string[]): string => ['```text', ...lines, '```'].join('\n');
+
+/** What Markdown would take for its own. */
+const escaped = (text: string): string => text.replaceAll(/[<>*_|]/g, (sign) => `\\${sign}`);
