@@ -11,7 +11,7 @@ import {
   type PlanResult,
   type Timers,
 } from '@waybill/model';
-import { copyOfAllocation, namespacedKey, versionKey, type Tables, type TxnPayloads } from '@waybill/state';
+import { copyOfAllocation, namespacedKey, stickyClaims, versionKey, type Tables, type TxnPayloads } from '@waybill/state';
 import { traceparentOf, withSpan, type Logger, type Tracer } from '@waybill/telemetry';
 import { PlanRefusedError, WriteRejectedError } from './broker-errors.js';
 import type { FencedWriter } from './fenced-writer.js';
@@ -228,6 +228,7 @@ export class PlanApplier {
     const preempted = Object.values(result.NodePreemptions).flat();
     const named = new Set([...placed, ...stopped].map((a) => a.FollowupEvalID));
     const disconnects = placed.some((alloc) => alloc.ClientStatus === 'unknown');
+    const claims = stickyClaims(this.deps.tables, job, placed, this.deps.newId);
     return {
       Job: placed.length > 0 ? job : null,
       AllocsUpdated: placed.map((alloc) => this.asSent(alloc, job)),
@@ -242,6 +243,7 @@ export class PlanApplier {
         (e) => named.has(e.ID) || (disconnects && e.TriggeredBy === 'max-disconnect-timeout'),
       ),
       IneligibleNodes: result.IneligibleNodes,
+      ...(claims.length > 0 && { VolumeClaims: claims }),
       UpdatedAt: now,
     };
   }

@@ -8,6 +8,7 @@ import {
   type Node,
   type Topology,
   volumeResource,
+  volumesAskedBy,
   volumeSource,
   type VolumeRequest,
 } from '@waybill/model';
@@ -77,10 +78,9 @@ export class CsiVolumeCheck {
     const volumes = new Set<string>();
     for (const alloc of this.allocs.proposed(node)) {
       const job = alloc.Job ?? this.tables.jobs.get(namespacedKey(alloc.Namespace, alloc.JobID));
-      const group = job?.TaskGroups.find(({ Name }) => Name === alloc.TaskGroup);
-      for (const request of Object.values(group?.Volumes ?? {})) {
+      for (const { request, source } of volumesAskedBy(alloc, job)) {
         if (request.Type !== 'csi') continue;
-        const key = namespacedKey(alloc.Namespace, volumeSource(request, alloc.Name));
+        const key = namespacedKey(alloc.Namespace, source);
         if (this.tables.csi_volumes.get(key)?.PluginID === pluginId) volumes.add(key);
       }
     }

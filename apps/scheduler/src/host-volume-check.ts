@@ -4,6 +4,7 @@ import {
   type Job,
   type Node,
   type TaskGroupHostVolumeClaim,
+  volumesAskedBy,
   volumeSource,
   type VolumeRequest,
 } from '@waybill/model';
@@ -65,10 +66,9 @@ export class HostVolumeCheck {
   private mayWrite(alloc: Allocation, volume: HostVolume): boolean {
     if (alloc.Namespace !== volume.Namespace) return false;
     const job = alloc.Job ?? this.tables.jobs.get(namespacedKey(alloc.Namespace, alloc.JobID));
-    const group = job?.TaskGroups.find(({ Name }) => Name === alloc.TaskGroup);
-    if (!group) return true;
-    return Object.values(group.Volumes ?? {}).some(
-      (request) => request.Type === 'host' && !request.ReadOnly && volumeSource(request, alloc.Name) === volume.Name,
+    if (!job?.TaskGroups.some(({ Name }) => Name === alloc.TaskGroup)) return true;
+    return volumesAskedBy(alloc, job).some(
+      ({ request, source }) => request.Type === 'host' && !request.ReadOnly && source === volume.Name,
     );
   }
 

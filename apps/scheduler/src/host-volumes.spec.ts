@@ -33,6 +33,11 @@ const isPlaced = (job = jobOf()): boolean => {
   if (failed) expect(Object.keys(failed.ConstraintFiltered ?? {})).toEqual(['missing compatible host volumes']);
   return failed === undefined;
 };
+const nodesOfLive = (): string[] =>
+  world
+    .allocs()
+    .filter((alloc) => alloc.DesiredStatus === 'run' && alloc.ClientStatus !== 'lost')
+    .map(({ NodeID }) => NodeID);
 const offers = (...modes: string[]) => ({
   RequestedCapabilities: modes.map((AccessMode) => ({ AccessMode, AttachmentMode: 'file-system' })),
 });
@@ -98,5 +103,65 @@ describe('dynamic host volumes', () => {
     machine();
     const Volumes = { a: request(), b: request({ Source: 'absent' }) };
     expect(isPlaced(jobOf({}, { Volumes }))).toBe(false);
+  });
+});
+
+describe('sticky host volumes', () => {
+  it('SC-73, VL-294: a replacement goes back to the volume of its predecessor, wherever else there is room', () => {
+    machine();
+    expect(isPlaced(jobOf({ Sticky: true }))).toBe(true);
+    const [home] = nodesOfLive();
+    for (let i = 0; i < 9; i++) machine();
+    const [first] = world.allocs();
+    if (!first) throw new Error('it was placed');
+    world.report(first, { ClientStatus: 'lost' });
+    world.run();
+    expect(nodesOfLive()).toEqual([home]);
+    const claims = [...world.state.tables.task_volume.all()];
+    expect(claims).toMatchObject([{ JobID: 'web', TaskGroupName: 'web', VolumeName: 'data' }]);
+    expect(claims[0]?.AllocID).not.toBe(first.ID);
+  });
+
+  it('SC-73: nowhere else while the claimed volume cannot be had', () => {
+    const { node } = machine();
+    expect(isPlaced(jobOf({ Sticky: true }))).toBe(true);
+    const [first] = world.allocs();
+    if (!first) throw new Error('it was placed');
+    machine();
+    world.report(first, { ClientStatus: 'lost' });
+    world.nodeDown(node);
+    expect(Object.keys(world.run().failedGroups)).toEqual(['web']);
+    world.nodeIs(node, 'ready');
+    world.run();
+    expect(nodesOfLive()).toEqual([node.ID]);
+  });
+
+  it('SC-73: one more than there are claims may go to any volume', () => {
+    machine();
+    expect(isPlaced(jobOf({ Sticky: true }))).toBe(true);
+    const { node } = machine();
+    world.makeIneligible(world.state.tables.nodes.get(nodesOfLive()[0] ?? '') ?? node);
+    expect(isPlaced(jobOf({ Sticky: true }, { Count: 2 }))).toBe(true);
+    expect(nodesOfLive()).toContain(node.ID);
+    expect(world.state.tables.task_volume.size).toBe(2);
+  });
+
+  it('SC-73: each of several goes back to a volume of its own', () => {
+    const AccessMode = 'single-node-single-writer';
+    for (let i = 0; i < 3; i++) machine(offers(AccessMode));
+    expect(isPlaced(jobOf({ Sticky: true, AccessMode }, { Count: 3 }))).toBe(true);
+    const homes = nodesOfLive().toSorted();
+    for (let i = 0; i < 6; i++) machine(offers(AccessMode));
+    for (const alloc of world.allocs()) world.report(alloc, { ClientStatus: 'lost' });
+    world.run();
+    expect(nodesOfLive().toSorted()).toEqual(homes);
+  });
+
+  it('VL-294: the claims go with the job that is purged', () => {
+    machine();
+    expect(isPlaced(jobOf({ Sticky: true }))).toBe(true);
+    expect(world.state.tables.task_volume.size).toBe(1);
+    world.stopJob('web', true);
+    expect(world.state.tables.task_volume.size).toBe(0);
   });
 });

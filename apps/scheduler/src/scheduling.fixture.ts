@@ -7,7 +7,7 @@ import {
   type Node,
   type PlanResult,
 } from '@waybill/model';
-import { fixtures, namespacedKey, StateMachine } from '@waybill/state';
+import { fixtures, namespacedKey, StateMachine, stickyClaims } from '@waybill/state';
 import type { Attempt } from './attempt.js';
 import { schedule, schedulerTypeFor } from './schedule.js';
 
@@ -157,6 +157,7 @@ export class SchedulingFixture {
       DeploymentUpdates: plan.DeploymentUpdates,
       EvalID: plan.EvalID,
       FollowupEvals: plan.FollowupEvals,
+      VolumeClaims: stickyClaims(this.state.tables, plan.Job, all(plan.NodeAllocation), this.newId),
       UpdatedAt: nsFromMs(this.nowMs),
     });
     if (verdict.kind === 'refused') throw new Error(verdict.error);

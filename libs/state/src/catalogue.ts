@@ -22,6 +22,7 @@ import type {
   ScalingEvent,
   SchedulerConfiguration,
   ServiceRegistration,
+  TaskGroupHostVolumeClaim,
   AllocStopDiff,
 } from '@waybill/model';
 import type { Role } from './role.js';
@@ -143,6 +144,8 @@ export interface TxnPayloads {
     PreemptionEvals: Evaluation[];
     FollowupEvals: Evaluation[];
     IneligibleNodes: string[];
+    /** Of new allocations on the host volumes they stick to (ST-122); absent: none. */
+    VolumeClaims?: TaskGroupHostVolumeClaim[];
     /** unix ns */
     UpdatedAt: number;
   };

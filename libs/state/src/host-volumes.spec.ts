@@ -2,6 +2,7 @@ import type { HostVolume, Node } from '@waybill/model';
 import { describe, expect, it } from 'vitest';
 import { eventsOf } from './events.js';
 import { fixtures } from './fixtures.js';
+import { stickyClaims } from './sticky-claims.js';
 
 const { aClientUpdate, aGroup, aHostVolume, aJob, aMachine, anAlloc, aNode, aPlanResult, aRegisteredJob } = fixtures;
 const { apply, aVolumeRequest, uuid } = fixtures;
@@ -145,5 +146,44 @@ describe('host volumes', () => {
     kept.register();
     apply(kept.machine, 'NodeDeregister', { NodeID: NODE });
     expect(kept.stored()).toBeDefined();
+  });
+});
+
+describe('claims on host volumes', () => {
+  const claimed = () => {
+    const { machine, node } = cluster();
+    node(REPORTED);
+    const request = aVolumeRequest({ Type: 'host', Sticky: true });
+    const { job, evaluation } = aRegisteredJob(machine, aJob({ TaskGroups: [aGroup({ Volumes: { data: request } })] }));
+    let ids = 0;
+    const place = (ID: string) => {
+      const AllocsUpdated = [anAlloc({ ID, NodeID: NODE, Job: job })];
+      const VolumeClaims = stickyClaims(machine.tables, job, AllocsUpdated, () => uuid(0x900 + ++ids));
+      return apply(machine, 'ApplyPlanResults', aPlanResult({ AllocsUpdated, EvalID: evaluation.ID, VolumeClaims }));
+    };
+    const claims = () => [...machine.tables.task_volume.all()];
+    return { machine, place, claims };
+  };
+
+  it('ST-122: a new allocation takes the claim of its group on the volume over, which keeps its ID', () => {
+    const { place, claims } = claimed();
+    const first = place(uuid(11));
+    const claim = { ID: uuid(0x901), VolumeID: VOLUME, VolumeName: 'data', CreateIndex: first.index };
+    expect(claims()).toMatchObject([{ ...claim, AllocID: uuid(11), ModifyIndex: first.index }]);
+    const second = place(uuid(12));
+    expect(claims()).toMatchObject([{ ...claim, AllocID: uuid(12), ModifyIndex: second.index }]);
+    const again = place(uuid(12));
+    expect(again.changes.map(({ table }) => table)).not.toContain('task_volume');
+  });
+
+  it('type 77, VL-294: deleted by who has its namespace', () => {
+    const { machine, place, claims } = claimed();
+    place(uuid(11));
+    const remove = (namespace: string) =>
+      apply(machine, 'TaskGroupHostVolumeClaimDelete', { ID: uuid(0x901) }, { namespace }).verdict;
+    const error = 'task group volume claim does not exist';
+    expect(remove('team')).toEqual({ kind: 'refused', error });
+    expect(remove('default').kind).toBe('accepted');
+    expect([claims(), remove('default').error]).toEqual([[], error]);
   });
 });

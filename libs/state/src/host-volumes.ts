@@ -1,4 +1,4 @@
-import { type Allocation, type HostVolume, isClientTerminal, type Node, volumeSource } from '@waybill/model';
+import { type Allocation, type HostVolume, isClientTerminal, type Node, volumesAskedBy } from '@waybill/model';
 import type { Appliers } from './applier.js';
 import type { TxnPayloads } from './catalogue.js';
 import { oldestFirst } from './row-order.js';
@@ -67,9 +67,8 @@ export function hostVolumeUsers(
 /** Whether an allocation of the volume's node uses it and may still run. */
 export function usesHostVolume(alloc: Allocation, volume: Pick<HostVolume, 'Namespace' | 'Name'>): boolean {
   if (alloc.Namespace !== volume.Namespace || isClientTerminal(alloc)) return false;
-  const group = alloc.Job?.TaskGroups.find(({ Name }) => Name === alloc.TaskGroup);
-  return Object.values(group?.Volumes ?? {}).some(
-    (request) => request.Type === 'host' && volumeSource(request, alloc.Name) === volume.Name,
+  return volumesAskedBy(alloc, alloc.Job).some(
+    ({ request, source }) => request.Type === 'host' && source === volume.Name,
   );
 }
 

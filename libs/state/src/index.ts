@@ -1,7 +1,7 @@
 export type { RefusedNodes } from './alloc-client-update.js';
 export * from './catalogue.js';
 export { isTaking, releaseClaim, withEndedClaims } from './csi-claims.js';
-export { volumeWithEndedClaims } from './csi-volumes.js';
+export { isUnusedPlugin, volumeWithEndedClaims } from './csi-volumes.js';
 export * from './digest.js';
 export * from './draft.js';
 export type { EvalDeleteResult } from './eval-delete.js';
@@ -18,6 +18,7 @@ export * from './rehearsal.js';
 export * from './request-window.js';
 export * from './row-order.js';
 export * from './state-machine.js';
+export { stickyClaims } from './sticky-claims.js';
 export * from './table.js';
 export * from './tables.js';
 export * from './txn.js';

@@ -6,6 +6,7 @@ import { appendedEvents } from './node-events.js';
 import { applyPlanAllocations } from './plan-allocations.js';
 import { applyPlanDeployments } from './plan-deployment.js';
 import type { Appliers } from './applier.js';
+import { putStickyClaims } from './sticky-claims.js';
 import { namespacedKey } from './tables.js';
 import { Refused, type Write } from './write.js';
 
@@ -18,6 +19,7 @@ function applyPlan(w: Write, plan: TxnPayloads['ApplyPlanResults']): void {
   applyPlanDeployments(w, plan);
   const jobs = new Set([touchEvaluation(w, plan.EvalID)]);
   for (const job of applyPlanAllocations(w, plan)) jobs.add(job);
+  putStickyClaims(w, plan.VolumeClaims ?? []);
   for (const job of jobs) recomputeJobStatus(w, job);
   for (const evaluation of plan.PreemptionEvals) upsertEvaluation(w, evaluation);
   for (const evaluation of plan.FollowupEvals) upsertEvaluation(w, evaluation);

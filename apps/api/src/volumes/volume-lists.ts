@@ -3,7 +3,7 @@ import {
   encodeCSIVolume,
   encodeCSIVolumeStub,
   encodeHostVolumeStub,
-  volumeSource,
+  volumesAskedBy,
 } from '@waybill/model';
 import type { ReadModel, VolumeWithPlugin } from '@waybill/projection';
 import { ListFilter } from '../http/list-filter.js';
@@ -66,8 +66,7 @@ export class VolumeLists {
 }
 
 function csiVolumesOf(alloc: Allocation): { Namespace: string; ID: string }[] {
-  const group = alloc.Job?.TaskGroups.find(({ Name }) => Name === alloc.TaskGroup);
-  return Object.values(group?.Volumes ?? {})
-    .filter(({ Type }) => Type === 'csi')
-    .map((request) => ({ Namespace: alloc.Namespace, ID: volumeSource(request, alloc.Name) }));
+  return volumesAskedBy(alloc, alloc.Job)
+    .filter(({ request }) => request.Type === 'csi')
+    .map(({ source }) => ({ Namespace: alloc.Namespace, ID: source }));
 }
