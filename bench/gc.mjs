@@ -36,7 +36,10 @@ export async function run(ctx) {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   await processes.add('projector', 'projector', HEAP);
-  await processes.add('api', 'api', { WAYBILL_HTTP_PORT: String(port) });
+  await processes.add('api', 'api', {
+    WAYBILL_HTTP_PORT: String(port),
+    WAYBILL_HTTP_MAX_CONNS_PER_CLIENT: '0',
+  });
   const client = new Agent({ keepAlive: true });
   ctx.onEnd(() => client.destroy());
   const ask = asker(url, client);
@@ -118,18 +121,18 @@ async function write(journal) {
   return ids;
 }
 
-/** @typedef {(method: string, path: string, body?: object) => Promise<{ status: number, index: number, ms: number }>} Ask */
+/** @typedef {(method: string, path: string, body?: object) => Promise<{ status: number, text: string, ms: number }>} Ask */
 
 /** @param {string} url @param {Agent} agent @returns {Ask} */
 const asker = (url, agent) => (method, path, body) =>
   new Promise((resolve, reject) => {
     const began = performance.now();
     const asking = request(`${url}${path}`, { method, agent }, (answer) => {
-      answer.resume();
+      let text = '';
+      answer.setEncoding('utf8').on('data', (chunk) => (text += chunk));
       answer.once('error', reject);
       answer.once('end', () => {
-        const index = Number(answer.headers['x-nomad-index'] ?? 0);
-        resolve({ status: answer.statusCode ?? 0, index, ms: performance.now() - began });
+        resolve({ status: answer.statusCode ?? 0, text, ms: performance.now() - began });
       });
     });
     asking.once('error', reject);
@@ -145,15 +148,16 @@ const asker = (url, agent) => (method, path, body) =>
 async function reading(ask, over) {
   /** @type {{ reads: number[], writes: number[] }} */
   const took = { reads: [], writes: [] };
-  /** @type {Set<Promise<void>>} */
+  /** @type {string[]} */
+  const failures = [];
+  /** @type {Set<Promise<unknown>>} */
   const open = new Set();
   const keep = (/** @type {number[]} */ into, /** @type {ReturnType<Ask>} */ asking) => {
-    const done = asking.then(({ status, ms }) => {
-      if (status !== 200) throw new Error(`answered ${status}`);
-      into.push(ms);
-    });
+    const done = asking
+      .then(({ status, text, ms }) => (status === 200 ? into.push(ms) : failures.push(`${status} ${text}`)))
+      .catch((/** @type {unknown} */ error) => failures.push(String(error)))
+      .finally(() => open.delete(done));
     open.add(done);
-    void done.finally(() => open.delete(done));
   };
   let reads = 0;
   let writes = 0;
@@ -169,6 +173,7 @@ async function reading(ask, over) {
     clearInterval(timer);
   }
   await Promise.all(open);
+  if (failures.length > 0) throw new Error(`${failures.length} requests failed, the last: ${failures.at(-1)}`);
   return took;
 }
 

@@ -19,7 +19,7 @@ import {
   PlanQueueDisabledError,
   PlanRefusedError,
 } from './broker-errors.js';
-import { deletionOf } from './collected.js';
+import { deletionsOf } from './collected.js';
 import type { Delivery } from './delivery.js';
 import { EvalBroker, type EvalRows } from './eval-broker.js';
 import type { FencedWriter } from './fenced-writer.js';
@@ -216,15 +216,18 @@ export class Broker implements Singleton {
   }
 
   /**
-   * EB-152, EB-153: what a core evaluation of this term found. Answered when nobody reads it any more.
+   * EB-152, EB-153: what a core evaluation of this term found. Answered when nobody reads it any more. What is refused,
+   * because it is used or gone meanwhile, is no error (GC-68, GC-72).
    * @returns index of the transaction
    */
   async reap({ EvalID, Token, Reap, ScanIndex }: ReapRequest): Promise<number> {
     this.evals.deliveries.resetTimer(EvalID, Token);
     if (!this.session?.coreTimers.raised(this.evals.deliveries.verify(EvalID, Token)))
       throw new NotOfThisTermError(EvalID);
-    const { type, payload } = deletionOf(Reap, ScanIndex);
-    const index = await this.session.writer.write(type, payload);
+    const { writer } = this.session;
+    let index = 0;
+    for (const { type, payload, namespace } of deletionsOf(Reap, ScanIndex))
+      index = (await writer.writeIfAccepted(type, payload, { namespace })) ?? index;
     await this.deps.readable?.(index);
     return index;
   }

@@ -1,6 +1,6 @@
-import { MAX_REAPED_IDS, MAX_REAPED_JOBS, type Reap } from '@waybill/rpc';
+import { MAX_REAPED_IDS, MAX_REAPED_JOBS, MAX_REAPED_VOLUMES, type Reap } from '@waybill/rpc';
 import { describe, expect, it } from 'vitest';
-import { deletionOf } from './collected.js';
+import { deletionsOf } from './collected.js';
 
 const ids = (count: number): string[] => Array.from({ length: count }, (_, n) => `id-${n}`);
 const jobs = (count: number) => ids(count).map((ID) => ({ Namespace: 'default', ID }));
@@ -16,7 +16,20 @@ describe('what a core evaluation found', () => {
     [{ Kind: 'deployments', DeploymentIDs: ['d'] }, 'DeploymentDelete', { DeploymentIDs: ['d'] }],
     [{ Kind: 'nodes', NodeIDs: ['n'] }, 'NodeBatchDeregister', { NodeIDs: ['n'] }],
   ])('GC-96 GC-130: $Kind: one transaction that lists what goes, and the index of the look', (reap, type, payload) => {
-    expect(deletionOf(reap, 42)).toEqual({ type, payload: { ...payload, ScanIndex: 42 } });
+    expect(deletionsOf(reap, 42)).toEqual([{ type, payload: { ...payload, ScanIndex: 42 }, namespace: '' }]);
+  });
+
+  it('GC-63 GC-68 GC-126: volumes and plugins are a transaction each; to a volume it is a claim that is no use', () => {
+    expect(deletionsOf({ Kind: 'plugins', PluginIDs: ['a', 'b'] }, 42)).toEqual([
+      { type: 'CSIPluginDelete', payload: { ID: 'a' }, namespace: '' },
+      { type: 'CSIPluginDelete', payload: { ID: 'b' }, namespace: '' },
+    ]);
+    const [claim] = deletionsOf({ Kind: 'volume-claims', Volumes: [{ Namespace: 'team', ID: 'disk' }] }, 42);
+    expect(claim).toMatchObject({
+      type: 'CSIVolumeClaim',
+      namespace: 'team',
+      payload: { VolumeID: 'disk', Claim: { AllocationID: '', Mode: 2, State: 4 } },
+    });
   });
 
   it.each<[Reap, string]>([
@@ -24,7 +37,9 @@ describe('what a core evaluation found', () => {
     [{ Kind: 'jobs', Jobs: jobs(MAX_REAPED_JOBS + 1) }, '2048 jobs'],
     [{ Kind: 'deployments', DeploymentIDs: ids(MAX_REAPED_IDS + 1) }, '7281 deployments'],
     [{ Kind: 'nodes', NodeIDs: ids(MAX_REAPED_IDS + 1) }, '7281 nodes'],
+    [{ Kind: 'plugins', PluginIDs: ids(MAX_REAPED_VOLUMES + 1) }, '256 plugins'],
+    [{ Kind: 'volume-claims', Volumes: jobs(MAX_REAPED_VOLUMES + 1) }, '256 volumes'],
   ])('GC-92: no more than one transaction may hold: %#', (reap, what) => {
-    expect(() => deletionOf(reap, 42)).toThrow(`a request removes at most ${what}`);
+    expect(() => deletionsOf(reap, 42)).toThrow(`a request removes at most ${what}`);
   });
 });

@@ -49,7 +49,21 @@ export class FencedWriter {
       ...context,
     });
     const { index, verdict } = await this.deps.proposer.propose(draft);
-    if (isRejected(verdict)) throw new WriteRejectedError(verdict.error);
+    if (isRejected(verdict)) throw new WriteRejectedError(verdict.error, verdict.kind);
     return index;
+  }
+
+  /** The same for what may have become pointless. @returns undefined if applying it was refused */
+  async writeIfAccepted<T extends TxnType>(
+    type: T,
+    payload: TxnPayloads[T],
+    context: WriteContext = {},
+  ): Promise<number | undefined> {
+    try {
+      return await this.write(type, payload, context);
+    } catch (error) {
+      if (error instanceof WriteRejectedError && error.kind === 'refused') return undefined;
+      throw error;
+    }
   }
 }

@@ -48,3 +48,9 @@ export function coreTaskOf({ JobID }: Pick<Evaluation, 'JobID'>): CoreTask | und
   const name = JobID.split(':', 1)[0];
   return CORE_TASKS.find((task) => task === name);
 }
+
+/** What follows the task's name behind the colon (EB-150), such as the one volume it is about (GC-67). */
+export function coreDataOf({ JobID }: Pick<Evaluation, 'JobID'>): string | undefined {
+  const at = JobID.indexOf(':');
+  return at < 0 ? undefined : JobID.slice(at + 1);
+}

@@ -6,15 +6,22 @@ export const MAX_REAPED_IDS = 7281;
 /** Jobs that one transaction purges: with names of the usual length they weigh about the same (GC-92). */
 export const MAX_REAPED_JOBS = 2048;
 
+/** Plugins and volumes of one request: each is a transaction of its own, and all must be written in the call's time. */
+export const MAX_REAPED_VOLUMES = 256;
+
 /** Records of one kind that nobody can need any more. */
 export type Reap =
   /** No more of both together than MAX_REAPED_IDS. */
   | { readonly Kind: 'evaluations'; readonly EvalIDs: readonly string[]; readonly AllocIDs: readonly string[] }
-  | { readonly Kind: 'jobs'; readonly Jobs: readonly ReapedJob[] }
+  | { readonly Kind: 'jobs'; readonly Jobs: readonly Reaped[] }
   | { readonly Kind: 'deployments'; readonly DeploymentIDs: readonly string[] }
-  | { readonly Kind: 'nodes'; readonly NodeIDs: readonly string[] };
+  | { readonly Kind: 'nodes'; readonly NodeIDs: readonly string[] }
+  | { readonly Kind: 'plugins'; readonly PluginIDs: readonly string[] }
+  /** Nothing is removed of them: whoever frees claims is told to look (GC-63). */
+  | { readonly Kind: 'volume-claims'; readonly Volumes: readonly Reaped[] };
 
-export interface ReapedJob {
+/** A job, a volume. */
+export interface Reaped {
   readonly Namespace: string;
   readonly ID: string;
 }

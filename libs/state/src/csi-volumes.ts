@@ -1,5 +1,6 @@
 import {
   type Allocation,
+  type CSIPlugin,
   type CSIVolume,
   type CSIVolumeClaim,
   type CSIVolumeRegistration,
@@ -107,10 +108,14 @@ function claimed(w: Write, volume: CSIVolume, claim: CSIVolumeClaim): CSIVolume 
   return takeClaim(volume, claim, alloc, w.tables.csi_plugins.get(volume.PluginID));
 }
 
+/** No machine runs it, and no job is to (GC-70). */
+export const isUnusedPlugin = (tables: Tables, plugin: CSIPlugin): boolean =>
+  isEmptyPlugin(withoutStaleJobs(tables, plugin));
+
 /** Type 40 (VL-191): a plugin that is gone already is none of anybody's concern. */
 function deletePlugin(w: Write, { ID }: TxnPayloads['CSIPluginDelete']): void {
   const plugin = w.tables.csi_plugins.get(ID);
   if (!plugin) return;
-  if (!isEmptyPlugin(withoutStaleJobs(w.tables, plugin))) throw new Refused('plugin in use');
+  if (!isUnusedPlugin(w.tables, plugin)) throw new Refused('plugin in use');
   w.remove('csi_plugins', ID);
 }

@@ -1,8 +1,13 @@
 import {
+  CLAIM_MODE,
+  CLAIM_STATE,
   coreEvaluation,
   SimulatedTime,
   type Allocation,
   type CoreTask,
+  type CSIPlugin,
+  type CSIVolume,
+  type CSIVolumeClaim,
   type Deployment,
   type Evaluation,
   type Job,
@@ -12,6 +17,17 @@ import type { Reap } from '@waybill/rpc';
 import { fixtures, type Applied, type StateMachine } from '@waybill/state';
 import { runCoreTask, type CoreSchedulerDeps } from './core-scheduler.js';
 import { DEFAULT_THRESHOLDS } from './thresholds.js';
+
+/** As the broker writes it. */
+const LOOK_AT_IT: CSIVolumeClaim = {
+  AllocationID: '',
+  NodeID: '',
+  ExternalNodeID: '',
+  Mode: CLAIM_MODE.gc,
+  AccessMode: '',
+  AttachmentMode: '',
+  State: CLAIM_STATE.unpublishing,
+};
 
 export const MINUTE_MS = 60_000;
 export const HOUR_MS = 60 * MINUTE_MS;
@@ -108,6 +124,26 @@ export class CollectingFixture {
     return node;
   }
 
+  /** Unclaimed and old, unless it says otherwise. */
+  volume(over: Partial<CSIVolume> = {}): CSIVolume {
+    const volume = fixtures.aCSIVolume({ ModifyTime: this.ago(100 * HOUR_MS), ModifyIndex: 1, ...over });
+    this.tables.csi_volumes.replace(`${volume.Namespace}/${volume.ID}`, volume);
+    return volume;
+  }
+
+  /** Nobody's and old, unless it says otherwise. */
+  plugin(over: Partial<CSIPlugin> = {}): CSIPlugin {
+    const plugin = fixtures.aCSIPlugin({
+      Nodes: {},
+      NodesHealthy: 0,
+      ModifyTime: this.ago(100 * HOUR_MS),
+      ModifyIndex: 1,
+      ...over,
+    });
+    this.tables.csi_plugins.replace(plugin.ID, plugin);
+    return plugin;
+  }
+
   run(task: CoreTask | (string & {}), over: Partial<CoreSchedulerDeps> = {}): Promise<void> {
     const evaluation = coreEvaluation('eval-gc', { id: 'core', index: 0, nowNs: 0, leaderAcl: '' });
     return runCoreTask(
@@ -121,7 +157,7 @@ export class CollectingFixture {
         reap: async (reap, scanIndex) => {
           this.before(reap);
           this.reaps.push(reap);
-          this.applied.push(this.delete(reap, scanIndex));
+          this.applied.push(...this.delete(reap, scanIndex));
         },
         ...over,
       },
@@ -137,19 +173,25 @@ export class CollectingFixture {
     );
   }
 
-  private delete(reap: Reap, ScanIndex: number): Applied {
+  private delete(reap: Reap, ScanIndex: number): Applied[] {
     const { state } = this;
     switch (reap.Kind) {
       case 'evaluations': {
         const [EvalIDs, AllocIDs] = [[...reap.EvalIDs], [...reap.AllocIDs]];
-        return fixtures.apply(state, 'EvalDelete', { EvalIDs, AllocIDs, ScanIndex, UserInitiated: false });
+        return [fixtures.apply(state, 'EvalDelete', { EvalIDs, AllocIDs, ScanIndex, UserInitiated: false })];
       }
       case 'jobs':
-        return fixtures.apply(state, 'JobBatchDeregister', { Jobs: [...reap.Jobs], ScanIndex });
+        return [fixtures.apply(state, 'JobBatchDeregister', { Jobs: [...reap.Jobs], ScanIndex })];
       case 'deployments':
-        return fixtures.apply(state, 'DeploymentDelete', { DeploymentIDs: [...reap.DeploymentIDs], ScanIndex });
+        return [fixtures.apply(state, 'DeploymentDelete', { DeploymentIDs: [...reap.DeploymentIDs], ScanIndex })];
       case 'nodes':
-        return fixtures.apply(state, 'NodeBatchDeregister', { NodeIDs: [...reap.NodeIDs], ScanIndex });
+        return [fixtures.apply(state, 'NodeBatchDeregister', { NodeIDs: [...reap.NodeIDs], ScanIndex })];
+      case 'plugins':
+        return reap.PluginIDs.map((ID) => fixtures.apply(state, 'CSIPluginDelete', { ID }));
+      case 'volume-claims':
+        return reap.Volumes.map(({ Namespace, ID }) =>
+          fixtures.apply(state, 'CSIVolumeClaim', { VolumeID: ID, Claim: LOOK_AT_IT }, { namespace: Namespace }),
+        );
     }
   }
 }

@@ -78,7 +78,7 @@ describe('the core scheduler', () => {
     world.before = () => {
       if (++requests === 2) throw new Error('no holder');
     };
-    const limits = { ids: 4, jobs: 4 };
+    const limits = { ids: 4, jobs: 4, volumes: 4 };
     await expect(world.run('eval-gc', { limits })).rejects.toThrow('no holder');
     expect(world.tables.evals.size).toBe(6);
     await world.run('eval-gc', { limits });

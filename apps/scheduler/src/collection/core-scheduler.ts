@@ -1,4 +1,4 @@
-import { coreTaskOf, nsFromMs, type Clock, type Evaluation } from '@waybill/model';
+import { coreDataOf, coreTaskOf, nsFromMs, type Clock, type Evaluation } from '@waybill/model';
 import type { Reap } from '@waybill/rpc';
 import type { Tables } from '@waybill/state';
 import { collectDeployments } from './deployments.js';
@@ -8,6 +8,7 @@ import { collectNodes } from './nodes.js';
 import { ReapBatches, type BatchLimits } from './reap-batches.js';
 import { Turns, type Scan } from './scan.js';
 import { FORCED_THRESHOLDS, type Thresholds } from './thresholds.js';
+import { collectPlugins, wakeVolumes } from './volumes.js';
 
 /** No housekeeping of this name (EB-150); the evaluation is nacked. */
 export class UnknownCoreTaskError extends Error {
@@ -41,7 +42,14 @@ export interface CoreSchedulerDeps {
 type Collect = (scan: Scan) => Promise<void>;
 
 /** In this order: evaluations that a job keeps from going are its own matter, and nodes come last (GC-87). */
-const EVERYTHING: readonly Collect[] = [collectJobs, collectEvaluations, collectDeployments, collectNodes];
+const EVERYTHING: readonly Collect[] = [
+  collectJobs,
+  collectEvaluations,
+  collectDeployments,
+  collectPlugins,
+  wakeVolumes,
+  collectNodes,
+];
 
 /**
  * Does the housekeeping a core evaluation asks for, and leaves the evaluation as it is: it has no row, the ack is all
@@ -52,6 +60,8 @@ const EVERYTHING: readonly Collect[] = [collectJobs, collectEvaluations, collect
  */
 export async function runCoreTask(evaluation: Evaluation, deps: CoreSchedulerDeps): Promise<void> {
   const task = coreTaskOf(evaluation);
+  const { Namespace } = evaluation;
+  const volumeId = coreDataOf(evaluation);
   const scanIndex = deps.appliedIndex;
   const nowNs = nsFromMs(deps.clock.nowMs());
   const run = async (collect: Collect, thresholds = deps.thresholds): Promise<void> => {
@@ -73,7 +83,9 @@ export async function runCoreTask(evaluation: Evaluation, deps: CoreSchedulerDep
     case 'force-gc':
       return everyOne(EVERYTHING, (collect) => run(collect, FORCED_THRESHOLDS));
     case 'csi-plugin-gc':
+      return run(collectPlugins);
     case 'csi-volume-claim-gc':
+      return run(volumeId === undefined ? wakeVolumes : ({ batches }) => batches.volume({ Namespace, ID: volumeId }));
     case 'one-time-token-gc':
     case 'local-token-expired-gc':
     case 'global-token-expired-gc':

@@ -7,7 +7,7 @@ let batches: ReapBatches;
 
 beforeEach(() => {
   sent = [];
-  batches = new ReapBatches(async (reap) => void sent.push(reap), { ids: 2, jobs: 2 });
+  batches = new ReapBatches(async (reap) => void sent.push(reap), { ids: 2, jobs: 2, volumes: 2 });
 });
 
 const evaluations = (AllocIDs: string[], EvalIDs: string[] = []): Reap => ({ Kind: 'evaluations', EvalIDs, AllocIDs });
@@ -15,7 +15,7 @@ const job = (ID: string) => ({ Namespace: 'default', ID });
 
 describe('batches', () => {
   it('GC-92: have limits that keep a transaction small', () => {
-    expect(BATCH_LIMITS).toEqual({ ids: 7281, jobs: 2048 });
+    expect(BATCH_LIMITS).toEqual({ ids: 7281, jobs: 2048, volumes: 256 });
     expect(BATCH_LIMITS.ids * 36).toBeLessThanOrEqual(256 * 1024);
   });
 
@@ -53,7 +53,7 @@ describe('batches', () => {
       async (reap) => {
         if (sent.push(reap) === 2) throw new Error('no holder');
       },
-      { ids: 2, jobs: 2 },
+      { ids: 2, jobs: 2, volumes: 2 },
     );
     await expect(failing.evaluations([], ['1', '2', '3', '4', '5', '6'])).rejects.toThrow('no holder');
     expect(sent).toEqual([evaluations(['1', '2']), evaluations(['3', '4'])]);

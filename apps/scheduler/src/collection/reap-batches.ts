@@ -1,12 +1,17 @@
-import { MAX_REAPED_IDS, MAX_REAPED_JOBS, type Reap, type ReapedJob } from '@waybill/rpc';
+import { MAX_REAPED_IDS, MAX_REAPED_JOBS, MAX_REAPED_VOLUMES, type Reap, type Reaped } from '@waybill/rpc';
 
 /** How much one request removes (GC-92). */
 export interface BatchLimits {
   readonly ids: number;
   readonly jobs: number;
+  readonly volumes: number;
 }
 
-export const BATCH_LIMITS: BatchLimits = { ids: MAX_REAPED_IDS, jobs: MAX_REAPED_JOBS };
+export const BATCH_LIMITS: BatchLimits = {
+  ids: MAX_REAPED_IDS,
+  jobs: MAX_REAPED_JOBS,
+  volumes: MAX_REAPED_VOLUMES,
+};
 
 /**
  * Gathers what a scan finds and sends it as soon as there is a full batch, one request after the other; the first that
@@ -18,9 +23,11 @@ export const BATCH_LIMITS: BatchLimits = { ids: MAX_REAPED_IDS, jobs: MAX_REAPED
 export class ReapBatches {
   private readonly allocs: string[] = [];
   private readonly evals: string[] = [];
-  private readonly jobs: ReapedJob[] = [];
+  private readonly jobs: Reaped[] = [];
   private readonly deployments: string[] = [];
   private readonly nodes: string[] = [];
+  private readonly plugins: string[] = [];
+  private readonly volumes: Reaped[] = [];
 
   constructor(
     private readonly send: (reap: Reap) => Promise<void>,
@@ -35,7 +42,7 @@ export class ReapBatches {
   }
 
   /** A job whose evaluations and allocations were all brought here. */
-  async job({ Namespace, ID }: ReapedJob): Promise<void> {
+  async job({ Namespace, ID }: Reaped): Promise<void> {
     this.jobs.push({ Namespace, ID });
     if (this.jobs.length >= this.limits.jobs) await this.sendJobs();
   }
@@ -50,10 +57,23 @@ export class ReapBatches {
     if (this.nodes.length >= this.limits.ids) await this.sendNodes();
   }
 
+  async plugin(id: string): Promise<void> {
+    this.plugins.push(id);
+    if (this.plugins.length >= this.limits.volumes) await this.sendPlugins();
+  }
+
+  /** A volume with claims that nobody holds any more. */
+  async volume({ Namespace, ID }: Reaped): Promise<void> {
+    this.volumes.push({ Namespace, ID });
+    if (this.volumes.length >= this.limits.volumes) await this.sendVolumes();
+  }
+
   /** Sends the rest. */
   async flush(): Promise<void> {
     await this.sendJobs();
     if (this.deployments.length > 0) await this.sendDeployments();
+    if (this.plugins.length > 0) await this.sendPlugins();
+    if (this.volumes.length > 0) await this.sendVolumes();
     if (this.nodes.length > 0) await this.sendNodes();
   }
 
@@ -71,6 +91,14 @@ export class ReapBatches {
 
   private sendDeployments(): Promise<void> {
     return this.send({ Kind: 'deployments', DeploymentIDs: this.deployments.splice(0) });
+  }
+
+  private sendPlugins(): Promise<void> {
+    return this.send({ Kind: 'plugins', PluginIDs: this.plugins.splice(0) });
+  }
+
+  private sendVolumes(): Promise<void> {
+    return this.send({ Kind: 'volume-claims', Volumes: this.volumes.splice(0) });
   }
 
   private sendNodes(): Promise<void> {
