@@ -1,5 +1,6 @@
 import {
   isTerminalAllocation,
+  specChanged,
   type AllocatedResources,
   type Allocation,
   type Job,
@@ -28,6 +29,8 @@ export class InPlaceUpdates {
       return { kind: 'ignore' };
     if (!before || needsReplacement(group.Name, before, job)) return { kind: 'destructive' };
     if (isTerminalAllocation(alloc)) return { kind: 'ignore' }; // SC-251
+    if (onlyRunTimeChanged(before, job))
+      return { kind: 'in-place', alloc: this.rewritten(alloc, alloc.AllocatedResources) };
     const node = this.input.tables.nodes.get(alloc.NodeID);
     if (!node || !mayRunOn(job, node)) return { kind: 'destructive' }; // SC-252
     // With its own resources discounted: as if it were stopped.
@@ -47,6 +50,17 @@ export class InPlaceUpdates {
       AllocatedResources: carriedOver(resources, alloc.AllocatedResources),
     };
   }
+}
+
+/** SC-254: nothing is asked of the node that it does not give already. */
+function onlyRunTimeChanged(before: Job, job: Job): boolean {
+  const limits = new Map(job.TaskGroups.map((group) => [group.Name, group.MaxRunDuration]));
+  const TaskGroups = before.TaskGroups.map((group) => ({
+    ...group,
+    MaxRunDuration: limits.get(group.Name) ?? null,
+  }));
+  const changed = before.TaskGroups.some(({ Name, MaxRunDuration }) => (limits.get(Name) ?? null) !== MaxRunDuration);
+  return changed && !specChanged({ ...before, TaskGroups }, job);
 }
 
 /** Ports, networks, devices and cores stay what they are; the amounts are the new ones. */

@@ -138,6 +138,13 @@ class SystemPlacing {
     const tried = ended.length + done + placements.length;
     const total = counts.Ignore + counts.InPlaceUpdate + tried - (this.nowhere.get(group.Name) ?? 0);
     this.rollout.wants(group.Name, total, replaceable.length > done);
+    counts.Place = this.reportedPlaces(group, placements.length, counts.Ignore + counts.InPlaceUpdate + tried);
+  }
+
+  /** SC-287: what clients are shown: of a system job the feasible candidates, of a sysbatch one what is placed on such. */
+  private reportedPlaces(group: TaskGroup, placements: number, looked: number): number {
+    const filtered = this.filtered.get(group.Name)?.NodesFiltered ?? 0;
+    return Math.max(0, (this.job.Type === 'system' ? looked : placements) - filtered);
   }
 
   /** @returns false if it must be replaced */
