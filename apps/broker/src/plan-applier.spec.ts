@@ -329,7 +329,7 @@ describe('what is left out or refused', () => {
 
   it('EB-239 (F43): allocations get the version they were planned for, also when the job was updated meanwhile', async () => {
     const plan = ofOwnJob('a');
-    const planned = plan.Job;
+    const planned = state.tables.jobs.get('default/a');
     const [group] = planned!.TaskGroups;
     const updated = { ...planned!, TaskGroups: [{ ...group!, Count: 7 }] };
     fixtures.apply(state, 'JobRegister', fixtures.aRegistration(updated));

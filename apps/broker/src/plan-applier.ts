@@ -107,7 +107,7 @@ export class PlanApplier {
     }
   }
 
-  private async judge(plan: Plan): Promise<Verification & { job: Plan['Job'] }> {
+  private async judge(plan: Plan): Promise<Verification & { job: Job | null }> {
     await this.reach(plan);
     const { tables } = this.deps;
     const job = plan.Job && jobVersionOf(tables, plan);
@@ -217,7 +217,7 @@ export class PlanApplier {
     }
   }
 
-  private payloadOf(plan: Plan, job: Plan['Job'], result: PlanResult): PlanPayload {
+  private payloadOf(plan: Plan, job: Job | null, result: PlanResult): PlanPayload {
     const now = nsFromMs(this.deps.clock.nowMs());
     const placed = Object.values(result.NodeAllocation).flat();
     // EB-266
@@ -252,7 +252,7 @@ export class PlanApplier {
    * The job travels once; a stored allocation that moves to another version says so by carrying it (EB-340). Times are
    * those of the transaction, which the state fills in (EB-267).
    */
-  private asSent(alloc: Allocation, job: Plan['Job']): Allocation {
+  private asSent(alloc: Allocation, job: Job | null): Allocation {
     if (!alloc.Job) return alloc;
     // Without a job a new allocation is of the plan's, a stored one of the version it has.
     const otherwise = this.deps.tables.allocs.get(alloc.ID)?.Job ?? job;
@@ -316,7 +316,7 @@ function isSameVersion(a: Job, b: Job | null): boolean {
 }
 
 /** EB-239: the stored version that the plan names. @throws PlanRefusedError if it is needed and not stored (EB-238) */
-export function jobVersionOf(tables: Tables, plan: Plan): Plan['Job'] {
+export function jobVersionOf(tables: Tables, plan: Plan): Job | null {
   if (!plan.Job) return null;
   const { Namespace, ID, Version, CreateIndex } = plan.Job;
   const current = tables.jobs.get(namespacedKey(Namespace, ID));

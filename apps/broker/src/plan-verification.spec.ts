@@ -61,7 +61,7 @@ function stored(a: Allocation): Allocation {
   return a;
 }
 
-const verify = (p: Plan) => verifyPlan(p, p.Job, new OptimisticState(state.tables, new NodeLoads(state.tables)));
+const verify = (p: Plan) => verifyPlan(p, job, new OptimisticState(state.tables, new NodeLoads(state.tables)));
 const placing = (on: Node, ...allocs: Allocation[]): Pick<Plan, 'NodeAllocation'> => ({
   NodeAllocation: { [on.ID]: allocs },
 });

@@ -14,6 +14,7 @@ import {
   type Job,
   type Node,
   type Plan,
+  type PlannedJob,
   type PlanAnnotations,
   type RescheduleTracker,
 } from '@waybill/model';
@@ -173,7 +174,7 @@ export class PlanDraft {
       EvalToken: '',
       Priority: evaluation.Priority,
       AllAtOnce: job?.AllAtOnce ?? false,
-      Job: job,
+      Job: job && plannedJob(job),
       NodeUpdate: byNode(this.stops),
       NodeAllocation: byNode(this.placed),
       NodePreemptions: byNode(this.preempted),
@@ -191,6 +192,14 @@ export class PlanDraft {
     return untouched && this.deployment === null && this.deploymentUpdates.length === 0;
   }
 }
+
+/** EB-205: a job may be large, and the applier has it. */
+const plannedJob = ({ Namespace, ID, Version, CreateIndex }: Job): PlannedJob => ({
+  Namespace,
+  ID,
+  Version,
+  CreateIndex,
+});
 
 function addTo(view: MutableView, alloc: Allocation): void {
   if (isClientTerminal(alloc)) return;

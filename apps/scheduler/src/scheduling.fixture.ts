@@ -147,9 +147,10 @@ export class SchedulingFixture {
   }
 
   commit({ plan }: Attempt): void {
+    const Job = plan.Job && (this.state.tables.jobs.get(namespacedKey(plan.Job.Namespace, plan.Job.ID)) ?? null);
     const { verdict } = fixtures.apply(this.state, 'ApplyPlanResults', {
       ...fixtures.aPlanResult(),
-      Job: plan.Job,
+      Job,
       AllocsUpdated: all(plan.NodeAllocation),
       AllocsStopped: all(plan.NodeUpdate),
       AllocsPreempted: all(plan.NodePreemptions),
@@ -157,7 +158,7 @@ export class SchedulingFixture {
       DeploymentUpdates: plan.DeploymentUpdates,
       EvalID: plan.EvalID,
       FollowupEvals: plan.FollowupEvals,
-      VolumeClaims: stickyClaims(this.state.tables, plan.Job, all(plan.NodeAllocation), this.newId),
+      VolumeClaims: stickyClaims(this.state.tables, Job, all(plan.NodeAllocation), this.newId),
       UpdatedAt: nsFromMs(this.nowMs),
     });
     if (verdict.kind === 'refused') throw new Error(verdict.error);

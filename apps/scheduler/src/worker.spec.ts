@@ -1,4 +1,4 @@
-import { SimulatedTime, type Evaluation } from '@waybill/model';
+import { SimulatedTime, type Evaluation, type Plan } from '@waybill/model';
 import type { Applied, Proposed, Role } from '@waybill/state';
 import {
   type Call,
@@ -7,6 +7,7 @@ import {
   type FinishRequest,
   type Rpc,
   RpcUnavailableError,
+  type SubmitPlanRequest,
 } from '@waybill/rpc';
 import { fixtures } from '@waybill/state';
 import { silentLogger, tracerFor } from '@waybill/telemetry';
@@ -30,6 +31,7 @@ let timers: string[];
 let schedulersAsked: readonly string[];
 /** With the end of each evaluation. */
 let typesWanted: (readonly string[])[];
+let submitted: Plan[];
 
 const handedOver = (delivery: Partial<DequeueResponse> | undefined): DequeueResponse => ({
   Eval: null,
@@ -55,6 +57,7 @@ beforeEach(() => {
   timers = [];
   schedulersAsked = [];
   typesWanted = [];
+  submitted = [];
   const rpc: Rpc = {
     async ask<Req, Res>(call: Call<Req, Res>, request: Req): Promise<Res> {
       const name = call.name.replace('broker.', '');
@@ -67,6 +70,7 @@ beforeEach(() => {
       if (isSilent(name))
         return new Promise<Res>((resolve) => unanswered.push({ call: name, answer: (res) => resolve(res as Res) }));
       if (name !== 'dequeue') asked.push(name);
+      if (name === 'submitPlan') submitted.push((request as SubmitPlanRequest).Plan);
       if (name === 'finish') typesWanted.push((request as FinishRequest).NextOf);
       if (name === 'finish' && (request as FinishRequest).NextOf.length === 0) return handedOver(undefined) as Res;
       if (name === 'finish') return handedOver(deliveries.shift()) as Res;
@@ -153,7 +157,7 @@ describe('a worker', () => {
     expect(asked).toEqual(['finish failed', 'nack']);
   });
 
-  it('EB-202: lives on after an exception in a scheduler', async () => {
+  it('EB-202, SC-24: lives on after an exception in a scheduler', async () => {
     delivered({}, { Type: 'nonsense' });
     delivered();
     worker.start();
@@ -326,6 +330,25 @@ describe('a worker and its broker', () => {
       await settled();
     }
     expect(asked.slice(3)).toEqual(['finish']);
+  });
+
+  it('EB-205: a plan has the token of its delivery and its snapshot, and says of job and stops only which they are', async () => {
+    world.addNode();
+    const group = (Count: number) => fixtures.aGroup({ Count, Update: null });
+    world.register(fixtures.aJob({ TaskGroups: [group(2)] }));
+    world.run();
+    world.register(fixtures.aJob({ TaskGroups: [group(1)] }));
+    delivered();
+    const SnapshotIndex = world.state.appliedIndex;
+    worker.start();
+    await settled();
+    expect(submitted).toMatchObject([{ EvalToken: 'token', SnapshotIndex }]);
+    const { Namespace, ID, Version, CreateIndex } = world.state.tables.jobs.get('default/web')!;
+    expect(submitted[0]!.Job).toEqual({ Namespace, ID, Version, CreateIndex });
+    const stops = Object.values(submitted[0]!.NodeUpdate).flat();
+    expect(stops.map((stop) => Object.keys(stop).toSorted())).toEqual([
+      ['ClientStatus', 'DesiredDescription', 'FollowupEvalID', 'ID'],
+    ]);
   });
 
   it('EB-207: an answer without a result is an error, and the evaluation goes back', async () => {

@@ -20,6 +20,9 @@ export interface AllocPreemptionDiff {
   PreemptedByAllocation: string;
 }
 
+/** Which version of which incarnation of a job: all that a plan says of it, since the applier has the job itself. */
+export type PlannedJob = Pick<Job, 'Namespace' | 'ID' | 'Version' | 'CreateIndex'>;
+
 /** From a worker to the plan applier: what one scheduling pass wants (EB, section 2.2). Maps are keyed by node id. */
 export interface Plan {
   EvalID: string;
@@ -28,7 +31,7 @@ export interface Plan {
   Priority: number;
   AllAtOnce: boolean;
   /** The version the scheduler planned with; null when the job is gone. */
-  Job: Job | null;
+  Job: PlannedJob | null;
   NodeUpdate: Record<string, AllocStopDiff[]>;
   NodeAllocation: Record<string, Allocation[]>;
   NodePreemptions: Record<string, AllocPreemptionDiff[]>;
