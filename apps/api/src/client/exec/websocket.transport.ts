@@ -73,7 +73,8 @@ export class WebSocketPeer {
   private async *read(): AsyncGenerator<string, undefined> {
     let parts: Buffer[] | null = null;
     try {
-      for await (const chunk of this.socket as AsyncIterable<Buffer>) {
+      // Whoever stops listening may still have something to say.
+      for await (const chunk of this.socket.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
         for (const { opcode, payload, final } of this.frames.read(chunk)) {
           if (opcode === OPCODE.close) {
             this.close(CLOSE.normal, '');
@@ -88,10 +89,9 @@ export class WebSocketPeer {
           yield message;
         }
       }
+      this.gone();
     } catch (error) {
       if (error instanceof WebSocketProtocolError) this.close(error.code, error.message);
-    } finally {
-      this.gone();
     }
   }
 
@@ -106,7 +106,7 @@ export class WebSocketPeer {
     if (this.isClosing) return;
     this.write(closeFrame(code, reason));
     this.isClosing = true;
-    clearInterval(this.pings);
+    this.gone();
     this.socket.end();
     setTimeout(() => this.socket.destroy(), GOODBYE_MS).unref();
   }

@@ -1,0 +1,139 @@
+import type { Allocation } from '@waybill/model';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type ApiClient, shellJob } from './support/api-client.js';
+import { eventually } from './support/wait.js';
+import { WaybillProcesses } from './support/waybill-processes.js';
+import { TestWebSocket } from './support/websocket.js';
+
+let waybill: WaybillProcesses;
+let api: ApiClient;
+let alloc: Allocation;
+
+beforeAll(async () => {
+  waybill = await WaybillProcesses.start();
+  api = waybill.api;
+  await eventually('the node is ready', async () =>
+    (await api.get<{ Status: string }[]>('/v1/nodes')).some((node) => node.Status === 'ready'),
+  );
+  await api.register(shellJob('shell', 'echo up; exec sleep 1000'));
+  alloc = await eventually('the task runs', async () => {
+    const [found] = await api.get<Allocation[]>('/v1/job/shell/allocations');
+    return found?.ClientStatus === 'running' && found;
+  });
+});
+afterAll(() => waybill?.stop());
+
+interface Said {
+  readonly stdout?: { data?: string; close?: boolean };
+  readonly stderr?: { data?: string; close?: boolean };
+  readonly exited?: boolean;
+  readonly result?: { exit_code: number };
+}
+
+function open(command: readonly string[] | null, over: Record<string, string> = {}, id = alloc.ID) {
+  const query = new URLSearchParams({ task: 'task', ...(command && { command: JSON.stringify(command) }), ...over });
+  return TestWebSocket.open(`${api.url}/v1/client/allocation/${id}/exec?${query.toString()}`);
+}
+
+const typed = (text: string, close = false) => ({ stdin: { data: Buffer.from(text).toString('base64'), close } });
+const said = (client: TestWebSocket): Said[] => client.messages.map((message) => JSON.parse(message) as Said);
+const output = (client: TestWebSocket, stream: 'stdout' | 'stderr'): string =>
+  Buffer.concat(said(client).map((one) => Buffer.from(one[stream]?.data ?? '', 'base64'))).toString();
+const ended = (client: TestWebSocket) => eventually('it is closed', () => client.closedWith);
+const processes = async (marker: string): Promise<string> => {
+  const client = await open(['sh', '-c', `grep -l ${marker} /proc/[0-9]*/environ 2>/dev/null | wc -l`]);
+  await ended(client);
+  return output(client, 'stdout').trim();
+};
+
+describe('commands in a task, over HTTP', () => {
+  it('AG-322, AG-323: output of both kinds, the ends of the streams, the exit code, a normal close', async () => {
+    const client = await open(['sh', '-c', 'echo $NOMAD_TASK_NAME; pwd; echo wrong >&2; exit 3']);
+    expect(await ended(client)).toEqual({ code: 1000, reason: '' });
+    expect(output(client, 'stdout')).toMatch(/^task\n\/.*\/task\n$/);
+    expect(output(client, 'stderr')).toBe('wrong\n');
+    expect(said(client).slice(-3)).toEqual([
+      { stdout: { close: true } },
+      { stderr: { close: true } },
+      { exited: true, result: { exit_code: 3 } },
+    ]);
+  });
+
+  it('AG-321: input, its end, heartbeats', async () => {
+    const client = await open(['cat']);
+    client.send({});
+    client.send(typed('one '));
+    client.send(typed('two', true));
+    await ended(client);
+    expect(output(client, 'stdout')).toBe('one two');
+  });
+
+  it('AG-323: a lot of output arrives whole, with a reader that pauses', async () => {
+    const client = await open(['sh', '-c', 'seq 1 200000']);
+    client.socket.pause();
+    await eventually('the command is up', async () => (await processes('NOMAD_TASK_NAME=task')) !== '');
+    client.socket.resume();
+    await ended(client);
+    const lines = output(client, 'stdout').trimEnd().split('\n');
+    expect([lines.length, lines.at(-1)]).toEqual([200_000, '200000']);
+  });
+
+  it('AG-320, AG-321: an interactive shell in a real terminal, with its size', async () => {
+    const client = await open(['sh', '-i'], { tty: 'true', ws_handshake: 'true' });
+    client.send({ version: 1, auth_token: '' });
+    client.send({ tty_size: { height: 40, width: 123 } });
+    client.send(typed('tty >/dev/null && stty size; exit 5\n'));
+    await ended(client);
+    expect(output(client, 'stdout')).toContain('40 123\r\n');
+    expect(said(client).at(-1)).toEqual({ exited: true, result: { exit_code: 5 } });
+  });
+
+  it.each([
+    ['no task', ['x'], { task: '' }, 1008, 'must provide task name'],
+    ['no command', null, {}, 1008, 'command is not present'],
+    ['an empty command', [], {}, 1008, 'command is not present'],
+    ['another task', ['x'], { task: 'none' }, 1008, 'unknown task name "none"'],
+    ['no such program', ['/no/such/program'], {}, 1011, 'executable file not found'],
+  ] as const)('AG-324: %s', async (_what, command, over, code, reason) => {
+    const closed = await ended(await open(command, over));
+    expect(closed).toEqual({ code, reason: expect.stringContaining(reason) });
+  });
+
+  it('AG-320: another version, or an unknown allocation, is sent away', async () => {
+    const client = await open(['true'], { ws_handshake: 'true' });
+    client.send({ version: 2 });
+    expect(await ended(client)).toEqual({ code: 1008, reason: expect.stringContaining('unexpected version 2') });
+    const nobody = await open(['true'], {}, '00000000-0000-4000-8000-000000000000');
+    expect(await ended(nobody)).toEqual({ code: 1008, reason: expect.stringContaining('Unknown allocation') });
+  });
+
+  it('AG-326: a client that vanishes takes the command and its children along', async () => {
+    const client = await open(['sh', '-c', 'export MARK=vanishing; sleep 500 & exec sleep 501']);
+    await eventually('both run', async () => (await processes('MARK=vanishing')) === '2');
+    client.socket.destroy();
+    await eventually('both are gone', async () => (await processes('MARK=vanishing')) === '0');
+  });
+
+  it('what is no handshake, comes from another site, or breaks the protocol is refused', async () => {
+    const url = `${api.url}/v1/client/allocation/${alloc.ID}/exec?task=task&command=["true"]`;
+    await expect(TestWebSocket.open(url, { Origin: 'http://elsewhere.example' })).rejects.toThrow('refused: 403');
+    await expect(TestWebSocket.open(url, { 'Sec-WebSocket-Version': '8' })).rejects.toThrow('refused: 400');
+    await expect(TestWebSocket.open(`${api.url}/v1/jobs`)).rejects.toThrow('refused: 404');
+    const same = await TestWebSocket.open(url, { Origin: api.url });
+    expect(await ended(same)).toMatchObject({ code: 1000 });
+    const binary = await open(['cat']);
+    binary.frame(0x82, Buffer.from('x'));
+    expect(await ended(binary)).toMatchObject({ code: 1002 });
+    const nonsense = await open(['cat']);
+    nonsense.send('no json');
+    expect(await ended(nonsense)).toEqual({ code: 1008, reason: 'a message is no JSON' });
+  });
+
+  it('AG-326: the end of the task ends the command', async () => {
+    const client = await open(['sleep', '1000']);
+    await api.stop('shell');
+    await ended(client);
+    expect(said(client).at(-1)).toEqual({ exited: true, result: { exit_code: 137 } });
+    expect(await ended(await open(['true']))).toEqual({ code: 1008, reason: 'task "task" is not running.' });
+  });
+});
