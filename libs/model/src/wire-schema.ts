@@ -32,7 +32,8 @@ export const schemaRef = (name: string): JsonSchema => ({ $ref: `#/components/sc
 
 function objectSchema(shape: AnyShape, direction: Direction, meet: (inner: AnyShape) => void): JsonSchema {
   const isRequest = direction === 'request';
-  const fields = Object.entries({ ...shape.fields, ...(isRequest && shape.inputOnly) });
+  const all = Object.entries({ ...shape.fields, ...(isRequest && shape.inputOnly) });
+  const fields = isRequest ? all.filter(([, { ignored }]) => ignored !== true) : all;
   const properties = fields.map(([name, { type }]) => {
     const schema = typeSchema(type, direction, meet);
     return [name, isRequest ? nullable(schema) : schema];

@@ -13,6 +13,8 @@ export interface Field<V> {
   readonly fill: (given: unknown) => V;
   /** What it looks like on the wire, for descriptions; undefined: anything. */
   readonly type?: FieldType | undefined;
+  /** Whatever a client sends for it is nothing to us: it is no part of a request. */
+  readonly ignored?: true;
 }
 
 /** The form of a field's JSON. `or null`: also where the field is complete. */
@@ -112,12 +114,12 @@ export function optional<V>(field: Field<V>): Field<V | null> {
 
 /** Server-owned: whatever the client sends is ignored (API-111, API-317). */
 export function serverOwned<V>(value: V): Field<V> {
-  return { read: () => undefined, fill: () => value, type: typeOfValue(value) };
+  return { read: () => undefined, fill: () => value, type: typeOfValue(value), ignored: true };
 }
 
 /** Set by a rule, not by the client: ignored on input, kept by `fill`. */
 export function derived<V>(field: Field<V>): Field<V> {
-  return { read: () => undefined, fill: field.fill, type: field.type };
+  return { read: () => undefined, fill: field.fill, type: field.type, ignored: true };
 }
 
 /** Null when absent. */

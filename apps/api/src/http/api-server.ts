@@ -6,7 +6,13 @@ import { ApiCore, type ApiParts } from '../api-core.js';
 import { ApiModule } from '../api.module.js';
 import { serveExec } from '../client/exec/exec-upgrade.js';
 import { MAX_BODY_BYTES } from './body.js';
-import { HEADERS_TIMEOUT_MS, refuseMalformed, REQUEST_TIMEOUT_MS, SLOW_CHECK_MS } from './client-errors.js';
+import {
+  HEADERS_TIMEOUT_MS,
+  refuseMalformed,
+  refuseUnroutable,
+  REQUEST_TIMEOUT_MS,
+  SLOW_CHECK_MS,
+} from './client-errors.js';
 import { limitConnections } from './connection-limit.js';
 import { compressAnswers } from './content-coding.js';
 import { KnownPaths } from './known-paths.js';
@@ -28,6 +34,7 @@ export async function startApiServer(parts: ApiParts): Promise<NestFastifyApplic
     requestTimeout: REQUEST_TIMEOUT_MS,
     http: { headersTimeout: HEADERS_TIMEOUT_MS, connectionsCheckingInterval: SLOW_CHECK_MS },
     clientErrorHandler: refuseMalformed,
+    frameworkErrors: refuseUnroutable,
     forceCloseConnections: true,
     exposeHeadRoutes: false,
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
