@@ -14,7 +14,9 @@ export type {
   VolumeClaimListOptions,
   VolumeListOptions,
   VolumeWithPlugin,
-} from './volume-queries.js';
+  VolumeReads,
+} from './volume-reads.js';
+export { FILTER_SCAN_ROWS, type Found, type Listed, type ListOptions } from './row-reads.js';
 export * from './read-model.js';
 export { HistoryRetention, MAX_TRIMMED_TXNS } from './history-retention.js';
 export { MAX_WALKED_OBJECTS } from './object-history.js';

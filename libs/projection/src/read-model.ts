@@ -1,9 +1,7 @@
 import type {
   Allocation,
-  CSIPlugin,
   Deployment,
   Evaluation,
-  HostVolume,
   Job,
   JobScalingEvents,
   JobStatus,
@@ -14,11 +12,9 @@ import type {
   NodePool,
   SchedulerConfiguration,
   ServiceRegistration,
-  TaskGroupHostVolumeClaim,
 } from '@waybill/model';
 import { SINGLETON_KEY, type TableName, type TableRows, type Verdict } from '@waybill/state';
-import type { Pool, PoolClient } from 'pg';
-import { AllocJobsRead } from './alloc-jobs.js';
+import type { Pool } from 'pg';
 import { columnTypes } from './column-types.js';
 import {
   type JobStatusOptions,
@@ -27,58 +23,20 @@ import {
   jobWithStatus,
   type JobWithStatus,
 } from './job-statuses.js';
+import { Conditions, findStatement, type Namespaces } from './list-query.js';
+import { byCreation, byId, byName, byNamespaceAndId, type ListOrder } from './page.js';
 import {
-  ALLOCATIONS,
-  bodiesOf,
-  Conditions,
-  findStatement,
-  type ListQuery,
-  listStatement,
-  type Namespaces,
-} from './list-query.js';
-import { byCreation, byId, byName, byNamespaceAndId, type ListOrder, type Page } from './page.js';
+  atLeastOne,
+  type Found,
+  type Listed,
+  type ListedRaw,
+  listOf,
+  type ListOptions,
+  RowReads,
+} from './row-reads.js';
 import { READ_APPLIED } from './statements.js';
-import { parseStored, plainText, storedText } from './stored-text.js';
-import { inTransaction } from './transaction.js';
-import {
-  FIND_VOLUME,
-  hostVolumeConditions,
-  type HostVolumeListOptions,
-  volumeClaimConditions,
-  type VolumeClaimListOptions,
-  type VolumeListOptions,
-  volumeQuery,
-  type VolumeRaw,
-  volumeWithPlugin,
-  type VolumeWithPlugin,
-} from './volume-queries.js';
-
-/** Rows looked at per statement when a filter decides which ones count. */
-export const FILTER_SCAN_ROWS = 500;
-
-/** One object, or none, with the index of the answer (ST-29). */
-export interface Found<Row> {
-  /** At least 1. */
-  readonly index: number;
-  readonly row: Row | undefined;
-}
-
-/** A list with the index of the answer (ST-29). */
-export interface Listed<Row> {
-  /** At least 1. */
-  readonly index: number;
-  readonly rows: readonly Row[];
-  /** Where the next page begins, "" when this is the last (API-63). */
-  readonly nextToken: string;
-}
-
-/** What every list takes. */
-export interface ListOptions<Row> extends Page {
-  /** Beginning of the id, as typed; ids are compared in lower case where they are uuids. */
-  readonly prefix?: string | undefined;
-  /** Rows for which it is false are left out, and pages are full nevertheless (API-62, API-67). */
-  readonly keep?: ((row: Row) => boolean) | undefined;
-}
+import { plainText, storedText } from './stored-text.js';
+import { VolumeReads } from './volume-reads.js';
 
 export interface NamespacedListOptions<Row> extends ListOptions<Row> {
   readonly namespaces: Namespaces;
@@ -126,17 +84,7 @@ export interface RecordedVerdict {
   readonly verdict: Verdict;
 }
 
-interface Indexed {
-  readonly table_index: number;
-}
-type Body<Row> = Indexed & { readonly found: true | null; readonly body: Row };
-interface AllocColumns {
-  readonly body: Allocation;
-  readonly job_key: string;
-  readonly job: string | null;
-}
-type AllocRow = Indexed & { readonly found: true | null } & AllocColumns;
-type JobRow = Indexed & { readonly found: true | null; readonly body: Job; readonly summary: JobSummary | null };
+type JobRow = ListedRaw & { readonly body: Job; readonly summary: JobSummary | null };
 
 const FIND = {
   job: findStatement('jobs', ['namespace', 'id']),
@@ -144,13 +92,10 @@ const FIND = {
   jobScalingEvents: findStatement('scaling_event', ['namespace', 'job_id']),
   jobSubmission: findStatement('job_submission', ['namespace', 'job_id', 'version']),
   evaluation: findStatement('evals', ['id']),
-  allocation: findStatement('allocs', ['id'], ALLOCATIONS),
   deployment: findStatement('deployment', ['id']),
   node: findStatement('nodes', ['id']),
   nodePool: findStatement('node_pools', ['name']),
   namespace: findStatement('namespaces', ['name']),
-  plugin: findStatement('csi_plugins', ['id']),
-  hostVolume: findStatement('host_volumes', ['namespace', 'id']),
   schedulerConfiguration: findStatement('scheduler_config', ['id']),
   clusterMeta: findStatement('cluster_meta', ['id']),
 } as const;
@@ -163,32 +108,43 @@ const FIND = {
  * Cost: what the answer holds; a list with a filter also what the filter rejects. Errors of the database go through.
  */
 export class ReadModel {
-  constructor(private readonly pool: Pool) {}
+  readonly volumes: VolumeReads;
+  private readonly rows: RowReads;
+
+  constructor(private readonly pool: Pool) {
+    this.rows = new RowReads(pool);
+    this.volumes = new VolumeReads(this.rows);
+  }
 
   // jobs
 
   job(namespace: string, id: string): Promise<Found<Job>> {
-    return this.find(FIND.job, [namespace, id]);
+    return this.rows.find(FIND.job, [namespace, id]);
   }
 
   jobSummary(namespace: string, id: string): Promise<Found<JobSummary>> {
-    return this.find(FIND.jobSummary, [namespace, id]);
+    return this.rows.find(FIND.jobSummary, [namespace, id]);
   }
 
   jobScalingEvents(namespace: string, id: string): Promise<Found<JobScalingEvents>> {
-    return this.find(FIND.jobScalingEvents, [namespace, id]);
+    return this.rows.find(FIND.jobScalingEvents, [namespace, id]);
   }
 
   /** The text a version was submitted as. */
   async jobSubmission(namespace: string, id: string, version: number): Promise<Found<JobSubmission>> {
-    return this.findWith<JobSubmission>(FIND.jobSubmission, [namespace, id, version], (row) => row.JobModifyIndex);
+    return this.rows.findAs(
+      FIND.jobSubmission,
+      [namespace, id, version],
+      (raw: { body: JobSubmission }) => raw.body,
+      (row) => row.JobModifyIndex,
+    );
   }
 
   /** Every kept version, newest first. Index: the highest of the versions. */
   async jobVersions(namespace: string, id: string): Promise<Listed<Job>> {
     const order: ListOrder<Job> = { columns: ['version'], tokenOf: () => '', parse: () => undefined };
-    const query = this.bodies(['job_version'], 'job_version', ofJob(namespace, id), order, { reverse: true });
-    const listed = await this.list(query);
+    const query = listOf('job_version', ofJob(namespace, id), order, { reverse: true });
+    const listed = await this.rows.list(query);
     return { ...listed, index: highest(listed.rows) || listed.index };
   }
 
@@ -198,7 +154,7 @@ export class ReadModel {
       const chosen = new Conditions().in(options.namespaces).startsWith('id', options.prefix ?? '');
       return options.pool === undefined ? chosen : chosen.equal('node_pool', options.pool);
     };
-    return this.listAs(
+    return this.rows.listAs(
       {
         indexOf: ['jobs', 'job_summary'],
         select: 'r.body, s.body as summary',
@@ -214,7 +170,7 @@ export class ReadModel {
 
   /** Newest change first. Index: the table's. */
   jobStatuses(options: JobStatusOptions): Promise<Listed<JobWithStatus>> {
-    return this.listAs<JobWithStatus, JobStatusRaw>(jobStatusQuery(options), jobWithStatus, options.keep);
+    return this.rows.listAs<JobWithStatus, JobStatusRaw>(jobStatusQuery(options), jobWithStatus, options.keep);
   }
 
   /** Of all namespaces; one pass over the table. */
@@ -236,34 +192,34 @@ export class ReadModel {
         `r.create_index >= coalesce((select create_index from jobs where namespace = $1 and id = $2), 0)`,
       );
     };
-    return this.allocationsOf(conditions);
+    return this.rows.allocations(conditions);
   }
 
   jobEvaluations(namespace: string, id: string): Promise<Listed<Evaluation>> {
-    return this.list(this.bodies(['evals'], 'evals', ofJob(namespace, id), byCreation<Evaluation>()));
+    return this.rows.list(listOf('evals', ofJob(namespace, id), byCreation<Evaluation>()));
   }
 
   jobDeployments(namespace: string, id: string): Promise<Listed<Deployment>> {
-    return this.list(this.bodies(['deployment'], 'deployment', ofJob(namespace, id), byCreation<Deployment>()));
+    return this.rows.list(listOf('deployment', ofJob(namespace, id), byCreation<Deployment>()));
   }
 
   /** The newest deployment of the job. Index: the table's. */
   async jobDeployment(namespace: string, id: string): Promise<Found<Deployment>> {
     const page = { reverse: true, perPage: 1 };
     const order = byCreation<Deployment>();
-    const listed = await this.list(this.bodies(['deployment'], 'deployment', ofJob(namespace, id), order, page));
+    const listed = await this.rows.list(listOf('deployment', ofJob(namespace, id), order, page));
     return { index: listed.index, row: listed.rows[0] };
   }
 
   // evaluations
 
   evaluation(id: string): Promise<Found<Evaluation>> {
-    return this.find(FIND.evaluation, [id]);
+    return this.rows.find(FIND.evaluation, [id]);
   }
 
   evaluations(options: EvaluationListOptions): Promise<Listed<Evaluation>> {
     const { jobId, status } = options;
-    return this.ofUuids(['evals'], 'evals', options, (conditions) => {
+    return this.ofUuids('evals', options, (conditions) => {
       if (jobId !== undefined) conditions.equal('job_id', jobId);
       if (status !== undefined) conditions.equal('status', status);
     });
@@ -275,33 +231,35 @@ export class ReadModel {
 
   // allocations
 
-  async allocation(id: string): Promise<Found<Allocation>> {
-    const { rows } = await this.pool.query<Indexed & (AllocColumns | { readonly body: null })>({
-      ...FIND.allocation,
-      values: [storedText(id)],
-      types: columnTypes,
-    });
-    const found = rows[0];
-    if (!found?.body) return { index: atLeastOne(found?.table_index ?? 0), row: undefined };
-    const row = withJobs()(found);
-    return { index: atLeastOne(row.ModifyIndex), row };
+  allocation(id: string): Promise<Found<Allocation>> {
+    return this.rows.allocation(id);
   }
 
   allocations(options: NamespacedListOptions<Allocation>): Promise<Listed<Allocation>> {
     const prefix = (options.prefix ?? '').toLowerCase();
     const conditions = (): Conditions => new Conditions().in(options.namespaces).startsWith('id', prefix);
     const order = prefix === '' ? byCreation<Allocation>() : byId<Allocation>();
-    return this.allocationsOf(conditions, order, options, options.keep);
+    return this.rows.allocations(conditions, order, options, options.keep);
+  }
+
+  /** Those of these allocations that still exist, in no order that matters. */
+  async allocationsNamed(ids: readonly string[]): Promise<readonly Allocation[]> {
+    if (ids.length === 0) return [];
+    const conditions = (): Conditions => {
+      const chosen = new Conditions();
+      return chosen.where(`r.id = any(${chosen.value(ids.map(storedText))})`);
+    };
+    return (await this.rows.allocations(conditions)).rows;
   }
 
   // deployments
 
   deployment(id: string): Promise<Found<Deployment>> {
-    return this.find(FIND.deployment, [id]);
+    return this.rows.find(FIND.deployment, [id]);
   }
 
   deployments(options: NamespacedListOptions<Deployment>): Promise<Listed<Deployment>> {
-    return this.ofUuids(['deployment'], 'deployment', options);
+    return this.ofUuids('deployment', options);
   }
 
   deploymentAllocations(deploymentId: string): Promise<Listed<Allocation>> {
@@ -311,7 +269,7 @@ export class ReadModel {
   // nodes
 
   node(id: string): Promise<Found<Node>> {
-    return this.find(FIND.node, [id]);
+    return this.rows.find(FIND.node, [id]);
   }
 
   nodes(options: NodeListOptions = {}): Promise<Listed<Node>> {
@@ -319,7 +277,7 @@ export class ReadModel {
       const chosen = new Conditions().startsWith('id', (options.prefix ?? '').toLowerCase());
       return options.pool === undefined ? chosen : chosen.equal('node_pool', options.pool);
     };
-    return this.list(this.bodies(['nodes'], 'nodes', conditions, byId<Node>(), options), options.keep);
+    return this.rows.list(listOf('nodes', conditions, byId<Node>(), options), options.keep);
   }
 
   /** Index: the highest of the allocations, the table's when there are none. */
@@ -329,79 +287,25 @@ export class ReadModel {
   }
 
   nodePool(name: string): Promise<Found<NodePool>> {
-    return this.find(FIND.nodePool, [name]);
+    return this.rows.find(FIND.nodePool, [name]);
   }
 
   nodePools(options: ListOptions<NodePool> = {}): Promise<Listed<NodePool>> {
     const conditions = (): Conditions => new Conditions().startsWith('name', options.prefix ?? '');
-    const query = this.bodies(['node_pools'], 'node_pools', conditions, byName<NodePool>(), options);
-    return this.list(query, options.keep);
-  }
-
-  // volumes
-
-  volumes(options: VolumeListOptions): Promise<Listed<VolumeWithPlugin>> {
-    return this.listAs<VolumeWithPlugin, VolumeRaw>(volumeQuery(options), volumeWithPlugin, options.keep);
-  }
-
-  /** Index: the table's (ST-29). */
-  async volume(namespace: string, id: string): Promise<Found<VolumeWithPlugin>> {
-    const { rows } = await this.pool.query<Indexed & (VolumeRaw | { readonly body: null })>({
-      ...FIND_VOLUME,
-      values: [storedText(namespace), storedText(id)],
-      types: columnTypes,
-    });
-    const found = rows[0];
-    return { index: atLeastOne(found?.table_index ?? 0), row: found?.body ? volumeWithPlugin(found) : undefined };
-  }
-
-  plugins(options: ListOptions<CSIPlugin> = {}): Promise<Listed<CSIPlugin>> {
-    const conditions = (): Conditions => new Conditions().startsWith('id', options.prefix ?? '');
-    const query = this.bodies(['csi_plugins'], 'csi_plugins', conditions, byId<CSIPlugin>(), options);
-    return this.list(query, options.keep);
-  }
-
-  /** Index: the table's (ST-29). */
-  plugin(id: string): Promise<Found<CSIPlugin>> {
-    return this.findWith<CSIPlugin>(FIND.plugin, [id], (_, tableIndex) => tableIndex);
-  }
-
-  hostVolume(namespace: string, id: string): Promise<Found<HostVolume>> {
-    return this.find(FIND.hostVolume, [namespace, id]);
-  }
-
-  hostVolumes(options: HostVolumeListOptions): Promise<Listed<HostVolume>> {
-    const order = byNamespaceAndId<HostVolume>((row) => row);
-    const conditions = (): Conditions => hostVolumeConditions(options);
-    return this.list(this.bodies(['host_volumes'], 'host_volumes', conditions, order, options), options.keep);
-  }
-
-  /** Claims of task groups on host volumes. */
-  volumeClaims(options: VolumeClaimListOptions): Promise<Listed<TaskGroupHostVolumeClaim>> {
-    const conditions = (): Conditions => volumeClaimConditions(options);
-    return this.list(this.bodies(['task_volume'], 'task_volume', conditions, byId(), options));
-  }
-
-  /** Those of these allocations that still exist, in no order. */
-  async allocationsNamed(ids: readonly string[]): Promise<readonly Allocation[]> {
-    if (ids.length === 0) return [];
-    const conditions = (): Conditions => {
-      const chosen = new Conditions();
-      return chosen.where(`r.id = any(${chosen.value(ids.map(storedText))})`);
-    };
-    return (await this.allocationsOf(conditions)).rows;
+    const query = listOf('node_pools', conditions, byName<NodePool>(), options);
+    return this.rows.list(query, options.keep);
   }
 
   // the rest
 
   namespace(name: string): Promise<Found<Namespace>> {
-    return this.find(FIND.namespace, [name]);
+    return this.rows.find(FIND.namespace, [name]);
   }
 
   namespaces(options: ListOptions<Namespace> = {}): Promise<Listed<Namespace>> {
     const conditions = (): Conditions => new Conditions().startsWith('name', options.prefix ?? '');
-    const query = this.bodies(['namespaces'], 'namespaces', conditions, byName<Namespace>(), options);
-    return this.list(query, options.keep);
+    const query = listOf('namespaces', conditions, byName<Namespace>(), options);
+    return this.rows.list(query, options.keep);
   }
 
   /** Registrations of services, by namespace and id. */
@@ -415,16 +319,16 @@ export class ReadModel {
       return chosen;
     };
     const order = byNamespaceAndId<ServiceRegistration>((row) => row);
-    const query = this.bodies(['service_registrations'], 'service_registrations', conditions, order, options);
-    return this.list(query, options.keep);
+    const query = listOf('service_registrations', conditions, order, options);
+    return this.rows.list(query, options.keep);
   }
 
   schedulerConfiguration(): Promise<Found<SchedulerConfiguration>> {
-    return this.find(FIND.schedulerConfiguration, [SINGLETON_KEY]);
+    return this.rows.find(FIND.schedulerConfiguration, [SINGLETON_KEY]);
   }
 
   async clusterId(): Promise<string | undefined> {
-    const found = await this.find<TableRows['cluster_meta']>(FIND.clusterMeta, [SINGLETON_KEY]);
+    const found = await this.rows.find<TableRows['cluster_meta']>(FIND.clusterMeta, [SINGLETON_KEY]);
     return found.row?.ClusterID;
   }
 
@@ -468,47 +372,13 @@ export class ReadModel {
 
   // how
 
-  private find<Row extends { ModifyIndex: number }>(
-    statement: { name: string; text: string },
-    key: readonly (string | number)[],
-  ): Promise<Found<Row>> {
-    return this.findWith<Row>(statement, key, (row) => row.ModifyIndex);
-  }
-
-  private async findWith<Row>(
-    statement: { name: string; text: string },
-    key: readonly (string | number)[],
-    indexOf: (row: Row, tableIndex: number) => number,
-  ): Promise<Found<Row>> {
-    const values = key.map((part) => (typeof part === 'string' ? storedText(part) : part));
-    const { rows } = await this.pool.query<Indexed & { body: Row | null }>({
-      ...statement,
-      values,
-      types: columnTypes,
-    });
-    const row = rows[0]?.body ?? undefined;
-    const tableIndex = rows[0]?.table_index ?? 0;
-    return { index: atLeastOne(row === undefined ? tableIndex : indexOf(row, tableIndex)), row };
-  }
-
   private allocationsBy(column: string, id: string): Promise<Listed<Allocation>> {
     const conditions = (): Conditions => new Conditions().equal(column, id);
-    return this.allocationsOf(conditions);
-  }
-
-  private allocationsOf(
-    conditions: () => Conditions,
-    order: ListOrder<Allocation> = byCreation(),
-    page: Page = {},
-    keep?: (row: Allocation) => boolean,
-  ): Promise<Listed<Allocation>> {
-    const query = { ...ALLOCATIONS, indexOf: ['allocs'] as const, conditions, order, page };
-    return this.listAs<Allocation, AllocRow>(query, withJobs(), keep);
+    return this.rows.allocations(conditions);
   }
 
   /** Objects with uuids: by creation, or by id when searched by its beginning. */
   private ofUuids<Row extends { ID: string; CreateIndex: number }>(
-    indexOf: readonly TableName[],
     table: TableName,
     options: NamespacedListOptions<Row>,
     more: (conditions: Conditions) => void = () => {},
@@ -520,65 +390,8 @@ export class ReadModel {
       return chosen;
     };
     const order = prefix === '' ? byCreation<Row>() : byId<Row>();
-    return this.list(this.bodies(indexOf, table, conditions, order, options), options.keep);
+    return this.rows.list(listOf(table, conditions, order, options), options.keep);
   }
-
-  private bodies<Row>(
-    indexOf: readonly TableName[],
-    table: TableName,
-    conditions: () => Conditions,
-    order: ListOrder<Row>,
-    page: Page = {},
-  ): ListQuery<Row> {
-    return { ...bodiesOf(table), indexOf, conditions, order, page };
-  }
-
-  private list<Row>(query: ListQuery<Row>, keep?: (row: Row) => boolean): Promise<Listed<Row>> {
-    return this.listAs<Row, Body<Row>>(query, (raw) => raw.body, keep);
-  }
-
-  private async listAs<Row, Raw extends Indexed & { found: true | null }>(
-    query: ListQuery<Row>,
-    rowOf: (raw: Raw) => Row,
-    keep?: (row: Row) => boolean,
-  ): Promise<Listed<Row>> {
-    const perPage = query.page.perPage ?? 0;
-    if (keep === undefined || perPage === 0) {
-      const chunk = await readChunk(this.pool, query, query.page.nextToken ?? '', perPage && perPage + 1, rowOf);
-      return pageOf(query, chunk.index, keep ? chunk.rows.filter(keep) : chunk.rows);
-    }
-    return await inTransaction(this.pool, 'snapshot', async (client) => {
-      const kept: Row[] = [];
-      let start = query.page.nextToken ?? '';
-      for (;;) {
-        const chunk = await readChunk(client, query, start, FILTER_SCAN_ROWS + 1, rowOf);
-        const next = chunk.rows[FILTER_SCAN_ROWS];
-        kept.push(...chunk.rows.slice(0, FILTER_SCAN_ROWS).filter(keep));
-        if (next === undefined || kept.length > perPage) return pageOf(query, chunk.index, kept);
-        start = query.order.tokenOf(next);
-      }
-    });
-  }
-}
-
-async function readChunk<Row, Raw extends Indexed & { found: true | null }>(
-  on: Pool | PoolClient,
-  query: ListQuery<Row>,
-  start: string,
-  limit: number,
-  rowOf: (raw: Raw) => Row,
-): Promise<{ index: number; rows: Row[] }> {
-  const { text, values } = listStatement(query, start, limit);
-  const { rows } = await on.query<Raw>({ text, values: [...values], types: columnTypes });
-  const index = rows[0]?.table_index ?? 0;
-  return { index: atLeastOne(index), rows: rows.filter((raw) => raw.found === true).map(rowOf) };
-}
-
-function pageOf<Row>(query: ListQuery<Row>, index: number, rows: readonly Row[]): Listed<Row> {
-  const perPage = query.page.perPage ?? 0;
-  const next = perPage > 0 ? rows[perPage] : undefined;
-  if (next === undefined) return { index, rows, nextToken: '' };
-  return { index, rows: rows.slice(0, perPage), nextToken: query.order.tokenOf(next) };
 }
 
 const ofJob =
@@ -586,18 +399,8 @@ const ofJob =
   () =>
     new Conditions().equal('namespace', namespace).equal('job_id', jobId);
 
-/** The allocation of a row; one copy of every job for all rows of an answer. */
-function withJobs(): (raw: AllocColumns) => Allocation {
-  const jobs = new AllocJobsRead();
-  return ({ body, job_key: key, job }) =>
-    jobs.complete(body, key, () => (job === null ? null : (parseStored(job) as Job)));
-}
-
 const highest = (rows: readonly { readonly ModifyIndex: number }[]): number =>
   rows.reduce((index, row) => Math.max(index, row.ModifyIndex), 0);
-
-/** No answer carries index 0 (ST-29). */
-const atLeastOne = (index: number): number => Math.max(1, index);
 
 function verdictOf(kind: Verdict['kind'], error: string | undefined, result: unknown): Verdict {
   if (kind === 'refused' || kind === 'void') return { kind, error: error ?? '' };

@@ -110,7 +110,7 @@ export class FuzzySearch {
         );
       case 'plugins':
         return each<CSIPlugin>(
-          (options) => model.plugins(options),
+          (options) => model.volumes.plugins(options),
           ({ ID }) => offer({ name: ID, scope: [] }),
         );
       default:

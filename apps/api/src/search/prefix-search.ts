@@ -60,11 +60,11 @@ export class PrefixSearch {
       case 'node_pools':
         return idsOf(await model.nodePools(named), ({ Name }) => Name);
       case 'plugins':
-        return idsOf(await model.plugins(named), ({ ID }) => ID);
+        return idsOf(await model.volumes.plugins(named), ({ ID }) => ID);
       case 'volumes':
-        return idsOf(await model.volumes({ ...named, namespaces }), ({ volume }) => volume.ID);
+        return idsOf(await model.volumes.list({ ...named, namespaces }), ({ volume }) => volume.ID);
       case 'host_volumes':
-        return idsOf(await model.hostVolumes({ ...named, namespaces }), ({ ID }) => ID);
+        return idsOf(await model.volumes.hostVolumes({ ...named, namespaces }), ({ ID }) => ID);
       case 'scaling_policy':
       case 'vars':
         return NONE; // the state has none yet

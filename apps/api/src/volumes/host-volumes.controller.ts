@@ -19,7 +19,7 @@ export class HostVolumesController {
   async read(@Param('id') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const namespace = namespaceOf(request.query);
     const query = async () => {
-      const { index, row: volume } = await this.model.hostVolume(namespace, id);
+      const { index, row: volume } = await this.model.volumes.hostVolume(namespace, id);
       if (!volume) return { index, value: undefined };
       const { rows } = await this.model.nodeAllocations(volume.NodeID);
       const users = rows.filter((alloc) => usesHostVolume(alloc, volume)).map((alloc) => allocationStub(alloc));
@@ -42,7 +42,7 @@ export class HostVolumesController {
       ...pageOf(query),
     };
     await this.reads.answer(request, reply, [['task_volume', '*']], async () => {
-      const { index, rows, nextToken } = await this.model.volumeClaims(options);
+      const { index, rows, nextToken } = await this.model.volumes.claims(options);
       return { index, nextToken, value: rows };
     });
   }

@@ -31,7 +31,7 @@ export class PluginsController {
     const options = { prefix: param(query, 'prefix'), ...pageOf(query) };
     const filter = ListFilter.of(query);
     await this.reads.answer(request, reply, [['csi_plugins', '*']], async () => {
-      const { index, rows, nextToken } = await this.model.plugins({ ...options, keep: filter?.keep() });
+      const { index, rows, nextToken } = await this.model.volumes.plugins({ ...options, keep: filter?.keep() });
       return { index, nextToken, value: rows.map(encodeCSIPluginStub) };
     });
   }
@@ -41,7 +41,7 @@ export class PluginsController {
   async read(@Param('id') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const namespaces = namespacesOf(request.query);
     const query = async () => {
-      const { index, row } = await this.model.plugin(id);
+      const { index, row } = await this.model.volumes.plugin(id);
       if (!row) return { index, value: undefined };
       const stubs = await this.instancesOf(row);
       const shown = namespaces === '*' ? stubs : stubs.filter(({ Namespace }) => namespaces.includes(Namespace));

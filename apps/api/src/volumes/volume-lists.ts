@@ -34,7 +34,7 @@ export class VolumeLists {
       const named = nodeId === undefined ? undefined : await this.volumesOn(nodeId);
       // VL-260: the filter sees what a client would, so that it is no way to guess a secret.
       const keep = filter?.keep<VolumeWithPlugin>(({ volume, plugin }) => encodeCSIVolume(volume, plugin));
-      const { index, rows, nextToken } = await this.model.volumes({ ...chosen, named, keep });
+      const { index, rows, nextToken } = await this.model.volumes.list({ ...chosen, named, keep });
       return { index, nextToken, value: rows.map(({ volume, plugin }) => encodeCSIVolumeStub(volume, plugin)) };
     });
   }
@@ -51,7 +51,7 @@ export class VolumeLists {
     };
     const filter = ListFilter.of(query);
     await this.reads.answer(request, reply, [['host_volumes', '*']], async () => {
-      const { index, rows, nextToken } = await this.model.hostVolumes({ ...options, keep: filter?.keep() });
+      const { index, rows, nextToken } = await this.model.volumes.hostVolumes({ ...options, keep: filter?.keep() });
       return { index, nextToken, value: rows.map(encodeHostVolumeStub) };
     });
   }

@@ -37,7 +37,7 @@ export class VolumesController {
   async read(@Param('id') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const namespace = namespaceOf(request.query);
     const query = async () => {
-      const { index, row } = await this.model.volume(namespace, id);
+      const { index, row } = await this.model.volumes.find(namespace, id);
       return { index, value: row && (await this.encoded(row)) };
     };
     const watched = [['csi_volumes', namespacedKey(namespace, id)]] as const;

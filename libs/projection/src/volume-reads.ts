@@ -1,6 +1,7 @@
-import type { CSIPlugin, CSIVolume, HostVolume } from '@waybill/model';
+import type { CSIPlugin, CSIVolume, HostVolume, TaskGroupHostVolumeClaim } from '@waybill/model';
 import { Conditions, findStatement, type ListQuery, type Namespaces, type RowSource } from './list-query.js';
-import { afterPrefix, byNamespaceAndId, type Page } from './page.js';
+import { afterPrefix, byId, byNamespaceAndId, type Page } from './page.js';
+import { type Found, type Listed, type ListedRaw, listOf, type ListOptions, type RowReads } from './row-reads.js';
 import { storedText } from './stored-text.js';
 
 /** A volume with the record of its plugin, both as they are now (VL-65). */
@@ -38,9 +39,7 @@ export interface VolumeClaimListOptions extends Page {
   readonly volumeName?: string | undefined;
 }
 
-export interface VolumeRaw {
-  readonly table_index: number;
-  readonly found: true | null;
+interface VolumeColumns {
   readonly body: CSIVolume;
   readonly plugin: CSIPlugin | null;
 }
@@ -50,15 +49,66 @@ const WITH_PLUGIN: RowSource = {
   from: 'csi_volumes r left join csi_plugins p on p.id = r.plugin_id',
 };
 
-export const FIND_VOLUME = findStatement('csi_volumes', ['namespace', 'id'], WITH_PLUGIN);
+const FIND = {
+  volume: findStatement('csi_volumes', ['namespace', 'id'], WITH_PLUGIN),
+  plugin: findStatement('csi_plugins', ['id']),
+  hostVolume: findStatement('host_volumes', ['namespace', 'id']),
+} as const;
 
-export const volumeWithPlugin = ({ body, plugin }: Pick<VolumeRaw, 'body' | 'plugin'>): VolumeWithPlugin => ({
+/** Index of answers about one volume or plugin: the table's, so that health is never older than it says (ST-29). */
+const ofTable = (_: unknown, tableIndex: number): number => tableIndex;
+
+/** Reads of CSI volumes, plugins and host volumes, as stored: encode before handing them out. Part of the read model. */
+export class VolumeReads {
+  constructor(private readonly rows: RowReads) {}
+
+  list(options: VolumeListOptions): Promise<Listed<VolumeWithPlugin>> {
+    return this.rows.listAs<VolumeWithPlugin, ListedRaw & VolumeColumns>(
+      volumeQuery(options),
+      volumeWithPlugin,
+      options.keep,
+    );
+  }
+
+  find(namespace: string, id: string): Promise<Found<VolumeWithPlugin>> {
+    return this.rows.findAs(FIND.volume, [namespace, id], volumeWithPlugin, ofTable);
+  }
+
+  plugins(options: ListOptions<CSIPlugin> = {}): Promise<Listed<CSIPlugin>> {
+    const conditions = (): Conditions => new Conditions().startsWith('id', options.prefix ?? '');
+    return this.rows.list(listOf('csi_plugins', conditions, byId<CSIPlugin>(), options), options.keep);
+  }
+
+  plugin(id: string): Promise<Found<CSIPlugin>> {
+    return this.rows.findAs(FIND.plugin, [id], ({ body }: { readonly body: CSIPlugin }) => body, ofTable);
+  }
+
+  hostVolumes(options: HostVolumeListOptions): Promise<Listed<HostVolume>> {
+    const order = byNamespaceAndId<HostVolume>((row) => row);
+    return this.rows.list(
+      listOf('host_volumes', () => hostVolumeConditions(options), order, options),
+      options.keep,
+    );
+  }
+
+  hostVolume(namespace: string, id: string): Promise<Found<HostVolume>> {
+    return this.rows.find(FIND.hostVolume, [namespace, id]);
+  }
+
+  /** Of task groups on host volumes. */
+  claims(options: VolumeClaimListOptions): Promise<Listed<TaskGroupHostVolumeClaim>> {
+    const conditions = (): Conditions => volumeClaimConditions(options);
+    return this.rows.list(listOf<TaskGroupHostVolumeClaim>('task_volume', conditions, byId(), options));
+  }
+}
+
+const volumeWithPlugin = ({ body, plugin }: VolumeColumns): VolumeWithPlugin => ({
   volume: body,
   plugin: plugin ?? undefined,
 });
 
 /** By namespace and ID (VL-259). */
-export function volumeQuery(options: VolumeListOptions): ListQuery<VolumeWithPlugin> {
+function volumeQuery(options: VolumeListOptions): ListQuery<VolumeWithPlugin> {
   const { namespaces, prefix = '', pluginId, named } = options;
   const conditions = (): Conditions => {
     const chosen = new Conditions().in(namespaces).startsWith('id', prefix);
@@ -72,7 +122,7 @@ export function volumeQuery(options: VolumeListOptions): ListQuery<VolumeWithPlu
   return { ...WITH_PLUGIN, indexOf: ['csi_volumes'], conditions, order, page: options };
 }
 
-export function hostVolumeConditions(options: HostVolumeListOptions): Conditions {
+function hostVolumeConditions(options: HostVolumeListOptions): Conditions {
   const { namespaces, prefix = '', nodeId, nodePool } = options;
   const chosen = new Conditions().in(namespaces);
   if (nodeId !== undefined) chosen.equal('node_id', nodeId);
@@ -85,7 +135,7 @@ export function hostVolumeConditions(options: HostVolumeListOptions): Conditions
   return chosen.where(`(${begins('name')} or ${begins('id')})`);
 }
 
-export function volumeClaimConditions(options: VolumeClaimListOptions): Conditions {
+function volumeClaimConditions(options: VolumeClaimListOptions): Conditions {
   const { namespaces, prefix = '', jobId, taskGroup, volumeName } = options;
   const chosen = new Conditions().in(namespaces).startsWith('id', prefix);
   if (jobId !== undefined) chosen.equal('job_id', jobId);
