@@ -89,7 +89,7 @@ describe('machines that are looked at', () => {
     expect(new Set(nodesOf(placed)).size).toBeGreaterThanOrEqual(10);
   });
 
-  describe('SC-44, SC-333: an allocation with a disk that is kept goes back to its machine', () => {
+  describe('an allocation with a disk that is kept goes back to its machine', () => {
     const sticky = (over: Partial<Job> = {}, config = '1h') =>
       jobOf(
         {
@@ -105,13 +105,13 @@ describe('machines that are looked at', () => {
       return world.allocs()[0]!;
     };
 
-    it.each(['2h', '3h', '4h', '5h'])('replaced in an update (%s)', (config) => {
+    it.each(['2h', '3h', '4h', '5h'])('SC-44: replaced in an update (%s)', (config) => {
       const before = placedFirst();
       world.register(sticky({}, config));
       expect(nodesOf(placedBy(world.run()))).toEqual([before.NodeID]);
     });
 
-    it('not when that machine is not ready', () => {
+    it('SC-44: not when that machine is not ready', () => {
       const before = placedFirst();
       world.makeIneligible(world.state.tables.nodes.get(before.NodeID)!);
       world.register(sticky({}, '2h'));
@@ -120,7 +120,7 @@ describe('machines that are looked at', () => {
       expect(placed?.NodeID).not.toBe(before.NodeID);
     });
 
-    it('not when the job has moved to other datacenters', () => {
+    it('SC-44, SC-333: not when the job has moved to other datacenters', () => {
       const before = placedFirst();
       const other = world.addNode({ Datacenter: 'dc2' });
       world.register(sticky({ Datacenters: ['dc2'] }));

@@ -91,6 +91,12 @@ async function run(over: Partial<Evaluation> = {}, timed?: EvaluationRunDeps['ti
   return evaluation;
 }
 
+/** One with room for a single allocation. */
+function addSmallNode(): void {
+  const Cpu = { CpuShares: 150, TotalCpuCores: 1, ReservableCpuCores: null };
+  world.addNode({ NodeResources: { ...fixtures.aNode().NodeResources, Cpu } });
+}
+
 /** Without an update block: a run that places nothing then plans nothing, not even a deployment. */
 const register = (Count = 1, type = 'service') =>
   world.register(fixtures.aJob({ Type: type, TaskGroups: [fixtures.aGroup({ Count, Update: null }, type)] }));
@@ -120,7 +126,7 @@ describe('a run that succeeds', () => {
     expect(log).toEqual(['update complete']);
   });
 
-  it('EB-198: what is applied while it runs is seen by the next attempt, and not by this one', async () => {
+  it('EB-198, SC-306: what is applied while it runs is seen by the next attempt, and not by this one', async () => {
     world.addNode();
     register(2);
     const before = world.state.appliedIndex + 1; // with the evaluation itself
@@ -144,7 +150,7 @@ describe('a run that succeeds', () => {
     expect(written[0]!.ModifyTime).toBe(late + 1);
   });
 
-  it('EB-21, EB-221, SC-31, SC-32: what failed gets one blocked evaluation, visible before its creator ends', async () => {
+  it('EB-21, EB-221, SC-31, SC-32, SC-308: what failed gets one blocked evaluation, visible before its creator ends', async () => {
     register(2);
     const evaluation = await run();
     expect(log).toEqual(['create queued-allocs', 'update complete']);
@@ -248,7 +254,7 @@ describe('a run against conflicts', () => {
     expect(log).toEqual(['plan', 'update complete']);
   });
 
-  it('EB-224: a deployment of a rejected plan is not written on the evaluation, a committed one is', async () => {
+  it('EB-224, SC-336: a deployment of a rejected plan is not written on the evaluation, a committed one is', async () => {
     world.addNode();
     register();
     const rejected = fixtures.aDeployment();
@@ -284,6 +290,87 @@ describe('a run against conflicts', () => {
     expect(log.filter((l) => l === 'plan')).toHaveLength(5);
     expect(created).toEqual([]);
     expect(written[0]).toMatchObject({ Status: 'failed', BlockedEval: '' });
+  });
+
+  it('SC-16, SC-17: each attempt reads the job anew, and begins with no failures and no counts', async () => {
+    register(2);
+    addSmallNode();
+    const first = (plan: Plan): PlanResult => {
+      // Meanwhile there is room, and the job wants more.
+      world.addNode();
+      register(3);
+      return nothing(plan);
+    };
+    answers = [first];
+    await run();
+    expect(log.filter((line) => line === 'plan')).toHaveLength(2);
+    expect(written[0]).toMatchObject({ Status: 'complete', FailedTGAllocs: {}, QueuedAllocations: { web: 0 } });
+    expect(created).toEqual([]);
+    expect(world.live()).toHaveLength(3);
+  });
+
+  it('SC-17, EB-221: the blocked evaluation is made once in a run, not once per attempt', async () => {
+    addSmallNode();
+    register(2);
+    answers = [nothing, nothing];
+    await run();
+    expect(log).toEqual([
+      'plan',
+      'reach true',
+      'plan',
+      'reach true',
+      'plan',
+      'create queued-allocs',
+      'update complete',
+    ]);
+  });
+
+  it('SC-25: one reading of the clock for all of an attempt', async () => {
+    world.addNode();
+    register(3);
+    const times = new Set<number>();
+    await run({}, (pass) => {
+      const attempt = pass();
+      for (const { CreateTime, ModifyTime } of Object.values(attempt.plan.NodeAllocation).flat())
+        times.add(CreateTime).add(ModifyTime);
+      world.nowMs += 1_000;
+      return attempt;
+    });
+    expect(times.size).toBe(1);
+  });
+
+  it('SC-27, SC-26: updates in place are not what was queued', async () => {
+    world.addNode();
+    register(2);
+    await run();
+    const group = fixtures.aGroup({ Count: 4, Update: null });
+    world.register(fixtures.aJob({ Priority: 60, TaskGroups: [group] }));
+    answers = [
+      (plan) => {
+        // Of the two that are new the applier takes one; the two rewritten ones are committed.
+        const [fresh] = Object.values(plan.NodeAllocation)
+          .flat()
+          .filter(({ CreateIndex }) => CreateIndex === 0);
+        const without = Object.fromEntries(
+          Object.entries(plan.NodeAllocation).map(([node, allocs]) => [node, allocs.filter((a) => a !== fresh)]),
+        );
+        return { ...commit({ ...plan, NodeAllocation: without }), RefreshIndex: 1 };
+      },
+      nothing,
+      nothing,
+      nothing,
+      nothing,
+      nothing,
+    ];
+    await run();
+    expect(written[1]).toMatchObject({ Status: 'failed', QueuedAllocations: { web: 1 } });
+  });
+
+  it('SC-303: what was wanted of each group is kept with the evaluation', async () => {
+    world.addNode();
+    register(2);
+    await run();
+    expect(written[0]?.PlanAnnotations?.DesiredTGUpdates).toMatchObject({ web: { Place: 2, Ignore: 0 } });
   });
 
   it('EB-211, SC-21: progress starts the count of attempts over', async () => {

@@ -97,7 +97,7 @@ describe('making room', () => {
     return world;
   };
 
-  it.each(['service', 'batch', 'system'])('SC-132, SC-142, SC-286: for a more important %s job', (Type) => {
+  it.each(['service', 'batch', 'system'])('SC-108, SC-132, SC-142, SC-286: for a more important %s job', (Type) => {
     const world = configured(true);
     const [victim] = world.allocs();
     world.register(sized('high', 80, 3_000, { Type }));

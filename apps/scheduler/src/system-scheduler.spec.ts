@@ -91,6 +91,98 @@ describe('system jobs', () => {
     expect(new Set(placedBy(attempt).map((a) => a.NodeID))).toEqual(new Set(nodes.map((n) => n.ID)));
   });
 
+  it('SC-273: also looked at are nodes that are no candidates any more but still have one', () => {
+    const [staying, leaving] = [world.addNode(), world.addNode({ Datacenter: 'dc2' })];
+    world.register(system());
+    run();
+    world.register({ ...system(), Datacenters: ['dc1'] });
+    expect(stoppedBy(run()).map(({ ID }) => world.state.tables.allocs.get(ID)?.NodeID)).toEqual([leaving.ID]);
+    expect(world.allocs().find(({ NodeID }) => NodeID === staying.ID)?.DesiredStatus).toBe('run');
+  });
+
+  it('SC-278: a drain leaves it alone until the drainer says so; eligible again it is placed again', () => {
+    const DrainStrategy = { Deadline: 0, IgnoreSystemJobs: false, ForceDeadline: null, StartedAt: null };
+    const node = world.addNode();
+    world.register(system());
+    run();
+    world.allRunHealthy();
+    run();
+    const drain = (strategy: typeof DrainStrategy | null): void => {
+      fixtures.apply(world.state, 'NodeUpdateDrain', {
+        NodeID: node.ID,
+        DrainStrategy: strategy,
+        MarkEligible: strategy === null,
+        NodeEvent: null,
+        UpdatedAt: world.nowMs / 1_000,
+        Meta: {},
+        UpdatedBy: '',
+      });
+    };
+    drain(DrainStrategy);
+    expect(run({ TriggeredBy: 'node-drain' }).plan.NodeUpdate).toEqual({});
+    const [alloc] = world.allocs();
+    world.migrate(alloc!);
+    expect(stoppedBy(run({ TriggeredBy: 'node-drain' }))).toMatchObject([
+      { ID: alloc!.ID, DesiredDescription: 'alloc not needed as node is tainted' },
+    ]);
+    world.report(alloc!, { ClientStatus: 'complete' });
+    expect(placedBy(run({ TriggeredBy: 'node-drain' }))).toEqual([]);
+    drain(null);
+    expect(placedBy(run({ TriggeredBy: 'node-update' }))).toMatchObject([{ PreviousAllocation: alloc!.ID }]);
+  });
+
+  it.each([
+    ['system', 3],
+    ['sysbatch', 1],
+  ])('SC-287: of a %s job the places that clients are shown are %d', (Type, expected) => {
+    const Constraints = [{ LTarget: '${meta.fit}', RTarget: 'yes', Operand: '=' }];
+    for (const fit of ['yes', 'no', 'yes']) world.addNode({ Meta: { fit }, ComputedClass: `v1:${fit}` });
+    world.register(system({}, Type, { Constraints }));
+    world.run({ Type });
+    world.addNode({ Meta: { fit: 'yes' }, ComputedClass: 'v1:yes' });
+    world.addNode({ Meta: { fit: 'no' }, ComputedClass: 'v1:no' });
+    expect(world.run({ Type }).annotations.DesiredTGUpdates['web']).toMatchObject({ Place: expected, Ignore: 2 });
+  });
+
+  it('SC-300: what is placed again after its end starts no deployment', () => {
+    world.addNode();
+    world.register(system());
+    const first = world.attempt({ Type: 'system' });
+    world.commit({ ...first, plan: { ...first.plan, Deployment: null, DeploymentUpdates: [] } });
+    world.report(world.allocs()[0]!, { ClientStatus: 'failed' });
+    const attempt = run();
+    expect(placedBy(attempt)).toHaveLength(1);
+    expect([attempt.plan.Deployment, attempt.plan.DeploymentUpdates]).toEqual([null, []]);
+  });
+
+  it('SC-298: one that has succeeded stays so where no node is feasible any more, also without states of groups', () => {
+    const node = world.addNode();
+    world.register(system());
+    run();
+    world.allRunHealthy();
+    run();
+    const done = world.deployment()!;
+    expect(done.Status).toBe('successful');
+    world.makeIneligible(node);
+    expect(run().plan.DeploymentUpdates).toEqual([]);
+    fixtures.apply(world.state, 'ApplyPlanResults', {
+      ...fixtures.aPlanResult(),
+      Deployment: { ...done, TaskGroups: {} },
+      EvalID: [...world.state.tables.evals.all()][0]!.ID,
+    });
+    expect(run().plan.DeploymentUpdates).toEqual([]);
+    expect(world.deployment()?.Status).toBe('successful');
+  });
+
+  it('SC-42, SC-114: each placement looks at its own node alone', () => {
+    for (let i = 0; i < 3; i++) world.addNode();
+    world.register(system());
+    for (const { NodeID, Metrics } of placedBy(run())) {
+      expect(Metrics).toMatchObject({ NodesEvaluated: 1, NodesInPool: 3 });
+      expect(Metrics?.ScoreMetaData?.map((score) => score.NodeID)).toEqual([NodeID]);
+    }
+  });
+
   it('SC-35, SC-284, EB-220: full nodes give one blocked evaluation for the group, naming the first', () => {
     const task = fixtures.aTask();
     const big = { ...task, Resources: { ...task.Resources, CPU: 99_999 } };
