@@ -14,7 +14,7 @@ import { mayAutoPromote } from './auto-promotion.js';
 import { FAILED_BY_DEADLINE, FAILED_BY_HEALTH } from './deployment-descriptions.js';
 import { failureOf, type Failure } from './deployment-failure.js';
 import { healthFindings, type HealthFindings } from './health-findings.js';
-import type { HolderWriter } from './holder-writer.js';
+import type { HolderWriter } from '@waybill/lease';
 import { latestSeenIndex } from './latest-seen-index.js';
 import { cutoffMs, overdueGroups } from './progress-deadline.js';
 import type { Reader, ReadLimiter } from './read-limiter.js';

@@ -1,10 +1,10 @@
-import type { Singleton, Term } from '@waybill/lease';
+import { HolderWriter, type Singleton, type Term } from '@waybill/lease';
 import { isActiveDeployment, type Clock, type Timers, Turns } from '@waybill/model';
 import type { ReplicatedState } from '@waybill/replica';
 import type { Applied } from '@waybill/state';
 import type { Logger } from '@waybill/telemetry';
 import { DeploymentWatcher, WatcherCounters, type Watching } from './deployment-watcher.js';
-import { HolderWriter, NotEnabledError } from './holder-writer.js';
+import { NotEnabledError } from './not-enabled-error.js';
 import { ReadLimiter } from './read-limiter.js';
 import { UpdateBatcher } from './update-batcher.js';
 
@@ -107,7 +107,7 @@ export class DeploymentWatchers implements Singleton {
 
   private newSession(term: Term): Watching {
     const { state, clock, timers, newId, logger } = this.deps;
-    const writer = new HolderWriter(this.deps, term.fence);
+    const writer = new HolderWriter({ ...this.deps, closedError: () => new NotEnabledError() }, term.fence);
     const batcher = new UpdateBatcher({
       clock,
       timers,

@@ -1,5 +1,6 @@
 import { Controller, Inject } from '@nestjs/common';
 import { Ctx, Payload } from '@nestjs/microservices';
+import { WriteRejectedError, type AskedBy } from '@waybill/lease';
 import {
   Answers,
   failDeployment,
@@ -17,7 +18,7 @@ import {
   type DeploymentUpdateResponse,
   type OnBehalfOf,
 } from '@waybill/rpc';
-import { NotEnabledError, WriteRejectedError, type AskedBy } from './holder-writer.js';
+import { NotEnabledError } from './not-enabled-error.js';
 import { CommandRefusedError, OperatorCommands, type CommandOutcome } from './operator-commands.js';
 import { UnknownJobError } from './rolled-out-job.js';
 

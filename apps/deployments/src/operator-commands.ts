@@ -4,7 +4,7 @@ import { autoRevert, NO_REVERT, type AutoRevert } from './auto-revert.js';
 import { FAILED_BY_HEALTH, FAILED_BY_USER, NO_STABLE_VERSION, PAUSED, SUCCESSFUL } from './deployment-descriptions.js';
 import { failureOf } from './deployment-failure.js';
 import type { Watching } from './deployment-watcher.js';
-import type { AskedBy } from './holder-writer.js';
+import type { AskedBy } from '@waybill/lease';
 import { watcherEvaluation } from './rolled-out-job.js';
 
 /** A command that this deployment's state does not allow; nothing was written. */

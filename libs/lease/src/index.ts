@@ -1,3 +1,5 @@
+export { HolderWriter, WriteRejectedError } from './holder-writer.js';
+export type { AskedBy, HolderWriterDeps } from './holder-writer.js';
 export { KvLeaseStore } from './kv-lease-store.js';
 export { Lease, RENEWALS_PER_TTL, TRUSTED_SHARE } from './lease.js';
 export type { LeaseOptions } from './lease.js';

@@ -15,15 +15,7 @@ export class WriteRejectedError extends Error {
   override readonly name = 'WriteRejectedError';
 }
 
-/** This process does not hold the role (any more) (DP-602, DP-603). */
-export class NotEnabledError extends Error {
-  override readonly name = 'NotEnabledError';
-  constructor() {
-    super('deployment watcher not enabled');
-  }
-}
-
-/** Who asked for a write, where it was not the watcher itself. */
+/** Who asked for a write, where it was not the holder itself. */
 export interface AskedBy {
   readonly actor?: Actor;
   readonly reason?: string;
@@ -36,11 +28,13 @@ export interface HolderWriterDeps {
   readonly newId: () => string;
   readonly state: Proposer;
   readonly region: string;
+  /** What is thrown instead of a write once the term is over. */
+  readonly closedError: () => Error;
 }
 
 /**
- * Writes to the log as the holder of one term, fenced (DP-1805). Modes: open → closed at the end of the term; closed, it
- * writes nothing (DP-603).
+ * Writes to the log as the holder of one term, fenced. Modes: open → closed at the end of the term; closed, it writes
+ * nothing.
  */
 export class HolderWriter {
   private open = true;
@@ -50,18 +44,18 @@ export class HolderWriter {
     private readonly fence: Fence,
   ) {}
 
-  /** Resolves with the index, applied here. @throws WriteRejectedError, NotEnabledError, what the log fails with */
+  /** Resolves with the index, applied here. @throws WriteRejectedError, `closedError`, what the log fails with */
   async write<T extends TxnType>(
     type: T,
     payload: TxnPayloads[T],
     namespace: string,
     by: AskedBy = {},
   ): Promise<number> {
-    if (!this.open) throw new NotEnabledError();
+    if (!this.open) throw this.deps.closedError();
     const draft = draftTxn(type, payload, {
       timeNs: nsFromMs(this.deps.clock.nowMs()),
       requestId: by.requestId ?? this.deps.newId(),
-      actor: by.actor ?? serviceActor('deployments'),
+      actor: by.actor ?? serviceActor(this.fence.role),
       reason: by.reason ?? '',
       region: this.deps.region,
       namespace,
