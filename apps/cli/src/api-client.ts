@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders, IncomingMessage, RequestOptions } from 'node:http';
+import type { Duplex } from 'node:stream';
 import { text as textOf } from 'node:stream/consumers';
 import { AnswerFailure, ConnectionFailure } from './api-failure.js';
 import type { Connection } from './connection.js';
@@ -84,6 +85,39 @@ export class ApiClient {
     return { headers, body: chunksOf(message, broken) };
   }
 
+  /**
+   * A connection that has left HTTP behind, such as a WebSocket.
+   * @throws AnswerFailure when the server does not agree, ConnectionFailure
+   */
+  async upgrade(
+    path: string,
+    query: Query,
+    headers: Readonly<Record<string, string>>,
+  ): Promise<{ readonly socket: Duplex; readonly head: Buffer }> {
+    const url = this.urlOf(path, query);
+    const { socketPath, tls } = this.connection;
+    const { request } = url.protocol === 'https:' ? await import('node:https') : await import('node:http');
+    return new Promise((resolve, reject) => {
+      const sent = request(url, {
+        headers: { ...this.headersFor(undefined), ...headers },
+        agent: false,
+        signal: this.interrupt,
+        ...(socketPath === undefined ? {} : { socketPath }),
+        ...tlsOptions(tls),
+      });
+      sent.on('upgrade', (_, socket, head) => resolve({ socket, head }));
+      sent.on('response', (message) => {
+        const { statusCode = 0, headers: answered } = message;
+        bodyText(message, () => brokenOff('GET', url)).then(
+          (text) => reject(new AnswerFailure(statusCode, text, answered)),
+          reject,
+        );
+      });
+      sent.on('error', (error) => reject(failureOf('GET', url, error)));
+      sent.end();
+    });
+  }
+
   private async ask<T>(method: Method, path: string, query: Query, body?: string): Promise<Answer<T>> {
     const url = this.urlOf(path, query);
     const message = await this.exchange(method, url, body, this.interrupt);
@@ -150,11 +184,7 @@ export class ApiClient {
     const { request } = url.protocol === 'https:' ? await import('node:https') : await import('node:http');
     return new Promise((resolve, reject) => {
       const sent = request(url, options, resolve);
-      const fail = (error: Error) =>
-        reject(
-          error.name === 'AbortError' ? error : new ConnectionFailure(`${named(method, url)}: ${reasonOf(error)}`),
-        );
-      sent.on('error', fail);
+      sent.on('error', (error) => reject(failureOf(method, url, error)));
       sent.on('socket', (socket) => {
         if (!socket.connecting) return;
         const timer = setTimeout(
@@ -221,6 +251,9 @@ function named(method: Method, url: URL): string {
 
 const brokenOff = (method: Method, url: URL): ConnectionFailure =>
   new ConnectionFailure(`${named(method, url)}: the connection broke off`);
+
+const failureOf = (method: Method, url: URL, error: Error): Error =>
+  error.name === 'AbortError' ? error : new ConnectionFailure(`${named(method, url)}: ${reasonOf(error)}`);
 
 function reasonOf(error: Error): string {
   // A name with several addresses fails with one error for each.

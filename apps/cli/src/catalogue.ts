@@ -19,6 +19,7 @@ export const CATALOGUE: readonly CatalogueEntry[] = [
     synopsis: 'Show the checks of an allocation',
     load: () => import('./commands/alloc-checks.js'),
   },
+  { words: 'alloc exec', synopsis: 'Run a command beside a task', load: () => import('./commands/alloc-exec.js') },
   { words: 'alloc fs', synopsis: 'Show the files of an allocation', load: () => import('./commands/alloc-fs.js') },
   {
     words: 'alloc logs',
@@ -235,6 +236,7 @@ export const ALIASES: ReadonlyMap<string, { readonly words: string; readonly hid
   ['inspect', { words: 'job inspect', hidden: true }],
   ['validate', { words: 'job validate', hidden: true }],
   ['stop', { words: 'job stop' }],
+  ['exec', { words: 'alloc exec' }],
   ['fs', { words: 'alloc fs' }],
   ['logs', { words: 'alloc logs' }],
   ['alloc-status', { words: 'alloc status', hidden: true }],

@@ -26,7 +26,7 @@ function generalFlagsOf(spec: CommandSpec): readonly Flag[] {
 export function parseCommandLine(spec: CommandSpec, words: string, given: readonly string[]): CommandLine {
   const flags = flagsOf(spec);
   const command = parserOf(spec, words, '');
-  command.parse(normaliseFlags(given, flags), { from: 'user' });
+  command.parse(normaliseFlags(given, flags, spec.ownArguments), { from: 'user' });
   return { flags: new ParsedFlags(flags, command), args: command.args };
 }
 

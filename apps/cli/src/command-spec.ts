@@ -25,6 +25,8 @@ interface CommandFace {
   readonly description: string;
   readonly flags: readonly Flag[];
   readonly takes: ArgumentRule;
+  /** Arguments of its own; the next one begins another program's command line, which is not looked into (CL-111). */
+  readonly ownArguments?: number;
   /** What every failure of the command exits with, instead of its own code; bad flags too. */
   readonly failureExitCode?: number;
 }

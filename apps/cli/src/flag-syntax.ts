@@ -4,17 +4,24 @@ import type { Flag } from './flag.js';
 /**
  * Rewrites flags as Go programs take them (`-x=v`, `-x v`, one dash or two, switches that take a value only with `=`)
  * into the one form the option parser is given: `--x=v`. `--` and all behind it stay as they are (CL-110).
+ * @param ownArguments after so many arguments comes another program's command line, which stays as it is (CL-111)
  * @throws FlagFailure for a flag that is not in the table or lacks its value (CL-112)
  */
-export function normaliseFlags(given: readonly string[], flags: readonly Flag[]): string[] {
+export function normaliseFlags(
+  given: readonly string[],
+  flags: readonly Flag[],
+  ownArguments = Number.POSITIVE_INFINITY,
+): string[] {
   const known = new Map(flags.map((flag) => [flag.name, flag]));
   const out: string[] = [];
+  let args = 0;
   for (let i = 0; i < given.length; i++) {
     const word = given[i] ?? '';
     if (word === '--') return [...out, ...given.slice(i)];
     const [, name, inline] = /^--?([^-=][^=]*)(?:=(.*))?$/s.exec(word) ?? [];
     if (name === undefined) {
       if (/^-./s.test(word)) throw new FlagFailure(`bad flag syntax: ${word}`);
+      if (args++ >= ownArguments) return [...out, '--', ...given.slice(i)];
       out.push(word);
       continue;
     }
@@ -29,8 +36,25 @@ export function normaliseFlags(given: readonly string[], flags: readonly Flag[])
   return out;
 }
 
+const HELP = /^(-h|--?help)$/;
+
 /** CL-105: help asked for anywhere before `--`. */
 export function asksForHelp(given: readonly string[]): boolean {
   const end = given.indexOf('--');
-  return (end === -1 ? given : given.slice(0, end)).some((word) => /^(-h|--?help)$/.test(word));
+  return (end === -1 ? given : given.slice(0, end)).some((word) => HELP.test(word));
+}
+
+/** The same, but not within the command line of another program (CL-105). */
+export function asksOwnHelp(
+  given: readonly string[],
+  flags: readonly Flag[],
+  ownArguments: number | undefined,
+): boolean {
+  if (ownArguments === undefined || !asksForHelp(given)) return asksForHelp(given);
+  const first = given.findIndex((word) => HELP.test(word));
+  try {
+    return !normaliseFlags(given.slice(0, first), flags, ownArguments).includes('--');
+  } catch {
+    return true;
+  }
 }

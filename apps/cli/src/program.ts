@@ -3,7 +3,7 @@ import { ALIASES, firstWords, GROUPS, isCommand, loadCommand, subcommandsOf } fr
 import type { CommandSpec, OfflineCall } from './command-spec.js';
 import type { Environment } from './connection.js';
 import { ArgumentFailure, causeOf, CommandFailure, FlagFailure, isInterrupt, UnknownFlag } from './failure.js';
-import { asksForHelp } from './flag-syntax.js';
+import { asksForHelp, asksOwnHelp } from './flag-syntax.js';
 import type { Interrupts } from './interrupts.js';
 import { Terminal, type TextSink } from './terminal.js';
 
@@ -115,9 +115,9 @@ async function runWords(
   around: Surroundings,
   plain: Terminal,
 ): Promise<number> {
-  if (asksForHelp(given)) return printed(plain, await helpPage(words, program), 0);
   let terminal = plain;
-  const [{ parseCommandLine }, spec] = await Promise.all([import('./command-line.js'), load(words)]);
+  const [{ flagsOf, parseCommandLine }, spec] = await Promise.all([import('./command-line.js'), load(words)]);
+  if (asksOwnHelp(given, flagsOf(spec), spec.ownArguments)) return printed(plain, await helpPage(words, program), 0);
   try {
     const { flags, args } = parseCommandLine(spec, words, given);
     const call = { program, typed: [...words.split(' '), ...given], flags, args, terminal };
