@@ -1,5 +1,6 @@
-import { chmod, mkdir, rm, stat } from 'node:fs/promises';
+import { chmod, lstat, mkdir, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
+import { isErrno } from './drivers/process-identity.js';
 import type { AllocDirectories } from './alloc-directories.js';
 import type { TaskPaths } from './drivers/driver.js';
 
@@ -40,6 +41,11 @@ export class AllocDirectoryStore implements AllocDirectories {
     );
   }
 
+  async inherit(from: string, to: string, tasks: readonly string[]): Promise<void> {
+    for (const kept of [path.join('alloc', 'data'), ...tasks.map((task) => path.join(task, 'local'))])
+      await moveDirectory(path.join(this.directoryOf(from), kept), path.join(this.directoryOf(to), kept));
+  }
+
   async remove(allocId: string): Promise<void> {
     await rm(this.directoryOf(allocId), { recursive: true, force: true });
   }
@@ -48,6 +54,24 @@ export class AllocDirectoryStore implements AllocDirectories {
     return path.join(path.resolve(this.root), allocId);
   }
 }
+
+/** Onto nothing, or onto an empty directory. */
+async function moveDirectory(from: string, to: string): Promise<void> {
+  if (!(await isDirectory(from))) return;
+  await mkdir(path.dirname(to), { recursive: true });
+  try {
+    await rename(from, to);
+  } catch (error) {
+    if (!isErrno(error, 'ENOTEMPTY') && !isErrno(error, 'EEXIST')) throw error;
+  }
+}
+
+/** A link is none, wherever it leads. */
+const isDirectory = (file: string): Promise<boolean> =>
+  lstat(file).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
 
 async function directory(dir: string, mode: number): Promise<void> {
   await mkdir(dir, { recursive: true });

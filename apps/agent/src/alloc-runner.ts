@@ -310,6 +310,7 @@ export class AllocRunner {
   /** AG-53, AG-80; the group's services are there before its tasks (AG-141), and so are its volumes. */
   private async whenPredecessorsEnded(): Promise<void> {
     await this.deps.predecessorsEnded(this.current);
+    await this.inheritDisk();
     const isWanted = !this.isKilling && !this.crew.isDead; // AG-82
     if (isWanted && !(await this.prepared())) return;
     this.isOffered = !this.isKilling;
@@ -327,6 +328,18 @@ export class AllocRunner {
       this.isKilling = true;
       this.crew.failSetup(`failed to setup alloc: ${error instanceof Error ? error.message : String(error)}`);
       return false;
+    }
+  }
+
+  /** AG-224: from an allocation of this machine. One that was taken up again has what it has. */
+  private async inheritDisk(): Promise<void> {
+    const { ID, PreviousAllocation } = this.current;
+    if (!this.group.EphemeralDisk.Sticky || PreviousAllocation === '' || this.isRestored || this.isKilling) return;
+    const tasks = this.group.Tasks.map(({ Name }) => Name);
+    try {
+      await this.deps.directories.inherit(PreviousAllocation, ID, tasks);
+    } catch (error) {
+      this.deps.logger.error('an allocation starts without the disk of the one before', { alloc: ID, error });
     }
   }
 

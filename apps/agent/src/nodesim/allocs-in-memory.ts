@@ -17,6 +17,7 @@ export const noDirectories: AllocDirectories = {
     };
   },
   exists: async () => false,
+  inherit: async () => {},
   remove: async () => {},
 };
 
