@@ -247,3 +247,46 @@ it('VL-168: two jobs may both be placed on a single writer: the claim decides', 
   expect(whyNot(jobOf({}, {}, { ID: 'other' }))).toBeUndefined();
   expect(whyNot(jobOf())).toBeUndefined();
 });
+
+it.each([
+  ['a volume request', { Volumes: { data: aVolumeRequest({ ReadOnly: true }) } }],
+  ['another volume', { Volumes: { data: aVolumeRequest(), more: aVolumeRequest({ Source: 'more' }) } }],
+  [
+    'a volume mount',
+    {
+      Tasks: [
+        fixtures.aTask({
+          VolumeMounts: [
+            { Volume: 'data', Destination: '/data', ReadOnly: false, PropagationMode: 'private', SELinuxLabel: '' },
+          ],
+        }),
+      ],
+    },
+  ],
+  [
+    'a plugin block',
+    {
+      Tasks: [
+        fixtures.aTask({
+          CSIPluginConfig: {
+            ID: 'p',
+            Type: 'node',
+            MountDir: '/csi',
+            StagePublishBaseDir: '/local/csi',
+            HealthTimeout: 30e9,
+          },
+        }),
+      ],
+    },
+  ],
+])('VL-177: %s that changes takes a new allocation', (_, group) => {
+  machine();
+  volume();
+  volume({ ID: 'more' });
+  expect(whyNot(jobOf())).toBeUndefined();
+  const [before] = world.allocs();
+  expect(whyNot(jobOf({}, group))).toBeUndefined();
+  const changed = world.allocs().filter(({ ID }) => ID !== before?.ID);
+  expect(changed).toMatchObject([{ PreviousAllocation: before?.ID }]);
+  expect(world.live()).toEqual(['web.web[0]']);
+});
