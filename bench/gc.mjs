@@ -180,9 +180,7 @@ async function reading(ask, over) {
 /** @param {number} n */
 function pathOf(n) {
   const job = `/v1/job/stays-${n % JOBS}`;
-  return (
-    [job, `${job}/allocations`, '/v1/jobs?per_page=20', '/v1/evaluations?per_page=20&status=blocked'][n % 4] ?? job
-  );
+  return [job, `${job}/allocations`, '/v1/jobs?per_page=20', '/v1/evaluations?per_page=20'][n % 4] ?? job;
 }
 
 /** @param {Ask} ask @param {readonly string[]} evals */

@@ -4,6 +4,7 @@ import { ack, dequeue, isNobodyThere, nack, SCHEDULER_VERSION, type DequeueRespo
 import { traceparentOf, withSpan, type Logger, type Tracer } from '@waybill/telemetry';
 import { BrokerPlanner } from './broker-planner.js';
 import { BrokerTerms, within } from './broker-terms.js';
+import { Considerate } from './collection/considerate.js';
 import { runCoreTask } from './collection/core-scheduler.js';
 import { DEFAULT_THRESHOLDS, type Thresholds } from './collection/thresholds.js';
 import { EvaluationRun } from './evaluation-run.js';
@@ -268,13 +269,14 @@ export class Worker {
   private async keepHouse(evaluation: Evaluation, planner: BrokerPlanner): Promise<void> {
     const { state, clock, timers, thresholds = DEFAULT_THRESHOLDS } = this.deps;
     const before = clock.nowMs();
+    const pace = new Considerate(clock, timers);
     await runCoreTask(evaluation, {
       tables: state.tables,
       appliedIndex: state.appliedIndex,
       clock,
       thresholds,
-      reap: async (reap, scanIndex) =>
-        state.waitFor(await planner.reap(evaluation, reap, scanIndex), WAIT_FOR_INDEX_MS),
+      reap: (reap, scanIndex) =>
+        pace.after(async () => state.waitFor(await planner.reap(evaluation, reap, scanIndex), WAIT_FOR_INDEX_MS)),
       rest: () => new Promise((resolve) => void timers.after(0, resolve)),
     });
     this.measured.meter.invoked(evaluation.Type, clock.nowMs() - before);

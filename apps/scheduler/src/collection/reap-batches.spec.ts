@@ -1,4 +1,4 @@
-import type { Reap } from '@waybill/rpc';
+import { MAX_REAPED_IDS, MAX_REAPED_JOBS, type Reap } from '@waybill/rpc';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { BATCH_LIMITS, ReapBatches } from './reap-batches.js';
 
@@ -15,8 +15,10 @@ const job = (ID: string) => ({ Namespace: 'default', ID });
 
 describe('batches', () => {
   it('GC-92: have limits that keep a transaction small', () => {
-    expect(BATCH_LIMITS).toEqual({ ids: 7281, jobs: 2048, volumes: 256 });
-    expect(BATCH_LIMITS.ids * 36).toBeLessThanOrEqual(256 * 1024);
+    expect([MAX_REAPED_IDS, MAX_REAPED_JOBS]).toEqual([7281, 2048]);
+    expect(MAX_REAPED_IDS * 36).toBeLessThanOrEqual(256 * 1024);
+    expect(BATCH_LIMITS.ids).toBeLessThanOrEqual(MAX_REAPED_IDS);
+    expect(BATCH_LIMITS.jobs).toBe(MAX_REAPED_JOBS);
   });
 
   it('GC-93 GC-97 EB-153: allocations fill a batch first, evaluations take what is left', async () => {

@@ -1,14 +1,18 @@
-import { MAX_REAPED_IDS, MAX_REAPED_JOBS, MAX_REAPED_VOLUMES, type Reap, type Reaped } from '@waybill/rpc';
+import { MAX_REAPED_JOBS, MAX_REAPED_VOLUMES, type Reap, type Reaped } from '@waybill/rpc';
 
-/** How much one request removes (GC-92). */
+/** How much one request removes; the broker takes no more than GC-92 says. */
 export interface BatchLimits {
   readonly ids: number;
   readonly jobs: number;
   readonly volumes: number;
 }
 
+/**
+ * Ids are fewer than a transaction could hold: a thousand rows are gone from Postgres within some milliseconds, and
+ * that is what a reader may have to wait.
+ */
 export const BATCH_LIMITS: BatchLimits = {
-  ids: MAX_REAPED_IDS,
+  ids: 1_000,
   jobs: MAX_REAPED_JOBS,
   volumes: MAX_REAPED_VOLUMES,
 };
