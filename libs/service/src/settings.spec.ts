@@ -1,0 +1,54 @@
+import { NS_PER_HOUR, NS_PER_MINUTE } from '@waybill/model';
+import { describe, expect, it } from 'vitest';
+import { readSettings, SettingsError } from './settings.js';
+
+const read = (env: NodeJS.ProcessEnv) => readSettings(env, []);
+/** What is wrong with a setting, in one text. */
+function refusal(env: NodeJS.ProcessEnv): string {
+  try {
+    read(env);
+  } catch (error) {
+    if (error instanceof SettingsError) return error.message;
+    throw error;
+  }
+  throw new Error('was taken');
+}
+
+describe('thresholds and intervals of collection', () => {
+  it('GC-128: unset, they are what the contract says', () => {
+    expect(read({})).toMatchObject({
+      WAYBILL_EVAL_GC_THRESHOLD: NS_PER_HOUR,
+      WAYBILL_BATCH_EVAL_GC_THRESHOLD: 24 * NS_PER_HOUR,
+      WAYBILL_JOB_GC_INTERVAL: 5 * NS_PER_MINUTE,
+      WAYBILL_JOB_GC_THRESHOLD: 4 * NS_PER_HOUR,
+      WAYBILL_DEPLOYMENT_GC_THRESHOLD: NS_PER_HOUR,
+      WAYBILL_NODE_GC_THRESHOLD: 24 * NS_PER_HOUR,
+      WAYBILL_CSI_VOLUME_CLAIM_GC_INTERVAL: 5 * NS_PER_MINUTE,
+      WAYBILL_CSI_VOLUME_CLAIM_GC_THRESHOLD: 5 * NS_PER_MINUTE,
+      WAYBILL_CSI_PLUGIN_GC_THRESHOLD: NS_PER_HOUR,
+    });
+  });
+
+  it('GC-127 GC-129: a threshold is a duration, without upper limit, and may be 0', () => {
+    for (const [text, ns] of [
+      ['90m', 90 * NS_PER_MINUTE],
+      ['1h30m', 90 * NS_PER_MINUTE],
+      ['87600h', 87_600 * NS_PER_HOUR],
+      ['0', 0],
+      ['0s', 0],
+    ] as const)
+      expect(read({ WAYBILL_JOB_GC_THRESHOLD: text }).WAYBILL_JOB_GC_THRESHOLD).toBe(ns);
+    for (const text of ['4', 'soon', '-1h', '4 h'])
+      expect(refusal({ WAYBILL_JOB_GC_THRESHOLD: text })).toContain(`WAYBILL_JOB_GC_THRESHOLD="${text}" is not usable`);
+  });
+
+  it('GC-127: an interval must be above 0', () => {
+    expect(read({ WAYBILL_JOB_GC_INTERVAL: '30s' }).WAYBILL_JOB_GC_INTERVAL).toBe(30e9);
+    for (const text of ['0', '0s', '-5m']) {
+      expect(refusal({ WAYBILL_JOB_GC_INTERVAL: text })).toContain('job_gc_interval should be greater than 0s');
+      const claims = refusal({ WAYBILL_CSI_VOLUME_CLAIM_GC_INTERVAL: text });
+      expect(claims).toContain('csi_volume_claim_gc_interval should be greater than 0s');
+    }
+    expect(refusal({ WAYBILL_JOB_GC_INTERVAL: 'often' })).toContain('failed to parse job_gc_interval: ');
+  });
+});
