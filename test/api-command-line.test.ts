@@ -104,7 +104,7 @@ describe('jobs', () => {
     );
   });
 
-  it('API-104, API-510: job run of a parameterized job has no evaluation to follow', async () => {
+  it('API-104, API-510, SC-13: job run of a parameterized job has no evaluation to follow', async () => {
     const job = { ...shellJob('batches', 'true', { type: 'batch' }), ParameterizedJob: { MetaOptional: ['who'] } };
     const { body } = await client.put('/v1/jobs', { Job: job });
     expect(body).toMatchObject({ EvalID: '', EvalCreateIndex: 0, JobModifyIndex: UINT, Warnings: '' });

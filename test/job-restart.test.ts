@@ -148,7 +148,7 @@ describe('job restart, in place', () => {
 });
 
 describe('job restart -reschedule', () => {
-  it('JR-605, JR-606, JR-962, JR-964, JR-968: each is stopped and replaced, linked both ways, no attempt counted', async () => {
+  it('JR-605, JR-606, JR-962, JR-964, JR-968, SC-269: each is stopped and replaced, linked both ways, no attempt counted', async () => {
     await runs('moved', 2);
     const before = await running('moved');
     const { code, out } = await restart('-reschedule', '-yes', 'moved');

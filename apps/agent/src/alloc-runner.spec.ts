@@ -145,7 +145,7 @@ describe('one task', () => {
     expect(runner.report().DeploymentStatus?.Healthy).toBe(false);
   });
 
-  it('AG-180, AG-181: a reconnect marks the tasks and touches nothing; one that is to stop is just stopped', async () => {
+  it('AG-180, AG-181, SC-319: a reconnect marks the tasks and touches nothing; one that is to stop is just stopped', async () => {
     const { time, runner, alloc, events } = setup([aTask('web', FOREVER)], { type: 'service' });
     runner.run();
     await settle();

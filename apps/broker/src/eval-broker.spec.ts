@@ -166,7 +166,7 @@ describe('order', () => {
     expect(longest).toBeLessThan(50);
   });
 
-  it('EB-52, EB-54: one at a time per job, whatever the type', async () => {
+  it('EB-52, EB-54, SC-315: one at a time per job, whatever the type', async () => {
     const first = enqueued({ JobID: 'a', Type: 'service', CreateIndex: 1 });
     enqueued({ JobID: 'a', Type: 'batch', CreateIndex: 2 });
     expect(broker.stats()).toMatchObject({ totalReady: 1, totalPending: 1 });

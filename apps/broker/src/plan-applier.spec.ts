@@ -166,7 +166,7 @@ describe('the plan applier', () => {
     expect(result.RefreshIndex).toBeGreaterThanOrEqual(result.AllocIndex);
   });
 
-  it('EB-280: a job that lost an allocation to this plan gets one evaluation in the same transaction', async () => {
+  it('EB-280, SC-143: a job that lost an allocation to this plan gets one evaluation in the same transaction', async () => {
     await submit();
     const [victim] = state.tables.allocs.all();
     fixtures.apply(state, 'JobRegister', fixtures.aRegistration(fixtures.aJob({ ID: 'big' })));

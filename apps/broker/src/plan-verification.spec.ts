@@ -214,7 +214,7 @@ describe('a plan', () => {
     expect(verify(plan(placing(node, alloc(node, 100)))).result.RefreshIndex).toBe(0);
   });
 
-  it('EB-245: an unknown allocation fails the whole plan', () => {
+  it('EB-245, SC-312: an unknown allocation fails the whole plan', () => {
     const unknown = alloc(node, 1);
     expect(() => verify(plan(stopping(unknown)))).toThrow(PlanRefusedError);
     expect(() => verify(plan(stopping(unknown)))).toThrow(`alloc ${unknown.ID} doesn't exist`);

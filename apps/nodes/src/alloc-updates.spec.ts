@@ -263,7 +263,7 @@ describe('evaluations of allocation writes', () => {
     expect(triggers({ ClientStatus: 'unknown' }, { ClientStatus: 'failed' }, { group: 'gone' })).toEqual([]);
   });
 
-  it('EB-28, ND-132: none when the attempts of the interval are used up, one when one of them is older than that', () => {
+  it('EB-28, ND-132, SC-15: none when the attempts of the interval are used up, one when one of them is older than that', () => {
     const policy = {
       Attempts: 1,
       Interval: 3600e9,

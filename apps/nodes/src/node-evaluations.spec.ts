@@ -95,7 +95,7 @@ describe('evaluations of a node', () => {
     expect(state.appliedIndex).toBe(before);
   });
 
-  it('ND-70: the transitions that create evaluations', () => {
+  it('ND-70, SC-14: the transitions that create evaluations', () => {
     const all: NodeStatus[] = ['initializing', 'ready', 'down', 'disconnected'];
     const creating = all.flatMap((from) =>
       all.filter((to) => statusNeedsEvaluations(from, to)).map((to) => `${from}→${to}`),

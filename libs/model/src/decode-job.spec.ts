@@ -392,7 +392,7 @@ describe('defaults', () => {
 describe('implicit constraints', () => {
   const bridged = { Networks: [{ Mode: 'bridge' }], Services: [{ Provider: 'nomad', Checks: [{ Type: 'tcp' }] }] };
 
-  it('API-320: features bring the constraints they need', () => {
+  it('API-320, SC-46: features bring the constraints they need', () => {
     const { group } = decode({ group: bridged, task: { KillSignal: 'SIGUSR1', Vault: {} } });
     expect(group.Constraints).toEqual([
       { LTarget: '${attr.nomad.service_discovery}', RTarget: 'true', Operand: '=' },

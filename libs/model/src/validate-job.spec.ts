@@ -83,7 +83,7 @@ describe('job', () => {
     );
   });
 
-  it('API-330: system jobs have no affinities and no spreads, at any level', () => {
+  it('API-330, SC-272: system jobs have no affinities and no spreads, at any level', () => {
     const affinities = { Affinities: [{ LTarget: '${attr.a}', RTarget: 'b', Operand: '=' }] };
     const spreads = { Spreads: [{ Attribute: '${node.datacenter}' }] };
     const { text } = validate({
@@ -119,7 +119,7 @@ describe('job', () => {
 });
 
 describe('placement rules', () => {
-  it('API-333: constraints', () => {
+  it('API-333, SC-59: constraints', () => {
     const cases: [LTarget: string, Operand: string, RTarget: string, message: string | undefined][] = [
       ['${attr.a}', '', 'x', 'Missing constraint operand'],
       ['${attr.a}', '~', 'x', 'Unknown constraint type "~"'],
@@ -149,6 +149,9 @@ describe('placement rules', () => {
     }
     expect(ofTask({ Constraints: [{ Operand: 'distinct_hosts' }] })).toContain(
       'Constraint 1 has disallowed Operand at task level: distinct_hosts',
+    );
+    expect(resources({ Devices: [{ Name: 'gpu', Constraints: [{ Operand: 'distinct_hosts' }] }] })).toContain(
+      'Constraint 1 has disallowed Operand at device level: distinct_hosts',
     );
   });
 

@@ -1,5 +1,6 @@
 import { formatDuration } from './duration.js';
 import { nestedList } from './message-list.js';
+import type { Constraint } from './placement-rules.js';
 import type { Resources } from './resources.js';
 import type { Service } from './service.js';
 import type { LogConfig, Task, TaskArtifact, Template } from './task.js';
@@ -22,7 +23,7 @@ export function taskErrors(task: Task, group: TaskGroup, jobType: string): strin
     ...validateResources(task.Resources),
     ...logErrors(task.LogConfig, group),
     ...validateConstraints(task.Constraints),
-    ...disallowedOperandErrors(task),
+    ...disallowedOperandErrors(task.Constraints, 'task'),
     ...systemErrors(task, jobType),
     ...validateAffinities(task.Affinities),
     ...taskServicesErrors(task, group),
@@ -109,6 +110,7 @@ function deviceErrors(resources: Resources): string[] {
         ? ['device name must be given as one of the following: type, vendor/type, or vendor/type/name']
         : []),
       ...validateConstraints(device.Constraints),
+      ...disallowedOperandErrors(device.Constraints, 'device'),
       ...validateAffinities(device.Affinities),
     ];
     return problems.length === 0 ? [] : [`device ${index + 1} failed validation: ${nestedList(problems)}`];
@@ -134,10 +136,10 @@ function logErrors(log: LogConfig, group: TaskGroup): string[] {
 }
 
 /** API-333. */
-function disallowedOperandErrors(task: Task): string[] {
-  return (task.Constraints ?? []).flatMap(({ Operand }, index) =>
+function disallowedOperandErrors(constraints: readonly Constraint[] | null, level: 'task' | 'device'): string[] {
+  return (constraints ?? []).flatMap(({ Operand }, index) =>
     Operand === 'distinct_hosts' || Operand === 'distinct_property'
-      ? [`Constraint ${index + 1} has disallowed Operand at task level: ${Operand}`]
+      ? [`Constraint ${index + 1} has disallowed Operand at ${level} level: ${Operand}`]
       : [],
   );
 }

@@ -77,7 +77,7 @@ describe('updates from agents', () => {
     expect(eventsOf(applied)!.Events.map((event) => event.Topic)).toEqual(['Allocation', 'Evaluation', 'Job', 'Node']);
   });
 
-  it('ST-105: nodes that are down or disconnected are left out by name; if none is left it is refused', () => {
+  it('ST-105, SC-163: nodes that are down or disconnected are left out by name; if none is left it is refused', () => {
     const { machine, node, alloc, job, evaluation } = cluster();
     const other = aNode();
     apply(machine, 'NodeRegister', { Node: other, CreateNodePool: false });

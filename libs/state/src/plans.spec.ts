@@ -112,7 +112,7 @@ describe('plan results', () => {
     expect(machine.tables.allocs.size).toBe(0);
   });
 
-  it('ST-117 ST-171: nothing is placed for a job that was stopped or purged meanwhile, the rest is applied', () => {
+  it('ST-117 ST-171 SC-311: nothing is placed for a job that was stopped or purged meanwhile, the rest is applied', () => {
     for (const Purge of [false, true]) {
       const { machine, job, plan } = cluster();
       const other = aRegisteredJob(machine, aJob({ ID: 'api' })).job;
@@ -125,7 +125,7 @@ describe('plan results', () => {
     }
   });
 
-  it('ST-118 EB-276: a known allocation keeps what its agent owns', () => {
+  it('ST-118 EB-276 SC-309: a known allocation keeps what its agent owns', () => {
     const { machine, job, plan } = cluster();
     const first = anAlloc({ Job: job });
     plan({ AllocsUpdated: [first] });
