@@ -144,8 +144,8 @@ describe('what is no request', () => {
     for (const socket of halves) socket.resetAndDestroy();
     await eventually('they are gone', async () => {
       const { Gauges } = await api.get<{ Gauges: { Name: string; Value: number }[] }>('/v1/metrics');
-      const open = Gauges.find(({ Name }) => Name === 'nomad.nomad.agent.http.connections')?.Value ?? Infinity;
-      return open <= AT_ONCE + 5;
+      const connections = Gauges.find(({ Name }) => Name === 'nomad.nomad.agent.http.connections')?.Value ?? Infinity;
+      return connections <= AT_ONCE + 5;
     });
     expect(await txnsOfUsers()).toEqual(before);
   });

@@ -1,0 +1,176 @@
+// The HTTP API over real servers: lists, single objects, registrations and blocking queries, as clients see them.
+import { randomUUID } from 'node:crypto';
+import { Agent, request } from 'node:http';
+import { freePort } from '@waybill/embedded';
+import { fixtures } from '@waybill/state';
+import { inFlight, publisher } from './evaluation-load.mjs';
+import { percentile } from './harness.mjs';
+import { ServiceProcesses, until } from './processes.mjs';
+
+export const describe = 'the HTTP API: lists of 10,000 allocations, single reads, registrations, 2,000 waiting queries';
+
+const ALLOCS = 10_000;
+const ALLOCS_PER_PLAN = 250;
+const READERS = 8;
+const LISTS = 40;
+const CONCURRENT_LISTS = 80;
+const GETS = 2_000;
+const REGISTRATIONS = 200;
+const BLOCKED = 2_000;
+/** How long the waiting queries are watched doing nothing, ms. */
+const IDLE_MS = 3_000;
+
+/** A keep-alive client, as SDKs are; without gzip, which the client's own core would pay for. */
+class Client {
+  #agent = new Agent({ keepAlive: true, maxSockets: Infinity });
+
+  /** @param {number} port */
+  constructor(port) {
+    this.port = port;
+  }
+
+  /** @param {string} path @param {{ method?: string, body?: string, signal?: AbortSignal }} more @returns {Promise<Buffer>} */
+  ask(path, { method = 'GET', body, signal } = {}) {
+    return new Promise((resolve, reject) => {
+      const sent = request(
+        { host: '127.0.0.1', port: this.port, path, method, agent: this.#agent, signal },
+        (answer) => {
+          /** @type {Buffer[]} */
+          const chunks = [];
+          answer.on('data', (chunk) => chunks.push(chunk));
+          answer.on('end', () => {
+            const whole = Buffer.concat(chunks);
+            if (answer.statusCode === 200) resolve(whole);
+            else reject(new Error(`${method} ${path}: ${answer.statusCode} ${whole.toString()}`));
+          });
+        },
+      );
+      sent.on('error', reject);
+      sent.end(body);
+    });
+  }
+
+  /** Milliseconds until the whole answer is here. @param {string} path */
+  async timeOf(path) {
+    const began = performance.now();
+    await this.ask(path);
+    return performance.now() - began;
+  }
+
+  stop() {
+    this.#agent.destroy();
+  }
+}
+
+/** @param {import('./harness.mjs').Bench} ctx */
+export async function run(ctx) {
+  const processes = await ServiceProcesses.start(ctx);
+  const port = await freePort();
+  await processes.add('projector');
+  await processes.add('api', 'api', {
+    WAYBILL_HTTP_PORT: String(port),
+    WAYBILL_HTTP_MAX_CONNS_PER_CLIENT: '0',
+  });
+  const client = new Client(port);
+  ctx.onEnd(() => client.stop());
+  ctx.log(`${ALLOCS} allocations`);
+  const ids = await placed(processes);
+  await until('they are projected', async () => {
+    const stubs = JSON.parse((await client.ask('/v1/allocations?per_page=1&reverse=true')).toString());
+    return stubs[0] !== undefined && JSON.parse((await client.ask('/v1/allocations')).toString()).length === ALLOCS;
+  });
+
+  await lists(ctx, client);
+  /** @type {number[]} */
+  const gets = [];
+  for (let n = 0; n < GETS; n++) gets.push(await client.timeOf(`/v1/allocation/${ids[n % ids.length]}`));
+  ctx.metric('getP50Ms', percentile(gets, 50), { unit: 'ms', goal: { below: 2 } });
+  /** @type {number[]} */
+  const registrations = [];
+  for (let n = 0; n < REGISTRATIONS; n++) registrations.push(await registered(client, n));
+  ctx.metric('registerP50Ms', percentile(registrations, 50), { unit: 'ms', goal: { below: 15 } });
+  await blocked(ctx, client, processes);
+  ctx.note(`the list of all ${ALLOCS} allocations, without gzip; p50 of one reader, p99 of ${READERS} at once`);
+  ctx.note('the API, the projector, nats-server, PostgreSQL and this program share the cores');
+  ctx.note(
+    `bytesPerBlocked: growth of the resident set with ${BLOCKED} queries waiting, each on a connection of its own`,
+  );
+}
+
+/** @param {import('./harness.mjs').Bench} ctx @param {Client} client */
+async function lists(ctx, client) {
+  for (let n = 0; n < 5; n++) await client.timeOf('/v1/allocations');
+  /** @type {number[]} */
+  const alone = [];
+  for (let n = 0; n < LISTS; n++) alone.push(await client.timeOf('/v1/allocations'));
+  ctx.metric('listP50Ms', percentile(alone, 50), { unit: 'ms', goal: { below: 40 } });
+  /** @type {number[]} */
+  const together = [];
+  await Promise.all(
+    Array.from({ length: READERS }, async () => {
+      while (together.length < CONCURRENT_LISTS) together.push(await client.timeOf('/v1/allocations'));
+    }),
+  );
+  ctx.metric('listP99Ms', percentile(together, 99), { unit: 'ms', goal: { below: 120 } });
+}
+
+/** Committed and projected. @param {Client} client @param {number} n */
+async function registered(client, n) {
+  const TaskGroups = [fixtures.aGroup({ Count: 0 })];
+  const body = JSON.stringify({ Job: fixtures.aJob({ ID: `registered-${n}`, TaskGroups }) });
+  const began = performance.now();
+  await client.ask('/v1/jobs', { method: 'PUT', body });
+  return performance.now() - began;
+}
+
+/** @param {import('./harness.mjs').Bench} ctx @param {Client} client @param {ServiceProcesses} processes */
+async function blocked(ctx, client, processes) {
+  const gone = new AbortController();
+  const before = processes.residentBytes('api');
+  const waiting = Array.from({ length: BLOCKED }, () =>
+    client.ask('/v1/job/web?index=1000000000&wait=120s', { signal: gone.signal }).catch(() => undefined),
+  );
+  await new Promise((resolve) => setTimeout(resolve, IDLE_MS)); // all are asked, and what that took is settled
+  ctx.metric('bytesPerBlocked', (processes.residentBytes('api') - before) / BLOCKED, {
+    unit: 'B',
+    goal: { below: 20 * 1024 },
+  });
+  const cpu = processes.cpuSeconds('api');
+  await new Promise((resolve) => setTimeout(resolve, IDLE_MS));
+  ctx.metric('blockedCpuPercent', ((processes.cpuSeconds('api') - cpu) / (IDLE_MS / 1000)) * 100, { unit: '%' });
+  gone.abort();
+  await Promise.all(waiting);
+}
+
+/** One job with ALLOCS running allocations, through the log. @param {ServiceProcesses} processes */
+async function placed({ journal }) {
+  const publish = publisher(journal);
+  const job = fixtures.aJob({ ID: 'web' });
+  const Eval = fixtures.anEval({ ID: randomUUID(), JobID: 'web' });
+  const { index } = await publish('JobRegister', { ...fixtures.aRegistration(job), Eval });
+  const stored = { ...job, CreateIndex: index, ModifyIndex: index, JobModifyIndex: index };
+  const ids = Array.from({ length: ALLOCS }, () => randomUUID());
+  const plans = Array.from({ length: ALLOCS / ALLOCS_PER_PLAN }, (_, n) =>
+    ids.slice(n * ALLOCS_PER_PLAN, (n + 1) * ALLOCS_PER_PLAN),
+  );
+  await inFlight(plans, (some) =>
+    publish(
+      'ApplyPlanResults',
+      fixtures.aPlanResult({
+        Job: stored,
+        EvalID: Eval.ID,
+        AllocsUpdated: some.map((ID) =>
+          fixtures.anAlloc({
+            ID,
+            JobID: 'web',
+            EvalID: Eval.ID,
+            Job: stored,
+            NodeID: randomUUID(),
+            ClientStatus: 'running',
+          }),
+        ),
+      }),
+    ),
+  );
+  return ids;
+}
