@@ -369,6 +369,21 @@ describe('what cannot be placed', () => {
     expect(attempt.wanted).toEqual({ big: 3, web: 1 });
   });
 
+  it('SC-30: what was asked for is summed up where that dimension was exhausted, also by those that were not tried', () => {
+    const task = fixtures.aTask();
+    const Tasks = [{ ...task, Resources: { ...task.Resources, CPU: 9_000, MemoryMB: 100 } }];
+    world.addNode();
+    world.register(jobOf({ Count: 3, Tasks }));
+    expect(world.attempt().failedGroups['web']).toMatchObject({
+      CoalescedFailures: 2,
+      DimensionExhausted: { cpu: 1 },
+      ResourcesExhausted: { web: { CPU: 27_000, MemoryMB: 0 } },
+    });
+    const Constraints = [{ LTarget: '${meta.none}', RTarget: 'x', Operand: '=' }];
+    world.register(jobOf({ Count: 3, Tasks, Constraints }));
+    expect(world.attempt().failedGroups['web']).toMatchObject({ DimensionExhausted: null, ResourcesExhausted: null });
+  });
+
   it('SC-45, SC-48, SC-53: a constraint is checked once per class, and named', () => {
     const Constraints = [{ LTarget: '${attr.kernel.name}', RTarget: 'windows', Operand: '=' }];
     for (let i = 0; i < 3; i++) world.addNode();

@@ -32,7 +32,7 @@ describe('without room for those that failed', () => {
     expect(attempt.failedGroups['web']).toMatchObject({ CoalescedFailures: 2 });
     expect(stoppedBy(attempt)).toEqual([]);
     expect(world.allocs().map((a) => [a.DesiredStatus, a.RescheduleTracker?.LastReschedule])).toEqual(
-      Array(3).fill(['run', 'no placement']),
+      Array.from({ length: 3 }, () => ['run', 'no placement']),
     );
   });
 

@@ -1,4 +1,4 @@
-import type { Job, Spread } from '@waybill/model';
+import type { Job, Node, Spread } from '@waybill/model';
 import { fixtures } from '@waybill/state';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { schedule } from './schedule.js';
@@ -77,5 +77,58 @@ describe('spreading the placements of one evaluation (22.4)', () => {
     const remembered = choices(null);
     expect(remembered).toHaveLength(40);
     expect(choices(never)).toEqual(remembered);
+  });
+});
+
+describe('more than one spread', () => {
+  const even = (Attribute: string): Spread => ({ Attribute, Weight: 50, SpreadTarget: null });
+
+  it('SC-120: that of the job and that of the group both apply', () => {
+    for (const [dc, rack] of [
+      ['dc1', 'r1'],
+      ['dc1', 'r2'],
+      ['dc2', 'r1'],
+      ['dc2', 'r2'],
+    ] as const)
+      world.addNode({ Datacenter: dc, Meta: { rack } });
+    const group = fixtures.aGroup({ Count: 4, Spreads: [even('${meta.rack}')] });
+    world.register(fixtures.aJob({ Spreads: [even('${node.datacenter}')], TaskGroups: [group] }));
+    const nodes = new Map([...world.state.tables.nodes.all()].map((node) => [node.ID, node]));
+    const placed = placedBy(world.run()).map(({ NodeID }) => nodes.get(NodeID)!);
+    const counts = (of: (node: Node) => string | undefined) => placed.filter((node) => of(node)?.endsWith('1')).length;
+    expect([counts((node) => node.Datacenter), counts((node) => node.Meta['rack'])]).toEqual([2, 2]);
+  });
+
+  it('SC-129: their sum is one number of the mean, also where it is far below -1', () => {
+    for (const dc of ['dc1', 'dc2', 'dc2']) world.addNode({ Datacenter: dc });
+    world.register(job(8, [on('${node.datacenter}', { dc1: 99, dc2: 1 })]));
+    const scores = placedBy(world.run()).flatMap(({ Metrics }) => Metrics?.ScoreMetaData ?? []);
+    const lowest = scores.reduce((a, b) =>
+      (b.Scores['allocation-spread'] ?? 0) < (a.Scores['allocation-spread'] ?? 0) ? b : a,
+    );
+    const { binpack = 0, 'allocation-spread': spread = 0, 'job-anti-affinity': collisions = 0 } = lowest.Scores;
+    expect(spread).toBeCloseTo((0.08 - 1) / 0.08, 6); // -11.5
+    const contributed = [binpack, spread, collisions].filter((score) => score !== 0);
+    expect(lowest.NormScore).toBeCloseTo(contributed.reduce((a, b) => a + b) / contributed.length, 6);
+  });
+
+  it('SC-131: the spread of a newer version does not touch what an older one replaces, nor the other way round', () => {
+    const nodes = ['dc1', 'dc1', 'dc2', 'dc2'].map((Datacenter) => world.addNode({ Datacenter }));
+    const version = (n: number, Spreads: Spread[] | null): Job => {
+      const Update = { ...fixtures.aGroup().Update!, Canary: 1 };
+      const Tasks = [fixtures.aTask({ Config: { version: n } })];
+      return fixtures.aJob({ Spreads, TaskGroups: [fixtures.aGroup({ Count: 2, Update, Tasks })] });
+    };
+    world.register(version(0, null));
+    world.settle();
+    world.register(version(1, [even('${node.datacenter}')]));
+    const canary = placedBy(world.run())[0];
+    expect(canary?.Metrics?.ScoreMetaData?.some(({ Scores }) => Scores['allocation-spread'] !== 0)).toBe(true);
+    const old = world.allocs().find((a) => a.Job?.Version === 0)!;
+    world.nodeDown(nodes.find(({ ID }) => ID === old.NodeID)!);
+    const replaced = placedBy(world.run({ TriggeredBy: 'node-update' })).filter((a) => a.Job?.Version === 0);
+    expect(replaced.length).toBeGreaterThan(0);
+    for (const { Metrics } of replaced)
+      for (const { Scores } of Metrics?.ScoreMetaData ?? []) expect(Scores['allocation-spread']).toBe(0);
   });
 });
