@@ -13,6 +13,7 @@ import {
   type PlanResult,
 } from '@waybill/model';
 import { PlanRefusedError } from './broker-errors.js';
+import { asksForSoleWriting, conflictingWriters } from './host-volume-writers.js';
 import type { PlanView } from './optimistic-state.js';
 
 /** Why nothing of a plan may happen on one node. */
@@ -103,12 +104,13 @@ function whyRejected(plan: Plan, job: Job | null, nodeId: string, view: PlanView
     case 'initializing':
       return 'node is not ready for placements';
     case 'ready':
-      return whyRejectedOnReadyNode(plan, node, placements, view);
+      return whyRejectedOnReadyNode(plan, job, node, placements, view);
   }
 }
 
 function whyRejectedOnReadyNode(
   plan: Plan,
+  job: Job | null,
   node: Node,
   placements: readonly Allocation[],
   view: PlanView,
@@ -120,7 +122,10 @@ function whyRejectedOnReadyNode(
   const load = proposedLoad(node.ID, leaving, placements, view);
   const fit =
     load.claimants === 0 ? loadFits(node, load) : allocsFit(node, proposedAllocs(node.ID, leaving, placements, view));
-  return fit.fits ? undefined : fit.dimension;
+  if (!fit.fits) return fit.dimension;
+  const conflict =
+    asksForSoleWriting(job) && conflictingWriters(proposedAllocs(node.ID, leaving, placements, view), job);
+  return conflict ? 'conflicting claims for host volume with single-writer' : undefined;
 }
 
 function isUpdate(alloc: Allocation, nodeId: string, view: PlanView): boolean {

@@ -1,0 +1,59 @@
+import type { Allocation, Job, Plan, VolumeRequest } from '@waybill/model';
+import { fixtures, StateMachine } from '@waybill/state';
+import { expect, it } from 'vitest';
+import { NodeLoads } from './node-loads.js';
+import { OptimisticState } from './optimistic-state.js';
+import { verifyPlan } from './plan-verification.js';
+
+const { aGroup, aJob, aNode, anAlloc, anEval, aPlanResult, aRegistration, aVolumeRequest, apply } = fixtures;
+
+const SOLE = 'single-node-single-writer';
+const jobOf = (ID: string, over: Partial<VolumeRequest> = {}): Job =>
+  aJob({
+    ID,
+    TaskGroups: [aGroup({ Volumes: { data: aVolumeRequest({ Type: 'host', AccessMode: SOLE, ...over }) } })],
+  });
+
+/** What the applier says to an allocation of one job on a node where one of another job is. */
+function verdictOn(there: Job, coming: Job): string | undefined {
+  const state = new StateMachine();
+  apply(state, 'Initialise', {});
+  const node = aNode();
+  apply(state, 'NodeRegister', { Node: node, CreateNodePool: false });
+  const evaluation = anEval({ JobID: there.ID });
+  apply(state, 'JobRegister', aRegistration(there, { Eval: evaluation }));
+  const AllocsUpdated = [anAlloc({ Job: there, NodeID: node.ID })];
+  apply(state, 'ApplyPlanResults', aPlanResult({ Job: there, AllocsUpdated, EvalID: evaluation.ID }));
+  const placed: Allocation = anAlloc({ Job: null, JobID: coming.ID, NodeID: node.ID });
+  const plan: Plan = {
+    EvalID: fixtures.freshId(),
+    EvalToken: '',
+    Priority: 50,
+    AllAtOnce: false,
+    Job: coming,
+    NodeUpdate: {},
+    NodeAllocation: { [node.ID]: [placed] },
+    NodePreemptions: {},
+    Deployment: null,
+    DeploymentUpdates: [],
+    FollowupEvals: [],
+    Annotations: null,
+    SnapshotIndex: 0,
+  };
+  return verifyPlan(plan, coming, new OptimisticState(state.tables, new NodeLoads(state.tables))).rejected[0]?.reason;
+}
+
+it.each([
+  ['two sole writers of one volume', {}, {}, 'conflicting claims for host volume with single-writer'],
+  ['of two volumes', {}, { Source: 'other' }, undefined],
+  ['one of whom only reads', {}, { ReadOnly: true }, undefined],
+  ['many may write', { AccessMode: 'single-node-multi-writer' }, { AccessMode: 'single-node-multi-writer' }, undefined],
+  [
+    'each allocation has its own',
+    { PerAlloc: true },
+    { Source: 'data[0]' },
+    'conflicting claims for host volume with single-writer',
+  ],
+])('SC-106: %s', (_, there, coming, reason) => {
+  expect(verdictOn(jobOf('there', there), jobOf('coming', coming))).toBe(reason);
+});
