@@ -61,7 +61,10 @@ export class MissingNodeEvaluations {
 
   private nodeChanged(change: NodeChange, applied: Applied): void {
     const node = change.after ?? change.before;
-    if (node && changeNeedsEvaluations(change, applied)) this.remember(node, applied.index, EVALUATIONS_DUE_MS);
+    if (!node || !changeNeedsEvaluations(change, applied)) return;
+    // Garbage collection leaves them to us (GC-59): there is nobody to wait for.
+    const delayMs = applied.txn.type === 'NodeBatchDeregister' ? 0 : EVALUATIONS_DUE_MS;
+    this.remember(node, applied.index, delayMs);
   }
 
   private remember(node: EvaluatedNode, index: number, delayMs: number): void {

@@ -150,6 +150,28 @@ describe('evaluations that a crash left out', () => {
     expect(evals().filter((e) => e.NodeModifyIndex === index)).toHaveLength(1);
   });
 
+  it('GC-59: of a collected node they are written at once: for system jobs, and for work that is not over', async () => {
+    const { state, time, missing, node, work, evals } = holder();
+    work(job('web'));
+    const sum = { ...job('sum'), Type: 'batch' as const };
+    const over = { ClientStatus: 'complete', DesiredStatus: 'stop' } as const;
+    const ofNode = { NodeID: node.ID, Job: sum, JobID: 'sum' };
+    for (const alloc of [fixtures.anAlloc({ ...ofNode, ...over })]) state.tables.allocs.replace(alloc.ID, alloc);
+    const sysbatch = { ...job('tidy'), Type: 'sysbatch' as const };
+    const everywhere = { ...job('everywhere'), Type: 'system' as const };
+    for (const one of [sysbatch, everywhere]) state.tables.jobs.replace(`default/${one.ID}`, one);
+    missing.start();
+    await time.pass(0);
+    const ScanIndex = state.appliedIndex;
+    const { index } = await state.propose(draft('NodeBatchDeregister', { NodeIDs: [node.ID], ScanIndex }));
+    await time.pass(0);
+    const made = evals().filter((e) => e.NodeModifyIndex === index);
+    expect(made.map((e) => [e.JobID, e.TriggeredBy, e.NodeID]).toSorted()).toEqual([
+      ['everywhere', 'node-update', node.ID],
+      ['web', 'node-update', node.ID],
+    ]);
+  });
+
   it('ND-73: who is second finds its copy skipped and answers those of the first', async () => {
     const { state, time, evaluations, missing, node, work, down, evals } = holder();
     work(job('web'));
