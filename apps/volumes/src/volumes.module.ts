@@ -1,6 +1,8 @@
 import { Module } from '@nestjs/common';
 import type { ServiceDefinition } from '@waybill/service';
-import { VolumeClaims } from './volume-claims.js';
+import { tracerFor } from '@waybill/telemetry';
+import { VolumesController } from './volumes.controller.js';
+import { VolumesHolder } from './volumes-holder.js';
 
 @Module({})
 class VolumesModule {}
@@ -9,5 +11,25 @@ class VolumesModule {}
 export const volumes: ServiceDefinition = {
   name: 'volumes',
   needs: { state: true, database: false },
-  build: () => ({ module: { module: VolumesModule }, singleton: new VolumeClaims() }),
+  build: (context) => {
+    const { state, rpc, clock, timers, newId, logger, settings } = context;
+    const holder = new VolumesHolder({
+      state,
+      rpc,
+      clock,
+      timers,
+      newId,
+      logger,
+      tracer: () => tracerFor('volumes'),
+      region: settings.WAYBILL_REGION,
+    });
+    return {
+      module: {
+        module: VolumesModule,
+        controllers: [VolumesController],
+        providers: [{ provide: VolumesHolder, useValue: holder }],
+      },
+      singleton: holder,
+    };
+  },
 };

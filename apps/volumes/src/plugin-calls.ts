@@ -1,0 +1,132 @@
+import { Turns, type CSIPlugin } from '@waybill/model';
+import {
+  csiControllerAttach,
+  csiControllerCreate,
+  csiControllerCreateSnapshot,
+  csiControllerDelete,
+  csiControllerDeleteSnapshot,
+  csiControllerDetach,
+  csiControllerExpand,
+  csiControllerList,
+  csiControllerListSnapshots,
+  csiControllerValidate,
+  isNobodyThere,
+  type Call,
+  type Rpc,
+} from '@waybill/rpc';
+import type { Tables } from '@waybill/state';
+import { traceparentOf, type Tracer, withSpan } from '@waybill/telemetry';
+import { textOf, VolumeStepError } from './errors.js';
+
+/** Nothing was sent: the machine is not connected (VL-103). */
+export const NO_PATH = 'No path to node';
+
+/** Of errors with these in them another instance may know nothing (VL-127). */
+const NEXT_INSTANCE = ['CSI client error (retryable)', 'Unknown node', NO_PATH];
+
+/** How a call to a controller is named in errors (VL-133), and whether it changes what the provider has (VL-129). */
+interface ControllerCall<Req, Res> {
+  readonly call: Call<Req, Res>;
+  readonly name: string;
+  readonly inTurn: boolean;
+}
+
+const controllerCall = <Req, Res>(call: Call<Req, Res>, name: string, inTurn: boolean): ControllerCall<Req, Res> => ({
+  call,
+  name,
+  inTurn,
+});
+
+export const CONTROLLER = {
+  attach: controllerCall(csiControllerAttach, 'attach volume', true),
+  detach: controllerCall(csiControllerDetach, 'detach volume', true),
+  validate: controllerCall(csiControllerValidate, 'validate volume', false),
+  create: controllerCall(csiControllerCreate, 'create volume', false),
+  expand: controllerCall(csiControllerExpand, 'expand volume', true),
+  delete: controllerCall(csiControllerDelete, 'delete volume', true),
+  list: controllerCall(csiControllerList, 'list volumes', false),
+  createSnapshot: controllerCall(csiControllerCreateSnapshot, 'create snapshot', true),
+  deleteSnapshot: controllerCall(csiControllerDeleteSnapshot, 'delete snapshot', true),
+  listSnapshots: controllerCall(csiControllerListSnapshots, 'list snapshots', false),
+} as const;
+
+export interface PluginCallsDeps {
+  readonly tables: Pick<Tables, 'csi_plugins' | 'nodes'>;
+  readonly rpc: Rpc;
+  readonly tracer: () => Tracer;
+}
+
+/**
+ * Calls to storage plugins, through the machines that run them (section 3.12). One per term: what changes something at a
+ * provider is done one at a time for each plugin, by this holder (VL-131). Calls last as long as the plugin takes, tie up
+ * nothing but their plugin, and cannot be taken back (VL-132); each has a span of its own (VL-149).
+ */
+export class PluginCalls {
+  private readonly turns = new Turns();
+
+  constructor(private readonly deps: PluginCallsDeps) {}
+
+  /** VL-126 to VL-130, VL-133. @throws VolumeStepError */
+  async controller<Req extends { readonly PluginID: string }, Res>(
+    { call, name, inTurn }: ControllerCall<Req, Res>,
+    request: Req,
+  ): Promise<Res> {
+    const ask = () => this.firstInstance(call, request);
+    try {
+      return await (inTurn ? this.turns.take(request.PluginID, ask) : ask());
+    } catch (error) {
+      throw new VolumeStepError(`controller ${name}: ${textOf(error)}`);
+    }
+  }
+
+  /** @throws Error with what the machine refused, or that there is no way to it */
+  async node<Req, Res>(call: Call<Req, Res>, nodeId: string, request: Req): Promise<Res> {
+    const { rpc, tracer } = this.deps;
+    return await withSpan(tracer(), call.name, { attributes: { 'waybill.node': nodeId } }, async (span) => {
+      try {
+        return await rpc.ask(call, request, { target: nodeId, traceparent: traceparentOf(span) });
+      } catch (error) {
+        throw isNobodyThere(error) ? new VolumeStepError(NO_PATH) : error;
+      }
+    });
+  }
+
+  /** VL-127: in order of node IDs, so that the same instance is preferred. */
+  private async firstInstance<Req extends { readonly PluginID: string }, Res>(
+    call: Call<Req, Res>,
+    request: Req,
+  ): Promise<Res> {
+    let last: unknown;
+    for (const nodeId of this.controllersOf(request.PluginID)) {
+      try {
+        return await this.node(call, nodeId, request);
+      } catch (error) {
+        if (!NEXT_INSTANCE.some((text) => textOf(error).includes(text))) throw error;
+        last = error;
+      }
+    }
+    throw last;
+  }
+
+  /** VL-126, VL-128: machines with a controller that can be asked; at least one. @throws VolumeStepError */
+  private controllersOf(pluginId: string): string[] {
+    const plugin = this.deps.tables.csi_plugins.get(pluginId);
+    if (!plugin) throw new VolumeStepError(`plugin missing: ${pluginId}`);
+    const instances = Object.keys(plugin.Controllers).toSorted();
+    if (instances.length === 0)
+      throw new VolumeStepError(`failed to find instances of controller plugin "${pluginId}"`);
+    const usable = instances.filter((nodeId) => this.whyUnusable(plugin, nodeId) === undefined);
+    if (usable.length > 0) return usable;
+    const reasons = instances.map((nodeId) => this.whyUnusable(plugin, nodeId)).join(', ');
+    throw new VolumeStepError(`failed to find clients running controller plugin "${pluginId}": ${reasons}`);
+  }
+
+  private whyUnusable(plugin: CSIPlugin, nodeId: string): string | undefined {
+    const instance = plugin.Controllers[nodeId];
+    const node = this.deps.tables.nodes.get(nodeId);
+    if (!instance?.Healthy) return `plugin instance "${instance?.AllocID ?? ''}" is not healthy`;
+    if (!node) return `cannot find node "${nodeId}" for plugin instance "${instance.AllocID}"`;
+    if (node.Status !== 'ready') return `node "${nodeId}" for plugin instance "${instance.AllocID}" is not ready`;
+    return undefined;
+  }
+}

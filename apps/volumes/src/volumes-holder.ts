@@ -1,0 +1,82 @@
+import { HolderWriter, type Singleton, type Term } from '@waybill/lease';
+import type { Clock, Timers } from '@waybill/model';
+import type { ReplicatedState } from '@waybill/replica';
+import type { Rpc } from '@waybill/rpc';
+import type { Applied } from '@waybill/state';
+import type { Logger, Tracer } from '@waybill/telemetry';
+import { ClaimCommand } from './claim-command.js';
+import { NotHolderError } from './errors.js';
+import { PluginCalls } from './plugin-calls.js';
+import { UnpublishWorkflow } from './unpublish-workflow.js';
+import { VolumeWatcher } from './volume-watcher.js';
+
+export interface VolumesHolderDeps {
+  readonly state: ReplicatedState;
+  readonly rpc: Rpc;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly newId: () => string;
+  readonly logger: Logger;
+  readonly tracer: () => Tracer;
+  readonly region: string;
+}
+
+/** What one term works with: its fence is in everything that is written (VL-148). */
+export interface VolumesTerm {
+  readonly writer: HolderWriter;
+  readonly calls: PluginCalls;
+  readonly unpublish: UnpublishWorkflow;
+  readonly claims: ClaimCommand;
+}
+
+/**
+ * Claims on volumes and the calls to their plugins, while this process holds the role `volumes`.
+ *
+ * Modes: standby → holder → standby. `start` makes what the term works with and enables the watcher, which looks at all
+ * volumes once; `stop` disables it and closes the writer, so that calls still on their way to plugins write nothing.
+ */
+export class VolumesHolder implements Singleton {
+  readonly role = 'volumes';
+  private readonly watcher = new VolumeWatcher();
+  private held: VolumesTerm | undefined;
+
+  constructor(private readonly deps: VolumesHolderDeps) {}
+
+  /** @throws NotHolderError */
+  get term(): VolumesTerm {
+    if (!this.held) throw new NotHolderError();
+    return this.held;
+  }
+
+  start(term: Term): void {
+    const { rpc, tracer, state, clock, timers, logger } = this.deps;
+    const { tables } = state;
+    const writer = new HolderWriter({ ...this.deps, closedError: () => new NotHolderError() }, term.fence);
+    const calls = new PluginCalls({ tables, rpc, tracer });
+    const unpublish = new UnpublishWorkflow({ tables, writer, calls, tracer });
+    const claims = new ClaimCommand({ tables, writer, calls, unpublish });
+    this.held = { writer, calls, unpublish, claims };
+    this.watcher.enable({
+      tables,
+      clock,
+      timers,
+      logger,
+      tracer,
+      unpublish: (volume, claim) => unpublish.run({ namespace: volume.Namespace, volumeId: volume.ID, claim }),
+    });
+  }
+
+  applied(applied: Applied): void {
+    this.watcher.applied(applied);
+  }
+
+  stop(): void {
+    this.held?.writer.close();
+    this.held = undefined;
+    this.watcher.disable();
+  }
+
+  stats(): Record<string, number> {
+    return this.watcher.stats();
+  }
+}
