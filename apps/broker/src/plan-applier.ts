@@ -11,7 +11,14 @@ import {
   type PlanResult,
   type Timers,
 } from '@waybill/model';
-import { copyOfAllocation, namespacedKey, stickyClaims, versionKey, type Tables, type TxnPayloads } from '@waybill/state';
+import {
+  copyOfAllocation,
+  namespacedKey,
+  stickyClaims,
+  versionKey,
+  type Tables,
+  type TxnPayloads,
+} from '@waybill/state';
 import { traceparentOf, withSpan, type Logger, type Tracer } from '@waybill/telemetry';
 import { PlanRefusedError, WriteRejectedError } from './broker-errors.js';
 import type { FencedWriter } from './fenced-writer.js';
