@@ -18,7 +18,8 @@ import type { CsiHost } from './csi/csi-host.js';
 import type { TaskHook } from './hooks/task-hook.js';
 import type { AllocRecord, AllocRecords } from './alloc-record.js';
 import { notRunnable } from './alloc-report.js';
-import { AllocRunner, type AllocRunnerDependencies } from './alloc-runner.js';
+import type { AllocHost } from './alloc-host.js';
+import { AllocRunner } from './alloc-runner.js';
 import type { Driver } from './drivers/driver.js';
 import { Gate } from './gate.js';
 import { DEV_RETRY_MS } from './heartbeat-pace.js';
@@ -83,7 +84,7 @@ export class Agent {
   private readonly pushLoop: PushLoop;
   private readonly disconnectStops: StopsOnDisconnect;
   readonly collector: AllocCollector;
-  private readonly runnerDependencies: AllocRunnerDependencies;
+  private readonly host: AllocHost;
   /** AG-68: told once for each stay in `initializing`. */
   private owesStates = false;
   /** Index of the last update that the servers took, as far as known here (ND-223). */
@@ -141,7 +142,7 @@ export class Agent {
       allocs: () => [...this.runners.values()].flatMap((runner) => runner.disconnectable ?? []),
       stop: (allocId) => this.stopDisconnected(allocId),
     });
-    this.runnerDependencies = {
+    this.host = {
       ...deps,
       probe: deps.probe ?? networkProbe,
       registry: serversRegistry(rpc, deps.node),
@@ -209,7 +210,7 @@ export class Agent {
     const { alloc } = record;
     if (Object.keys(record.tasks).length === 0) return this.deps.records.remove(alloc.ID);
     try {
-      this.runners.set(alloc.ID, new AllocRunner(alloc, this.runnerDependencies, record));
+      this.runners.set(alloc.ID, new AllocRunner(alloc, this.host, record));
     } catch (error) {
       this.deps.logger.error('a stored allocation cannot be taken up again', { alloc: alloc.ID, error });
       this.refuse(alloc, error);
@@ -236,7 +237,7 @@ export class Agent {
       return;
     }
     try {
-      const runner = new AllocRunner(alloc, this.runnerDependencies);
+      const runner = new AllocRunner(alloc, this.host);
       this.runners.set(alloc.ID, runner);
       runner.run(traceparent);
     } catch (error) {

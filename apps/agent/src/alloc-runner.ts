@@ -2,70 +2,33 @@ import {
   type AllocCheckStatus,
   type Allocation,
   type CancelTimer,
-  type ChangeScript,
   type ClientAllocUpdate,
-  type Clock,
   findTaskGroup,
   isClientTerminal,
   isServerTerminal,
   msFromNs,
   nsFromMs,
   rfc3339FromMs,
-  type Task,
   type TaskGroup,
-  type Timers,
 } from '@waybill/model';
 import type { AllocResourceUsage } from '@waybill/rpc';
-import { type Logger, traceparentOf, type Tracer, withSpan } from '@waybill/telemetry';
+import { traceparentOf, withSpan } from '@waybill/telemetry';
 import { AllocHealth } from './alloc-health.js';
-import type { AllocRecord, AllocRecords } from './alloc-record.js';
+import type { AllocHost } from './alloc-host.js';
+import type { AllocRecord } from './alloc-record.js';
 import { AllocNotRunnableError, healthOf, jobOf } from './alloc-report.js';
 import { type AllocStatus, statusOfTasks, withEnds } from './alloc-status.js';
 import { usageOfAlloc } from './alloc-usage.js';
 import { AllocStorage } from './csi/alloc-storage.js';
-import type { CsiHost } from './csi/csi-host.js';
-import type { Driver } from './drivers/driver.js';
 import type { ExecCommand, ExecSession } from './exec/exec-session.js';
 import { Gate } from './gate.js';
 import type { Watched } from './health-watch.js';
-import { RestartTracker } from './restart-tracker.js';
 import { AllocServices } from './services/alloc-services.js';
-import type { Probe } from './services/probe.transport.js';
-import type { ServiceRegistry } from './services/service-registry.js';
 import type { Disconnectable } from './stops-on-disconnect.js';
 import { servicesOf } from './services/workload-service.js';
-import { AllocActionError, type Member, TaskCrew } from './task-crew.js';
-import { isGateOpen, kindOf, restartsOnSuccess, type Stage, stageAfter } from './task-lifecycle.js';
-import {
-  TaskPreparation,
-  type TaskPreparationDependencies,
-  type TaskRound,
-  type WantedTask,
-} from './task-preparation.js';
-import { TaskRunner } from './task-runner.js';
-import { runScript } from './templates/change-script.js';
-
-/** What all allocations of an agent share. */
-export interface AllocRunnerDependencies extends TaskPreparationDependencies {
-  readonly drivers: ReadonlyMap<string, Driver>;
-  readonly records: AllocRecords;
-  readonly clock: Clock;
-  readonly timers: Timers;
-  readonly newId: () => string;
-  /** In [0, 1). */
-  readonly random: () => number;
-  readonly logger: Logger;
-  readonly tracer: () => Tracer;
-  readonly serversAsked: Gate;
-  readonly registry: ServiceRegistry;
-  readonly probe: Probe;
-  /** Absent: this machine has no volumes of CSI. */
-  readonly csi?: CsiHost;
-  /** Resolves when the allocations of this machine that this one replaces or preempted have ended (AG-53). */
-  readonly predecessorsEnded: (alloc: Allocation) => Promise<void>;
-  /** A state to be told to the servers; it is on disk. */
-  readonly report: (update: ClientAllocUpdate, traceparent: string | undefined) => void;
-}
+import { AllocActionError, TaskCrew } from './task-crew.js';
+import { isGateOpen, type Stage, stageAfter } from './task-lifecycle.js';
+import { recruitTask, type TaskSeat } from './task-recruit.js';
 
 const EXPIRED = 'allocation exceeded max_run_duration';
 
@@ -108,7 +71,7 @@ export class AllocRunner {
   /** @throws AllocNotRunnableError */
   constructor(
     private current: Allocation,
-    private readonly deps: AllocRunnerDependencies,
+    private readonly deps: AllocHost,
     restored?: AllocRecord,
   ) {
     const job = jobOf(current);
@@ -121,7 +84,15 @@ export class AllocRunner {
     this.isExpired = restored?.expired ?? false;
     this.isOffered = this.isRestored;
     if (current.DesiredTransition.NoShutdownDelay) this.delaysSkipped.open();
-    this.crew = new TaskCrew(group, (task) => this.recruit(task, restored));
+    const seat: TaskSeat = {
+      alloc: () => this.current,
+      mayStart: (kind) => this.ready.isOpen && isGateOpen(this.stage, kind),
+      delaysSkipped: this.delaysSkipped,
+      withdraw: () => this.services.briefly(this.offerServices()),
+      save: () => this.save(),
+      changed: () => this.changed(),
+    };
+    this.crew = new TaskCrew(group, (task) => recruitTask(task, deps, seat, restored?.tasks[task.Name]));
     this.health = new AllocHealth(
       { ...deps, watched: () => this.watched(), judged: (events) => this.judged(events) },
       restored?.health ?? healthOf(current),
@@ -472,62 +443,4 @@ export class AllocRunner {
     const isExpired = this.isExpired && this.crew.isDead;
     return isExpired ? { ClientStatus: 'complete', ClientDescription: EXPIRED } : statusOfTasks(this.crew.states());
   }
-
-  /** @throws AllocNotRunnableError */
-  private recruit(task: Task, restored: AllocRecord | undefined): Member {
-    const driver = this.deps.drivers.get(task.Driver);
-    if (!driver)
-      throw new AllocNotRunnableError(`failed to create task runner: task driver "${task.Driver}" is not known`);
-    const kind = kindOf(task);
-    const job = jobOf(this.current);
-    const { clock, timers, newId, random, serversAsked, logger } = this.deps;
-    const preparation = new TaskPreparation(this.deps);
-    const wanted = (): WantedTask => ({ alloc: this.current, job: jobOf(this.current), task: runner.task });
-    const runner: TaskRunner = new TaskRunner(
-      task,
-      {
-        allocId: this.current.ID,
-        driver,
-        clock,
-        timers,
-        newId,
-        logger,
-        restarts: new RestartTracker(task.RestartPolicy, restartsOnSuccess(kind, job.Type), clock, random),
-        configure: (taskId) => preparation.configure(taskId, wanted()),
-        prestart: (config, signal, over) =>
-          preparation.prestart(config, wanted(), roundOf(runner, signal, over, timers)),
-        attach: async (taskId, signal, over) => {
-          try {
-            await preparation.attach(
-              await preparation.configure(taskId, wanted()),
-              wanted(),
-              roundOf(runner, signal, over, timers),
-            );
-          } catch (error) {
-            logger.error('a task goes on, but not all around it', { alloc: this.current.ID, task: task.Name, error });
-          }
-        },
-        isWanted: () => kind === 'poststop' || !isServerTerminal(this.current),
-        mayStart: () => this.ready.isOpen && isGateOpen(this.stage, kind),
-        withdraw: () => this.services.briefly(this.offerServices()),
-        delaysSkipped: this.delaysSkipped,
-        serversAsked,
-        asksAfterLoss: job.Type !== 'system',
-        save: () => this.save(),
-        changed: () => this.changed(),
-      },
-      restored?.tasks[task.Name],
-    );
-    return { runner, kind };
-  }
-}
-
-function roundOf(runner: TaskRunner, signal: AbortSignal, over: AbortSignal, timers: Timers): TaskRound {
-  const control = {
-    restart: (reason: string) => runner.restart(reason),
-    signal: (name: string, details: Record<string, string>) => runner.signal(name, details),
-    kill: (details: Record<string, string>) => runner.kill(details),
-    run: (script: ChangeScript) => runScript(runner, script, timers),
-  };
-  return { signal, over, emit: (type, details) => runner.emit(type, details), control };
 }
