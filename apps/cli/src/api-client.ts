@@ -26,6 +26,14 @@ export interface Answer<T> {
   readonly headers: IncomingHttpHeaders;
 }
 
+/** A request that its sender has made all by itself. */
+export interface RawRequest {
+  readonly method: string;
+  readonly url: URL;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Buffer | undefined;
+}
+
 /** A body that is read while it comes. */
 export interface StreamAnswer {
   readonly headers: IncomingHttpHeaders;
@@ -83,6 +91,11 @@ export class ApiClient {
     const broken = () => abortOf(end) ?? brokenOff('GET', url);
     if (statusCode !== 200) throw new AnswerFailure(statusCode, await bodyText(message, broken), headers);
     return { headers, body: chunksOf(message, broken) };
+  }
+
+  /** One request as it is given, whatever is answered; nothing is followed or unpacked. @throws ConnectionFailure */
+  raw({ method, url, headers, body }: RawRequest): Promise<IncomingMessage> {
+    return this.send(method, url, headers, body, this.interrupt);
   }
 
   /**
@@ -156,7 +169,7 @@ export class ApiClient {
     signal: AbortSignal,
   ): Promise<IncomingMessage> {
     for (let hops = 0; ; hops++) {
-      const message = await this.send(method, url, body, signal);
+      const message = await this.send(method, url, this.headersFor(body), body, signal);
       const to = message.headers.location;
       const redirected = method === 'GET' && to !== undefined && /^30[12378]$/.test(String(message.statusCode));
       const next = redirected ? new URL(to, url) : undefined;
@@ -167,15 +180,16 @@ export class ApiClient {
   }
 
   private async send(
-    method: Method,
+    method: string,
     url: URL,
-    body: string | undefined,
+    headers: Readonly<Record<string, string>>,
+    body: string | Buffer | undefined,
     signal: AbortSignal,
   ): Promise<IncomingMessage> {
     const { socketPath, tls } = this.connection;
     const options: RequestOptions = {
       method,
-      headers: this.headersFor(body),
+      headers,
       agent: false,
       signal,
       ...(socketPath === undefined ? {} : { socketPath }),
@@ -245,14 +259,14 @@ const abortOf = (signal: AbortSignal): Error | undefined =>
   signal.aborted ? new DOMException('The request was given up', 'AbortError') : undefined;
 
 /** As Go clients write it: `Get "http://…"`. The URL never holds a user or password (CL-128). */
-function named(method: Method, url: URL): string {
+function named(method: string, url: URL): string {
   return `${method.charAt(0)}${method.slice(1).toLowerCase()} "${url.href}"`;
 }
 
 const brokenOff = (method: Method, url: URL): ConnectionFailure =>
   new ConnectionFailure(`${named(method, url)}: the connection broke off`);
 
-const failureOf = (method: Method, url: URL, error: Error): Error =>
+const failureOf = (method: string, url: URL, error: Error): Error =>
   error.name === 'AbortError' ? error : new ConnectionFailure(`${named(method, url)}: ${reasonOf(error)}`);
 
 function reasonOf(error: Error): string {

@@ -160,6 +160,11 @@ export const CATALOGUE: readonly CatalogueEntry[] = [
     synopsis: 'Show a namespace',
     load: () => import('./commands/namespace-status.js'),
   },
+  {
+    words: 'node config',
+    synopsis: 'Show or set the servers of an agent',
+    load: () => import('./commands/node-config.js'),
+  },
   { words: 'node drain', synopsis: 'Move the work off a node', load: () => import('./commands/node-drain.js') },
   {
     words: 'node eligibility',
@@ -187,6 +192,11 @@ export const CATALOGUE: readonly CatalogueEntry[] = [
   },
   { words: 'log', synopsis: 'Show the history of an object or of everything', load: () => import('./commands/log.js') },
   { words: 'node status', synopsis: 'Show nodes', load: () => import('./commands/node-status.js') },
+  {
+    words: 'operator api',
+    synopsis: 'Make any request of the API',
+    load: () => import('./commands/operator-api.js'),
+  },
   {
     words: 'operator metrics',
     synopsis: 'Print the figures of the servers',

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { CommandFailure, causeOf } from './failure.js';
-import type { ParsedFlags } from './parsed-flags.js';
+import { booleanOf, type ParsedFlags } from './parsed-flags.js';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -46,7 +46,7 @@ export function connectionFrom(flags: ParsedFlags, env: Environment): Connection
     ...defined({ token: setting('token', 'TOKEN') }),
     ...defined({ basicAuth: basicAuth ?? environmentOf(env, 'HTTP_AUTH') }),
     ...defined({ reason: (flags.text('reason') ?? nonEmpty(env['WAYBILL_REASON']))?.slice(0, MAX_REASON) }),
-    ...(url.protocol === 'https:' ? { tls: tlsMaterial(flags, env, setting) } : {}),
+    ...(url.protocol === 'https:' || wantsTls(flags, env, setting) ? { tls: tlsMaterial(flags, env, setting) } : {}),
   };
 }
 
@@ -87,6 +87,25 @@ function parseAddress(address: string): { url: URL; socketPath?: string; basicAu
 /** CL-128: a password in an address is never shown. */
 const withoutUser = (address: string): string => address.replace(/\/\/[^/@]*@/, '//');
 
+/** Settings that mean nothing without TLS: an address of `operator api` without a scheme is https then (CL-802). */
+function wantsTls(
+  flags: ParsedFlags,
+  env: Environment,
+  setting: (flag: string, name: string) => string | undefined,
+): boolean {
+  return skipsVerification(flags, env) || TLS_SETTINGS.some(([flag, name]) => setting(flag, name) !== undefined);
+}
+
+const TLS_SETTINGS = [
+  ['ca-cert', 'CACERT'],
+  ['ca-path', 'CAPATH'],
+  ['client-cert', 'CLIENT_CERT'],
+  ['tls-server-name', 'TLS_SERVER_NAME'],
+] as const;
+
+const skipsVerification = (flags: ParsedFlags, env: Environment): boolean =>
+  flags.on('tls-skip-verify') || flags.on('insecure') || booleanOf(environmentOf(env, 'SKIP_VERIFY') ?? '') === true;
+
 function tlsMaterial(
   flags: ParsedFlags,
   env: Environment,
@@ -96,16 +115,12 @@ function tlsMaterial(
   const key = setting('client-key', 'CLIENT_KEY');
   if ((cert === undefined) !== (key === undefined))
     throw new CommandFailure('Error initializing client: Both client cert and client key must be provided');
-  const skip =
-    flags.on('tls-skip-verify') ||
-    flags.on('insecure') ||
-    /^(1|t|T|TRUE|true|True)$/.test(environmentOf(env, 'SKIP_VERIFY') ?? '');
   try {
     const caFile = setting('ca-cert', 'CACERT');
     const caDir = setting('ca-path', 'CAPATH');
     const ca = caFile !== undefined ? [pem(caFile)] : caDir === undefined ? undefined : pemsIn(caDir);
     return {
-      rejectUnauthorized: !skip,
+      rejectUnauthorized: !skipsVerification(flags, env),
       ...defined({ ca }),
       ...defined({ cert: cert === undefined ? undefined : pem(cert) }),
       ...defined({ key: key === undefined ? undefined : pem(key) }),

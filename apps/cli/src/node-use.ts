@@ -1,13 +1,74 @@
 import { BYTES_PER_MB, type NodeAnswer } from './node-sections.js';
 import { formatBytes } from './sizes.js';
-import { table } from './table.js';
+import { keyValues, table } from './table.js';
 import type { AllocationStats } from './task-sections.js';
 
 /** Answer of the machine's statistics, as far as it is read. Bytes and MHz. */
 export interface HostStats {
   readonly CPUTicksConsumed?: number;
-  readonly Memory?: { readonly Total?: number; readonly Used?: number } | null;
-  readonly DiskStats?: readonly { readonly Device?: string; readonly Size?: number; readonly Used?: number }[] | null;
+  readonly CPU?: readonly HostCpu[] | null;
+  readonly Memory?: HostMemory | null;
+  readonly DiskStats?: readonly HostDisk[] | null;
+}
+
+/** Percent. */
+interface HostCpu {
+  readonly CPU?: string;
+  readonly User?: number;
+  readonly System?: number;
+  readonly Idle?: number;
+}
+interface HostMemory {
+  readonly Total?: number;
+  readonly Available?: number;
+  readonly Used?: number;
+  readonly Free?: number;
+}
+interface HostDisk {
+  readonly Device?: string;
+  readonly Mountpoint?: string;
+  readonly Size?: number;
+  readonly Used?: number;
+  readonly Available?: number;
+  readonly UsedPercent?: number;
+  readonly InodesUsedPercent?: number;
+}
+
+const percent = (value: number | undefined): string => `${(value ?? 0).toFixed(2)}%`;
+const bytes = (value: number | undefined): string => formatBytes(value ?? 0);
+
+/** What the machine uses of each of its parts, as measured (CL-505, `-stats`). */
+export function hostDetails({ CPU, Memory, DiskStats }: HostStats): [title: string, text: string][] {
+  const cores = (CPU ?? []).map((core) =>
+    keyValues([
+      ['CPU', core.CPU ?? ''],
+      ['User', percent(core.User)],
+      ['System', percent(core.System)],
+      ['Idle', percent(core.Idle)],
+    ]),
+  );
+  const disks = (DiskStats ?? []).map((disk) =>
+    keyValues([
+      ['Device', disk.Device ?? ''],
+      ['MountPoint', disk.Mountpoint ?? ''],
+      ['Size', bytes(disk.Size)],
+      ['Used', bytes(disk.Used)],
+      ['Available', bytes(disk.Available)],
+      ['Used Percent', percent(disk.UsedPercent)],
+      ['Inodes Percent', percent(disk.InodesUsedPercent)],
+    ]),
+  );
+  const memory = keyValues([
+    ['Total', bytes(Memory?.Total)],
+    ['Available', bytes(Memory?.Available)],
+    ['Used', bytes(Memory?.Used)],
+    ['Free', bytes(Memory?.Free)],
+  ]);
+  return [
+    ['CPU Stats', cores.join('\n\n')],
+    ['Memory Stats', memory],
+    ['Disk Stats', disks.join('\n\n')],
+  ];
 }
 
 /** What the machine as a whole uses of what it has, nothing reserved taken off (CL-506). */

@@ -1,23 +1,24 @@
+import { readAgentSelf } from './agent-self.js';
 import type { Call } from './command-spec.js';
 import { Display } from './display.js';
 import { CommandFailure, failed } from './failure.js';
 import type { NodeAnswer } from './node-sections.js';
 import { NODE, resolveUuid } from './resolve-uuid.js';
 
-interface AgentSelf {
-  readonly stats?: { readonly client?: { readonly node_id?: string } };
-}
-
 /** `-self`. */
 export const SELF_FLAG = { name: 'self', kind: 'switch', help: 'The node of the agent at the address.' } as const;
 
-/** The node a command is about: of the agent at the address with `-self`, else by its prefix. @throws CommandFailure */
-export async function nodeIdOf(call: Call): Promise<string> {
-  if (!call.flags.on('self')) return (await resolveUuid(call.api, NODE, call.args[0] ?? '', Display.of(call))).ID;
-  const { value } = await call.api.get<AgentSelf>('/v1/agent/self').catch((error: unknown) => {
+/**
+ * The node a command is about: of the agent at the address with `-self` (CL-502), else by its prefix.
+ * @param kind how the failure to find one is said
+ * @throws CommandFailure
+ */
+export async function nodeIdOf(call: Call, kind = NODE): Promise<string> {
+  if (!call.flags.on('self')) return (await resolveUuid(call.api, kind, call.args[0] ?? '', Display.of(call))).ID;
+  const { value } = await readAgentSelf(call.api).catch((error: unknown) => {
     throw failed('querying agent info', error);
   });
-  const id = value.stats?.client?.node_id;
+  const id = value.stats?.['client']?.['node_id'];
   if (!id) throw new CommandFailure('Waybill not running in client mode');
   return id;
 }

@@ -15,9 +15,10 @@ import {
   sortedList,
 } from '../node-sections.js';
 import { nodeTable } from '../node-table.js';
-import { allocationUse, hostUse, type HostStats } from '../node-use.js';
+import { allocationUse, hostDetails, hostUse, type HostStats } from '../node-use.js';
 import { paginationHint } from '../pagination.js';
-import { NODE, resolveUuid } from '../resolve-uuid.js';
+import { nodeIdOf, SELF_FLAG } from '../resolve-node.js';
+import { NODE } from '../resolve-uuid.js';
 import type { AllocationStats } from '../task-sections.js';
 import { UI_FLAG, webHint } from '../web-hint.js';
 
@@ -32,13 +33,15 @@ export const command: ServerCommand = {
     { name: 'page-token', kind: 'text', value: 'token', help: 'Where the page begins.' },
     { name: 'per-page', kind: 'integer', value: 'n', help: 'Nodes per page.' },
     { name: 'quiet', kind: 'switch', help: 'Full IDs and nothing else.' },
+    SELF_FLAG,
     { name: 'short', kind: 'switch', help: 'One node: only what it is and its allocations.' },
+    { name: 'stats', kind: 'switch', help: 'One node: what it uses, in detail.' },
     ...DATA_FLAGS,
     UI_FLAG,
     VERBOSE_FLAG,
   ],
   takes: { min: 0, max: 1, otherwise: 'This command takes either no arguments or one: <node>' },
-  run: (call) => (call.args.length === 0 ? listNodes(call) : showNode(call)),
+  run: (call) => (call.args.length === 0 && !call.flags.on('self') ? listNodes(call) : showNode(call)),
 };
 
 const querying = (error: unknown): never => {
@@ -82,9 +85,8 @@ async function runningPerNode({ api }: Call): Promise<Map<string, number>> {
 }
 
 async function showNode(call: Call): Promise<number> {
-  const { api, flags, args } = call;
-  const display = Display.of(call);
-  const { ID } = await resolveUuid(api, { ...NODE, lookedUpBy: 'prefix' }, args[0] ?? '', display);
+  const { api, flags } = call;
+  const ID = await nodeIdOf(call, { ...NODE, lookedUpBy: 'prefix' });
   const node = await api.get<NodeAnswer>(`/v1/node/${ID}`).catch(querying);
   if (call.data) {
     call.data(node.exact);
@@ -94,14 +96,14 @@ async function showNode(call: Call): Promise<number> {
     throw failed('querying node allocations', error);
   });
   const use = flags.on('short') || !node.value.NodeResources ? [] : await liveUse(call, node.value, allocs.value ?? []);
-  show(call, node.value, allocs.value ?? [], use, display);
+  show(call, node.value, allocs.value ?? [], use, Display.of(call));
   await webHint(call, 'View this node', `/clients/${ID}`);
   return 0;
 }
 
 /** CL-506, CL-507: measured now by the machine itself; one that does not answer has no such sections. */
 async function liveUse(
-  { api, terminal }: Call,
+  { api, flags, terminal }: Call,
   node: NodeAnswer,
   allocs: readonly NodeAllocation[],
 ): Promise<Section[]> {
@@ -116,6 +118,7 @@ async function liveUse(
   return [
     ...(measured ? [['Allocation Resource Utilization', allocationUse(node, measured)] as const] : []),
     ['Host Resource Utilization', hostUse(node, host.value)],
+    ...(flags.on('stats') ? hostDetails(host.value) : []),
   ];
 }
 
