@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { freePort, type RunningServer, startNats } from '@waybill/embedded';
-import type { Allocation, Job, Node, Task } from '@waybill/model';
+import type { Allocation, Job, Node, Task, TaskGroup } from '@waybill/model';
 import { NS_PER_SECOND } from '@waybill/model';
 import { DEFAULT_PACE, nodesService } from '@waybill/nodes';
 import { NatsRpc, type Rpc } from '@waybill/rpc';
@@ -55,6 +55,10 @@ export class NodesAndAgent {
     await this.infrastructure.close();
     await this.nats.stop();
     if (!process.env['KEEP_TEST_DIR']) rmSync(this.dir, { recursive: true, force: true });
+  }
+
+  get natsUrl(): string {
+    return this.nats.url;
   }
 
   agentDir(name: string): string {
@@ -132,8 +136,12 @@ export class NodesAndAgent {
   }
 
   /** A job of one group, registered, with one allocation of it placed on the node. */
-  async place(nodeId: string, tasks: Task[], over: { type?: string; traceparent?: string } = {}): Promise<Allocation> {
-    const group = fixtures.aGroup({ Tasks: tasks }, over.type ?? 'service');
+  async place(
+    nodeId: string,
+    tasks: Task[],
+    over: { type?: string; group?: Partial<TaskGroup>; traceparent?: string } = {},
+  ): Promise<Allocation> {
+    const group = fixtures.aGroup({ Tasks: tasks, ...over.group }, over.type ?? 'service');
     const job: Job = fixtures.aJob({ ID: newUuid(), Type: over.type ?? 'service', TaskGroups: [group] });
     await this.write('JobRegister', fixtures.aRegistration(job));
     const stored = this.state.tables.jobs.get(`${job.Namespace}/${job.ID}`) ?? job;

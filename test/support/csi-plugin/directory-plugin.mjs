@@ -76,9 +76,9 @@ export class DirectoryPlugin {
         if (fault.code !== undefined) throw new Refusal(fault.code, 'switched to fail');
         if (fault.slowMs) await new Promise((resolve) => setTimeout(resolve, fault.slowMs));
         const answer = fault.forget ? {} : this.#answer(method, request);
+        if (fault.twice) this.#answer(method, request);
         if (fault.never) return;
         respond(null, answer);
-        if (fault.twice) respond(null, answer);
       } catch (error) {
         const code = error instanceof Refusal ? error.code : status.INTERNAL;
         respond({ code, details: error instanceof Error ? error.message : String(error) });
