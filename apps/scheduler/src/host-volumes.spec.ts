@@ -43,7 +43,7 @@ const offers = (...modes: string[]) => ({
 });
 
 describe('dynamic host volumes', () => {
-  it('SC-70: there must be a volume, in the namespace of the job, and ready', () => {
+  it('SC-70, VL-293: there must be a volume, in the namespace of the job, and ready', () => {
     world.addNode(reported(uuid(1)));
     expect(isPlaced()).toBe(false);
     fixtures.apply(world.state, 'NamespaceUpsert', { Namespaces: [fixtures.aNamespace({ Name: 'team' })] });
@@ -66,7 +66,7 @@ describe('dynamic host volumes', () => {
     ['what is not asked for means a reader', { ReadOnly: true }, ['single-node-reader-only'], true],
     ['not offered', {}, ['single-node-reader-only'], false],
     ['not attached so', { AttachmentMode: 'block-device' }, ['single-node-writer'], false],
-  ])('SC-71: %s: %j of %j → %s', (_, asked, modes, fits) => {
+  ])('SC-71, VL-293: %s: %j of %j → %s', (_, asked, modes, fits) => {
     machine(offers(...modes));
     expect(isPlaced(jobOf(asked))).toBe(fits);
   });
@@ -78,12 +78,12 @@ describe('dynamic host volumes', () => {
     ['single-node-writer', false, true],
     ['single-node-multi-writer', true, true],
     ['single-node-multi-writer', false, true],
-  ])('SC-72: in mode %s, read-only %s → %s', (AccessMode, ReadOnly, fits) => {
+  ])('SC-72, VL-293: in mode %s, read-only %s → %s', (AccessMode, ReadOnly, fits) => {
     machine(offers(AccessMode));
     expect(isPlaced(jobOf({ AccessMode, ReadOnly }))).toBe(fits);
   });
 
-  it('SC-72: a single writer is one on its node, in one plan and in the next; readers do not count', () => {
+  it('SC-72, VL-293: a single writer is one on its node, in one plan and in the next; readers do not count', () => {
     const AccessMode = 'single-node-single-writer';
     machine(offers(AccessMode, 'single-node-reader-only'));
     expect(isPlaced(jobOf({ ReadOnly: true }, {}, 'reader'))).toBe(true);

@@ -100,7 +100,7 @@ describe('taking a claim', () => {
     ['VL-81', 'multi-node-single-writer', WRITER, write(A), false],
     ['VL-81', 'multi-node-multi-writer', WRITER, write(A), true],
     ['VL-82', 'single-node-writer', READER, write(A), true],
-  ])('%s: %s with %j lets a claim in: mode %o → %s', (_, mode, claims, claim, isFree) => {
+  ])('VL-78, %s: %s with %j lets a claim in: mode %o → %s', (_, mode, claims, claim, isFree) => {
     const said = refusal(() => take(claimed(mode, claims), claim));
     expect(said).toBe(isFree ? 'accepted' : `alloc "${A}" failed to claim volume "data": volume max claims reached`);
   });

@@ -186,7 +186,7 @@ describe('deregistering volumes', () => {
     expect(stored()).toBeUndefined();
   });
 
-  it('VL-54, VL-55: a claimed volume stays, by force only while a claiming allocation lives', () => {
+  it('VL-54, VL-55, VL-72: a claimed volume stays, by force only while a claiming allocation lives', () => {
     const { register, claim, deregister, end, stored } = cluster();
     register({});
     claim({});
