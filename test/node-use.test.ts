@@ -21,9 +21,13 @@ beforeEach(async () => {
   ]);
   api.play('GET /v1/client/stats', {
     CPUTicksConsumed: 1234.5,
-    Memory: { Total: 4096 * MB, Used: 2048 * MB },
+    CPU: [
+      { CPU: 'cpu0', User: 12.5, System: 3, Idle: 84.5 },
+      { CPU: 'cpu1', Idle: 100 },
+    ],
+    Memory: { Total: 4096 * MB, Available: 1024 * MB, Used: 2048 * MB, Free: 512 * MB },
     DiskStats: [
-      { Device: 'tmpfs', Size: 1, Used: 1 },
+      { Device: 'tmpfs', Mountpoint: '/tmp', Size: MB, Used: MB, UsedPercent: 100 },
       { Device: '/dev/sda1', Size: 10_240 * MB, Used: 512 * MB },
     ],
   });
@@ -47,6 +51,29 @@ describe('what a machine uses, as node status shows it', () => {
     expect(out).toMatch(HOST);
     expect(api.seen.find(({ line }) => line === 'GET /v1/client/stats')?.query.get('node_id')).toBe(NODE);
     expect((await status('-short')).out).not.toContain('Utilization');
+  });
+
+  it('CL-505: -stats adds what each core, the memory and each disk are measured at, before the allocations', async () => {
+    const { out } = await status('-stats');
+    expect((await status()).out).not.toContain('CPU Stats');
+    expect(out).toContain(
+      [
+        '\nCPU Stats',
+        'CPU    = cpu0',
+        'User   = 12.50%',
+        'System = 3.00%',
+        'Idle   = 84.50%',
+        '',
+        'CPU    = cpu1',
+        'User   = 0.00%',
+      ].join('\n'),
+    );
+    expect(out).toMatch(
+      /\nMemory Stats\nTotal +=.*4\.0 GiB\nAvailable = 1\.0 GiB\nUsed +=.*2\.0 GiB\nFree +=.*512 MiB\n/,
+    );
+    expect(out).toMatch(/\nDisk Stats\nDevice +=.*tmpfs\nMountPoint +=.*\/tmp\n(.*\n)+Used Percent +=.*100\.00%\n/);
+    expect(out.indexOf('Disk Stats')).toBeLessThan(out.indexOf('\nAllocations\n'));
+    expect((await status('-stats', '-short')).out).not.toContain('Stats');
   });
 
   it('CL-506, CL-507: an allocation that does not answer costs its section, a machine both', async () => {
