@@ -67,6 +67,7 @@ describe.skipIf(!hasPseudoTerminal)('the command line on a terminal (needs `scri
     await terminal.shows('Evaluation triggered by job "web"');
     terminal.ctrlC();
     expect(await terminal.exit()).toBe(130);
+    expect(terminal.screen).toContain('To watch on: waybill eval status -monitor 6b4c1d2e\n');
     expect(terminal.screen).toContain('Interrupted: what was asked of the server goes on there\n');
   });
 

@@ -33,15 +33,28 @@ interface Seen {
 export class EvaluationMonitor {
   constructor(private readonly call: Call) {}
 
-  /** Resolves with the exit code (CL-207). */
+  /** Resolves with the exit code (CL-207). An interrupt says how to watch on: nothing else was ended by it (CL-165). */
   async follow(id: string): Promise<number> {
-    for (let next = id; ;) {
-      const ended = await this.untilTerminal(next);
-      const placementFailed = this.printEnd(ended);
-      if (!ended.NextEval) return this.afterwards(ended, placementFailed);
-      await this.announceNext(ended);
-      next = ended.NextEval;
+    let next = id;
+    try {
+      for (;;) {
+        const ended = await this.untilTerminal(next);
+        const placementFailed = this.printEnd(ended);
+        if (!ended.NextEval) return await this.afterwards(ended, placementFailed);
+        await this.announceNext(ended);
+        next = ended.NextEval;
+      }
+    } catch (error) {
+      if (isInterrupt(error)) this.sayHowToWatchOn(next);
+      throw error;
     }
+  }
+
+  private sayHowToWatchOn(id: string): void {
+    const { api, program, terminal } = this.call;
+    const { namespace } = api.connection;
+    const there = namespace === undefined ? '' : ` -namespace=${namespace}`;
+    terminal.note(`To watch on: ${program} eval status -monitor${there} ${shortId(id)}`);
   }
 
   private async untilTerminal(id: string): Promise<EvaluationAnswer> {
