@@ -19,6 +19,7 @@ export * from './encode-host-volume.js';
 export * from './encode-job.js';
 export * from './encode-node.js';
 export * from './evaluation.js';
+export * from './expand-csi-volume.js';
 export * from './fake-time.js';
 export * from './filter/index.js';
 export * from './fit.js';
