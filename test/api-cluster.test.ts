@@ -1,15 +1,22 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ApiClient } from './support/api-client.js';
 import { WaybillProcesses } from './support/waybill-processes.js';
 
 let waybill: WaybillProcesses;
 let api: ApiClient;
+const agentDir = mkdtempSync(path.join(tmpdir(), 'waybill-agent-'));
 
 beforeAll(async () => {
-  waybill = await WaybillProcesses.start({}, ['projector', 'api']);
+  waybill = await WaybillProcesses.start({ WAYBILL_HTTP_AGENT_DIR: agentDir }, ['projector', 'api']);
   api = waybill.api;
 });
-afterAll(() => waybill?.stop());
+afterAll(async () => {
+  await waybill?.stop();
+  rmSync(agentDir, { recursive: true, force: true });
+});
 
 const answerOf = async (path: string, method = 'GET'): Promise<[number, string]> => {
   const answer = await api.raw(path, { method });
@@ -33,6 +40,13 @@ describe('whom a client talks to', () => {
     const leader_addr = await api.get<string>('/v1/status/leader');
     const stats = { server: 'true', leader: 'true', leader_addr, bootstrap: 'true', known_regions: '1' };
     expect(self['stats']).toEqual({ nomad: stats });
+  });
+
+  it('API-236, CL-502: the node of an agent beside it, once that has begun', async () => {
+    const stats = async () => (await api.get<{ stats: object }>('/v1/agent/self')).stats;
+    expect(await stats()).not.toHaveProperty('client');
+    writeFileSync(path.join(agentDir, 'client-id'), 'fd2be1a9-9b4b-4a8e-9a51-5b9d0f8a3f4e\n');
+    expect(await stats()).toMatchObject({ client: { node_id: 'fd2be1a9-9b4b-4a8e-9a51-5b9d0f8a3f4e' } });
   });
 
   it('API-237, OP-75: health, of what is here and of what is not', async () => {

@@ -105,6 +105,7 @@ function serviceEnvironment(options: LaunchOptions, agentDir: string, servers: S
     WAYBILL_NATS_URL: servers.natsUrl,
     WAYBILL_DATABASE_URL: servers.databaseUrl,
     WAYBILL_HTTP_PORT: String(options.port),
+    WAYBILL_HTTP_AGENT_DIR: agentDir,
     WAYBILL_OPS_PORT: '0', // one port cannot be that of eight services
     WAYBILL_AGENT_DIR: agentDir,
     WAYBILL_AGENT_HTTP_ADDR: `127.0.0.1:${options.port}`,

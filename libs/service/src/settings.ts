@@ -103,6 +103,10 @@ export const SETTINGS = {
     .min(0)
     .default(100)
     .describe('api: connections from one address at a time; 0: any number'),
+  WAYBILL_HTTP_AGENT_DIR: z
+    .string()
+    .default('')
+    .describe('api: directory of an agent beside it, which is then what clients mean by the node of this server'),
   WAYBILL_HTTP_RESPONSE_HEADERS: keyValues.default({}).describe('api: name=value,… of headers on every answer'),
   WAYBILL_PROMETHEUS_METRICS: flag.default(true).describe('api: serve /v1/metrics?format=prometheus'),
   WAYBILL_LOG_RETENTION_HOURS: z.coerce

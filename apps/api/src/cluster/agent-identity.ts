@@ -25,7 +25,8 @@ export class AgentIdentity {
     return address === this.address || address === this.host;
   }
 
-  self(): object {
+  /** @param nodeId of the agent beside this instance, if there is one */
+  self(nodeId?: string): object {
     return {
       config: {
         Name: this.name,
@@ -46,6 +47,7 @@ export class AgentIdentity {
       member: this.member(),
       stats: {
         nomad: { server: 'true', leader: 'true', leader_addr: this.address, bootstrap: 'true', known_regions: '1' },
+        ...(nodeId !== undefined && { client: { node_id: nodeId, known_servers: this.address } }),
       },
     };
   }

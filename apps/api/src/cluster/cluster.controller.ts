@@ -2,11 +2,15 @@ import { Controller, Get, Req, Res } from '@nestjs/common';
 import { params } from '../http/query-string.js';
 import { type ApiReply, type ApiRequest, sendJson } from '../http/reply.js';
 import { AgentIdentity } from './agent-identity.js';
+import { NeighbouringAgent } from './neighbouring-agent.store.js';
 
 /** What clients ask to find out whom they talk to: status, regions, agent. */
 @Controller('v1')
 export class ClusterController {
-  constructor(private readonly identity: AgentIdentity) {}
+  constructor(
+    private readonly identity: AgentIdentity,
+    private readonly neighbour: NeighbouringAgent,
+  ) {}
 
   @Get('status/leader')
   leader(@Req() request: ApiRequest, @Res() reply: ApiReply): void {
@@ -24,8 +28,8 @@ export class ClusterController {
   }
 
   @Get('agent/self')
-  self(@Req() request: ApiRequest, @Res() reply: ApiReply): void {
-    sendJson(request, reply, this.identity.self());
+  async self(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    sendJson(request, reply, this.identity.self(await this.neighbour.nodeId()));
   }
 
   /** API-237, OP-75: what is asked for and not here is said in the same form, as a failure. */

@@ -5,11 +5,13 @@ import { AgentIdentity } from './agent-identity.js';
 import { AutopilotController } from './autopilot.controller.js';
 import { ClusterController } from './cluster.controller.js';
 import { EnterpriseController } from './enterprise.controller.js';
+import { NeighbouringAgent } from './neighbouring-agent.store.js';
 import { RaftController } from './raft.controller.js';
 
 @Module({
   controllers: [AgentController, AutopilotController, ClusterController, EnterpriseController, RaftController],
   providers: [
+    made(NeighbouringAgent, ({ context }) => new NeighbouringAgent(context.settings.WAYBILL_HTTP_AGENT_DIR)),
     made(AgentIdentity, ({ context: { settings, newId } }) => {
       const { WAYBILL_REGION, WAYBILL_HTTP_HOST, WAYBILL_HTTP_PORT } = settings;
       return new AgentIdentity(WAYBILL_REGION, WAYBILL_HTTP_HOST, WAYBILL_HTTP_PORT, 'waybill', newId());
