@@ -1,0 +1,218 @@
+import { CLAIM_STATE } from '@waybill/model';
+import { fixtures } from '@waybill/state';
+import { describe, expect, it } from 'vitest';
+import { LONGEST_RETRY_MS, QUIESCENT_MS } from './volume-worker.js';
+import { VolumesCluster } from './volumes-cluster.fixture.js';
+
+/** A cluster with volume `data`, written by `a` on machine `m`, and a holder. */
+function watched(): VolumesCluster {
+  const cluster = new VolumesCluster();
+  cluster.machine('m');
+  cluster.volume();
+  cluster.claimed('a', 'm');
+  cluster.lead();
+  return cluster;
+}
+const wake = (cluster: VolumesCluster, volume = 'data'): void =>
+  void cluster.write('CSIVolumeClaim', {
+    VolumeID: volume,
+    Claim: {
+      AllocationID: '',
+      NodeID: '',
+      ExternalNodeID: '',
+      Mode: 2,
+      AccessMode: '',
+      AttachmentMode: '',
+      State: CLAIM_STATE.unpublishing,
+    },
+  });
+
+describe('the watcher of volumes', () => {
+  it('VL-140, VL-153a: a volume whose claims are in use costs no call, and its worker ends after the quiet time', async () => {
+    const cluster = watched();
+    wake(cluster);
+    await cluster.time.pass(10);
+    expect(cluster.holder.stats()).toMatchObject({ workers: 1, passes: 1, unpublishes: 0 });
+    await cluster.time.pass(QUIESCENT_MS);
+    expect(cluster.holder.stats()).toMatchObject({ workers: 0, passes: 1 });
+    expect(cluster.time.pending).toBe(0);
+  });
+
+  it('VL-141, VL-153b: the claim of an allocation that has ended is given back, and its mode with it', async () => {
+    const cluster = watched();
+    cluster.status('a', 'complete');
+    wake(cluster);
+    await cluster.time.pass(10);
+    expect(cluster.machines.calls).toEqual(['NodeDetachVolume']);
+    expect(cluster.stored()).toMatchObject({ WriteClaims: {}, PastClaims: {}, AccessMode: '' });
+  });
+
+  it('VL-136, VL-154: what ended while nobody watched is freed by the next holder, once', async () => {
+    const cluster = watched();
+    cluster.follow();
+    cluster.status('a', 'complete');
+    wake(cluster);
+    cluster.lead();
+    await cluster.time.pass(QUIESCENT_MS * 2);
+    expect(cluster.machines.calls).toEqual(['NodeDetachVolume']);
+    expect(cluster.holder.stats()).toMatchObject({ workers: 0 });
+    expect(cluster.stored().WriteClaims).toEqual({});
+  });
+
+  it('VL-136: a new holder leaves alone what has nothing to free', () => {
+    expect(watched().holder.stats()).toMatchObject({ started: 0 });
+  });
+
+  it('VL-135: disabled, it ends all workers at once and ignores what comes', async () => {
+    const cluster = watched();
+    wake(cluster);
+    cluster.follow();
+    expect(cluster.holder.stats()).toMatchObject({ workers: 0 });
+    expect(cluster.time.pending).toBe(0);
+    wake(cluster);
+    await cluster.time.pass(QUIESCENT_MS);
+    expect(cluster.holder.stats()).toMatchObject({ started: 1, passes: 0 });
+  });
+
+  it('VL-138, VL-152: a thousand volumes and one change make one worker; equal names in two namespaces are two', async () => {
+    const cluster = watched();
+    for (let n = 0; n < 1_000; n++) cluster.volume({ ID: `v${n}` });
+    await cluster.time.pass(QUIESCENT_MS + 1_000);
+    const before = cluster.holder.stats()['started'] ?? 0;
+    wake(cluster, 'v7');
+    expect(cluster.holder.stats()).toMatchObject({ workers: 1, started: before + 1 });
+    cluster.write('NamespaceUpsert', {
+      Namespaces: [
+        { Name: 'team', Description: '', Quota: '', Capabilities: null, NodePoolConfiguration: null, Meta: null },
+      ],
+    } as never);
+    cluster.volume({ ID: 'v7', Namespace: 'team' });
+    expect(cluster.holder.stats()).toMatchObject({ workers: 2 });
+  });
+
+  it('VL-142: of a volume that is gone the worker ends without a call', async () => {
+    const cluster = watched();
+    cluster.volume({ ID: 'other' });
+    cluster.write('CSIVolumeDeregister', { VolumeIDs: ['other'], Force: false });
+    await cluster.time.pass(10);
+    expect(cluster.holder.stats()).toMatchObject({ workers: 0 });
+    expect(cluster.machines.asked).toEqual([]);
+  });
+
+  it('VL-139, VL-145: changes while a pass runs come to one more pass', async () => {
+    const cluster = watched();
+    let finish: () => void = () => {};
+    cluster.machines.answers.set('agent.csiNodeDetachVolume', () => new Promise<void>((resolve) => (finish = resolve)));
+    cluster.status('a', 'complete');
+    wake(cluster);
+    await cluster.time.pass(10);
+    const before = cluster.holder.stats()['passes'];
+    for (let n = 0; n < 5; n++) wake(cluster);
+    expect(cluster.holder.stats()['passes']).toBe(before);
+    finish();
+    await cluster.time.pass(5_000);
+    expect(cluster.holder.stats()).toMatchObject({ passes: 2, unpublishes: 1, failures: 0 });
+  });
+
+  it('VL-143, VL-144: a worker that rested too long is gone, the next change starts another', async () => {
+    const cluster = watched();
+    wake(cluster);
+    await cluster.time.pass(QUIESCENT_MS + 1);
+    wake(cluster);
+    expect(cluster.holder.stats()).toMatchObject({ workers: 1, started: 2 });
+    await cluster.time.pass(QUIESCENT_MS - 1_000);
+    wake(cluster); // just before its end
+    await cluster.time.pass(2_000);
+    expect(cluster.holder.stats()).toMatchObject({ workers: 1, started: 2, passes: 3 });
+  });
+
+  it('VL-146, VL-124: what fails is tried again after 1 s, 2 s, 4 s … 60 s, without a transaction', async () => {
+    const cluster = watched();
+    cluster.machines.unreachable('agent.csiNodeDetachVolume');
+    cluster.status('a', 'complete');
+    wake(cluster);
+    await cluster.time.pass(5_000);
+    const { passes = 0 } = cluster.holder.stats();
+    expect(cluster.claimWrites).toBe(0); // the sign itself has stored the past claim
+    await cluster.time.pass(LONGEST_RETRY_MS * 10);
+    const { passes: later = 0, workers } = cluster.holder.stats();
+    expect(later - passes).toBeGreaterThan(9);
+    expect(later - passes).toBeLessThan(18);
+    expect([workers, cluster.claimWrites]).toEqual([1, 0]);
+    wake(cluster);
+    const { passes: woken = 0 } = cluster.holder.stats();
+    await cluster.time.pass(4_000);
+    expect((cluster.holder.stats()['passes'] ?? 0) - woken).toBeGreaterThanOrEqual(3); // back to 1 s
+  });
+
+  it('VL-146: many changes of one volume are at most three passes at once and one a second', async () => {
+    const cluster = watched();
+    for (let n = 0; n < 200; n++) {
+      wake(cluster);
+      await cluster.time.pass(50);
+    }
+    const { passes = 0 } = cluster.holder.stats();
+    expect(passes).toBeGreaterThanOrEqual(10);
+    expect(passes).toBeLessThanOrEqual(13);
+  });
+
+  it('VL-147: one that hangs delays no other volume', async () => {
+    const cluster = watched();
+    cluster.volume({ ID: 'other' });
+    cluster.claimed('b', 'm', { volume: 'other' });
+    cluster.machines.answers.set('agent.csiNodeDetachVolume', ({ request }) =>
+      request['VolumeID'] === 'data' ? new Promise(() => {}) : {},
+    );
+    cluster.status('a', 'complete');
+    wake(cluster);
+    cluster.status('b', 'complete');
+    wake(cluster, 'other');
+    await cluster.time.pass(5_000);
+    expect(cluster.stored('other').WriteClaims).toEqual({});
+    expect(Object.keys(cluster.stored().WriteClaims)).toEqual(['a']);
+  });
+
+  it('VL-148: what a deposed holder still has in hand is not written; its successor writes under its own term', async () => {
+    const cluster = watched();
+    let finish: () => void = () => {};
+    cluster.machines.answers.set('agent.csiNodeDetachVolume', () => new Promise<void>((resolve) => (finish = resolve)));
+    cluster.status('a', 'complete');
+    wake(cluster);
+    await cluster.time.pass(10);
+    cluster.follow();
+    cluster.machines.answers.clear();
+    cluster.lead();
+    finish();
+    await cluster.time.pass(10_000);
+    const epochs = cluster.state.history
+      .filter(({ txn }) => txn.fence?.role === 'volumes')
+      .map(({ txn }) => txn.fence?.epoch);
+    expect(new Set(epochs)).toEqual(new Set([2]));
+    expect(cluster.stored().WriteClaims).toEqual({});
+  });
+
+  it('VL-153c, VL-153e: a claim in mid-way and those of vanished allocations, one call each', async () => {
+    const cluster = watched();
+    cluster.volume({
+      ID: 'shared',
+      RequestedCapabilities: [{ AttachmentMode: 'file-system', AccessMode: 'multi-node-multi-writer' }],
+    });
+    for (const id of ['x', 'y', 'live'])
+      cluster.claimed(id, 'm', { volume: 'shared', accessMode: 'multi-node-multi-writer' });
+    for (const id of ['x', 'y']) cluster.status(id, 'failed');
+    wake(cluster, 'shared');
+    await cluster.time.pass(5_000);
+    expect(cluster.holder.stats()).toMatchObject({ unpublishes: 2 });
+    expect(Object.keys(cluster.stored('shared').WriteClaims)).toEqual(['live']);
+  });
+
+  it('VL-151: the claim of an allocation that is lost with its machine is freed without waiting for housekeeping', async () => {
+    const cluster = watched();
+    const down = { NodeID: 'm', Status: 'down', UpdatedAt: 0, NodeEvent: null, IdentitySigningKeyID: '' } as const;
+    cluster.write('NodeUpdateStatus', down);
+    cluster.lost('a');
+    await cluster.time.pass(10);
+    expect(cluster.machines.asked).toEqual([]); // nobody can be asked
+    expect(cluster.stored().WriteClaims).toEqual({});
+  });
+});
