@@ -147,11 +147,10 @@ export class AllocVolumes {
   private async claim(alias: string): Promise<void> {
     if (this.mountOf(alias)) return;
     const { claims, clock, timers } = this.deps;
-    const request = this.claimRequest(alias, CLAIM_STATE.taken);
     const retries = { clock, timers, signal: this.unwanted };
-    const asked = () => unless(this.unwanted, claims.claim(request));
+    const asked = () => unless(this.unwanted, claims.claim(this.claimRequest(alias, CLAIM_STATE.taken)));
     const answer = await retrying(asked, isPassing, retries).catch((error: unknown) => {
-      throw new VolumesError(`could not claim volume ${request.VolumeID}: ${textOf(error)}`, { cause: error });
+      throw new VolumesError(`could not claim volume ${this.used(alias).volumeId}: ${textOf(error)}`, { cause: error });
     });
     this.claimed.set(alias, answer);
     const { Volume } = answer;

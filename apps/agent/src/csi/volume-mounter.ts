@@ -47,8 +47,9 @@ export class VolumeMounter {
   /** @throws UnsafePathError before anything is made; CsiError, CsiArgumentError */
   async mount(plugin: LocalNodePlugin, volume: VolumeMount, signal: AbortSignal): Promise<MountInfo> {
     const at = placesOf(plugin, volume);
+    // Before its turn: whoever unmounts meanwhile leaves it staged.
+    this.deps.uses.add(useKey(volume), volume.allocId);
     return this.inTurn('Mount volume', volume, async () => {
-      this.deps.uses.add(useKey(volume), volume.allocId);
       try {
         await this.stageAndPublish(plugin, volume, at, signal);
       } catch (error) {
