@@ -1,13 +1,12 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ApiClient } from './support/api-client.js';
 import { WaybillProcesses } from './support/waybill-processes.js';
 
 let waybill: WaybillProcesses;
 let api: ApiClient;
-const agentDir = mkdtempSync(join(tmpdir(), 'waybill-agent-'));
+const agentDir = mkdtempSync(`${tmpdir()}/waybill-agent-`);
 
 beforeAll(async () => {
   waybill = await WaybillProcesses.start({ WAYBILL_HTTP_AGENT_DIR: agentDir }, ['projector', 'api']);
@@ -45,7 +44,7 @@ describe('whom a client talks to', () => {
   it('API-236, CL-502: the node of an agent beside it, once that has begun', async () => {
     const stats = async () => (await api.get<{ stats: object }>('/v1/agent/self')).stats;
     expect(await stats()).not.toHaveProperty('client');
-    writeFileSync(join(agentDir, 'client-id'), 'fd2be1a9-9b4b-4a8e-9a51-5b9d0f8a3f4e\n');
+    writeFileSync(`${agentDir}/client-id`, 'fd2be1a9-9b4b-4a8e-9a51-5b9d0f8a3f4e\n');
     expect(await stats()).toMatchObject({ client: { node_id: 'fd2be1a9-9b4b-4a8e-9a51-5b9d0f8a3f4e' } });
   });
 
