@@ -8,6 +8,7 @@ import { causeOf, CommandFailure, isInterrupt } from './failure.js';
 import { failedGroups, failedGroupTitle, placementBullets } from './placement-metrics.js';
 import { retriedRead } from './retried-read.js';
 import { shortId } from './short-id.js';
+import { escapeControls } from './table.js';
 import { rfc3339 } from './times.js';
 
 /** Exit code after placement failures that no deployment made good (cli.md 1.2). */
@@ -165,11 +166,11 @@ export class EvaluationMonitor {
   }
 
   private head(text: string): void {
-    this.call.terminal.print(`==> ${this.now()}: ${text}`);
+    this.call.terminal.print(`==> ${this.now()}: ${escapeControls(text)}`);
   }
 
   private detail(text: string): void {
-    this.call.terminal.print(`    ${this.now()}: ${text}`);
+    this.call.terminal.print(`    ${this.now()}: ${escapeControls(text)}`);
   }
 
   private now(): string {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { keyValues, table } from './table.js';
+import { keyValues, table, widthOf } from './table.js';
 
 describe('tables', () => {
   it('CL-137: two spaces between columns, nothing behind the last, <none> for empty cells', () => {
@@ -16,10 +16,10 @@ describe('tables', () => {
     expect(
       table([
         ['日本', 'a'],
-        ['\u001b[31mred!\u001b[39m', 'b'],
         ['four', 'c'],
       ]),
-    ).toBe('日本  a\n\u001b[31mred!\u001b[39m  b\nfour  c');
+    ).toBe('日本  a\nfour  c');
+    expect(widthOf('\u001b[31mred!\u001b[39m')).toBe(4);
   });
 
   it('CL-138: key = value', () => {
@@ -36,5 +36,6 @@ describe('tables', () => {
     expect(table([['a|b', 'x\ty', 'z']])).toBe('a|b  x\\x09y  z');
     expect(table([['one\ntwo', 'b']])).toBe('one  b\ntwo');
     expect(table([['\u001b]0;title\u0007', 'b']])).toBe('\\x1b]0;title\\x07  b');
+    expect(table([['\u001b[8mhidden', 'b']])).toBe('\\x1b[8mhidden  b');
   });
 });

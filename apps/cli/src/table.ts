@@ -6,9 +6,12 @@ import { stripVTControlCharacters } from 'node:util';
 const WIDE =
   /[\u1100-\u115F\u2E80-\u303E\u3041-\uA4CF\uAC00-\uD7A3\uF900-\uFAFF\uFE30-\uFE6F\uFF00-\uFF60\uFFE0-\uFFE6]|\p{Emoji_Presentation}|[\u{20000}-\u{3FFFD}]/gu;
 const COMBINING = /\p{Mark}|\u200D/gu;
-/** Colours stay; every other control character except the newline is shown, not sent. */
+/**
+ * Every control character except the newline is shown, not sent. Colours are no exception: nobody colours a cell, and a
+ * name that brings its own could hide what stands behind it.
+ */
 // eslint-disable-next-line no-control-regex
-const CONTROL = /\u001b\[[\d;]*m|[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/g;
+const CONTROL = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/g;
 
 /** Rows in columns two spaces apart; the first row is the header. Empty cells show `<none>` (CL-137). */
 export function table(rows: readonly (readonly string[])[], blank = '<none>'): string {
@@ -55,9 +58,7 @@ function cellLines(cell: string, blank: string): string[] {
 
 /** CL-139: what another user typed must not drive the terminal. */
 export function escapeControls(text: string): string {
-  return text.replaceAll(CONTROL, (found) =>
-    found.length > 1 ? found : `\\x${found.charCodeAt(0).toString(16).padStart(2, '0')}`,
-  );
+  return text.replaceAll(CONTROL, (found) => `\\x${found.charCodeAt(0).toString(16).padStart(2, '0')}`);
 }
 
 const padded = (text: string, width: number): string => text + ' '.repeat(Math.max(0, width - widthOf(text)));
