@@ -81,11 +81,7 @@ describe('the watcher of volumes', () => {
     const before = cluster.holder.stats()['started'] ?? 0;
     wake(cluster, 'v7');
     expect(cluster.holder.stats()).toMatchObject({ workers: 1, started: before + 1 });
-    cluster.write('NamespaceUpsert', {
-      Namespaces: [
-        { Name: 'team', Description: '', Quota: '', Capabilities: null, NodePoolConfiguration: null, Meta: null },
-      ],
-    } as never);
+    cluster.write('NamespaceUpsert', { Namespaces: [fixtures.aNamespace({ Name: 'team' })] });
     cluster.volume({ ID: 'v7', Namespace: 'team' });
     expect(cluster.holder.stats()).toMatchObject({ workers: 2 });
   });

@@ -1,5 +1,13 @@
 import type { Term } from '@waybill/lease';
-import { CLAIM_MODE, FakeTime, nsFromMs, type CSIVolume, type CSIVolumeRegistration, type Node } from '@waybill/model';
+import {
+  type AllocClientStatus,
+  CLAIM_MODE,
+  FakeTime,
+  nsFromMs,
+  type CSIVolume,
+  type CSIVolumeRegistration,
+  type Node,
+} from '@waybill/model';
 import { LocalState } from '@waybill/replica';
 import { NO_RESPONDER, RpcError, RpcUnavailableError, type AskOptions, type Call, type Rpc } from '@waybill/rpc';
 import { draftTxn, fixtures, serviceActor, type Applied, type TxnPayloads, type TxnType } from '@waybill/state';
@@ -26,7 +34,8 @@ export class PluginMachines implements Rpc {
   async ask<Req, Res>({ name }: Call<Req, Res>, request: Req, { target }: AskOptions = {}): Promise<Res> {
     const asked = { name, nodeId: target, request: request as Readonly<Record<string, unknown>> };
     this.asked.push(asked);
-    return (await (this.answers.get(name)?.(asked) ?? {})) as Res;
+    const answer: unknown = await Promise.resolve(this.answers.get(name)?.(asked));
+    return (answer ?? {}) as Res;
   }
 
   /** Names of the calls made, without their common beginning. */
@@ -113,7 +122,7 @@ export class VolumesCluster {
       ...(controller && { CSIControllerPlugins: { disks: { ...aControllerPlugin(), AllocID: `plugin-on-${id}` } } }),
       ...over,
     });
-    this.write('NodeRegister', { Node: node });
+    this.write('NodeRegister', { Node: node, CreateNodePool: false });
     return node;
   }
 
@@ -153,7 +162,7 @@ export class VolumesCluster {
   }
 
   /** What its agent says of an allocation. */
-  status(allocId: string, ClientStatus: string): void {
+  status(allocId: string, ClientStatus: AllocClientStatus): void {
     const alloc = this.state.tables.allocs.get(allocId);
     if (!alloc) throw new Error(`no allocation ${allocId}`);
     this.write('AllocClientUpdate', { Allocs: [fixtures.aClientUpdate(alloc, { ClientStatus })], Evals: [] });
@@ -161,7 +170,7 @@ export class VolumesCluster {
 
   /** The servers give it up with its machine. */
   lost(allocId: string): void {
-    const stop = { ID: allocId, DesiredDescription: 'lost', ClientStatus: 'lost', FollowupEvalID: '' };
+    const stop = { ID: allocId, DesiredDescription: 'lost', ClientStatus: 'lost', FollowupEvalID: '' } as const;
     const Job = this.state.tables.jobs.get('default/web') ?? null;
     this.write('ApplyPlanResults', aPlanResult({ Job, EvalID: 'placing', AllocsStopped: [stop] }));
   }
