@@ -10,7 +10,15 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { type Driver, RawExecDriver, type TaskConfig, type TaskHandle, TaskOutputs } from '@waybill/agent';
+import {
+  type Driver,
+  NoCgroupsError,
+  RawExecDriver,
+  TaskCgroups,
+  type TaskConfig,
+  type TaskHandle,
+  TaskOutputs,
+} from '@waybill/agent';
 import { silentLogger } from '@waybill/telemetry';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from './support/wait.js';
@@ -18,6 +26,7 @@ import { eventually } from './support/wait.js';
 let dir: string;
 let outputs: TaskOutputs;
 let driver: RawExecDriver;
+let cgroups: TaskCgroups | NoCgroupsError;
 let starts = 0;
 
 beforeAll(async () => {
@@ -25,6 +34,10 @@ beforeAll(async () => {
   // The collector is part of this process here; agent-recovery.test.ts has the one that survives.
   outputs = new TaskOutputs(path.join(dir, 'collect'), true, silentLogger);
   await outputs.start();
+  cgroups = await TaskCgroups.find().catch((error: unknown) => {
+    if (error instanceof NoCgroupsError) return error;
+    throw error;
+  });
   driver = newDriver();
 });
 afterAll(async () => {
@@ -33,7 +46,14 @@ afterAll(async () => {
 });
 
 const newDriver = (enabled = true): RawExecDriver =>
-  new RawExecDriver({ enabled, runsDir: path.join(dir, 'runs'), outputs, mhzPerCore: 1_000, dieWithAgent: false });
+  new RawExecDriver({
+    enabled,
+    runsDir: path.join(dir, 'runs'),
+    outputs,
+    mhzPerCore: 1_000,
+    dieWithAgent: false,
+    cgroups,
+  });
 
 function aTask(config: Record<string, unknown>, over: Partial<TaskConfig> = {}): TaskConfig {
   const id = `task-${++starts}`;
@@ -210,6 +230,35 @@ describe('raw_exec', () => {
     expect((await driver.wait(task.taskId)).ExitCode).toBe(0);
     const child = await numberIn(task, 'child');
     await eventually('the child is gone', () => !isAlive(child));
+  });
+
+  it('AG-257: what starts a session of its own does not escape, neither by the end of the task nor by its kill', async (context) => {
+    if (cgroups instanceof NoCgroupsError) return context.skip(cgroups.message);
+    const escape =
+      'setsid sh -c "echo \\$\\$ > escaped; exec sleep 1000" & while [ ! -s escaped ]; do sleep 0.01; done';
+    for (const [line, stop] of [
+      [escape, false],
+      [`${escape}; exec sleep 1000`, true],
+    ] as const) {
+      const task = aTask(shell(line));
+      await started(task);
+      const escaped = await numberIn(task, 'escaped');
+      if (stop) await driver.stop(task.taskId, 0, 'SIGTERM');
+      await driver.wait(task.taskId);
+      expect(isAlive(escaped)).toBe(false);
+    }
+    expect(await driver.fingerprint()).toMatchObject({ attributes: { 'driver.raw_exec.cgroups': 'true' } });
+  });
+
+  it('without cgroups the machine says why, and tasks run', async () => {
+    const reason = new NoCgroupsError('none here');
+    const options = { enabled: true, runsDir: path.join(dir, 'runs'), outputs, mhzPerCore: 1_000, dieWithAgent: false };
+    const without = new RawExecDriver({ ...options, cgroups: reason });
+    const attributes = { 'driver.raw_exec.cgroups': 'false', 'driver.raw_exec.cgroups.missing': 'none here' };
+    expect(await without.fingerprint()).toMatchObject({ health: 'healthy', attributes });
+    const task = aTask(shell('exit 4'));
+    await started(task, without);
+    expect(await without.wait(task.taskId)).toMatchObject({ ExitCode: 4 });
   });
 
   it('AG-275: timeout 0 kills at once', async () => {

@@ -10,6 +10,7 @@ import { csiHostOf, nodeEventsOf, volumeHooks } from './csi/csi.service.js';
 import type { Driver, DriverFingerprint } from './drivers/driver.js';
 import { MockDriver } from './drivers/mock-driver.js';
 import { RawExecDriver } from './drivers/raw-exec/raw-exec-driver.js';
+import { NoCgroupsError, TaskCgroups } from './drivers/task-cgroups.store.js';
 import { beginExec } from './exec/begin-exec.js';
 import { ExecSessions } from './exec/exec-sessions.js';
 import { AllocFiles } from './files/alloc-files.js';
@@ -42,7 +43,7 @@ export const agent: ServiceDefinition = {
     const directories = new AllocDirectoryStore(path.join(dir, 'allocs'));
     const machine = await fingerprintMachine(dir);
     const mhzPerCore = Number(machine.attributes['cpu.frequency']);
-    const drivers = driversOf(context, dir, outputs, mhzPerCore);
+    const drivers = driversOf(context, dir, outputs, mhzPerCore, await cgroupsOf(context));
     const node = new LocalNode(await nodeOf(context, dir, machine, drivers));
     const { ID: nodeId } = node.current;
     const events = nodeEventsOf(context, node);
@@ -128,11 +129,22 @@ export const agent: ServiceDefinition = {
   },
 };
 
+async function cgroupsOf({ logger }: ServiceContext): Promise<TaskCgroups | NoCgroupsError> {
+  try {
+    return await TaskCgroups.find();
+  } catch (error) {
+    if (!(error instanceof NoCgroupsError)) throw error;
+    logger.warn('tasks get no cgroups: what starts a session of its own is not killed with its task', { error });
+    return error;
+  }
+}
+
 function driversOf(
   context: ServiceContext,
   dir: string,
   outputs: TaskOutputs,
   mhzPerCore: number,
+  cgroups: TaskCgroups | NoCgroupsError,
 ): Map<string, Driver> {
   const { clock, timers, settings } = context;
   const mock = new MockDriver({
@@ -150,6 +162,7 @@ function driversOf(
     outputs,
     mhzPerCore,
     dieWithAgent: settings.WAYBILL_AGENT_STOP_TASKS_ON_EXIT,
+    cgroups,
   });
   return new Map([mock, rawExec].map((driver) => [driver.name, driver]));
 }

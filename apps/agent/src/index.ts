@@ -5,6 +5,7 @@ export type { AllocRecord, AllocRecords } from './alloc-record.js';
 export { type Driver, type ExitResult, type TaskConfig, type TaskHandle, TaskNotFoundError } from './drivers/driver.js';
 export { MockDriver } from './drivers/mock-driver.js';
 export { RawExecDriver } from './drivers/raw-exec/raw-exec-driver.js';
+export { NoCgroupsError, TaskCgroups } from './drivers/task-cgroups.store.js';
 export { TaskOutputs } from './logs/task-output.js';
 export { DEFAULT_FLEET, type FleetOptions } from './nodesim/fleet-options.js';
 export { type FleetMember, type FleetStats, SimulatedFleet } from './nodesim/fleet.js';

@@ -3,6 +3,8 @@ import { readFile } from 'node:fs/promises';
 export interface Mount {
   readonly device: string;
   readonly point: string;
+  /** Of the file system. */
+  readonly type: string;
 }
 
 /** What is mounted where this process can see it; nothing where the machine does not tell. Cost: O(mounts of the machine). */
@@ -11,8 +13,8 @@ export async function mounts(): Promise<Mount[]> {
   return table
     .split('\n')
     .map((line) => line.split(' '))
-    .flatMap(([device, point]) =>
-      device !== undefined && point !== undefined ? [{ device, point: plain(point) }] : [],
+    .flatMap(([device, point, type = '']) =>
+      device !== undefined && point !== undefined ? [{ device, point: plain(point), type }] : [],
     );
 }
 

@@ -5,6 +5,7 @@ import path from 'node:path';
 import type { TaskResourceUsage } from '@waybill/rpc';
 import { signalOrInterrupt, signalNamed, DEFAULT_KILL_SIGNAL } from '../task-signal.js';
 import { logSpec, type OpenOutput, type TaskOutputs } from '../../logs/task-output.js';
+import { NoCgroupsError, type TaskCgroups } from '../task-cgroups.store.js';
 import { ProcessTables, treeOf } from '../process-table.js';
 import { ProcessUsage } from '../process-usage.js';
 import { bootId, isAlive, type ProcessIdentity, sendSignal } from '../process-identity.js';
@@ -21,7 +22,16 @@ import type { ExecCommand, ExecSession } from '../../exec/exec-session.js';
 import { execProcess } from '../../exec/process-exec.transport.js';
 import { linkMounts } from './linked-mounts.js';
 import { findCommand, rawExecConfig, userIds } from './raw-exec-config.js';
-import { claimUnbegun, exitCodeOf, findSetsid, processOf, removeRun, supervise, wasAbandoned } from './supervisor.js';
+import {
+  claimUnbegun,
+  exitCodeOf,
+  findSetsid,
+  processOf,
+  removeRun,
+  type RunSpec,
+  supervise,
+  wasAbandoned,
+} from './supervisor.js';
 
 /** How often a task whose supervisor is not our child is looked at. */
 export const WATCH_MS = 500;
@@ -39,6 +49,8 @@ export interface RawExecOptions {
   /** What a whole core of this machine counts as in the usage of tasks. */
   readonly mhzPerCore: number;
   readonly dieWithAgent: boolean;
+  /** Absent: only the process group of a task is killed with it, for this reason. */
+  readonly cgroups: TaskCgroups | NoCgroupsError;
 }
 
 interface Running {
@@ -71,7 +83,13 @@ export class RawExecDriver implements Driver {
     if (!this.options.enabled) return { health: 'undetected', description: 'disabled', attributes: {} };
     if (findSetsid() === undefined)
       return { health: 'undetected', description: 'the program setsid is missing', attributes: {} };
-    return { health: 'healthy', description: 'Healthy', attributes: { 'driver.raw_exec': '1' } };
+    const { cgroups } = this.options;
+    const attributes = {
+      'driver.raw_exec': '1',
+      'driver.raw_exec.cgroups': String(!(cgroups instanceof NoCgroupsError)),
+      ...(cgroups instanceof NoCgroupsError && { 'driver.raw_exec.cgroups.missing': cgroups.message }),
+    };
+    return { health: 'healthy', description: 'Healthy', attributes };
   }
 
   validate(config: TaskConfig): void {
@@ -100,6 +118,7 @@ export class RawExecDriver implements Driver {
           logSpec(config.paths.logsDir, config.task, 'stderr', config.logs),
         );
     let supervisor: ChildProcess;
+    const cgroup = this.cgroupOf(runId(handle));
     try {
       supervisor = await supervise({
         runDir,
@@ -110,15 +129,20 @@ export class RawExecDriver implements Driver {
         stdout: output.stdout,
         stderr: output.stderr,
         ...user,
+        ...(cgroup && { cgroup }),
         dieWithAgent: this.options.dieWithAgent,
       });
     } catch (error) {
+      this.cgroups?.forget(runId(handle));
       throw new StartError(error instanceof Error ? error.message : String(error));
     } finally {
       output.release();
     }
     const identity = await processOf(runDir);
-    if (!identity) throw new StartError('the supervisor of the task ended before it started the command');
+    if (!identity) {
+      this.cgroups?.forget(runId(handle));
+      throw new StartError('the supervisor of the task ended before it started the command');
+    }
     supervisor.stdin?.write(`${identity.pid}\n`);
     this.track(handle, runDir, identity, endOf(supervisor));
   }
@@ -155,6 +179,7 @@ export class RawExecDriver implements Driver {
       sendSignal(task.process.pid, 'SIGKILL');
       sendSignal(task.process.pid, 'SIGKILL', true);
     }
+    await this.cgroups?.kill(runId(task.handle));
     if (!(await within(task.exit, VANISH_TIMEOUT_MS)))
       throw new Error(`process did not exit after ${VANISH_TIMEOUT_MS / 1000} seconds`);
   }
@@ -199,6 +224,7 @@ export class RawExecDriver implements Driver {
     } else if (!task && !(await claimUnbegun(this.runDir(handle)))) {
       const identity = await processOf(this.runDir(handle));
       if (identity && isAlive(identity)) sendSignal(identity.pid, 'SIGKILL', true);
+      await this.cgroups?.kill(runId(handle));
     }
     this.tasks.delete(handle.taskId);
     await removeRun(this.runDir(handle));
@@ -229,8 +255,21 @@ export class RawExecDriver implements Driver {
     // Where the supervisor is no child of ours, or was killed while its task lives on.
     while ((await exitCodeOf(runDir)) === undefined && isAlive(identity)) await pause(WATCH_MS);
     const code = await until(() => exitCodeOf(runDir), EXIT_RECORD_TIMEOUT_MS);
+    await this.cgroups?.kill(runId(handle)); // AG-257: also what left the group
     await this.options.outputs.drained(runId(handle));
     return code === undefined ? UNKNOWN_EXIT : exitResult(code);
+  }
+
+  private get cgroups(): TaskCgroups | undefined {
+    const { cgroups } = this.options;
+    return cgroups instanceof NoCgroupsError ? undefined : cgroups;
+  }
+
+  private cgroupOf(run: string): RunSpec['cgroup'] {
+    const { cgroups } = this;
+    if (!cgroups) return undefined;
+    cgroups.make(run);
+    return { directory: cgroups.directoryOf(run), place: (pid) => cgroups.place(run, pid) };
   }
 
   private running(taskId: string): Running {

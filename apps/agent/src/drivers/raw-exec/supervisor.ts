@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdir, open, readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
-import { Readable } from 'node:stream';
+import { Duplex } from 'node:stream';
 import { isErrno, type ProcessIdentity } from '../process-identity.js';
 
 /**
@@ -14,12 +14,13 @@ import { isErrno, type ProcessIdentity } from '../process-identity.js';
  * the shell, because a shell's background jobs are born with SIGINT ignored. Files end with `end`: one without it was
  * torn. With `watch`, its standard input is a pipe from the agent; when that closes, the agent is gone and the task's
  * group is killed and `abandoned` says why; a task that is only just starting is waited for, the few milliseconds until
- * it says who it is. Descriptor 3 tells the agent that the task runs, 4 and 5 are the task's output.
+ * it says who it is. Descriptor 3 tells the agent that the task runs, 4 and 5 are the task's output. With `place`, the
+ * directory of a cgroup, the task waits over 3 until the agent has put it there; an agent that is gone is not waited for.
  * An agent that goes during the start has not told the watcher the task's id: it looks for it as long as the supervisor
  * lives, at most 500,000 times (some 3 s), which is the only time it is busy. Memory: two sleeping shells at most. It uses no program but the shell and `setsid`.
  */
 const SUPERVISOR = `
-run=$1; setsid=$2; watch=$3; shift 3
+run=$1; setsid=$2; watch=$3; place=$4; shift 4
 set -C; : > "$run/begun" || exit 1
 set +C
 watcher=
@@ -30,18 +31,19 @@ if [ "$watch" = watch ]; then
     echo > "$run/abandoned"
     n=0
     until [ "$pid" ] || read -r pid _ < "$run/process" || [ $n -gt 500000 ]; do n=$((n+1)); kill -s 0 "$$" || exit; done
-    kill -s KILL -- "-$pid" ) 2>/dev/null &
+    kill -s KILL -- "-$pid"; echo 1 > "$place/cgroup.kill" ) 2>/dev/null &
   watcher=$!
   exec 6<&-
 fi
 "$setsid" /bin/sh -c '
-run=$1; shift
+run=$1; place=$2; shift 2
 started() { ticks=\${20}; }
 read -r stat < /proc/$$/stat; read -r boot < /proc/sys/kernel/random/boot_id
 started \${stat##*) }
 echo "$$ \${ticks:--} \${boot:--} end" > "$run/process" || exit 1
+[ "$place" != - ] && echo >&3 && read -r _ <&3
 echo >&3; exec 3>&-
-exec "$@"' sh "$run" "$@" </dev/null >&4 2>&5 4>&- 5>&-
+exec "$@"' sh "$run" "$place" "$@" </dev/null >&4 2>&5 4>&- 5>&-
 code=$?
 read -r pid _ < "$run/process" && kill -s KILL -- "-$pid"
 [ "$watcher" ] && kill -s KILL "$watcher"
@@ -66,6 +68,8 @@ export interface RunSpec {
   readonly stderr: number;
   readonly uid?: number;
   readonly gid?: number;
+  /** Where the task belongs, and how it gets there once it has a pid; absent: nowhere. */
+  readonly cgroup?: { readonly directory: string; readonly place: (pid: number) => void };
   /** The task must not outlive this process. */
   readonly dieWithAgent: boolean;
 }
@@ -98,6 +102,7 @@ export async function supervise(spec: RunSpec): Promise<ChildProcess> {
       spec.runDir,
       setsid,
       spec.dieWithAgent ? 'watch' : '-',
+      spec.cgroup?.directory ?? '-',
       spec.command,
       ...spec.args,
     ],
@@ -112,14 +117,14 @@ export async function supervise(spec: RunSpec): Promise<ChildProcess> {
   );
   child.stdin?.on('error', () => {}); // its end is told by the exit
   await once(child, 'spawn');
-  await running(child);
+  await running(child, spec);
   child.unref();
   return child;
 }
 
-async function running(child: ChildProcess): Promise<void> {
+async function running(child: ChildProcess, { runDir, cgroup }: RunSpec): Promise<void> {
   const ready = child.stdio[3];
-  if (!(ready instanceof Readable)) throw new TypeError('the supervisor has no pipe to tell that the task runs');
+  if (!(ready instanceof Duplex)) throw new TypeError('the supervisor has no pipe to tell that the task runs');
   let timer: NodeJS.Timeout | undefined;
   try {
     await new Promise<void>((resolve, reject) => {
@@ -127,7 +132,14 @@ async function running(child: ChildProcess): Promise<void> {
         () => reject(new Error(`the task did not start within ${START_TIMEOUT_MS} ms`)),
         START_TIMEOUT_MS,
       );
-      ready.once('data', () => resolve());
+      let waitsForPlace = cgroup !== undefined;
+      ready.on('data', () => {
+        if (!waitsForPlace) return resolve();
+        waitsForPlace = false;
+        placed(runDir, cgroup)
+          .then(() => ready.write('\n'))
+          .catch(reject);
+      });
       ready.once('error', reject);
       child.once('exit', () => resolve()); // then the exit record says how it went
     });
@@ -135,6 +147,11 @@ async function running(child: ChildProcess): Promise<void> {
     clearTimeout(timer);
     ready.destroy();
   }
+}
+
+async function placed(runDir: string, cgroup: RunSpec['cgroup']): Promise<void> {
+  const identity = await processOf(runDir);
+  if (identity) cgroup?.place(identity.pid);
 }
 
 /** The process of a run, once it runs. */
