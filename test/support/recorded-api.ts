@@ -5,6 +5,7 @@ import { Interrupts, runProgram } from '@waybill/cli';
 
 /** What the API answers: a value, a status with a text, or whatever writes the answer itself. */
 export type Play =
+  | string
   | object
   | null
   | readonly [status: number, text: string]
