@@ -48,6 +48,8 @@ export async function run(ctx) {
   const began = performance.now();
   const evals = await write(processes.journal);
   await until('all is projected', async () => (await ask('GET', POOL)).status === 200, LOAD_DEADLINE_MS);
+  const some = await ask('GET', `/v1/evaluation/${evals.at(-1)}/allocations`);
+  if (JSON.parse(some.text).length !== ALLOCS_PER_EVAL) throw new Error('the allocations were not taken');
   ctx.log(`that took ${Math.round((performance.now() - began) / 1000)} s; starting broker and scheduler`);
   for (const name of ['broker', 'scheduler']) await processes.add(name, name, HEAP);
   await until('somebody holds the role', async () => (await processes.roleOf('broker')).startsWith('holder'));
@@ -68,7 +70,7 @@ export async function run(ctx) {
   ctx.metric('collectedPerSecond', (ALLOCS + evals.length) / seconds, { unit: 'rows/s' });
   ctx.ratio('readP99Ratio', 'gcReadP99Ms', 'idleReadP99Ms');
   ctx.note(
-    `${ALLOCS} allocations of ${evals.length} evaluations of jobs that are gone, forced, in ${Math.round(seconds)} s; ` +
+    `${ALLOCS} allocations of ${evals.length} evaluations of a job that runs, forced, in ${Math.round(seconds)} s; ` +
       `meanwhile ${READS_PER_SECOND} reads a second (a job, its allocations, pages of jobs and evaluations) and ` +
       `${WRITES_PER_SECOND} write; goal of readP99Ratio: below 2. Servers, services and readers share the machine`,
   );
@@ -97,19 +99,20 @@ async function write(journal) {
   const ids = [];
   /** @type {Set<Promise<unknown>>} */
   const inFlight = new Set();
-  const Job = fixtures.aJob({ ID: 'gone', Name: 'gone', Type: 'batch' });
+  const Job = fixtures.aJob({ ID: 'busy', Name: 'busy' });
+  await publish('JobRegister', fixtures.aRegistration(Job));
   for (let left = ALLOCS / ALLOCS_PER_EVAL; left > 0; left -= EVALS_PER_TXN) {
     const Evals = Array.from({ length: Math.min(left, EVALS_PER_TXN) }, () =>
-      fixtures.anEval({ ID: randomUUID(), JobID: 'gone', Type: 'batch', Status: 'complete', ModifyTime: old }),
+      fixtures.anEval({ ID: randomUUID(), JobID: Job.ID, Status: 'complete', ModifyTime: old }),
     );
     ids.push(...Evals.map(({ ID }) => ID));
     const AllocsUpdated = Evals.flatMap(({ ID: EvalID }) =>
       Array.from({ length: ALLOCS_PER_EVAL }, () =>
-        fixtures.anAlloc({ ID: randomUUID(), EvalID, JobID: 'gone', Job: null, ClientStatus: 'complete' }),
+        fixtures.anAlloc({ ID: randomUUID(), EvalID, JobID: Job.ID, Job: null, ClientStatus: 'complete' }),
       ),
     );
     const writing = publish('EvalUpdate', { Evals }).then(() =>
-      publish('ApplyPlanResults', fixtures.aPlanResult({ Job, AllocsUpdated, UpdatedAt: old })),
+      publish('ApplyPlanResults', fixtures.aPlanResult({ Job, EvalID: Evals[0]?.ID, AllocsUpdated, UpdatedAt: old })),
     );
     inFlight.add(writing);
     void writing.finally(() => inFlight.delete(writing));

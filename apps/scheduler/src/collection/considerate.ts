@@ -1,12 +1,12 @@
 import type { Clock, Timers } from '@waybill/model';
 
 /** For every millisecond that a deletion took, so many are left to others. */
-export const REST_PER_WORK = 9;
+export const REST_PER_WORK = 3;
 /** With the time a deletion may take it stays below the nack timeout, which begins anew with each (EB-66). */
 export const MAX_REST_MS = 15_000;
 
 /**
- * Does what it is asked to and rests in proportion, so that a large collection takes a tenth of what projector, database
+ * Does what it is asked to and rests in proportion, so that a large collection takes a quarter of what projector, database
  * and brokers can do, and people who read and write notice little of it. What a small one finds goes in one request, and
  * is not held up. Each use of it knows only the one before.
  */

@@ -103,7 +103,7 @@ describe('the core scheduler', () => {
 });
 
 describe('a forced collection', () => {
-  it('GC-87: jobs first, then evaluations and deployments, nodes last', async () => {
+  it('GC-87 ND-146: jobs first, then evaluations and deployments, nodes last', async () => {
     overOfEach();
     await world.run('force-gc');
     expect(world.reaps.map(({ Kind }) => Kind)).toEqual(['evaluations', 'jobs', 'evaluations', 'deployments', 'nodes']);

@@ -14,7 +14,7 @@ describe('collecting nodes', () => {
     ['disconnected', false],
     ['initializing', false],
     ['ready', false],
-  ] as const)('GC-56 GC-104: one that is %s for long goes: %s', async (Status, goes) => {
+  ] as const)('GC-56 GC-104 ND-145: one that is %s for long goes: %s', async (Status, goes) => {
     world.node({ Status });
     await world.run('node-gc');
     expect(world.tables.nodes.size).toBe(goes ? 0 : 1);
@@ -36,7 +36,7 @@ describe('collecting nodes', () => {
     ['lost', 'stop', true],
     ['complete', 'run', true],
   ] as const)(
-    'GC-56 GC-57: with an allocation that is %s and to %s it goes: %s',
+    'GC-56 GC-57 ND-147: with an allocation that is %s and to %s it goes: %s',
     async (ClientStatus, DesiredStatus, goes) => {
       const { ID: NodeID } = world.node();
       world.alloc({ ID: 'eval', JobID: 'web' }, { NodeID, ClientStatus, DesiredStatus });
