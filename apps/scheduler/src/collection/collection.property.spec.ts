@@ -62,7 +62,7 @@ function worldOf(seed: number): CollectingFixture {
     if (below(3) > 0) world.deployment({ ID, JobID: pick(JOBS), Status: pick(DEPLOYMENT_STATUSES), ModifyTime });
   for (const ID of NODES)
     if (below(4) > 0) world.node({ ID, Status: pick(NODE_STATUSES), StatusUpdatedAt: ModifyTime / 1e9 });
-  for (const job of [...world.tables.jobs.all()]) world.job({ ...job, Status: deriveJobStatus(world.tables, job) });
+  for (const job of world.tables.jobs.all()) world.job({ ...job, Status: deriveJobStatus(world.tables, job) });
   return world;
 }
 
