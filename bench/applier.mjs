@@ -1,8 +1,8 @@
 // The plan applier alone: plans of 1,000 placements judged node by node and committed to the state machine, without a network.
 import { randomUUID } from 'node:crypto';
-import { NodeLoads, PlanApplier, PlanQueue, RejectionTracker } from '@waybill/broker';
+import { PlanApplier, PlanQueue, RejectionTracker } from '@waybill/broker';
 import { systemClock, systemTimers } from '@waybill/service';
-import { fixtures, StateMachine } from '@waybill/state';
+import { fixtures, NodeLoads, StateMachine } from '@waybill/state';
 import { silentLogger, tracerFor } from '@waybill/telemetry';
 
 export const describe = 'the plan applier: plans of 1,000 placements over 500 nodes, judged and committed';

@@ -1,5 +1,5 @@
 // Clusters and jobs for the benchmarks of scheduling (SC-342), and a pass over them.
-import { schedule, schedulerTypeFor } from '@waybill/scheduler';
+import { occupyingLoads, schedule, schedulerTypeFor } from '@waybill/scheduler';
 import { fixtures, StateMachine } from '@waybill/state';
 
 const NOW_NS = fixtures.timeNs + 60e9;
@@ -29,8 +29,11 @@ export function clusterOf(nodes, racks) {
   const state = new StateMachine();
   fixtures.apply(state, 'Initialise', {});
   for (const Node of nodesOf(nodes, racks)) fixtures.apply(state, 'NodeRegister', { Node, CreateNodePool: true });
+  // Kept from the changes, as a scheduler process does.
+  const loads = occupyingLoads(state.tables);
   return {
     state,
+    loads,
     /** @param {import('@waybill/model').Job} job @returns {import('@waybill/model').Job} */
     register(job) {
       const { verdict } = fixtures.apply(state, 'JobRegister', fixtures.aRegistration(job));
@@ -50,7 +53,8 @@ export function clusterOf(nodes, racks) {
         EvalID: plan.EvalID,
         UpdatedAt: NOW_NS,
       };
-      const { verdict } = fixtures.apply(state, 'ApplyPlanResults', payload);
+      const { verdict, changes } = fixtures.apply(state, 'ApplyPlanResults', payload);
+      for (const change of changes) loads.changed(change);
       if (verdict.kind === 'refused') throw new Error(verdict.error);
     },
     /** The agents report the end of what the attempt evicted. @param {import('@waybill/scheduler').Attempt} attempt */
@@ -58,7 +62,8 @@ export function clusterOf(nodes, racks) {
       const Allocs = Object.entries(plan.NodePreemptions).flatMap(([NodeID, victims]) =>
         victims.map(({ ID }) => fixtures.aClientUpdate({ ID, NodeID }, { ClientStatus: 'complete' })),
       );
-      fixtures.apply(state, 'AllocClientUpdate', { Allocs, Evals: [] });
+      const { changes } = fixtures.apply(state, 'AllocClientUpdate', { Allocs, Evals: [] });
+      for (const change of changes) loads.changed(change);
     },
   };
 }
@@ -96,15 +101,16 @@ export function racksJob({ racks, count, spread, id }) {
 /**
  * One pass over the cluster as it is.
  *
- * @param {{ state: StateMachine }} cluster
+ * @param {{ state: StateMachine, loads: import('@waybill/state').NodeLoads }} cluster
  * @param {import('@waybill/model').Job} job
  */
-export function attemptFor({ state }, job) {
+export function attemptFor({ state, loads }, job) {
   const evaluation = fixtures.anEval({ ID: uuid('e0a10000', ++evals), JobID: job.ID, Type: job.Type });
   fixtures.apply(state, 'EvalUpdate', { Evals: [evaluation] });
   return schedule(schedulerTypeFor(evaluation, state.tables), {
     evaluation,
     tables: state.tables,
+    loads,
     index: state.appliedIndex,
     nowNs: NOW_NS,
     newId: () => uuid('a110c000', ++ids),

@@ -7,7 +7,7 @@ import {
   type PlanResult,
 } from '@waybill/model';
 import type { Singleton, Term } from '@waybill/lease';
-import { SINGLETON_KEY, type Applied, type Tables } from '@waybill/state';
+import { NodeLoads, SINGLETON_KEY, type Applied, type Tables } from '@waybill/state';
 import { SCHEDULER_VERSION, type ReapRequest } from '@waybill/rpc';
 import { withSpan } from '@waybill/telemetry';
 import { BlockedEvals } from './blocked-evals.js';
@@ -26,7 +26,6 @@ import type { FencedWriter } from './fenced-writer.js';
 import { jobVersionOf } from './plan-applier.js';
 import { EvalIndexes } from './eval-indexes.js';
 import { noMeter, type BrokerTimer, type Meter } from './meter.js';
-import { NodeLoads } from './node-loads.js';
 import type { Launched } from './periodic-dispatcher.js';
 import { PlanQueue } from './plan-queue.js';
 import { Session, type SessionDeps } from './session.js';

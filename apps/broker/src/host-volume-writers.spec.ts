@@ -1,7 +1,6 @@
 import type { Allocation, Job, Plan, VolumeRequest } from '@waybill/model';
-import { fixtures, StateMachine } from '@waybill/state';
+import { NodeLoads, fixtures, StateMachine } from '@waybill/state';
 import { expect, it } from 'vitest';
-import { NodeLoads } from './node-loads.js';
 import { OptimisticState } from './optimistic-state.js';
 import { verifyPlan } from './plan-verification.js';
 

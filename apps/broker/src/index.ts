@@ -4,7 +4,6 @@ export { Broker, type BrokerDeps, type Dequeued } from './broker.js';
 export { BlockedEvals } from './blocked-evals.js';
 export type { EvalBrokerOptions } from './delivery.js';
 export { EvalBroker } from './eval-broker.js';
-export { NodeLoads } from './node-loads.js';
 export { PlanApplier, type PlanApplierDeps } from './plan-applier.js';
 export { PlanQueue } from './plan-queue.js';
 export { RejectionTracker, type RejectionTrackerOptions } from './rejection-tracker.js';

@@ -1,7 +1,6 @@
 import { type Allocation, isTerminalAllocation } from '@waybill/model';
-import { fixtures, StateMachine } from '@waybill/state';
+import { NodeLoads, fixtures, StateMachine } from '@waybill/state';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { NodeLoads } from './node-loads.js';
 import { OptimisticState } from './optimistic-state.js';
 
 let state: StateMachine;

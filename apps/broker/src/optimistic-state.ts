@@ -1,6 +1,5 @@
 import { charge, isTerminalAllocation, type Allocation, type Node, type NodeLoad } from '@waybill/model';
-import { namespacedKey, type Tables, type TxnPayloads } from '@waybill/state';
-import type { NodeLoads } from './node-loads.js';
+import { type NodeLoads, namespacedKey, type Tables, type TxnPayloads } from '@waybill/state';
 
 type PlanPayload = TxnPayloads['ApplyPlanResults'];
 

@@ -1,10 +1,9 @@
 import { SimulatedTime, type Allocation, type Plan, type PlanResult } from '@waybill/model';
-import { fixtures, StateMachine, type Proposed, type TxnDraft } from '@waybill/state';
+import { NodeLoads, fixtures, StateMachine, type Proposed, type TxnDraft } from '@waybill/state';
 import { silentLogger, tracerFor } from '@waybill/telemetry';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { WriteRejectedError } from './broker-errors.js';
 import { FencedWriter } from './fenced-writer.js';
-import { NodeLoads } from './node-loads.js';
 import { PlanApplier, SETTLE_RETRY_MS } from './plan-applier.js';
 import { PlanQueue } from './plan-queue.js';
 import { RejectionTracker, type RejectionTrackerOptions } from './rejection-tracker.js';

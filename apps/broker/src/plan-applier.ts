@@ -12,6 +12,7 @@ import {
   type Timers,
 } from '@waybill/model';
 import {
+  type NodeLoads,
   copyOfAllocation,
   namespacedKey,
   stickyClaims,
@@ -23,7 +24,6 @@ import { traceparentOf, withSpan, type Logger, type Tracer } from '@waybill/tele
 import { PlanRefusedError, WriteRejectedError } from './broker-errors.js';
 import type { FencedWriter } from './fenced-writer.js';
 import { noMeter, type Meter } from './meter.js';
-import type { NodeLoads } from './node-loads.js';
 import { OptimisticState, type PlanInFlight, type PlanReferences } from './optimistic-state.js';
 import type { PendingPlan, PlanQueue } from './plan-queue.js';
 import { verifyPlan, type Verification } from './plan-verification.js';

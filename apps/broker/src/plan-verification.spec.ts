@@ -1,8 +1,7 @@
 import type { Allocation, Node, Plan } from '@waybill/model';
-import { fixtures, StateMachine } from '@waybill/state';
+import { NodeLoads, fixtures, StateMachine } from '@waybill/state';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { PlanRefusedError } from './broker-errors.js';
-import { NodeLoads } from './node-loads.js';
 import { OptimisticState } from './optimistic-state.js';
 import { verifyPlan } from './plan-verification.js';
 

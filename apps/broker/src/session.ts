@@ -1,3 +1,4 @@
+import type { NodeLoads } from '@waybill/state';
 import type { Clock, Timers } from '@waybill/model';
 import type { Term } from '@waybill/lease';
 import type { ReplicatedState } from '@waybill/replica';
@@ -8,7 +9,6 @@ import { DELIVERY_LIMIT, type EvalBrokerOptions } from './delivery.js';
 import type { EvalBroker } from './eval-broker.js';
 import { FencedWriter } from './fenced-writer.js';
 import type { Meter } from './meter.js';
-import type { NodeLoads } from './node-loads.js';
 import { PeriodicDispatcher, type PeriodicDispatcherDeps } from './periodic-dispatcher.js';
 import { PlanApplier } from './plan-applier.js';
 import type { PlanQueue } from './plan-queue.js';

@@ -11,7 +11,7 @@ import type {
   SchedulerConfiguration,
 } from '@waybill/model';
 import { defaultSchedulerConfiguration } from '@waybill/model';
-import { SINGLETON_KEY, type Tables } from '@waybill/state';
+import { SINGLETON_KEY, type NodeLoads, type Tables } from '@waybill/state';
 
 /** All that one scheduling pass may look at. The same input gives the same attempt, byte for byte. */
 export interface AttemptInput {
@@ -22,6 +22,8 @@ export interface AttemptInput {
   /** One reading of the clock for the whole attempt (SC-25), unix ns. */
   readonly nowNs: number;
   readonly newId: () => string;
+  /** What each node's allocations take (`occupyingLoads`), if whoever calls keeps it; what it says is what the tables say. */
+  readonly loads?: NodeLoads;
   /** New allocations in one plan; a dry run takes more, because nothing of it is written. */
   readonly placementLimit?: number;
 }

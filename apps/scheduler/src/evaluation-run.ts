@@ -9,7 +9,7 @@ import {
   type Plan,
   type PlanResult,
 } from '@waybill/model';
-import { namespacedKey, type Tables } from '@waybill/state';
+import { namespacedKey, type NodeLoads, type Tables } from '@waybill/state';
 import { queuedAfter, type Attempt, type BlockedBy } from './attempt.js';
 import { BLOCKED_CONFLICTS, BLOCKED_REMAINING } from './descriptions.js';
 import { acceptsTrigger, MAX_ATTEMPTS, schedule, schedulerTypeFor, type SchedulerType } from './schedule.js';
@@ -26,6 +26,8 @@ export interface Planner {
 export interface Snapshots {
   readonly tables: Tables;
   readonly appliedIndex: number;
+  /** Kept up to date with `tables`. */
+  readonly loads?: NodeLoads;
   /** @throws if not reached in time (EB-209) */
   reach(index: number): Promise<void>;
 }
@@ -101,6 +103,7 @@ export class EvaluationRun {
       schedule(type, {
         evaluation: this.evaluation,
         tables: snapshots.tables,
+        ...(snapshots.loads && { loads: snapshots.loads }),
         index: snapshots.appliedIndex,
         nowNs: this.nowNs(clock),
         newId,

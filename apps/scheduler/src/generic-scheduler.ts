@@ -40,7 +40,7 @@ export function attemptGeneric(input: AttemptInput): Attempt {
   const job = tables.jobs.get(key) ?? null;
   const allocs = [...tables.allocs.by('job', key)];
   const tainted = taintedNodesOf(allocs, tables);
-  const plan = new PlanDraft(tables, input.placementLimit);
+  const plan = new PlanDraft(tables, input.placementLimit, input.loads);
   const placing = job && !job.Stop ? new Placing(input, job, plan, tainted) : undefined;
   const wants = reconcile({
     job,

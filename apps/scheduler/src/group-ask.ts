@@ -89,7 +89,6 @@ export function withCores(
   node: Node,
   proposed: readonly Allocation[],
 ): AllocatedResources | undefined {
-  if (ask.cores === 0) return resources;
   const taken = new Set(node.ReservedResources.Cpu.ReservedCpuCores ?? []);
   for (const alloc of proposed) for (const core of usageOf(alloc.AllocatedResources).cores) taken.add(core);
   const { ReservableCpuCores, TotalCpuCores, CpuShares } = node.NodeResources.Cpu;

@@ -57,7 +57,7 @@ export interface Evictions {
  */
 export function fit(node: Node, ask: GroupAsk, view: NodeView, random: () => number, evictions?: Evictions): Fitted {
   let { resources } = ask;
-  const claims = new Claims(view.allocs);
+  const claims = new Claims(view);
   if (ask.network) {
     const offer = claims.ports(resolvedHostNetworks(ask.network, node), node, random, evictions);
     if ('error' in offer) return { exhausted: `network: ${offer.error}` };
@@ -69,10 +69,9 @@ export function fit(node: Node, ask: GroupAsk, view: NodeView, random: () => num
     if ('error' in devices) return { exhausted: `devices: ${devices.error}` };
     ({ resources, matchedDeviceWeight } = devices);
   }
-  const withOwnCores = withCores(ask, resources, node, claims.allocs);
+  const withOwnCores = ask.cores === 0 ? resources : withCores(ask, resources, node, claims.allocs);
   if (!withOwnCores) return { exhausted: 'cores' };
-  if (node.NodeMaxAllocs > 0 && claims.allocs.length + 1 > node.NodeMaxAllocs)
-    return { exhausted: 'max allocation exceeded' };
+  if (node.NodeMaxAllocs > 0 && claims.count + 1 > node.NodeMaxAllocs) return { exhausted: 'max allocation exceeded' };
   const wanted = ask.cores > 0 ? usageOf(withOwnCores) : ask.usage;
   const used = usedAfter(view.used, wanted, claims.evicted);
   const capacity = capacityOf(node);
@@ -93,8 +92,18 @@ const NOBODY: readonly Allocation[] = [];
 class Claims {
   evicted = NOBODY;
 
-  /** @param allocs that are on the node; without those evicted so far */
-  constructor(public allocs: readonly Allocation[]) {}
+  private left: readonly Allocation[] | undefined;
+
+  constructor(private readonly view: NodeView) {}
+
+  /** On the node, without those evicted so far. */
+  get allocs(): readonly Allocation[] {
+    return this.left ?? this.view.allocs;
+  }
+
+  get count(): number {
+    return this.view.count - this.evicted.length;
+  }
 
   ports(wanted: NetworkResource, node: Node, random: () => number, evictions: Evictions | undefined): PortOffer {
     const index = NetworkIndex.ofNode(node);
@@ -137,7 +146,7 @@ class Claims {
   private evict(victims: readonly Allocation[], index: NetworkIndex | DeviceIndex): void {
     for (const victim of victims) index.removeAllocation(victim);
     this.evicted = [...this.evicted, ...victims];
-    this.allocs = this.allocs.filter((alloc) => !victims.includes(alloc));
+    this.left = this.allocs.filter((alloc) => !victims.includes(alloc));
   }
 }
 

@@ -1,7 +1,8 @@
-import type { AllocatedResources, Allocation, Node, TaskGroup } from '@waybill/model';
+import type { AllocatedResources, Allocation, Node } from '@waybill/model';
 import { victimsForDevice } from './device-preemption.js';
 import type { Feasibility } from './feasibility.js';
 import type { GroupAsk } from './group-ask.js';
+import type { JobOnNodes } from './job-on-nodes.js';
 import { fit, type Evictions, type Resourced } from './node-fit.js';
 import type { Rejection } from './placement-metric.js';
 import type { PlanDraft } from './plan-draft.js';
@@ -29,11 +30,15 @@ export interface NodeJudgeDeps {
   readonly job: Preemptor;
   readonly feasibility: Feasibility;
   readonly plan: PlanDraft;
+  readonly own: JobOnNodes;
   /** In [0, 1), seeded. */
   readonly random: () => number;
 }
 
-/** Judges one node for one group: feasible, fitting, how good. Cost: O(constraints + allocations on the node). */
+/**
+ * Judges one node for one group: feasible, fitting, how good. Cost: O(constraints); with ports, devices, cores or distinct hosts
+ * also O(allocations on the node).
+ */
 export function judge(node: Node, ask: GroupAsk, ranking: Ranking, deps: NodeJudgeDeps): Judgement {
   const reason = deps.feasibility.whyNot(node, ask.group, ask.allocName);
   if (reason !== undefined) return { kind: 'filtered', reason };
@@ -45,7 +50,7 @@ export function judge(node: Node, ask: GroupAsk, ranking: Ranking, deps: NodeJud
 
 function fitting(node: Node, ask: GroupAsk, ranking: Ranking, fitted: Resourced, deps: NodeJudgeDeps): Fitting {
   const { used, capacity, resources, matchedDeviceWeight } = fitted;
-  const collisions = collisionsOn(node, ask.group, deps);
+  const collisions = deps.own.count(node.ID, ask.group.Name);
   const devices = ask.deviceWeight > 0 ? matchedDeviceWeight / ask.deviceWeight : 0;
   return { kind: 'fits', resources, base: ranking.base({ node, used, capacity, collisions, devices }) };
 }
@@ -95,12 +100,4 @@ function evictionsFor(job: Preemptor): Evictions {
     forDevice: (request, node, index, proposed) =>
       victimsForDevice({ job, request, devices: node.NodeResources.Devices ?? [], index, proposed }),
   };
-}
-
-/** SC-109. */
-function collisionsOn(node: Node, group: TaskGroup, { job, plan }: NodeJudgeDeps): number {
-  let collisions = 0;
-  for (const alloc of plan.proposed(node))
-    if (alloc.JobID === job.ID && alloc.Namespace === job.Namespace && alloc.TaskGroup === group.Name) collisions++;
-  return collisions;
 }

@@ -1,7 +1,7 @@
 import {
+  charge,
   isClientTerminal,
   isTerminalAllocation,
-  usageOf,
   type AllocClientStatus,
   type Allocation,
   type AllocPreemptionDiff,
@@ -13,12 +13,13 @@ import {
   type Evaluation,
   type Job,
   type Node,
+  type NodeLoad,
   type Plan,
   type PlannedJob,
   type PlanAnnotations,
   type RescheduleTracker,
 } from '@waybill/model';
-import type { Tables } from '@waybill/state';
+import { NodeLoads, type Tables } from '@waybill/state';
 import { groupKeyOf } from './preemption.js';
 
 /**
@@ -43,21 +44,42 @@ export interface StopOrder {
   readonly appendStates?: AllocStateEntry[];
 }
 
-/** What will be on a node if the plan is committed as it stands. */
-export interface NodeView {
-  readonly allocs: readonly Allocation[];
-  /** Sum over `allocs`. */
-  readonly used: Readonly<Amounts>;
-}
+/** What will be on a node if the plan is committed as it stands: the stored ones that stay, and the plan's. */
+export class NodeView {
+  private listed: Allocation[] | undefined;
 
-interface MutableView {
-  allocs: Allocation[];
-  used: Amounts;
+  /**
+   * @param load sum over `allocs`; belongs to the view
+   * @param list walks the allocations; asked at most once, and only by those whom sums do not tell enough
+   */
+  constructor(
+    private readonly load: NodeLoad,
+    private readonly list: () => Allocation[],
+  ) {}
+
+  get used(): Readonly<Amounts> {
+    return this.load;
+  }
+
+  get count(): number {
+    return this.load.allocs;
+  }
+
+  get allocs(): readonly Allocation[] {
+    return (this.listed ??= this.list());
+  }
+
+  add(alloc: Allocation): void {
+    if (isClientTerminal(alloc)) return;
+    charge(this.load, alloc);
+    this.listed?.push(alloc);
+  }
 }
 
 /**
  * A plan in the making, and the state as it will be with it (SC-97, SC-98). One per attempt; nothing of the state is
- * changed. Cost: the view of a node is O(allocations there) when first looked at, then O(1) per placement.
+ * changed. Cost: the view of a node is O(what the plan changes there) if the loads are kept, and O(1) per placement; who asks
+ * for its allocations pays for walking them.
  */
 export class PlanDraft {
   private readonly stops = new Map<string, AllocStopDiff[]>();
@@ -66,7 +88,8 @@ export class PlanDraft {
   private readonly preemptedPerGroup = new Map<string, number>();
   /** Stored allocations that the plan stops, preempts or rewrites. */
   private readonly replacedIds = new Set<string>();
-  private readonly views = new Map<string, MutableView>();
+  private readonly views = new Map<string, NodeView>();
+  private readonly loads: NodeLoads;
   readonly followups: Evaluation[] = [];
   deployment: Deployment | null = null;
   readonly deploymentUpdates: DeploymentStatusUpdate[] = [];
@@ -76,11 +99,17 @@ export class PlanDraft {
   readonly touchedNodes: string[] = [];
   private newPlacements = 0;
 
-  /** @param limit new allocations that it takes */
+  /**
+   * @param limit new allocations that it takes
+   * @param loads of all that its agent has not ended (SC-97), kept by whoever follows the log; without them they are summed up
+   */
   constructor(
     private readonly tables: Tables,
     private readonly limit = MAX_PLACEMENTS_PER_PLAN,
-  ) {}
+    loads?: NodeLoads,
+  ) {
+    this.loads = loads ?? occupyingLoads(tables);
+  }
 
   stop(order: StopOrder): void {
     const { alloc } = order;
@@ -140,7 +169,7 @@ export class PlanDraft {
     this.newPlacements++;
     this.countChanges.push({ alloc, by: 1 });
     const view = this.views.get(alloc.NodeID);
-    if (view) addTo(view, alloc);
+    view?.add(alloc);
   }
 
   /** No more new allocations fit this plan. */
@@ -157,11 +186,34 @@ export class PlanDraft {
   viewOf(nodeId: string): NodeView {
     const known = this.views.get(nodeId);
     if (known) return known;
-    const view: MutableView = { allocs: [], used: { cpuMhz: 0, memoryMB: 0, diskMB: 0 } };
-    for (const alloc of this.tables.allocs.by('node', nodeId)) if (!this.replacedIds.has(alloc.ID)) addTo(view, alloc);
-    for (const alloc of this.placed.get(nodeId) ?? []) addTo(view, alloc);
+    const load = { ...this.loads.of(nodeId) };
+    const placed = this.placed.get(nodeId);
+    if (placed || this.stops.has(nodeId) || this.preempted.has(nodeId)) {
+      for (const alloc of this.leavingFrom(nodeId)) charge(load, alloc, -1);
+      for (const alloc of placed ?? []) charge(load, alloc);
+    }
+    const view = new NodeView(load, () => this.allocsOn(nodeId));
     this.views.set(nodeId, view);
     return view;
+  }
+
+  /** Stored forms of what the plan stops, preempts or rewrites there. */
+  private leavingFrom(nodeId: string): Set<Allocation> {
+    const leaving = new Set<Allocation>();
+    const changed = [this.stops.get(nodeId), this.preempted.get(nodeId), this.placed.get(nodeId)];
+    for (const { ID } of changed.flatMap((list): readonly { ID: string }[] => list ?? [])) {
+      const stored = this.replacedIds.has(ID) ? this.tables.allocs.get(ID) : undefined;
+      if (stored?.NodeID === nodeId) leaving.add(stored);
+    }
+    return leaving;
+  }
+
+  private allocsOn(nodeId: string): Allocation[] {
+    const allocs: Allocation[] = [];
+    for (const alloc of this.tables.allocs.by('node', nodeId))
+      if (!isClientTerminal(alloc) && !this.replacedIds.has(alloc.ID)) allocs.push(alloc);
+    for (const alloc of this.placed.get(nodeId) ?? []) if (!isClientTerminal(alloc)) allocs.push(alloc);
+    return allocs;
   }
 
   proposed(node: Node): readonly Allocation[] {
@@ -193,6 +245,9 @@ export class PlanDraft {
   }
 }
 
+/** What a scheduler counts as taken: all that its agent has not reported ended (SC-97, SC-98). */
+export const occupyingLoads = (tables: Tables): NodeLoads => new NodeLoads(tables, (alloc) => !isClientTerminal(alloc));
+
 /** EB-205: a job may be large, and the applier has it. */
 const plannedJob = ({ Namespace, ID, Version, CreateIndex }: Job): PlannedJob => ({
   Namespace,
@@ -200,15 +255,6 @@ const plannedJob = ({ Namespace, ID, Version, CreateIndex }: Job): PlannedJob =>
   Version,
   CreateIndex,
 });
-
-function addTo(view: MutableView, alloc: Allocation): void {
-  if (isClientTerminal(alloc)) return;
-  view.allocs.push(alloc);
-  const usage = usageOf(alloc.AllocatedResources);
-  view.used.cpuMhz += usage.cpuMhz;
-  view.used.memoryMB += usage.memoryMB;
-  view.used.diskMB += usage.diskMB;
-}
 
 /** A tenth of what `Object.fromEntries` takes for a thousand ids: a quarter of a whole batch placement. */
 function byNode<T>(lists: ReadonlyMap<string, T[]>): Record<string, T[]> {

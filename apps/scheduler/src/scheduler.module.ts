@@ -1,9 +1,12 @@
 import { Module } from '@nestjs/common';
+import type { ReplicatedState } from '@waybill/replica';
 import { type ServiceDefinition, type Settings } from '@waybill/service';
+import type { NodeLoads } from '@waybill/state';
 import { tracerFor } from '@waybill/telemetry';
 import { ContractWorkerMeter } from './worker-meter.js';
 import { DRY_RUN_DEPS, type DryRunDeps, SchedulerController } from './scheduler.controller.js';
 import type { Thresholds } from './collection/thresholds.js';
+import { occupyingLoads } from './plan-draft.js';
 import { Worker } from './worker.js';
 
 @Module({})
@@ -17,6 +20,7 @@ export const scheduler: ServiceDefinition = {
   needs: { state: true, database: false },
   build: (context) => {
     const meter = new ContractWorkerMeter(context.metrics);
+    const loads = loadsKept(context.state);
     const workers = Array.from(
       { length: context.settings.WAYBILL_SCHEDULER_WORKERS },
       (_, n) =>
@@ -30,6 +34,7 @@ export const scheduler: ServiceDefinition = {
           tracer: () => tracerFor(name),
           meter,
           thresholds: thresholdsOf(context.settings),
+          loads,
         }),
     );
     const { state, clock, newId } = context;
@@ -49,6 +54,15 @@ export const scheduler: ServiceDefinition = {
     };
   },
 };
+
+/** One for all workers of the process: what each node's allocations take, as of the state. */
+function loadsKept(state: ReplicatedState): NodeLoads {
+  const loads = occupyingLoads(state.tables);
+  state.onApplied(({ changes }) => {
+    for (const change of changes) loads.changed(change);
+  });
+  return loads;
+}
 
 const thresholdsOf = (settings: Settings): Thresholds => ({
   evaluationNs: settings.WAYBILL_EVAL_GC_THRESHOLD,

@@ -48,7 +48,7 @@ export function attemptSystem(type: 'system' | 'sysbatch', input: AttemptInput):
     isNews: wants.isNews,
     newId: input.newId,
   });
-  const plan = new PlanDraft(tables, input.placementLimit);
+  const plan = new PlanDraft(tables, input.placementLimit, input.loads);
   for (const order of [...stopsNobodyReports(allocs, tainted, nowNs), ...wants.stops]) plan.stop(order);
   for (const alloc of wants.rewrites) plan.place(alloc);
   const placing = running ? new SystemPlacing(input, running, candidates, plan, rollout) : undefined;

@@ -2,6 +2,7 @@ import type { Job } from '@waybill/model';
 import { configFor, type AttemptInput } from './attempt.js';
 import type { Candidates } from './candidate-nodes.js';
 import { Feasibility, type ProposedAllocs } from './feasibility.js';
+import { JobOnNodes } from './job-on-nodes.js';
 import { NodeSelector } from './node-selector.js';
 import type { PlanDraft } from './plan-draft.js';
 import { PropertyUses } from './property-uses.js';
@@ -39,6 +40,7 @@ export function selectionFor(
     candidates,
     feasibility,
     plan,
+    own: new JobOnNodes(job, tables, plan),
     config: configFor(job, tables),
     uses,
     random: () => random.next(),

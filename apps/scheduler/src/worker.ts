@@ -6,6 +6,7 @@ import { BrokerPlanner } from './broker-planner.js';
 import { BrokerTerms, within } from './broker-terms.js';
 import { Considerate } from './collection/considerate.js';
 import { runCoreTask } from './collection/core-scheduler.js';
+import type { NodeLoads } from '@waybill/state';
 import { DEFAULT_THRESHOLDS, type Thresholds } from './collection/thresholds.js';
 import { EvaluationRun } from './evaluation-run.js';
 import { SCHEDULER_TYPES } from './schedule.js';
@@ -55,6 +56,8 @@ export interface WorkerDeps {
   readonly meter?: WorkerMeter;
   /** How old records must be that housekeeping removes. */
   readonly thresholds?: Thresholds;
+  /** Kept up to date with `state`; without it every pass sums up the nodes it looks at. */
+  readonly loads?: NodeLoads;
 }
 
 /**
@@ -208,7 +211,7 @@ export class Worker {
 
   /** Also ends the delivery. @returns as `workOff` */
   private async schedule(delivery: DequeueResponse, evaluation: Evaluation): Promise<DequeueResponse | undefined> {
-    const { state, clock, newId, rpc, tracer } = this.deps;
+    const { state, loads, clock, newId, rpc, tracer } = this.deps;
     const attributes = {
       'eval.id': evaluation.ID,
       'eval.type': evaluation.Type,
@@ -237,6 +240,7 @@ export class Worker {
           get appliedIndex() {
             return state.appliedIndex;
           },
+          ...(loads && { loads }),
           reach: (index) => state.waitFor(index, WAIT_FOR_INDEX_MS),
         },
         clock,

@@ -1,9 +1,9 @@
 import { Writer } from '@waybill/api';
-import { BlockedEvals, EvalBroker, NodeLoads } from '@waybill/broker';
+import { BlockedEvals, EvalBroker } from '@waybill/broker';
 import { DeploymentWatchers } from '@waybill/deployments';
 import { emptyLoad, type Evaluation } from '@waybill/model';
 import { Projector } from '@waybill/projector';
-import { type Applied, StateMachine, type Txn } from '@waybill/state';
+import { type Applied, NodeLoads, StateMachine, type Txn } from '@waybill/state';
 import { replaceMethod } from './replaced-method.js';
 
 /** A bug that somebody could write any day, switched on for a run. */
