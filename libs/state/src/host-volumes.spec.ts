@@ -130,7 +130,7 @@ describe('host volumes', () => {
     expect(remove().verdict.kind).toBe('refused');
   });
 
-  it('GC-58: a node that is collected takes along the volumes nobody may still use, if it was told to', () => {
+  it('GC-58 ND-141: a node that is collected takes along the volumes nobody may still use, if it was told to', () => {
     const { machine, node, register, stored, use, end } = cluster();
     node({ ...REPORTED, GCVolumesOnNodeGC: true });
     register();

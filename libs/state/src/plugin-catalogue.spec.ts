@@ -97,7 +97,7 @@ describe('how many are healthy', () => {
     expect(counts(plugin())).toEqual([0, 0, 1, 2]);
   });
 
-  it('VL-187, ST-34: a node that stops reporting it, or goes, loses its entry; the last one ends the plugin', () => {
+  it('VL-187, ST-34, ND-141: a node that stops reporting it, or goes, loses its entry; the last one ends the plugin', () => {
     const { machine, asController, asNode, report, plugin } = cluster();
     asNode(1);
     asController(2);
@@ -128,6 +128,18 @@ describe('how many are healthy', () => {
     expect(counts(plugin())).toEqual([0, 0, 1, 2]);
     stop(1);
     expect(counts(plugin())).toEqual([0, 0, 0, 2]);
+  });
+
+  it('ND-117, VL-188: an instance that ends by its agent’s word loses its own entry', () => {
+    const { asNode, register, place, become, plugin } = cluster();
+    register(pluginJob('p', 'node', {}, 2));
+    asNode(1, { AllocID: uuid(1) });
+    asNode(2, { AllocID: uuid(2) });
+    place('p', [1, 1], [2, 2]);
+    become(1, 1, 'running');
+    expect(Object.keys(plugin()?.Nodes ?? {})).toEqual([node(1), node(2)]);
+    become(1, 1, 'complete');
+    expect(Object.keys(plugin()?.Nodes ?? {})).toEqual([node(2)]);
   });
 
   it.each([

@@ -3,8 +3,10 @@ import {
   type Allocation,
   type CSIInfo,
   type CSIPlugin,
+  isClientTerminal,
   isEmptyPlugin,
   isServerTerminal,
+  isTerminalAllocation,
   type Job,
   type Node,
 } from '@waybill/model';
@@ -92,10 +94,13 @@ function settleJob(edits: PluginEdits, tables: Tables, { key, row, plugins, isDe
   }
 }
 
+/** Told to stop, ended by its agent's word (ND-117), or gone. */
 const hasEnded = (before: Allocation, after: Allocation | undefined): boolean =>
-  !after || (isServerTerminal(after) && !isServerTerminal(before));
+  !after ||
+  (isServerTerminal(after) && !isServerTerminal(before)) ||
+  (isClientTerminal(after) && !isClientTerminal(before));
 
-/** VL-188, VL-190: the entries that this allocation made; another one's on the same node stay. */
+/** VL-188, VL-190, ND-117: the entries that this allocation made; another one's on the same node stay. */
 function dropInstance(edits: PluginEdits, alloc: Allocation): void {
   for (const id of pluginsOfAllocation(alloc))
     for (const side of SIDES)
@@ -133,10 +138,10 @@ function settleReport(edits: PluginEdits, tables: Tables, side: Side, nodeId: st
   });
 }
 
-/** VL-188: nobody knows the allocation, or it is told to stop. */
+/** VL-188: nobody knows the allocation, or it is told to stop or has ended. */
 function isOver(tables: Tables, allocId: string): boolean {
   const alloc = tables.allocs.get(allocId);
-  return !alloc || isServerTerminal(alloc);
+  return !alloc || isTerminalAllocation(alloc);
 }
 
 /** Plugin records being changed by one transaction; written once each, at the end. */
