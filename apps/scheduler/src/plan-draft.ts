@@ -49,11 +49,13 @@ export class NodeView {
   private listed: Allocation[] | undefined;
 
   /**
-   * @param load sum over `allocs`; belongs to the view
+   * @param load of the stored ones as the plan leaves them; copied before it is changed
+   * @param isOwn it may be changed
    * @param list walks the allocations; asked at most once, and only by those whom sums do not tell enough
    */
   constructor(
-    private readonly load: NodeLoad,
+    private load: NodeLoad,
+    private isOwn: boolean,
     private readonly list: () => Allocation[],
   ) {}
 
@@ -71,6 +73,7 @@ export class NodeView {
 
   add(alloc: Allocation): void {
     if (isClientTerminal(alloc)) return;
+    if (!this.isOwn) [this.load, this.isOwn] = [{ ...this.load }, true];
     charge(this.load, alloc);
     this.listed?.push(alloc);
   }
@@ -186,13 +189,15 @@ export class PlanDraft {
   viewOf(nodeId: string): NodeView {
     const known = this.views.get(nodeId);
     if (known) return known;
-    const load = { ...this.loads.of(nodeId) };
     const placed = this.placed.get(nodeId);
-    if (placed || this.stops.has(nodeId) || this.preempted.has(nodeId)) {
+    const changes = placed !== undefined || this.stops.has(nodeId) || this.preempted.has(nodeId);
+    const stored = this.loads.of(nodeId);
+    const load = changes ? { ...stored } : stored;
+    if (changes) {
       for (const alloc of this.leavingFrom(nodeId)) charge(load, alloc, -1);
       for (const alloc of placed ?? []) charge(load, alloc);
     }
-    const view = new NodeView(load, () => this.allocsOn(nodeId));
+    const view = new NodeView(load, changes, () => this.allocsOn(nodeId));
     this.views.set(nodeId, view);
     return view;
   }
