@@ -28,6 +28,13 @@ const ended = (ageMs: number, over: Partial<Evaluation> = {}): Evaluation =>
 const commit = (...Evals: Evaluation[]) => plane.write('EvalUpdate', { Evals });
 const stored = (): string[] => [...plane.state.tables.evals.all()].map((e) => e.ID);
 const deletions = () => plane.state.history.filter(({ txn }) => txn.type === 'EvalDelete');
+/** What this term proves its housekeeping with. */
+const leaderAclOf = async (): Promise<string> => {
+  await plane.ask(forceGc, null);
+  const { Eval, Token } = await dequeueCore();
+  await plane.ask(ack, { EvalID: Eval!.ID, Token });
+  return Eval!.LeaderACL;
+};
 const dequeueCore = async () => {
   const asking = plane.ask(dequeue, { Schedulers: ['_core'], TimeoutMs: 1, SchedulerVersion: 1 });
   time.advance(1);
@@ -112,7 +119,7 @@ describe('core evaluations', () => {
     expect(stored()).toEqual([done.ID]);
   });
 
-  it('GC-4, race 7: a pause of three intervals leaves no burst behind; the next interval brings one of each', async () => {
+  it('GC-9, race 7: a pause of three intervals leaves no burst behind; the next interval brings one of each', async () => {
     const pause = (PauseEvalBroker: boolean) =>
       plane.write('SchedulerConfig', {
         Config: { ...fixtures.aSchedulerConfiguration(), PauseEvalBroker },
@@ -217,5 +224,21 @@ describe('core evaluations', () => {
     expect([jobs.size, job_version.size, job_summary.size, evals.size]).toEqual([0, 0, 0, 0]);
     const types = plane.state.history.filter(({ txn }) => txn.actor.Name === 'broker').map(({ txn }) => txn.type);
     expect(types.slice(-2)).toEqual(['EvalDelete', 'JobBatchDeregister']);
+  });
+
+  it('GC-5, GC-132: a copy of the state that is behind the work order makes it wait, and looks at nothing old', async () => {
+    const done = ended(HOUR_MS);
+    await commit(done);
+    const leaderAcl = await leaderAclOf();
+    const index = plane.state.appliedIndex + 1;
+    plane.broker.evals.enqueue(coreEvaluation('force-gc', { id: 'ahead', index, nowNs: 0, leaderAcl }));
+    plane.addWorkers(1);
+    await settled();
+    expect(stored()).toEqual([done.ID]);
+    const later = ended(HOUR_MS);
+    await commit(later);
+    time.advance(1_000);
+    await settled();
+    expect(stored()).toEqual([]);
   });
 });
