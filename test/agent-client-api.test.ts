@@ -76,8 +76,9 @@ describe('usage', () => {
     });
   });
 
-  it('API-199: usage of a machine, and what is unknown', async () => {
+  it('API-199, ND-23: usage of a machine that has no address of its own, by the servers; and what is unknown', async () => {
     const [node] = await api.get<{ ID: string }[]>('/v1/nodes');
+    expect(await api.get(`/v1/node/${node!.ID}`)).toMatchObject({ HTTPAddr: '', Status: 'ready' });
     const host = await api.get<HostStats>(`/v1/client/stats?node_id=${node!.ID}`);
     expect(host.Memory.Total).toBeGreaterThan(host.Memory.Used);
     expect(host.CPU.length).toBeGreaterThan(0);
