@@ -30,7 +30,7 @@ describe('CL-322: the exit code of a plan', () => {
 describe('CL-327: the text of a dry run', () => {
   const text = (over: Partial<JobPlanAnswer>, system = false) => dryRunText(plan(over), system, 0, (t) => t);
 
-  it('everything found a place, or what did not, with its reasons', () => {
+  it('CL-327: everything found a place, or what did not, with its reasons', () => {
     expect(text({})).toBe('- All tasks successfully allocated.');
     const FailedTGAllocs = { web: { NodesEvaluated: 1, NodesExhausted: 1, CoalescedFailures: 1 }, api: {} };
     expect(text({ FailedTGAllocs })).toBe(
@@ -45,7 +45,7 @@ describe('CL-327: the text of a dry run', () => {
     expect(text({ FailedTGAllocs }, true)).toContain('Failed to place all allocations on all nodes.');
   });
 
-  it('when it would be launched', () => {
+  it('CL-327, CL-143: when it would be launched, both times cut to seconds', () => {
     expect(text({ NextPeriodicLaunch: '1970-01-01T01:00:00.5Z' })).toMatch(
       /\n- If submitted now, next periodic launch would be at 1970-01-01T\S+ \(1h0m0s from now\)\.$/,
     );

@@ -13,23 +13,26 @@ const COMBINING = /\p{Mark}|\u200D/gu;
 // eslint-disable-next-line no-control-regex
 const CONTROL = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/g;
 
+/** What stands in a cell; undefined: a member that the answer lacks (CL-410). */
+export type Cell = string | undefined;
+
 /** Rows in columns two spaces apart; the first row is the header. Empty cells show `<none>` (CL-137). */
-export function table(rows: readonly (readonly string[])[], blank = '<none>'): string {
+export function table(rows: readonly (readonly Cell[])[], blank = '<none>'): string {
   return columns(rows, '  ', blank);
 }
 
 /** `key = value` lines (CL-138). */
-export function keyValues(rows: readonly (readonly [string, string])[]): string {
+export function keyValues(rows: readonly (readonly [string, Cell])[]): string {
   return columns(rows, ' = ', '<none>');
 }
 
 /** A row that comes alone: columns of the given widths at least, a longer cell pushes the rest. */
-export function fixedRow(cells: readonly string[], widths: readonly number[]): string {
-  const shown = cells.map((cell) => escapeControls(cell) || '<none>');
+export function fixedRow(cells: readonly Cell[], widths: readonly number[]): string {
+  const shown = cells.map((cell = '') => escapeControls(cell) || '<none>');
   return shown.map((cell, i) => (i === shown.length - 1 ? cell : padded(cell, widths[i] ?? 0))).join('  ');
 }
 
-function columns(rows: readonly (readonly string[])[], gap: string, blank: string): string {
+function columns(rows: readonly (readonly Cell[])[], gap: string, blank: string): string {
   const cells = rows.map((row) => row.map((cell) => cellLines(cell, blank)));
   const widths: number[] = [];
   for (const row of cells)
@@ -51,8 +54,8 @@ function rowText(row: readonly (readonly string[])[], widths: readonly number[],
   ).join('\n');
 }
 
-function cellLines(cell: string, blank: string): string[] {
-  const text = escapeControls(cell.trim());
+function cellLines(cell: Cell, blank: string): string[] {
+  const text = escapeControls((cell ?? '').trim());
   return text === '' ? [blank] : text.split('\n');
 }
 
