@@ -226,3 +226,26 @@ describe('what clients ask of a cluster that has Raft and gossip', () => {
     expect(await answerOf('/v1/namespace/nothing')).toEqual([404, 'Namespace not found']);
   });
 });
+
+describe('monitor', () => {
+  it.each([
+    ['log_level=loud', 'Unknown log level: loud'],
+    ['node_id=a&server_id=b', 'Cannot target node and server simultaneously'],
+    ['log_json=perhaps', 'Unknown option for log json: '],
+    ['plain=perhaps', 'Unknown option for plain: '],
+    ['log_include_location=perhaps', 'Unknown option for log_include_location: '],
+  ])('API-84, OP-82: %s is refused', async (query, text) => {
+    const [status, body] = await answerOf(`/v1/agent/monitor?${query}`);
+    expect([status, body.slice(0, text.length)]).toEqual([400, text]);
+  });
+
+  it('API-84, API-543: what the server logs, in frames, from the first moment on', async () => {
+    const gone = new AbortController();
+    const answer = await api.raw('/v1/agent/monitor?log_level=debug', { signal: gone.signal });
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'application/json']);
+    const reader = answer.body?.getReader();
+    const first = await reader?.read();
+    expect(Buffer.from(first?.value ?? []).toString()).toBe('{}');
+    gone.abort();
+  });
+});

@@ -240,7 +240,10 @@ describe('lists', () => {
   });
 
   it('API-619: a token with white space around it, or as a bearer in any case, is one', async () => {
-    for (const headers of [{ 'X-Nomad-Token': 'abc ' }, { Authorization: 'bEaReR abc' }])
-      expect((await api.raw('/v1/jobs', { headers })).status).toBe(200);
+    for (const header of [
+      ['X-Nomad-Token', 'abc '],
+      ['Authorization', 'bEaReR abc'],
+    ] as [string, string][])
+      expect((await api.raw('/v1/jobs', { headers: [header] })).status).toBe(200);
   });
 });

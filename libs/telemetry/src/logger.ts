@@ -1,8 +1,20 @@
 import { pino } from 'pino';
 import type { DestinationStream } from 'pino';
+import { type LogFeed, processLog } from './log-feed.js';
 
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
+
+/** How much a level matters; what is below a logger's own is not written. */
+export const RANK: Readonly<Record<LogLevel, number>> = {
+  trace: 10,
+  debug: 20,
+  info: 30,
+  warn: 40,
+  error: 50,
+  fatal: 60,
+  silent: Infinity,
+};
 
 /** Structured logging: `log.info('lease taken', { role, epoch })`. An `error` field keeps message and stack. */
 export interface Logger {
@@ -32,26 +44,36 @@ const REDACT_PATHS = REDACTED_KEYS.flatMap((key) =>
 );
 
 type PinoLike = Pick<ReturnType<typeof pino>, 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'child'>;
+type LineLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error';
+
+/** Whether a line is wanted, by its output or by whoever listens just now. */
+type Wanted = (level: LineLevel) => boolean;
 
 class PinoLogger implements Logger {
-  constructor(private readonly to: PinoLike) {}
-  trace(message: string, fields: Record<string, unknown> = {}): void {
-    this.to.trace(fields, message);
+  constructor(
+    private readonly to: PinoLike,
+    private readonly wanted: Wanted,
+  ) {}
+  trace(message: string, fields?: Record<string, unknown>): void {
+    this.write('trace', message, fields);
   }
-  debug(message: string, fields: Record<string, unknown> = {}): void {
-    this.to.debug(fields, message);
+  debug(message: string, fields?: Record<string, unknown>): void {
+    this.write('debug', message, fields);
   }
-  info(message: string, fields: Record<string, unknown> = {}): void {
-    this.to.info(fields, message);
+  info(message: string, fields?: Record<string, unknown>): void {
+    this.write('info', message, fields);
   }
-  warn(message: string, fields: Record<string, unknown> = {}): void {
-    this.to.warn(fields, message);
+  warn(message: string, fields?: Record<string, unknown>): void {
+    this.write('warn', message, fields);
   }
-  error(message: string, fields: Record<string, unknown> = {}): void {
-    this.to.error(fields, message);
+  error(message: string, fields?: Record<string, unknown>): void {
+    this.write('error', message, fields);
   }
   with(fields: Record<string, unknown>): Logger {
-    return new PinoLogger(this.to.child(fields));
+    return new PinoLogger(this.to.child(fields), this.wanted);
+  }
+  private write(level: LineLevel, message: string, fields: Record<string, unknown> = {}): void {
+    if (this.wanted(level)) this.to[level](fields, message);
   }
 }
 
@@ -60,17 +82,28 @@ export interface LoggerOptions {
   readonly format?: 'json' | 'line';
   /** Where lines go; stdout by default. */
   readonly destination?: DestinationStream;
+  /** Who may listen besides; whoever monitors this process by default. */
+  readonly feed?: LogFeed;
 }
 
 /** The logger of one service. Lines carry level, ISO time, service and message; secrets are redacted. */
 export function createLogger(service: string, level: LogLevel = 'info', options: LoggerOptions = {}): Logger {
   const out = options.destination ?? { write: (line: string): unknown => process.stdout.write(line) };
-  const destination =
-    options.format === 'line' ? { write: (line: string): unknown => out.write(humanLine(line)) } : out;
+  const { feed = processLog } = options;
+  const own = RANK[level];
+  const destination = {
+    // pino then says the level of each line here, before it writes the line.
+    [Symbol.for('pino.metadata')]: true,
+    lastLevel: 0,
+    write(line: string): void {
+      if (this.lastLevel >= own) out.write(options.format === 'line' ? humanLine(line) : line);
+      feed.offer(this.lastLevel, line);
+    },
+  };
   return new PinoLogger(
     pino(
       {
-        level,
+        level: 'trace',
         base: { service },
         timestamp: pino.stdTimeFunctions.isoTime,
         formatters: { level: (label) => ({ level: label }) },
@@ -79,6 +112,7 @@ export function createLogger(service: string, level: LogLevel = 'info', options:
       },
       destination,
     ),
+    (line) => RANK[line] >= Math.min(own, feed.lowest),
   );
 }
 

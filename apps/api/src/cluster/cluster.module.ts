@@ -6,10 +6,18 @@ import { AutopilotController } from './autopilot.controller.js';
 import { ClusterController } from './cluster.controller.js';
 import { EnterpriseController } from './enterprise.controller.js';
 import { NeighbouringAgent } from './neighbouring-agent.store.js';
+import { MonitorController } from './monitor.controller.js';
 import { RaftController } from './raft.controller.js';
 
 @Module({
-  controllers: [AgentController, AutopilotController, ClusterController, EnterpriseController, RaftController],
+  controllers: [
+    AgentController,
+    AutopilotController,
+    ClusterController,
+    EnterpriseController,
+    MonitorController,
+    RaftController,
+  ],
   providers: [
     made(NeighbouringAgent, ({ context }) => new NeighbouringAgent(context.settings.WAYBILL_HTTP_AGENT_DIR)),
     made(AgentIdentity, ({ context: { settings, newId } }) => {

@@ -178,6 +178,10 @@ const CLUSTER: Operation[] = [
   ...write('/v1/agent/schedulers/config', 'Change how many'),
   ...get('/v1/agent/keyring/{operation}', 'Gossip keys', { answer: anything }),
   ...write('/v1/agent/keyring/{operation}', 'Gossip keys'),
+  ...get('/v1/agent/monitor', 'The log of the server: frames one behind the other, or with plain its lines', {
+    query: ['log_level', 'log_json', 'log_include_location', 'plain', 'node_id', 'server_id'],
+    answer: ref('StreamFrame'),
+  }),
   ...get('/v1/agent/host', 'The machine of a server'),
   ...get('/v1/agent/pprof', 'Profiles'),
   ...get('/v1/agent/pprof/{profile}', 'A profile'),
