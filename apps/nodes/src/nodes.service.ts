@@ -1,5 +1,5 @@
-import { natsPresence } from '@waybill/rpc';
-import type { ServiceDefinition } from '@waybill/service';
+import { natsPresence, type Presence } from '@waybill/rpc';
+import type { ServiceContext, ServiceDefinition } from '@waybill/service';
 import { AllocQueries } from './alloc-queries.js';
 import { AllocUpdates } from './alloc-updates.js';
 import { DrainCommands } from './drain-commands.js';
@@ -18,8 +18,14 @@ import { Registration } from './registration.js';
 import { ServiceQueries } from './service-queries.js';
 import { ServiceRegistrations } from './service-registrations.js';
 
-/** The `nodes` service. `pace` is for tests that cannot wait for real heartbeats to be missed. */
-export function nodesService(pace: HeartbeatPace = DEFAULT_PACE): ServiceDefinition {
+const overNats = ({ link }: ServiceContext): Presence => natsPresence(link.nc);
+
+/**
+ * The `nodes` service.
+ * @param pace for tests that cannot wait for real heartbeats to be missed
+ * @param presenceIn for the simulator, where there is no NATS
+ */
+export function nodesService(pace: HeartbeatPace = DEFAULT_PACE, presenceIn = overNats): ServiceDefinition {
   return {
     name: 'nodes',
     needs: { state: true, database: false },
@@ -35,7 +41,7 @@ export function nodesService(pace: HeartbeatPace = DEFAULT_PACE): ServiceDefinit
       const serviceQueries = new ServiceQueries(state, timers);
       const updates = new AllocUpdates({ ...shared, tracer: () => context.tracer });
       const registration = new Registration(watched);
-      const fellows = new Fellows(natsPresence(context.link.nc), newId(), clock, timers);
+      const fellows = new Fellows(presenceIn(context), newId(), clock, timers);
       metrics.gauge('nodes_waiting_registrations', 'Registrations of machines that wait for their turn', {
         collect: () => registration.waiting,
       });

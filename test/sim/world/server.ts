@@ -1,9 +1,10 @@
 import { broker } from '@waybill/broker';
 import { deployments } from '@waybill/deployments';
 import { LeaseRunner, type Singleton } from '@waybill/lease';
-import { nodesService } from '@waybill/nodes';
+import { DEFAULT_PACE, nodesService } from '@waybill/nodes';
 import { Projector } from '@waybill/projector';
 import { Replica } from '@waybill/replica';
+import type { Presence } from '@waybill/rpc';
 import { scheduler } from '@waybill/scheduler';
 import { readSettings, type ServiceContext, type ServiceDefinition, type ServiceParts } from '@waybill/service';
 import { Metrics, tracerFor } from '@waybill/telemetry';
@@ -26,7 +27,15 @@ const SETTINGS = readSettings(
   [],
 );
 
-const SERVICES: readonly ServiceDefinition[] = [broker, scheduler, nodesService(), deployments];
+/** Processes do not watch each other here: a machine's read at one that was killed ends by its time limit. */
+const UNHEARD: Presence = { sign: () => {}, onSign: () => () => {}, announceChange: () => {} };
+
+const SERVICES: readonly ServiceDefinition[] = [
+  broker,
+  scheduler,
+  nodesService(DEFAULT_PACE, () => UNHEARD),
+  deployments,
+];
 
 /** What a server's copy of the state goes through, for those who check it. */
 export interface ReplicaWitness {
