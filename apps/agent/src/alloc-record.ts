@@ -1,7 +1,7 @@
 import type { AllocDeploymentStatus, Allocation, ClientAllocUpdate } from '@waybill/model';
 import type { AllocVolumesRecord } from './csi/alloc-volumes.js';
 import type { AllocServicesRecord } from './services/alloc-services.js';
-import type { TaskRecord } from './task-runner.js';
+import type { TaskRecord } from './task-record.js';
 
 /** What is kept of an allocation on disk, one file each (AG-190). */
 export interface AllocRecord {

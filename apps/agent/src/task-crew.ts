@@ -2,7 +2,8 @@ import { nestedList, type Task, type TaskGroup, type TaskState } from '@waybill/
 import type { TaskResourceUsage } from '@waybill/rpc';
 import type { ExecCommand, ExecSession } from './exec/exec-session.js';
 import { isSidecar, type kindOf } from './task-lifecycle.js';
-import { TaskNotRunningError, type TaskRecord, type TaskRunner } from './task-runner.js';
+import type { TaskRecord } from './task-record.js';
+import { TaskNotRunningError, type TaskRunner } from './task-runner.js';
 
 /** What was asked of the allocation cannot be done to it as it is; the message is for the asker. */
 export class AllocActionError extends Error {

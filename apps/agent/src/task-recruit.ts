@@ -6,7 +6,8 @@ import { RestartTracker } from './restart-tracker.js';
 import type { Member } from './task-crew.js';
 import { kindOf, restartsOnSuccess, type TaskKind } from './task-lifecycle.js';
 import { TaskPreparation, type TaskRound, type WantedTask } from './task-preparation.js';
-import { type TaskRecord, TaskRunner } from './task-runner.js';
+import type { TaskRecord } from './task-record.js';
+import { TaskRunner } from './task-runner.js';
 import { runScript } from './templates/change-script.js';
 
 /** What a task knows of the allocation that it belongs to. */

@@ -1,6 +1,5 @@
 import {
   appendTaskEvent,
-  type Clock,
   formatDuration,
   msFromNs,
   newTaskEvent,
@@ -9,12 +8,9 @@ import {
   type Task,
   type TaskEvent,
   type TaskState,
-  type Timers,
 } from '@waybill/model';
 import type { TaskResourceUsage } from '@waybill/rpc';
-import type { Logger } from '@waybill/telemetry';
 import {
-  type Driver,
   type DriverNetwork,
   type ExitResult,
   StartError,
@@ -23,57 +19,17 @@ import {
   type TaskHandle,
   TaskNotFoundError,
 } from './drivers/driver.js';
-import { type ExecCommand, type ExecSession, NoExecError } from './exec/exec-session.js';
+import type { ExecCommand, ExecSession } from './exec/exec-session.js';
 import { Gate } from './gate.js';
 import { HookError } from './hooks/task-hook.js';
 import { type RestartTracker, type RoundEnd } from './restart-tracker.js';
+import { stopByDriver } from './stop-by-driver.js';
+import { TaskCommands } from './task-commands.js';
+import type { TaskHost } from './task-host.js';
+import { NEW_STATE, type TaskRecord } from './task-record.js';
 
 /** AG-155: a task's own `kill_timeout` is cut to this. */
 export const MAX_KILL_TIMEOUT_MS = 30_000;
-/** AG-156: a driver's stop that fails is tried this often, with these waits between. */
-export const MAX_STOP_ATTEMPTS = 5;
-const STOP_RETRY_MS = 5_000;
-const MAX_STOP_RETRY_MS = 120_000;
-
-/** What is kept of a task on disk. */
-export interface TaskRecord {
-  readonly state: TaskState;
-  readonly handle: TaskHandle | null;
-  /** It was put down by the agent, not by itself: it runs again once the servers still want it. */
-  readonly suspended: boolean;
-}
-
-export interface TaskRunnerDependencies {
-  readonly allocId: string;
-  readonly driver: Driver;
-  readonly clock: Clock;
-  readonly timers: Timers;
-  readonly newId: () => string;
-  readonly logger: Logger;
-  readonly restarts: RestartTracker;
-  /** Directories, environment, interpolated configuration; called before each start. */
-  readonly configure: (taskId: string) => Promise<TaskConfig>;
-  /** What has to be there before the start (AG-102). @returns what the driver is told. @throws HookError */
-  readonly prestart: (config: TaskConfig, killed: AbortSignal, over: AbortSignal) => Promise<TaskConfig>;
-  /** What has to be taken up again around a task that ran on without the agent. Never rejects. */
-  readonly attach: (taskId: string, killed: AbortSignal, over: AbortSignal) => Promise<void>;
-  /** AG-101: the servers still want it to run. */
-  readonly isWanted: () => boolean;
-  /** The lifecycle lets it start (task-lifecycle.ts). */
-  readonly mayStart: () => boolean;
-  /** AG-154: open when the servers want the delays of a kill skipped. */
-  readonly delaysSkipped: Gate;
-  /** Opens when the servers have been asked since the start of the agent. */
-  readonly serversAsked: Gate;
-  /** AG-194: false for tasks that run on without asking. */
-  readonly asksAfterLoss: boolean;
-  /** AG-142: its services are offered no longer. Resolves when the servers know, or took too long. */
-  readonly withdraw: () => Promise<void>;
-  /** Resolves when the present record is on disk (AG-191). */
-  readonly save: () => Promise<void>;
-  /** Called after every change of state. */
-  readonly changed: () => void;
-}
 
 /** AG-160, AG-165: what was asked for needs a task that runs. */
 export class TaskNotRunningError extends Error {
@@ -83,17 +39,6 @@ export class TaskNotRunningError extends Error {
   }
 }
 
-const NEW_STATE: TaskState = {
-  State: 'pending',
-  Failed: false,
-  Restarts: 0,
-  LastRestart: null,
-  StartedAt: null,
-  FinishedAt: null,
-  Events: [],
-  Paused: '',
-};
-
 /**
  * One task of one allocation, from its first event to its end (agent.md section 11).
  *
@@ -101,12 +46,12 @@ const NEW_STATE: TaskState = {
  * running  the driver has started it and waits for its exit
  * dead     for good, unless the whole allocation is restarted; a runner that was restored dead does nothing
  *
- * pending → running: the driver started it. running → pending: it ended and the policy starts it again.
- * running → pending because of a check: as a failure. pending → dead: killed before it ran, configuration or start failed for good. running → dead: killed, done, or failed
- * by policy. running → pending by request: as by policy, without delay, and the policy does not count it. dead → pending:
- * a restart of the whole allocation (AG-7), unless the task was killed. A kill is taken at any moment: it ends every wait, and a start that is under way is stopped as soon as it
- * has happened (AG-410). Recovered: running without a new start, or pending until the servers were asked.
- * suspended: the agent put it down on its own way out; no state changes any more.
+ * pending → running: the driver started it. running → pending: it ended and the policy starts it again; by request without
+ * delay, and the policy does not count it; because of a check as a failure. pending → dead: killed before it ran,
+ * configuration or start failed for good. running → dead: killed, done, or failed by policy. dead → pending: a restart of
+ * the whole allocation (AG-7), unless the task was killed. A kill is taken at any moment: it ends every wait, and a start
+ * that is under way is stopped as soon as it has happened (AG-410). Recovered: running without a new start, or pending until
+ * the servers were asked. suspended: the agent put it down on its own way out; no state changes any more.
  *
  * Its handle is on disk before the driver is asked to start (AG-440). Limits: MAX_TASK_EVENTS, MAX_KILL_TIMEOUT_MS,
  * MAX_STOP_ATTEMPTS. Cost: nothing while it waits.
@@ -125,7 +70,7 @@ export class TaskRunner {
   private isUp = false;
   /** As it was started; null: by an earlier agent. */
   private config: TaskConfig | null = null;
-  private readonly sessions = new Set<ExecSession>();
+  private readonly commands: TaskCommands;
   /** Open when the restart that was asked for has put the task down, and the next start is on its way. */
   private restarting: { readonly done: Gate; readonly isFailure: boolean } | null = null;
   /** The start that is under way or was the last: it cannot be called off, only waited for. */
@@ -133,10 +78,11 @@ export class TaskRunner {
 
   constructor(
     public task: Task,
-    private readonly deps: TaskRunnerDependencies,
+    private readonly deps: TaskHost,
     restored?: TaskRecord,
   ) {
     this.restarts = deps.restarts;
+    this.commands = new TaskCommands(deps);
     this.current = restored?.state ?? NEW_STATE;
     this.handle = restored?.handle ?? null;
     this.suspended = restored?.suspended ?? false;
@@ -269,13 +215,8 @@ export class TaskRunner {
   /** Runs a command beside the task; it ends with the task. @throws TaskNotRunningError, NoExecError, the driver's error */
   async exec(command: ExecCommand): Promise<ExecSession> {
     const { handle } = this;
-    const { driver } = this.deps;
     if (!handle || !this.isUp) throw new TaskNotRunningError();
-    if (!driver.exec) throw new NoExecError(driver.name);
-    const config = this.config ?? (await this.deps.configure(handle.taskId));
-    const session = await driver.exec(handle.taskId, config, command);
-    this.sessions.add(session);
-    void session.exitCode.catch(() => {}).finally(() => this.sessions.delete(session));
+    const session = await this.commands.run(command, handle, this.config);
     if (!this.isUp) await session.kill();
     return session;
   }
@@ -398,7 +339,7 @@ export class TaskRunner {
     if (!handle) return { kind: 'killed' };
     const result = await this.deps.driver.wait(handle.taskId);
     this.isUp = false;
-    for (const session of this.sessions) void session.kill();
+    this.commands.end();
     this.emit('Terminated', detailsOf(result));
     if (this.leaving.isOpen) return { kind: 'killed' };
     await this.forget(handle);
@@ -474,17 +415,9 @@ export class TaskRunner {
     if (this.isUp) await this.stopByDriver(handle);
   }
 
-  private async stopByDriver(handle: TaskHandle): Promise<void> {
-    for (let attempt = 0; attempt < MAX_STOP_ATTEMPTS && this.isUp; attempt++) {
-      try {
-        await this.deps.driver.stop(handle.taskId, this.killTimeoutMs(), this.task.KillSignal);
-        return;
-      } catch (error) {
-        if (error instanceof TaskNotFoundError) return;
-        this.deps.logger.warn('a task could not be stopped', { alloc: this.deps.allocId, task: this.task.Name, error });
-        await this.pause(Math.min(STOP_RETRY_MS * 4 ** attempt, MAX_STOP_RETRY_MS), this.ended);
-      }
-    }
+  private stopByDriver(handle: TaskHandle): Promise<void> {
+    const pause = (ms: number): Promise<void> => this.pause(ms, this.ended);
+    return stopByDriver(this.deps, handle, this.task, this.killTimeoutMs(), () => this.isUp, pause);
   }
 
   private async forget(handle: TaskHandle): Promise<void> {
