@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { ALIASES, isCommand, loadCommand } from './catalogue.js';
+import { isCommand, loadCommand } from './catalogue.js';
+import { ALIASES } from './command-words.js';
 import { parseCommandLine } from './command-line.js';
 import { commandReference, REFERENCE_FILE } from './command-reference.js';
 

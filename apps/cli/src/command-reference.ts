@@ -1,4 +1,5 @@
-import { ALIASES, CATALOGUE, loadCommand } from './catalogue.js';
+import { CATALOGUE, loadCommand } from './catalogue.js';
+import { ALIASES } from './command-words.js';
 import type { CommandSpec } from './command-spec.js';
 import type { Flag } from './flag.js';
 import { GLOBAL_FLAGS } from './global-flags.js';

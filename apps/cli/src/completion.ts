@@ -1,7 +1,8 @@
 import { readdirSync } from 'node:fs';
 import path from 'node:path';
 import type { ApiClient } from './api-client.js';
-import { ALIASES, firstWords, isCommand, loadCommand, subcommandsOf } from './catalogue.js';
+import { firstWords, isCommand, loadCommand, subcommandsOf } from './catalogue.js';
+import { ALIASES } from './command-words.js';
 import { flagsOf, parseCommandLine } from './command-line.js';
 import type { CommandSpec } from './command-spec.js';
 import type { Flag } from './flag.js';

@@ -1,4 +1,5 @@
-import { ALIASES, CATALOGUE, COMMON, GROUPS, SHORT_FORMS } from './catalogue.js';
+import { CATALOGUE } from './catalogue.js';
+import { ALIASES, COMMON, GROUPS, SHORT_FORMS } from './command-words.js';
 import { table } from './table.js';
 
 /** CL-108. */

@@ -1,5 +1,6 @@
 import path from 'node:path';
-import { ALIASES, firstWords, GROUPS, isCommand, loadCommand, subcommandsOf } from './catalogue.js';
+import { firstWords, isCommand, loadCommand, subcommandsOf } from './catalogue.js';
+import { ALIASES, GROUPS } from './command-words.js';
 import type { CommandSpec, OfflineCall } from './command-spec.js';
 import type { Environment } from './connection.js';
 import { ArgumentFailure, causeOf, CommandFailure, FlagFailure, isInterrupt, UnknownFlag } from './failure.js';

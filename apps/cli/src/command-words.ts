@@ -1,0 +1,38 @@
+/** Other words for a command (CL-102). No help mentions `hidden` ones (CL-108). */
+export const ALIASES: ReadonlyMap<string, { readonly words: string; readonly hidden?: boolean }> = new Map([
+  ['run', { words: 'job run' }],
+  ['start', { words: 'job start' }],
+  ['plan', { words: 'job plan', hidden: true }],
+  ['init', { words: 'job init', hidden: true }],
+  ['inspect', { words: 'job inspect', hidden: true }],
+  ['validate', { words: 'job validate', hidden: true }],
+  ['stop', { words: 'job stop' }],
+  ['exec', { words: 'alloc exec' }],
+  ['fs', { words: 'alloc fs' }],
+  ['logs', { words: 'alloc logs' }],
+  ['alloc-status', { words: 'alloc status', hidden: true }],
+  ['eval-status', { words: 'eval status', hidden: true }],
+  ['node-drain', { words: 'node drain', hidden: true }],
+  ['node-status', { words: 'node status', hidden: true }],
+]);
+
+/** Short forms that the general help leaves out although they are meant to be used (CL-108). */
+export const SHORT_FORMS: ReadonlySet<string> = new Set(['exec', 'fs', 'init', 'inspect', 'logs', 'plan', 'validate']);
+
+/** What the general help calls common, in its order (CL-108). */
+export const COMMON: readonly string[] = ['run', 'stop', 'status', 'alloc', 'job', 'node', 'agent'];
+
+/** Words that begin several commands. */
+export const GROUPS: ReadonlyMap<string, string> = new Map([
+  ['alloc', 'Work with allocations'],
+  ['deployment', 'Work with deployments'],
+  ['eval', 'Work with evaluations'],
+  ['event', 'Follow what happens'],
+  ['job', 'Work with jobs'],
+  ['node', 'Work with nodes'],
+  ['operator', 'Run the control plane'],
+  ['namespace', 'Work with namespaces'],
+  ['server', 'Look at the servers'],
+  ['service', 'Work with services'],
+  ['system', 'Have the cluster tidied up'],
+]);
