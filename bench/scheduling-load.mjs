@@ -45,7 +45,7 @@ export function clusterOf(nodes, racks) {
     commit({ plan }) {
       const payload = {
         ...fixtures.aPlanResult(),
-        Job: plan.Job,
+        Job: (plan.Job && state.tables.jobs.get(`${plan.Job.Namespace}/${plan.Job.ID}`)) ?? null,
         AllocsUpdated: Object.values(plan.NodeAllocation).flat(),
         AllocsStopped: Object.values(plan.NodeUpdate).flat(),
         AllocsPreempted: Object.values(plan.NodePreemptions).flat(),
