@@ -69,7 +69,7 @@ describe('routes and methods', () => {
     expect((await api.raw('/v1/jobs', { method: 'HEAD' })).status).toBe(405);
   });
 
-  it('API-9: what only the commercial edition has', async () => {
+  it('API-9, OP-7, OP-235: what only the commercial edition has', async () => {
     for (const path of [
       'sentinel/policies',
       'sentinel/policy/a',
@@ -82,7 +82,7 @@ describe('routes and methods', () => {
       'recommendations/apply',
       'recommendation/a',
     ])
-      for (const method of ['GET', 'PUT'])
+      for (const method of ['GET', 'PUT', 'POST', 'DELETE'])
         expect(await answerOf(`/v1/${path}`, { method }), path).toEqual([501, 'Nomad Enterprise only endpoint']);
     expect(await answerOf('/v1/operator/license')).toEqual([204, '']);
     expect((await answerOf('/v1/operator/license', { method: 'PUT' }))[0]).toBe(501);
@@ -152,7 +152,7 @@ describe('what is sent', () => {
     stream.destroy();
   });
 
-  it('API-24: configured headers, on errors and streams too', async () => {
+  it('API-24, OP-8: configured headers, on errors and streams too', async () => {
     for (const path of ['/v1/jobs', '/v1/job/none', '/v1/event/stream', '/v1/unknown']) {
       const gone = new AbortController();
       const { headers } = await api.raw(path, { signal: gone.signal });
@@ -278,12 +278,16 @@ describe('headers of reads, and blocking', () => {
     for (const job of await Promise.all(waiting)) expect(job).toMatchObject({ ID: 'awaited' });
   });
 
-  it('API-47, API-48, API-57: index, wait and stale that cannot be read', async () => {
+  it('API-47, API-48, API-57, API-62, OP-2: index, wait, per_page and stale that cannot be read', async () => {
     expect(await answerOf('/v1/jobs?index=x')).toEqual([400, 'Invalid index']);
     expect(await answerOf('/v1/jobs?wait=soon')).toEqual([400, 'Invalid wait time']);
     expect(await answerOf('/v1/jobs?stale=maybe')).toEqual([
       400,
       'Expect `true` or `false` for `stale` query string parameter',
+    ]);
+    expect(await answerOf('/v1/jobs?per_page=some')).toEqual([
+      400,
+      'Expect a number for `per_page` query string parameter',
     ]);
     for (const query of ['index=0', 'wait=1h30m', 'wait=10000ms', 'stale', 'stale=', 'stale=1', 'consistent'])
       expect((await answerOf(`/v1/jobs?${query}`))[0], query).toBe(200);
