@@ -273,7 +273,7 @@ export class Worker {
   private async keepHouse(evaluation: Evaluation, planner: BrokerPlanner): Promise<void> {
     const { state, clock, timers, thresholds = DEFAULT_THRESHOLDS } = this.deps;
     const before = clock.nowMs();
-    const pace = new Considerate(clock, timers);
+    const pace = new Considerate(clock, (ms) => this.signal.pause(ms, this.terms.current));
     await runCoreTask(evaluation, {
       tables: state.tables,
       appliedIndex: state.appliedIndex,

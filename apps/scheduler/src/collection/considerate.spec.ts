@@ -2,12 +2,14 @@ import { SimulatedTime } from '@waybill/model';
 import { describe, expect, it } from 'vitest';
 import { Considerate, MAX_REST_MS, REST_PER_WORK } from './considerate.js';
 
+const considerate = (time: SimulatedTime): Considerate =>
+  new Considerate(time, (ms) => new Promise((resolve) => void time.after(ms, resolve)));
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 describe('deletions one after the other', () => {
   it('the first begins at once, the next when others had their time', async () => {
     const time = new SimulatedTime();
-    const pace = new Considerate(time, time);
+    const pace = considerate(time);
     const began: number[] = [];
     const start = time.nowMs();
     const work = async (): Promise<string> => {
@@ -26,7 +28,7 @@ describe('deletions one after the other', () => {
 
   it('what took no time costs no rest, and no rest is so long that the delivery would be taken away', async () => {
     const time = new SimulatedTime();
-    const pace = new Considerate(time, time);
+    const pace = considerate(time);
     await pace.after(async () => {});
     await pace.after(async () => time.advance(60_000));
     expect(time.armedCount).toBe(0);

@@ -1,4 +1,4 @@
-import type { Clock, Timers } from '@waybill/model';
+import type { Clock } from '@waybill/model';
 
 /** For every millisecond that a deletion took, so many are left to others. */
 export const REST_PER_WORK = 3;
@@ -15,7 +15,8 @@ export class Considerate {
 
   constructor(
     private readonly clock: Clock,
-    private readonly timers: Timers,
+    /** Ends early when the worker is to stop. */
+    private readonly pause: (ms: number) => Promise<void>,
   ) {}
 
   /** Rests for the work before, then works. @throws what the work throws */
@@ -25,9 +26,5 @@ export class Considerate {
     const done = await work();
     this.restMs = Math.min(MAX_REST_MS, (this.clock.nowMs() - startedAtMs) * REST_PER_WORK);
     return done;
-  }
-
-  private pause(ms: number): Promise<void> {
-    return new Promise((resolve) => void this.timers.after(ms, resolve));
   }
 }
