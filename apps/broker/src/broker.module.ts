@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
 import { nextLaunchMs, NS_PER_MS } from '@waybill/model';
 import { type Announcement, subscribeToAnnouncements } from '@waybill/projection';
-import { type ServiceDefinition } from '@waybill/service';
+import type { ServiceContext, ServiceDefinition } from '@waybill/service';
 import { tracerFor } from '@waybill/telemetry';
 import { BrokerController } from './broker.controller.js';
 import { Broker } from './broker.js';
@@ -13,15 +13,25 @@ class BrokerModule {}
 
 const name = 'broker';
 
-/** Hands out evaluations, keeps the blocked ones, judges and commits plans, under the lease `broker`. */
-export const broker: ServiceDefinition = {
+interface Receiver {
+  receive(announcement: Announcement): void;
+}
+/** How a service hears what the projector has written. @returns ends it */
+export type HearProjected = (context: ServiceContext, receiver: Receiver) => () => void;
+
+const overNats: HearProjected = ({ link, logger }, receiver) => subscribeToAnnouncements(link.nc, receiver, logger);
+
+/**
+ * Hands out evaluations, keeps the blocked ones, judges and commits plans, under the lease `broker`.
+ * @param hearProjected for the simulator, where there is no NATS
+ */
+export const brokerService = (hearProjected: HearProjected = overNats): ServiceDefinition => ({
   name,
   needs: { state: true, database: false },
   build: (context) => {
     const { settings } = context;
     const pace = new ReadModelPace(context.timers);
-    const receiver = { receive: ({ to }: Announcement): void => pace.heard(to) };
-    const unsubscribe = subscribeToAnnouncements(context.link.nc, receiver, context.logger);
+    const unsubscribe = hearProjected(context, { receive: ({ to }) => pace.heard(to) });
     const singleton = new Broker({
       state: context.state,
       clock: context.clock,
@@ -56,4 +66,6 @@ export const broker: ServiceDefinition = {
       stop: unsubscribe,
     };
   },
-};
+});
+
+export const broker = brokerService();

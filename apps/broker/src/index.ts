@@ -1,4 +1,4 @@
-export { broker } from './broker.module.js';
+export { broker, brokerService } from './broker.module.js';
 export { BrokerController } from './broker.controller.js';
 export { Broker, type BrokerDeps, type Dequeued } from './broker.js';
 export { BlockedEvals } from './blocked-evals.js';

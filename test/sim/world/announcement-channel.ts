@@ -3,22 +3,26 @@ import type { Announcer } from '@waybill/projector';
 import type { SimulatedProcess } from '../kernel/simulated-process.js';
 import type { Wire } from './wire.js';
 
+type Receiver = Pick<ProjectionFeed, 'receive'>;
+
 /** The core NATS subject on which the projector says how far it is; plain messages, which may be lost. */
 export class AnnouncementChannel {
-  private readonly feeds = new Map<SimulatedProcess, ProjectionFeed>();
+  private readonly feeds = new Map<Receiver, SimulatedProcess>();
 
   constructor(private readonly wire: Wire) {}
 
-  subscribe(process: SimulatedProcess, feed: ProjectionFeed): void {
-    for (const known of this.feeds.keys()) if (!known.isAlive) this.feeds.delete(known);
-    this.feeds.set(process, feed);
+  /** @returns ends it; it ends with the process too */
+  subscribe(process: SimulatedProcess, feed: Receiver): () => void {
+    for (const [known, its] of this.feeds) if (!its.isAlive) this.feeds.delete(known);
+    this.feeds.set(feed, process);
+    return () => this.feeds.delete(feed);
   }
 
   announcerOf(process: SimulatedProcess): Announcer {
     return {
       send: (announcement) =>
         this.wire.toNats(process, 'announcement', () => {
-          for (const [receiver, feed] of this.feeds)
+          for (const [feed, receiver] of this.feeds)
             if (!this.wire.happens('loss'))
               this.wire.toProcess(receiver, 'announcement', () => feed.receive(decodeAnnouncement(announcement)));
         }),

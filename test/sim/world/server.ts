@@ -1,4 +1,4 @@
-import { broker } from '@waybill/broker';
+import { brokerService } from '@waybill/broker';
 import { deployments } from '@waybill/deployments';
 import { LeaseRunner, type Singleton } from '@waybill/lease';
 import { DEFAULT_PACE, nodesService } from '@waybill/nodes';
@@ -30,8 +30,8 @@ const SETTINGS = readSettings(
 /** Processes do not watch each other here: a machine's read at one that was killed ends by its time limit. */
 const UNHEARD: Presence = { sign: () => {}, onSign: () => () => {}, announceChange: () => {} };
 
-const SERVICES: readonly ServiceDefinition[] = [
-  broker,
+const servicesOf = (process: SimulatedProcess, { announcements }: World): readonly ServiceDefinition[] => [
+  brokerService((_, receiver) => announcements.subscribe(process, receiver)),
   scheduler,
   nodesService(DEFAULT_PACE, () => UNHEARD),
   deployments,
@@ -121,7 +121,7 @@ export class Server {
 
     const context = (service: string): ServiceContext => this.contextOf(service, process, replica, log);
     const parts: ServiceParts[] = [];
-    for (const service of SERVICES) parts.push(await service.build(context(service.name)));
+    for (const service of servicesOf(process, world)) parts.push(await service.build(context(service.name)));
     const projector = new Projector({
       log,
       events: world.events.streamOf(process),
