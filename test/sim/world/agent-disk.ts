@@ -30,6 +30,7 @@ export class AgentDisk {
   readonly directories: AllocDirectories = {
     build: async () => PATHS,
     exists: async () => true,
+    inherit: async () => {},
     remove: async () => {},
   };
 }
