@@ -83,6 +83,7 @@ function pluginTask(): Task {
       HealthTimeout: 30 * NS_PER_SECOND,
     },
     KillTimeout: NS_PER_SECOND,
+    RestartPolicy: { Attempts: 10, Interval: 3_600 * NS_PER_SECOND, Delay: 0, Mode: 'fail', RenderTemplates: false },
   });
 }
 
@@ -289,6 +290,45 @@ describe('an allocation with a volume', () => {
     faults.set({});
     expect(onDisk(disk, 'data')).toBe('here\n');
     expect(methods(disk).filter((method) => method === 'NodeStageVolume')).toHaveLength(3);
+  });
+
+  it('VL-231: a plugin that never answers holds up neither the end of an allocation nor the next one', async (ctx) => {
+    needsMounts(ctx);
+    await isUp();
+    const disk = await aVolume('silent');
+    faults.set({ NodeStageVolume: { never: true } });
+    const alloc = await user('true', 'silent');
+    await eventually('the plugin is asked', () => methods(disk).includes('NodeStageVolume'));
+    await cluster.stopAlloc(alloc);
+    await ended(alloc);
+    await releasedOf(alloc);
+    faults.set({});
+    const next = await user('echo here > srv/data', 'silent');
+    await ended(next);
+    await releasedOf(next);
+    expect(onDisk(disk, 'data')).toBe('here\n');
+    expect(mountsBelow(disk)).toEqual([]);
+  });
+
+  it('VL-248: a plugin that is killed comes back by its restart policy and is found again', async (ctx) => {
+    needsMounts(ctx);
+    await isUp();
+    const disk = await aVolume('crash');
+    const before = cluster.alloc(plugin.ID).TaskStates['plugin']?.Restarts ?? 0;
+    faults.set({ NodePublishVolume: { crash: true } });
+    const alloc = await user('echo here > srv/data', 'crash');
+    await eventually('it is restarted', () => (cluster.alloc(plugin.ID).TaskStates['plugin']?.Restarts ?? 0) > before);
+    faults.set({});
+    // Whether its tries last until the plugin is back is a matter of milliseconds.
+    await eventually('it has ended', () => /complete|failed/.test(cluster.alloc(alloc.ID).ClientStatus));
+    await releasedOf(alloc);
+    const list = { PluginID: 'disks', MaxEntries: 0, StartingToken: '' };
+    await eventually('it answers again', () => cluster.rpc.ask(csiControllerList, list, { target: node.ID }));
+    const next = await user('echo here > srv/data', 'crash');
+    await ended(next);
+    expect(onDisk(disk, 'data')).toBe('here\n');
+    await releasedOf(next);
+    await eventually('nothing is left mounted', () => mountsBelow(disk).length === 0);
   });
 
   it('VL-232, VL-245: an unmount that fails is given back as not done, tried on, and given back again', async (ctx) => {

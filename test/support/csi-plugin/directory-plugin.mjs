@@ -74,6 +74,7 @@ export class DirectoryPlugin {
       appendFileSync(this.log, `${JSON.stringify(seen)}\n`);
       try {
         if (fault.code !== undefined) throw new Refusal(fault.code, 'switched to fail');
+        if (fault.crash) process.exit(1);
         if (fault.slowMs) await new Promise((resolve) => setTimeout(resolve, fault.slowMs));
         const answer = fault.forget ? {} : this.#answer(method, request);
         if (fault.twice) this.#answer(method, request);

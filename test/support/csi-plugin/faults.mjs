@@ -1,12 +1,13 @@
 // What goes wrong in a plugin, by method, read from a file at each call so that a test can change it while it runs:
 //   { "NodePublishVolume": { "code": 14, "times": 3 }, "NodeUnstageVolume": { "slowMs": 500 } }
 // code: refuses, the first `times` times (default: always) · slowMs: does it, late · never: does it, and does not answer
+// crash: its process dies, before it does it
 // forget: answers, and does nothing · twice: does it twice, as when a call arrives again (gRPC itself takes one answer)
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
 /**
- * @typedef {{ code?: number, times?: number, slowMs?: number, never?: boolean, forget?: boolean, twice?: boolean }} Fault
+ * @typedef {{ code?: number, times?: number, slowMs?: number, never?: boolean, crash?: boolean, forget?: boolean, twice?: boolean }} Fault
  */
 
 export class Faults {
