@@ -4,7 +4,7 @@ import { NestLogger } from '@waybill/service';
 import type { FastifyInstance } from 'fastify';
 import { ApiCore, type ApiParts } from '../api-core.js';
 import { ApiModule } from '../api.module.js';
-import { serveExec } from '../client/exec/exec-upgrade.js';
+import { serveExec } from '../client/exec/exec.transport.js';
 import { MAX_BODY_BYTES } from './body.js';
 import {
   HEADERS_TIMEOUT_MS,
