@@ -28,7 +28,7 @@ import {
 import { fixtures } from '@waybill/state';
 import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest';
 import { callsIn } from './support/csi-plugin/directory-plugin.mjs';
-import { canMount } from './support/csi-plugin/disks.mjs';
+import { canMount, unmountBelow } from './support/csi-plugin/disks.mjs';
 import { Faults } from './support/csi-plugin/faults.mjs';
 import { HeldClaims } from './support/held-claims.js';
 import { NodesAndAgent, shellTask } from './support/nodes-and-agent.js';
@@ -66,6 +66,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await claims.close();
   await link.nc.close();
+  unmountBelow(cluster.dir);
   await cluster.stop();
 });
 
@@ -222,7 +223,7 @@ describe('a storage plugin on a machine', () => {
 });
 
 describe('an allocation with a volume', () => {
-  it('VL-223, VL-224, VL-225, VL-228: finds its data, and leaves it to the next', async (ctx) => {
+  it('CW-18, VL-223, VL-224, VL-225, VL-228: finds its data, and leaves it to the next', async (ctx) => {
     needsMounts(ctx);
     await isUp();
     const disk = await aVolume('db');

@@ -230,6 +230,30 @@ describe('each method', () => {
     await expect(client.controller.listSnapshots({})).rejects.toThrow('plugin returned an invalid entry');
   });
 
+  it('CW-13: a capacity without any bound is left out; one bound may stand alone', async () => {
+    const create = { name: 'n', uses: [USE] };
+    for (const capacity of [{}, { requiredBytes: 0n }, { limitBytes: 7n }])
+      await client.controller.createVolume({ ...create, capacity }).catch(() => undefined);
+    expect(plugin.calls.map(({ request }) => request['capacity_range'])).toEqual([
+      null,
+      null,
+      { required_bytes: '0', limit_bytes: '7' },
+    ]);
+  });
+
+  it('CW-20: what controller publish gave goes to stage and publish as it is', async () => {
+    plugin.script = { ControllerPublishVolume: () => ({ publish_context: { dev: '/dev/x', '': 'odd' } }) };
+    const publishContext = await client.controller.attach({ ...MOUNTED, nodeId: 'n', readonly: false });
+    await client.node.stage({ ...MOUNTED, publishContext, stagingPath: '/s' });
+    const publish = { ...MOUNTED, publishContext, stagingPath: '/s', targetPath: '/t', readonly: false };
+    await client.node.publish(publish);
+    const seen = plugin.calls.slice(1).map(({ request }) => request['publish_context']);
+    expect(seen).toEqual([
+      { dev: '/dev/x', '': 'odd' },
+      { dev: '/dev/x', '': 'odd' },
+    ]);
+  });
+
   it('VL-214: ready unless it says that it is not', async () => {
     expect(await client.identity.probe()).toBe(true);
     plugin.script = { Probe: () => ({ ready: { value: false } }) };

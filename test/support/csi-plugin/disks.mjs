@@ -76,6 +76,18 @@ export function isMounted(target) {
 }
 
 /**
+ * What a test that failed has left mounted.
+ *
+ * @param {string} root
+ */
+export function unmountBelow(root) {
+  const points = readFileSync('/proc/self/mountinfo', 'utf8')
+    .split('\n')
+    .map((line) => line.split(' ')[4] ?? '');
+  for (const point of points.toReversed()) if (point.startsWith(`${root}/`)) execFileSync('umount', [point]);
+}
+
+/**
  * @param {string} source
  * @param {string} target
  * @param {boolean} readonly

@@ -25,7 +25,7 @@ async function given(support: MountSupport, over: Partial<Task> = {}, socketPath
 }
 
 describe('what a task that is a storage plugin gets', () => {
-  it('VL-204, VL-205: with a view of its own, three mounts and the socket inside', async () => {
+  it('CW-1, VL-204, VL-205: with a view of its own, three mounts and the socket inside', async () => {
     const { added, made } = await given('bind');
     expect(made).toEqual(['/a/plugins/1', '/a/node/disks']);
     expect(added).toEqual({
