@@ -159,8 +159,7 @@ export class TaskRunner {
   /** Ends the task (AG-151 to AG-158); resolves when it is dead. One that is dead gets no event. */
   async kill(details: Record<string, string> = {}): Promise<void> {
     if (!this.isDead && !this.killing.isOpen && !this.leaving.isOpen) {
-      this.emit('Killing', { kill_timeout: formatDuration(nsFromMs(this.killTimeoutMs())), ...details });
-      this.killing.open();
+      this.tellKill(details);
       if (this.isUp) void this.putDown();
     }
     await this.ended.opened;
@@ -357,6 +356,9 @@ export class TaskRunner {
     const decision = this.restarts.decide(this.killing.isOpen ? { kind: 'killed' } : end);
     switch (decision.kind) {
       case 'killed':
+        this.tellKill(); // it found itself unwanted before anybody came to kill it
+        this.die();
+        return false;
       case 'done':
         this.die();
         return false;
@@ -427,6 +429,13 @@ export class TaskRunner {
     } catch (error) {
       this.deps.logger.warn('what is left of a task cannot be removed', { task: this.task.Name, error });
     }
+  }
+
+  /** Once. */
+  private tellKill(details: Record<string, string> = {}): void {
+    if (this.killing.isOpen) return;
+    this.emit('Killing', { kill_timeout: formatDuration(nsFromMs(this.killTimeoutMs())), ...details });
+    this.killing.open();
   }
 
   private killTimeoutMs(): number {
