@@ -3,15 +3,18 @@ import type { AskedBy, HolderWriter } from '@waybill/lease';
 import type { AgentClaimRequest, ClaimVolumeResponse } from '@waybill/rpc';
 import { namespacedKey, type Tables } from '@waybill/state';
 import { PermissionDeniedError, textOf, VolumeRefusedError, VolumeStepError } from './errors.js';
+import { controllerCan } from './controller-abilities.js';
 import { externalNodeOf } from './external-node-id.js';
 import { CONTROLLER, type PluginCalls } from './plugin-calls.js';
-import { canAttach, type UnpublishWorkflow } from './unpublish-workflow.js';
+import type { UnpublishWorkflow } from './unpublish-workflow.js';
+import type { VolumeTurns } from './volume-turns.js';
 
 export interface ClaimCommandDeps {
   readonly tables: Tables;
   readonly writer: HolderWriter;
   readonly calls: PluginCalls;
   readonly unpublish: UnpublishWorkflow;
+  readonly turns: VolumeTurns;
 }
 
 /** Of a plugin's refusal that another time may not meet (VL-100). */
@@ -31,7 +34,9 @@ export class ClaimCommand {
     this.authenticate(request);
     const claim = this.newClaim(request);
     const { Namespace: namespace, VolumeID } = request;
-    await this.deps.writer.write('CSIVolumeClaim', { VolumeID, Claim: claim }, namespace, by);
+    await this.deps.turns.hold(namespace, [VolumeID], () =>
+      this.deps.writer.write('CSIVolumeClaim', { VolumeID, Claim: claim }, namespace, by),
+    );
     const volume = this.deps.tables.csi_volumes.get(namespacedKey(namespace, VolumeID));
     if (!volume) throw new VolumeRefusedError(`volume not found: ${VolumeID}`);
     return { PublishContext: await this.attached(volume, claim), Volume: volume };
@@ -81,7 +86,7 @@ export class ClaimCommand {
     const { tables } = this.deps;
     const plugin = tables.csi_plugins.get(volume.PluginID);
     if (!(plugin?.ControllerRequired ?? volume.ControllerRequired)) return {};
-    if (plugin && !canAttach(plugin)) return {};
+    if (plugin && !controllerCan(plugin, 'SupportsAttachDetach')) return {};
     try {
       if (!tables.allocs.has(claim.AllocationID))
         throw new VolumeStepError(`Unknown allocation: ${claim.AllocationID}`);

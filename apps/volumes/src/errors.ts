@@ -24,4 +24,15 @@ export class VolumeStepError extends Error {
   override readonly name = 'VolumeStepError';
 }
 
+/**
+ * For `catch`: says first what was being done. The end of the term stays what it is: the next holder is asked instead.
+ * @throws VolumeStepError, NotHolderError
+ */
+export const failing =
+  (doing: string) =>
+  (error: unknown): never => {
+    if (error instanceof NotHolderError) throw error;
+    throw new VolumeStepError(`${doing}${textOf(error)}`);
+  };
+
 export const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -93,4 +93,18 @@ describe('calls to controller plugins', () => {
     await time.pass(200);
     expect(ended).toEqual(['first 50', 'list 50', 'second 100']);
   });
+
+  it('VL-131: who waits for a turn when the term ends is told so at once; nothing is sent for it', async () => {
+    const cluster = withControllers('a');
+    cluster.machines.answers.set('agent.csiControllerDetachVolume', () => new Promise(() => undefined));
+    void detach(cluster);
+    const waiting = detach(cluster);
+    const { calls } = cluster.term;
+    cluster.follow();
+    await expect(waiting).rejects.toThrow(/^No cluster leader$/);
+    await expect(
+      calls.controller(CONTROLLER.detach, { PluginID: 'disks', VolumeID: 'v', ClientCSINodeID: 'n', Secrets: null }),
+    ).rejects.toThrow(/^No cluster leader$/);
+    expect(askedOf(cluster)).toEqual(['a']);
+  });
 });

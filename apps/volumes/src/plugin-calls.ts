@@ -1,4 +1,4 @@
-import { Turns, type CSIPlugin } from '@waybill/model';
+import type { CSIPlugin } from '@waybill/model';
 import {
   csiControllerAttach,
   csiControllerCreate,
@@ -10,13 +10,19 @@ import {
   csiControllerList,
   csiControllerListSnapshots,
   csiControllerValidate,
+  csiNodeDetach,
+  csiNodeExpand,
   isNobodyThere,
+  type NodeDetachVolumeRequest,
+  type NodeExpandVolumeRequest,
+  type NodeExpandVolumeResponse,
   type Call,
   type Rpc,
 } from '@waybill/rpc';
 import type { Tables } from '@waybill/state';
 import { traceparentOf, type Tracer, withSpan } from '@waybill/telemetry';
-import { textOf, VolumeStepError } from './errors.js';
+import { failing, textOf, VolumeStepError } from './errors.js';
+import { PluginTurns } from './plugin-turns.js';
 
 /** Nothing was sent: the machine is not connected (VL-103). */
 export const NO_PATH = 'No path to node';
@@ -50,6 +56,20 @@ export const CONTROLLER = {
   listSnapshots: controllerCall(csiControllerListSnapshots, 'list snapshots', false),
 } as const;
 
+/** How a call to the machine that mounts a volume is named in errors (VL-133). */
+interface NodeCall<Req, Res> {
+  readonly call: Call<Req, Res>;
+  readonly name: string;
+}
+
+export const NODE: {
+  readonly detach: NodeCall<NodeDetachVolumeRequest, null>;
+  readonly expand: NodeCall<NodeExpandVolumeRequest, NodeExpandVolumeResponse>;
+} = {
+  detach: { call: csiNodeDetach, name: 'NodeDetachVolume' },
+  expand: { call: csiNodeExpand, name: 'NodeExpandVolume' },
+};
+
 export interface PluginCallsDeps {
   readonly tables: Pick<Tables, 'csi_plugins' | 'nodes'>;
   readonly rpc: Rpc;
@@ -62,25 +82,30 @@ export interface PluginCallsDeps {
  * nothing but their plugin, and cannot be taken back (VL-132); each has a span of its own (VL-149).
  */
 export class PluginCalls {
-  private readonly turns = new Turns();
+  private readonly turns = new PluginTurns();
 
   constructor(private readonly deps: PluginCallsDeps) {}
 
-  /** VL-126 to VL-130, VL-133. @throws VolumeStepError */
+  /** The term is over: who waits for a turn is told so (VL-131). */
+  close(): void {
+    this.turns.close();
+  }
+
+  /** VL-126 to VL-131, VL-133. @throws VolumeStepError, NotHolderError the term ended before anything was sent */
   async controller<Req extends { readonly PluginID: string }, Res>(
     { call, name, inTurn }: ControllerCall<Req, Res>,
     request: Req,
   ): Promise<Res> {
     const ask = () => this.firstInstance(call, request);
-    try {
-      return await (inTurn ? this.turns.take(request.PluginID, ask) : ask());
-    } catch (error) {
-      throw new VolumeStepError(`controller ${name}: ${textOf(error)}`);
-    }
+    return await (inTurn ? this.turns.take(request.PluginID, ask) : ask()).catch(failing(`controller ${name}: `));
   }
 
-  /** @throws Error with what the machine refused, or that there is no way to it */
-  async node<Req, Res>(call: Call<Req, Res>, nodeId: string, request: Req): Promise<Res> {
+  /** VL-133. @throws VolumeStepError with what the machine refused, or that there is no way to it */
+  async node<Req, Res>({ call, name }: NodeCall<Req, Res>, nodeId: string, request: Req): Promise<Res> {
+    return await this.ask(call, nodeId, request).catch(failing(`CSI.${name} error: `));
+  }
+
+  private async ask<Req, Res>(call: Call<Req, Res>, nodeId: string, request: Req): Promise<Res> {
     const { rpc, tracer } = this.deps;
     return await withSpan(tracer(), call.name, { attributes: { 'waybill.node': nodeId } }, async (span) => {
       try {
@@ -99,7 +124,7 @@ export class PluginCalls {
     let last: unknown;
     for (const nodeId of this.controllersOf(request.PluginID)) {
       try {
-        return await this.node(call, nodeId, request);
+        return await this.ask(call, nodeId, request);
       } catch (error) {
         if (!NEXT_INSTANCE.some((text) => textOf(error).includes(text))) throw error;
         last = error;

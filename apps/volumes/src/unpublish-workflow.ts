@@ -3,17 +3,17 @@ import {
   CLAIM_STATE,
   isClientTerminal,
   remoteIdOf,
-  type CSIPlugin,
   type CSIVolume,
   type CSIVolumeClaim,
 } from '@waybill/model';
 import type { AskedBy, HolderWriter } from '@waybill/lease';
-import { csiNodeDetach } from '@waybill/rpc';
 import { namespacedKey, releaseClaim, volumeWithEndedClaims, type Tables } from '@waybill/state';
 import { type Span, traceparentOf, type Tracer, withSpan } from '@waybill/telemetry';
 import { textOf, VolumeRefusedError, VolumeStepError } from './errors.js';
+import { controllerCan } from './controller-abilities.js';
 import { externalNodeOf } from './external-node-id.js';
-import { CONTROLLER, type PluginCalls } from './plugin-calls.js';
+import { CONTROLLER, NODE, type PluginCalls } from './plugin-calls.js';
+import { RequestWriter } from './request-writer.js';
 
 export interface UnpublishDeps {
   readonly tables: Tables;
@@ -60,13 +60,8 @@ export class UnpublishWorkflow {
       'volume unpublish',
       { traceparent: by.traceparent, attributes },
       async (span) => {
-        const steps = new Steps(
-          this.deps,
-          released,
-          { ...by, traceparent: traceparentOf(span) ?? by.traceparent },
-          span,
-        );
-        return await steps.walk();
+        const traced = { ...by, traceparent: traceparentOf(span) ?? by.traceparent };
+        return await new Steps(this.deps, released, new RequestWriter(this.deps.writer, traced), span).walk();
       },
     );
   }
@@ -75,12 +70,11 @@ export class UnpublishWorkflow {
 /** One run of the workflow. */
 class Steps {
   private claim: CSIVolumeClaim;
-  private writes = 0;
 
   constructor(
     private readonly deps: UnpublishDeps,
     private readonly released: Released,
-    private readonly by: AskedBy,
+    private readonly writer: RequestWriter,
     private readonly span: Span,
   ) {
     this.claim = { ...released.claim, State: firstStateOf(released.claim) };
@@ -116,9 +110,7 @@ class Steps {
 
   private async write(): Promise<void> {
     const { namespace, volumeId } = this.released;
-    // One request, several transactions: only the first may carry its id.
-    const by = this.writes++ === 0 ? this.by : { ...this.by, requestId: undefined };
-    await this.deps.writer.write('CSIVolumeClaim', { VolumeID: volumeId, Claim: this.claim }, namespace, defined(by));
+    await this.writer.write('CSIVolumeClaim', { VolumeID: volumeId, Claim: this.claim }, namespace);
   }
 
   /** VL-107 to VL-111. */
@@ -146,7 +138,7 @@ class Steps {
   /** @returns why not */
   private async detachFromNode(volume: CSIVolume, claim: CSIVolumeClaim): Promise<string | undefined> {
     try {
-      await this.deps.calls.node(csiNodeDetach, this.claim.NodeID, {
+      await this.deps.calls.node(NODE.detach, this.claim.NodeID, {
         PluginID: volume.PluginID,
         VolumeID: volume.ID,
         Namespace: volume.Namespace,
@@ -167,7 +159,7 @@ class Steps {
     if (!(plugin?.ControllerRequired ?? volume.ControllerRequired))
       return this.skipped('the volume needs no controller');
     if (!plugin) throw new VolumeStepError(`no such plugin: "${volume.PluginID}"`);
-    if (!canAttach(plugin)) return this.skipped('the plugin neither attaches nor detaches');
+    if (!controllerCan(plugin, 'SupportsAttachDetach')) return this.skipped('the plugin neither attaches nor detaches');
     if (this.isUsedBeside(volume)) return this.skipped('another allocation of the node uses the volume');
     const node = externalNodeOf(this.deps.tables, volume, this.claim);
     if ('gone' in node) return this.skipped('the node is gone and its external ID unknown');
@@ -204,12 +196,4 @@ function firstStateOf({ AllocationID, AccessMode, State, Mode }: CSIVolumeClaim)
   if (State !== CLAIM_STATE.taken && State !== CLAIM_STATE.unpublishing) return State;
   const isUnmounted = AllocationID !== '' && AccessMode === '' && Mode !== CLAIM_MODE.gc;
   return isUnmounted ? CLAIM_STATE.nodeDetached : CLAIM_STATE.unpublishing;
-}
-
-/** VL-97, VL-112. */
-export const canAttach = (plugin: CSIPlugin): boolean =>
-  Object.values(plugin.Controllers).some(({ ControllerInfo }) => ControllerInfo?.SupportsAttachDetach === true);
-
-function defined(by: { [K in keyof AskedBy]: AskedBy[K] | undefined }): AskedBy {
-  return Object.fromEntries(Object.entries(by).filter(([, value]) => value !== undefined));
 }

@@ -5,9 +5,17 @@ import type { Rpc } from '@waybill/rpc';
 import type { Applied } from '@waybill/state';
 import type { Logger, Tracer } from '@waybill/telemetry';
 import { ClaimCommand } from './claim-command.js';
+import { CreateCommand } from './create-command.js';
+import { DeleteCommand } from './delete-command.js';
+import { DeregisterCommand } from './deregister-command.js';
 import { NotHolderError } from './errors.js';
+import { ExternalVolumes } from './external-volumes.js';
 import { PluginCalls } from './plugin-calls.js';
+import { ProviderSnapshots } from './provider-snapshots.js';
+import { RegisterCommand } from './register-command.js';
 import { UnpublishWorkflow } from './unpublish-workflow.js';
+import { VolumeExpansion } from './volume-expansion.js';
+import { VolumeTurns } from './volume-turns.js';
 import { VolumeWatcher } from './volume-watcher.js';
 
 export interface VolumesHolderDeps {
@@ -27,13 +35,20 @@ export interface VolumesTerm {
   readonly calls: PluginCalls;
   readonly unpublish: UnpublishWorkflow;
   readonly claims: ClaimCommand;
+  readonly register: RegisterCommand;
+  readonly create: CreateCommand;
+  readonly deregister: DeregisterCommand;
+  readonly delete: DeleteCommand;
+  readonly snapshots: ProviderSnapshots;
+  readonly external: ExternalVolumes;
 }
 
 /**
  * Claims on volumes and the calls to their plugins, while this process holds the role `volumes`.
  *
  * Modes: standby → holder → standby. `start` makes what the term works with and enables the watcher, which looks at all
- * volumes once; `stop` disables it and closes the writer, so that calls still on their way to plugins write nothing.
+ * volumes once; `stop` disables it and closes calls and writer, so that what waits for a plugin is told so, and what
+ * is on its way to one writes nothing.
  */
 export class VolumesHolder implements Singleton {
   readonly role = 'volumes';
@@ -54,8 +69,20 @@ export class VolumesHolder implements Singleton {
     const writer = new HolderWriter({ ...this.deps, closedError: () => new NotHolderError() }, term.fence);
     const calls = new PluginCalls({ tables, rpc, tracer });
     const unpublish = new UnpublishWorkflow({ tables, writer, calls, tracer });
-    const claims = new ClaimCommand({ tables, writer, calls, unpublish });
-    this.held = { writer, calls, unpublish, claims };
+    const turns = new VolumeTurns();
+    const deps = { tables, writer, calls, unpublish, turns, expansion: new VolumeExpansion(tables, calls) };
+    this.held = {
+      writer,
+      calls,
+      unpublish,
+      claims: new ClaimCommand(deps),
+      register: new RegisterCommand(deps),
+      create: new CreateCommand(deps),
+      deregister: new DeregisterCommand(writer, turns),
+      delete: new DeleteCommand(deps),
+      snapshots: new ProviderSnapshots(tables, calls),
+      external: new ExternalVolumes(tables, calls),
+    };
     this.watcher.enable({
       tables,
       clock,
@@ -71,6 +98,7 @@ export class VolumesHolder implements Singleton {
   }
 
   stop(): void {
+    this.held?.calls.close();
     this.held?.writer.close();
     this.held = undefined;
     this.watcher.disable();

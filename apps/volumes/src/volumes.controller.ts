@@ -1,47 +1,107 @@
 import { Controller, Inject } from '@nestjs/common';
 import { Ctx, Payload } from '@nestjs/microservices';
-import { WriteRejectedError, type AskedBy } from '@waybill/lease';
+import type { AskedBy } from '@waybill/lease';
+import { CLAIM_MODE, CLAIM_STATE } from '@waybill/model';
 import {
   Answers,
-  claimVolume,
-  RpcContext,
-  RpcError,
-  unpublishVolume,
-  type AgentClaimRequest,
-  type ClaimVolumeResponse,
+  type ControllerListSnapshotsRequest,
+  type ControllerListVolumesRequest,
+  createSnapshots,
+  type CreateSnapshotsRequest,
+  createVolumes,
+  deleteSnapshot,
+  type DeleteSnapshotRequest,
+  deleteVolumes,
+  type DeleteVolumesRequest,
+  deregisterVolumes,
+  type DeregisterVolumesRequest,
+  detachVolume,
+  type DetachVolumeRequest,
+  type ExternalVolumesResponse,
   type IndexResponse,
+  listExternalVolumes,
+  listSnapshots,
+  type OnBehalfOf,
+  registerVolumes,
+  RpcContext,
+  type SnapshotsResponse,
+  type WriteVolumesRequest,
 } from '@waybill/rpc';
-import { NotHolderError, PermissionDeniedError, VolumeRefusedError, VolumeStepError } from './errors.js';
+import { answered } from './answered.js';
 import { VolumesHolder } from './volumes-holder.js';
 
-/** What agents ask the holder of the role for their allocations. */
+/** What the API asks the holder of the role for operators. */
 @Controller()
 export class VolumesController {
   constructor(@Inject(VolumesHolder) private readonly holder: VolumesHolder) {}
 
-  @Answers(claimVolume)
-  claim(@Payload() request: AgentClaimRequest, @Ctx() context: RpcContext): Promise<ClaimVolumeResponse> {
-    return answered(() => this.holder.term.claims.claim(request, tracedBy(context)));
+  @Answers(registerVolumes)
+  register(@Payload() request: WriteVolumesRequest, @Ctx() context: RpcContext): Promise<IndexResponse> {
+    return written(() => this.holder.term.register.run(request.Volumes, askedBy(request, context)));
   }
 
-  @Answers(unpublishVolume)
-  unpublish(@Payload() request: AgentClaimRequest, @Ctx() context: RpcContext): Promise<IndexResponse> {
-    return answered(async () => ({ Index: await this.holder.term.claims.release(request, tracedBy(context)) }));
+  @Answers(createVolumes)
+  create(@Payload() request: WriteVolumesRequest, @Ctx() context: RpcContext): Promise<IndexResponse> {
+    return written(() => this.holder.term.create.run(request.Volumes, askedBy(request, context)));
+  }
+
+  @Answers(deregisterVolumes)
+  deregister(@Payload() request: DeregisterVolumesRequest, @Ctx() context: RpcContext): Promise<IndexResponse> {
+    const named = { namespace: request.Namespace, ids: request.VolumeIDs };
+    return written(() => this.holder.term.deregister.run(named, request.Force, askedBy(request, context)));
+  }
+
+  @Answers(deleteVolumes)
+  delete(@Payload() request: DeleteVolumesRequest, @Ctx() context: RpcContext): Promise<IndexResponse> {
+    const named = { namespace: request.Namespace, ids: request.VolumeIDs };
+    return written(() => this.holder.term.delete.run(named, request.Secrets, askedBy(request, context)));
+  }
+
+  /** VL-157: all that the machine's ended allocations still hold. */
+  @Answers(detachVolume)
+  detach(@Payload() request: DetachVolumeRequest, @Ctx() context: RpcContext): Promise<IndexResponse> {
+    const claim = { ...EVERY_PAST_CLAIM, NodeID: request.NodeID };
+    const released = { namespace: request.Namespace, volumeId: request.VolumeID, claim };
+    return written(() => this.holder.term.unpublish.run(released, askedBy(request, context)));
+  }
+
+  @Answers(createSnapshots)
+  createSnapshots(@Payload() { Namespace, Snapshots }: CreateSnapshotsRequest): Promise<SnapshotsResponse> {
+    return answered(() => this.holder.term.snapshots.create(Namespace, Snapshots));
+  }
+
+  @Answers(deleteSnapshot)
+  deleteSnapshot(@Payload() request: DeleteSnapshotRequest): Promise<null> {
+    return answered(async () => {
+      await this.holder.term.snapshots.delete(request);
+      return null;
+    });
+  }
+
+  @Answers(listSnapshots)
+  listSnapshots(@Payload() request: ControllerListSnapshotsRequest): Promise<SnapshotsResponse> {
+    return answered(() => this.holder.term.snapshots.list(request));
+  }
+
+  @Answers(listExternalVolumes)
+  listExternal(@Payload() request: ControllerListVolumesRequest): Promise<ExternalVolumesResponse> {
+    return answered(() => this.holder.term.external.list(request));
   }
 }
 
-const tracedBy = ({ traceparent }: RpcContext): AskedBy => ({ traceparent });
+const EVERY_PAST_CLAIM = {
+  AllocationID: '',
+  ExternalNodeID: '',
+  Mode: CLAIM_MODE.gc,
+  AccessMode: '',
+  AttachmentMode: '',
+  State: CLAIM_STATE.unpublishing,
+};
 
-/** How a failure looks to the asker: the one place that decides it. */
-async function answered<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    if (error instanceof NotHolderError) throw new RpcError('unavailable', error.message);
-    if (error instanceof PermissionDeniedError) throw new RpcError('forbidden', error.message);
-    if (error instanceof VolumeRefusedError) throw new RpcError('invalid', error.message);
-    if (error instanceof WriteRejectedError || error instanceof VolumeStepError)
-      throw new RpcError('conflict', error.message);
-    throw error;
-  }
+const written = (command: () => Promise<number>): Promise<IndexResponse> =>
+  answered(async () => ({ Index: await command() }));
+
+function askedBy(request: { readonly For: OnBehalfOf }, { traceparent }: RpcContext): AskedBy {
+  const { Actor, Reason, RequestID } = request.For;
+  return { actor: Actor, reason: Reason, requestId: RequestID, traceparent };
 }

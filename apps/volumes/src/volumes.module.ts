@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import type { ServiceDefinition } from '@waybill/service';
 import { tracerFor } from '@waybill/telemetry';
+import { ClaimsController } from './claims.controller.js';
 import { VolumesController } from './volumes.controller.js';
 import { VolumesHolder } from './volumes-holder.js';
 
@@ -26,7 +27,7 @@ export const volumes: ServiceDefinition = {
     return {
       module: {
         module: VolumesModule,
-        controllers: [VolumesController],
+        controllers: [ClaimsController, VolumesController],
         providers: [{ provide: VolumesHolder, useValue: holder }],
       },
       singleton: holder,

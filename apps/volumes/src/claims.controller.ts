@@ -1,0 +1,29 @@
+import { Controller, Inject } from '@nestjs/common';
+import { Ctx, Payload } from '@nestjs/microservices';
+import {
+  type AgentClaimRequest,
+  Answers,
+  claimVolume,
+  type ClaimVolumeResponse,
+  type IndexResponse,
+  RpcContext,
+  unpublishVolume,
+} from '@waybill/rpc';
+import { answered } from './answered.js';
+import { VolumesHolder } from './volumes-holder.js';
+
+/** What agents ask the holder of the role for their allocations. */
+@Controller()
+export class ClaimsController {
+  constructor(@Inject(VolumesHolder) private readonly holder: VolumesHolder) {}
+
+  @Answers(claimVolume)
+  claim(@Payload() request: AgentClaimRequest, @Ctx() { traceparent }: RpcContext): Promise<ClaimVolumeResponse> {
+    return answered(() => this.holder.term.claims.claim(request, { traceparent }));
+  }
+
+  @Answers(unpublishVolume)
+  unpublish(@Payload() request: AgentClaimRequest, @Ctx() { traceparent }: RpcContext): Promise<IndexResponse> {
+    return answered(async () => ({ Index: await this.holder.term.claims.release(request, { traceparent }) }));
+  }
+}
