@@ -78,8 +78,7 @@ export class DeploymentWritesController {
     request: ApiRequest,
     reply: ApiReply,
   ): Promise<void> {
-    const { actor, reason = '', requestId, traceparent } = Requester.of(request).draftContext(0);
-    const For: OnBehalfOf = { Actor: actor, Reason: reason, RequestID: requestId };
+    const { onBehalf: For, traceparent } = Requester.of(request);
     // `Omit` of a type parameter is not put together again by the compiler.
     const asked = { ...wanted, DeploymentID: id, For } as Req;
     const answer = await this.calls.ask(call, asked, { traceparent });

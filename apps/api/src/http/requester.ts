@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { OnBehalfOf } from '@waybill/rpc';
 import type { DraftContext } from '@waybill/state';
 import { traceparentOf } from '@waybill/telemetry';
 import type { ApiRequest } from './reply.js';
@@ -17,6 +18,16 @@ export class Requester {
     return new Requester(randomUUID(), reasonOf(request.headers['x-waybill-reason']));
   }
 
+  /** For the service that writes it for us. */
+  get onBehalf(): OnBehalfOf {
+    const { actor, reason = '', requestId } = this.draftContext(0);
+    return { Actor: actor, Reason: reason, RequestID: requestId };
+  }
+
+  get traceparent(): string | undefined {
+    return traceparentOf();
+  }
+
   /** @param timeNs unix ns */
   draftContext(timeNs: number): DraftContext {
     return {
@@ -24,7 +35,7 @@ export class Requester {
       requestId: this.requestId,
       actor: { Kind: 'anonymous', ID: '', Name: 'anonymous' },
       reason: this.reason,
-      traceparent: traceparentOf(),
+      traceparent: this.traceparent,
     };
   }
 }

@@ -49,7 +49,7 @@ function routes(): string[] {
 
 /** Routes that are there only to answer wrong methods with something else than 405 (API-3). */
 const ONLY_FOR_WRONG_METHODS =
-  /^((put|post|delete) \/v1\/(operator\/(raft\/configuration|autopilot\/\w+)|agent\/keyring\/.*)|(get|put|post) \/v1\/operator\/raft\/peer|\w+ \/v1\/operator\/raft\/\*)$/;
+  /^((put|post|delete) \/v1\/(operator\/(raft\/configuration|autopilot\/\w+)|agent\/keyring\/.*)|(get|put|post) \/v1\/operator\/raft\/peer|\w+ \/v1\/(operator\/raft|volume\/csi\/:id\/:other)\/\*)$/;
 
 describe('the description of the API', () => {
   const described = OPERATIONS.map(({ method, path }) => `${method} ${path}`);

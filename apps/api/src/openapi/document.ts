@@ -6,6 +6,7 @@ import type { Operation } from './operation.js';
 import { OPERATIONS } from './operations.js';
 import { SCHEDULING_SCHEMAS } from './scheduling-schemas.js';
 import { anything, flag, int, type JsonSchema, maybeListOf, nullable, plain, ref, text, uint } from './schema.js';
+import { STORAGE_SCHEMAS } from './storage-schemas.js';
 
 /** Parameters that every request may carry. */
 const EVERYWHERE = ['region', 'pretty'] as const;
@@ -64,6 +65,7 @@ export function openApiDocument(): JsonSchema {
         ...SCHEDULING_SCHEMAS,
         ...ALLOCATION_SCHEMAS,
         ...CLUSTER_SCHEMAS,
+        ...STORAGE_SCHEMAS,
         ...OTHERS,
       },
     },

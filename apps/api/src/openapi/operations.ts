@@ -139,7 +139,35 @@ const MACHINES: Operation[] = [
 
 const STORAGE: Operation[] = [
   ...list('/v1/volumes', 'Volumes', anything, ['type', 'plugin_id', 'node_id', 'node_pool']),
-  ...read('/v1/volume/csi/{volumeID}', 'A CSI volume', anything),
+  ...write('/v1/volumes', 'Register CSI volumes', { body: ref('CSIVolumes'), answer: ref('CSIVolumesWritten') }),
+  ...read('/v1/volume/csi/{volumeID}', 'A CSI volume', ref('CSIVolume')),
+  ...put('/v1/volume/csi/{volumeID}', 'Register CSI volumes', {
+    body: ref('CSIVolumes'),
+    answer: ref('CSIVolumesWritten'),
+  }),
+  ...put('/v1/volume/csi/{volumeID}/create', 'Have CSI volumes made by their plugin', {
+    body: ref('CSIVolumes'),
+    answer: ref('CSIVolumesWritten'),
+  }),
+  ...remove('/v1/volume/csi/{volumeID}', 'Forget a CSI volume; its disk stays', { query: ['namespace', 'force'] }),
+  ...remove('/v1/volume/csi/{volumeID}/delete', 'Have its disk deleted, and forget it', { query: ['namespace'] }),
+  ...remove('/v1/volume/csi/{volumeID}/detach', 'Free what ended allocations of a node hold', {
+    query: ['namespace', 'node'],
+  }),
+  ...get('/v1/volumes/external', 'Volumes as a provider lists them', {
+    query: ['plugin_id', 'per_page', 'next_token'],
+    answer: plain({ Volumes: listOf(ref('ExternalVolume')), ...QUERY_META }),
+  }),
+  ...get('/v1/volumes/snapshot', 'Snapshots as a provider lists them', {
+    query: ['plugin_id', 'per_page', 'next_token'],
+    answer: plain({ Snapshots: listOf(ref('CSISnapshot')), ...QUERY_META }),
+  }),
+  ...write('/v1/volumes/snapshot', 'Take snapshots', {
+    query: ['namespace'],
+    body: request,
+    answer: plain({ Snapshots: listOf(ref('CSISnapshot')), ...QUERY_META }),
+  }),
+  ...remove('/v1/volumes/snapshot', 'Delete a snapshot', { query: ['plugin_id', 'snapshot_id'] }),
   ...read('/v1/volume/host/{volumeID}', 'A host volume', anything),
   ...list('/v1/volumes/claims', 'Claims on host volumes', anything, ['job_id', 'task_group', 'volume_name']),
   ...list('/v1/plugins', 'CSI plugins', anything, ['type']),

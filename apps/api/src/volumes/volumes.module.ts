@@ -2,12 +2,20 @@ import { Module } from '@nestjs/common';
 import { made } from '../core.module.js';
 import { HostVolumesController } from './host-volumes.controller.js';
 import { PluginsController } from './plugins.controller.js';
+import { ProviderController } from './provider.controller.js';
 import { VolumeLists } from './volume-lists.js';
+import { VolumeWritesController } from './volume-writes.controller.js';
 import { VolumesController } from './volumes.controller.js';
 
 /** CSI volumes, storage plugins, host volumes. */
 @Module({
-  controllers: [VolumesController, PluginsController, HostVolumesController],
+  controllers: [
+    VolumesController,
+    VolumeWritesController,
+    ProviderController,
+    PluginsController,
+    HostVolumesController,
+  ],
   providers: [made(VolumeLists, ({ model, reads }) => new VolumeLists(model, reads))],
 })
 export class VolumesModule {}

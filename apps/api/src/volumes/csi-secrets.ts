@@ -1,0 +1,14 @@
+import type { ApiRequest } from '../http/reply.js';
+
+/**
+ * VL-268: `X-Nomad-CSI-Secrets: k=v,k2=v2`, split at commas, then at the first `=`; parts without one say nothing, later
+ * keys win. Null: no secrets.
+ */
+export function csiSecretsOf({ headers }: Pick<ApiRequest, 'headers'>): Record<string, string> | null {
+  const header = [headers['x-nomad-csi-secrets'] ?? ''].flat().join(',');
+  const pairs = header.split(',').flatMap((part) => {
+    const at = part.indexOf('=');
+    return at < 0 ? [] : [[part.slice(0, at), part.slice(at + 1)] as const];
+  });
+  return pairs.length === 0 ? null : Object.fromEntries(pairs);
+}

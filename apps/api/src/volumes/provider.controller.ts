@@ -1,0 +1,79 @@
+import { Controller, Delete, Get, Post, Put, Req, Res } from '@nestjs/common';
+import { ReadModel } from '@waybill/projection';
+import { createSnapshots, deleteSnapshot, listExternalVolumes, listSnapshots } from '@waybill/rpc';
+import { HeldCalls } from '../http/held-calls.js';
+import { namespaceOf, param, perPageParam } from '../http/query-string.js';
+import { type ApiReply, type ApiRequest, sendEmpty, sendJson, setWriteIndex } from '../http/reply.js';
+import { Requester } from '../http/requester.js';
+import { csiSecretsOf } from './csi-secrets.js';
+import { readSnapshots } from './snapshot-request.js';
+
+/** `/v1/volumes/external`, `/v1/volumes/snapshot`: what only the provider knows, asked through its plugin (VL-272). */
+@Controller('v1/volumes')
+export class ProviderController {
+  constructor(
+    private readonly calls: HeldCalls,
+    private readonly model: ReadModel,
+  ) {}
+
+  @Get('external')
+  async external(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    await this.answer(request, reply, () => this.calls.ask(listExternalVolumes, pageOf(request)));
+  }
+
+  @Get('snapshot')
+  async snapshots(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    const page = { ...pageOf(request), Secrets: csiSecretsOf(request) };
+    await this.answer(request, reply, () => this.calls.ask(listSnapshots, page));
+  }
+
+  @Put('snapshot')
+  put(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    return this.create(request, reply);
+  }
+
+  @Post('snapshot')
+  post(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    return this.create(request, reply);
+  }
+
+  @Delete('snapshot')
+  async delete(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    const { onBehalf: For, traceparent } = Requester.of(request);
+    const PluginID = pluginOf(request);
+    const SnapshotID = param(request.query, 'snapshot_id') ?? '';
+    await this.calls.ask(
+      deleteSnapshot,
+      { PluginID, SnapshotID, Secrets: csiSecretsOf(request), For },
+      { traceparent },
+    );
+    setWriteIndex(reply, await this.indexOf(PluginID));
+    sendEmpty(reply);
+  }
+
+  private async create(request: ApiRequest, reply: ApiReply): Promise<void> {
+    const { onBehalf: For, traceparent } = Requester.of(request);
+    const wanted = { Namespace: namespaceOf(request.query), Snapshots: readSnapshots(request.body), For };
+    await this.answer(request, reply, () => this.calls.ask(createSnapshots, wanted, { traceparent }));
+  }
+
+  private async answer(request: ApiRequest, reply: ApiReply, ask: () => Promise<object>): Promise<void> {
+    const answer = await ask();
+    const Index = await this.indexOf(pluginOf(request));
+    setWriteIndex(reply, Index);
+    sendJson(request, reply, { ...answer, Index, LastContact: 0, KnownLeader: true });
+  }
+
+  /** Nothing of it is in the log: the index is the plugins'. */
+  private async indexOf(pluginId: string): Promise<number> {
+    return (await this.model.volumes.plugin(pluginId)).index;
+  }
+}
+
+const pluginOf = ({ query }: ApiRequest): string => param(query, 'plugin_id') ?? '';
+
+const pageOf = (request: ApiRequest) => ({
+  PluginID: pluginOf(request),
+  MaxEntries: perPageParam(request.query),
+  StartingToken: param(request.query, 'next_token') ?? '',
+});

@@ -1,0 +1,24 @@
+import { wire } from '@waybill/model';
+import type { SnapshotSpecification } from '@waybill/rpc';
+import { readJsonBody } from '../http/body.js';
+
+const { list, map, object, string } = wire;
+
+const SNAPSHOT: wire.Shape<SnapshotSpecification> = {
+  name: 'CSISnapshot',
+  fields: {
+    SourceVolumeID: string(),
+    PluginID: string(),
+    Name: string(),
+    Secrets: map(string()),
+    Parameters: map(string()),
+  },
+};
+const REQUEST: wire.Shape<{ Snapshots: (SnapshotSpecification | null)[] | null }> = {
+  name: 'CSISnapshotCreateRequest',
+  fields: { Snapshots: list(object(SNAPSHOT)) },
+};
+
+/** @throws ApiError, DecodeError */
+export const readSnapshots = (body: unknown): (SnapshotSpecification | null)[] =>
+  wire.decodeShape(REQUEST, readJsonBody(body)).Snapshots ?? [];

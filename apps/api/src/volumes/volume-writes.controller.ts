@@ -1,0 +1,131 @@
+import { All, Controller, Delete, Param, Post, Put, Req, Res } from '@nestjs/common';
+import { decodeVolumes, encodeCSIVolume } from '@waybill/model';
+import { ReadModel } from '@waybill/projection';
+import {
+  type Call,
+  createVolumes,
+  deleteVolumes,
+  deregisterVolumes,
+  detachVolume,
+  type IndexResponse,
+  type OnBehalfOf,
+  registerVolumes,
+  type WriteVolumesRequest,
+} from '@waybill/rpc';
+import { badRequest, notFound } from '../http/api-error.js';
+import { readJsonBody } from '../http/body.js';
+import { HeldCalls } from '../http/held-calls.js';
+import { boolParam, namespaceOf, param } from '../http/query-string.js';
+import { type ApiReply, type ApiRequest, sendEmpty, sendJson, setWriteIndex } from '../http/reply.js';
+import { Requester } from '../http/requester.js';
+import { Writer } from '../writer.js';
+import { csiSecretsOf } from './csi-secrets.js';
+
+/** Writes of CSI volumes: passed on to the holder of the role, answered once they can be read (VL-266). */
+@Controller('v1')
+export class VolumeWritesController {
+  constructor(
+    private readonly calls: HeldCalls,
+    private readonly writer: Writer,
+    private readonly model: ReadModel,
+  ) {}
+
+  @Put('volumes')
+  putAny(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    return this.submit(registerVolumes, request, reply);
+  }
+
+  @Post('volumes')
+  postAny(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    return this.submit(registerVolumes, request, reply);
+  }
+
+  /** The ID in the body counts. */
+  @Put('volume/csi/:id')
+  register(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    return this.submit(registerVolumes, request, reply);
+  }
+
+  @Put('volume/csi/:id/create')
+  create(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    return this.submit(createVolumes, request, reply);
+  }
+
+  @Delete('volume/csi/:id')
+  async deregister(@Param('id') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    const Force = boolParam(request.query, 'force', () => badRequest('invalid force value')) ?? false;
+    await this.write(
+      deregisterVolumes,
+      { Namespace: namespaceOf(request.query), VolumeIDs: [id], Force },
+      reply,
+      request,
+    );
+    sendEmpty(reply);
+  }
+
+  @Delete('volume/csi/:id/delete')
+  async delete(@Param('id') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    const wanted = { Namespace: namespaceOf(request.query), VolumeIDs: [id], Secrets: csiSecretsOf(request) };
+    await this.write(deleteVolumes, wanted, reply, request);
+    sendEmpty(reply);
+  }
+
+  /** VL-157, VL-158. */
+  @Delete('volume/csi/:id/detach')
+  async detach(@Param('id') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    const NodeID = param(request.query, 'node') ?? '';
+    if (NodeID === '') throw badRequest('detach requires node ID');
+    await this.write(detachVolume, { Namespace: namespaceOf(request.query), VolumeID: id, NodeID }, reply, request);
+    sendEmpty(reply);
+  }
+
+  /** VL-269. */
+  @Put('volume/csi/:id/:other')
+  putOther(): never {
+    throw notFound('resource not found');
+  }
+
+  @Delete('volume/csi/:id/:other')
+  deleteOther(): never {
+    throw notFound('resource not found');
+  }
+
+  @All('volume/csi/:id/:other/*')
+  longer(): never {
+    throw notFound('resource not found');
+  }
+
+  private async submit(
+    call: Call<WriteVolumesRequest, IndexResponse>,
+    request: ApiRequest,
+    reply: ApiReply,
+  ): Promise<void> {
+    const Volumes = decodeVolumes(readJsonBody(request.body), namespaceOf(request.query));
+    const index = await this.write(call, { Volumes }, reply, request);
+    const stored = await Promise.all(Volumes.map(({ Namespace, ID }) => this.model.volumes.find(Namespace, ID)));
+    sendJson(request, reply, {
+      Volumes: stored.flatMap(({ row }) => row ?? []).map(({ volume, plugin }) => encodeCSIVolume(volume, plugin)),
+      Warnings: '',
+      Index: index,
+      LastContact: 0,
+      KnownLeader: true,
+      NextToken: '',
+    });
+  }
+
+  /** Resolves with the index. */
+  private async write<Req extends { readonly For: OnBehalfOf }>(
+    call: Call<Req, IndexResponse>,
+    wanted: Omit<Req, 'For'>,
+    reply: ApiReply,
+    request: ApiRequest,
+  ): Promise<number> {
+    const requester = Requester.of(request);
+    // `Omit` of a type parameter is not put together again by the compiler.
+    const asked = { ...wanted, For: requester.onBehalf } as Req;
+    const { Index } = await this.calls.ask(call, asked, { traceparent: requester.traceparent });
+    await this.writer.readable(Index);
+    setWriteIndex(reply, Index);
+    return Index;
+  }
+}
