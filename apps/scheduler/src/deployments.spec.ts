@@ -361,6 +361,17 @@ describe('the end of deployments', () => {
     world.add(0, { DeploymentID: ID });
     expect(world.run().deploymentUpdates).toMatchObject(updates);
   });
+
+  it.each([
+    [false, []],
+    [true, [{ Status: 'blocked' }]],
+  ])('DP-119: a region that is paused and all in place; whether it ever ran: %s', (HasRun, updates) => {
+    const world = rolling({}, { Count: 1 });
+    const web = state({ DesiredTotal: 1, PlacedAllocs: 1, HealthyAllocs: 1 });
+    const { ID } = world.deploy({ Status: 'paused', IsMultiregion: true, HasRun, TaskGroups: { web } });
+    world.add(0, { DeploymentID: ID });
+    expect(world.run().deploymentUpdates).toMatchObject(updates);
+  });
 });
 
 describe('names (22.8)', () => {

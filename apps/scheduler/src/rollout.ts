@@ -117,9 +117,8 @@ export class Rollout {
   complete(): string | undefined {
     const { current } = this;
     if (!current || !isActiveDeployment(current)) return undefined;
-    const ran = Object.values(current.TaskGroups).some((state) => state.PlacedAllocs > 0);
     if (current.Status === 'initializing' || current.Status === 'pending') return undefined;
-    if (current.Status === 'paused' && !ran) return undefined;
+    if (current.Status === 'paused' && current.IsMultiregion && !current.HasRun) return undefined;
     if (!current.IsMultiregion) {
       this.update(current, 'successful', DEPLOYMENT_SUCCESSFUL);
       return current.ID;

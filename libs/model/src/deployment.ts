@@ -21,6 +21,11 @@ export interface Deployment {
   JobSpecModifyIndex: number;
   JobCreateIndex: number;
   IsMultiregion: boolean;
+  /**
+   * Whether one that is part of a multiregion rollout was ever started; absent: no. Between regions only, clients do not
+   * see it (DP-1118).
+   */
+  HasRun?: boolean;
   TaskGroups: Record<string, DeploymentState>;
   Status: DeploymentStatus;
   StatusDescription: string;

@@ -26,6 +26,7 @@ export * from './fit.js';
 export * from './host-volume.js';
 export * from './job-diff/index.js';
 export * from './job.js';
+export * from './multiregion.js';
 export * from './namespace.js';
 export * from './network-index.js';
 export * from './node-class.js';

@@ -2,6 +2,7 @@ import { CORE_TYPE } from './core-evaluation.js';
 import { checkCron, CronSpecError, specsOf } from './cron.js';
 import type { Job, ParameterizedJobConfig, PeriodicConfig } from './job.js';
 import { nestedList } from './message-list.js';
+import { isMultiregion, multiregionErrors } from './multiregion.js';
 import { validateAffinities, validateConstraints, validateSpreads } from './validate-placement.js';
 import { taskGroupErrors, taskGroupWarnings } from './validate-task-group.js';
 
@@ -37,6 +38,7 @@ function jobErrors(job: Job, options: ValidationOptions): string[] {
     ...identityErrors(job),
     ...typeErrors(job),
     ...datacenterErrors(job),
+    ...(job.Multiregion === null ? [] : multiregionErrors(job.Multiregion)),
     ...descriptionErrors(job),
     ...(job.TaskGroups.length === 0 ? ['Missing job task groups'] : []),
     ...validateConstraints(job.Constraints),
@@ -71,8 +73,9 @@ function typeErrors({ Type }: Job): string[] {
   return JOB_TYPES.has(Type) || Type === CORE_TYPE ? [] : [`Invalid job type: "${Type}"`];
 }
 
-function datacenterErrors({ Datacenters }: Job): string[] {
-  if (Datacenters.length === 0) return ['Missing job datacenters'];
+function datacenterErrors(job: Job): string[] {
+  const { Datacenters } = job;
+  if (Datacenters.length === 0 && !isMultiregion(job)) return ['Missing job datacenters'];
   return Datacenters.includes('') ? ['Job datacenter must be non-empty string'] : [];
 }
 

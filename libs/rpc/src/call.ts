@@ -2,7 +2,8 @@ import type { Role } from '@waybill/state';
 
 /**
  * One question a service answers. RPC is for asking, never for changing state around the log.
- * The subject is `rpc.<name>`, or `rpc.<name>.<target>` for calls that go to one machine's agent.
+ * The subject is `rpc.<name>`, or `rpc.<name>.<target>` for calls that go to one machine's agent, or
+ * `region.<region>.<name>` for calls that another region answers.
  */
 export interface Call<Req, Res> {
   /** `<service>.<method>`. */
@@ -13,6 +14,8 @@ export interface Call<Req, Res> {
   readonly timeoutMs: number;
   /** Requests that one answering process works on at once; undefined: as many as of any other call. */
   readonly maxInProgress: number | undefined;
+  /** Answered to other regions, and to nobody else. */
+  readonly betweenRegions: boolean;
   /** Carries the types only. */
   readonly shape?: { readonly req: Req; readonly res: Res };
 }
@@ -21,14 +24,15 @@ export interface CallOptions {
   readonly role?: Role;
   readonly timeoutMs?: number;
   readonly maxInProgress?: number;
+  readonly betweenRegions?: boolean;
 }
 
 /** Long enough for a write to be applied by a busy replica, short enough that a person does not wonder. */
 export const DEFAULT_CALL_TIMEOUT_MS = 5_000;
 
 export function call<Req, Res>(name: string, options: CallOptions = {}): Call<Req, Res> {
-  const { role, timeoutMs = DEFAULT_CALL_TIMEOUT_MS, maxInProgress } = options;
-  return { name, role, timeoutMs, maxInProgress };
+  const { role, timeoutMs = DEFAULT_CALL_TIMEOUT_MS, maxInProgress, betweenRegions = false } = options;
+  return { name, role, timeoutMs, maxInProgress, betweenRegions };
 }
 
 /** Target tokens are node ids; anything else would change the subject's meaning. */
@@ -40,8 +44,15 @@ export function subjectOfCall(name: string, target?: string): string {
   return `rpc.${name}.${target}`;
 }
 
+/** A region's name may have dots, which would make several tokens of it. */
+export function subjectBetweenRegions(region: string, name: string): string {
+  return `region.${encodeURIComponent(region).replaceAll('.', '%2E')}.${name}`;
+}
+
 export interface AskOptions {
   readonly target?: string;
+  /** The region that answers, of a call between regions. */
+  readonly region?: string;
   readonly timeoutMs?: number;
   readonly traceparent?: string | undefined;
 }

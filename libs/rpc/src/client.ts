@@ -7,6 +7,7 @@ import {
   RpcError,
   type RpcErrorCode,
   RpcUnavailableError,
+  subjectBetweenRegions,
   subjectOfCall,
 } from './call.js';
 
@@ -55,7 +56,9 @@ export class NatsRpc implements Rpc {
 
   private async request(call: Call<unknown, unknown>, body: string, options: AskOptions): Promise<Reply> {
     try {
-      const subject = subjectOfCall(call.name, options.target);
+      const { region, target } = options;
+      const subject =
+        region === undefined ? subjectOfCall(call.name, target) : subjectBetweenRegions(region, call.name);
       const msg = await this.exchange(subject, body, options.timeoutMs ?? call.timeoutMs, options.traceparent);
       return msg.json<Reply>();
     } catch (error) {

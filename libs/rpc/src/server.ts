@@ -3,7 +3,7 @@ import { applyDecorators, Catch, type RpcExceptionFilter, UseFilters } from '@ne
 import { BaseRpcContext, type CustomTransportStrategy, MessagePattern, Server } from '@nestjs/microservices';
 import type { Role } from '@waybill/state';
 import { lastValueFrom, type Observable, throwError } from 'rxjs';
-import { type Call, RpcError, subjectOfCall } from './call.js';
+import { type Call, RpcError, subjectBetweenRegions, subjectOfCall } from './call.js';
 import { NO_RESPONDERS_STATUS, type Reply } from './client.js';
 
 /**
@@ -40,6 +40,7 @@ export class RpcContext extends BaseRpcContext<[string | undefined]> {
 interface AnswerExtras {
   readonly role: Role | undefined;
   readonly maxInProgress: number | undefined;
+  readonly betweenRegions: boolean;
 }
 
 /** Without it Nest replaces every error by "Internal server error" before we see it, our codes and texts with it. */
@@ -52,13 +53,19 @@ class AsItIs implements RpcExceptionFilter {
 
 /** Marks a controller method as the answer to a call: `@Answers(dequeue) dequeue(request: DequeueRequest) {…}`. */
 export function Answers<Req, Res>(answered: Call<Req, Res>): MethodDecorator {
-  const extras: AnswerExtras = { role: answered.role, maxInProgress: answered.maxInProgress };
+  const extras: AnswerExtras = {
+    role: answered.role,
+    maxInProgress: answered.maxInProgress,
+    betweenRegions: answered.betweenRegions,
+  };
   return applyDecorators(MessagePattern<string>(answered.name, undefined, extras), UseFilters(new AsItIs()));
 }
 
 export interface RpcServerOptions {
   /** For calls that go to one machine: only requests for this target are answered. */
   readonly target?: string;
+  /** Whose calls between regions are answered here; undefined: none. */
+  readonly region?: string;
   /** Called for every failure that is no `RpcError`; the asker sees code `internal` and its text. */
   readonly onError?: (call: string, error: unknown) => void;
 }
@@ -134,14 +141,22 @@ export class RpcServer extends Server implements CustomTransportStrategy {
   private subscribeAllowed(): void {
     for (const [name, handler] of this.messageHandlers) {
       const role = roleOf(handler.extras);
-      if (this.subscriptions.has(name) || (role !== undefined && !this.roles.has(role))) continue;
+      const subject = this.subjectOf(name, handler.extras);
+      if (subject === undefined || this.subscriptions.has(name) || (role !== undefined && !this.roles.has(role)))
+        continue;
       const callback = (error: Error | null, msg: Msg): void => {
         if (!error) void this.answer(name, msg);
       };
       // A holder is alone and must not share a queue with a predecessor that does not know yet that it is deposed.
       const queue = role === undefined && this.options.target === undefined ? { queue: name } : {};
-      this.subscriptions.set(name, this.nc.subscribe(subjectOfCall(name, this.options.target), { ...queue, callback }));
+      this.subscriptions.set(name, this.nc.subscribe(subject, { ...queue, callback }));
     }
+  }
+
+  private subjectOf(name: string, extras: Record<string, unknown> | undefined): string | undefined {
+    const { region, target } = this.options;
+    if (extras?.['betweenRegions'] !== true) return subjectOfCall(name, target);
+    return region === undefined ? undefined : subjectBetweenRegions(region, name);
   }
 
   private async answer(name: string, msg: Msg): Promise<void> {

@@ -3,7 +3,7 @@ import type { Log, NatsLink } from '@waybill/journal';
 import type { Singleton } from '@waybill/lease';
 import type { Clock, Timers } from '@waybill/model';
 import type { Replica } from '@waybill/replica';
-import type { Rpc } from '@waybill/rpc';
+import type { Regions, Rpc } from '@waybill/rpc';
 import type { Logger, Metrics, Tracer } from '@waybill/telemetry';
 import type { Pool } from 'pg';
 import type { Settings } from './settings.js';
@@ -23,6 +23,8 @@ export interface ServiceContext {
   readonly link: NatsLink;
   readonly log: Log;
   readonly rpc: Rpc;
+  /** This region and its peers. */
+  readonly regions: Regions;
   /** The copy of the state, caught up. @throws if the definition did not ask for it */
   readonly state: Replica;
   /** @throws if the definition did not ask for it */

@@ -4,6 +4,7 @@ import { Replica } from '@waybill/replica';
 import type { Logger } from '@waybill/telemetry';
 import pg from 'pg';
 import type { Settings } from './settings.js';
+import { PeerRegions } from './peer-regions.transport.js';
 import { newUuid, systemClock, systemTimers } from './system.js';
 
 /** Connections of one process to Postgres; the read path of the API and the projector's writer share them. */
@@ -26,6 +27,7 @@ export class Infrastructure {
   private natsOpened: Promise<LogConnection> | undefined;
   private poolOpened: pg.Pool | undefined;
   private replicaOpened: Promise<Replica> | undefined;
+  private regionsOpened: PeerRegions | undefined;
 
   constructor(
     private readonly processName: string,
@@ -48,9 +50,21 @@ export class Infrastructure {
     return (this.replicaOpened ??= this.openReplica());
   }
 
+  /** The other regions; connections to them come up by themselves. */
+  regions(): PeerRegions {
+    return (this.regionsOpened ??= new PeerRegions({
+      own: this.settings.WAYBILL_REGION,
+      peers: this.settings.WAYBILL_PEERS,
+      name: `waybill-${this.settings.WAYBILL_REGION}-${this.processName}`,
+      timers: systemTimers,
+      logger: this.logger,
+    }));
+  }
+
   /** Closes what was opened, in reverse. Services must have stopped before. */
   async close(): Promise<void> {
     await (await this.replicaOpened?.catch(() => undefined))?.stop();
+    await this.regionsOpened?.close();
     const opened = await this.natsOpened?.catch(() => undefined);
     opened?.journal.close();
     await opened?.link.close();

@@ -68,6 +68,7 @@ export class RunningService {
     const parts = await definition.build(context);
     const rpcServer = new RpcServer(context.link.nc, {
       ...(parts.rpcTarget !== undefined && { target: parts.rpcTarget }),
+      region: settings.WAYBILL_REGION,
       onError: (call, error) => logger.error('a call failed', { call, error }),
     });
     const runner = parts.singleton && leaseRunner(parts.singleton, context, settings, rpcServer);
@@ -130,6 +131,9 @@ async function contextOf(
     link,
     log: journal,
     rpc: new NatsRpc(link.nc),
+    get regions() {
+      return infrastructure.regions();
+    },
     get state() {
       return state ?? refuse('state');
     },

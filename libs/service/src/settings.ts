@@ -1,5 +1,6 @@
 import { hostname } from 'node:os';
 import { parseDuration } from '@waybill/model';
+import { MAX_WORKERS } from '@waybill/rpc';
 import { z } from 'zod';
 
 const port = z.coerce.number().int().min(0).max(65_535);
@@ -48,6 +49,16 @@ const keyValues = z.string().transform((text, ctx) => {
   return pairs;
 });
 
+const peers = keyValues.transform((urls, ctx) => {
+  for (const [region, peer] of Object.entries(urls)) {
+    if (!word.safeParse(region).success)
+      ctx.addIssue({ code: 'custom', message: `"${region}" is no name of a region` });
+    if (!/^(nats|tls):\/\//.test(peer))
+      ctx.addIssue({ code: 'custom', message: `"${region}" needs a URL that starts with nats:// or tls://` });
+  }
+  return urls;
+});
+
 /** A directory of a machine that jobs may mount (VL-279). */
 export interface ConfiguredHostVolume {
   readonly path: string;
@@ -75,6 +86,9 @@ export const SETTINGS = {
     .optional()
     .describe('PostgreSQL, e.g. postgres://user:secret@host/waybill'),
   WAYBILL_REGION: word.default('global').describe('name of this region'),
+  WAYBILL_PEERS: peers
+    .default({})
+    .describe('region=nats-url,… of the other regions; jobs may be rolled out to all of them'),
   WAYBILL_LOG_LEVEL: z
     .enum(['trace', 'debug', 'info', 'warn', 'error', 'silent'])
     .default('info')
@@ -132,7 +146,7 @@ export const SETTINGS = {
     .max(1_000_000)
     .default(100)
     .describe('api: indexes with events that an event stream from index 0 begins with'),
-  WAYBILL_SCHEDULER_WORKERS: positive.max(64).default(2).describe('scheduler: evaluations worked on at once'),
+  WAYBILL_SCHEDULER_WORKERS: positive.max(MAX_WORKERS).default(2).describe('scheduler: evaluations worked on at once'),
   WAYBILL_DEPLOY_QUERY_RATE_LIMIT: z.coerce
     .number()
     .min(0, 'deploy_query_rate_limit must be greater than 0')

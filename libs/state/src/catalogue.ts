@@ -87,6 +87,8 @@ export interface TxnPayloads {
     PreserveCounts: boolean;
     PreserveResources: boolean;
     Eval: Evaluation | null;
+    /** ST-61: of a multiregion job; what it says of the job is filled in where it is applied. Absent: none. */
+    Deployment?: Deployment;
     /** ST-58: version whose submission the new one inherits, or null. */
     SubmissionFrom: number | null;
     /** ST-84: untagged version rows to keep. */

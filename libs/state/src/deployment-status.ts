@@ -66,6 +66,7 @@ export function putDeploymentStatus(
   w.put('deployment', {
     ...deployment,
     TaskGroups: restarts ? withFreshDeadlines(deployment.TaskGroups, updatedAtNs) : deployment.TaskGroups,
+    ...(deployment.IsMultiregion && update.Status === 'running' && { HasRun: true }),
     Status: update.Status,
     StatusDescription: update.StatusDescription,
     ModifyIndex: w.index,

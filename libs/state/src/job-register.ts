@@ -2,23 +2,27 @@ import type { Job, TaskGroup } from '@waybill/model';
 import type { TxnPayloads } from './catalogue.js';
 import { upsertEvaluationAndStatus } from './eval-upsert.js';
 import { upsertJob } from './job-upsert.js';
+import { beginDeployment } from './multiregion-deployment.js';
 import { dispatchKey, namespacedKey } from './tables.js';
 import { Refused, type Write } from './write.js';
 
-/** Type 4: ST-50 to ST-58, ST-62. */
+/** Type 4: ST-50 to ST-58, ST-61, ST-62. */
 export function registerJob(w: Write, register: TxnPayloads['JobRegister']): void {
   const { Job: given, Eval } = register;
   refuseUnknownPlace(w, given);
   const stored = w.tables.jobs.get(namespacedKey(given.Namespace, given.ID));
   if (isDispatchedAlready(w, given)) return;
   if (register.EnforceIndex) refuseConflict(stored, register.JobModifyIndex);
-  upsertJob(w, stored ? preserve(stored, register) : given, {
+  const job = upsertJob(w, stored ? preserve(stored, register) : given, {
     submission: register.Submission,
     submissionFrom: register.SubmissionFrom,
     trackedVersions: register.TrackedVersions,
     evaluation: Eval,
+    deploys: register.Deployment !== undefined,
   });
-  if (Eval) upsertEvaluationAndStatus(w, { ...Eval, JobModifyIndex: w.index });
+  if (register.Deployment) beginDeployment(w, register.Deployment, job);
+  const deployment = register.Deployment && { DeploymentID: register.Deployment.ID };
+  if (Eval) upsertEvaluationAndStatus(w, { ...Eval, ...deployment, JobModifyIndex: w.index });
 }
 
 /** ST-50. */

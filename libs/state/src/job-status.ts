@@ -14,6 +14,8 @@ import type { Write } from './write.js';
 export interface StatusCause {
   /** An evaluation that this transaction writes right after the job. */
   readonly evaluation?: Evaluation | null;
+  /** This transaction writes an active deployment of the job right after it (DP-129). */
+  readonly deploys?: boolean;
   /** Evaluations of the job were deleted (ST-70, last case but one). */
   readonly evalsDeleted?: boolean;
 }
@@ -22,7 +24,8 @@ export interface StatusCause {
 export function deriveJobStatus(tables: Tables, job: Job, cause: StatusCause = {}): JobStatus {
   if (job.Type === 'system' || isPeriodic(job) || isParameterized(job)) return job.Stop ? 'dead' : 'running';
   const key = namespacedKey(job.Namespace, job.ID);
-  if (tables.deployment.count('active', key) > 0 || tables.allocs.count('live', key) > 0) return 'running';
+  if (cause.deploys || tables.deployment.count('active', key) > 0 || tables.allocs.count('live', key) > 0)
+    return 'running';
   if (isOpen(cause.evaluation) || tables.evals.count('open', key) > 0) return 'pending';
   if (tables.evals.count('job', key) > 0 || job.Stop || cause.evalsDeleted) return 'dead';
   return 'pending';

@@ -14,6 +14,8 @@ export interface UpsertOptions {
   readonly trackedVersions: number;
   /** Evaluation that the same transaction upserts after the job. */
   readonly evaluation: Evaluation | null;
+  /** Whether it puts an active deployment of the job after it. */
+  readonly deploys?: boolean;
 }
 
 /**

@@ -8,8 +8,19 @@ export function applyPlanDeployments(w: Write, plan: TxnPayloads['ApplyPlanResul
   if (plan.Deployment) upsertDeployment(w, plan.Deployment);
   for (const update of plan.DeploymentUpdates) {
     const deployment = w.tables.deployment.get(update.DeploymentID);
-    if (deployment && isActiveDeployment(deployment)) putDeploymentStatus(w, deployment, update, plan.UpdatedAt);
+    if (deployment && mayBecome(deployment, update.Status)) putDeploymentStatus(w, deployment, update, plan.UpdatedAt);
   }
+}
+
+/**
+ * DP-126; and of section 2.2 what a plan that was made from an older state could undo: a region that was started is not
+ * pending again, one that unblocks the others not blocked again (DP-1122).
+ */
+function mayBecome(deployment: Deployment, status: Deployment['Status']): boolean {
+  if (!isActiveDeployment(deployment)) return false;
+  if (status === 'pending') return deployment.Status === 'initializing';
+  if (status === 'blocked') return deployment.Status === 'running' || deployment.Status === 'paused';
+  return true;
 }
 
 function upsertDeployment(w: Write, planned: Deployment): void {
@@ -24,6 +35,7 @@ function upsertDeployment(w: Write, planned: Deployment): void {
     TaskGroups: mergedGroups(stored.TaskGroups, planned.TaskGroups),
     Status: stored.Status,
     StatusDescription: stored.StatusDescription,
+    ...(stored.HasRun && { HasRun: true }),
     JobVersion: stored.JobVersion,
     JobModifyIndex: stored.JobModifyIndex,
     JobSpecModifyIndex: stored.JobSpecModifyIndex,
