@@ -3,6 +3,7 @@ import type { ServiceContext } from '@waybill/service';
 import type { Subscriptions } from './events/subscriptions.js';
 import { BlockingQueries, type WatchSource } from './http/blocking-query.js';
 import { HeldCalls } from './http/held-calls.js';
+import { ListAnswers } from './http/list-answers.js';
 import type { KnownPaths } from './http/known-paths.js';
 import { type ReadModelAge, Reads } from './http/reads.js';
 import type { JobLookup } from './jobs/register-job.js';
@@ -30,7 +31,7 @@ export class ApiCore {
   ) {
     const { context, feed } = parts;
     this.writer = new Writer(context.log, feed, () => context.tracer);
-    this.reads = new Reads(this.blocking(feed), this.age);
+    this.reads = new Reads(this.blocking(feed), this.age, this.lists);
     this.calls = new HeldCalls(context.rpc, context.clock, context.timers);
   }
 
@@ -41,6 +42,8 @@ export class ApiCore {
   get model(): ReadModel {
     return this.parts.model;
   }
+
+  readonly lists = new ListAnswers((table) => this.model.tableIndex(table));
 
   readonly age = (): ReadModelAge => ({ lastContactMs: 0, knownLeader: this.context.link.up });
 

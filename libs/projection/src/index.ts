@@ -16,7 +16,7 @@ export type {
   VolumeWithPlugin,
   VolumeReads,
 } from './volume-reads.js';
-export { FILTER_SCAN_ROWS, type Found, type Listed, type ListOptions } from './row-reads.js';
+export { FILTER_SCAN_ROWS, type Found, type KeptRows, type Listed, type ListOptions } from './row-reads.js';
 export * from './read-model.js';
 export { HistoryRetention, MAX_TRIMMED_TXNS } from './history-retention.js';
 export { MAX_WALKED_OBJECTS } from './object-history.js';

@@ -28,6 +28,7 @@ import { byCreation, byId, byName, byNamespaceAndId, type ListOrder } from './pa
 import {
   atLeastOne,
   type Found,
+  type KeptRows,
   type Listed,
   type ListedRaw,
   listOf,
@@ -240,6 +241,16 @@ export class ReadModel {
     const conditions = (): Conditions => new Conditions().in(options.namespaces).startsWith('id', prefix);
     const order = prefix === '' ? byCreation<Allocation>() : byId<Allocation>();
     return this.rows.allocations(conditions, order, options, options.keep);
+  }
+
+  /** The same list, of what somebody makes of each allocation and keeps. */
+  allocationsKept<Made>(
+    options: Omit<NamespacedListOptions<Allocation>, 'keep'>,
+    kept: KeptRows<Allocation, Made>,
+  ): Promise<Listed<Made>> {
+    const prefix = (options.prefix ?? '').toLowerCase();
+    const conditions = (): Conditions => new Conditions().in(options.namespaces).startsWith('id', prefix);
+    return this.rows.allocationsKept(conditions, prefix === '' ? byCreation() : byId(), options, kept);
   }
 
   /** Those of these allocations that still exist, in no order that matters. */

@@ -42,6 +42,13 @@ export interface ListedRaw {
   readonly found: true | null;
 }
 
+/** What somebody made of rows and keeps, so that a list need not read and make it again. */
+export interface KeptRows<Row, Made> {
+  /** What was made of this row as of this index; undefined: it has to be read. */
+  get(id: string, modifyIndex: number): Made | undefined;
+  make(row: Row): Made;
+}
+
 type Body<Row> = ListedRaw & { readonly body: Row };
 
 interface AllocColumns {
@@ -101,6 +108,26 @@ export class RowReads {
     return this.listAs<Allocation, ListedRaw & AllocColumns>(query, withJobs(), keep);
   }
 
+  /** The same, of which only those are read whole that are not kept. Cost beside them: their keys. */
+  async allocationsKept<Made>(
+    conditions: () => Conditions,
+    order: ListOrder<AllocKey>,
+    page: Page,
+    kept: KeptRows<Allocation, Made>,
+  ): Promise<Listed<Made>> {
+    const keys = { select: KEYS, from: 'allocs r', indexOf: ['allocs'] as const, conditions, order, page };
+    const perPage = page.perPage ?? 0;
+    return await inTransaction(this.pool, 'snapshot', async (client) => {
+      const chunk = await readChunk(client, keys, page.nextToken ?? '', perPage && perPage + 1, keyOf);
+      const listed = pageOf(keys, chunk.index, chunk.rows);
+      const made = listed.rows.map(({ ID, ModifyIndex }) => kept.get(ID, ModifyIndex));
+      const missing = listed.rows.filter((_, at) => made[at] === undefined).map(({ ID }) => ID);
+      const fresh = await madeOf(client, missing, kept);
+      const rows = listed.rows.flatMap(({ ID }, at) => made[at] ?? fresh.get(ID) ?? []);
+      return { ...listed, rows };
+    });
+  }
+
   list<Row>(query: ListQuery<Row>, keep?: (row: Row) => boolean): Promise<Listed<Row>> {
     return this.listAs<Row, Body<Row>>(query, bodyOf<Row>, keep);
   }
@@ -141,6 +168,38 @@ export function listOf<Row>(
 
 /** No answer carries index 0 (ST-29). */
 export const atLeastOne = (index: number): number => Math.max(1, index);
+
+/** What orders need of an allocation, and when it changed. */
+type AllocKey = Pick<Allocation, 'ID' | 'CreateIndex' | 'ModifyIndex'>;
+
+const KEYS = 'r.id, r.create_index, r.modify_index';
+
+interface KeyColumns extends ListedRaw {
+  readonly id: string;
+  readonly create_index: number;
+  readonly modify_index: number;
+}
+
+const keyOf = ({ id, create_index, modify_index }: KeyColumns): AllocKey => ({
+  ID: id,
+  CreateIndex: create_index,
+  ModifyIndex: modify_index,
+});
+
+async function madeOf<Made>(
+  client: PoolClient,
+  ids: readonly string[],
+  kept: KeptRows<Allocation, Made>,
+): Promise<Map<string, Made>> {
+  if (ids.length === 0) return new Map();
+  const conditions = (): Conditions => {
+    const chosen = new Conditions();
+    return chosen.where(`r.id = any(${chosen.value(ids)})`);
+  };
+  const whole = { ...ALLOCATIONS, indexOf: ['allocs'] as const, conditions, order: byCreation<Allocation>(), page: {} };
+  const { rows } = await readChunk<Allocation, ListedRaw & AllocColumns>(client, whole, '', 0, withJobs());
+  return new Map(rows.map((row) => [row.ID, kept.make(row)]));
+}
 
 const bodyOf = <Row>({ body }: { readonly body: Row }): Row => body;
 

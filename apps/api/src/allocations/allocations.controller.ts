@@ -7,11 +7,14 @@ import { boolParam, fullUuid, uuidPrefixParam } from '../http/query-string.js';
 import { Reads } from '../http/reads.js';
 import { type ApiReply, type ApiRequest, sendJson, setWriteIndex } from '../http/reply.js';
 import { Requester } from '../http/requester.js';
+import { printedList, StubTexts } from './stub-texts.js';
 import { StopAllocation } from './stop-allocation.js';
 
 /** `/v1/allocations`, `/v1/allocation/:id`, `/v1/allocation/:id/stop`. */
 @Controller('v1')
 export class AllocationsController {
+  private readonly stubs = new StubTexts();
+
   constructor(
     private readonly model: ReadModel,
     private readonly reads: Reads,
@@ -27,9 +30,13 @@ export class AllocationsController {
     };
     const options = { namespaces: namespacesOf(query), prefix: uuidPrefixParam(query), ...pageOf(query) };
     const filter = ListFilter.of(query);
-    await this.reads.answer(request, reply, [['allocs', '*']], async () => {
-      const { index, rows, nextToken } = await this.model.allocations({ ...options, keep: filter?.keep() });
-      return { index, nextToken, value: rows.map((alloc) => encodeAllocationStub(alloc, stub)) };
+    await this.reads.list(request, reply, 'allocs', async () => {
+      if (!filter) {
+        const { rows, ...page } = await this.model.allocationsKept(options, this.stubs.of(stub));
+        return { ...page, value: printedList(rows) };
+      }
+      const { rows, ...page } = await this.model.allocations({ ...options, keep: filter.keep() });
+      return { ...page, value: rows.map((alloc) => encodeAllocationStub(alloc, stub)) };
     });
   }
 

@@ -1,5 +1,7 @@
 import type { BlockingQueries, Watched } from './blocking-query.js';
+import type { TableName } from '@waybill/state';
 import { ApiError } from './api-error.js';
+import type { ListAnswers } from './list-answers.js';
 import { indexParam, staleParam, waitParam } from './query-string.js';
 import { type ApiReply, type ApiRequest, sendJson, setReadHeaders } from './reply.js';
 
@@ -9,7 +11,7 @@ export interface ReadResult {
   readonly index: number;
   /** Encoded for the client; undefined: not found. */
   readonly value: unknown;
-  readonly nextToken?: string;
+  readonly nextToken?: string | undefined;
 }
 
 /** What the read model knows of itself. */
@@ -24,7 +26,14 @@ export class Reads {
   constructor(
     private readonly blocking: BlockingQueries,
     private readonly age: () => ReadModelAge,
+    private readonly lists: ListAnswers,
   ) {}
+
+  /** A list of rows of one table, with its index, the same for whoever asks; kept while the table does not change. */
+  async list(request: ApiRequest, reply: ApiReply, table: TableName, query: () => Promise<ReadResult>): Promise<void> {
+    const key = listKey(request);
+    await this.answer(request, reply, [[table, '*']], () => this.lists.of(key, table, query));
+  }
 
   /**
    * @param watched what a change of may change the answer
@@ -48,6 +57,15 @@ export class Reads {
     if (answer.value === undefined) throw new ApiError(404, missing);
     sendJson(request, reply, answer.value);
   }
+}
+
+/** How the answer is waited for and printed does not change it. */
+const BESIDE_THE_LIST: ReadonlySet<string> = new Set(['index', 'wait', 'stale', 'consistent', 'pretty', 'region']);
+
+function listKey({ url, query }: ApiRequest): string {
+  const names = Object.keys(query).filter((name) => !BESIDE_THE_LIST.has(name));
+  const path = url.split('?', 1)[0] ?? '';
+  return JSON.stringify([path, ...names.toSorted().map((name) => [name, query[name]])]);
 }
 
 /** Aborted when the client goes away before it was answered (API-58). */

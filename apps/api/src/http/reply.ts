@@ -1,4 +1,5 @@
 import type { ServerResponse, IncomingMessage } from 'node:http';
+import { compactJson, indentedJson } from './printed-json.js';
 import { param, type QueryString } from './query-string.js';
 
 /** What we use of Fastify's request. */
@@ -46,9 +47,11 @@ export const setWriteIndex = (reply: ApiReply, index: number): void => {
 /** JSON as the client wants it (API-11, API-19). */
 export function sendJson(request: ApiRequest, reply: ApiReply, value: unknown, status = 200): void {
   const pretty = param(request.query, 'pretty');
-  const text = pretty === undefined || pretty === '0' ? JSON.stringify(value) : `${JSON.stringify(value, null, 4)}\n`;
   // Nest would answer 201 to POST, and Fastify name a character set for text.
-  reply.code(status).header('Content-Type', 'application/json').send(Buffer.from(text));
+  reply
+    .code(status)
+    .header('Content-Type', 'application/json')
+    .send(pretty === undefined || pretty === '0' ? compactJson(value) : indentedJson(value));
 }
 
 /** A handler with nothing to say (API-11). */

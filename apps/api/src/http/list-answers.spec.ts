@@ -1,0 +1,60 @@
+import { describe, expect, it } from 'vitest';
+import { ListAnswers } from './list-answers.js';
+import { PrintedJson } from './printed-json.js';
+
+/** A table that counts how often it is listed. */
+function listed(maxBytes?: number) {
+  const table = { index: 5, rows: ['a'], runs: 0 };
+  const answers = new ListAnswers(async () => table.index, maxBytes);
+  const ask = async (key: string): Promise<unknown> => {
+    const result = await answers.of(key, 'allocs', async () => {
+      table.runs++;
+      return { index: Math.max(1, table.index), value: table.rows, nextToken: '' };
+    });
+    if (!(result.value instanceof PrintedJson)) throw new Error('not printed');
+    return { index: result.index, value: JSON.parse(result.value.text.toString()) };
+  };
+  return { table, ask };
+}
+
+describe('answers of lists', () => {
+  it('are given again while the table keeps its index', async () => {
+    const { table, ask } = listed();
+    const first = await ask('all');
+    expect(await ask('all')).toEqual(first);
+    expect(table.runs).toBe(1);
+  });
+
+  it('are made anew after a change, at the new index', async () => {
+    const { table, ask } = listed();
+    await ask('all');
+    Object.assign(table, { index: 6, rows: ['a', 'b'] });
+    expect(await ask('all')).toEqual({ index: 6, value: ['a', 'b'] });
+    expect(table.runs).toBe(2);
+  });
+
+  it('of an empty table too, whose index is 0', async () => {
+    const { table, ask } = listed();
+    Object.assign(table, { index: 0, rows: [] });
+    await ask('all');
+    expect(await ask('all')).toEqual({ index: 1, value: [] });
+    expect(table.runs).toBe(1);
+  });
+
+  it('of one request are not those of another', async () => {
+    const { table, ask } = listed();
+    await ask('all');
+    await ask('some');
+    expect(table.runs).toBe(2);
+  });
+
+  it('take no more than their bytes: what was not asked for longest goes first', async () => {
+    const { table, ask } = listed('["a"]'.length * 2);
+    for (const key of ['x', 'y', 'x', 'z']) await ask(key);
+    expect(table.runs).toBe(3);
+    await ask('x');
+    expect(table.runs).toBe(3);
+    await ask('y');
+    expect(table.runs).toBe(4);
+  });
+});
