@@ -125,6 +125,7 @@ function everyTable(index: number): { [N in TableName]: TableRows[N][] } {
     job_summary: [{ JobID: awkward, Namespace: 'default', Summary: {}, Children: null, ...at }],
     periodic_launch: [{ ID: awkward, Namespace: 'default', Launch: '2026-01-01T00:00:00Z', ...at }],
     scaling_event: [{ JobID: awkward, Namespace: 'default', ScalingEvents: {}, ...at }],
+    scaling_policy: [fixtures.aScalingPolicy({ ...at, ID: fixtures.uuid(11) })],
     evals: [fixtures.anEval({ ...at, ID: fixtures.uuid(2) }), fixtures.anEval({ ...at, ID: fixtures.uuid(3) })],
     allocs: [fixtures.anAlloc({ ...at, ID: fixtures.uuid(4) }), fixtures.anAlloc({ ...at, ID: fixtures.uuid(5) })],
     deployment: [fixtures.aDeployment({ ...at, ID: fixtures.uuid(6) })],

@@ -15,6 +15,7 @@ import { NamespacesModule } from './namespaces/namespaces.module.js';
 import { NodesModule } from './nodes/nodes.module.js';
 import { OpenApiModule } from './openapi/openapi.module.js';
 import { OperatorModule } from './operator/operator.module.js';
+import { ScalingModule } from './scaling/scaling.module.js';
 import { SearchModule } from './search/search.module.js';
 import { ServicesModule } from './services/services.module.js';
 import { SystemModule } from './system/system.module.js';
@@ -39,6 +40,7 @@ export const RESOURCES = [
   OperatorModule,
   SearchModule,
   ServicesModule,
+  ScalingModule,
   SystemModule,
   VariablesModule,
   VolumesModule,

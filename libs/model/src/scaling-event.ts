@@ -12,6 +12,12 @@ export interface ScalingEvent {
   CreateIndex: number;
 }
 
+/** An event with the group it is about. */
+export interface GroupScalingEvent {
+  TaskGroup: string;
+  ScalingEvent: ScalingEvent;
+}
+
 /** The latest of a job, by group, newest first. */
 export interface JobScalingEvents {
   Namespace: string;

@@ -34,6 +34,7 @@ function specification(job: Job): Job {
   };
 }
 
-function scalingSpecification(policy: ScalingPolicy): ScalingPolicy {
+/** The policy without what the server keeps in it. */
+export function scalingSpecification(policy: ScalingPolicy): ScalingPolicy {
   return { ...policy, ID: '', CreateIndex: 0, ModifyIndex: 0 };
 }

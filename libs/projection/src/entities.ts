@@ -35,6 +35,7 @@ const INDEXES: Readonly<Record<string, EntitySchemaIndexOptions[]>> = {
     index('allocs_deployment', 'deployment_id'),
   ],
   deployment: [index('deployment_created', 'create_index', 'id'), index('deployment_job', 'namespace', 'job_id')],
+  scaling_policy: [index('scaling_policy_job', 'namespace', 'job_id')],
   service_registrations: [
     index('service_registrations_name', 'namespace', 'service_name'),
     index('service_registrations_alloc', 'alloc_id'),

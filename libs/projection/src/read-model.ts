@@ -3,7 +3,6 @@ import type {
   Deployment,
   Evaluation,
   Job,
-  JobScalingEvents,
   JobStatus,
   JobSubmission,
   JobSummary,
@@ -28,15 +27,16 @@ import { byCreation, byId, byName, byNamespaceAndId, type ListOrder } from './pa
 import {
   atLeastOne,
   type Found,
-  type KeptRows,
   type Listed,
   type ListedRaw,
   listOf,
   type ListOptions,
   RowReads,
+  type KeptRows,
 } from './row-reads.js';
 import { READ_APPLIED } from './statements.js';
 import { plainText, storedText } from './stored-text.js';
+import { ScalingReads } from './scaling-reads.js';
 import { VolumeReads } from './volume-reads.js';
 
 export interface NamespacedListOptions<Row> extends ListOptions<Row> {
@@ -90,7 +90,6 @@ type JobRow = ListedRaw & { readonly body: Job; readonly summary: JobSummary | n
 const FIND = {
   job: findStatement('jobs', ['namespace', 'id']),
   jobSummary: findStatement('job_summary', ['namespace', 'job_id']),
-  jobScalingEvents: findStatement('scaling_event', ['namespace', 'job_id']),
   jobSubmission: findStatement('job_submission', ['namespace', 'job_id', 'version']),
   evaluation: findStatement('evals', ['id']),
   deployment: findStatement('deployment', ['id']),
@@ -110,11 +109,13 @@ const FIND = {
  */
 export class ReadModel {
   readonly volumes: VolumeReads;
+  readonly scaling: ScalingReads;
   private readonly rows: RowReads;
 
   constructor(private readonly pool: Pool) {
     this.rows = new RowReads(pool);
     this.volumes = new VolumeReads(this.rows);
+    this.scaling = new ScalingReads(this.rows);
   }
 
   // jobs
@@ -125,10 +126,6 @@ export class ReadModel {
 
   jobSummary(namespace: string, id: string): Promise<Found<JobSummary>> {
     return this.rows.find(FIND.jobSummary, [namespace, id]);
-  }
-
-  jobScalingEvents(namespace: string, id: string): Promise<Found<JobScalingEvents>> {
-    return this.rows.find(FIND.jobScalingEvents, [namespace, id]);
   }
 
   /** The text a version was submitted as. */

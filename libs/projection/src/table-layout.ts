@@ -1,3 +1,4 @@
+import type { ScalingPolicy } from '@waybill/model';
 import type { TableName, TableRows } from '@waybill/state';
 import { SINGLETON_KEY } from '@waybill/state';
 import { allocJobKey } from './alloc-jobs.js';
@@ -51,6 +52,12 @@ const text = <Row>(name: string, member: keyof Row & string): Column<Row> => col
 const bigint = <Row>(name: string, member: keyof Row & string): Column<Row> => column(name, 'bigint', member);
 const integer = <Row>(name: string, member: keyof Row & string): Column<Row> => column(name, 'integer', member);
 const boolean = <Row>(name: string, member: keyof Row & string): Column<Row> => column(name, 'boolean', member);
+/** What a scaling policy is for. */
+const target = (name: string, member: string): Column<ScalingPolicy> => ({
+  name,
+  type: 'text',
+  valueOf: ({ Target }) => storedText(Target?.[member] ?? ''),
+});
 /** The one key of a table with one row. */
 const singleton = <Row>(): Column<Row> => ({ name: 'id', type: 'text', valueOf: () => SINGLETON_KEY });
 
@@ -111,6 +118,17 @@ export const TABLE_LAYOUTS: TableLayouts = {
     columns: [text('namespace', 'Namespace'), text('job_id', 'JobID'), ...indexes()],
     primaryKey: ['namespace', 'job_id'],
     insertionOrder: ['create_index', 'namespace', 'job_id'],
+  },
+  scaling_policy: {
+    columns: [
+      text('id', 'ID'),
+      target('namespace', 'Namespace'),
+      target('job_id', 'Job'),
+      text('type', 'Type'),
+      ...indexes(),
+    ],
+    primaryKey: ['id'],
+    insertionOrder: BY_CREATION,
   },
   job_summary: {
     columns: [text('namespace', 'Namespace'), text('job_id', 'JobID'), ...indexes()],

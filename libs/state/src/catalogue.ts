@@ -8,6 +8,7 @@ import type {
   DesiredTransition,
   DrainStrategy,
   Evaluation,
+  GroupScalingEvent,
   HostVolume,
   Job,
   JobSubmission,
@@ -19,7 +20,6 @@ import type {
   NodePoolSpecification,
   NodeStatus,
   AllocPreemptionDiff,
-  ScalingEvent,
   SchedulerConfiguration,
   ServiceRegistration,
   TaskGroupHostVolumeClaim,
@@ -93,6 +93,8 @@ export interface TxnPayloads {
     SubmissionFrom: number | null;
     /** ST-84: untagged version rows to keep. */
     TrackedVersions: number;
+    /** Who wanted the count that makes the new version; absent: it is no scaling. */
+    Scaling?: GroupScalingEvent | null;
   };
   JobDeregister: {
     JobID: string;
@@ -202,7 +204,7 @@ export interface TxnPayloads {
     TrackedVersions: number;
   };
   /** The job's namespace is the envelope's. */
-  ScalingEventRegister: { JobID: string; TaskGroup: string; ScalingEvent: ScalingEvent };
+  ScalingEventRegister: GroupScalingEvent & { JobID: string };
 
   // 3.4 volumes
   /** All or none. Claims, modes and times are kept or set where it is applied. */

@@ -123,6 +123,7 @@ function describe(change: Change): About | undefined {
     case 'job_summary':
     case 'periodic_launch':
     case 'scaling_event':
+    case 'scaling_policy':
     case 'namespaces':
     case 'scheduler_config':
     case 'cluster_meta':

@@ -1,6 +1,6 @@
 import { defaultSchedulerConfiguration } from '@waybill/model';
 import { FIXTURE_TIME_NS, freshId, uuid } from './fixtures/identity.js';
-import { aGroup, aJob, aTask } from './fixtures/job.js';
+import { aGroup, aJob, aScalingPolicy, aTask } from './fixtures/job.js';
 import { aNamespace, aNode, aNodePool } from './fixtures/node.js';
 import { aRandomLog } from './fixtures/random-log.js';
 import { aMachine, aPlanResult, aRegisteredJob, aRegistration, aTxn, apply } from './fixtures/transaction.js';
@@ -32,6 +32,7 @@ export const fixtures = {
   aTask,
   aGroup,
   aJob,
+  aScalingPolicy,
   aNode,
   anAlloc,
   anEval,

@@ -1,6 +1,7 @@
 import type { Job } from '@waybill/model';
 import { removeAllocation } from './alloc-services.js';
 import { countChild } from './job-summary.js';
+import { removeScalingPolicies } from './scaling-policies.js';
 import { submissionsOf, versionsOf } from './job-versions.js';
 import { oldestFirst } from './row-order.js';
 import { namespacedKey, versionKey } from './tables.js';
@@ -22,6 +23,7 @@ export function purgeJob(w: Write, job: Job): void {
   w.remove('job_summary', key);
   w.remove('periodic_launch', key);
   w.remove('scaling_event', key);
+  removeScalingPolicies(w, job);
   for (const claim of oldestFirst(w.tables.task_volume.by('job', key))) w.remove('task_volume', claim.ID);
   for (const deployment of oldestFirst(w.tables.deployment.by('job', key))) w.remove('deployment', deployment.ID);
   for (const alloc of oldestFirst(w.tables.allocs.by('job', key))) removeAllocation(w, alloc.ID);

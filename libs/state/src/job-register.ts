@@ -3,10 +3,11 @@ import type { TxnPayloads } from './catalogue.js';
 import { upsertEvaluationAndStatus } from './eval-upsert.js';
 import { upsertJob } from './job-upsert.js';
 import { beginDeployment } from './multiregion-deployment.js';
+import { putScalingEvent } from './scaling-event.js';
 import { dispatchKey, namespacedKey } from './tables.js';
 import { Refused, type Write } from './write.js';
 
-/** Type 4: ST-50 to ST-58, ST-61, ST-62. */
+/** Type 4: ST-50 to ST-59, ST-61, ST-62. */
 export function registerJob(w: Write, register: TxnPayloads['JobRegister']): void {
   const { Job: given, Eval } = register;
   refuseUnknownPlace(w, given);
@@ -23,6 +24,7 @@ export function registerJob(w: Write, register: TxnPayloads['JobRegister']): voi
   if (register.Deployment) beginDeployment(w, register.Deployment, job);
   const deployment = register.Deployment && { DeploymentID: register.Deployment.ID };
   if (Eval) upsertEvaluationAndStatus(w, { ...Eval, ...deployment, JobModifyIndex: w.index });
+  if (register.Scaling) putScalingEvent(w, given.Namespace, given.ID, register.Scaling);
 }
 
 /** ST-50. */

@@ -4,6 +4,7 @@ import { countChild, ensureSummary } from './job-summary.js';
 import { putSubmission, putVersion } from './job-versions.js';
 import { recordLaunch } from './periodic-launch.js';
 import { namespacedKey } from './tables.js';
+import { upsertScalingPolicies } from './scaling-policies.js';
 import type { Write } from './write.js';
 
 export interface UpsertOptions {
@@ -19,9 +20,9 @@ export interface UpsertOptions {
 }
 
 /**
- * Writes a new version of a job: register, stop and auto-revert alike (ST-53 to ST-55, ST-57, ST-58). The status is
+ * Writes a new version of a job: register, stop and auto-revert alike (ST-53 to ST-55, ST-57 to ST-59). The status is
  * computed once, with the transaction's evaluation in view, so no intermediate one is ever written (ST-5).
- * A tag belongs to the version it was put on, so the new one has none. Scaling policies (ST-59) are not kept yet.
+ * A tag belongs to the version it was put on, so the new one has none.
  */
 export function upsertJob(w: Write, given: Job, options: UpsertOptions): Job {
   const stored = w.tables.jobs.get(namespacedKey(given.Namespace, given.ID));
@@ -33,7 +34,10 @@ export function upsertJob(w: Write, given: Job, options: UpsertOptions): Job {
     ModifyIndex: w.index,
     JobModifyIndex: w.index,
   };
-  const job: Job = { ...version, Status: deriveJobStatus(w.tables, version, options) };
+  const job: Job = {
+    ...upsertScalingPolicies(w, version),
+    Status: deriveJobStatus(w.tables, version, options),
+  };
   w.put('jobs', job);
   ensureSummary(w, job);
   putVersion(w, job, options.trackedVersions);

@@ -1,3 +1,4 @@
+import type { GroupScalingEvent } from '@waybill/model';
 import type { TxnPayloads } from './catalogue.js';
 import { namespacedKey } from './tables.js';
 import type { Txn } from './txn.js';
@@ -9,15 +10,23 @@ export const MAX_SCALING_EVENTS = 20;
 /** Type 38. An event of a job that is gone has nowhere to be: nothing. */
 export function registerScalingEvent(
   w: Write,
-  { JobID, TaskGroup, ScalingEvent }: TxnPayloads['ScalingEventRegister'],
+  event: TxnPayloads['ScalingEventRegister'],
   { namespace }: Txn<'ScalingEventRegister'>,
 ): void {
-  const key = namespacedKey(namespace, JobID);
-  if (!w.tables.jobs.has(key)) return;
-  const stored = w.tables.scaling_event.get(key);
+  if (w.tables.jobs.has(namespacedKey(namespace, event.JobID))) putScalingEvent(w, namespace, event.JobID, event);
+}
+
+/** The newest first, each with the index at which it came. */
+export function putScalingEvent(
+  w: Write,
+  Namespace: string,
+  JobID: string,
+  { TaskGroup, ScalingEvent }: GroupScalingEvent,
+): void {
+  const stored = w.tables.scaling_event.get(namespacedKey(Namespace, JobID));
   const events = [{ ...ScalingEvent, CreateIndex: w.index }, ...(stored?.ScalingEvents[TaskGroup] ?? [])];
   w.put('scaling_event', {
-    Namespace: namespace,
+    Namespace,
     JobID,
     ScalingEvents: { ...stored?.ScalingEvents, [TaskGroup]: events.slice(0, MAX_SCALING_EVENTS) },
     CreateIndex: stored?.CreateIndex ?? w.index,

@@ -16,6 +16,7 @@ import {
   type Node,
   type NodePool,
   type PeriodicLaunch,
+  type ScalingPolicy,
   type SchedulerConfiguration,
   type ServiceRegistration,
   type TaskGroupHostVolumeClaim,
@@ -56,6 +57,7 @@ export interface TableRows {
   job_summary: JobSummary;
   periodic_launch: PeriodicLaunch;
   scaling_event: JobScalingEvents;
+  scaling_policy: ScalingPolicy;
   evals: Evaluation;
   allocs: Allocation;
   deployment: Deployment;
@@ -84,6 +86,7 @@ export const TABLE_NAMES: readonly TableName[] = [
   'job_summary',
   'periodic_launch',
   'scaling_event',
+  'scaling_policy',
   'evals',
   'allocs',
   'deployment',
@@ -141,6 +144,9 @@ export function createTables(): Tables {
       namespacedKey(l.Namespace, l.ID),
     ),
     scaling_event: new Table<TableRows['scaling_event']>('scaling_event', jobKeyOf),
+    scaling_policy: new Table<TableRows['scaling_policy']>('scaling_policy', (p) => p.ID, {
+      job: (p) => namespacedKey(p.Target?.['Namespace'] ?? '', p.Target?.['Job'] ?? ''),
+    }),
     evals: new Table<TableRows['evals']>('evals', (e) => e.ID, {
       job: byJob(always),
       open: byJob((e) => !isTerminalEvaluation(e)),

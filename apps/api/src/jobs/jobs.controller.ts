@@ -167,7 +167,7 @@ export class JobsController {
     const { index, row: job } = await this.model.job(namespace, id);
     if (!job) return { index, value: undefined };
     const { rows: allocs } = await this.model.jobAllocations(namespace, id, { all: true });
-    const { row: events } = await this.model.jobScalingEvents(namespace, id);
+    const { row: events } = await this.model.scaling.events(namespace, id);
     return { index: scaleStatusIndex(job, allocs, events), value: scaleStatusOf(job, allocs, events) };
   }
 }

@@ -4,6 +4,7 @@ import {
   type Evaluation,
   formatErrors,
   formatWarnings,
+  type GroupScalingEvent,
   isParameterized,
   isPeriodic,
   type Job,
@@ -109,6 +110,7 @@ export class RegisterJob {
         Eval: evaluation,
         SubmissionFrom: request.SubmissionFrom ?? null,
         TrackedVersions: JOB_TRACKED_VERSIONS,
+        ...(request.Scaling && { Scaling: ofEvaluation(request.Scaling, evaluation) }),
       },
       context,
     );
@@ -130,6 +132,12 @@ export class RegisterJob {
     });
   }
 }
+
+/** The event names the evaluation that carries it out. */
+const ofEvaluation = (event: GroupScalingEvent, evaluation: Evaluation | null): GroupScalingEvent => ({
+  ...event,
+  ScalingEvent: { ...event.ScalingEvent, EvalID: evaluation?.ID ?? null },
+});
 
 function answer(evaluation: Evaluation | null, index: number, jobModifyIndex: number, warnings: string): Registered {
   return {

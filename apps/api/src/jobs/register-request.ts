@@ -1,4 +1,12 @@
-import { type Clock, decodeJob, droppedFieldWarnings, type Job, type JobSubmission, nsFromMs } from '@waybill/model';
+import {
+  type Clock,
+  decodeJob,
+  droppedFieldWarnings,
+  type GroupScalingEvent,
+  type Job,
+  type JobSubmission,
+  nsFromMs,
+} from '@waybill/model';
 import { badRequest, failed } from '../http/api-error.js';
 import { asObject, boolOf, intOf, type JsonObject, memberOf, objectOf, stringOf } from '../http/json-members.js';
 import { param, type QueryString } from '../http/query-string.js';
@@ -26,6 +34,8 @@ export interface RegisterJobRequest extends SubmittedJob {
   readonly EvalPriority: number;
   /** Of the evaluation; absent: `job-register`. */
   readonly Trigger?: 'job-scaling';
+  /** Goes with the new version, in one transaction. */
+  readonly Scaling?: GroupScalingEvent;
 }
 
 /** Understands register requests, in the region of this control plane. */

@@ -3,11 +3,11 @@ import {
   type Clock,
   type Deployment,
   findTaskGroup,
+  type GroupScalingEvent,
   isActiveDeployment,
   isSystemJob,
   type Job,
   nsFromMs,
-  type ScalingEvent,
   type TaskGroup,
 } from '@waybill/model';
 import { draftTxn, type Proposer } from '@waybill/state';
@@ -34,8 +34,9 @@ export interface ScaleLookup {
 }
 
 /**
- * Gives a group another count (API-170 to API-173): a registration of the same job with that count, and an event that
- * says who wanted it. The event is a transaction of its own, after the registration.
+ * Gives a group another count (API-170 to API-173): a registration of the same job with that count, and in the same
+ * transaction an event that says who wanted it. Where the count is what it was, or none is given, the job stays as it
+ * is and the event is a transaction of its own.
  */
 export class ScaleJob {
   constructor(
@@ -72,15 +73,20 @@ export class ScaleJob {
     if (!job) throw notFound(`job "${id}" not found`);
     const group = findTaskGroup(job, wish.group);
     if (!group) throw badRequest(`task group "${wish.group}" specified for scaling does not exist in job`);
+    const event = this.eventOf(group, wish);
     if (wish.count === null) {
-      const Index = await this.record(job, group, wish, null, requester);
+      const Index = await this.record(job, event, requester);
       return { EvalID: '', EvalCreateIndex: 0, JobModifyIndex: job.ModifyIndex, Warnings: '', Index };
     }
     refuseCount(job, group, wish.count);
     await this.refuseDuringDeployment(job);
-    const registered = await this.register.decide(registrationOf(job, group, wish.count, wish), '', requester);
-    const Index = await this.record(job, group, wish, registered.EvalID || null, requester);
-    return { ...registered, Index };
+    const registration = registrationOf(job, group, wish.count, wish);
+    const registered = await this.register.decide({ ...registration, Scaling: event }, '', requester);
+    const isNewVersion = registered.JobModifyIndex === registered.Index;
+    if (isNewVersion) return registered;
+    const EvalID = registered.EvalID || null;
+    const ScalingEvent = { ...event.ScalingEvent, EvalID };
+    return { ...registered, Index: await this.record(job, { ...event, ScalingEvent }, requester) };
   }
 
   /** API-172. */
@@ -90,31 +96,30 @@ export class ScaleJob {
       throw badRequest('job scaling blocked due to active deployment');
   }
 
-  /** Resolves with the index of the event. */
-  private async record(
-    job: Job,
-    group: TaskGroup,
-    wish: ScalingWish,
-    EvalID: string | null,
-    requester: Requester,
-  ): Promise<number> {
-    const nowNs = nsFromMs(this.clock.nowMs());
-    const event: ScalingEvent = {
-      Time: nowNs,
-      Count: wish.count,
-      PreviousCount: group.Count,
-      Message: wish.message,
-      Error: wish.error,
-      Meta: wish.meta,
-      EvalID,
-      CreateIndex: 0,
+  private eventOf(group: TaskGroup, wish: ScalingWish): GroupScalingEvent {
+    return {
+      TaskGroup: group.Name,
+      ScalingEvent: {
+        Time: nsFromMs(this.clock.nowMs()),
+        Count: wish.count,
+        PreviousCount: group.Count,
+        Message: wish.message,
+        Error: wish.error,
+        Meta: wish.meta,
+        EvalID: null,
+        CreateIndex: 0,
+      },
     };
+  }
+
+  /** Resolves with the index of the event. */
+  private async record(job: Job, event: GroupScalingEvent, requester: Requester): Promise<number> {
     const draft = draftTxn(
       'ScalingEventRegister',
-      { JobID: job.ID, TaskGroup: group.Name, ScalingEvent: event },
-      // Not the registration's id: a second transaction with it would count as the first one.
+      { JobID: job.ID, ...event },
+      // Not the evaluation's id: a second transaction with it would count as the first one.
       {
-        ...requester.draftContext(nowNs),
+        ...requester.draftContext(event.ScalingEvent.Time),
         requestId: this.newId(),
         namespace: job.Namespace,
         region: job.Region,

@@ -9,6 +9,7 @@ import type {
   NodePool,
   NodeReservedResources,
   NodeResources,
+  ScalingPolicy,
   SchedulerConfiguration,
   ServiceRegistration,
 } from '@waybill/model';
@@ -47,6 +48,15 @@ const sampled = listOf(
 );
 
 /** Machines, pools, namespaces, services, and the cluster itself. */
+const SCALING_POLICY_STUB = {
+  ID: text,
+  Enabled: flag,
+  Type: text,
+  Target: maybeMapOf(text),
+  CreateIndex: uint,
+  ModifyIndex: uint,
+};
+
 export const CLUSTER_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
   Node: object<Node & { Drain: boolean }>({
     ID: text,
@@ -177,6 +187,13 @@ export const CLUSTER_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
     ModifyIndex: uint,
     RequiredExtraClaims: maybeMapOf(text),
     OptionalExtraClaims: maybeMapOf(text),
+  }),
+  ScalingPolicyListStub: plain(SCALING_POLICY_STUB),
+  ScalingPolicy: object<ScalingPolicy>({
+    ...SCALING_POLICY_STUB,
+    Policy: nullable(anything),
+    Min: int,
+    Max: int,
   }),
   ServiceRegistration: object<ServiceRegistration>({
     ID: text,

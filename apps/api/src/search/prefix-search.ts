@@ -66,6 +66,7 @@ export class PrefixSearch {
       case 'host_volumes':
         return idsOf(await model.volumes.hostVolumes({ ...named, namespaces }), ({ ID }) => ID);
       case 'scaling_policy':
+        return byUuid((options) => model.scaling.policies(options));
       case 'vars':
         return NONE; // the state has none yet
     }

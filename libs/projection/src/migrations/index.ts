@@ -2,6 +2,7 @@ import { AddHistory1763704800000 } from './add-history.js';
 import { AddPeriodicLaunches1763697600000 } from './add-periodic-launches.js';
 import { AddReportingViews1763708400000 } from './add-reporting-views.js';
 import { AddScalingEvents1763701200000 } from './add-scaling-events.js';
+import { AddScalingPolicies1763719200000 } from './add-scaling-policies.js';
 import { AddVolumes1763715600000 } from './add-volumes.js';
 import { CreateTables1763690000000 } from './create-tables.js';
 import { StoreBodiesUnread1763712000000 } from './store-bodies-unread.js';
@@ -18,4 +19,5 @@ export const migrations = [
   AddReportingViews1763708400000,
   StoreBodiesUnread1763712000000,
   AddVolumes1763715600000,
+  AddScalingPolicies1763719200000,
 ];
