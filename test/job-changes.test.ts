@@ -47,6 +47,7 @@ describe('scaling', () => {
     expect(code, text).toBe(200);
     const answer = JSON.parse(text) as { EvalID: string; JobModifyIndex: number; Index: number };
     expect(index).toBe(answer.Index);
+    expect(answer.Index).toBe(answer.JobModifyIndex);
     expect(await api.get(`/v1/evaluation/${answer.EvalID}`)).toMatchObject({ TriggeredBy: 'job-scaling' });
     expect(await api.get('/v1/job/scaled')).toMatchObject({
       Version: 1,
@@ -258,6 +259,83 @@ describe('versions of a job', () => {
     const malformed = { status: 400, text: 'Unable to parse job submission version parameter' };
     expect(await read('')).toMatchObject(malformed);
     expect(await read('?version=x')).toMatchObject(malformed);
+  });
+});
+
+describe('scaling policies', () => {
+  interface Stub {
+    ID: string;
+    ModifyIndex: number;
+  }
+  const [group] = (job('bounds') as { TaskGroups: { Tasks: object[] }[] }).TaskGroups;
+  const bounded = (id: string, Max: number) => {
+    const ScalingPolicies = [{ Type: 'vertical_cpu', Max: 500, Policy: { target: 0.8 } }];
+    const Tasks = [{ ...group!.Tasks[0], ScalingPolicies }];
+    return job(id, { TaskGroups: [{ ...group, Scaling: { Min: 1, Max, Policy: { cooldown: '1m' } }, Tasks }] });
+  };
+  const listed = (query: string) => api.get<Stub[]>(`/v1/scaling/policies?${query}`);
+  const Target = { Namespace: 'default', Job: 'bounds', Group: 'group' };
+
+  it('ST-59 ST-65: those of a job are listed by job and type, read by ID, and go with it', async () => {
+    await api.register(bounded('bounds', 3));
+    await api.register(bounded('bounds2', 3));
+    const [found, ...others] = await listed('job=bounds&type=horizontal');
+    expect(others).toEqual([]);
+    const { ID, ModifyIndex } = found!;
+    expect(found).toEqual({ ID, Enabled: true, Type: 'horizontal', Target, CreateIndex: ModifyIndex, ModifyIndex });
+    expect(await listed('job=bounds&type=vertical')).toMatchObject([{ Type: 'vertical_cpu', Target }]);
+    expect(await listed(`prefix=${ID.slice(0, 8)}`)).toEqual([found]);
+    expect(await listed('namespace=elsewhere')).toEqual([]);
+    const inFull = { ...found, Min: 1, Max: 3, Policy: { cooldown: '1m' } };
+    expect(await api.get(`/v1/scaling/policy/${ID}`)).toEqual(inFull);
+    const search = await sent<{ Matches: object }>('PUT', '/v1/search', { Prefix: ID, Context: 'scaling_policy' });
+    expect(search.Matches).toEqual({ scaling_policy: [ID] });
+    const unknown = await send('GET', '/v1/scaling/policy/00000000-0000-4000-8000-000000000000');
+    expect(unknown).toMatchObject({ status: 404, text: 'policy not found' });
+    await send('DELETE', '/v1/job/bounds?purge=true');
+    expect(await listed('job=bounds')).toEqual([]);
+    expect(await listed('job=bounds2')).toHaveLength(2);
+    await send('DELETE', '/v1/job/bounds2?purge=true');
+  });
+
+  it('ST-59: who waits for a policy hears of its change', async () => {
+    await api.register(bounded('waited', 3));
+    const [{ ID, ModifyIndex }] = (await listed('job=waited&type=horizontal')) as [Stub];
+    const change = api.get(`/v1/scaling/policy/${ID}?index=${ModifyIndex}&wait=30s`);
+    await api.register(bounded('waited', 4));
+    expect(await change).toMatchObject({ ID, Max: 4, CreateIndex: ModifyIndex });
+    await send('DELETE', '/v1/job/waited?purge=true');
+  });
+
+  it('CL-861: listed by target, and one in full', async () => {
+    const LIST = ['scaling', 'policy', 'list', '-job', 'bounds'];
+    expect(await runCli(api.url, LIST)).toMatchObject({ code: 0, out: 'No policies found\n' });
+    await api.register(bounded('bounds', 3));
+    const [{ ID }] = (await listed('job=bounds&type=horizontal')) as [Stub];
+    const { out } = await runCli(api.url, LIST);
+    const [header, ...rows] = out.trimEnd().split('\n');
+    expect(header).toBe('ID        Enabled  Type          Target');
+    expect(rows.map((row) => row.slice(10))).toEqual([
+      'true     horizontal    Namespace:default,Job:bounds,Group:group',
+      expect.stringMatching(/^true {5}vertical_cpu {2}Namespace:default,Job:bounds,Group:group,Task:\w+$/),
+    ]);
+    const info = await runCli(api.url, ['scaling', 'policy', 'info', ID.slice(0, 8)]);
+    expect(info).toMatchObject({ code: 0 });
+    expect(info.out).toBe(`ID      = ${ID.slice(0, 8)}
+Enabled = true
+Target  = Namespace:default,Job:bounds,Group:group
+Min     = 1
+Max     = 3
+
+Policy:
+{
+    "cooldown": "1m"
+}
+`);
+    expect(await runCli(api.url, ['scaling', 'policy', 'info', '00'])).toMatchObject({
+      code: 1,
+      err: 'No scaling policy(s) with prefix or id "00" found\n',
+    });
   });
 });
 

@@ -219,6 +219,16 @@ export const CATALOGUE: readonly CatalogueEntry[] = [
     load: () => import('./commands/operator-scheduler-set-config.js'),
   },
   {
+    words: 'scaling policy info',
+    synopsis: 'Show a scaling policy',
+    load: () => import('./commands/scaling-policy-info.js'),
+  },
+  {
+    words: 'scaling policy list',
+    synopsis: 'Show scaling policies',
+    load: () => import('./commands/scaling-policy-list.js'),
+  },
+  {
     words: 'server members',
     synopsis: 'Show the servers and which of them leads',
     load: () => import('./commands/server-members.js'),

@@ -5,6 +5,7 @@ import type { Display } from './display.js';
 import { type EvaluationAnswer, evaluationList } from './evaluation-table.js';
 import { CommandFailure, failed } from './failure.js';
 import { nodeTable } from './node-table.js';
+import { scalingPolicyTable, type ScalingPolicyStub } from './scaling-policy.js';
 
 /** A kind of object with UUIDs: where it is listed and how it is spoken of. */
 export interface UuidKind<T> {
@@ -40,6 +41,14 @@ export const NODE: UuidKind<NodeListStub> = {
   singular: 'node',
   plural: 'nodes',
   table: nodeTable,
+  tooShort: TOO_SHORT,
+  lookedUpBy: 'prefix or id',
+};
+export const SCALING_POLICY: UuidKind<ScalingPolicyStub> = {
+  path: '/v1/scaling/policies',
+  singular: 'scaling policy',
+  plural: 'scaling policies',
+  table: scalingPolicyTable,
   tooShort: TOO_SHORT,
   lookedUpBy: 'prefix or id',
 };

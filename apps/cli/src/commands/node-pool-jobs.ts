@@ -2,7 +2,8 @@ import type { JobListStub } from '@waybill/model';
 import type { ServerCommand } from '../command-spec.js';
 import { DATA_FLAGS } from '../data-printer.js';
 import { jobTable } from '../job-table.js';
-import { LIST_FLAGS, printPage, resolveNodePool } from '../node-pool.js';
+import { resolveNodePool } from '../node-pool.js';
+import { LIST_FLAGS, printPage } from '../pagination.js';
 
 /** CL-531. */
 export const command: ServerCommand = {

@@ -1,7 +1,8 @@
 import type { ServerCommand } from '../command-spec.js';
 import { NO_ARGUMENTS } from '../command-spec.js';
 import { DATA_FLAGS } from '../data-printer.js';
-import { LIST_FLAGS, nodePoolTable, printPage } from '../node-pool.js';
+import { nodePoolTable } from '../node-pool.js';
+import { LIST_FLAGS, printPage } from '../pagination.js';
 
 /** CL-531. */
 export const command: ServerCommand = {

@@ -2,7 +2,8 @@ import type { NodeListStub } from '@waybill/model';
 import type { ServerCommand } from '../command-spec.js';
 import { Display, VERBOSE_FLAG } from '../display.js';
 import { DATA_FLAGS } from '../data-printer.js';
-import { LIST_FLAGS, printPage, resolveNodePool } from '../node-pool.js';
+import { resolveNodePool } from '../node-pool.js';
+import { LIST_FLAGS, printPage } from '../pagination.js';
 import { table } from '../table.js';
 
 /** CL-531. */

@@ -2,7 +2,7 @@ import type { ServiceRegistration } from '@waybill/model';
 import { Display, VERBOSE_FLAG } from '../display.js';
 import { DATA_FLAGS } from '../data-printer.js';
 import type { ServerCommand } from '../command-spec.js';
-import { LIST_FLAGS, printPage } from '../node-pool.js';
+import { LIST_FLAGS, printPage } from '../pagination.js';
 import { NO_SERVICES, serviceTable } from '../service-table.js';
 
 /** CL-861. */
