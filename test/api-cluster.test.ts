@@ -189,9 +189,51 @@ describe('what clients ask of a cluster that has Raft and gossip', () => {
     ['GET', 'host', 403, 'Permission denied'],
     ['GET', 'pprof/heap', 403, 'Permission denied'],
     ['GET', 'pprof', 404, 'Invalid method'],
-    ['GET', 'schedulers', 200, '{"server_id":"waybill.global","schedulers":[]}'],
-  ])('OP-76 to OP-80, OP-85 to OP-87: %s agent/%s', async (method, path, status, text) => {
+  ])('OP-76 to OP-80, OP-85, OP-86: %s agent/%s', async (method, path, status, text) => {
     expect(await answerOf(`/v1/agent/${path}`, method)).toEqual([status, text]);
+  });
+
+  it('EB-314, EB-315, OP-87: the workers of all scheduler processes, and as many as one wants of them', async () => {
+    const types = ['service', 'batch', 'system', 'sysbatch', '_core'];
+    const set = (body: object, method = 'PUT') =>
+      api.raw('/v1/agent/schedulers/config', { method, body: JSON.stringify(body) });
+    const server_id = 'waybill.global';
+    expect(await api.get('/v1/agent/schedulers')).toEqual({ server_id, schedulers: [] });
+    expect((await set({ num_schedulers: 1, enabled_schedulers: types })).status).toBe(503);
+
+    await waybill.startService('scheduler', 'one');
+    await waybill.startService('scheduler', 'other');
+    expect(await api.get('/v1/agent/schedulers/config')).toEqual({
+      server_id,
+      num_schedulers: 4,
+      enabled_schedulers: types,
+    });
+    const wanted = { num_schedulers: 3, enabled_schedulers: ['batch', '_core'] };
+    expect(await (await set({ ...wanted, server_id: 'ignored' })).json()).toEqual({ server_id, ...wanted });
+    expect(await api.get('/v1/agent/schedulers/config')).toEqual({ server_id, ...wanted });
+    const { schedulers } = await api.get<{ schedulers: { id: string }[] }>('/v1/agent/schedulers');
+    expect(new Set(schedulers.map(({ id }) => id)).size).toBe(3);
+    expect(schedulers[0]).toEqual({
+      id: expect.stringMatching(/^[0-9a-f-]{36}$/) as unknown,
+      enabled_schedulers: ['batch', '_core'],
+      started: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/) as unknown,
+      status: 'Started',
+      workload_status: expect.any(String) as unknown,
+    });
+
+    for (const wrong of [
+      { num_schedulers: 1, enabled_schedulers: ['batch'] },
+      { num_schedulers: 1, enabled_schedulers: ['nightly', '_core'] },
+      { num_schedulers: 129, enabled_schedulers: types },
+    ]) {
+      const refused = await set(wrong, 'POST');
+      expect([refused.status, await refused.text()]).toEqual([400, 'Invalid request']);
+    }
+    expect((await set({ num_schedulers: -1, enabled_schedulers: types })).status).toBe(400);
+    expect(await api.get('/v1/agent/schedulers/config')).toEqual({ server_id, ...wanted });
+    expect(await (await set({ num_schedulers: 0, enabled_schedulers: types })).json()).toMatchObject({
+      num_schedulers: 0,
+    });
   });
 
   it('OP-76: joining counts those that are members already', async () => {

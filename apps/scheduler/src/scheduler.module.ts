@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import type { ReplicatedState } from '@waybill/replica';
+import { KNOWN_SCHEDULERS, offerPool } from '@waybill/rpc';
 import { type ServiceDefinition, type Settings } from '@waybill/service';
 import type { NodeLoads } from '@waybill/state';
 import { tracerFor } from '@waybill/telemetry';
@@ -8,6 +9,7 @@ import { DRY_RUN_DEPS, type DryRunDeps, SchedulerController } from './scheduler.
 import type { Thresholds } from './collection/thresholds.js';
 import { occupyingLoads } from './plan-draft.js';
 import { Worker } from './worker.js';
+import { WorkerPool } from './worker-pool.js';
 
 @Module({})
 class SchedulerModule {}
@@ -21,23 +23,23 @@ export const scheduler: ServiceDefinition = {
   build: (context) => {
     const meter = new ContractWorkerMeter(context.metrics);
     const loads = loadsKept(context.state);
-    const workers = Array.from(
-      { length: context.settings.WAYBILL_SCHEDULER_WORKERS },
-      (_, n) =>
-        new Worker({
-          rpc: context.rpc,
-          state: context.state,
-          clock: context.clock,
-          timers: context.timers,
-          newId: context.newId,
-          logger: context.logger.with({ worker: n }),
-          tracer: () => tracerFor(name),
-          meter,
-          thresholds: thresholdsOf(context.settings),
-          loads,
-        }),
-    );
     const { state, clock, newId } = context;
+    const hire = (enabledSchedulers: readonly string[]): Worker =>
+      new Worker({
+        rpc: context.rpc,
+        state,
+        clock,
+        timers: context.timers,
+        newId,
+        logger: context.logger,
+        tracer: () => tracerFor(name),
+        meter,
+        enabledSchedulers,
+        thresholds: thresholdsOf(context.settings),
+        loads,
+      });
+    const pool = new WorkerPool({ hire, newId, clock }, KNOWN_SCHEDULERS);
+    let endOffer = (): void => {};
     const dryRuns: DryRunDeps = { state, clock, newId };
     return {
       module: {
@@ -46,10 +48,12 @@ export const scheduler: ServiceDefinition = {
         providers: [{ provide: DRY_RUN_DEPS, useValue: dryRuns }],
       },
       start: () => {
-        for (const worker of workers) worker.start();
+        pool.start(context.settings.WAYBILL_SCHEDULER_WORKERS);
+        endOffer = offerPool(context.link.nc, pool);
       },
       stop: async () => {
-        await Promise.all(workers.map((worker) => worker.stop()));
+        endOffer();
+        await pool.stop();
       },
     };
   },

@@ -1,6 +1,17 @@
 import { CORE_TYPE, type Clock, type Evaluation, type Timers } from '@waybill/model';
 import type { ReplicatedState } from '@waybill/replica';
-import { ack, dequeue, isNobodyThere, nack, SCHEDULER_VERSION, type DequeueResponse, type Rpc } from '@waybill/rpc';
+import {
+  ack,
+  dequeue,
+  isNobodyThere,
+  KNOWN_SCHEDULERS,
+  nack,
+  SCHEDULER_VERSION,
+  type DequeueResponse,
+  type Rpc,
+  type WorkerStatus,
+  type WorkloadStatus,
+} from '@waybill/rpc';
 import { traceparentOf, withSpan, type Logger, type Tracer } from '@waybill/telemetry';
 import { BrokerPlanner } from './broker-planner.js';
 import { BrokerTerms, within } from './broker-terms.js';
@@ -9,7 +20,6 @@ import { runCoreTask } from './collection/core-scheduler.js';
 import type { NodeLoads } from '@waybill/state';
 import { DEFAULT_THRESHOLDS, type Thresholds } from './collection/thresholds.js';
 import { EvaluationRun } from './evaluation-run.js';
-import { SCHEDULER_TYPES } from './schedule.js';
 import { backoffMs, StopSignal } from './stop-signal.js';
 import { noWorkerMeter, timed, type WorkerMeter } from './worker-meter.js';
 
@@ -29,22 +39,6 @@ export const STOP_GRACE_MS = 5_000;
 /** Failed dequeues of the first seconds are expected: the broker is starting too (EB-203). */
 export const QUIET_START_MS = 10_000;
 
-/** What a worker can run: every worker housekeeping too (EB-228, GC-12). */
-export const ENABLED_SCHEDULERS: readonly string[] = [...SCHEDULER_TYPES, CORE_TYPE];
-
-/** What the worker is told to be (EB-233). */
-export type WorkerStatus = 'Starting' | 'Started' | 'Pausing' | 'Paused' | 'Resuming' | 'Stopping' | 'Stopped';
-/** What it is doing (EB-233). */
-export type WorkloadStatus =
-  | 'Running'
-  | 'WaitingToDequeue'
-  | 'WaitingForRaft'
-  | 'Scheduling'
-  | 'Submitting'
-  | 'Backoff'
-  | 'Stopped'
-  | 'Paused';
-
 export interface WorkerDeps {
   readonly rpc: Rpc;
   readonly state: ReplicatedState;
@@ -54,6 +48,8 @@ export interface WorkerDeps {
   readonly logger: Logger;
   readonly tracer: () => Tracer;
   readonly meter?: WorkerMeter;
+  /** Types of evaluations it takes; all, if it is not said (EB-228). */
+  readonly enabledSchedulers?: readonly string[];
   /** How old records must be that housekeeping removes. */
   readonly thresholds?: Thresholds;
   /** Kept up to date with `state`; without it every pass sums up the nodes it looks at. */
@@ -75,6 +71,7 @@ export class Worker {
   private readonly signal: StopSignal;
   private readonly terms: BrokerTerms;
   private readonly startedAtMs: number;
+  private readonly enabledSchedulers: readonly string[];
   private readonly measured: { readonly meter: WorkerMeter; readonly clock: Clock };
   private ended: Promise<void> = Promise.resolve();
   private failures = 0;
@@ -86,6 +83,7 @@ export class Worker {
     this.signal = new StopSignal(deps.timers);
     this.terms = new BrokerTerms(deps.state);
     this.startedAtMs = deps.clock.nowMs();
+    this.enabledSchedulers = deps.enabledSchedulers ?? KNOWN_SCHEDULERS;
     this.measured = { meter: deps.meter ?? noWorkerMeter, clock: deps.clock };
   }
 
@@ -155,7 +153,7 @@ export class Worker {
     this.doing = 'WaitingToDequeue';
     const term = this.terms.current;
     const answer = this.deps.rpc.ask(dequeue, {
-      Schedulers: ENABLED_SCHEDULERS,
+      Schedulers: this.enabledSchedulers,
       TimeoutMs: DEQUEUE_MS,
       SchedulerVersion: SCHEDULER_VERSION,
     });
@@ -266,7 +264,7 @@ export class Worker {
 
   /** What it takes more of when it has finished something. */
   private get wanted(): readonly string[] {
-    return this.mode === 'Started' && !this.signal.stopped ? ENABLED_SCHEDULERS : [];
+    return this.mode === 'Started' && !this.signal.stopped ? this.enabledSchedulers : [];
   }
 
   /** EB-149: the evaluation has no row, so there is nothing to write of it. */

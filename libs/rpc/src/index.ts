@@ -15,3 +15,4 @@ export * from './deployments.js';
 export * from './exec.js';
 export * from './scheduler.js';
 export * from './volumes.js';
+export * from './worker-pools.js';

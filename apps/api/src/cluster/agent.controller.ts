@@ -7,7 +7,7 @@ import { AgentIdentity } from './agent-identity.js';
 /** Gossip keys have names of their own; there is no gossip here (OP-80). */
 const KEYRING_OPERATIONS = new Set(['install', 'use', 'remove']);
 
-/** What operators order an agent to do (OP-76 to OP-87). What makes no sense without gossip and Raft says so. */
+/** What operators order an agent to do (OP-76 to OP-86). What makes no sense without gossip and Raft says so. */
 @Controller('v1/agent')
 export class AgentController {
   constructor(private readonly identity: AgentIdentity) {}
@@ -59,28 +59,6 @@ export class AgentController {
     sendEmpty(reply);
   }
 
-  /** OP-87: schedulers are processes of their own; an API process runs none. */
-  @Get('schedulers')
-  schedulers(@Req() request: ApiRequest, @Res() reply: ApiReply): void {
-    sendJson(request, reply, { server_id: this.identity.memberName, schedulers: [] });
-  }
-
-  @Get('schedulers/config')
-  schedulersConfig(@Req() request: ApiRequest, @Res() reply: ApiReply): void {
-    const server_id = this.identity.memberName;
-    sendJson(request, reply, { server_id, num_schedulers: 0, enabled_schedulers: [] });
-  }
-
-  @Put('schedulers/config')
-  setSchedulersPut(): never {
-    throw workersAreSettings();
-  }
-
-  @Post('schedulers/config')
-  setSchedulersPost(): never {
-    throw workersAreSettings();
-  }
-
   @All('keyring/:operation')
   keyring(@Param('operation') operation: string, @Req() request: ApiRequest, @Res() reply: ApiReply): void {
     if (operation === 'list') return sendJson(request, reply, { Messages: {}, Keys: {}, NumNodes: 1 });
@@ -121,5 +99,3 @@ export class AgentController {
 }
 
 const notOnThisAgent = (): ApiError => new ApiError(501, 'Invalid method');
-const workersAreSettings = (): ApiError =>
-  new ApiError(501, 'the workers of a scheduler are set by WAYBILL_SCHEDULER_WORKERS where it is started');

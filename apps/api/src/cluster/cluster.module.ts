@@ -8,6 +8,7 @@ import { EnterpriseController } from './enterprise.controller.js';
 import { NeighbouringAgent } from './neighbouring-agent.store.js';
 import { MonitorController } from './monitor.controller.js';
 import { RaftController } from './raft.controller.js';
+import { SchedulerWorkersController } from './scheduler-workers.controller.js';
 
 @Module({
   controllers: [
@@ -17,6 +18,7 @@ import { RaftController } from './raft.controller.js';
     EnterpriseController,
     MonitorController,
     RaftController,
+    SchedulerWorkersController,
   ],
   providers: [
     made(NeighbouringAgent, ({ context }) => new NeighbouringAgent(context.settings.WAYBILL_HTTP_AGENT_DIR)),

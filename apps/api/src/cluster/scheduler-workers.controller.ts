@@ -1,0 +1,103 @@
+import { Controller, Get, Post, Put, Req, Res } from '@nestjs/common';
+import { DecodeError, rfc3339FromMs, wire } from '@waybill/model';
+import { areSchedulers, changePools, gatherPools, KNOWN_SCHEDULERS, type PoolReport, sharedOut } from '@waybill/rpc';
+import { ApiCore } from '../api-core.js';
+import { badRequest, unavailable } from '../http/api-error.js';
+import { readJsonBody } from '../http/body.js';
+import { type ApiReply, type ApiRequest, sendJson } from '../http/reply.js';
+import { AgentIdentity } from './agent-identity.js';
+
+interface PoolRequest {
+  readonly num_schedulers: number;
+  readonly enabled_schedulers: string[] | null;
+}
+
+/** OP-87: `server_id` is ignored. */
+const POOL: wire.Shape<PoolRequest> = {
+  name: 'SchedulerWorkerPool',
+  fields: { num_schedulers: wire.uint(), enabled_schedulers: wire.list(wire.string()) },
+};
+
+/**
+ * `/v1/agent/schedulers…` (EB-314, EB-315). To a client the control plane is one server, whichever API process it asks:
+ * its workers are those of all scheduler processes together, and a number that is set is shared out among these. It
+ * counts until they end: one that is started anew begins with its own setting.
+ */
+@Controller('v1/agent/schedulers')
+export class SchedulerWorkersController {
+  constructor(
+    private readonly core: ApiCore,
+    private readonly identity: AgentIdentity,
+  ) {}
+
+  @Get()
+  async workers(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    const pools = await this.pools();
+    const schedulers = pools.flatMap(({ workers }) =>
+      workers.map(({ id, enabledSchedulers, startedMs, status, workloadStatus }) => ({
+        id,
+        enabled_schedulers: enabledSchedulers,
+        started: rfc3339FromMs(startedMs),
+        status,
+        workload_status: workloadStatus,
+      })),
+    );
+    sendJson(request, reply, { server_id: this.identity.memberName, schedulers });
+  }
+
+  @Get('config')
+  async config(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    this.answer(request, reply, await this.pools());
+  }
+
+  @Put('config')
+  put(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    return this.change(request, reply);
+  }
+
+  @Post('config')
+  post(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    return this.change(request, reply);
+  }
+
+  private async change(request: ApiRequest, reply: ApiReply): Promise<void> {
+    const { num_schedulers, enabled_schedulers } = readPool(request.body);
+    const enabledSchedulers = enabled_schedulers ?? [];
+    if (!areSchedulers(enabledSchedulers)) throw badRequest('Invalid request');
+    const instances = (await this.pools()).map(({ instance }) => instance);
+    if (instances.length === 0) throw unavailable('no scheduler process answers');
+    const workers = sharedOut(num_schedulers, instances);
+    if (!workers) throw badRequest('Invalid request');
+    const changed = await changePools(this.core.context.link.nc, { workers, enabledSchedulers });
+    const missing = instances.length - changed.length;
+    if (missing > 0)
+      throw unavailable(`${missing} of ${instances.length} scheduler processes did not answer; try again`);
+    this.answer(request, reply, changed);
+  }
+
+  /** @throws ApiError 503 without NATS */
+  private async pools(): Promise<PoolReport[]> {
+    const { link } = this.core.context;
+    if (!link.up) throw unavailable('the schedulers cannot be asked: not connected to NATS');
+    return gatherPools(link.nc);
+  }
+
+  private answer(request: ApiRequest, reply: ApiReply, pools: readonly PoolReport[]): void {
+    const enabled = new Set(pools.flatMap(({ enabledSchedulers }) => enabledSchedulers));
+    sendJson(request, reply, {
+      server_id: this.identity.memberName,
+      num_schedulers: pools.reduce((sum, { workers }) => sum + workers.length, 0),
+      enabled_schedulers: KNOWN_SCHEDULERS.filter((type) => enabled.has(type)),
+    });
+  }
+}
+
+/** @throws ApiError 400 */
+function readPool(body: unknown): PoolRequest {
+  try {
+    return wire.decodeShape(POOL, readJsonBody(body));
+  } catch (error) {
+    if (error instanceof DecodeError) throw badRequest(error.message);
+    throw error;
+  }
+}

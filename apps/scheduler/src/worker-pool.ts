@@ -1,0 +1,87 @@
+import type { Clock } from '@waybill/model';
+import type { OfferedPool, PoolReport, WorkerStatus, WorkloadStatus } from '@waybill/rpc';
+
+/** What a pool needs of a worker. */
+export interface PooledWorker {
+  readonly status: WorkerStatus;
+  readonly workloadStatus: WorkloadStatus;
+  start(): void;
+  stop(): Promise<void>;
+}
+
+interface Member {
+  readonly id: string;
+  readonly startedMs: number;
+  readonly worker: PooledWorker;
+}
+
+export interface WorkerPoolDeps {
+  readonly hire: (enabledSchedulers: readonly string[]) => PooledWorker;
+  readonly newId: () => string;
+  readonly clock: Clock;
+}
+
+/**
+ * The workers of this process (EB-228, EB-229).
+ *
+ * A changed pool has new workers at once; those it had take nothing more, finish what they hold and end by themselves.
+ * For that long there are more than asked for. Every change counts from the process's own setting again when it is
+ * started anew: nothing of it is kept.
+ */
+export class WorkerPool implements OfferedPool {
+  readonly instance: string;
+  private members: readonly Member[] = [];
+  private readonly retiring = new Set<Promise<void>>();
+  private stopped = false;
+
+  constructor(
+    private readonly deps: WorkerPoolDeps,
+    private enabledSchedulers: readonly string[],
+  ) {
+    this.instance = deps.newId();
+  }
+
+  start(count: number): void {
+    this.replace(count);
+  }
+
+  /** Nothing happens if the pool is like that already. @param enabledSchedulers at least housekeeping (EB-228) */
+  change(count: number, enabledSchedulers: readonly string[]): void {
+    if (this.stopped || (count === this.members.length && isSameSet(enabledSchedulers, this.enabledSchedulers))) return;
+    this.enabledSchedulers = [...enabledSchedulers];
+    this.replace(count);
+  }
+
+  report(): PoolReport {
+    const { instance, enabledSchedulers } = this;
+    const workers = this.members.map(({ id, startedMs, worker: { status, workloadStatus } }) => {
+      return { id, enabledSchedulers, startedMs, status, workloadStatus };
+    });
+    return { instance, enabledSchedulers, workers };
+  }
+
+  /** Resolves when no worker of this process holds anything, those of former pools neither. */
+  async stop(): Promise<void> {
+    this.stopped = true;
+    this.replace(0);
+    await Promise.all(this.retiring);
+  }
+
+  private replace(count: number): void {
+    const { hire, newId, clock } = this.deps;
+    for (const { worker } of this.members) this.retire(worker);
+    this.members = Array.from({ length: count }, () => {
+      const worker = hire(this.enabledSchedulers);
+      return { id: newId(), startedMs: clock.nowMs(), worker };
+    });
+    for (const { worker } of this.members) worker.start();
+  }
+
+  private retire(worker: PooledWorker): void {
+    const ended = worker.stop().finally(() => this.retiring.delete(ended));
+    this.retiring.add(ended);
+  }
+}
+
+const isSameSet = (a: readonly string[], b: readonly string[]): boolean =>
+  a.length === b.length && a.every((one) => b.includes(one));
