@@ -37,7 +37,7 @@ export class EvaluationsController {
       throw badRequest('Filter expression cannot be used with other filter parameters'); // API-72
     const filter = ListFilter.of(query);
     await this.timers.timed('list', () =>
-      this.reads.answer(request, reply, [['evals', '*']], async () => {
+      this.reads.list(request, reply, 'evals', async () => {
         const { index, rows, nextToken } = await this.model.evaluations({ ...options, keep: filter?.keep() });
         return { index, nextToken, value: rows.map(encodeEvaluation) };
       }),
