@@ -46,6 +46,7 @@ describe('which events are shown, and from where', () => {
     stream(['{}\n'], 90);
     expect(await tail('-cursor', cursor, '-index=5', '-no-follow', 'Node')).toMatchObject({ code: 0, out: '' });
     expect(await readFile(cursor, 'utf8')).toBe('90\n');
+    expect(api.seen.at(-1)?.query.get('until')).toBe('head');
   });
 
   it('cli.md 11.1: -since begins at the first index at or after a time', async () => {

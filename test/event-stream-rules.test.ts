@@ -56,6 +56,23 @@ const evals = (count: number, over: Partial<ReturnType<typeof fixtures.anEval>> 
 });
 const follow = (query: string): Promise<EventReader> => EventReader.open(`${api.url}/v1/event/stream?${query}`);
 
+describe('a stream that is wanted up to the newest', () => {
+  const lines = async (query: string): Promise<string[]> => {
+    const answer = await api.raw(`/v1/event/stream?until=head&${query}`, { signal: AbortSignal.timeout(10_000) });
+    return (await answer.text()).split('\n').slice(0, -1);
+  };
+
+  it('ends behind a heartbeat when all that was applied has been given, also on a quiet topic', async () => {
+    const { JobModifyIndex } = await api.register(shellJob('until-head', 'true', { count: 0 }));
+    const [first, found, last, ...more] = await lines(`index=${JobModifyIndex}&topic=Job:until-head`);
+    expect([first, last, more]).toEqual(['{}', '{}', []]);
+    expect(JSON.parse(found!)).toMatchObject({ Index: JobModifyIndex });
+    expect(await lines('index=1&topic=Nothing')).toEqual(['{}', '{}']);
+    expect(await lines(`index=${await head()}0&topic=*`)).toEqual(['{}', '{}']);
+    expect((await api.raw('/v1/event/stream?until=5')).status).toBe(400);
+  });
+});
+
 describe('/v1/event/stream: the answer', () => {
   it('EV-20: other methods are refused', async () => {
     for (const method of ['POST', 'PUT', 'DELETE']) {

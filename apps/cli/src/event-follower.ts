@@ -26,7 +26,10 @@ export interface FollowOptions {
 
 export interface FollowerTools {
   /** Opens the stream at this index. */
-  readonly open: (query: { index: string; strict?: boolean }, signal: AbortSignal) => Promise<StreamAnswer>;
+  readonly open: (
+    query: { index: string; strict?: boolean; until?: 'head' },
+    signal: AbortSignal,
+  ) => Promise<StreamAnswer>;
   readonly sleep: (ms: number) => Promise<void>;
   readonly random: () => number;
   readonly note: (text: string) => void;
@@ -78,14 +81,16 @@ export class EventFollower {
     const silence = new SilenceTimer();
     try {
       const strict = this.options.strict && this.options.start !== 'oldest' ? { strict: true } : {};
-      const answer = await this.tools.open({ index: String(this.wanted ?? BEYOND_NEWEST), ...strict }, silence.signal);
+      const until = this.options.untilHead ? ({ until: 'head' } as const) : {};
+      const query = { index: String(this.wanted ?? BEYOND_NEWEST), ...strict, ...until };
+      const answer = await this.tools.open(query, silence.signal);
       this.begin(answer);
       if (this.options.untilHead && this.head > 0 && (this.wanted ?? 0) > this.head) return true;
       let heartbeats = 0;
       for await (const text of completeLines(silence.watched(answer.body))) {
         const parsed = parseLine(text);
         if (parsed.kind === 'heartbeat') {
-          // The first line is one at once; a later one comes when nothing is left to replay.
+          // The first line is one at once; a later one says that nothing is left to replay, or that nothing happens.
           if (this.options.untilHead && ++heartbeats > 1) return true;
           continue;
         }

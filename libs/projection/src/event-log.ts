@@ -38,6 +38,8 @@ export interface Subscription {
   readonly interests?: readonly Interest[];
   /** Called with every frame that may be wanted, in order, one at a time: the next waits for the promise. */
   readonly onFrame: (frame: StoredFrame) => void | Promise<void>;
+  /** Called once, when all that was applied when it began has been given. */
+  readonly onCaughtUp?: () => void;
   /** Ends the subscription. */
   readonly signal: AbortSignal;
 }
@@ -141,6 +143,7 @@ export class EventLog {
       reader.next = frame.index + 1;
       reader.after = frame.sequence;
     };
+    let caughtUp = subscription.onCaughtUp;
     while (!signal.aborted && this.offAdvance) {
       const { wakes } = this;
       const before = reader.next;
@@ -150,7 +153,14 @@ export class EventLog {
         if (reader.next === before && wakes === this.wakes) await this.sleep(signal);
       } else {
         await this.giveRecent(reader, give, signal);
-        if (this.isUpToDate(reader)) await this.park(reader, subscription);
+        if (!this.isUpToDate(reader)) continue;
+        if (caughtUp && this.feed.events < this.nextSequence) {
+          caughtUp();
+          caughtUp = undefined;
+        }
+        // What is known to be there is still being read, and may be nothing that unparks it.
+        if (caughtUp) await this.sleep(signal);
+        else await this.park(reader, subscription);
       }
     }
   }

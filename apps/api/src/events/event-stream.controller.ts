@@ -20,6 +20,7 @@ export class EventStreamController {
     const { query } = request;
     const fromIndex = fromIndexOf(query);
     const filter = new EventFilter(parseTopics(params(query, 'topic')), namespaceOf(query));
+    const untilHead = untilHeadOf(query);
     const { head } = this.events;
     const floor = await this.events.floor();
     const strict = boolParam(query, 'strict', badRequest) ?? false;
@@ -31,7 +32,7 @@ export class EventStreamController {
     reply.hijack();
     reply.raw.writeHead(200, { 'Content-Type': 'application/json', 'Cache-Control': 'no-cache', ...bounds });
     // What is in memory may be older than what is kept; it is not given out, so that the floor means the same to all.
-    await this.subscriptions.serve(reply.raw, fromIndex > 0 ? Math.max(fromIndex, floor) : 0, filter);
+    await this.subscriptions.serve(reply.raw, fromIndex > 0 ? Math.max(fromIndex, floor) : 0, filter, untilHead);
   }
 }
 
@@ -42,4 +43,14 @@ function fromIndexOf(query: QueryString): number {
   if (!/^\d{1,20}$/.test(text))
     throw badRequest(`Unable to parse index: strconv.ParseUint: parsing ${JSON.stringify(text)}: invalid syntax`);
   return Number(text);
+}
+
+/**
+ * `until=head`, an addition: the stream ends, behind one more heartbeat, when all that was applied at its beginning has
+ * been written. @throws ApiError 400
+ */
+function untilHeadOf(query: QueryString): boolean {
+  const text = param(query, 'until') ?? '';
+  if (text !== '' && text !== 'head') throw badRequest('the only value of until is "head"');
+  return text === 'head';
 }

@@ -54,6 +54,13 @@ export class Subscriber {
     if (this.sink.bufferedBytes > MAX_BUFFERED_BYTES) await this.room();
   }
 
+  /** Closes it with a heartbeat as the sign that nothing is left to be said. */
+  finish(): void {
+    if (this.closed) return;
+    this.write(HEARTBEAT);
+    this.close();
+  }
+
   close(): void {
     if (this.closed) return;
     this.closed = true;

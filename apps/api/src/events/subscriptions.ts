@@ -32,8 +32,11 @@ export class Subscriptions {
     return this.open.size;
   }
 
-  /** Writes lines until the client goes away, stalls, or this instance ends. Never throws: the status is sent (EV-48). */
-  async serve(raw: ApiReply['raw'], fromIndex: number, filter: EventFilter): Promise<void> {
+  /**
+   * Writes lines until the client goes away, stalls, or this instance ends; or, if it is wanted only so far, until all
+   * that was applied at its beginning has been written. Never throws: the status is sent (EV-48).
+   */
+  async serve(raw: ApiReply['raw'], fromIndex: number, filter: EventFilter, untilHead: boolean): Promise<void> {
     const subscriber = new Subscriber(sinkOf(raw), this.timers);
     this.open.add(subscriber);
     raw.once('close', () => subscriber.close());
@@ -44,6 +47,7 @@ export class Subscriptions {
         replayFrames: this.options.replayFrames,
         interests: filter.interests,
         signal: subscriber.signal,
+        ...(untilHead && { onCaughtUp: () => subscriber.finish() }),
         onFrame: (frame) => {
           const line = filter.lineOf(frame);
           return line === undefined ? undefined : subscriber.send(line);

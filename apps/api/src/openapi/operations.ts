@@ -246,7 +246,7 @@ const CLUSTER: Operation[] = [
   ...get('/.well-known/openid-configuration', 'The issuer'),
   ...get('/v1/acl/token/self', 'Who asks', { answer: anything }),
   ...absent('/v1/acl/{path}', 'Access control, which is disabled'),
-  ...stream('/v1/event/stream', 'Events, a line per transaction', ['namespace', 'topic', 'index', 'strict']),
+  ...stream('/v1/event/stream', 'Events, a line per transaction', ['namespace', 'topic', 'index', 'strict', 'until']),
 ];
 
 const LOG_QUERY =
