@@ -179,17 +179,12 @@ describe('/v1/waybill', () => {
   let api: ApiClient;
 
   beforeAll(async () => {
-    waybill = await WaybillProcesses.start({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9' }, [
-      'projector',
-      'broker',
-      'scheduler',
-      'api',
-    ]);
+    waybill = await WaybillProcesses.start({}, ['projector', 'broker', 'scheduler', 'api']);
     api = waybill.api;
   });
   afterAll(() => waybill?.stop());
 
-  it('API-264, API-266: who changed a job, what, when, why and in which trace', async () => {
+  it('API-260, API-264, API-266: who changed a job, what, when, why and in which trace', async () => {
     const trace = '4bf92f3577b34da6a3ce929d0e0e4736';
     await api.register(shellJob('history', 'true'));
     await api.raw('/v1/jobs', {

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { OnBehalfOf } from '@waybill/rpc';
 import type { DraftContext } from '@waybill/state';
-import { traceparentOf } from '@waybill/telemetry';
 import type { ApiRequest } from './reply.js';
+import { traceOf } from './trace-requests.js';
 
 /** Longest reason kept (API-260). */
 const MAX_REASON = 256;
@@ -12,20 +12,18 @@ export class Requester {
   private constructor(
     readonly requestId: string,
     readonly reason: string,
+    /** W3C, of the request. */
+    readonly traceparent: string | undefined,
   ) {}
 
   static of(request: ApiRequest): Requester {
-    return new Requester(randomUUID(), reasonOf(request.headers['x-waybill-reason']));
+    return new Requester(randomUUID(), reasonOf(request.headers['x-waybill-reason']), traceOf(request));
   }
 
   /** For the service that writes it for us. */
   get onBehalf(): OnBehalfOf {
     const { actor, reason = '', requestId } = this.draftContext(0);
     return { Actor: actor, Reason: reason, RequestID: requestId };
-  }
-
-  get traceparent(): string | undefined {
-    return traceparentOf();
   }
 
   /** @param timeNs unix ns */

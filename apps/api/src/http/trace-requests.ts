@@ -1,8 +1,18 @@
 import { context, type Span, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import { spanFrom, traceparentOf, type Tracer } from '@waybill/telemetry';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance } from 'fastify';
+import type { ApiRequest } from './reply.js';
 
-const spans = new WeakMap<FastifyRequest, Span>();
+const spans = new WeakMap<object, Span>();
+
+/**
+ * The W3C trace context in which a request is answered, for what it causes: of its span, and where nothing is recorded
+ * the caller's own, so that a trace goes on in the log also through a server that keeps none (API-260).
+ */
+export function traceOf(request: ApiRequest): string | undefined {
+  const span = spans.get(request);
+  return span && traceparentOf(span);
+}
 
 /**
  * One server span per request, continuing the caller's trace (API-260), named by route, not by URL. A hook of our own,
