@@ -12,8 +12,12 @@ const READY_DEADLINE_MS = 60_000;
 const POLL_MS = 20;
 /** Of /proc; Linux has had this value on every platform for decades. */
 const TICKS_PER_SECOND = 100;
-/** For the services, to profile them: BENCH_NODE_ARGS='--cpu-prof --cpu-prof-dir=/tmp/profiles'. */
-const NODE_ARGS = process.env.BENCH_NODE_ARGS?.split(' ') ?? [];
+/** As the container image starts services; and to profile them: BENCH_NODE_ARGS='--cpu-prof --cpu-prof-dir=/tmp/profiles'. */
+const NODE_ARGS = [
+  '--enable-source-maps',
+  '--max-semi-space-size=32',
+  ...(process.env.BENCH_NODE_ARGS?.split(' ') ?? []),
+];
 
 /** @param {string} service */
 const mainOf = (service) => fileURLToPath(new URL(`../apps/${service}/dist/main.js`, import.meta.url));

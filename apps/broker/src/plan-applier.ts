@@ -11,15 +11,7 @@ import {
   type PlanResult,
   type Timers,
 } from '@waybill/model';
-import {
-  type NodeLoads,
-  copyOfAllocation,
-  namespacedKey,
-  stickyClaims,
-  versionKey,
-  type Tables,
-  type TxnPayloads,
-} from '@waybill/state';
+import { type NodeLoads, namespacedKey, stickyClaims, versionKey, type Tables, type TxnPayloads } from '@waybill/state';
 import { traceparentOf, withSpan, type Logger, type Tracer } from '@waybill/telemetry';
 import { PlanRefusedError, WriteRejectedError } from './broker-errors.js';
 import type { FencedWriter } from './fenced-writer.js';
@@ -60,7 +52,7 @@ type PlanPayload = TxnPayloads['ApplyPlanResults'];
 /** A plan that was judged, and what of it is to be committed. */
 interface JudgedPlan {
   readonly plan: Plan;
-  readonly result: PlanResult;
+  readonly result: PlanResult<Allocation>;
   readonly payload: PlanPayload;
 }
 
@@ -160,17 +152,21 @@ export class PlanApplier {
   /** Resolves when the own copy of the state has the plan. The plan is in flight until its outcome is known. */
   private async commit({ plan, result, payload }: JudgedPlan, inFlight: PlanInFlight): Promise<PlanResult> {
     const startedAt = this.deps.clock.nowMs();
+    let AllocIndex: number;
     try {
-      result.AllocIndex = await this.write(payload, plan);
+      AllocIndex = await this.write(payload, plan);
     } finally {
       this.view.end(inFlight);
       this.meter.observe('plan.apply', this.deps.clock.nowMs() - startedAt);
     }
-    this.previousPlanIndex = Math.max(this.previousPlanIndex, result.AllocIndex);
-    if (result.RefreshIndex !== 0 || !isFullCommit(plan, result))
-      result.RefreshIndex = Math.max(result.RefreshIndex, result.AllocIndex); // EB-254
-    result.NodeAllocation = this.asCommitted(result.NodeAllocation);
-    return result;
+    this.previousPlanIndex = Math.max(this.previousPlanIndex, AllocIndex);
+    const inPart = result.RefreshIndex !== 0 || !isFullCommit(plan, result);
+    return {
+      ...result,
+      AllocIndex,
+      RefreshIndex: inPart ? Math.max(result.RefreshIndex, AllocIndex) : 0, // EB-254
+      NodeAllocation: this.asCommitted(result.NodeAllocation),
+    };
   }
 
   /** EB-243. */
@@ -224,7 +220,7 @@ export class PlanApplier {
     }
   }
 
-  private payloadOf(plan: Plan, job: Job | null, result: PlanResult): PlanPayload {
+  private payloadOf(plan: Plan, job: Job | null, result: PlanResult<Allocation>): PlanPayload {
     const now = nsFromMs(this.deps.clock.nowMs());
     const placed = Object.values(result.NodeAllocation).flat();
     // EB-266
@@ -290,22 +286,21 @@ export class PlanApplier {
     return [...evals.values()];
   }
 
-  /** EB-9: as stored, so that the scheduler can tell new ones by their indexes. Left out if the state left them out. */
-  private asCommitted(byNode: PlanResult['NodeAllocation']): PlanResult['NodeAllocation'] {
+  /** EB-9: with the indexes as stored, so that the scheduler can tell new ones; 0 if the state left it out. */
+  private asCommitted(byNode: PlanResult<Allocation>['NodeAllocation']): PlanResult['NodeAllocation'] {
     // Filled one by one: `Object.fromEntries` takes ten times as long for a thousand ids.
     const committed: PlanResult['NodeAllocation'] = {};
     for (const [nodeId, allocs] of Object.entries(byNode))
-      committed[nodeId] = allocs.map((alloc) => {
-        const row = this.deps.tables.allocs.get(alloc.ID);
-        const copy = copyOfAllocation(alloc);
-        copy.Job = null;
-        copy.CreateIndex = row?.CreateIndex ?? 0;
-        copy.ModifyIndex = row?.ModifyIndex ?? 0;
-        return copy;
+      committed[nodeId] = allocs.map(({ ID, TaskGroup, FollowupEvalID }) => {
+        const row = this.deps.tables.allocs.get(ID);
+        const { CreateIndex, ModifyIndex } = row ?? NOT_STORED;
+        return { ID, TaskGroup, FollowupEvalID, CreateIndex, ModifyIndex };
       });
     return committed;
   }
 }
+
+const NOT_STORED = { CreateIndex: 0, ModifyIndex: 0 } as const;
 
 function referencesOf(plan: Plan): PlanReferences {
   const diffs = [...Object.values(plan.NodeUpdate), ...Object.values(plan.NodePreemptions)].flat();

@@ -23,7 +23,7 @@ export interface RejectedNode {
 }
 
 export interface Verification {
-  readonly result: PlanResult;
+  readonly result: PlanResult<Allocation>;
   readonly rejected: readonly RejectedNode[];
 }
 
@@ -39,7 +39,7 @@ export function verifyPlan(plan: Plan, job: Job | null, view: PlanView): Verific
   requireKnownAllocs(plan, view);
   const nodeIds = new Set([...Object.keys(plan.NodeUpdate), ...Object.keys(plan.NodeAllocation)]);
   const rejected: RejectedNode[] = [];
-  const result: PlanResult = {
+  const result: PlanResult<Allocation> = {
     NodeUpdate: {},
     NodeAllocation: {},
     NodePreemptions: {},
@@ -70,7 +70,7 @@ export function verifyPlan(plan: Plan, job: Job | null, view: PlanView): Verific
   return { result, rejected };
 }
 
-function accept(plan: Plan, nodeId: string, view: PlanView, result: PlanResult): void {
+function accept(plan: Plan, nodeId: string, view: PlanView, result: PlanResult<Allocation>): void {
   const { [nodeId]: stops } = plan.NodeUpdate;
   const { [nodeId]: places } = plan.NodeAllocation;
   const { [nodeId]: preempts } = plan.NodePreemptions;
@@ -180,7 +180,7 @@ function requireKnownAllocs(plan: Plan, view: PlanView): void {
 }
 
 /** EB-256: new canaries that were not accepted are not placed; those in state stay. */
-function withoutUnplacedCanaries(deployment: Deployment, plan: Plan, result: PlanResult): Deployment {
+function withoutUnplacedCanaries(deployment: Deployment, plan: Plan, result: PlanResult<Allocation>): Deployment {
   const placed = idsOf(result.NodeAllocation);
   const dropped = new Set([...idsOf(plan.NodeAllocation)].filter((id) => !placed.has(id)));
   const groups = Object.entries(deployment.TaskGroups).map(([name, state]) => [

@@ -43,10 +43,16 @@ export interface Plan {
   SnapshotIndex: number;
 }
 
+/** All that an answer says of a placement: whoever asked has the rest, because it sent it. New ones have equal indexes (EB-9). */
+export type CommittedAllocation = Pick<
+  Allocation,
+  'ID' | 'TaskGroup' | 'FollowupEvalID' | 'CreateIndex' | 'ModifyIndex'
+>;
+
 /** What the plan applier accepted. */
-export interface PlanResult {
+export interface PlanResult<Placed = CommittedAllocation> {
   NodeUpdate: Record<string, AllocStopDiff[]>;
-  NodeAllocation: Record<string, Allocation[]>;
+  NodeAllocation: Record<string, Placed[]>;
   NodePreemptions: Record<string, AllocPreemptionDiff[]>;
   Deployment: Deployment | null;
   DeploymentUpdates: DeploymentStatusUpdate[];
@@ -58,7 +64,7 @@ export interface PlanResult {
   AllocIndex: number;
 }
 
-type PlanBody = Pick<Plan, 'NodeUpdate' | 'NodeAllocation' | 'Deployment' | 'DeploymentUpdates'>;
+type PlanBody = Pick<PlanResult<unknown>, 'NodeUpdate' | 'NodeAllocation' | 'Deployment' | 'DeploymentUpdates'>;
 
 /** EB-7. */
 export function isNoopPlan(plan: PlanBody): boolean {
@@ -76,7 +82,10 @@ export function isNoopPlanResult(result: PlanBody & Pick<PlanResult, 'Ineligible
 }
 
 /** EB-8: counts allocations over the plan's nodes; stops and deployments do not count. */
-export function isFullCommit(plan: Pick<Plan, 'NodeAllocation'>, result: Pick<PlanResult, 'NodeAllocation'>): boolean {
+export function isFullCommit(
+  plan: Pick<Plan, 'NodeAllocation'>,
+  result: Pick<PlanResult<unknown>, 'NodeAllocation'>,
+): boolean {
   let expected = 0;
   let actual = 0;
   for (const [nodeId, allocs] of Object.entries(plan.NodeAllocation)) {

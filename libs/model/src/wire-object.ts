@@ -8,7 +8,9 @@ export type WireObject = Record<string, unknown>;
  * lists and empty maps. Does not descend.
  */
 export function omitEmpty(members: object): WireObject {
-  return Object.fromEntries(Object.entries(members).filter(([, value]) => !isZero(value)));
+  const kept: WireObject = {};
+  for (const [name, value] of Object.entries(members)) if (!isZero(value)) kept[name] = value;
+  return kept;
 }
 
 function isZero(value: unknown): boolean {

@@ -47,6 +47,20 @@ describe('frames in EVENTS', () => {
     expect(other.map((part) => part.headers)).toEqual(one.map((part) => part.headers));
   });
 
+  it('EV-74: a frame of many events is cut between them, the same in whatever order their members are', () => {
+    const text = 'é'.repeat(1_000);
+    const keys = Array.from({ length: 1_000 }, (_, n) => `key ${n}`);
+    const one = partsOf(frame(...keys.map((key) => event({ a: text, b: key }, key))));
+    const other = partsOf(frame(...keys.map((key) => event({ b: key, a: text }, key))));
+    expect(one.length).toBeGreaterThan(2);
+    expect(one.map((part) => part.data.length <= MAX_PART_BYTES)).toEqual(one.map(() => true));
+    // Written in part by one and in part by the other.
+    const mixed = one.map((part, n) => (n === 0 ? part : other[n]!));
+    const assembler = new FrameAssembler();
+    const read = stored(mixed).map((part) => assembler.add(part));
+    expect(read.at(-1)!.frame).toEqual(frame(...keys.map((key) => event({ a: text, b: key }, key))));
+  });
+
   it('EV-74: a reader has the frame when it has all parts, and none whose beginning was trimmed', () => {
     const large = frame(event({ a: 'x'.repeat(3 * MAX_PART_BYTES) }));
     const parts = stored(partsOf(large));

@@ -32,27 +32,49 @@ export interface FramePart {
   readonly data: Uint8Array;
 }
 
-/** The messages of a frame, in order. The same for equal frames, however their objects' members are ordered. */
+const FRAME_END = ']}';
+
+/** The messages of a frame, in order. Equal frames have equal parts, in whatever order their objects have their members. */
 export function partsOf(frame: EventFrame): FramePart[] {
-  const whole = Buffer.from(JSON.stringify(frame));
-  if (whole.length <= MAX_PART_BYTES) return [partOf(frame, 1, 1, whole)];
-  // A state loaded from Postgres may have other orders of members than the one that wrote the first parts.
-  const ordered = Buffer.from(canonicalJson(frame));
-  const parts = Math.ceil(ordered.length / MAX_PART_BYTES);
-  return Array.from({ length: parts }, (_, at) =>
-    partOf(frame, at + 1, parts, ordered.subarray(at * MAX_PART_BYTES, (at + 1) * MAX_PART_BYTES)),
-  );
+  const about = aboutHeader(frame);
+  const bodies = [...bodiesOf(frame)];
+  return bodies.map((data, at) => ({
+    index: frame.Index,
+    part: at + 1,
+    parts: bodies.length,
+    headers: {
+      [INDEX_HEADER]: String(frame.Index),
+      [TIME_HEADER]: String(frame.Time),
+      ...(bodies.length > 1 && { [PART_HEADER]: `${at + 1}/${bodies.length}` }),
+      ...(about !== undefined && { [ABOUT_HEADER]: about }),
+    },
+    data,
+  }));
 }
 
-function partOf(frame: EventFrame, part: number, parts: number, data: Uint8Array): FramePart {
-  const about = aboutHeader(frame);
-  const headers = {
-    [INDEX_HEADER]: String(frame.Index),
-    [TIME_HEADER]: String(frame.Time),
-    ...(parts > 1 && { [PART_HEADER]: `${part}/${parts}` }),
-    ...(about !== undefined && { [ABOUT_HEADER]: about }),
-  };
-  return { index: frame.Index, part, parts, headers, data };
+/**
+ * The frame's JSON, cut between events. A state loaded from Postgres may have other orders of members than the one that
+ * wrote the first parts: an event's text has the same length in each, so the same events are in the same part.
+ */
+function* bodiesOf({ Index, Time, Events }: EventFrame): Generator<Buffer> {
+  let text = JSON.stringify({ Index, Time, Events: [] }).slice(0, -FRAME_END.length);
+  let bytes = text.length;
+  for (const [at, event] of Events.entries()) {
+    const comma = at === 0 ? '' : ',';
+    const piece = comma + JSON.stringify(event);
+    const size = Buffer.byteLength(piece);
+    if (bytes + size + FRAME_END.length > MAX_PART_BYTES) {
+      if (bytes > 0) yield Buffer.from(text);
+      [text, bytes] = ['', 0];
+    }
+    if (size + FRAME_END.length > MAX_PART_BYTES) yield* cutAnywhere(Buffer.from(comma + canonicalJson(event)));
+    else [text, bytes] = [text + piece, bytes + size];
+  }
+  yield Buffer.from(text + FRAME_END);
+}
+
+function* cutAnywhere(bytes: Buffer): Generator<Buffer> {
+  for (let at = 0; at < bytes.length; at += MAX_PART_BYTES) yield bytes.subarray(at, at + MAX_PART_BYTES);
 }
 
 /** `[[topic, namespace, key, filter key…]…]` in ASCII; undefined when too long. */

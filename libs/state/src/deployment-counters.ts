@@ -3,6 +3,7 @@ import {
   rfc3339FromNs,
   type AllocDeploymentStatus,
   type Allocation,
+  type Deployment,
   type DeploymentState,
 } from '@waybill/model';
 import type { Write } from './write.js';
@@ -14,31 +15,54 @@ interface Counted {
 }
 
 /**
- * Counts an allocation that was written into its deployment (ST-119) and moves the progress deadline of its group
- * (ST-120). `before` is the row that this write replaces.
+ * Counts the allocations that one transaction writes into their deployments (ST-119), moves the progress deadlines of
+ * their groups (ST-120), and then writes each deployment once.
+ * Modes: counting → put. Nobody else may write a deployment in between.
+ * Cost: O(1) for an allocation; a copy of each deployment that counts one.
  */
+export class DeploymentCounts {
+  /** Copies that are ours to change. */
+  private readonly counted = new Map<string, Deployment>();
+
+  constructor(private readonly w: Write) {}
+
+  /** @param before the row that this write replaces */
+  count(before: Allocation | undefined, after: Allocation): void {
+    if (!after.DeploymentID) return;
+    const counted = whatCounts(before, after);
+    const deployment = counted && this.deploymentOf(after);
+    const state = deployment?.TaskGroups[after.TaskGroup];
+    if (!counted || !deployment || !state) return;
+    state.PlacedAllocs += counted.placed;
+    state.HealthyAllocs += counted.healthy;
+    state.UnhealthyAllocs += counted.unhealthy;
+    state.PlacedCanaries = withCanary(state.PlacedCanaries, after);
+    state.RequireProgressBy = progressDeadline(state, after, counted);
+    deployment.ModifyTime = after.ModifyTime;
+  }
+
+  put(): void {
+    for (const deployment of this.counted.values()) this.w.put('deployment', deployment);
+  }
+
+  /** Undefined: it is gone, or has no such group. */
+  private deploymentOf({ DeploymentID, TaskGroup }: Allocation): Deployment | undefined {
+    const known = this.counted.get(DeploymentID) ?? this.w.tables.deployment.get(DeploymentID);
+    if (!known || !Object.hasOwn(known.TaskGroups, TaskGroup)) return undefined;
+    if (this.counted.has(DeploymentID)) return known;
+    const TaskGroups = { ...known.TaskGroups };
+    for (const [name, state] of Object.entries(TaskGroups)) TaskGroups[name] = { ...state };
+    const copy = { ...known, TaskGroups, ModifyIndex: this.w.index };
+    this.counted.set(DeploymentID, copy);
+    return copy;
+  }
+}
+
+/** For a transaction that writes one allocation, or few. @param before the row that this write replaces */
 export function countInDeployment(w: Write, before: Allocation | undefined, after: Allocation): void {
-  if (!after.DeploymentID) return;
-  const counted = whatCounts(before, after);
-  if (!counted) return;
-  const deployment = w.tables.deployment.get(after.DeploymentID);
-  const state =
-    deployment && Object.hasOwn(deployment.TaskGroups, after.TaskGroup) && deployment.TaskGroups[after.TaskGroup];
-  if (!deployment || !state) return;
-  const next: DeploymentState = {
-    ...state,
-    PlacedAllocs: state.PlacedAllocs + counted.placed,
-    HealthyAllocs: state.HealthyAllocs + counted.healthy,
-    UnhealthyAllocs: state.UnhealthyAllocs + counted.unhealthy,
-    PlacedCanaries: withCanary(state.PlacedCanaries, after),
-    RequireProgressBy: progressDeadline(state, after, counted),
-  };
-  w.put('deployment', {
-    ...deployment,
-    TaskGroups: { ...deployment.TaskGroups, [after.TaskGroup]: next },
-    ModifyIndex: w.index,
-    ModifyTime: after.ModifyTime,
-  });
+  const counts = new DeploymentCounts(w);
+  counts.count(before, after);
+  counts.put();
 }
 
 const healthOf = (status: AllocDeploymentStatus | null): boolean | null => status?.Healthy ?? null;

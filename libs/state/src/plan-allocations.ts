@@ -7,7 +7,7 @@ import {
 } from '@waybill/model';
 import { dropServicesIfEnded } from './alloc-services.js';
 import type { TxnPayloads } from './catalogue.js';
-import { countInDeployment } from './deployment-counters.js';
+import { DeploymentCounts } from './deployment-counters.js';
 import { copyOfAllocation } from './hot-rows.js';
 import { AllocationCounts } from './job-summary.js';
 import { Refused, type Write } from './write.js';
@@ -18,8 +18,9 @@ type PlanPayload = TxnPayloads['ApplyPlanResults'];
 export function applyPlanAllocations(w: Write, plan: PlanPayload): Set<string> {
   const jobs = new Set<string>();
   const counts = new AllocationCounts(w);
+  const deployments = new DeploymentCounts(w);
   const write = (before: Allocation | undefined, after: Allocation) => {
-    countInDeployment(w, before, after);
+    deployments.count(before, after);
     counts.count(before, after);
     jobs.add(counts.jobOf(after));
     w.put('allocs', after);
@@ -41,6 +42,7 @@ export function applyPlanAllocations(w: Write, plan: PlanPayload): Set<string> {
     write(stored, preempted(w, stored, diff, plan));
   }
   counts.put();
+  deployments.put();
   return jobs;
 }
 
