@@ -1,0 +1,46 @@
+import { BlockDecoder } from './decoding/block-decoder.js';
+import type { JsonObject } from './decoding/json.js';
+import type { Schema } from './decoding/schema.js';
+import { csiVolumeSchema, hostVolumeSchema } from './decoding/volume-schema.js';
+import { Evaluator } from './evaluation/evaluator.js';
+import { Scope } from './evaluation/scope.js';
+import { StepBudget } from './evaluation/step-budget.js';
+import { functionTable } from './functions/functions.js';
+import type { TextFile } from './parse-job.js';
+import { parseBody } from './syntax/body-parser.js';
+import { JobspecError } from './syntax/diagnostic.js';
+import { SourceText } from './syntax/source-text.js';
+import type { Body } from './syntax/syntax-tree.js';
+
+export type VolumeType = 'csi' | 'host';
+
+const SCHEMAS: Readonly<Record<VolumeType, Schema>> = { csi: csiVolumeSchema, host: hostVolumeSchema };
+
+/** A file with one volume in HCL: its attributes stand at the top, and there are no variables. */
+export class VolumeFile {
+  private readonly evaluator = new Evaluator(functionTable(undefined), new StepBudget());
+
+  private constructor(private readonly body: Body) {}
+
+  /** @throws JobspecError no HCL */
+  static of({ name, text }: TextFile): VolumeFile {
+    return new VolumeFile(parseBody(new SourceText(name, text)));
+  }
+
+  /** What `type` says, whatever it is; undefined: nothing, or no text. @throws JobspecError */
+  get type(): string | undefined {
+    const attribute = this.body.attributes.find(({ name }) => name === 'type');
+    const value = attribute && this.evaluator.evaluate(attribute.value, Scope.EMPTY);
+    return typeof value === 'string' ? value : undefined;
+  }
+
+  /** In the form that the API takes. @throws JobspecError with everything that is wrong */
+  decoded(type: VolumeType): JsonObject {
+    const decoder = new BlockDecoder(this.evaluator);
+    const openSpan = { start: 0, end: 0 };
+    const file = { type: 'volume', typeSpan: openSpan, labels: [], openSpan, body: this.body, scope: Scope.EMPTY };
+    const volume = decoder.decode(SCHEMAS[type], file);
+    if (decoder.diagnostics.length > 0) throw new JobspecError(decoder.diagnostics);
+    return volume;
+  }
+}
