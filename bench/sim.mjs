@@ -30,9 +30,13 @@ export async function run(ctx) {
 
 /** @param {string} seeds */
 async function simulated(seeds) {
-  const child = spawn(process.execPath, ['--max-semi-space-size=32', main, '--seeds', seeds], {
-    stdio: ['ignore', 'ignore', 'inherit'],
-  });
+  const child = spawn(
+    process.execPath,
+    ['--min-semi-space-size=64', '--max-semi-space-size=64', main, '--seeds', seeds],
+    {
+      stdio: ['ignore', 'ignore', 'inherit'],
+    },
+  );
   const [code] = await once(child, 'exit');
   if (code !== 0) throw new Error(`a run of seeds ${seeds} failed: npm run sim -- --seeds ${seeds}`);
 }

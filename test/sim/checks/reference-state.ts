@@ -1,6 +1,5 @@
 import { type Applied, eventsOf, StateMachine } from '@waybill/state';
 import { LogCheck } from '@waybill/verify';
-import { txnOf } from '../world/stream-follower.js';
 import type { StoredTxn, TxnStream } from '../world/txn-stream.js';
 import type { Report } from './violation.js';
 
@@ -32,8 +31,8 @@ export class ReferenceState {
     return this.applied.flatMap((applied) => (eventsOf(applied) ? [applied.index] : []));
   }
 
-  private take(stored: StoredTxn): void {
-    const applied = this.machine.apply(txnOf(stored));
+  private take({ txn }: StoredTxn): void {
+    const applied = this.machine.apply(txn);
     this.applied.push(applied);
     this.invariants.after(applied, this.machine.tables);
     this.reportFirst();

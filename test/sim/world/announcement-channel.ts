@@ -1,6 +1,7 @@
 import { decodeAnnouncement, type ProjectionFeed } from '@waybill/projection';
 import type { Announcer } from '@waybill/projector';
 import type { SimulatedProcess } from '../kernel/simulated-process.js';
+import { frozen } from './frozen.js';
 import type { Wire } from './wire.js';
 
 type Receiver = Pick<ProjectionFeed, 'receive'>;
@@ -22,9 +23,10 @@ export class AnnouncementChannel {
     return {
       send: (announcement) =>
         this.wire.toNats(process, 'announcement', () => {
+          const announced = frozen(decodeAnnouncement(announcement));
           for (const [feed, receiver] of this.feeds)
             if (!this.wire.happens('loss'))
-              this.wire.toProcess(receiver, 'announcement', () => feed.receive(decodeAnnouncement(announcement)));
+              this.wire.toProcess(receiver, 'announcement', () => feed.receive(announced));
         }),
     };
   }

@@ -23,7 +23,12 @@ const LEASE_TTL_MS = 6_000;
 const RESTART_MS = 1_000;
 
 const SETTINGS = readSettings(
-  { WAYBILL_NATS_URL: 'nats://simulated', WAYBILL_LEASE_TTL_MS: String(LEASE_TTL_MS), WAYBILL_LOG_LEVEL: 'silent' },
+  {
+    WAYBILL_NATS_URL: 'nats://simulated',
+    WAYBILL_LEASE_TTL_MS: String(LEASE_TTL_MS),
+    WAYBILL_LOG_LEVEL: 'silent',
+    WAYBILL_SCHEDULER_WORKERS: '1',
+  },
   [],
 );
 

@@ -12,6 +12,7 @@ import {
 } from '@waybill/state';
 import type { SimulatedProcess } from '../kernel/simulated-process.js';
 import type { Simulator } from '../kernel/simulator.js';
+import { frozen } from './frozen.js';
 import type { Wire } from './wire.js';
 
 const QUERY_MS = 4;
@@ -43,12 +44,11 @@ export class SimulatedPostgres {
     return this.record.length;
   }
 
-  /** Loads a copy of everything, in an order of its own: the state must not depend on the order of rows. */
+  /** Loads everything, backwards: the state must not depend on the order of rows. */
   loadInto(machine: StateMachine): number {
     for (const name of TABLE_NAMES) {
       const table = machine.tables[name] as Table<object>;
-      const rows = [...this.rowsOf(name)].toSorted(([a], [b]) => (a < b ? -1 : 1));
-      for (const [key, row] of rows) table.replace(key, structuredClone(row));
+      for (const [key, row] of [...this.rowsOf(name)].toReversed()) table.replace(key, row);
       table.tableIndex = this.tableIndexes.get(name) ?? 0;
     }
     for (const { txn, index, verdict } of this.record)
@@ -68,7 +68,7 @@ export class SimulatedPostgres {
     if (from !== this.appliedIndex) throw new ProjectionMovedError(from, this.appliedIndex);
     for (const { index, changes } of applied)
       for (const { table, key, after } of changes) {
-        if (after) this.rowsOf(table).set(key, after);
+        if (after) this.rowsOf(table).set(key, frozen(after));
         else this.rowsOf(table).delete(key);
         this.tableIndexes.set(table, index);
       }
@@ -84,8 +84,7 @@ export class SimulatedPostgres {
   row(table: 'allocs', key: string): Allocation | undefined;
   row(table: 'scheduler_config', key: string): SchedulerConfiguration | undefined;
   row(table: TableName, key: string): object | undefined {
-    const row = this.rowsOf(table).get(key);
-    return row && structuredClone(row);
+    return this.rowsOf(table).get(key);
   }
 
   all(table: 'allocs' | 'job_version'): object[] {

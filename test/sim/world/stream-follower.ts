@@ -1,6 +1,6 @@
-import { decodeTxn, type FollowOptions, type Follower } from '@waybill/journal';
+import type { FollowOptions, Follower } from '@waybill/journal';
 import type { SimulatedProcess } from '../kernel/simulated-process.js';
-import type { StoredTxn, TxnStream } from './txn-stream.js';
+import type { TxnStream } from './txn-stream.js';
 import type { Wire } from './wire.js';
 
 /** Most transactions of one delivery: small, so that a replica stands still in the middle of a burst. */
@@ -63,7 +63,7 @@ export class StreamFollower implements Follower {
     if (this.stopped) return;
     const isLive = this.finished >= this.target;
     const until = Math.min(this.finished + MAX_BATCH, isLive ? this.stream.last : this.target);
-    const batch = this.stream.stored.slice(this.finished, until).map(txnOf);
+    const batch = this.stream.stored.slice(this.finished, until).map(({ txn }) => txn);
     try {
       await this.options.onTxns(batch, { live: isLive });
     } catch (error) {
@@ -81,7 +81,3 @@ export class StreamFollower implements Follower {
     if (this.finished >= this.target) this.resolveCaughtUp(this.target);
   }
 }
-
-/** A copy of its own for every reader, as over a network. */
-export const txnOf = (stored: StoredTxn): ReturnType<typeof decodeTxn> =>
-  decodeTxn(stored.index, stored.headers, stored.body);

@@ -1,6 +1,7 @@
-import { encodeTxn, subjectOf } from '@waybill/journal';
-import type { TxnDraft } from '@waybill/state';
+import { decodeTxn, encodeTxn, subjectOf } from '@waybill/journal';
+import type { Txn, TxnDraft } from '@waybill/state';
 import type { Simulator } from '../kernel/simulator.js';
+import { frozen } from './frozen.js';
 
 /** JetStream's duplicate window as the streams are configured, milliseconds. */
 export const DUPLICATE_WINDOW_MS = 120_000;
@@ -12,12 +13,14 @@ export interface StoredTxn {
   readonly requestId: string;
   readonly headers: string;
   readonly body: string;
+  /** As every reader decodes it; all share this one, which nobody can change. */
+  readonly txn: Txn;
   /** True time. */
   readonly storedAtMs: number;
 }
 
 /** A message on its way to the stream. */
-export type TxnMessage = Omit<StoredTxn, 'index' | 'storedAtMs'>;
+export type TxnMessage = Omit<StoredTxn, 'index' | 'txn' | 'storedAtMs'>;
 
 export type StreamAnswer =
   | { readonly kind: 'stored'; readonly index: number; readonly duplicate: boolean }
@@ -63,7 +66,9 @@ export class TxnStream {
     const first = this.ids.get(requestId);
     if (first && !this.forgetsIds && this.simulator.nowMs - first.storedAtMs < DUPLICATE_WINDOW_MS)
       return { kind: 'stored', index: first.index, duplicate: true };
-    const stored: StoredTxn = { ...message, index: this.last + 1, storedAtMs: this.simulator.nowMs };
+    const index = this.last + 1;
+    const txn = frozen(decodeTxn(index, message.headers, message.body));
+    const stored: StoredTxn = { ...message, index, txn, storedAtMs: this.simulator.nowMs };
     this.stored.push(stored);
     this.ids.set(requestId, stored);
     this.lastOfSubject.set(subject, stored.index);
