@@ -4,6 +4,9 @@ export const SUCCESSFUL = 'Deployment completed successfully';
 export const FAILED_BY_HEALTH = 'Failed due to unhealthy allocations';
 export const FAILED_BY_DEADLINE = 'Failed due to progress deadline';
 export const FAILED_BY_USER = 'Deployment marked as failed';
+export const FAILED_BY_PEER = 'Failed because of an error in peer region';
+export const PENDING = 'Deployment is pending, waiting for peer region';
+export const UNBLOCKING = 'Deployment is unblocking remaining regions';
 
 /** Suffixes of a failed deployment's description. */
 export const rollingBack = (version: number): string => ` - rolling back to job version ${version}`;

@@ -1,11 +1,13 @@
 import { HolderWriter, type Singleton, type Term } from '@waybill/lease';
-import { isActiveDeployment, type Clock, type Timers, Turns } from '@waybill/model';
+import { isActiveDeployment, type Clock, type Deployment, type Timers, Turns } from '@waybill/model';
 import type { ReplicatedState } from '@waybill/replica';
+import type { Regions } from '@waybill/rpc';
 import type { Applied } from '@waybill/state';
 import type { Logger } from '@waybill/telemetry';
 import { DeploymentWatcher, WatcherCounters, type Watching } from './deployment-watcher.js';
 import { NotEnabledError } from './not-enabled-error.js';
 import { ReadLimiter } from './read-limiter.js';
+import { RegionRollouts } from './region-rollouts.js';
 import { UpdateBatcher } from './update-batcher.js';
 
 export interface DeploymentWatchersDeps {
@@ -17,6 +19,8 @@ export interface DeploymentWatchersDeps {
   readonly region: string;
   /** DP-612. */
   readonly readsPerSecond?: number;
+  /** Without it no deployment waits for another region's. */
+  readonly peers?: { readonly regions: Regions; readonly random: () => number };
 }
 
 /**
@@ -32,8 +36,14 @@ export class DeploymentWatchers implements Singleton {
   readonly role = 'deployments';
   private readonly watchers = new Map<string, DeploymentWatcher>();
   private session: Watching | undefined;
+  private rollouts: RegionRollouts | undefined;
 
   constructor(private readonly deps: DeploymentWatchersDeps) {}
+
+  /** The rollouts this region is part of; undefined while this process does not hold the role. */
+  get regionRollouts(): RegionRollouts | undefined {
+    return this.rollouts;
+  }
 
   /** What the holder's commands share with the watchers. @throws NotEnabledError */
   get watching(): Watching {
@@ -42,10 +52,13 @@ export class DeploymentWatchers implements Singleton {
   }
 
   start(term: Term): void {
-    this.session = this.newSession(term);
+    const session = this.newSession(term);
+    const { peers } = this.deps;
+    this.session = session;
+    this.rollouts = peers && new RegionRollouts({ ...peers, watching: session });
     // All deployments once per term: there is nothing else to begin from.
     for (const deployment of this.deps.state.tables.deployment.all())
-      if (isActiveDeployment(deployment)) this.watcherOf(deployment.ID)?.begin();
+      if (isActiveDeployment(deployment)) this.begin(deployment);
   }
 
   applied({ changes }: Applied): void {
@@ -54,6 +67,7 @@ export class DeploymentWatchers implements Singleton {
       if (change.table === 'deployment') {
         if (change.after && isActiveDeployment(change.after)) this.watcherOf(change.key)?.changed();
         else this.drop(change.key);
+        this.rollouts?.changed(change.key, change.before, change.after);
       } else if (change.table === 'allocs') {
         const id = change.after?.DeploymentID;
         if (id) this.watchers.get(id)?.changed();
@@ -64,6 +78,8 @@ export class DeploymentWatchers implements Singleton {
   stop(): void {
     const { session } = this;
     this.session = undefined;
+    this.rollouts?.stop();
+    this.rollouts = undefined;
     session?.writer.close();
     session?.batcher.stop();
     session?.limiter.stop();
@@ -86,7 +102,28 @@ export class DeploymentWatchers implements Singleton {
       updatesWaiting: batcher?.size ?? 0,
       batchesWritten: batcher?.batchesWritten ?? 0,
       evaluationsWritten: batcher?.evaluationsWritten ?? 0,
+      ...this.peerStats(),
     };
+  }
+
+  /** By region, for each that this one knows. */
+  private peerStats(): Record<string, number> {
+    const { regions } = this.deps.peers ?? {};
+    const peers = regions?.names.filter((name) => name !== regions.own) ?? [];
+    return Object.fromEntries(
+      peers.flatMap((region) => {
+        const { calls, errors } = this.rollouts?.contactOf(region) ?? { calls: 0, errors: 0 };
+        return [
+          [`peerCalls ${region}`, calls],
+          [`peerErrors ${region}`, errors],
+        ];
+      }),
+    );
+  }
+
+  private begin(deployment: Deployment): void {
+    this.watcherOf(deployment.ID)?.begin();
+    this.rollouts?.begin(deployment);
   }
 
   /** Starts it if it is not there. */

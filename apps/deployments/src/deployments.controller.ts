@@ -1,13 +1,12 @@
 import { Controller, Inject } from '@nestjs/common';
 import { Ctx, Payload } from '@nestjs/microservices';
-import { WriteRejectedError, type AskedBy } from '@waybill/lease';
+import type { AskedBy } from '@waybill/lease';
 import {
   Answers,
   failDeployment,
   pauseDeployment,
   promoteDeployment,
   RpcContext,
-  RpcError,
   setDeploymentAllocHealth,
   unblockDeployment,
   type DeploymentAllocHealthRequest,
@@ -18,9 +17,9 @@ import {
   type DeploymentUpdateResponse,
   type OnBehalfOf,
 } from '@waybill/rpc';
-import { NotEnabledError } from './not-enabled-error.js';
-import { CommandRefusedError, OperatorCommands, type CommandOutcome } from './operator-commands.js';
-import { UnknownJobError } from './rolled-out-job.js';
+import { answered as orRefused } from './command-answers.js';
+import type { CommandOutcome } from './deployment-commands.js';
+import { OperatorCommands } from './operator-commands.js';
 
 /** What the API asks the holder of the role for a user (DP-1216). */
 @Controller()
@@ -63,9 +62,8 @@ function askedBy(request: { readonly For: OnBehalfOf }, context: RpcContext): As
   return { actor: Actor, reason: Reason, requestId: RequestID, traceparent: context.traceparent };
 }
 
-/** How a command's end looks to the asker: the one place that decides it. */
-async function answered(command: () => Promise<CommandOutcome>): Promise<DeploymentUpdateResponse> {
-  try {
+function answered(command: () => Promise<CommandOutcome>): Promise<DeploymentUpdateResponse> {
+  return orRefused(async () => {
     const { evalId, index, revertedVersion } = await command();
     return {
       EvalID: evalId,
@@ -74,10 +72,5 @@ async function answered(command: () => Promise<CommandOutcome>): Promise<Deploym
       RevertedJobVersion: revertedVersion,
       Index: index,
     };
-  } catch (error) {
-    if (error instanceof NotEnabledError) throw new RpcError('unavailable', error.message);
-    if (error instanceof CommandRefusedError || error instanceof WriteRejectedError || error instanceof UnknownJobError)
-      throw new RpcError('conflict', error.message);
-    throw error;
-  }
+  });
 }

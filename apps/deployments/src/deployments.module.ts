@@ -4,6 +4,8 @@ import { DeploymentWatchers } from './deployment-watchers.js';
 import { DeploymentsController } from './deployments.controller.js';
 import { OperatorCommands } from './operator-commands.js';
 import { readsPerSecond } from './read-limiter.js';
+import { RegionCommands } from './region-commands.js';
+import { RegionsController } from './regions.controller.js';
 
 @Module({})
 class DeploymentsModule {}
@@ -13,7 +15,7 @@ export const deployments: ServiceDefinition = {
   name: 'deployments',
   needs: { state: true, database: false },
   build: (context) => {
-    const { state, clock, timers, newId, logger, settings } = context;
+    const { state, clock, timers, newId, logger, settings, regions, random } = context;
     const watchers = new DeploymentWatchers({
       state,
       clock,
@@ -21,13 +23,18 @@ export const deployments: ServiceDefinition = {
       newId,
       logger,
       region: settings.WAYBILL_REGION,
+      peers: { regions, random },
       readsPerSecond: readsPerSecond(settings.WAYBILL_DEPLOY_QUERY_RATE_LIMIT),
     });
     return {
       module: {
         module: DeploymentsModule,
-        controllers: [DeploymentsController],
-        providers: [{ provide: OperatorCommands, useValue: new OperatorCommands(() => watchers.watching) }],
+        controllers: [DeploymentsController, RegionsController],
+        providers: [
+          { provide: DeploymentWatchers, useValue: watchers },
+          { provide: OperatorCommands, useValue: new OperatorCommands(() => watchers.watching) },
+          { provide: RegionCommands, useValue: new RegionCommands(() => watchers.watching) },
+        ],
       },
       singleton: watchers,
     };

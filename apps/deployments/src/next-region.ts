@@ -1,0 +1,83 @@
+import type { DeploymentStatus } from '@waybill/model';
+
+/** What is known of a region's part of a rollout. `unknown`: it does not answer; `none`: it has no such deployment. */
+export interface RegionProgress {
+  readonly name: string;
+  readonly status: DeploymentStatus | 'none' | 'unknown';
+  /** Whether it was ever started (DP-1118). */
+  readonly hasRun: boolean;
+}
+
+export interface RolloutStrategy {
+  /** Regions started and unfinished at once; 0: any number. */
+  readonly maxParallel: number;
+  /** `''`: the regions after one that failed fail; `fail_all`: all do; `fail_local`: none. */
+  readonly onFailure: string;
+}
+
+/** What a region does next for the rollout it is part of. Each step can be done twice without harm. */
+export type RegionStep =
+  | { readonly do: 'fail' }
+  | { readonly do: 'run'; readonly regions: readonly string[] }
+  | { readonly do: 'beginUnblocking' }
+  | { readonly do: 'unblock'; readonly regions: readonly string[] }
+  | { readonly do: 'succeed' };
+
+const DONE: ReadonlySet<RegionProgress['status']> = new Set(['blocked', 'unblocking', 'successful']);
+const OVER: ReadonlySet<RegionProgress['status']> = new Set(['failed', 'successful', 'cancelled']);
+
+/**
+ * The next steps of the region `own`, which knows the others as they were a moment ago (section 2.12). Pure: regions that
+ * decide at the same time, each by its own view, never start more than may run, because regions begin in the order of the
+ * list, and a view that is old only knows of fewer that are done (DP-1120).
+ * @param regions all of the job, in its order, `own` among them
+ */
+export function nextSteps(
+  own: string,
+  regions: readonly RegionProgress[],
+  strategy: RolloutStrategy,
+): readonly RegionStep[] {
+  const self = regions.find((region) => region.name === own);
+  if (!self || !isActive(self)) return [];
+  const mayGoOn = regions.filter((_, i) => !isStruckByFailure(regions, i, strategy.onFailure));
+  if (!mayGoOn.includes(self)) return [{ do: 'fail' }];
+  const steps: RegionStep[] = [];
+  const run = regionsToRun(regions, strategy).filter((region) => mayGoOn.includes(region));
+  if (run.length > 0) steps.push({ do: 'run', regions: run.map((region) => region.name) });
+  const peers = regions.filter((region) => region !== self);
+  if (self.status === 'blocked' && peers.every((peer) => DONE.has(peer.status))) steps.push({ do: 'beginUnblocking' });
+  if (self.status === 'unblocking') steps.push(...unblocking(peers));
+  return steps;
+}
+
+const isActive = ({ status }: RegionProgress): boolean =>
+  status !== 'none' && status !== 'unknown' && !OVER.has(status);
+
+/** DP-1123: a failure elsewhere reaches this region, unless it is done with. */
+function isStruckByFailure(regions: readonly RegionProgress[], at: number, onFailure: string): boolean {
+  if (onFailure === 'fail_local') return false;
+  return regions.some(({ status }, i) => status === 'failed' && i !== at && (onFailure === 'fail_all' || i < at));
+}
+
+/** DP-1115, DP-1116, DP-1130, DP-1131: whose turn it is. A region that an operator has paused keeps its turn. */
+function regionsToRun(regions: readonly RegionProgress[], { maxParallel }: RolloutStrategy): RegionProgress[] {
+  const isBegun = regions.some(({ status, hasRun }) => hasRun || status === 'running' || DONE.has(status));
+  const isMissing = ({ status }: RegionProgress): boolean =>
+    status === 'none' || status === 'initializing' || status === 'unknown';
+  if (!isBegun && regions.some(isMissing)) return [];
+  const occupied = regions.filter(isOccupying).length;
+  const free = maxParallel === 0 ? regions.length : Math.max(0, maxParallel - occupied);
+  const waiting = regions.filter(({ status, hasRun }) => status === 'pending' || (status === 'paused' && !hasRun));
+  return waiting.slice(0, free).filter(({ status }) => status === 'pending');
+}
+
+const isOccupying = ({ status, hasRun }: RegionProgress): boolean =>
+  status === 'running' || status === 'unknown' || (status === 'paused' && hasRun);
+
+/** DP-1121: the last one to be done lets all others go, itself last. */
+function unblocking(peers: readonly RegionProgress[]): RegionStep[] {
+  const blocked = peers.filter(({ status }) => status === 'blocked').map(({ name }) => name);
+  if (blocked.length > 0) return [{ do: 'unblock', regions: blocked }];
+  const allDone = peers.every(({ status }) => status === 'unblocking' || status === 'successful');
+  return allDone ? [{ do: 'succeed' }] : [];
+}
