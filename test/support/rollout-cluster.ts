@@ -1,4 +1,4 @@
-import { DeploymentWatchers, OperatorCommands } from '@waybill/deployments';
+import { DeploymentWatchers, OperatorCommands, RegionCommands, RegionsController } from '@waybill/deployments';
 import {
   FakeTime,
   isActiveDeployment,
@@ -11,7 +11,7 @@ import {
   type Node,
   type TaskGroup,
 } from '@waybill/model';
-import type { SubmitPlanRequest } from '@waybill/rpc';
+import type { Regions, SubmitPlanRequest } from '@waybill/rpc';
 import { fixtures } from '@waybill/state';
 import { silentLogger } from '@waybill/telemetry';
 import { LocalControlPlane } from './local-control-plane.js';
@@ -43,17 +43,25 @@ export const tasksOf = (version: number | string) => [aTask({ Env: { VERSION: St
 
 /** Broker, workers, watchers of deployments and machines on one clock and one log. */
 export class RolloutCluster {
-  readonly time = new FakeTime();
-  readonly plane = new LocalControlPlane(this.time, this.time);
+  readonly plane: LocalControlPlane;
   /** Whether an allocation becomes healthy; undefined: nothing is ever said about it. */
   health: (alloc: Allocation) => boolean | undefined = () => true;
-  private watchers = this.newWatchers();
+  private watchers: DeploymentWatchers;
   readonly commands = new OperatorCommands(() => this.watchers.watching);
   private epoch = 0;
   private readonly seen = new Set<string>();
 
-  static async start(nodes = 1): Promise<RolloutCluster> {
-    const cluster = new RolloutCluster();
+  /** @param regions that this one is among, if there are several; on the same clock */
+  private constructor(
+    readonly time = new FakeTime(),
+    private readonly regions?: Regions,
+  ) {
+    this.plane = new LocalControlPlane(time, time);
+    this.watchers = this.newWatchers();
+  }
+
+  static async start(nodes = 1, time?: FakeTime, regions?: Regions): Promise<RolloutCluster> {
+    const cluster = new RolloutCluster(time, regions);
     await cluster.plane.start(2);
     cluster.plane.state.onApplied((applied) => {
       cluster.watchers.applied(applied);
@@ -70,6 +78,12 @@ export class RolloutCluster {
     const stopped = this.plane.stop();
     await this.time.pass(10_000);
     await stopped;
+  }
+
+  /** What other regions ask of the present holder. */
+  get forRegions(): RegionsController {
+    const { watchers } = this;
+    return new RegionsController(watchers, new RegionCommands(() => watchers.watching));
   }
 
   get tables() {
@@ -242,7 +256,8 @@ export class RolloutCluster {
       timers: this.time,
       newId: this.plane.newId,
       logger: silentLogger,
-      region: 'global',
+      region: this.regions?.own ?? 'global',
+      ...(this.regions && { peers: { regions: this.regions, random: () => 0.5 } }),
     });
   }
 

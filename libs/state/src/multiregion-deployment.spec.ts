@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Deployment } from '@waybill/model';
 import type { TxnPayloads } from './catalogue.js';
 import { fixtures } from './fixtures.js';
-import type { Applied } from './txn.js';
+import type { Applied } from './state-machine.js';
 
 const { aDeployment, aDeploymentState, aJob, aMachine, anEval, aPlanResult, aRegistration, apply } = fixtures;
 
