@@ -50,18 +50,31 @@ export class ApiClient {
     readonly connection: Connection,
     private readonly traceparent: string,
     private readonly interrupt: AbortSignal,
+    private readonly extraHeaders: Readonly<Record<string, string>> = {},
   ) {}
 
   /** The same server, region and namespace replaced where given (CL-256). */
   within(scope: { readonly region?: string | undefined; readonly namespace?: string | undefined }): ApiClient {
     const { region = this.connection.region, namespace = this.connection.namespace } = scope;
     const there = { ...(region === undefined ? {} : { region }), ...(namespace === undefined ? {} : { namespace }) };
-    return new ApiClient({ ...this.connection, ...there }, this.traceparent, this.interrupt);
+    return new ApiClient({ ...this.connection, ...there }, this.traceparent, this.interrupt, this.extraHeaders);
+  }
+
+  /** Another server, asked as this one is. */
+  at(address: string): ApiClient {
+    const { socketPath: _, ...connection } = this.connection;
+    return new ApiClient({ ...connection, url: new URL(address) }, this.traceparent, this.interrupt);
   }
 
   /** The same server; requests are given up at `signal` too. */
   until(signal: AbortSignal): ApiClient {
-    return new ApiClient(this.connection, this.traceparent, AbortSignal.any([signal, this.interrupt]));
+    const either = AbortSignal.any([signal, this.interrupt]);
+    return new ApiClient(this.connection, this.traceparent, either, this.extraHeaders);
+  }
+
+  /** The same server; every request has these headers too. */
+  sending(headers: Readonly<Record<string, string>>): ApiClient {
+    return new ApiClient(this.connection, this.traceparent, this.interrupt, { ...this.extraHeaders, ...headers });
   }
 
   /** @throws AnswerFailure, ConnectionFailure */
@@ -218,6 +231,7 @@ export class ApiClient {
       'User-Agent': `waybill-cli/${VERSION}`,
       'Accept-Encoding': 'gzip',
       traceparent: this.traceparent,
+      ...Object.fromEntries(Object.entries(this.extraHeaders).map(([name, value]) => [name, encodeHeader(value)])),
       ...(token === undefined ? {} : { 'X-Nomad-Token': token }),
       ...(basicAuth === undefined ? {} : { Authorization: `Basic ${Buffer.from(basicAuth).toString('base64')}` }),
       ...(reason === undefined ? {} : { 'X-Waybill-Reason': encodeHeader(reason) }),

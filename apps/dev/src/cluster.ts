@@ -1,4 +1,5 @@
 import type { ServiceState } from '@waybill/service';
+import type { ServiceName } from './service-names.js';
 
 /** The running services, in one process or in many. */
 export interface Cluster {
@@ -11,6 +12,8 @@ export interface Cluster {
 export interface ClusterEnvironment {
   readonly env: NodeJS.ProcessEnv;
   readonly logDir: string;
+  /** Which services are started. */
+  readonly services: readonly ServiceName[];
   /** Aborted when the run is to end: a start that takes long gives up. */
   readonly signal: AbortSignal;
   /** Something a person should know, while everything goes on. */

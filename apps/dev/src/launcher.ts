@@ -9,6 +9,7 @@ import { EndOfRun } from './end-of-run.js';
 import { registerExample, runningExample } from './example.js';
 import type { LaunchOptions } from './options.js';
 import { complain, Report } from './report.js';
+import { SERVICE_NAMES, type ServiceName } from './service-names.js';
 import { isFirstStart, type Servers, startServers } from './servers.js';
 
 /** How long the services may take to be ready after they have started. */
@@ -74,7 +75,14 @@ async function bringUp(options: LaunchOptions, stops: Stop[], end: EndOfRun, rep
   const cluster = await report.during(
     'services',
     'starting',
-    startCluster({ env, logDir, signal: end.signal, say: report.warn, onFatal: (error) => end.fail(error) }),
+    startCluster({
+      env,
+      logDir,
+      services: servicesOf(options),
+      signal: end.signal,
+      say: report.warn,
+      onFatal: (error) => end.fail(error),
+    }),
   );
   stops.push(() => cluster.stop());
   return cluster;
@@ -90,6 +98,9 @@ async function checkEnvironment(env: NodeJS.ProcessEnv): Promise<void> {
   const { readSettings } = await import('@waybill/service');
   readSettings(env, []);
 }
+
+const servicesOf = ({ agent }: LaunchOptions): readonly ServiceName[] =>
+  SERVICE_NAMES.filter((name) => agent || name !== 'agent');
 
 /** Loads only what this way of running needs: the code of all services is most of the time of a start. */
 async function loadCluster(processes: boolean): Promise<typeof import('./one-process.js').startInOneProcess> {
@@ -117,7 +128,7 @@ async function show(cluster: Cluster, options: LaunchOptions, report: Report): P
   const api = `http://127.0.0.1:${options.port}`;
   const { say } = report;
   for (const state of await report.during('services', 'getting ready', settled(cluster))) report.state(state);
-  const alloc = options.empty ? undefined : await showExample(api, options, report);
+  const alloc = options.empty || !options.agent ? undefined : await showExample(api, options, report);
   const command = commandFor(options);
   say(`\n${pc.bold('Waybill is up')} after ${(performance.now() / 1000).toFixed(1)} s: ${pc.cyan(api)}`);
   say('\nThree things to try, in another terminal:');

@@ -3,7 +3,6 @@ import { fileURLToPath } from 'node:url';
 import { freePort, SupervisedServer } from '@waybill/embedded';
 import type { ServiceState } from '@waybill/service';
 import type { Cluster, ClusterEnvironment } from './cluster.js';
-import { SERVICE_NAMES } from './service-names.js';
 
 /** A service that is not ready after this long has failed. */
 const READY_TIMEOUT_MS = 30_000;
@@ -17,7 +16,7 @@ interface Child {
 
 /** Every service in a process of its own, started again whenever it ends by itself, ended when we are gone. */
 export async function startInManyProcesses(environment: ClusterEnvironment): Promise<Cluster> {
-  const children = await Promise.all(SERVICE_NAMES.map((name) => childOf(name, environment)));
+  const children = await Promise.all(environment.services.map((name) => childOf(name, environment)));
   const stop = async (): Promise<void> => {
     for (const child of children.toReversed()) await child.server.stop();
   };

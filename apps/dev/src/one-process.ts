@@ -5,7 +5,6 @@ import { beginServerLog } from '@waybill/embedded';
 import { Infrastructure, readSettings, RunningService, type ServiceState } from '@waybill/service';
 import { createLogger } from '@waybill/telemetry';
 import { type Cluster, type ClusterEnvironment, ServiceStartError } from './cluster.js';
-import { SERVICE_NAMES } from './service-names.js';
 import { SERVICES } from './services.js';
 
 /** Every service in this process, sharing one connection, one pool and one copy of the state. */
@@ -28,7 +27,7 @@ export async function startInOneProcess(environment: ClusterEnvironment): Promis
     await infrastructure.close();
     await new Promise<void>((resolve) => logFile.end(() => resolve()));
   };
-  for (const name of SERVICE_NAMES)
+  for (const name of environment.services)
     try {
       environment.signal.throwIfAborted();
       const processMetrics = running.length === 0;

@@ -7,6 +7,8 @@ export interface LaunchOptions {
   readonly fresh: boolean;
   readonly processes: boolean;
   readonly empty: boolean;
+  /** Whether this machine runs tasks, too. */
+  readonly agent: boolean;
 }
 
 /** Reads the command line; prints help or a clear error and ends the process where that is what was asked for. */
@@ -18,6 +20,7 @@ export function readOptions(argv: readonly string[]): LaunchOptions {
     .option('--fresh', 'remove what is kept there and begin with nothing', false)
     .option('--processes', 'run every service in a process of its own, as in production', false)
     .option('--empty', 'do not register examples/hello.nomad.json', false)
+    .option('--no-agent', 'start no agent: other machines run the tasks')
     .helpOption('-h, --help', 'show this text')
     .allowExcessArguments(false);
   command.parse([...argv], { from: 'user' });
