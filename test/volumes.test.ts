@@ -1,5 +1,8 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
 import type { Allocation, CSIVolume } from '@waybill/model';
 import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest';
+import { runCli } from './support/cli.js';
 import { canMount } from './support/csi-plugin/disks.mjs';
 import { VolumesCluster } from './support/volumes-cluster.js';
 import { eventually } from './support/wait.js';
@@ -185,6 +188,111 @@ describe('operators', () => {
     if (!canMount) return;
     const answer = await cluster.api.raw(path, { method, ...(body !== undefined && { body }) });
     expect([answer.status, await answer.text()]).toEqual([status, expect.stringMatching(text)]);
+  });
+});
+
+describe('the command line', () => {
+  const run = async (...words: string[]): Promise<string> => {
+    const { code, out, err } = await runCli(cluster.api.url, words);
+    expect(code, err).toBe(0);
+    return out;
+  };
+  const failing = async (...words: string[]): Promise<string> => {
+    const { code, err } = await runCli(cluster.api.url, words);
+    expect(code).toBe(1);
+    return err.trim();
+  };
+
+  it('CL-706, CL-707: an example is written, and created as it is', async (ctx) => {
+    needsMounts(ctx);
+    const file = path.join(cluster.waybill.dir, 'volume.hcl');
+    expect(await run('volume', 'init', file)).toBe(`Example volume specification written to ${file}\n`);
+    expect(await failing('volume', 'init', file)).toBe(`Volume specification "${file}" already exists`);
+    expect(await run('volume', 'create', file)).toBe('Created external volume disk-database with ID database\n');
+    const json = `${file}.json`;
+    await run('volume', 'init', '-json', json);
+    expect(await run('volume', 'register', json)).toBe('Volume "database" registered\n');
+  });
+
+  it('CL-707: what a file must say', async (ctx) => {
+    needsMounts(ctx);
+    const file = path.join(cluster.waybill.dir, 'bad.hcl');
+    const registering = (text: string): Promise<string> => {
+      writeFileSync(file, text);
+      return failing('volume', 'register', file);
+    };
+    expect(await registering('id = "x"')).toContain('Error parsing the volume type: ');
+    expect(await registering('type = "tape"')).toBe('Error unknown volume type: tape');
+    expect(await registering('type = "csi"\nplugin = "disks"')).toContain('Error decoding the volume definition: ');
+  });
+
+  it('CL-701, CL-702, CL-703, CL-704: status of all and of one', async (ctx) => {
+    needsMounts(ctx);
+    const all = await run('volume', 'status');
+    expect(all).toContain('Dynamic Host Volumes\n');
+    expect(all).toMatch(/\n\nContainer Storage Interface\nID +Name +Namespace +Plugin ID +Schedulable +Access Mode\n/);
+    expect(all).toMatch(/\ndatabase +database +default +disks +true +<none>\n/);
+    expect(await run('volume', 'status', '-type', 'csi', '-verbose')).toMatch(
+      /\n\nExternal ID +Condition +Nodes\n(.*\n)*disk-database +OK +<none>/,
+    );
+    const one = await run('volume', 'status', 'datab');
+    expect(one).toMatch(/^ID += database\n/);
+    expect(one).toMatch(/Mount Options += fs_type: ext4 flags: \[REDACTED\]\n/);
+    expect(one).toMatch(/\nCapabilities\nAccess Mode +Attachment Mode\nsingle-node-writer +file-system\n/);
+    expect(await failing('volume', 'status', 'nowhere')).toBe(
+      'no host volumes with prefix or ID "nowhere" found\nno volumes with prefix or ID "nowhere" found',
+    );
+    expect(await failing('volume', 'status', '-type', 'csi', '-node', 'x')).toBe(
+      '-node and -node-pool can only be used with -type host',
+    );
+    expect(JSON.parse(await run('volume', 'status', '-json'))).toMatchObject({ HostVolumes: [], CSIVolumes: [{}, {}] });
+  });
+
+  it('CL-709: nothing is left of a node that nobody knows', async (ctx) => {
+    needsMounts(ctx);
+    expect(await run('volume', 'detach', 'database', 'f00d')).toBe('');
+    expect(await failing('volume', 'detach', 'nowhere', 'f00d')).toBe('no volumes with prefix or ID "nowhere" found');
+  });
+
+  it('CL-712: snapshots', async (ctx) => {
+    needsMounts(ctx);
+    expect(await run('volume', 'snapshot', 'create', 'database', 'nightly')).toMatch(
+      /^Snapshot ID +Volume ID +Size +Create Time +Ready\?\n\S+ +disk-databas +\S.* true\n$/,
+    );
+    const listed = await run('volume', 'snapshot', 'list', '-plugin', 'disks');
+    const [, id = ''] = /\n(\S+) /.exec(listed) ?? [];
+    expect(await run('volume', 'snapshot', 'delete', 'disks', id)).toBe('');
+    expect(await run('volume', 'snapshot', 'list', '-plugin', 'disks')).toBe('');
+    expect(await failing('volume', 'snapshot', 'list', '-plugin', 'nobody')).toBe(
+      'No plugins(s) with prefix or ID "nobody" found',
+    );
+  });
+
+  it('CL-710, CL-711: deleted, or forgotten and registered again', async (ctx) => {
+    needsMounts(ctx);
+    expect(await run('volume', 'deregister', '-force', '-yes', 'database')).toBe(
+      'Successfully deregistered volume "database"!\n',
+    );
+    const file = path.join(cluster.waybill.dir, 'again.hcl');
+    const example = readFileSync(path.join(cluster.waybill.dir, 'volume.hcl'), 'utf8');
+    writeFileSync(file, example.replace('# external_id = "vol-1234"', 'external_id = "disk-database"'));
+    expect(await run('volume', 'register', file)).toBe('Volume "database" registered\n');
+    expect(await failing('volume', 'delete', '-secret', 'nothing', 'database')).toBe(
+      'Secret must be in the format: -secret key=value',
+    );
+    expect(await run('volume', 'delete', '-secret', 'k=v', 'database')).toBe(
+      'Successfully deleted volume "database"!\n',
+    );
+    expect(cluster.disks.find('disk-database')).toBeUndefined();
+  });
+
+  it('CL-721: plugins', async (ctx) => {
+    needsMounts(ctx);
+    expect(await run('plugin', 'status')).toMatch(
+      /^Container Storage Interface\nID +Provider +Controllers Healthy\/Expected +Nodes Healthy\/Expected\ndisks +directory.csi.waybill +2\/2 +2\/2\n$/,
+    );
+    expect(await run('plugin', 'status', 'di')).toMatch(/^ID += disks\n/);
+    expect(await failing('plugin', 'status', '-type', 'tape')).toBe('Unsupported plugin type: tape');
   });
 });
 

@@ -69,10 +69,9 @@ export class VolumesCluster {
 
   async stop(): Promise<void> {
     for (const name of ['a', 'b']) await this.waybill.kill(`agent-${name}`, 'SIGTERM');
-    for (const { pid } of processesOf(this.waybill.dir).filter(({ commandLine }) =>
-      /main\.mjs|sleep/.test(commandLine),
-    ))
-      process.kill(pid, 'SIGKILL'); // tasks of an agent that was killed
+    const isTask = (line: string): boolean => line.includes(PLUGIN_MAIN) || line.startsWith('sleep 3600');
+    for (const { pid, commandLine } of processesOf(this.waybill.dir))
+      if (isTask(commandLine)) process.kill(pid, 'SIGKILL'); // of an agent that was killed
     for (const target of mountsBelow(this.waybill.dir).toReversed()) unmount(target, { removes: false });
     await this.infrastructure.close();
     await this.waybill.stop();
@@ -110,14 +109,14 @@ export class VolumesCluster {
   }
 
   /** @throws with what the API says */
-  async put<T>(path: string, body: unknown): Promise<T> {
-    const answer = await this.api.raw(path, { method: 'PUT', body: JSON.stringify(body) });
-    if (!answer.ok) throw new Error(`PUT ${path}: ${answer.status} ${await answer.text()}`);
+  async put<T>(route: string, body: unknown): Promise<T> {
+    const answer = await this.api.raw(route, { method: 'PUT', body: JSON.stringify(body) });
+    if (!answer.ok) throw new Error(`PUT ${route}: ${answer.status} ${await answer.text()}`);
     return (await answer.json()) as T;
   }
 
-  async delete(path: string): Promise<{ status: number; text: string }> {
-    const answer = await this.api.raw(path, { method: 'DELETE' });
+  async delete(route: string): Promise<{ status: number; text: string }> {
+    const answer = await this.api.raw(route, { method: 'DELETE' });
     return { status: answer.status, text: await answer.text() };
   }
 

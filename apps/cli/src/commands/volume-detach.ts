@@ -1,0 +1,47 @@
+import type { NodeListStub, WireCSIVolume } from '@waybill/model';
+import type { Call, ServerCommand } from '../command-spec.js';
+import { csiVolumePath, resolveCSIVolume } from '../csi-volume-stub.js';
+import { Display } from '../display.js';
+import { CommandFailure, failed } from '../failure.js';
+import { nodeTable } from '../node-table.js';
+
+const DOING = 'detaching volume';
+
+/** CL-709. */
+export const command: ServerCommand = {
+  usage: '<volume> <node>',
+  description:
+    'Frees what ended allocations of a node still hold of a volume; also of a node that is gone.\n\nNeeds the capability csi-mount-volume.',
+  flags: [],
+  takes: { min: 2, max: 2, otherwise: 'This command takes two arguments: <volume> <node>' },
+  async run(call) {
+    const { args } = call;
+    const { ID, Namespace } = await resolveCSIVolume(call, args[0] ?? '');
+    const api = call.api.within({ namespace: Namespace });
+    const node = await nodeOf({ ...call, api }, args[1] ?? '', ID);
+    await api.delete(`${csiVolumePath(ID)}/detach`, { node }).catch((error: unknown) => {
+      throw failed(DOING, error);
+    });
+    return 0;
+  },
+};
+
+/** A node that is gone is known by the allocations that ran on it; by nothing at all, as typed. @throws CommandFailure */
+async function nodeOf(call: Call, given: string, volumeId: string): Promise<string> {
+  const { value } = await call.api
+    .get<NodeListStub[] | null>('/v1/nodes', { prefix: given })
+    .catch((error: unknown) => {
+      throw failed(DOING, error);
+    });
+  const nodes = value ?? [];
+  const [first] = nodes;
+  if (nodes.length > 1)
+    throw new CommandFailure(`Prefix matched multiple nodes\n\n${nodeTable(nodes, Display.of(call))}`);
+  if (first) return first.ID;
+  const volume = await call.api.get<WireCSIVolume>(csiVolumePath(volumeId)).catch((error: unknown) => {
+    throw failed(DOING, error);
+  });
+  const gone = new Set(volume.value.Allocations.map(({ NodeID }) => NodeID).filter((id) => id.startsWith(given)));
+  if (gone.size > 1) throw new CommandFailure(`Prefix matched multiple nodes\n\n${[...gone].join('\n')}`);
+  return [...gone][0] ?? given;
+}
