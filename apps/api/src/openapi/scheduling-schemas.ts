@@ -100,7 +100,7 @@ export const SCHEDULING_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
     ),
     PreemptedAllocs: maybeListOf(ref('AllocListStub')),
   }),
-  Deployment: object<Deployment>({
+  Deployment: object<Omit<Deployment, 'HasRun'>>({
     ID: text,
     Namespace: text,
     JobID: text,
