@@ -80,6 +80,7 @@ const SUBJECTS: { readonly [T in TxnType]: (payload: TxnPayloads[T], namespace: 
   SchedulerConfig: () => `${TXN_STREAM}.scheduler_config`,
   ClusterMetadata: () => `${TXN_STREAM}.cluster`,
   LeaseAcquired: (p) => leaseSubject(p.Role),
+  StateRestore: () => `${TXN_STREAM}.system`,
   Initialise: () => `${TXN_STREAM}.system`,
   Ignore: () => `${TXN_STREAM}.ignore`,
 };

@@ -26,6 +26,7 @@ import type {
   AllocStopDiff,
 } from '@waybill/model';
 import type { Role } from './role.js';
+import type { ArchivedTables } from './state-archive.js';
 
 /**
  * The catalogue of transactions: what each type carries. One entry per type of
@@ -236,6 +237,18 @@ export interface TxnPayloads {
 
   // 3.6 Waybill's own, and the two special numbers
   LeaseAcquired: { Role: Role; Epoch: number; Holder: string };
+  /** What the cluster is taken back to: an archive that was stored before this was written (OP-46). */
+  StateRestore: {
+    /** Its name in the store of archives. */
+    Archive: string;
+    /** Of the archive's bytes, hexadecimal. */
+    SHA256: string;
+    Bytes: number;
+    /** The archive's own index. */
+    Index: number;
+    /** Not in the log: the log's reader fills in what the archive holds, before anybody applies it. */
+    Tables?: ArchivedTables;
+  };
   Initialise: Record<string, never>;
   /** ST-21: the default of internal write paths; upserts nothing by itself and never emits events. */
   Ignore: Record<string, never>;
@@ -295,6 +308,7 @@ export const TXN_TYPES: { readonly [T in TxnType]: TxnTypeInfo } = {
   NamespaceUpsert: { number: 64, eventType: null, schemaVersion: 1 },
   NamespaceDelete: { number: 65, eventType: null, schemaVersion: 1 },
   LeaseAcquired: { number: 100, eventType: null, schemaVersion: 1 },
+  StateRestore: { number: 101, eventType: null, schemaVersion: 1 },
   Initialise: { number: 127, eventType: null, schemaVersion: 1 },
   Ignore: { number: 128, eventType: null, schemaVersion: 1 },
 };

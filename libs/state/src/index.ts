@@ -18,6 +18,7 @@ export * from './proposer.js';
 export * from './rehearsal.js';
 export * from './request-window.js';
 export * from './row-order.js';
+export * from './state-archive.js';
 export * from './state-machine.js';
 export { stickyClaims } from './sticky-claims.js';
 export * from './table.js';

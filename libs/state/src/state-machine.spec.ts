@@ -201,6 +201,7 @@ describe('catalogue', () => {
       'NamespaceUpsert',
       'NamespaceDelete',
       'LeaseAcquired',
+      'StateRestore',
       'Initialise',
       'Ignore',
     ]);
@@ -215,7 +216,7 @@ describe('catalogue', () => {
     const own = Object.values(TXN_TYPES)
       .map((info) => info.number)
       .filter((number) => number >= 100 && number < 127);
-    expect(own).toEqual([100]);
+    expect(own).toEqual([100, 101]);
     expect(new Set(Object.values(TXN_TYPES).map((info) => info.number)).size).toBe(Object.keys(TXN_TYPES).length);
   });
 });

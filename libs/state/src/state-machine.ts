@@ -13,6 +13,7 @@ import { nodeAppliers } from './nodes.js';
 import { planAppliers } from './plans.js';
 import { settlePlugins } from './plugin-catalogue.js';
 import { serviceAppliers } from './service-registrations.js';
+import { restoreAppliers } from './state-restore.js';
 import { RequestWindow, STALE_EPOCH } from './request-window.js';
 import { createTables, type Tables } from './tables.js';
 import type { Txn, Verdict } from './txn.js';
@@ -33,6 +34,7 @@ const appliers: Appliers = {
   ...csiVolumeAppliers,
   ...hostVolumeAppliers,
   ...clusterAppliers,
+  ...restoreAppliers,
 };
 
 /** What applying one transaction came to. */

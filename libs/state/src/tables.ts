@@ -36,6 +36,8 @@ export interface ClusterMetaRow {
   readonly ClusterID: string;
   readonly CreateTime: number;
   readonly ModifyIndex: number;
+  /** Of the last restore (EV-75); absent: there was none. */
+  readonly RestoredIndex?: number;
 }
 
 /** Tables whose key has a namespace: `<namespace>/<id>`. A namespace never contains a slash, so the first one splits. */
