@@ -24,7 +24,13 @@ const LIBS = {
 };
 
 /** Parts that may be imported alone, because the command line starts with them and should not load the whole package. */
-const PARTS = new Set(['jobspec/nearest-name', 'model/clock', 'model/cron', 'model/duration']);
+const PARTS = new Set([
+  'jobspec/nearest-name',
+  'model/clock',
+  'model/cron',
+  'model/duration',
+  'model/snapshot-archive',
+]);
 
 /** What a service may import: every library but the embedded servers. */
 const SERVICE = Object.keys(LIBS).filter((name) => name !== 'embedded');
