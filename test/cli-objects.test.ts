@@ -21,6 +21,23 @@ describe('commands on one thing, against recorded answers', () => {
   const lines = () => api.seen.map(({ line }) => line);
   const lastBody = () => JSON.parse(api.seen.at(-1)?.body ?? '') as unknown;
 
+  it('CL-357: job allocs drops the column of deadlines when the job cannot be read, unless that is not allowed', async () => {
+    const row = { ID: ALLOC, TaskGroup: 'a', CreateTime: 1, JobVersion: 0 };
+    const Job = { ID: 'web', Type: 'batch', TaskGroups: [{ Name: 'a', MaxRunDuration: 1_000_000_000 }] };
+    const stub = { ID: 'web', Namespace: 'default' };
+    api.play('GET /v1/jobs', [stub]);
+    api.play('GET /v1/job/web/allocations', [row]);
+    api.play('GET /v1/job/web', Job);
+    expect((await api.run(['job', 'allocs', 'web'])).out).toMatch(/Max Run Deadline\n/);
+    api.play('GET /v1/job/web', [500, 'broken']);
+    expect(await api.run(['job', 'allocs', 'web'])).toMatchObject({ code: 0, err: '' });
+    api.play('GET /v1/job/web', [403, 'Permission denied']);
+    expect(await api.run(['job', 'allocs', 'web'])).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('Error querying job: '),
+    });
+  });
+
   describe('job start', () => {
     const stopped = {
       ID: 'web',

@@ -599,7 +599,7 @@ describe('the command line against recorded answers of the API', () => {
       'ID        Node ID   Task Group  Version  Desired  Status   Created  Modified',
     ]);
     expect(out).toMatch(/^0f9e8d7c {2}1f3a9c2e {2}cache {7}0 {8}run {6}pending {2}/m);
-    expect(api.seen.at(-1)?.query.get('all')).toBe('true');
+    expect(api.seen.at(-2)?.query.get('all')).toBe('true');
     expect((await run(['job', 'allocs', 'web'])).out).toBe('No allocations placed\n');
     expect((await run(['job', 'allocs', 'web'])).err).toBe(
       'Error retrieving allocations: Unexpected response code: 500 (boom)\n',

@@ -1,5 +1,12 @@
-import type { AllocListStub } from '@waybill/model';
-import { formatDuration } from '@waybill/model/duration';
+import type { AllocCheckStatus, AllocListStub, Evaluation } from '@waybill/model';
+import {
+  addressSection,
+  allocationList,
+  checkSection,
+  deadlineRow,
+  hasChecks,
+  type TitledTable,
+} from '../allocation-sections.js';
 import type { Answer } from '../api-client.js';
 import type { Call, ServerCommand } from '../command-spec.js';
 import { Display, VERBOSE_FLAG } from '../display.js';
@@ -21,7 +28,7 @@ import {
   taskTimes,
   usageOf,
 } from '../task-sections.js';
-import { absoluteTime } from '../times.js';
+import { absoluteTime, msOf } from '../times.js';
 import { UI_FLAG, webHint } from '../web-hint.js';
 
 export const command: ServerCommand = {
@@ -83,6 +90,7 @@ function showShort({ terminal }: Call, alloc: AllocationAnswer, display: Display
       ['Name', alloc.Name ?? ''],
       ['Created', display.time(alloc.CreateTime)],
       ['Modified', display.time(alloc.ModifyTime)],
+      ...deadlineRow(alloc, display),
     ]),
   );
   terminal.section('Tasks');
@@ -95,8 +103,11 @@ function showShort({ terminal }: Call, alloc: AllocationAnswer, display: Display
 
 async function show(call: Call, alloc: AllocationAnswer, display: Display): Promise<void> {
   const { terminal } = call;
-  terminal.print(allocationList(alloc, display));
-  showAddresses(call, alloc);
+  terminal.print(allocationList(alloc, display, await rescheduleTime(call, alloc)));
+  const addresses = addressSection(alloc);
+  if (addresses) showSection(call, addresses);
+  const checks = await checksOf(call, alloc);
+  if (checks.length > 0) showSection(call, checkSection(checks));
   const stats = await statsOf(call, alloc.ID);
   for (const [name, state] of orderedTasks(alloc)) {
     terminal.section(`Task "${name}"${lifecycleMark(lifecycleOf(alloc, name))} is "${state.State}"`);
@@ -112,60 +123,33 @@ async function show(call: Call, alloc: AllocationAnswer, display: Display): Prom
   for (const line of placementBullets(alloc.Metrics, (text) => terminal.red(text))) terminal.print(`  ${line}`);
 }
 
-/** CL-402. */
-function allocationList(alloc: AllocationAnswer, display: Display): string {
-  const health = alloc.DeploymentStatus?.Healthy;
-  const replacement = alloc.NextAllocation ?? '';
-  const metrics = alloc.Metrics;
-  return keyValues([
-    ['ID', alloc.ID],
-    ['Eval ID', display.id(alloc.EvalID)],
-    ['Name', alloc.Name ?? ''],
-    ['Node ID', display.id(alloc.NodeID)],
-    ['Node Name', alloc.NodeName ?? ''],
-    ['Job ID', alloc.JobID ?? ''],
-    ['Job Version', alloc.Job ? String(alloc.Job.Version) : ''],
-    ['Client Status', alloc.ClientStatus ?? ''],
-    ['Client Description', alloc.ClientDescription ?? ''],
-    ['Desired Status', alloc.DesiredStatus ?? ''],
-    ['Desired Description', alloc.DesiredDescription ?? ''],
-    ['Created', display.time(alloc.CreateTime)],
-    ['Modified', display.time(alloc.ModifyTime)],
-    ...(alloc.DeploymentID
-      ? ([
-          ['Deployment ID', display.id(alloc.DeploymentID)],
-          ['Deployment Health', health === true ? 'healthy' : health === false ? 'unhealthy' : 'unset'],
-        ] as const)
-      : []),
-    ...(alloc.DeploymentStatus?.Canary === true ? [['Canary', 'true'] as const] : []),
-    ...(replacement === '' ? [] : [['Replacement Alloc ID', display.id(replacement)] as const]),
-    ...(display.verbose && metrics
-      ? ([
-          ['Evaluated Nodes', String(metrics.NodesEvaluated ?? 0)],
-          ['Filtered Nodes', String(metrics.NodesFiltered ?? 0)],
-          ['Exhausted Nodes', String(metrics.NodesExhausted ?? 0)],
-          ['Allocation Time', formatDuration(metrics.AllocationTime ?? 0)],
-          ['Failures', String(metrics.CoalescedFailures ?? 0)],
-        ] as const)
-      : []),
-  ]);
+function showSection({ terminal }: Call, { title, text }: TitledTable): void {
+  terminal.section(title);
+  terminal.print(text);
 }
 
-/** CL-403. */
-function showAddresses({ terminal }: Call, alloc: AllocationAnswer): void {
-  const shared = alloc.AllocatedResources?.Shared;
-  const ports = shared?.Ports ?? [];
-  if (ports.length === 0) return;
-  const [network] = shared?.Networks ?? [];
-  const reserved = new Set((network?.ReservedPorts ?? []).map((port) => port.Label));
-  const mode = network?.Mode ? ` (mode = "${network.Mode}")` : '';
-  const rows = ports.map((port) => [
-    `*${port.Label ?? ''}`,
-    reserved.has(port.Label) ? 'no' : 'yes',
-    `${port.HostIP ?? ''}:${port.Value ?? 0}${(port.To ?? 0) > 0 ? ` -> ${port.To}` : ''}`,
-  ]);
-  terminal.section(`Allocation Addresses${mode}:`);
-  terminal.print(table([['Label', 'Dynamic', 'Address'], ...rows]));
+/** When the evaluation that will replace a failed allocation is due; undefined: none, or it cannot be told. */
+async function rescheduleTime({ api, clock }: Call, { FollowupEvalID }: AllocationAnswer): Promise<number | undefined> {
+  if (!FollowupEvalID) return undefined;
+  const evaluation = await unlessItFails(api.get<Partial<Evaluation>>(`/v1/evaluation/${FollowupEvalID}`));
+  const dueMs = msOf(evaluation?.WaitUntil);
+  return dueMs !== undefined && dueMs > clock.nowMs() ? dueMs * 1e6 : undefined;
+}
+
+/** CL-404: a failing lookup drops the part. */
+async function checksOf({ api }: Call, alloc: AllocationAnswer): Promise<readonly AllocCheckStatus[]> {
+  if (!hasChecks(alloc)) return [];
+  const path = `/v1/client/allocation/${alloc.ID}/checks`;
+  return Object.values((await unlessItFails(api.get<Record<string, AllocCheckStatus>>(path))) ?? {});
+}
+
+async function unlessItFails<T>(answer: Promise<Answer<T>>): Promise<T | undefined> {
+  try {
+    return (await answer).value;
+  } catch (error) {
+    if (isInterrupt(error)) throw error;
+    return undefined;
+  }
 }
 
 /** CL-405: whatever keeps them from being read, the rest is shown. */

@@ -1,9 +1,11 @@
-import type { AllocListStub } from '@waybill/model';
-import { allocationTable } from '../allocation-table.js';
+import type { AllocListStub, Job } from '@waybill/model';
+import { allocationTable, ofJob } from '../allocation-table.js';
+import type { ApiClient } from '../api-client.js';
+import { AnswerFailure } from '../api-failure.js';
 import type { ServerCommand } from '../command-spec.js';
 import { Display, VERBOSE_FLAG } from '../display.js';
 import { DATA_FLAGS } from '../data-printer.js';
-import { failed } from '../failure.js';
+import { failed, isInterrupt } from '../failure.js';
 import { jobPath, resolveJob } from '../resolve-job.js';
 
 /** CL-357. */
@@ -15,14 +17,25 @@ export const command: ServerCommand = {
   run: async (call) => {
     const { flags, terminal } = call;
     const found = await resolveJob(call.api, call.args[0] ?? '');
-    const answer = await call.api
-      .within({ namespace: found.namespace })
+    const api = call.api.within({ namespace: found.namespace });
+    const answer = await api
       .get<AllocListStub[] | null>(jobPath(found.id, '/allocations'), { all: flags.on('all') })
       .catch((error: unknown) => {
         throw failed('retrieving allocations', error);
       });
     if (call.data) call.data(answer.exact);
-    else terminal.print(allocationTable(answer.value ?? [], Display.of(call)));
+    else terminal.print(allocationTable(ofJob(answer.value ?? [], await jobOf(api, found.id)), Display.of(call)));
     return 0;
   },
 };
+
+/** For the column of deadlines, which is left out when the job cannot be read. @throws CommandFailure not allowed */
+async function jobOf(api: ApiClient, id: string): Promise<Job | null> {
+  try {
+    return (await api.get<Job>(jobPath(id))).value;
+  } catch (error) {
+    if (isInterrupt(error) || (error instanceof AnswerFailure && error.status === 403))
+      throw failed('querying job', error);
+    return null;
+  }
+}

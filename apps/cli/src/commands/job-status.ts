@@ -1,5 +1,5 @@
 import type { AllocListStub, Deployment, Job, JobListStub, JobSummary } from '@waybill/model';
-import { allocationTable } from '../allocation-table.js';
+import { allocationTable, ofJob } from '../allocation-table.js';
 import type { Answer, ApiClient } from '../api-client.js';
 import type { Call, ServerCommand } from '../command-spec.js';
 import { deployedTable } from '../deployment-block.js';
@@ -155,7 +155,7 @@ async function showRunning(call: Call, api: ApiClient, job: Job, parts: JobParts
   }
   const actions = actionRows(job);
   if (actions.length > 0) section('Actions', table([['Action Name', 'Task Group', 'Task'], ...actions]));
-  section('Allocations', allocationTable(allocations, display));
+  section('Allocations', allocationTable(ofJob(allocations, job), display));
 }
 
 const deploymentList = (deployment: Deployment, display: Display): string =>
