@@ -1,6 +1,8 @@
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { userKey } from '@waybill/journal';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { shellJob } from './support/api-client.js';
 import { eventually } from './support/wait.js';
@@ -19,10 +21,12 @@ describe('docs/events.md', () => {
 
   it('EV-72: the example for a plain NATS client reads the events of jobs, and nothing else', async () => {
     const before = await waybill.api.register(shellJob('before', 'true'));
+    const seed = path.join(waybill.dir, 'events.seed');
+    await userKey(seed);
     // Without a type in it, TypeScript is JavaScript.
     const child = spawn(process.execPath, ['--input-type=module', '-e', EXAMPLE], {
       cwd: ROOT,
-      env: { PATH: process.env['PATH'], NATS_URL: waybill.stack.natsUrl },
+      env: { PATH: process.env['PATH'], NATS_URL: waybill.stack.natsUrl, NATS_SEED: seed },
     });
     let [out, err] = ['', ''];
     child.stdout.on('data', (data) => (out += String(data)));

@@ -4,7 +4,7 @@ import { createWriteStream, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { freePort, type RunningServer, startNats } from '@waybill/embedded';
+import { freePort, type NatsAccounts, type RunningServer, startNats } from '@waybill/embedded';
 import type { Allocation, Job, Node, Task, TaskGroup } from '@waybill/model';
 import { NS_PER_SECOND } from '@waybill/model';
 import { DEFAULT_PACE, nodesService } from '@waybill/nodes';
@@ -17,6 +17,12 @@ import { eventually } from './wait.js';
 
 const AGENT_MAIN = fileURLToPath(new URL('../../apps/agent/dist/main.js', import.meta.url));
 
+/** Whom NATS lets in, and as whom the services come. */
+export interface NatsGuard {
+  readonly accounts: NatsAccounts;
+  readonly serviceSeed: string;
+}
+
 /**
  * A real NATS, the nodes service in this process, and agents as processes of their own, which can be killed. There is
  * no scheduler: a test places allocations itself.
@@ -25,18 +31,23 @@ export class NodesAndAgent {
   private readonly agents = new Set<ChildProcess>();
   private constructor(
     readonly dir: string,
-    private readonly nats: RunningServer,
+    readonly nats: RunningServer,
     private readonly infrastructure: Infrastructure,
     private readonly service: RunningService,
     readonly state: Replica,
     readonly rpc: Rpc,
   ) {}
 
-  static async start(): Promise<NodesAndAgent> {
+  static async start(guard?: NatsGuard): Promise<NodesAndAgent> {
     const dir = mkdtempSync(path.join(tmpdir(), 'waybill-agent-'));
-    const nats = await startNats({ dir: path.join(dir, 'nats') });
+    const nats = await startNats({ dir: path.join(dir, 'nats'), ...(guard && { accounts: guard.accounts }) });
     const settings = readSettings(
-      { WAYBILL_NATS_URL: nats.url, WAYBILL_LEASE_TTL_MS: '1000', WAYBILL_LOG_LEVEL: 'silent' },
+      {
+        WAYBILL_NATS_URL: nats.url,
+        WAYBILL_NATS_CREDENTIALS: guard?.serviceSeed,
+        WAYBILL_LEASE_TTL_MS: '1000',
+        WAYBILL_LOG_LEVEL: 'silent',
+      },
       [],
     );
     const fail = (error: Error): never => {
@@ -46,7 +57,8 @@ export class NodesAndAgent {
     const pace = { ...DEFAULT_PACE, minTtlMs: 1_000, graceMs: 1_000 };
     const service = await RunningService.start(nodesService(pace), settings, infrastructure);
     const { link } = await infrastructure.nats();
-    return new NodesAndAgent(dir, nats, infrastructure, service, await infrastructure.replica(), new NatsRpc(link.nc));
+    const rpc = new NatsRpc(link.nc, link.inboxPrefix);
+    return new NodesAndAgent(dir, nats, infrastructure, service, await infrastructure.replica(), rpc);
   }
 
   async stop(): Promise<void> {

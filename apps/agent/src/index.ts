@@ -7,5 +7,6 @@ export { MockDriver } from './drivers/mock-driver.js';
 export { RawExecDriver } from './drivers/raw-exec/raw-exec-driver.js';
 export { NoCgroupsError, TaskCgroups } from './drivers/task-cgroups.store.js';
 export { TaskOutputs } from './logs/task-output.js';
+export { loadIdentity } from './identity.store.js';
 export { DEFAULT_FLEET, type FleetOptions } from './nodesim/fleet-options.js';
 export { type FleetMember, type FleetStats, SimulatedFleet } from './nodesim/fleet.js';

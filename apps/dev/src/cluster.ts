@@ -11,6 +11,8 @@ export interface Cluster {
 /** What the services need to know of the servers beside them, and of this machine. */
 export interface ClusterEnvironment {
   readonly env: NodeJS.ProcessEnv;
+  /** What is different for the agent, which has no more rights than one on a machine of its own. */
+  readonly agentEnv: NodeJS.ProcessEnv;
   readonly logDir: string;
   /** Which services are started. */
   readonly services: readonly ServiceName[];

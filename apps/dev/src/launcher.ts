@@ -77,6 +77,7 @@ async function bringUp(options: LaunchOptions, stops: Stop[], end: EndOfRun, rep
     'starting',
     startCluster({
       env,
+      agentEnv: agentEnvironment(servers),
       logDir,
       services: servicesOf(options),
       signal: end.signal,
@@ -114,6 +115,7 @@ function serviceEnvironment(options: LaunchOptions, agentDir: string, servers: S
     WAYBILL_LOG_FORMAT: 'line',
     ...process.env,
     WAYBILL_NATS_URL: servers.natsUrl,
+    ...(servers.credentials && { WAYBILL_NATS_CREDENTIALS: servers.credentials.services }),
     WAYBILL_DATABASE_URL: servers.databaseUrl,
     WAYBILL_HTTP_PORT: String(options.port),
     WAYBILL_HTTP_AGENT_DIR: agentDir,
@@ -123,6 +125,9 @@ function serviceEnvironment(options: LaunchOptions, agentDir: string, servers: S
     WAYBILL_AGENT_STOP_TASKS_ON_EXIT: 'true',
   };
 }
+
+const agentEnvironment = ({ credentials }: Servers): NodeJS.ProcessEnv =>
+  credentials ? { WAYBILL_NATS_CREDENTIALS: credentials.agent } : {};
 
 async function show(cluster: Cluster, options: LaunchOptions, report: Report): Promise<void> {
   const api = `http://127.0.0.1:${options.port}`;

@@ -38,7 +38,7 @@ function interrupted(signal: AbortSignal): Promise<never> {
   });
 }
 
-async function childOf(name: string, { env, logDir, say }: ClusterEnvironment): Promise<Child> {
+async function childOf(name: string, { env, agentEnv, logDir, say }: ClusterEnvironment): Promise<Child> {
   const port = await freePort();
   const opsUrl = `http://127.0.0.1:${port}`;
   const main = fileURLToPath(new URL(`../../${name}/dist/main.js`, import.meta.url));
@@ -51,7 +51,7 @@ async function childOf(name: string, { env, logDir, say }: ClusterEnvironment): 
       args: ['--enable-source-maps', '--max-semi-space-size=32', main],
       stopSignal: 'TERM',
       cwd: process.cwd(),
-      env: { ...env, WAYBILL_OPS_PORT: String(port) },
+      env: { ...env, ...(name === 'agent' && agentEnv), WAYBILL_OPS_PORT: String(port) },
       logFile: path.join(logDir, `${name}.log`),
     },
     readyTimeoutMs: READY_TIMEOUT_MS,

@@ -7,7 +7,10 @@ import { createLogger } from '@waybill/telemetry';
 import { type Cluster, type ClusterEnvironment, ServiceStartError } from './cluster.js';
 import { SERVICES } from './services.js';
 
-/** Every service in this process, sharing one connection, one pool and one copy of the state. */
+/**
+ * Every service in this process, sharing one connection, one pool and one copy of the state; the agent has a connection of
+ * its own.
+ */
 export async function startInOneProcess(environment: ClusterEnvironment): Promise<Cluster> {
   const settings = readSettings(environment.env, ['WAYBILL_NATS_URL', 'WAYBILL_DATABASE_URL']);
   const file = path.join(environment.logDir, 'waybill.log');
@@ -20,18 +23,22 @@ export async function startInOneProcess(environment: ClusterEnvironment): Promis
     format: settings.WAYBILL_LOG_FORMAT,
     destination: logTo,
   });
-  const infrastructure = new Infrastructure('dev', settings, logger, environment.onFatal);
+  const agentSettings = readSettings({ ...environment.env, ...environment.agentEnv }, ['WAYBILL_NATS_URL']);
+  const shared = new Infrastructure('dev', settings, logger, environment.onFatal);
+  const agents = new Infrastructure('agent', agentSettings, logger, environment.onFatal);
   const running: RunningService[] = [];
   const stop = async (): Promise<void> => {
     for (const service of running.toReversed()) await service.stop();
-    await infrastructure.close();
+    await agents.close();
+    await shared.close();
     await new Promise<void>((resolve) => logFile.end(() => resolve()));
   };
   for (const name of environment.services)
     try {
       environment.signal.throwIfAborted();
       const processMetrics = running.length === 0;
-      running.push(await RunningService.start(SERVICES[name], settings, infrastructure, { logTo, processMetrics }));
+      const [own, infrastructure] = name === 'agent' ? [agentSettings, agents] : [settings, shared];
+      running.push(await RunningService.start(SERVICES[name], own, infrastructure, { logTo, processMetrics }));
     } catch (error) {
       logger.error(`${name} does not start`, { error });
       await stop().catch(() => undefined);

@@ -7,6 +7,14 @@ import type { Report } from './report.js';
 export interface Servers {
   readonly natsUrl: string;
   readonly databaseUrl: string;
+  /** Absent: the nats-server is somebody else's, and the environment says what he wants. */
+  readonly credentials: CredentialFiles | undefined;
+}
+
+/** Seeds with which the embedded nats-server lets processes in. */
+export interface CredentialFiles {
+  readonly services: string;
+  readonly agent: string;
 }
 
 /** Whether a start has to create everything, which takes longer. */
@@ -35,18 +43,26 @@ export async function startServers(
     report.state({ name, ready: true, detail: `yours, ${withoutSecrets(url)}` });
     return url;
   };
+  let credentials: CredentialFiles | undefined;
+  const guardedNats = async (): Promise<RunningServer> => {
+    // Loads the code of services, which has to be done anyway: only now, while PostgreSQL starts.
+    const { natsCredentials } = await import('./nats-credentials.js');
+    const { files, accounts } = await natsCredentials(paths);
+    credentials = files;
+    return await startNats({ dir: paths.nats, accounts, ...options });
+  };
   const options = { restart: true, onExit, log: report.warn };
   const natsUrl = env['WAYBILL_NATS_URL'];
   const databaseUrl = env['WAYBILL_DATABASE_URL'];
   const [nats, database] = await Promise.allSettled([
-    natsUrl ? given('nats', natsUrl) : embedded('nats', 'starting', startNats({ dir: paths.nats, ...options })),
+    natsUrl ? given('nats', natsUrl) : embedded('nats', 'starting', guardedNats()),
     databaseUrl
       ? given('postgres', databaseUrl)
       : embedded('postgres', 'preparing the database', startPostgres({ dir: paths.postgres, ...options })),
   ]);
   if (nats.status === 'rejected') throw nats.reason;
   if (database.status === 'rejected') throw database.reason;
-  return { natsUrl: nats.value, databaseUrl: database.value };
+  return { natsUrl: nats.value, databaseUrl: database.value, credentials };
 }
 
 /** A URL as it may be shown. */

@@ -20,7 +20,11 @@ export interface ReadOptions {
  * @throws TrimmedLogError, LogUnavailableError, and what the log's decoder throws
  */
 export async function readLog({ natsUrl, until }: ReadOptions, take: (txn: Txn) => void): Promise<void> {
-  const link = await connect({ url: natsUrl, name: 'verify' });
+  const link = await connect({
+    url: natsUrl,
+    name: 'verify',
+    credentialsFile: process.env['WAYBILL_NATS_CREDENTIALS'],
+  });
   const journal = new Journal(link);
   try {
     const { first, last } = await journal.bounds();

@@ -13,7 +13,7 @@ const FORMAT = 1;
 const VERSION = 'version';
 /** The fetched nats-server lies there by default; it is a program, not data. */
 const KEPT = new Set(['bin', 'lock']);
-const OURS = new Set([...KEPT, VERSION, 'nats', 'postgres', 'agent']);
+const OURS = new Set([...KEPT, VERSION, 'nats', 'postgres', 'agent', 'credentials']);
 
 export interface EmbeddedDataPaths {
   readonly root: string;
@@ -24,6 +24,8 @@ export interface EmbeddedDataPaths {
   /** Where the cluster itself and its log are: `postgres`, or for root with a private directory a place below /var/lib/waybill. */
   readonly postgresHome: string;
   readonly agent: string;
+  /** What lets a process in at the servers. */
+  readonly credentials: string;
 }
 
 export interface OpenOptions {
@@ -47,6 +49,7 @@ export function embeddedDataPaths(dir: string): EmbeddedDataPaths {
     postgres,
     postgresHome: clusterHome(postgres),
     agent: path.join(root, 'agent'),
+    credentials: path.join(root, 'credentials'),
   };
 }
 

@@ -21,6 +21,12 @@ describe('natsConfigText', () => {
     expect(natsConfigText({ ...config, syncInterval: 'always' })).toContain('sync_interval: always\n');
   });
 
+  it('names who may connect, if that is said', () => {
+    const accounts = { A: { users: [{ nkey: 'UABC' }] } };
+    expect(natsConfigText({ ...config, accounts })).toContain('accounts: {"A":{"users":[{"nkey":"UABC"}]}}\n');
+    expect(natsConfigText(config)).not.toContain('accounts');
+  });
+
   it('keeps a path with quotes and spaces one string', () => {
     expect(natsConfigText({ ...config, storeDir: '/my "data"' })).toContain('store_dir: "/my \\"data\\""');
   });

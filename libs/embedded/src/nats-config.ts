@@ -4,7 +4,11 @@ export interface NatsConfig {
   readonly pidFile: string;
   readonly maxPayloadBytes: number;
   readonly syncInterval: string;
+  /** As in the server's own configuration; absent: anybody may connect and do everything. */
+  readonly accounts?: NatsAccounts | undefined;
 }
+
+export type NatsAccounts = Readonly<Record<string, object>>;
 
 /**
  * The configuration file's text. Listens on the loopback address only. `sync_interval` is set in any case: the server's own
@@ -22,6 +26,8 @@ export function natsConfigText(config: NatsConfig): string {
     `  store_dir: ${quoted(config.storeDir)}`,
     `  sync_interval: ${config.syncInterval === 'always' ? 'always' : quoted(config.syncInterval)}`,
     '}',
+    // The server reads JSON as a form of its own syntax.
+    ...(config.accounts ? [`accounts: ${JSON.stringify(config.accounts)}`] : []),
   ].join('\n')}\n`;
 }
 

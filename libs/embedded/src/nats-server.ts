@@ -1,11 +1,12 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import path from 'node:path';
 import { natsServerPath } from '../nats-server-binary.mjs';
 import { asDataDirectoryFailure } from './data-directory-failure.js';
 import { PortTakenError, type DiskFullError } from './failures.js';
 import { awaitLeftoverServer, type ServerFiles } from './leftover-server.js';
-import { natsConfigText } from './nats-config.js';
+import { type NatsAccounts, natsConfigText } from './nats-config.js';
 import { SupervisedServer, type UnexpectedExit } from './supervised-server.js';
 import { assertPortFree, freePort } from './tcp-port.js';
 
@@ -18,6 +19,11 @@ export interface NatsOptions {
   readonly maxPayloadBytes?: number;
   /** JetStream's sync_interval: a duration or `always`. Default `100ms`. */
   readonly syncInterval?: string;
+  /**
+   * Who may connect, as in the server's configuration. Streams from before there were accounts go to the first. Default:
+   * anybody.
+   */
+  readonly accounts?: NatsAccounts;
   /** Start it again, on the same port, whenever it ends by itself. Default false. */
   readonly restart?: boolean;
   readonly onExit?: (exit: UnexpectedExit) => void;
@@ -79,6 +85,7 @@ async function startOn(port: number, binary: string, options: NatsOptions): Prom
     pidFile,
     maxPayloadBytes: options.maxPayloadBytes ?? DEFAULT_MAX_PAYLOAD_BYTES,
     syncInterval: options.syncInterval ?? '100ms',
+    accounts: options.accounts,
   });
   try {
     await mkdir(dir, { recursive: true, mode: 0o700 });
@@ -95,6 +102,8 @@ async function startOn(port: number, binary: string, options: NatsOptions): Prom
     prepare: async () => {
       await awaitLeftoverServer({ ...files, log });
       await assertPortFree(port, name);
+      const [owner] = Object.keys(options.accounts ?? {});
+      if (owner !== undefined) await adoptStreams(path.join(dir, 'streams', 'jetstream'), owner);
     },
     isReady: async () => await greetsWithJetStream(port),
     restart: options.restart ?? false,
@@ -112,6 +121,15 @@ async function startOn(port: number, binary: string, options: NatsOptions): Prom
     },
     stop: async () => await server.stop(),
   };
+}
+
+/** Where nats-server keeps streams without accounts. */
+const GLOBAL_ACCOUNT = '$G';
+
+async function adoptStreams(streamsDir: string, account: string): Promise<void> {
+  const own = path.join(streamsDir, account);
+  const unowned = path.join(streamsDir, GLOBAL_ACCOUNT);
+  if (existsSync(unowned) && !existsSync(own)) await rename(unowned, own);
 }
 
 /** The server greets every connection with one INFO line; it listens only once its streams are recovered. */

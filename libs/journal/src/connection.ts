@@ -1,5 +1,6 @@
 import { connect as natsConnect } from '@nats-io/transport-node';
 import type { NatsConnection } from '@nats-io/transport-node';
+import { inboxPrefixOf, readCredentials } from './credentials.js';
 import { LogUnavailableError } from './errors.js';
 
 /** Wait between two attempts to reconnect, milliseconds: a restarted server is found again at once. */
@@ -15,8 +16,13 @@ export interface ConnectOptions {
   readonly url: string;
   /** Shown by the server in its list of connections. */
   readonly name: string;
+  /** See readCredentials; absent or empty: anybody. */
+  readonly credentialsFile?: string | undefined;
   readonly firstConnectMs?: number;
 }
+
+/** Where answers come in on a connection without credentials. */
+export const COMMON_INBOX_PREFIX = '_INBOX';
 
 /**
  * One connection to NATS that reconnects for ever, and whether it is up now.
@@ -29,7 +35,11 @@ export class NatsLink {
   private isClosed = false;
   private readonly listeners = new Set<(up: boolean) => void>();
 
-  constructor(readonly nc: NatsConnection) {
+  constructor(
+    readonly nc: NatsConnection,
+    /** For every subject at which this connection awaits answers. */
+    readonly inboxPrefix = COMMON_INBOX_PREFIX,
+  ) {
     void this.watch();
     void nc.closed().then(() => {
       this.isClosed = true;
@@ -92,10 +102,12 @@ export class NatsLink {
 
 /**
  * Connects to NATS; later interruptions are ridden out for ever, the first connection is waited for `firstConnectMs`.
- * @throws LogUnavailableError
+ * @throws LogUnavailableError, CredentialsError
  */
 export async function connect(options: ConnectOptions): Promise<NatsLink> {
   const servers = options.url.split(',').map((s) => s.trim());
+  const credentials = options.credentialsFile ? await readCredentials(options.credentialsFile) : undefined;
+  const inboxPrefix = credentials ? inboxPrefixOf(credentials.publicKey) : COMMON_INBOX_PREFIX;
   const until = performance.now() + (options.firstConnectMs ?? FIRST_CONNECT_MS);
   for (;;) {
     try {
@@ -103,6 +115,9 @@ export async function connect(options: ConnectOptions): Promise<NatsLink> {
         await natsConnect({
           servers,
           name: options.name,
+          ...(credentials && { authenticator: credentials.authenticator }),
+          inboxPrefix,
+          ignoreAuthErrorAbort: true, // a server whose list of users is changed may refuse us for a moment
           maxReconnectAttempts: -1,
           reconnectTimeWait: RECONNECT_WAIT_MS,
           reconnectJitter: RECONNECT_WAIT_MS / 2,
@@ -111,6 +126,7 @@ export async function connect(options: ConnectOptions): Promise<NatsLink> {
           timeout: 2_000,
           noAsyncTraces: true,
         }),
+        inboxPrefix,
       );
     } catch (e) {
       if (performance.now() >= until)

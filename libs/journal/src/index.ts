@@ -1,5 +1,7 @@
 export { connect, NatsLink } from './connection.js';
 export type { ConnectOptions } from './connection.js';
+export { CredentialsError, inboxPrefixOf, readCredentials, userKey } from './credentials.js';
+export type { NatsCredentials } from './credentials.js';
 export * from './errors.js';
 export { initialise } from './initialise.js';
 export type { InitialiseOptions } from './initialise.js';

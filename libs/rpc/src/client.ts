@@ -38,13 +38,18 @@ interface Asked {
  * Cost: one entry and one timer per ask in flight.
  */
 export class NatsRpc implements Rpc {
-  private readonly inbox = createInbox();
+  private readonly inbox: string;
   private answers: Subscription | undefined;
   /** By the subject of the answer. */
   private readonly asks = new Map<string, Asked>();
   private asked = 0;
 
-  constructor(private readonly nc: NatsConnection) {
+  /** @param inboxPrefix where this connection may listen for answers; default: anywhere */
+  constructor(
+    private readonly nc: NatsConnection,
+    inboxPrefix?: string,
+  ) {
+    this.inbox = createInbox(inboxPrefix);
     void nc.closed().then(() => this.failAll(new Error('connection closed')));
   }
 

@@ -3,7 +3,7 @@ import type { NatsConnection } from '@nats-io/transport-node';
 /** Core NATS: every process of `nodes` says here, again and again, that it is there. Heard by its fellows. */
 const SIGNS = 'waybill.nodes.signs';
 /** Core NATS: a process of `nodes` has begun, or is gone without a word. Heard by every machine. Lost ones do no harm. */
-const CHANGES = 'waybill.nodes.changes';
+export const NODES_CHANGES = 'waybill.nodes.changes';
 
 export interface SignOfLife {
   readonly instance: string;
@@ -31,12 +31,12 @@ export function natsPresence(nc: NatsConnection): Presence {
       });
       return () => subscription.unsubscribe();
     },
-    announceChange: () => nc.publish(CHANGES),
+    announceChange: () => nc.publish(NODES_CHANGES),
   };
 }
 
 /** For machines: what they asked of `nodes` may never be answered, because whoever they asked is gone. @returns ends it */
 export function onNodesChanged(nc: NatsConnection, changed: () => void): () => void {
-  const subscription = nc.subscribe(CHANGES, { callback: (error) => void (error ?? changed()) });
+  const subscription = nc.subscribe(NODES_CHANGES, { callback: (error) => void (error ?? changed()) });
   return () => subscription.unsubscribe();
 }

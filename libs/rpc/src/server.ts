@@ -66,6 +66,8 @@ export interface RpcServerOptions {
   readonly target?: string;
   /** Whose calls between regions are answered here; undefined: none. */
   readonly region?: string;
+  /** Where this connection may listen; default: anywhere. */
+  readonly inboxPrefix?: string;
   /** Called for every failure that is no `RpcError`; the asker sees code `internal` and its text. */
   readonly onError?: (call: string, error: unknown) => void;
 }
@@ -83,7 +85,7 @@ export class RpcServer extends Server implements CustomTransportStrategy {
   private readonly subscriptions = new Map<string, Subscription>();
   private readonly roles = new Set<Role>();
   /** Where NATS reports answers that nobody listens for. */
-  private readonly returns = createInbox();
+  private readonly returns: string;
   private readonly watched = new Map<string, () => void>();
   private answers = 0;
   /** By call. */
@@ -95,6 +97,7 @@ export class RpcServer extends Server implements CustomTransportStrategy {
     private readonly options: RpcServerOptions = {},
   ) {
     super();
+    this.returns = createInbox(options.inboxPrefix);
   }
 
   listen(done: (error?: unknown) => void): void {
@@ -145,7 +148,7 @@ export class RpcServer extends Server implements CustomTransportStrategy {
       if (subject === undefined || this.subscriptions.has(name) || (role !== undefined && !this.roles.has(role)))
         continue;
       const callback = (error: Error | null, msg: Msg): void => {
-        if (!error) void this.answer(name, msg);
+        if (!error && mayBeAnswered(msg)) void this.answer(name, msg);
       };
       // A holder is alone and must not share a queue with a predecessor that does not know yet that it is deposed.
       const queue = role === undefined && this.options.target === undefined ? { queue: name } : {};
@@ -206,6 +209,14 @@ export class RpcServer extends Server implements CustomTransportStrategy {
     this.options.onError?.(name, error);
     return { code: 'internal', message: error instanceof Error ? error.message : String(error) };
   }
+}
+
+/**
+ * We may publish anywhere, an asker may not: an answer that he sends to the log, say, would be there with our rights.
+ * Questions with such a return address are not even looked at.
+ */
+function mayBeAnswered(msg: Msg): boolean {
+  return msg.reply === undefined || msg.reply === '' || msg.reply.startsWith('_INBOX.');
 }
 
 function roleOf(extras: Record<string, unknown> | undefined): Role | undefined {

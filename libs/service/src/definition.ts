@@ -21,6 +21,7 @@ export interface ServiceContext {
   /** In [0, 1). */
   readonly random: () => number;
   readonly link: NatsLink;
+  /** @throws if the definition asked for neither state nor database */
   readonly log: Log;
   readonly rpc: Rpc;
   /** This region and its peers. */

@@ -24,6 +24,7 @@ export interface LogConnection {
  * sharing is what keeps that small.
  */
 export class Infrastructure {
+  private linkOpened: Promise<NatsLink> | undefined;
   private natsOpened: Promise<LogConnection> | undefined;
   private poolOpened: pg.Pool | undefined;
   private replicaOpened: Promise<Replica> | undefined;
@@ -35,6 +36,11 @@ export class Infrastructure {
     private readonly logger: Logger,
     private readonly onFatal: (error: Error) => void,
   ) {}
+
+  /** The connection alone: for those who have no part in the log. */
+  link(): Promise<NatsLink> {
+    return (this.linkOpened ??= this.openLink());
+  }
 
   /** The connection and the log, with its streams in place and its first transaction written. */
   nats(): Promise<LogConnection> {
@@ -56,6 +62,7 @@ export class Infrastructure {
       own: this.settings.WAYBILL_REGION,
       peers: this.settings.WAYBILL_PEERS,
       name: `waybill-${this.settings.WAYBILL_REGION}-${this.processName}`,
+      credentialsFile: this.settings.WAYBILL_NATS_CREDENTIALS,
       timers: systemTimers,
       logger: this.logger,
     }));
@@ -65,14 +72,21 @@ export class Infrastructure {
   async close(): Promise<void> {
     await (await this.replicaOpened?.catch(() => undefined))?.stop();
     await this.regionsOpened?.close();
-    const opened = await this.natsOpened?.catch(() => undefined);
-    opened?.journal.close();
-    await opened?.link.close();
+    (await this.natsOpened?.catch(() => undefined))?.journal.close();
+    await (await this.linkOpened?.catch(() => undefined))?.close();
     await this.poolOpened?.end().catch(() => undefined);
   }
 
+  private openLink(): Promise<NatsLink> {
+    return connect({
+      url: this.settings.WAYBILL_NATS_URL,
+      name: `waybill-${this.processName}`,
+      credentialsFile: this.settings.WAYBILL_NATS_CREDENTIALS,
+    });
+  }
+
   private async openNats(): Promise<LogConnection> {
-    const link = await connect({ url: this.settings.WAYBILL_NATS_URL, name: `waybill-${this.processName}` });
+    const link = await this.link();
     await ensureStreams(link, { replicas: this.settings.WAYBILL_STREAM_REPLICAS });
     const journal = new Journal(link);
     await initialise(journal, { region: this.settings.WAYBILL_REGION, clock: systemClock, newId: newUuid });

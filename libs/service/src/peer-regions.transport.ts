@@ -19,6 +19,8 @@ export interface PeerRegionsDeps {
   readonly peers: Readonly<Record<string, string>>;
   /** Shown by the NATS of each peer in its list of connections. */
   readonly name: string;
+  /** Who this process is, at every peer. */
+  readonly credentialsFile: string;
   readonly timers: Timers;
   readonly logger: Logger;
 }
@@ -79,12 +81,12 @@ class PeerConnection {
   }
 
   private async connect(): Promise<void> {
-    const { name, timers, logger } = this.deps;
+    const { name, credentialsFile, timers, logger } = this.deps;
     const { region } = this;
     try {
-      const link = await connect({ url: this.url, name, firstConnectMs: 0 });
+      const link = await connect({ url: this.url, name, credentialsFile, firstConnectMs: 0 });
       if (this.closed) return await link.close();
-      this.connected = { link, rpc: new NatsRpc(link.nc) };
+      this.connected = { link, rpc: new NatsRpc(link.nc, link.inboxPrefix) };
       link.onChange((up) => logger.info(up ? 'a region is there again' : 'a region cannot be reached', { region }));
       logger.info('connected to a region', { region });
     } catch (error) {

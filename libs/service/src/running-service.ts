@@ -69,6 +69,7 @@ export class RunningService {
     const rpcServer = new RpcServer(context.link.nc, {
       ...(parts.rpcTarget !== undefined && { target: parts.rpcTarget }),
       region: settings.WAYBILL_REGION,
+      inboxPrefix: context.link.inboxPrefix,
       onError: (call, error) => logger.error('a call failed', { call, error }),
     });
     const runner = parts.singleton && leaseRunner(parts.singleton, context, settings, rpcServer);
@@ -110,7 +111,8 @@ async function contextOf(
   metrics: Metrics,
 ): Promise<ServiceContext> {
   const { name, needs } = definition;
-  const { link, journal } = await infrastructure.nats();
+  const link = await infrastructure.link();
+  const journal = hasLog(definition) ? (await infrastructure.nats()).journal : undefined;
   if (needs.database) await infrastructure.migrate();
   const state = needs.state ? await infrastructure.replica() : undefined;
   const refuse = (what: string): never => {
@@ -129,8 +131,10 @@ async function contextOf(
     newId: newUuid,
     random: Math.random,
     link,
-    log: journal,
-    rpc: new NatsRpc(link.nc),
+    get log() {
+      return journal ?? refuse('state or the database, without which there is no log');
+    },
+    rpc: new NatsRpc(link.nc, link.inboxPrefix),
     get regions() {
       return infrastructure.regions();
     },
@@ -142,6 +146,9 @@ async function contextOf(
     },
   };
 }
+
+/** A machine's agent has no part in the log, and no right to look at it. */
+const hasLog = ({ needs }: ServiceDefinition): boolean => needs.state || needs.database;
 
 function operationsOf(
   definition: ServiceDefinition,

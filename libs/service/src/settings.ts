@@ -82,6 +82,10 @@ export const SETTINGS = {
   WAYBILL_NATS_URL: url(['nats', 'tls']).describe(
     'NATS with JetStream, e.g. nats://127.0.0.1:4222; several with commas',
   ),
+  WAYBILL_NATS_CREDENTIALS: z
+    .string()
+    .default('')
+    .describe("file with the seed of this process' user of NATS, or .creds; empty: NATS asks nobody who he is"),
   WAYBILL_DATABASE_URL: url(['postgres', 'postgresql'])
     .optional()
     .describe('PostgreSQL, e.g. postgres://user:secret@host/waybill'),
@@ -111,6 +115,11 @@ export const SETTINGS = {
     .describe('a silent holder loses its role after this long'),
   WAYBILL_HTTP_HOST: z.string().default('127.0.0.1').describe('api: address of /v1'),
   WAYBILL_HTTP_PORT: port.default(4646).describe('api: port of /v1'),
+  WAYBILL_HTTP_ADVERTISE: z
+    .string()
+    .regex(/^$|^[^/\s]+:\d{1,5}$/, 'host:port')
+    .default('')
+    .describe('api: host:port at which other regions reach /v1; empty: the address it listens on'),
   WAYBILL_HTTP_MAX_CONNS_PER_CLIENT: z.coerce
     .number()
     .int()

@@ -45,13 +45,14 @@ function optionsOrExit() {
 
 const { fleet: options, given } = optionsOrExit();
 const url = String(given['nats-url'] ?? process.env['WAYBILL_NATS_URL'] ?? 'nats://127.0.0.1:4222');
-const link = await connect({ url, name: 'waybill-nodesim' }).catch((error: unknown) => {
+const credentialsFile = process.env['WAYBILL_NATS_CREDENTIALS'];
+const link = await connect({ url, name: 'waybill-nodesim', credentialsFile }).catch((error: unknown) => {
   process.stderr.write(`nodesim: ${error instanceof Error ? error.message : String(error)}\n`);
   process.exit(1);
 });
 const fleet = new SimulatedFleet(
   {
-    rpc: new NatsRpc(link.nc),
+    rpc: new NatsRpc(link.nc, link.inboxPrefix),
     clock: systemClock,
     timers: systemTimers,
     newId: newUuid,

@@ -1,0 +1,24 @@
+import path from 'node:path';
+import { userKey } from '@waybill/journal';
+import { machineUser } from '@waybill/rpc';
+import { EXIT_CONFIGURATION, newUuid, readSettings, SettingsError } from '@waybill/service';
+import { loadIdentity } from '../identity.store.js';
+
+/**
+ * Before a machine's first start: makes its id and the key with which it connects to NATS, where they are not yet, and
+ * prints the line that lets it in (docs/security.md). What is secret of both stays in the machine's files.
+ */
+async function enrol(env: NodeJS.ProcessEnv): Promise<string> {
+  const settings = readSettings(env, ['WAYBILL_NATS_CREDENTIALS']);
+  const { nodeId } = await loadIdentity(path.resolve(settings.WAYBILL_AGENT_DIR), newUuid);
+  const key = await userKey(settings.WAYBILL_NATS_CREDENTIALS);
+  return JSON.stringify(machineUser(key, nodeId));
+}
+
+try {
+  process.stdout.write(`${await enrol(process.env)}\n`);
+} catch (error) {
+  const problems = error instanceof SettingsError ? error.problems : [String(error)];
+  for (const problem of problems) process.stderr.write(`waybill enrol: ${problem}\n`);
+  process.exitCode = EXIT_CONFIGURATION;
+}

@@ -1,0 +1,22 @@
+import path from 'node:path';
+import { loadIdentity } from '@waybill/agent';
+import type { EmbeddedDataPaths } from '@waybill/embedded';
+import { userKey } from '@waybill/journal';
+import { eventReader, machineUser, natsAccounts, serviceUser } from '@waybill/rpc';
+import { newUuid } from '@waybill/service';
+import type { CredentialFiles } from './servers.js';
+
+/**
+ * Who may connect to the nats-server of this data directory: the services, its machine and readers of events, each with a
+ * random key that is made once and kept. Only their owner can read the files, so other users of this computer stay out.
+ */
+export async function natsCredentials(paths: EmbeddedDataPaths) {
+  const file = (name: string): string => path.join(paths.credentials, `${name}.seed`);
+  const files: CredentialFiles = { services: file('services'), agent: file('agent') };
+  const { nodeId } = await loadIdentity(paths.agent, newUuid);
+  const accounts = natsAccounts(
+    [serviceUser(await userKey(files.services)), machineUser(await userKey(files.agent), nodeId)],
+    [eventReader(await userKey(file('events')))], // for people's own programs: docs/events.md
+  );
+  return { files, accounts };
+}

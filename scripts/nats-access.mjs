@@ -1,0 +1,34 @@
+// Who may connect to NATS (docs/security.md). Prints a user's line, or the server's configuration made of such lines.
+import { readFileSync } from 'node:fs';
+import { userKey } from '@waybill/journal';
+import { eventReader, natsAccounts, serviceUser } from '@waybill/rpc';
+
+const USAGE = `usage:
+  node scripts/nats-access.mjs service SEED-FILE         the line of Waybill's services
+  node scripts/nats-access.mjs events SEED-FILE          the line of a program that reads events
+  node scripts/nats-access.mjs accounts USERS [READERS]  nats-server's configuration for the lines in these files
+
+A seed file is made where there is none. The line of a machine is printed by apps/agent/dist/enrol/main.js there.
+`;
+
+/** @param {string | undefined} file one user in each line, as JSON; empty lines do not count */
+const usersIn = (file) =>
+  file === undefined
+    ? []
+    : readFileSync(file, 'utf8')
+        .split('\n')
+        .filter((line) => line.trim() !== '')
+        .map((line) => JSON.parse(line));
+
+const [command, file, readers] = process.argv.slice(2);
+if (file === undefined) {
+  process.stderr.write(USAGE);
+  process.exitCode = 64;
+} else if (command === 'service') process.stdout.write(`${JSON.stringify(serviceUser(await userKey(file)))}\n`);
+else if (command === 'events') process.stdout.write(`${JSON.stringify(eventReader(await userKey(file)))}\n`);
+else if (command === 'accounts')
+  process.stdout.write(`accounts: ${JSON.stringify(natsAccounts(usersIn(file), usersIn(readers)), null, 1)}\n`);
+else {
+  process.stderr.write(USAGE);
+  process.exitCode = 64;
+}
