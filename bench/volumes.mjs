@@ -53,7 +53,8 @@ class StandingTime {
   }
   pass(ms) {
     this.now += ms;
-    for (const [timer, at] of [...this.timers]) if (at <= this.now && this.timers.delete(timer)) timer();
+    const due = Array.from(this.timers).filter(([, at]) => at <= this.now);
+    for (const [timer] of due) if (this.timers.delete(timer)) timer();
   }
 }
 
@@ -93,6 +94,7 @@ class Cluster {
     await cluster.write('JobRegister', fixtures.aRegistration(job, { Eval: fixtures.anEval({ ID: 'placing' }) }));
     for (let n = 0; n < volumes; n++) await cluster.claimed(n, n < volumes - hanging ? 'machine' : 'silent');
     cluster.state.onApplied((applied) => cluster.applied(applied));
+    /** @type {import('@waybill/state').Fence} */
     const fence = { role: 'volumes', epoch: 1 };
     await cluster.write('LeaseAcquired', { Role: 'volumes', Epoch: 1, Holder: 'bench' });
     cluster.holder.start({ ...fence, fence, isCurrent: () => true, barrierMs: 0 });

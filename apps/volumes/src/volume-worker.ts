@@ -1,5 +1,5 @@
 import type { CancelTimer, Clock, CSIVolume, CSIVolumeClaim, Timers } from '@waybill/model';
-import { type Logger, type Tracer, withSpan } from '@waybill/telemetry';
+import { type Logger, type Span, traceparentOf, type Tracer, withSpan } from '@waybill/telemetry';
 import { PassLimit } from './pass-limit.js';
 
 /** How long a worker stays after its last pass, milliseconds (VL-143). */
@@ -38,6 +38,8 @@ export interface ReleaseCounters {
  */
 export class VolumeWorker {
   private readonly limit: PassLimit;
+  /** As long as it lives; its passes are within (VL-149). */
+  private readonly span: Span;
   private timer: CancelTimer | undefined;
   private passing = false;
   private changedMeanwhile = false;
@@ -51,6 +53,7 @@ export class VolumeWorker {
     private readonly onEnd: (worker: VolumeWorker) => void,
   ) {
     this.limit = new PassLimit(releasing.clock);
+    this.span = releasing.tracer().startSpan('volume worker', { attributes: { 'waybill.volume': key }, root: true });
   }
 
   /** The volume changed: a pass is due. */
@@ -63,6 +66,7 @@ export class VolumeWorker {
   stop(): void {
     this.ended = true;
     this.timer?.();
+    this.span.end();
   }
 
   /** The timer is for a pass that a change asked for; not for a retry, nor for its end. */
@@ -81,8 +85,8 @@ export class VolumeWorker {
   private async pass(): Promise<void> {
     this.due = false;
     this.passing = true;
-    const attributes = { 'waybill.volume': this.key };
-    const outcome = await withSpan(this.releasing.tracer(), 'volume release', { attributes }, () => this.release());
+    const options = { traceparent: traceparentOf(this.span), attributes: { 'waybill.volume': this.key } };
+    const outcome = await withSpan(this.releasing.tracer(), 'volume release', options, () => this.release());
     this.passing = false;
     if (this.ended) return;
     if (this.changedMeanwhile) {
