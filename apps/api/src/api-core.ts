@@ -4,7 +4,6 @@ import type { Subscriptions } from './events/subscriptions.js';
 import { BlockingQueries, type WatchSource } from './http/blocking-query.js';
 import { HeldCalls } from './http/held-calls.js';
 import { ListAnswers } from './http/list-answers.js';
-import type { KnownPaths } from './http/known-paths.js';
 import { type ReadModelAge, Reads } from './http/reads.js';
 import type { JobLookup } from './jobs/register-job.js';
 import { Writer } from './writer.js';
@@ -25,10 +24,7 @@ export class ApiCore {
   /** Calls that wait for a holder of a role (API-39). */
   readonly calls: HeldCalls;
 
-  constructor(
-    readonly parts: ApiParts,
-    readonly paths: KnownPaths,
-  ) {
+  constructor(readonly parts: ApiParts) {
     const { context, feed } = parts;
     this.writer = new Writer(context.log, feed, () => context.tracer);
     this.reads = new Reads(this.blocking(feed), this.age, this.lists);

@@ -10,6 +10,7 @@ import { EvaluationsModule } from './evaluations/evaluations.module.js';
 import { EventsModule } from './events/events.module.js';
 import { HistoryModule } from './history/history.module.js';
 import { JobsModule } from './jobs/jobs.module.js';
+import type { KnownPaths } from './http/known-paths.js';
 import { MetricsModule } from './metrics/metrics.module.js';
 import { NamespacesModule } from './namespaces/namespaces.module.js';
 import { NodesModule } from './nodes/nodes.module.js';
@@ -48,7 +49,7 @@ export const RESOURCES = [
 
 @Module({})
 export class ApiModule {
-  static of(core: ApiCore): DynamicModule {
-    return { module: ApiModule, imports: [CoreModule.of(core), ...RESOURCES] };
+  static of(core: ApiCore, paths: KnownPaths): DynamicModule {
+    return { module: ApiModule, imports: [CoreModule.of(core, paths), ...RESOURCES] };
   }
 }

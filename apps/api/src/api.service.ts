@@ -1,12 +1,26 @@
-import { Module } from '@nestjs/common';
+import { type DynamicModule, Module } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { EventLog, NatsEventStorage, ProjectionFeed, ReadModel, subscribeToAnnouncements } from '@waybill/projection';
 import type { ServiceContext, ServiceDefinition, ServiceParts } from '@waybill/service';
+import { ApiCore } from './api-core.js';
+import { API_ADDRESS, RegionCallsController } from './regions/region-calls.controller.js';
+import { RegionJobs, regionJobsOf } from './regions/region-jobs.js';
 import { startApiServer } from './http/api-server.js';
 import { Subscriptions } from './events/subscriptions.js';
 
 @Module({})
 class ApiRpcModule {}
+
+/** What other regions ask this one. */
+function answersToRegions(core: ApiCore): DynamicModule {
+  const { settings } = core.context;
+  const address = settings.WAYBILL_HTTP_ADVERTISE || `${settings.WAYBILL_HTTP_HOST}:${settings.WAYBILL_HTTP_PORT}`;
+  const providers = [
+    { provide: RegionJobs, useValue: regionJobsOf(core) },
+    { provide: API_ADDRESS, useValue: address },
+  ];
+  return { module: ApiRpcModule, controllers: [RegionCallsController], providers };
+}
 
 /** HTTP `/v1`: reads from Postgres, writes to the log. Keeps no state of its own; any number of replicas. */
 export const api: ServiceDefinition = {
@@ -31,11 +45,12 @@ async function buildApi(context: ServiceContext): Promise<ServiceParts> {
     enabled: context.settings.WAYBILL_EVENT_BROKER,
     replayFrames: context.settings.WAYBILL_EVENT_REPLAY,
   });
+  const core = new ApiCore({ context, model, feed, events, subscriptions });
   let server: NestFastifyApplication | undefined;
   return {
-    module: { module: ApiRpcModule },
+    module: answersToRegions(core),
     async start() {
-      server = await startApiServer({ context, model, feed, events, subscriptions });
+      server = await startApiServer(core);
     },
     async stop() {
       subscriptions.close();

@@ -4,6 +4,7 @@ import { ReadModel } from '@waybill/projection';
 import { NatsRpc } from '@waybill/rpc';
 import { ApiCore } from './api-core.js';
 import { ApiErrorFilter } from './http/api-error.filter.js';
+import type { KnownPaths } from './http/known-paths.js';
 import { HeldCalls } from './http/held-calls.js';
 import { Reads } from './http/reads.js';
 import { UserWrites } from './user-writes.js';
@@ -13,7 +14,7 @@ import { Writer } from './writer.js';
 @Global()
 @Module({})
 export class CoreModule {
-  static of(core: ApiCore): DynamicModule {
+  static of(core: ApiCore, paths: KnownPaths): DynamicModule {
     const shared = [
       { provide: ApiCore, useValue: core },
       { provide: ReadModel, useValue: core.model },
@@ -23,7 +24,7 @@ export class CoreModule {
       { provide: HeldCalls, useValue: core.calls },
       { provide: NatsRpc, useValue: core.context.rpc },
     ];
-    const filter = { provide: APP_FILTER, useValue: new ApiErrorFilter(core.context.logger, core.paths) };
+    const filter = { provide: APP_FILTER, useValue: new ApiErrorFilter(core.context.logger, paths) };
     return { module: CoreModule, providers: [...shared, filter], exports: shared };
   }
 }

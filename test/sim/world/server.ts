@@ -4,7 +4,7 @@ import { LeaseRunner, type Singleton } from '@waybill/lease';
 import { DEFAULT_PACE, nodesService } from '@waybill/nodes';
 import { Projector } from '@waybill/projector';
 import { Replica } from '@waybill/replica';
-import type { Presence } from '@waybill/rpc';
+import { regionAlone, type Presence } from '@waybill/rpc';
 import { scheduler } from '@waybill/scheduler';
 import { readSettings, type ServiceContext, type ServiceDefinition, type ServiceParts } from '@waybill/service';
 import { Metrics, tracerFor } from '@waybill/telemetry';
@@ -184,6 +184,7 @@ export class Server {
       random: process.random.next,
       log,
       rpc: this.world.calls.rpcOf(process),
+      regions: regionAlone('global'),
       state,
       get link() {
         return missing('the connection to NATS');

@@ -1,6 +1,7 @@
 import { Controller, Get, Req, Res } from '@nestjs/common';
 import { params } from '../http/query-string.js';
 import { type ApiReply, type ApiRequest, sendJson } from '../http/reply.js';
+import { RegionForwarding } from '../regions/forwarding.transport.js';
 import { AgentIdentity } from './agent-identity.js';
 import { NeighbouringAgent } from './neighbouring-agent.store.js';
 
@@ -10,6 +11,7 @@ export class ClusterController {
   constructor(
     private readonly identity: AgentIdentity,
     private readonly neighbour: NeighbouringAgent,
+    private readonly forwarding: RegionForwarding,
   ) {}
 
   @Get('status/leader')
@@ -24,7 +26,7 @@ export class ClusterController {
 
   @Get('regions')
   regions(@Req() request: ApiRequest, @Res() reply: ApiReply): void {
-    sendJson(request, reply, [this.identity.region]);
+    sendJson(request, reply, this.forwarding.regions);
   }
 
   @Get('agent/self')

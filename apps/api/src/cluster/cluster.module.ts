@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { made } from '../core.module.js';
+import { RegionsModule } from '../regions/regions.module.js';
 import { AgentController } from './agent.controller.js';
 import { AgentIdentity } from './agent-identity.js';
 import { AutopilotController } from './autopilot.controller.js';
@@ -11,6 +12,7 @@ import { RaftController } from './raft.controller.js';
 import { SchedulerWorkersController } from './scheduler-workers.controller.js';
 
 @Module({
+  imports: [RegionsModule],
   controllers: [
     AgentController,
     AutopilotController,

@@ -2,9 +2,10 @@ import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { NestLogger } from '@waybill/service';
 import type { FastifyInstance } from 'fastify';
-import { ApiCore, type ApiParts } from '../api-core.js';
+import type { ApiCore } from '../api-core.js';
 import { ApiModule } from '../api.module.js';
 import { serveExec } from '../client/exec/exec.transport.js';
+import { forwardToRegions, RegionForwarding } from '../regions/forwarding.transport.js';
 import { MAX_BODY_BYTES } from './body.js';
 import {
   HEADERS_TIMEOUT_MS,
@@ -26,8 +27,9 @@ const KEEP_ALIVE_MS = 330_000;
 const MAX_PARAM_LENGTH = 4_096;
 
 /** The HTTP server of `/v1`. Bodies are read as they are: clients send JSON under any content type (API-26). */
-export async function startApiServer(parts: ApiParts): Promise<NestFastifyApplication> {
-  const { settings, logger } = parts.context;
+export async function startApiServer(core: ApiCore): Promise<NestFastifyApplication> {
+  const { parts } = core;
+  const { settings, logger, regions } = parts.context;
   const adapter = new FastifyAdapter({
     bodyLimit: MAX_BODY_BYTES,
     keepAliveTimeout: KEEP_ALIVE_MS,
@@ -48,8 +50,9 @@ export async function startApiServer(parts: ApiParts): Promise<NestFastifyApplic
   timeRequests(fastify, parts.context.metrics);
   traceRequests(fastify, () => parts.context.tracer);
   serveExec(fastify, { model: parts.model, rpc: parts.context.rpc, warn: (text, fields) => logger.warn(text, fields) });
-  const core = new ApiCore(parts, KnownPaths.of(fastify));
-  const app = await NestFactory.create<NestFastifyApplication>(ApiModule.of(core), adapter, {
+  forwardToRegions(fastify, new RegionForwarding(regions));
+  const paths = KnownPaths.of(fastify);
+  const app = await NestFactory.create<NestFastifyApplication>(ApiModule.of(core, paths), adapter, {
     logger: new NestLogger(logger),
     abortOnError: false,
     bodyParser: false,

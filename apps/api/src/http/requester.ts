@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { OnBehalfOf } from '@waybill/rpc';
-import type { DraftContext } from '@waybill/state';
+import type { Actor, DraftContext } from '@waybill/state';
 import type { ApiRequest } from './reply.js';
 import { traceOf } from './trace-requests.js';
 
@@ -14,10 +14,16 @@ export class Requester {
     readonly reason: string,
     /** W3C, of the request. */
     readonly traceparent: string | undefined,
+    private readonly actor: Actor = { Kind: 'anonymous', ID: '', Name: 'anonymous' },
   ) {}
 
   static of(request: ApiRequest): Requester {
     return new Requester(randomUUID(), reasonOf(request.headers['x-waybill-reason']), traceOf(request));
+  }
+
+  /** Of a request that another region has taken (DP-1112). */
+  static inOtherRegion({ Actor, Reason, RequestID }: OnBehalfOf, traceparent: string | undefined): Requester {
+    return new Requester(RequestID, Reason, traceparent, Actor);
   }
 
   /** For the service that writes it for us. */
@@ -31,7 +37,7 @@ export class Requester {
     return {
       timeNs,
       requestId: this.requestId,
-      actor: { Kind: 'anonymous', ID: '', Name: 'anonymous' },
+      actor: this.actor,
       reason: this.reason,
       traceparent: this.traceparent,
     };

@@ -6,7 +6,9 @@ import { boolParam, namespaceOf, param } from '../http/query-string.js';
 import type { ApiReply, ApiRequest } from '../http/reply.js';
 import { sendJson, setWriteIndex } from '../http/reply.js';
 import { Requester } from '../http/requester.js';
-import { DeregisterJob } from './deregister-job.js';
+import { DeregisterEverywhere } from '../regions/deregister-everywhere.js';
+import { RegionForwarding } from '../regions/forwarding.transport.js';
+import { RegisterEverywhere } from '../regions/register-everywhere.js';
 import { DispatchJob, type DispatchWish, readDispatchRequest } from './dispatch-job.js';
 import { EvaluateJob, readEvaluateRequest } from './evaluate-job.js';
 import { ForceLaunch } from './force-launch.js';
@@ -14,7 +16,6 @@ import { jobPathOf, notYet } from './job-path.js';
 import { JobStability, readStabilityRequest } from './job-stability.js';
 import { JobVersionTags, readTagRequest, tagPathOf } from './job-version-tags.js';
 import { PlanJob } from './plan-job.js';
-import { RegisterJob } from './register-job.js';
 import { checkedEvalPriority, RegisterRequests } from './register-request.js';
 import { readRevertRequest, RevertJob } from './revert-job.js';
 import { ScaleJob } from './scale-job.js';
@@ -24,9 +25,10 @@ import { ScaleJob } from './scale-job.js';
 export class JobWritesController {
   constructor(
     private readonly requests: RegisterRequests,
-    private readonly registerJob: RegisterJob,
+    private readonly forwarding: RegionForwarding,
+    private readonly registerJob: RegisterEverywhere,
     private readonly planJob: PlanJob,
-    private readonly deregisterJob: DeregisterJob,
+    private readonly deregisterJob: DeregisterEverywhere,
     private readonly evaluateJob: EvaluateJob,
     private readonly forceLaunch: ForceLaunch,
     private readonly revertJob: RevertJob,
@@ -77,6 +79,7 @@ export class JobWritesController {
         namespace: namespaceOf(query),
         id,
         purge: boolParam(query, 'purge') ?? false,
+        global: boolParam(query, 'global') ?? false,
         noShutdownDelay: boolParam(query, 'no_shutdown_delay') ?? false,
         evalPriority: evalPriorityOf(param(query, 'eval_priority')),
       },
@@ -125,6 +128,7 @@ export class JobWritesController {
 
   private async plan(request: ApiRequest, reply: ApiReply, id: string): Promise<void> {
     const wanted = this.requests.readPlan(readJsonBody(request.body), request.query, id);
+    if (wanted.home !== this.forwarding.own) return this.forwarding.pass(request, reply, wanted.home);
     const answer = await this.planJob.run(wanted);
     setWriteIndex(reply, answer.Index);
     sendJson(request, reply, answer);
@@ -187,6 +191,7 @@ export class JobWritesController {
 
   private async register(request: ApiRequest, reply: ApiReply, pathJobId: string | undefined): Promise<void> {
     const wanted = this.requests.read(readJsonBody(request.body), request.query, pathJobId);
+    if (wanted.home !== this.forwarding.own) return this.forwarding.pass(request, reply, wanted.home);
     const answer = await this.registerJob.run(wanted, Requester.of(request));
     setWriteIndex(reply, answer.Index);
     sendJson(request, reply, { ...answer, ...QUERY_META });

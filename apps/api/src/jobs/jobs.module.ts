@@ -1,5 +1,9 @@
 import { Module } from '@nestjs/common';
 import { made } from '../core.module.js';
+import { DeregisterEverywhere } from '../regions/deregister-everywhere.js';
+import { RegionJobs, regionJobsOf } from '../regions/region-jobs.js';
+import { RegionsModule } from '../regions/regions.module.js';
+import { RegisterEverywhere } from '../regions/register-everywhere.js';
 import { DeregisterJob } from './deregister-job.js';
 import { DispatchJob } from './dispatch-job.js';
 import { EvaluateJob } from './evaluate-job.js';
@@ -9,6 +13,7 @@ import { JobParseController } from './job-parse.controller.js';
 import { JobParser } from './job-parser.transport.js';
 import { JobStability } from './job-stability.js';
 import { JobStatuses } from './job-statuses.js';
+import { deregisterJobOf, registerJobOf } from './job-writers.js';
 import { JobVersionTags } from './job-version-tags.js';
 import { JobWritesController } from './job-writes.controller.js';
 import { JobsController } from './jobs.controller.js';
@@ -19,15 +24,26 @@ import { RevertJob } from './revert-job.js';
 import { ScaleJob } from './scale-job.js';
 
 @Module({
+  imports: [RegionsModule],
   controllers: [JobParseController, JobWritesController, JobsController],
   providers: [
     made(JobParser, ({ context: { timers } }) => new JobParser(timers)),
     made(JobList, ({ model, reads }) => new JobList(model, reads)),
     made(JobStatuses, ({ model, reads }) => new JobStatuses(model, reads)),
     made(RegisterRequests, ({ context: { settings, clock } }) => new RegisterRequests(settings.WAYBILL_REGION, clock)),
-    made(RegisterJob, ({ writer, lookup, readable, context: { log, clock, newId } }) => {
-      return new RegisterJob(log, writer, lookup, readable, clock, newId);
-    }),
+    made(RegisterJob, registerJobOf),
+    made(RegionJobs, regionJobsOf),
+    made(
+      RegisterEverywhere,
+      ({ context }, register, here) => new RegisterEverywhere(context, register, here),
+      RegisterJob,
+      RegionJobs,
+    ),
+    made(
+      DeregisterEverywhere,
+      ({ context, lookup }, deregister) => new DeregisterEverywhere(context.regions, lookup, deregister),
+      DeregisterJob,
+    ),
     made(
       ScaleJob,
       ({ writer, model, readable, context: { log, clock, newId } }, register) =>
@@ -48,15 +64,13 @@ import { ScaleJob } from './scale-job.js';
     made(JobVersionTags, ({ writer, context: { settings, clock } }) => {
       return new JobVersionTags(writer, settings.WAYBILL_REGION, clock);
     }),
-    made(PlanJob, ({ parts: { feed }, context: { log, rpc, clock } }) => {
-      return new PlanJob(log, rpc, () => feed.applied, clock);
+    made(PlanJob, ({ parts: { feed }, context: { log, rpc, regions, clock } }) => {
+      return new PlanJob(log, rpc, regions.own, () => feed.applied, clock);
     }),
     made(JobStability, ({ writer, model, readable, context: { log, clock } }) => {
       return new JobStability(log, writer, model, readable, clock);
     }),
-    made(DeregisterJob, ({ writer, lookup, readable, context: { log, clock, newId } }) => {
-      return new DeregisterJob(log, writer, lookup, readable, clock, newId);
-    }),
+    made(DeregisterJob, deregisterJobOf),
     made(EvaluateJob, ({ writer, model, readable, context: { log, clock, newId } }) => {
       return new EvaluateJob(log, writer, model, readable, clock, newId);
     }),

@@ -8,9 +8,11 @@ import {
   formatWarnings,
   isLaunched,
   type Job,
+  jobInRegion,
   type JobDiff,
   nextLaunchMs,
   type PlanAnnotations,
+  regionsOf,
   rfc3339FromMs,
   validateJob,
   type WireObject,
@@ -40,15 +42,18 @@ export class PlanJob {
   constructor(
     private readonly log: Pick<Log, 'lastSequence'>,
     private readonly rpc: Rpc,
+    private readonly region: string,
     /** Index up to which clients may have read. */
     private readonly seen: () => number,
     private readonly clock: Clock,
   ) {}
 
-  /** @throws ApiError 500, RpcError, RpcUnavailableError */
-  async run({ Job, Diff, warnings: dropped }: PlanJobWish): Promise<JobPlan> {
-    const { errors, warnings } = validateJob(Job);
+  /** Of a job of several regions, as this one would have it (DP-1140). @throws ApiError 500, RpcError, RpcUnavailableError */
+  async run({ Job: given, Diff, warnings: dropped }: PlanJobWish): Promise<JobPlan> {
+    const { errors, warnings } = validateJob(given);
     if (errors.length > 0) throw failed(formatErrors(errors));
+    const here = regionsOf(given).find(({ Name }) => Name === this.region);
+    const Job = here ? jobInRegion(given, here) : given;
     const written = await this.log.lastSequence(jobSubject(Job.Namespace, Job.ID));
     const MinIndex = Math.max(written, this.seen());
     const planned = await this.rpc.ask(planJob, { Job, Diff, MinIndex }, { traceparent: traceparentOf() });

@@ -1,6 +1,7 @@
 import { ConflictError, jobSubject, type Log } from '@waybill/journal';
 import {
   type Clock,
+  type Deployment,
   type Evaluation,
   formatErrors,
   formatWarnings,
@@ -8,6 +9,7 @@ import {
   isParameterized,
   isPeriodic,
   type Job,
+  isRolledOutInOrder,
   newEvaluation,
   nsFromMs,
   type SchedulerConfiguration,
@@ -88,7 +90,7 @@ export class RegisterJob {
     const nowNs = nsFromMs(this.clock.nowMs());
     const evaluation = isPeriodic(job) || isParameterized(job) ? null : this.evaluationFor(request, nowNs);
     const context = { ...requester.draftContext(nowNs), namespace: job.Namespace, region: job.Region };
-    if (stored && !stored.Stop && !specChanged(stored, job)) {
+    if (!request.isPartOfRollout && stored && !stored.Stop && !specChanged(stored, job)) {
       if (!evaluation) return answer(null, stored.ModifyIndex, stored.ModifyIndex, warnings);
       const draft = draftTxn(
         'EvalUpdate',
@@ -110,6 +112,8 @@ export class RegisterJob {
         Eval: evaluation,
         SubmissionFrom: request.SubmissionFrom ?? null,
         TrackedVersions: JOB_TRACKED_VERSIONS,
+        ...(request.isPartOfRollout &&
+          isRolledOutInOrder(job) && { Deployment: this.waitingDeployment(request, nowNs) }),
         ...(request.Scaling && { Scaling: ofEvaluation(request.Scaling, evaluation) }),
       },
       context,
@@ -118,6 +122,28 @@ export class RegisterJob {
       await this.writer.propose(draft, { expectedLastSubjectSequence: subjectSequence }),
     );
     return answer(evaluation, index, index, warnings);
+  }
+
+  /** DP-1107: what it says of the job is filled in where it is applied. */
+  private waitingDeployment({ Job: job, EvalPriority }: RegisterJobRequest, nowNs: number): Deployment {
+    return {
+      ID: this.newId(),
+      Namespace: job.Namespace,
+      JobID: job.ID,
+      JobVersion: job.Version,
+      JobModifyIndex: 0,
+      JobSpecModifyIndex: 0,
+      JobCreateIndex: 0,
+      IsMultiregion: true,
+      TaskGroups: {},
+      Status: 'initializing',
+      StatusDescription: 'Deployment is pending, waiting for peer region',
+      EvalPriority: EvalPriority || job.Priority,
+      CreateIndex: 0,
+      ModifyIndex: 0,
+      CreateTime: nowNs,
+      ModifyTime: nowNs,
+    };
   }
 
   private evaluationFor({ Job: job, EvalPriority, Trigger }: RegisterJobRequest, nowNs: number): Evaluation {
@@ -150,7 +176,10 @@ function answer(evaluation: Evaluation | null, index: number, jobModifyIndex: nu
 }
 
 /** API-108; checked again at apply (ST-52). */
-function refuseEnforced(request: RegisterJobRequest, stored: Job | undefined): void {
+export function refuseEnforced(
+  request: Pick<RegisterJobRequest, 'EnforceIndex' | 'JobModifyIndex'>,
+  stored: Job | undefined,
+): void {
   if (!request.EnforceIndex) return;
   const n = request.JobModifyIndex;
   const refuse = (why: string): never => {
@@ -163,7 +192,7 @@ function refuseEnforced(request: RegisterJobRequest, stored: Job | undefined): v
 }
 
 /** API-112, API-113. */
-function refuseTypeChange(stored: Job, job: Job): void {
+export function refuseTypeChange(stored: Job, job: Job): void {
   if (stored.Dispatched !== job.Dispatched) throw failed("field 'Dispatched' is read-only");
   if (stored.Type !== job.Type) throw failed(`cannot update job from type "${stored.Type}" to "${job.Type}"`);
   const kinds = [

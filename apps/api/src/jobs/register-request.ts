@@ -6,8 +6,9 @@ import {
   type Job,
   type JobSubmission,
   nsFromMs,
+  regionsOf,
 } from '@waybill/model';
-import { badRequest, failed } from '../http/api-error.js';
+import { badRequest } from '../http/api-error.js';
 import { asObject, boolOf, intOf, type JsonObject, memberOf, objectOf, stringOf } from '../http/json-members.js';
 import { param, type QueryString } from '../http/query-string.js';
 
@@ -16,6 +17,12 @@ export interface SubmittedJob {
   readonly Job: Job;
   /** What the stored form of the job cannot tell any more (API-314). */
   readonly warnings: readonly string[];
+}
+
+/** Which region a request is for. */
+export interface AtHome {
+  /** Region that registers or plans the job (API-101). */
+  readonly home: string;
 }
 
 export interface PlanJobWish extends SubmittedJob {
@@ -34,6 +41,8 @@ export interface RegisterJobRequest extends SubmittedJob {
   readonly EvalPriority: number;
   /** Of the evaluation; absent: `job-register`. */
   readonly Trigger?: 'job-scaling';
+  /** DP-1107: of a multiregion job, as this region is to have it; written even if nothing changes here. */
+  readonly isPartOfRollout?: true;
   /** Goes with the new version, in one transaction. */
   readonly Scaling?: GroupScalingEvent;
 }
@@ -49,7 +58,7 @@ export class RegisterRequests {
    * @param pathJobId where the path names the job, it must be the body's
    * @throws ApiError 400, DecodeError
    */
-  read(json: unknown, query: QueryString, pathJobId: string | undefined): RegisterJobRequest {
+  read(json: unknown, query: QueryString, pathJobId: string | undefined): RegisterJobRequest & AtHome {
     const body = asObject(json, 'JobRegisterRequest');
     const submitted = this.submitted(body, query);
     const { ID, Namespace } = submitted.Job;
@@ -66,7 +75,7 @@ export class RegisterRequests {
   }
 
   /** API-140. @throws ApiError 400, DecodeError */
-  readPlan(json: unknown, query: QueryString, pathJobId: string): PlanJobWish {
+  readPlan(json: unknown, query: QueryString, pathJobId: string): PlanJobWish & AtHome {
     const body = asObject(json, 'JobPlanRequest');
     const job = objectOf(body, 'Job');
     if (job && memberOf(job, 'ID') === undefined) throw badRequest('Job must have a valid ID');
@@ -80,12 +89,15 @@ export class RegisterRequests {
     return this.decoded(asObject(json, 'JobValidateRequest'));
   }
 
-  /** API-101. */
-  private submitted(body: JsonObject, query: QueryString): SubmittedJob {
+  /** API-101, DP-1101: a job of several regions is nobody's until it is expanded. */
+  private submitted(body: JsonObject, query: QueryString): SubmittedJob & AtHome {
     const { Job: job, warnings } = this.decoded(body);
-    const Region = this.regionOf(stringOf(body, 'Region') || param(query, 'region') || job.Region);
+    const named = this.regionOf(stringOf(body, 'Region') || param(query, 'region') || job.Region);
+    const listed = regionsOf(job).map(({ Name }) => Name);
+    const home = listed.includes(named) ? named : (listed[0] ?? named);
+    const Region = listed.length > 0 ? 'global' : home;
     const Namespace = param(query, 'namespace') || stringOf(body, 'Namespace') || job.Namespace;
-    return { Job: { ...job, Namespace, Region }, warnings };
+    return { Job: { ...job, Namespace, Region }, warnings, home };
   }
 
   private decoded(body: JsonObject): SubmittedJob {
@@ -95,10 +107,9 @@ export class RegisterRequests {
     return { Job: job, warnings: droppedFieldWarnings(json) };
   }
 
-  /** API-43, API-101: `global` in a job means this region. @throws ApiError 500 */
+  /** API-43, API-101: `global` in a job means this region. */
   private regionOf(named: string): string {
-    if (named === '' || named === 'global' || named === this.region) return this.region;
-    throw failed('No path to region');
+    return named === '' || named === 'global' ? this.region : named;
   }
 }
 

@@ -1,0 +1,46 @@
+import { regionsOf } from '@waybill/model';
+import { deregisterInRegion, type Regions } from '@waybill/rpc';
+import { failed } from '../http/api-error.js';
+import type { Requester } from '../http/requester.js';
+import type { DeregisterJob, Deregistered, DeregisterOptions } from '../jobs/deregister-job.js';
+import type { JobLookup } from '../jobs/register-job.js';
+import { inEachRegion } from './each-region.js';
+
+/**
+ * Stops a job here, or in all regions it lists (DP-1139). Whoever stops a job everywhere wants as much of it stopped as
+ * can be: one region that does not answer spares none of the others, and is named in the error. Asking again is safe.
+ */
+export class DeregisterEverywhere {
+  constructor(
+    private readonly regions: Regions,
+    private readonly read: JobLookup,
+    private readonly deregisterJob: DeregisterJob,
+  ) {}
+
+  /** @throws ApiError */
+  async run(options: DeregisterOptions & { readonly global: boolean }, requester: Requester): Promise<Deregistered> {
+    const { namespace: Namespace, id: ID } = options;
+    const peers = options.global ? await this.peersOf(Namespace, ID) : [];
+    const wanted = {
+      Namespace,
+      ID,
+      Purge: options.purge,
+      EvalPriority: options.evalPriority,
+      NoShutdownDelay: options.noShutdownDelay,
+      For: requester.onBehalf,
+    };
+    const { traceparent } = requester;
+    const { errors } = await inEachRegion(peers, (region) =>
+      this.regions.ask(region, deregisterInRegion, wanted, { traceparent }),
+    );
+    const here = await this.deregisterJob.run(options, requester);
+    if (errors.length > 0) throw failed(`job "${ID}" was not stopped everywhere, stop it again: ${errors.join('; ')}`);
+    return here;
+  }
+
+  private async peersOf(namespace: string, id: string): Promise<string[]> {
+    const job = await this.read.job(namespace, id);
+    const names = job ? regionsOf(job).map(({ Name }) => Name) : [];
+    return names.filter((name) => name !== this.regions.own);
+  }
+}

@@ -1,0 +1,132 @@
+import { type ClientRequest, type IncomingMessage, request as httpRequest, type ServerResponse } from 'node:http';
+import { pipeline } from 'node:stream/promises';
+import { apiAddress, isUnreachable, type Regions } from '@waybill/rpc';
+import type { FastifyInstance } from 'fastify';
+import { failed } from '../http/api-error.js';
+import { pathOf } from '../http/path.js';
+import { param, type QueryString } from '../http/query-string.js';
+import type { ApiReply, ApiRequest } from '../http/reply.js';
+import { jobPathOf } from '../jobs/job-path.js';
+
+/** Region that has passed a request on; a request is passed on once. */
+const FORWARDED_BY = 'x-waybill-forwarded-by';
+/** Until a connection to the other region stands; the answer itself may take as long as a query may block. */
+const CONNECT_TIMEOUT_MS = 3_000;
+/** Belong to one connection, not to the request. */
+const HOP_BY_HOP = [
+  'connection',
+  'host',
+  'keep-alive',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+];
+
+type Forwarded = Pick<ApiRequest, 'method' | 'url' | 'headers' | 'body' | 'raw'>;
+
+/**
+ * Passes requests for another region on to an API of that region, as they are, and its answer back, as it comes (API-43):
+ * lists, blocking queries and streams alike. Its address is asked for over NATS, so who answers is there. Holds nothing;
+ * cost: two connections while a request lasts.
+ */
+export class RegionForwarding {
+  constructor(private readonly peers: Regions) {}
+
+  get own(): string {
+    return this.peers.own;
+  }
+
+  /** Sorted. */
+  get regions(): readonly string[] {
+    return this.peers.names;
+  }
+
+  /** @throws ApiError 500: the region is unknown or does not answer (DP-1141) */
+  async pass(request: Forwarded, reply: ApiReply, region: string): Promise<void> {
+    if (request.headers[FORWARDED_BY] !== undefined) throw noPath(region, 'the request has come from another region');
+    const upstream = await this.connect(request, region, await this.addressOf(region));
+    const answer = await answerOf(request, upstream).catch((error: unknown) => {
+      throw noPath(region, error);
+    });
+    reply.hijack();
+    await sendBack(answer, reply.raw);
+  }
+
+  private async addressOf(region: string): Promise<string> {
+    try {
+      return (await this.peers.ask(region, apiAddress, null)).Address;
+    } catch (error) {
+      if (isUnreachable(error)) throw noPath(region, error);
+      throw error;
+    }
+  }
+
+  private async connect(request: Forwarded, region: string, address: string): Promise<ClientRequest> {
+    const { pathname, search } = inRegion(request.url, region);
+    const headers = { ...request.headers, [FORWARDED_BY]: this.own };
+    for (const name of HOP_BY_HOP) Reflect.deleteProperty(headers, name);
+    const { hostname, port } = new URL(`http://${address}`);
+    const options = { hostname, port, path: pathname + search, method: request.method, headers, agent: false };
+    const upstream = httpRequest(options);
+    const tooSlow = setTimeout(() => upstream.destroy(new Error('no connection in time')), CONNECT_TIMEOUT_MS);
+    upstream.once('socket', (socket) => socket.once('connect', () => clearTimeout(tooSlow)));
+    upstream.once('close', () => clearTimeout(tooSlow));
+    return upstream;
+  }
+}
+
+/** Requests whose query names another region. Those that register or plan a job name it elsewhere too (API-101). */
+export function forwardToRegions(fastify: FastifyInstance, forwarding: RegionForwarding): void {
+  fastify.addHook('onRequest', async (request, reply) => {
+    const region = param(request.query as QueryString, 'region');
+    if (!region || region === forwarding.own || namesRegionInBody(request)) return;
+    try {
+      await forwarding.pass(request, reply, region);
+    } catch (error) {
+      const text = error instanceof Error ? error.message : String(error);
+      await reply.code(500).header('Content-Type', 'text/plain; charset=utf-8').send(text);
+    }
+  });
+}
+
+function namesRegionInBody({ method, url }: Forwarded): boolean {
+  if (method !== 'PUT' && method !== 'POST') return false;
+  const path = pathOf(url);
+  if (path === '/v1/jobs') return true;
+  if (!path.startsWith('/v1/job/')) return false;
+  const { sub } = jobPathOf(url);
+  return sub === undefined || sub === 'plan';
+}
+
+function inRegion(url: string, region: string): URL {
+  const there = new URL(url, 'http://region');
+  there.searchParams.set('region', region);
+  return there;
+}
+
+/** Sends the request; one whose body was read already is sent from what was read. */
+async function answerOf(request: Forwarded, upstream: ClientRequest): Promise<IncomingMessage> {
+  const answered = new Promise<IncomingMessage>((resolve, reject) => {
+    upstream.once('response', resolve);
+    upstream.once('error', reject);
+  });
+  request.raw.once('close', () => request.raw.errored && upstream.destroy());
+  if (Buffer.isBuffer(request.body)) upstream.end(request.body);
+  else pipeline(request.raw, upstream).catch(() => undefined); // ends in `error` above
+  return answered;
+}
+
+async function sendBack(answer: IncomingMessage, client: ServerResponse): Promise<void> {
+  const headers = { ...answer.headers };
+  for (const name of HOP_BY_HOP) Reflect.deleteProperty(headers, name);
+  client.writeHead(answer.statusCode ?? 502, headers);
+  client.flushHeaders();
+  client.once('close', () => answer.destroy());
+  await pipeline(answer, client).catch(() => undefined); // either side has gone: so does the other
+}
+
+function noPath(region: string, cause: unknown): Error {
+  return Object.assign(failed('No path to region'), { region, cause });
+}

@@ -1,0 +1,9 @@
+import { Module } from '@nestjs/common';
+import { made } from '../core.module.js';
+import { RegionForwarding } from './forwarding.transport.js';
+
+@Module({
+  providers: [made(RegionForwarding, ({ context }) => new RegionForwarding(context.regions))],
+  exports: [RegionForwarding],
+})
+export class RegionsModule {}
