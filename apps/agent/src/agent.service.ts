@@ -21,6 +21,7 @@ import { DispatchPayloadHook } from './hooks/dispatch-payload.hook.js';
 import { TemplateHook } from './hooks/template.hook.js';
 import { staticHostVolumes } from './host-volumes.store.js';
 import { HostUsage } from './host-usage.js';
+import { incomingDisk } from './incoming-disk.store.js';
 import { loadIdentity, lockDirectory } from './identity.store.js';
 import { logSpec, TaskOutputs } from './logs/task-output.js';
 import { RotatingLog } from './logs/rotating-log.js';
@@ -74,6 +75,7 @@ export const agent: ServiceDefinition = {
           services: (allocId) => serviceSource({ rpc, timers, identity: () => node.current, allocId }),
         }),
       ],
+      incomingDisk: (allocId) => incomingDisk(directories, allocId),
       records: new AllocRecordStore(path.join(dir, 'state'), logger),
       diskUse: async () => {
         const { UsedPercent, InodesUsedPercent } = await diskOf(dir);

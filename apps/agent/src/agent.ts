@@ -23,6 +23,7 @@ import { AllocRunner } from './alloc-runner.js';
 import type { Driver } from './drivers/driver.js';
 import { Gate } from './gate.js';
 import { DEV_RETRY_MS } from './heartbeat-pace.js';
+import { type IncomingDisk, PreviousDisk } from './previous-disk.js';
 import { type Pulled, type PulledAlloc, PullLoop } from './pull-loop.js';
 import { PUSH_RETRY_MS, PushLoop } from './push-loop.js';
 import { networkProbe, type Probe } from './services/probe.transport.js';
@@ -61,6 +62,8 @@ export interface AgentDependencies {
   readonly probe?: Probe;
   /** Absent: this machine has no volumes of CSI. */
   readonly csi?: CsiHost;
+  /** Absent: disks stay where they are. */
+  readonly incomingDisk?: (allocId: string) => IncomingDisk;
   readonly records: AllocRecords;
   readonly diskUse: () => Promise<DiskUse>;
   /** Tasks are put down when the agent ends, and every retry is quick (AG-15). */
@@ -147,6 +150,9 @@ export class Agent {
       probe: deps.probe ?? networkProbe,
       registry: serversRegistry(rpc, deps.node),
       serversAsked: this.serversAsked,
+      ...(deps.incomingDisk && {
+        previousDisk: new PreviousDisk({ ...deps, incoming: deps.incomingDisk, identity: deps.node }),
+      }),
       predecessorsEnded: (alloc) => this.predecessorsEnded(alloc),
       report: (update, traceparent) => this.pushLoop.changed(update, traceparent),
     };

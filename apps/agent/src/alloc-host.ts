@@ -4,6 +4,7 @@ import type { AllocRecords } from './alloc-record.js';
 import type { CsiHost } from './csi/csi-host.js';
 import type { Driver } from './drivers/driver.js';
 import type { Gate } from './gate.js';
+import type { PreviousDisk } from './previous-disk.js';
 import type { Probe } from './services/probe.transport.js';
 import type { ServiceRegistry } from './services/service-registry.js';
 import type { TaskPreparationDependencies } from './task-preparation.js';
@@ -26,6 +27,8 @@ export interface AllocHost extends TaskPreparationDependencies {
   readonly csi?: CsiHost;
   /** Resolves when the allocations of this machine that this one replaces or preempted have ended (AG-53). */
   readonly predecessorsEnded: (alloc: Allocation) => Promise<void>;
+  /** Brings a disk from another machine; absent: there is no way to others. */
+  readonly previousDisk?: PreviousDisk;
   /** A state to be told to the servers; it is on disk. */
   readonly report: (update: ClientAllocUpdate, traceparent: string | undefined) => void;
 }

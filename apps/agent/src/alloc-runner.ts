@@ -30,6 +30,9 @@ import { AllocActionError, TaskCrew } from './task-crew.js';
 import { isGateOpen, type Stage, stageAfter } from './task-lifecycle.js';
 import { recruitTask, type TaskSeat } from './task-recruit.js';
 
+/** Sizes of disks are given in these. */
+const BYTES_PER_MB = 1024 * 1024;
+
 const EXPIRED = 'allocation exceeded max_run_duration';
 
 /**
@@ -302,13 +305,16 @@ export class AllocRunner {
     }
   }
 
-  /** AG-224: from an allocation of this machine. One that was taken up again has what it has. */
+  /** AG-224: from an allocation of this machine, or of another one. One that was taken up again has what it has. */
   private async inheritDisk(): Promise<void> {
     const { ID, PreviousAllocation } = this.current;
-    if (!this.group.EphemeralDisk.Sticky || PreviousAllocation === '' || this.isRestored || this.isKilling) return;
+    const { Sticky, Migrate, SizeMB } = this.group.EphemeralDisk;
+    if (!Sticky || PreviousAllocation === '' || this.isRestored || this.isKilling) return;
+    const { directories, previousDisk } = this.deps;
     const tasks = this.group.Tasks.map(({ Name }) => Name);
     try {
-      await this.deps.directories.inherit(PreviousAllocation, ID, tasks);
+      if (await directories.exists(PreviousAllocation)) await directories.inherit(PreviousAllocation, ID, tasks);
+      else if (Migrate) await previousDisk?.fetch(this.current, tasks, SizeMB * BYTES_PER_MB, () => !this.isKilling);
     } catch (error) {
       this.deps.logger.error('an allocation starts without the disk of the one before', { alloc: ID, error });
     }

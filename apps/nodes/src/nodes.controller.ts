@@ -12,6 +12,9 @@ import {
   evaluateNode,
   heartbeat,
   type IndexResponse,
+  type ListFilesResponse,
+  listPreviousDisk,
+  type ListPreviousDiskRequest,
   namedServices,
   type NamedServicesRequest,
   type NamedServicesResponse,
@@ -24,6 +27,9 @@ import {
   type NodeEligibilityRequest,
   type NodeEventsRequest,
   purgeNode,
+  type ReadFileResponse,
+  readPreviousDisk,
+  type ReadPreviousDiskRequest,
   registerNode,
   registerServices,
   type RegisterServicesRequest,
@@ -47,6 +53,7 @@ import { DrainCommands } from './drain-commands.js';
 import { Heartbeats } from './heartbeats.js';
 import { NodeCommands } from './node-commands.js';
 import { NodeEvents } from './node-events.js';
+import { PreviousDisks } from './previous-disks.js';
 import { Registration } from './registration.js';
 import { ServiceQueries } from './service-queries.js';
 import { ServiceRegistrations } from './service-registrations.js';
@@ -64,6 +71,7 @@ export class NodesController {
     private readonly drains: DrainCommands,
     private readonly services: ServiceRegistrations,
     private readonly serviceQueries: ServiceQueries,
+    private readonly disks: PreviousDisks,
   ) {}
 
   @Answers(registerNode)
@@ -112,6 +120,16 @@ export class NodesController {
   @Answers(namedServices)
   namedServices(@Payload() request: NamedServicesRequest): Promise<NamedServicesResponse> {
     return this.serviceQueries.named(request);
+  }
+
+  @Answers(listPreviousDisk)
+  listPreviousDisk(@Payload() request: ListPreviousDiskRequest): Promise<ListFilesResponse> {
+    return this.disks.list(request);
+  }
+
+  @Answers(readPreviousDisk)
+  readPreviousDisk(@Payload() request: ReadPreviousDiskRequest): Promise<ReadFileResponse> {
+    return this.disks.read(request);
   }
 
   @Answers(purgeNode)

@@ -6,6 +6,7 @@ import { Heartbeats } from './heartbeats.js';
 import { NodeCommands } from './node-commands.js';
 import { NodeEvents } from './node-events.js';
 import { NodesController } from './nodes.controller.js';
+import { PreviousDisks } from './previous-disks.js';
 import { Registration } from './registration.js';
 import { ServiceQueries } from './service-queries.js';
 import { ServiceRegistrations } from './service-registrations.js';
@@ -20,6 +21,7 @@ export interface NodesParts {
   readonly drains: DrainCommands;
   readonly services: ServiceRegistrations;
   readonly serviceQueries: ServiceQueries;
+  readonly disks: PreviousDisks;
 }
 
 @Module({})
@@ -38,6 +40,7 @@ export class NodesModule {
         { provide: DrainCommands, useValue: parts.drains },
         { provide: ServiceRegistrations, useValue: parts.services },
         { provide: ServiceQueries, useValue: parts.serviceQueries },
+        { provide: PreviousDisks, useValue: parts.disks },
       ],
     };
   }

@@ -14,6 +14,7 @@ import { NodeEvents } from './node-events.js';
 import { NodesHolder } from './nodes-holder.js';
 import { NodesModule } from './nodes.module.js';
 import { PlacementTraces } from './placement-traces.js';
+import { PreviousDisks } from './previous-disks.js';
 import { Registration } from './registration.js';
 import { ServiceQueries } from './service-queries.js';
 import { ServiceRegistrations } from './service-registrations.js';
@@ -62,6 +63,7 @@ export function nodesService(pace: HeartbeatPace = DEFAULT_PACE, presenceIn = ov
           drains: new DrainCommands(state, evaluations, clock),
           services: new ServiceRegistrations(state, clock, newId),
           serviceQueries,
+          disks: new PreviousDisks(state, context.rpc),
         }),
         singleton: new NodesHolder(heartbeats, missing, new Drainer({ ...shared, logger })),
         start: () => fellows.start(),

@@ -14,6 +14,8 @@ const ASKED_BY_MACHINES = [
   nodes.registerServices,
   nodes.deregisterServices,
   nodes.namedServices,
+  nodes.listPreviousDisk,
+  nodes.readPreviousDisk,
   nodes.drainSelf,
   nodes.selfDrainState,
   claimVolume,
@@ -48,6 +50,12 @@ export function machineUser(publicKey: string, nodeId: string): NatsUser {
     },
   };
 }
+
+/** The services of another region: ask what regions ask each other, and nothing else. */
+export const peerRegionUser = (publicKey: string): NatsUser => ({
+  nkey: publicKey,
+  permissions: { publish: { allow: ['region.>'] }, subscribe: { allow: [inboxOf(publicKey)] } },
+});
 
 /** Reads the stream of events, by consumers or by sequence, and nothing else. */
 export function eventReader(publicKey: string): NatsUser {

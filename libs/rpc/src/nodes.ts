@@ -1,4 +1,5 @@
 import type { Allocation, ClientAllocUpdate, Node, NodeEvent, NodeStatus, ServiceRegistration } from '@waybill/model';
+import type { ListFilesResponse, ReadFileResponse } from './alloc-files.js';
 import { call } from './call.js';
 import type { IndexResponse } from './broker.js';
 import type { OnBehalfOf } from './deployments.js';
@@ -115,6 +116,22 @@ export interface NamedServicesResponse {
   readonly Index: number;
 }
 
+/**
+ * The disk of the allocation that this one replaces, on another machine: what it shared among its tasks (`/alloc/data`) and
+ * what each kept to itself (`/<task>/local`), and nothing else of it (AG-224). Refused as a conflict until it has ended.
+ */
+interface OnPreviousDisk extends OfOwnAllocation {
+  readonly Path: string;
+}
+export interface ListPreviousDiskRequest extends OnPreviousDisk {
+  /** Entries behind this name; empty: from the first. */
+  readonly After: string;
+}
+export interface ReadPreviousDiskRequest extends OnPreviousDisk {
+  /** Bytes from the beginning. */
+  readonly Offset: number;
+}
+
 /** Something that a user asks about a node. */
 export interface NodeCommandRequest {
   readonly NodeID: string;
@@ -190,4 +207,12 @@ export const deregisterServices = call<DeregisterServicesRequest, IndexResponse>
 export const namedServices = call<NamedServicesRequest, NamedServicesResponse>('nodes.namedServices', {
   timeoutMs: MAX_ALLOC_QUERY_WAIT_MS + 5_000,
   maxInProgress: MAX_WAITING_SERVICE_QUERIES,
+});
+/** Longer than the other machine may take. */
+const PREVIOUS_DISK_TIMEOUT_MS = 35_000;
+export const listPreviousDisk = call<ListPreviousDiskRequest, ListFilesResponse>('nodes.listPreviousDisk', {
+  timeoutMs: PREVIOUS_DISK_TIMEOUT_MS,
+});
+export const readPreviousDisk = call<ReadPreviousDiskRequest, ReadFileResponse>('nodes.readPreviousDisk', {
+  timeoutMs: PREVIOUS_DISK_TIMEOUT_MS,
 });

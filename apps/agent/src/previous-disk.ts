@@ -1,0 +1,158 @@
+import type { Allocation, Timers } from '@waybill/model';
+import {
+  type AllocFileInfo,
+  listPreviousDisk,
+  readPreviousDisk,
+  type Rpc,
+  RpcError,
+  RpcUnavailableError,
+} from '@waybill/rpc';
+
+/** Files and directories that one disk may have to be moved. */
+export const MAX_MIGRATED_FILES = 100_000;
+/** Directories in one another. */
+export const MAX_MIGRATED_DEPTH = 64;
+/** Pause before the servers are asked again, while the allocation before is still ending or the servers are away. */
+export const PREVIOUS_DISK_RETRY_MS = 1_000;
+/** Times in a row that nobody answers before the disk is given up. */
+export const MAX_UNANSWERED = 10;
+
+/** The disk is not moved; the allocation starts with an empty one. */
+export class DiskNotMovedError extends Error {
+  override readonly name = 'DiskNotMovedError';
+}
+
+/** Where a disk that comes from elsewhere is put together; nobody sees it before it is whole. */
+export interface IncomingDisk {
+  directory(path: string, mode: number): Promise<void>;
+  file(path: string, mode: number): Promise<{ write(data: Buffer): Promise<void>; close(): Promise<void> }>;
+  /** What was put together becomes the allocation's. */
+  complete(tasks: readonly string[]): Promise<void>;
+  discard(): Promise<void>;
+}
+
+export interface PreviousDiskDependencies {
+  readonly rpc: Rpc;
+  readonly timers: Timers;
+  readonly identity: () => { readonly ID: string; readonly SecretID: string };
+  readonly incoming: (allocId: string) => IncomingDisk;
+}
+
+/**
+ * Brings the disk of an allocation that has ended on another machine (AG-224), by way of the servers.
+ *
+ * waiting (the one before has not ended) → copying → done, or given up: by a failure, a limit, or because the allocation
+ * is not wanted any more. One piece of one file is asked for at a time, so it takes 256 KiB and a round trip each. Names
+ * come from a machine that need not be trusted: nothing is written beside the allocation's own directory. Links and what
+ * is neither file nor directory stay behind, and owners become the agent's. Limits: MAX_MIGRATED_…, and the disk's own size.
+ */
+export class PreviousDisk {
+  constructor(private readonly deps: PreviousDiskDependencies) {}
+
+  /** @throws DiskNotMovedError, RpcError, and what writing fails with; then nothing of it is there */
+  async fetch(alloc: Allocation, tasks: readonly string[], maxBytes: number, isWanted: () => boolean): Promise<void> {
+    const incoming = this.deps.incoming(alloc.ID);
+    const copy = new Copy(this.deps, alloc.ID, maxBytes, isWanted, incoming);
+    try {
+      for (const root of ['alloc/data', ...tasks.map((task) => `${task}/local`)]) await copy.directory(root, 0o777, 0);
+      await incoming.complete(tasks);
+    } catch (error) {
+      await incoming.discard();
+      throw error;
+    }
+  }
+}
+
+class Copy {
+  private files = 0;
+  private bytes = 0;
+
+  constructor(
+    private readonly deps: PreviousDiskDependencies,
+    private readonly allocId: string,
+    private readonly maxBytes: number,
+    private readonly isWanted: () => boolean,
+    private readonly incoming: IncomingDisk,
+  ) {}
+
+  async directory(path: string, mode: number, depth: number): Promise<void> {
+    if (depth > MAX_MIGRATED_DEPTH) throw new DiskNotMovedError(`directories are deeper than ${MAX_MIGRATED_DEPTH}`);
+    await this.incoming.directory(path, mode);
+    for (let After = '', more = true; more;) {
+      const page = await this.list(path, After, depth === 0);
+      for (const file of page.Files) await this.entry(path, file, depth);
+      const last = page.Files.at(-1)?.Name ?? After;
+      more = page.More && last > After; // one that turns in a circle is left
+      After = last;
+    }
+  }
+
+  private async entry(dir: string, info: AllocFileInfo, depth: number): Promise<void> {
+    if (++this.files > MAX_MIGRATED_FILES)
+      throw new DiskNotMovedError(`there are more than ${MAX_MIGRATED_FILES} files`);
+    const path = `${dir}/${plainName(info.Name)}`;
+    const mode = modeOf(info.FileMode);
+    if (info.FileMode.startsWith('d')) await this.directory(path, mode, depth + 1);
+    else if (info.FileMode.startsWith('-')) await this.file(path, mode);
+  }
+
+  private async file(path: string, mode: number): Promise<void> {
+    const file = await this.incoming.file(path, mode);
+    try {
+      for (let Offset = 0; ;) {
+        const piece = await this.patiently((own) =>
+          this.deps.rpc.ask(readPreviousDisk, { ...own, Path: `/${path}`, Offset }),
+        );
+        const data = Buffer.from(piece.Data, 'base64');
+        if (data.length === 0) return;
+        Offset += data.length;
+        this.bytes += data.length;
+        if (this.bytes > this.maxBytes) throw new DiskNotMovedError(`it holds more than its ${this.maxBytes} bytes`);
+        await file.write(data);
+      }
+    } finally {
+      await file.close();
+    }
+  }
+
+  /** A directory at the top may be missing: a task that is new, or one that never ran. */
+  private async list(path: string, After: string, mayBeMissing: boolean) {
+    try {
+      return await this.patiently((own) => this.deps.rpc.ask(listPreviousDisk, { ...own, Path: `/${path}`, After }));
+    } catch (error) {
+      const isMissing = error instanceof RpcError && error.code === 'not-found' && error.message.startsWith('open ');
+      if (isMissing && mayBeMissing) return { Files: [], More: false };
+      throw error;
+    }
+  }
+
+  private async patiently<T>(
+    ask: (own: { NodeID: string; SecretID: string; AllocID: string }) => Promise<T>,
+  ): Promise<T> {
+    for (let unanswered = 0; ;) {
+      if (!this.isWanted()) throw new DiskNotMovedError('the allocation is not wanted any more');
+      try {
+        const { ID: NodeID, SecretID } = this.deps.identity();
+        return await ask({ NodeID, SecretID, AllocID: this.allocId });
+      } catch (error) {
+        const isEnding = error instanceof RpcError && error.code === 'conflict';
+        const isAway = error instanceof RpcUnavailableError && ++unanswered < MAX_UNANSWERED;
+        if (!isEnding && !isAway) throw error;
+        await new Promise<void>((resolve) => this.deps.timers.after(PREVIOUS_DISK_RETRY_MS, resolve));
+      }
+    }
+  }
+}
+
+function plainName(name: string): string {
+  if (name === '' || name === '.' || name === '..' || /[/\0]/.test(name))
+    throw new DiskNotMovedError(`${JSON.stringify(name)} is no name of a file`);
+  return name;
+}
+
+/** `-rwxr-x---` → 0o750; what a file cannot do without stays the owner's. */
+function modeOf(text: string): number {
+  let mode = 0;
+  for (const letter of text.slice(1, 10)) mode = mode * 2 + (letter === '-' ? 0 : 1);
+  return mode | (text.startsWith('d') ? 0o700 : 0o400);
+}

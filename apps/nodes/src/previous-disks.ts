@@ -1,0 +1,81 @@
+import { findTaskGroup, isClientTerminal } from '@waybill/model';
+import type { ReplicatedState } from '@waybill/replica';
+import {
+  listFiles,
+  type ListFilesResponse,
+  type ListPreviousDiskRequest,
+  MAX_FILE_CHUNK_BYTES,
+  readFile,
+  type ReadFileResponse,
+  type ReadPreviousDiskRequest,
+  type Rpc,
+  RpcError,
+  RpcUnavailableError,
+} from '@waybill/rpc';
+import { permissionDenied, provenNode } from './node-access.js';
+
+interface WantedFile {
+  /** Where the disk is. */
+  readonly target: string;
+  readonly AllocID: string;
+  readonly Path: string;
+}
+
+/**
+ * Lets a machine read the disk of the allocation that one of its own replaces, from the machine where that has ended
+ * (AG-224): machines have no way to each other, and no right to more than this. Any replica answers; stateless.
+ */
+export class PreviousDisks {
+  constructor(
+    private readonly state: ReplicatedState,
+    private readonly rpc: Rpc,
+  ) {}
+
+  /** @throws RpcError forbidden; not-found; conflict: it has not ended yet; unavailable: its machine does not answer */
+  list(request: ListPreviousDiskRequest): Promise<ListFilesResponse> {
+    const { target, ...file } = this.wanted(request);
+    return fromMachine(this.rpc.ask(listFiles, { ...file, After: request.After }, { target }));
+  }
+
+  /** The next piece of a file, empty at its end. @throws RpcError as list() */
+  read(request: ReadPreviousDiskRequest): Promise<ReadFileResponse> {
+    const { target, ...file } = this.wanted(request);
+    const piece = { ...file, Origin: 'start', Offset: request.Offset, Limit: MAX_FILE_CHUNK_BYTES, WaitMs: 0 } as const;
+    return fromMachine(this.rpc.ask(readFile, piece, { target }));
+  }
+
+  private wanted({ NodeID, SecretID, AllocID, Path }: ListPreviousDiskRequest | ReadPreviousDiskRequest): WantedFile {
+    const { tables } = this.state;
+    const node = provenNode(tables, NodeID, SecretID);
+    const alloc = tables.allocs.get(AllocID);
+    if (!alloc) throw new RpcError('not-found', 'alloc not found');
+    const disk = alloc.Job ? findTaskGroup(alloc.Job, alloc.TaskGroup)?.EphemeralDisk : undefined;
+    if (alloc.NodeID !== node.ID || !disk?.Sticky || !disk.Migrate) throw permissionDenied();
+    const previous = tables.allocs.get(alloc.PreviousAllocation);
+    const isSame = previous?.JobID === alloc.JobID && previous.Namespace === alloc.Namespace;
+    if (!previous || !isSame || previous.TaskGroup !== alloc.TaskGroup)
+      throw new RpcError('not-found', 'there is no allocation before this one');
+    if (!isKeptByDisk(Path)) throw permissionDenied();
+    // One that nobody hears of is not waited for (AG-53).
+    if (previous.ClientStatus === 'unknown') throw new RpcError('unavailable', 'its machine is disconnected');
+    if (!isClientTerminal(previous)) throw new RpcError('conflict', 'the allocation before has not ended yet');
+    return { target: previous.NodeID, AllocID: previous.ID, Path };
+  }
+}
+
+/** `/alloc/data`, `/<task>/local` and what is below. */
+function isKeptByDisk(path: string): boolean {
+  const [empty, first, second, ...below] = path.split('/');
+  if (empty !== '' || first === undefined || below.some((part) => part === '' || part === '.' || part === '..'))
+    return false;
+  return first === 'alloc' ? second === 'data' : first !== '' && first !== '..' && second === 'local';
+}
+
+async function fromMachine<T>(answer: Promise<T>): Promise<T> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (error instanceof RpcUnavailableError) throw new RpcError('unavailable', error.message);
+    throw error;
+  }
+}
