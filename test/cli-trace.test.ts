@@ -24,20 +24,27 @@ const evaluation = {
   CreateTime: START_NS,
   CreateIndex: 12,
 };
-const record = (Index: number, ms: number, Op: string, Change: string) => ({
-  Index,
+const step = (Name: string, ms: number, Index: number) => ({
   Time: START_NS + ms * 1e6,
-  Name: Op === 'create' ? 'JobRegister' : 'EvalUpdate',
-  Actor: { Kind: 'anonymous', ID: '', Name: '' },
-  RequestID: '51d0',
-  TraceID: '',
-  Role: '',
-  Epoch: 0,
-  Verdict: 'accepted',
-  Objects: [{ Kind: 'eval', Namespace: 'prod', ID: EVAL, Op, Change }],
+  EndTime: 0,
+  Service: 'log',
+  Instance: '',
+  Name,
+  Index,
+  ClockSkewed: false,
+  Details: {},
 });
-const created = record(12, 3, 'create', 'created');
-const completed = record(15, 30, 'update', 'status pending -> complete');
+const trace = (steps: object[], more: object = {}) => ({
+  EvalID: EVAL,
+  TraceID: '',
+  Complete: true,
+  Steps: steps,
+  Related: [],
+  ...more,
+});
+const begun = [step('submitted', 0, 0), step('committed', 3, 12)];
+const whole = [...begun, step('completed', 30, 15)];
+const TRACE = `GET /v1/waybill/trace/evaluation/${EVAL}`;
 
 describe('waybill trace', () => {
   let api: RecordedApi;
@@ -45,25 +52,27 @@ describe('waybill trace', () => {
     api = await RecordedApi.start();
     api.play('GET /v1/evaluations', [evaluation]);
     api.play(`GET /v1/evaluation/${EVAL}`, evaluation);
-    api.play(`GET /v1/evaluation/${EVAL}/allocations`, []);
-    api.play('GET /v1/waybill/log', [created, completed]);
+    api.play(TRACE, trace(whole));
   });
   afterEach(() => api.stop());
 
-  it('CL-1047, CL-1048: everything comes from the log, in the namespace of the evaluation', async () => {
+  it('CL-1048: the trace is asked for in the namespace of the evaluation; -allocs asks for all', async () => {
     const { code, out } = await api.run(['trace', '6b4c']);
     expect(code).toBe(0);
     expect(out).toMatch(/^\+30ms +<none> +log +completed +15 /m);
     const reads = api.seen.slice(1);
-    expect(reads.map(({ query }) => query.get('namespace'))).toEqual(reads.map(() => 'prod'));
-    expect(reads[0]).toMatchObject({ line: 'GET /v1/waybill/log' });
-    expect(Object.fromEntries(reads[0]?.query ?? [])).toMatchObject({ kind: 'eval', id: EVAL, reverse: 'true' });
+    expect(reads.map(({ line }) => line)).toEqual([TRACE, `GET /v1/evaluation/${EVAL}`]);
+    expect(reads.map(({ query }) => query.get('namespace'))).toEqual(['prod', 'prod']);
+    expect(reads[0]?.query.get('allocs')).toBeNull();
+    await api.run(['trace', '-allocs', '6b4c']);
+    expect(api.seen.at(-2)?.query.get('allocs')).toBe('true');
   });
 
   it('CL-1045: related evaluations as a table, with -related their time lines too', async () => {
-    api.play(`GET /v1/evaluation/${EVAL}`, { ...evaluation, RelatedEvals: [related] });
+    const Related = [{ ...related, Started: related.CreateTime, Took: 1_200e6 }];
+    api.play(TRACE, trace(whole, { Related }));
     api.play(`GET /v1/evaluation/${NEXT}`, { ...evaluation, ID: NEXT });
-    api.play(`GET /v1/evaluation/${NEXT}/allocations`, []);
+    api.play(`GET /v1/waybill/trace/evaluation/${NEXT}`, trace(whole, { EvalID: NEXT }));
     const { out } = await api.run(['trace', '6b4c']);
     const rows = out.slice(out.indexOf('Related Evaluations')).trim().split('\n').slice(1);
     expect(rows.map((row) => row.split(/ {2,}/))).toEqual([
@@ -76,7 +85,7 @@ describe('waybill trace', () => {
 
   it('CL-1046: -f prints each step once, until the evaluation is over', async () => {
     api.play(`GET /v1/evaluation/${EVAL}`, { ...evaluation, Status: 'pending' }, evaluation);
-    api.play('GET /v1/waybill/log', [created], [created, completed]);
+    api.play(TRACE, trace(begun), trace(whole));
     const { code, out } = await api.run(['trace', '-f', '6b4c']);
     expect(code).toBe(0);
     expect(out.match(/ {2}(submitted|committed|completed) /g)?.map((step) => step.trim())).toEqual([
@@ -100,12 +109,12 @@ describe('waybill trace', () => {
     const collected = await api.run(['trace', EVAL]);
     expect(collected.out).toContain('Status       = <none>');
     expect(collected.out).toContain('completed');
-    api.play('GET /v1/waybill/log', []);
+    api.play(TRACE, [404, 'eval not found']);
     expect((await api.run(['trace', EVAL])).err).toBe(`No evaluation(s) with prefix or id "${EVAL}" found\n`);
   });
 
   it('CL-1029: a server without a log says so', async () => {
-    api.play('GET /v1/waybill/log', [404, '']);
+    api.play(TRACE, [404, '']);
     expect(await api.run(['trace', '6b4c'])).toMatchObject({
       code: 1,
       err: 'The server does not keep a transaction log (no Waybill server?)\n',

@@ -184,6 +184,29 @@ describe('/v1/waybill', () => {
   });
   afterAll(() => waybill?.stop());
 
+  it('API-269: where an evaluation spent its time, as long as anybody knows it', async () => {
+    interface Trace {
+      Complete: boolean;
+      Steps: { Name: string; Index: number; Time: number; EndTime: number }[];
+    }
+    const { EvalID, JobModifyIndex } = await api.register(shellJob('traced', 'true'));
+    const path = `/v1/waybill/trace/evaluation/${EvalID}`;
+    const traceOf = () => api.get<Trace>(path);
+    await eventually('it is over', async () => (await traceOf()).Steps.some(({ Name }) => Name === 'completed'));
+    const { Complete, Steps } = await traceOf();
+    expect(Complete).toBe(true);
+    expect(Steps.slice(0, 2)).toMatchObject([
+      { Name: 'submitted', Index: 0 },
+      { Name: 'committed', Index: JobModifyIndex },
+    ]);
+    expect(Steps.map(({ Time }) => Time)).toEqual(Steps.map(({ Time }) => Time).toSorted((a, b) => a - b));
+    const { headers } = await api.raw(path);
+    expect(Number(headers.get('x-nomad-index'))).toBeGreaterThanOrEqual(Steps.at(-1)!.Index);
+    expect(headers.get('x-waybill-log-floor')).toBe('1');
+    const unknown = await api.raw('/v1/waybill/trace/evaluation/00000000-0000-4000-8000-000000000000');
+    expect([unknown.status, await unknown.text()]).toEqual([404, 'eval not found']);
+  });
+
   it('API-260, API-264, API-266: who changed a job, what, when, why and in which trace', async () => {
     const trace = '4bf92f3577b34da6a3ce929d0e0e4736';
     await api.register(shellJob('history', 'true'));

@@ -1,6 +1,6 @@
+import type { EvaluationTrace, TraceStep } from '@waybill/model';
 import type { Display } from './display.js';
 import type { EvaluationAnswer } from './evaluation-table.js';
-import type { EvaluationTrace, TraceStep } from './evaluation-trace.js';
 import { fixedRow, keyValues, table } from './table.js';
 import type { Terminal } from './terminal.js';
 import { absoluteTime } from './times.js';

@@ -18,6 +18,7 @@ export * from './encode-evaluation.js';
 export * from './encode-host-volume.js';
 export * from './encode-job.js';
 export * from './encode-node.js';
+export * from './evaluation-trace.js';
 export * from './evaluation.js';
 export * from './expand-csi-volume.js';
 export * from './fake-time.js';

@@ -3,11 +3,12 @@ import { type LogPage, MAX_MATCHES, type Namespaces, TooManyObjectsError, Transa
 import type { ObjectKind } from '@waybill/state';
 import { ApiError, badRequest, notFound } from '../http/api-error.js';
 import { namespacesOf } from '../http/list-params.js';
-import { param } from '../http/query-string.js';
+import { boolParam, fullUuid, param } from '../http/query-string.js';
 import { Reads } from '../http/reads.js';
 import { type ApiReply, type ApiRequest, sendJson } from '../http/reply.js';
 import { kindOf, type LogRequest, readLogRequest } from './log-request.js';
 import { encodedObject } from './object-encoding.js';
+import { TraceReader } from './trace-reader.js';
 import { txnRecord } from './txn-record.js';
 
 /** Reads that look again at every index: a transaction that changed nothing is a record too. */
@@ -16,12 +17,13 @@ export class HistoryReads extends Reads {}
 /** What such a read watches: whatever it is, it is woken at every index. */
 const EVERYTHING = [['jobs', '*'] as const];
 
-/** `/v1/waybill/log`, `/v1/waybill/state` (API-264 to API-268). */
+/** `/v1/waybill/log`, `/v1/waybill/state`, `/v1/waybill/trace` (API-264 to API-269). */
 @Controller('v1/waybill')
 export class HistoryController {
   constructor(
     private readonly log: TransactionLog,
     private readonly reads: HistoryReads,
+    private readonly traces: TraceReader,
   ) {}
 
   @Get('log')
@@ -49,6 +51,18 @@ export class HistoryController {
     if (!row) throw missing;
     reply.header('X-Nomad-Index', index);
     sendJson(request, reply, encodedObject(kind, row));
+  }
+
+  @Get('trace/evaluation/:id')
+  async trace(@Param('id') given: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    const id = fullUuid(given, 'eval lookup failed');
+    const all = boolParam(request.query, 'allocs', badRequest) ?? false;
+    const query = async () => {
+      const { index, floor, trace } = await this.traces.read(id, all);
+      reply.header('X-Waybill-Log-Floor', floor);
+      return { index, value: trace };
+    };
+    await this.reads.answer(request, reply, EVERYTHING, query, 'eval not found');
   }
 
   private async page({ kind, ...wanted }: LogRequest): Promise<LogPage> {

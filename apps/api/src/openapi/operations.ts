@@ -261,6 +261,10 @@ const HISTORY: Operation[] = [
   }),
   ...get('/v1/waybill/state/{kind}/{id}', 'An object as it was', { query: ['namespace', 'index'], answer: anything }),
   ...get('/v1/waybill/openapi.json', 'This description', { answer: anything }),
+  ...get('/v1/waybill/trace/evaluation/{evalID}', 'Where an evaluation spent its time', {
+    query: ['allocs'],
+    answer: anything,
+  }),
 ];
 
 const COMMERCIAL: Operation[] = [

@@ -1,10 +1,9 @@
+import type { TraceStep } from '@waybill/model';
 import type { Call, ServerCommand } from '../command-spec.js';
 import { Display, VERBOSE_FLAG } from '../display.js';
 import { DATA_FLAGS } from '../data-printer.js';
-import { type EvaluationTrace, evaluationTrace, type TraceSources, type TraceStep } from '../evaluation-trace.js';
-import { EvaluationTraceReader } from '../evaluation-trace-reader.js';
+import { readTrace, type TracedEvaluation } from '../evaluation-trace-reader.js';
 import { EvaluationTraceText } from '../evaluation-trace-text.js';
-import { exactOf } from '../exact-json.js';
 import { CommandFailure } from '../failure.js';
 import { EVALUATION, resolveUuid } from '../resolve-uuid.js';
 import { retriedRead } from '../retried-read.js';
@@ -35,20 +34,21 @@ async function run(call: Call): Promise<number> {
   const { flags, terminal } = call;
   const { id, namespace } = await find(call);
   const there = { ...call, api: call.api.within({ namespace }) };
-  const reader = new EvaluationTraceReader(there, flags.on('allocs'));
-  const sources = flags.on('f') && !call.data ? await follow(there, reader, id) : await reader.read(id);
-  if (sources.records.length === 0 && !sources.evaluation) throw notFound(call.args[0] ?? '');
-  const trace = evaluationTrace(sources);
+  const read = (one: string) => readTrace(there, one, flags.on('allocs'));
+  const following = flags.on('f') && !call.data;
+  const traced = following ? await follow(there, () => read(id)) : await read(id);
+  if (!traced) throw notFound(call.args[0] ?? '');
   if (call.data) {
-    call.data(exactOf(trace));
+    call.data(traced.answer.exact);
     return 0;
   }
-  show(call, trace, sources, !flags.on('f'));
+  show(call, traced, !following);
   if (!flags.on('related')) return 0;
-  for (const related of trace.Related.toSorted((a, b) => a.Started - b.Started)) {
-    const others = await reader.read(related.ID);
+  for (const related of traced.trace.Related.toSorted((a, b) => a.Started - b.Started)) {
+    const other = await read(related.ID);
+    if (!other) continue; // collected meanwhile
     terminal.print('');
-    show(call, evaluationTrace(others), others, true);
+    show(call, other, true);
   }
   return 0;
 }
@@ -69,7 +69,7 @@ async function find(call: Call): Promise<{ id: string; namespace: string | undef
 const notFound = (given: string): CommandFailure =>
   new CommandFailure(`No evaluation(s) with prefix or id "${given}" found`);
 
-function show(call: Call, trace: EvaluationTrace, { evaluation, floor }: TraceSources, withLine: boolean): void {
+function show(call: Call, { trace, evaluation, floor }: TracedEvaluation, withLine: boolean): void {
   const { terminal } = call;
   const text = new EvaluationTraceText(trace, Display.of(call), terminal);
   terminal.print(text.list(evaluation));
@@ -85,11 +85,15 @@ function show(call: Call, trace: EvaluationTrace, { evaluation, floor }: TraceSo
 }
 
 /** CL-1046. Resolves with what is known when it is over. */
-async function follow(call: Call, reader: EvaluationTraceReader, id: string): Promise<TraceSources> {
+async function follow(
+  call: Call,
+  read: () => Promise<TracedEvaluation | undefined>,
+): Promise<TracedEvaluation | undefined> {
   const printed = new Set<string>();
   for (;;) {
-    const sources = await retriedRead('trace', call, () => reader.read(id));
-    const trace = evaluationTrace(sources);
+    const traced = await retriedRead('trace', call, read);
+    if (!traced) return undefined;
+    const { trace } = traced;
     const text = new EvaluationTraceText(trace, Display.of(call), call.terminal);
     if (printed.size === 0 && trace.Steps.length > 0) call.terminal.print(EvaluationTraceText.header());
     for (const step of trace.Steps) {
@@ -97,9 +101,9 @@ async function follow(call: Call, reader: EvaluationTraceReader, id: string): Pr
       printed.add(keyOf(step));
       call.terminal.print(text.row(step));
     }
-    if (isOver(sources, trace)) {
+    if (isOver(traced)) {
       call.terminal.print('');
-      return sources;
+      return traced;
     }
     await call.sleep(LOOK_MS);
   }
@@ -109,7 +113,7 @@ const keyOf = ({ Name, Details }: TraceStep): string =>
   [Name, Details['allocation'], Details['task'], Details['request']].join(' ');
 
 /** The evaluation is, and so is the deployment it names. */
-function isOver({ evaluation }: TraceSources, { Steps }: EvaluationTrace): boolean {
+function isOver({ evaluation, trace: { Steps } }: TracedEvaluation): boolean {
   if (evaluation && !OVER.has(evaluation.Status)) return false;
   return !evaluation?.DeploymentID || Steps.some(({ Name }) => Name.startsWith('deployment '));
 }

@@ -1,0 +1,60 @@
+import type { Allocation, EvaluationTrace } from '@waybill/model';
+import type { LoggedTxn, LogPage, ReadModel, TransactionLog } from '@waybill/projection';
+import type { ObjectKind } from '@waybill/state';
+import { relatedEvaluations } from '../evaluations/related-evaluations.js';
+import { evaluationTrace, slowestAllocations } from './evaluation-trace.js';
+
+/** Transactions of one object that are looked at: an evaluation has a handful. */
+const MAX_TXNS = 1_000;
+/** Histories of allocations that are read at the same time. */
+const AT_ONCE = 5;
+
+export interface TraceFound {
+  /** Highest index of what it was made of. */
+  readonly index: number;
+  /** Lowest index of which the history is kept. */
+  readonly floor: number;
+  /** Undefined: neither the state nor the history knows the evaluation. */
+  readonly trace: EvaluationTrace | undefined;
+}
+
+/**
+ * Reads what the trace of an evaluation is made of: its history, its allocations and theirs, its deployment's (API-269).
+ * Cost: one page of history for each allocation that is shown.
+ */
+export class TraceReader {
+  constructor(
+    private readonly model: Pick<ReadModel, 'evaluation' | 'jobEvaluations' | 'evalAllocations'>,
+    private readonly log: Pick<TransactionLog, 'page'>,
+  ) {}
+
+  /** @param allAllocations or only the slowest (CL-1043) */
+  async read(evalId: string, allAllocations: boolean): Promise<TraceFound> {
+    const history = await this.history('eval', evalId);
+    const { row: evaluation } = await this.model.evaluation(evalId);
+    const { floor, txns } = history;
+    if (!evaluation && txns.length === 0) return { index: history.index, floor, trace: undefined };
+    const placed = evaluation ? (await this.model.evalAllocations(evalId)).rows : [];
+    const allocs = allAllocations ? placed : slowestAllocations(placed);
+    const allocTxns = await this.allocationHistories(allocs);
+    const deployment = evaluation?.DeploymentID;
+    const deploymentTxns = deployment ? (await this.history('deployment', deployment)).txns : [];
+    const related = evaluation ? await relatedEvaluations(this.model, evaluation) : [];
+    const trace = evaluationTrace({ evalId, evaluation, related, txns, floor, allocs, allocTxns, deploymentTxns });
+    const indexes = [history.index, ...deploymentTxns.map(({ index }) => index), ...placed.map((a) => a.ModifyIndex)];
+    return { index: Math.max(...indexes), floor, trace };
+  }
+
+  private history(kind: ObjectKind, id: string): Promise<LogPage> {
+    return this.log.page({ namespaces: '*', kind, id, reverse: true, perPage: MAX_TXNS });
+  }
+
+  private async allocationHistories(allocs: readonly Allocation[]): Promise<Map<string, readonly LoggedTxn[]>> {
+    const found = new Map<string, readonly LoggedTxn[]>();
+    for (let from = 0; from < allocs.length; from += AT_ONCE) {
+      const some = allocs.slice(from, from + AT_ONCE);
+      await Promise.all(some.map(async ({ ID }) => found.set(ID, (await this.history('alloc', ID)).txns)));
+    }
+    return found;
+  }
+}
