@@ -1,10 +1,11 @@
 # A disk that follows its task: a volume of a CSI plugin, claimed by one writer at a time.
 #
+#   waybill volume create examples/csi.volume.hcl
 #   waybill job run examples/csi.nomad.hcl
 #   waybill alloc logs -job csi                   # one line more after every restart, on whatever machine
 #
-# Needs a CSI plugin that runs on the machines and a volume of it that is registered under the ID "notes". Without them
-# the job is taken and waits.
+# Needs a CSI plugin that runs on the machines; docs/volumes.md shows how. Without it, or without the volume, the job is
+# taken and waits.
 
 job "csi" {
   group "app" {
