@@ -232,6 +232,8 @@ const CLUSTER: Operation[] = [
   ...read('/v1/namespace/{name}', 'A namespace', ref('Namespace')),
   ...write('/v1/namespace/{name}', 'Create or change it', { body: request }),
   ...remove('/v1/namespace/{name}', 'Delete it'),
+  ...list('/v1/scaling/policies', 'Scaling policies', ref('ScalingPolicyListStub'), ['job', 'type']),
+  ...read('/v1/scaling/policy/{policyID}', 'A scaling policy', ref('ScalingPolicy')),
   ...read('/v1/services', 'Names of services', listOf(anything)),
   ...list('/v1/service/{name}', 'Registrations of a service', ref('ServiceRegistration'), ['choose']),
   ...remove('/v1/service/{name}/{id}', 'Delete a registration'),
