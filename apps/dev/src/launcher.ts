@@ -68,7 +68,9 @@ async function bringUp(options: LaunchOptions, stops: Stop[], end: EndOfRun, rep
   mkdirSync(logDir, { recursive: true });
   report.say(`Waybill starts in ${data.paths.root}`);
   const loading = loadCluster(options.processes); // its second of work, while the servers do theirs
-  const servers = await startServers(data.paths, process.env, report, (server) => stops.push(() => server.stop()));
+  const servers = await startServers(data.paths, process.env, options.natsPort, report, (server) =>
+    stops.push(() => server.stop()),
+  );
   const startCluster = await loading;
   end.signal.throwIfAborted();
   const env = serviceEnvironment(options, data.paths.agent, servers);
@@ -114,6 +116,7 @@ function serviceEnvironment(options: LaunchOptions, agentDir: string, servers: S
   return {
     WAYBILL_LOG_FORMAT: 'line',
     ...process.env,
+    ...regionEnvironment(options),
     WAYBILL_NATS_URL: servers.natsUrl,
     ...(servers.credentials && { WAYBILL_NATS_CREDENTIALS: servers.credentials.services }),
     WAYBILL_DATABASE_URL: servers.databaseUrl,
@@ -128,6 +131,15 @@ function serviceEnvironment(options: LaunchOptions, agentDir: string, servers: S
 
 const agentEnvironment = ({ credentials }: Servers): NodeJS.ProcessEnv =>
   credentials ? { WAYBILL_NATS_CREDENTIALS: credentials.agent } : {};
+
+/** What the command line says of regions goes before what the environment says. */
+function regionEnvironment({ region, peer }: LaunchOptions): NodeJS.ProcessEnv {
+  const peers = Object.entries(peer).map(([name, url]) => `${name}=${url}`);
+  return {
+    ...(region !== undefined && { WAYBILL_REGION: region }),
+    ...(peers.length > 0 && { WAYBILL_PEERS: peers.join(',') }),
+  };
+}
 
 async function show(cluster: Cluster, options: LaunchOptions, report: Report): Promise<void> {
   const api = `http://127.0.0.1:${options.port}`;

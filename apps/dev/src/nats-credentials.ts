@@ -2,7 +2,7 @@ import path from 'node:path';
 import { loadIdentity } from '@waybill/agent';
 import type { EmbeddedDataPaths } from '@waybill/embedded';
 import { userKey } from '@waybill/journal';
-import { eventReader, machineUser, natsAccounts, serviceUser } from '@waybill/rpc';
+import { eventReader, machineUser, natsAccounts, peerRegionUser, serviceUser } from '@waybill/rpc';
 import { newUuid } from '@waybill/service';
 import type { CredentialFiles } from './servers.js';
 
@@ -15,7 +15,11 @@ export async function natsCredentials(paths: EmbeddedDataPaths) {
   const files: CredentialFiles = { services: file('services'), agent: file('agent') };
   const { nodeId } = await loadIdentity(paths.agent, newUuid);
   const accounts = natsAccounts(
-    [serviceUser(await userKey(files.services)), machineUser(await userKey(files.agent), nodeId)],
+    [
+      serviceUser(await userKey(files.services)),
+      machineUser(await userKey(files.agent), nodeId),
+      peerRegionUser(await userKey(file('regions'))), // for the --peer of another region
+    ],
     [eventReader(await userKey(file('events')))], // for people's own programs: docs/events.md
   );
   return { files, accounts };

@@ -9,6 +9,12 @@ export interface LaunchOptions {
   readonly empty: boolean;
   /** Whether this machine runs tasks, too. */
   readonly agent: boolean;
+  /** Name of this region; undefined: what the environment says. */
+  readonly region?: string;
+  /** URL of the NATS of each other region. */
+  readonly peer: Readonly<Record<string, string>>;
+  /** Where other regions reach the nats-server; 0: any free port. */
+  readonly natsPort: number;
 }
 
 /** Reads the command line; prints help or a clear error and ends the process where that is what was asked for. */
@@ -21,10 +27,20 @@ export function readOptions(argv: readonly string[]): LaunchOptions {
     .option('--processes', 'run every service in a process of its own, as in production', false)
     .option('--empty', 'do not register examples/hello.nomad.json', false)
     .option('--no-agent', 'start no agent: other machines run the tasks')
+    .option('--region <name>', 'name of this region')
+    .option('--peer <region=url>', 'another region, its NATS and #file of credentials; once for each', peers, {})
+    .option('--nats-port <port>', 'port of nats-server on 127.0.0.1 (default: any that is free)', portNumber, 0)
     .helpOption('-h, --help', 'show this text')
     .allowExcessArguments(false);
   command.parse([...argv], { from: 'user' });
   return command.opts<LaunchOptions>();
+}
+
+function peers(text: string, known: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  const [, region, url] = /^([^=,]+)=((?:nats|tls):\/\/[^,]+)$/.exec(text) ?? [];
+  if (region === undefined || url === undefined)
+    throw new InvalidArgumentError('a peer is a region and the URL of its NATS: west=nats://127.0.0.1:4302');
+  return { ...known, [region]: url };
 }
 
 function portNumber(text: string): number {

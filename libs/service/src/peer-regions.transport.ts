@@ -15,7 +15,7 @@ export const CONNECT_AGAIN_MS = 2_000;
 
 export interface PeerRegionsDeps {
   readonly own: string;
-  /** URL of NATS, by region. */
+  /** URL of NATS, by region; behind a `#` the file with the credentials that it gives to other regions. */
   readonly peers: Readonly<Record<string, string>>;
   /** Shown by the NATS of each peer in its list of connections. */
   readonly name: string;
@@ -84,7 +84,8 @@ class PeerConnection {
     const { name, credentialsFile, timers, logger } = this.deps;
     const { region } = this;
     try {
-      const link = await connect({ url: this.url, name, credentialsFile, firstConnectMs: 0 });
+      const [url = '', given] = this.url.split('#');
+      const link = await connect({ url, name, credentialsFile: given ?? credentialsFile, firstConnectMs: 0 });
       if (this.closed) return await link.close();
       this.connected = { link, rpc: new NatsRpc(link.nc, link.inboxPrefix) };
       link.onChange((up) => logger.info(up ? 'a region is there again' : 'a region cannot be reached', { region }));

@@ -92,7 +92,9 @@ export const SETTINGS = {
   WAYBILL_REGION: word.default('global').describe('name of this region'),
   WAYBILL_PEERS: peers
     .default({})
-    .describe('region=nats-url,… of the other regions; jobs may be rolled out to all of them'),
+    .describe(
+      'region=nats-url[#file],… of the other regions, with files of credentials; jobs may be rolled out to all',
+    ),
   WAYBILL_LOG_LEVEL: z
     .enum(['trace', 'debug', 'info', 'warn', 'error', 'silent'])
     .default('info')
