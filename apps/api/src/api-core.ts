@@ -1,5 +1,6 @@
 import type { EventLog, ProjectionFeed, ReadModel } from '@waybill/projection';
 import type { ServiceContext } from '@waybill/service';
+import type { RestoreWatch } from './events/restore-watch.js';
 import type { Subscriptions } from './events/subscriptions.js';
 import { BlockingQueries, type WatchSource } from './http/blocking-query.js';
 import { HeldCalls } from './http/held-calls.js';
@@ -15,6 +16,7 @@ export interface ApiParts {
   readonly feed: ProjectionFeed;
   readonly events: EventLog;
   readonly subscriptions: Subscriptions;
+  readonly restores: RestoreWatch;
 }
 
 /** What the modules of all resources are built on; each takes of it what it needs. */

@@ -6,6 +6,7 @@ import { ApiCore } from './api-core.js';
 import { API_ADDRESS, RegionCallsController } from './regions/region-calls.controller.js';
 import { RegionJobs, regionJobsOf } from './regions/region-jobs.js';
 import { startApiServer } from './http/api-server.js';
+import { RestoreWatch } from './events/restore-watch.js';
 import { Subscriptions } from './events/subscriptions.js';
 
 @Module({})
@@ -45,7 +46,14 @@ async function buildApi(context: ServiceContext): Promise<ServiceParts> {
     enabled: context.settings.WAYBILL_EVENT_BROKER,
     replayFrames: context.settings.WAYBILL_EVENT_REPLAY,
   });
-  const core = new ApiCore({ context, model, feed, events, subscriptions });
+  const restores = new RestoreWatch(
+    feed,
+    model,
+    () => subscriptions.close(),
+    (error) => context.logger.warn('cannot ask Postgres whether the state was restored', { error }),
+  );
+  await restores.start();
+  const core = new ApiCore({ context, model, feed, events, subscriptions, restores });
   let server: NestFastifyApplication | undefined;
   return {
     module: answersToRegions(core),
@@ -53,6 +61,7 @@ async function buildApi(context: ServiceContext): Promise<ServiceParts> {
       server = await startApiServer(core);
     },
     async stop() {
+      restores.stop();
       subscriptions.close();
       events.stop();
       feed.stop(); // blocked queries answer what they have

@@ -92,6 +92,14 @@ export class ApiClient {
     return this.ask<T>('DELETE', path, query, body === undefined ? undefined : formatExact(body, 0));
   }
 
+  /** Bytes as they are; what is answered is read by nobody. @throws AnswerFailure, ConnectionFailure */
+  async putBytes(path: string, body: Buffer): Promise<void> {
+    const url = this.urlOf(path, {});
+    const message = await this.exchange('PUT', url, body, this.interrupt);
+    const text = await bodyText(message, () => abortOf(this.interrupt) ?? brokenOff('PUT', url));
+    if (message.statusCode !== 200) throw new AnswerFailure(message.statusCode ?? 0, text, message.headers);
+  }
+
   /**
    * An answer that goes on until the server ends it; `signal` ends it from here.
    * @throws AnswerFailure, ConnectionFailure
@@ -178,7 +186,7 @@ export class ApiClient {
   private async exchange(
     method: Method,
     url: URL,
-    body: string | undefined,
+    body: string | Buffer | undefined,
     signal: AbortSignal,
   ): Promise<IncomingMessage> {
     for (let hops = 0; ; hops++) {
@@ -225,7 +233,7 @@ export class ApiClient {
     });
   }
 
-  private headersFor(body: string | undefined): Record<string, string> {
+  private headersFor(body: string | Buffer | undefined): Record<string, string> {
     const { token, basicAuth, reason } = this.connection;
     return {
       'User-Agent': `waybill-cli/${VERSION}`,

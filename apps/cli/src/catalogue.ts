@@ -224,7 +224,21 @@ export const CATALOGUE: readonly CatalogueEntry[] = [
     synopsis: 'Change the scheduler configuration',
     load: () => import('./commands/operator-scheduler-set-config.js'),
   },
-  { words: 'plugin status', synopsis: 'Show the storage plugins', load: () => import('./commands/plugin-status.js') },
+  {
+    words: 'operator snapshot inspect',
+    synopsis: 'Show of what a saved state is',
+    load: () => import('./commands/operator-snapshot-inspect.js'),
+  },
+  {
+    words: 'operator snapshot restore',
+    synopsis: 'Take the cluster back to a saved state',
+    load: () => import('./commands/operator-snapshot-restore.js'),
+  },
+  {
+    words: 'operator snapshot save',
+    synopsis: 'Save the state of the cluster to a file',
+    load: () => import('./commands/operator-snapshot-save.js'),
+  },
   { words: 'plugin status', synopsis: 'Show the storage plugins', load: () => import('./commands/plugin-status.js') },
   {
     words: 'scaling policy info',
@@ -254,52 +268,6 @@ export const CATALOGUE: readonly CatalogueEntry[] = [
   { words: 'trace', synopsis: 'Show where an evaluation spent its time', load: () => import('./commands/trace.js') },
   { words: 'ui', synopsis: 'Open the web UI', load: () => import('./commands/ui.js') },
   { words: 'version', synopsis: 'Show the version of this program', load: () => import('./commands/version.js') },
-  {
-    words: 'volume create',
-    synopsis: 'Have a disk made and register it',
-    load: () => import('./commands/volume-create.js'),
-  },
-  {
-    words: 'volume delete',
-    synopsis: 'Have the disk of a volume deleted',
-    load: () => import('./commands/volume-delete.js'),
-  },
-  {
-    words: 'volume deregister',
-    synopsis: 'Forget a volume; its disk stays',
-    load: () => import('./commands/volume-deregister.js'),
-  },
-  {
-    words: 'volume detach',
-    synopsis: 'Free what ended allocations of a node hold',
-    load: () => import('./commands/volume-detach.js'),
-  },
-  { words: 'volume init', synopsis: 'Write an example of a volume', load: () => import('./commands/volume-init.js') },
-  {
-    words: 'volume register',
-    synopsis: 'Register a disk that exists as a volume',
-    load: () => import('./commands/volume-register.js'),
-  },
-  {
-    words: 'volume snapshot create',
-    synopsis: 'Take a snapshot of a volume',
-    load: () => import('./commands/volume-snapshot-create.js'),
-  },
-  {
-    words: 'volume snapshot delete',
-    synopsis: 'Have a snapshot deleted',
-    load: () => import('./commands/volume-snapshot-delete.js'),
-  },
-  {
-    words: 'volume snapshot list',
-    synopsis: 'Show the snapshots of a provider',
-    load: () => import('./commands/volume-snapshot-list.js'),
-  },
-  {
-    words: 'volume status',
-    synopsis: 'Show volumes and who uses them',
-    load: () => import('./commands/volume-status.js'),
-  },
   {
     words: 'volume create',
     synopsis: 'Have a disk made and register it',

@@ -1,3 +1,5 @@
+export { ArchiveLostError, Archives, linesOf } from './archives.js';
+export type { StoredArchive } from './archives.js';
 export { connect, NatsLink } from './connection.js';
 export type { ConnectOptions } from './connection.js';
 export { CredentialsError, inboxPrefixOf, readCredentials, userKey } from './credentials.js';

@@ -1,5 +1,6 @@
 import type { JetStreamManager } from '@nats-io/jetstream';
 import type { TxnDraft } from '@waybill/state';
+import { Archives, withArchives } from './archives.js';
 import type { NatsLink } from './connection.js';
 import { ConflictError, LogUnavailableError, TooLargeError } from './errors.js';
 import { LogFollower } from './follower.js';
@@ -21,10 +22,13 @@ export interface LogBounds {
  */
 export class Journal implements Log {
   private readonly publisher: Publisher;
+  /** What restores in the log bring back. */
+  readonly archives: Archives;
   private manager: Promise<JetStreamManager> | undefined;
 
   constructor(readonly link: NatsLink) {
     this.publisher = new Publisher(link);
+    this.archives = new Archives(link, () => this.getManager());
   }
 
   /** Publishes in flight and waiting, for metrics. */
@@ -43,7 +47,7 @@ export class Journal implements Log {
   }
 
   async follow(options: FollowOptions): Promise<Follower> {
-    const follower = new LogFollower(this.link, () => this.getManager(), options);
+    const follower = new LogFollower(this.link, () => this.getManager(), withArchives(options, this.archives));
     await follower.start();
     return follower;
   }

@@ -14,6 +14,8 @@ import { TXN_STREAM } from './subject.js';
 
 export const EVENTS_STREAM = 'EVENTS';
 export const LEASES_BUCKET = 'LEASES';
+/** Archives of the state that were restored, in chunks. */
+export const ARCHIVES_STREAM = 'ARCHIVES';
 
 /** Largest message of the log and of the event stream, bytes: what nats-server handles well (ST-14). */
 export const MAX_MESSAGE_BYTES = 8 * 1024 * 1024;
@@ -67,6 +69,13 @@ function wantedStreams(replicas: number): readonly WantedStream[] {
       max_age: nanos(EVENTS_MAX_AGE_MS),
       max_msgs: EVENTS_MAX_FRAMES,
       duplicate_window: nanos(DUPLICATE_WINDOW_MS),
+      max_msg_size: MAX_MESSAGE_BYTES,
+    },
+    {
+      ...durable,
+      name: ARCHIVES_STREAM,
+      subjects: [`${ARCHIVES_STREAM}.>`],
+      max_msgs_per_subject: 1,
       max_msg_size: MAX_MESSAGE_BYTES,
     },
     {

@@ -45,6 +45,7 @@ export const monotonicClock: Clock = { nowMs: () => performance.now() };
  * has applied that as accepted. Refused, or no answer: once more, while the lease is held.
  * holder: the singleton is started, and gets every transaction applied from then on. The term ends when the lease is
  * lost, or when the copy applies a `LeaseAcquired` of the same role by anyone else: then everything is dropped at once.
+ * A restored state is another one: the term ends, and the next one, which begins from it, is acquired under the same lease.
  * A singleton that throws loses the term: the lease is given back, and asked for again after a growing pause.
  * The next term begins only when the singleton's `stop` has finished.
  */
@@ -154,6 +155,11 @@ export class LeaseRunner {
       return;
     }
     if (this.mode !== 'holder') return;
+    if (txn.type === 'StateRestore' && applied.verdict.kind === 'accepted') {
+      this.endTerm('the state was restored');
+      void this.acquire();
+      return;
+    }
     try {
       this.options.singleton.applied(applied);
     } catch (error) {

@@ -31,6 +31,12 @@ const SUMS = 'SHA256SUMS';
 /** The file is no archive, or a damaged one, or one of another program. The text says which. */
 export class BadArchiveError extends Error {
   override readonly name = 'BadArchiveError';
+  /** It is whole, and another program's. */
+  readonly isForeign: boolean;
+  constructor(message: string, options?: ErrorOptions & { readonly isForeign?: boolean }) {
+    super(message, options);
+    this.isForeign = options?.isForeign ?? false;
+  }
 }
 
 const deflated = promisify(gzip);
@@ -72,7 +78,9 @@ async function unzipped(bytes: Uint8Array): Promise<Buffer> {
 function metaOf(about: Buffer): ArchiveMeta {
   const meta = parsed(about);
   if (typeof meta !== 'object' || meta === null || !('Format' in meta) || meta.Format !== ARCHIVE_FORMAT)
-    throw new BadArchiveError(`not an archive of Waybill (${META} does not say Format "${ARCHIVE_FORMAT}")`);
+    throw new BadArchiveError(`not an archive of Waybill (${META} does not say Format "${ARCHIVE_FORMAT}")`, {
+      isForeign: true,
+    });
   if (!('Index' in meta) || !Number.isSafeInteger(meta.Index)) throw new BadArchiveError(`${META} names no index`);
   return meta as ArchiveMeta;
 }

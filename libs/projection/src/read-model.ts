@@ -340,6 +340,12 @@ export class ReadModel {
     return found.row?.ClusterID;
   }
 
+  /** Index of the last restore (EV-75); 0: there was none. */
+  async restoredIndex(): Promise<number> {
+    const found = await this.rows.find<TableRows['cluster_meta']>(FIND.clusterMeta, [SINGLETON_KEY]);
+    return found.row?.RestoredIndex ?? 0;
+  }
+
   // indexes and verdicts
 
   /** Highest index of these tables, at least 1. */

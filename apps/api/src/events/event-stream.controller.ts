@@ -4,6 +4,7 @@ import { ApiError, badRequest, failed } from '../http/api-error.js';
 import { boolParam, namespaceOf, param, params, type QueryString } from '../http/query-string.js';
 import type { ApiReply, ApiRequest } from '../http/reply.js';
 import { EventFilter, parseTopics } from './event-filter.js';
+import { RestoreWatch } from './restore-watch.js';
 import { Subscriptions } from './subscriptions.js';
 
 /** `/v1/event/stream` (EV-20 to EV-29, EV-60 to EV-70). */
@@ -12,6 +13,7 @@ export class EventStreamController {
   constructor(
     private readonly events: EventLog,
     private readonly subscriptions: Subscriptions,
+    private readonly restores: RestoreWatch,
   ) {}
 
   @Get('stream')
@@ -24,7 +26,11 @@ export class EventStreamController {
     const { head } = this.events;
     const floor = await this.events.floor();
     const strict = boolParam(query, 'strict', badRequest) ?? false;
-    const bounds = { 'X-Waybill-Event-Floor': String(floor), 'X-Waybill-Event-Head': String(head) };
+    const bounds = {
+      'X-Waybill-Event-Floor': String(floor),
+      'X-Waybill-Event-Head': String(head),
+      ...(this.restores.index > 0 && { 'X-Waybill-Event-Restored': String(this.restores.index) }),
+    };
     if (strict && fromIndex > 0 && fromIndex < floor) {
       for (const [name, value] of Object.entries(bounds)) reply.header(name, value);
       throw new ApiError(410, 'requested index not in buffer');

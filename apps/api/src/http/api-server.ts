@@ -1,5 +1,6 @@
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import { MAX_ARCHIVE_BYTES } from '@waybill/model/snapshot-archive';
 import { NestLogger } from '@waybill/service';
 import type { FastifyInstance } from 'fastify';
 import type { ApiCore } from '../api-core.js';
@@ -23,6 +24,8 @@ import { traceRequests } from './trace-requests.js';
 
 /** Idle connections are kept this long, longer than a blocking query's longest wait. */
 const KEEP_ALIVE_MS = 330_000;
+/** Takes a whole archive as its body; no other path takes more than MAX_BODY_BYTES. */
+const ARCHIVE_PATH = '/v1/operator/snapshot';
 /** Longest part of a path: a percent-encoded job id. */
 const MAX_PARAM_LENGTH = 4_096;
 
@@ -44,6 +47,9 @@ export async function startApiServer(core: ApiCore): Promise<NestFastifyApplicat
   const fastify = adapter.getInstance<FastifyInstance>();
   fastify.removeAllContentTypeParsers();
   fastify.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
+  fastify.addHook('onRoute', (route) => {
+    if (route.url === ARCHIVE_PATH) route.bodyLimit = MAX_ARCHIVE_BYTES;
+  });
   limitConnections(fastify.server, settings.WAYBILL_HTTP_MAX_CONNS_PER_CLIENT, parts.context.metrics);
   addResponseHeaders(fastify, settings.WAYBILL_HTTP_RESPONSE_HEADERS);
   compressAnswers(fastify);

@@ -5,6 +5,8 @@ import type { FastifyInstance } from 'fastify';
 const compress = promisify(gzip);
 /** A connection inside a data centre is faster than the better levels. */
 const LEVEL = constants.Z_BEST_SPEED;
+/** Content type of what is compressed in itself. */
+export const PACKED = 'application/x-gzip';
 
 /**
  * Compresses whole answers for clients that ask for it (API-23). Streams are written to the socket and never come by
@@ -14,7 +16,8 @@ export function compressAnswers(fastify: FastifyInstance): void {
   fastify.addHook('onSend', async (request, reply, payload) => {
     reply.header('Vary', 'Accept-Encoding');
     const text = typeof payload === 'string' || Buffer.isBuffer(payload) ? payload : '';
-    if (text.length === 0 || !acceptsGzip(request.headers['accept-encoding'])) return payload;
+    const isPacked = reply.getHeader('Content-Type') === PACKED;
+    if (text.length === 0 || isPacked || !acceptsGzip(request.headers['accept-encoding'])) return payload;
     const compressed = await compress(text, { level: LEVEL });
     reply.header('Content-Encoding', 'gzip').header('Content-Length', compressed.length);
     return compressed;

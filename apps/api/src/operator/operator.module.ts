@@ -1,12 +1,26 @@
 import { Module } from '@nestjs/common';
+import { Archives, managerOf } from '@waybill/journal';
 import { made } from '../core.module.js';
+import { RestoreSnapshot } from './restore-snapshot.js';
+import { SnapshotController } from './snapshot.controller.js';
 import { BrokerInquiry } from './broker-inquiry.js';
 import { SchedulerConfigurationController } from './scheduler-configuration.controller.js';
 import { SetSchedulerConfiguration } from './set-scheduler-configuration.js';
 
 @Module({
-  controllers: [SchedulerConfigurationController],
+  controllers: [SchedulerConfigurationController, SnapshotController],
   providers: [
+    made(RestoreSnapshot, ({ context, parts: { feed, model } }) => {
+      const { link, log, clock, newId } = context;
+      return new RestoreSnapshot({
+        archives: new Archives(link, () => managerOf(link)),
+        log,
+        readable: (index, timeoutMs) => feed.waitFor(index, timeoutMs),
+        applied: () => model.appliedIndex(),
+        clock,
+        newId,
+      });
+    }),
     made(BrokerInquiry, ({ calls }) => new BrokerInquiry(calls)),
     made(
       SetSchedulerConfiguration,

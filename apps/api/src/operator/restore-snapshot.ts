@@ -1,0 +1,82 @@
+import { linesOf, type Log, type StoredArchive } from '@waybill/journal';
+import { type Clock, nsFromMs } from '@waybill/model';
+import { BadArchiveError, unpackArchive } from '@waybill/model/snapshot-archive';
+import { BadRowsError, draftTxn, readArchive } from '@waybill/state';
+import { badRequest, failed } from '../http/api-error.js';
+import type { Requester } from '../http/requester.js';
+
+/** Until the restored state can be read (OP-42). */
+export const RESTORE_TIMEOUT_MS = 60_000;
+/**
+ * How far behind an archive's index the log may be. A new cluster's log is brought up to it, so that no index is given
+ * out twice (ST-1, OP-46), at some ten thousand a second.
+ */
+export const MAX_INDEXES_MADE_UP = 2_000_000;
+/** Of them at once: below what the log's writer lets wait. */
+const MADE_UP_AT_ONCE = 500;
+
+export interface RestoreDeps {
+  readonly archives: { put(name: string, bytes: Uint8Array): Promise<StoredArchive> };
+  readonly log: Pick<Log, 'publish'>;
+  /** Resolves when an index can be read. */
+  readonly readable: (index: number, timeoutMs: number) => Promise<unknown>;
+  /** Index that can be read now. */
+  readonly applied: () => Promise<number>;
+  readonly clock: Clock;
+  readonly newId: () => string;
+}
+
+/**
+ * Takes the cluster back to an archive (OP-42 to OP-48): it is looked at whole, stored beside the log, and then named in
+ * one transaction. A crash before that leaves the old state, one after it the new.
+ */
+export class RestoreSnapshot {
+  constructor(private readonly deps: RestoreDeps) {}
+
+  /** @returns the index of the restore @throws ApiError 400, 500 */
+  async run(bytes: Uint8Array, requester: Requester): Promise<number> {
+    const { archives, newId } = this.deps;
+    const archivedIndex = await indexOf(bytes);
+    await this.reach(archivedIndex, requester);
+    const stored = await archives.put(newId(), bytes);
+    const context = requester.draftContext(nsFromMs(this.deps.clock.nowMs()));
+    const draft = draftTxn('StateRestore', { ...stored, Index: archivedIndex }, context);
+    const { index } = await this.deps.log.publish(draft);
+    await this.live(index);
+    return index;
+  }
+
+  private async live(index: number): Promise<void> {
+    try {
+      await this.deps.readable(index, RESTORE_TIMEOUT_MS);
+    } catch {
+      throw failed(`timed out waiting to re-run leader actions: the restore is written as index ${index}`);
+    }
+  }
+
+  private async reach(index: number, requester: Requester): Promise<void> {
+    let missing = index - (await this.deps.applied());
+    if (missing > MAX_INDEXES_MADE_UP)
+      throw failed(`failed to restore from snapshot: its index ${index} is too far above the log of this cluster`);
+    for (; missing > 0; missing -= MADE_UP_AT_ONCE)
+      await Promise.all(Array.from({ length: Math.min(missing, MADE_UP_AT_ONCE) }, () => this.makeUp(requester)));
+  }
+
+  private makeUp(requester: Requester): Promise<unknown> {
+    const context = requester.draftContext(nsFromMs(this.deps.clock.nowMs()));
+    return this.deps.log.publish(draftTxn('Ignore', {}, { ...context, requestId: this.deps.newId() }));
+  }
+}
+
+/** @throws ApiError what is wrong with the archive; all of it has been looked at otherwise (OP-45) */
+async function indexOf(bytes: Uint8Array): Promise<number> {
+  try {
+    const { meta, state } = await unpackArchive(bytes);
+    readArchive(linesOf(state));
+    return meta.Index;
+  } catch (error) {
+    if (!(error instanceof BadArchiveError) && !(error instanceof BadRowsError)) throw error;
+    const text = `failed to restore from snapshot: ${error.message}`;
+    throw error instanceof BadArchiveError && error.isForeign ? badRequest(text) : failed(text);
+  }
+}

@@ -1,0 +1,51 @@
+import { Controller, Get, Post, Put, Req, Res } from '@nestjs/common';
+import { sha256 } from '@waybill/model/snapshot-archive';
+import { loadSnapshot } from '@waybill/projection';
+import { StateMachine } from '@waybill/state';
+import { ApiCore } from '../api-core.js';
+import { WAYBILL_VERSION } from '../cluster/agent-identity.js';
+import { badRequest } from '../http/api-error.js';
+import { PACKED } from '../http/content-coding.js';
+import { type ApiReply, type ApiRequest, sendEmpty, setWriteIndex } from '../http/reply.js';
+import { Requester } from '../http/requester.js';
+import { RestoreSnapshot } from './restore-snapshot.js';
+import { takeSnapshot } from './take-snapshot.js';
+
+/** `/v1/operator/snapshot`: the whole state as a file, and back (operator.md section 3). */
+@Controller('v1/operator/snapshot')
+export class SnapshotController {
+  constructor(
+    private readonly core: ApiCore,
+    private readonly restoring: RestoreSnapshot,
+  ) {}
+
+  /** OP-40. Any instance may answer, with or without `stale`: all read the same Postgres. */
+  @Get()
+  async save(@Res() reply: ApiReply): Promise<void> {
+    const { database, newId } = this.core.context;
+    const machine = new StateMachine();
+    await loadSnapshot(database, machine);
+    const archive = await takeSnapshot(machine, newId(), WAYBILL_VERSION);
+    reply
+      .code(200)
+      .header('Content-Type', PACKED)
+      .header('Digest', `sha-256=${sha256(archive, 'base64')}`)
+      .send(archive);
+  }
+
+  @Put()
+  put(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    return this.restore(request, reply);
+  }
+
+  @Post()
+  post(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    return this.restore(request, reply);
+  }
+
+  private async restore(request: ApiRequest, reply: ApiReply): Promise<void> {
+    if (!Buffer.isBuffer(request.body)) throw badRequest('the archive is missing');
+    setWriteIndex(reply, await this.restoring.run(request.body, Requester.of(request)));
+    sendEmpty(reply);
+  }
+}

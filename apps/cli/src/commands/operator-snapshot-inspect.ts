@@ -1,0 +1,32 @@
+import type { OfflineCall, OfflineCommand } from '../command-spec.js';
+import { readSnapshot } from '../snapshot-file.js';
+import { keyValues, table } from '../table.js';
+
+/** OP-50. */
+export const command: OfflineCommand = {
+  usage: '<file>',
+  description: 'Shows of what a saved state is, once all of the file has been verified.',
+  flags: [{ name: 'json', kind: 'switch', help: 'As JSON.' }],
+  takes: { min: 1, max: 1, otherwise: 'This command takes one argument: <file>' },
+  offline: true,
+  run,
+};
+
+async function run({ args, flags, terminal }: OfflineCall): Promise<number> {
+  const { bytes, meta } = await readSnapshot(args[0] ?? '');
+  const { ID, Index, Term, Version, Tables } = meta;
+  if (flags.on('json')) {
+    terminal.print(`${JSON.stringify({ ID, Size: bytes.length, Index, Term, Version, Tables }, null, 4)}\n`);
+    return 0;
+  }
+  const about: [string, string][] = [
+    ['ID', ID],
+    ['Size', String(bytes.length)],
+    ['Index', String(Index)],
+    ['Term', String(Term)],
+    ['Version', Version],
+  ];
+  const rows = Object.entries(Tables).map(([name, count]) => [name, String(count)]);
+  terminal.print(`${keyValues(about)}\n${table([['Table', 'Rows'], ...rows])}`);
+  return 0;
+}

@@ -1,0 +1,24 @@
+import type { Call, ServerCommand } from '../command-spec.js';
+import { failed } from '../failure.js';
+import { readSnapshot, SNAPSHOT_PATH } from '../snapshot-file.js';
+
+/** OP-50. */
+export const command: ServerCommand = {
+  usage: '<file>',
+  description:
+    'Takes the whole cluster back to a saved state, at once. What was changed since is gone from the state; it stays in ' +
+    'the log. Machines then run what the restored state says.\n\nNeeds a management token.',
+  flags: [],
+  takes: { min: 1, max: 1, otherwise: 'This command takes one argument: <file>' },
+  withoutNamespace: true,
+  run,
+};
+
+async function run({ api, args, terminal }: Call): Promise<number> {
+  const { bytes } = await readSnapshot(args[0] ?? '');
+  await api.putBytes(SNAPSHOT_PATH, bytes).catch((error: unknown) => {
+    throw failed('restoring snapshot', error);
+  });
+  terminal.print('Snapshot Restored\n');
+  return 0;
+}

@@ -1,0 +1,55 @@
+import { existsSync } from 'node:fs';
+import { rename, rm, writeFile } from 'node:fs/promises';
+import { buffer } from 'node:stream/consumers';
+import { sha256, unpackArchive } from '@waybill/model/snapshot-archive';
+import { headerText } from '../api-client.js';
+import type { Call, ServerCommand } from '../command-spec.js';
+import { CommandFailure, failed } from '../failure.js';
+import { SNAPSHOT_PATH } from '../snapshot-file.js';
+
+/** OP-50. */
+export const command: ServerCommand = {
+  usage: '[<file>]',
+  description:
+    'Saves the state of the whole cluster as of one index to a file, which `operator snapshot restore` takes it back to. ' +
+    'The file is complete and verified when it has its name. Without a name it is nomad-state-<yyyymmdd>-<unix>.snap.' +
+    '\n\nNeeds the capability operator:snapshot-save.',
+  flags: [{ name: 'stale', kind: 'switch', help: 'Any server may answer; here any server can.' }],
+  takes: { min: 0, max: 1, otherwise: 'This command takes either no arguments or one: [<file>]' },
+  withoutNamespace: true,
+  run,
+};
+
+async function run({ api, args, flags, clock, terminal }: Call): Promise<number> {
+  const file = args[0] ?? nameAt(clock.nowMs());
+  if (existsSync(file)) throw new CommandFailure(`Destination file already exists: "${file}"`);
+  const archive = await fetched(api, flags.on('stale'));
+  const beside = `${file}.tmp`;
+  try {
+    await writeFile(beside, archive, { mode: 0o600, flag: 'wx' });
+    await rename(beside, file);
+  } catch (error) {
+    await rm(beside, { force: true });
+    throw failed('writing snapshot file', error);
+  }
+  terminal.print(`State file written to ${file}\n`);
+  return 0;
+}
+
+/** OP-40: what the server says of it must be true of it. */
+async function fetched(api: Call['api'], stale: boolean): Promise<Buffer> {
+  try {
+    const { headers, body } = await api.stream(SNAPSHOT_PATH, stale ? { stale } : {});
+    const archive = await buffer(body);
+    if (headerText(headers, 'digest') !== `sha-256=${sha256(archive, 'base64')}`)
+      throw new CommandFailure('Error verifying snapshot: its digest is not the one that the server named');
+    await unpackArchive(archive);
+    return archive;
+  } catch (error) {
+    throw failed('saving snapshot', error);
+  }
+}
+
+/** In UTC. */
+const nameAt = (nowMs: number): string =>
+  `nomad-state-${new Date(nowMs).toISOString().slice(0, 10).replaceAll('-', '')}-${Math.floor(nowMs / 1000)}.snap`;

@@ -1,0 +1,113 @@
+import { jetstream, type JetStreamManager } from '@nats-io/jetstream';
+import { MAX_ARCHIVE_BYTES, sha256, unpackArchive } from '@waybill/model/snapshot-archive';
+import { type ArchivedTables, readArchive, type Txn, type TxnPayloads } from '@waybill/state';
+import type { NatsLink } from './connection.js';
+import { LogUnavailableError } from './errors.js';
+import type { FollowOptions } from './log.js';
+import { ARCHIVES_STREAM } from './streams.js';
+
+/** Of one message: below NATS' usual limit of 1 MB. */
+const CHUNK_BYTES = 512 * 1024;
+/** For one chunk, milliseconds. */
+const CHUNK_TIMEOUT_MS = 5_000;
+/** A reader of the log tries this long to get an archive, milliseconds; then it ends, and its process begins again. */
+const FETCH_DEADLINE_MS = 60_000;
+const FETCH_PAUSE_MS = 250;
+
+/** What a transaction says of the archive it restores. */
+export type StoredArchive = Pick<TxnPayloads['StateRestore'], 'Archive' | 'SHA256' | 'Bytes'>;
+
+/** The archive that the log names is not there, or not the one it names. No reader can go on (ST-8). */
+export class ArchiveLostError extends Error {
+  override readonly name = 'ArchiveLostError';
+  constructor(name: string, reason: string) {
+    super(`the archive ${name} that a restore in the log names ${reason}`);
+  }
+}
+
+/**
+ * The archives that were restored, in JetStream beside the log, in chunks. They are written before the log names them
+ * and stay as long as it may be read from there. Keeps nothing in memory.
+ */
+export class Archives {
+  constructor(
+    private readonly link: NatsLink,
+    private readonly manager: () => Promise<JetStreamManager>,
+  ) {}
+
+  /** Resolves when all of it is stored durably. @param name one token of a subject @throws LogUnavailableError */
+  async put(name: string, bytes: Uint8Array): Promise<StoredArchive> {
+    if (bytes.length > MAX_ARCHIVE_BYTES) throw new RangeError(`an archive of more than ${MAX_ARCHIVE_BYTES} bytes`);
+    try {
+      const js = jetstream(this.link.nc, { timeout: CHUNK_TIMEOUT_MS });
+      for (const [n, chunk] of chunksOf(bytes).entries()) await js.publish(subjectOfChunk(name, n), chunk);
+    } catch (cause) {
+      const reason = cause instanceof Error ? cause.message : String(cause);
+      throw new LogUnavailableError(`the archive cannot be stored: ${reason}`, { cause });
+    }
+    return { Archive: name, SHA256: sha256(bytes, 'hex'), Bytes: bytes.length };
+  }
+
+  /** @throws ArchiveLostError; whatever the connection fails with */
+  async get({ Archive, SHA256, Bytes }: StoredArchive): Promise<Buffer> {
+    const manager = await this.manager();
+    const chunks: Uint8Array[] = [];
+    for (let n = 0; n * CHUNK_BYTES < Bytes; n++) {
+      const chunk = await manager.direct.getMessage(ARCHIVES_STREAM, { last_by_subj: subjectOfChunk(Archive, n) });
+      if (!chunk) throw new ArchiveLostError(Archive, 'is not stored any more');
+      chunks.push(chunk.data);
+    }
+    const bytes = Buffer.concat(chunks);
+    if (sha256(bytes, 'hex') !== SHA256) throw new ArchiveLostError(Archive, 'is another one by now');
+    return bytes;
+  }
+
+  /** What an archive holds. Waits for a connection that is down. @throws ArchiveLostError, BadArchiveError */
+  async tablesOf(archive: StoredArchive): Promise<ArchivedTables> {
+    const until = performance.now() + FETCH_DEADLINE_MS;
+    for (;;) {
+      try {
+        const { state } = await unpackArchive(await this.get(archive));
+        return readArchive(linesOf(state));
+      } catch (error) {
+        if (error instanceof ArchiveLostError || performance.now() >= until) throw error;
+        await new Promise((resolve) => setTimeout(resolve, FETCH_PAUSE_MS));
+      }
+    }
+  }
+}
+
+/** The same reader, which gets restores with what their archives hold. Batches without one pass as they are. */
+export function withArchives(options: FollowOptions, archives: Archives): FollowOptions {
+  const complete = async (txn: Txn): Promise<Txn> => {
+    if (!isRestore(txn)) return txn;
+    return { ...txn, payload: { ...txn.payload, Tables: await archives.tablesOf(txn.payload) } };
+  };
+  return {
+    ...options,
+    onTxns: (batch, delivery) => {
+      if (!batch.some(isRestore)) return options.onTxns(batch, delivery);
+      return Promise.all(batch.map(complete)).then((whole) => options.onTxns(whole, delivery));
+    },
+  };
+}
+
+const isRestore = (txn: Txn): txn is Txn<'StateRestore'> => txn.type === 'StateRestore';
+
+const subjectOfChunk = (name: string, n: number): string => `${ARCHIVES_STREAM}.${name}.${n}`;
+
+function chunksOf(bytes: Uint8Array): Uint8Array[] {
+  const chunks: Uint8Array[] = [];
+  for (let at = 0; at < bytes.length; at += CHUNK_BYTES) chunks.push(bytes.subarray(at, at + CHUNK_BYTES));
+  return chunks;
+}
+
+/** The lines of a text that may be longer than a string can be. */
+export function* linesOf(text: Buffer): Generator<string> {
+  for (let at = 0; at < text.length;) {
+    const end = text.indexOf(0x0a, at);
+    const to = end === -1 ? text.length : end;
+    yield text.toString('utf8', at, to);
+    at = to + 1;
+  }
+}

@@ -1,0 +1,129 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { gzipSync } from 'node:zlib';
+import { packArchive, unpackArchive } from '@waybill/model/snapshot-archive';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type ApiClient, shellJob } from './support/api-client.js';
+import { runCli } from './support/cli.js';
+import { eventually } from './support/wait.js';
+import { WaybillProcesses } from './support/waybill-processes.js';
+
+const dir = mkdtempSync(`${tmpdir()}/waybill-snapshot-`);
+const file = `${dir}/state.snap`;
+let waybill: WaybillProcesses;
+let api: ApiClient;
+
+beforeAll(async () => {
+  waybill = await WaybillProcesses.start({}, ['projector', 'broker', 'scheduler', 'nodes', 'api', 'agent']);
+  api = waybill.api;
+  await eventually('the node is ready', async () =>
+    (await api.get<{ Status: string }[]>('/v1/nodes')).some(({ Status }) => Status === 'ready'),
+  );
+}, 120_000);
+afterAll(async () => {
+  await waybill?.stop();
+  rmSync(dir, { recursive: true, force: true });
+});
+
+const cli = (...words: string[]) => runCli(api.url, ['operator', 'snapshot', ...words]);
+const put = (body: Buffer) => api.raw('/v1/operator/snapshot', { method: 'PUT', body });
+const jobs = async (at = api) => (await at.get<{ ID: string; Status: string }[]>('/v1/jobs')).map(({ ID }) => ID);
+const indexNow = async (at = api) => Number((await at.raw('/v1/jobs')).headers.get('x-nomad-index'));
+const isRunning = (id: string, at = api) =>
+  eventually(`${id} runs`, async () =>
+    (await at.get<{ ClientStatus: string; DesiredStatus: string }[]>(`/v1/job/${id}/allocations`)).some(
+      (one) => one.ClientStatus === 'running' && one.DesiredStatus === 'run',
+    ),
+  );
+
+describe('the state of a cluster, saved and brought back', () => {
+  it('OP-40, OP-43, OP-50: is saved to a file, whole, once', async () => {
+    await api.register(shellJob('kept', 'exec sleep 600'));
+    await isRunning('kept');
+    expect(await cli('save', file)).toEqual({ code: 0, out: `State file written to ${file}\n`, err: '' });
+    expect(await cli('save', file)).toMatchObject({
+      code: 1,
+      err: expect.stringContaining(`Destination file already exists: "${file}"`) as unknown,
+    });
+    const inspected = JSON.parse((await cli('inspect', '-json', file)).out) as object;
+    expect(inspected).toMatchObject({ Version: '0.1.0', Tables: { jobs: 1, nodes: 1, allocs: 1 } });
+    expect(inspected).not.toHaveProperty('Tables.leases');
+    expect((await cli('inspect', file)).out).toMatch(/^jobs +1$/m);
+  });
+
+  it('OP-42, OP-43, OP-45: what is no whole archive of Waybill changes nothing', async () => {
+    const before = await indexNow();
+    const { meta, state } = await unpackArchive(readFileSync(file));
+    const damaged = Buffer.from(readFileSync(file));
+    damaged.fill(0xff, damaged.length >> 1, (damaged.length >> 1) + 8);
+    for (const [body, status, text] of [
+      [damaged, 500, 'failed to restore from snapshot: '],
+      [Buffer.from('no archive'), 500, 'not a gzip file'],
+      [await packArchive(meta, Buffer.from('{}\n')), 500, 'not a row'],
+      [await packArchive({ ...meta, Format: 'raft' }, state), 400, 'not an archive of Waybill'],
+      [gzipSync(Buffer.alloc(1024)), 500, 'meta.json is missing'],
+    ] as const) {
+      const answer = await put(body);
+      expect([answer.status, await answer.text()]).toEqual([status, expect.stringContaining(text)]);
+    }
+    expect(await indexNow()).toBe(before);
+    writeFileSync(`${dir}/bad.snap`, damaged);
+    expect(await cli('restore', `${dir}/bad.snap`)).toMatchObject({ code: 1 });
+  });
+
+  it('OP-46, EV-71, EV-75, ST-144: is brought back at once, at a higher index, without an event of any object', async () => {
+    await api.register(shellJob('later', 'exec sleep 600'));
+    await isRunning('later');
+    await api.stop('kept');
+    const before = await indexNow();
+    const blocked = api.get<{ Stop: boolean }>(`/v1/job/kept?index=${before}&wait=60s`);
+    const stream = await fetch(`${api.url}/v1/event/stream?index=${before + 1}`);
+    expect(stream.headers.get('x-waybill-event-restored')).toBeNull();
+
+    expect(await cli('restore', file)).toEqual({ code: 0, out: 'Snapshot Restored\n', err: '' });
+    expect(await jobs()).toEqual(['kept']);
+    expect(await blocked).toMatchObject({ Stop: false });
+    const restoredAt = await indexNow();
+    expect(restoredAt).toBeGreaterThan(before);
+    const seen = (await stream.text()).split('\n').filter((line) => line.length > 2);
+    for (const line of seen) expect(JSON.parse(line)).not.toMatchObject({ Index: restoredAt });
+
+    const again = new AbortController();
+    const next = await fetch(`${api.url}/v1/event/stream`, { signal: again.signal });
+    const mark = Number(next.headers.get('x-waybill-event-restored'));
+    expect(mark).toBeGreaterThan(before);
+    expect(mark).toBeLessThanOrEqual(restoredAt);
+    again.abort();
+  });
+
+  it('OP-42, OP-47: machines and queues go on from it', async () => {
+    await isRunning('kept');
+    await api.register(shellJob('afterwards', 'exec sleep 600'));
+    await isRunning('afterwards');
+  });
+
+  it('OP-48, ST-8: whoever begins anew reads the restore as everybody did', async () => {
+    for (const name of ['scheduler', 'projector', 'broker'] as const) {
+      await waybill.kill(name);
+      await waybill.startService(name);
+    }
+    await api.register(shellJob('anew', 'exec sleep 600'));
+    await isRunning('anew');
+    expect(await jobs()).toEqual(['afterwards', 'anew', 'kept']);
+  });
+
+  it('OP-46, ST-1: in a new cluster no index is given out that the old one has given out', async () => {
+    const archived = (await unpackArchive(readFileSync(file))).meta.Index;
+    const fresh = await WaybillProcesses.start({}, ['projector', 'broker', 'api']);
+    try {
+      expect((await runCli(fresh.api.url, ['operator', 'snapshot', 'restore', file])).code).toBe(0);
+      expect(await jobs(fresh.api)).toEqual(['kept']);
+      const { CreateIndex } = await fresh.api.get<{ CreateIndex: number }>('/v1/job/kept');
+      expect(CreateIndex).toBeLessThan(archived);
+      await fresh.api.register(shellJob('new', 'true'));
+      expect((await fresh.api.get<{ CreateIndex: number }>('/v1/job/new')).CreateIndex).toBeGreaterThan(archived);
+    } finally {
+      await fresh.stop();
+    }
+  }, 120_000);
+});
