@@ -1,5 +1,5 @@
-import { readFileSync, writeFileSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
@@ -83,6 +83,27 @@ describe('a machine', () => {
     const read = { AllocID: alloc.ID, Task: 'web', Type: 'stdout', Origin: 'start', Offset: 0, Limit: 100 } as const;
     const { Data } = await cluster.rpc.ask(readLog, { ...read, WaitMs: 5_000 }, { target: nodeId });
     expect(Buffer.from(Data, 'base64').toString()).toBe('said\n');
+  });
+
+  it('AG-224: reads the disk of the allocation before from the machine where that ran, once it has ended', async () => {
+    const otherDir = path.join(keys, 'other-agent');
+    await mkdir(otherDir);
+    await writeFile(path.join(otherDir, 'client-id'), OTHER_NODE);
+    await cluster.startAgent('m2', { WAYBILL_AGENT_DIR: otherDir, WAYBILL_NATS_CREDENTIALS: seed('other') });
+    const disk = { group: { EphemeralDisk: { Sticky: true, Migrate: true, SizeMB: 10 } } };
+    const writes = 'head -c 600000 /dev/zero | tr "\\0" x > $NOMAD_ALLOC_DIR/data/large; echo kept > local/small';
+    const before = await cluster.place(nodeId, [shellTask(`${writes}; exec sleep 1000`)], disk);
+    await cluster.inStatus(before.ID, 'running');
+    const small = path.join(agentDir(), 'allocs', before.ID, 'web', 'local', 'small');
+    await eventually('it is written', () => existsSync(small));
+    const reads = 'wc -c < $NOMAD_ALLOC_DIR/data/large > local/seen; cat local/small >> local/seen';
+    const next = await cluster.place(OTHER_NODE, [shellTask(`${reads}; exec sleep 1000`)], { ...disk, after: before });
+    expect(cluster.alloc(next.ID).ClientStatus).toBe('pending');
+    await cluster.stopAlloc(before);
+    await cluster.inStatus(next.ID, 'running');
+    const seen = path.join(otherDir, 'allocs', next.ID, 'web', 'local', 'seen');
+    const text = await eventually('it has read', () => existsSync(seen) && readFileSync(seen, 'utf8').includes('kept'));
+    expect([text, readFileSync(seen, 'utf8')]).toEqual([true, '600000\nkept\n']);
   });
 
   it.each([

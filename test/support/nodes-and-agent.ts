@@ -147,19 +147,26 @@ export class NodesAndAgent {
     return index;
   }
 
-  /** A job of one group, registered, with one allocation of it placed on the node. */
+  /** A job of one group, registered, with one allocation of it placed on the node; `after`: the one it replaces. */
   async place(
     nodeId: string,
     tasks: Task[],
-    over: { type?: string; group?: Partial<TaskGroup>; traceparent?: string } = {},
+    over: { type?: string; group?: Partial<TaskGroup>; traceparent?: string; after?: Allocation } = {},
   ): Promise<Allocation> {
     const group = fixtures.aGroup({ Tasks: tasks, ...over.group }, over.type ?? 'service');
-    const job: Job = fixtures.aJob({ ID: newUuid(), Type: over.type ?? 'service', TaskGroups: [group] });
+    const ID = over.after?.JobID ?? newUuid();
+    const job: Job = fixtures.aJob({ ID, Type: over.type ?? 'service', TaskGroups: [group] });
     await this.write('JobRegister', fixtures.aRegistration(job));
     const stored = this.state.tables.jobs.get(`${job.Namespace}/${job.ID}`) ?? job;
     const evaluation = fixtures.anEval({ ID: newUuid(), JobID: job.ID, Type: job.Type });
     await this.write('EvalUpdate', { Evals: [evaluation] });
-    const alloc = fixtures.anAlloc({ ID: newUuid(), Job: stored, NodeID: nodeId, EvalID: evaluation.ID });
+    const alloc = fixtures.anAlloc({
+      ID: newUuid(),
+      Job: stored,
+      NodeID: nodeId,
+      EvalID: evaluation.ID,
+      PreviousAllocation: over.after?.ID ?? '',
+    });
     const plan = fixtures.aPlanResult({ Job: stored, AllocsUpdated: [alloc], EvalID: evaluation.ID });
     await this.write('ApplyPlanResults', plan, over.traceparent);
     return this.alloc(alloc.ID);
