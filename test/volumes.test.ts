@@ -184,11 +184,14 @@ describe('operators', () => {
     ['GET', '/v1/volumes/snapshot?plugin_id=nobody', undefined, 500, /^no such plugin$/],
     ['DELETE', '/v1/volumes/snapshot?plugin_id=nobody', undefined, 500, /^no such plugin$/],
     ['PUT', '/v1/volumes/snapshot', '{"Snapshots":[null]}', 500, /^snapshot cannot be nil$/],
-  ] as const)('VL-258, VL-267, VL-269, VL-270: %s %s %s is %d', async (method, path, body, status, text) => {
-    if (!canMount) return;
-    const answer = await cluster.api.raw(path, { method, ...(body !== undefined && { body }) });
-    expect([answer.status, await answer.text()]).toEqual([status, expect.stringMatching(text)]);
-  });
+  ] as const)(
+    'VL-9, VL-11, VL-158, VL-267, VL-269, VL-270: %s %s %s is %d',
+    async (method, path, body, status, text) => {
+      if (!canMount) return;
+      const answer = await cluster.api.raw(path, { method, ...(body !== undefined && { body }) });
+      expect([answer.status, await answer.text()]).toEqual([status, expect.stringMatching(text)]);
+    },
+  );
 });
 
 describe('the command line', () => {
@@ -248,7 +251,7 @@ describe('the command line', () => {
     expect(JSON.parse(await run('volume', 'status', '-json'))).toMatchObject({ HostVolumes: [], CSIVolumes: [{}, {}] });
   });
 
-  it('CL-709: nothing is left of a node that nobody knows', async (ctx) => {
+  it('CL-709, VL-273: nothing is left of a node that nobody knows', async (ctx) => {
     needsMounts(ctx);
     expect(await run('volume', 'detach', 'database', 'f00d')).toBe('');
     expect(await failing('volume', 'detach', 'nowhere', 'f00d')).toBe('no volumes with prefix or ID "nowhere" found');

@@ -38,7 +38,7 @@ const claim = (cluster: VolumesCluster, over: Partial<AgentClaimRequest> = {}) =
   cluster.term.claims.claim(request(over), {});
 
 describe('an agent claims a volume', () => {
-  it('VL-96, VL-97: recorded with the external name of its machine; without a controller there is no publish context', async () => {
+  it('VL-4, VL-96, VL-97: recorded with the external name of its machine; without a controller there is no publish context', async () => {
     const cluster = placed();
     const answer = await claim(cluster);
     expect(answer.PublishContext).toEqual({});

@@ -33,7 +33,7 @@ const run = (cluster: VolumesCluster, over: Partial<CSIVolumeClaim> = {}, volume
   cluster.term.unpublish.run({ namespace: 'default', volumeId, claim: claim(over) });
 
 describe('a claim is given back', () => {
-  it('VL-106, VL-118, VL-121: from the machine, then from the provider with its secrets, then from the state', async () => {
+  it('VL-106, VL-118, VL-121, VL-122: from the machine, then from the provider with its secrets, then from the state', async () => {
     const cluster = published();
     const index = await run(cluster);
     expect(cluster.machines.calls).toEqual(['NodeDetachVolume', 'ControllerDetachVolume']);
@@ -42,7 +42,7 @@ describe('a claim is given back', () => {
       request: { VolumeID: 'disk-1', ClientCSINodeID: 'external-m', Secrets: { key: 'secret' } },
     });
     expect(Object.keys(cluster.stored().ReadClaims)).toEqual(['other']);
-    expect(index).toBe(cluster.state.appliedIndex); // VL-122
+    expect(index).toBe(cluster.state.appliedIndex);
   });
 
   it.each([
@@ -139,6 +139,16 @@ describe('a claim is given back', () => {
       'could not detach from node: CSI.NodeDetachVolume error: No path to node, CSI.NodeDetachVolume error: No path to node',
     );
     expect(cluster.machines.calls).toHaveLength(2);
+  });
+
+  it('VL-114: while no plugin is known that could detach it, the claim waits', async () => {
+    const cluster = published();
+    for (const id of ['m', 'elsewhere', 'c'])
+      cluster.machine(id, { over: { CSINodePlugins: {}, CSIControllerPlugins: {} } });
+    expect(cluster.state.tables.csi_plugins.size).toBe(0);
+    await expect(run(cluster)).rejects.toThrow('no such plugin: "disks"');
+    expect(cluster.stored().PastClaims['own']).toMatchObject({ State: CLAIM_STATE.nodeDetached });
+    expect(Object.keys(cluster.stored().ReadClaims)).toHaveLength(2);
   });
 
   it('VL-113: not from a provider while another allocation of the machine uses it, though told to stop', async () => {

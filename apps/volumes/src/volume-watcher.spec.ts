@@ -28,7 +28,7 @@ const wake = (cluster: VolumesCluster, volume = 'data'): void =>
   });
 
 describe('the watcher of volumes', () => {
-  it('VL-140, VL-153a: a volume whose claims are in use costs no call, and its worker ends after the quiet time', async () => {
+  it('VL-140, VL-153: a volume whose claims are in use costs no call, and its worker ends after the quiet time', async () => {
     const cluster = watched();
     wake(cluster);
     await cluster.time.pass(10);
@@ -38,7 +38,7 @@ describe('the watcher of volumes', () => {
     expect(cluster.time.pending).toBe(0);
   });
 
-  it('VL-141, VL-153b: the claim of an allocation that has ended is given back, and its mode with it', async () => {
+  it('VL-141, VL-153: the claim of an allocation that has ended is given back, and its mode with it', async () => {
     const cluster = watched();
     cluster.status('a', 'complete');
     wake(cluster);
@@ -187,7 +187,7 @@ describe('the watcher of volumes', () => {
     expect(cluster.stored().WriteClaims).toEqual({});
   });
 
-  it('VL-153c, VL-153e: a claim in mid-way and those of vanished allocations, one call each', async () => {
+  it('VL-153: a claim in mid-way and those of vanished allocations, one call each', async () => {
     const cluster = watched();
     cluster.volume({
       ID: 'shared',
