@@ -95,7 +95,9 @@ export class LogCollector {
     try {
       return await readdir(this.dir);
     } catch (error) {
-      this.logger.warn('the directory of log streams cannot be read', { error });
+      // Deleted under tasks that still write. What is said goes to a file that was in it, which would wake the watch again.
+      if (isErrno(error, 'ENOENT')) this.watcher?.close();
+      else this.logger.warn('the directory of log streams cannot be read', { error });
       return [];
     }
   }
