@@ -34,10 +34,8 @@ export const GROUPS: ReadonlyMap<string, string> = new Map([
   ['namespace', 'Work with namespaces'],
   ['scaling', 'Look at scaling policies'],
   ['plugin', 'Look at storage plugins'],
-  ['plugin', 'Look at storage plugins'],
   ['server', 'Look at the servers'],
   ['service', 'Work with services'],
   ['system', 'Have the cluster tidied up'],
-  ['volume', 'Work with volumes'],
   ['volume', 'Work with volumes'],
 ]);
