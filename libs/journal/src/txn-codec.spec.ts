@@ -1,4 +1,4 @@
-import { draftTxn } from '@waybill/state';
+import { draftTxn, fixtures } from '@waybill/state';
 import type { TxnDraft } from '@waybill/state';
 import { describe, expect, it } from 'vitest';
 import { BadTxnError, UnknownTxnError } from './errors.js';
@@ -28,6 +28,23 @@ const withHeader = (name: string, value: string): string =>
   encodeTxn(plain).headers.replace(new RegExp(`${name}: .*\r\n`), `${name}: ${value}\r\n`);
 
 describe('the codec of transactions', () => {
+  it('a plan that places a thousand allocations is compact, and is read as it was', () => {
+    const placed = Array.from({ length: 1_000 }, () => ({ ...fixtures.anAlloc(), Job: null }));
+    const plan = draftTxn('ApplyPlanResults', fixtures.aPlanResult({ AllocsUpdated: placed }), plain);
+    expect(encodeTxn(plan).body.length).toBeLessThan(JSON.stringify(plan.payload).length / 4);
+    expect(roundTrip(plan).payload).toStrictEqual(plan.payload);
+  });
+
+  it('a plan of schema version 1 has every allocation written whole', () => {
+    const plan = draftTxn(
+      'ApplyPlanResults',
+      fixtures.aPlanResult({ AllocsUpdated: [fixtures.anAlloc(), fixtures.anAlloc()] }),
+      plain,
+    );
+    const { headers } = encodeTxn({ ...plan, schemaVersion: 1 });
+    expect(decodeTxn(12, headers, JSON.stringify(plan.payload)).payload).toStrictEqual(plan.payload);
+  });
+
   it('brings every field of the envelope back, with the index of the message', () => {
     expect(roundTrip(plain)).toEqual({ ...plain, index: 12 });
   });

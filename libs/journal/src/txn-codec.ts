@@ -1,4 +1,4 @@
-import { RETIRED_NUMBERS, ROLES, SKIPPABLE_BIT, TXN_TYPES, txnTypeOf } from '@waybill/state';
+import { readForm, RETIRED_NUMBERS, ROLES, SKIPPABLE_BIT, TXN_TYPES, txnTypeOf, writtenForm } from '@waybill/state';
 import type { Actor, Fence, Role, Txn, TxnDraft, TxnType } from '@waybill/state';
 import { BadTxnError, UnknownTxnError } from './errors.js';
 
@@ -49,7 +49,7 @@ export function encodeTxn(draft: TxnDraft, conditions: PublishConditions = {}): 
     headers += `Nats-Expected-Last-Subject-Sequence: ${conditions.expectedLastSubjectSequence}\r\n`;
   if (conditions.expectedLastSequence !== undefined)
     headers += `Nats-Expected-Last-Sequence: ${conditions.expectedLastSequence}\r\n`;
-  return { headers: `${headers}\r\n`, body: Buffer.from(JSON.stringify(draft.payload), 'utf8') };
+  return { headers: `${headers}\r\n`, body: Buffer.from(JSON.stringify(writtenForm(draft)), 'utf8') };
 }
 
 /** What a block says that differs from message to message, as it stood there. */
@@ -208,7 +208,7 @@ export function decodeTxn(index: number, headers: string, body: Uint8Array | str
     return {
       index,
       type,
-      payload: skip ? {} : payloadOf(body),
+      payload: skip ? {} : readForm(type, schemaVersion, payloadOf(body)),
       timeNs: wholeNumber('time', fields.time),
       namespace: writer.namespace,
       region: writer.region,

@@ -1,3 +1,4 @@
+export * from './alike.js';
 export * from './allocation.js';
 export * from './client-alloc-update.js';
 export * from './clock.js';

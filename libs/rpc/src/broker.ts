@@ -1,5 +1,5 @@
-import type { Evaluation, Plan, PlanResult } from '@waybill/model';
-import { call } from './call.js';
+import { type Allocation, type Evaluation, type Plan, type PlanResult, putTogether, toldApart } from '@waybill/model';
+import { call, type WireForm } from './call.js';
 
 /** How long a dequeue may wait at the broker before it answers "nothing". The asker's own limit is a second longer. */
 export const DEQUEUE_WAIT_MS = 5_000;
@@ -88,4 +88,21 @@ export const forceGc = call<null, null>('broker.forceGc', { role });
 export const forcePeriodic = call<ForcePeriodicRequest, ForcePeriodicResponse>('broker.forcePeriodic', { role });
 /** Answered once the holder has applied the index, and so obeys what it said (OP-21). */
 export const reached = call<ReachedRequest, ReachedResponse>('broker.reached', { role });
-export const submitPlan = call<SubmitPlanRequest, SubmitPlanResponse>('broker.submitPlan', { role, timeoutMs: 30_000 });
+/** The allocations of a plan are much alike, and each is on a node: they travel as one list. */
+const plansInShort: WireForm<SubmitPlanRequest> = {
+  write: ({ Plan: plan }) => ({
+    Plan: { ...plan, NodeAllocation: toldApart(Object.values(plan.NodeAllocation).flat()) },
+  }),
+  read: (written) => {
+    const { Plan: plan } = written as { Plan: Omit<Plan, 'NodeAllocation'> & { NodeAllocation: readonly unknown[] } };
+    const NodeAllocation: Plan['NodeAllocation'] = {};
+    for (const alloc of putTogether<Allocation>(plan.NodeAllocation)) (NodeAllocation[alloc.NodeID] ??= []).push(alloc);
+    return { Plan: { ...plan, NodeAllocation } };
+  },
+};
+
+export const submitPlan = call<SubmitPlanRequest, SubmitPlanResponse>('broker.submitPlan', {
+  role,
+  timeoutMs: 30_000,
+  wireForm: plansInShort,
+});

@@ -1,5 +1,11 @@
 import type { Role } from '@waybill/state';
 
+/** A request as it travels, where JSON of it as it is would be much longer. */
+export interface WireForm<Req> {
+  write(request: Req): unknown;
+  read(written: unknown): Req;
+}
+
 /**
  * One question a service answers. RPC is for asking, never for changing state around the log.
  * The subject is `rpc.<name>`, or `rpc.<name>.<target>` for calls that go to one machine's agent, or
@@ -16,23 +22,26 @@ export interface Call<Req, Res> {
   readonly maxInProgress: number | undefined;
   /** Answered to other regions, and to nobody else. */
   readonly betweenRegions: boolean;
+  /** Of its requests; undefined: as they are. */
+  readonly wireForm?: WireForm<Req> | undefined;
   /** Carries the types only. */
   readonly shape?: { readonly req: Req; readonly res: Res };
 }
 
-export interface CallOptions {
+export interface CallOptions<Req = never> {
   readonly role?: Role;
   readonly timeoutMs?: number;
   readonly maxInProgress?: number;
   readonly betweenRegions?: boolean;
+  readonly wireForm?: WireForm<Req>;
 }
 
 /** Long enough for a write to be applied by a busy replica, short enough that a person does not wonder. */
 export const DEFAULT_CALL_TIMEOUT_MS = 5_000;
 
-export function call<Req, Res>(name: string, options: CallOptions = {}): Call<Req, Res> {
-  const { role, timeoutMs = DEFAULT_CALL_TIMEOUT_MS, maxInProgress, betweenRegions = false } = options;
-  return { name, role, timeoutMs, maxInProgress, betweenRegions };
+export function call<Req, Res>(name: string, options: CallOptions<Req> = {}): Call<Req, Res> {
+  const { role, timeoutMs = DEFAULT_CALL_TIMEOUT_MS, maxInProgress, betweenRegions = false, wireForm } = options;
+  return { name, role, timeoutMs, maxInProgress, betweenRegions, wireForm };
 }
 
 /** Target tokens are node ids; anything else would change the subject's meaning. */

@@ -54,7 +54,8 @@ export class NatsRpc implements Rpc {
   }
 
   async ask<Req, Res>(call: Call<Req, Res>, request: Req, options: AskOptions = {}): Promise<Res> {
-    const reply = await this.request(call, JSON.stringify(request ?? null), options);
+    const written = call.wireForm ? call.wireForm.write(request) : request;
+    const reply = await this.request(call, JSON.stringify(written ?? null), options);
     if ('error' in reply) throw new RpcError(reply.error.code, reply.error.message);
     return reply.ok as Res;
   }

@@ -3,7 +3,7 @@ import { applyDecorators, Catch, type RpcExceptionFilter, UseFilters } from '@ne
 import { BaseRpcContext, type CustomTransportStrategy, MessagePattern, Server } from '@nestjs/microservices';
 import type { Role } from '@waybill/state';
 import { lastValueFrom, type Observable, throwError } from 'rxjs';
-import { type Call, RpcError, subjectBetweenRegions, subjectOfCall } from './call.js';
+import { type Call, RpcError, subjectBetweenRegions, subjectOfCall, type WireForm } from './call.js';
 import { NO_RESPONDERS_STATUS, type Reply } from './client.js';
 
 /**
@@ -41,6 +41,7 @@ interface AnswerExtras {
   readonly role: Role | undefined;
   readonly maxInProgress: number | undefined;
   readonly betweenRegions: boolean;
+  readonly wireForm: WireForm<unknown> | undefined;
 }
 
 /** Without it Nest replaces every error by "Internal server error" before we see it, our codes and texts with it. */
@@ -57,6 +58,7 @@ export function Answers<Req, Res>(answered: Call<Req, Res>): MethodDecorator {
     role: answered.role,
     maxInProgress: answered.maxInProgress,
     betweenRegions: answered.betweenRegions,
+    wireForm: answered.wireForm,
   };
   return applyDecorators(MessagePattern<string>(answered.name, undefined, extras), UseFilters(new AsItIs()));
 }
@@ -195,7 +197,9 @@ export class RpcServer extends Server implements CustomTransportStrategy {
     this.inProgress.set(name, others + 1);
     try {
       if (!handler) return { error: { code: 'unavailable', message: `${name} is not answered here` } };
-      const answer = this.transformToObservable(await handler(msg.json<unknown>(), context));
+      const written = msg.json<unknown>();
+      const request = wireFormOf(handler.extras)?.read(written) ?? written;
+      const answer = this.transformToObservable(await handler(request, context));
       return { ok: await lastValueFrom(answer, { defaultValue: null }) };
     } catch (error) {
       return { error: this.errorOf(name, error) };
@@ -221,6 +225,10 @@ function mayBeAnswered(msg: Msg): boolean {
 
 function roleOf(extras: Record<string, unknown> | undefined): Role | undefined {
   return extras?.['role'] as Role | undefined;
+}
+
+function wireFormOf(extras: Record<string, unknown> | undefined): WireForm<unknown> | undefined {
+  return extras?.['wireForm'] as WireForm<unknown> | undefined;
 }
 
 function limitOf(extras: Record<string, unknown> | undefined): number {

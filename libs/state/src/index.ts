@@ -27,6 +27,7 @@ export * from './txn.js';
 export * from './object-changes.js';
 export { type Undo, undone } from './undo.js';
 export * from './write.js';
+export * from './written-form.js';
 export * from './upcast.js';
 export * from './volume-registration.js';
 export * from './applier.js';

@@ -24,7 +24,10 @@ type Upcasts = { readonly [T in TxnType]?: Readonly<Record<number, Step<T>>> };
  * Steps per type, one for every schema version that was ever written and is not today's. Raising a `schemaVersion` in
  * the catalogue means adding the step from the old one here; the log is never rewritten.
  */
-const UPCASTS: Upcasts = {};
+const UPCASTS: Upcasts = {
+  // Only its form in the log is another one (written-form.ts).
+  ApplyPlanResults: { 1: (payload) => payload as TxnPayloads['ApplyPlanResults'] },
+};
 
 /** The payload as today's appliers expect it. Free for today's version. */
 export function upcast<T extends TxnType>(txn: Pick<Txn<T>, 'type' | 'schemaVersion' | 'index' | 'payload'>): unknown {

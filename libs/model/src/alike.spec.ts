@@ -1,0 +1,65 @@
+import { describe, expect, it } from 'vitest';
+import { newAllocation } from './allocation.js';
+import { putTogether, toldApart } from './alike.js';
+import { randomOf } from './alike.fixture.js';
+
+const overJson = (list: readonly object[]): object[] => putTogether(JSON.parse(JSON.stringify(toldApart(list))));
+
+describe('objects that are much alike', () => {
+  it.each<[string, object[]]>([
+    ['none', []],
+    ['one', [{ a: 1 }]],
+    ['equal ones', [{ a: { b: [1] } }, { a: { b: [1] } }]],
+    [
+      'another value, also none',
+      [
+        { a: 1, b: 'x' },
+        { a: null, b: 'x' },
+        { a: { c: 1 }, b: [] },
+      ],
+    ],
+    ['a member less, one more, others', [{ a: 1, b: 2 }, { a: 1 }, { a: 1, b: 2, c: 3 }, { c: 1, d: 2 }, {}]],
+    ['lists of other lengths', [{ a: [1, 2] }, { a: [1] }, { a: [] }, { a: [1, 3] }, { a: [1, 2, 3] }]],
+    ['a list for an object', [{ a: ['x'] }, { a: { 0: 'x' } }, { a: ['x'] }]],
+    ['an object for a list', [{ a: { 0: 'x' } }, { a: ['x'] }]],
+    ['the name that marks', [{ a: { '=': 1 } }, { a: { '=': 2 } }, { '=': 1 }, { a: { '=': { '=': 3 } } }]],
+    ['a name that objects inherit', [{ a: { b: 1 } }, JSON.parse('{"a":{"__proto__":1}}'), { a: { toString: 1 } }]],
+    ['that name in both', [JSON.parse('{"__proto__":{"a":1}}'), JSON.parse('{"__proto__":{"a":2}}')]],
+  ])('come back from JSON as they were: %s', (_, list) => {
+    expect(JSON.stringify(overJson(list))).toBe(JSON.stringify(list));
+  });
+
+  it('come back as JSON alone would give them where a member is undefined', () => {
+    const list = [{ a: 1, b: undefined }, { a: undefined, b: 2 }, { a: 1 }];
+    expect(overJson(list)).toStrictEqual(JSON.parse(JSON.stringify(list)));
+  });
+
+  it('whatever they are, they come back as they were', () => {
+    for (let seed = 1; seed <= 500; seed++) {
+      const list = randomOf(seed);
+      expect(overJson(list), `seed ${seed}`).toStrictEqual(list);
+    }
+  });
+
+  it('say once what they share, and share it afterwards', () => {
+    const resources = { Tasks: {}, TaskLifecycles: {}, Shared: { Networks: null, DiskMB: 10, Ports: null } };
+    const placed = Array.from({ length: 100 }, (_, n) =>
+      newAllocation({
+        ID: `id-${n}`,
+        EvalID: 'e',
+        Namespace: 'default',
+        JobID: 'j',
+        TaskGroup: 'g',
+        Name: `j.g[${n}]`,
+        NodeID: 'n',
+        NodeName: 'node',
+        AllocatedResources: structuredClone(resources),
+        CreateTime: 1,
+      }),
+    );
+    expect(JSON.stringify(toldApart(placed)).length).toBeLessThan(JSON.stringify(placed).length / 10);
+    const read = overJson(placed);
+    expect(read).toStrictEqual(placed);
+    expect(new Set(read.map((alloc) => (alloc as (typeof placed)[0]).AllocatedResources)).size).toBe(1);
+  });
+});
