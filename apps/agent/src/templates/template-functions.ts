@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { TemplateFunctionError, type TemplateFunction, type TemplateFunctions } from '@waybill/gotemplate';
+import { compilePattern, FilterSyntaxError, FilterTooExpensiveError, StepBudget } from '@waybill/model';
 import { parse as parseYaml, stringify as stringifyYaml } from 'yaml';
 
 const refuse = (reason: string): never => {
@@ -64,9 +65,21 @@ const hash = (algorithm: string): TemplateFunction =>
 const isIn = (haystack: unknown, needle: unknown): boolean =>
   typeof haystack === 'string' ? haystack.includes(text(needle)) : list(haystack).includes(needle);
 
+/** Steps that one match may take, some 0.2 ms: a template may match as often as it has turns and calls. */
+export const MAX_MATCH_STEPS = 20_000;
+const matches = (pattern: string, value: string): boolean => {
+  const budget = new StepBudget(MAX_MATCH_STEPS);
+  try {
+    return compilePattern(pattern).test(value, (steps) => budget.spend(steps));
+  } catch (error) {
+    if (error instanceof FilterSyntaxError || error instanceof FilterTooExpensiveError) return refuse(error.message);
+    throw error;
+  }
+};
+
 /**
- * What templates may do with values beside Go's own functions. None reaches outside of the template, none takes a pattern:
- * whoever writes a job must not be able to hold the agent up with one.
+ * What templates may do with values beside Go's own functions. None reaches outside of the template, and the one with a
+ * pattern takes time text × pattern at most: whoever writes a job must not be able to hold the agent up with one.
  */
 export const TEMPLATE_FUNCTIONS: TemplateFunctions = {
   toLower: ofText((value) => value.toLowerCase()),
@@ -88,6 +101,7 @@ export const TEMPLATE_FUNCTIONS: TemplateFunctions = {
   },
   contains: (needle, haystack) => isIn(haystack, needle),
   in: isIn,
+  regexMatch: ofTwoTexts((value, pattern) => matches(pattern, value)),
   base64Encode: ofText((value) => Buffer.from(value).toString('base64')),
   base64Decode: ofText((value) => Buffer.from(value, 'base64').toString()),
   base64URLEncode: ofText((value) => Buffer.from(value).toString('base64url')),

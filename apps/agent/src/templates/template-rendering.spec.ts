@@ -1,6 +1,7 @@
 import { FakeTime } from '@waybill/model';
 import { describe, expect, it } from 'vitest';
 import { aTemplate } from '../fixtures/task-template.js';
+import { MAX_MATCH_STEPS } from './template-functions.js';
 import { MAX_TEMPLATE_INPUTS, TemplateInputs } from './template-inputs.js';
 import { TemplateRendering } from './template-rendering.js';
 
@@ -38,6 +39,7 @@ describe('one template', () => {
     ['{{ "x\\ny" | indent 2 }}|{{ "aXb" | replaceAll "X" "$&" }}|{{ "--a-" | trim "-" }}', '  x\n  y|a$&b|a'],
     ['{{ "a" | base64Encode }}{{ "YQ==" | base64Decode }}{{ "a" | sha256Hex | len }}', 'YQ==a64'],
     ['{{ if "abc" | contains "b" }}yes{{ end }}{{ if in "abc" "z" }}no{{ end }}', 'yes'],
+    ['{{ "node-7" | regexMatch "^[a-z]+-\\\\d$" }} {{ regexMatch "(?i)^B" "abc" }}', 'true false'],
   ])('AG-292: %s', (text, output) => {
     expect(setup(text).rendering.render()).toEqual({ text: output });
   });
@@ -70,5 +72,12 @@ describe('one template', () => {
     const many = setup(`{{ range $i := loop ${MAX_TEMPLATE_INPUTS + 1} }}{{ file (printf "f%d" $i) }}{{ end }}`);
     expect(() => many.rendering.render()).toThrow('at most 200');
     expect(() => setup('{{ range loop 100000 }}{{ end }}').rendering.render()).toThrow('too many turns');
+  });
+
+  it('a pattern that would take for ever ends the template instead, and so does one that is none', () => {
+    const text = 'a'.repeat(MAX_MATCH_STEPS);
+    const costly = setup(`{{ file "x" | regexMatch "(a*)*b" }}`, { 'file(x)': text });
+    expect(() => costly.rendering.render()).toThrow(/steps|expensive|too/i);
+    expect(() => setup('{{ regexMatch "(" "x" }}').rendering.render()).toThrow('error parsing regexp');
   });
 });
