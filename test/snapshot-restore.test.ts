@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { gzipSync } from 'node:zlib';
@@ -25,6 +26,12 @@ afterAll(async () => {
   rmSync(dir, { recursive: true, force: true });
 });
 
+/** Seconds that nothing else sleeps. */
+const LATER_S = 61_234;
+const processesOfLater = (): number => {
+  const { stdout } = spawnSync('pgrep', ['-f', `^sleep ${LATER_S}`], { encoding: 'utf8' });
+  return stdout.split('\n').filter((line) => line !== '').length;
+};
 const cli = (...words: string[]) => runCli(api.url, ['operator', 'snapshot', ...words]);
 const put = (body: Buffer) => api.raw('/v1/operator/snapshot', { method: 'PUT', body });
 const jobs = async (at = api) => (await at.get<{ ID: string; Status: string }[]>('/v1/jobs')).map(({ ID }) => ID);
@@ -72,17 +79,18 @@ describe('the state of a cluster, saved and brought back', () => {
   });
 
   it('OP-46, EV-71, EV-75, ST-144: is brought back at once, at a higher index, without an event of any object', async () => {
-    await api.register(shellJob('later', 'exec sleep 600'));
+    await api.register(shellJob('later', `exec sleep ${LATER_S}`));
     await isRunning('later');
-    await api.stop('kept');
+    expect(processesOfLater()).toBe(1);
+    await api.register({ ...shellJob('kept', 'exec sleep 600'), Meta: { since: 'the archive' } });
     const before = await indexNow();
-    const blocked = api.get<{ Stop: boolean }>(`/v1/job/kept?index=${before}&wait=60s`);
+    const blocked = api.get<{ Version: number }>(`/v1/job/kept?index=${before}&wait=60s`);
     const stream = await fetch(`${api.url}/v1/event/stream?index=${before + 1}`);
     expect(stream.headers.get('x-waybill-event-restored')).toBeNull();
 
     expect(await cli('restore', file)).toEqual({ code: 0, out: 'Snapshot Restored\n', err: '' });
     expect(await jobs()).toEqual(['kept']);
-    expect(await blocked).toMatchObject({ Stop: false });
+    expect(await blocked).toMatchObject({ Version: 0, Meta: null });
     const restoredAt = await indexNow();
     expect(restoredAt).toBeGreaterThan(before);
     const seen = (await stream.text()).split('\n').filter((line) => line.length > 2);
@@ -97,6 +105,7 @@ describe('the state of a cluster, saved and brought back', () => {
   });
 
   it('OP-42, OP-47: machines and queues go on from it', async () => {
+    await eventually('what the state does not know of is ended', () => processesOfLater() === 0);
     await isRunning('kept');
     await api.register(shellJob('afterwards', 'exec sleep 600'));
     await isRunning('afterwards');

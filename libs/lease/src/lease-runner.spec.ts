@@ -1,5 +1,5 @@
 import type { Clock, Timers } from '@waybill/model';
-import { StateMachine } from '@waybill/state';
+import { draftTxn, serviceActor, StateMachine } from '@waybill/state';
 import type { Applied, Proposed, Role, TxnDraft, TxnPayloads } from '@waybill/state';
 import { silentLogger } from '@waybill/telemetry';
 import { describe, expect, it } from 'vitest';
@@ -204,6 +204,19 @@ describe('LeaseRunner', () => {
     expect(a!.singleton.calls).toEqual(['start 1', 'stop']);
     expect(b!.runner.epoch).toBe(2);
     expect(a!.terms).toEqual([1, undefined]);
+  });
+
+  it('OP-42: a restored state begins a term of its own, with the lease that is held', async () => {
+    const { time, members, log } = cluster(['a', 'b']);
+    const [a, b] = members;
+    a!.runner.start();
+    await time.pass(1);
+    b!.runner.start();
+    const archive = { Archive: 'a', SHA256: '', Bytes: 0, Index: 1, Tables: {} };
+    log.append(draftTxn('StateRestore', archive, { timeNs: 1, requestId: 'r', actor: serviceActor('broker') }));
+    await time.pass(TTL_MS / 4);
+    expect(a!.singleton.calls).toEqual(['start 1', 'stop', 'start 2']);
+    expect([a!.runner.epoch, b!.runner.epoch]).toEqual([2, undefined]);
   });
 
   it('gives the lease back only after the singleton has stopped', async () => {
