@@ -2,6 +2,7 @@ import type { Applied } from '@waybill/state';
 import { AcknowledgedWrites } from './checks/acknowledged-writes.js';
 import { ReferenceState } from './checks/reference-state.js';
 import { ReplicaAgreement } from './checks/replica-agreement.js';
+import { VolumeClaims } from './checks/volume-claims.js';
 import type { Report } from './checks/violation.js';
 import type { SeededRandom } from './kernel/seeded-random.js';
 import type { Simulator } from './kernel/simulator.js';
@@ -16,6 +17,8 @@ export interface ClusterSize {
 
 /** Machines are of one of these classes, which some jobs ask for. */
 const NODE_CLASSES = ['small', 'large'];
+/** Machines through which the servers reach the provider of disks. */
+const CONTROLLERS = 2;
 
 /** A whole cluster: servers with all services, machines with agents, and those who watch that all is as it must be. */
 export class Cluster {
@@ -25,6 +28,7 @@ export class Cluster {
   readonly reference: ReferenceState;
   readonly agreement: ReplicaAgreement;
   readonly writes: AcknowledgedWrites;
+  readonly claims: VolumeClaims;
 
   constructor(
     readonly simulator: Simulator,
@@ -39,8 +43,9 @@ export class Cluster {
     this.servers = Array.from({ length: size.servers }, (_, n) => new Server(`s${n + 1}`, this.world, this.agreement));
     this.machines = Array.from(
       { length: size.machines },
-      (_, n) => new Machine(`m${n + 1}`, NODE_CLASSES[n % NODE_CLASSES.length] ?? '', this.world),
+      (_, n) => new Machine(`m${n + 1}`, NODE_CLASSES[n % NODE_CLASSES.length] ?? '', n < CONTROLLERS, this.world),
     );
+    this.claims = new VolumeClaims(this.reference, this.world.provider, this.machines, report);
   }
 
   start(): void {

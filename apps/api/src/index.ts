@@ -2,7 +2,7 @@ export { type StopAllocationOptions, StopAllocation } from './allocations/stop-a
 export { api } from './api.service.js';
 export { ApiError } from './http/api-error.js';
 export { HeldCalls } from './http/held-calls.js';
-export type { Requester } from './http/requester.js';
+export { Requester } from './http/requester.js';
 export { type DeregisterOptions, DeregisterJob } from './jobs/deregister-job.js';
 export { type EvaluateOptions, EvaluateJob } from './jobs/evaluate-job.js';
 export { type JobLookup, type Registered, RegisterJob } from './jobs/register-job.js';

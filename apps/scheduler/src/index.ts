@@ -1,4 +1,4 @@
-export { scheduler } from './scheduler.module.js';
+export { scheduler, schedulerService } from './scheduler.module.js';
 export type { Attempt, AttemptInput } from './attempt.js';
 export { dryRun, type DryRunChance } from './dry-run.js';
 export { EvaluationRun, type EvaluationRunDeps, type Planner, type Snapshots } from './evaluation-run.js';

@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
 import type { ReplicatedState } from '@waybill/replica';
 import { KNOWN_SCHEDULERS, offerPool } from '@waybill/rpc';
-import { type ServiceDefinition, type Settings } from '@waybill/service';
+import { type ServiceContext, type ServiceDefinition, type Settings } from '@waybill/service';
 import type { NodeLoads } from '@waybill/state';
 import { tracerFor } from '@waybill/telemetry';
 import { ContractWorkerMeter } from './worker-meter.js';
@@ -16,8 +16,16 @@ class SchedulerModule {}
 
 const name = 'scheduler';
 
-/** Workers that turn evaluations into plans, and dry runs. Any number of processes; none of them writes to the log. */
-export const scheduler: ServiceDefinition = {
+/** Makes a pool known to who may want it changed. @returns ends that */
+export type OfferPool = (context: ServiceContext, pool: WorkerPool) => () => void;
+
+const offerOverNats: OfferPool = ({ link }, pool) => offerPool(link.nc, pool);
+
+/**
+ * Workers that turn evaluations into plans, and dry runs. Any number of processes; none of them writes to the log.
+ * @param offer where simulated processes have no NATS
+ */
+export const schedulerService = (offer: OfferPool = offerOverNats): ServiceDefinition => ({
   name,
   needs: { state: true, database: false },
   build: (context) => {
@@ -49,7 +57,7 @@ export const scheduler: ServiceDefinition = {
       },
       start: () => {
         pool.start(context.settings.WAYBILL_SCHEDULER_WORKERS);
-        endOffer = offerPool(context.link.nc, pool);
+        endOffer = offer(context, pool);
       },
       stop: async () => {
         endOffer();
@@ -57,7 +65,9 @@ export const scheduler: ServiceDefinition = {
       },
     };
   },
-};
+});
+
+export const scheduler = schedulerService();
 
 /** One for all workers of the process: what each node's allocations take, as of the state. */
 function loadsKept(state: ReplicatedState): NodeLoads {

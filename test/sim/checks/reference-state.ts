@@ -11,6 +11,7 @@ export class ReferenceState {
   readonly machine = new StateMachine();
   /** What each transaction came to; index 1 first. */
   readonly applied: Applied[] = [];
+  private readonly listeners = new Set<(applied: Applied) => void>();
   private readonly invariants = new LogCheck({ pendingLimitMs: 0 });
 
   constructor(
@@ -18,6 +19,11 @@ export class ReferenceState {
     private readonly report: Report,
   ) {
     stream.onStored((stored) => this.take(stored));
+  }
+
+  /** Called after each transaction, with the state right behind it. */
+  onApplied(listener: (applied: Applied) => void): void {
+    this.listeners.add(listener);
   }
 
   /** At rest: also what need not hold before the end. */
@@ -36,6 +42,7 @@ export class ReferenceState {
     this.applied.push(applied);
     this.invariants.after(applied, this.machine.tables);
     this.reportFirst();
+    for (const listener of this.listeners) listener(applied);
   }
 
   private reportFirst(): void {

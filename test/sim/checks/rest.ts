@@ -15,6 +15,7 @@ import type { User } from '../workload/user.js';
 import { expectNothingLeftToDo } from './nothing-left-to-do.js';
 import { differingTable } from './state-equality.js';
 import { InvariantError } from './violation.js';
+import { openClaim } from './volume-claims.js';
 
 /** When faults have stopped, everything must have ended after this, simulated milliseconds. */
 export const REST_LIMIT_MS = 30 * 60_000;
@@ -83,7 +84,7 @@ export class RestCheck {
       const isThere = wanted === 'running' && alloc.ClientStatus === 'running';
       if (!isThere) return `allocation ${alloc.ID} of ${alloc.JobID} is to be ${wanted} and is ${alloc.ClientStatus}`;
     }
-    return undefined;
+    return openClaim(tables);
   }
 
   private comparePostgres(): void {

@@ -7,17 +7,20 @@ import {
   NS_PER_SECOND,
 } from '@waybill/model';
 import {
+  deregisterVolumes,
   failDeployment,
   pauseDeployment,
   promoteDeployment,
+  registerVolumes,
   updateNodeDrain,
   updateNodeEligibility,
 } from '@waybill/rpc';
-import { namespacedKey } from '@waybill/state';
+import { fixtures, namespacedKey } from '@waybill/state';
 import type { Cluster } from '../cluster.js';
 import type { SeededRandom } from '../kernel/seeded-random.js';
 import type { UserApi, Written } from '../world/user-api.js';
-import { aJobOf, JOBS } from './job-shapes.js';
+import { PLUGIN_ID } from '../world/storage-provider.js';
+import { aJobOf, JOBS, VOLUMES } from './job-shapes.js';
 
 /** Something a user does: picks what it is about from the state as it is, asks one API. */
 export type Action = (api: UserApi, cluster: Cluster, random: SeededRandom) => Promise<Written> | undefined;
@@ -116,6 +119,22 @@ export const ACTIONS: Readonly<Record<string, readonly [weight: number, action: 
       const node = randomNode(cluster, random);
       const Eligibility = random.chance(0.7) ? 'eligible' : 'ineligible';
       return node && api.command(updateNodeEligibility, { NodeID: node.ID, Eligibility });
+    },
+  ],
+  'register volume': [
+    12,
+    (api, _cluster, random) => {
+      const [ID, AccessMode] = random.pick(Object.entries(VOLUMES));
+      const uses = { RequestedCapabilities: [{ AccessMode, AttachmentMode: 'file-system' }], PluginID: PLUGIN_ID };
+      const volume = fixtures.aVolumeRegistration({ ID, Name: ID, ExternalID: `disk of ${ID}`, ...uses });
+      return api.command(registerVolumes, { Volumes: [volume] });
+    },
+  ],
+  'deregister volume': [
+    2,
+    (api, _cluster, random) => {
+      const VolumeIDs = [random.pick(Object.keys(VOLUMES))];
+      return api.command(deregisterVolumes, { Namespace: NAMESPACE, VolumeIDs, Force: false });
     },
   ],
   'pause broker': [2, (api, _cluster, random) => api.configure(configuration(random.chance(0.5), random))],

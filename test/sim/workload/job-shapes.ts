@@ -9,6 +9,8 @@ export const JOBS: readonly (readonly [id: string, type: string])[] = [
   ['api', 'service'],
   ['cache', 'service'],
   ['queue', 'service'],
+  ['db', 'service'],
+  ['files', 'service'],
   ['import', 'batch'],
   ['report', 'batch'],
   ['logger', 'system'],
@@ -35,6 +37,7 @@ export function aJobOf(id: string, type: string, random: SeededRandom): Job {
         ...group,
         Count: type === 'service' || type === 'batch' ? 1 + random.below(6) : group.Count,
         Update: group.Update && { ...group.Update, ...updateOf(random) },
+        Volumes: volumesOf(id),
         Disconnect:
           type === 'service' && random.chance(0.3)
             ? {
@@ -55,6 +58,22 @@ export function aJobOf(id: string, type: string, random: SeededRandom): Job {
       },
     ],
   });
+}
+
+/** Disks by id, with how they may be used: one writer at a time, or many. */
+export const VOLUMES: Readonly<Record<string, string>> = {
+  data: 'single-node-writer',
+  shared: 'multi-node-multi-writer',
+};
+
+/** Which of them a job's allocations use. */
+const DISKS: Readonly<Record<string, string>> = { db: 'data', files: 'shared', cache: 'shared' };
+
+function volumesOf(jobId: string): TaskGroup['Volumes'] {
+  const Source = DISKS[jobId];
+  const AccessMode = Source && VOLUMES[Source];
+  if (!Source || !AccessMode) return null;
+  return { disk: fixtures.aVolumeRequest({ Name: 'disk', Source, AccessMode }) };
 }
 
 function updateOf(random: SeededRandom): Partial<NonNullable<TaskGroup['Update']>> {

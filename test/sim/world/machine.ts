@@ -1,11 +1,33 @@
-import { Agent } from '@waybill/agent';
+import { Agent, CsiHost, CsiModule, LocalNode, type PluginRegistration, serversClaims } from '@waybill/agent';
 import type { Node } from '@waybill/model';
+import { subjectOfCall } from '@waybill/rpc';
 import { fixtures } from '@waybill/state';
 import { tracerFor } from '@waybill/telemetry';
 import type { SimulatedProcess } from '../kernel/simulated-process.js';
 import { AgentDisk } from './agent-disk.js';
+import { answersOf } from './call-answers.js';
+import { MountTable } from './mount-table.js';
+import { storagePlugin } from './storage-plugin.js';
+import { PLUGIN_ID } from './storage-provider.js';
 import { DRIVER, TaskHost } from './task-host.js';
 import type { World } from './world.js';
+
+const CSI_DIR = '/csi';
+
+/** The plugin runs here since before the agent began to remember: its task is no part of a run. */
+function registrationsOf(name: string, hasController: boolean): PluginRegistration[] {
+  const sides = hasController ? (['controller', 'node'] as const) : (['node'] as const);
+  return sides.map((side) => ({
+    side,
+    pluginId: PLUGIN_ID,
+    allocId: `plugin on ${name}`,
+    socketPath: `${CSI_DIR}/${side}.sock`,
+    provider: 'disks.example',
+    providerVersion: '1.0',
+    mountRoot: CSI_DIR,
+    pluginRoot: CSI_DIR,
+  }));
+}
 
 /**
  * One machine of the cluster with the real agent on it.
@@ -17,12 +39,15 @@ export class Machine {
   private readonly disk = new AgentDisk();
   private power: SimulatedProcess | undefined;
   private tasks: TaskHost | undefined;
+  private mounts = new MountTable();
   private process: SimulatedProcess | undefined;
   private agent: Agent | undefined;
 
   constructor(
     readonly name: string,
     nodeClass: string,
+    /** Its plugin is one of those that the servers reach the provider through. */
+    private readonly hasController: boolean,
     private readonly world: World,
   ) {
     const id = world.random.fork(`identity of ${name}`).uuid();
@@ -47,6 +72,11 @@ export class Machine {
     return this.tasks?.running ?? [];
   }
 
+  /** Whether a task of this allocation runs here. */
+  runs(allocId: string): boolean {
+    return this.tasks?.runs(allocId) === true;
+  }
+
   /** What the agent has in memory. */
   get stats(): Record<string, number> {
     return this.agent?.stats() ?? {};
@@ -60,6 +90,7 @@ export class Machine {
     if (this.power) return;
     this.power = this.world.spawn(`${this.name}-os`);
     this.tasks = new TaskHost(this.power);
+    this.mounts = new MountTable();
     this.startAgent();
   }
 
@@ -73,7 +104,9 @@ export class Machine {
     const { world, name, disk, node, tasks } = this;
     if (this.process || !tasks) return;
     const process = (this.process = world.spawn(name));
-    this.agent = new Agent({
+    const local = new LocalNode(node);
+    const csi = this.storageFor(process, local);
+    const agent = (this.agent = new Agent({
       rpc: world.calls.rpcOf(process),
       clock: process,
       timers: process,
@@ -83,14 +116,42 @@ export class Machine {
       tracer: () => tracerFor('simulation'),
       region: 'global',
       hostEnv: {},
-      node: () => node,
+      node: () => local.current,
+      csi,
       drivers: new Map([[DRIVER, tasks.driverFor(process)]]),
       directories: disk.directories,
       records: disk.recordsFor(process),
       diskUse: async () => ({ diskPercent: 10, inodesPercent: 10 }),
       stopTasksOnExit: false,
+    }));
+    local.onChange(() => agent.nodeChanged());
+    void csi.start();
+    void agent.start();
+  }
+
+  /** What this machine does for volumes, and how the servers reach its plugin. */
+  private storageFor(process: SimulatedProcess, local: LocalNode): CsiHost {
+    const { world, name, power, mounts } = this;
+    const rpc = world.calls.rpcOf(process);
+    const csi = new CsiHost({
+      csiDir: CSI_DIR,
+      region: 'global',
+      registrations: {
+        load: async () => (power ? registrationsOf(name, this.hasController) : []),
+        save: async () => {},
+      },
+      places: mounts.places,
+      claims: serversClaims(rpc, () => local.current),
+      node: local,
+      emit: () => {},
+      connect: () => storagePlugin(world.provider, { name, power: power ?? process, agent: process, mounts }),
+      clock: process,
+      timers: process,
+      logger: world.logger(name),
     });
-    void this.agent.start();
+    for (const { name: call, answer } of answersOf(CsiModule.of(csi)))
+      world.calls.subscribe(subjectOfCall(call, local.current.ID), { process, queue: undefined, answer });
+    return csi;
   }
 
   killAgent(): void {

@@ -4,11 +4,12 @@ import { LeaseRunner, type Singleton } from '@waybill/lease';
 import { DEFAULT_PACE, nodesService } from '@waybill/nodes';
 import { Projector } from '@waybill/projector';
 import { Replica } from '@waybill/replica';
-import { regionAlone, type Presence } from '@waybill/rpc';
-import { scheduler } from '@waybill/scheduler';
+import { type Presence, regionAlone } from '@waybill/rpc';
+import { schedulerService } from '@waybill/scheduler';
 import { readSettings, type ServiceContext, type ServiceDefinition, type ServiceParts } from '@waybill/service';
 import { Metrics, tracerFor } from '@waybill/telemetry';
 import type { Applied } from '@waybill/state';
+import { volumes } from '@waybill/volumes';
 import type { SimulatedProcess } from '../kernel/simulated-process.js';
 import { answersOf } from './call-answers.js';
 import { CallHost } from './call-host.js';
@@ -37,9 +38,10 @@ const UNHEARD: Presence = { sign: () => {}, onSign: () => () => {}, announceChan
 
 const servicesOf = (process: SimulatedProcess, { announcements }: World): readonly ServiceDefinition[] => [
   brokerService((_, receiver) => announcements.subscribe(process, receiver)),
-  scheduler,
+  schedulerService(() => () => {}),
   nodesService(DEFAULT_PACE, () => UNHEARD),
   deployments,
+  volumes,
 ];
 
 /** What a server's copy of the state goes through, for those who check it. */

@@ -16,6 +16,7 @@ export interface TaskScript {
 }
 
 interface RunningTask {
+  readonly allocId: string;
   readonly exit: Promise<ExitResult>;
   readonly end: (result: ExitResult) => void;
   ended: boolean;
@@ -36,6 +37,12 @@ export class TaskHost {
     return [...this.tasks].filter(([, task]) => !task.ended).map(([id]) => id);
   }
 
+  /** Whether a task of this allocation runs. */
+  runs(allocId: string): boolean {
+    for (const task of this.tasks.values()) if (!task.ended && task.allocId === allocId) return true;
+    return false;
+  }
+
   /** A task ends by itself, not as it was written. */
   crash(taskId: string): void {
     this.tasks.get(taskId)?.end(exitWith(137));
@@ -52,6 +59,7 @@ export class TaskHost {
       });
     return {
       name: DRIVER,
+      mounts: 'link',
       fingerprint: async () => ({ health: 'healthy', description: 'Healthy', attributes: {} }),
       validate: () => {},
       prepare: (config) => ({
@@ -78,6 +86,7 @@ export class TaskHost {
     let resolve: (result: ExitResult) => void = () => {};
     const exit = new Promise<ExitResult>((done) => (resolve = done));
     const task: RunningTask = {
+      allocId: config.allocId,
       exit,
       ended: false,
       end: (result) => {

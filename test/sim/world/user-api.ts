@@ -8,7 +8,7 @@ import {
   type JobLookup,
   RegisterJob,
   type RegisterJobRequest,
-  type Requester,
+  Requester,
   RevertJob,
   SetSchedulerConfiguration,
   StopAllocation,
@@ -115,11 +115,6 @@ export class UserApi {
   }
 
   private requester(): Requester {
-    const requestId = this.process.newId();
-    return {
-      requestId,
-      reason: '',
-      draftContext: (timeNs) => ({ timeNs, requestId, actor: USER, reason: '' }),
-    };
+    return Requester.inOtherRegion({ Actor: USER, Reason: '', RequestID: this.process.newId() }, undefined);
   }
 }

@@ -14,9 +14,21 @@ export interface Weather {
   ackLoss: number;
   /** A query of Postgres fails, before or after its effect. */
   databaseError: number;
+  /** A storage plugin says that it failed, before or after its effect. */
+  pluginError: number;
+  /** A storage plugin takes its time. */
+  pluginSlow: number;
 }
 
-export const CALM: Weather = { loss: 0, repeat: 0, slow: 0, ackLoss: 0, databaseError: 0 };
+export const CALM: Weather = {
+  loss: 0,
+  repeat: 0,
+  slow: 0,
+  ackLoss: 0,
+  databaseError: 0,
+  pluginError: 0,
+  pluginSlow: 0,
+};
 
 const FASTEST_MS = 0.2;
 const USUAL_MS = 3;

@@ -9,6 +9,7 @@ import { CallExchange } from './call-exchange.js';
 import { EventStore } from './event-store.js';
 import { LeaseBucket } from './lease-bucket.js';
 import { SimulatedPostgres } from './simulated-postgres.js';
+import { StorageProvider } from './storage-provider.js';
 import { messageOf, TxnStream } from './txn-stream.js';
 import { Wire } from './wire.js';
 
@@ -21,6 +22,7 @@ export class World {
   readonly postgres: SimulatedPostgres;
   readonly events: EventStore;
   readonly announcements: AnnouncementChannel;
+  readonly provider: StorageProvider;
   /** What services log; silent unless somebody wants to read it. */
   logger: (processName: string) => Logger = () => silentLogger;
   private starts = 0;
@@ -36,6 +38,7 @@ export class World {
     this.postgres = new SimulatedPostgres(simulator, this.wire);
     this.events = new EventStore(this.wire, random.fork('events'));
     this.announcements = new AnnouncementChannel(this.wire);
+    this.provider = new StorageProvider(this.wire, random.fork('provider'));
   }
 
   /** A process begins. The same name may be started again after it died. */
