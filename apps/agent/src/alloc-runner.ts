@@ -13,6 +13,7 @@ import {
 } from '@waybill/model';
 import type { AllocResourceUsage } from '@waybill/rpc';
 import { traceparentOf, withSpan } from '@waybill/telemetry';
+import { inheritDisk } from './alloc-disk.js';
 import { AllocHealth } from './alloc-health.js';
 import type { AllocHost } from './alloc-host.js';
 import type { AllocRecord } from './alloc-record.js';
@@ -29,9 +30,6 @@ import { servicesOf } from './services/workload-service.js';
 import { AllocActionError, TaskCrew } from './task-crew.js';
 import { isGateOpen, type Stage, stageAfter } from './task-lifecycle.js';
 import { recruitTask, type TaskSeat } from './task-recruit.js';
-
-/** Sizes of disks are given in these. */
-const BYTES_PER_MB = 1024 * 1024;
 
 const EXPIRED = 'allocation exceeded max_run_duration';
 
@@ -284,7 +282,8 @@ export class AllocRunner {
   /** AG-53, AG-80; the group's services are there before its tasks (AG-141), and so are its volumes. */
   private async whenPredecessorsEnded(): Promise<void> {
     await this.deps.predecessorsEnded(this.current);
-    await this.inheritDisk();
+    // One that was taken up again has what it has.
+    if (!this.isRestored) await inheritDisk(this.deps, this.current, this.group, () => !this.isKilling);
     const isWanted = !this.isKilling && !this.crew.isDead; // AG-82
     if (isWanted && !(await this.prepared())) return;
     this.isOffered = !this.isKilling;
@@ -302,21 +301,6 @@ export class AllocRunner {
       this.isKilling = true;
       this.crew.failSetup(`failed to setup alloc: ${error instanceof Error ? error.message : String(error)}`);
       return false;
-    }
-  }
-
-  /** AG-224: from an allocation of this machine, or of another one. One that was taken up again has what it has. */
-  private async inheritDisk(): Promise<void> {
-    const { ID, PreviousAllocation } = this.current;
-    const { Sticky, Migrate, SizeMB } = this.group.EphemeralDisk;
-    if (!Sticky || PreviousAllocation === '' || this.isRestored || this.isKilling) return;
-    const { directories, previousDisk } = this.deps;
-    const tasks = this.group.Tasks.map(({ Name }) => Name);
-    try {
-      if (await directories.exists(PreviousAllocation)) await directories.inherit(PreviousAllocation, ID, tasks);
-      else if (Migrate) await previousDisk?.fetch(this.current, tasks, SizeMB * BYTES_PER_MB, () => !this.isKilling);
-    } catch (error) {
-      this.deps.logger.error('an allocation starts without the disk of the one before', { alloc: ID, error });
     }
   }
 
