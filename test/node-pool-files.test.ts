@@ -48,6 +48,42 @@ describe('node pools as files', () => {
     });
   });
 
+  it('CL-532: the same in HCL', async () => {
+    await api.run(['node', 'pool', 'init', '-quiet', file('pool.hcl')]);
+    api.play('PUT /v1/node/pools', null);
+    expect(await api.run(['node', 'pool', 'apply', file('pool.hcl')])).toMatchObject({
+      code: 0,
+      out: 'Successfully applied node pool "example"!\n',
+    });
+    expect(JSON.parse(api.seen[0]!.body)).toMatchObject({
+      Name: 'example',
+      Description: 'Example node pool',
+      Meta: { environment: 'prod', owner: 'sre' },
+    });
+  });
+
+  it('CL-831: a namespace in HCL', async () => {
+    api.play('PUT /v1/namespace', null);
+    const text =
+      'name = "team"\ndescription = "ours"\nmeta {\n  owner = "sre"\n}\ncapabilities {\n  enabled_task_drivers = ["raw_exec"]\n}\n';
+    await writeFile(file('ns.hcl'), text);
+    expect(await api.run(['namespace', 'apply', file('ns.hcl')])).toMatchObject({
+      code: 0,
+      out: 'Successfully applied namespace "team"!\n',
+    });
+    expect(JSON.parse(api.seen[0]!.body)).toMatchObject({
+      Name: 'team',
+      Description: 'ours',
+      Meta: { owner: 'sre' },
+      Capabilities: { EnabledTaskDrivers: ['raw_exec'] },
+      NodePoolConfiguration: null,
+    });
+    await writeFile(file('ns.hcl'), 'description = "ours"\n');
+    const { code, err } = await api.run(['namespace', 'apply', file('ns.hcl')]);
+    expect([code, err]).toEqual([1, expect.stringContaining('name')]);
+    expect(api.seen).toHaveLength(1);
+  });
+
   it('CL-532: what cannot be read is not sent, and what the servers refuse is said', async () => {
     const apply = async (text: string) => {
       await writeFile(file('pool'), text);
@@ -62,10 +98,10 @@ describe('node pools as files', () => {
       1,
       'Failed to parse input content: exactly one node_pool is needed, not 0',
     ]);
-    expect(await apply('node_pool "a" {}')).toEqual([
-      1,
-      'Failed to parse input content: only JSON node pools are read yet; HCL is not',
-    ]);
+    const [, unknown] = await apply('node_pool "a" {\n  colour = "red"\n}\n');
+    expect(unknown).toMatch(/^Failed to parse input content: [^]*pool:2[^]*colour/);
+    expect((await apply('node_pool "a" {}\nnode_pool "b" {}'))[1]).toContain('exactly one node_pool is needed, not 2');
+    expect((await apply('node_pool {'))[0]).toBe(1);
     expect(api.seen).toEqual([]);
     api.play('PUT /v1/node/pools', [400, 'modifying node pool "all" is not allowed']);
     const [code, err] = await apply('{"node_pool": {"all": {"node_identity_ttl": "1h"}}}');

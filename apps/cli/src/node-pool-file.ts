@@ -1,7 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { text as textOf } from 'node:stream/consumers';
 import { type ExactJson, membersOf, parseExact } from './exact-json.js';
+import { parseNodePools } from '@waybill/jobspec';
 import { causeOf, CommandFailure } from './failure.js';
+import { explained, sourceName } from './hcl-text.js';
+import { textMember } from './job-file.js';
 
 /** A node pool as `PUT /v1/node/pools` takes it. */
 export interface GivenNodePool {
@@ -23,15 +26,23 @@ export async function readNodePoolFile(path: string): Promise<GivenNodePool> {
     throw new CommandFailure(`Failed to read input: ${causeOf(error)}`);
   });
   try {
-    return nodePoolOf(source);
+    return source.trimStart().startsWith('{') ? poolOfJson(source) : poolOfHcl(source, path);
   } catch (error) {
-    throw new CommandFailure(`Failed to parse input content: ${causeOf(error)}`);
+    throw new CommandFailure(`Failed to parse input content: ${explained(error)}`);
   }
 }
 
-/** The block `node_pool "<name>" {…}` in its JSON form. HCL is not read yet. @throws what is wrong with it */
-export function nodePoolOf(source: string): GivenNodePool {
-  if (!source.trimStart().startsWith('{')) throw new Error('only JSON node pools are read yet; HCL is not');
+/** @throws what is wrong with it */
+function poolOfHcl(text: string, path: string): GivenNodePool {
+  const pools = parseNodePools({ name: sourceName(path), text });
+  const [pool] = pools;
+  if (!pool || pools.length > 1) throw new Error(`exactly one node_pool is needed, not ${pools.length}`);
+  const body = membersOf(pool);
+  return { name: textMember(body, 'Name') ?? '', body };
+}
+
+/** The block `node_pool "<name>" {…}` in its JSON form. @throws what is wrong with it */
+function poolOfJson(source: string): GivenNodePool {
   const blocks = Object.entries(membersOf(membersOf(parseExact(source))['node_pool']));
   const [block] = blocks;
   if (!block || blocks.length > 1) throw new Error(`exactly one node_pool is needed, not ${blocks.length}`);

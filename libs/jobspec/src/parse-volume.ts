@@ -1,4 +1,4 @@
-import { BlockDecoder } from './decoding/block-decoder.js';
+import { decodeFile } from './decoding/decode-file.js';
 import type { JsonObject } from './decoding/json.js';
 import type { Schema } from './decoding/schema.js';
 import { csiVolumeSchema, hostVolumeSchema } from './decoding/volume-schema.js';
@@ -8,7 +8,6 @@ import { StepBudget } from './evaluation/step-budget.js';
 import { functionTable } from './functions/functions.js';
 import type { TextFile } from './parse-job.js';
 import { parseBody } from './syntax/body-parser.js';
-import { JobspecError } from './syntax/diagnostic.js';
 import { SourceText } from './syntax/source-text.js';
 import type { Body } from './syntax/syntax-tree.js';
 
@@ -36,11 +35,6 @@ export class VolumeFile {
 
   /** In the form that the API takes. @throws JobspecError with everything that is wrong */
   decoded(type: VolumeType): JsonObject {
-    const decoder = new BlockDecoder(this.evaluator);
-    const openSpan = { start: 0, end: 0 };
-    const file = { type: 'volume', typeSpan: openSpan, labels: [], openSpan, body: this.body, scope: Scope.EMPTY };
-    const volume = decoder.decode(SCHEMAS[type], file);
-    if (decoder.diagnostics.length > 0) throw new JobspecError(decoder.diagnostics);
-    return volume;
+    return decodeFile('volume', SCHEMAS[type], this.body, this.evaluator);
   }
 }

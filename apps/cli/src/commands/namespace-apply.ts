@@ -1,11 +1,13 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { text as textOf } from 'node:stream/consumers';
+import { parseNamespace } from '@waybill/jobspec';
 import type { ServerCommand } from '../command-spec.js';
 import { AnswerFailure } from '../api-failure.js';
 import type { ApiClient } from '../api-client.js';
 import { type ExactJson, membersOf, parseExact } from '../exact-json.js';
-import { causeOf, CommandFailure, failed } from '../failure.js';
+import { CommandFailure, failed } from '../failure.js';
+import { explained, sourceName } from '../hcl-text.js';
 import { memberOf, textMember } from '../job-file.js';
 
 type Members = { [member: string]: ExactJson };
@@ -14,7 +16,7 @@ type Members = { [member: string]: ExactJson };
 export const command: ServerCommand = {
   usage: '<name>|<file>|-',
   description:
-    'Creates or changes a namespace: named by flags, or as a JSON specification says that is read from a file or from ' +
+    'Creates or changes a namespace: named by flags, or as a specification in HCL or JSON says that is read from a file or from ' +
     'stdin ("-").\n\nNeeds a management token.',
   flags: [
     { name: 'description', kind: 'text', value: 'text', help: 'What it is for.' },
@@ -53,12 +55,12 @@ async function stored(api: ApiClient, name: string): Promise<Members> {
 async function specification(path: string): Promise<Members> {
   try {
     const text = await (path === '-' ? textOf(process.stdin) : readFile(path, 'utf8'));
-    if (!text.trimStart().startsWith('{')) throw new Error('only JSON namespaces are read yet; HCL is not');
+    if (!text.trimStart().startsWith('{')) return membersOf(parseNamespace({ name: sourceName(path), text }));
     const members = membersOf(parseExact(text));
     const name = memberOf(members, 'Name');
     if (typeof name !== 'string' || name === '') throw new Error('the namespace has no "Name"');
     return members;
   } catch (error) {
-    throw new CommandFailure(`Failed to parse input content: ${causeOf(error)}`);
+    throw new CommandFailure(`Failed to parse input content: ${explained(error)}`);
   }
 }

@@ -1,0 +1,27 @@
+import { decodeFile } from './decoding/decode-file.js';
+import type { Json, JsonObject } from './decoding/json.js';
+import { namespaceSchema, poolsSchema } from './decoding/place-schema.js';
+import type { Schema } from './decoding/schema.js';
+import { Evaluator } from './evaluation/evaluator.js';
+import { StepBudget } from './evaluation/step-budget.js';
+import { functionTable } from './functions/functions.js';
+import type { TextFile } from './parse-job.js';
+import { parseBody } from './syntax/body-parser.js';
+import { SourceText } from './syntax/source-text.js';
+
+/** The namespace that a file in HCL says, in the form that the API takes. @throws JobspecError */
+export const parseNamespace = (file: TextFile): JsonObject => decoded('namespace', namespaceSchema, file);
+
+/** The node pools that a file in HCL says, in the form that the API takes. @throws JobspecError */
+export function parseNodePools(file: TextFile): readonly JsonObject[] {
+  const pools: Json | undefined = decoded('file', poolsSchema, file)['Pools'];
+  return Array.isArray(pools) ? (pools as JsonObject[]) : [];
+}
+
+const decoded = (what: string, schema: Schema, { name, text }: TextFile): JsonObject =>
+  decodeFile(
+    what,
+    schema,
+    parseBody(new SourceText(name, text)),
+    new Evaluator(functionTable(undefined), new StepBudget()),
+  );
