@@ -26,7 +26,12 @@ function setup(disk = { Sticky: true, Migrate: true }, before: Partial<Allocatio
   const disks = new PreviousDisks(state, rpc);
   const own = { NodeID: node.ID, SecretID: node.SecretID, AllocID: alloc.ID };
   return {
-    ...{ node, other, previous, alloc, asked, disks, own },
+    node,
+    other,
+    previous,
+    asked,
+    disks,
+    own,
     list: (Path: string, over = {}) => disks.list({ ...own, Path, After: 'a', ...over }),
     fail: (error: Error) => (failure = error),
   };
