@@ -30,7 +30,7 @@ function replaceTable<N extends TableName>(w: Write, table: N, archived: Archive
   const rows = w.tables[table];
   const wanted = archived[table] ?? [];
   const kept = new Set(wanted.map((row) => rows.keyOf(row)));
-  for (const [key] of [...rows.entries()]) if (!kept.has(key)) w.remove(table, key);
+  for (const [key] of rows.entries()) if (!kept.has(key)) w.remove(table, key);
   for (const row of wanted) {
     const before = rows.get(rows.keyOf(row));
     if (!before || canonicalJson(before) !== canonicalJson(row)) w.put(table, row);

@@ -16,7 +16,7 @@ async function run({ args, flags, terminal }: OfflineCall): Promise<number> {
   const { bytes, meta } = await readSnapshot(args[0] ?? '');
   const { ID, Index, Term, Version, Tables } = meta;
   if (flags.on('json')) {
-    terminal.print(`${JSON.stringify({ ID, Size: bytes.length, Index, Term, Version, Tables }, null, 4)}\n`);
+    terminal.print(`${JSON.stringify({ ID, Size: bytes.length, Index, Term, Version, Tables }, null, 4)}`);
     return 0;
   }
   const about: [string, string][] = [

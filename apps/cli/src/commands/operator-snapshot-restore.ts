@@ -19,6 +19,6 @@ async function run({ api, args, terminal }: Call): Promise<number> {
   await api.putBytes(SNAPSHOT_PATH, bytes).catch((error: unknown) => {
     throw failed('restoring snapshot', error);
   });
-  terminal.print('Snapshot Restored\n');
+  terminal.print('Snapshot Restored');
   return 0;
 }

@@ -32,7 +32,7 @@ async function run({ api, args, flags, clock, terminal }: Call): Promise<number>
     await rm(beside, { force: true });
     throw failed('writing snapshot file', error);
   }
-  terminal.print(`State file written to ${file}\n`);
+  terminal.print(`State file written to ${file}`);
   return 0;
 }
 
