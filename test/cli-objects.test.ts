@@ -21,6 +21,20 @@ describe('commands on one thing, against recorded answers', () => {
   const lines = () => api.seen.map(({ line }) => line);
   const lastBody = () => JSON.parse(api.seen.at(-1)?.body ?? '') as unknown;
 
+  it('CL-936: what only the commercial edition has is refused with what the server says', async () => {
+    const said = 'Nomad Enterprise only endpoint';
+    api.play('GET /v1/quotas', [501, said]);
+    expect(await api.run(['quota', 'list'])).toMatchObject({ code: 1, err: expect.stringContaining(said) });
+    expect(lines()).toEqual(['GET /v1/quotas']);
+    for (const words of [
+      ['license', 'get'],
+      ['sentinel', 'apply', 'x', 'y'],
+      ['recommendation', 'list'],
+    ])
+      expect(await api.run(words)).toMatchObject({ code: 1, out: '' });
+    expect(await api.run(['setup', 'vault'])).toMatchObject({ code: 127 });
+  });
+
   it('CL-357: job allocs drops the column of deadlines when the job cannot be read, unless that is not allowed', async () => {
     const row = { ID: ALLOC, TaskGroup: 'a', CreateTime: 1, JobVersion: 0 };
     const Job = { ID: 'web', Type: 'batch', TaskGroups: [{ Name: 'a', MaxRunDuration: 1_000_000_000 }] };

@@ -9,6 +9,24 @@ export interface CatalogueEntry {
   readonly load: () => Promise<{ readonly command: CommandSpec }>;
 }
 
+/** CL-936: commands that are refused, and the path whose answer says so. */
+const ENTERPRISE: Readonly<Record<string, string>> = {
+  'license get': '/v1/operator/license',
+  'quota apply': '/v1/quota',
+  'quota list': '/v1/quotas',
+  'quota status': '/v1/quota-usages',
+  'recommendation apply': '/v1/recommendations/apply',
+  'recommendation list': '/v1/recommendations',
+  'sentinel apply': '/v1/sentinel/policies',
+  'sentinel list': '/v1/sentinel/policies',
+};
+
+const enterpriseEntry = ([words, path]: readonly [string, string]): CatalogueEntry => ({
+  words,
+  synopsis: 'Only in the commercial edition of Nomad',
+  load: async () => ({ command: (await import('./commands/enterprise.js')).enterpriseCommand(path) }),
+});
+
 export const CATALOGUE: readonly CatalogueEntry[] = [
   {
     words: 'agent',
@@ -314,6 +332,7 @@ export const CATALOGUE: readonly CatalogueEntry[] = [
     synopsis: 'Show volumes and who uses them',
     load: () => import('./commands/volume-status.js'),
   },
+  ...Object.entries(ENTERPRISE).map(enterpriseEntry),
 ];
 
 const entryOf = (words: string): CatalogueEntry | undefined => CATALOGUE.find((entry) => entry.words === words);
