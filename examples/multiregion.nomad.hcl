@@ -1,9 +1,10 @@
 # One job in two regions, rolled out to one after the other: west first, and east only when west is healthy.
 #
 #   waybill job validate examples/multiregion.nomad.hcl
-#   waybill job run examples/multiregion.nomad.hcl      # where both regions exist
+#   waybill job run examples/multiregion.nomad.hcl
 #
-# Needs two federated regions named west and east. If the second fails, both go back to the version before.
+# Needs two regions named west and east that know each other: docs/deployments.md starts them on one machine. If the second
+# fails, both go back to the version before.
 
 job "multiregion" {
   datacenters = ["*"]
@@ -16,12 +17,12 @@ job "multiregion" {
 
     region "west" {
       count       = 2
-      datacenters = ["west-1"]
+      datacenters = ["dc1"]
     }
 
     region "east" {
       count       = 1
-      datacenters = ["east-1", "east-2"]
+      datacenters = ["dc1"]
 
       meta {
         tier = "backup"
