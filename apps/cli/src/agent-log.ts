@@ -1,8 +1,14 @@
-import type { ApiClient, Query } from './api-client.js';
+import { type ApiClient, headerText, type Query } from './api-client.js';
+import { CommandFailure } from './failure.js';
 import { fileBytes } from './log-frames.js';
 
-/** What the agent at the address writes to its log, as it comes, until the signal. @throws AnswerFailure, ConnectionFailure */
+/**
+ * What the agent at the address writes to its log, as it comes, until the signal.
+ * @throws AnswerFailure, ConnectionFailure, CommandFailure it is no agent that answers
+ */
 export async function* logOfAgent(api: ApiClient, query: Query): AsyncGenerator<Uint8Array> {
-  const { body } = await api.stream('/v1/agent/monitor', query);
+  const { headers, body } = await api.stream('/v1/agent/monitor', query);
+  if (!headerText(headers, 'content-type').startsWith('application/json'))
+    throw new CommandFailure('Error starting monitor: the answer is no log (no Waybill server?)');
   yield* fileBytes(body);
 }
