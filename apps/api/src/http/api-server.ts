@@ -55,7 +55,12 @@ export async function startApiServer(core: ApiCore): Promise<NestFastifyApplicat
   compressAnswers(fastify);
   timeRequests(fastify, parts.context.metrics);
   traceRequests(fastify, () => parts.context.tracer);
-  serveExec(fastify, { model: parts.model, rpc: parts.context.rpc, warn: (text, fields) => logger.warn(text, fields) });
+  serveExec(fastify, {
+    model: parts.model,
+    rpc: parts.context.rpc,
+    region: regions.own,
+    warn: (text, fields) => logger.warn(text, fields),
+  });
   forwardToRegions(fastify, new RegionForwarding(regions));
   const paths = KnownPaths.of(fastify);
   const app = await NestFactory.create<NestFastifyApplication>(ApiModule.of(core, paths), adapter, {

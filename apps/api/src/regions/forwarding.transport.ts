@@ -47,6 +47,7 @@ export class RegionForwarding {
   async pass(request: Forwarded, reply: ApiReply, region: string): Promise<void> {
     if (request.headers[FORWARDED_BY] !== undefined) throw noPath(region, 'the request has come from another region');
     const upstream = await this.connect(request, region, await this.addressOf(region));
+    reply.raw.once('close', () => upstream.destroy()); // whoever does not wait any more ends it there too
     const answer = await answerOf(request, upstream).catch((error: unknown) => {
       throw noPath(region, error);
     });
@@ -112,7 +113,6 @@ async function answerOf(request: Forwarded, upstream: ClientRequest): Promise<In
     upstream.once('response', resolve);
     upstream.once('error', reject);
   });
-  request.raw.once('close', () => request.raw.errored && upstream.destroy());
   if (Buffer.isBuffer(request.body)) upstream.end(request.body);
   else pipeline(request.raw, upstream).catch(() => undefined); // ends in `error` above
   return answered;

@@ -14,6 +14,8 @@ const EXEC_PATH = /^\/v1\/client\/allocation\/([^/]+)\/exec$/;
 export interface ExecUpgradeDependencies {
   readonly model: ReadModel;
   readonly rpc: Rpc;
+  /** This one: a session is not passed on to another. */
+  readonly region: string;
   readonly warn: (text: string, fields: Record<string, unknown>) => void;
 }
 
@@ -29,6 +31,8 @@ export function serveExec(fastify: FastifyInstance, deps: ExecUpgradeDependencie
     const url = new URL(request.url ?? '/', 'http://api');
     const id = EXEC_PATH.exec(url.pathname)?.[1];
     if (id === undefined) return refuse(socket, '404 Not Found', 'there is no WebSocket at this path');
+    const region = url.searchParams.get('region');
+    if (region && region !== deps.region) return refuse(socket, '500 Internal Server Error', 'No path to region');
     const problem = handshakeProblem(request);
     if (problem !== null) return refuse(socket, '400 Bad Request', problem);
     if (!isSameSite(request)) return refuse(socket, '403 Forbidden', 'a page of another site may not do this');
