@@ -43,6 +43,16 @@ const isRunning = (id: string, at = api) =>
     ),
   );
 
+/** Blocks again and again, and answers when there is but one job. */
+async function onlyJobAfter(index: number): Promise<string | undefined> {
+  for (let seen = index; ;) {
+    const answer = await api.raw(`/v1/jobs?index=${seen}&wait=60s`);
+    const [only, ...others] = (await answer.json()) as { ID: string }[];
+    if (others.length === 0) return only?.ID;
+    seen = Number(answer.headers.get('x-nomad-index'));
+  }
+}
+
 describe('the state of a cluster, saved and brought back', () => {
   it('OP-40, OP-43, OP-50: is saved to a file, whole, once', async () => {
     await api.register(shellJob('kept', 'exec sleep 600'));
@@ -84,13 +94,14 @@ describe('the state of a cluster, saved and brought back', () => {
     expect(processesOfLater()).toBe(1);
     await api.register({ ...shellJob('kept', 'exec sleep 600'), Meta: { since: 'the archive' } });
     const before = await indexNow();
-    const blocked = api.get<{ Version: number }>(`/v1/job/kept?index=${before}&wait=60s`);
+    const blocked = onlyJobAfter(before);
     const stream = await fetch(`${api.url}/v1/event/stream?index=${before + 1}`);
     expect(stream.headers.get('x-waybill-event-restored')).toBeNull();
 
     expect(await cli('restore', file)).toEqual({ code: 0, out: 'Snapshot Restored\n', err: '' });
     expect(await jobs()).toEqual(['kept']);
-    expect(await blocked).toMatchObject({ Version: 0, Meta: null });
+    expect(await blocked).toBe('kept');
+    expect(await api.get('/v1/job/kept')).toMatchObject({ Version: 0, Meta: null });
     const restoredAt = await indexNow();
     expect(restoredAt).toBeGreaterThan(before);
     const seen = (await stream.text()).split('\n').filter((line) => line.length > 2);
@@ -104,7 +115,7 @@ describe('the state of a cluster, saved and brought back', () => {
     again.abort();
   });
 
-  it('OP-42, OP-47: machines and queues go on from it', async () => {
+  it('OP-42: machines and queues go on from it', async () => {
     await eventually('what the state does not know of is ended', () => processesOfLater() === 0);
     await isRunning('kept');
     await api.register(shellJob('afterwards', 'exec sleep 600'));
