@@ -187,9 +187,9 @@ describe('operators', () => {
     ['PUT', '/v1/volumes/snapshot', '{"Snapshots":[null]}', 500, /^snapshot cannot be nil$/],
   ] as const)(
     'VL-9, VL-11, VL-158, VL-267, VL-269, VL-270: %s %s %s is %d',
-    async (method, path, body, status, text) => {
+    async (method, route, body, status, text) => {
       if (!canMount) return;
-      const answer = await cluster.api.raw(path, { method, ...(body !== undefined && { body }) });
+      const answer = await cluster.api.raw(route, { method, ...(body !== undefined && { body }) });
       expect([answer.status, await answer.text()]).toEqual([status, expect.stringMatching(text)]);
     },
   );
