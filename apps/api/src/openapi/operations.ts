@@ -213,6 +213,8 @@ const CLUSTER: Operation[] = [
   ...get('/v1/agent/host', 'The machine of a server'),
   ...get('/v1/agent/pprof', 'Profiles'),
   ...get('/v1/agent/pprof/{profile}', 'A profile'),
+  ...get('/v1/operator/snapshot', 'The whole state as an archive', { query: ['stale'], answer: anything }),
+  ...write('/v1/operator/snapshot', 'Take the whole state back to an archive'),
   ...get('/v1/operator/raft/configuration', 'The servers as Raft peers', { answer: anything }),
   ...remove('/v1/operator/raft/peer', 'Forget a peer', { query: ['id', 'address'] }),
   ...write('/v1/operator/raft/transfer-leadership', 'Hand the lead over', {
@@ -261,12 +263,12 @@ const HISTORY: Operation[] = [
     query: LOG_QUERY,
     answer: listOf(anything),
   }),
-  ...get('/v1/waybill/state/{kind}/{id}', 'An object as it was', { query: ['namespace', 'index'], answer: anything }),
-  ...get('/v1/waybill/openapi.json', 'This description', { answer: anything }),
   ...get('/v1/waybill/trace/evaluation/{evalID}', 'Where an evaluation spent its time', {
     query: ['allocs'],
     answer: anything,
   }),
+  ...get('/v1/waybill/state/{kind}/{id}', 'An object as it was', { query: ['namespace', 'index'], answer: anything }),
+  ...get('/v1/waybill/openapi.json', 'This description', { answer: anything }),
 ];
 
 const COMMERCIAL: Operation[] = [
