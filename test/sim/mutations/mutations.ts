@@ -1,9 +1,10 @@
 import { Writer } from '@waybill/api';
 import { BlockedEvals, EvalBroker } from '@waybill/broker';
 import { DeploymentWatchers } from '@waybill/deployments';
-import { emptyLoad, type Evaluation } from '@waybill/model';
+import { CLAIM_STATE, emptyLoad, type Evaluation } from '@waybill/model';
 import { Projector } from '@waybill/projector';
-import { type Applied, NodeLoads, StateMachine, type Txn } from '@waybill/state';
+import { type Applied, namespacedKey, NodeLoads, StateMachine, type Txn } from '@waybill/state';
+import { VolumeWatcher } from '@waybill/volumes';
 import { replaceMethod } from './replaced-method.js';
 
 /** A bug that somebody could write any day, switched on for a run. */
@@ -118,6 +119,47 @@ export const MUTATIONS: readonly Mutation[] = [
     name: 'deployments that begin within a term are not watched',
     seed: 2,
     apply: () => replaceMethod(DeploymentWatchers, 'applied', () => () => undefined),
+  },
+  {
+    name: 'claims that have ended are not freed by the servers',
+    seed: 10,
+    apply: () => replaceMethod(VolumeWatcher, 'wake', () => () => undefined),
+  },
+  {
+    name: 'claim freed before its disk is given back',
+    seed: 2,
+    apply: () =>
+      replaceMethod(
+        StateMachine,
+        'apply',
+        (original) =>
+          function (this: never, txn: Txn) {
+            if (txn.type !== 'CSIVolumeClaim' || txn.payload.Claim.State !== CLAIM_STATE.unpublishing)
+              return Reflect.apply(original, this, [txn]);
+            const Claim = { ...txn.payload.Claim, State: CLAIM_STATE.readyToFree };
+            return Reflect.apply(original, this, [{ ...txn, payload: { ...txn.payload, Claim } }]);
+          },
+      ),
+  },
+  {
+    name: 'claim freed twice, the second time that of another',
+    seed: 2,
+    apply: () =>
+      replaceMethod(
+        StateMachine,
+        'apply',
+        (original) =>
+          function (this: StateMachine, txn: Txn) {
+            if (txn.type !== 'CSIVolumeClaim' || txn.payload.Claim.State !== CLAIM_STATE.readyToFree)
+              return Reflect.apply(original, this as never, [txn]);
+            const { VolumeID, Claim } = txn.payload;
+            const claims = this.tables.csi_volumes.get(namespacedKey(txn.namespace, VolumeID))?.WriteClaims ?? {};
+            const [other = Claim.AllocationID] = Object.keys(claims);
+            const AllocationID = Object.hasOwn(claims, Claim.AllocationID) ? Claim.AllocationID : other;
+            const payload = { VolumeID, Claim: { ...Claim, AllocationID } };
+            return Reflect.apply(original, this as never, [{ ...txn, payload }]);
+          } as never,
+      ),
   },
   {
     name: 'the next evaluation of a job waits for ever',

@@ -11,6 +11,7 @@ import {
   failDeployment,
   pauseDeployment,
   promoteDeployment,
+  purgeNode,
   registerVolumes,
   updateNodeDrain,
   updateNodeEligibility,
@@ -135,6 +136,13 @@ export const ACTIONS: Readonly<Record<string, readonly [weight: number, action: 
     (api, _cluster, random) => {
       const VolumeIDs = [random.pick(Object.keys(VOLUMES))];
       return api.command(deregisterVolumes, { Namespace: NAMESPACE, VolumeIDs, Force: false });
+    },
+  ],
+  'purge node': [
+    2,
+    (api, cluster, random) => {
+      const node = randomNode(cluster, random);
+      return node && api.command(purgeNode, { NodeID: node.ID });
     },
   ],
   'pause broker': [2, (api, _cluster, random) => api.configure(configuration(random.chance(0.5), random))],
