@@ -68,7 +68,7 @@ export function sharedOut(workers: number, instances: readonly string[]): Record
   if (instances.length === 0 || workers > MAX_WORKERS * instances.length) return undefined;
   const each = Math.floor(workers / instances.length);
   const more = workers % instances.length;
-  return Object.fromEntries([...instances].sort().map((instance, at) => [instance, at < more ? each + 1 : each]));
+  return Object.fromEntries(instances.toSorted().map((instance, at) => [instance, at < more ? each + 1 : each]));
 }
 
 /** Answers for the workers of this process. @returns ends it */
@@ -107,5 +107,5 @@ async function ask(
   } catch (error) {
     if (!(error instanceof NoRespondersError)) throw error;
   }
-  return reports.sort((a, b) => (a.instance < b.instance ? -1 : 1));
+  return reports.toSorted((a, b) => (a.instance < b.instance ? -1 : 1));
 }
