@@ -1,3 +1,4 @@
+import { RpcContext } from '@waybill/rpc';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { MINUTE, UPDATE } from './support/rollout-cluster.js';
 import { SimulatedRegions } from './support/simulated-regions.js';
@@ -209,5 +210,49 @@ describe('a region cannot be reached', () => {
     regions.cutOff('east');
     expect(await looks()).toBeLessThanOrEqual(7); // after 20 s, 40 s, then every minute
     expect(regions.at('west').stats['peerErrors east']).toBeGreaterThan(3);
+  });
+});
+
+describe('what regions ask of each other', () => {
+  const rollout = { Namespace: 'default', JobID: 'web', JobVersion: 0 };
+
+  it('DP-1117, DP-1114: started before its plan, unblocked before it is done, started after the end', async () => {
+    const holder = regions.at('west').forRegions;
+    const context = new RpcContext([undefined]);
+    regions.at('west').health = () => undefined;
+    await regions.register();
+    await regions.until('running', 'pending', 'pending');
+    const asked = { DeploymentID: regions.deployment('west').ID, From: 'east' };
+    expect(await holder.run(asked, context)).toEqual({ Status: 'running' });
+    await expect(holder.unblock(asked, context)).rejects.toThrow("can't unblock running deployment");
+    for (const alloc of regions.at('west').live()) await regions.at('west').report(alloc, 'running', true);
+    await regions.until('successful', 'successful', 'successful');
+    expect(await holder.unblock(asked, context)).toEqual({ Status: 'successful' });
+    await expect(holder.run(asked, context)).rejects.toThrow("can't run terminal deployment");
+  });
+
+  it('DP-1127: a deployment that was collected counts as successful if its version is stable, otherwise as none', async () => {
+    await regions.register();
+    await regions.until('successful', 'successful', 'successful');
+    const { plane, forRegions } = regions.at('west');
+    const DeploymentIDs = [regions.deployment('west').ID];
+    await regions.at('west').stopJob(); // what is in use is not collected
+    await regions.time.pass(MINUTE);
+    await plane.write('DeploymentDelete', { DeploymentIDs, ScanIndex: plane.state.appliedIndex });
+    expect(await forRegions.progress(rollout)).toEqual({ DeploymentID: '', Status: 'successful', HasRun: false });
+    expect(await forRegions.progress({ ...rollout, JobVersion: 7 })).toMatchObject({ Status: 'none' });
+  });
+
+  it('DP-1138: a job of one region asks no other, and cannot be started by one', async () => {
+    const west = regions.at('west');
+    west.health = () => undefined;
+    await west.register({ web: {} });
+    const { ID } = await west.until('running');
+    await regions.time.pass(2 * MINUTE);
+    expect(west.stats['peerCalls east']).toBe(0);
+    const { ModifyIndex } = west.deployment()!;
+    await west.forRegions.run({ DeploymentID: ID, From: 'east' }, new RpcContext([undefined]));
+    expect(west.deployment()!.ModifyIndex).toBe(ModifyIndex);
+    expect(await west.forRegions.progress(rollout)).toMatchObject({ Status: 'none' });
   });
 });
