@@ -30,7 +30,7 @@ interface BrokerSteps {
 export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'epoch check dropped',
-    seed: 41,
+    seed: 48,
     apply: () => replaceMethod(StateMachine, 'voidByEpoch', () => () => undefined),
   },
   {
@@ -59,7 +59,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a nack forgets the evaluation',
-    seed: 6,
+    seed: 11,
     apply: () => replaceMethod(EvalBroker, 'redeliverLater', () => () => undefined),
   },
   {
@@ -77,12 +77,12 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'freed capacity wakes nobody',
-    seed: 4,
+    seed: 2,
     apply: () => replaceMethod(BlockedEvals, 'release', () => () => undefined),
   },
   {
     name: 'projector commits before publishing',
-    seed: 16,
+    seed: 3,
     apply: () =>
       replaceMethod(
         Projector,
@@ -102,7 +102,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'report taken although a later one was',
-    seed: 5,
+    seed: 15,
     apply: () =>
       replaceMethod(
         StateMachine,
@@ -117,7 +117,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'deployments that begin within a term are not watched',
-    seed: 2,
+    seed: 4,
     apply: () => replaceMethod(DeploymentWatchers, 'applied', () => () => undefined),
   },
   {
@@ -127,7 +127,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'claim freed before its disk is given back',
-    seed: 2,
+    seed: 3,
     apply: () =>
       replaceMethod(
         StateMachine,
