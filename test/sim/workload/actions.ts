@@ -11,7 +11,6 @@ import {
   failDeployment,
   pauseDeployment,
   promoteDeployment,
-  purgeNode,
   registerVolumes,
   updateNodeDrain,
   updateNodeEligibility,
@@ -136,13 +135,6 @@ export const ACTIONS: Readonly<Record<string, readonly [weight: number, action: 
     (api, _cluster, random) => {
       const VolumeIDs = [random.pick(Object.keys(VOLUMES))];
       return api.command(deregisterVolumes, { Namespace: NAMESPACE, VolumeIDs, Force: false });
-    },
-  ],
-  'purge node': [
-    2,
-    (api, cluster, random) => {
-      const node = randomNode(cluster, random);
-      return node && api.command(purgeNode, { NodeID: node.ID });
     },
   ],
   'pause broker': [2, (api, _cluster, random) => api.configure(configuration(random.chance(0.5), random))],
