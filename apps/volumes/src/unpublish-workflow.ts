@@ -27,6 +27,11 @@ export interface Released {
   readonly namespace: string;
   readonly volumeId: string;
   readonly claim: CSIVolumeClaim;
+  /**
+   * Nobody has given it back: only as long as the allocation has ended. One that was given up with its machine runs again
+   * when the machine comes back, and keeps its disk.
+   */
+  readonly unlessAlive?: boolean;
 }
 
 /**
@@ -81,16 +86,25 @@ class Steps {
   }
 
   async walk(): Promise<number> {
+    this.refuseIfAlive();
     await this.checkpoint(this.claim.State); // before any call, so that a crash leaves a trace (VL-105)
     if (this.claim.State === CLAIM_STATE.unpublishing) {
       await this.nodeStep();
+      this.refuseIfAlive();
       await this.checkpoint(CLAIM_STATE.nodeDetached);
     }
     if (this.claim.State === CLAIM_STATE.nodeDetached) await this.controllerStep();
+    this.refuseIfAlive();
     await this.checkpoint(CLAIM_STATE.readyToFree);
     if (this.claim.AllocationID === '') await this.write();
     this.span.addEvent('claim released');
     return this.volume().ModifyIndex;
+  }
+
+  private refuseIfAlive(): void {
+    const alloc = this.deps.tables.allocs.get(this.claim.AllocationID);
+    if (this.released.unlessAlive && alloc && !isClientTerminal(alloc))
+      throw new VolumeStepError(`allocation "${alloc.ID}" runs again`);
   }
 
   /** As it stands now, whatever was deleted or claimed meanwhile. */

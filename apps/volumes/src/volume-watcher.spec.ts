@@ -202,6 +202,22 @@ describe('the watcher of volumes', () => {
     expect(Object.keys(cluster.stored('shared').WriteClaims)).toEqual(['live']);
   });
 
+  it('VL-69: an allocation that its machine brings back while its claim is released keeps it, until it ends', async () => {
+    const cluster = watched();
+    let finish: () => void = () => {};
+    cluster.machines.answers.set('agent.csiNodeDetachVolume', () => new Promise<void>((resolve) => (finish = resolve)));
+    cluster.lost('a');
+    await cluster.time.pass(10);
+    cluster.status('a', 'running');
+    finish();
+    await cluster.time.pass(10_000);
+    expect(Object.keys(cluster.stored().WriteClaims)).toEqual(['a']);
+    cluster.machines.answers.clear();
+    cluster.status('a', 'complete');
+    await cluster.time.pass(LONGEST_RETRY_MS);
+    expect(cluster.stored().WriteClaims).toEqual({});
+  });
+
   it('VL-151: the claim of an allocation that is lost with its machine is freed without waiting for housekeeping', async () => {
     const cluster = watched();
     const down = { NodeID: 'm', Status: 'down', UpdatedAt: 0, NodeEvent: null, IdentitySigningKeyID: '' } as const;

@@ -89,7 +89,8 @@ export class VolumesHolder implements Singleton {
       timers,
       logger,
       tracer,
-      unpublish: (volume, claim) => unpublish.run({ namespace: volume.Namespace, volumeId: volume.ID, claim }),
+      unpublish: (volume, claim) =>
+        unpublish.run({ namespace: volume.Namespace, volumeId: volume.ID, claim, unlessAlive: true }),
     });
   }
 
