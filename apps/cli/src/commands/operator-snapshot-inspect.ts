@@ -1,4 +1,5 @@
 import type { OfflineCall, OfflineCommand } from '../command-spec.js';
+import { DATA_FLAGS, dataPrinter } from '../data-printer.js';
 import { readSnapshot } from '../snapshot-file.js';
 import { keyValues, table } from '../table.js';
 
@@ -6,17 +7,18 @@ import { keyValues, table } from '../table.js';
 export const command: OfflineCommand = {
   usage: '<file>',
   description: 'Shows of what a saved state is, once all of the file has been verified.',
-  flags: [{ name: 'json', kind: 'switch', help: 'As JSON.' }],
+  flags: DATA_FLAGS,
   takes: { min: 1, max: 1, otherwise: 'This command takes one argument: <file>' },
   offline: true,
   run,
 };
 
 async function run({ args, flags, terminal }: OfflineCall): Promise<number> {
+  const data = await dataPrinter(DATA_FLAGS, flags, terminal);
   const { bytes, meta } = await readSnapshot(args[0] ?? '');
   const { ID, Index, Term, Version, Tables } = meta;
-  if (flags.on('json')) {
-    terminal.print(`${JSON.stringify({ ID, Size: bytes.length, Index, Term, Version, Tables }, null, 4)}`);
+  if (data) {
+    data({ ID, Size: bytes.length, Index, Term, Version, Tables });
     return 0;
   }
   const about: [string, string][] = [
