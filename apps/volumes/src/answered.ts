@@ -1,10 +1,22 @@
 import { WriteRejectedError } from '@waybill/lease';
 import { RpcError } from '@waybill/rpc';
 import { InvalidVolumeError } from '@waybill/state';
-import { NotHolderError, PermissionDeniedError, VolumeRefusedError, VolumeStepError } from './errors.js';
+import {
+  AllocationRevivedError,
+  NotHolderError,
+  PermissionDeniedError,
+  VolumeRefusedError,
+  VolumeStepError,
+} from './errors.js';
 
 /** Errors whose text is the answer; clients know them by it. */
-const REFUSALS = [VolumeRefusedError, VolumeStepError, WriteRejectedError, InvalidVolumeError] as const;
+const REFUSALS = [
+  AllocationRevivedError,
+  VolumeRefusedError,
+  VolumeStepError,
+  WriteRejectedError,
+  InvalidVolumeError,
+] as const;
 
 /** How a failure looks to the asker: the one place that decides it. @throws RpcError, and what nobody foresaw */
 export async function answered<T>(work: () => Promise<T>): Promise<T> {

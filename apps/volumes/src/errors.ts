@@ -35,4 +35,12 @@ export const failing =
     throw new VolumeStepError(`${doing}${textOf(error)}`);
   };
 
+/** While a claim was released because its allocation had ended, the allocation's machine came back with it running. */
+export class AllocationRevivedError extends Error {
+  override readonly name = 'AllocationRevivedError';
+  constructor(allocId: string) {
+    super(`allocation "${allocId}" runs again`);
+  }
+}
+
 export const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

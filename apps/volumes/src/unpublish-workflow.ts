@@ -9,7 +9,7 @@ import {
 import type { AskedBy, HolderWriter } from '@waybill/lease';
 import { namespacedKey, releaseClaim, volumeWithEndedClaims, type Tables } from '@waybill/state';
 import { type Span, traceparentOf, type Tracer, withSpan } from '@waybill/telemetry';
-import { textOf, VolumeRefusedError, VolumeStepError } from './errors.js';
+import { AllocationRevivedError, textOf, VolumeRefusedError, VolumeStepError } from './errors.js';
 import { controllerCan } from './controller-abilities.js';
 import { externalNodeOf } from './external-node-id.js';
 import { CONTROLLER, NODE, type PluginCalls } from './plugin-calls.js';
@@ -27,11 +27,6 @@ export interface Released {
   readonly namespace: string;
   readonly volumeId: string;
   readonly claim: CSIVolumeClaim;
-  /**
-   * Nobody has given it back: only as long as the allocation has ended. One that was given up with its machine runs again
-   * when the machine comes back, and keeps its disk.
-   */
-  readonly unlessAlive?: boolean;
 }
 
 /**
@@ -49,7 +44,7 @@ export class UnpublishWorkflow {
 
   /**
    * Resolves with the index of the last step written, or of the volume if none had to be.
-   * @throws VolumeRefusedError VL-104, VolumeStepError a step failed: what is done stays done, WriteRejectedError
+   * @throws VolumeRefusedError VL-104, AllocationRevivedError, VolumeStepError a step failed: what is done stays done, WriteRejectedError
    */
   async run(released: Released, by: AskedBy = {}): Promise<number> {
     const { namespace, volumeId, claim } = released;
@@ -86,25 +81,29 @@ class Steps {
   }
 
   async walk(): Promise<number> {
-    this.refuseIfAlive();
+    const hadEnded = !this.isAlive();
     await this.checkpoint(this.claim.State); // before any call, so that a crash leaves a trace (VL-105)
     if (this.claim.State === CLAIM_STATE.unpublishing) {
       await this.nodeStep();
-      this.refuseIfAlive();
+      if (hadEnded) this.refuseIfAlive();
       await this.checkpoint(CLAIM_STATE.nodeDetached);
     }
     if (this.claim.State === CLAIM_STATE.nodeDetached) await this.controllerStep();
-    this.refuseIfAlive();
+    if (hadEnded) this.refuseIfAlive();
     await this.checkpoint(CLAIM_STATE.readyToFree);
     if (this.claim.AllocationID === '') await this.write();
     this.span.addEvent('claim released');
     return this.volume().ModifyIndex;
   }
 
-  private refuseIfAlive(): void {
+  private isAlive(): boolean {
     const alloc = this.deps.tables.allocs.get(this.claim.AllocationID);
-    if (this.released.unlessAlive && alloc && !isClientTerminal(alloc))
-      throw new VolumeStepError(`allocation "${alloc.ID}" runs again`);
+    return alloc !== undefined && !isClientTerminal(alloc);
+  }
+
+  /** One that was given up with its machine runs again when the machine comes back, and keeps its disk (VL-69). */
+  private refuseIfAlive(): void {
+    if (this.isAlive()) throw new AllocationRevivedError(this.claim.AllocationID);
   }
 
   /** As it stands now, whatever was deleted or claimed meanwhile. */

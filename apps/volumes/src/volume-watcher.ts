@@ -3,7 +3,7 @@ import { namespacedKey, volumeWithEndedClaims, type Applied, type Tables } from 
 import { VolumeWorker, type ReleaseCounters, type Releasing } from './volume-worker.js';
 
 /** What a watcher is given for a term. */
-export interface Watched extends Omit<Releasing, 'volumeOf' | 'counters'> {
+export interface Watched extends Omit<Releasing, 'volumeOf' | 'isAlive' | 'counters'> {
   readonly tables: Tables;
 }
 
@@ -32,7 +32,11 @@ export class VolumeWatcher {
       const volume = tables.csi_volumes.get(key);
       return volume && volumeWithEndedClaims(tables, volume.Namespace, volume.ID);
     };
-    this.enabled = { ...watched, releasing: { ...watched, volumeOf, counters: this.counters } };
+    const isAlive = (allocId: string): boolean => {
+      const alloc = tables.allocs.get(allocId);
+      return alloc !== undefined && !isClientTerminal(alloc);
+    };
+    this.enabled = { ...watched, releasing: { ...watched, volumeOf, isAlive, counters: this.counters } };
     for (const [key] of tables.csi_volumes.entries())
       if (Object.keys(volumeOf(key)?.PastClaims ?? {}).length > 0) this.wake(key);
   }

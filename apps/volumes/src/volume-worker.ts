@@ -1,5 +1,6 @@
 import type { CancelTimer, Clock, CSIVolume, CSIVolumeClaim, Timers } from '@waybill/model';
 import { type Logger, type Span, traceparentOf, type Tracer, withSpan } from '@waybill/telemetry';
+import { AllocationRevivedError } from './errors.js';
 import { PassLimit } from './pass-limit.js';
 
 /** How long a worker stays after its last pass, milliseconds (VL-143). */
@@ -17,6 +18,8 @@ export interface Releasing {
   readonly counters: ReleaseCounters;
   /** As it stands now, with past claims for those of ended allocations; undefined: it is gone. */
   volumeOf(key: string): CSIVolume | undefined;
+  /** Its agent has not said that it ended. */
+  isAlive(allocId: string): boolean;
   /** The workflow of everybody (VL-150). */
   unpublish(volume: CSIVolume, claim: CSIVolumeClaim): Promise<unknown>;
 }
@@ -45,6 +48,8 @@ export class VolumeWorker {
   private changedMeanwhile = false;
   private ended = false;
   private retryMs = FIRST_RETRY_MS;
+  /** Allocations that came back while their claims were released. */
+  private readonly revived = new Set<string>();
 
   /** @param onEnd called once when it ends by itself, not when it is stopped */
   constructor(
@@ -116,10 +121,20 @@ export class VolumeWorker {
     let failed = false;
     for (const claim of Object.values(volume.PastClaims)) {
       if (this.ended) break;
+      if (this.isRevived(claim)) {
+        failed = true; // looked at again
+        continue;
+      }
       counters.unpublishes++;
       failed = !(await this.released(volume, claim)) || failed;
     }
     return failed ? 'failed' : 'done';
+  }
+
+  /** It came back while its claim was released, and keeps it until it ends. */
+  private isRevived({ AllocationID: id }: CSIVolumeClaim): boolean {
+    if (this.revived.has(id) && !this.releasing.isAlive(id)) this.revived.delete(id);
+    return this.revived.has(id);
   }
 
   private async released(volume: CSIVolume, claim: CSIVolumeClaim): Promise<boolean> {
@@ -129,6 +144,7 @@ export class VolumeWorker {
       return true;
     } catch (error) {
       if (this.ended) return false;
+      if (error instanceof AllocationRevivedError) this.revived.add(claim.AllocationID);
       counters.failures++;
       const { ID, Namespace } = volume;
       logger.warn('a claim was not released, it is tried again', {

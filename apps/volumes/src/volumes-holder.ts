@@ -89,8 +89,7 @@ export class VolumesHolder implements Singleton {
       timers,
       logger,
       tracer,
-      unpublish: (volume, claim) =>
-        unpublish.run({ namespace: volume.Namespace, volumeId: volume.ID, claim, unlessAlive: true }),
+      unpublish: (volume, claim) => unpublish.run({ namespace: volume.Namespace, volumeId: volume.ID, claim }),
     });
   }
 
