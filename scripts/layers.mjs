@@ -47,7 +47,7 @@ export const MAY_IMPORT = {
   ...Object.fromEntries(SERVICES.map((name) => [`apps/${name}`, SERVICE])),
   'apps/cli': ['model', 'jobspec', 'gotemplate'],
   // Looks at a run from the outside: the log and Postgres, none of the services that wrote them.
-  'apps/verify': ['model', 'state', 'journal', 'projection', 'embedded'],
+  'apps/verify': ['model', 'state', 'rpc', 'journal', 'projection', 'embedded'],
   'apps/dev': [...Object.keys(LIBS), ...SERVICES],
 };
 

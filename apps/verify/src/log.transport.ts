@@ -11,6 +11,8 @@ export class TrimmedLogError extends Error {
 
 export interface ReadOptions {
   readonly natsUrl: string;
+  /** File with the key of a service. */
+  readonly natsCredentials: string | undefined;
   /** Last index to read; default: what the log ends with now. */
   readonly until?: number;
 }
@@ -19,11 +21,14 @@ export interface ReadOptions {
  * Hands the whole log from index 1 to `take`, in order.
  * @throws TrimmedLogError, LogUnavailableError, and what the log's decoder throws
  */
-export async function readLog({ natsUrl, until }: ReadOptions, take: (txn: Txn) => void): Promise<void> {
+export async function readLog(
+  { natsUrl, natsCredentials, until }: ReadOptions,
+  take: (txn: Txn) => void,
+): Promise<void> {
   const link = await connect({
     url: natsUrl,
     name: 'verify',
-    credentialsFile: process.env['WAYBILL_NATS_CREDENTIALS'],
+    credentialsFile: natsCredentials,
   });
   const journal = new Journal(link);
   try {

@@ -32,27 +32,33 @@ interface Options {
   readonly ended: boolean;
 }
 
-async function verifyLog({ natsUrl }: Servers, { json, ended }: Options): Promise<boolean> {
+async function verifyLog({ natsUrl, natsCredentials }: Servers, { json, ended }: Options): Promise<boolean> {
   const reader = new LogReader(ended ? { pendingLimitMs: 0 } : {});
-  await readLog({ natsUrl }, (txn) => reader.take(txn));
+  await readLog({ natsUrl, natsCredentials }, (txn) => reader.take(txn));
   const report = reader.finish();
   process.stdout.write(json ? `${JSON.stringify(report)}\n` : logReportText(report));
   return report.ok;
 }
 
-async function verifyState({ natsUrl, databaseUrl }: Servers, { json }: Options): Promise<boolean> {
+async function verifyState({ natsUrl, natsCredentials, databaseUrl }: Servers, { json }: Options): Promise<boolean> {
   const projected = await readProjection(databaseUrl ?? '');
   const machine = new StateMachine();
-  await readLog({ natsUrl, until: projected.appliedIndex }, (txn) => machine.apply(txn));
+  await readLog({ natsUrl, natsCredentials, until: projected.appliedIndex }, (txn) => machine.apply(txn));
   const report = compareStates(machine, projected);
   process.stdout.write(json ? `${JSON.stringify(report)}\n` : stateReportText(report));
   return report.ok;
 }
 
-async function verifyRebuilt({ natsUrl, databaseUrl = '' }: Servers, { json }: Options): Promise<boolean> {
+async function verifyRebuilt(
+  { natsUrl, natsCredentials, databaseUrl = '' }: Servers,
+  { json }: Options,
+): Promise<boolean> {
   const running = await digestProjection(databaseUrl);
   const { index: until, historyFloor } = running;
-  const report = compareProjections(running, await digestRebuilt({ natsUrl, databaseUrl, until, historyFloor }));
+  const report = compareProjections(
+    running,
+    await digestRebuilt({ natsUrl, natsCredentials, databaseUrl, until, historyFloor }),
+  );
   process.stdout.write(json ? `${JSON.stringify(report)}\n` : projectionReportText(report));
   return report.ok;
 }

@@ -63,6 +63,7 @@ async function digestTable(client: PoolClient, name: string, where: string, floo
 
 export interface Rebuilding {
   readonly natsUrl: string;
+  readonly natsCredentials: string | undefined;
   /** The server on which a database is made for this, and dropped afterwards: the user must be allowed to. */
   readonly databaseUrl: string;
   readonly until: number;
@@ -91,7 +92,7 @@ export async function digestRebuilt(wanted: Rebuilding): Promise<ProjectionDiges
   }
 }
 
-async function rebuild(databaseUrl: string, { natsUrl, until }: Rebuilding): Promise<void> {
+async function rebuild(databaseUrl: string, { natsUrl, natsCredentials, until }: Rebuilding): Promise<void> {
   await migrate(databaseUrl);
   const pool: Pool = openPool(databaseUrl, { size: 1, applicationName: 'waybill verify' });
   try {
@@ -104,7 +105,7 @@ async function rebuild(databaseUrl: string, { natsUrl, until }: Rebuilding): Pro
       batch = [];
       if (full.length > 0) written = written.then(() => writer.write(full));
     };
-    await readLog({ natsUrl, until }, (txn) => {
+    await readLog({ natsUrl, natsCredentials, until }, (txn) => {
       batch.push(machine.apply(txn));
       if (batch.length >= BATCH_TXNS) flush();
     });

@@ -8,10 +8,14 @@ import {
   startPostgres,
   type EmbeddedDataPaths,
 } from '@waybill/embedded';
+import { readCredentials } from '@waybill/journal';
+import { natsAccounts, serviceUser } from '@waybill/rpc';
 
 /** Where the log and the projection are, and how to leave them. */
 export interface Servers {
   readonly natsUrl: string;
+  /** File with the key of a service; undefined: the server takes whoever comes. */
+  readonly natsCredentials: string | undefined;
   /** Undefined: not asked for. */
   readonly databaseUrl: string | undefined;
   close(): Promise<void>;
@@ -36,7 +40,8 @@ export class NoServersError extends Error {
  */
 export async function reachServers({ env, dataDir, database }: Wanted): Promise<Servers> {
   const { WAYBILL_NATS_URL: natsUrl, WAYBILL_DATABASE_URL: databaseUrl } = env;
-  if (natsUrl && (databaseUrl || !database)) return { natsUrl, databaseUrl, close: async () => {} };
+  const natsCredentials = env['WAYBILL_NATS_CREDENTIALS'];
+  if (natsUrl && (databaseUrl || !database)) return { natsUrl, natsCredentials, databaseUrl, close: async () => {} };
   if (natsUrl)
     throw new NoServersError('WAYBILL_DATABASE_URL is not set: the database that belongs to WAYBILL_NATS_URL');
   const paths = embeddedDataPaths(dataDir);
@@ -50,6 +55,7 @@ export async function reachServers({ env, dataDir, database }: Wanted): Promise<
     if (!(error instanceof DataDirectoryError) || error.problem !== 'in-use') throw error;
     return {
       natsUrl: `nats://127.0.0.1:${runningNatsPort(paths)}`,
+      natsCredentials: serviceKey(paths),
       databaseUrl: database ? runningDatabaseUrl(paths) : undefined,
       close: async () => {},
     };
@@ -64,15 +70,23 @@ async function startOn(paths: EmbeddedDataPaths, database: boolean): Promise<Ser
     directory.release();
   };
   try {
-    const nats = await startNats({ dir: paths.nats });
+    const natsCredentials = serviceKey(paths);
+    const accounts = natsCredentials && natsAccounts([serviceUser((await readCredentials(natsCredentials)).publicKey)]);
+    const nats = await startNats({ dir: paths.nats, ...(accounts && { accounts }) });
     stops.push(() => nats.stop());
     const postgres = database ? await startPostgres({ dir: paths.postgres }) : undefined;
     if (postgres) stops.push(() => postgres.stop());
-    return { natsUrl: nats.url, databaseUrl: postgres?.url, close };
+    return { natsUrl: nats.url, natsCredentials, databaseUrl: postgres?.url, close };
   } catch (error) {
     await close();
     throw error;
   }
+}
+
+/** Of the data directory; one from before there were keys has none. */
+function serviceKey({ credentials }: EmbeddedDataPaths): string | undefined {
+  const file = path.join(credentials, 'services.seed');
+  return exists(file) ? file : undefined;
 }
 
 function runningNatsPort({ nats }: EmbeddedDataPaths): number {
