@@ -1,5 +1,4 @@
-import type { Constraint, NodeDevice, RequestedDevice } from '@waybill/model';
-import { compare, holds } from './constraint-operators.js';
+import { type Constraint, type NodeDevice, operatorHolds, orderHolds, type RequestedDevice } from '@waybill/model';
 import { deviceValueOf, orderOf, parseDeviceValue, type DeviceValue } from './device-attribute.js';
 
 /** Stands for the instances: the only target that is no fact of the whole group (SC-94). */
@@ -21,8 +20,8 @@ export function matchesByClass(device: NodeDevice, request: RequestedDevice): bo
 export function isInstanceAllowed(id: string, request: RequestedDevice): boolean {
   return (request.Constraints ?? []).every(({ LTarget, RTarget, Operand }) => {
     if (LTarget !== IDS) return true;
-    if (!Operand.startsWith('set_contains')) return compare(Operand, id, RTarget);
-    return compare('set_contains', RTarget, id);
+    if (!Operand.startsWith('set_contains')) return operatorHolds(Operand, id, RTarget);
+    return operatorHolds('set_contains', RTarget, id);
   });
 }
 
@@ -73,10 +72,10 @@ function compareValues(operand: string, left: DeviceValue | undefined, right: De
     case '>':
     case '>=': {
       const order = left && right && orderOf(left, right);
-      return order !== undefined && holds(operand, order);
+      return order !== undefined && orderHolds(operand, order);
     }
     default:
-      return compare(operand, left?.text, right?.text);
+      return operatorHolds(operand, left?.text, right?.text);
   }
 }
 

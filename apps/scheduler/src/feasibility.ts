@@ -1,7 +1,16 @@
-import type { Allocation, Constraint, Job, Node, TaskGroup } from '@waybill/model';
+import {
+  type Allocation,
+  type Constraint,
+  DISTINCT_HOSTS,
+  DISTINCT_PROPERTY,
+  escapesClass,
+  type Job,
+  meetsConstraint,
+  type Node,
+  resolveTarget,
+  type TaskGroup,
+} from '@waybill/model';
 import { ClassEligibility } from './class-eligibility.js';
-import { DISTINCT_HOSTS, DISTINCT_PROPERTY, meetsConstraint } from './constraint-operators.js';
-import { escapesClass, resolveTarget } from './constraint-targets.js';
 import { hasDevices, type DeviceAsk } from './device-assignment.js';
 import { matchesByClass } from './device-match.js';
 import { devicesAskedBy } from './group-ask.js';

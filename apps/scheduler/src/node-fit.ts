@@ -9,9 +9,9 @@ import {
   type NetworkResource,
   type Node,
   type PortOffer,
+  resolveTarget,
   type RequestedDevice,
 } from '@waybill/model';
-import { resolveTarget } from './constraint-targets.js';
 import { offerDevice, withDevice } from './device-assignment.js';
 import { withCores, withPorts, type GroupAsk } from './group-ask.js';
 import type { NodeView } from './plan-draft.js';

@@ -1,7 +1,6 @@
-import type { Allocation, Job } from '@waybill/model';
+import { type Allocation, type Job, resolveTarget } from '@waybill/model';
 import { namespacedKey, type Tables } from '@waybill/state';
 import { isLive } from './classification.js';
-import { resolveTarget } from './constraint-targets.js';
 import type { PlanDraft } from './plan-draft.js';
 
 interface Counted {

@@ -1,6 +1,13 @@
-import type { Affinity, Amounts, Job, Node, SchedulerConfiguration, TaskGroup } from '@waybill/model';
-import { compare } from './constraint-operators.js';
-import { resolveTarget } from './constraint-targets.js';
+import {
+  type Affinity,
+  type Amounts,
+  type Job,
+  type Node,
+  operatorHolds,
+  resolveTarget,
+  type SchedulerConfiguration,
+  type TaskGroup,
+} from '@waybill/model';
 import { weightOf } from './device-match.js';
 import { devicesAskedBy } from './group-ask.js';
 import { SpreadScore, type UseCounts } from './spread.js';
@@ -171,7 +178,7 @@ export class Ranking {
   private affinityOf(node: Node): number {
     let sum = 0;
     for (const { LTarget, RTarget, Operand, Weight } of this.affinities)
-      if (compare(Operand, resolveTarget(LTarget, node), resolveTarget(RTarget, node))) sum += Weight;
+      if (operatorHolds(Operand, resolveTarget(LTarget, node), resolveTarget(RTarget, node))) sum += Weight;
     return sum / this.totalWeight;
   }
 }

@@ -1,5 +1,4 @@
-import type { Job, Node, Spread, TaskGroup } from '@waybill/model';
-import { resolveTarget } from './constraint-targets.js';
+import { type Job, type Node, resolveTarget, type Spread, type TaskGroup } from '@waybill/model';
 
 /** The target that stands for every value not named (SC-121). */
 const OTHERS = '*';

@@ -2,6 +2,7 @@ export * from './alike.js';
 export * from './allocation.js';
 export * from './client-alloc-update.js';
 export * from './clock.js';
+export * from './constraints/index.js';
 export * from './core-evaluation.js';
 export * from './cron.js';
 export * from './csi-claim.js';

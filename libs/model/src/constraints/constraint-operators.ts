@@ -1,4 +1,5 @@
-import type { Constraint, Node } from '@waybill/model';
+import type { Node } from '../node.js';
+import type { Constraint } from '../placement-rules.js';
 import { resolveTarget } from './constraint-targets.js';
 import { matchesPattern } from './pattern-match.js';
 import { satisfiesVersion } from './version-constraint.js';
@@ -11,11 +12,11 @@ export const DISTINCT_PROPERTY = 'distinct_property';
 export function meetsConstraint(constraint: Constraint, node: Node): boolean {
   const left = resolveTarget(constraint.LTarget, node);
   const right = resolveTarget(constraint.RTarget, node);
-  return compare(constraint.Operand, left, right);
+  return operatorHolds(constraint.Operand, left, right);
 }
 
 /** `undefined`: the target was not found. */
-export function compare(operand: string, left: string | undefined, right: string | undefined): boolean {
+export function operatorHolds(operand: string, left: string | undefined, right: string | undefined): boolean {
   switch (operand) {
     case '=':
     case '==':
@@ -28,7 +29,7 @@ export function compare(operand: string, left: string | undefined, right: string
     case '<=':
     case '>':
     case '>=':
-      return left !== undefined && right !== undefined && holds(operand, order(left, right));
+      return left !== undefined && right !== undefined && orderHolds(operand, order(left, right));
     case 'is_set':
       return left !== undefined;
     case 'is_not_set':
@@ -52,7 +53,7 @@ export function compare(operand: string, left: string | undefined, right: string
 }
 
 /** Whether a comparison is true of how the left side stands to the right one: below 0, 0, above 0. */
-export function holds(operand: '<' | '<=' | '>' | '>=', sign: number): boolean {
+export function orderHolds(operand: '<' | '<=' | '>' | '>=', sign: number): boolean {
   switch (operand) {
     case '<':
       return sign < 0;

@@ -1,4 +1,6 @@
-import { compilePattern, FilterSyntaxError, FilterTooExpensiveError, StepBudget } from '@waybill/model';
+import { FilterSyntaxError, FilterTooExpensiveError } from '../filter/filter-error.js';
+import { compilePattern } from '../filter/regular-expression.js';
+import { StepBudget } from '../filter/step-budget.js';
 
 /** Patterns kept compiled, over all evaluations of the process: those of the constraints in use. */
 export const MAX_CACHED_PATTERNS = 512;
