@@ -70,18 +70,6 @@ export class LaunchRefusedError extends Error {
   override readonly name = 'LaunchRefusedError';
 }
 
-/** The log holds the transaction, and applying it was refused or void (EB-265). */
-export class WriteRejectedError extends Error {
-  override readonly name = 'WriteRejectedError';
-  /** @param kind void: the term is over, nothing of it counts any more */
-  constructor(
-    message: string,
-    readonly kind: 'refused' | 'void' = 'refused',
-  ) {
-    super(message);
-  }
-}
-
 /** A request that breaks the protocol between worker and broker; the text is the contract's. */
 export class BadRequestError extends Error {
   override readonly name = 'BadRequestError';

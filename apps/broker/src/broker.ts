@@ -6,7 +6,7 @@ import {
   type Plan,
   type PlanResult,
 } from '@waybill/model';
-import type { Singleton, Term } from '@waybill/lease';
+import { WriteRejectedError, type HolderWriter, type Singleton, type Term } from '@waybill/lease';
 import { NodeLoads, SINGLETON_KEY, type Applied, type Tables } from '@waybill/state';
 import { SCHEDULER_VERSION, type ReapRequest } from '@waybill/rpc';
 import { withSpan } from '@waybill/telemetry';
@@ -22,7 +22,6 @@ import {
 import { deletionsOf } from './collected.js';
 import type { Delivery } from './delivery.js';
 import { EvalBroker, type EvalRows } from './eval-broker.js';
-import type { FencedWriter } from './fenced-writer.js';
 import { jobVersionOf } from './plan-applier.js';
 import { EvalIndexes } from './eval-indexes.js';
 import { noMeter, type BrokerTimer, type Meter } from './meter.js';
@@ -226,7 +225,7 @@ export class Broker implements Singleton {
     const { writer } = this.session;
     let index = 0;
     for (const { type, payload, namespace } of deletionsOf(Reap, ScanIndex))
-      index = (await writer.writeIfAccepted(type, payload, { namespace })) ?? index;
+      index = await writer.write(type, payload, namespace).catch((error: unknown) => unlessRefused(error, index));
     await this.deps.readable?.(index);
     return index;
   }
@@ -316,7 +315,7 @@ export class Broker implements Singleton {
   }
 
   /** EB-127: the first holder ever stores what a cluster starts with. */
-  private async writeFirstRows(writer: FencedWriter): Promise<void> {
+  private async writeFirstRows(writer: HolderWriter): Promise<void> {
     if (!this.tables.cluster_meta.has(SINGLETON_KEY))
       await writer.write('ClusterMetadata', {
         ClusterID: this.deps.newId(),
@@ -329,11 +328,7 @@ export class Broker implements Singleton {
   private async writeEval(evaluation: Evaluation): Promise<number> {
     if (!this.session) throw new NotOutstandingError(evaluation.ID);
     const traceparent = this.traces.of(evaluation.ID) ?? this.traces.of(evaluation.PreviousEval);
-    return this.session.writer.write(
-      'EvalUpdate',
-      { Evals: [evaluation] },
-      { namespace: evaluation.Namespace, traceparent },
-    );
+    return this.session.writer.write('EvalUpdate', { Evals: [evaluation] }, evaluation.Namespace, { traceparent });
   }
 
   private rows(): EvalRows {
@@ -351,6 +346,12 @@ export class Broker implements Singleton {
     await withSpan(this.deps.tracer(), 'broker wait', options, () => {});
     return { evaluation, token, waitIndex, traceparent };
   }
+}
+
+/** @throws error, if it is anything but the refusal of a transaction that has become pointless */
+function unlessRefused<T>(error: unknown, otherwise: T): T {
+  if (error instanceof WriteRejectedError && error.kind === 'refused') return otherwise;
+  throw error;
 }
 
 function onlyOne(evals: readonly Evaluation[], verb: string): Evaluation {

@@ -2,7 +2,7 @@ import { SimulatedTime, type Job, type PeriodicConfig } from '@waybill/model';
 import { fixtures, StateMachine, type TxnPayloads, type TxnType } from '@waybill/state';
 import { silentLogger } from '@waybill/telemetry';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { WriteRejectedError } from './broker-errors.js';
+import { WriteRejectedError } from '@waybill/lease';
 import { LAUNCH_RETRY_MS, PeriodicDispatcher } from './periodic-dispatcher.js';
 
 const MINUTE_MS = 60_000;
@@ -31,9 +31,9 @@ const dispatcherOf = (): PeriodicDispatcher => {
   return new PeriodicDispatcher({
     tables: state.tables,
     writer: {
-      write: async (type, payload, context) => {
+      write: async (type, payload, namespace) => {
         if (fails) throw fails;
-        const { verdict, index } = apply(type, payload, context?.namespace);
+        const { verdict, index } = apply(type, payload, namespace);
         if (verdict.kind === 'refused') throw new WriteRejectedError(verdict.error);
         return index;
       },

@@ -11,11 +11,11 @@ import {
   type PeriodicConfig,
   type Timers,
 } from '@waybill/model';
+import { WriteRejectedError, type HolderWriter } from '@waybill/lease';
 import { DEFAULT_TRACKED_VERSIONS, namespacedKey, type Change, type Tables } from '@waybill/state';
 import type { Logger } from '@waybill/telemetry';
-import { LaunchRefusedError, WriteRejectedError } from './broker-errors.js';
+import { LaunchRefusedError } from './broker-errors.js';
 import { MAX_TIMER_MS } from './due-evaluations.js';
-import type { FencedWriter } from './fenced-writer.js';
 import { Heap, type HeapElement } from './heap.js';
 
 /** A launch that could not be written, because the log did not take it, is tried again after this long. */
@@ -23,7 +23,7 @@ export const LAUNCH_RETRY_MS = 5_000;
 
 export interface PeriodicDispatcherDeps {
   readonly tables: Tables;
-  readonly writer: Pick<FencedWriter, 'write'>;
+  readonly writer: Pick<HolderWriter, 'write'>;
   readonly clock: Clock;
   readonly timers: Timers;
   readonly newId: () => string;
@@ -224,7 +224,7 @@ export class PeriodicDispatcher {
       SubmissionFrom: null,
       TrackedVersions: DEFAULT_TRACKED_VERSIONS,
     };
-    const index = await writer.write('JobRegister', registration, { namespace: child.Namespace });
+    const index = await writer.write('JobRegister', registration, child.Namespace);
     return { evalId: evaluation.ID, index };
   }
 

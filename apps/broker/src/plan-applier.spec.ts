@@ -2,8 +2,7 @@ import { SimulatedTime, type Allocation, type Plan, type PlanResult } from '@way
 import { NodeLoads, fixtures, StateMachine, type Proposed, type TxnDraft } from '@waybill/state';
 import { silentLogger, tracerFor } from '@waybill/telemetry';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { WriteRejectedError } from './broker-errors.js';
-import { FencedWriter } from './fenced-writer.js';
+import { HolderWriter, WriteRejectedError } from '@waybill/lease';
 import { PlanApplier, SETTLE_RETRY_MS } from './plan-applier.js';
 import { PlanQueue } from './plan-queue.js';
 import { RejectionTracker, type RejectionTrackerOptions } from './rejection-tracker.js';
@@ -54,7 +53,7 @@ function begin(): void {
     tables: state.tables,
     loads,
     waitFor: () => (reachable ? Promise.resolve() : Promise.reject(new Error('behind'))),
-    writer: new FencedWriter({ clock: time, newId, proposer, region: 'global' }, { role: 'broker', epoch: 1 }),
+    writer: new HolderWriter({ clock: time, newId, state: proposer, region: 'global' }, { role: 'broker', epoch: 1 }),
     rejections: new RejectionTracker(time, tracker),
     pipelineDepth: depth,
     clock: time,

@@ -11,10 +11,10 @@ import {
   type PlanResult,
   type Timers,
 } from '@waybill/model';
+import { WriteRejectedError, type HolderWriter } from '@waybill/lease';
 import { type NodeLoads, namespacedKey, stickyClaims, versionKey, type Tables, type TxnPayloads } from '@waybill/state';
 import { traceparentOf, withSpan, type Logger, type Tracer } from '@waybill/telemetry';
-import { PlanRefusedError, WriteRejectedError } from './broker-errors.js';
-import type { FencedWriter } from './fenced-writer.js';
+import { PlanRefusedError } from './broker-errors.js';
 import { noMeter, type Meter } from './meter.js';
 import { OptimisticState, type PlanInFlight, type PlanReferences } from './optimistic-state.js';
 import type { PendingPlan, PlanQueue } from './plan-queue.js';
@@ -35,7 +35,7 @@ export interface PlanApplierDeps {
   /** Follows the changes of `tables`. */
   readonly loads: NodeLoads;
   readonly waitFor: (index: number, timeoutMs: number) => Promise<void>;
-  readonly writer: FencedWriter;
+  readonly writer: HolderWriter;
   readonly clock: Clock;
   readonly timers: Timers;
   readonly newId: () => string;
@@ -189,8 +189,7 @@ export class PlanApplier {
   private async write(payload: PlanPayload, plan: Plan): Promise<number> {
     try {
       return await withSpan(this.deps.tracer(), 'apply', {}, (span) =>
-        this.deps.writer.write('ApplyPlanResults', payload, {
-          namespace: plan.Job?.Namespace ?? '',
+        this.deps.writer.write('ApplyPlanResults', payload, plan.Job?.Namespace, {
           traceparent: traceparentOf(span) ?? traceparentOf(),
         }),
       );

@@ -9,13 +9,13 @@ import {
   type Evaluation,
   type Timers,
 } from '@waybill/model';
+import type { HolderWriter } from '@waybill/lease';
 import { namespacedKey, type Tables } from '@waybill/state';
 import type { Logger } from '@waybill/telemetry';
 import type { BlockedEvals } from './blocked-evals.js';
 import { BrokerDisabledError } from './broker-errors.js';
 import { FAILED_QUEUE, type Delivery } from './delivery.js';
 import type { EvalBroker } from './eval-broker.js';
-import type { FencedWriter } from './fenced-writer.js';
 
 /** Evaluations canceled in one transaction (EB-95). */
 export const CANCEL_BATCH = 728;
@@ -35,7 +35,7 @@ export interface ReapersDeps {
   readonly broker: EvalBroker;
   readonly blocked: BlockedEvals;
   readonly tables: Tables;
-  readonly writer: FencedWriter;
+  readonly writer: HolderWriter;
   readonly clock: Clock;
   readonly timers: Timers;
   readonly newId: () => string;

@@ -1,13 +1,12 @@
 import type { NodeLoads } from '@waybill/state';
 import type { Clock, Timers } from '@waybill/model';
-import type { Term } from '@waybill/lease';
+import { HolderWriter, type Term } from '@waybill/lease';
 import type { ReplicatedState } from '@waybill/replica';
 import type { Logger, Tracer } from '@waybill/telemetry';
 import type { BlockedEvals } from './blocked-evals.js';
 import { CoreTimers, type CorePeriods } from './core-timers.js';
 import { DELIVERY_LIMIT, type EvalBrokerOptions } from './delivery.js';
 import type { EvalBroker } from './eval-broker.js';
-import { FencedWriter } from './fenced-writer.js';
 import type { Meter } from './meter.js';
 import { PeriodicDispatcher, type PeriodicDispatcherDeps } from './periodic-dispatcher.js';
 import { PlanApplier } from './plan-applier.js';
@@ -52,7 +51,7 @@ export interface Kept {
  * Modes: applying plans (from the beginning) → at work too (`start`) → stopped, once and for all. Used for one term.
  */
 export class Session {
-  readonly writer: FencedWriter;
+  readonly writer: HolderWriter;
   readonly reapers: Reapers;
   readonly coreTimers: CoreTimers;
   readonly periodic: PeriodicDispatcher;
@@ -63,7 +62,7 @@ export class Session {
   constructor(deps: SessionDeps, { evals, blocked, plans, loads }: Kept, term: Term) {
     const { state, nextLaunchMs = () => undefined } = deps;
     const { tables } = state;
-    const writer = new FencedWriter({ ...deps, proposer: state }, term.fence);
+    const writer = new HolderWriter(deps, term.fence);
     const deliveryLimit = deps.options?.deliveryLimit ?? DELIVERY_LIMIT;
     this.writer = writer;
     this.reapers = new Reapers({ ...deps, broker: evals, blocked, tables, writer, deliveryLimit });

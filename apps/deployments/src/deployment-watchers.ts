@@ -80,7 +80,7 @@ export class DeploymentWatchers implements Singleton {
     this.session = undefined;
     this.rollouts?.stop();
     this.rollouts = undefined;
-    session?.writer.close();
+    session?.writer.close(new NotEnabledError());
     session?.batcher.stop();
     session?.limiter.stop();
     for (const watcher of this.watchers.values()) watcher.stop();
@@ -144,13 +144,13 @@ export class DeploymentWatchers implements Singleton {
 
   private newSession(term: Term): Watching {
     const { state, clock, timers, newId, logger } = this.deps;
-    const writer = new HolderWriter({ ...this.deps, closedError: () => new NotEnabledError() }, term.fence);
+    const writer = new HolderWriter(this.deps, term.fence);
     const batcher = new UpdateBatcher({
       clock,
       timers,
       updateOf: (id) => this.watchers.get(id)?.update(),
       // One transaction for deployments of any namespace.
-      write: (batch) => writer.write('AllocUpdateDesiredTransition', batch, ''),
+      write: (batch) => writer.write('AllocUpdateDesiredTransition', batch),
       onError: (error) => logger.warn('the update of deployments failed, it is tried again', { error }),
     });
     return {

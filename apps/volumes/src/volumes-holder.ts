@@ -66,7 +66,7 @@ export class VolumesHolder implements Singleton {
   start(term: Term): void {
     const { rpc, tracer, state, clock, timers, logger } = this.deps;
     const { tables } = state;
-    const writer = new HolderWriter({ ...this.deps, closedError: () => new NotHolderError() }, term.fence);
+    const writer = new HolderWriter(this.deps, term.fence);
     const calls = new PluginCalls({ tables, rpc, tracer });
     const unpublish = new UnpublishWorkflow({ tables, writer, calls, tracer });
     const turns = new VolumeTurns();
@@ -99,7 +99,7 @@ export class VolumesHolder implements Singleton {
 
   stop(): void {
     this.held?.calls.close();
-    this.held?.writer.close();
+    this.held?.writer.close(new NotHolderError());
     this.held = undefined;
     this.watcher.disable();
   }

@@ -10,9 +10,16 @@ import {
   type TxnType,
 } from '@waybill/state';
 
-/** The log holds the transaction, and applying it was refused or void: nothing of it counts. */
+/** The log holds the transaction, and applying it was refused or void: nothing of it counts (EB-265). */
 export class WriteRejectedError extends Error {
   override readonly name = 'WriteRejectedError';
+  /** @param kind void: the term is over, nothing that its holder writes counts any more */
+  constructor(
+    message: string,
+    readonly kind: 'refused' | 'void' = 'refused',
+  ) {
+    super(message);
+  }
 }
 
 /** Who asked for a write, where it was not the holder itself. */
@@ -28,30 +35,27 @@ export interface HolderWriterDeps {
   readonly newId: () => string;
   readonly state: Proposer;
   readonly region: string;
-  /** What is thrown instead of a write once the term is over. */
-  readonly closedError: () => Error;
 }
 
 /**
- * Writes to the log as the holder of one term, fenced. Modes: open → closed at the end of the term; closed, it writes
- * nothing.
+ * Writes to the log as the holder of one term: every transaction carries role and epoch, so that none of them counts
+ * once somebody else holds the role (EB-144). Modes: open → closed with a reason; closed, it writes nothing.
  */
 export class HolderWriter {
-  private open = true;
+  private closed: Error | undefined;
 
   constructor(
     private readonly deps: HolderWriterDeps,
     private readonly fence: Fence,
   ) {}
 
-  /** Resolves with the index, applied here. @throws WriteRejectedError, `closedError`, what the log fails with */
-  async write<T extends TxnType>(
-    type: T,
-    payload: TxnPayloads[T],
-    namespace: string,
-    by: AskedBy = {},
-  ): Promise<number> {
-    if (!this.open) throw this.deps.closedError();
+  /**
+   * Resolves with the index, applied here.
+   * @param namespace empty where the transaction belongs to none or to several
+   * @throws WriteRejectedError, what it was closed with, what the log fails with
+   */
+  async write<T extends TxnType>(type: T, payload: TxnPayloads[T], namespace = '', by: AskedBy = {}): Promise<number> {
+    if (this.closed) throw this.closed;
     const draft = draftTxn(type, payload, {
       timeNs: nsFromMs(this.deps.clock.nowMs()),
       requestId: by.requestId ?? this.deps.newId(),
@@ -63,11 +67,12 @@ export class HolderWriter {
       traceparent: by.traceparent,
     });
     const { index, verdict } = await this.deps.state.propose(draft);
-    if (isRejected(verdict)) throw new WriteRejectedError(verdict.error);
+    if (isRejected(verdict)) throw new WriteRejectedError(verdict.error, verdict.kind);
     return index;
   }
 
-  close(): void {
-    this.open = false;
+  /** @param why what later writes throw */
+  close(why: Error): void {
+    this.closed ??= why;
   }
 }
