@@ -3,22 +3,40 @@ import { constants, gzip } from 'node:zlib';
 import type { FastifyInstance } from 'fastify';
 
 const compress = promisify(gzip);
+
 /** A connection inside a data centre is faster than the better levels. */
 const LEVEL = constants.Z_BEST_SPEED;
 /** Content type of what is compressed in itself. */
 export const PACKED = 'application/x-gzip';
 
 /**
+ * Answers in their compressed form. One that is sent again (`ListAnswers`) is compressed once, however many ask for it:
+ * nine megabytes cost 90 ms. Memory: that form, for as long as the answer itself is held by somebody.
+ */
+export class Packed {
+  private readonly forms = new WeakMap<Buffer, Promise<Buffer>>();
+
+  of(answer: Buffer): Promise<Buffer> {
+    const known = this.forms.get(answer);
+    if (known) return known;
+    const made = compress(answer, { level: LEVEL });
+    this.forms.set(answer, made);
+    return made;
+  }
+}
+
+/**
  * Compresses whole answers for clients that ask for it (API-23). Streams are written to the socket and never come by
  * here. Cost: about 10 ms per megabyte, in zlib's threads.
  */
 export function compressAnswers(fastify: FastifyInstance): void {
+  const packed = new Packed();
   fastify.addHook('onSend', async (request, reply, payload) => {
     reply.header('Vary', 'Accept-Encoding');
-    const text = typeof payload === 'string' || Buffer.isBuffer(payload) ? payload : '';
-    const isPacked = reply.getHeader('Content-Type') === PACKED;
-    if (text.length === 0 || isPacked || !acceptsGzip(request.headers['accept-encoding'])) return payload;
-    const compressed = await compress(text, { level: LEVEL });
+    const answer = typeof payload === 'string' ? Buffer.from(payload) : payload;
+    if (!Buffer.isBuffer(answer) || answer.length === 0 || reply.getHeader('Content-Type') === PACKED) return payload;
+    if (!acceptsGzip(request.headers['accept-encoding'])) return payload;
+    const compressed = await packed.of(answer);
     reply.header('Content-Encoding', 'gzip').header('Content-Length', compressed.length);
     return compressed;
   });

@@ -13,11 +13,15 @@ interface KeptAnswer {
 
 /**
  * Answers of lists that are asked for again: dashboards ask for the same list all day. As long as the table has the index
- * that an answer was given with, it is the answer; one look at that index says so, whichever process wrote last.
- * Limits: MAX_ANSWER_BYTES; what was not asked for longest goes first. Not for lists whose rows depend on who asks.
+ * that an answer was given with, it is the answer; one look at that index says so, whichever process wrote last. While an
+ * answer is being made, others who ask for it wait for that one, and take it if it is as new as what they could have seen
+ * when they came (API-56): however many look at a busy cluster, each list is made once at a time.
+ * Limits: MAX_ANSWER_BYTES; what was not asked for longest goes first. Their compressed forms, kept as long as they are
+ * (`Packed`), come on top. Not for lists whose rows depend on who asks.
  */
 export class ListAnswers {
   private readonly kept = new Map<string, KeptAnswer>();
+  private readonly underWay = new Map<string, Promise<KeptAnswer>>();
   private bytes = 0;
 
   /** @param tableIndex index of the last change of a table */
@@ -31,19 +35,30 @@ export class ListAnswers {
    * @param table the one whose index the answer carries
    */
   async of(key: string, table: TableName, query: () => Promise<ReadResult>): Promise<ReadResult> {
+    const earlier = this.underWay.get(key);
+    if (!earlier && !this.kept.has(key)) return this.make(key, query);
+    const seen = Math.max(1, await this.tableIndex(table));
     const known = this.kept.get(key);
-    if (known && known.index === Math.max(1, await this.tableIndex(table))) {
+    if (known?.index === seen) {
       this.keep(key, known); // asked for last
       return known;
     }
-    const { index, nextToken, value } = await query();
-    const made = {
-      index,
-      nextToken,
-      value: value instanceof PrintedJson ? value : new PrintedJson(compactJson(value)),
-    };
-    this.keep(key, made);
-    return made;
+    const answer = await earlier;
+    if (answer && answer.index >= seen) return answer;
+    return this.underWay.get(key) ?? this.make(key, query); // whichever it is, it began after this one came
+  }
+
+  private make(key: string, query: () => Promise<ReadResult>): Promise<KeptAnswer> {
+    const making = query()
+      .then(({ index, nextToken, value }) => {
+        const printed = value instanceof PrintedJson ? value : new PrintedJson(compactJson(value));
+        const made = { index, nextToken, value: printed };
+        this.keep(key, made);
+        return made;
+      })
+      .finally(() => this.underWay.delete(key));
+    this.underWay.set(key, making);
+    return making;
   }
 
   private keep(key: string, made: KeptAnswer): void {
