@@ -22,7 +22,7 @@ import { type AllocStatus, statusOfTasks, withEnds } from './alloc-status.js';
 import { usageOfAlloc } from './alloc-usage.js';
 import { AllocStorage } from './csi/alloc-storage.js';
 import type { ExecCommand, ExecSession } from './exec/exec-session.js';
-import { Gate } from './gate.js';
+import { Gate, pause } from './gate.js';
 import type { Watched } from './health-watch.js';
 import { AllocServices } from './services/alloc-services.js';
 import type { Disconnectable } from './stops-on-disconnect.js';
@@ -420,13 +420,7 @@ export class AllocRunner {
     const delayMs = msFromNs(this.group.ShutdownDelay ?? 0);
     const isRunning = this.crew.live.some(({ runner }) => runner.state.State === 'running');
     if (delayMs <= 0 || !isRunning || this.delaysSkipped.isOpen) return;
-    await new Promise<void>((resolve) => {
-      const cancel = this.deps.timers.after(delayMs, resolve);
-      void Promise.race([this.ended.opened, this.delaysSkipped.opened]).then(() => {
-        cancel();
-        resolve();
-      });
-    });
+    await pause(this.deps.timers, delayMs, this.ended, this.delaysSkipped);
   }
 
   private status(): AllocStatus {

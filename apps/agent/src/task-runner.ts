@@ -1,14 +1,4 @@
-import {
-  appendTaskEvent,
-  formatDuration,
-  msFromNs,
-  newTaskEvent,
-  nsFromMs,
-  rfc3339FromMs,
-  type Task,
-  type TaskEvent,
-  type TaskState,
-} from '@waybill/model';
+import type { Task, TaskState } from '@waybill/model';
 import type { TaskResourceUsage } from '@waybill/rpc';
 import {
   type DriverNetwork,
@@ -20,16 +10,14 @@ import {
   TaskNotFoundError,
 } from './drivers/driver.js';
 import type { ExecCommand, ExecSession } from './exec/exec-session.js';
-import { Gate } from './gate.js';
+import { Gate, pause } from './gate.js';
 import { HookError } from './hooks/task-hook.js';
 import { type RestartTracker, type RoundEnd } from './restart-tracker.js';
-import { stopByDriver } from './stop-by-driver.js';
 import { TaskCommands } from './task-commands.js';
 import type { TaskHost } from './task-host.js';
+import { TaskProgress } from './task-progress.js';
 import { NEW_STATE, type TaskRecord } from './task-record.js';
-
-/** AG-155: a task's own `kill_timeout` is cut to this. */
-export const MAX_KILL_TIMEOUT_MS = 30_000;
+import { TaskStop } from './task-stop.js';
 
 /** AG-160, AG-165: what was asked for needs a task that runs. */
 export class TaskNotRunningError extends Error {
@@ -60,12 +48,12 @@ export class TaskRunner {
   /** Open when the task is dead or suspended; another gate after a revival. */
   ended = new Gate();
   readonly restarts: RestartTracker;
-  private current: TaskState;
+  private readonly progress: TaskProgress;
+  private readonly stop: TaskStop;
   private handle: TaskHandle | null;
   private suspended: boolean;
   private readonly killing = new Gate();
   private readonly killed = new AbortController();
-  private readonly leaving = new Gate();
   private gateMoved = new Gate();
   private isUp = false;
   /** As it was started; null: by an earlier agent. */
@@ -83,20 +71,27 @@ export class TaskRunner {
   ) {
     this.restarts = deps.restarts;
     this.commands = new TaskCommands(deps);
-    this.current = restored?.state ?? NEW_STATE;
+    this.progress = new TaskProgress(restored?.state ?? NEW_STATE, deps.clock, deps.changed);
+    this.stop = new TaskStop({
+      ...deps,
+      task: () => this.task,
+      isUp: () => this.isUp,
+      ended: () => this.ended,
+      emit: (type, details) => this.emit(type, details),
+    });
     this.handle = restored?.handle ?? null;
     this.suspended = restored?.suspended ?? false;
-    if (this.current.State === 'dead') this.ended.open();
+    if (this.isDead) this.ended.open();
     void this.killing.opened.then(() => this.killed.abort());
   }
 
   /** Immutable; a change replaces it (AG-423). */
   get state(): TaskState {
-    return this.current;
+    return this.progress.state;
   }
 
   get isDead(): boolean {
-    return this.current.State === 'dead';
+    return this.state.State === 'dead';
   }
 
   /** It runs, and is not on its way down: its services may be used (AG-142). */
@@ -110,7 +105,7 @@ export class TaskRunner {
   }
 
   record(): TaskRecord {
-    return { state: this.current, handle: this.handle, suspended: this.suspended };
+    return { state: this.state, handle: this.handle, suspended: this.suspended };
   }
 
   /** Runs until the task is dead or suspended; never rejects. */
@@ -119,7 +114,7 @@ export class TaskRunner {
     const { ended } = this;
     try {
       let attached = await this.recover();
-      if (this.current.Events.length === 0) this.emit('Received');
+      if (this.state.Events.length === 0) this.emit('Received');
       for (let again = true; again;) {
         const over = new AbortController();
         if (attached && this.handle) void this.deps.attach(this.handle.taskId, this.killed.signal, over.signal);
@@ -131,7 +126,7 @@ export class TaskRunner {
     } catch (error) {
       this.deps.logger.error('a task runner failed', { alloc: this.deps.allocId, task: this.task.Name, error });
       this.emit('Setup Failure', { setup_error: textOf(error), fails_task: 'true' });
-      this.die();
+      this.progress.die();
     } finally {
       ended.open();
     }
@@ -143,22 +138,13 @@ export class TaskRunner {
   }
 
   /** An event that something outside of the task caused. */
-  emit(type: string, details: Record<string, string> = {}, change: Partial<TaskState> = {}): void {
-    if (this.leaving.isOpen) return;
-    const event: TaskEvent = newTaskEvent(type, nsFromMs(this.deps.clock.nowMs()), details);
-    const failed = this.current.Failed || details['fails_task'] === 'true';
-    this.current = {
-      ...this.current,
-      ...change,
-      Failed: failed,
-      Events: appendTaskEvent(this.current.Events, event),
-    };
-    this.deps.changed();
+  emit(type: string, details: Record<string, string> = {}): void {
+    this.progress.emit(type, details);
   }
 
   /** Ends the task (AG-151 to AG-158); resolves when it is dead. One that is dead gets no event. */
   async kill(details: Record<string, string> = {}): Promise<void> {
-    if (!this.isDead && !this.killing.isOpen && !this.leaving.isOpen) {
+    if (!this.isDead && !this.killing.isOpen && !this.progress.isFrozen) {
       this.tellKill(details);
       if (this.isUp) void this.putDown();
     }
@@ -185,7 +171,7 @@ export class TaskRunner {
     if (!this.restarting) {
       this.restarting = { done: new Gate(), isFailure: as === 'failure' };
       this.emit('Restart Signaled', { restart_reason: reason });
-      void this.deps.withdraw().then(() => this.stopByDriver(handle));
+      void this.stop.forRestart(handle);
     }
     await Promise.race([this.restarting.done.opened, this.ended.opened]);
   }
@@ -193,13 +179,11 @@ export class TaskRunner {
   /** AG-162: the whole allocation starts again. A task that runs is restarted, one that ended gets another life. */
   async restartFromBegin(reason: string): Promise<void> {
     if (this.isRunning) return this.restart(reason);
-    if (this.killing.isOpen || this.leaving.isOpen) return;
+    if (this.killing.isOpen || this.progress.isFrozen) return;
     this.emit('Restart Signaled', { restart_reason: reason });
     if (!this.isDead) return; // it waits for its gate or its delay, and starts then
     this.ended = new Gate();
-    const again = { State: 'pending', FinishedAt: null, ...this.oneMoreRestart() } as const;
-    this.current = { ...this.current, Failed: false };
-    this.emit('Restarting', { start_delay: '0', restart_reason: '' }, again);
+    this.progress.revived();
     void this.run();
   }
 
@@ -236,15 +220,15 @@ export class TaskRunner {
    */
   async suspend(): Promise<void> {
     if (this.isDead) return;
-    this.leaving.open();
+    this.progress.freeze();
     this.killing.open();
     await this.starting;
     const { handle } = this;
-    if (handle && this.isUp) await this.stopByDriver(handle);
+    if (handle && this.isUp) await this.stop.byDriver(handle);
     if (handle) await this.deps.driver.destroy(handle, true);
     this.handle = null;
     this.suspended = true;
-    if (this.current.State === 'running') this.current = { ...this.current, State: 'pending' };
+    this.progress.lostItsProcess();
     this.ended.open();
     await this.deps.save();
   }
@@ -253,7 +237,7 @@ export class TaskRunner {
   private async recover(): Promise<boolean> {
     const { handle } = this;
     if (handle) {
-      if (this.current.State === 'running' && (await this.deps.driver.recover(handle))) {
+      if (this.state.State === 'running' && (await this.deps.driver.recover(handle))) {
         this.isUp = true;
         if (this.killing.isOpen) void this.putDown();
         return true;
@@ -263,11 +247,12 @@ export class TaskRunner {
       });
       this.handle = null;
     }
-    if (this.current.State === 'running' && this.deps.asksAfterLoss) {
+    if (this.state.State === 'running' && this.deps.asksAfterLoss) {
       this.suspended = true;
       const message = 'failed to restore task; will not run until server is contacted';
-      this.emit('Failed Restoring Task', { message }, { State: 'pending' });
-    } else if (this.current.State === 'running') this.current = { ...this.current, State: 'pending' };
+      this.progress.emit('Failed Restoring Task', { message }, { State: 'pending' });
+    }
+    this.progress.lostItsProcess();
     if (this.suspended) {
       await Promise.race([this.deps.serversAsked.opened, this.killing.opened]);
       this.suspended = false;
@@ -286,7 +271,7 @@ export class TaskRunner {
       this.emit('Task hook failed', { message: `task_dir: ${textOf(error)}` });
       return { kind: 'start-error', recoverable: false };
     }
-    if (this.current.StartedAt === null && this.current.Restarts === 0)
+    if (this.state.StartedAt === null && this.state.Restarts === 0)
       this.emit('Task Setup', { message: 'Building Task Directory' });
     try {
       this.deps.driver.validate(config);
@@ -328,8 +313,8 @@ export class TaskRunner {
       return { kind: 'start-error', recoverable: error instanceof StartError && error.recoverable };
     }
     this.isUp = true;
-    this.emit('Started', {}, { State: 'running', StartedAt: rfc3339FromMs(this.deps.clock.nowMs()) });
-    if (this.killing.isOpen && !this.leaving.isOpen) void this.putDown();
+    this.progress.started();
+    if (this.killing.isOpen && !this.progress.isFrozen) void this.putDown();
     return undefined;
   }
 
@@ -340,7 +325,7 @@ export class TaskRunner {
     this.isUp = false;
     this.commands.end();
     this.emit('Terminated', detailsOf(result));
-    if (this.leaving.isOpen) return { kind: 'killed' };
+    if (this.progress.isFrozen) return { kind: 'killed' };
     await this.forget(handle);
     if (!this.killing.isOpen && this.restarting)
       return { kind: this.restarting.isFailure ? 'unhealthy' : 'restart-requested' };
@@ -357,24 +342,20 @@ export class TaskRunner {
     switch (decision.kind) {
       case 'killed':
         this.tellKill(); // it found itself unwanted before anybody came to kill it
-        this.die();
+        this.progress.die();
         return false;
       case 'done':
-        this.die();
+        this.progress.die();
         return false;
       case 'failed':
-        this.emit('Not Restarting', { restart_reason: decision.reason, fails_task: 'true' }, this.deadNow());
+        this.progress.notRestarting(decision.reason);
         return false;
       case 'restart':
-        this.emit(
-          'Restarting',
-          { start_delay: String(nsFromMs(decision.delayMs)), restart_reason: decision.reason },
-          { State: 'pending', ...this.oneMoreRestart() },
-        );
+        this.progress.restarting(decision.delayMs, decision.reason);
         restarting?.done.open();
-        await this.pause(decision.delayMs, this.killing);
+        await pause(this.deps.timers, decision.delayMs, this.killing);
         if (!this.killing.isOpen) return true;
-        this.die();
+        this.progress.die();
         return false;
     }
   }
@@ -388,38 +369,15 @@ export class TaskRunner {
 
   /** Up, and neither on its way down nor just ended. */
   private get isRunning(): boolean {
-    return this.isUp && this.current.State === 'running' && !this.killing.isOpen;
-  }
-
-  private oneMoreRestart(): Pick<TaskState, 'Restarts' | 'LastRestart'> {
-    return { Restarts: this.current.Restarts + 1, LastRestart: rfc3339FromMs(this.deps.clock.nowMs()) };
+    return this.isUp && this.state.State === 'running' && !this.killing.isOpen;
   }
 
   private isOver(): boolean {
     return this.killing.isOpen || !this.deps.isWanted();
   }
 
-  /** The way down of a running task: its services, its delay, then the driver's stop (AG-152 to AG-154). */
   private async putDown(): Promise<void> {
-    const { handle } = this;
-    if (!handle) return;
-    await this.deps.withdraw();
-    const delayMs = msFromNs(this.task.ShutdownDelay);
-    if (delayMs > 0 && this.isUp) {
-      const { delaysSkipped } = this.deps;
-      const [type, doing] = delaysSkipped.isOpen
-        ? (['Skipping shutdown delay', 'Skipping'] as const)
-        : (['Waiting for shutdown delay', 'Waiting for'] as const);
-      const message = `${doing} shutdown_delay of ${formatDuration(this.task.ShutdownDelay)} before killing the task.`;
-      this.emit(type, { message });
-      if (!delaysSkipped.isOpen) await this.pause(delayMs, this.ended, delaysSkipped);
-    }
-    if (this.isUp) await this.stopByDriver(handle);
-  }
-
-  private stopByDriver(handle: TaskHandle): Promise<void> {
-    const pause = (ms: number): Promise<void> => this.pause(ms, this.ended);
-    return stopByDriver(this.deps, handle, this.task, this.killTimeoutMs(), () => this.isUp, pause);
+    if (this.handle) await this.stop.kill(this.handle);
   }
 
   private async forget(handle: TaskHandle): Promise<void> {
@@ -434,32 +392,8 @@ export class TaskRunner {
   /** Once. */
   private tellKill(details: Record<string, string> = {}): void {
     if (this.killing.isOpen) return;
-    this.emit('Killing', { kill_timeout: formatDuration(nsFromMs(this.killTimeoutMs())), ...details });
+    this.emit('Killing', this.stop.killing(details));
     this.killing.open();
-  }
-
-  private killTimeoutMs(): number {
-    return Math.min(msFromNs(this.task.KillTimeout), MAX_KILL_TIMEOUT_MS);
-  }
-
-  private die(): void {
-    if (this.leaving.isOpen || this.isDead) return;
-    this.current = { ...this.current, ...this.deadNow() };
-    this.deps.changed();
-  }
-
-  private deadNow(): Pick<TaskState, 'State' | 'FinishedAt'> {
-    return { State: 'dead', FinishedAt: this.current.FinishedAt ?? rfc3339FromMs(this.deps.clock.nowMs()) };
-  }
-
-  private pause(ms: number, ...unless: Gate[]): Promise<void> {
-    return new Promise((resolve) => {
-      const cancel = this.deps.timers.after(ms, resolve);
-      void Promise.race(unless.map((gate) => gate.opened)).then(() => {
-        cancel();
-        resolve();
-      });
-    });
   }
 }
 

@@ -1,0 +1,89 @@
+import {
+  appendTaskEvent,
+  type Clock,
+  newTaskEvent,
+  nsFromMs,
+  rfc3339FromMs,
+  type TaskEvent,
+  type TaskState,
+} from '@waybill/model';
+
+/**
+ * What a task tells of itself: its state with its events. Immutable, each change replaces it (AG-423).
+ *
+ * open → frozen: the agent is on its way out, and nothing more is told. Limit: MAX_TASK_EVENTS of the model.
+ */
+export class TaskProgress {
+  private frozen = false;
+
+  constructor(
+    private current: TaskState,
+    private readonly clock: Clock,
+    private readonly changed: () => void,
+  ) {}
+
+  get state(): TaskState {
+    return this.current;
+  }
+
+  get isFrozen(): boolean {
+    return this.frozen;
+  }
+
+  freeze(): void {
+    this.frozen = true;
+  }
+
+  /** An event, with what it changes. The detail `fails_task` marks the task as failed. */
+  emit(type: string, details: Record<string, string> = {}, change: Partial<TaskState> = {}): void {
+    if (this.frozen) return;
+    const event: TaskEvent = newTaskEvent(type, nsFromMs(this.clock.nowMs()), details);
+    const Failed = this.current.Failed || details['fails_task'] === 'true';
+    this.current = { ...this.current, ...change, Failed, Events: appendTaskEvent(this.current.Events, event) };
+    this.changed();
+  }
+
+  started(): void {
+    this.emit('Started', {}, { State: 'running', StartedAt: this.now() });
+  }
+
+  restarting(delayMs: number, reason: string): void {
+    const details = { start_delay: String(nsFromMs(delayMs)), restart_reason: reason };
+    this.emit('Restarting', details, { State: 'pending', ...this.oneMoreRestart() });
+  }
+
+  /** AG-162: one that was dead has another life, and no memory of a failure. */
+  revived(): void {
+    this.current = { ...this.current, Failed: false };
+    const details = { start_delay: '0', restart_reason: '' };
+    this.emit('Restarting', details, { State: 'pending', FinishedAt: null, ...this.oneMoreRestart() });
+  }
+
+  notRestarting(reason: string): void {
+    this.emit('Not Restarting', { restart_reason: reason, fails_task: 'true' }, this.deadNow());
+  }
+
+  /** Dead, without an event: the one before says why. */
+  die(): void {
+    if (this.frozen || this.current.State === 'dead') return;
+    this.current = { ...this.current, ...this.deadNow() };
+    this.changed();
+  }
+
+  /** Its process is gone without having ended: it is to be started again. Tells nobody. */
+  lostItsProcess(): void {
+    if (this.current.State === 'running') this.current = { ...this.current, State: 'pending' };
+  }
+
+  private oneMoreRestart(): Pick<TaskState, 'Restarts' | 'LastRestart'> {
+    return { Restarts: this.current.Restarts + 1, LastRestart: this.now() };
+  }
+
+  private deadNow(): Pick<TaskState, 'State' | 'FinishedAt'> {
+    return { State: 'dead', FinishedAt: this.current.FinishedAt ?? this.now() };
+  }
+
+  private now(): string {
+    return rfc3339FromMs(this.clock.nowMs());
+  }
+}
