@@ -1,5 +1,5 @@
-import { WriteRejectedError } from '@waybill/lease';
-import { RpcError } from '@waybill/rpc';
+import { type AskedBy, WriteRejectedError } from '@waybill/lease';
+import { type OnBehalfOf, type RpcContext, RpcError } from '@waybill/rpc';
 import { InvalidVolumeError } from '@waybill/state';
 import {
   AllocationRevivedError,
@@ -28,4 +28,10 @@ export async function answered<T>(work: () => Promise<T>): Promise<T> {
     for (const refusal of REFUSALS) if (error instanceof refusal) throw new RpcError('conflict', error.message);
     throw error;
   }
+}
+
+/** On whose behalf, in whose trace. */
+export function askedBy(request: { readonly For: OnBehalfOf }, { traceparent }: RpcContext): AskedBy {
+  const { Actor, Reason, RequestID } = request.For;
+  return { actor: Actor, reason: Reason, requestId: RequestID, traceparent };
 }

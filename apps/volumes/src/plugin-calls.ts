@@ -12,20 +12,15 @@ import {
   csiControllerValidate,
   csiNodeDetach,
   csiNodeExpand,
-  isNobodyThere,
   type NodeDetachVolumeRequest,
   type NodeExpandVolumeRequest,
   type NodeExpandVolumeResponse,
   type Call,
-  type Rpc,
 } from '@waybill/rpc';
 import type { Tables } from '@waybill/state';
-import { traceparentOf, type Tracer, withSpan } from '@waybill/telemetry';
 import { failing, textOf, VolumeStepError } from './errors.js';
+import { type MachineCalls, NO_PATH } from './machine-calls.js';
 import { PluginTurns } from './plugin-turns.js';
-
-/** Nothing was sent: the machine is not connected (VL-103). */
-export const NO_PATH = 'No path to node';
 
 /** Of errors with these in them another instance may know nothing (VL-127). */
 const NEXT_INSTANCE = ['CSI client error (retryable)', 'Unknown node', NO_PATH];
@@ -72,14 +67,13 @@ export const NODE: {
 
 export interface PluginCallsDeps {
   readonly tables: Pick<Tables, 'csi_plugins' | 'nodes'>;
-  readonly rpc: Rpc;
-  readonly tracer: () => Tracer;
+  readonly machines: MachineCalls;
 }
 
 /**
  * Calls to storage plugins, through the machines that run them (section 3.12). One per term: what changes something at a
- * provider is done one at a time for each plugin, by this holder (VL-131). Calls last as long as the plugin takes, tie up
- * nothing but their plugin, and cannot be taken back (VL-132); each has a span of its own (VL-149).
+ * provider is done one at a time for each plugin, by this holder (VL-131). A slow call ties up nothing but its plugin
+ * (VL-132).
  */
 export class PluginCalls {
   private readonly turns = new PluginTurns();
@@ -102,18 +96,7 @@ export class PluginCalls {
 
   /** VL-133. @throws VolumeStepError with what the machine refused, or that there is no way to it */
   async node<Req, Res>({ call, name }: NodeCall<Req, Res>, nodeId: string, request: Req): Promise<Res> {
-    return await this.ask(call, nodeId, request).catch(failing(`CSI.${name} error: `));
-  }
-
-  private async ask<Req, Res>(call: Call<Req, Res>, nodeId: string, request: Req): Promise<Res> {
-    const { rpc, tracer } = this.deps;
-    return await withSpan(tracer(), call.name, { attributes: { 'waybill.node': nodeId } }, async (span) => {
-      try {
-        return await rpc.ask(call, request, { target: nodeId, traceparent: traceparentOf(span) });
-      } catch (error) {
-        throw isNobodyThere(error) ? new VolumeStepError(NO_PATH) : error;
-      }
-    });
+    return await this.deps.machines.ask(call, nodeId, request).catch(failing(`CSI.${name} error: `));
   }
 
   /** VL-127: in order of node IDs, so that the same instance is preferred. */
@@ -124,7 +107,7 @@ export class PluginCalls {
     let last: unknown;
     for (const nodeId of this.controllersOf(request.PluginID)) {
       try {
-        return await this.ask(call, nodeId, request);
+        return await this.deps.machines.ask(call, nodeId, request);
       } catch (error) {
         if (!NEXT_INSTANCE.some((text) => textOf(error).includes(text))) throw error;
         last = error;

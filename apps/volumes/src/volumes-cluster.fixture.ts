@@ -71,7 +71,7 @@ export class VolumesCluster {
       rpc: this.machines,
       clock: this.time,
       timers: this.time,
-      newId: () => `volumes-${++this.ids}`,
+      newId: () => fixtures.uuid(0x70_0000 + ++this.ids),
       logger: silentLogger,
       tracer: () => tracerFor('test'),
       region: 'global',

@@ -10,6 +10,9 @@ import { DeleteCommand } from './delete-command.js';
 import { DeregisterCommand } from './deregister-command.js';
 import { NotHolderError } from './errors.js';
 import { ExternalVolumes } from './external-volumes.js';
+import { HostVolumeNodes } from './host-volumes/host-volume-nodes.js';
+import { HostVolumes } from './host-volumes/host-volumes.js';
+import { MachineCalls } from './machine-calls.js';
 import { PluginCalls } from './plugin-calls.js';
 import { ProviderSnapshots } from './provider-snapshots.js';
 import { RegisterCommand } from './register-command.js';
@@ -41,10 +44,11 @@ export interface VolumesTerm {
   readonly delete: DeleteCommand;
   readonly snapshots: ProviderSnapshots;
   readonly external: ExternalVolumes;
+  readonly hostVolumes: HostVolumes;
 }
 
 /**
- * Claims on volumes and the calls to their plugins, while this process holds the role `volumes`.
+ * Claims on volumes, the calls to their plugins, and host volumes, while this process holds the role `volumes`.
  *
  * Modes: standby → holder → standby. `start` makes what the term works with and enables the watcher, which looks at all
  * volumes once; `stop` disables it and closes calls and writer, so that what waits for a plugin is told so, and what
@@ -64,10 +68,11 @@ export class VolumesHolder implements Singleton {
   }
 
   start(term: Term): void {
-    const { rpc, tracer, state, clock, timers, logger } = this.deps;
+    const { rpc, tracer, state, clock, timers, logger, newId } = this.deps;
     const { tables } = state;
     const writer = new HolderWriter(this.deps, term.fence);
-    const calls = new PluginCalls({ tables, rpc, tracer });
+    const machines = new MachineCalls(rpc, tracer);
+    const calls = new PluginCalls({ tables, machines });
     const unpublish = new UnpublishWorkflow({ tables, writer, calls, tracer });
     const turns = new VolumeTurns();
     const deps = { tables, writer, calls, unpublish, turns, expansion: new VolumeExpansion(tables, calls) };
@@ -82,6 +87,7 @@ export class VolumesHolder implements Singleton {
       delete: new DeleteCommand(deps),
       snapshots: new ProviderSnapshots(tables, calls),
       external: new ExternalVolumes(tables, calls),
+      hostVolumes: new HostVolumes({ tables, writer, nodes: new HostVolumeNodes(machines), newId }),
     };
     this.watcher.enable({
       tables,

@@ -1,6 +1,5 @@
 import { Controller, Inject } from '@nestjs/common';
 import { Ctx, Payload } from '@nestjs/microservices';
-import type { AskedBy } from '@waybill/lease';
 import { CLAIM_MODE, CLAIM_STATE } from '@waybill/model';
 import {
   Answers,
@@ -21,13 +20,12 @@ import {
   type IndexResponse,
   listExternalVolumes,
   listSnapshots,
-  type OnBehalfOf,
   registerVolumes,
   RpcContext,
   type SnapshotsResponse,
   type WriteVolumesRequest,
 } from '@waybill/rpc';
-import { answered } from './answered.js';
+import { answered, askedBy } from './answered.js';
 import { VolumesHolder } from './volumes-holder.js';
 
 /** What the API asks the holder of the role for operators. */
@@ -100,8 +98,3 @@ const EVERY_PAST_CLAIM = {
 
 const written = (command: () => Promise<number>): Promise<IndexResponse> =>
   answered(async () => ({ Index: await command() }));
-
-function askedBy(request: { readonly For: OnBehalfOf }, { traceparent }: RpcContext): AskedBy {
-  const { Actor, Reason, RequestID } = request.For;
-  return { actor: Actor, reason: Reason, requestId: RequestID, traceparent };
-}

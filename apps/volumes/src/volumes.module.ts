@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import type { ServiceDefinition } from '@waybill/service';
 import { tracerFor } from '@waybill/telemetry';
 import { ClaimsController } from './claims.controller.js';
+import { HostVolumesController } from './host-volumes/host-volumes.controller.js';
 import { VolumesController } from './volumes.controller.js';
 import { VolumesHolder } from './volumes-holder.js';
 
@@ -27,7 +28,7 @@ export const volumes: ServiceDefinition = {
     return {
       module: {
         module: VolumesModule,
-        controllers: [ClaimsController, VolumesController],
+        controllers: [ClaimsController, VolumesController, HostVolumesController],
         providers: [{ provide: VolumesHolder, useValue: holder }],
       },
       singleton: holder,

@@ -25,6 +25,12 @@ export interface HostVolume {
   ModifyTime: number;
 }
 
+/** What an operator may say of one; the rest is the servers' and the node's. */
+export type HostVolumeSpecification = Omit<
+  HostVolume,
+  'State' | 'CreateIndex' | 'CreateTime' | 'ModifyIndex' | 'ModifyTime'
+>;
+
 /** A sticky request of a group has met a volume: replacements go back to it (VL-294). */
 export interface TaskGroupHostVolumeClaim {
   ID: string;

@@ -43,7 +43,8 @@ function eachWithPrefix<T>(kind: string, items: readonly T[] | null, errorsOf: (
   });
 }
 
-function constraintErrors({ LTarget, RTarget, Operand }: Constraint): string[] {
+/** What is wrong with one constraint. */
+export function constraintErrors({ LTarget, RTarget, Operand }: Constraint): string[] {
   if (Operand === '') return ['Missing constraint operand'];
   const errors: string[] = [];
   if (SET_OPERATORS.has(Operand)) {

@@ -4,6 +4,7 @@ export * from './broker.js';
 export * from './call.js';
 export * from './client.js';
 export * from './csi-calls.js';
+export * from './host-volumes.js';
 export * from './nats-access.js';
 export * from './nodes.js';
 export * from './presence.js';

@@ -105,4 +105,6 @@ function stateOn(node: Node, volume: HostVolume): HostVolume['State'] {
   return node.Status === 'down' ? 'unavailable' : volume.State;
 }
 
-const reports = (node: Node, { Name }: Pick<HostVolume, 'Name'>): boolean => Object.hasOwn(node.HostVolumes, Name);
+/** VL-289: by its name, and as this volume: a machine has one of a name only. */
+const reports = ({ HostVolumes }: Node, { Name, ID }: Pick<HostVolume, 'Name' | 'ID'>): boolean =>
+  Object.hasOwn(HostVolumes, Name) && HostVolumes[Name]?.ID === ID;

@@ -1,0 +1,65 @@
+import type { HostVolume } from '@waybill/model';
+import {
+  type Call,
+  type CreatedOnNode,
+  createOnNode,
+  deleteOnNode,
+  type HostVolumeOnNode,
+  registerOnNode,
+  RpcError,
+} from '@waybill/rpc';
+import { textOf, VolumeStepError } from '../errors.js';
+import { type MachineCalls, NoPathError } from '../machine-calls.js';
+
+/** A machine did nothing: it refused (VL-290), or was not reached. */
+export class NodeRefusedError extends VolumeStepError {
+  constructor(
+    doing: string,
+    cause: unknown,
+    readonly wasReached = !(cause instanceof NoPathError),
+  ) {
+    super(`HostVolume.${doing} error: ${textOf(cause)}`);
+  }
+}
+
+/** What the machines of host volumes are asked to do. Everything may be repeated. */
+export class HostVolumeNodes {
+  constructor(private readonly machines: MachineCalls) {}
+
+  /** @throws NodeRefusedError, VolumeStepError nobody knows what became of it */
+  create(volume: HostVolume): Promise<CreatedOnNode> {
+    return this.ask(createOnNode, 'Create', volume);
+  }
+
+  /** @throws as `create` */
+  async register(volume: HostVolume): Promise<void> {
+    await this.ask(registerOnNode, 'Register', volume);
+  }
+
+  /** @throws as `create` */
+  async delete(volume: HostVolume): Promise<void> {
+    await this.ask(deleteOnNode, 'Delete', volume);
+  }
+
+  private async ask<Res>(call: Call<HostVolumeOnNode, Res>, doing: string, volume: HostVolume): Promise<Res> {
+    try {
+      return await this.machines.ask(call, volume.NodeID, onNode(volume));
+    } catch (error) {
+      if (error instanceof NoPathError || error instanceof RpcError) throw new NodeRefusedError(doing, error);
+      throw new VolumeStepError(`HostVolume.${doing} error: ${textOf(error)}`);
+    }
+  }
+}
+
+const onNode = (volume: HostVolume): HostVolumeOnNode => ({
+  Namespace: volume.Namespace,
+  ID: volume.ID,
+  Name: volume.Name,
+  PluginID: volume.PluginID,
+  NodePool: volume.NodePool,
+  NodeID: volume.NodeID,
+  RequestedCapacityMinBytes: volume.RequestedCapacityMinBytes,
+  RequestedCapacityMaxBytes: volume.RequestedCapacityMaxBytes,
+  Parameters: volume.Parameters,
+  HostPath: volume.HostPath,
+});

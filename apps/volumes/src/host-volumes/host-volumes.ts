@@ -1,0 +1,152 @@
+import type { AskedBy, HolderWriter } from '@waybill/lease';
+import {
+  type HostVolume,
+  type HostVolumeSpecification,
+  Turns,
+  validateHostVolume,
+  validateHostVolumeUpdate,
+} from '@waybill/model';
+import type { WriteHostVolumeResponse } from '@waybill/rpc';
+import { hostVolumeUsers, namespacedKey, type Tables } from '@waybill/state';
+import { failing, VolumeRefusedError } from '../errors.js';
+import { RequestWriter } from '../request-writer.js';
+import { type HostVolumeNodes, NodeRefusedError } from './host-volume-nodes.js';
+import { placeHostVolume } from './host-volume-placement.js';
+import { type HostVolumeOrigin, newHostVolume, updatedHostVolume } from './host-volume-record.js';
+
+export interface HostVolumesDeps {
+  readonly tables: Tables;
+  readonly writer: HolderWriter;
+  readonly nodes: HostVolumeNodes;
+  readonly newId: () => string;
+}
+
+/**
+ * Dynamic host volumes (3.30): directories of one machine that a plugin of its agent makes, or that are registered.
+ *
+ * A new one is recorded as `pending`, then made, then recorded as it was made. So whatever goes wrong in between is in the
+ * log: a volume that its machine refused is taken off again; one of which nobody knows whether it was made stays, to be
+ * created again by its ID, or deleted. What exists is changed first and recorded then. The machine's own report makes a
+ * volume ready (VL-289). One piece of work at a time for each volume (VL-290). One per term.
+ */
+export class HostVolumes {
+  private readonly turns = new Turns();
+
+  constructor(private readonly deps: HostVolumesDeps) {}
+
+  /** @throws VolumeRefusedError, VolumeStepError, WriteRejectedError, NotHolderError */
+  create(given: HostVolumeSpecification, by: AskedBy): Promise<WriteHostVolumeResponse> {
+    return this.write('create', given, by);
+  }
+
+  /** Of a directory that is there. @throws as `create` */
+  register(given: HostVolumeSpecification, by: AskedBy): Promise<WriteHostVolumeResponse> {
+    return this.write('register', given, by);
+  }
+
+  /**
+   * VL-292. Resolves with the index.
+   * @param force also when its machine cannot be asked
+   * @throws as `create`
+   */
+  delete(namespace: string, id: string, force: boolean, by: AskedBy): Promise<number> {
+    return this.turns.take(id, async () => {
+      const { tables, writer, nodes } = this.deps;
+      const volume = tables.host_volumes.get(namespacedKey(namespace, id));
+      if (!volume) throw new VolumeRefusedError(`no such volume: ${id}`);
+      const users = usersOf(tables, volume);
+      if (users.length > 0) throw new VolumeRefusedError(`volume ${id} in use by allocations: [${users.join(' ')}]`);
+      await nodes.delete(volume).catch((error: unknown) => {
+        if (!(error instanceof NodeRefusedError) || error.wasReached) throw error;
+        if (!force) throw new VolumeRefusedError('volume cannot be removed from unknown node without force=true');
+      });
+      return await writer.write('HostVolumeDelete', { ID: id }, namespace, by);
+    });
+  }
+
+  /** VL-294. Resolves with the index. @throws WriteRejectedError, NotHolderError */
+  deleteClaim(namespace: string, id: string, by: AskedBy): Promise<number> {
+    return this.deps.writer.write('TaskGroupHostVolumeClaimDelete', { ID: id }, namespace, by);
+  }
+
+  private write(
+    origin: HostVolumeOrigin,
+    given: HostVolumeSpecification,
+    by: AskedBy,
+  ): Promise<WriteHostVolumeResponse> {
+    const id = given.ID || this.deps.newId();
+    return this.turns.take(id, async () => {
+      const writer = new RequestWriter(this.deps.writer, by);
+      const stored = this.checked(given);
+      const volume = stored ? updatedHostVolume(stored, given, origin) : newHostVolume(given, origin, id);
+      this.refuseMisplaced(volume, origin);
+      if (stored) return await recorded(await this.carriedOut(volume, origin), writer);
+      const placed = origin === 'create' ? this.placed(volume) : volume;
+      await recorded(placed, writer);
+      const made = await this.carriedOut(placed, origin).catch((error: unknown) => withdrawn(placed, writer, error));
+      return await recorded(made, writer);
+    });
+  }
+
+  /** VL-283, VL-284, VL-286. The volume as it is stored, if it is to be changed. @throws VolumeRefusedError */
+  private checked(given: HostVolumeSpecification): HostVolume | undefined {
+    const { tables } = this.deps;
+    const { ID, Namespace } = given;
+    const isKnownSpace = tables.namespaces.has(Namespace);
+    const problem = validateHostVolume(given) || (isKnownSpace ? '' : `no such namespace "${Namespace}"`);
+    if (problem !== '') throw new VolumeRefusedError(`volume validation failed: ${problem}`);
+    if (ID === '') return undefined;
+    const stored = tables.host_volumes.get(namespacedKey(Namespace, ID));
+    if (!stored) throw new VolumeRefusedError(`cannot update volume "${ID}": volume does not exist`);
+    const conflict = validateHostVolumeUpdate(stored, given, usersOf(tables, stored));
+    if (conflict !== '') throw new VolumeRefusedError(`validating volume "${ID}" update failed: ${conflict}`);
+    return stored;
+  }
+
+  /** VL-287, VL-291. @throws VolumeRefusedError */
+  private refuseMisplaced(volume: HostVolume, origin: HostVolumeOrigin): void {
+    if (origin === 'register') {
+      if (volume.NodeID === '') throw new VolumeRefusedError('cannot register volume: node ID is required');
+      if (volume.HostPath === '') throw new VolumeRefusedError('cannot register volume: host path is required');
+    }
+    const problem = unknownPlace(this.deps.tables, volume);
+    const named = origin === 'create' ? volume.Name : volume.ID;
+    if (problem !== undefined)
+      throw new VolumeRefusedError(`validating volume "${named}" against state failed: ${problem}`);
+  }
+
+  /** VL-288. */
+  private placed(volume: HostVolume): HostVolume {
+    const { ID: NodeID, NodePool } = placeHostVolume(this.deps.tables, volume);
+    return { ...volume, NodeID, NodePool };
+  }
+
+  /** By its machine. The volume as it is there. */
+  private async carriedOut(volume: HostVolume, origin: HostVolumeOrigin): Promise<HostVolume> {
+    const { nodes } = this.deps;
+    if (origin === 'create') return { ...volume, ...(await nodes.create(volume)) };
+    await nodes.register(volume);
+    return volume;
+  }
+}
+
+const usersOf = (tables: Tables, volume: HostVolume): string[] => hostVolumeUsers(tables, volume).map(({ ID }) => ID);
+
+function unknownPlace({ nodes, node_pools }: Tables, { NodeID, NodePool }: HostVolume): string | undefined {
+  const node = nodes.get(NodeID);
+  if (NodeID !== '' && !node) return `node "${NodeID}" does not exist`;
+  if (NodePool === '') return undefined;
+  if (!node_pools.has(NodePool)) return `node pool "${NodePool}" does not exist`;
+  return node && node.NodePool !== NodePool ? `node ID "${NodeID}" is not in pool "${NodePool}"` : undefined;
+}
+
+async function recorded(volume: HostVolume, writer: RequestWriter): Promise<WriteHostVolumeResponse> {
+  return { Index: await writer.write('HostVolumeRegister', { Volume: volume }, volume.Namespace), ID: volume.ID };
+}
+
+/** The record of a volume that is known not to have been made goes again. @throws always */
+async function withdrawn(volume: HostVolume, writer: RequestWriter, error: unknown): Promise<never> {
+  if (!(error instanceof NodeRefusedError)) return failing(`volume "${volume.ID}" stays pending: `)(error);
+  await writer.write('HostVolumeDelete', { ID: volume.ID }, volume.Namespace);
+  throw error;
+}
