@@ -17,7 +17,7 @@ afterAll(() => cluster?.stop());
 const cli = (...words: string[]) => runCli(cluster.api.url, ['deployment', ...words]);
 
 describe('deployments on the command line', () => {
-  it('CL-601: a list, short or whole, as JSON, by an expression; none is said so', async () => {
+  it('CL-601, DP-1701: a list, short or whole, as JSON, by an expression; none is said so', async () => {
     const { out } = await cli('list');
     expect(out.split('\n')[0]).toMatch(/^ID +Job ID +Job Version +Status +Description *$/);
     expect(out).toMatch(/^abcd[0-9a-f]{4} +first +1 +running +Deployment is running but requires manual promotion/m);
@@ -25,6 +25,8 @@ describe('deployments on the command line', () => {
     expect(((await cli('list', '-json')).out.match(/"ID": "[^"]+"/g) ?? []).toSorted()).toEqual(
       [first.id, second.id].map((id) => `"ID": "${id}"`).toSorted(),
     );
+    const template = await cli('list', '-t', '{{range .}}{{.JobID}},{{end}}');
+    expect(template.out.trim().split(',').toSorted().join(' ').trim()).toBe('first second');
     const filtered = await cli('list', '-filter', 'JobID == "second"');
     expect(filtered.out).toContain('second');
     expect(filtered.out).not.toContain('first');

@@ -295,7 +295,7 @@ describe('health in a deployment', () => {
   const deployed = { DeploymentID: 'd1' };
   const aDay = { run_for: '24h' };
 
-  it('AG-128, AG-122: told with the state once min_healthy_time is over, kept on disk', async () => {
+  it('AG-128, AG-122, DP-301: told with the state once min_healthy_time is over, kept on disk', async () => {
     const { time, runner, reports, records, alloc, make } = setup([aTask('web', aDay)], {
       type: 'service',
       alloc: deployed,
@@ -310,7 +310,7 @@ describe('health in a deployment', () => {
     expect(restored.report().DeploymentStatus).toEqual(reports.at(-1)!.DeploymentStatus);
   });
 
-  it('AG-128: unhealthy adds an event to each responsible task; AG-131: and stops nothing', async () => {
+  it('AG-128, DP-305: unhealthy adds an event to each responsible task; AG-131: and stops nothing', async () => {
     const policy = { ...NO_RESTARTS, Mode: 'delay', Attempts: 100, Interval: 600e9, Delay: 5e9 };
     const { time, runner, states } = setup(
       [aTask('web', { run_for: '8s', exit_code: 1 }, { RestartPolicy: policy }), aTask('ok', aDay)],
@@ -327,7 +327,24 @@ describe('health in a deployment', () => {
     expect(states()['ok']).toBe('running');
   });
 
-  it('AG-129, AG-434: another deployment clears the health and watches again', async () => {
+  it('DP-308: without a deployment it is judged by the migrate block, and no task is told', async () => {
+    const migrate = { MaxParallel: 1, HealthCheck: 'task_states', MinHealthyTime: 3e9, HealthyDeadline: 20e9 };
+    const alone = (run: Record<string, unknown>) =>
+      setup([aTask('web', run)], { type: 'service', group: { Update: UPDATE, Migrate: migrate } });
+    const good = alone(aDay);
+    good.runner.run();
+    await good.time.pass(2_999);
+    expect(good.runner.report().DeploymentStatus).toBeNull();
+    await good.time.pass(1);
+    expect(good.runner.report().DeploymentStatus).toMatchObject({ Healthy: true });
+    const bad = alone({ ...aDay, start_block_for: '1h' });
+    bad.runner.run();
+    await bad.time.pass(20_000);
+    expect(bad.runner.report().DeploymentStatus).toMatchObject({ Healthy: false });
+    expect(bad.runner.report().TaskStates['web']!.Events.map((event) => event.Type)).not.toContain('Alloc Unhealthy');
+  });
+
+  it('AG-129, AG-434, DP-301: another deployment clears the health and watches again', async () => {
     const { time, runner, alloc } = setup([aTask('web', aDay)], {
       type: 'service',
       alloc: deployed,
@@ -335,10 +352,15 @@ describe('health in a deployment', () => {
     });
     runner.run();
     await time.pass(10_000);
-    expect(runner.report().DeploymentStatus).toMatchObject({ Healthy: true });
+    const judged = runner.report().DeploymentStatus;
+    expect(judged).toMatchObject({ Healthy: true });
+    await time.pass(20_000);
+    expect(runner.report().DeploymentStatus).toEqual(judged);
     runner.update({ ...alloc, DeploymentID: 'd2', AllocModifyIndex: 11 });
     // It has been running long enough for the new deployment too: judged at once.
-    expect(runner.report().DeploymentStatus).toMatchObject({ Healthy: true });
+    const anew = runner.report().DeploymentStatus;
+    expect(anew).toMatchObject({ Healthy: true });
+    expect(Date.parse(anew?.Timestamp ?? '') - Date.parse(judged?.Timestamp ?? '')).toBe(20_000);
   });
 
   it('AG-127: none for one that the servers stop before; AG-435: none for batch', async () => {

@@ -138,11 +138,18 @@ describe('one task', () => {
     expect(events('web')).toEqual(['Received', 'Task Setup', 'Started', 'Terminated', 'Restarting']);
   });
 
-  it('AG-76: a failed allocation of a deployment says that it is not healthy', async () => {
-    const { time, runner } = setup([aTask('web', { exit_code: 1 })], { alloc: { DeploymentID: 'd' } });
-    runner.run();
-    await time.pass(1);
-    expect(runner.report().DeploymentStatus?.Healthy).toBe(false);
+  it('AG-76, DP-306: a failed allocation of a deployment says that it is not healthy, unless it was judged before', async () => {
+    const health = { Healthy: true, Timestamp: '2026-01-01T00:00:00Z', Canary: false, ModifyIndex: 3 };
+    for (const [DeploymentStatus, Healthy] of [
+      [null, false],
+      [health, true],
+    ] as const) {
+      const alloc = { DeploymentID: 'd', DeploymentStatus };
+      const { time, runner } = setup([aTask('web', { exit_code: 1 })], { alloc });
+      runner.run();
+      await time.pass(1);
+      expect(runner.report()).toMatchObject({ ClientStatus: 'failed', DeploymentStatus: { Healthy } });
+    }
   });
 
   it('AG-180, AG-181, SC-319: a reconnect marks the tasks and touches nothing; one that is to stop is just stopped', async () => {

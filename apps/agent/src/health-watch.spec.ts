@@ -44,7 +44,7 @@ function setup(kinds: Record<string, TaskKind> = { web: 'main' }, terms = TERMS)
 const HEALTHY: Health = { healthy: true, because: {} };
 
 describe('health of an allocation', () => {
-  it('AG-123, AG-431: healthy after min_healthy_time since the latest start, without a break', async () => {
+  it('AG-123, AG-431, DP-303: healthy after min_healthy_time since the latest start, without a break', async () => {
     const { time, told, starts, become } = setup({ web: 'main', proxy: 'prestart-sidecar' });
     starts('proxy');
     await time.pass(5_000);
@@ -81,7 +81,7 @@ describe('health of an allocation', () => {
     expect(told).toEqual([HEALTHY]);
   });
 
-  it('AG-124: all checks pass without a break for min_healthy_time, beside the time of the tasks', async () => {
+  it('AG-124, DP-303: all checks pass without a break for min_healthy_time, beside the time of the tasks', async () => {
     const { time, told, starts, checkIs } = setup();
     checkIs('http', 'pending');
     starts('web');
@@ -96,7 +96,7 @@ describe('health of an allocation', () => {
     expect(told).toEqual([HEALTHY]);
   });
 
-  it('AG-124: checks that pass for long begin again with the tasks', async () => {
+  it('AG-124, DP-303: checks that pass for long begin again with the tasks', async () => {
     const { time, told, starts, become, checkIs } = setup();
     starts('web');
     checkIs('http', 'success', '');
@@ -121,7 +121,7 @@ describe('health of an allocation', () => {
     expect(checked.told).toEqual([]);
   });
 
-  it('AG-128: the deadline says which services were not healthy', async () => {
+  it('AG-128, DP-305: the deadline says which services were not healthy', async () => {
     const because = async (set: (checkIs: ReturnType<typeof setup>['checkIs']) => void) => {
       const { time, told, starts, checkIs } = setup();
       starts('web');
@@ -151,7 +151,7 @@ describe('health of an allocation', () => {
     expect(told).toEqual([HEALTHY]);
   });
 
-  it('AG-125, DP-304: unhealthy at once when a task failed or one ended that should go on', () => {
+  it('AG-125, DP-304, DP-305: unhealthy at once when a task failed or one ended that should go on', () => {
     const failed = setup({ init: 'prestart', web: 'main' });
     failed.ends('init', true);
     expect(failed.told).toEqual([{ healthy: false, because: { init: 'Unhealthy because of failed task' } }]);
@@ -164,7 +164,7 @@ describe('health of an allocation', () => {
     expect(poststop.told).toEqual([]);
   });
 
-  it('AG-126, AG-128: unhealthy at the deadline, with the reason of each responsible task', async () => {
+  it('AG-126, AG-128, DP-305: unhealthy at the deadline, with the reason of each responsible task', async () => {
     const { time, told, starts } = setup({ web: 'main', slow: 'main', old: 'main' });
     starts('old');
     await time.pass(55_000);
@@ -200,7 +200,7 @@ describe('health of an allocation', () => {
     expect(time.pending).toBe(0);
   });
 
-  it('AG-120, AG-121, AG-435: whose health is watched, and by which times', () => {
+  it('AG-120, AG-121, AG-435, DP-302, DP-308: whose health is watched, and by which times', () => {
     const update = { ...fixtures.aGroup({}).Update!, MaxParallel: 1, HealthCheck: 'checks', MinHealthyTime: 7e9 };
     const migrate = { MaxParallel: 1, HealthCheck: 'checks', MinHealthyTime: 8e9, HealthyDeadline: 90e9 };
     const group = fixtures.aGroup({ Update: { ...update, HealthyDeadline: 70e9 }, Migrate: migrate });

@@ -219,7 +219,7 @@ describe('a plan', () => {
     expect(() => verify(plan(stopping(unknown)))).toThrow(`alloc ${unknown.ID} doesn't exist`);
   });
 
-  it('EB-256: canaries that were not accepted are not placed; those in state stay; the plan keeps its own object', () => {
+  it('EB-256, DP-122: canaries that were not accepted are not placed; those in state stay; the plan keeps its own object', () => {
     const canary = alloc(node, 99_999);
     const deployment = fixtures.aDeployment({
       TaskGroups: { web: fixtures.aDeploymentState({ PlacedCanaries: ['old', canary.ID] }) },

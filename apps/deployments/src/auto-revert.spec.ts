@@ -106,7 +106,7 @@ describe('failing and going back', () => {
     expect(after.rollout.jobNow).toMatchObject({ Version: 3, Priority: 70 });
   });
 
-  it('DP-E16: operator and deadline at once: one of them wins, exactly one revert', async () => {
+  it('DP-E16 DP-812: operator and deadline at once: one of them wins, exactly one revert', async () => {
     for (const operatorFirst of [true, false]) {
       const { cluster, rollout } = secondVersion();
       await cluster.time.pass(10 * MINUTE - 1);

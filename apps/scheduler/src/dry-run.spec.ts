@@ -44,7 +44,7 @@ describe('a dry run', () => {
     expect(diff).toMatchObject({ Type: 'None', TaskGroups: [{ Type: 'None', Updates: { ignore: 2 } }] });
   });
 
-  it('SC-302 SC-304: with the submitted version: what it replaces, adds and updates in place', () => {
+  it('SC-302 SC-304 DP-127: with the submitted version: what it replaces, adds and updates in place', () => {
     const fixture = cluster();
     fixture.register(web());
     fixture.run();

@@ -254,7 +254,7 @@ describe('a run against conflicts', () => {
     expect(log).toEqual(['plan', 'update complete']);
   });
 
-  it('EB-224, SC-336: a deployment of a rejected plan is not written on the evaluation, a committed one is', async () => {
+  it('EB-224, SC-336, DP-120: a deployment of a rejected plan is not written on the evaluation, a committed one is', async () => {
     world.addNode();
     register();
     const rejected = fixtures.aDeployment();

@@ -153,7 +153,7 @@ describe('defaults', () => {
     });
   });
 
-  it('API-300: the policies of the other types', () => {
+  it('API-300, DP-102: the policies of the other types', () => {
     const batch = decode({ job: { Type: 'batch' } }).group;
     expect(batch.RestartPolicy).toMatchObject({ Attempts: 3, Interval: 24 * NS_PER_HOUR });
     expect(batch.ReschedulePolicy).toMatchObject({
@@ -178,7 +178,7 @@ describe('defaults', () => {
     expect(group.EphemeralDisk.SizeMB).toBe(0);
   });
 
-  it('API-301: update fields come from the group, then the job, then the default; MaxParallel 0 is kept', () => {
+  it('API-301, DP-103: update fields come from the group, then the job, then the default; MaxParallel 0 is kept', () => {
     const { group } = decode({
       job: { Update: { MaxParallel: 3, Canary: 1 } },
       group: { Update: { MaxParallel: 0, HealthCheck: 'manual' } },

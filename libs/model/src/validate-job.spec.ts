@@ -232,19 +232,29 @@ describe('group', () => {
     expect(disconnect({ Reconcile: 'x' })).toContain('reconcile option is invalid: x');
   });
 
-  it('API-337: update and migrate', () => {
-    expect(update({ HealthCheck: 'x' })).toContain('Invalid health check given: "x"');
-    expect(update({ MaxParallel: -1 })).toContain('Max parallel can not be less than zero: -1 < 0');
-    expect(update({ Canary: -1 })).toContain('Canary count can not be less than zero: -1 < 0');
-    expect(update({ AutoPromote: true })).toContain('Auto Promote requires a Canary count greater than zero');
-    expect(update({ MinHealthyTime: 600e9, HealthyDeadline: 300e9 })).toContain(
-      'Minimum healthy time must be less than healthy deadline: 10m0s > 5m0s',
-    );
-    expect(update({ HealthyDeadline: 1200e9 })).toContain(
-      'Healthy deadline must be less than progress deadline: 20m0s > 10m0s',
-    );
+  it.each([
+    [{ HealthCheck: 'x' }, 'Invalid health check given: "x"'],
+    [{ MaxParallel: -1 }, 'Max parallel can not be less than zero: -1 < 0'],
+    [{ Canary: -1 }, 'Canary count can not be less than zero: -1 < 0'],
+    [{ AutoPromote: true }, 'Auto Promote requires a Canary count greater than zero'],
+    [{ MinHealthyTime: -1e9 }, 'Minimum healthy time may not be less than zero: -1s'],
+    [{ HealthyDeadline: 0 }, 'Healthy deadline must be greater than zero: 0s'],
+    [{ ProgressDeadline: -1e9 }, 'Progress deadline must be zero or greater: -1s'],
+    [{ MinHealthyTime: 300e9 }, 'Minimum healthy time must be less than healthy deadline: 5m0s > 5m0s'],
+    [{ HealthyDeadline: 600e9 }, 'Healthy deadline must be less than progress deadline: 10m0s > 10m0s'],
+    [{ Stagger: 0 }, 'Stagger must be greater than zero: 0s'],
+  ])('API-337, DP-104: update %j', (block, text) => {
+    expect(update(block)).toContain(text);
+  });
+
+  it('API-337, DP-104: what is allowed of update', () => {
     expect(update({ HealthyDeadline: 1200e9, ProgressDeadline: 0 })).toBe('');
-    expect(update({ Stagger: 0 })).toContain('Stagger must be greater than zero: 0s');
+    expect(update({ MinHealthyTime: 299e9, HealthyDeadline: 300e9, ProgressDeadline: 301e9, MaxParallel: 0 })).toBe('');
+    for (const type of ['batch', 'sysbatch'])
+      expect(ofGroup({ Update: { MaxParallel: 1 } }, type)).toContain(`Job type "${type}" does not allow update block`);
+  });
+
+  it('API-337: migrate', () => {
     expect(migrate({ MaxParallel: -1 })).toContain('MaxParallel must be >= 0 but found -1');
     expect(migrate({ HealthCheck: '' })).toContain('Missing HealthCheck');
     expect(migrate({ HealthCheck: 'manual' })).toContain('Invalid HealthCheck: "manual"');
@@ -312,6 +322,16 @@ describe('group', () => {
 });
 
 describe('task', () => {
+  it('DP-105: a task of a service may not take longer to end than its group may take without progress', () => {
+    const ofType = (type: string, KillTimeout: number, ProgressDeadline = 600e9) =>
+      ofGroup({ Tasks: [task({ Name: 'main', KillTimeout })], Update: { ProgressDeadline } }, type);
+    const refused = "KillTimout (10m1s) longer than the group's ProgressDeadline (10m0s)";
+    expect(ofType('service', 601e9)).toContain(refused);
+    expect(ofType('service', 600e9)).not.toContain('KillTimout');
+    expect(ofType('service', 601e9, 0)).not.toContain('KillTimout');
+    expect(ofType('system', 601e9)).not.toContain('KillTimout');
+  });
+
   it('API-340: names, driver, times, logs', () => {
     expect(ofTask({ Name: 'a/b' })).toContain(
       'Task a/b validation failed: 1 error occurred:\n\t* Task name cannot include',

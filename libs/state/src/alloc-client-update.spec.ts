@@ -53,11 +53,13 @@ describe('updates from agents', () => {
     expect(before.AllocModifyIndex).toBeLessThan(index);
   });
 
-  it('ST-102 ND-113: health is taken when new or changed, and no news takes nothing back', () => {
+  it('ST-102 ND-113 DP-309: health is taken when new or changed, and no news takes nothing back', () => {
     const { machine, alloc } = cluster();
-    const say = (Healthy: boolean | null) =>
-      report(machine, [aClientUpdate(alloc, { DeploymentStatus: { Healthy, Timestamp: '2026-01-01T00:00:01Z' } })])
-        .index;
+    const say = (Healthy: boolean | null) => {
+      const more = { Canary: true, ModifyIndex: 1_000_000 }; // not the agent's to say
+      const DeploymentStatus = { Healthy, Timestamp: '2026-01-01T00:00:01Z', ...more };
+      return report(machine, [aClientUpdate(alloc, { DeploymentStatus })]).index;
+    };
     const first = say(true);
     const healthy = { Healthy: true, Timestamp: '2026-01-01T00:00:01Z', Canary: false, ModifyIndex: first };
     expect(row(machine, alloc).DeploymentStatus).toEqual(healthy);

@@ -181,7 +181,7 @@ describe('promotion', () => {
     });
   });
 
-  it('DP-124: a plan computed before the promotion cannot undo it, whichever comes first', () => {
+  it('DP-124 DP-857: a plan computed before the promotion cannot undo it, whichever comes first', () => {
     const { machine, canaries, deployment, report, promote, stored } = rollout({ web: { DesiredCanaries: 1 } });
     report(canaries[0]!, true);
     const stale = stored();

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { TXN_TYPES } from './catalogue.js';
 import { canonicalJson, digestLines, stateDigest } from './digest.js';
 import { eventsOf } from './events.js';
@@ -59,6 +59,15 @@ describe.each(SEEDS)('a random log of seed %i', (seed) => {
     for (const name of ['jobs', 'evals', 'allocs', 'deployment', 'nodes', 'job_version'] as const) {
       expect([name, first.tables[name].size > 0]).toEqual([name, true]);
     }
+  });
+
+  afterEach(() => void vi.useRealTimers());
+
+  it('DP-212: applied on another day gives the same rows: every time is that of the transaction', () => {
+    vi.useFakeTimers({ now: Date.UTC(2031, 5, 1) });
+    const later = new StateMachine();
+    expect(applyAll(later, txns)).toEqual(outcome);
+    expect(stateDigest(later)).toBe(stateDigest(first));
   });
 
   it('ST-3: applied twice gives the same rows, verdicts and events', () => {

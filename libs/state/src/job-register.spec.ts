@@ -61,13 +61,13 @@ describe('job registration', () => {
     });
   });
 
-  it('ST-53: a new job gets its three indexes, version as submitted', () => {
+  it('ST-53 DP-953: a new job gets its three indexes, version as submitted', () => {
     const machine = aMachine();
     register(machine, aJob());
     expect(stored(machine)).toMatchObject({ CreateIndex: 2, ModifyIndex: 2, JobModifyIndex: 2, Version: 0 });
   });
 
-  it('ST-54: an existing job gets the next version unless a higher one is submitted', () => {
+  it('ST-54 DP-953: an existing job gets the next version unless a higher one is submitted', () => {
     const machine = aMachine();
     register(machine, aJob());
     register(machine, aJob());

@@ -101,7 +101,7 @@ describe('the log', () => {
 });
 
 describe('atomicity', () => {
-  it('ST-5 ST-9: a refusal takes everything back, secondary indexes and table indexes too', () => {
+  it('ST-5 ST-9 DP-1802: a refusal takes everything back, secondary indexes and table indexes too', () => {
     const machine = aMachine();
     const { job, evaluation } = aRegisteredJob(machine);
     const node = aNode();
@@ -183,7 +183,7 @@ describe('atomicity', () => {
 });
 
 describe('catalogue', () => {
-  it('ST-21 ST-184 EV-3: a transaction of type 128, and every type without an event type, emits nothing', () => {
+  it('ST-21 ST-184 EV-3 DP-1301: a transaction of type 128, and every type without an event type, emits nothing', () => {
     expect(TXN_TYPES.Ignore.number).toBe(128);
     expect(TXN_TYPES.NodeRegister.number).toBe(0);
     const silent = (Object.keys(TXN_TYPES) as TxnType[]).filter((type) => TXN_TYPES[type].eventType === null);

@@ -65,7 +65,7 @@ describe.each(SEEDS)('a state of seed %i that is taken back', (seed) => {
 });
 
 describe('restoring', () => {
-  it('ST-133: says why the deployment ended', () => {
+  it('ST-133 DP-1404: says why the deployment ended', () => {
     const row = aDeployment({ ID: 'left-behind', JobID: 'gone', Status: 'running', ModifyIndex: 7 });
     const machine = aMachine();
     restored(machine, [JSON.stringify({ table: 'deployment', row })]);

@@ -41,7 +41,7 @@ const deployment = (Status: DeploymentStatus, JobCreateIndex = 10) => fixtures.a
 
 describe('API-172', () => {
   const ACTIVE = ['running', 'paused', 'pending', 'blocked', 'initializing', 'unblocking'] as const;
-  it.each(ACTIVE)('API-172: a count is refused while the latest deployment is %s', async (status) => {
+  it.each(ACTIVE)('API-172, DP-128: a count is refused while the latest deployment is %s', async (status) => {
     const refused = { status: 400, message: 'job scaling blocked due to active deployment' };
     await expect(scaled(deployment(status), { Count: 3 })).rejects.toMatchObject(refused);
   });
@@ -50,7 +50,7 @@ describe('API-172', () => {
     expect((await scaled(deployment(status), { Count: 3 })).answer).toMatchObject({ JobModifyIndex: 50 });
   });
 
-  it('API-172: nor because of one of the job that had this ID before, nor for an event without a count', async () => {
+  it('API-172, DP-128: nor because of one of the job that had this ID before, nor for an event without a count', async () => {
     expect((await scaled(deployment('running', 9), { Count: 3 })).registrations).toHaveLength(1);
     expect((await scaled(deployment('running'), { Message: 'why' })).events).toHaveLength(1);
   });
