@@ -11,6 +11,7 @@ const LIBS = {
   model: [],
   gotemplate: [],
   csi: [],
+  websocket: [],
   jobspec: ['model'],
   telemetry: [],
   embedded: [],
@@ -45,7 +46,7 @@ const SERVICES = ['agent', 'api', 'broker', 'deployments', 'nodes', 'projector',
 export const MAY_IMPORT = {
   ...Object.fromEntries(Object.entries(LIBS).map(([name, below]) => [`libs/${name}`, below])),
   ...Object.fromEntries(SERVICES.map((name) => [`apps/${name}`, SERVICE])),
-  'apps/cli': ['model', 'jobspec', 'gotemplate'],
+  'apps/cli': ['model', 'jobspec', 'gotemplate', 'websocket'],
   // Looks at a run from the outside: the log and Postgres, none of the services that wrote them.
   'apps/verify': ['model', 'state', 'rpc', 'journal', 'projection', 'embedded'],
   'apps/dev': [...Object.keys(LIBS), ...SERVICES],

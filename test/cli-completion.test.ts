@@ -118,7 +118,7 @@ describe('completion', () => {
     expect((await api.run(['-autocomplete-uninstall'], env)).code).toBe(1);
   });
 
-  it.runIf(HAS_BASH)('CL-175: bash takes the script, and is answered by the built program', () => {
+  it.runIf(HAS_BASH)('CL-175: bash takes the script, and is answered by the built program (needs bash)', () => {
     const node = process.execPath;
     const script = [
       `source <("${node}" "${BIN}" completion bash)`,

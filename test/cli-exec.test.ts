@@ -82,7 +82,7 @@ describe('waybill alloc exec', () => {
     });
   });
 
-  describe.runIf(hasPseudoTerminal)('on a terminal', () => {
+  describe.runIf(hasPseudoTerminal)('on a terminal (needs `script` of util-linux)', () => {
     it('CL-431, CL-433: a terminal of its own, the exit code, and this one as it was before', async () => {
       const line = `stty -g > /tmp/before.$$; ${words('web', '/bin/sh').join(' ')}; code=$?; stty -g | cmp - /tmp/before.$$ && echo as before; rm /tmp/before.$$; exit $code`;
       const terminal = PseudoTerminal.start(['/bin/sh', '-c', line], env);

@@ -1,12 +1,11 @@
 import type { ReadStream, WriteStream } from 'node:tty';
+import { CLOSE, type WebSocket } from '@waybill/websocket';
 import type { Call } from './command-spec.js';
 import { ExecEscape } from './exec-escape.js';
 import { CommandFailure } from './failure.js';
-import type { WebSocket } from './web-socket.js';
 
 /** So that nobody in between takes a quiet session for a dead one (CL-434). */
 const HEARTBEAT_MS = 10_000;
-const NORMAL_END = 1000;
 
 export interface ExecOptions {
   readonly tty: boolean;
@@ -42,7 +41,7 @@ export class ExecSession {
   /** Resolves with the exit code of the command. @throws CommandFailure, AbortError at Ctrl-C */
   async run(): Promise<number> {
     const { socket, stdin, call } = this;
-    const leave = () => socket.close();
+    const leave = () => this.leave();
     const heartbeat = setInterval(() => void socket.send('{}'), HEARTBEAT_MS);
     call.interrupt.addEventListener('abort', leave, { once: true });
     this.takeTerminal();
@@ -53,10 +52,16 @@ export class ExecSession {
       clearInterval(heartbeat);
       call.interrupt.removeEventListener('abort', leave);
       this.restore();
-      socket.close();
+      this.leave();
       stdin.destroy();
       await typing.catch(() => undefined);
     }
+  }
+
+  /** Says goodbye, and waits for no answer. */
+  private leave(): void {
+    this.socket.close(CLOSE.normal, '');
+    this.socket.destroy();
   }
 
   private async untilExited(): Promise<number> {
@@ -71,9 +76,9 @@ export class ExecSession {
     }
     call.interrupt.throwIfAborted();
     if (this.escaped) throw new CommandFailure('\nConnection closed');
-    const { code, reason } = socket.closed;
+    const { code, reason } = socket.closing;
     throw new CommandFailure(
-      `failed to exec into task: ${reason === '' && code === NORMAL_END ? 'the session ended' : reason}`,
+      `failed to exec into task: ${reason === '' && code === CLOSE.normal ? 'the session ended' : reason}`,
     );
   }
 
@@ -104,7 +109,7 @@ export class ExecSession {
       if (bytes.length > 0) await socket.send(stdinMessage(bytes));
       if (!ends) continue;
       this.escaped = true;
-      socket.close();
+      this.leave();
       return;
     }
     await socket.send(stdinMessage(undefined));

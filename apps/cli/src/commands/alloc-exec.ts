@@ -1,5 +1,6 @@
 import { isatty } from 'node:tty';
 import type { Node } from '@waybill/model';
+import { upgradeHeaders, WebSocket } from '@waybill/websocket';
 import { allocationOfJob } from '../allocation-of-job.js';
 import type { Call, ServerCommand } from '../command-spec.js';
 import { Display } from '../display.js';
@@ -10,7 +11,9 @@ import { ALLOCATION, resolveUuid } from '../resolve-uuid.js';
 import { mustHaveTask, tasksOf } from '../task-of-allocation.js';
 import type { AllocationAnswer } from '../task-sections.js';
 import { shortId } from '../short-id.js';
-import { upgradeHeaders, WebSocket } from '../web-socket.js';
+
+/** Output comes in pieces of some tens of kilobytes. */
+const MAX_MESSAGE_BYTES = 4 << 20;
 
 /** CL-431 to CL-434. */
 export const command: ServerCommand = {
@@ -52,7 +55,7 @@ async function run(call: Call): Promise<number> {
     const { socket, head } = await api.upgrade(`/v1/client/allocation/${alloc.ID}/exec`, query, upgradeHeaders());
     const session = new ExecSession(
       call,
-      new WebSocket(socket, head),
+      new WebSocket(socket, head, { role: 'client', maxMessageBytes: MAX_MESSAGE_BYTES }),
       { tty, interactive, escape },
       process.stdin,
       process.stdout,

@@ -8,8 +8,8 @@ import {
   RpcError,
   RpcUnavailableError,
 } from '@waybill/rpc';
+import { CLOSE } from '@waybill/websocket';
 import { closedMessage, ExecMessageError, exitedMessage, inputOf, outputMessage } from './exec-messages.js';
-import { CLOSE } from './websocket-frames.js';
 
 /** The client of an exec session, over whatever it is connected. */
 export interface ExecClient {

@@ -2,12 +2,17 @@ import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { ReadModel } from '@waybill/projection';
 import { type ExecStartRequest, type Rpc, RpcError } from '@waybill/rpc';
+import { handshakeAnswer, handshakeProblem, WebSocket } from '@waybill/websocket';
 import type { FastifyInstance } from 'fastify';
 import { ApiError } from '../../http/api-error.js';
 import { knownAllocation } from '../known-allocation.js';
 import { ExecMessageError, tokenOf } from './exec-messages.js';
 import { runExec, sendAway } from './exec-session.js';
-import { handshakeProblem, WebSocketPeer } from './websocket.transport.js';
+
+/** What a client may send in one message: stdin in pieces, as base64 in JSON. */
+const MAX_MESSAGE_BYTES = 256 * 1024;
+/** A client that is not there any more is noticed by this. */
+const PING_MS = 10_000;
 
 const EXEC_PATH = /^\/v1\/client\/allocation\/([^/]+)\/exec$/;
 
@@ -25,7 +30,7 @@ export interface ExecUpgradeDependencies {
  * question first.
  */
 export function serveExec(fastify: FastifyInstance, deps: ExecUpgradeDependencies): void {
-  const peers = new Set<WebSocketPeer>();
+  const peers = new Set<WebSocket>();
   fastify.server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     socket.on('error', () => {});
     const url = new URL(request.url ?? '/', 'http://api');
@@ -36,7 +41,8 @@ export function serveExec(fastify: FastifyInstance, deps: ExecUpgradeDependencie
     const problem = handshakeProblem(request);
     if (problem !== null) return refuse(socket, '400 Bad Request', problem);
     if (!isSameSite(request)) return refuse(socket, '403 Forbidden', 'a page of another site may not do this');
-    const peer = new WebSocketPeer(request, socket, head);
+    socket.write(handshakeAnswer(request));
+    const peer = new WebSocket(socket, head, { role: 'server', maxMessageBytes: MAX_MESSAGE_BYTES, pingMs: PING_MS });
     peers.add(peer);
     serve(peer, decodeURIComponent(id), url.searchParams, deps)
       .catch((error: unknown) => deps.warn('an exec session failed', { error }))
@@ -48,7 +54,7 @@ export function serveExec(fastify: FastifyInstance, deps: ExecUpgradeDependencie
 }
 
 async function serve(
-  peer: WebSocketPeer,
+  peer: WebSocket,
   id: string,
   query: URLSearchParams,
   { model, rpc }: ExecUpgradeDependencies,
@@ -64,7 +70,7 @@ async function serve(
 }
 
 /** AG-320. Nothing is to be shown yet: there is no access control. @throws ExecMessageError */
-async function greeted(peer: WebSocketPeer): Promise<void> {
+async function greeted(peer: WebSocket): Promise<void> {
   tokenOf(await peer.first());
 }
 
