@@ -4,6 +4,7 @@ import { ReadModel } from '@waybill/projection';
 import { ListFilter } from '../http/list-filter.js';
 import { namespacesOf, pageOf } from '../http/list-params.js';
 import { boolParam, fullUuid, uuidPrefixParam } from '../http/query-string.js';
+import { found } from '../http/read-result.js';
 import { Reads } from '../http/reads.js';
 import { type ApiReply, type ApiRequest, sendJson, setWriteIndex } from '../http/reply.js';
 import { Requester } from '../http/requester.js';
@@ -47,10 +48,7 @@ export class AllocationsController {
       request,
       reply,
       [['allocs', id]],
-      async () => {
-        const { index, row } = await this.model.allocation(id);
-        return { index, value: row && encodeAllocation(row, { withJob: true }) };
-      },
+      () => found(this.model.allocation(id), (row) => encodeAllocation(row, { withJob: true })),
       'alloc not found',
     );
   }

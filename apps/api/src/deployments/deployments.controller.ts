@@ -4,6 +4,7 @@ import { ReadModel, rowsOfDeployment } from '@waybill/projection';
 import { ListFilter } from '../http/list-filter.js';
 import { namespacesOf, pageOf } from '../http/list-params.js';
 import { fullUuid, uuidPrefixParam } from '../http/query-string.js';
+import { found, listed } from '../http/read-result.js';
 import { Reads } from '../http/reads.js';
 import type { ApiReply, ApiRequest } from '../http/reply.js';
 
@@ -20,10 +21,9 @@ export class DeploymentsController {
     const { query } = request;
     const options = { namespaces: namespacesOf(query), prefix: uuidPrefixParam(query), ...pageOf(query) };
     const filter = ListFilter.of(query);
-    await this.reads.answer(request, reply, [['deployment', '*']], async () => {
-      const { index, rows, nextToken } = await this.model.deployments({ ...options, keep: filter?.keep() });
-      return { index, nextToken, value: rows.map(encodeDeployment) };
-    });
+    await this.reads.answer(request, reply, [['deployment', '*']], () =>
+      listed(this.model.deployments({ ...options, keep: filter?.keep() }), encodeDeployment),
+    );
   }
 
   @Get('deployment/:id')
@@ -33,19 +33,15 @@ export class DeploymentsController {
       request,
       reply,
       [['deployment', id]],
-      async () => {
-        const { index, row } = await this.model.deployment(id);
-        return { index, value: row && encodeDeployment(row) };
-      },
+      () => found(this.model.deployment(id), encodeDeployment),
       'deployment not found',
     );
   }
 
   @Get('deployment/allocations/:id')
   async allocations(@Param('id') given: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
-    await this.reads.answer(request, reply, [['allocs', rowsOfDeployment(given.toLowerCase())]], async () => {
-      const { index, rows } = await this.model.deploymentAllocations(given.toLowerCase());
-      return { index, value: rows.map((alloc) => encodeAllocationStub(alloc)) };
-    });
+    await this.reads.answer(request, reply, [['allocs', rowsOfDeployment(given.toLowerCase())]], () =>
+      listed(this.model.deploymentAllocations(given.toLowerCase()), (alloc) => encodeAllocationStub(alloc)),
+    );
   }
 }

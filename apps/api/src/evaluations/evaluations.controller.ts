@@ -6,6 +6,7 @@ import { readJsonBody } from '../http/body.js';
 import { ListFilter } from '../http/list-filter.js';
 import { namespacesOf, pageOf } from '../http/list-params.js';
 import { fullUuid, param, uuidPrefixParam } from '../http/query-string.js';
+import { listed } from '../http/read-result.js';
 import { goneSignal, Reads } from '../http/reads.js';
 import { type ApiReply, type ApiRequest, sendJson, setWriteIndex } from '../http/reply.js';
 import { Requester } from '../http/requester.js';
@@ -37,10 +38,9 @@ export class EvaluationsController {
       throw badRequest('Filter expression cannot be used with other filter parameters'); // API-72
     const filter = ListFilter.of(query);
     await this.timers.timed('list', () =>
-      this.reads.list(request, reply, 'evals', async () => {
-        const { index, rows, nextToken } = await this.model.evaluations({ ...options, keep: filter?.keep() });
-        return { index, nextToken, value: rows.map(encodeEvaluation) };
-      }),
+      this.reads.list(request, reply, 'evals', () =>
+        listed(this.model.evaluations({ ...options, keep: filter?.keep() }), encodeEvaluation),
+      ),
     );
   }
 
@@ -99,10 +99,9 @@ export class EvaluationsController {
   @Get('evaluation/:id/allocations')
   async allocations(@Param('id') given: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     await this.timers.timed('allocations', () =>
-      this.reads.answer(request, reply, [['allocs', rowsOfEval(given.toLowerCase())]], async () => {
-        const { index, rows } = await this.model.evalAllocations(given.toLowerCase());
-        return { index, value: rows.map((alloc) => encodeAllocationStub(alloc)) };
-      }),
+      this.reads.answer(request, reply, [['allocs', rowsOfEval(given.toLowerCase())]], () =>
+        listed(this.model.evalAllocations(given.toLowerCase()), (alloc) => encodeAllocationStub(alloc)),
+      ),
     );
   }
 }

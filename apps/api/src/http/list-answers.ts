@@ -1,5 +1,5 @@
 import type { TableName } from '@waybill/state';
-import type { ReadResult } from './reads.js';
+import type { ReadResult } from './read-result.js';
 import { compactJson, PrintedJson } from './printed-json.js';
 
 /** Bytes of answers kept by one process, all together. */

@@ -1,3 +1,4 @@
+import { NS_PER_MS, parseDuration } from '@waybill/model';
 import { badRequest, failed } from './api-error.js';
 
 export type QueryString = Readonly<Record<string, string | string[] | undefined>>;
@@ -54,34 +55,13 @@ export function indexParam(query: QueryString): number {
   return Number(value);
 }
 
-const UNIT_MS: Readonly<Record<string, number>> = {
-  ns: 1e-6,
-  us: 1e-3,
-  µs: 1e-3,
-  ms: 1,
-  s: 1_000,
-  m: 60_000,
-  h: 3_600_000,
-};
-
-/** A duration as Go writes it (`1h30m`, `10000ms`, `0`) in milliseconds; undefined if it is none. */
-export function parseGoDuration(text: string): number | undefined {
-  if (text === '0') return 0;
-  const match = /^([+-]?)((?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|ms|s|m|h))+$/.exec(text);
-  if (!match) return undefined;
-  let sum = 0;
-  for (const [, amount, unit] of text.matchAll(/(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|ms|s|m|h)/g))
-    sum += Number(amount) * (UNIT_MS[unit ?? ''] ?? Number.NaN);
-  return match[1] === '-' ? -sum : sum;
-}
-
 /** API-48, milliseconds. */
 export function waitParam(query: QueryString): number {
   const value = param(query, 'wait');
   if (value === undefined || value === '') return MAX_WAIT_MS;
-  const ms = parseGoDuration(value);
-  if (ms === undefined) throw badRequest('Invalid wait time');
-  return ms <= 0 ? MAX_WAIT_MS : Math.min(ms, MAX_WAIT_MS);
+  const ns = parseDuration(value);
+  if (ns === undefined) throw badRequest('Invalid wait time');
+  return ns <= 0 ? MAX_WAIT_MS : Math.min(ns / NS_PER_MS, MAX_WAIT_MS);
 }
 
 /** API-62. 0: all. */

@@ -1,18 +1,10 @@
 import type { BlockingQueries, Watched } from './blocking-query.js';
 import type { TableName } from '@waybill/state';
+import type { ReadResult } from './read-result.js';
 import { ApiError } from './api-error.js';
 import type { ListAnswers } from './list-answers.js';
 import { indexParam, staleParam, waitParam } from './query-string.js';
 import { type ApiReply, type ApiRequest, sendJson, setReadHeaders } from './reply.js';
-
-/** What one run of a read gives. */
-export interface ReadResult {
-  /** What the client may send back as `index` (API-54). */
-  readonly index: number;
-  /** Encoded for the client; undefined: not found. */
-  readonly value: unknown;
-  readonly nextToken?: string | undefined;
-}
 
 /** What the read model knows of itself. */
 export interface ReadModelAge {

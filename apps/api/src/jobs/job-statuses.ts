@@ -5,7 +5,8 @@ import { asObject, boolOf, type JsonObject, memberOf, stringOf } from '../http/j
 import { ListFilter } from '../http/list-filter.js';
 import { namespacesOf, pageOf } from '../http/list-params.js';
 import { boolParam, type QueryString } from '../http/query-string.js';
-import type { ReadResult, Reads } from '../http/reads.js';
+import type { ReadResult } from '../http/read-result.js';
+import type { Reads } from '../http/reads.js';
 import type { ApiReply, ApiRequest } from '../http/reply.js';
 import { jobStatusIndex, jobStatusRow } from './job-status-row.js';
 

@@ -6,7 +6,8 @@ import { badRequest } from '../http/api-error.js';
 import { ListFilter } from '../http/list-filter.js';
 import { pageOf } from '../http/list-params.js';
 import { namespaceOf, param, type QueryString } from '../http/query-string.js';
-import { type ReadResult, Reads } from '../http/reads.js';
+import { found, listed, type ReadResult } from '../http/read-result.js';
+import { Reads } from '../http/reads.js';
 import type { ApiReply, ApiRequest } from '../http/reply.js';
 import { actionsOf } from './job-actions.js';
 import { JobList } from './job-list.js';
@@ -52,10 +53,7 @@ export class JobsController {
           request,
           reply,
           [['jobs', key]],
-          async () => {
-            const { index, row } = await this.model.job(namespace, id);
-            return { index, value: row && encodeJob(row) };
-          },
+          () => found(this.model.job(namespace, id), encodeJob),
           'job not found',
         );
       case 'summary':
@@ -63,29 +61,23 @@ export class JobsController {
           request,
           reply,
           [['job_summary', key]],
-          async () => {
-            const { index, row } = await this.model.jobSummary(namespace, id);
-            return { index, value: row };
-          },
+          () => found(this.model.jobSummary(namespace, id)),
           'job not found',
         );
       case 'allocations': {
         const all = param(request.query, 'all') === 'true';
-        return this.reads.answer(request, reply, [['allocs', ofJob]], async () => {
-          const { index, rows } = await this.model.jobAllocations(namespace, id, { all });
-          return { index, value: rows.map((alloc) => encodeAllocationStub(alloc)) };
-        });
+        return this.reads.answer(request, reply, [['allocs', ofJob]], () =>
+          listed(this.model.jobAllocations(namespace, id, { all }), (alloc) => encodeAllocationStub(alloc)),
+        );
       }
       case 'evaluations':
-        return this.reads.answer(request, reply, [['evals', ofJob]], async () => {
-          const { index, rows } = await this.model.jobEvaluations(namespace, id);
-          return { index, value: rows.map(encodeEvaluation) };
-        });
+        return this.reads.answer(request, reply, [['evals', ofJob]], () =>
+          listed(this.model.jobEvaluations(namespace, id), encodeEvaluation),
+        );
       case 'deployments':
-        return this.reads.answer(request, reply, [['deployment', ofJob]], async () => {
-          const { index, rows } = await this.model.jobDeployments(namespace, id);
-          return { index, value: rows.map(encodeDeployment) };
-        });
+        return this.reads.answer(request, reply, [['deployment', ofJob]], () =>
+          listed(this.model.jobDeployments(namespace, id), encodeDeployment),
+        );
       case 'deployment':
         return this.reads.answer(request, reply, [['deployment', ofJob]], async () => {
           const { index, row } = await this.model.jobDeployment(namespace, id);
@@ -121,10 +113,7 @@ export class JobsController {
           request,
           reply,
           [['job_submission', versionKey(namespace, id, version)]],
-          async () => {
-            const { index, row } = await this.model.jobSubmission(namespace, id, version);
-            return { index, value: row };
-          },
+          () => found(this.model.jobSubmission(namespace, id, version)),
           'job source not found',
         );
       }
@@ -152,10 +141,7 @@ export class JobsController {
           request,
           reply,
           [['jobs', key]],
-          async () => {
-            const { index, row } = await this.model.job(namespace, id);
-            return { index, value: row && actionsOf(row) };
-          },
+          () => found(this.model.job(namespace, id), actionsOf),
           'job not found',
         );
       default:

@@ -5,6 +5,7 @@ import { badRequest, failed } from '../http/api-error.js';
 import { ListFilter } from '../http/list-filter.js';
 import { pageOf } from '../http/list-params.js';
 import { param } from '../http/query-string.js';
+import { found, listed } from '../http/read-result.js';
 import { Reads } from '../http/reads.js';
 import { type ApiReply, type ApiRequest, sendEmpty, setWriteIndex } from '../http/reply.js';
 import { Requester } from '../http/requester.js';
@@ -24,10 +25,9 @@ export class NamespacesController {
   async list(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const options = { prefix: param(request.query, 'prefix'), ...pageOf(request.query) };
     const filter = ListFilter.of(request.query);
-    await this.reads.answer(request, reply, [['namespaces', '*']], async () => {
-      const { index, rows, nextToken } = await this.model.namespaces({ ...options, keep: filter?.keep() });
-      return { index, nextToken, value: rows };
-    });
+    await this.reads.answer(request, reply, [['namespaces', '*']], () =>
+      listed(this.model.namespaces({ ...options, keep: filter?.keep() })),
+    );
   }
 
   @Put('namespace')
@@ -45,10 +45,7 @@ export class NamespacesController {
   async read(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const name = request.params['*'] ?? '';
     if (name === '') throw badRequest('Missing Namespace Name');
-    const query = async () => {
-      const { index, row } = await this.model.namespace(name);
-      return { index, value: row };
-    };
+    const query = () => found(this.model.namespace(name));
     await this.reads.answer(request, reply, [['namespaces', name]], query, 'Namespace not found');
   }
 

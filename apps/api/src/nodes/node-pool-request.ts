@@ -1,16 +1,15 @@
-import { DecodeError, isBuiltInNodePool, nodePoolProblem, type NodePoolSpecification, wire } from '@waybill/model';
+import { DecodeError, isBuiltInNodePool, nodePoolProblem, type NodePoolSpecification, parseDuration, wire } from '@waybill/model';
 import { badRequest, failed } from '../http/api-error.js';
 import { readJsonBody } from '../http/body.js';
-import { parseGoDuration } from '../http/query-string.js';
 
 /** Nanoseconds, or as people write a duration (API-13). */
 const IDENTITY_TTL: wire.Field<number> = {
   ...wire.duration(),
   read: (json, place) => {
     if (typeof json !== 'string') return wire.duration().read(json, place);
-    const ms = json === '' ? 0 : parseGoDuration(json);
-    if (ms === undefined) throw DecodeError.wrongType(json, place, 'time.Duration');
-    return Math.round(ms * 1e6);
+    const ns = json === '' ? 0 : parseDuration(json);
+    if (ns === undefined) throw DecodeError.wrongType(json, place, 'time.Duration');
+    return ns;
   },
 };
 

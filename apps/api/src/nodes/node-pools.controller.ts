@@ -5,6 +5,7 @@ import { badRequest } from '../http/api-error.js';
 import { ListFilter } from '../http/list-filter.js';
 import { pageOf } from '../http/list-params.js';
 import { param } from '../http/query-string.js';
+import { found, listed } from '../http/read-result.js';
 import { Reads } from '../http/reads.js';
 import { type ApiReply, type ApiRequest, sendEmpty, setWriteIndex } from '../http/reply.js';
 import { Requester } from '../http/requester.js';
@@ -29,10 +30,9 @@ export class NodePoolsController {
     const { query } = request;
     const options = { prefix: param(query, 'prefix'), ...pageOf(query) };
     const filter = ListFilter.of(query);
-    await this.reads.answer(request, reply, [['node_pools', '*']], async () => {
-      const { index, rows, nextToken } = await this.model.nodePools({ ...options, keep: filter?.keep() });
-      return { index, nextToken, value: rows };
-    });
+    await this.reads.answer(request, reply, [['node_pools', '*']], () =>
+      listed(this.model.nodePools({ ...options, keep: filter?.keep() })),
+    );
   }
 
   @Put('pools')
@@ -47,10 +47,7 @@ export class NodePoolsController {
 
   @Get('pool/:name')
   async read(@Param('name') name: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
-    const query = async () => {
-      const { index, row } = await this.model.nodePool(name);
-      return { index, value: row };
-    };
+    const query = () => found(this.model.nodePool(name));
     await this.reads.answer(request, reply, [['node_pools', name]], query, 'node pool not found');
   }
 

@@ -2,6 +2,7 @@ import { Controller, Get, Param, Req, Res } from '@nestjs/common';
 import { encodeAllocation, encodeNode } from '@waybill/model';
 import { ReadModel, rowsOfNode } from '@waybill/projection';
 import { fullUuid, uuidPrefixParam } from '../http/query-string.js';
+import { found, listed } from '../http/read-result.js';
 import { Reads } from '../http/reads.js';
 import type { ApiReply, ApiRequest } from '../http/reply.js';
 import { NodeList } from './node-list.js';
@@ -27,10 +28,7 @@ export class NodesController {
       request,
       reply,
       [['nodes', id]],
-      async () => {
-        const { index, row } = await this.model.node(id);
-        return { index, value: row && encodeNode(row) };
-      },
+      () => found(this.model.node(id), encodeNode),
       'node not found',
     );
   }
@@ -38,9 +36,8 @@ export class NodesController {
   @Get('node/:id/allocations')
   async allocations(@Param('id') given: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const id = fullUuid(given, 'node lookup failed');
-    await this.reads.answer(request, reply, [['allocs', rowsOfNode(id)]], async () => {
-      const { index, rows } = await this.model.nodeAllocations(id);
-      return { index, value: rows.map((alloc) => encodeAllocation(alloc, { withJob: true })) };
-    });
+    await this.reads.answer(request, reply, [['allocs', rowsOfNode(id)]], () =>
+      listed(this.model.nodeAllocations(id), (alloc) => encodeAllocation(alloc, { withJob: true })),
+    );
   }
 }

@@ -3,6 +3,7 @@ import type { ScalingPolicy } from '@waybill/model';
 import { ReadModel } from '@waybill/projection';
 import { namespacesOf, pageOf } from '../http/list-params.js';
 import { param } from '../http/query-string.js';
+import { found, listed } from '../http/read-result.js';
 import { Reads } from '../http/reads.js';
 import type { ApiReply, ApiRequest } from '../http/reply.js';
 
@@ -24,18 +25,14 @@ export class ScalingPoliciesController {
       type: param(query, 'type'),
       ...pageOf(query),
     };
-    await this.reads.answer(request, reply, [['scaling_policy', '*']], async () => {
-      const { index, rows, nextToken } = await this.model.scaling.policies(options);
-      return { index, nextToken, value: rows.map(stubOf) };
-    });
+    await this.reads.answer(request, reply, [['scaling_policy', '*']], () =>
+      listed(this.model.scaling.policies(options), stubOf),
+    );
   }
 
   @Get('policy/:id')
   async read(@Param('id') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
-    const query = async () => {
-      const { index, row } = await this.model.scaling.policy(id);
-      return { index, value: row };
-    };
+    const query = () => found(this.model.scaling.policy(id));
     await this.reads.answer(request, reply, [['scaling_policy', id]], query, 'policy not found');
   }
 }

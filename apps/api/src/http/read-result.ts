@@ -1,0 +1,28 @@
+import type { Found, Listed } from '@waybill/projection';
+
+/** What one run of a read gives. */
+export interface ReadResult {
+  /** What the client may send back as `index` (API-54). */
+  readonly index: number;
+  /** Encoded for the client; undefined: not found. */
+  readonly value: unknown;
+  readonly nextToken?: string | undefined;
+}
+
+/** One object, as clients see it; `encode`: how, where that is not as it is stored. */
+export async function found<Row>(
+  read: Promise<Found<Row>>,
+  encode: (row: Row) => unknown = (row) => row,
+): Promise<ReadResult> {
+  const { index, row } = await read;
+  return { index, value: row && encode(row) };
+}
+
+/** A list, or a page of it, each row as clients see it; `encode`: how, where that is not as it is stored. */
+export async function listed<Row>(
+  read: Promise<Listed<Row>>,
+  encode: (row: Row) => unknown = (row) => row,
+): Promise<ReadResult> {
+  const { index, rows, nextToken } = await read;
+  return { index, nextToken, value: rows.map((row) => encode(row)) };
+}
