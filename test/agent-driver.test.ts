@@ -23,6 +23,8 @@ import { silentLogger } from '@waybill/telemetry';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from './support/wait.js';
 
+const NOBODY = 65_534;
+
 let dir: string;
 let outputs: TaskOutputs;
 let driver: RawExecDriver;
@@ -248,6 +250,17 @@ describe('raw_exec', () => {
       expect(isAlive(escaped)).toBe(false);
     }
     expect(await driver.fingerprint()).toMatchObject({ attributes: { 'driver.raw_exec.cgroups': 'true' } });
+  });
+
+  it('cgroups that another user has made are none', async (context) => {
+    if (cgroups instanceof NoCgroupsError) return context.skip(cgroups.message);
+    if (process.getuid?.() !== 0) return context.skip('only root can become another user');
+    process.seteuid!(NOBODY);
+    try {
+      await expect(TaskCgroups.find()).rejects.toThrow(NoCgroupsError);
+    } finally {
+      process.seteuid!(0);
+    }
   });
 
   it('without cgroups the machine says why, and tasks run', async () => {

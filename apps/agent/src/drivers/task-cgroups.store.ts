@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, rmdirSync, writeFileSync } from 'node:fs';
+import { closeSync, constants, existsSync, mkdirSync, openSync, rmdirSync, writeFileSync } from 'node:fs';
 import { readdir, readFile, rmdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { isErrno } from './process-identity.js';
@@ -29,8 +29,9 @@ export class TaskCgroups {
     const root = path.join(mounted.point, 'waybill');
     try {
       mkdirSync(root, { recursive: true });
+      tryRights(root, mounted.point);
     } catch (error) {
-      throw new NoCgroupsError(`${root} cannot be made: ${error instanceof Error ? error.message : String(error)}`);
+      throw new NoCgroupsError(`${root} cannot be used: ${error instanceof Error ? error.message : String(error)}`);
     }
     if (!existsSync(path.join(root, 'cgroup.kill')))
       throw new NoCgroupsError('the kernel cannot kill a cgroup: it is older than 5.14');
@@ -75,6 +76,14 @@ export class TaskCgroups {
     await removeTree(directory);
     return true;
   }
+}
+
+/** The directory may be there because another user made it. To move a process takes a right above it too. @throws */
+function tryRights(root: string, mountPoint: string): void {
+  const trial = path.join(root, `trial.${process.pid}`);
+  mkdirSync(trial, { recursive: true });
+  rmdirSync(trial);
+  closeSync(openSync(path.join(mountPoint, 'cgroup.procs'), constants.O_WRONLY));
 }
 
 function removeIfEmpty(directory: string): void {
