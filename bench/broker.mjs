@@ -120,8 +120,8 @@ async function microsecondsPerCycle(waiting, cycles) {
     micros += user + system;
     done += perRound;
     // What was superseded is canceled, and as many new ones arrive for the same jobs.
-    const canceled = broker.takeCancelable(Infinity);
-    broker.forgetCanceled(canceled.map((e) => e.ID));
+    const canceled = broker.superseded.take(Infinity);
+    broker.superseded.forget(canceled.map((e) => e.ID));
     for (const evaluation of canceled) broker.enqueue(backlog.again(evaluation));
     arriving = ended.map((evaluation) => backlog.again(evaluation));
   }

@@ -20,8 +20,8 @@ import {
   PlanRefusedError,
 } from './broker-errors.js';
 import { deletionsOf } from './collected.js';
-import type { Delivery } from './delivery.js';
-import { EvalBroker, type EvalRows } from './eval-broker.js';
+import type { Delivery, EvalRows } from './delivery.js';
+import { EvalBroker } from './eval-broker.js';
 import { jobVersionOf } from './plan-applier.js';
 import { EvalIndexes } from './eval-indexes.js';
 import { noMeter, type BrokerTimer, type Meter } from './meter.js';

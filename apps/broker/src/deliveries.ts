@@ -2,19 +2,21 @@ import type { Clock, Evaluation, Timers } from '@waybill/model';
 import { EvalNotFoundError, NotOutstandingError, StaleTokenError, TokenMismatchError } from './broker-errors.js';
 import { NackTimers } from './nack-timers.js';
 import type { Outstanding, Tracked } from './tracked-evaluation.js';
+import type { TrackedEvaluations } from './tracked-evaluations.js';
 
 export interface DeliveriesDeps {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly newId: () => string;
+  readonly tracked: TrackedEvaluations;
 }
 
 /**
  * What workers have in their hands: each delivery with its token, which proves that a worker speaks of this delivery and
- * not of an earlier one, and with its nack timer. An evaluation has one delivery at most. Cost: O(1).
+ * not of an earlier one, and with its nack timer. An evaluation has one delivery at most, which hangs on its record: who
+ * answers is looked up once. Cost: O(1).
  */
 export class Deliveries {
-  private outstanding = new Map<string, Outstanding>();
   private readonly nackTimers: NackTimers;
 
   /** @param onExpired the worker has said nothing for the whole time; its delivery is still here (EB-80) */
@@ -36,19 +38,19 @@ export class Deliveries {
       sooner: undefined,
       later: undefined,
     };
-    this.outstanding.set(tracked.evaluation.ID, delivery);
-    this.nackTimers.start(delivery);
+    tracked.delivery = delivery;
+    this.nackTimers.start(delivery, sinceMs);
     return delivery;
   }
 
   end(delivery: Outstanding): void {
     this.nackTimers.stop(delivery);
-    this.outstanding.delete(delivery.tracked.evaluation.ID);
+    delivery.tracked.delivery = undefined;
   }
 
   /** The delivery that is acked or nacked. @throws EvalNotFoundError, TokenMismatchError */
   answered(evalId: string, token: string): Outstanding {
-    const delivery = this.outstanding.get(evalId);
+    const delivery = this.of(evalId);
     if (!delivery) throw new EvalNotFoundError(evalId);
     if (delivery.token !== token) throw new TokenMismatchError(evalId);
     return delivery;
@@ -56,13 +58,13 @@ export class Deliveries {
 
   /** The delivery with this token, if it is still in progress. */
   find(evalId: string, token: string): Outstanding | undefined {
-    const delivery = this.outstanding.get(evalId);
+    const delivery = this.of(evalId);
     return delivery?.token === token ? delivery : undefined;
   }
 
   /** Token of the delivery in progress, undefined if there is none (EB-110). */
   tokenOf(evalId: string): string | undefined {
-    return this.outstanding.get(evalId)?.token;
+    return this.of(evalId)?.token;
   }
 
   /** What is being worked on. @throws NotOutstandingError, StaleTokenError unless the token is that of the delivery */
@@ -72,7 +74,7 @@ export class Deliveries {
 
   /** Gives the worker the whole nack timeout again (EB-87). @throws as `verify` */
   resetTimer(evalId: string, token: string): void {
-    this.nackTimers.start(this.worked(evalId, token));
+    this.nackTimers.start(this.worked(evalId, token), this.deps.clock.nowMs());
   }
 
   /** Waiting for the plan applier must not cost a worker its delivery (EB-88). @throws as `verify` */
@@ -83,16 +85,20 @@ export class Deliveries {
   /** Restarts the full timeout; a delivery that is gone is no error (EB-89, EB-90). */
   resumeTimer(evalId: string, token: string): void {
     const delivery = this.find(evalId, token);
-    if (delivery) this.nackTimers.start(delivery);
+    if (delivery) this.nackTimers.start(delivery, this.deps.clock.nowMs());
   }
 
+  /** Of evaluations that are not tracked any more. */
   clear(): void {
-    this.outstanding = new Map();
     this.nackTimers.clear();
   }
 
+  private of(evalId: string): Outstanding | undefined {
+    return this.deps.tracked.get(evalId)?.delivery;
+  }
+
   private worked(evalId: string, token: string): Outstanding {
-    const delivery = this.outstanding.get(evalId);
+    const delivery = this.of(evalId);
     if (!delivery) throw new NotOutstandingError(evalId);
     if (delivery.token !== token) throw new StaleTokenError(evalId);
     return delivery;

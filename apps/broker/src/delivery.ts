@@ -25,6 +25,14 @@ export const DEFAULT_BROKER_OPTIONS: EvalBrokerOptions = {
   subsequentNackDelayMs: SUBSEQUENT_NACK_DELAY_MS,
 };
 
+/** What the broker asks the state for. */
+export interface EvalRows {
+  /** The row as it is now, undefined if deleted. */
+  evaluation(id: string): Evaluation | undefined;
+  /** Highest ModifyIndex of all evaluations of exactly this job, 0 if none (EB-67, EB-68). */
+  highestEvalIndex(namespace: string, jobId: string): number;
+}
+
 /** One evaluation handed to one worker. */
 export interface Delivery {
   readonly evaluation: Evaluation;

@@ -251,11 +251,11 @@ describe('deliveries', () => {
   it('EB-98: what could not be canceled is there to be canceled again', async () => {
     const evals = Array.from({ length: 4 }, (_, i) => enqueued({ JobID: 'a', ModifyIndex: i }));
     await ackNext();
-    const taken = broker.takeCancelable(10).map((e) => e.ID);
+    const taken = broker.superseded.take(10).map((e) => e.ID);
     expect(taken).toHaveLength(2);
-    broker.returnCancelable(taken);
-    expect(broker.cancelableCount).toBe(2);
-    expect(new Set(broker.takeCancelable(10).map((e) => e.ID))).toEqual(new Set([evals[1]!.ID, evals[2]!.ID]));
+    broker.superseded.putBack(taken);
+    expect(broker.superseded.size).toBe(2);
+    expect(new Set(broker.superseded.take(10).map((e) => e.ID))).toEqual(new Set([evals[1]!.ID, evals[2]!.ID]));
   });
 
   it('EB-57: the one kept waits for the highest index of its job, so it sees what the canceled ones were about', async () => {

@@ -116,8 +116,8 @@ async function play(seed: number): Promise<void> {
       }
       case 10: {
         time.advance(pick(70_000));
-        const canceled = broker.takeCancelable(pick(3)).map((e) => e.ID);
-        broker.forgetCanceled(canceled);
+        const canceled = broker.superseded.take(pick(3)).map((e) => e.ID);
+        broker.superseded.forget(canceled);
         for (const id of canceled) rows.delete(id);
         break;
       }
@@ -143,8 +143,8 @@ async function drain({ broker, rows, time }: Model): Promise<void> {
       broker.ack(delivery.evaluation.ID, delivery.token);
       rows.delete(delivery.evaluation.ID);
     } else time.advance(60_000);
-    const canceled = broker.takeCancelable(100).map((e) => e.ID);
-    broker.forgetCanceled(canceled);
+    const canceled = broker.superseded.take(100).map((e) => e.ID);
+    broker.superseded.forget(canceled);
     for (const id of canceled) rows.delete(id);
   }
   expect(rows.size).toBe(0);

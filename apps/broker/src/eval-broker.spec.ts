@@ -338,13 +338,13 @@ describe('ack and nack', () => {
   it('EB-338: a superseded evaluation stays tracked until its cancel is committed', async () => {
     const [first, second, third] = [1, 2, 3].map((i) => enqueued({ JobID: 'a', CreateIndex: i, ModifyIndex: i }));
     broker.ack(first!.ID, (await next()).token);
-    expect(broker.takeCancelable(10).map((e) => e.ID)).toEqual([second!.ID]);
+    expect(broker.superseded.take(10).map((e) => e.ID)).toEqual([second!.ID]);
     broker.enqueue(second!);
     expect(totals()).toEqual([1, 0, 0, 0]);
-    broker.returnCancelable([second!.ID]);
-    expect(broker.cancelableCount).toBe(1);
-    broker.takeCancelable(10);
-    broker.forgetCanceled([second!.ID]);
+    broker.superseded.putBack([second!.ID]);
+    expect(broker.superseded.size).toBe(1);
+    broker.superseded.take(10);
+    broker.superseded.forget([second!.ID]);
     broker.enqueue(second!);
     expect(totals()).toEqual([1, 0, 1, 0]);
     expect((await next()).evaluation.ID).toBe(third!.ID);

@@ -7,6 +7,7 @@ import {
   redeliveryDelayMs,
   type Delivery,
   type EvalBrokerOptions,
+  type EvalRows,
 } from './delivery.js';
 import { DueEvaluations, dueMsOf } from './due-evaluations.js';
 import { EvaluationTimes } from './evaluation-times.js';
@@ -15,15 +16,8 @@ import type { Meter } from './meter.js';
 import { ReadyQueues } from './ready-queues.js';
 import { Superseded } from './superseded.js';
 import type { JobSlot, Outstanding, Tracked } from './tracked-evaluation.js';
+import { TrackedEvaluations } from './tracked-evaluations.js';
 import { asError, WaitingDequeues } from './waiting-dequeues.js';
-
-/** What the broker asks the state for. */
-export interface EvalRows {
-  /** The row as it is now, undefined if deleted. */
-  evaluation(id: string): Evaluation | undefined;
-  /** Highest ModifyIndex of all evaluations of exactly this job, 0 if none (EB-67, EB-68). */
-  highestEvalIndex(namespace: string, jobId: string): number;
-}
 
 export interface EvalBrokerDeps {
   readonly clock: Clock;
@@ -60,14 +54,15 @@ export class EvalBroker {
   private enabled = false;
   /** What workers have in their hands. */
   readonly deliveries: Deliveries;
+  /** What the owner has to write as canceled. */
+  readonly superseded: Superseded;
   private readonly options: EvalBrokerOptions;
-  private tracked = new Map<string, Tracked>();
   private restoring = false;
   private readonly times: EvaluationTimes;
+  private readonly tracked: TrackedEvaluations;
   private readonly jobs = new JobSlots();
   private readonly queues: ReadyQueues;
   private readonly due: DueEvaluations;
-  private readonly superseded = new Superseded();
   private readonly waiting: WaitingDequeues;
 
   constructor(
@@ -76,12 +71,14 @@ export class EvalBroker {
   ) {
     this.options = { ...DEFAULT_BROKER_OPTIONS, ...options };
     this.times = new EvaluationTimes(deps.meter);
+    this.tracked = new TrackedEvaluations(this.times);
+    this.superseded = new Superseded(this.tracked);
     this.queues = new ReadyQueues(deps.random);
-    this.waiting = new WaitingDequeues(deps.timers);
+    this.waiting = new WaitingDequeues(deps.timers, (types) => this.deliverNext(types));
     this.due = new DueEvaluations({ ...deps, onDue: (due) => this.onDue(due) });
-    this.deliveries = new Deliveries(deps, this.options.nackTimeoutMs, (delivery) => {
+    this.deliveries = new Deliveries({ ...deps, tracked: this.tracked }, this.options.nackTimeoutMs, (delivery) => {
       this.endWithoutSuccess(delivery);
-      this.serve();
+      this.waiting.serve();
     });
   }
 
@@ -101,14 +98,14 @@ export class EvalBroker {
   enqueue(evaluation: Evaluation, token = ''): void {
     if (!this.enabled) return;
     this.take(evaluation, token);
-    this.serve();
+    this.waiting.serve();
   }
 
   /** Takes in several before any waiting dequeue is answered (EB-35). `token`: of the delivery that reblocked it. */
   enqueueAll(batch: Iterable<{ readonly evaluation: Evaluation; readonly token: string }>): void {
     if (!this.enabled) return;
     for (const { evaluation, token } of batch) this.take(evaluation, token);
-    this.serve();
+    this.waiting.serve();
   }
 
   /** As `enqueueAll`, for what the durable evaluations say: without times, which nobody knows (EB-137). */
@@ -117,7 +114,7 @@ export class EvalBroker {
     this.restoring = true;
     for (const evaluation of evaluations) this.take(evaluation, '');
     this.restoring = false;
-    this.serve();
+    this.waiting.serve();
   }
 
   /**
@@ -141,7 +138,7 @@ export class EvalBroker {
     try {
       return this.enabled ? this.deliverNext(types) : undefined;
     } finally {
-      this.serve();
+      this.waiting.serve();
     }
   }
 
@@ -150,16 +147,16 @@ export class EvalBroker {
     const delivery = this.deliveries.answered(evalId, token);
     const { tracked } = delivery;
     this.endDelivery(delivery);
-    this.forget(tracked);
+    this.tracked.forget(tracked);
     this.releaseJob(tracked.job);
     if (delivery.requeue) this.takeIn(delivery.requeue);
-    this.serve();
+    this.waiting.serve();
   }
 
   /** Ends a delivery without success: it comes again after a delay, or goes to the failed queue (EB-79 to EB-86). */
   nack(evalId: string, token: string): void {
     this.endWithoutSuccess(this.deliveries.answered(evalId, token));
-    this.serve();
+    this.waiting.serve();
   }
 
   /** Forgets an evaluation that is not due yet; anything else is left alone (EB-45, EB-46). */
@@ -167,35 +164,7 @@ export class EvalBroker {
     const tracked = this.tracked.get(evalId);
     if (tracked?.place !== 'delayed') return;
     this.due.remove(tracked);
-    this.forget(tracked);
-  }
-
-  /**
-   * Takes at most `max` superseded evaluations, first superseded first, to be written as canceled. They stay tracked until
-   * `forgetCanceled`, or come back by `returnCancelable` when the write failed (EB-98, EB-338).
-   */
-  takeCancelable(max: number): Evaluation[] {
-    return this.superseded.take(max).map(({ evaluation }) => evaluation);
-  }
-
-  forgetCanceled(evalIds: Iterable<string>): void {
-    for (const id of evalIds) {
-      const tracked = this.tracked.get(id);
-      if (tracked?.place === 'cancelable') this.forget(tracked);
-    }
-  }
-
-  returnCancelable(evalIds: Iterable<string>): void {
-    const group: Tracked[] = [];
-    for (const id of evalIds) {
-      const tracked = this.tracked.get(id);
-      if (tracked?.place === 'cancelable') group.push(tracked);
-    }
-    this.superseded.add(group);
-  }
-
-  get cancelableCount(): number {
-    return this.superseded.size;
+    this.tracked.forget(tracked);
   }
 
   /** Those that wait for their `WaitUntil` (EB-38), at most `max`, in no particular order. O(waiting). */
@@ -237,17 +206,7 @@ export class EvalBroker {
 
   private takeIn(evaluation: Evaluation): void {
     const now = this.deps.clock.nowMs();
-    const tracked: Tracked = {
-      evaluation,
-      job: undefined,
-      place: 'delayed',
-      queue: evaluation.Type,
-      deliveries: 0,
-      enqueuedAtMs: now,
-      timed: !this.restoring && this.times.begin(),
-      delay: undefined,
-    };
-    this.tracked.set(evaluation.ID, tracked);
+    const tracked = this.tracked.add(evaluation, this.queues.of(evaluation.Type), now, !this.restoring);
     const dueMs = dueMsOf(evaluation, now);
     if (dueMs > now) this.due.push(tracked, dueMs);
     else this.queueForJob(tracked);
@@ -262,7 +221,7 @@ export class EvalBroker {
   private makeReady(tracked: Tracked): void {
     tracked.place = 'ready';
     this.queues.push(tracked);
-    this.waiting.wake(tracked.queue);
+    this.waiting.wake(tracked.queue.type);
   }
 
   /** EB-56: the job's newest pending evaluation is next, all its others are superseded. */
@@ -273,7 +232,7 @@ export class EvalBroker {
 
   /** Of one job, so either all or none of them are housekeeping, which has nothing to cancel in state (EB-99). */
   private readonly supersede = (group: Tracked[]): void => {
-    if (group[0]?.queue === CORE_TYPE) for (const tracked of group) this.forget(tracked);
+    if (group[0]?.evaluation.Type === CORE_TYPE) for (const tracked of group) this.tracked.forget(tracked);
     else this.superseded.add(group);
   };
 
@@ -283,7 +242,7 @@ export class EvalBroker {
     for (const tracked of due)
       if (tracked.place === 'redelivery') this.makeReady(tracked);
       else this.queueForJob(tracked);
-    this.serve();
+    this.waiting.serve();
   }
 
   private redeliverLater(tracked: Tracked): void {
@@ -299,10 +258,6 @@ export class EvalBroker {
 
   // ---- delivering
 
-  private serve(): void {
-    this.waiting.serve((types) => this.deliverNext(types));
-  }
-
   private deliverNext(types: readonly string[]): Delivery | undefined {
     for (let tracked = this.queues.pop(types); tracked; tracked = this.queues.pop(types)) {
       const delivery = this.deliver(tracked);
@@ -316,7 +271,7 @@ export class EvalBroker {
     const { ID, Namespace, JobID, Type } = tracked.evaluation;
     const row = Type === CORE_TYPE ? tracked.evaluation : this.deps.rows.evaluation(ID);
     if (!row) {
-      this.forget(tracked);
+      this.tracked.forget(tracked);
       this.releaseJob(tracked.job);
       return undefined;
     }
@@ -338,8 +293,8 @@ export class EvalBroker {
   private endWithoutSuccess(delivery: Outstanding): void {
     this.endDelivery(delivery);
     const { tracked } = delivery;
-    if (tracked.queue === FAILED_QUEUE || tracked.deliveries >= this.options.deliveryLimit) {
-      tracked.queue = FAILED_QUEUE;
+    if (tracked.deliveries >= this.options.deliveryLimit) {
+      tracked.queue = this.queues.of(FAILED_QUEUE);
       tracked.enqueuedAtMs = this.deps.clock.nowMs();
       this.makeReady(tracked);
     } else this.redeliverLater(tracked);
@@ -348,22 +303,16 @@ export class EvalBroker {
   private endDelivery(delivery: Outstanding): void {
     const { tracked } = delivery;
     this.deliveries.end(delivery);
+    this.queues.ended(tracked.queue);
+    if (!tracked.timed) return;
     const now = this.deps.clock.nowMs();
     this.times.observe(tracked, 'broker.process_time', now - delivery.sinceMs);
     this.times.observe(tracked, 'broker.response_time', now - tracked.enqueuedAtMs);
-    this.queues.ended(tracked.queue);
-  }
-
-  /** The one place where an evaluation leaves. */
-  private forget(tracked: Tracked): void {
-    this.tracked.delete(tracked.evaluation.ID);
-    this.times.end(tracked);
   }
 
   /** A new generation: timers of the old one find nothing of theirs (EB-115, EB-122). */
   private flush(): void {
-    this.tracked = new Map();
-    this.times.clear();
+    this.tracked.clear();
     this.jobs.clear();
     this.queues.clear();
     this.due.clear();

@@ -17,8 +17,8 @@ export class EvaluationTimes {
     return true;
   }
 
-  observe(tracked: Tracked, timer: EvalTimer, ms: number): void {
-    if (tracked.timed) this.meter.observeEval(timer, ms, tracked.evaluation);
+  observe({ evaluation, timed }: Tracked, timer: EvalTimer, ms: number): void {
+    if (timed) this.meter.observeEval(timer, ms, evaluation);
   }
 
   end(tracked: Tracked): void {

@@ -20,9 +20,9 @@ beforeEach(() => {
 
 describe('the time that deliveries have', () => {
   it('EB-80: each ends when its own time is over, by one timer', () => {
-    timers.start(a);
+    timers.start(a, time.nowMs());
     time.advance(20);
-    timers.start(b);
+    timers.start(b, time.nowMs());
     expect(time.armedCount).toBe(1);
     time.advance(30);
     expect(expired).toEqual(['a']);
@@ -34,11 +34,11 @@ describe('the time that deliveries have', () => {
   });
 
   it('EB-89: started again, it has the whole time, and the others keep theirs', () => {
-    timers.start(a);
-    timers.start(b);
+    timers.start(a, time.nowMs());
+    timers.start(b, time.nowMs());
     time.advance(40);
     timers.stop(a);
-    timers.start(a);
+    timers.start(a, time.nowMs());
     time.advance(10);
     expect(expired).toEqual(['b']);
     time.advance(40);
@@ -46,13 +46,13 @@ describe('the time that deliveries have', () => {
   });
 
   it('one that begins because another ended does not make a third one late', () => {
-    timers.start(a);
+    timers.start(a, time.nowMs());
     time.advance(10);
-    timers.start(b);
+    timers.start(b, time.nowMs());
     const again = delivery('again');
     onExpired = ({ token }) => {
       expired.push(token);
-      if (token === 'a') timers.start(again);
+      if (token === 'a') timers.start(again, time.nowMs());
     };
     time.advance(40);
     time.advance(10);
@@ -60,7 +60,7 @@ describe('the time that deliveries have', () => {
   });
 
   it('EB-114: cleared, none of them is left', () => {
-    timers.start(a);
+    timers.start(a, time.nowMs());
     timers.clear();
     expect(time.armedCount).toBe(0);
     time.advance(TIMEOUT_MS);

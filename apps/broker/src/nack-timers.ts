@@ -24,9 +24,9 @@ export class NackTimers {
   constructor(private readonly deps: NackTimersDeps) {}
 
   /** The whole time from now, also if some of it was used. */
-  start(delivery: Outstanding): void {
+  start(delivery: Outstanding, nowMs: number): void {
     this.stop(delivery);
-    delivery.deadlineMs = this.deps.clock.nowMs() + this.deps.timeoutMs;
+    delivery.deadlineMs = nowMs + this.deps.timeoutMs;
     delivery.sooner = this.last;
     if (this.last) this.last.later = delivery;
     else this.first = delivery;

@@ -7,8 +7,9 @@ interface Level {
   readonly heap: RankedHeap<Tracked>;
 }
 
-/** What is ready for one type of scheduler. */
-interface ReadyQueue {
+/** What is ready for one type of scheduler, and how much of it is being worked on. */
+export interface ReadyQueue {
+  readonly type: string;
   /** Those that have something, highest priority first (EB-48). A cluster uses few priorities. */
   readonly levels: Level[];
   ready: number;
@@ -32,8 +33,15 @@ export class ReadyQueues {
     return this.unackedCount;
   }
 
+  /** The queue of a scheduler type. An evaluation keeps its queue, so that this is asked once for each. */
+  of(type: string): ReadyQueue {
+    let queue = this.queues.get(type);
+    if (!queue) this.queues.set(type, (queue = { type, levels: [], ready: 0, unacked: 0 }));
+    return queue;
+  }
+
   push(tracked: Tracked): void {
-    const queue = this.queueOf(tracked.queue);
+    const { queue } = tracked;
     levelOf(queue, tracked.evaluation.Priority).heap.push(tracked, tracked.evaluation.CreateIndex);
     queue.ready++;
     this.readyCount++;
@@ -52,13 +60,13 @@ export class ReadyQueues {
   }
 
   /** A delivery out of this queue begins. */
-  began(queue: string): void {
-    this.queueOf(queue).unacked++;
+  began(queue: ReadyQueue): void {
+    queue.unacked++;
     this.unackedCount++;
   }
 
-  ended(queue: string): void {
-    this.queueOf(queue).unacked--;
+  ended(queue: ReadyQueue): void {
+    queue.unacked--;
     this.unackedCount--;
   }
 
@@ -70,12 +78,6 @@ export class ReadyQueues {
     this.queues = new Map();
     this.readyCount = 0;
     this.unackedCount = 0;
-  }
-
-  private queueOf(type: string): ReadyQueue {
-    let queue = this.queues.get(type);
-    if (!queue) this.queues.set(type, (queue = { levels: [], ready: 0, unacked: 0 }));
-    return queue;
   }
 
   /** The queue whose first has the highest priority; by chance among equals. */

@@ -81,7 +81,7 @@ export class Reapers {
     this.canceling = true;
     void this.cancelBatches().then((allWritten) => {
       this.canceling = false;
-      const more = this.deps.broker.cancelableCount > 0 || this.deps.blocked.duplicateCount > 0;
+      const more = this.deps.broker.superseded.size > 0 || this.deps.blocked.duplicateCount > 0;
       if (this.wokenMeanwhile || (allWritten && more)) this.wakeCanceler();
     });
   }
@@ -89,13 +89,13 @@ export class Reapers {
   /** One batch of each kind. False if one could not be written: it waits for the next sweep. */
   private async cancelBatches(): Promise<boolean> {
     const { broker, blocked } = this.deps;
-    const superseded = broker.takeCancelable(CANCEL_BATCH);
+    const superseded = broker.superseded.take(CANCEL_BATCH);
     if (superseded.length > 0) {
       const ids = superseded.map((e) => e.ID);
       const written = await this.cancel(superseded, () => 'canceled after more recent eval was processed');
-      if (written) broker.forgetCanceled(ids);
+      if (written) broker.superseded.forget(ids);
       else {
-        broker.returnCancelable(ids);
+        broker.superseded.putBack(ids);
         return false;
       }
     }

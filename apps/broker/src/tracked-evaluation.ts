@@ -1,5 +1,6 @@
 import type { Evaluation } from '@waybill/model';
 import type { HeapElement } from './heap.js';
+import type { ReadyQueue } from './ready-queues.js';
 
 export type Place = 'ready' | 'unacked' | 'pending' | 'delayed' | 'redelivery' | 'cancelable';
 
@@ -9,9 +10,11 @@ export interface Tracked {
   /** Undefined until it is due for the first time. */
   job: JobSlot | undefined;
   place: Place;
-  /** Scheduler type, or the failed queue. */
-  queue: string;
+  /** Of its scheduler type, or the failed queue. */
+  queue: ReadyQueue;
   deliveries: number;
+  /** While unacked. */
+  delivery: Outstanding | undefined;
   enqueuedAtMs: number;
   /** Its times go to the meter (EB-321). */
   timed: boolean;

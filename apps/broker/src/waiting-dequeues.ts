@@ -19,7 +19,11 @@ export class WaitingDequeues {
   /** Types that got something ready while somebody waits for them; empty between operations. */
   private readonly woken = new Set<string>();
 
-  constructor(private readonly timers: Timers) {}
+  /** @param next takes what is ready of these types, if anything is */
+  constructor(
+    private readonly timers: Timers,
+    private readonly next: (types: readonly string[]) => Delivery | undefined,
+  ) {}
 
   /**
    * @param timeoutMs 0: for ever
@@ -58,14 +62,15 @@ export class WaitingDequeues {
   }
 
   /** Hands what became ready to those who wait for it, in the order they came (EB-36). */
-  serve(next: (types: readonly string[]) => Delivery | undefined): void {
+  serve(): void {
+    if (this.woken.size === 0) return;
     for (const type of this.woken) {
       const waiting = this.byType.get(type);
       while (waiting && waiting.size > 0) {
         const [waiter] = waiting;
         if (!waiter) break;
         try {
-          const delivery = next(waiter.types);
+          const delivery = this.next(waiter.types);
           if (!delivery) break;
           waiter.deliver(delivery);
         } catch (error) {
