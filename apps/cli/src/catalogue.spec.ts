@@ -1,6 +1,19 @@
+import { readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { CATALOGUE } from './catalogue.js';
 import { flagsOf, helpOf } from './command-line.js';
+import { SYNOPSES } from './synopses.js';
+
+describe('the catalogue', () => {
+  it('has every command that there is a module of, in order', () => {
+    const modules = readdirSync(new URL('commands', import.meta.url), 'utf8').filter(
+      (name) => name !== 'enterprise.ts',
+    );
+    const words = Object.keys(SYNOPSES);
+    expect(words.map((name) => `${name.replaceAll(' ', '-')}.ts`).toSorted()).toEqual(modules.toSorted());
+    expect(words).toEqual(words.toSorted());
+  });
+});
 
 describe('help', () => {
   it('CL-109: the help of every command documents every flag it accepts', async () => {

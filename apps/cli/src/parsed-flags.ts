@@ -1,7 +1,8 @@
+import { NS_PER_MS } from '@waybill/model/clock';
+import { parseDuration } from '@waybill/model/duration';
 import type { Command } from 'commander';
 import { FlagFailure } from './failure.js';
 import type { Flag, FlagKind } from './flag.js';
-import { parseDuration } from './go-duration.js';
 
 const TRUE = new Set(['1', 't', 'T', 'TRUE', 'true', 'True']);
 const FALSE = new Set(['0', 'f', 'F', 'FALSE', 'false', 'False']);
@@ -25,9 +26,9 @@ export function parseFlagValue(flag: Flag, text: string): unknown {
       if (!/^[+-]?\d{1,15}$/.test(text)) throw bad('parse error');
       return Number(text);
     case 'duration': {
-      const ms = parseDuration(text);
-      if (ms === undefined) throw bad('parse error');
-      return ms;
+      const ns = parseDuration(text);
+      if (ns === undefined || /^[+-]/.test(text)) throw bad('parse error');
+      return ns / NS_PER_MS;
     }
     case 'text':
     case 'list':

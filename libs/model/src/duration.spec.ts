@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { formatDuration, parseDuration } from './duration.js';
 
-it('prints durations in the notation of the messages', () => {
+it('CL-144: prints durations in the notation of the messages', () => {
   const samples: [number, string][] = [
     [0, '0s'],
     [500e6, '500ms'],
@@ -13,6 +13,9 @@ it('prints durations in the notation of the messages', () => {
     [86_400e9, '24h0m0s'],
     [-5e9, '-5s'],
     [1500, '1.5µs'],
+    [69_300, '69.3µs'],
+    [1_500e6, '1.5s'],
+    [250e6, '250ms'],
     [999, '999ns'],
   ];
   for (const [ns, text] of samples) expect(formatDuration(ns)).toBe(text);

@@ -1,10 +1,10 @@
+import { parseDuration } from '@waybill/model/duration';
 import type { ExactJson } from '../exact-json.js';
 import type { Call, ServerCommand } from '../command-spec.js';
 import { refusal } from '../confirmation.js';
 import { DETACH_FLAG } from '../display.js';
 import { DrainMonitor } from '../drain-monitor.js';
 import { ArgumentFailure, CommandFailure, failed } from '../failure.js';
-import { parseDuration } from '../go-duration.js';
 import type { NodeAnswer } from '../node-sections.js';
 import { nodeIdOf, readNode, SELF_FLAG } from '../resolve-node.js';
 import { rfc3339 } from '../times.js';
@@ -86,11 +86,11 @@ function deadlineOf({ flags }: Call): number {
   if (flags.on('no-deadline')) return 0;
   const text = flags.text('deadline');
   if (text === undefined) return DEFAULT_DEADLINE_NS;
-  const ms = parseDuration(text.replace(/^-/, ''));
-  if (ms === undefined)
+  const ns = parseDuration(text);
+  if (ns === undefined)
     throw new CommandFailure(`Failed to parse deadline "${text}": time: invalid duration "${text}"`);
-  if (text.startsWith('-') || ms <= 0) throw new CommandFailure('A positive drain duration must be given');
-  return Math.round(ms * 1e6);
+  if (ns <= 0) throw new CommandFailure('A positive drain duration must be given');
+  return ns;
 }
 
 /** CL-514. */

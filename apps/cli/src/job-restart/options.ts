@@ -1,6 +1,7 @@
+import { NS_PER_MS } from '@waybill/model/clock';
+import { parseDuration } from '@waybill/model/duration';
 import type { Flag } from '../flag.js';
 import { ArgumentFailure } from '../failure.js';
-import { parseDuration } from '../go-duration.js';
 import type { ParsedFlags } from '../parsed-flags.js';
 import { VERBOSE_FLAG } from '../display.js';
 
@@ -114,8 +115,8 @@ function parseWait(text: string): BatchWait | undefined {
 
 /** A pause as people type it, in milliseconds. */
 export function waitMs(text: string): number | undefined {
-  const ms = parseDuration(text.replace(/^-/, ''));
-  return ms !== undefined && text.startsWith('-') ? 0 : ms;
+  const ns = parseDuration(text);
+  return ns === undefined ? undefined : Math.max(0, ns) / NS_PER_MS;
 }
 
 const invalid = (flag: string, value: string, why: string): ArgumentFailure =>
