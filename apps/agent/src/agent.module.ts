@@ -6,14 +6,23 @@ import { CsiModule } from './csi/csi.module.js';
 import { ExecController } from './exec/exec.controller.js';
 import { ExecSessions } from './exec/exec-sessions.js';
 import { AllocFiles } from './files/alloc-files.js';
+import type { HostVolumes } from './host-volumes/host-volumes.js';
+import { HostVolumesModule } from './host-volumes/host-volumes.module.js';
 import { TaskLogs } from './task-logs.js';
 
 @Module({})
 export class AgentModule {
-  static of(logs: TaskLogs, files: AllocFiles, actions: AllocActions, csi: CsiHost, exec: ExecSessions): DynamicModule {
+  static of(
+    logs: TaskLogs,
+    files: AllocFiles,
+    actions: AllocActions,
+    csi: CsiHost,
+    hostVolumes: HostVolumes,
+    exec: ExecSessions,
+  ): DynamicModule {
     return {
       module: AgentModule,
-      imports: [CsiModule.of(csi)],
+      imports: [CsiModule.of(csi), HostVolumesModule.of(hostVolumes)],
       controllers: [AgentController, ExecController],
       providers: [
         { provide: TaskLogs, useValue: logs },

@@ -19,7 +19,8 @@ import { fingerprintMachine, type Machine } from './fingerprint/machine.js';
 import { ArtifactHook } from './hooks/artifact.hook.js';
 import { DispatchPayloadHook } from './hooks/dispatch-payload.hook.js';
 import { TemplateHook } from './hooks/template.hook.js';
-import { staticHostVolumes } from './host-volumes.store.js';
+import { attributesOf, hostVolumePluginsOf, hostVolumesOf } from './host-volumes/host-volumes.service.js';
+import { staticHostVolumes } from './host-volumes/static-host-volumes.store.js';
 import { HostUsage } from './host-usage.js';
 import { incomingDisk } from './incoming-disk.store.js';
 import { loadIdentity, lockDirectory } from './identity.store.js';
@@ -45,10 +46,12 @@ export const agent: ServiceDefinition = {
     const machine = await fingerprintMachine(dir);
     const mhzPerCore = Number(machine.attributes['cpu.frequency']);
     const drivers = driversOf(context, dir, outputs, mhzPerCore, await cgroupsOf(context));
-    const node = new LocalNode(await nodeOf(context, dir, machine, drivers));
+    const volumePlugins = await hostVolumePluginsOf(context, dir);
+    const node = new LocalNode(await nodeOf(context, dir, machine, drivers, attributesOf(volumePlugins)));
     const { ID: nodeId } = node.current;
     const events = nodeEventsOf(context, node);
     const csi = csiHostOf(context, dir, node, events);
+    const hostVolumes = hostVolumesOf(context, dir, node, volumePlugins);
     const hostUsage = new HostUsage(mhzPerCore);
     const running = new Agent({
       rpc,
@@ -97,11 +100,12 @@ export const agent: ServiceDefinition = {
     const sessions = new ExecSessions({ timers, newId, begin: (request) => beginExec(execOptions, request) });
     const actions = new AllocActions(running, async () => hostUsage.of(await sampleHost(dir)));
     return {
-      module: AgentModule.of(logs, new AllocFiles(directories), actions, csi, sessions),
+      module: AgentModule.of(logs, new AllocFiles(directories), actions, csi, hostVolumes, sessions),
       rpcTarget: nodeId,
       start: async () => {
         await outputs.start();
         await csi.start();
+        await hostVolumes.start();
         endHearing = onNodesChanged(context.link.nc, () => running.serversChanged());
         await running.start();
       },
@@ -169,7 +173,13 @@ function driversOf(
   return new Map([mock, rawExec].map((driver) => [driver.name, driver]));
 }
 
-async function nodeOf(context: ServiceContext, dir: string, machine: Machine, drivers: ReadonlyMap<string, Driver>) {
+async function nodeOf(
+  context: ServiceContext,
+  dir: string,
+  machine: Machine,
+  drivers: ReadonlyMap<string, Driver>,
+  attributes: Readonly<Record<string, string>>,
+) {
   const { settings, clock, newId } = context;
   const identity = await loadIdentity(dir, newId);
   const prints = new Map<string, DriverFingerprint>();
@@ -182,10 +192,11 @@ async function nodeOf(context: ServiceContext, dir: string, machine: Machine, dr
     nodePool: settings.WAYBILL_NODE_POOL,
     meta: settings.WAYBILL_NODE_META,
     httpAddr: settings.WAYBILL_AGENT_HTTP_ADDR,
-    attributes: machine.attributes,
+    attributes: { ...machine.attributes, ...attributes },
     resources: machine.resources,
     drivers: prints,
     hostVolumes: await staticHostVolumes(settings.WAYBILL_HOST_VOLUMES),
+    gcVolumesOnNodeGC: settings.WAYBILL_GC_VOLUMES_ON_NODE_GC,
     nowMs: clock.nowMs(),
   });
 }

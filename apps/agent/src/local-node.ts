@@ -1,4 +1,4 @@
-import type { CSIInfo, Node, NodeEvent } from '@waybill/model';
+import type { CSIInfo, Node, NodeEvent, NodeHostVolume } from '@waybill/model';
 
 type PluginMap = 'CSIControllerPlugins' | 'CSINodePlugins';
 
@@ -6,8 +6,8 @@ type PluginMap = 'CSIControllerPlugins' | 'CSINodePlugins';
 export type LocalEvent = Pick<NodeEvent, 'Subsystem' | 'Message' | 'Details'>;
 
 /**
- * The machine as it is now. Most of it is read once when the agent starts; what its storage plugins say changes while it
- * runs. Immutable values: a change makes a new one.
+ * The machine as it is now. Most of it is read once when the agent starts; what its storage plugins say, and its host
+ * volumes, change while it runs. Immutable values: a change makes a new one.
  */
 export class LocalNode {
   private node: Node;
@@ -34,11 +34,20 @@ export class LocalNode {
     const map: PluginMap = side === 'controller' ? 'CSIControllerPlugins' : 'CSINodePlugins';
     const before = this.node[map][info.PluginID];
     if (before && withoutTime(before) === withoutTime(info)) return undefined;
-    this.node = { ...this.node, [map]: { ...this.node[map], [info.PluginID]: info } };
-    for (const listener of this.listeners) listener();
+    this.change({ [map]: { ...this.node[map], [info.PluginID]: info } });
     if (!before || (before.Healthy === info.Healthy && before.HealthDescription === info.HealthDescription))
       return undefined;
     return { Subsystem: 'CSI', Message: info.HealthDescription, Details: { plugin: info.PluginID, type: side } };
+  }
+
+  /** All that this machine has (VL-289). */
+  hostVolumes(HostVolumes: Readonly<Record<string, NodeHostVolume>>): void {
+    this.change({ HostVolumes });
+  }
+
+  private change(over: Partial<Node>): void {
+    this.node = { ...this.node, ...over };
+    for (const listener of this.listeners) listener();
   }
 }
 

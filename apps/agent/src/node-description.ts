@@ -15,6 +15,8 @@ export interface DescribedNode {
   readonly drivers: ReadonlyMap<string, DriverFingerprint>;
   /** VL-279; absent: none. */
   readonly hostVolumes?: Readonly<Record<string, NodeHostVolume>>;
+  /** GC-58. */
+  readonly gcVolumesOnNodeGC?: boolean;
   readonly nowMs: number;
 }
 
@@ -65,7 +67,7 @@ export function describeNode(of: DescribedNode): Node {
     CSIControllerPlugins: {},
     CSINodePlugins: {},
     HostVolumes: { ...of.hostVolumes },
-    GCVolumesOnNodeGC: false,
+    GCVolumesOnNodeGC: of.gcVolumesOnNodeGC ?? false,
     HostNetworks: {},
     LastDrain: null,
     NodeMaxAllocs: 0,

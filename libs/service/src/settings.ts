@@ -202,6 +202,17 @@ export const SETTINGS = {
   WAYBILL_HOST_VOLUMES: hostVolumes
     .default({})
     .describe('agent: name=/path,… of directories that jobs may mount; :ro behind a path: for reading only'),
+  WAYBILL_HOST_VOLUMES_DIR: z
+    .string()
+    .default('')
+    .describe('agent: where plugins make host volumes; empty: host_volumes in its directory'),
+  WAYBILL_HOST_VOLUME_PLUGIN_DIR: z
+    .string()
+    .default('')
+    .describe('agent: where plugins for host volumes are; empty: host_volume_plugins in its directory'),
+  WAYBILL_GC_VOLUMES_ON_NODE_GC: flag
+    .default(false)
+    .describe('agent: the servers forget the host volumes of this machine when they forget the machine'),
   WAYBILL_AGENT_DIR: z.string().default('.waybill/agent').describe('agent: directory of its state and of allocations'),
   WAYBILL_AGENT_HTTP_ADDR: z.string().default('').describe('agent: ip:port shown as its HTTP address'),
   WAYBILL_AGENT_ARTIFACT_FILES: flag

@@ -5,11 +5,11 @@ import type { Driver } from '../drivers/driver.js';
 import { CsiPluginHook } from '../hooks/csi-plugin.hook.js';
 import type { TaskHook } from '../hooks/task-hook.js';
 import { VolumesHook } from '../hooks/volumes.hook.js';
+import { JsonListFile } from '../json-list.store.js';
 import type { LocalNode } from '../local-node.js';
 import { NodeEvents } from '../node-events.js';
 import { CsiHost } from './csi-host.js';
 import { mountPlaces } from './mount-places.store.js';
-import { PluginRegistrationsFile } from './plugin-registry.store.js';
 import { serversClaims } from './volume-claims.js';
 
 /** What happens on this machine, told to the servers with its own identity. */
@@ -32,7 +32,7 @@ export function csiHostOf(context: ServiceContext, dir: string, node: LocalNode,
   return new CsiHost({
     csiDir,
     region: settings.WAYBILL_REGION,
-    registrations: new PluginRegistrationsFile(path.join(csiDir, 'registry.json')),
+    registrations: new JsonListFile(path.join(csiDir, 'registry.json')),
     places: mountPlaces,
     claims: serversClaims(rpc, () => node.current),
     node,

@@ -16,7 +16,7 @@ export interface PluginRegistration {
   readonly pluginRoot: string;
 }
 
-/** Where the registry is kept. Implemented on a file (plugin-registry.store.ts). */
+/** Where the registry is kept. Implemented on a file (json-list.store.ts). */
 export interface PluginRegistrations {
   load(): Promise<readonly PluginRegistration[]>;
   /** Resolves when it is durable. */

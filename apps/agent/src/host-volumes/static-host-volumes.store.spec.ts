@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { readSettings, SettingsError } from '@waybill/service';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { HostVolumeError, staticHostVolumes } from './host-volumes.store.js';
+import { HostVolumeError, staticHostVolumes } from './static-host-volumes.store.js';
 
 let dir: string;
 beforeAll(async () => {

@@ -1,0 +1,45 @@
+import { Controller } from '@nestjs/common';
+import { Payload } from '@nestjs/microservices';
+import {
+  Answers,
+  type CreatedOnNode,
+  createOnNode,
+  deleteOnNode,
+  type HostVolumeOnNode,
+  registerOnNode,
+  RpcError,
+} from '@waybill/rpc';
+import { HostVolumeRefusal } from './host-volume-plugin.js';
+import { HostVolumes } from './host-volumes.js';
+
+/** What the servers have done to the host volumes of this machine. */
+@Controller()
+export class HostVolumesController {
+  constructor(private readonly volumes: HostVolumes) {}
+
+  @Answers(createOnNode)
+  create(@Payload() volume: HostVolumeOnNode): Promise<CreatedOnNode> {
+    return answered(() => this.volumes.create(volume));
+  }
+
+  @Answers(registerOnNode)
+  async register(@Payload() volume: HostVolumeOnNode): Promise<null> {
+    await answered(() => this.volumes.register(volume));
+    return null;
+  }
+
+  @Answers(deleteOnNode)
+  async delete(@Payload() volume: HostVolumeOnNode): Promise<null> {
+    await answered(() => this.volumes.delete(volume));
+    return null;
+  }
+}
+
+/** What is refused is no fault of this process. @throws RpcError, and what nobody foresaw */
+async function answered<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw error instanceof HostVolumeRefusal ? new RpcError('conflict', error.message) : error;
+  }
+}

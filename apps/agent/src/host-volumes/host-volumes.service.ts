@@ -1,0 +1,35 @@
+import { stat } from 'node:fs/promises';
+import path from 'node:path';
+import type { ServiceContext } from '@waybill/service';
+import { JsonListFile } from '../json-list.store.js';
+import type { LocalNode } from '../local-node.js';
+import { type HostVolumePlugin, pluginAttribute } from './host-volume-plugin.js';
+import { findHostVolumePlugins } from './host-volume-plugins.store.js';
+import { HostVolumes } from './host-volumes.js';
+
+type Plugins = ReadonlyMap<string, HostVolumePlugin>;
+
+/** In the directories of the settings, else below the agent's. */
+export function hostVolumePluginsOf({ settings, logger }: ServiceContext, dir: string): Promise<Plugins> {
+  const volumesDir = path.resolve(settings.WAYBILL_HOST_VOLUMES_DIR || path.join(dir, 'host_volumes'));
+  const pluginDir = path.resolve(settings.WAYBILL_HOST_VOLUME_PLUGIN_DIR || path.join(dir, 'host_volume_plugins'));
+  return findHostVolumePlugins({ volumesDir, pluginDir }, logger);
+}
+
+/** What the node shows of them. */
+export const attributesOf = (plugins: Plugins): Record<string, string> =>
+  Object.fromEntries([...plugins].map(([id, { version }]) => [pluginAttribute(id), version]));
+
+export function hostVolumesOf({ logger }: ServiceContext, dir: string, node: LocalNode, plugins: Plugins): HostVolumes {
+  return new HostVolumes({
+    node,
+    plugins,
+    records: new JsonListFile(path.join(dir, 'host-volumes.json')),
+    exists: (place) =>
+      stat(place).then(
+        () => true,
+        () => false,
+      ),
+    logger,
+  });
+}
