@@ -1,13 +1,16 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { connect, ensureStreams, initialise, Journal, type NatsLink } from '@waybill/journal';
 import { type Stack, startStack } from '@waybill/embedded';
+import { LEASE_TABLES, LEASE_TXNS } from '@waybill/lease';
+import { BatchWriter, migrate, openPool, PostgresSnapshots } from '@waybill/projection';
 import { Replica, ReplicaBehindError } from '@waybill/replica';
 import { newUuid, systemClock, systemTimers } from '@waybill/service';
 import {
+  type Applied,
   draftTxn,
   fixtures,
   serviceActor,
-  type StateMachine,
+  StateMachine,
   stateDigest,
   type TxnPayloads,
   type TxnType,
@@ -33,10 +36,14 @@ afterAll(async () => {
   await stack.stop();
 });
 
-async function started(snapshots: { load(machine: StateMachine): Promise<number> } | null = null): Promise<Replica> {
+async function started(
+  snapshots: { load(machine: StateMachine): Promise<number> } | null = null,
+  types?: ReadonlySet<TxnType>,
+): Promise<Replica> {
   const replica = new Replica({
     log: journal,
     snapshots,
+    ...(types && { types }),
     timers: systemTimers,
     logger: silentLogger,
     onFatal: (error) => {
@@ -93,5 +100,37 @@ it('replays from the beginning when there is no snapshot to be had', async () =>
   expect(replica.ready).toBe(true);
   expect(replica.tables.namespaces.has('default')).toBe(true);
 });
+
+it('ST-15: a copy for leases alone starts from leases alone, and follows who takes which role', async () => {
+  const whole = await started();
+  const acquire = (Epoch: number) => whole.propose(draft('LeaseAcquired', { Role: 'nodes', Epoch, Holder: 'h' }));
+  await acquire(1);
+  await migrate(stack.databaseUrl);
+  const pool = openPool(stack.databaseUrl);
+  await new BatchWriter(pool).write(await appliedUpTo(whole.appliedIndex));
+  const leases = await started(new PostgresSnapshots(pool, LEASE_TABLES), LEASE_TXNS);
+  expect([leases.appliedIndex, leases.epochOf('nodes')]).toEqual([whole.appliedIndex, 1]);
+  const { index } = await acquire(2);
+  await leases.waitFor(index, 5_000);
+  expect(leases.epochOf('nodes')).toBe(2);
+  expect([leases.tables.nodes.size, leases.tables.namespaces.size]).toEqual([0, 0]);
+  await pool.end();
+});
+
+/** The log from its beginning, as a projector applies it. */
+async function appliedUpTo(index: number): Promise<Applied[]> {
+  const machine = new StateMachine();
+  const applied: Applied[] = [];
+  const follower = await journal.follow({
+    from: 1,
+    onTxns: (txns) => void applied.push(...txns.map((txn) => machine.apply(txn))),
+    onError: (error) => {
+      throw error;
+    },
+  });
+  await follower.caughtUp;
+  await follower.stop();
+  return applied.slice(0, index);
+}
 
 const digestOf = (replica: Replica): string => stateDigest(replica);

@@ -60,6 +60,6 @@ const MS_PER_HOUR = 3_600_000;
 /** Writes Postgres and EVENTS, under the lease `projector`. */
 export const projector: ServiceDefinition = {
   name: 'projector',
-  needs: { state: true, database: true },
+  needs: { state: false, database: true },
   build: (context) => ({ module: { module: ProjectorModule }, singleton: projectorOf(context) }),
 };

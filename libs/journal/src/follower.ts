@@ -13,9 +13,9 @@ import type { Txn } from '@waybill/state';
 import type { NatsLink } from './connection.js';
 import { isFatalLogError, LogGapError, LogRewoundError, LogTrimmedError, LogUnavailableError } from './errors.js';
 import type { Delivery, FollowOptions, Follower } from './log.js';
-import { deliveryOf, textOf } from './raw-message.js';
+import { deliveryOf, MessageText } from './raw-message.js';
 import { TXN_STREAM } from './subject.js';
-import { decodeTxn } from './txn-codec.js';
+import { readTxn } from './txn-codec.js';
 
 /** Most transactions in one call of `onTxns`: enough to spread the cost of a database transaction. */
 export const MAX_BATCH = 1000;
@@ -313,8 +313,7 @@ export class LogFollower implements Follower {
           break;
         }
         try {
-          const { headers, body } = textOf(msg);
-          batch.push(decodeTxn(index, headers, body));
+          batch.push(readTxn(index, new MessageText(msg), this.options.types));
         } catch (e) {
           undecodable = e;
         }

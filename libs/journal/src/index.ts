@@ -31,5 +31,5 @@ export {
   subjectToken,
   TXN_STREAM,
 } from './subject.js';
-export { decodeTxn, encodeTxn } from './txn-codec.js';
+export { decodeTxn, encodeTxn, readTxn, type WrittenTxn } from './txn-codec.js';
 export { type EventLimits, StreamRetention } from './stream-retention.js';

@@ -1,4 +1,4 @@
-import type { Txn, TxnDraft } from '@waybill/state';
+import type { Txn, TxnDraft, TxnType } from '@waybill/state';
 
 /** What a publish came to. `duplicate`: the log already held this RequestID; `index` is the first copy's (ST-6). */
 export interface Published {
@@ -21,6 +21,8 @@ export interface Delivery {
 export interface FollowOptions {
   /** First index to deliver. */
   readonly from: number;
+  /** All that the reader looks at; the others come as `Ignore`, and their bodies are not read. Absent: all. */
+  readonly types?: ReadonlySet<TxnType> | undefined;
   /**
    * Gets every transaction from `from` on, in order, each exactly once, without a hole (ST-7), in batches of at least
    * one. The next batch waits until the promise is settled: a slow reader slows only itself.

@@ -1,6 +1,6 @@
 import { MsgHdrsImpl, type Msg } from '@nats-io/transport-node';
 import { describe, expect, it } from 'vitest';
-import { deliveryOf, rebuiltBlock, textOf } from './raw-message.js';
+import { deliveryOf, MessageText, rebuiltBlock } from './raw-message.js';
 import { decodeTxn, encodeTxn } from './txn-codec.js';
 import { draftTxn, serviceActor } from '@waybill/state';
 
@@ -35,16 +35,18 @@ describe('raw messages', () => {
   });
 
   it('decodes the same transaction from the raw bytes and from the public interface', () => {
-    const raw = textOf(rawMsg(Buffer.concat([Buffer.from(headers), body])));
+    const raw = new MessageText(rawMsg(Buffer.concat([Buffer.from(headers), body])));
     expect(raw.headers).toBe(headers);
     expect(decodeTxn(1, raw.headers, raw.body)).toEqual({ ...draft, index: 1 });
-    const rebuilt = textOf(publicMsg(''));
+    const rebuilt = new MessageText(publicMsg(''));
     expect(rebuilt.headers).toBe(rebuiltBlock(publicMsg('')));
     expect(decodeTxn(1, rebuilt.headers, rebuilt.body)).toEqual({ ...draft, index: 1 });
   });
 
   it('ST-8: a body that is no UTF-8 does not pass as one', () => {
-    const broken = textOf(rawMsg(Buffer.concat([Buffer.from(headers), Buffer.from('{"NodeID":"\xff"}', 'latin1')])));
+    const broken = new MessageText(
+      rawMsg(Buffer.concat([Buffer.from(headers), Buffer.from('{"NodeID":"\xff"}', 'latin1')])),
+    );
     expect(() => decodeTxn(1, broken.headers, broken.body)).toThrow(/cannot be decoded/);
   });
 });

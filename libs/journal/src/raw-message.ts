@@ -1,4 +1,5 @@
 import type { Msg } from '@nats-io/transport-node';
+import type { WrittenTxn } from './txn-codec.js';
 
 /** Where a message stands: its stream sequence, and its number among the deliveries of its consumer. */
 export interface DeliveryNumbers {
@@ -42,21 +43,29 @@ const isRaw = (msg: Msg): msg is RawMsg =>
   'hdr' in msg._msg &&
   typeof msg._msg.hdr === 'number';
 
-/** Header block and body of a message of the log; headers are ASCII (see txn-codec.ts). */
-export interface MessageText {
-  readonly headers: string;
-  readonly body: Uint8Array | string;
-}
+/** Reads header block and body of a message of the log out of the one buffer, without making views of it first. */
+export class MessageText implements WrittenTxn {
+  private readonly bytes: Buffer | undefined;
+  /** Where the body begins. */
+  private readonly from: number = 0;
 
-/** Reads both out of the one buffer without making views of it first. */
-export function textOf(msg: Msg): MessageText {
-  if (!isRaw(msg) || !Buffer.isBuffer(msg._rdata)) return { headers: rebuiltBlock(msg), body: msg.data };
-  const { hdr } = msg._msg;
-  const bytes = msg._rdata;
-  if (hdr <= 0) return { headers: '', body: msg.data };
-  const body = bytes.toString('utf8', hdr);
-  // The mark of what was no UTF-8; it may also be meant, so that the decoder has to look at the bytes.
-  return { headers: bytes.toString('latin1', 0, hdr), body: body.includes('\ufffd') ? msg.data : body };
+  constructor(private readonly msg: Msg) {
+    if (!isRaw(msg) || !Buffer.isBuffer(msg._rdata)) return;
+    this.bytes = msg._rdata;
+    this.from = Math.max(0, msg._msg.hdr);
+  }
+
+  get headers(): string {
+    return this.bytes ? this.bytes.toString('latin1', 0, this.from) : rebuiltBlock(this.msg);
+  }
+
+  /** Made when it is asked for: a reader that passes over the message does not pay for it. */
+  get body(): Uint8Array | string {
+    if (!this.bytes || this.from === 0) return this.msg.data;
+    const body = this.bytes.toString('utf8', this.from);
+    // The mark of what was no UTF-8; it may also be meant, so that the decoder has to look at the bytes.
+    return body.includes('\ufffd') ? this.msg.data : body;
+  }
 }
 
 /** The same from the public interface, for a client whose inside looks different. */

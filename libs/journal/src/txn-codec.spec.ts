@@ -1,8 +1,8 @@
-import { draftTxn, fixtures } from '@waybill/state';
+import { draftTxn, fixtures, StateMachine } from '@waybill/state';
 import type { TxnDraft } from '@waybill/state';
 import { describe, expect, it } from 'vitest';
 import { BadTxnError, UnknownTxnError } from './errors.js';
-import { decodeTxn, encodeTxn } from './txn-codec.js';
+import { decodeTxn, encodeTxn, readTxn } from './txn-codec.js';
 
 const plain: TxnDraft = draftTxn(
   'NodeDeregister',
@@ -90,14 +90,25 @@ describe('the codec of transactions', () => {
 
   it('ST-8: an unknown type with bit 128 comes back as Ignore, an unknown one without it is an error', () => {
     const { body } = encodeTxn(plain);
-    expect(decodeTxn(5, withHeader('Waybill-Type', '200'), body)).toMatchObject({
-      index: 5,
-      type: 'Ignore',
-      payload: {},
-    });
+    const skipped = decodeTxn(1, withHeader('Waybill-Type', '200').replace(/(?<=Schema: )1/, '2'), body);
+    expect(skipped).toMatchObject({ index: 1, type: 'Ignore', payload: {} });
+    expect(new StateMachine().apply({ ...skipped, fence: undefined }).verdict.kind).toBe('noop'); // whatever its schema
     const unknown = () => decodeTxn(5, withHeader('Waybill-Type', '90'), body);
     expect(unknown).toThrow(UnknownTxnError);
     expect(unknown).toThrow(/transaction 5 has the unknown type 90/);
+  });
+
+  it('what the reader does not look at comes back as Ignore, and its body is not read', () => {
+    const written = {
+      headers: encodeTxn(plain).headers,
+      get body(): string {
+        throw new Error('the body was read');
+      },
+    };
+    const { fence, requestId, timeNs } = plain;
+    const read = readTxn(5, written, new Set(['LeaseAcquired'] as const));
+    expect(read).toMatchObject({ index: 5, type: 'Ignore', payload: {}, fence, requestId, timeNs });
+    expect(() => readTxn(5, written, new Set(['NodeDeregister'] as const))).toThrow(/the body was read/);
   });
 
   it('ST-8: what cannot be decoded is an error that names the index', () => {

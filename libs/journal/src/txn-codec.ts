@@ -185,21 +185,36 @@ function writerOf(block: string, text: string | undefined): Writer {
   return writer;
 }
 
+/** A transaction as a message has it. */
+export interface WrittenTxn {
+  /** All ASCII. */
+  readonly headers: string;
+  readonly body: Uint8Array | string;
+}
+
+/** `readTxn` of the two parts of a message. */
+export function decodeTxn(index: number, headers: string, body: Uint8Array | string): Txn {
+  return readTxn(index, { headers, body });
+}
+
 /**
  * The transaction of a message. A type that may be skipped, or one that was retired, comes back as `Ignore`: its index
  * is consumed, nothing else (ST-8).
+ * @param types what the caller looks at; the others come as `Ignore` too, and their body is not asked for
  * @throws UnknownTxnError, BadTxnError: the reader has to stop
  */
-export function decodeTxn(index: number, headers: string, body: Uint8Array | string): Txn {
+export function readTxn(index: number, written: WrittenTxn, types?: ReadonlySet<TxnType>): Txn {
   let number = -1;
   let name = '';
   try {
+    const { headers } = written;
     const own = OWN_BLOCK.exec(headers);
     const fields = own ? ownFields(own) : fieldsLineByLine(headers);
     name = fields.name;
     number = wholeNumber('type', fields.type);
-    const type = txnTypeOf(number) ?? skippable(number);
-    if (type === undefined) throw new UnknownTxnError(index, number, name);
+    const known = txnTypeOf(number) ?? skippable(number);
+    if (known === undefined) throw new UnknownTxnError(index, number, name);
+    const type = types && !types.has(known) ? 'Ignore' : known;
     const writer = writerOf(headers, own?.[5]);
     const { schemaVersion } = writer;
     const skip = type === 'Ignore';
@@ -208,7 +223,7 @@ export function decodeTxn(index: number, headers: string, body: Uint8Array | str
     return {
       index,
       type,
-      payload: skip ? {} : readForm(type, schemaVersion, payloadOf(body)),
+      payload: skip ? {} : readForm(type, schemaVersion, payloadOf(written.body)),
       timeNs: wholeNumber('time', fields.time),
       namespace: writer.namespace,
       region: writer.region,
@@ -217,7 +232,7 @@ export function decodeTxn(index: number, headers: string, body: Uint8Array | str
       requestId: detached(fields.requestId),
       fence: writer.fence,
       traceparent: fields.traceparent === '' ? undefined : fields.traceparent,
-      schemaVersion,
+      schemaVersion: skip ? TXN_TYPES.Ignore.schemaVersion : schemaVersion,
     } as Txn;
   } catch (e) {
     if (e instanceof UnknownTxnError) throw e;

@@ -1,7 +1,7 @@
 import type { Clock, Timers } from '@waybill/model';
 import type { ReplicatedState } from '@waybill/replica';
 import { draftTxn, isRejected, serviceActor } from '@waybill/state';
-import type { Applied, Role, TxnDraft } from '@waybill/state';
+import type { Applied, Role, TableName, TxnDraft, TxnType } from '@waybill/state';
 import type { Logger } from '@waybill/telemetry';
 import { Lease } from './lease.js';
 import type { LeaseStore } from './lease-store.js';
@@ -12,6 +12,10 @@ export const PROPOSE_PAUSE_MS = 100;
 /** Pause before the lease is asked for again after the singleton failed: doubles from the first to the second. */
 export const FIRST_FAILURE_PAUSE_MS = 250;
 export const MAX_FAILURE_PAUSE_MS = 10_000;
+
+/** All that a copy of the state needs to read if nothing but leases is decided by it, and what it holds. */
+export const LEASE_TXNS: ReadonlySet<TxnType> = new Set(['LeaseAcquired', 'StateRestore']);
+export const LEASE_TABLES: readonly TableName[] = ['leases'];
 
 export interface LeaseRunnerOptions {
   readonly singleton: Singleton;

@@ -18,12 +18,17 @@ const UNDEFINED_TABLE = '42P01';
  * Loads the state as of Postgres' applied index into an empty state machine: every table, the tables' indexes and the
  * window of request ids, in one repeatable-read snapshot (ST-141). Answers the index; follow the log from the next.
  * Cost: all rows of the cluster, in pages.
+ * @param tables those that the machine is needed for; the others stay empty
  * @throws NotMigratedError when the tables are not there yet
  */
-export async function loadSnapshot(pool: Pool, machine: StateMachine): Promise<number> {
+export async function loadSnapshot(
+  pool: Pool,
+  machine: StateMachine,
+  tables: readonly TableName[] = TABLE_NAMES,
+): Promise<number> {
   try {
     const index = await inTransaction(pool, 'snapshot', async (client) => {
-      for (const table of TABLE_NAMES)
+      for (const table of tables)
         await (table === 'allocs' ? loadAllocs(client, machine) : loadTable(client, machine, table));
       await loadTableIndexes(client, machine);
       await loadRequestWindow(client, machine);
@@ -39,10 +44,14 @@ export async function loadSnapshot(pool: Pool, machine: StateMachine): Promise<n
 
 /** `loadSnapshot` as what a replica starts from. */
 export class PostgresSnapshots {
-  constructor(private readonly pool: Pool) {}
+  /** @param tables as of `loadSnapshot` */
+  constructor(
+    private readonly pool: Pool,
+    private readonly tables?: readonly TableName[],
+  ) {}
 
   load(machine: StateMachine): Promise<number> {
-    return loadSnapshot(this.pool, machine);
+    return loadSnapshot(this.pool, machine, this.tables);
   }
 }
 

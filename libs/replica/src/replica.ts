@@ -8,6 +8,7 @@ import {
   type Tables,
   type Txn,
   type TxnDraft,
+  type TxnType,
   type Verdict,
 } from '@waybill/state';
 import type { Logger } from '@waybill/telemetry';
@@ -29,6 +30,11 @@ export interface ReplicaOptions {
   readonly log: Log;
   /** null: always replay from the first transaction. */
   readonly snapshots: SnapshotSource | null;
+  /**
+   * For a copy that is asked for some tables only: the types that these, and the verdicts on these types, follow from.
+   * `snapshots` may leave the other tables out. Absent: all.
+   */
+  readonly types?: ReadonlySet<TxnType>;
   readonly timers: Timers;
   readonly logger: Logger;
   /** The copy has stopped for good: it met something it may not skip (ST-8). The process should end and start anew. */
@@ -79,6 +85,7 @@ export class Replica implements ReplicatedState {
     const from = (await this.loadSnapshot()) + 1;
     this.follower = await this.options.log.follow({
       from,
+      types: this.options.types,
       onTxns: (batch) => this.applyAll(batch),
       onError: (error) => this.stopFor(error),
     });

@@ -60,7 +60,7 @@ export interface ServiceParts {
 export interface ServiceDefinition {
   readonly name: string;
   readonly needs: {
-    /** Its own copy of the state. */
+    /** Its own copy of the state. A service that only has a lease does without: leases have a copy of their own. */
     readonly state: boolean;
     /** Postgres beyond the snapshot a copy of the state starts from. */
     readonly database: boolean;

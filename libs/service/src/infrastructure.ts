@@ -1,6 +1,8 @@
 import { connect, ensureStreams, initialise, Journal, type NatsLink } from '@waybill/journal';
+import { LEASE_TABLES, LEASE_TXNS } from '@waybill/lease';
 import { migrate, PostgresSnapshots } from '@waybill/projection';
-import { Replica } from '@waybill/replica';
+import { Replica, type SnapshotSource } from '@waybill/replica';
+import type { TableName, TxnType } from '@waybill/state';
 import type { Logger } from '@waybill/telemetry';
 import pg from 'pg';
 import type { Settings } from './settings.js';
@@ -28,13 +30,16 @@ export class Infrastructure {
   private natsOpened: Promise<LogConnection> | undefined;
   private poolOpened: pg.Pool | undefined;
   private replicaOpened: Promise<Replica> | undefined;
+  private leasesOpened: Promise<Replica> | undefined;
   private regionsOpened: PeerRegions | undefined;
 
+  /** @param hasState whether any service of the process needs the whole state */
   constructor(
     private readonly processName: string,
     private readonly settings: Settings,
     private readonly logger: Logger,
     private readonly onFatal: (error: Error) => void,
+    private readonly hasState = true,
   ) {}
 
   /** The connection alone: for those who have no part in the log. */
@@ -53,7 +58,13 @@ export class Infrastructure {
 
   /** The copy of the state, caught up with the log. */
   replica(): Promise<Replica> {
-    return (this.replicaOpened ??= this.openReplica());
+    return (this.replicaOpened ??= this.openReplica(this.snapshotsOf()));
+  }
+
+  /** A copy of the state in which leases are as they are, caught up with the log: the copy, if there is one here. */
+  leases(): Promise<Replica> {
+    if (this.hasState) return this.replica();
+    return (this.leasesOpened ??= this.openReplica(this.snapshotsOf(LEASE_TABLES), LEASE_TXNS));
   }
 
   /** The other regions; connections to them come up by themselves. */
@@ -71,6 +82,7 @@ export class Infrastructure {
   /** Closes what was opened, in reverse. Services must have stopped before. */
   async close(): Promise<void> {
     await (await this.replicaOpened?.catch(() => undefined))?.stop();
+    await (await this.leasesOpened?.catch(() => undefined))?.stop();
     await this.regionsOpened?.close();
     (await this.natsOpened?.catch(() => undefined))?.journal.close();
     await (await this.linkOpened?.catch(() => undefined))?.close();
@@ -105,12 +117,16 @@ export class Infrastructure {
     return pool;
   }
 
-  private async openReplica(): Promise<Replica> {
+  private snapshotsOf(tables?: readonly TableName[]): SnapshotSource | null {
+    return this.settings.WAYBILL_DATABASE_URL ? new PostgresSnapshots(this.database(), tables) : null;
+  }
+
+  private async openReplica(snapshots: SnapshotSource | null, types?: ReadonlySet<TxnType>): Promise<Replica> {
     const { journal } = await this.nats();
-    const snapshots = this.settings.WAYBILL_DATABASE_URL ? new PostgresSnapshots(this.database()) : null;
     const replica = new Replica({
       log: journal,
       snapshots,
+      ...(types && { types }),
       timers: systemTimers,
       logger: this.logger,
       onFatal: this.onFatal,

@@ -35,7 +35,7 @@ export async function runService(definition: ServiceDefinition): Promise<void> {
     process.exit(EXIT_FAILED);
   };
   process.on('unhandledRejection', fail);
-  const infrastructure = new Infrastructure(definition.name, settings, logger, fail);
+  const infrastructure = new Infrastructure(definition.name, settings, logger, fail, definition.needs.state);
   const service = await RunningService.start(definition, settings, infrastructure, { processMetrics: true }).catch(
     fail,
   );

@@ -3,6 +3,7 @@ import { type DynamicModule, type INestApplication, Module } from '@nestjs/commo
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { KvLeaseStore, LeaseRunner, monotonicClock, type Singleton } from '@waybill/lease';
+import type { Replica } from '@waybill/replica';
 import { NatsRpc, RpcServer } from '@waybill/rpc';
 import { createLogger, type Logger, Metrics, startTracing, tracerFor, type Tracing } from '@waybill/telemetry';
 import type { EndSignal, ServiceContext, ServiceDefinition, ServiceParts } from './definition.js';
@@ -72,8 +73,9 @@ export class RunningService {
       inboxPrefix: context.link.inboxPrefix,
       onError: (call, error) => logger.error('a call failed', { call, error }),
     });
-    const runner = parts.singleton && leaseRunner(parts.singleton, context, settings, rpcServer);
-    const operations = operationsOf(definition, context, parts, runner);
+    const copy = await copyOf(definition, parts, infrastructure);
+    const runner = parts.singleton && copy && leaseRunner(parts.singleton, copy, context, settings, rpcServer);
+    const operations = operationsOf(context, copy, parts, runner);
     const app = await opsApp(parts.module, operations, logger);
     app.connectMicroservice({ strategy: rpcServer });
     await app.startAllMicroservices();
@@ -150,9 +152,19 @@ async function contextOf(
 /** A machine's agent has no part in the log, and no right to look at it. */
 const hasLog = ({ needs }: ServiceDefinition): boolean => needs.state || needs.database;
 
+/** The copy of the state that the service works with, or that its lease is decided by. */
+async function copyOf(
+  { needs }: ServiceDefinition,
+  { singleton }: ServiceParts,
+  infrastructure: Infrastructure,
+): Promise<Replica | undefined> {
+  if (needs.state) return infrastructure.replica();
+  return singleton && infrastructure.leases();
+}
+
 function operationsOf(
-  definition: ServiceDefinition,
   context: ServiceContext,
+  copy: Replica | undefined,
   parts: ServiceParts,
   runner: LeaseRunner | undefined,
 ): Operations {
@@ -161,7 +173,7 @@ function operationsOf(
     notReady: () => {
       const reasons: string[] = [];
       if (!context.link.up) reasons.push('not connected to NATS');
-      if (definition.needs.state && !context.state.ready) reasons.push('the copy of the state has stopped');
+      if (copy && !copy.ready) reasons.push('the copy of the state has stopped');
       const own = parts.notReady?.();
       if (own) reasons.push(own);
       return reasons;
@@ -191,6 +203,7 @@ async function opsApp(module: DynamicModule, operations: Operations, logger: Log
 /** Contends for the role; its calls are answered here only while this process holds it. */
 function leaseRunner(
   singleton: Singleton,
+  state: Replica,
   context: ServiceContext,
   settings: Settings,
   rpcServer: RpcServer,
@@ -199,7 +212,7 @@ function leaseRunner(
   const runner = new LeaseRunner({
     singleton,
     store: new KvLeaseStore(context.link),
-    state: context.state,
+    state,
     holder: `${hostname()}-${process.pid}-${context.newId().slice(0, 8)}`,
     ttlMs: settings.WAYBILL_LEASE_TTL_MS,
     clock: context.clock,
