@@ -5,6 +5,7 @@ export interface Mount {
   readonly point: string;
   /** Of the file system. */
   readonly type: string;
+  readonly options: readonly string[];
 }
 
 /** What is mounted where this process can see it; nothing where the machine does not tell. Cost: O(mounts of the machine). */
@@ -13,8 +14,10 @@ export async function mounts(): Promise<Mount[]> {
   return table
     .split('\n')
     .map((line) => line.split(' '))
-    .flatMap(([device, point, type = '']) =>
-      device !== undefined && point !== undefined ? [{ device, point: plain(point), type }] : [],
+    .flatMap(([device, point, type = '', options = '']) =>
+      device !== undefined && point !== undefined
+        ? [{ device, point: plain(point), type, options: options.split(',') }]
+        : [],
     );
 }
 

@@ -52,6 +52,41 @@ export interface TaskMount {
  */
 export type MountSupport = 'none' | 'link' | 'bind';
 
+/**
+ * What a task sees of the machine's files (AG-221). `none`: all of them, at their places. `chroot`: its directory is the
+ * root. `image`: files of its own, and nothing of the machine's environment either.
+ */
+export type FileIsolation = 'none' | 'chroot' | 'image';
+
+/** Where a task without the machine's own files finds its directories. */
+export const INSIDE = { allocDir: '/alloc', localDir: '/local', secretsDir: '/secrets' } as const;
+
+/** What the scheduler has given a task. */
+export interface TaskResources {
+  /** MHz. */
+  readonly cpuShares: number;
+  /** 0: unbounded. */
+  readonly memoryMB: number;
+  /** 0: no more than `memoryMB`. */
+  readonly memoryMaxMB: number;
+}
+
+/** A port of the allocation on its machine. */
+export interface TaskPort {
+  readonly label: string;
+  readonly hostIp: string;
+  readonly hostPort: number;
+  /** Inside; 0: the same. */
+  readonly to: number;
+}
+
+/** How names are looked up (AG-297). */
+export interface TaskDns {
+  readonly servers: readonly string[];
+  readonly searches: readonly string[];
+  readonly options: readonly string[];
+}
+
 /** What a driver is told about a task. `config` and `env` are interpolated. */
 export interface TaskConfig {
   readonly taskId: string;
@@ -62,6 +97,12 @@ export interface TaskConfig {
   readonly env: Readonly<Record<string, string>>;
   /** Absent: none. */
   readonly mounts?: readonly TaskMount[];
+  /** Absent: it is not bounded. */
+  readonly resources?: TaskResources;
+  /** Absent: none. */
+  readonly ports?: readonly TaskPort[];
+  /** Absent: as the machine. */
+  readonly dns?: TaskDns;
   readonly paths: TaskPaths;
   readonly logs: LogConfig;
 }
@@ -112,6 +153,8 @@ export interface Driver {
   readonly name: string;
   /** Absent: `none`. */
   readonly mounts?: MountSupport;
+  /** Absent: `none`. */
+  readonly isolation?: FileIsolation;
   fingerprint(): Promise<DriverFingerprint>;
   /** @throws TaskConfigError */
   validate(config: TaskConfig): void;

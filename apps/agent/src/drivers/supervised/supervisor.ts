@@ -7,13 +7,37 @@ import { Duplex } from 'node:stream';
 import { isErrno, type ProcessIdentity } from '../process-identity.js';
 
 /**
+ * What the process of a task does just before it becomes the task: says who it is, as the machine sees it (its pid inside
+ * a namespace is another), is put into its cgroups, goes to its directory, and tells that the task runs.
+ * `begin PROC DIR PLACE COMMAND…`: `PROC` is where the machine's own /proc is, `PLACE` other than `-`: wait until the
+ * agent has placed it. Descriptors: 3 to the agent, 7 the record.
+ */
+export const BEGIN = `
+started() { ticks=\${20}; }
+begin() {
+  read -r stat < "$1/self/stat"; read -r boot < "$1/sys/kernel/random/boot_id"
+  pid=\${stat%% *}; place=$3
+  started \${stat##*) }
+  cd "$2" || exit 1
+  shift 3
+  echo "\${pid:-$$} \${ticks:--} \${boot:--} end" >&7 || exit 1
+  [ "$place" != - ] && echo >&3 && read -r _ <&3
+  echo >&3; exec 3>&- 7>&-
+  exec "$@"
+}
+`;
+
+/** How a task becomes one that runs as it is. */
+const AS_IT_IS = `${BEGIN}begin /proc . "$@"`;
+
+/**
  * The shell that stands between agent and task, so that a task outlives the agent and its exit code is not lost.
  *
- * It claims the run directory (`begun`, created once or not at all), starts the command in a session of its own, waits,
- * kills what the command left behind in its process group, and writes the exit code. A task runs in the foreground of
+ * It claims the run directory (`begun`, created once or not at all), starts the task in a session of its own, waits,
+ * kills what the task left behind in its process group, and writes the exit code. A task runs in the foreground of
  * the shell, because a shell's background jobs are born with SIGINT ignored. Files end with `end`: one without it was
- * torn. With `watch`, its standard input is a pipe from the agent; when that closes, the agent is gone and the task's
- * group is killed and `abandoned` says why; a task that is only just starting is waited for, the few milliseconds until
+ * torn. With `watch`, its standard input is a pipe from the agent; when that closes, the agent is gone and the task and its
+ * group are killed and `abandoned` says why; a task that is only just starting is waited for, the few milliseconds until
  * it says who it is. Descriptor 3 tells the agent that the task runs, 4 and 5 are the task's output. With `place`, the
  * directory of a cgroup, the task waits over 3 until the agent has put it there; an agent that is gone is not waited for.
  * An agent that goes during the start has not told the watcher the task's id: it looks for it as long as the supervisor
@@ -31,19 +55,11 @@ if [ "$watch" = watch ]; then
     echo > "$run/abandoned"
     n=0
     until [ "$pid" ] || read -r pid _ < "$run/process" || [ $n -gt 500000 ]; do n=$((n+1)); kill -s 0 "$$" || exit; done
-    kill -s KILL -- "-$pid"; echo 1 > "$place/cgroup.kill" ) 2>/dev/null &
+    kill -s KILL -- "-$pid"; kill -s KILL "$pid"; echo 1 > "$place/cgroup.kill" ) 2>/dev/null &
   watcher=$!
   exec 6<&-
 fi
-"$setsid" /bin/sh -c '
-run=$1; place=$2; shift 2
-started() { ticks=\${20}; }
-read -r stat < /proc/$$/stat; read -r boot < /proc/sys/kernel/random/boot_id
-started \${stat##*) }
-echo "$$ \${ticks:--} \${boot:--} end" > "$run/process" || exit 1
-[ "$place" != - ] && echo >&3 && read -r _ <&3
-echo >&3; exec 3>&-
-exec "$@"' sh "$run" "$place" "$@" </dev/null >&4 2>&5 4>&- 5>&-
+"$setsid" "$@" </dev/null >&4 2>&5 4>&- 5>&- 7> "$run/process"
 code=$?
 read -r pid _ < "$run/process" && kill -s KILL -- "-$pid"
 [ "$watcher" ] && kill -s KILL "$watcher"
@@ -59,8 +75,8 @@ export const START_TIMEOUT_MS = 10_000;
 export interface RunSpec {
   /** Of this one start; nobody else writes into it. */
   readonly runDir: string;
-  readonly command: string;
-  readonly args: readonly string[];
+  /** A command line that ends in BEGIN (see asItIs), or becomes one that does; inherits descriptors 3 and 7. */
+  readonly commandLine: readonly [string, ...string[]];
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
   /** Open descriptors for the task's output. */
@@ -69,7 +85,7 @@ export interface RunSpec {
   readonly uid?: number;
   readonly gid?: number;
   /** Where the task belongs, and how it gets there once it has a pid; absent: nowhere. */
-  readonly cgroup?: { readonly directory: string; readonly place: (pid: number) => void };
+  readonly cgroup?: { readonly directory: string | undefined; readonly place: (pid: number) => void };
   /** The task must not outlive this process. */
   readonly dieWithAgent: boolean;
 }
@@ -83,6 +99,16 @@ export class NoSetsidError extends Error {
 }
 
 export const findSetsid = (): string | undefined => SETSID_PATHS.find((file) => existsSync(file));
+
+/** A command that runs in the view of the machine that the agent has. @param placed whether the agent puts it into a cgroup */
+export const asItIs = (placed: boolean, command: readonly string[]): [string, ...string[]] => [
+  '/bin/sh',
+  '-c',
+  AS_IT_IS,
+  'sh',
+  placed ? 'place' : '-',
+  ...command,
+];
 
 /**
  * Starts a command under a supervisor and resolves once it runs; the supervisor is a child of this process, and if this
@@ -103,8 +129,7 @@ export async function supervise(spec: RunSpec): Promise<ChildProcess> {
       setsid,
       spec.dieWithAgent ? 'watch' : '-',
       spec.cgroup?.directory ?? '-',
-      spec.command,
-      ...spec.args,
+      ...spec.commandLine,
     ],
     {
       cwd: spec.cwd,
@@ -160,6 +185,15 @@ export async function processOf(runDir: string): Promise<ProcessIdentity | undef
   return pid === undefined || startTicks === undefined || bootId === undefined
     ? undefined
     : { pid: Number(pid), startTicks, bootId };
+}
+
+/** Where what has to be done before a task starts says why it failed. */
+export const TROUBLE_FILE = 'trouble';
+
+/** Why a run never became its task, if something said so. */
+export async function troubleOf(runDir: string): Promise<string | undefined> {
+  const text = await readFile(path.join(runDir, TROUBLE_FILE), 'utf8').catch(() => '');
+  return text.trim() || undefined;
 }
 
 /** The task was killed because its agent was gone: how it ended says nothing about the task. */

@@ -1,0 +1,56 @@
+import { accessSync, chmodSync, constants, lstatSync, statSync } from 'node:fs';
+import path from 'node:path';
+import { StartError } from './driver.js';
+
+/** How a task sees files. */
+export interface TaskView {
+  readonly localDir: string;
+  readonly taskDir: string;
+  /** Where on the machine a file is that the task sees as `file`; undefined: it sees none there. */
+  onMachine(file: string): string | undefined;
+}
+
+/** AG-273: where the command is, as the task sees it. @throws StartError, not recoverable */
+export function findCommand(command: string, view: TaskView, searchPath: string): string {
+  for (const dir of [view.localDir, view.taskDir]) {
+    const file = path.join(dir, command);
+    const there = isInside(file, view.taskDir) ? view.onMachine(file) : undefined;
+    if (there !== undefined && isFile(there)) {
+      makeExecutable(there);
+      return file;
+    }
+  }
+  const isThere = (file: string): boolean => isExecutable(view.onMachine(file));
+  if (path.isAbsolute(command)) {
+    if (isThere(command)) return command;
+  } else if (!command.includes('/')) {
+    const found = searchPath
+      .split(':')
+      .map((dir) => path.resolve(dir || '.', command))
+      .find(isThere);
+    if (found !== undefined) return found;
+  }
+  throw new StartError(`executable file not found: ${command} is neither in the task's directory nor in $PATH`);
+}
+
+const isInside = (file: string, dir: string): boolean =>
+  path.resolve(file).startsWith(dir === path.sep ? path.sep : `${path.resolve(dir)}${path.sep}`);
+
+/** A link is left alone: where it leads is not the task's to change. */
+function makeExecutable(file: string): void {
+  if (!isExecutable(file) && !lstatSync(file).isSymbolicLink()) chmodSync(file, statSync(file).mode | 0o111);
+}
+
+function isFile(file: string): boolean {
+  return statSync(file, { throwIfNoEntry: false })?.isFile() ?? false;
+}
+
+function isExecutable(file: string | undefined): boolean {
+  if (file === undefined || !isFile(file)) return false;
+  try {
+    accessSync(file, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}

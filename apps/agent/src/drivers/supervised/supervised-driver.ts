@@ -1,0 +1,341 @@
+import type { ChildProcess } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { chownSync, closeSync, mkdirSync, openSync } from 'node:fs';
+import path from 'node:path';
+import type { TaskResourceUsage } from '@waybill/rpc';
+import type { ExecCommand, ExecSession } from '../../exec/exec-session.js';
+import { logSpec, type OpenOutput, type TaskOutputs } from '../../logs/task-output.js';
+import {
+  type Driver,
+  type DriverFingerprint,
+  type ExitResult,
+  StartError,
+  type TaskConfig,
+  type TaskHandle,
+  TaskNotFoundError,
+} from '../driver.js';
+import { bootId, isAlive, type ProcessIdentity, sendSignal } from '../process-identity.js';
+import { ProcessTables, treeOf } from '../process-table.js';
+import { ProcessUsage } from '../process-usage.js';
+import { NoCgroupsError, type TaskCgroups } from '../task-cgroups.store.js';
+import type { TaskLimits } from '../task-limits.store.js';
+import { DEFAULT_KILL_SIGNAL, signalNamed, signalOrInterrupt } from '../task-signal.js';
+import type { UserIds } from '../user-ids.js';
+import {
+  claimUnbegun,
+  exitCodeOf,
+  processOf,
+  removeRun,
+  type RunSpec,
+  supervise,
+  troubleOf,
+  wasAbandoned,
+} from './supervisor.js';
+
+/** How often a task whose supervisor is not our child is looked at. */
+export const WATCH_MS = 500;
+/** AG-275: how long a killed process may take to vanish. */
+export const VANISH_TIMEOUT_MS = 15_000;
+/** A supervisor writes the exit code right after its task ended; one that has not by then never will. */
+const EXIT_RECORD_TIMEOUT_MS = 2_000;
+const LOOK_MS = 10;
+
+export interface SupervisionOptions {
+  /** Where run directories are. */
+  readonly runsDir: string;
+  readonly outputs: TaskOutputs;
+  /** What a whole core of this machine counts as in the usage of tasks. */
+  readonly mhzPerCore: number;
+  readonly dieWithAgent: boolean;
+  /** Absent: only the process group of a task is killed with it, for this reason. */
+  readonly cgroups: TaskCgroups | NoCgroupsError;
+  /** Absent: tasks may take what the machine has. */
+  readonly limits?: TaskLimits;
+}
+
+/** What a supervisor is to start. */
+export interface Launch {
+  /** See RunSpec. @param placed whether the agent puts the process into a cgroup before it becomes the task */
+  commandLine(placed: boolean): [string, ...string[]];
+  readonly cwd: string;
+  /** Of the supervisor, and so of all that comes before the task. */
+  readonly env: Readonly<Record<string, string>>;
+  /** As whom the supervisor itself runs; absent: as the agent. */
+  readonly user?: UserIds | undefined;
+}
+
+interface Running {
+  readonly handle: TaskHandle;
+  readonly process: ProcessIdentity;
+  readonly exit: Promise<ExitResult>;
+  readonly usage: ProcessUsage;
+  ended: boolean;
+}
+
+/**
+ * A driver whose tasks are processes of this machine, each under a supervisor that outlives the agent.
+ *
+ * A task is: starting → running → ended → destroyed. Each start has a run directory in which its supervisor (see
+ * supervisor.ts) writes who it is and how it ended; that directory is all a later agent needs to go on. A supervisor
+ * that is our child tells its end by exiting, one of an earlier agent is looked at every WATCH_MS.
+ * A process is only ever signalled after its start time was compared, so a reused pid is never hit. What differs between
+ * drivers is how the process becomes the task (`launch`).
+ * Limits: VANISH_TIMEOUT_MS, DRAIN_TIMEOUT_MS. Cost: one or two sleeping shells per task.
+ */
+export abstract class SupervisedDriver implements Driver {
+  abstract readonly name: string;
+  private readonly tasks = new Map<string, Running>();
+  private readonly processes = new ProcessTables();
+
+  constructor(protected readonly supervision: SupervisionOptions) {}
+
+  abstract fingerprint(): Promise<DriverFingerprint>;
+  abstract validate(config: TaskConfig): void;
+  abstract exec(taskId: string, config: TaskConfig, command: ExecCommand): Promise<ExecSession>;
+  /** @throws StartError */
+  protected abstract launch(config: TaskConfig): Promise<Launch>;
+
+  prepare(config: TaskConfig): TaskHandle {
+    const run = `${config.allocId}.${randomBytes(6).toString('hex')}`;
+    return { driver: this.name, taskId: config.taskId, startedAtMs: Date.now(), state: { run } };
+  }
+
+  async start(config: TaskConfig, handle: TaskHandle): Promise<void> {
+    const { user, ...launch } = await this.launch(config);
+    const run = runId(handle);
+    const runDir = this.runDir(handle);
+    mkdirSync(runDir, { recursive: true });
+    if (user) chownSync(runDir, user.uid, user.gid);
+    const output = await this.openOutput(run, config);
+    let supervisor: ChildProcess;
+    try {
+      const cgroup = this.cgroupOf(run, config);
+      supervisor = await supervise({
+        runDir,
+        commandLine: launch.commandLine(cgroup !== undefined),
+        cwd: launch.cwd,
+        env: launch.env,
+        stdout: output.stdout,
+        stderr: output.stderr,
+        ...user,
+        ...(cgroup && { cgroup }),
+        dieWithAgent: this.supervision.dieWithAgent,
+      });
+    } catch (error) {
+      await this.leave(run);
+      throw new StartError(error instanceof Error ? error.message : String(error));
+    } finally {
+      output.release();
+    }
+    const identity = await processOf(runDir);
+    if (!identity) {
+      await this.leave(run);
+      const trouble = await troubleOf(runDir);
+      throw new StartError(trouble ?? 'the supervisor of the task ended before it started the command');
+    }
+    supervisor.stdin?.write(`${identity.pid}\n`);
+    this.track(handle, identity, endOf(supervisor));
+  }
+
+  async recover(handle: TaskHandle): Promise<boolean> {
+    if (this.tasks.has(handle.taskId)) return true;
+    const runDir = this.runDir(handle);
+    if ((await claimUnbegun(runDir)) || wasAbandoned(runDir)) return false;
+    const identity = await until(() => processOf(runDir), EXIT_RECORD_TIMEOUT_MS);
+    if (!identity) return false;
+    if (identity.bootId !== bootId() || !isAlive(identity)) {
+      // It ended while no agent ran: its supervisor has kept how (AG-443), or nobody knows.
+      if ((await until(() => exitCodeOf(runDir), EXIT_RECORD_TIMEOUT_MS)) === undefined) return false;
+    }
+    this.track(handle, identity, undefined);
+    return true;
+  }
+
+  async wait(taskId: string): Promise<ExitResult> {
+    return this.running(taskId).exit;
+  }
+
+  async stop(taskId: string, timeoutMs: number, signal: string): Promise<void> {
+    const task = this.running(taskId);
+    if (task.ended) return;
+    const name = signal === '' ? DEFAULT_KILL_SIGNAL : signal;
+    const known = signalNamed(name);
+    if (!known) throw new Error(`signal "${name}" is not known on this machine`);
+    if (timeoutMs > 0) {
+      if (isAlive(task.process)) sendSignal(task.process.pid, known);
+      if (await within(task.exit, timeoutMs)) return;
+    }
+    killWithGroup(task.process);
+    await this.cgroups?.kill(runId(task.handle));
+    if (!(await within(task.exit, VANISH_TIMEOUT_MS)))
+      throw new Error(`process did not exit after ${VANISH_TIMEOUT_MS / 1000} seconds`);
+  }
+
+  async signal(taskId: string, signal: string): Promise<void> {
+    const task = this.running(taskId);
+    if (!task.ended && isAlive(task.process)) sendSignal(task.process.pid, signalOrInterrupt(signal));
+  }
+
+  /** AG-278. Nothing is measured until somebody asks. */
+  async stats(taskId: string): Promise<TaskResourceUsage> {
+    const { process, usage } = this.running(taskId);
+    const recent = usage.recent(Date.now());
+    if (recent) return recent;
+    const table = await this.processes.now();
+    const members = isAlive(process) ? treeOf(table, process.pid) : [];
+    const measured = await Promise.all(
+      members.map(async (row) => ({ ...row, ...(await this.processes.memoryOf(row.pid)) })),
+    );
+    return usage.sample(table.takenAtMs, measured);
+  }
+
+  async destroy(handle: TaskHandle, force: boolean): Promise<void> {
+    const task = this.tasks.get(handle.taskId);
+    if (task && !task.ended) {
+      if (!force) throw new Error('cannot destroy running task');
+      await this.stop(handle.taskId, 0, DEFAULT_KILL_SIGNAL);
+    } else if (!task && !(await claimUnbegun(this.runDir(handle)))) {
+      const identity = await processOf(this.runDir(handle));
+      if (identity) killWithGroup(identity);
+      await this.cgroups?.kill(runId(handle));
+    }
+    await this.supervision.limits?.remove(runId(handle));
+    this.tasks.delete(handle.taskId);
+    await removeRun(this.runDir(handle));
+  }
+
+  /** The process that a task is. @throws TaskNotFoundError */
+  protected processOf(taskId: string): ProcessIdentity {
+    return this.running(taskId).process;
+  }
+
+  private openOutput(run: string, { logs, paths, task }: TaskConfig): Promise<OpenOutput> | OpenOutput {
+    if (logs.Disabled) return discarded();
+    const spec = (type: 'stdout' | 'stderr') => logSpec(paths.logsDir, task, type, logs);
+    return this.supervision.outputs.open(run, spec('stdout'), spec('stderr'));
+  }
+
+  private track(handle: TaskHandle, identity: ProcessIdentity, supervisorEnded: Promise<void> | undefined): void {
+    const exit = this.exitOf(handle, identity, supervisorEnded);
+    const usage = new ProcessUsage(handle.startedAtMs, this.supervision.mhzPerCore);
+    const task: Running = { handle, process: identity, exit, usage, ended: false };
+    this.tasks.set(handle.taskId, task);
+    void exit.then(() => {
+      task.ended = true;
+    });
+  }
+
+  private async exitOf(
+    handle: TaskHandle,
+    identity: ProcessIdentity,
+    supervisorEnded: Promise<void> | undefined,
+  ): Promise<ExitResult> {
+    const runDir = this.runDir(handle);
+    await supervisorEnded;
+    // Where the supervisor is no child of ours, or was killed while its task lives on.
+    while ((await exitCodeOf(runDir)) === undefined && isAlive(identity)) await pause(WATCH_MS);
+    const code = await until(() => exitCodeOf(runDir), EXIT_RECORD_TIMEOUT_MS);
+    const OOMKilled = (await this.supervision.limits?.wasOutOfMemory(runId(handle))) ?? false;
+    await this.cgroups?.kill(runId(handle)); // AG-257: also what left the group
+    await this.supervision.outputs.drained(runId(handle));
+    return { ...(code === undefined ? UNKNOWN_EXIT : exitResult(code)), OOMKilled };
+  }
+
+  private get cgroups(): TaskCgroups | undefined {
+    const { cgroups } = this.supervision;
+    return cgroups instanceof NoCgroupsError ? undefined : cgroups;
+  }
+
+  private cgroupOf(run: string, { resources }: TaskConfig): RunSpec['cgroup'] {
+    const { cgroups } = this;
+    const limits = resources ? this.supervision.limits : undefined;
+    if (!cgroups && !limits) return undefined;
+    cgroups?.make(run);
+    if (resources) limits?.make(run, resources);
+    const place = (pid: number): void => {
+      cgroups?.place(run, pid);
+      limits?.place(run, pid);
+    };
+    return { directory: cgroups?.directoryOf(run), place };
+  }
+
+  /** Nothing of the run was started. */
+  private async leave(run: string): Promise<void> {
+    this.cgroups?.forget(run);
+    await this.supervision.limits?.remove(run);
+  }
+
+  private running(taskId: string): Running {
+    const task = this.tasks.get(taskId);
+    if (!task) throw new TaskNotFoundError(taskId);
+    return task;
+  }
+
+  private runDir(handle: TaskHandle): string {
+    return path.join(this.supervision.runsDir, runId(handle));
+  }
+}
+
+function endOf(supervisor: ChildProcess): Promise<void> {
+  return new Promise((resolve) => {
+    if (supervisor.exitCode !== null || supervisor.signalCode !== null) resolve();
+    else supervisor.once('exit', () => resolve());
+  });
+}
+
+/** A task in a namespace of processes leads no group; what is with it there ends with it. */
+function killWithGroup(task: ProcessIdentity): void {
+  if (!isAlive(task)) return;
+  sendSignal(task.pid, 'SIGKILL');
+  sendSignal(task.pid, 'SIGKILL', true);
+}
+
+/** AG-244: output that goes nowhere. */
+function discarded(): OpenOutput {
+  const fd = openSync('/dev/null', 'w');
+  return { stdout: fd, stderr: fd, release: () => closeSync(fd) };
+}
+
+const UNKNOWN_EXIT: ExitResult = {
+  ExitCode: 137,
+  Signal: 0,
+  OOMKilled: false,
+  Err: 'the supervisor of the task was killed, its exit code is not known',
+};
+
+/**
+ * AG-256. The supervisor's shell shows a death by signal S as 128 + S, and so an exit with such a code looks the same.
+ */
+function exitResult(code: number): ExitResult {
+  const signal = code > 128 && code < 128 + 65 ? code - 128 : 0;
+  return { ExitCode: code, Signal: signal, OOMKilled: false, Err: '' };
+}
+
+function runId(handle: TaskHandle): string {
+  const { run } = handle.state;
+  if (typeof run !== 'string' || !/^[A-Za-z0-9._-]+$/.test(run))
+    throw new TypeError(`not a handle of a supervised task: ${handle.taskId}`);
+  return run;
+}
+
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** The first answer that is one, or undefined after `timeoutMs`. */
+async function until<T>(look: () => Promise<T | undefined>, timeoutMs: number): Promise<T | undefined> {
+  for (const deadline = Date.now() + timeoutMs; ;) {
+    const found = await look();
+    if (found !== undefined || Date.now() >= deadline) return found;
+    await pause(LOOK_MS);
+  }
+}
+
+/** True if it is settled within `ms`. */
+async function within(settled: Promise<unknown>, ms: number): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<false>((resolve) => (timer = setTimeout(() => resolve(false), ms)));
+  try {
+    return await Promise.race([settled.then(() => true), late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
