@@ -47,7 +47,7 @@ const processes = async (marker: string): Promise<string> => {
 };
 
 describe('commands in a task, over HTTP', () => {
-  it('AG-322, AG-323: output of both kinds, the ends of the streams, the exit code, a normal close', async () => {
+  it('API-80, API-81, AG-322, AG-323: output of both kinds, the ends of the streams, the exit code, a normal close', async () => {
     const client = await open(['sh', '-c', 'echo $NOMAD_TASK_NAME; pwd; echo wrong >&2; exit 3']);
     expect(await ended(client)).toEqual({ code: 1000, reason: '' });
     expect(output(client, 'stdout')).toMatch(/^task\n\/.*\/task\n$/);
@@ -59,7 +59,7 @@ describe('commands in a task, over HTTP', () => {
     ]);
   });
 
-  it('AG-321: input, its end, heartbeats', async () => {
+  it('API-81, API-636, AG-321: input, its end, heartbeats', async () => {
     const client = await open(['cat']);
     client.send({});
     client.send(typed('one '));
@@ -78,7 +78,7 @@ describe('commands in a task, over HTTP', () => {
     expect([lines.length, lines.at(-1)]).toEqual([200_000, '200000']);
   });
 
-  it('AG-320, AG-321: an interactive shell in a real terminal, with its size', async () => {
+  it('API-80, API-81, API-527, API-636, AG-320, AG-321: an interactive shell in a real terminal, with its size', async () => {
     const client = await open(['sh', '-i'], { tty: 'true', ws_handshake: 'true' });
     client.send({ version: 1, auth_token: '' });
     client.send({ tty_size: { height: 40, width: 123 } });
@@ -94,12 +94,12 @@ describe('commands in a task, over HTTP', () => {
     ['an empty command', [], {}, 1008, 'command is not present'],
     ['another task', ['x'], { task: 'none' }, 1008, 'unknown task name "none"'],
     ['no such program', ['/no/such/program'], {}, 1011, 'executable file not found'],
-  ] as const)('AG-324: %s', async (_what, command, over, code, reason) => {
+  ] as const)('API-82, AG-324: %s', async (_what, command, over, code, reason) => {
     const closed = await ended(await open(command, over));
     expect(closed).toEqual({ code, reason: expect.stringContaining(reason) });
   });
 
-  it('AG-320: another version, or an unknown allocation, is sent away', async () => {
+  it('API-80, API-82, AG-320: another version, or an unknown allocation, is sent away', async () => {
     const client = await open(['true'], { ws_handshake: 'true' });
     client.send({ version: 2 });
     expect(await ended(client)).toEqual({ code: 1008, reason: expect.stringContaining('unexpected version 2') });
@@ -107,7 +107,7 @@ describe('commands in a task, over HTTP', () => {
     expect(await ended(nobody)).toEqual({ code: 1008, reason: expect.stringContaining('Unknown allocation') });
   });
 
-  it('AG-326: a client that vanishes takes the command and its children along', async () => {
+  it('API-636, AG-326: a client that vanishes takes the command and its children along', async () => {
     const client = await open(['sh', '-c', 'export MARK=vanishing; sleep 500 & exec sleep 501']);
     await eventually('both run', async () => (await processes('MARK=vanishing')) === '2');
     client.socket.destroy();

@@ -130,7 +130,7 @@ describe('bytes', () => {
     expect(await answerOf(url('readat', inTask('text'), '&offset=99'))).toEqual([200, '']);
   });
 
-  it('AG-305, AG-310: frames of at most 64 KiB, from either end', async () => {
+  it('API-78, AG-305, AG-310: frames of at most 64 KiB, from either end', async () => {
     const { frames, ended } = await follow(url('stream', inTask('zeros'), '&follow=false'));
     await eventually('it ends', ended);
     expect(textOf(frames)).toHaveLength(700_000);
@@ -149,7 +149,7 @@ describe('bytes', () => {
 });
 
 describe('following', () => {
-  it('AG-306, AG-307: what is appended, heartbeats between, a file that begins anew, one that is deleted', async () => {
+  it('API-78, AG-306, AG-307: what is appended, heartbeats between, a file that begins anew, one that is deleted', async () => {
     const id = await running(
       'growing',
       'step() { while [ ! -e local/$1 ]; do sleep 0.05; done; }\n' +

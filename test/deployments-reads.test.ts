@@ -52,7 +52,7 @@ describe('reading deployments', () => {
     expect([odd.status, odd.text]).toEqual([500, expect.stringContaining('must be even length')]);
   });
 
-  it('DP-1211: page by page; the token names the first that is not there', async () => {
+  it('DP-1211, ST-157: page by page; the token names the first that is not there', async () => {
     const first = await cluster.get('/v1/deployments?per_page=3');
     const next = await made[3]!.read();
     expect(first.nextToken).toBe(`${next.CreateIndex}.${next.ID}`);
@@ -111,7 +111,7 @@ describe('reading deployments', () => {
     expect(await cluster.get(`/v1/deployment/allocations/${newUuid()}`)).toMatchObject({ status: 200, text: '[]' });
   });
 
-  it('DP-1214, DP-1215: those of a job are of what it is now, or of all that had its name; the newest, or null', async () => {
+  it('API-638, DP-1214, DP-1215: those of a job are of what it is now, or of all that had its name; the newest, or null', async () => {
     const [, , before] = made;
     expect(await idsOf('/v1/job/b/deployments')).toEqual([before!.id]);
     expect(JSON.parse((await cluster.get('/v1/job/b/deployment')).text)).toMatchObject({ ID: before!.id });

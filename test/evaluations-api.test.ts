@@ -73,7 +73,7 @@ const inMemory = async (): Promise<number[]> => {
 };
 
 describe('scheduler configuration', () => {
-  it('OP-11, OP-12, OP-16, EB-309, EB-312, API-232: PUT and POST replace the whole object, and all members come back', async () => {
+  it('API-630, OP-10, OP-11, OP-12, OP-16, EB-309, EB-312, API-232: PUT and POST replace the whole object, and all members come back', async () => {
     const whole = await api.get<{ SchedulerConfig: Configuration; Index: number }>(PATH); // EB-308
     const before = whole.SchedulerConfig;
     expect(whole).toMatchObject({ Index: before.ModifyIndex, LastContact: 0, KnownLeader: true, NextToken: '' });
@@ -101,7 +101,7 @@ describe('scheduler configuration', () => {
     expect(await read()).toMatchObject({ SchedulerAlgorithm: 'binpack', CreateIndex: before.CreateIndex });
   });
 
-  it('OP-14, OP-15, EB-310, API-231: a check-and-set that loses changes nothing and says so', async () => {
+  it('API-629, OP-14, OP-15, EB-310, API-231: a check-and-set that loses changes nothing and says so', async () => {
     const { ModifyIndex } = await read();
     for (const cas of [0, ModifyIndex - 1, ModifyIndex + 1]) {
       const lost = await send('PUT', `${PATH}?cas=${cas}`, { SchedulerAlgorithm: 'spread' });
@@ -292,7 +292,7 @@ describe('evaluations', () => {
 });
 
 describe('pausing the broker', () => {
-  it('OP-19, OP-22, OP-24, OP-25, EB-133: what is registered stays pending, over a broker killed meanwhile, and runs afterwards', async () => {
+  it('API-233, API-628, OP-19, OP-22, OP-24, OP-25, EB-133: what is registered stays pending, over a broker killed meanwhile, and runs afterwards', async () => {
     await pause();
     const { EvalID } = await api.register(shellJob('late', 'exec sleep 600'));
     const stopped = await api.stop('listed');

@@ -81,7 +81,7 @@ describe('/v1/event/stream: the answer', () => {
     }
   });
 
-  it('EV-23, EV-85: a client that takes gzip gets plain lines at once, without a length', async () => {
+  it('API-400, API-621, EV-23, EV-85: a client that takes gzip gets plain lines at once, without a length', async () => {
     const answer = await new Promise<import('node:http').IncomingMessage>((resolve, reject) => {
       const asked = request(`${api.url}/v1/event/stream?index=1`, { headers: { 'Accept-Encoding': 'gzip' } }, resolve);
       asked.once('error', reject).end();
@@ -119,7 +119,7 @@ describe('/v1/event/stream: the answer', () => {
 });
 
 describe('/v1/event/stream: what passes', () => {
-  it('EV-30, EV-82: the namespace asked for and what has none, by topic and key', async () => {
+  it('API-404, EV-30, EV-82: the namespace asked for and what has none, by topic and key', async () => {
     const from = (await head()) + 1;
     await publish('EvalUpdate', evals(1, { Namespace: 'bar', JobID: 'web' }), 'bar');
     const node = await publish('NodeRegister', { Node: fixtures.aNode(), CreateNodePool: false }, '');
@@ -136,7 +136,7 @@ describe('/v1/event/stream: what passes', () => {
     }
   });
 
-  it('EV-32: an event that several keys fit is sent once', async () => {
+  it('API-404, EV-32: an event that several keys fit is sent once', async () => {
     const [one] = evals(1, { JobID: 'twice', DeploymentID: randomUUID() }).Evals;
     const index = await publish('EvalUpdate', { Evals: [one!] });
     const keys = [one!.ID, 'twice', one!.DeploymentID].map((key) => `topic=Evaluation:${key}&topic=*:${key}`).join('&');
@@ -148,7 +148,7 @@ describe('/v1/event/stream: what passes', () => {
 });
 
 describe('/v1/event/stream: encoding', () => {
-  it('EV-50, EV-51, EV-54, EV-56: a node in an event is the node of the API at that index, without its secret', async () => {
+  it('API-22, API-417, EV-50, EV-51, EV-54, EV-56: a node in an event is the node of the API at that index, without its secret', async () => {
     const Node = fixtures.aNode({ Name: 'a <b> & "c"', Meta: { note: 'ü\u0000\ud83d\ude00' } });
     const index = await publish('NodeRegister', { Node, CreateNodePool: false }, '');
     const answer = await api.raw(`/v1/node/${Node.ID}`);
@@ -161,7 +161,7 @@ describe('/v1/event/stream: encoding', () => {
     reader.close();
   });
 
-  it('ND-22, ND-225, ND-226: every write of a node once, with its type, the same to whoever reads again; Drain, and never the secret', async () => {
+  it('API-204, API-624, API-625, ND-22, ND-225, ND-226: every write of a node once, with its type, the same to whoever reads again; Drain, and never the secret', async () => {
     const Node = fixtures.aNode({ ID: randomUUID() });
     const NodeID = Node.ID;
     const strategy = { Deadline: 0, IgnoreSystemJobs: false, ForceDeadline: null, StartedAt: null };
@@ -169,9 +169,12 @@ describe('/v1/event/stream: encoding', () => {
     const from = await publish('NodeRegister', { Node, CreateNodePool: false }, '');
     const set = await publish('NodeUpdateDrain', { ...drain, DrainStrategy: strategy }, '');
     const drained = await Promise.all(
-      [`/v1/node/${NodeID}`, `/v1/nodes?prefix=${NodeID}`].map((path) => api.get<object>(path)),
+      [`/v1/node/${NodeID}`, `/v1/node/${NodeID}?pretty`, `/v1/nodes?prefix=${NodeID}`].map((path) =>
+        api.get<object>(path),
+      ),
     );
-    expect(drained).toMatchObject([{ Drain: true }, [{ Drain: true }]]);
+    expect(drained).toMatchObject([{ Drain: true }, { Drain: true }, [{ Drain: true }]]);
+    expect(JSON.stringify(drained)).not.toContain(Node.SecretID);
     const canceled = await publish('NodeUpdateDrain', { ...drain, DrainStrategy: null }, '');
     const purged = await publish('NodeDeregister', { NodeID }, '');
     const texts: string[] = [];
@@ -194,7 +197,7 @@ describe('/v1/event/stream: encoding', () => {
     expect(texts[0]).not.toContain(Node.SecretID);
   });
 
-  it('EV-50, EV-55: evaluations leave empty members out, as the API does', async () => {
+  it('API-417, EV-50, EV-55: evaluations leave empty members out, as the API does', async () => {
     const [one] = evals(1, { DeploymentID: '', NodeID: '' }).Evals;
     const index = await publish('EvalUpdate', { Evals: [one!] });
     const reader = await follow(`index=${index}`);
@@ -238,7 +241,7 @@ describe('/v1/event/stream: where it starts and what is kept', () => {
     reader.close();
   });
 
-  it('EV-65, EV-68: below the floor it starts at the floor and says so; strict refuses; the floor only rises', async () => {
+  it('API-410, API-411, EV-65, EV-68: below the floor it starts at the floor and says so; strict refuses; the floor only rises', async () => {
     expect(await floor()).toBe(1);
     const before = await publish('EvalUpdate', evals(1));
     const first = await publish('EvalUpdate', evals(3_000, { StatusDescription: 'x'.repeat(300) })); // several messages
@@ -264,7 +267,7 @@ describe('/v1/event/stream: where it starts and what is kept', () => {
     expect((await api.raw(`/v1/event/stream?index=${second}&strict=true`)).status).toBe(200);
   }, 60_000);
 
-  it('EV-70: an instance that ends ends its streams, between two lines', async () => {
+  it('API-418, EV-70: an instance that ends ends its streams, between two lines', async () => {
     const reader = await follow('index=1&namespace=*');
     await publish('EvalUpdate', evals(1));
     await reader.until((seen) => seen.length > 0);
@@ -309,7 +312,7 @@ describe('/v1/event/stream: where it starts and what is kept', () => {
 });
 
 describe('/v1/event/stream: settings', () => {
-  it('EV-29, EV-63: it can be switched off, and what a start at index 0 replays can be set', async () => {
+  it('API-411, EV-29, EV-63: it can be switched off, and what a start at index 0 replays can be set', async () => {
     for (let n = 0; n < 5; n++) await publish('EvalUpdate', evals(1));
     await waybill.kill('api');
     await waybill.startService('api', 'api', { WAYBILL_EVENT_REPLAY: '3' });

@@ -58,7 +58,7 @@ async function register(count: number, prefix: string): Promise<number> {
 }
 
 describe('GET /v1/event/stream', () => {
-  it('EV-24, API-263: headers and a first heartbeat come at once, with floor and head', async () => {
+  it('API-400, API-544, API-620, EV-24, API-263: headers and a first heartbeat come at once, with floor and head', async () => {
     const answer = await fetch(`${api.url}/v1/event/stream?index=1`);
     expect(answer.status).toBe(200);
     expect(answer.headers.get('content-type')).toBe('application/json');
@@ -69,7 +69,7 @@ describe('GET /v1/event/stream', () => {
     await reader.cancel();
   });
 
-  it('EV-5, EV-26: a registration is one line with the job and its evaluation', async () => {
+  it('API-401, API-407, EV-5, EV-26: a registration is one line with the job and its evaluation', async () => {
     const { Index, EvalID } = await api.register(shellJob('seen', 'true'));
     const lines = await readLines(`index=${Index}`, until(Index));
     const line = lines.find((l) => l.Index === Index)!;
@@ -80,7 +80,7 @@ describe('GET /v1/event/stream', () => {
     expect(line.Time).toBeGreaterThan(1.7e18);
   });
 
-  it('EV-60, EV-62: from whatever index, while others write: everything from there on, once, in order', async () => {
+  it('API-401, API-410, API-412, EV-60, EV-62: from whatever index, while others write: everything from there on, once, in order', async () => {
     const writing = register(60, 'rate');
     const first = (await readLines('index=1', (lines) => lines.length > 3))[0]!.Index;
     const last = await writing;
@@ -93,7 +93,7 @@ describe('GET /v1/event/stream', () => {
     }
   });
 
-  it('EV-27, EV-61: a consumer that goes on with N+1 over kill -9 of API, projector and NATS sees no gap and no double', async () => {
+  it('API-412, EV-27, EV-61: a consumer that goes on with N+1 over kill -9 of API, projector and NATS sees no gap and no double', async () => {
     const start = Number((await api.raw('/v1/jobs')).headers.get('x-nomad-index'));
     const seen: Line[] = [];
     let target = Number.POSITIVE_INFINITY;
@@ -118,7 +118,7 @@ describe('GET /v1/event/stream', () => {
     expect(upTo).toEqual(all.filter((l) => l.Index <= target));
   }, 120_000);
 
-  it('EV-22, EV-34: topics and keys choose', async () => {
+  it('API-404, EV-22, EV-34: topics and keys choose', async () => {
     const { Index } = await api.register(shellJob('chosen', 'true'));
     const { Index: last } = await api.register(shellJob('not-chosen', 'true'));
     await api.register(shellJob('chosen', 'exit 1'));
@@ -127,7 +127,7 @@ describe('GET /v1/event/stream', () => {
     expect(lines.map((l) => l.Index)).not.toContain(last);
   });
 
-  it('EV-21, EV-67: an index that is no number is refused', async () => {
+  it('API-403, EV-21, EV-67: an index that is no number is refused', async () => {
     expect((await fetch(`${api.url}/v1/event/stream?index=-1`)).status).toBe(400);
     const answer = await fetch(`${api.url}/v1/event/stream?index=soon`);
     expect(answer.status).toBe(400);
@@ -136,7 +136,7 @@ describe('GET /v1/event/stream', () => {
     expect(bad.status).toBe(400);
   });
 
-  it('EV-66: an index in the future means from now on', async () => {
+  it('API-410, EV-66: an index in the future means from now on', async () => {
     const reading = readLines('index=999999999', (found) => found.length >= 1);
     await eventually('it is subscribed', async () => {
       await api.register(shellJob('from-now', `true # ${Math.random()}`));

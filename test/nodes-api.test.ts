@@ -97,7 +97,7 @@ describe('nodes over HTTP', () => {
     expect([status, text.startsWith('Failed to parse node list fields: ')]).toEqual([400, true]);
   });
 
-  it('ND-14 ND-17 ND-19 API-205: bad writes are refused with the texts clients match', async () => {
+  it('API-201, ND-14 ND-17 ND-19 API-205: bad writes are refused with the texts clients match', async () => {
     const { ID } = await ready();
     expect(await send('PUT', `/v1/node/${STRANGER}/purge`)).toEqual([500, 'node not found']);
     expect(await send('POST', `/v1/node/${STRANGER}/evaluate`)).toEqual([500, 'node not found']);

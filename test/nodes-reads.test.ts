@@ -102,7 +102,7 @@ describe('nodes as they are read', () => {
     expect([ids(rest), rest.token]).toEqual([[idOf(3)], null]);
   });
 
-  it('ND-10: one node by its full ID, without its secret, with the computed Drain', async () => {
+  it('API-200, ND-10: one node by its full ID, without its secret, with the computed Drain', async () => {
     const { value } = await read<NodeAnswer>(`/v1/node/${idOf(1)}`);
     expect(value).toMatchObject({ ID: idOf(1), SecretID: '', Drain: false, Meta: { rack: 'r1' } });
     const unknown = await read(`/v1/node/${STRANGER}`);
@@ -128,7 +128,7 @@ describe('nodes as they are waited for', () => {
     expect([ids(after), after.index]).toEqual([[idOf(1)], value.Index]);
   });
 
-  it('ND-11: one node is woken by its own writes and by its end, not by those of others', async () => {
+  it('ND-11, ST-154: one node is woken by its own writes and by its end, not by those of others', async () => {
     const own = (await read<NodeAnswer>(`/v1/node/${idOf(3)}`)).index;
     expect(own).toBe((await read<NodeAnswer>(`/v1/node/${idOf(3)}`)).value.ModifyIndex);
     const waiting = read<NodeAnswer>(`/v1/node/${idOf(3)}?index=${own}&${WAIT}`);
@@ -143,7 +143,7 @@ describe('nodes as they are waited for', () => {
 });
 
 describe('nodes as they are written', () => {
-  it('ND-15 ND-18: the node to drain is that of the path; the answer says its index twice', async () => {
+  it('API-201, ND-15 ND-18: the node to drain is that of the path; the answer says its index twice', async () => {
     const { index, value } = await drain(idOf(1), { Deadline: 3_600e9, IgnoreSystemJobs: true });
     expect(index).toBe(value.Index);
     expect((await read<NodeAnswer>(`/v1/node/${idOf(1)}`)).value.SchedulingEligibility).toBe('ineligible');

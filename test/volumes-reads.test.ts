@@ -75,7 +75,7 @@ beforeAll(async () => {
 afterAll(() => cluster?.stop());
 
 describe('reading CSI volumes', () => {
-  it('VL-1, VL-2, VL-71, VL-264: a volume with its health, who holds it, and neither secrets nor claims', async () => {
+  it('API-21, VL-1, VL-2, VL-71, VL-264: a volume with its health, who holds it, and neither secrets nor claims', async () => {
     const answer = await cluster.get('/v1/volume/csi/vol-01');
     expect(answer.text).not.toContain(SECRET);
     const volume = JSON.parse(answer.text) as Record<string, unknown>;
@@ -163,7 +163,7 @@ describe('reading CSI volumes', () => {
     expect(await idsOf(`/v1/volumes?type=csi&node_id=${NODE}&namespace=team`)).toEqual([]);
   });
 
-  it('VL-265: a write of the volume wakes a read that waits for it, also one that only wakes the watcher', async () => {
+  it('API-53, VL-265: a write of the volume wakes a read that waits for it, also one that only wakes the watcher', async () => {
     const { index } = await cluster.get('/v1/volume/csi/vol-01');
     const waiting = cluster.get(`/v1/volume/csi/vol-01?index=${index}&wait=20s`);
     const list = cluster.get(`/v1/volumes?type=csi&index=${index}&wait=20s`);
@@ -174,7 +174,7 @@ describe('reading CSI volumes', () => {
 });
 
 describe('reading plugins and host volumes', () => {
-  it('VL-203: a plugin with the allocations that are its instances', async () => {
+  it('API-226, VL-203: a plugin with the allocations that are its instances', async () => {
     expect(await json('/v1/plugin/csi/disks')).toMatchObject({
       ID: 'disks',
       Provider: 'disks.example',

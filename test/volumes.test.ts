@@ -186,7 +186,7 @@ describe('operators', () => {
     ['DELETE', '/v1/volumes/snapshot?plugin_id=nobody', undefined, 500, /^no such plugin$/],
     ['PUT', '/v1/volumes/snapshot', '{"Snapshots":[null]}', 500, /^snapshot cannot be nil$/],
   ] as const)(
-    'VL-9, VL-11, VL-158, VL-267, VL-269, VL-270: %s %s %s is %d',
+    'API-220, API-222, API-223, VL-9, VL-11, VL-158, VL-267, VL-269, VL-270: %s %s %s is %d',
     async (method, route, body, status, text) => {
       if (!canMount) return;
       const answer = await cluster.api.raw(route, { method, ...(body !== undefined && { body }) });

@@ -20,7 +20,7 @@ describe('asking for a drain', () => {
     expect(d.stored(node).DrainStrategy).toBeNull();
   });
 
-  it('DR-3 DR-4 DR-5 DR-7: the start stays, the deadline counts anew, the node is ineligible', async () => {
+  it('API-201, API-202, DR-3 DR-4 DR-5 DR-7: the start stays, the deadline counts anew, the node is ineligible', async () => {
     const d = new Draining();
     const node = await d.node();
     const startedMs = d.time.nowMs();
@@ -122,7 +122,7 @@ describe('asking for a drain', () => {
     expect(canceled).toMatchObject({ Status: 'canceled' });
   });
 
-  it('DR-6 DR-7 DR-8 DR-14: a cancel leaves it ineligible unless asked; without a drain it is still a write', async () => {
+  it('API-202, API-203, DR-6 DR-7 DR-8 DR-14: a cancel leaves it ineligible unless asked; without a drain it is still a write', async () => {
     const d = new Draining();
     const node = await d.node();
     await d.drain(node);

@@ -24,7 +24,7 @@ function creating(): VolumesCluster {
 }
 
 describe('a volume is created', () => {
-  it('VL-35: only by a controller that can', async () => {
+  it('API-224, VL-35: only by a controller that can', async () => {
     await expect(create(withoutController(), wanted())).rejects.toThrow('plugin has no controller');
     const unable = operated({ lacking: ['SupportsCreateDelete'] });
     await expect(create(unable, wanted())).rejects.toThrow('plugin does not support creating volumes');
@@ -58,7 +58,7 @@ describe('a volume is created', () => {
     ]);
   });
 
-  it('VL-37, VL-38: and registered as the plugin says that it is', async () => {
+  it('API-224, VL-37, VL-38: and registered as the plugin says that it is', async () => {
     const cluster = creating();
     await create(cluster, wanted({ Context: { mine: 'too' }, Capacity: 1 }));
     expect(cluster.stored()).toMatchObject({ ExternalID: 'made-1', Capacity: 2_048, Context: { kind: 'dir' } });

@@ -28,7 +28,7 @@ describe('a volume is deregistered', () => {
     expect(cluster.machines.asked).toEqual([]);
   });
 
-  it('VL-54, VL-55: not while somebody claims it; by force when nobody runs any more, without a call', async () => {
+  it('API-222, VL-54, VL-55: not while somebody claims it; by force when nobody runs any more, without a call', async () => {
     const cluster = stored();
     cluster.claimed('a', 'm');
     await expect(deregister(cluster, ['data'], true)).rejects.toThrow('volume in use: data');

@@ -95,7 +95,7 @@ describe('a volume is registered again', () => {
     expect(cluster.machines.asked).toEqual([]);
   });
 
-  it('VL-26, VL-27: what cannot change is refused in one list', async () => {
+  it('API-221, VL-26, VL-27: what cannot change is refused in one list', async () => {
     const cluster = withoutController();
     await register(cluster, aSpecification());
     const other = aSpecification({ Name: 'other', ExternalID: 'other' });

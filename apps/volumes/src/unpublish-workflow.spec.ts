@@ -115,7 +115,7 @@ describe('a claim is given back', () => {
     expect(Object.keys(cluster.stored().ReadClaims)).toEqual(['other']);
   });
 
-  it('VL-111, VL-157: without an allocation every past claim of the machine, and the sign for the watcher at the end', async () => {
+  it('API-223, VL-111, VL-157: without an allocation every past claim of the machine, and the sign for the watcher at the end', async () => {
     const cluster = published();
     cluster.claimed('second', 'm', { read: true, accessMode: MULTI });
     cluster.status('second', 'complete');
@@ -219,7 +219,7 @@ describe('a claim is given back', () => {
     expect(cluster.state.appliedIndex).toBe(before);
   });
 
-  it('VL-123: two at once end with the claim gone', async () => {
+  it('API-627, VL-123: two at once end with the claim gone', async () => {
     const cluster = published();
     await Promise.all([run(cluster), run(cluster)]);
     expect(cluster.stored().PastClaims).toEqual({});

@@ -92,7 +92,7 @@ describe('what a client says of a volume', () => {
     expect(decodeVolumes({}, 'default')).toEqual([]);
   });
 
-  it('VL-11: all that is missing is said in one message, in order', () => {
+  it('API-220, VL-11: all that is missing is said in one message, in order', () => {
     const topology = { Required: [{ Segments: {} }, {}], Preferred: [{}] };
     const [bad] = decodeVolumes({ Volumes: [{ SnapshotID: 's', CloneID: 'c', RequestedTopologies: topology }] }, '');
     expect(bad && validateVolume(bad)).toBe(
@@ -104,7 +104,7 @@ describe('what a client says of a volume', () => {
 });
 
 describe('what clients see of a volume', () => {
-  it('VL-1, VL-2, VL-3: neither secrets, flags nor claims, and the volume keeps them', () => {
+  it('API-21, API-626, VL-1, VL-2, VL-3: neither secrets, flags nor claims, and the volume keeps them', () => {
     const stored = volume({
       Secrets: { key: 'secret' },
       MountOptions: { FSType: 'ext4', MountFlags: ['password=secret'] },

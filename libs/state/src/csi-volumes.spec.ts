@@ -91,7 +91,7 @@ describe('registering volumes', () => {
     },
   );
 
-  it('VL-300: a claim that came between look and write is kept, and what it rules out is refused', () => {
+  it('API-221, VL-300: a claim that came between look and write is kept, and what it rules out is refused', () => {
     const { register, claim, stored } = cluster();
     register({});
     claim({});
@@ -215,7 +215,7 @@ describe('what is said of volumes', () => {
   const SECRET = 'correct-horse';
   const said = { Secrets: { key: SECRET }, MountOptions: { FSType: 'ext4', MountFlags: [`password=${SECRET}`] } };
 
-  it('VL-275, EV-52: events name the change and show neither secrets, flags nor claims', () => {
+  it('API-21, VL-275, EV-52: events name the change and show neither secrets, flags nor claims', () => {
     const { register, claim, deregister } = cluster();
     const changes = [register(said), claim({}), claim({ State: CLAIM_STATE.readyToFree }), deregister(['data'])];
     const events = changes.map((applied) => eventsOf(applied)?.Events ?? []).flat();
@@ -236,7 +236,7 @@ describe('what is said of volumes', () => {
     expect(events[1]?.Payload).toMatchObject({ Volume: { WriteAllocs: { [A]: null } } });
   });
 
-  it('VL-3, EV-52: what is said of a volume does not take its secrets away', () => {
+  it('API-21, API-626, VL-3, EV-52: what is said of a volume does not take its secrets away', () => {
     const { register, claim, stored } = cluster();
     for (let i = 0; i < 3; i++) eventsOf(register(said));
     eventsOf(claim({}));

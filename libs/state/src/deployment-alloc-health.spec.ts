@@ -55,7 +55,7 @@ function rollout() {
 }
 
 describe('health set by a user', () => {
-  it('ST-131 DP-907: an unknown or foreign allocation refuses all of it', () => {
+  it('API-213, ST-131 DP-907: an unknown or foreign allocation refuses all of it', () => {
     const { machine, deployment, first, foreign, set, stored } = rollout();
     const before = stored();
     expect(set({ HealthyAllocationIDs: [first.ID, 'nobody'] }).verdict).toEqual({

@@ -54,7 +54,7 @@ describe('deployment status', () => {
     });
   });
 
-  it('ST-124 DP-205 DP-206: status, description and time; a fresh deadline when it runs or pauses', () => {
+  it('API-215, ST-124 DP-205 DP-206: status, description and time; a fresh deadline when it runs or pauses', () => {
     const TaskGroups = {
       web: aDeploymentState({ ProgressDeadline: 600e9 }),
       api: aDeploymentState({ ProgressDeadline: 0 }),

@@ -126,7 +126,7 @@ describe('evaluation deletion', () => {
     expect(machine.tables.evals.size + machine.tables.allocs.size).toBe(0);
   });
 
-  it('ST-97: a user may delete only while the broker is paused', () => {
+  it('API-641, ST-97: a user may delete only while the broker is paused', () => {
     const machine = aMachine();
     const evaluation = anEval();
     update(machine, evaluation);

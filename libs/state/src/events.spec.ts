@@ -23,16 +23,24 @@ const events = (applied: Applied) => eventsOf(applied)?.Events ?? [];
 const seen = (applied: Applied) => events(applied).map((event) => `${event.Topic} ${event.Type}`);
 
 describe('which events a transaction produces', () => {
-  it('EV-5 ND-175: a registration with its evaluation is two events on one line', () => {
+  it('API-402, EV-5 ND-175: a registration with its evaluation is two events on one line', () => {
     const machine = aMachine();
     const Eval = anEval();
     const applied = apply(machine, 'JobRegister', aRegistration(aJob(), { Eval }));
     expect(eventsOf(applied)).toMatchObject({ Index: 2, Time: timeNs });
     expect(seen(applied)).toEqual(['Job JobRegistered', 'Evaluation JobRegistered']);
-    expect(events(applied)[1]).toMatchObject({ Key: Eval.ID, Namespace: 'default', FilterKeys: ['web', ''], Index: 2 });
+    expect(events(applied)[1]).toEqual({
+      Topic: 'Evaluation',
+      Type: 'JobRegistered',
+      Key: Eval.ID,
+      Namespace: 'default',
+      FilterKeys: ['web', ''],
+      Index: 2,
+      Payload: { Evaluation: expect.objectContaining({ ID: Eval.ID }) },
+    });
   });
 
-  it('EV-5 EV-4: a plan with two allocations for a pending job with a deployment is five events', () => {
+  it('API-407, EV-5 EV-4: a plan with two allocations for a pending job with a deployment is five events', () => {
     const machine = aMachine();
     const { job, evaluation } = aRegisteredJob(machine);
     const AllocsUpdated = [anAlloc({ Job: job }), anAlloc({ Job: job })];
@@ -116,7 +124,7 @@ describe('which events a transaction produces', () => {
     expect(seen(ended)).toEqual(['Allocation AllocationUpdated', 'Job AllocationUpdated', 'Node AllocationUpdated']);
   });
 
-  it('EV-6: a rejected or empty transaction gives no line', () => {
+  it('API-401, EV-6: a rejected or empty transaction gives no line', () => {
     const machine = aMachine();
     expect(eventsOf(apply(machine, 'NodeDeregister', { NodeID: 'gone' }))).toBeNull();
     expect(eventsOf(apply(machine, 'EvalUpdate', { Evals: [] }))).toBeNull();

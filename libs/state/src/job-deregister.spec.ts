@@ -44,7 +44,7 @@ describe('stopping a job', () => {
     expect(stored(machine)).toMatchObject({ Version: 2, SubmitTime: 9 });
   });
 
-  it('ST-64: NoShutdownDelay marks the allocations of this incarnation', () => {
+  it('API-124, ST-64: NoShutdownDelay marks the allocations of this incarnation', () => {
     const machine = aMachine();
     const { job, evaluation } = aRegisteredJob(machine);
     const [mine, old] = [anAlloc({ Job: job }), anAlloc({ Job: { ...job, CreateIndex: 1 } })];

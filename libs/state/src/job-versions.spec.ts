@@ -22,7 +22,7 @@ function tag(machine: StateMachine, version: number) {
 }
 
 describe('job versions', () => {
-  it('ST-84 ST-179 DP-951: the newest untagged versions are kept, tagged ones always', () => {
+  it('API-160, ST-84 ST-179 DP-951: the newest untagged versions are kept, tagged ones always', () => {
     const machine = aMachine();
     register(machine);
     tag(machine, 0);

@@ -39,7 +39,7 @@ const begun = (ID: string): Deployment =>
   aDeployment({ ID, Status: 'initializing', StatusDescription: 'waits', IsMultiregion: true, TaskGroups: {} });
 
 describe("a region's part of a multiregion rollout", () => {
-  it('ST-61, ST-62, DP-1107: job, evaluation and deployment begin together; the one before is cancelled', () => {
+  it('API-216, ST-61, ST-62, DP-1107: job, evaluation and deployment begin together; the one before is cancelled', () => {
     const region = new Region();
     region.register('d1', { version: 4 });
     const second = region.register('d2', { version: 7 });

@@ -290,7 +290,7 @@ describe('drain and eligibility', () => {
     });
   });
 
-  it('ST-43 DR-15 DR-35: the drainer ends a drain as complete, keeping who asked and why; an operator as canceled', () => {
+  it('API-203, ST-43 DR-15 DR-35: the drainer ends a drain as complete, keeping who asked and why; an operator as canceled', () => {
     const machine = aMachine();
     const node = register(machine, aNode());
     drain(machine, node, DRAIN, { Meta: { why: 'disk' }, UpdatedBy: 'alice' });
@@ -315,7 +315,7 @@ describe('drain and eligibility', () => {
     });
   });
 
-  it('EV-5 EV-7 DR-101: a batch of completions is one NodeDrain event per node', () => {
+  it('API-624, EV-5 EV-7 DR-101: a batch of completions is one NodeDrain event per node', () => {
     const machine = aMachine();
     const nodes = [register(machine, aNode()), register(machine, aNode())];
     for (const node of nodes) drain(machine, node, DRAIN);

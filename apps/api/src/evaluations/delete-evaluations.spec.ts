@@ -86,7 +86,7 @@ describe('deleting evaluations', () => {
     ]);
   });
 
-  it('EB-305: nothing matches, nothing is written; unpaused half-way, it ends with the refusal', async () => {
+  it('API-641, EB-305: nothing matches, nothing is written; unpaused half-way, it ends with the refusal', async () => {
     const none = deletion([anEval()]);
     expect(await none.run({ Filter: 'Status == complete' })).toEqual({ Count: 0, Index: 0 });
     expect(none.written).toEqual([]);

@@ -6,7 +6,7 @@ const takes = (topics: string[], namespace = 'default', e = event) =>
   new EventFilter(parseTopics(topics), namespace).matches(e);
 
 describe('EventFilter', () => {
-  it('EV-22: a topic, a topic with key, any topic with key, and nothing at all', () => {
+  it('API-403, API-404, EV-22: a topic, a topic with key, any topic with key, and nothing at all', () => {
     expect(takes(['Allocation'])).toBe(true);
     expect(takes(['Allocation:a1'])).toBe(true);
     expect(takes(['*:a1'])).toBe(true);
@@ -15,7 +15,7 @@ describe('EventFilter', () => {
     expect(takes(['Allocation:a2'])).toBe(false);
   });
 
-  it('EV-22: keys of one topic given several times are a union; a second colon is refused', () => {
+  it('API-403, EV-22: keys of one topic given several times are a union; a second colon is refused', () => {
     expect(takes(['Allocation:x', 'Allocation:a1'])).toBe(true);
     expect(() => parseTopics(['Job:a:b'])).toThrow(
       'Invalid topic query: error parsing topics: Invalid key value pair for topic, topic: Job:a:b',
@@ -36,7 +36,7 @@ describe('EventFilter', () => {
     expect(takes(['Allocation:web2'])).toBe(false);
   });
 
-  it('EV-82: another namespace is not delivered, an object without one is', () => {
+  it('API-404, EV-82: another namespace is not delivered, an object without one is', () => {
     expect(takes([], 'foo')).toBe(false);
     expect(takes([], '*')).toBe(true);
     expect(takes([], 'foo', { ...event, namespace: '' })).toBe(true);

@@ -41,14 +41,14 @@ beforeEach(() => {
 });
 
 describe('Subscriber', () => {
-  it('EV-24: a heartbeat at once and every 30 s, exactly {}', async () => {
+  it('API-400, EV-24: a heartbeat at once and every 30 s, exactly {}', async () => {
     expect(client.lines).toEqual(['{}\n']);
     await time.pass(3 * HEARTBEAT_MS);
     expect(client.lines).toEqual(['{}\n', '{}\n', '{}\n', '{}\n']);
     expect(HEARTBEAT_MS).toBe(30_000);
   });
 
-  it('EV-69: a client that takes nothing for 40 s is closed, however little waits', async () => {
+  it('API-416, API-622, EV-69: a client that takes nothing for 40 s is closed, however little waits', async () => {
     client.reading = false;
     await subscriber.send('{"Index":1}\n');
     await time.pass(STALLED_WRITE_MS - 1);
@@ -72,7 +72,7 @@ describe('Subscriber', () => {
     expect(client.ended).toBe(true);
   });
 
-  it('EV-69: whoever sends waits while more than a megabyte does, so nothing piles up', async () => {
+  it('API-416, API-622, EV-69: whoever sends waits while more than a megabyte does, so nothing piles up', async () => {
     client.reading = false;
     let sent = 0;
     const sending = (async () => {

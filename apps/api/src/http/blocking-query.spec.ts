@@ -40,7 +40,7 @@ describe('BlockingQueries', () => {
     expect(MAX_WAIT_MS).toBe(300_000);
   });
 
-  it('ST-150: a random part of up to a sixteenth is added to the wait', async () => {
+  it('API-49, ST-150: a random part of up to a sixteenth is added to the wait', async () => {
     const [least, most] = [asked(5, 16_000, 0), asked(5, 16_000, 0.999_999)];
     await time.pass(16_000);
     expect([least.answer, most.answer]).toEqual([{ index: 5 }, undefined]);

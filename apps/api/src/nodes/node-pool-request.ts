@@ -1,4 +1,11 @@
-import { DecodeError, isBuiltInNodePool, nodePoolProblem, type NodePoolSpecification, parseDuration, wire } from '@waybill/model';
+import {
+  DecodeError,
+  isBuiltInNodePool,
+  nodePoolProblem,
+  type NodePoolSpecification,
+  parseDuration,
+  wire,
+} from '@waybill/model';
 import { badRequest, failed } from '../http/api-error.js';
 import { readJsonBody } from '../http/body.js';
 

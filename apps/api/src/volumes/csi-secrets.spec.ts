@@ -12,7 +12,7 @@ describe('secrets in a header', () => {
     ['nothing', null],
     ['', null],
     [undefined, null],
-  ])('VL-268: %j is %j', (header, secrets) => {
+  ])('API-225, VL-268: %j is %j', (header, secrets) => {
     expect(csiSecretsOf({ headers: { 'x-nomad-csi-secrets': header } })).toEqual(secrets);
   });
 });
