@@ -248,7 +248,7 @@ describe('errors', () => {
 describe('headers of reads, and blocking', () => {
   const indexOf = (answer: Response) => Number(answer.headers.get('x-nomad-index'));
 
-  it('API-31, API-32, API-33: index, age and leader, also of what is empty or missing', async () => {
+  it('API-31, API-32, API-33, ST-157: index, age and leader, also of what is empty or missing', async () => {
     for (const path of ['/v1/jobs', '/v1/allocations?namespace=none', '/v1/job/none', `/v1/allocation/${NOWHERE}`]) {
       const answer = await api.raw(path);
       expect(indexOf(answer), path).toBeGreaterThanOrEqual(1);

@@ -182,7 +182,7 @@ describe('pause', () => {
 });
 
 describe('terms', () => {
-  it('EB-136, EB-138, EB-139, EB-333: a new term rebuilds everything from state, deliveries start over', async () => {
+  it('EB-136, EB-138, EB-139, EB-333, ST-11, ST-182: a new term rebuilds everything from state, deliveries start over', async () => {
     const pending = fixtures.anEval({ JobID: 'a' });
     const later = fixtures.anEval({ JobID: 'b', WaitUntil: new Date(time.nowMs() + 5_000).toISOString() });
     await commit(pending, later, fixtures.anEval({ JobID: 'c', Status: 'blocked' }));
@@ -193,7 +193,7 @@ describe('terms', () => {
     expect(plane.broker.stats()).toMatchObject({ totalReady: 1, totalUnacked: 0, totalWaiting: 1, totalBlocked: 1 });
   });
 
-  it('EB-334, EB-13: without a term nothing is taken in, however much arrives', async () => {
+  it('EB-334, EB-13, ST-11, ST-12: without a term nothing is taken in, however much arrives', async () => {
     await plane.broker.stop();
     await commit(fixtures.anEval(), fixtures.anEval({ JobID: 'b', Status: 'blocked' }));
     expect(plane.broker.stats()).toMatchObject({ totalReady: 0, totalBlocked: 0 });

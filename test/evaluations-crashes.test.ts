@@ -283,7 +283,7 @@ describe('a scheduler is killed', () => {
 });
 
 describe('everything is killed once while evaluations are worked on', () => {
-  it('EB-326, EB-333: scheduler, broker and nats-server: every evaluation ends, every job is placed once', async () => {
+  it('EB-326, EB-333, ST-182: scheduler, broker and nats-server: every evaluation ends, every job is placed once', async () => {
     const JOBS = 300;
     await Promise.all(['a', 'b'].map((name) => waybill.startService('scheduler', `worker-${name}`)));
     const ids: string[] = [];

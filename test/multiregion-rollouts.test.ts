@@ -14,6 +14,8 @@ const breakIn = (name: string): void => {
   regions.at(name).health = () => false;
 };
 const byOperator = {};
+const WEST_WORKS = ['running', 'pending', 'pending'] as const;
+const EAST_WORKS = ['blocked', 'running', 'pending'] as const;
 const noRetries = { Update: { ...UPDATE, ProgressDeadline: 0 } };
 
 describe('a rollout over three regions', () => {
@@ -74,12 +76,62 @@ describe('a rollout over three regions', () => {
   });
 });
 
+describe('what is not held back', () => {
+  it('DP-1111: what is lost or asked for in one region is put right there, in no deployment and without the others', async () => {
+    await regions.register();
+    await regions.until('successful', 'successful', 'successful');
+    const east = regions.at('east');
+    const [node] = east.live();
+    await east.addNode();
+    await east.nodeIs(node!.NodeID, 'down');
+    await regions.time.pass(MINUTE);
+    expect(east.live().filter((alloc) => alloc.NodeID !== node!.NodeID)).toHaveLength(2);
+    expect(regions.statuses).toEqual(['successful', 'successful', 'successful']);
+    for (const name of ['west', 'east', 'north']) expect(regions.at(name).deployments('web')).toHaveLength(1);
+    expect(regions.at('west').live()).toHaveLength(2);
+  });
+
+  describe.each([
+    ['pending', 'east', 'west', 'paused'],
+    ['blocked', 'west', 'east', 'failed'], // DP-1123: it comes after the one that fails
+  ] as const)('a region that is %s', (status, waiting, working, afterFailure) => {
+    const id = () => regions.deployment(waiting).ID;
+    const stops = () => regions.at(waiting).stopJob();
+    const fails = () => regions.at(waiting).commands.fail(id(), byOperator);
+    const isReplaced = () => regions.register({}, {}, [waiting]);
+    const unblocks = () => regions.at(waiting).commands.unblock(id(), byOperator);
+
+    it.each([
+      ['failed', 'fails', afterFailure, fails],
+      ['cancelled', 'stops', 'paused', stops],
+      ['cancelled', 'is superseded', 'paused', isReplaced],
+      ...(status === 'blocked' ? ([['successful', 'unblocks', 'paused', unblocks]] as const) : []),
+    ] as const)(
+      'DP-1125, DP-1129: waits far beyond any deadline, and is %s when it %s; the one at work is %s',
+      async (end, _, elsewhere, ends) => {
+        regions.at(working).health = () => undefined;
+        await regions.register();
+        await regions.until(...(status === 'pending' ? WEST_WORKS : EAST_WORKS));
+        const other = regions.deployment(working).ID;
+        await regions.at(working).commands.pause(other, true, byOperator);
+        await regions.time.pass(25 * MINUTE);
+        const { ID, Status } = regions.deployment(waiting);
+        expect(Status).toBe(status);
+        await ends();
+        await regions.time.pass(5_000);
+        expect(regions.at(waiting).tables.deployment.get(ID)?.Status).toBe(end);
+        expect(regions.at(working).tables.deployment.get(other)?.Status).toBe(elsewhere);
+      },
+    );
+  });
+});
+
 describe('a region fails', () => {
   it.each([
     ['', ['blocked', 'failed', 'failed']],
     ['fail_all', ['failed', 'failed', 'failed']],
     ['fail_local', ['blocked', 'failed', 'blocked']],
-  ] as const)('DP-S18, DP-1123, DP-1124: the second of three, on_failure "%s"', async (OnFailure, expected) => {
+  ] as const)('DP-S18, DP-802, DP-1123, DP-1124: the second of three, on_failure "%s"', async (OnFailure, expected) => {
     breakIn('east');
     await regions.register({ OnFailure }, noRetries);
     await regions.until(...expected);

@@ -3,6 +3,7 @@ import { startStack, type Stack } from '@waybill/embedded';
 import {
   BatchWriter,
   HistoryRetention,
+  inTransaction,
   DatabaseNewerError,
   type Listed,
   loadSnapshot,
@@ -23,7 +24,7 @@ import {
   type TableRows,
   Write,
 } from '@waybill/state';
-import { Client, type Pool } from 'pg';
+import { Client, type Pool, type PoolClient } from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
 let stack: Stack;
@@ -217,6 +218,28 @@ describe('batches and snapshot', () => {
     expect(machine.appliedIndex).toBe(3);
     expect(contentOf(machine)).toEqual(contentOf(scripted.machine));
     expect([...machine.requests.entries()]).toEqual([...scripted.machine.requests.entries()]);
+  });
+
+  it('ST-140, ST-141: who reads sees one index to the end, while somebody writes, and neither waits for the other', async () => {
+    const at = (w: Write) => ({ CreateIndex: 1, ModifyIndex: w.index });
+    const put = (w: Write): void => {
+      w.put('evals', fixtures.anEval({ ID: fixtures.uuid(1), ...at(w) }));
+      w.put('deployment', fixtures.aDeployment({ ID: fixtures.uuid(2), ...at(w) }));
+    };
+    await writer.write([scripted.next(put)]);
+    const indexes = async (client: PoolClient) => {
+      const { rows } = await client.query<{ index: string }>(
+        `select applied as index from projection
+         union all select modify_index from deployment union all select modify_index from evals`,
+      );
+      return rows.map(({ index }) => Number(index));
+    };
+    await inTransaction(pool, 'snapshot', async (reader) => {
+      expect(await indexes(reader)).toEqual([1, 1, 1]);
+      await writer.write([scripted.next(put)]); // it would hang here if it waited for the reader
+      expect(await indexes(reader)).toEqual([1, 1, 1]);
+    });
+    await inTransaction(pool, 'snapshot', async (reader) => expect(await indexes(reader)).toEqual([2, 2, 2]));
   });
 
   it('folds what happened to a row within a batch to its end', async () => {

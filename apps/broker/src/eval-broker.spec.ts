@@ -404,7 +404,7 @@ describe('requeue of an outstanding evaluation', () => {
 });
 
 describe('disabled', () => {
-  it('EB-111, EB-112: a new or disabled broker takes in nothing', () => {
+  it('EB-111, EB-112, ST-12: a new or disabled broker takes in nothing', () => {
     broker.setEnabled(false);
     enqueued();
     enqueued({ Wait: 1e9 });

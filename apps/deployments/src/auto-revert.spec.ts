@@ -119,6 +119,8 @@ describe('failing and going back', () => {
         await cluster.time.pass(0);
         await expect(ask()).rejects.toThrow("can't fail terminal deployment");
       }
+      await cluster.time.pass(MINUTE);
+      expect(cluster.watchers.stats()).toMatchObject({ statusWriteRetries: 0, timers: 0 });
       expect(cluster.written('DeploymentStatusUpdate')).toHaveLength(1);
       expect(rollout.jobNow.Version).toBe(2);
       const cause = operatorFirst ? 'Deployment marked as failed' : 'Failed due to progress deadline';

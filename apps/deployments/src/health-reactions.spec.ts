@@ -56,6 +56,29 @@ describe('what health leads to', () => {
     expect(cluster.written('AllocUpdateDesiredTransition')).toHaveLength(0);
   });
 
+  it.each([
+    ['after', 0],
+    ['before', 1],
+  ] as const)(
+    'DP-614: only its own allocations are compared with evaluations; one that ran %s them has seen them or not, whatever came since',
+    async (order, evaluations) => {
+      const cluster = leading();
+      const rollout = cluster.rollout({ web: { placed: 2 } });
+      const other = cluster.rollout({ web: { placed: 2 } }, { jobId: 'other' });
+      const evaluates = () => {
+        const SnapshotIndex = cluster.state.appliedIndex;
+        cluster.write('EvalUpdate', { Evals: [anEval({ ID: 'ran', Status: 'complete', SnapshotIndex })] });
+      };
+      if (order === 'before') evaluates();
+      rollout.report(true, rollout.allocs[0]);
+      if (order === 'after') evaluates();
+      other.report(true, other.allocs[0], other.allocs[1]); // the table of allocations is ahead now
+      rollout.report(true, rollout.allocs[0]); // the same again: this deployment looks anew
+      await cluster.time.pass(WINDOWS_MS);
+      expect(rollout.evaluations.map((e) => e.JobID)).toEqual(Array(evaluations).fill('web'));
+    },
+  );
+
   it('DP-706 DP-E04: a blocked evaluation of the job withholds nothing', async () => {
     const cluster = leading();
     const rollout = cluster.rollout({ web: { placed: 0 }, api: { placed: 1 } });
@@ -93,7 +116,7 @@ describe('what health leads to', () => {
     expect(cluster.written('AllocUpdateDesiredTransition')).toHaveLength(1);
   });
 
-  it('DP-701 DP-704: without progress deadline the first unhealthy one fails it, and nothing else follows', async () => {
+  it('DP-701 DP-704 DP-802: without progress deadline the first unhealthy one fails it, and nothing else follows', async () => {
     const cluster = leading();
     const rollout = cluster.rollout({ web: { placed: 2, ProgressDeadline: 0, job: { ReschedulePolicy: UNLIMITED } } });
     rollout.report(true, rollout.allocs[0]);

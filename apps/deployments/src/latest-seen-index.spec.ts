@@ -5,7 +5,7 @@ import { latestSeenIndex } from './latest-seen-index.js';
 const { anEval } = fixtures;
 
 describe('the latest seen index of a job', () => {
-  it('DP-720 DP-E05: the maximum over all evaluations, in whatever order', () => {
+  it('DP-720 DP-E05, ST-160: the maximum over all evaluations, in whatever order', () => {
     const evals = [
       anEval({ Status: 'complete', SnapshotIndex: 200 }),
       anEval({ Status: 'complete', SnapshotIndex: 150 }),
@@ -23,7 +23,7 @@ describe('the latest seen index of a job', () => {
     expect(latestSeenIndex([anEval({ Status: 'canceled', SnapshotIndex: 9, CreateIndex: 9 })])).toBe(0);
   });
 
-  it('DP-722 DP-E06: a blocked one counts with its snapshot only, whatever the order', () => {
+  it('DP-722 DP-E06, ST-160: a blocked one counts with its snapshot only, whatever the order', () => {
     const ran = anEval({ Status: 'complete', SnapshotIndex: 100, CreateIndex: 90 });
     const blocked = anEval({ Status: 'blocked', SnapshotIndex: 100, CreateIndex: 110 });
     expect(latestSeenIndex([ran, blocked])).toBe(100);

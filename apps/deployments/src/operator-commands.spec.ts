@@ -43,7 +43,7 @@ describe('operator commands', () => {
     expect(rollout.deployment.Status).toBe('blocked');
   });
 
-  it('DP-905 DP-803: failing says so, and goes back if a group wants it', async () => {
+  it('DP-905 DP-802 DP-803: failing says so, and goes back if a group wants it', async () => {
     const { rollout, commands } = rollingOut();
     const { evalId, revertedVersion } = await commands.fail(rollout.id, {});
     expect(revertedVersion).toBeNull();

@@ -1,5 +1,6 @@
 import { fixtures } from '@waybill/state';
 import { describe, expect, it } from 'vitest';
+import { DeploymentWatcher } from './deployment-watcher.js';
 import { cutoffMs, isSatisfied } from './progress-deadline.js';
 import { WatchedCluster } from './watched-rollout.fixture.js';
 
@@ -33,7 +34,7 @@ describe('the cutoff of a deployment', () => {
 });
 
 describe('progress deadlines', () => {
-  it('DP-508 DP-801 DP-1804: without progress it fails at its deadline, not before, with one evaluation', async () => {
+  it('DP-508 DP-801 DP-802 DP-1804: without progress it fails at its deadline, not before, with one evaluation', async () => {
     const cluster = leading();
     const rollout = cluster.rollout({ web: { placed: 1 } });
     await cluster.time.pass(10 * MINUTE - 1);
@@ -148,6 +149,34 @@ describe('progress deadlines', () => {
     expect(cluster.watchers.stats()['timersArmed']).toBe(before);
     rollout.report(true, rollout.allocs[1]);
     expect(cluster.watchers.stats()).toMatchObject({ timersArmed: before + 1, timers: 1 });
+  });
+
+  it('DP-813: a deadline that passed without harm is not the cause of what fails later', async () => {
+    const cluster = leading();
+    const policy = { ReschedulePolicy: null };
+    const rollout = cluster.rollout({
+      done: { placed: 1, DesiredTotal: 1, ProgressDeadline: 60e9 },
+      slow: { placed: 1, DesiredTotal: 2, ProgressDeadline: 600e9, job: policy },
+    });
+    rollout.report(true, rollout.allocs[0]);
+    await cluster.time.pass(2 * MINUTE); // the deadline of the group that is done is over
+    rollout.report(false, rollout.allocs[1]);
+    await cluster.time.pass(0);
+    expect(rollout.deployment.StatusDescription).toBe('Failed due to unhealthy allocations');
+  });
+
+  it('DP-515: a deployment that is gone when its timer fires is let be', async () => {
+    const cluster = leading();
+    const rollout = cluster.rollout({ web: { placed: 1 } });
+    const watcher = new DeploymentWatcher(rollout.id, cluster.watchers.watching);
+    watcher.begin();
+    await cluster.time.pass(MINUTE);
+    const purge = { Purge: true, NoShutdownDelay: false, SubmitTime: 0, Eval: null, TrackedVersions: 6 };
+    cluster.write('JobDeregister', { JobID: 'web', ...purge }); // which stops the other watcher, not this one
+    const { length } = cluster.state.history;
+    await cluster.time.pass(10 * MINUTE);
+    expect(cluster.state.history).toHaveLength(length);
+    expect(watcher.hasTimer).toBe(false);
   });
 
   it('DP-613: a failure that cannot be written is written later', async () => {

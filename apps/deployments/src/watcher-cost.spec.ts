@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { ReadLimiter, readsPerSecond } from './read-limiter.js';
 import { WatchedCluster } from './watched-rollout.fixture.js';
 import { FakeTime } from '@waybill/model';
@@ -6,7 +6,7 @@ import { FakeTime } from '@waybill/model';
 const UNLIMITED_READS = 1e9;
 
 describe('what watching costs', () => {
-  it('DP-608 DP-609 DP-E01: reads and timers grow with the changes, not with changes times deployments', async () => {
+  it('DP-608 DP-609 DP-E01, ST-159: reads and timers grow with the changes, not with changes times deployments', async () => {
     const cluster = new WatchedCluster(UNLIMITED_READS);
     cluster.lead();
     const count = 200;
@@ -64,6 +64,49 @@ describe('what watching costs', () => {
     const after = cluster.watchers.stats();
     expect(after['allocationReads']! - before['allocationReads']!).toBe(1);
     expect(after['timersArmed']! - before['timersArmed']!).toBe(1);
+  });
+
+  it('DP-611: one that is deleted is looked up, not looked for among all', async () => {
+    const cluster = new WatchedCluster(UNLIMITED_READS);
+    cluster.lead();
+    for (let i = 0; i < 1_000; i++) cluster.rollout({ web: { placed: 0 } }, { jobId: `job-${i}` });
+    await cluster.time.pass(0);
+    const { deployment } = cluster.state.tables;
+    const reads = [vi.spyOn(deployment, 'all'), vi.spyOn(deployment, 'entries'), vi.spyOn(deployment, 'get')];
+    const purge = { Purge: true, NoShutdownDelay: false, SubmitTime: 0, Eval: null, TrackedVersions: 6 };
+    cluster.write('JobDeregister', { JobID: 'job-500', ...purge });
+    await cluster.time.pass(1_000);
+    expect(cluster.watchers.stats()['watched']).toBe(999);
+    const [all, entries, single] = reads.map((read) => read.mock.calls.length);
+    expect([all, entries]).toEqual([0, 0]);
+    expect(single).toBeLessThan(10);
+  });
+
+  it('DP-1308: what it takes is counted: watchers, timers, reads and their wait, batches and what is in them, retries', async () => {
+    const cluster = new WatchedCluster(10);
+    cluster.lead();
+    const rollouts = Array.from({ length: 20 }, (_, i) =>
+      cluster.rollout({ web: { placed: 1 } }, { jobId: `job-${i}` }),
+    );
+    await cluster.time.pass(0);
+    expect(cluster.watchers.stats()).toMatchObject({ watched: 20, timers: 20, timersArmed: 20, allocationReads: 10 });
+    expect(cluster.watchers.stats()).toMatchObject({ readersWaiting: 10, batchesWritten: 0, evaluationsWritten: 0 });
+    await cluster.time.pass(1_000);
+    const waited = cluster.watchers.stats();
+    expect(waited).toMatchObject({ readersWaiting: 0, allocationReads: 20 });
+    expect(waited['readWaitMs']).toBeGreaterThanOrEqual(1_000); // 100 to 1,000 ms each
+    for (const rollout of rollouts.slice(0, 5)) rollout.report(true, rollout.allocs[0]);
+    await cluster.time.pass(600);
+    expect(cluster.watchers.stats()['updatesWaiting']).toBe(5);
+    await cluster.time.pass(5_000);
+    const { updatesWaiting, batchesWritten, evaluationsWritten } = cluster.watchers.stats();
+    const batches = cluster.written('AllocUpdateDesiredTransition');
+    expect({ updatesWaiting, batchesWritten }).toEqual({ updatesWaiting: 0, batchesWritten: batches.length });
+    expect(evaluationsWritten).toBe(5);
+    expect(batches.length).toBeLessThan(5);
+    cluster.state.failure = new Error('the log is gone');
+    await cluster.time.pass(600_000);
+    expect(cluster.watchers.stats()['statusWriteRetries']).toBeGreaterThanOrEqual(15);
   });
 
   it('DP-E01: with a thousand of them a health change leads to its evaluation within 5 s', async () => {

@@ -60,7 +60,7 @@ describe('allocation reads of agents', () => {
     await expect(ask('nobody', '')).rejects.toThrow('Permission denied');
   });
 
-  it('ND-150, ND-153: all allocations of the node with the highest ModifyIndex; never index 0', async () => {
+  it('ND-150, ND-153, ST-155: all allocations of the node with the highest ModifyIndex; never index 0', async () => {
     const { state, a, b, place } = await setup();
     expect(nodeAllocsAnswer(state.tables, a.ID, undefined)).toEqual({ Allocs: {}, Index: 1 });
     const first = await place(a);
@@ -117,7 +117,7 @@ describe('allocation reads of agents', () => {
     expect(waiting.answer).toMatchObject({ Index: alloc.ModifyIndex });
   });
 
-  it('ND-153, ND-218: returns after a deletion with a greater index, also after that of the last one', async () => {
+  it('ND-153, ND-218, ST-154: returns after a deletion with a greater index, also after that of the last one', async () => {
     const { state, a, place, remove, read } = await setup();
     const first = await place(a);
     const last = await place(a);

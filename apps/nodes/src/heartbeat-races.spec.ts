@@ -55,7 +55,7 @@ describe('heartbeats and writes in any order', () => {
     expect(stored(node).Status).toBe('ready');
   });
 
-  it('ND-201, ND-203: between heartbeat and write it is initializing, however many heartbeats come', async () => {
+  it('ND-201, ND-203, ST-40: between heartbeat and write it is initializing, however many heartbeats come', async () => {
     const { node, alloc, report, beat, stored } = await disconnected();
     await Promise.all([beat(node), beat(node)]);
     expect(stored(node).Status).toBe('initializing');

@@ -177,6 +177,25 @@ describe('limits (SC-222, SC-223)', () => {
     expect(world.run().placements).toMatchObject([{ previous: { ID: alloc.ID } }]);
   });
 
+  it.each(['paused', 'pending', 'failed'] as const)(
+    'DP-115: while it is %s what is lost, drained or failed before is replaced, and what changes in place does',
+    (Status) => {
+      const world = rolling({}, { Count: 6 });
+      world.olderIs = 'in-place';
+      const { ID } = world.deploy({ Status, TaskGroups: { web: state({ DesiredTotal: 6 }) } });
+      const ofDeployment = { DeploymentID: ID, DeploymentStatus: status(true) };
+      world.taint(world.add(0, ofDeployment), { Status: 'down' });
+      world.add(1, { ...ofDeployment, ...migrating });
+      world.addOld(2, { DeploymentID: 'before', ClientStatus: 'failed', ModifyTime: world.nowNs - 60e9 });
+      for (const i of [3, 4]) world.addOld(i);
+      world.add(5, ofDeployment);
+      const wants = world.run();
+      expect(indexesOf(wants.placements).toSorted()).toEqual([0, 1, 2]);
+      expect(wants.inPlace.size).toBe(2);
+      expect(wants.destructive).toEqual([]);
+    },
+  );
+
   it('SC-235, SC-226: while it is paused nothing new is placed', () => {
     const world = rolling();
     world.deploy({ Status: 'paused' });

@@ -19,6 +19,8 @@ export class ReconcilingFixture {
   deployment: Deployment | null = null;
   nowNs = NOW_NS;
   evaluation = fixtures.anEval();
+  /** What becomes of an allocation of an older version. */
+  olderIs: UpdateDecision['kind'] = 'destructive';
   private ids = 0;
 
   constructor(public job: Job) {}
@@ -43,7 +45,7 @@ export class ReconcilingFixture {
     return alloc;
   }
 
-  /** Of the version before, which only a replacement changes. */
+  /** Of the version before. */
   addOld(index: number, over: Partial<Allocation> = {}): Allocation {
     return this.add(index, { Job: { ...this.job, Version: this.job.Version - 1, JobModifyIndex: 15 }, ...over });
   }
@@ -77,7 +79,7 @@ export class ReconcilingFixture {
       newId: this.newId,
       decideUpdate: (alloc): UpdateDecision =>
         alloc.Job && alloc.Job.Version < this.job.Version && !isClientTerminal(alloc)
-          ? { kind: 'destructive' }
+          ? { kind: this.olderIs, alloc }
           : { kind: 'ignore' },
     });
   }

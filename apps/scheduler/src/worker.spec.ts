@@ -174,7 +174,7 @@ describe('a worker', () => {
     expect(asked).toEqual(['finish failed', 'nack failed', 'finish failed', 'nack failed']);
   });
 
-  it('EB-199: nacks what its copy of the state does not reach in time, then catches up before it asks again', async () => {
+  it('EB-199, ST-170, DP-724: nacks what its copy of the state does not reach in time, then catches up before it asks again', async () => {
     delivered({ WaitIndex: 100 });
     delivered();
     worker.start();
@@ -293,7 +293,7 @@ describe('a worker and its broker', () => {
     expect(asked).toEqual([]);
   });
 
-  it('EB-197: without a wait index it waits for the evaluation itself', async () => {
+  it('EB-197, ST-170, DP-724: without a wait index it waits for the evaluation itself', async () => {
     delivered({ WaitIndex: 0 }, { ModifyIndex: 500_000 });
     worker.start();
     await settled();

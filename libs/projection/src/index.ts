@@ -20,6 +20,7 @@ export { FILTER_SCAN_ROWS, type Found, type KeptRows, type Listed, type ListOpti
 export * from './read-model.js';
 export { HistoryRetention, MAX_TRIMMED_TXNS } from './history-retention.js';
 export { MAX_WALKED_OBJECTS } from './object-history.js';
+export { inTransaction } from './transaction.js';
 export * from './transaction-log.js';
 export * from './announcement.js';
 export * from './projection-feed.js';

@@ -165,7 +165,7 @@ describe('deleting collected deployments', () => {
   const remove = (deployments: readonly Pick<Deployment, 'ID'>[], ScanIndex = machine.appliedIndex) =>
     apply(machine, 'DeploymentDelete', { DeploymentIDs: deployments.map(({ ID }) => ID), ScanIndex });
 
-  it('GC-55 GC-124: one that is gone is no error; nothing is said in public', () => {
+  it('GC-55 GC-124 DP-1403: one that is gone is no error; nothing is said in public', () => {
     const applied = remove([{ ID: 'nowhere' }, put({ Status: 'failed' })]);
     expect(applied.verdict).toEqual({ kind: 'accepted' });
     expect(machine.tables.deployment.size).toBe(0);

@@ -77,6 +77,18 @@ describe.each(SEEDS)('a random log of seed %i', (seed) => {
     expect(stateDigest(second)).toBe(stateDigest(first));
   });
 
+  it('ST-22: what is written has the type of its transaction, whichever part of the code wrote it', () => {
+    const machine = new StateMachine();
+    let events = 0;
+    for (const txn of txns) {
+      const types = eventsOf(machine.apply(txn))?.Events.map((event) => event.Type) ?? [];
+      events += types.length;
+      expect(new Set(types).size).toBeLessThanOrEqual(1);
+      for (const type of types) expect(type).toBe(TXN_TYPES[txn.type].eventType);
+    }
+    expect(events).toBeGreaterThan(TRANSACTIONS / 4);
+  });
+
   it('ST-3 EV-12 EV-13: a copy that starts from a snapshot ends with the same rows, verdicts and events', () => {
     const half = new StateMachine();
     const before = applyAll(half, txns.slice(0, TRANSACTIONS / 2));

@@ -23,7 +23,7 @@ const modifyTime = (): number => machine.tables.deployment.get(deployment.ID)!.M
 /** Collection goes by these times: without them it would take a record too early. */
 describe('a deployment that is written knows when', () => {
   it.each<DeploymentStatus>(['paused', 'running', 'failed', 'cancelled', 'successful', 'blocked'])(
-    'GC-16: as it becomes %s',
+    'GC-16, DP-1402: as it becomes %s',
     (Status) => {
       const Update = { DeploymentID: deployment.ID, Status, StatusDescription: '' };
       const rest = { Eval: null, Job: null, RevertSuffix: '', TrackedVersions: 6 };
@@ -32,13 +32,13 @@ describe('a deployment that is written knows when', () => {
     },
   );
 
-  it('GC-16: as it is promoted', () => {
+  it('GC-16, DP-1402: as it is promoted', () => {
     const promotion = { DeploymentID: deployment.ID, All: true, Groups: [], PromotedAt: AT, Eval: null };
     expect(apply(machine, 'DeploymentPromote', promotion).verdict.kind).toBe('accepted');
     expect(modifyTime()).toBe(AT);
   });
 
-  it('GC-16: as the health of an allocation is decided', () => {
+  it('GC-16, DP-1402: as the health of an allocation is decided', () => {
     const alloc = anAlloc({ DeploymentID: deployment.ID });
     machine.tables.allocs.replace(alloc.ID, alloc);
     const health = {

@@ -101,7 +101,7 @@ describe('the log', () => {
 });
 
 describe('atomicity', () => {
-  it('ST-5 ST-9 DP-1802: a refusal takes everything back, secondary indexes and table indexes too', () => {
+  it('ST-5 ST-9 DP-1802, ST-28: a refusal takes everything back, secondary indexes and table indexes too', () => {
     const machine = aMachine();
     const { job, evaluation } = aRegisteredJob(machine);
     const node = aNode();

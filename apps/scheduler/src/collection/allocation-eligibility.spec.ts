@@ -121,7 +121,7 @@ describe('an allocation', () => {
     expect(isCollectable({ ...unknown, ModifyTime: 0 }, undefined, NOW, CUTOFF)).toBe(false);
   });
 
-  it('GC-13 GC-14: as old as the cutoff is old enough, and so is a record without a time', () => {
+  it('GC-13 GC-14, ST-166: as old as the cutoff is old enough, and so is a record without a time', () => {
     const done = allocOf({ client: 'complete', desired: 'run', collect: true });
     for (const [ModifyTime, collect] of [
       [CUTOFF, true],

@@ -96,7 +96,7 @@ const isPresentResult = (
 };
 
 describe('any history, collected by force', () => {
-  it('GC-91 GC-98 GC-99 GC-100 GC-101 GC-103 GC-104: nothing that must survive goes, and what the first run saw is not left to a second', async () => {
+  it('GC-91 GC-98 GC-99 GC-100 GC-101 GC-103 GC-104, ST-167: nothing that must survive goes, and what the first run saw is not left to a second', async () => {
     let collected = 0;
     for (let seed = 0; seed < SEEDS; seed++) {
       const world = worldOf(seed);

@@ -103,14 +103,14 @@ describe('the core scheduler', () => {
 });
 
 describe('a forced collection', () => {
-  it('GC-87 ND-146: jobs first, then evaluations and deployments, nodes last', async () => {
+  it('GC-87 ND-146, ST-168: jobs first, then evaluations and deployments, nodes last', async () => {
     overOfEach();
     await world.run('force-gc');
     expect(world.reaps.map(({ Kind }) => Kind)).toEqual(['evaluations', 'jobs', 'evaluations', 'deployments', 'nodes']);
     expect(world.left()).toEqual({});
   });
 
-  it('GC-88 GC-89 EB-147: a millisecond is old enough for everything, and less is not', async () => {
+  it('GC-88 GC-89 EB-147 DP-1401, ST-169: a millisecond is old enough for everything, and less is not', async () => {
     expect(new Set(Object.values(FORCED_THRESHOLDS))).toEqual(new Set([1e6]));
     const batch = { ID: 'gone', Type: 'batch' } as const;
     world.evaluation(batch, { ModifyTime: world.ago(1) });

@@ -56,7 +56,7 @@ describe('collecting evaluations', () => {
     },
   );
 
-  it('GC-13 GC-14 GC-15: by its own time, whatever the threshold; without a time it is old', async () => {
+  it('GC-13 GC-14 GC-15, ST-165: by its own time, whatever the threshold; without a time it is old', async () => {
     world.evaluation({ ID: 'a', Type: 'service' }, { ModifyTime: world.ago(200 * HOUR_MS) });
     world.evaluation({ ID: 'a', Type: 'service' }, { ModifyTime: world.ago(99 * HOUR_MS) });
     world.evaluation({ ID: 'a', Type: 'service' }, { ModifyTime: 0 });

@@ -23,7 +23,7 @@ describe('collecting nodes', () => {
   it.each([
     [24 * HOUR_MS, 0],
     [24 * HOUR_MS - 1000, 1],
-  ])('GC-56: after a day (%s ms: %s left), by seconds', async (age, left) => {
+  ])('GC-56, ST-166: after a day (%s ms: %s left), by seconds', async (age, left) => {
     world.node({ StatusUpdatedAt: Math.floor((world.time.nowMs() - age) / 1000) });
     await world.run('node-gc');
     expect(world.tables.nodes.size).toBe(left);

@@ -14,7 +14,7 @@ const evaluations = (AllocIDs: string[], EvalIDs: string[] = []): Reap => ({ Kin
 const job = (ID: string) => ({ Namespace: 'default', ID });
 
 describe('batches', () => {
-  it('GC-92: have limits that keep a transaction small', () => {
+  it('GC-92 DP-1403: have limits that keep a transaction small', () => {
     expect([MAX_REAPED_IDS, MAX_REAPED_JOBS]).toEqual([7281, 2048]);
     expect(MAX_REAPED_IDS * 36).toBeLessThanOrEqual(256 * 1024);
     expect(BATCH_LIMITS.ids).toBeLessThanOrEqual(MAX_REAPED_IDS);
@@ -27,7 +27,7 @@ describe('batches', () => {
     expect(sent).toEqual([evaluations(['1', '2']), evaluations(['3'], ['a']), evaluations([], ['b', 'c'])]);
   });
 
-  it('GC-94: three deployments, jobs or nodes are two requests', async () => {
+  it('GC-94 DP-1403: three deployments, jobs or nodes are two requests', async () => {
     for (const id of ['1', '2', '3']) {
       await batches.deployment(id);
       await batches.node(id);
@@ -61,7 +61,7 @@ describe('batches', () => {
     expect(sent).toEqual([evaluations(['1', '2']), evaluations(['3', '4'])]);
   });
 
-  it('GC-135: sent as soon as a batch is full, and no job before the last of its own', async () => {
+  it('GC-135, ST-168: sent as soon as a batch is full, and no job before the last of its own', async () => {
     await batches.evaluations(['a'], ['1']);
     expect(sent).toEqual([evaluations(['1'], ['a'])]);
     await batches.evaluations(['b'], []);

@@ -1,0 +1,60 @@
+import type { Job } from '@waybill/model';
+import { fixtures, type TxnDraft } from '@waybill/state';
+import { describe, expect, it } from 'vitest';
+import { RegisterJob } from '../jobs/register-job.js';
+import { RegionJobs } from './region-jobs.js';
+
+const For = { Actor: { Kind: 'anonymous', ID: '', Name: '' }, Reason: '', RequestID: 'r' } as const;
+const Regions = ['west', 'east'].map((Name) => ({ Name, Count: 1, Datacenters: null, NodePool: '', Meta: null }));
+const EVERY_DAY = { Enabled: true, Spec: '@daily', Specs: null, SpecType: 'cron', TimeZone: 'UTC' };
+
+/** What a region writes for its part of a registration. */
+async function written(over: Partial<Job>) {
+  const drafts: TxnDraft[] = [];
+  const register = new RegisterJob(
+    { lastSequence: async () => 0 } as never,
+    {
+      propose: async (draft) => {
+        drafts.push(draft);
+        return { index: 7, verdict: { kind: 'accepted' } };
+      },
+    },
+    { job: async () => undefined, schedulerConfiguration: async () => undefined },
+    async () => {},
+    { nowMs: () => 1 },
+    () => 'new-id',
+  );
+  const jobs = new RegionJobs({ lastSequence: async () => 0 }, {} as never, async () => {}, register, {} as never);
+  await jobs.register({
+    Job: fixtures.aJob({ Version: 4, Multiregion: { Strategy: null, Regions }, ...over }),
+    Submission: null,
+    EvalPriority: 0,
+    JobModifyIndex: 0,
+    PreserveCounts: false,
+    PreserveResources: false,
+    For,
+  });
+  return drafts[0]?.payload as { Job: Job; Deployment?: object; Eval: object | null };
+}
+
+describe("a region's part of a registration", () => {
+  it('DP-1107: of a service it comes with a deployment that waits', async () => {
+    const { Job, Deployment, Eval } = await written({ Type: 'service' });
+    expect(Job.Version).toBe(4);
+    expect(Deployment).toMatchObject({ Status: 'initializing', IsMultiregion: true, JobVersion: 4 });
+    expect(Eval).toMatchObject({ TriggeredBy: 'job-register' });
+  });
+
+  it.each([
+    ['batch', { Type: 'batch' }, true],
+    ['sysbatch', { Type: 'sysbatch' }, true],
+    ['system', { Type: 'system' }, true],
+    ['periodic', { Type: 'batch', Periodic: EVERY_DAY }, false],
+    ['parameterized', { Type: 'batch', ParameterizedJob: { Payload: '' } }, false],
+  ])('DP-1108: of a %s job it has the common version and nothing that waits', async (_, over, isEvaluated) => {
+    const { Job, Deployment, Eval } = await written(over as unknown as Partial<Job>);
+    expect(Job.Version).toBe(4);
+    expect(Deployment).toBeUndefined();
+    expect(Eval !== null).toBe(isEvaluated);
+  });
+});
