@@ -115,6 +115,12 @@ const MACHINES: Operation[] = [
   ...list('/v1/node/pool/{name}/nodes', 'Its nodes', ref('NodeListStub'), ['resources', 'os']),
   ...list('/v1/node/pool/{name}/jobs', 'Its jobs', ref('JobListStub'), ['meta']),
   ...get('/v1/client/stats', 'What a machine uses', { query: ['node_id'], answer: anything }),
+  ...get('/v1/client/metadata', 'Metadata of a machine', { query: ['node_id'], answer: anything }),
+  ...write('/v1/client/metadata', 'Change metadata of a machine', {
+    query: ['node_id'],
+    body: request,
+    answer: anything,
+  }),
   ...get('/v1/client/gc', 'Collect what has ended on a machine', { query: ['node_id'], answer: anything }),
   ...write('/v1/client/gc', 'Collect what has ended on a machine', { query: ['node_id'], answer: anything }),
   ...get(`${ALLOC}/stats`, 'What an allocation uses', { query: ['task'], answer: anything }),
@@ -168,8 +174,21 @@ const STORAGE: Operation[] = [
     answer: plain({ Snapshots: listOf(ref('CSISnapshot')), ...QUERY_META }),
   }),
   ...remove('/v1/volumes/snapshot', 'Delete a snapshot', { query: ['plugin_id', 'snapshot_id'] }),
-  ...read('/v1/volume/host/{volumeID}', 'A host volume', anything),
+  ...read('/v1/volume/host/{volumeID}', 'A host volume', ref('HostVolume')),
+  ...write('/v1/volume/host/create', 'Have a host volume made on a node', {
+    body: ref('HostVolumeRequest'),
+    answer: ref('HostVolumeWritten'),
+  }),
+  ...write('/v1/volume/host/register', 'Register a directory of a node as a host volume', {
+    body: ref('HostVolumeRequest'),
+    answer: ref('HostVolumeWritten'),
+  }),
+  ...remove('/v1/volume/host/{volumeID}', 'Have a host volume deleted, and forget it', {
+    query: ['namespace', 'force'],
+    answer: plain({ Index: uint }),
+  }),
   ...list('/v1/volumes/claims', 'Claims on host volumes', anything, ['job_id', 'task_group', 'volume_name']),
+  ...remove('/v1/volumes/claim/{claimID}', 'Delete a claim on a host volume', { query: ['namespace'] }),
   ...list('/v1/plugins', 'CSI plugins', anything, ['type']),
   ...read('/v1/plugin/csi/{pluginID}', 'A CSI plugin', anything),
 ];

@@ -15,7 +15,7 @@ export class HostVolumesController {
     private readonly reads: Reads,
   ) {}
 
-  @Get('volume/host/:id')
+  @Get(['volume/host/:id', 'volume/host/:id/*'])
   async read(@Param('id') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const namespace = namespaceOf(request.query);
     const query = async () => {

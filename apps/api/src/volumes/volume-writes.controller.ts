@@ -8,25 +8,21 @@ import {
   deregisterVolumes,
   detachVolume,
   type IndexResponse,
-  type OnBehalfOf,
   registerVolumes,
   type WriteVolumesRequest,
 } from '@waybill/rpc';
 import { badRequest, notFound } from '../http/api-error.js';
 import { readJsonBody } from '../http/body.js';
-import { HeldCalls } from '../http/held-calls.js';
 import { boolParam, namespaceOf, param } from '../http/query-string.js';
-import { type ApiReply, type ApiRequest, sendEmpty, sendJson, setWriteIndex } from '../http/reply.js';
-import { Requester } from '../http/requester.js';
-import { Writer } from '../writer.js';
+import { type ApiReply, type ApiRequest, sendEmpty, sendJson } from '../http/reply.js';
 import { csiSecretsOf } from './csi-secrets.js';
+import { HeldWrites } from './held-writes.js';
 
 /** Writes of CSI volumes: passed on to the holder of the role, answered once they can be read (VL-266). */
 @Controller('v1')
 export class VolumeWritesController {
   constructor(
-    private readonly calls: HeldCalls,
-    private readonly writer: Writer,
+    private readonly writes: HeldWrites,
     private readonly model: ReadModel,
   ) {}
 
@@ -54,19 +50,15 @@ export class VolumeWritesController {
   @Delete('volume/csi/:id')
   async deregister(@Param('id') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const Force = boolParam(request.query, 'force', () => badRequest('invalid force value')) ?? false;
-    await this.write(
-      deregisterVolumes,
-      { Namespace: namespaceOf(request.query), VolumeIDs: [id], Force },
-      reply,
-      request,
-    );
+    const wanted = { Namespace: namespaceOf(request.query), VolumeIDs: [id], Force };
+    await this.writes.run(deregisterVolumes, wanted, request, reply);
     sendEmpty(reply);
   }
 
   @Delete('volume/csi/:id/delete')
   async delete(@Param('id') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const wanted = { Namespace: namespaceOf(request.query), VolumeIDs: [id], Secrets: csiSecretsOf(request) };
-    await this.write(deleteVolumes, wanted, reply, request);
+    await this.writes.run(deleteVolumes, wanted, request, reply);
     sendEmpty(reply);
   }
 
@@ -75,7 +67,8 @@ export class VolumeWritesController {
   async detach(@Param('id') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const NodeID = param(request.query, 'node') ?? '';
     if (NodeID === '') throw badRequest('detach requires node ID');
-    await this.write(detachVolume, { Namespace: namespaceOf(request.query), VolumeID: id, NodeID }, reply, request);
+    const wanted = { Namespace: namespaceOf(request.query), VolumeID: id, NodeID };
+    await this.writes.run(detachVolume, wanted, request, reply);
     sendEmpty(reply);
   }
 
@@ -101,31 +94,15 @@ export class VolumeWritesController {
     reply: ApiReply,
   ): Promise<void> {
     const Volumes = decodeVolumes(readJsonBody(request.body), namespaceOf(request.query));
-    const index = await this.write(call, { Volumes }, reply, request);
+    const { Index } = await this.writes.run(call, { Volumes }, request, reply);
     const stored = await Promise.all(Volumes.map(({ Namespace, ID }) => this.model.volumes.find(Namespace, ID)));
     sendJson(request, reply, {
       Volumes: stored.flatMap(({ row }) => row ?? []).map(({ volume, plugin }) => encodeCSIVolume(volume, plugin)),
       Warnings: '',
-      Index: index,
+      Index,
       LastContact: 0,
       KnownLeader: true,
       NextToken: '',
     });
-  }
-
-  /** Resolves with the index. */
-  private async write<Req extends { readonly For: OnBehalfOf }>(
-    call: Call<Req, IndexResponse>,
-    wanted: Omit<Req, 'For'>,
-    reply: ApiReply,
-    request: ApiRequest,
-  ): Promise<number> {
-    const requester = Requester.of(request);
-    // `Omit` of a type parameter is not put together again by the compiler.
-    const asked = { ...wanted, For: requester.onBehalf } as Req;
-    const { Index } = await this.calls.ask(call, asked, { traceparent: requester.traceparent });
-    await this.writer.readable(Index);
-    setWriteIndex(reply, Index);
-    return Index;
   }
 }

@@ -1,5 +1,7 @@
 import { Module } from '@nestjs/common';
 import { made } from '../core.module.js';
+import { HeldWrites } from './held-writes.js';
+import { HostVolumeWritesController } from './host-volume-writes.controller.js';
 import { HostVolumesController } from './host-volumes.controller.js';
 import { PluginsController } from './plugins.controller.js';
 import { ProviderController } from './provider.controller.js';
@@ -15,7 +17,11 @@ import { VolumesController } from './volumes.controller.js';
     ProviderController,
     PluginsController,
     HostVolumesController,
+    HostVolumeWritesController,
   ],
-  providers: [made(VolumeLists, ({ model, reads }) => new VolumeLists(model, reads))],
+  providers: [
+    made(VolumeLists, ({ model, reads }) => new VolumeLists(model, reads)),
+    made(HeldWrites, ({ calls, writer }) => new HeldWrites(calls, writer)),
+  ],
 })
 export class VolumesModule {}

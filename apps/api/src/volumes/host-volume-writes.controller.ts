@@ -1,0 +1,63 @@
+import { Controller, Delete, Param, Patch, Post, Put, Req, Res } from '@nestjs/common';
+import { decodeHostVolume, encodeHostVolume } from '@waybill/model';
+import { ReadModel } from '@waybill/projection';
+import { createHostVolume, deleteHostVolume, deleteHostVolumeClaim, registerHostVolume } from '@waybill/rpc';
+import { ApiError, badRequest, notFound } from '../http/api-error.js';
+import { readJsonBody } from '../http/body.js';
+import { boolParam, namespaceOf } from '../http/query-string.js';
+import { type ApiReply, type ApiRequest, sendEmpty, sendJson } from '../http/reply.js';
+import { HeldWrites } from './held-writes.js';
+
+const WRITES = { create: createHostVolume, register: registerHostVolume } as const;
+/** What follows the first part of the path does not matter (VL-306). */
+const CREATE_OR_REGISTER = ['volume/host/:action', 'volume/host/:action/*'];
+
+/** Writes of dynamic host volumes and of claims on them: passed on to the holder of the role. */
+@Controller('v1')
+export class HostVolumeWritesController {
+  constructor(
+    private readonly writes: HeldWrites,
+    private readonly model: ReadModel,
+  ) {}
+
+  @Put(CREATE_OR_REGISTER)
+  put(@Param('action') action: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    return this.write(action, request, reply);
+  }
+
+  @Post(CREATE_OR_REGISTER)
+  post(@Param('action') action: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    return this.write(action, request, reply);
+  }
+
+  /** A method that is none here is a path that does not exist. */
+  @Patch(CREATE_OR_REGISTER)
+  patch(): never {
+    throw notFound('resource not found');
+  }
+
+  @Delete(['volume/host/:id', 'volume/host/:id/*'])
+  async delete(@Param('id') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    const Force = boolParam(request.query, 'force', () => badRequest('invalid force value')) ?? false;
+    const wanted = { Namespace: namespaceOf(request.query), VolumeID: id, Force };
+    const { Index } = await this.writes.run(deleteHostVolume, wanted, request, reply);
+    sendJson(request, reply, { Index });
+  }
+
+  /** VL-294. */
+  @Delete('volumes/claim/:id')
+  async deleteClaim(@Param('id') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    const wanted = { Namespace: namespaceOf(request.query), ClaimID: id };
+    await this.writes.run(deleteHostVolumeClaim, wanted, request, reply);
+    sendEmpty(reply);
+  }
+
+  private async write(action: string, request: ApiRequest, reply: ApiReply): Promise<void> {
+    if (action !== 'create' && action !== 'register') throw notFound('resource not found');
+    const Volume = decodeHostVolume(readJsonBody(request.body), namespaceOf(request.query));
+    if (!Volume) throw new ApiError(500, 'missing volume definition');
+    const { Index, ID } = await this.writes.run(WRITES[action], { Volume }, request, reply);
+    const { row } = await this.model.volumes.hostVolume(Volume.Namespace, ID);
+    sendJson(request, reply, { Volume: row ? encodeHostVolume(row) : null, Warnings: '', Index });
+  }
+}
