@@ -16,6 +16,7 @@ const HARNESS = new Set([
   'scheduling-load',
   'simulated-machines',
   'state-copy',
+  'broker-backlog',
 ]);
 
 const names = readdirSync(new URL('.', import.meta.url))
