@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import type { Allocation, Evaluation, TaskState } from '@waybill/model';
-import type { AllocResourceUsage, HostStats } from '@waybill/rpc';
+import type { Allocation, Evaluation, Node, TaskState } from '@waybill/model';
+import type { AllocResourceUsage, HostStats, NodeMetaResponse } from '@waybill/rpc';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ApiClient, shellJob } from './support/api-client.js';
 import { eventually } from './support/wait.js';
@@ -91,6 +91,32 @@ describe('usage', () => {
     expect(await text('/v1/client/stats')).toEqual([400, 'No local Node and node_id not provided']);
     expect(await text(`/v1/client/stats?node_id=${NOBODY}`)).toEqual([404, `Unknown node ${NOBODY}`]);
     expect(await text(`/v1/client/allocation/${NOBODY}/stats`)).toEqual([404, `Unknown allocation "${NOBODY}"`]);
+  });
+});
+
+describe('metadata of a machine', () => {
+  it('AG-27, AG-332: what is set is in the node that the servers know, until it is taken away', async () => {
+    const [node] = await api.get<{ ID: string }[]>('/v1/nodes');
+    const path = `/v1/client/metadata?node_id=${node!.ID}`;
+    const known = async () => (await api.get<Node>(`/v1/node/${node!.ID}`)).Meta;
+    const before = await api.get<NodeMetaResponse>(path);
+    const apply = (body: unknown) => api.raw(path, { method: 'POST', body: JSON.stringify(body) });
+    const answer = await apply({ NodeID: node!.ID, Meta: { 'rack.row': '7' } });
+    expect(await answer.json()).toEqual({
+      Meta: { ...before.Static, 'rack.row': '7' },
+      Dynamic: { 'rack.row': '7' },
+      Static: before.Static,
+    });
+    await eventually('the servers know it', async () => (await known())?.['rack.row'] === '7');
+    await apply({ Meta: { 'rack.row': null } });
+    await eventually('the servers know that it is gone', async () => !('rack.row' in ((await known()) ?? {})));
+    for (const [body, text] of [
+      [{}, 'missing required Meta object'],
+      [{ Meta: { 'no key': 'x' } }, 'invalid metadata key: "no key"'],
+    ] as const) {
+      const refused = await apply(body);
+      expect([refused.status, await refused.text()]).toEqual([400, text]);
+    }
   });
 });
 

@@ -18,11 +18,12 @@ export class AgentModule {
     actions: AllocActions,
     csi: CsiHost,
     hostVolumes: HostVolumes,
+    nodeMeta: DynamicModule,
     exec: ExecSessions,
   ): DynamicModule {
     return {
       module: AgentModule,
-      imports: [CsiModule.of(csi), HostVolumesModule.of(hostVolumes)],
+      imports: [CsiModule.of(csi), HostVolumesModule.of(hostVolumes), nodeMeta],
       controllers: [AgentController, ExecController],
       providers: [
         { provide: TaskLogs, useValue: logs },

@@ -27,6 +27,9 @@ import { loadIdentity, lockDirectory } from './identity.store.js';
 import { logSpec, TaskOutputs } from './logs/task-output.js';
 import { RotatingLog } from './logs/rotating-log.js';
 import { LocalNode } from './local-node.js';
+import { NodeMeta } from './node-meta/node-meta.js';
+import { NodeMetaFile } from './node-meta/node-meta.store.js';
+import { NodeMetaModule } from './node-meta/node-meta.module.js';
 import { describeNode } from './node-description.js';
 import { SelfDrain } from './self-drain.js';
 import { TaskLogs } from './task-logs.js';
@@ -47,7 +50,9 @@ export const agent: ServiceDefinition = {
     const mhzPerCore = Number(machine.attributes['cpu.frequency']);
     const drivers = driversOf(context, dir, outputs, mhzPerCore, await cgroupsOf(context));
     const volumePlugins = await hostVolumePluginsOf(context, dir);
-    const node = new LocalNode(await nodeOf(context, dir, machine, drivers, attributesOf(volumePlugins)));
+    const nodeMeta = await NodeMeta.load(settings.WAYBILL_NODE_META, new NodeMetaFile(dir, logger));
+    const attributes = { ...machine.attributes, ...attributesOf(volumePlugins) };
+    const node = new LocalNode(await nodeOf(context, dir, { ...machine, attributes }, drivers, nodeMeta.merged));
     const { ID: nodeId } = node.current;
     const events = nodeEventsOf(context, node);
     const csi = csiHostOf(context, dir, node, events);
@@ -100,7 +105,15 @@ export const agent: ServiceDefinition = {
     const sessions = new ExecSessions({ timers, newId, begin: (request) => beginExec(execOptions, request) });
     const actions = new AllocActions(running, async () => hostUsage.of(await sampleHost(dir)));
     return {
-      module: AgentModule.of(logs, new AllocFiles(directories), actions, csi, hostVolumes, sessions),
+      module: AgentModule.of(
+        logs,
+        new AllocFiles(directories),
+        actions,
+        csi,
+        hostVolumes,
+        NodeMetaModule.of(nodeMeta, node),
+        sessions,
+      ),
       rpcTarget: nodeId,
       start: async () => {
         await outputs.start();
@@ -178,7 +191,7 @@ async function nodeOf(
   dir: string,
   machine: Machine,
   drivers: ReadonlyMap<string, Driver>,
-  attributes: Readonly<Record<string, string>>,
+  meta: Readonly<Record<string, string>>,
 ) {
   const { settings, clock, newId } = context;
   const identity = await loadIdentity(dir, newId);
@@ -190,9 +203,9 @@ async function nodeOf(
     datacenter: settings.WAYBILL_DATACENTER,
     nodeClass: settings.WAYBILL_NODE_CLASS,
     nodePool: settings.WAYBILL_NODE_POOL,
-    meta: settings.WAYBILL_NODE_META,
+    meta,
     httpAddr: settings.WAYBILL_AGENT_HTTP_ADDR,
-    attributes: { ...machine.attributes, ...attributes },
+    attributes: machine.attributes,
     resources: machine.resources,
     drivers: prints,
     hostVolumes: await staticHostVolumes(settings.WAYBILL_HOST_VOLUMES),

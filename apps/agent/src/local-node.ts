@@ -45,6 +45,11 @@ export class LocalNode {
     this.change({ HostVolumes });
   }
 
+  /** All of its metadata (AG-27). */
+  meta(Meta: Readonly<Record<string, string>>): void {
+    this.change({ Meta });
+  }
+
   private change(over: Partial<Node>): void {
     this.node = { ...this.node, ...over };
     for (const listener of this.listeners) listener();

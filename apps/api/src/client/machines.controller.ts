@@ -1,12 +1,13 @@
 import { Controller, Get, Post, Put, Req, Res } from '@nestjs/common';
 import { ReadModel } from '@waybill/projection';
-import { collectAllocs, hostStats, NatsRpc } from '@waybill/rpc';
+import { applyNodeMeta, collectAllocs, hostStats, NatsRpc, readNodeMeta, type RpcError } from '@waybill/rpc';
 import { badRequest, notFound } from '../http/api-error.js';
 import { param } from '../http/query-string.js';
 import { type ApiReply, type ApiRequest, sendJson } from '../http/reply.js';
 import { askAgent } from './agent-call.js';
+import { readMetaChanges } from './node-meta-request.js';
 
-/** `/v1/client/stats`, `/v1/client/gc`: what is asked of a machine, answered by its agent. */
+/** `/v1/client/stats`, `/v1/client/gc`, `/v1/client/metadata`: what is asked of a machine, answered by its agent. */
 @Controller('v1/client')
 export class MachinesController {
   constructor(
@@ -41,8 +42,33 @@ export class MachinesController {
     sendJson(request, reply, await askAgent(this.rpc, collectAllocs, { AllocID: '' }, { target }));
   }
 
-  private async nodeOf(request: ApiRequest): Promise<string> {
-    const nodeId = param(request.query, 'node_id')?.toLowerCase();
+  /** AG-27. */
+  @Get('metadata')
+  async metadata(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    const target = await this.nodeOf(request);
+    sendJson(request, reply, await askAgent(this.rpc, readNodeMeta, {}, { target }));
+  }
+
+  @Post('metadata')
+  metadataPost(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    return this.applyMeta(request, reply);
+  }
+
+  @Put('metadata')
+  metadataPut(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    return this.applyMeta(request, reply);
+  }
+
+  /** AG-332; the node may be named by the body too. */
+  private async applyMeta(request: ApiRequest, reply: ApiReply): Promise<void> {
+    const { NodeID, Meta } = readMetaChanges(request.body);
+    const target = await this.nodeOf(request, NodeID);
+    const statusOf = ({ code }: RpcError): number | undefined => (code === 'invalid' ? 400 : undefined);
+    sendJson(request, reply, await askAgent(this.rpc, applyNodeMeta, { Meta }, { target, statusOf }));
+  }
+
+  private async nodeOf(request: ApiRequest, otherwise = ''): Promise<string> {
+    const nodeId = (param(request.query, 'node_id') || otherwise).toLowerCase();
     if (!nodeId) throw badRequest('No local Node and node_id not provided'); // API-199
     const { row } = await this.model.node(nodeId);
     if (!row) throw notFound(`Unknown node ${nodeId}`);

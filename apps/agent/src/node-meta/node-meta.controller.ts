@@ -1,0 +1,38 @@
+import { Controller } from '@nestjs/common';
+import { Payload } from '@nestjs/microservices';
+import {
+  Answers,
+  applyNodeMeta,
+  type ApplyNodeMetaRequest,
+  type NodeMetaResponse,
+  readNodeMeta,
+  RpcError,
+} from '@waybill/rpc';
+import { LocalNode } from '../local-node.js';
+import { InvalidMetaError, NodeMeta } from './node-meta.js';
+
+/** AG-27: what is asked about the metadata of this machine. */
+@Controller()
+export class NodeMetaController {
+  constructor(
+    private readonly meta: NodeMeta,
+    private readonly node: LocalNode,
+  ) {}
+
+  @Answers(readNodeMeta)
+  read(): NodeMetaResponse {
+    return this.meta.read();
+  }
+
+  @Answers(applyNodeMeta)
+  async apply(@Payload() { Meta }: ApplyNodeMetaRequest): Promise<NodeMetaResponse> {
+    try {
+      const applied = await this.meta.apply(Meta);
+      this.node.meta(applied.Meta);
+      return applied;
+    } catch (error) {
+      if (error instanceof InvalidMetaError) throw new RpcError('invalid', error.message);
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,32 @@
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { Logger } from '@waybill/telemetry';
+import { isErrno } from '../drivers/process-identity.js';
+import { writeDurably } from '../durable-file.store.js';
+import type { DynamicMeta, DynamicMetaStore } from './node-meta.js';
+
+/** In one file of the agent's directory. One that cannot be read is as none, with a word in the log. */
+export class NodeMetaFile implements DynamicMetaStore {
+  private readonly file: string;
+
+  constructor(
+    dir: string,
+    private readonly logger: Logger,
+  ) {
+    this.file = path.join(dir, 'node-meta.json');
+  }
+
+  async load(): Promise<DynamicMeta> {
+    try {
+      return JSON.parse(await readFile(this.file, 'utf8')) as DynamicMeta;
+    } catch (error) {
+      if (!isErrno(error, 'ENOENT'))
+        this.logger.error('metadata that was set on this machine cannot be read', { file: this.file, error });
+      return {};
+    }
+  }
+
+  save(dynamic: DynamicMeta): Promise<void> {
+    return writeDurably(this.file, JSON.stringify(dynamic));
+  }
+}
