@@ -6,6 +6,7 @@ import { BlockingQueries, type WatchSource } from './http/blocking-query.js';
 import { HeldCalls } from './http/held-calls.js';
 import { ListAnswers } from './http/list-answers.js';
 import { type ReadModelAge, Reads } from './http/reads.js';
+import type { AdmissionLookup } from './jobs/job-admission.js';
 import type { JobLookup } from './jobs/register-job.js';
 import { Writer } from './writer.js';
 
@@ -47,8 +48,9 @@ export class ApiCore {
 
   readonly readable = (index: number): Promise<unknown> => this.writer.readable(index);
 
-  readonly lookup: JobLookup = {
+  readonly lookup: JobLookup & AdmissionLookup = {
     job: async (namespace, id) => (await this.model.job(namespace, id)).row,
+    namespace: async (name) => (await this.model.namespace(name)).row,
     schedulerConfiguration: async () => (await this.model.schedulerConfiguration()).row,
   };
 

@@ -5,6 +5,7 @@ export { HeldCalls } from './http/held-calls.js';
 export { Requester } from './http/requester.js';
 export { type DeregisterOptions, DeregisterJob } from './jobs/deregister-job.js';
 export { type EvaluateOptions, EvaluateJob } from './jobs/evaluate-job.js';
+export { JobAdmission } from './jobs/job-admission.js';
 export { type JobLookup, type Registered, RegisterJob } from './jobs/register-job.js';
 export type { RegisterJobRequest } from './jobs/register-request.js';
 export { type RevertRequest, RevertJob } from './jobs/revert-job.js';

@@ -32,6 +32,7 @@ export * from './job-diff/index.js';
 export * from './job.js';
 export * from './multiregion.js';
 export * from './namespace.js';
+export { namespaceLimitProblems } from './namespace-limits.js';
 export * from './network-index.js';
 export * from './node-class.js';
 export * from './node-pool.js';
@@ -59,7 +60,7 @@ export * from './decode-error.js';
 export * from './decode-job.js';
 export * from './message-list.js';
 export * from './specification-change.js';
-export { validateJob, type JobValidation, type ValidationOptions } from './validate-job.js';
+export { totalCountErrors, validateJob, type JobValidation, type ValidationOptions } from './validate-job.js';
 /** For the bodies of requests: tables like a job's, with the same rules for names, types and null. */
 export * as wire from './wire-shape.js';
 export * as wireSchema from './wire-schema.js';

@@ -177,11 +177,14 @@ function submissionErrors(job: Job, options: ValidationOptions): string[] {
   if (job.Priority < MIN_PRIORITY || job.Priority > MAX_PRIORITY) {
     errors.push(`job priority must be between [${MIN_PRIORITY}, ${MAX_PRIORITY}]`);
   }
-  const total = job.TaskGroups.reduce((sum, group) => sum + group.Count, 0);
-  if (options.jobMaxCount !== undefined && total > options.jobMaxCount) {
-    errors.push(`total count was greater than configured job_max_count: ${total} > ${options.jobMaxCount}`);
-  }
+  if (options.jobMaxCount !== undefined) errors.push(...totalCountErrors(job, options.jobMaxCount));
   return errors;
+}
+
+/** Empty, or that all groups together ask for more than `most` allocations (API-173, API-330). */
+export function totalCountErrors({ TaskGroups }: Pick<Job, 'TaskGroups'>, most: number): string[] {
+  const total = TaskGroups.reduce((sum, group) => sum + group.Count, 0);
+  return total > most ? [`total count was greater than configured job_max_count: ${total} > ${most}`] : [];
 }
 
 function jobWarnings(job: Job, options: ValidationOptions): string[] {

@@ -5,6 +5,7 @@ import {
   EvaluateJob,
   type EvaluateOptions,
   HeldCalls,
+  JobAdmission,
   type JobLookup,
   RegisterJob,
   type RegisterJobRequest,
@@ -24,6 +25,8 @@ import type { SimulatedProcess } from '../kernel/simulated-process.js';
 import type { DatabaseConnection } from './simulated-postgres.js';
 
 const NAMESPACE = 'default';
+/** Its namespaces limit nothing, so that nothing is asked of the database for it. */
+const NO_LIMITS = { namespace: async () => undefined, schedulerConfiguration: async () => undefined };
 const USER: Actor = { Kind: 'anonymous', ID: '', Name: 'anonymous' };
 
 /** Index of the transaction that a write is in, as the answer says. */
@@ -58,7 +61,7 @@ export class UserApi {
     const readable = (index: number): Promise<unknown> => this.writer.readable(index);
     this.calls = new HeldCalls(rpc, clock, timers);
     const inquiry = new BrokerInquiry(this.calls);
-    this.registerJob = new RegisterJob(log, this.writer, lookup, readable, clock, newId);
+    this.registerJob = new RegisterJob(log, this.writer, new JobAdmission(NO_LIMITS), lookup, readable, clock, newId);
     this.deregisterJob = new DeregisterJob(log, this.writer, lookup, readable, clock, newId);
     this.evaluateJob = new EvaluateJob(log, this.writer, database, readable, clock, newId);
     this.revertJob = new RevertJob(log, this.registerJob, database, readable);

@@ -1,5 +1,5 @@
 import { Controller, Delete, Post, Put, Req, Res } from '@nestjs/common';
-import { formatErrors, formatWarnings, validateJob } from '@waybill/model';
+import { formatErrors, formatWarnings } from '@waybill/model';
 import { failed } from '../http/api-error.js';
 import { readJsonBody, readOptionalJsonBody } from '../http/body.js';
 import { boolParam, namespaceOf, param } from '../http/query-string.js';
@@ -12,6 +12,7 @@ import { RegisterEverywhere } from '../regions/register-everywhere.js';
 import { DispatchJob, type DispatchWish, readDispatchRequest } from './dispatch-job.js';
 import { EvaluateJob, readEvaluateRequest } from './evaluate-job.js';
 import { ForceLaunch } from './force-launch.js';
+import { JobAdmission } from './job-admission.js';
 import { jobPathOf, notYet } from './job-path.js';
 import { JobStability, readStabilityRequest } from './job-stability.js';
 import { JobVersionTags, readTagRequest, tagPathOf } from './job-version-tags.js';
@@ -25,6 +26,7 @@ import { ScaleJob } from './scale-job.js';
 export class JobWritesController {
   constructor(
     private readonly requests: RegisterRequests,
+    private readonly admission: JobAdmission,
     private readonly forwarding: RegionForwarding,
     private readonly registerJob: RegisterEverywhere,
     private readonly planJob: PlanJob,
@@ -49,13 +51,13 @@ export class JobWritesController {
   }
 
   @Put('validate/job')
-  validatePut(@Req() request: ApiRequest, @Res() reply: ApiReply): void {
-    this.validate(request, reply);
+  validatePut(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    return this.validate(request, reply);
   }
 
   @Post('validate/job')
-  validatePost(@Req() request: ApiRequest, @Res() reply: ApiReply): void {
-    this.validate(request, reply);
+  validatePost(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    return this.validate(request, reply);
   }
 
   @Put('job/*')
@@ -198,9 +200,9 @@ export class JobWritesController {
   }
 
   /** API-181: an invalid job is an answer, not an error. */
-  private validate(request: ApiRequest, reply: ApiReply): void {
+  private async validate(request: ApiRequest, reply: ApiReply): Promise<void> {
     const wanted = this.requests.readValidation(readJsonBody(request.body));
-    const { errors, warnings } = validateJob(wanted.Job);
+    const { errors, warnings } = await this.admission.look(wanted.Job);
     sendJson(request, reply, {
       DriverConfigValidated: true,
       ValidationErrors: errors.length > 0 ? errors : null,

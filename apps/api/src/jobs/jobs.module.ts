@@ -8,6 +8,7 @@ import { DeregisterJob } from './deregister-job.js';
 import { DispatchJob } from './dispatch-job.js';
 import { EvaluateJob } from './evaluate-job.js';
 import { ForceLaunch } from './force-launch.js';
+import { JobAdmission } from './job-admission.js';
 import { JobList } from './job-list.js';
 import { JobParseController } from './job-parse.controller.js';
 import { JobParser } from './job-parser.transport.js';
@@ -31,11 +32,13 @@ import { ScaleJob } from './scale-job.js';
     made(JobList, ({ model, reads }) => new JobList(model, reads)),
     made(JobStatuses, ({ model, reads }) => new JobStatuses(model, reads)),
     made(RegisterRequests, ({ context: { settings, clock } }) => new RegisterRequests(settings.WAYBILL_REGION, clock)),
+    made(JobAdmission, ({ lookup }) => new JobAdmission(lookup)),
     made(RegisterJob, registerJobOf),
     made(RegionJobs, regionJobsOf),
     made(
       RegisterEverywhere,
-      ({ context }, register, here) => new RegisterEverywhere(context, register, here),
+      ({ context }, admission, register, here) => new RegisterEverywhere(context, admission, register, here),
+      JobAdmission,
       RegisterJob,
       RegionJobs,
     ),
@@ -64,9 +67,12 @@ import { ScaleJob } from './scale-job.js';
     made(JobVersionTags, ({ writer, context: { settings, clock } }) => {
       return new JobVersionTags(writer, settings.WAYBILL_REGION, clock);
     }),
-    made(PlanJob, ({ parts: { feed }, context: { log, rpc, regions, clock } }) => {
-      return new PlanJob(log, rpc, regions.own, () => feed.applied, clock);
-    }),
+    made(
+      PlanJob,
+      ({ parts: { feed }, context: { log, rpc, regions, clock } }, admission) =>
+        new PlanJob(admission, log, rpc, regions.own, () => feed.applied, clock),
+      JobAdmission,
+    ),
     made(JobStability, ({ writer, model, readable, context: { log, clock } }) => {
       return new JobStability(log, writer, model, readable, clock);
     }),

@@ -4,8 +4,6 @@ import {
   encodeAllocMetric,
   encodeEvaluation,
   encodeMap,
-  formatErrors,
-  formatWarnings,
   isLaunched,
   type Job,
   jobInRegion,
@@ -14,12 +12,11 @@ import {
   type PlanAnnotations,
   regionsOf,
   rfc3339FromMs,
-  validateJob,
   type WireObject,
 } from '@waybill/model';
 import { planJob, type Rpc } from '@waybill/rpc';
 import { traceparentOf } from '@waybill/telemetry';
-import { failed } from '../http/api-error.js';
+import type { JobAdmission } from './job-admission.js';
 import type { PlanJobWish } from './register-request.js';
 
 export interface JobPlan {
@@ -40,6 +37,7 @@ export interface JobPlan {
  */
 export class PlanJob {
   constructor(
+    private readonly admission: Pick<JobAdmission, 'admit'>,
     private readonly log: Pick<Log, 'lastSequence'>,
     private readonly rpc: Rpc,
     private readonly region: string,
@@ -49,9 +47,9 @@ export class PlanJob {
   ) {}
 
   /** Of a job of several regions, as this one would have it (DP-1140). @throws ApiError 500, RpcError, RpcUnavailableError */
-  async run({ Job: given, Diff, warnings: dropped }: PlanJobWish): Promise<JobPlan> {
-    const { errors, warnings } = validateJob(given);
-    if (errors.length > 0) throw failed(formatErrors(errors));
+  async run(wish: PlanJobWish): Promise<JobPlan> {
+    const { Job: given, Diff } = wish;
+    const Warnings = await this.admission.admit(wish);
     const here = regionsOf(given).find(({ Name }) => Name === this.region);
     const Job = here ? jobInRegion(given, here) : given;
     const written = await this.log.lastSequence(jobSubject(Job.Namespace, Job.ID));
@@ -62,7 +60,7 @@ export class PlanJob {
       FailedTGAllocs: encodeMap(planned.FailedTGAllocs, encodeAllocMetric),
       CreatedEvals: planned.CreatedEvals.map(encodeEvaluation),
       NextPeriodicLaunch: this.nextLaunchOf(Job),
-      Warnings: formatWarnings([...dropped, ...warnings]),
+      Warnings,
     };
   }
 

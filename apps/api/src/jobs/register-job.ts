@@ -3,8 +3,6 @@ import {
   type Clock,
   type Deployment,
   type Evaluation,
-  formatErrors,
-  formatWarnings,
   type GroupScalingEvent,
   isParameterized,
   isPeriodic,
@@ -14,12 +12,12 @@ import {
   nsFromMs,
   type SchedulerConfiguration,
   specChanged,
-  validateJob,
 } from '@waybill/model';
 import { draftTxn, type Proposer } from '@waybill/state';
 import { failed, forbidden } from '../http/api-error.js';
 import type { Requester } from '../http/requester.js';
 import { acceptedOrThrow } from '../writer.js';
+import type { JobAdmission } from './job-admission.js';
 import type { RegisterJobRequest } from './register-request.js';
 
 /** Times a register is decided anew because somebody wrote the job in between. */
@@ -51,6 +49,7 @@ export class RegisterJob {
   constructor(
     private readonly log: Log,
     private readonly writer: Proposer,
+    private readonly admission: Pick<JobAdmission, 'admit'>,
     private readonly read: JobLookup,
     private readonly readable: (index: number) => Promise<unknown>,
     private readonly clock: Clock,
@@ -59,10 +58,7 @@ export class RegisterJob {
 
   /** @throws ApiError */
   async run(request: RegisterJobRequest, requester: Requester): Promise<Registered> {
-    const job = request.Job;
-    const { errors, warnings } = validateJob(job);
-    if (errors.length > 0) throw failed(formatErrors(errors));
-    const warned = formatWarnings([...request.warnings, ...warnings]);
+    const warned = await this.admission.admit(request);
     await this.refuseWhenDisabled();
     for (let attempt = 0; ; attempt++) {
       try {

@@ -24,7 +24,7 @@ function stored(current: Job | undefined, ...versions: Job[]) {
   const readable = async () => {};
   const clock = { nowMs: () => 1 };
   const lookup = { job: async () => current, schedulerConfiguration: async () => undefined };
-  const register = new RegisterJob(log, writer, lookup, readable, clock, () => 'new-eval');
+  const register = new RegisterJob(log, writer, { admit: async () => '' }, lookup, readable, clock, () => 'new-eval');
   const read = { job: async () => ({ row: current }), jobVersions: async () => ({ rows: versions }) };
   const revert = new RevertJob(log, register, read, readable);
   const stability = new JobStability(log, writer, read, readable, clock);

@@ -71,3 +71,9 @@ describe('API-173', () => {
     expect(answer).toMatchObject({ Index: 51, JobModifyIndex: 30 });
   });
 });
+
+it('API-173: not beyond what one job may have in all', async () => {
+  const refused = { status: 500, message: expect.stringContaining('job_max_count: 50001 > 50000') as string };
+  await expect(scaled(undefined, { Count: 50_001 })).rejects.toMatchObject(refused);
+  expect((await scaled(undefined, { Count: 50_000 })).registrations).toHaveLength(1);
+});

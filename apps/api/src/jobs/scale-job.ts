@@ -9,12 +9,14 @@ import {
   type Job,
   nsFromMs,
   type TaskGroup,
+  totalCountErrors,
 } from '@waybill/model';
 import { draftTxn, type Proposer } from '@waybill/state';
-import { badRequest, notFound } from '../http/api-error.js';
+import { badRequest, failed, notFound } from '../http/api-error.js';
 import { asObject, boolOf, intOf, type JsonObject, memberOf, objectOf, stringOf } from '../http/json-members.js';
 import type { Requester } from '../http/requester.js';
 import { acceptedOrThrow } from '../writer.js';
+import { JOB_MAX_COUNT } from './job-admission.js';
 import { MAX_CONFLICTS, type Registered, type RegisterJob } from './register-job.js';
 
 export interface ScalingWish {
@@ -81,6 +83,8 @@ export class ScaleJob {
     refuseCount(job, group, wish.count);
     await this.refuseDuringDeployment(job);
     const registration = registrationOf(job, group, wish.count, wish);
+    const [tooMany] = totalCountErrors(registration.Job, JOB_MAX_COUNT);
+    if (tooMany !== undefined) throw failed(tooMany);
     const registered = await this.register.decide({ ...registration, Scaling: event }, '', requester);
     const isNewVersion = registered.JobModifyIndex === registered.Index;
     if (isNewVersion) return registered;

@@ -19,6 +19,7 @@ async function written(over: Partial<Job>) {
         return { index: 7, verdict: { kind: 'accepted' } };
       },
     },
+    { admit: async () => '' },
     { job: async () => undefined, schedulerConfiguration: async () => undefined },
     async () => {},
     { nowMs: () => 1 },

@@ -1,16 +1,9 @@
-import {
-  formatErrors,
-  formatWarnings,
-  isMultiregion,
-  type Job,
-  regionsOf,
-  type Timers,
-  validateJob,
-} from '@waybill/model';
+import { isMultiregion, type Job, regionsOf, type Timers } from '@waybill/model';
 import { deregisterInRegion, jobInThatRegion, registerInRegion, type Regions } from '@waybill/rpc';
 import type { Logger } from '@waybill/telemetry';
 import { failed } from '../http/api-error.js';
 import type { Requester } from '../http/requester.js';
+import type { JobAdmission } from '../jobs/job-admission.js';
 import { refuseEnforced, refuseTypeChange, type Registered, type RegisterJob } from '../jobs/register-job.js';
 import type { RegisterJobRequest } from '../jobs/register-request.js';
 import { inEachRegion } from './each-region.js';
@@ -38,6 +31,7 @@ export interface RegisterEverywhereDeps {
 export class RegisterEverywhere {
   constructor(
     private readonly deps: RegisterEverywhereDeps,
+    private readonly admission: Pick<JobAdmission, 'admit'>,
     private readonly registerJob: RegisterJob,
     private readonly here: RegionJobs,
   ) {}
@@ -46,15 +40,13 @@ export class RegisterEverywhere {
   async run(request: RegisterJobRequest, requester: Requester): Promise<Registered> {
     const { Job: job } = request;
     if (!isMultiregion(job)) return this.registerJob.run(request, requester);
-    const { errors, warnings } = validateJob(job);
-    if (errors.length > 0) throw failed(formatErrors(errors));
+    const warned = await this.admission.admit(request);
     this.refuseUnknownRegions(job);
     await this.registerJob.refuseWhenDisabled();
     const stored = await this.storedEverywhere(job);
     refuseEnforced(request, stored.get(this.own) ?? undefined);
     for (const old of stored.values()) if (old) refuseTypeChange(old, job);
     const { parts, dropped } = decideRollout(job, stored);
-    const warned = formatWarnings([...request.warnings, ...warnings]);
     const own = parts.find(({ region }) => region === this.own);
     if (!own) return this.registerJob.decide({ ...request, Job: stored.get(this.own) ?? job }, warned, requester);
     await this.registerInPeers(parts, request, requester);
