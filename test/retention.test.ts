@@ -1,7 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { startStack, type Stack } from '@waybill/embedded';
-import { connect, ensureStreams, Journal, LogTrimmedError, type NatsLink, StreamRetention } from '@waybill/journal';
+import {
+  ArchiveLostError,
+  Archives,
+  connect,
+  ensureStreams,
+  Journal,
+  LogTrimmedError,
+  type NatsLink,
+  StreamRetention,
+} from '@waybill/journal';
 import type { Timers } from '@waybill/model';
 import {
   EventLog,
@@ -83,6 +92,23 @@ describe('trimming the log', () => {
     expect(index).toBe(last + 1);
     const follow = journal.follow({ from: 1, onTxns: () => {}, onError: () => {} });
     await expect(follow).rejects.toThrow(LogTrimmedError);
+  });
+
+  it('archives go with the log that names them, and no sooner', async () => {
+    const manager = () => jetstreamManager(link.nc);
+    const archives = new Archives(link, manager);
+    const bytes = (fill: number) => Buffer.alloc(600_000, fill); // two chunks
+    const old = await archives.put('old', bytes(1));
+    const { index } = await journal.publish(evalDraft());
+    const kept = await archives.put('kept', bytes(2));
+    await journal.publish(evalDraft());
+    await new StreamRetention(link).trimLog(index);
+    await new StreamRetention(link).trimArchives();
+    expect((await archives.get(old)).equals(bytes(1))).toBe(true); // a transaction in the log may name it still
+    await new StreamRetention(link, 0).trimArchives();
+    await expect(archives.get(old)).rejects.toThrow(ArchiveLostError);
+    expect((await archives.get(kept)).equals(bytes(2))).toBe(true);
+    expect((await (await manager()).streams.info('ARCHIVES')).state.messages).toBe(2);
   });
 
   it('EV-68: what EVENTS keeps is set, by number and age', async () => {

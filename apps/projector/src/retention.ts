@@ -23,6 +23,8 @@ export interface RetentionPolicy {
 export interface TrimmedStreams {
   /** Removes transactions below this index; answers the first that is left. */
   trimLog(below: number): Promise<number>;
+  /** Removes the archives of restores that are not in the log any more. */
+  trimArchives(): Promise<void>;
   limitEvents(limits: { readonly maxAgeMs: number; readonly maxFrames: number }): Promise<void>;
 }
 
@@ -49,7 +51,7 @@ export interface RetentionOptions {
  * idle → trimming, at intervals → idle. The log loses only what Postgres holds, less `logIndexes`: whoever starts loads
  * Postgres and finds the log from there on. Each step can be cut off anywhere and is taken up again by the next look, in
  * this term or another's; a deposed holder that is late removes only what may go anyway.
- * Cost: three statements and two requests to NATS per look, beside what is removed.
+ * Cost: three statements and five requests to NATS per look, beside what is removed.
  */
 export class Retention {
   private stopper: AbortController | undefined;
@@ -92,6 +94,7 @@ export class Retention {
     if (policy.logMs > 0) {
       const expendable = await history.expendable(before(policy.logMs), policy.logIndexes);
       if (expendable > 0 && !signal.aborted) this.counters.logFirst = await streams.trimLog(expendable + 1);
+      await streams.trimArchives();
     }
     // Last: what may go from the log is read from the history. And as long as events at least (CL-1063).
     const historyMs = Math.max(policy.historyMs, policy.eventsMs, policy.logMs);

@@ -27,7 +27,7 @@ export class ArchiveLostError extends Error {
 
 /**
  * The archives that were restored, in JetStream beside the log, in chunks. They are written before the log names them
- * and stay as long as it may be read from there. Keeps nothing in memory.
+ * and stay as long as it may be read from there (`StreamRetention.trimArchives`). Keeps nothing in memory.
  */
 export class Archives {
   constructor(

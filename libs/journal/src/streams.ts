@@ -14,7 +14,7 @@ import { TXN_STREAM } from './subject.js';
 
 export const EVENTS_STREAM = 'EVENTS';
 export const LEASES_BUCKET = 'LEASES';
-/** Archives of the state that were restored, in chunks. */
+/** Archives of the state that were restored, in chunks; they stay as long as the log may name them. */
 export const ARCHIVES_STREAM = 'ARCHIVES';
 
 /** Largest message of the log and of the event stream, bytes: what nats-server handles well (ST-14). */
