@@ -1,16 +1,14 @@
-import type { IncomingHttpHeaders, IncomingMessage, RequestOptions } from 'node:http';
-import type { Duplex } from 'node:stream';
-import { text as textOf } from 'node:stream/consumers';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { abortOf, bodyText, brokenOff, chunksOf } from './answer-body.js';
 import { AnswerFailure, ConnectionFailure } from './api-failure.js';
 import type { Connection } from './connection.js';
 import { type ExactJson, formatExact, parseExact } from './exact-json.js';
 import { VERSION } from './version.js';
+import { exchange, exchangeUpgrade, named, type Upgraded, type WireRequest } from './wire.js';
 
 export type Method = 'GET' | 'PUT' | 'DELETE';
 export type Query = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
 
-/** Until a connection stands, in ms (CL-125). There is no limit for the answer: queries may block. */
-const CONNECT_TIMEOUT_MS = 30_000;
 const MAX_REDIRECTS = 5;
 
 /** An answer with status 200. */
@@ -41,9 +39,7 @@ export interface StreamAnswer {
 }
 
 /**
- * The API of one server. Node's own http and not its fetch, which offers neither unix sockets nor TLS settings and gives
- * a blocking query five minutes. One connection per request, so that nothing keeps the process alive (CL-123).
- * Every request can be aborted by the run's signal and then rejects with an AbortError.
+ * The API of one server: how its requests look, and what its answers mean. Every request can be aborted by the run's signal and then rejects with an AbortError.
  */
 export class ApiClient {
   constructor(
@@ -95,7 +91,7 @@ export class ApiClient {
   /** Bytes as they are; what is answered is read by nobody. @throws AnswerFailure, ConnectionFailure */
   async putBytes(path: string, body: Buffer): Promise<void> {
     const url = this.urlOf(path, {});
-    const message = await this.exchange('PUT', url, body, this.interrupt);
+    const message = await this.follow('PUT', url, body, this.interrupt);
     const text = await bodyText(message, () => abortOf(this.interrupt) ?? brokenOff('PUT', url));
     if (message.statusCode !== 200) throw new AnswerFailure(message.statusCode ?? 0, text, message.headers);
   }
@@ -107,7 +103,7 @@ export class ApiClient {
   async stream(path: string, query: Query = {}, signal?: AbortSignal): Promise<StreamAnswer> {
     const url = this.urlOf(path, query);
     const end = signal ? AbortSignal.any([signal, this.interrupt]) : this.interrupt;
-    const message = await this.exchange('GET', url, undefined, end);
+    const message = await this.follow('GET', url, undefined, end);
     const { headers, statusCode = 0 } = message;
     const broken = () => abortOf(end) ?? brokenOff('GET', url);
     if (statusCode !== 200) throw new AnswerFailure(statusCode, await bodyText(message, broken), headers);
@@ -116,45 +112,25 @@ export class ApiClient {
 
   /** One request as it is given, whatever is answered; nothing is followed or unpacked. @throws ConnectionFailure */
   raw({ method, url, headers, body }: RawRequest): Promise<IncomingMessage> {
-    return this.send(method, url, headers, body, this.interrupt);
+    return exchange(this.connection, { method, url, headers, signal: this.interrupt }, body);
   }
 
   /**
    * A connection that has left HTTP behind, such as a WebSocket.
    * @throws AnswerFailure when the server does not agree, ConnectionFailure
    */
-  async upgrade(
-    path: string,
-    query: Query,
-    headers: Readonly<Record<string, string>>,
-  ): Promise<{ readonly socket: Duplex; readonly head: Buffer }> {
+  async upgrade(path: string, query: Query, headers: Readonly<Record<string, string>>): Promise<Upgraded> {
     const url = this.urlOf(path, query);
-    const { socketPath, tls } = this.connection;
-    const { request } = url.protocol === 'https:' ? await import('node:https') : await import('node:http');
-    return new Promise((resolve, reject) => {
-      const sent = request(url, {
-        headers: { ...this.headersFor(undefined), ...headers },
-        agent: false,
-        signal: this.interrupt,
-        ...(socketPath === undefined ? {} : { socketPath }),
-        ...tlsOptions(tls),
-      });
-      sent.on('upgrade', (_, socket, head) => resolve({ socket, head }));
-      sent.on('response', (message) => {
-        const { statusCode = 0, headers: answered } = message;
-        bodyText(message, () => brokenOff('GET', url)).then(
-          (text) => reject(new AnswerFailure(statusCode, text, answered)),
-          reject,
-        );
-      });
-      sent.on('error', (error) => reject(failureOf('GET', url, error)));
-      sent.end();
-    });
+    const asked = this.asked('GET', url, undefined, this.interrupt);
+    const answer = await exchangeUpgrade(this.connection, { ...asked, headers: { ...asked.headers, ...headers } });
+    if ('head' in answer) return answer;
+    const text = await bodyText(answer, () => brokenOff('GET', url));
+    throw new AnswerFailure(answer.statusCode ?? 0, text, answer.headers);
   }
 
   private async ask<T>(method: Method, path: string, query: Query, body?: string): Promise<Answer<T>> {
     const url = this.urlOf(path, query);
-    const message = await this.exchange(method, url, body, this.interrupt);
+    const message = await this.follow(method, url, body, this.interrupt);
     const text = await bodyText(message, () => abortOf(this.interrupt) ?? brokenOff(method, url));
     if (message.statusCode !== 200) throw new AnswerFailure(message.statusCode ?? 0, text, message.headers);
     const { headers } = message;
@@ -169,7 +145,7 @@ export class ApiClient {
       const json = text === '' && method !== 'GET' ? 'null' : text;
       return { ...answer, value: JSON.parse(json) as T, exact: parseExact(json) };
     } catch {
-      throw new ConnectionFailure(`${named(method, url)}: the answer is not valid JSON (no Waybill server?)`);
+      throw new ConnectionFailure(`${named({ method, url })}: the answer is not valid JSON (no Waybill server?)`);
     }
   }
 
@@ -183,14 +159,15 @@ export class ApiClient {
     return url;
   }
 
-  private async exchange(
+  /** Redirects of GET are followed, within the same host (CL-125). */
+  private async follow(
     method: Method,
     url: URL,
     body: string | Buffer | undefined,
     signal: AbortSignal,
   ): Promise<IncomingMessage> {
     for (let hops = 0; ; hops++) {
-      const message = await this.send(method, url, this.headersFor(body), body, signal);
+      const message = await exchange(this.connection, this.asked(method, url, body, signal), body);
       const to = message.headers.location;
       const redirected = method === 'GET' && to !== undefined && /^30[12378]$/.test(String(message.statusCode));
       const next = redirected ? new URL(to, url) : undefined;
@@ -200,37 +177,8 @@ export class ApiClient {
     }
   }
 
-  private async send(
-    method: string,
-    url: URL,
-    headers: Readonly<Record<string, string>>,
-    body: string | Buffer | undefined,
-    signal: AbortSignal,
-  ): Promise<IncomingMessage> {
-    const { socketPath, tls } = this.connection;
-    const options: RequestOptions = {
-      method,
-      headers,
-      agent: false,
-      signal,
-      ...(socketPath === undefined ? {} : { socketPath }),
-      ...tlsOptions(tls),
-    };
-    const { request } = url.protocol === 'https:' ? await import('node:https') : await import('node:http');
-    return new Promise((resolve, reject) => {
-      const sent = request(url, options, resolve);
-      sent.on('error', (error) => reject(failureOf(method, url, error)));
-      sent.on('socket', (socket) => {
-        if (!socket.connecting) return;
-        const timer = setTimeout(
-          () => sent.destroy(new Error(`no connection within ${CONNECT_TIMEOUT_MS / 1_000} s`)),
-          CONNECT_TIMEOUT_MS,
-        );
-        const stop = () => clearTimeout(timer);
-        socket.once(url.protocol === 'https:' ? 'secureConnect' : 'connect', stop).once('close', stop);
-      });
-      sent.end(body);
-    });
+  private asked(method: Method, url: URL, body: string | Buffer | undefined, signal: AbortSignal): WireRequest {
+    return { method, url, headers: this.headersFor(body), signal };
   }
 
   private headersFor(body: string | Buffer | undefined): Record<string, string> {
@@ -253,56 +201,6 @@ export class ApiClient {
 export function headerText(headers: IncomingHttpHeaders, name: string): string {
   const value = headers[name];
   return (Array.isArray(value) ? value[0] : value) ?? '';
-}
-
-async function bodyText(message: IncomingMessage, broken: () => Error): Promise<string> {
-  try {
-    if (message.headers['content-encoding'] !== 'gzip') return await textOf(message);
-    const { createGunzip } = await import('node:zlib');
-    const { pipeline } = await import('node:stream/promises');
-    const gunzip = createGunzip();
-    const [text] = await Promise.all([textOf(gunzip), pipeline(message, gunzip)]);
-    return text;
-  } catch {
-    throw broken();
-  }
-}
-
-async function* chunksOf(message: IncomingMessage, broken: () => Error): AsyncGenerator<Uint8Array> {
-  try {
-    for await (const chunk of message) yield chunk as Uint8Array;
-  } catch {
-    throw broken();
-  }
-}
-
-/** What an aborted request rejects with; a body that is cut off by it says only that the connection broke. */
-const abortOf = (signal: AbortSignal): Error | undefined =>
-  signal.aborted ? new DOMException('The request was given up', 'AbortError') : undefined;
-
-/** As Go clients write it: `Get "http://…"`. The URL never holds a user or password (CL-128). */
-function named(method: string, url: URL): string {
-  return `${method.charAt(0)}${method.slice(1).toLowerCase()} "${url.href}"`;
-}
-
-const brokenOff = (method: Method, url: URL): ConnectionFailure =>
-  new ConnectionFailure(`${named(method, url)}: the connection broke off`);
-
-const failureOf = (method: string, url: URL, error: Error): Error =>
-  error.name === 'AbortError' ? error : new ConnectionFailure(`${named(method, url)}: ${reasonOf(error)}`);
-
-function reasonOf(error: Error): string {
-  // A name with several addresses fails with one error for each.
-  const first: unknown = error instanceof AggregateError ? error.errors[0] : error;
-  const code = first instanceof Error && 'code' in first ? first.code : undefined;
-  if (code === 'ECONNREFUSED')
-    return 'connection refused (is the server running? -address or WAYBILL_ADDR tells where it is)';
-  return first instanceof Error ? first.message : error.message;
-}
-
-function tlsOptions(tls: Connection['tls']): object {
-  if (!tls) return {};
-  return { ...tls, ...(tls.ca ? { ca: [...tls.ca] } : {}) };
 }
 
 /** Header values are Latin-1; other letters go as UTF-8 bytes, control characters not at all. */

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { CommandFailure, causeOf } from './failure.js';
 import { booleanOf, type ParsedFlags } from './parsed-flags.js';
+import { proxiesFrom, type ProxySettings } from './proxy.js';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -31,6 +32,7 @@ export interface Connection {
   readonly basicAuth?: string;
   readonly reason?: string;
   readonly tls?: TlsMaterial;
+  readonly proxies?: ProxySettings;
 }
 
 /** Flag, `WAYBILL_*`, `NOMAD_*`, default, in this order; empty counts as not given (CL-121). @throws CommandFailure */
@@ -46,6 +48,7 @@ export function connectionFrom(flags: ParsedFlags, env: Environment): Connection
     ...defined({ token: setting('token', 'TOKEN') }),
     ...defined({ basicAuth: basicAuth ?? environmentOf(env, 'HTTP_AUTH') }),
     ...defined({ reason: (flags.text('reason') ?? nonEmpty(env['WAYBILL_REASON']))?.slice(0, MAX_REASON) }),
+    ...defined({ proxies: proxiesFrom(env) }),
     ...(url.protocol === 'https:' || wantsTls(flags, env, setting) ? { tls: tlsMaterial(flags, env, setting) } : {}),
   };
 }

@@ -25,9 +25,9 @@ export class LiveBlock {
   }
 
   /** The last picture: what it ended as. */
-  finish(status: string): void {
+  finish(status: string, isGood = status === 'successful'): void {
     this.stop();
-    this.draw(`${status === 'successful' ? '✓' : '!'} ${this.title} ${status}`);
+    this.draw(`${isGood ? '✓' : '!'} ${this.title} ${status}`);
   }
 
   stop(): void {

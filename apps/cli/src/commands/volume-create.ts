@@ -1,18 +1,12 @@
 import type { ServerCommand } from '../command-spec.js';
-import { submitVolume, VOLUME_FILE_ARGUMENT, VOLUME_FILE_FLAGS } from '../submit-volume.js';
+import { submitVolume, VOLUME_FILE_ARGUMENT, VOLUME_FILE_FLAGS } from '../volume-submission.js';
 
-/** CL-707. */
+/** CL-707, CL-708. */
 export const command: ServerCommand = {
   usage: '<file>|-',
   description:
-    'Has a disk made by its storage plugin and registers it as a volume.\n\nNeeds the capability csi-write-volume.',
-  flags: VOLUME_FILE_FLAGS,
+    'Has a volume made and registers it: a disk by its storage plugin, or a directory of a machine (type "host").\n\nNeeds the capability csi-write-volume, or host-volume-create.',
+  flags: VOLUME_FILE_FLAGS.create,
   takes: VOLUME_FILE_ARGUMENT,
-  run: (call) =>
-    submitVolume(
-      call,
-      '/create',
-      'creating volume',
-      ({ ID, ExternalID }) => `Created external volume ${ExternalID} with ID ${ID}`,
-    ),
+  run: (call) => submitVolume(call, 'create'),
 };

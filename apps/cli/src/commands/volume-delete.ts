@@ -1,28 +1,50 @@
-import type { ServerCommand } from '../command-spec.js';
+import type { Call, ServerCommand } from '../command-spec.js';
 import { SECRET_FLAG, withSecrets } from '../csi-secrets.js';
 import { csiVolumePath, resolveCSIVolume } from '../csi-volume-stub.js';
 import { CommandFailure, failed } from '../failure.js';
+import { hostVolumePath, resolveHostVolume } from '../host-volume-text.js';
 
 /** CL-711. */
 export const command: ServerCommand = {
   usage: '<volume>',
   description:
-    'Has the disk of a volume deleted by its storage plugin, and forgets the volume.\n\nNeeds the capability csi-write-volume.',
-  flags: [{ name: 'type', kind: 'text', value: 'csi', help: 'Kind of the volume (csi).' }, SECRET_FLAG],
+    'Has a volume deleted, with what is on it, and forgets it: a disk by its storage plugin, a directory by its machine. A registered host volume without a plugin is only forgotten.\n\nNeeds the capability csi-write-volume, or host-volume-delete.',
+  flags: [
+    { name: 'type', kind: 'text', value: 'csi|host', help: 'Kind of the volume (csi).' },
+    { name: 'force', kind: 'switch', help: 'Also a host volume whose machine cannot be asked.' },
+    SECRET_FLAG,
+  ],
   takes: { min: 1, max: 1, otherwise: 'This command takes one argument: <vol id>' },
   async run(call) {
-    const { api, args, flags, terminal } = call;
-    const type = flags.text('type') ?? 'csi';
-    if (type !== 'csi') throw new CommandFailure(`No such volume type "${type}"`);
-    const asked = withSecrets(api, flags);
-    const { ID, Namespace } = await resolveCSIVolume(call, args[0] ?? '');
-    await asked
-      .within({ namespace: Namespace })
-      .delete(`${csiVolumePath(ID)}/delete`)
-      .catch((error: unknown) => {
-        throw failed('deleting volume', error);
-      });
-    terminal.print(`Successfully deleted volume "${ID}"!`);
+    const type = call.flags.text('type') ?? 'csi';
+    if (type !== 'csi' && type !== 'host') throw new CommandFailure(`No such volume type "${type}"`);
+    const deleting = type === 'csi' ? deletedDisk(call) : deletedDirectory(call);
+    call.terminal.print(`Successfully deleted volume "${await deleting}"!`);
     return 0;
   },
 };
+
+/** Resolves with the volume's ID. */
+async function deletedDisk(call: Call): Promise<string> {
+  const asked = withSecrets(call.api, call.flags);
+  const { ID, Namespace } = await resolveCSIVolume(call, call.args[0] ?? '');
+  await asked
+    .within({ namespace: Namespace })
+    .delete(`${csiVolumePath(ID)}/delete`)
+    .catch((error: unknown) => {
+      throw failed('deleting volume', error);
+    });
+  return ID;
+}
+
+/** Resolves with the volume's ID. */
+async function deletedDirectory(call: Call): Promise<string> {
+  const { ID, Namespace } = await resolveHostVolume(call, call.args[0] ?? '');
+  await call.api
+    .within({ namespace: Namespace })
+    .delete(hostVolumePath(ID), { force: call.flags.on('force') })
+    .catch((error: unknown) => {
+      throw failed('deleting volume', error);
+    });
+  return ID;
+}

@@ -1,12 +1,12 @@
 import type { ServerCommand } from '../command-spec.js';
-import { submitVolume, VOLUME_FILE_ARGUMENT, VOLUME_FILE_FLAGS } from '../submit-volume.js';
+import { submitVolume, VOLUME_FILE_ARGUMENT, VOLUME_FILE_FLAGS } from '../volume-submission.js';
 
 /** CL-707. */
 export const command: ServerCommand = {
   usage: '<file>|-',
   description:
-    'Registers a disk that exists at its provider as a volume, or changes what is known of it.\n\nNeeds the capability csi-write-volume.',
-  flags: VOLUME_FILE_FLAGS,
+    'Registers what exists as a volume, or changes what is known of it: a disk at its provider, or a directory of a machine (type "host").\n\nNeeds the capability csi-write-volume, or host-volume-register.',
+  flags: VOLUME_FILE_FLAGS.register,
   takes: VOLUME_FILE_ARGUMENT,
-  run: (call) => submitVolume(call, '', 'registering volume', ({ ID }) => `Volume "${ID}" registered`),
+  run: (call) => submitVolume(call, 'register'),
 };

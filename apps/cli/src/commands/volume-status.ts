@@ -7,7 +7,14 @@ import { Display, VERBOSE_FLAG } from '../display.js';
 import type { ExactJson } from '../exact-json.js';
 import { printExternalVolumes } from '../external-volumes.js';
 import { CommandFailure, failed } from '../failure.js';
-import { type HostVolumeAnswer, type HostVolumeStub, hostVolumeTable, printHostVolume } from '../host-volume-text.js';
+import {
+  type HostVolumeAnswer,
+  hostVolumePath,
+  hostVolumes,
+  hostVolumeTable,
+  meantHostVolume,
+  printHostVolume,
+} from '../host-volume-text.js';
 
 /** CL-701 to CL-705. */
 export const command: ServerCommand = {
@@ -47,7 +54,7 @@ async function list(call: Call, type: VolumeType): Promise<number> {
     return 0;
   }
   if (type !== 'csi') {
-    const volumes = await hostVolumes(call, '');
+    const volumes = await hostVolumes(call, '', ofPlace(call));
     terminal.print(terminal.bold('Dynamic Host Volumes'));
     if (volumes.value.length > 0) terminal.print(hostVolumeTable(volumes.value, display));
     else terminal.error('No dynamic host volumes');
@@ -67,7 +74,7 @@ async function list(call: Call, type: VolumeType): Promise<number> {
 /** CL-701: one document, also of both kinds. */
 async function asData(call: Call, type: VolumeType): Promise<ExactJson> {
   const [host, csi] = await Promise.all([
-    type === 'csi' ? undefined : hostVolumes(call, ''),
+    type === 'csi' ? undefined : hostVolumes(call, '', ofPlace(call)),
     type === 'host' ? undefined : call.api.get('/v1/volumes', { type: 'csi' }),
   ]).catch((error: unknown) => {
     throw failed('querying volumes', error);
@@ -76,32 +83,15 @@ async function asData(call: Call, type: VolumeType): Promise<ExactJson> {
   return (host ?? csi)?.exact ?? [];
 }
 
-async function hostVolumes(
-  { api, flags }: Call,
-  prefix: string,
-): Promise<{ readonly value: readonly HostVolumeStub[]; readonly exact: ExactJson }> {
-  const query = {
-    type: 'host',
-    prefix: prefix || undefined,
-    node_id: flags.text('node'),
-    node_pool: flags.text('node-pool'),
-  };
-  const { value, exact } = await api.get<HostVolumeStub[] | null>('/v1/volumes', query).catch((error: unknown) => {
-    throw failed('querying host volumes', error);
-  });
-  return { value: value ?? [], exact };
-}
+/** Of the node and the pool that are named. */
+const ofPlace = ({ flags }: Call) => ({ node_id: flags.text('node'), node_pool: flags.text('node-pool') });
 
 /** CL-703: a host volume comes before a CSI volume of that name. */
 async function one(call: Call, type: VolumeType, given: string): Promise<number> {
   const missing: string[] = [];
   if (type !== 'csi') {
-    const { value: found } = await hostVolumes(call, given);
-    const exact = found.find(({ ID, Name }) => ID === given || Name === given);
-    if (!exact && found.length > 1)
-      throw new CommandFailure(`Prefix matched multiple host volumes\n\n${hostVolumeTable(found, Display.of(call))}`);
-    const meant = exact ?? found[0];
-    if (meant) return await show(call, `/v1/volume/host/${meant.ID}`, meant.Namespace, printHostVolumeAnswer);
+    const meant = await meantHostVolume(call, given);
+    if (meant) return await show(call, hostVolumePath(meant.ID), meant.Namespace, printHostVolumeAnswer);
     missing.push(`no host volumes with prefix or ID "${given}" found`);
   }
   if (type !== 'host') {

@@ -1,0 +1,32 @@
+import type { ServerCommand } from '../command-spec.js';
+import { DATA_FLAGS } from '../data-printer.js';
+import { Display, VERBOSE_FLAG } from '../display.js';
+import { volumeClaims, volumeClaimTable } from '../volume-claim-stub.js';
+
+/** CL-713. */
+export const command: ServerCommand = {
+  usage: '[<claim>]',
+  description:
+    'Shows which groups of jobs stick to which host volumes (sticky).\n\nNeeds the capability host-volume-read.',
+  flags: [
+    { name: 'job', kind: 'text', value: 'id', help: 'Only those of this job.' },
+    { name: 'group', kind: 'text', value: 'name', help: 'Only those of this group.' },
+    { name: 'volume-name', kind: 'text', value: 'name', help: 'Only those on volumes of this name.' },
+    VERBOSE_FLAG,
+    ...DATA_FLAGS,
+  ],
+  takes: { min: 0, max: 1, otherwise: 'This command takes either no arguments or one: <id>' },
+  async run(call) {
+    const { args, data, flags, terminal } = call;
+    const claims = await volumeClaims(call, {
+      prefix: args[0],
+      job_id: flags.text('job'),
+      task_group: flags.text('group'),
+      volume_name: flags.text('volume-name'),
+    });
+    if (data) data(claims.exact);
+    else if (claims.value.length === 0) terminal.print('No task group host volume claims found');
+    else terminal.print(volumeClaimTable(claims.value, Display.of(call)));
+    return 0;
+  },
+};
