@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, realpath } from 'node:fs/promises';
 
 export interface Mount {
   readonly device: string;
@@ -28,3 +28,17 @@ export async function isMountPoint(directory: string): Promise<boolean> {
 /** Blanks in a mount point are written as octal numbers. */
 const plain = (point: string): string =>
   point.replaceAll(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)));
+
+/** Whether mounts at a place are seen in other namespaces too. Cost: O(mounts of the machine). */
+export async function isPassedOn(directory: string): Promise<boolean> {
+  const table = await readFile('/proc/self/mountinfo', 'utf8').catch(() => '');
+  const at = await realpath(directory);
+  const over = table
+    .split('\n')
+    .map((line) => line.split(' '))
+    .map((fields) => ({ point: plain(fields[4] ?? ''), options: fields.slice(6) }))
+    .filter(({ point }) => point !== '' && (at === point || at.startsWith(point === '/' ? '/' : `${point}/`)));
+  // The last one mounted over a place is the one that is seen.
+  const nearest = over.toSorted((a, b) => a.point.length - b.point.length).at(-1);
+  return nearest?.options.some((option) => option.startsWith('shared:')) ?? false;
+}

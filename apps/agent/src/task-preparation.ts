@@ -1,6 +1,6 @@
-import type { Allocation, Job, Node, Task } from '@waybill/model';
+import { type Allocation, findTaskGroup, type Job, type Node, type Task } from '@waybill/model';
 import type { AllocDirectories } from './alloc-directories.js';
-import type { TaskConfig, TaskPaths } from './drivers/driver.js';
+import { type FileIsolation, INSIDE, type TaskConfig, type TaskPaths } from './drivers/driver.js';
 import { runHooks, type TaskHook, type TaskStart } from './hooks/task-hook.js';
 import { TaskEnv } from './task-env.js';
 
@@ -25,13 +25,16 @@ export type TaskRound = Pick<TaskStart, 'signal' | 'over' | 'emit' | 'control'>;
 
 /** What is done between "it may start" and the driver: directories, environment, hooks. Stateless. */
 export class TaskPreparation {
-  constructor(private readonly deps: TaskPreparationDependencies) {}
+  constructor(
+    private readonly deps: TaskPreparationDependencies,
+    private readonly isolation: FileIsolation,
+  ) {}
 
   async configure(taskId: string, wanted: WantedTask): Promise<TaskConfig> {
     const { alloc, task } = wanted;
     const paths = await this.deps.directories.build(alloc.ID, task.Name);
     const identity = { taskId, allocId: alloc.ID, task: task.Name, user: task.User };
-    return { ...identity, ...this.inEnv(wanted, paths), paths, logs: task.LogConfig };
+    return { ...identity, ...this.inEnv(wanted, paths), ...givenTo(wanted), paths, logs: task.LogConfig };
   }
 
   /** @returns the task as it is to be started, with what the hooks add. @throws HookError */
@@ -48,9 +51,11 @@ export class TaskPreparation {
   }
 
   private startOf(config: TaskConfig, wanted: WantedTask, round: TaskRound): TaskStart {
-    const env = this.envOf(wanted, config.paths);
-    const interpolate = (text: string): string => env.interpolate(text);
-    return { ...wanted, config, interpolate, lookup: (name) => env.lookup(name), ...round };
+    // What a job names is made by the agent, at the machine's path; what a template says is read by the task.
+    const onMachine = this.envOf(wanted, config.paths);
+    const inTask = this.envOf(wanted, this.seen(config.paths));
+    const interpolate = (text: string): string => onMachine.interpolate(text);
+    return { ...wanted, config, interpolate, lookup: (name) => inTask.lookup(name), ...round };
   }
 
   private inEnv(
@@ -58,12 +63,41 @@ export class TaskPreparation {
     paths: TaskPaths,
     added?: Readonly<Record<string, string>>,
   ): Pick<TaskConfig, 'config' | 'env'> {
-    const env = this.envOf(wanted, paths, added);
+    const env = this.envOf(wanted, this.seen(paths), added);
     return { config: env.interpolateAll(wanted.task.Config ?? {}) as Record<string, unknown>, env: env.variables };
   }
 
   private envOf(wanted: WantedTask, paths: TaskPaths, added: Readonly<Record<string, string>> = {}): TaskEnv {
-    const { node, region, hostEnv } = this.deps;
+    const { node, region } = this.deps;
+    const hostEnv = this.isolation === 'image' ? {} : this.deps.hostEnv; // AG-232
     return new TaskEnv({ ...wanted, node: node(), region, paths, hostEnv, added });
   }
+
+  /** AG-221: the directories of a task as it finds them. */
+  private seen(paths: TaskPaths): TaskPaths {
+    return this.isolation === 'none' ? paths : { ...paths, ...INSIDE };
+  }
+}
+
+/** What the scheduler and the group's network give a task. */
+function givenTo({ alloc, job, task }: WantedTask): Pick<TaskConfig, 'resources' | 'ports' | 'dns'> {
+  const { Tasks, Shared } = alloc.AllocatedResources;
+  const given = Tasks[task.Name];
+  const dns = findTaskGroup(job, alloc.TaskGroup)?.Networks?.[0]?.DNS;
+  return {
+    ...(given && {
+      resources: {
+        cpuShares: given.Cpu.CpuShares,
+        memoryMB: given.Memory.MemoryMB,
+        memoryMaxMB: given.Memory.MemoryMaxMB,
+      },
+    }),
+    ports: (Shared.Ports ?? []).map(({ Label, HostIP, Value, To }) => ({
+      label: Label,
+      hostIp: HostIP,
+      hostPort: Value,
+      to: To,
+    })),
+    ...(dns && { dns: { servers: dns.Servers ?? [], searches: dns.Searches ?? [], options: dns.Options ?? [] } }),
+  };
 }

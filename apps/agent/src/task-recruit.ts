@@ -32,13 +32,14 @@ export function recruitTask(task: Task, host: AllocHost, seat: TaskSeat, restore
   const { ID: allocId } = seat.alloc();
   const job = jobOf(seat.alloc());
   const { clock, timers, newId, random, serversAsked, logger } = host;
-  const preparation = new TaskPreparation(host);
+  const preparation = new TaskPreparation(host, driver.isolation ?? 'none');
   const wanted = (): WantedTask => ({ alloc: seat.alloc(), job: jobOf(seat.alloc()), task: runner.task });
   const runner: TaskRunner = new TaskRunner(
     task,
     {
       allocId,
       driver,
+      maxKillTimeoutMs: host.maxKillTimeoutMs,
       clock,
       timers,
       newId,

@@ -26,6 +26,13 @@ describe('where a job may have something put', () => {
     },
   );
 
+  it('a path that already names the allocation is taken as it is, and stays in it', async () => {
+    expect(await insideAlloc(task, path.join(task, 'local/x'))).toBe(path.join(task, 'local/x'));
+    const shared = path.join(root, 'alloc-1/alloc/data/x');
+    expect(await insideAlloc(task, shared)).toBe(shared);
+    await expect(insideAlloc(task, path.join(task, 'local/out/x'))).rejects.toThrow(EscapesError);
+  });
+
   it.each([
     '../..',
     '../../alloc-2',

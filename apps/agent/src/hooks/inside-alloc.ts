@@ -16,7 +16,11 @@ export class EscapesError extends Error {
  */
 export async function insideAlloc(taskDir: string, wanted: string): Promise<string> {
   const allocation = await realpath(path.dirname(taskDir));
-  const target = path.join(await realpath(taskDir), wanted);
+  // One that already names the allocation comes of a variable such as NOMAD_TASK_DIR.
+  const named = path.resolve('/', wanted);
+  const target = isWithin(path.dirname(taskDir), named)
+    ? path.join(allocation, path.relative(path.dirname(taskDir), named))
+    : path.join(await realpath(taskDir), wanted);
   let existing = target;
   while (!(await isThere(existing))) existing = path.dirname(existing);
   // A link that leads nowhere yet is one too: whoever writes through it makes what it names.

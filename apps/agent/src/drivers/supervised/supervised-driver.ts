@@ -93,7 +93,7 @@ export abstract class SupervisedDriver implements Driver {
   abstract validate(config: TaskConfig): void;
   abstract exec(taskId: string, config: TaskConfig, command: ExecCommand): Promise<ExecSession>;
   /** @throws StartError */
-  protected abstract launch(config: TaskConfig): Promise<Launch>;
+  protected abstract launch(config: TaskConfig, handle: TaskHandle): Promise<Launch>;
 
   prepare(config: TaskConfig): TaskHandle {
     const run = `${config.allocId}.${randomBytes(6).toString('hex')}`;
@@ -101,7 +101,7 @@ export abstract class SupervisedDriver implements Driver {
   }
 
   async start(config: TaskConfig, handle: TaskHandle): Promise<void> {
-    const { user, ...launch } = await this.launch(config);
+    const { user, ...launch } = await this.launch(config, handle);
     const run = runId(handle);
     const runDir = this.runDir(handle);
     mkdirSync(runDir, { recursive: true });
@@ -271,7 +271,12 @@ export abstract class SupervisedDriver implements Driver {
     return task;
   }
 
-  private runDir(handle: TaskHandle): string {
+  /** The name of a running task's run. @throws TaskNotFoundError */
+  protected runOf(taskId: string): string {
+    return runId(this.running(taskId).handle);
+  }
+
+  protected runDir(handle: TaskHandle): string {
     return path.join(this.supervision.runsDir, runId(handle));
   }
 }

@@ -10,10 +10,11 @@ import { isErrno, type ProcessIdentity } from '../process-identity.js';
  * What the process of a task does just before it becomes the task: says who it is, as the machine sees it (its pid inside
  * a namespace is another), is put into its cgroups, goes to its directory, and tells that the task runs.
  * `begin PROC DIR PLACE COMMAND…`: `PROC` is where the machine's own /proc is, `PLACE` other than `-`: wait until the
- * agent has placed it. Descriptors: 3 to the agent, 7 the record.
+ * agent has placed it. Descriptors: 3 to the agent, 7 the record. `ready` is for whoever has more to do at the last moment.
  */
 export const BEGIN = `
 started() { ticks=\${20}; }
+ready() { :; }
 begin() {
   read -r stat < "$1/self/stat"; read -r boot < "$1/sys/kernel/random/boot_id"
   pid=\${stat%% *}; place=$3
@@ -23,6 +24,7 @@ begin() {
   echo "\${pid:-$$} \${ticks:--} \${boot:--} end" >&7 || exit 1
   [ "$place" != - ] && echo >&3 && read -r _ <&3
   echo >&3; exec 3>&- 7>&-
+  ready
   exec "$@"
 }
 `;
@@ -100,13 +102,13 @@ export class NoSetsidError extends Error {
 
 export const findSetsid = (): string | undefined => SETSID_PATHS.find((file) => existsSync(file));
 
-/** A command that runs in the view of the machine that the agent has. @param placed whether the agent puts it into a cgroup */
-export const asItIs = (placed: boolean, command: readonly string[]): [string, ...string[]] => [
+/** A command that runs in the view of the machine that the agent has. @param isPlaced whether the agent puts it into a cgroup */
+export const asItIs = (isPlaced: boolean, command: readonly string[]): [string, ...string[]] => [
   '/bin/sh',
   '-c',
   AS_IT_IS,
   'sh',
-  placed ? 'place' : '-',
+  isPlaced ? 'place' : '-',
   ...command,
 ];
 

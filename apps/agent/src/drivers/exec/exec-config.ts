@@ -1,0 +1,28 @@
+import path from 'node:path';
+import { z } from 'zod';
+import { checkedConfig } from '../task-config.js';
+
+const list = z.array(z.string()).default([]);
+const mode = z.enum(['private', 'host']).default('private');
+const NAME = 'exec';
+
+/** AG-280. */
+const schema = z.strictObject({
+  command: z.string({ error: 'command is required' }).min(1, 'command is required'),
+  args: list,
+  work_dir: z
+    .string()
+    .refine((dir) => path.isAbsolute(dir), 'work_dir must be an absolute path')
+    .default('/'),
+  pid_mode: mode,
+  ipc_mode: mode,
+  cap_add: list,
+  cap_drop: list,
+});
+
+export type ExecConfig = z.output<typeof schema>;
+
+/** @throws TaskConfigError */
+export function execConfig(config: Readonly<Record<string, unknown>>): ExecConfig {
+  return checkedConfig(NAME, schema, config);
+}

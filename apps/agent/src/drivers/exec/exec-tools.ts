@@ -1,0 +1,86 @@
+import { once } from 'node:events';
+import { closeSync, existsSync, openSync } from 'node:fs';
+import { chmod, mkdir, mkdtemp, rm } from 'node:fs/promises';
+import path from 'node:path';
+import { findSetsid, exitCodeOf, supervise, troubleOf } from '../supervised/supervisor.js';
+import type { Chroot } from './chroot.js';
+import { enclosed } from './enclosure.js';
+import { enclosureMounts } from './mount-points.js';
+
+/** Programs that a task's way into its root needs, where they are on the machine, and inside. */
+export interface ExecTools {
+  readonly unshare: string;
+  readonly nsenter: string;
+  readonly mountInside: string;
+  readonly umountInside: string;
+  readonly setprivInside: string;
+}
+
+/** Why this machine cannot run tasks apart from itself. */
+export class ExecUnavailableError extends Error {
+  override readonly name = 'ExecUnavailableError';
+}
+
+const PROGRAM_DIRECTORIES = ['/usr/bin', '/bin', '/usr/sbin', '/sbin'];
+
+/** @throws ExecUnavailableError */
+export function findTools(chroot: Chroot): ExecTools {
+  if (process.platform !== 'linux') throw new ExecUnavailableError('exec needs Linux');
+  if (process.getuid?.() !== 0) throw new ExecUnavailableError('exec needs an agent that runs as root');
+  if (findSetsid() === undefined) throw new ExecUnavailableError('the program setsid (util-linux) is missing');
+  onMachine('pivot_root');
+  return {
+    unshare: onMachine('unshare'),
+    nsenter: onMachine('nsenter'),
+    mountInside: inside('mount', chroot),
+    umountInside: inside('umount', chroot),
+    setprivInside: inside('setpriv', chroot),
+  };
+}
+
+function onMachine(program: string): string {
+  const found = PROGRAM_DIRECTORIES.map((dir) => path.join(dir, program)).find((file) => existsSync(file));
+  if (found === undefined) throw new ExecUnavailableError(`the program ${program} (util-linux) is missing`);
+  return found;
+}
+
+function inside(program: string, chroot: Chroot): string {
+  const found = PROGRAM_DIRECTORIES.map((dir) => path.join(dir, program))
+    .filter((file) => existsSync(file))
+    .map((file) => chroot.inside(file))
+    .find((file) => file !== undefined);
+  if (found === undefined) throw new ExecUnavailableError(`no directory of the chroot holds ${program} (util-linux)`);
+  return found;
+}
+
+/** Makes the root of a task that does nothing, because only that tells whether the machine lets it. @throws ExecUnavailableError */
+export async function tryOut(tools: ExecTools, chroot: Chroot, runsDir: string): Promise<void> {
+  await mkdir(runsDir, { recursive: true });
+  const dir = await mkdtemp(path.join(runsDir, 'trial-'));
+  const at = (name: string): string => path.join(dir, name);
+  const [runDir, taskDir, allocDir] = [at('run'), at('task'), at('alloc')] as const;
+  const nowhere = openSync('/dev/null', 'w');
+  try {
+    for (const made of [runDir, taskDir, allocDir]) await mkdir(made);
+    await chmod(dir, 0o700);
+    const paths = { taskDir, allocDir, logsDir: '', localDir: '', secretsDir: '', privateDir: '' };
+    const mounts = await enclosureMounts({ paths, mounts: [] }, chroot);
+    const place = { runDir, taskDir, pidMode: 'private', ipcMode: 'private', mounts, placed: false, tools } as const;
+    const supervisor = await supervise({
+      runDir,
+      commandLine: enclosed(place, [tools.setprivInside, '--version']),
+      cwd: '/',
+      env: {},
+      stdout: nowhere,
+      stderr: nowhere,
+      dieWithAgent: false,
+    });
+    if (supervisor.exitCode === null && supervisor.signalCode === null) await once(supervisor, 'exit');
+    if ((await exitCodeOf(runDir)) !== 0) throw new Error((await troubleOf(runDir)) ?? 'a root of its own failed');
+  } catch (error) {
+    throw new ExecUnavailableError(error instanceof Error ? error.message : String(error));
+  } finally {
+    closeSync(nowhere);
+    await rm(dir, { recursive: true, force: true });
+  }
+}

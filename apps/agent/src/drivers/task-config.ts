@@ -1,0 +1,21 @@
+import type { z } from 'zod';
+import { TaskConfigError } from './driver.js';
+
+/** A task's configuration as its driver's schema takes it (AG-104). @throws TaskConfigError that names every problem */
+export function checkedConfig<S extends z.ZodType>(
+  driver: string,
+  schema: S,
+  config: Readonly<Record<string, unknown>>,
+): z.output<S> {
+  const parsed = schema.safeParse(config);
+  if (parsed.success) return parsed.data;
+  const problems = parsed.error.issues.flatMap((issue) => {
+    if (issue.code === 'unrecognized_keys')
+      return issue.keys.map(
+        (key) => `unknown key "${[...issue.path, key].join('.')}" in the configuration of ${driver}`,
+      );
+    const at = issue.path.join('.');
+    return [issue.message.startsWith(at) && at !== '' ? issue.message : `${at}: ${issue.message}`];
+  });
+  throw new TaskConfigError(problems.join('; '));
+}
