@@ -12,7 +12,7 @@ afterEach(async () => {
   for (let step = cleanups.pop(); step; step = cleanups.pop()) await step();
 });
 
-it('an answer that hands something over is taken back when the asker has died, and only then', async () => {
+async function startServer(): Promise<{ readonly url: string; readonly server: RpcServer }> {
   const dir = await mkdtemp(path.join(tmpdir(), 'waybill-test-'));
   cleanups.push(() => rm(dir, { recursive: true, force: true }));
   const nats = await startNats({ dir });
@@ -20,6 +20,12 @@ it('an answer that hands something over is taken back when the asker has died, a
   const broker = await connect({ url: nats.url, name: 'broker' });
   cleanups.push(() => broker.nc.close());
   const server = new RpcServer(broker.nc);
+  cleanups.push(() => server.close());
+  return { url: nats.url, server };
+}
+
+it('an answer that hands something over is taken back when the asker has died, and only then', async () => {
+  const { url, server } = await startServer();
   const asked: (() => void)[] = [];
   const takenBack: number[] = [];
   const handler = async (n: number, context: RpcContext) => {
@@ -29,11 +35,10 @@ it('an answer that hands something over is taken back when the asker has died, a
   };
   server.addHandler(dequeue.name, handler as never);
   server.listen(() => {});
-  cleanups.push(() => server.close());
 
-  const alive = await connect({ url: nats.url, name: 'alive' });
+  const alive = await connect({ url, name: 'alive' });
   cleanups.push(() => alive.nc.close());
-  const dying = await connect({ url: nats.url, name: 'dying' });
+  const dying = await connect({ url, name: 'dying' });
   const lost = new NatsRpc(dying.nc).ask(dequeue, 1 as never).catch(() => undefined);
   await eventually('the first is waiting', () => Promise.resolve(asked.length === 1));
   const heard = new NatsRpc(alive.nc).ask(dequeue, 2 as never);
@@ -44,4 +49,31 @@ it('an answer that hands something over is taken back when the asker has died, a
   await eventually('the one nobody heard came back', () => Promise.resolve(takenBack.length > 0));
   await lost;
   expect(takenBack).toEqual([1]);
+});
+
+it('an asker that has its answer is found as long as its connection lasts, and is not troubled by it', async () => {
+  const { url, server } = await startServer();
+  const contexts: RpcContext[] = [];
+  const handler = (n: number, context: RpcContext) => {
+    contexts.push(context);
+    return n;
+  };
+  server.addHandler(dequeue.name, handler as never);
+  server.listen(() => {});
+  const alive = await connect({ url, name: 'alive' });
+  cleanups.push(() => alive.nc.close());
+  const dying = await connect({ url, name: 'dying' });
+  const askers = [new NatsRpc(dying.nc), new NatsRpc(alive.nc)];
+  for (const [n, asker] of askers.entries()) await asker.ask(dequeue, n as never);
+
+  const gone: number[] = [];
+  const lookForAll = () => contexts.slice(0, 2).forEach((context, n) => context.lookForAsker(() => gone.push(n)));
+  lookForAll();
+  expect(await askers[0]!.ask(dequeue, 7 as never)).toBe(7); // behind it on the same connection
+  expect(gone).toEqual([]);
+  await dying.nc.close();
+  lookForAll();
+  await eventually('the one that died is missed', () => Promise.resolve(gone.length > 0));
+  expect(await askers[1]!.ask(dequeue, 8 as never)).toBe(8);
+  expect(gone).toEqual([0]);
 });

@@ -94,28 +94,28 @@ export class BrokerController {
   @Answers(updateEval)
   updateEval(@Payload() request: EvalUpdateRequest): Promise<IndexResponse> {
     return this.timed('eval.update', async () => ({
-      Index: await this.broker.updateEval(request.Evals, request.Token),
+      Index: await this.broker.writes.update(request.Evals, request.Token),
     }));
   }
 
   @Answers(createEval)
   createEval(@Payload() request: EvalUpdateRequest): Promise<IndexResponse> {
     return this.timed('eval.create', async () => ({
-      Index: await this.broker.createEval(request.Evals, request.Token),
+      Index: await this.broker.writes.create(request.Evals, request.Token),
     }));
   }
 
   @Answers(reblockEval)
   reblockEval(@Payload() request: EvalUpdateRequest): Promise<IndexResponse> {
     return this.timed('eval.reblock', () => {
-      this.broker.reblockEval(request.Evals, request.Token);
+      this.broker.writes.reblock(request.Evals, request.Token);
       return { Index: 0 };
     });
   }
 
   @Answers(reap)
   reap(@Payload() request: ReapRequest): Promise<IndexResponse> {
-    return this.timed('eval.reap', async () => ({ Index: await this.broker.reap(request) }));
+    return this.timed('eval.reap', async () => ({ Index: await this.broker.writes.reap(request) }));
   }
 
   @Answers(forceGc)
@@ -143,8 +143,12 @@ export class BrokerController {
   }
 
   private handedOver(got: Dequeued | null, context: RpcContext): DequeueResponse {
-    // A scheduler that died while it waited must not take the evaluation with it for a whole nack timeout.
-    if (got) context.ifUnheard(() => this.broker.takeBack(got.evaluation.ID, got.token));
+    // A scheduler that dies, before it has the answer or later, must not keep the evaluation for a whole nack timeout.
+    if (got) {
+      const { evaluation, token } = got;
+      context.ifUnheard(() => this.broker.takeBack(evaluation.ID, token));
+      this.broker.watchWorker(evaluation.ID, token, (ifGone) => context.lookForAsker(ifGone));
+    }
     return {
       Eval: got?.evaluation ?? null,
       Token: got?.token ?? '',

@@ -1,35 +1,22 @@
-import {
-  CORE_TYPE,
-  defaultSchedulerConfiguration,
-  nsFromMs,
-  type Evaluation,
-  type Plan,
-  type PlanResult,
-} from '@waybill/model';
-import { WriteRejectedError, type HolderWriter, type Singleton, type Term } from '@waybill/lease';
+import { defaultSchedulerConfiguration, nsFromMs, type Evaluation, type Plan, type PlanResult } from '@waybill/model';
+import { type HolderWriter, type Singleton, type Term } from '@waybill/lease';
 import { NodeLoads, SINGLETON_KEY, type Applied, type Tables } from '@waybill/state';
-import { SCHEDULER_VERSION, type ReapRequest } from '@waybill/rpc';
+import { SCHEDULER_VERSION } from '@waybill/rpc';
 import { withSpan } from '@waybill/telemetry';
 import { BlockedEvals } from './blocked-evals.js';
-import {
-  BadRequestError,
-  BrokerDisabledError,
-  NotOfThisTermError,
-  NotOutstandingError,
-  PlanQueueDisabledError,
-  PlanRefusedError,
-} from './broker-errors.js';
-import { deletionsOf } from './collected.js';
+import { BadRequestError, BrokerDisabledError, PlanQueueDisabledError, PlanRefusedError } from './broker-errors.js';
 import type { Delivery, EvalRows } from './delivery.js';
 import { EvalBroker } from './eval-broker.js';
-import { jobVersionOf } from './plan-applier.js';
 import { EvalIndexes } from './eval-indexes.js';
+import { EvaluationFlow } from './evaluation-flow.js';
+import { LostWorkers, type LookForWorker } from './lost-workers.js';
 import { noMeter, type BrokerTimer, type Meter } from './meter.js';
 import type { Launched } from './periodic-dispatcher.js';
+import { jobVersionOf } from './plan-applier.js';
 import { PlanQueue } from './plan-queue.js';
 import { Session, type SessionDeps } from './session.js';
-import { signalsOf, type Signal } from './signals.js';
 import { TraceMemory } from './trace-memory.js';
+import { WorkerWrites } from './worker-writes.js';
 
 /** How long somebody who asks is kept waiting for an index, ms. */
 const REACH_TIMEOUT_MS = 4_000;
@@ -50,20 +37,21 @@ export interface Dequeued {
 /**
  * The holder of the role `broker`: hands out evaluations, keeps the blocked ones, judges and commits plans.
  *
- * Modes: idle → holding (start) → idle (stop); while holding, the evaluation broker and the blocked tracker are enabled
- * or paused, as the stored scheduler configuration says (EB-124). Everything in memory is rebuilt from the evaluations
- * table when they are enabled, and follows the log through `applied` from there on: it is a function of the state and of
- * the deliveries of this term (EB-333). Idle, it holds nothing (EB-334).
- * Cost of `applied`: what the transaction touched, and for a class that gained capacity the blocked evaluations.
+ * Modes: idle → holding (start) → idle (stop). Everything in memory is rebuilt from state at the beginning of a term,
+ * and follows the log through `applied` from there on: it is a function of the state and of the deliveries of this term
+ * (EB-333). Idle, it holds nothing (EB-334). Cost of `applied`: that of the flow of evaluations.
  */
 export class Broker implements Singleton {
   readonly role = 'broker';
   readonly evals: EvalBroker;
   readonly blocked: BlockedEvals;
   readonly plans = new PlanQueue();
+  readonly writes: WorkerWrites;
   private readonly traces = new TraceMemory();
   private readonly tables: Tables;
   private session: Session | undefined;
+  private readonly flow: EvaluationFlow;
+  private readonly lostWorkers: LostWorkers;
   private readonly indexes: EvalIndexes;
   private readonly loads: NodeLoads;
   private readonly meter: Meter;
@@ -80,6 +68,24 @@ export class Broker implements Singleton {
       enqueue: (batch) => this.evals.enqueueAll(batch),
       onDuplicate: () => this.session?.reapers.wakeCanceler(),
     });
+    const { tables, evals, blocked, traces } = this;
+    this.flow = new EvaluationFlow({ tables, evals, blocked, traces, logger: deps.logger });
+    this.writes = new WorkerWrites({
+      state: deps.state,
+      evals,
+      blocked,
+      traces,
+      readable: deps.readable,
+      term: () => this.session,
+    });
+    this.lostWorkers = new LostWorkers({
+      timers: deps.timers,
+      lasts: (evalId, token) => evals.deliveries.tokenOf(evalId) === token,
+      giveBack: (evalId, token) => {
+        deps.logger.warn('a worker is gone: its evaluation is given to another', { evalId });
+        this.takeBack(evalId, token);
+      },
+    });
   }
 
   /** The term has begun: this copy of the state has applied all that the predecessor got accepted (EB-135). */
@@ -88,7 +94,7 @@ export class Broker implements Singleton {
     const { evals, blocked, plans, loads } = this;
     const session = new Session(this.deps, { evals, blocked, plans, loads }, term);
     this.session = session;
-    this.followPauseFlag();
+    this.flow.followPauseFlag();
     session.start();
     this.meter.observe('leader.barrier', term.barrierMs);
     this.meter.observe('leader.establish_leadership', this.deps.clock.nowMs() - startedAt);
@@ -103,8 +109,7 @@ export class Broker implements Singleton {
       this.loads.changed(change);
       this.session.periodic.changed(change);
     }
-    if (applied.changes.some((c) => c.table === 'scheduler_config')) this.followPauseFlag();
-    for (const signal of signalsOf(applied, this.tables)) this.take(signal, applied);
+    this.flow.applied(applied);
   }
 
   /** The term is over. May be called at any time, any number of times (EB-141). */
@@ -117,9 +122,8 @@ export class Broker implements Singleton {
     this.session = undefined;
     session?.stop();
     this.plans.setEnabled(false);
-    this.evals.setEnabled(false);
-    this.blocked.setEnabled(false);
-    this.traces.clear();
+    this.flow.off();
+    this.lostWorkers.clear();
     this.indexes.clear();
     this.loads.clear();
     await session?.applierEnded;
@@ -179,55 +183,14 @@ export class Broker implements Singleton {
     this.evals.nack(evalId, token);
   }
 
-  /** A delivery that reached nobody; it may have ended otherwise meanwhile. */
+  /** From now on the delivery is given back when its worker is gone. */
+  watchWorker(evalId: string, token: string, look: LookForWorker): void {
+    this.lostWorkers.watch(evalId, token, look);
+  }
+
+  /** A delivery that reached nobody, or whose worker is gone; it may have ended otherwise meanwhile. */
   takeBack(evalId: string, token: string): void {
     if (this.evals.deliveries.tokenOf(evalId) === token) this.evals.nack(evalId, token);
-  }
-
-  /** EB-214. @returns index of the transaction */
-  async updateEval(evals: readonly Evaluation[], token: string): Promise<number> {
-    const evaluation = onlyOne(evals, 'updated');
-    this.evals.deliveries.resetTimer(evaluation.ID, token);
-    return this.writeEval(evaluation);
-  }
-
-  /** EB-215. @returns index of the transaction */
-  async createEval(evals: readonly Evaluation[], token: string): Promise<number> {
-    const evaluation = onlyOne(evals, 'created');
-    this.evals.deliveries.resetTimer(evaluation.PreviousEval, token);
-    if (evaluation.Type === CORE_TYPE) {
-      this.evals.enqueue(evaluation); // EB-151: never committed
-      return this.deps.state.appliedIndex;
-    }
-    if (this.tables.evals.has(evaluation.ID)) throw new BadRequestError('evaluation already exists');
-    return this.writeEval(evaluation);
-  }
-
-  /** EB-216: back to the blocked tracker, in memory only. */
-  reblockEval(evals: readonly Evaluation[], token: string): void {
-    const evaluation = onlyOne(evals, 'reblocked');
-    this.evals.deliveries.resetTimer(evaluation.ID, token);
-    const row = this.tables.evals.get(evaluation.ID);
-    if (!row) throw new BadRequestError('evaluation does not exist');
-    if (row.Status !== 'blocked') throw new BadRequestError('evaluation not blocked');
-    this.blocked.block(evaluation, token);
-  }
-
-  /**
-   * EB-152, EB-153: what a core evaluation of this term found. Answered when nobody reads it any more. What is refused,
-   * because it is used or gone meanwhile, is no error (GC-68, GC-72).
-   * @returns index of the transaction
-   */
-  async reap({ EvalID, Token, Reap, ScanIndex }: ReapRequest): Promise<number> {
-    this.evals.deliveries.resetTimer(EvalID, Token);
-    if (!this.session?.coreTimers.raised(this.evals.deliveries.verify(EvalID, Token)))
-      throw new NotOfThisTermError(EvalID);
-    const { writer } = this.session;
-    let index = 0;
-    for (const { type, payload, namespace } of deletionsOf(Reap, ScanIndex))
-      index = await writer.write(type, payload, namespace).catch((error: unknown) => unlessRefused(error, index));
-    await this.deps.readable?.(index);
-    return index;
   }
 
   /** EB-147. While paused nothing comes of it (EB-132). */
@@ -271,49 +234,6 @@ export class Broker implements Singleton {
 
   // ---- own affairs
 
-  private take(signal: Signal, applied: Applied): void {
-    switch (signal.kind) {
-      case 'enqueue':
-        this.traces.remember(signal.evaluation.ID, applied.txn.traceparent);
-        this.evals.enqueue(signal.evaluation);
-        return;
-      case 'block':
-        this.blocked.block(signal.evaluation);
-        return;
-      case 'untrack':
-        this.blocked.untrack(signal.namespace, signal.jobId);
-        return;
-      case 'drop':
-        this.evals.drop(signal.evalId);
-        return;
-      case 'unblockClass':
-        this.blocked.unblockClass(signal.computedClass, applied.index);
-        return;
-      case 'unblockNode':
-        this.blocked.unblockNode(signal.nodeId);
-        return;
-      case 'unblockResources':
-        this.blocked.unblockResources(signal.names, applied.index);
-        return;
-    }
-  }
-
-  /** EB-124, EB-128: by comparing the flag with what is. Enabling builds everything from state, once. */
-  private followPauseFlag(): void {
-    const enabled = !(this.tables.scheduler_config.get(SINGLETON_KEY)?.PauseEvalBroker ?? false);
-    if (enabled === this.evals.isEnabled) return;
-    this.evals.setEnabled(enabled);
-    this.blocked.setEnabled(enabled);
-    this.deps.logger.info(enabled ? 'evaluation broker enabled' : 'evaluation broker paused');
-    if (enabled) this.restore();
-  }
-
-  /** EB-136. O(evaluations that have not ended), once per term or pause. */
-  private restore(): void {
-    this.evals.restore(this.tables.evals.by('status', 'pending'));
-    for (const evaluation of this.tables.evals.by('status', 'blocked')) this.blocked.block(evaluation);
-  }
-
   /** EB-127: the first holder ever stores what a cluster starts with. */
   private async writeFirstRows(writer: HolderWriter): Promise<void> {
     if (!this.tables.cluster_meta.has(SINGLETON_KEY))
@@ -323,12 +243,6 @@ export class Broker implements Singleton {
       });
     if (!this.tables.scheduler_config.has(SINGLETON_KEY))
       await writer.write('SchedulerConfig', { Config: defaultSchedulerConfiguration(), CAS: false, ModifyIndex: 0 });
-  }
-
-  private async writeEval(evaluation: Evaluation): Promise<number> {
-    if (!this.session) throw new NotOutstandingError(evaluation.ID);
-    const traceparent = this.traces.of(evaluation.ID) ?? this.traces.of(evaluation.PreviousEval);
-    return this.session.writer.write('EvalUpdate', { Evals: [evaluation] }, evaluation.Namespace, { traceparent });
   }
 
   private rows(): EvalRows {
@@ -346,16 +260,4 @@ export class Broker implements Singleton {
     await withSpan(this.deps.tracer(), 'broker wait', options, () => {});
     return { evaluation, token, waitIndex, traceparent };
   }
-}
-
-/** @throws error, if it is anything but the refusal of a transaction that has become pointless */
-function unlessRefused<T>(error: unknown, otherwise: T): T {
-  if (error instanceof WriteRejectedError && error.kind === 'refused') return otherwise;
-  throw error;
-}
-
-function onlyOne(evals: readonly Evaluation[], verb: string): Evaluation {
-  const [evaluation] = evals;
-  if (!evaluation || evals.length !== 1) throw new BadRequestError(`only a single eval can be ${verb}`);
-  return evaluation;
 }

@@ -86,7 +86,7 @@ export function exposeGauges(metrics: Metrics, broker: Broker): void {
     for (const [type, { unacked }] of Object.entries(broker.evals.stats().byScheduler)) gauge.set({ type }, unacked);
   });
   labelled('broker.eval_waiting', ['eval_id', 'job', 'namespace'], (gauge) => {
-    for (const { evaluation, dueInMs } of broker.evals.delayed(MAX_WAITING_SHOWN)) {
+    for (const { evaluation, dueInMs } of broker.evals.due.delayed(MAX_WAITING_SHOWN)) {
       const { ID: eval_id, Namespace: namespace, JobID } = evaluation;
       gauge.set({ eval_id, job: parentJob(JobID), namespace }, dueInMs / 1000);
     }

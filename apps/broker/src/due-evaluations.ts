@@ -38,9 +38,16 @@ export class DueEvaluations {
     tracked.delay = undefined;
   }
 
-  /** In no particular order. O(n). */
-  values(): IterableIterator<Delay> {
-    return this.heap.values();
+  /** Those that wait for their `WaitUntil` (EB-38), at most `max`, in no particular order. O(waiting). */
+  *delayed(max: number): IterableIterator<{ readonly evaluation: Evaluation; readonly dueInMs: number }> {
+    const now = this.deps.clock.nowMs();
+    let shown = 0;
+    for (const { tracked, dueMs } of this.heap.values()) {
+      const { evaluation, place } = tracked;
+      if (place !== 'delayed' || evaluation.Wait > 0 || shown >= max) continue;
+      shown++;
+      yield { evaluation, dueInMs: dueMs - now };
+    }
   }
 
   clear(): void {

@@ -116,7 +116,7 @@ describe('waiting for a time', () => {
     enqueued({ Wait: 5e9 });
     const until = enqueued({ WaitUntil: rfc3339FromMs(time.nowMs() + 9_000) });
     expect(broker.stats()).toMatchObject({ totalWaiting: 2, totalReady: 0, totalPending: 0 });
-    expect([...broker.delayed(10)]).toEqual([{ evaluation: until, dueInMs: 9_000 }]);
+    expect([...broker.due.delayed(10)]).toEqual([{ evaluation: until, dueInMs: 9_000 }]);
     const answer = broker.dequeue(['service'], 1_000);
     time.advance(1_000);
     expect(await answer).toBeNull();

@@ -54,6 +54,8 @@ export class EvalBroker {
   private enabled = false;
   /** What workers have in their hands. */
   readonly deliveries: Deliveries;
+  /** What waits for a time. */
+  readonly due: DueEvaluations;
   /** What the owner has to write as canceled. */
   readonly superseded: Superseded;
   private readonly options: EvalBrokerOptions;
@@ -62,7 +64,6 @@ export class EvalBroker {
   private readonly tracked: TrackedEvaluations;
   private readonly jobs = new JobSlots();
   private readonly queues: ReadyQueues;
-  private readonly due: DueEvaluations;
   private readonly waiting: WaitingDequeues;
 
   constructor(
@@ -165,18 +166,6 @@ export class EvalBroker {
     if (tracked?.place !== 'delayed') return;
     this.due.remove(tracked);
     this.tracked.forget(tracked);
-  }
-
-  /** Those that wait for their `WaitUntil` (EB-38), at most `max`, in no particular order. O(waiting). */
-  *delayed(max: number): IterableIterator<{ readonly evaluation: Evaluation; readonly dueInMs: number }> {
-    const now = this.deps.clock.nowMs();
-    let shown = 0;
-    for (const { tracked, dueMs } of this.due.values()) {
-      const { evaluation, place } = tracked;
-      if (place !== 'delayed' || evaluation.Wait > 0 || shown >= max) continue;
-      shown++;
-      yield { evaluation, dueInMs: dueMs - now };
-    }
   }
 
   stats(): BrokerStats {

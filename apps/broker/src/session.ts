@@ -1,5 +1,5 @@
 import type { NodeLoads } from '@waybill/state';
-import type { Clock, Timers } from '@waybill/model';
+import type { Clock, Evaluation, Timers } from '@waybill/model';
 import { HolderWriter, type Term } from '@waybill/lease';
 import type { ReplicatedState } from '@waybill/replica';
 import type { Logger, Tracer } from '@waybill/telemetry';
@@ -84,6 +84,11 @@ export class Session {
       writer,
       rejections: this.rejections,
     }).run();
+  }
+
+  /** Whether this term raised the housekeeping evaluation. */
+  raised(evaluation: Evaluation): boolean {
+    return this.coreTimers.raised(evaluation);
   }
 
   start(): void {

@@ -12,11 +12,14 @@ import { NO_RESPONDERS_STATUS, type Reply } from './client.js';
  */
 export const MAX_REQUESTS_IN_PROGRESS = 4_096;
 
-/** Answers watched for having no hearer; the server says so within a round trip, so older ones were heard. */
+/** Messages watched for having no hearer; the server says so within a round trip, so older ones were heard. */
 export const MAX_WATCHED_ANSWERS = 4_096;
 
+/** Calls back if the asker's connection to NATS is gone; says nothing while it is there. */
+export type LookForAsker = (ifGone: () => void) => void;
+
 /** What a handler may want beside the request: `@Ctx() ctx: RpcContext`. */
-export class RpcContext extends BaseRpcContext<[string | undefined]> {
+export class RpcContext extends BaseRpcContext<[traceparent: string | undefined, look?: LookForAsker]> {
   /** W3C trace context of the asker. */
   get traceparent(): string | undefined {
     return this.args[0];
@@ -34,6 +37,14 @@ export class RpcContext extends BaseRpcContext<[string | undefined]> {
 
   get onUnheard(): (() => void) | undefined {
     return this.unheard;
+  }
+
+  /**
+   * For an asker that works on what it was answered: may be called any number of times, after the answer only. It costs
+   * a message to the asker, who is not troubled by it. Where askers cannot be lost nothing is ever called back.
+   */
+  lookForAsker(ifGone: () => void): void {
+    this.args[1]?.(ifGone);
   }
 }
 
@@ -165,11 +176,18 @@ export class RpcServer extends Server implements CustomTransportStrategy {
   }
 
   private async answer(name: string, msg: Msg): Promise<void> {
-    const context = new RpcContext([msg.headers?.get('traceparent') || undefined]);
+    // A message to where the answer went: the server returns it if nobody listens there any more.
+    const { reply: to } = msg;
+    const look: LookForAsker = (ifGone) => this.publishWatched(to, '', ifGone);
+    const context = new RpcContext([msg.headers?.get('traceparent') || undefined, look]);
     const reply = JSON.stringify(await this.replyTo(name, msg, context));
     const { onUnheard } = context;
-    if (onUnheard && msg.reply) this.nc.publish(msg.reply, reply, { reply: this.watch(onUnheard) });
+    if (onUnheard) this.publishWatched(to, reply, onUnheard);
     else msg.respond(reply);
+  }
+
+  private publishWatched(to: string | undefined, body: string, onUnheard: () => void): void {
+    if (to) this.nc.publish(to, body, { reply: this.watch(onUnheard) });
   }
 
   private watch(onUnheard: () => void): string {
