@@ -1,7 +1,6 @@
-/** A row and the values it is indexed by, so that an update compares values instead of computing the old ones again. */
+/** Where a row is: an update that keeps its index values changes this and no index. */
 interface Cell<Row> {
   row: Row;
-  readonly values: (string | undefined)[];
 }
 
 /** Value under which an index finds a row; undefined: not at all. */
@@ -97,10 +96,9 @@ export class Table<Row extends object> {
   }
 
   private insert(key: string, row: Row): void {
-    const cell: Cell<Row> = { row, values: [] };
+    const cell: Cell<Row> = { row };
     for (const index of this.indexes) {
       const value = index.of(row);
-      cell.values.push(value);
       if (value !== undefined) enter(index, value, cell);
     }
     this.cells.set(key, cell);
@@ -109,23 +107,20 @@ export class Table<Row extends object> {
   private update(cell: Cell<Row>, row: Row): void {
     const before = cell.row;
     cell.row = row;
-    for (let i = 0; i < this.indexes.length; i++) {
-      const index = this.indexes[i];
-      if (!index || index.keeps?.(before, row)) continue;
-      const from = cell.values[i];
+    for (const index of this.indexes) {
+      if (index.keeps?.(before, row)) continue;
+      const from = index.of(before);
       const to = index.of(row);
       if (from === to) continue;
       if (from !== undefined) leave(index, from, cell);
       if (to !== undefined) enter(index, to, cell);
-      cell.values[i] = to;
     }
   }
 
   private drop(key: string, cell: Cell<Row>): void {
-    for (let i = 0; i < this.indexes.length; i++) {
-      const index = this.indexes[i];
-      const value = cell.values[i];
-      if (index && value !== undefined) leave(index, value, cell);
+    for (const index of this.indexes) {
+      const value = index.of(cell.row);
+      if (value !== undefined) leave(index, value, cell);
     }
     this.cells.delete(key);
   }
