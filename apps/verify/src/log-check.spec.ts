@@ -267,6 +267,19 @@ describe('a log that was broken on purpose', () => {
     ]);
   });
 
+  it('no-double-placement: a promoted canary keeps the name that it shares (SC-331)', () => {
+    const log = new LogUnderTest();
+    const { job, evalId } = log.register('web', { TaskGroups: [fixtures.aGroup({ Count: 2 })] });
+    const DeploymentStatus = { Healthy: null, Timestamp: null, Canary: true, ModifyIndex: 0 };
+    const canary = log.alloc(job, { DeploymentStatus });
+    log.plan(job, evalId, [canary]);
+    log.plan(job, evalId, [{ ...canary, DeploymentStatus: { ...DeploymentStatus, Canary: false } }]);
+    log.plan(job, evalId, [log.alloc(job)]);
+    expect(log.broken()).toEqual([]);
+    log.plan(job, evalId, [log.alloc(job)]);
+    expect(log.broken()).toEqual(['no-double-placement']);
+  });
+
   it('one-outstanding (EB-323): two evaluations of a job are worked on at once', () => {
     const log = new LogUnderTest();
     const { job, evalId } = log.register('web', { TaskGroups: [fixtures.aGroup({ Count: 2 })] });
@@ -288,6 +301,19 @@ describe('a log that was broken on purpose', () => {
     log.complete(second.ID, snapshot);
     expect(log.broken()).toEqual(['one-outstanding']);
     expect(checkLog(good).ok).toBe(true);
+  });
+
+  it('one-outstanding: what a purge ends was not scheduled', () => {
+    const log = new LogUnderTest();
+    const { evalId } = log.register();
+    const second = fixtures.anEval({ Status: 'blocked' });
+    log.write('EvalUpdate', { Evals: [second] });
+    const snapshot = log.index;
+    const purge = { JobID: 'web', Purge: true, NoShutdownDelay: false, SubmitTime: 0, Eval: null, TrackedVersions: 6 };
+    log.write('JobDeregister', purge, { namespace: 'default' });
+    expect(log.machine.tables.evals.get(evalId)?.Status).toBe('complete');
+    log.complete(second.ID, snapshot);
+    expect(log.broken()).toEqual([]);
   });
 
   it('one-outstanding: a new holder begins anew, and so does a broker that was paused', () => {

@@ -42,7 +42,9 @@ export class OneOutstanding implements Invariant {
       if (after && !isTerminalEvaluation(after)) continue;
       if (before && isTerminalEvaluation(before)) continue;
       const ended = after ?? before;
-      if (ended) this.ended(ended, after?.Status === 'complete', index, report);
+      // A purge ends what is pending on the side (ST-65): nobody scheduled that.
+      const byWorker = txn.type === 'EvalUpdate' && after?.Status === 'complete';
+      if (ended) this.ended(ended, byWorker, index, report);
     }
   }
 
@@ -52,9 +54,9 @@ export class OneOutstanding implements Invariant {
     if (evaluation.Status === 'pending') job.working ??= evaluation.ID;
   }
 
-  private ended(evaluation: Evaluation, completed: boolean, index: number, report: ReportViolation): void {
+  private ended(evaluation: Evaluation, byWorker: boolean, index: number, report: ReportViolation): void {
     const job = this.historyOf(evaluation);
-    if (completed) {
+    if (byWorker) {
       this.expectAlone(job, evaluation, 'completed', index, report);
       const { SnapshotIndex } = evaluation;
       if (SnapshotIndex >= index)

@@ -23,12 +23,12 @@ export class AcceptedPlans implements Invariant {
 /**
  * No second delivery repeats what the first one placed (EB-329): a new allocation of a service or batch job has no twin, a
  * live one of the same name that was placed for the same version of the job and is to run on. Canaries share names on
- * purpose, one whose node is away (`unknown`) may be replaced, and one that is to migrate may outlive its replacement's
- * placement: a plan that is committed in part can lack the stop (EB-244). Cost: the allocations of the jobs that got new
- * ones. Memory: one entry per allocation.
+ * purpose, and keep them when they are promoted (SC-331); one whose node is away (`unknown`) may be replaced, and one
+ * that is to migrate may outlive its replacement's placement: a plan that is committed in part can lack the stop
+ * (EB-244). Cost: the allocations of the jobs that got new ones. Memory: one entry per allocation.
  */
 export class NoDoublePlacement implements Invariant {
-  /** Name and version of the job that each allocation was placed for; an update in place takes it to a later one. */
+  /** Name and version of the job that each allocation but a canary was placed for; an update in place takes it to a later one. */
   private readonly placedAs = new Map<string, string>();
 
   after({ txn, index, changes }: Applied, tables: Tables, report: ReportViolation): void {
@@ -38,6 +38,7 @@ export class NoDoublePlacement implements Invariant {
       const { before, after } = change;
       if (!after) this.placedAs.delete(change.key);
       if (before || !after) continue;
+      if (after.DeploymentStatus?.Canary === true) continue;
       this.placedAs.set(after.ID, `${after.Job?.CreateIndex}@${after.Job?.Version} ${after.Name}`);
       if (txn.type !== 'ApplyPlanResults' || !mayHaveNoTwin(after)) continue;
       const key = namespacedKey(after.Namespace, after.JobID);
@@ -75,6 +76,5 @@ function mayHaveNoTwin(alloc: Allocation): boolean {
   const type = alloc.Job?.Type;
   if (type !== 'service' && type !== 'batch') return false;
   if (isTerminalAllocation(alloc) || alloc.ClientStatus === 'unknown') return false;
-  if (alloc.DesiredTransition.Migrate === true) return false;
-  return alloc.DeploymentStatus?.Canary !== true;
+  return alloc.DesiredTransition.Migrate !== true;
 }

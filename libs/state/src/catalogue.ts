@@ -130,6 +130,8 @@ export interface TxnPayloads {
     NextToken?: string;
     /** "" or absent: all of them. */
     Namespace?: string;
+    /** Only of schema version 1, and nobody writes it: the summaries go on counting allocations that are gone. */
+    KeepsCounters?: boolean;
   };
   AllocClientUpdate: {
     Allocs: ClientAllocUpdate[];
@@ -273,7 +275,7 @@ export const TXN_TYPES: { readonly [T in TxnType]: TxnTypeInfo } = {
   JobRegister: { number: 4, eventType: 'JobRegistered', schemaVersion: 1 },
   JobDeregister: { number: 5, eventType: 'JobDeregistered', schemaVersion: 1 },
   EvalUpdate: { number: 6, eventType: 'EvaluationUpdated', schemaVersion: 1 },
-  EvalDelete: { number: 7, eventType: null, schemaVersion: 1 },
+  EvalDelete: { number: 7, eventType: null, schemaVersion: 2 },
   AllocClientUpdate: { number: 9, eventType: 'AllocationUpdated', schemaVersion: 1 },
   ReconcileJobSummaries: { number: 10, eventType: null, schemaVersion: 1 },
   ApplyPlanResults: { number: 13, eventType: 'PlanResult', schemaVersion: 2 },

@@ -229,6 +229,54 @@ describe('deleting collected evaluations and allocations', () => {
     expect(machine.tables.jobs.get('default/web')!.Status).toBe('dead');
   });
 
+  /** A job of which one allocation was told to stop, and its agent has not said that it has. */
+  const aStoppingAllocation = (ClientStatus: Allocation['ClientStatus']): Allocation => {
+    const EvalID = fixtures.aRegisteredJob(machine).evaluation.ID;
+    const Job = machine.tables.jobs.get('default/web')!;
+    const placed = anAlloc({ Job, EvalID });
+    const AllocsUpdated = [{ ...placed, Job: null }];
+    apply(machine, 'ApplyPlanResults', fixtures.aPlanResult({ Job, EvalID, AllocsUpdated }));
+    if (ClientStatus !== 'pending')
+      apply(machine, 'AllocClientUpdate', {
+        Allocs: [fixtures.aClientUpdate(placed, { ClientStatus })],
+        Evals: [],
+        After: {},
+      });
+    return placed;
+  };
+  const countersOfWeb = () => {
+    const counters = machine.tables.job_summary.get('default/web')!.Summary['web']!;
+    return Object.entries(counters).flatMap(([name, count]) => (count > 0 ? [`${name} ${count}`] : []));
+  };
+
+  it.each([
+    ['pending', ['Starting 1'], []],
+    ['running', ['Running 1'], []],
+    ['unknown', ['Unknown 1'], []],
+    ['complete', ['Complete 1'], ['Complete 1']],
+    ['failed', ['Failed 1'], ['Failed 1']],
+    ['lost', ['Lost 1'], ['Lost 1']],
+  ] as const)(
+    'ST-77 ST-96: what was %s when it is collected is counted as %j and then as %j: there is nothing of it any more',
+    (status, before, after) => {
+      const { ID } = aStoppingAllocation(status);
+      const deletion = { EvalIDs: [], AllocIDs: [ID], ScanIndex: machine.appliedIndex, UserInitiated: false };
+      expect(countersOfWeb()).toEqual(before);
+      apply(machine, 'EvalDelete', deletion);
+      expect(countersOfWeb()).toEqual(after);
+      apply(machine, 'EvalDelete', deletion);
+      expect(countersOfWeb()).toEqual(after);
+    },
+  );
+
+  it('ST-8: a deletion of an older program makes what it made, and its counters stay', () => {
+    const { ID } = aStoppingAllocation('pending');
+    const written = { EvalIDs: [], AllocIDs: [ID], ScanIndex: machine.appliedIndex, UserInitiated: false };
+    machine.apply({ ...fixtures.aTxn(machine.appliedIndex + 1, 'EvalDelete', written), schemaVersion: 1 });
+    expect(machine.tables.allocs.size).toBe(0);
+    expect(countersOfWeb()).toEqual(['Starting 1']);
+  });
+
   it('GC-47: an allocation that a newer evaluation took over is left as it is, and the evaluation that kept one stays', () => {
     const { evaluation, job } = fixtures.aRegisteredJob(machine);
     apply(machine, 'EvalUpdate', { Evals: [{ ...evaluation, Status: 'complete' }] });

@@ -9,6 +9,7 @@ import type { TxnPayloads } from './catalogue.js';
 import { removeAllocation } from './alloc-services.js';
 import { isSafeToDelete } from './eval-safety.js';
 import { recomputeJobStatus } from './job-status.js';
+import { AllocationCounts } from './job-summary.js';
 import { oldestFirst } from './row-order.js';
 import { namespacedKey, SINGLETON_KEY, type Tables } from './tables.js';
 import { Refused, type Write } from './write.js';
@@ -39,12 +40,16 @@ export function deleteEvaluations(w: Write, payload: EvalDelete): void {
   }
 }
 
-function deleteByIds(w: Write, { EvalIDs, AllocIDs, ScanIndex, UserInitiated }: EvalDelete): number {
+function deleteByIds(w: Write, { EvalIDs, AllocIDs, ScanIndex, UserInitiated, KeepsCounters }: EvalDelete): number {
   const isNewer = (row: { ModifyIndex: number }) => !UserInitiated && row.ModifyIndex > ScanIndex;
+  const counts = new AllocationCounts(w);
   for (const id of AllocIDs) {
     const alloc = w.tables.allocs.get(id);
-    if (alloc && !isNewer(alloc)) removeAllocation(w, id);
+    if (!alloc || isNewer(alloc)) continue;
+    removeAllocation(w, id);
+    if (KeepsCounters !== true) counts.forget(alloc);
   }
+  counts.put();
   const deleted: Evaluation[] = [];
   for (const id of EvalIDs) {
     const evaluation = w.tables.evals.get(id);

@@ -35,6 +35,9 @@ export const COUNTER: { readonly [S in AllocClientStatus]: keyof TaskGroupSummar
   unknown: 'Unknown',
 };
 
+/** Those that say what is there now; the others say what has been. */
+const LIVE_COUNTERS: ReadonlySet<keyof TaskGroupSummary> = new Set(['Starting', 'Running', 'Unknown']);
+
 /** ST-57: the job has a summary, and in it every group of the job. */
 export function ensureSummary(w: Write, job: Job): void {
   const stored = w.tables.job_summary.get(namespacedKey(job.Namespace, job.ID));
@@ -96,6 +99,19 @@ export class AllocationCounts {
       throw new Refused(`unable to find task group in the job summary: ${after.TaskGroup}`);
     if (before) move(countersOf(job, job.summary, after.TaskGroup), before.ClientStatus, after.ClientStatus);
     else if (after.ClientStatus === 'pending') place(countersOf(job, job.summary, after.TaskGroup));
+  }
+
+  /**
+   * An allocation whose row goes is in no status any more (ST-96): it was told to stop, and nobody waits for its agent to
+   * say that it has. What failed or completed once stays counted (ST-77), and so does what was lost.
+   */
+  forget(alloc: Allocation): void {
+    const counter = COUNTER[alloc.ClientStatus];
+    const job = this.counted(alloc);
+    if (!LIVE_COUNTERS.has(counter) || !job.summary || alloc.Job?.CreateIndex !== job.summary.CreateIndex) return;
+    if (!Object.hasOwn(job.summary.Summary, alloc.TaskGroup)) return;
+    const counters = countersOf(job, job.summary, alloc.TaskGroup);
+    counters[counter] = Math.max(0, counters[counter] - 1);
   }
 
   put(): void {

@@ -27,6 +27,8 @@ type Upcasts = { readonly [T in TxnType]?: Readonly<Record<number, Step<T>>> };
 const UPCASTS: Upcasts = {
   // Only its form in the log is another one (written-form.ts).
   ApplyPlanResults: { 1: (payload) => payload as TxnPayloads['ApplyPlanResults'] },
+  // An old log makes what it made, wrong counters included: a reconciliation of summaries mends them.
+  EvalDelete: { 1: (payload) => ({ ...(payload as TxnPayloads['EvalDelete']), KeepsCounters: true }) },
 };
 
 /** The payload as today's appliers expect it. Free for today's version. */
