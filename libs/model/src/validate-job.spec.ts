@@ -350,6 +350,12 @@ describe('task', () => {
     );
   });
 
+  it('API-15: whole numbers of a driver that would lose digits are refused, with where they are', () => {
+    const numbers = JSON.parse('{"a": {"b": [1, 9007199254740993]}, "c": 9007199254740991, "d": 1.5}') as object;
+    expect(ofTask({ Config: numbers })).toContain('config.a.b.1 is a whole number beyond 2^53');
+    expect(ofTask({ Config: { c: 9_007_199_254_740_991, d: -1.5, e: '9007199254740993' } })).toBe('');
+  });
+
   it('API-340: artifacts, templates, lifecycle', () => {
     expect(ofTask({ Artifacts: [{}] })).toContain(
       'Artifact 1 validation failed: 1 error occurred:\n\t* source must be',

@@ -35,8 +35,20 @@ export function taskErrors(task: Task, group: TaskGroup, jobType: string): strin
     ...duplicateErrors(task),
     ...mountErrors(task, group),
     ...pluginErrors(task),
+    ...inexactNumbers(task.Config, 'config'),
     ...(task.Schedule === null ? [] : ['task schedules requires Nomad Enterprise']),
   ];
+}
+
+/**
+ * Whole numbers that lose digits on their way: a driver's configuration is free in form, so nobody knows which of its
+ * numbers are meant to be exact (API-15). @param place of the value, for the message
+ */
+function inexactNumbers(value: unknown, place: string): string[] {
+  if (Number.isInteger(value) && !Number.isSafeInteger(value))
+    return [`${place} is a whole number beyond 2^53, which is not kept exactly: give it as a string`];
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([name, member]) => inexactNumbers(member, `${place}.${name}`));
 }
 
 /** API-350. Messages without the task's prefix. */

@@ -32,7 +32,7 @@ const MAX_PARAM_LENGTH = 4_096;
 /** The HTTP server of `/v1`. Bodies are read as they are: clients send JSON under any content type (API-26). */
 export async function startApiServer(core: ApiCore): Promise<NestFastifyApplication> {
   const { parts } = core;
-  const { settings, logger, regions } = parts.context;
+  const { settings, logger, regions, metrics, clock } = parts.context;
   const adapter = new FastifyAdapter({
     bodyLimit: MAX_BODY_BYTES,
     keepAliveTimeout: KEEP_ALIVE_MS,
@@ -50,10 +50,10 @@ export async function startApiServer(core: ApiCore): Promise<NestFastifyApplicat
   fastify.addHook('onRoute', (route) => {
     if (route.url === ARCHIVE_PATH) route.bodyLimit = MAX_ARCHIVE_BYTES;
   });
-  limitConnections(fastify.server, settings.WAYBILL_HTTP_MAX_CONNS_PER_CLIENT, parts.context.metrics);
+  limitConnections(fastify.server, settings.WAYBILL_HTTP_MAX_CONNS_PER_CLIENT, metrics, clock);
   addResponseHeaders(fastify, settings.WAYBILL_HTTP_RESPONSE_HEADERS);
   compressAnswers(fastify);
-  timeRequests(fastify, parts.context.metrics);
+  timeRequests(fastify, metrics);
   traceRequests(fastify, () => parts.context.tracer);
   serveExec(fastify, {
     model: parts.model,

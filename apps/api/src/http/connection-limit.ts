@@ -1,6 +1,8 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Clock } from '@waybill/model';
 import type { Metrics } from '@waybill/telemetry';
+import { RefusalBudget } from './refusal-budget.js';
 
 const TEXT = 'Your IP is issuing too many concurrent connections, please rate limit your calls\n';
 const ANSWER =
@@ -13,10 +15,11 @@ const LINGER_MS = 1_000;
 
 /**
  * Refuses connections beyond `limit` from one address (API-10, OP-225); 0: no limit. A client that opens hundreds, mostly by
- * mistake, must not take the descriptors that all share. Counts what it lets in and what it does not, for the metrics.
- * Memory: one number per connected address.
+ * mistake, must not take the descriptors that all share. Beyond the budget of refusals they are hung up on without a word.
+ * Counts what it lets in and what it does not, for the metrics. Memory: one number per connected address.
  */
-export function limitConnections(server: Server, limit: number, metrics: Metrics): void {
+export function limitConnections(server: Server, limit: number, metrics: Metrics, clock: Clock): void {
+  const budget = new RefusalBudget(clock);
   const open = new Map<string, number>();
   metrics.gauge('nomad_agent_http_connections', 'open HTTP connections', {
     collect: () => [...open.values()].reduce((sum, count) => sum + count, 0),
@@ -33,7 +36,8 @@ export function limitConnections(server: Server, limit: number, metrics: Metrics
     });
     if (limit > 0 && count > limit) {
       exceeded.inc();
-      refuse(socket);
+      if (budget.take()) refuse(socket);
+      else socket.destroy();
     }
   });
 }
