@@ -4,6 +4,7 @@ import type { Pool, PoolClient } from 'pg';
 import { AllocJobsRead } from './alloc-jobs.js';
 import { columnTypes } from './column-types.js';
 import { databaseErrorCode, NotMigratedError } from './errors.js';
+import { SharedMembers } from './shared-members.js';
 import { READ_APPLIED } from './statements.js';
 import { plainText } from './stored-text.js';
 import { TABLE_LAYOUTS } from './table-layout.js';
@@ -70,7 +71,7 @@ async function loadTable<N extends TableName>(client: PoolClient, machine: State
   );
 }
 
-/** Allocations of one version share one copy of their job, as they do when they come from the log. */
+/** Allocations share their job and what they have in common, as they do when they come from the log. */
 async function loadAllocs(client: PoolClient, machine: StateMachine): Promise<void> {
   const { allocs } = machine.tables;
   const jobs = new Map<string, Job>();
@@ -78,13 +79,14 @@ async function loadAllocs(client: PoolClient, machine: StateMachine): Promise<vo
     jobs.set(key, body),
   );
   const read = new AllocJobsRead();
+  const sharing = new SharedMembers<Allocation>(['NodeID', 'NodeName', 'EvalID', 'DeploymentID']);
   await pages<{ body: Allocation; job_key: string }>(
     client,
     `select body, job_key from allocs order by ${inOrder('allocs')}`,
     ({ body, job_key: key }) =>
       allocs.replace(
         body.ID,
-        read.complete(body, key, () => jobs.get(key) ?? null),
+        read.complete(sharing.share(body), key, () => jobs.get(key) ?? null),
       ),
   );
 }
