@@ -7,7 +7,8 @@ import { AllocActions } from './alloc-actions.js';
 import { AllocDirectoryStore } from './alloc-directories.store.js';
 import { AllocRecordStore } from './alloc-record.store.js';
 import { csiHostOf, nodeEventsOf, volumeHooks } from './csi/csi.service.js';
-import type { Driver, DriverFingerprint } from './drivers/driver.js';
+import { DriverWatch, firstFingerprints } from './driver-watch.js';
+import type { Driver } from './drivers/driver.js';
 import { MockDriver } from './drivers/mock-driver.js';
 import { RawExecDriver } from './drivers/raw-exec/raw-exec-driver.js';
 import { NoCgroupsError, TaskCgroups } from './drivers/task-cgroups.store.js';
@@ -15,7 +16,7 @@ import { beginExec } from './exec/begin-exec.js';
 import { ExecSessions } from './exec/exec-sessions.js';
 import { AllocFiles } from './files/alloc-files.js';
 import { diskOf, sampleHost } from './fingerprint/host-sample.js';
-import { fingerprintMachine, type Machine } from './fingerprint/machine.js';
+import { fingerprintMachine, type Machine, type MachineOverrides } from './fingerprint/machine.js';
 import { ArtifactHook } from './hooks/artifact.hook.js';
 import { DispatchPayloadHook } from './hooks/dispatch-payload.hook.js';
 import { TemplateHook } from './hooks/template.hook.js';
@@ -46,7 +47,7 @@ export const agent: ServiceDefinition = {
     const stopTasksOnExit = settings.WAYBILL_AGENT_STOP_TASKS_ON_EXIT;
     const outputs = new TaskOutputs(path.join(dir, 'collect'), stopTasksOnExit, logger);
     const directories = new AllocDirectoryStore(path.join(dir, 'allocs'));
-    const machine = await fingerprintMachine(dir);
+    const machine = await fingerprintMachine(dir, overridesOf(context));
     const mhzPerCore = Number(machine.attributes['cpu.frequency']);
     const drivers = driversOf(context, dir, outputs, mhzPerCore, await cgroupsOf(context));
     const volumePlugins = await hostVolumePluginsOf(context, dir);
@@ -55,6 +56,7 @@ export const agent: ServiceDefinition = {
     const node = new LocalNode(await nodeOf(context, dir, { ...machine, attributes }, drivers, nodeMeta.merged));
     const { ID: nodeId } = node.current;
     const events = nodeEventsOf(context, node);
+    const watch = new DriverWatch({ clock, timers, drivers, node, emit: (event) => events.emit(event) });
     const csi = csiHostOf(context, dir, node, events);
     const hostVolumes = hostVolumesOf(context, dir, node, volumePlugins);
     const hostUsage = new HostUsage(mhzPerCore);
@@ -70,6 +72,7 @@ export const agent: ServiceDefinition = {
       hostEnv: process.env,
       node: () => node.current,
       drivers,
+      maxKillTimeoutMs: settings.WAYBILL_MAX_KILL_TIMEOUT_MS,
       directories,
       csi,
       hooks: [
@@ -118,6 +121,7 @@ export const agent: ServiceDefinition = {
       start: async () => {
         await outputs.start();
         await csi.start();
+        watch.start();
         await hostVolumes.start();
         endHearing = onNodesChanged(context.link.nc, () => running.serversChanged());
         await running.start();
@@ -139,6 +143,7 @@ export const agent: ServiceDefinition = {
         await sessions.stop();
         await running.stop();
         csi.stop();
+        watch.stop();
         events.stop();
         await outputs.stop();
         await unlock();
@@ -147,6 +152,15 @@ export const agent: ServiceDefinition = {
     };
   },
 };
+
+const overridesOf = ({ settings }: ServiceContext): MachineOverrides => ({
+  cpuTotalMhz: settings.WAYBILL_CPU_TOTAL_COMPUTE,
+  memoryTotalMb: settings.WAYBILL_MEMORY_TOTAL_MB,
+  diskTotalMb: settings.WAYBILL_DISK_TOTAL_MB,
+  networkInterface: settings.WAYBILL_NETWORK_INTERFACE,
+  networkSpeedMbits: settings.WAYBILL_NETWORK_SPEED,
+  dynamicPorts: [settings.WAYBILL_MIN_DYNAMIC_PORT, settings.WAYBILL_MAX_DYNAMIC_PORT],
+});
 
 async function cgroupsOf({ logger }: ServiceContext): Promise<TaskCgroups | NoCgroupsError> {
   try {
@@ -193,10 +207,8 @@ async function nodeOf(
   drivers: ReadonlyMap<string, Driver>,
   meta: Readonly<Record<string, string>>,
 ) {
-  const { settings, clock, newId } = context;
+  const { settings, clock, timers, newId } = context;
   const identity = await loadIdentity(dir, newId);
-  const prints = new Map<string, DriverFingerprint>();
-  for (const [name, driver] of drivers) prints.set(name, await driver.fingerprint());
   return describeNode({
     ...identity,
     name: settings.WAYBILL_NODE_NAME,
@@ -207,7 +219,13 @@ async function nodeOf(
     httpAddr: settings.WAYBILL_AGENT_HTTP_ADDR,
     attributes: machine.attributes,
     resources: machine.resources,
-    drivers: prints,
+    reserved: {
+      Cpu: { CpuShares: settings.WAYBILL_RESERVED_CPU, ReservedCpuCores: [] },
+      Memory: { MemoryMB: settings.WAYBILL_RESERVED_MEMORY_MB },
+      Disk: { DiskMB: settings.WAYBILL_RESERVED_DISK_MB },
+      Networks: { ReservedHostPorts: settings.WAYBILL_RESERVED_PORTS },
+    },
+    drivers: await firstFingerprints(drivers, timers),
     hostVolumes: await staticHostVolumes(settings.WAYBILL_HOST_VOLUMES),
     gcVolumesOnNodeGC: settings.WAYBILL_GC_VOLUMES_ON_NODE_GC,
     nowMs: clock.nowMs(),

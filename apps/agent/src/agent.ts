@@ -30,6 +30,7 @@ import { networkProbe, type Probe } from './services/probe.transport.js';
 import { serversRegistry } from './services/service-registry.js';
 import { StopsOnDisconnect } from './stops-on-disconnect.js';
 import { ServerContact } from './server-contact.js';
+import { MAX_KILL_TIMEOUT_MS } from './task-stop.js';
 
 /** How often in a row an update is sent again because an earlier one was taken in between. */
 const MAX_OVERTAKEN = 3;
@@ -56,6 +57,8 @@ export interface AgentDependencies {
   /** The machine as it is now, with its identity. */
   readonly node: () => Node;
   readonly drivers: ReadonlyMap<string, Driver>;
+  /** AG-155: a task's own `kill_timeout` is cut to this; default MAX_KILL_TIMEOUT_MS. */
+  readonly maxKillTimeoutMs?: number;
   readonly directories: AllocDirectories;
   readonly hooks?: readonly TaskHook[];
   /** How checks look at services; default: over the network. */
@@ -147,6 +150,7 @@ export class Agent {
     });
     this.host = {
       ...deps,
+      maxKillTimeoutMs: deps.maxKillTimeoutMs ?? MAX_KILL_TIMEOUT_MS,
       probe: deps.probe ?? networkProbe,
       registry: serversRegistry(rpc, deps.node),
       serversAsked: this.serversAsked,

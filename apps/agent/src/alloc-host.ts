@@ -12,6 +12,8 @@ import type { TaskPreparationDependencies } from './task-preparation.js';
 /** What all allocations of an agent share. */
 export interface AllocHost extends TaskPreparationDependencies {
   readonly drivers: ReadonlyMap<string, Driver>;
+  /** AG-155. */
+  readonly maxKillTimeoutMs: number;
   readonly records: AllocRecords;
   readonly clock: Clock;
   readonly timers: Timers;

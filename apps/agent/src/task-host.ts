@@ -8,6 +8,8 @@ import type { RestartTracker } from './restart-tracker.js';
 export interface TaskHost {
   readonly allocId: string;
   readonly driver: Driver;
+  /** AG-155: a task's own `kill_timeout` is cut to this. */
+  readonly maxKillTimeoutMs: number;
   readonly clock: Clock;
   readonly timers: Timers;
   readonly newId: () => string;

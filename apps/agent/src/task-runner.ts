@@ -41,7 +41,7 @@ export class TaskNotRunningError extends Error {
  * that is under way is stopped as soon as it has happened (AG-410). Recovered: running without a new start, or pending until
  * the servers were asked. suspended: the agent put it down on its own way out; no state changes any more.
  *
- * Its handle is on disk before the driver is asked to start (AG-440). Limits: MAX_TASK_EVENTS, MAX_KILL_TIMEOUT_MS,
+ * Its handle is on disk before the driver is asked to start (AG-440). Limits: MAX_TASK_EVENTS, maxKillTimeoutMs,
  * MAX_STOP_ATTEMPTS. Cost: nothing while it waits.
  */
 export class TaskRunner {

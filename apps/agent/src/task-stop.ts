@@ -3,7 +3,7 @@ import { type TaskHandle, TaskNotFoundError } from './drivers/driver.js';
 import { type Gate, pause } from './gate.js';
 import type { TaskHost } from './task-host.js';
 
-/** AG-155: a task's own `kill_timeout` is cut to this. */
+/** AG-155, where nothing else is said. */
 export const MAX_KILL_TIMEOUT_MS = 30_000;
 /** AG-156: a driver's stop that fails is tried this often, with these waits between. */
 export const MAX_STOP_ATTEMPTS = 5;
@@ -12,7 +12,7 @@ const MAX_STOP_RETRY_MS = 120_000;
 
 export interface TaskStopDeps extends Pick<
   TaskHost,
-  'allocId' | 'driver' | 'timers' | 'logger' | 'withdraw' | 'delaysSkipped'
+  'allocId' | 'maxKillTimeoutMs' | 'driver' | 'timers' | 'logger' | 'withdraw' | 'delaysSkipped'
 > {
   readonly task: () => Task;
   /** Its process lives, as far as is known. */
@@ -27,7 +27,7 @@ export class TaskStop {
   constructor(private readonly deps: TaskStopDeps) {}
 
   get killTimeoutMs(): number {
-    return Math.min(msFromNs(this.deps.task().KillTimeout), MAX_KILL_TIMEOUT_MS);
+    return Math.min(msFromNs(this.deps.task().KillTimeout), this.deps.maxKillTimeoutMs);
   }
 
   /** Details of the event that says it is going. */

@@ -7,10 +7,10 @@ export {
   describeSettings,
   readSettings,
   type SettingName,
-  type ConfiguredHostVolume,
   type Settings,
   SETTINGS,
   SettingsError,
 } from './settings.js';
+export type { ConfiguredHostVolume } from './setting-forms.js';
 export { newUuid, systemClock, systemTimers } from './system.js';
 export { NestLogger } from './nest-logger.js';

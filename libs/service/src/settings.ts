@@ -1,81 +1,7 @@
-import { hostname } from 'node:os';
-import { parseDuration } from '@waybill/model';
 import { MAX_WORKERS } from '@waybill/rpc';
 import { z } from 'zod';
-
-const port = z.coerce.number().int().min(0).max(65_535);
-const positive = z.coerce.number().int().min(1);
-const hours = z.coerce.number().positive();
-/** How old something must be, or how often something is due, in nanoseconds; written `4h`, `90m`, `1h30m`. */
-const duration = (fallback: string) =>
-  z
-    .string()
-    .default(fallback)
-    .transform((text, ctx) => {
-      const ns = parseDuration(text);
-      if (ns !== undefined && ns >= 0) return ns;
-      ctx.addIssue({ code: 'custom', message: 'a duration such as "4h" or "1h30m", not below 0' });
-      return z.NEVER;
-    });
-/** GC-127. @param name as the message calls it */
-const interval = (fallback: string, name: string) =>
-  z
-    .string()
-    .default(fallback)
-    .transform((text, ctx) => {
-      const ns = parseDuration(text);
-      if (ns !== undefined && ns > 0) return ns;
-      const message =
-        ns === undefined ? `failed to parse ${name}: invalid duration` : `${name} should be greater than 0s`;
-      ctx.addIssue({ code: 'custom', message });
-      return z.NEVER;
-    });
-const flag = z.enum(['true', 'false']).transform((v) => v === 'true');
-const word = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/, 'letters, digits, "-", "_" and "." only');
-const url = (protocols: readonly string[]) =>
-  z
-    .string()
-    .refine(
-      (v) => protocols.some((p) => v.startsWith(`${p}://`)),
-      `a URL that starts with ${protocols.join(':// or ')}://`,
-    );
-const keyValues = z.string().transform((text, ctx) => {
-  const pairs: Record<string, string> = {};
-  for (const part of text.split(',').filter((p) => p !== '')) {
-    const at = part.indexOf('=');
-    if (at < 1) ctx.addIssue({ code: 'custom', message: `key=value pairs with commas between; "${part}" is none` });
-    else pairs[part.slice(0, at)] = part.slice(at + 1);
-  }
-  return pairs;
-});
-
-const peers = keyValues.transform((urls, ctx) => {
-  for (const [region, peer] of Object.entries(urls)) {
-    if (!word.safeParse(region).success)
-      ctx.addIssue({ code: 'custom', message: `"${region}" is no name of a region` });
-    if (!/^(nats|tls):\/\//.test(peer))
-      ctx.addIssue({ code: 'custom', message: `"${region}" needs a URL that starts with nats:// or tls://` });
-  }
-  return urls;
-});
-
-/** A directory of a machine that jobs may mount (VL-279). */
-export interface ConfiguredHostVolume {
-  readonly path: string;
-  readonly readOnly: boolean;
-}
-
-const READ_ONLY = ':ro';
-const hostVolumes = keyValues.transform((paths, ctx) => {
-  const volumes: Record<string, ConfiguredHostVolume> = {};
-  for (const [name, given] of Object.entries(paths)) {
-    const readOnly = given.endsWith(READ_ONLY);
-    const path = readOnly ? given.slice(0, -READ_ONLY.length) : given;
-    if (!path.startsWith('/')) ctx.addIssue({ code: 'custom', message: `"${name}" needs an absolute path` });
-    volumes[name] = { path, readOnly };
-  }
-  return volumes;
-});
+import { AGENT_SETTINGS } from './agent-settings.js';
+import { duration, flag, hours, interval, keyValues, peers, port, positive, url, word } from './setting-forms.js';
 
 /** Every environment variable of every service, with its form and default. The text is what `--help` of a service shows. */
 export const SETTINGS = {
@@ -138,7 +64,7 @@ export const SETTINGS = {
     .number()
     .min(0)
     .default(720)
-    .describe('projector: how long transactions stay in the log; 0: for ever'),
+    .describe('projector: how long transactions, and the archives that they restored, stay in the log; 0: for ever'),
   WAYBILL_LOG_RETENTION_INDEXES: z.coerce
     .number()
     .int()
@@ -194,44 +120,7 @@ export const SETTINGS = {
     'scheduler: how long a volume is left alone after a change before its claims are looked at',
   ),
   WAYBILL_CSI_PLUGIN_GC_THRESHOLD: duration('1h').describe('scheduler: how long plugins that nobody runs stay'),
-  WAYBILL_DATACENTER: word.default('dc1').describe('agent: datacenter of this machine'),
-  WAYBILL_NODE_NAME: z.string().min(1).default(hostname()).describe('agent: name of this machine'),
-  WAYBILL_NODE_CLASS: z.string().default('').describe('agent: class of this machine'),
-  WAYBILL_NODE_POOL: word.default('default').describe('agent: pool this machine is in'),
-  WAYBILL_NODE_META: keyValues.default({}).describe('agent: key=value,… that jobs may constrain on'),
-  WAYBILL_HOST_VOLUMES: hostVolumes
-    .default({})
-    .describe('agent: name=/path,… of directories that jobs may mount; :ro behind a path: for reading only'),
-  WAYBILL_HOST_VOLUMES_DIR: z
-    .string()
-    .default('')
-    .describe('agent: where plugins make host volumes; empty: host_volumes in its directory'),
-  WAYBILL_HOST_VOLUME_PLUGIN_DIR: z
-    .string()
-    .default('')
-    .describe('agent: where plugins for host volumes are; empty: host_volume_plugins in its directory'),
-  WAYBILL_GC_VOLUMES_ON_NODE_GC: flag
-    .default(false)
-    .describe('agent: the servers forget the host volumes of this machine when they forget the machine'),
-  WAYBILL_AGENT_DIR: z.string().default('.waybill/agent').describe('agent: directory of its state and of allocations'),
-  WAYBILL_AGENT_HTTP_ADDR: z.string().default('').describe('agent: ip:port shown as its HTTP address'),
-  WAYBILL_AGENT_ARTIFACT_FILES: flag
-    .default(false)
-    .describe('agent: artifacts of jobs may be files of this machine, whatever the agent can read'),
-  WAYBILL_AGENT_REMOTE_EXEC: flag.default(true).describe('agent: commands may be run in its tasks'),
-  WAYBILL_AGENT_LEAVE_ON_INTERRUPT: flag.default(false).describe('agent: leave the cluster at SIGINT'),
-  WAYBILL_AGENT_LEAVE_ON_TERMINATE: flag.default(false).describe('agent: leave the cluster at SIGTERM'),
-  WAYBILL_AGENT_DRAIN_ON_SHUTDOWN: flag
-    .default(false)
-    .describe('agent: who leaves drains this machine first, and waits for that'),
-  WAYBILL_AGENT_DRAIN_DEADLINE_MS: positive
-    .default(3_600_000)
-    .describe('agent: what has not moved after this is moved at once'),
-  WAYBILL_AGENT_DRAIN_FORCE: flag.default(false).describe('agent: everything is moved at once'),
-  WAYBILL_AGENT_DRAIN_IGNORE_SYSTEM_JOBS: flag.default(false).describe('agent: system jobs stay'),
-  WAYBILL_AGENT_STOP_TASKS_ON_EXIT: flag
-    .default(false)
-    .describe('agent: stop all tasks when the agent ends, and let none outlive it'),
+  ...AGENT_SETTINGS,
 } as const;
 
 const schema = z.object(SETTINGS);

@@ -21,13 +21,41 @@ export interface Machine {
   readonly resources: NodeResources;
 }
 
-/** What this machine is and has (agent.md section 4). `dir`: where allocations are. Linux; other systems give less. */
-export async function fingerprintMachine(dir: string): Promise<Machine> {
+/** What people say of a machine instead of what is found (AG-20); 0 and empty: as found. */
+export interface MachineOverrides {
+  readonly cpuTotalMhz: number;
+  readonly memoryTotalMb: number;
+  readonly diskTotalMb: number;
+  readonly networkInterface: string;
+  readonly networkSpeedMbits: number;
+  readonly dynamicPorts: readonly [first: number, last: number];
+}
+
+export const AS_FOUND: MachineOverrides = {
+  cpuTotalMhz: 0,
+  memoryTotalMb: 0,
+  diskTotalMb: 0,
+  networkInterface: '',
+  networkSpeedMbits: NETWORK_SPEED_MBITS,
+  dynamicPorts: [MIN_DYNAMIC_PORT, MAX_DYNAMIC_PORT],
+};
+
+/** The interface that tasks are to use is not there. */
+export class NoInterfaceError extends Error {
+  override readonly name = 'NoInterfaceError';
+}
+
+/**
+ * What this machine is and has (agent.md section 4). `dir`: where allocations are. Linux; other systems give less.
+ * @throws NoInterfaceError
+ */
+export async function fingerprintMachine(dir: string, given: MachineOverrides = AS_FOUND): Promise<Machine> {
   const cpus = os.cpus();
   const mhz = Math.max(0, ...cpus.map((cpu) => cpu.speed)) || ASSUMED_MHZ;
-  const totalCompute = mhz * Math.max(cpus.length, 1);
+  const totalCompute = given.cpuTotalMhz || mhz * Math.max(cpus.length, 1);
+  const totalMemory = given.memoryTotalMb * MB || os.totalmem();
   const disk = await statfs(dir);
-  const network = defaultNetwork();
+  const network = { ...networkOf(given.networkInterface), Speed: given.networkSpeedMbits };
   const address = network.Addresses?.[0]?.Address ?? '';
   const release = osRelease();
   const attributes: Record<string, string> = {
@@ -45,7 +73,7 @@ export async function fingerprintMachine(dir: string): Promise<Machine> {
     'cpu.totalcompute': String(totalCompute),
     'cpu.usablecompute': String(totalCompute),
     'cpu.reservablecores': String(cpus.length),
-    'memory.totalbytes': String(os.totalmem()),
+    'memory.totalbytes': String(totalMemory),
     'unique.hostname': os.hostname(),
     'unique.storage.volume': path.resolve(dir),
     'unique.storage.bytestotal': String(disk.blocks * disk.bsize),
@@ -61,21 +89,26 @@ export async function fingerprintMachine(dir: string): Promise<Machine> {
     resources: {
       Cpu: { CpuShares: totalCompute, TotalCpuCores: cpus.length, ReservableCpuCores: cpus.map((_, core) => core) },
       Processors: { Topology: null },
-      Memory: { MemoryMB: Math.floor(os.totalmem() / MB) },
-      Disk: { DiskMB: Math.floor((disk.bavail * disk.bsize) / MB) },
+      Memory: { MemoryMB: Math.floor(totalMemory / MB) },
+      Disk: { DiskMB: given.diskTotalMb || Math.floor((disk.bavail * disk.bsize) / MB) },
       Devices: [],
       ...networksOf(network),
-      MinDynamicPort: MIN_DYNAMIC_PORT,
-      MaxDynamicPort: MAX_DYNAMIC_PORT,
+      MinDynamicPort: given.dynamicPorts[0],
+      MaxDynamicPort: given.dynamicPorts[1],
     },
   };
 }
 
-/** The first interface with an address that others reach, else the loopback one. */
-function defaultNetwork(): NodeNetwork {
+/** Of that interface; without a name, of the first with an address that others reach, else the loopback one. */
+function networkOf(wanted: string): NodeNetwork {
   const all = Object.entries(os.networkInterfaces()).flatMap(([device, addresses]) =>
     (addresses ?? []).map((address) => ({ device, ...address })),
   );
+  if (wanted !== '') {
+    const named = all.filter((a) => a.device === wanted);
+    if (named.length === 0) throw new NoInterfaceError(`WAYBILL_NETWORK_INTERFACE: there is no interface "${wanted}"`);
+    return hostNetwork(named.find((a) => a.family === 'IPv4') ?? named[0]);
+  }
   const found = all.find((a) => !a.internal && a.family === 'IPv4') ?? all.find((a) => !a.internal) ?? all[0];
   return hostNetwork(found);
 }
@@ -116,7 +149,7 @@ export function networksOf(network: NodeNetwork): Pick<NodeResources, 'NodeNetwo
         CIDR: address.includes(':') ? `${address}/128` : `${address}/32`,
         IP: address,
         Hostname: '',
-        MBits: NETWORK_SPEED_MBITS,
+        MBits: network.Speed,
         DNS: null,
         ReservedPorts: [],
         DynamicPorts: [],

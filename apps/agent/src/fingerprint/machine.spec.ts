@@ -1,0 +1,46 @@
+import os from 'node:os';
+import { describe, expect, it } from 'vitest';
+import { AS_FOUND, fingerprintMachine, NoInterfaceError } from './machine.js';
+
+const LOOPBACK = Object.entries(os.networkInterfaces()).find(([, all]) => all?.some((one) => one.internal));
+
+describe('what a machine has', () => {
+  it('AG-20: as found', async () => {
+    const { resources, attributes } = await fingerprintMachine('.');
+    expect(resources.Cpu.CpuShares).toBe(Number(attributes['cpu.totalcompute']));
+    expect(resources.Memory.MemoryMB).toBe(Math.floor(os.totalmem() / 2 ** 20));
+    expect(resources.Disk.DiskMB).toBeGreaterThan(0);
+    expect(resources).toMatchObject({ MinDynamicPort: 20_000, MaxDynamicPort: 32_000 });
+    expect(resources.Networks?.[0]).toMatchObject({ MBits: 1_000, IP: attributes['unique.network.ip-address'] });
+    expect(Object.values(attributes)).not.toContain('');
+  });
+
+  it('AG-20: as its operator says', async () => {
+    const { resources, attributes } = await fingerprintMachine('.', {
+      ...AS_FOUND,
+      cpuTotalMhz: 12_000,
+      memoryTotalMb: 512,
+      diskTotalMb: 7_000,
+      networkSpeedMbits: 40,
+      dynamicPorts: [25_000, 25_100],
+    });
+    expect(resources).toMatchObject({
+      Cpu: { CpuShares: 12_000 },
+      Memory: { MemoryMB: 512 },
+      Disk: { DiskMB: 7_000 },
+      MinDynamicPort: 25_000,
+      MaxDynamicPort: 25_100,
+    });
+    expect(resources.Networks?.[0]?.MBits).toBe(40);
+    expect(attributes).toMatchObject({ 'cpu.totalcompute': '12000', 'memory.totalbytes': String(512 * 2 ** 20) });
+  });
+
+  it('AG-20: the interface that tasks get the address of may be named, and has to be there', async () => {
+    const [device = '', addresses = []] = LOOPBACK ?? [];
+    const { resources } = await fingerprintMachine('.', { ...AS_FOUND, networkInterface: device });
+    expect(resources.Networks?.[0]?.Device).toBe(device);
+    expect(addresses.map(({ address }) => address)).toContain(resources.Networks?.[0]?.IP);
+    const missing = fingerprintMachine('.', { ...AS_FOUND, networkInterface: 'none0' });
+    await expect(missing).rejects.toThrow(NoInterfaceError);
+  });
+});

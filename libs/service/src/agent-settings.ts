@@ -1,0 +1,66 @@
+import { hostname } from 'node:os';
+import { z } from 'zod';
+import { flag, hostVolumes, keyValues, port, positive, word } from './setting-forms.js';
+
+const amount = z.coerce.number().int().min(0);
+/** Ports and ranges of them, `22,8000-8100`. */
+const ports = z
+  .string()
+  .regex(/^$|^\d+(-\d+)?(,\d+(-\d+)?)*$/, 'ports and ranges with commas between, such as 22,8000-8100');
+
+/** What a machine's agent is told by its environment. */
+export const AGENT_SETTINGS = {
+  WAYBILL_DATACENTER: word.default('dc1').describe('agent: datacenter of this machine'),
+  WAYBILL_NODE_NAME: z.string().min(1).default(hostname()).describe('agent: name of this machine'),
+  WAYBILL_NODE_CLASS: z.string().default('').describe('agent: class of this machine'),
+  WAYBILL_NODE_POOL: word.default('default').describe('agent: pool this machine is in'),
+  WAYBILL_NODE_META: keyValues.default({}).describe('agent: key=value,… that jobs may constrain on'),
+  WAYBILL_CPU_TOTAL_COMPUTE: amount.default(0).describe('agent: MHz this machine has; 0: as found'),
+  WAYBILL_MEMORY_TOTAL_MB: amount.default(0).describe('agent: MiB of memory this machine has; 0: as found'),
+  WAYBILL_DISK_TOTAL_MB: amount.default(0).describe('agent: MiB of disk for allocations; 0: what is free at the start'),
+  WAYBILL_NETWORK_INTERFACE: z
+    .string()
+    .default('')
+    .describe('agent: interface whose address tasks get; empty: the first that others reach'),
+  WAYBILL_NETWORK_SPEED: amount.default(1_000).describe('agent: Mbit/s of that interface'),
+  WAYBILL_MIN_DYNAMIC_PORT: port.default(20_000).describe('agent: first port that tasks may be given'),
+  WAYBILL_MAX_DYNAMIC_PORT: port.default(32_000).describe('agent: last port that tasks may be given'),
+  WAYBILL_RESERVED_CPU: amount.default(0).describe('agent: MHz that are not for tasks'),
+  WAYBILL_RESERVED_MEMORY_MB: amount.default(0).describe('agent: MiB of memory that are not for tasks'),
+  WAYBILL_RESERVED_DISK_MB: amount.default(0).describe('agent: MiB of disk that are not for tasks'),
+  WAYBILL_RESERVED_PORTS: ports.default('').describe('agent: ports that are not for tasks, such as 22,8000-8100'),
+  WAYBILL_MAX_KILL_TIMEOUT_MS: positive.default(30_000).describe('agent: the kill_timeout of a task is cut to this'),
+  WAYBILL_HOST_VOLUMES: hostVolumes
+    .default({})
+    .describe('agent: name=/path,… of directories that jobs may mount; :ro behind a path: for reading only'),
+  WAYBILL_HOST_VOLUMES_DIR: z
+    .string()
+    .default('')
+    .describe('agent: where plugins make host volumes; empty: host_volumes in its directory'),
+  WAYBILL_HOST_VOLUME_PLUGIN_DIR: z
+    .string()
+    .default('')
+    .describe('agent: where plugins for host volumes are; empty: host_volume_plugins in its directory'),
+  WAYBILL_GC_VOLUMES_ON_NODE_GC: flag
+    .default(false)
+    .describe('agent: the servers forget the host volumes of this machine when they forget the machine'),
+  WAYBILL_AGENT_DIR: z.string().default('.waybill/agent').describe('agent: directory of its state and of allocations'),
+  WAYBILL_AGENT_HTTP_ADDR: z.string().default('').describe('agent: ip:port shown as its HTTP address'),
+  WAYBILL_AGENT_ARTIFACT_FILES: flag
+    .default(false)
+    .describe('agent: artifacts of jobs may be files of this machine, whatever the agent can read'),
+  WAYBILL_AGENT_REMOTE_EXEC: flag.default(true).describe('agent: commands may be run in its tasks'),
+  WAYBILL_AGENT_LEAVE_ON_INTERRUPT: flag.default(false).describe('agent: leave the cluster at SIGINT'),
+  WAYBILL_AGENT_LEAVE_ON_TERMINATE: flag.default(false).describe('agent: leave the cluster at SIGTERM'),
+  WAYBILL_AGENT_DRAIN_ON_SHUTDOWN: flag
+    .default(false)
+    .describe('agent: who leaves drains this machine first, and waits for that'),
+  WAYBILL_AGENT_DRAIN_DEADLINE_MS: positive
+    .default(3_600_000)
+    .describe('agent: what has not moved after this is moved at once'),
+  WAYBILL_AGENT_DRAIN_FORCE: flag.default(false).describe('agent: everything is moved at once'),
+  WAYBILL_AGENT_DRAIN_IGNORE_SYSTEM_JOBS: flag.default(false).describe('agent: system jobs stay'),
+  WAYBILL_AGENT_STOP_TASKS_ON_EXIT: flag
+    .default(false)
+    .describe('agent: stop all tasks when the agent ends, and let none outlive it'),
+} as const;

@@ -1,0 +1,76 @@
+import { parseDuration } from '@waybill/model';
+import { z } from 'zod';
+
+export const port = z.coerce.number().int().min(0).max(65_535);
+export const positive = z.coerce.number().int().min(1);
+export const hours = z.coerce.number().positive();
+/** How old something must be, or how often something is due, in nanoseconds; written `4h`, `90m`, `1h30m`. */
+export const duration = (fallback: string) =>
+  z
+    .string()
+    .default(fallback)
+    .transform((text, ctx) => {
+      const ns = parseDuration(text);
+      if (ns !== undefined && ns >= 0) return ns;
+      ctx.addIssue({ code: 'custom', message: 'a duration such as "4h" or "1h30m", not below 0' });
+      return z.NEVER;
+    });
+/** GC-127. @param name as the message calls it */
+export const interval = (fallback: string, name: string) =>
+  z
+    .string()
+    .default(fallback)
+    .transform((text, ctx) => {
+      const ns = parseDuration(text);
+      if (ns !== undefined && ns > 0) return ns;
+      const message =
+        ns === undefined ? `failed to parse ${name}: invalid duration` : `${name} should be greater than 0s`;
+      ctx.addIssue({ code: 'custom', message });
+      return z.NEVER;
+    });
+export const flag = z.enum(['true', 'false']).transform((v) => v === 'true');
+export const word = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/, 'letters, digits, "-", "_" and "." only');
+export const url = (protocols: readonly string[]) =>
+  z
+    .string()
+    .refine(
+      (v) => protocols.some((p) => v.startsWith(`${p}://`)),
+      `a URL that starts with ${protocols.join(':// or ')}://`,
+    );
+export const keyValues = z.string().transform((text, ctx) => {
+  const pairs: Record<string, string> = {};
+  for (const part of text.split(',').filter((p) => p !== '')) {
+    const at = part.indexOf('=');
+    if (at < 1) ctx.addIssue({ code: 'custom', message: `key=value pairs with commas between; "${part}" is none` });
+    else pairs[part.slice(0, at)] = part.slice(at + 1);
+  }
+  return pairs;
+});
+
+export const peers = keyValues.transform((urls, ctx) => {
+  for (const [region, peer] of Object.entries(urls)) {
+    if (!word.safeParse(region).success)
+      ctx.addIssue({ code: 'custom', message: `"${region}" is no name of a region` });
+    if (!/^(nats|tls):\/\//.test(peer))
+      ctx.addIssue({ code: 'custom', message: `"${region}" needs a URL that starts with nats:// or tls://` });
+  }
+  return urls;
+});
+
+/** A directory of a machine that jobs may mount (VL-279). */
+export interface ConfiguredHostVolume {
+  readonly path: string;
+  readonly readOnly: boolean;
+}
+
+const READ_ONLY = ':ro';
+export const hostVolumes = keyValues.transform((paths, ctx) => {
+  const volumes: Record<string, ConfiguredHostVolume> = {};
+  for (const [name, given] of Object.entries(paths)) {
+    const readOnly = given.endsWith(READ_ONLY);
+    const path = readOnly ? given.slice(0, -READ_ONLY.length) : given;
+    if (!path.startsWith('/')) ctx.addIssue({ code: 'custom', message: `"${name}" needs an absolute path` });
+    volumes[name] = { path, readOnly };
+  }
+  return volumes;
+});
