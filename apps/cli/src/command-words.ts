@@ -1,5 +1,14 @@
-/** Other words for a command (CL-102). No help mentions `hidden` ones (CL-108). */
-export const ALIASES: ReadonlyMap<string, { readonly words: string; readonly hidden?: boolean }> = new Map([
+/** Other words for a command. */
+interface Alias {
+  readonly words: string;
+  /** No help mentions it (CL-108). */
+  readonly hidden?: boolean;
+  /** Whoever uses it is told so. */
+  readonly deprecated?: boolean;
+}
+
+/** CL-102. */
+export const ALIASES: ReadonlyMap<string, Alias> = new Map<string, Alias>([
   ['run', { words: 'job run' }],
   ['start', { words: 'job start' }],
   ['plan', { words: 'job plan', hidden: true }],
@@ -14,6 +23,8 @@ export const ALIASES: ReadonlyMap<string, { readonly words: string; readonly hid
   ['eval-status', { words: 'eval status', hidden: true }],
   ['node-drain', { words: 'node drain', hidden: true }],
   ['node-status', { words: 'node status', hidden: true }],
+  ['client-config', { words: 'node config', hidden: true, deprecated: true }],
+  ['server-members', { words: 'server members', hidden: true, deprecated: true }],
 ]);
 
 /** Short forms that the general help leaves out although they are meant to be used (CL-108). */

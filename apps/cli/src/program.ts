@@ -53,6 +53,9 @@ export async function runProgram(called: string, words: readonly string[], aroun
     );
     return printed(plain, await helpPage(found.words, program), 1);
   }
+  const typed = words[first] ?? '';
+  if (ALIASES.get(typed)?.deprecated === true)
+    plain.note(`The command "${program} ${typed}" is deprecated: use "${program} ${found.words}".`);
   return runWords(program, found.words, [...before, ...found.rest], around, plain);
 }
 

@@ -29,3 +29,19 @@ export async function readNode({ api }: Pick<Call, 'api'>, id: string, doing: st
   });
   return value;
 }
+
+/** `-node-id`. */
+export const NODE_ID_FLAG = {
+  name: 'node-id',
+  kind: 'text',
+  value: 'id',
+  help: 'The node; may be shortened.',
+} as const;
+
+/** What `-node-id` names in full, for a request's `node_id`; undefined: none is named. @throws CommandFailure */
+export async function namedNodeId(call: Call): Promise<string | undefined> {
+  const given = call.flags.text(NODE_ID_FLAG.name);
+  if (given === undefined) return undefined;
+  const kind = { ...NODE, tooShort: 'Node ID must contain at least two characters.' };
+  return (await resolveUuid(call.api, kind, given, Display.of(call))).ID;
+}

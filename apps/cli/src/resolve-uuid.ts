@@ -14,6 +14,8 @@ export interface UuidKind<T> {
   readonly plural: string;
   readonly table: (rows: readonly T[], display: Display) => string;
   readonly tooShort: string;
+  /** What fails when they cannot be listed; `querying node` if not given. */
+  readonly doing?: string;
   /** `prefix or id`; one command says only `prefix`. */
   readonly lookedUpBy: string;
 }
@@ -73,7 +75,7 @@ export async function resolveUuid<T extends { readonly ID: string }>(
 ): Promise<T> {
   const prefix = lookupPrefix(given, kind.tooShort);
   const { value } = await api.get<T[] | null>(kind.path, { prefix }).catch((error: unknown) => {
-    throw failed(`querying ${kind.singular}`, error);
+    throw failed(kind.doing ?? `querying ${kind.singular}`, error);
   });
   const rows = value ?? [];
   const [first] = rows;

@@ -53,6 +53,8 @@ export const SYNOPSES: Readonly<Record<string, string>> = {
   'node config': 'Show or set the servers of an agent',
   'node drain': 'Move the work off a node',
   'node eligibility': 'Say whether a node takes new work',
+  'node meta apply': 'Change the metadata of a node while it runs',
+  'node meta read': 'Show the metadata of a node',
   'node pool apply': 'Create or change a node pool',
   'node pool delete': 'Delete a node pool',
   'node pool info': 'Show a node pool',

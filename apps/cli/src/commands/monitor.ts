@@ -1,8 +1,7 @@
 import { NO_ARGUMENTS, type ServerCommand } from '../command-spec.js';
 import { failed, isInterrupt } from '../failure.js';
 import { logOfAgent } from '../agent-log.js';
-import { NODE, resolveUuid } from '../resolve-uuid.js';
-import { Display } from '../display.js';
+import { NODE_ID_FLAG, namedNodeId } from '../resolve-node.js';
 
 /** CL-906. */
 export const command: ServerCommand = {
@@ -11,19 +10,18 @@ export const command: ServerCommand = {
   flags: [
     { name: 'log-level', kind: 'text', value: 'level', help: 'trace, debug, info (the default), warn or error.' },
     { name: 'log-include-location', kind: 'switch', help: 'Show where in the code a line comes from.' },
-    { name: 'node-id', kind: 'text', value: 'id', help: 'The log of this node.' },
+    NODE_ID_FLAG,
     { name: 'server-id', kind: 'text', value: 'name', help: 'The log of this server, or of the leader.' },
     { name: 'json', kind: 'switch', help: 'The lines as JSON.' },
   ],
   takes: NO_ARGUMENTS,
   run: async (call) => {
     const { api, flags, terminal } = call;
-    const node = flags.text('node-id');
     const query = {
       log_level: flags.text('log-level'),
       log_json: flags.on('json') || undefined,
       log_include_location: flags.on('log-include-location') || undefined,
-      node_id: node === undefined ? undefined : (await resolveUuid(api, NODE, node, Display.of(call))).ID,
+      node_id: await namedNodeId(call),
       server_id: flags.text('server-id'),
     };
     try {

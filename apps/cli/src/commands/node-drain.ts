@@ -7,6 +7,7 @@ import { DrainMonitor } from '../drain-monitor.js';
 import { ArgumentFailure, CommandFailure, failed } from '../failure.js';
 import type { NodeAnswer } from '../node-sections.js';
 import { nodeIdOf, readNode, SELF_FLAG } from '../resolve-node.js';
+import { NODE } from '../resolve-uuid.js';
 import { rfc3339 } from '../times.js';
 
 const DEFAULT_DEADLINE_NS = 3_600e9;
@@ -48,9 +49,7 @@ async function run(call: Call): Promise<number> {
   checkFlags(call);
   const deadlineNs = deadlineOf(call);
   const toggling = 'toggling drain mode';
-  const id = await nodeIdOf(call).catch((error: unknown) => {
-    throw failed(toggling, error);
-  });
+  const id = await nodeIdOf(call, { ...NODE, doing: toggling });
   const node = await readNode(call, id, toggling);
   if (flags.on('monitor')) return watch(call, node);
   const enable = flags.on('enable');

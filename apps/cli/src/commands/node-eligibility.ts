@@ -1,6 +1,7 @@
 import type { Call, ServerCommand } from '../command-spec.js';
 import { ArgumentFailure, failed } from '../failure.js';
 import { nodeIdOf, SELF_FLAG } from '../resolve-node.js';
+import { NODE } from '../resolve-uuid.js';
 
 export const command: ServerCommand = {
   usage: '<node>',
@@ -22,10 +23,11 @@ async function run(call: Call): Promise<number> {
     throw new ArgumentFailure("Either the '-enable' or '-disable' flag must be set");
   if (call.flags.on('self') === (call.args.length === 1))
     throw new ArgumentFailure("Node ID must be specified if -self isn't being used");
-  const NodeID = await nodeIdOf(call);
+  const doing = 'updating scheduling eligibility';
+  const NodeID = await nodeIdOf(call, { ...NODE, doing });
   const Eligibility = enable ? 'eligible' : 'ineligible';
   await call.api.put(`/v1/node/${NodeID}/eligibility`, { NodeID, Eligibility }).catch((error: unknown) => {
-    throw failed('updating scheduling eligibility', error);
+    throw failed(doing, error);
   });
   call.terminal.print(`Node "${NodeID}" scheduling eligibility set: ${Eligibility} for scheduling`);
   return 0;

@@ -26,12 +26,21 @@ async function run(call: Call): Promise<number> {
     call.data(pool.exact);
     return 0;
   }
-  const { Description, NodeIdentityTTL, Meta } = pool.value;
+  const { Description, NodeIdentityTTL, Meta, SchedulerConfiguration } = pool.value;
   const ttl = NodeIdentityTTL > 0 ? ([['Node Identity TTL', formatDuration(NodeIdentityTTL)]] as const) : [];
   terminal.print(keyValues([['Name', Name], ['Description', Description], ...ttl]));
   terminal.section('Metadata');
   terminal.print(Object.keys(Meta ?? {}).length > 0 ? sortedList(Meta) : 'No metadata');
   terminal.section('Scheduler Configuration');
-  terminal.print('No scheduler configuration');
+  terminal.print(schedulerText(SchedulerConfiguration));
   return 0;
 }
+
+/** What the pool's nodes are placed by, where that is not the cluster's. */
+const schedulerText = (configuration: NodePool['SchedulerConfiguration'] | undefined): string =>
+  configuration
+    ? keyValues([
+        ['Scheduler Algorithm', configuration.SchedulerAlgorithm],
+        ['Memory Oversubscription Enabled', String(configuration.MemoryOversubscriptionEnabled ?? '')],
+      ])
+    : 'No scheduler configuration';
