@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { startStack, type Stack } from '@waybill/embedded';
 import {
@@ -26,6 +28,7 @@ import { draftTxn, fixtures, serviceActor, stateDigest, StateMachine, type TxnDr
 import { silentLogger } from '@waybill/telemetry';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { shellJob } from './support/api-client.js';
+import { freeze, thaw } from './support/freeze.js';
 import { eventually } from './support/wait.js';
 import { WaybillProcesses } from './support/waybill-processes.js';
 
@@ -137,8 +140,23 @@ describe('a control plane that trims its log all the time', () => {
     await waybill?.stop();
   });
 
+  const register = (id: string): Promise<unknown> =>
+    eventually(
+      id,
+      () => waybill.api.register(shellJob(id, 'exit 0', { type: 'batch' })).catch(() => undefined),
+      60_000,
+    );
+  const haveRun = (): Promise<{ ID: string }[]> =>
+    eventually(
+      'all jobs have run',
+      async () => {
+        const all = await waybill.api.get<{ ID: string; Status: string }[]>('/v1/jobs');
+        return all.every((job) => job.Status === 'dead') && all;
+      },
+      60_000,
+    );
+
   it('ST-7: over kill -9 of everything, no more than Postgres holds is trimmed, and nothing is lost', async () => {
-    const { api } = waybill;
     const pool = openPool(waybill.stack.databaseUrl);
     const model = new ReadModel(pool);
     const machine = new StateMachine();
@@ -147,8 +165,6 @@ describe('a control plane that trims its log all the time', () => {
       onTxns: (txns) => txns.forEach((txn) => machine.apply(txn)),
       onError: (error) => expect.unreachable(error.message),
     });
-    const register = (id: string): Promise<unknown> =>
-      eventually(id, () => api.register(shellJob(id, 'exit 0', { type: 'batch' })).catch(() => undefined), 60_000);
     const trimmed = async (beyond: number): Promise<number> =>
       eventually('the log is trimmed', async () => {
         const { first } = await journal.bounds();
@@ -165,15 +181,7 @@ describe('a control plane that trims its log all the time', () => {
       await register(`${victim}-${first}-after`);
       first = await trimmed(first);
     }
-    const jobs = await eventually(
-      'all jobs have run',
-      async () => {
-        const all = await api.get<{ ID: string; Status: string }[]>('/v1/jobs');
-        return all.every((job) => job.Status === 'dead') && all;
-      },
-      60_000,
-    );
-    expect(jobs).toHaveLength(6 * 9);
+    expect(await haveRun()).toHaveLength(6 * 9);
     await eventually('Postgres is where the log is', async () => {
       const { last } = await journal.bounds();
       return machine.appliedIndex === last && (await model.appliedIndex()) === last;
@@ -184,6 +192,21 @@ describe('a control plane that trims its log all the time', () => {
     await follower.stop();
     await pool.end();
   }, 180_000);
+
+  it('ST-7: a copy of the state that wakes up behind the log ends its process, and begins again from Postgres', async () => {
+    const behind = waybill.running.get('scheduler')!.child;
+    await freeze(behind.pid!);
+    const { last } = await journal.bounds();
+    process.kill(waybill.stack.nats.pid, 'SIGKILL'); // or what comes now would wait for it in its socket
+    for (let n = 0; n < 20; n++) await register(`behind-${n}`);
+    await eventually('what it would read next is gone', async () => (await journal.bounds()).first > last + 1);
+    const ended = once(behind, 'exit');
+    thaw(behind.pid!);
+    expect((await ended)[0]).not.toBe(0);
+    expect(readFileSync(`${waybill.dir}/scheduler.log`, 'utf8')).toContain('was trimmed: start from a newer snapshot');
+    await waybill.startService('scheduler');
+    expect((await haveRun()).map(({ ID }) => ID)).toContain('behind-19');
+  }, 120_000);
 
   it('EV-69: a subscriber that is behind what is kept is told', async () => {
     for (let n = 0; n < 700; n++) await journal.publish(evalDraft());
