@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ApiClient } from './support/api-client.js';
+import { eventually } from './support/wait.js';
 import { WaybillProcesses } from './support/waybill-processes.js';
 
 let waybill: WaybillProcesses;
@@ -9,7 +10,7 @@ let api: ApiClient;
 const agentDir = mkdtempSync(`${tmpdir()}/waybill-agent-`);
 
 beforeAll(async () => {
-  waybill = await WaybillProcesses.start({ WAYBILL_HTTP_AGENT_DIR: agentDir }, ['projector', 'api']);
+  waybill = await WaybillProcesses.start({ WAYBILL_HTTP_AGENT_DIR: agentDir }, ['projector', 'broker', 'api']);
   api = waybill.api;
 });
 afterAll(async () => {
@@ -59,6 +60,17 @@ describe('whom a client talks to', () => {
       500,
       '{"client":{"ok":false,"message":"client not enabled"},"server":{"ok":true,"message":"ok"}}',
     ]);
+  });
+
+  it('API-237, API-637, OP-6, OP-75, OP-90: a cluster that nobody leads says so, and who leads when somebody does', async () => {
+    await waybill.kill('broker');
+    await eventually('nobody leads', async () => (await api.raw('/v1/agent/health')).status === 500);
+    expect(await answerOf('/v1/agent/health')).toEqual([500, '{"server":{"ok":false,"message":"no leader"}}']);
+    expect(await answerOf('/v1/status/leader')).toEqual([200, '""']);
+    expect(await api.get<string[]>('/v1/status/peers')).toHaveLength(1);
+    await waybill.startService('broker');
+    await eventually('somebody leads', async () => (await api.raw('/v1/agent/health')).ok);
+    expect(await api.get('/v1/status/leader')).toMatch(/^127\.0\.0\.1:\d+$/);
   });
 
   it('API-239: a member, with the tags that are printed', async () => {

@@ -30,7 +30,7 @@ const runs = (id: string): Promise<boolean> =>
   );
 
 describe('NATS is down', () => {
-  it('API-39: writes answer 503 within 2 s and say why, reads answer; both work when it is back', async () => {
+  it('API-39, API-642, OP-6: writes answer 503 within 2 s and say why, reads answer; both work when it is back', async () => {
     await api.register(shellJob('before', 'exec sleep 600'));
     await runs('before');
     const { port } = waybill.stack.nats;
@@ -41,7 +41,10 @@ describe('NATS is down', () => {
     expect(performance.now() - began).toBeLessThan(2_000);
     expect(refused.status).toBe(503);
     expect(await refused.text()).toMatch(/log.*cannot be reached|not available/);
-    expect((await api.get<{ ID: string }>('/v1/job/before')).ID).toBe('before');
+    const read = await api.raw('/v1/job/before?stale');
+    expect([read.status, read.headers.get('x-nomad-knownleader')]).toEqual([200, 'false']);
+    expect(Number(read.headers.get('x-nomad-lastcontact'))).toBeGreaterThan(0);
+    expect(((await read.json()) as { ID: string }).ID).toBe('before');
     expect((await fetch(`${waybill.opsUrl('broker')}/readyz`)).status).toBe(503);
 
     returned.push(await startNats({ dir: path.join(waybill.dir, 'stack', 'nats'), port }));

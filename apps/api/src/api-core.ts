@@ -5,7 +5,8 @@ import type { Subscriptions } from './events/subscriptions.js';
 import { BlockingQueries, type WatchSource } from './http/blocking-query.js';
 import { HeldCalls } from './http/held-calls.js';
 import { ListAnswers } from './http/list-answers.js';
-import { type ReadModelAge, Reads } from './http/reads.js';
+import { LogContact } from './http/log-contact.js';
+import { Reads } from './http/reads.js';
 import type { AdmissionLookup } from './jobs/job-admission.js';
 import type { JobLookup } from './jobs/register-job.js';
 import { Writer } from './writer.js';
@@ -24,12 +25,14 @@ export interface ApiParts {
 export class ApiCore {
   readonly writer: Writer;
   readonly reads: Reads;
+  readonly age: LogContact['age'];
   /** Calls that wait for a holder of a role (API-39). */
   readonly calls: HeldCalls;
 
   constructor(readonly parts: ApiParts) {
     const { context, feed } = parts;
     this.writer = new Writer(context.log, feed, () => context.tracer);
+    this.age = new LogContact(context.link, context.clock).age;
     this.reads = new Reads(this.blocking(feed), this.age, this.lists);
     this.calls = new HeldCalls(context.rpc, context.clock, context.timers);
   }
@@ -43,8 +46,6 @@ export class ApiCore {
   }
 
   readonly lists = new ListAnswers((table) => this.model.tableIndex(table));
-
-  readonly age = (): ReadModelAge => ({ lastContactMs: 0, knownLeader: this.context.link.up });
 
   readonly readable = (index: number): Promise<unknown> => this.writer.readable(index);
 

@@ -3,20 +3,27 @@ import { params } from '../http/query-string.js';
 import { type ApiReply, type ApiRequest, sendJson } from '../http/reply.js';
 import { RegionForwarding } from '../regions/forwarding.transport.js';
 import { AgentIdentity } from './agent-identity.js';
+import { Leadership } from './leadership.js';
 import { NeighbouringAgent } from './neighbouring-agent.store.js';
+
+interface Health {
+  readonly ok: boolean;
+  readonly message: string;
+}
 
 /** What clients ask to find out whom they talk to: status, regions, agent. */
 @Controller('v1')
 export class ClusterController {
   constructor(
     private readonly identity: AgentIdentity,
+    private readonly leadership: Leadership,
     private readonly neighbour: NeighbouringAgent,
     private readonly forwarding: RegionForwarding,
   ) {}
 
   @Get('status/leader')
-  leader(@Req() request: ApiRequest, @Res() reply: ApiReply): void {
-    sendJson(request, reply, this.identity.address);
+  async leader(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    sendJson(request, reply, (await this.leadership.isHeld()) ? this.identity.address : '');
   }
 
   @Get('status/peers')
@@ -36,11 +43,18 @@ export class ClusterController {
 
   /** API-237, OP-75: what is asked for and not here is said in the same form, as a failure. */
   @Get('agent/health')
-  health(@Req() request: ApiRequest, @Res() reply: ApiReply): void {
+  async health(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const asked = params(request.query, 'type');
-    const client = asked.includes('client') && { client: { ok: false, message: 'client not enabled' } };
-    const server = (asked.length === 0 || asked.includes('server')) && { server: { ok: true, message: 'ok' } };
-    sendJson(request, reply, { ...client, ...server }, client ? 500 : 200);
+    const parts = {
+      ...(asked.includes('client') && { client: { ok: false, message: 'client not enabled' } }),
+      ...((asked.length === 0 || asked.includes('server')) && { server: await this.serverHealth() }),
+    };
+    sendJson(request, reply, parts, Object.values(parts).every(({ ok }) => ok) ? 200 : 500);
+  }
+
+  private async serverHealth(): Promise<Health> {
+    const ok = await this.leadership.isHeld();
+    return { ok, message: ok ? 'ok' : 'no leader' };
   }
 
   @Get('agent/members')

@@ -6,6 +6,7 @@ import { AgentIdentity } from './agent-identity.js';
 import { AutopilotController } from './autopilot.controller.js';
 import { ClusterController } from './cluster.controller.js';
 import { EnterpriseController } from './enterprise.controller.js';
+import { Leadership } from './leadership.js';
 import { NeighbouringAgent } from './neighbouring-agent.store.js';
 import { MonitorController } from './monitor.controller.js';
 import { RaftController } from './raft.controller.js';
@@ -23,6 +24,7 @@ import { SchedulerWorkersController } from './scheduler-workers.controller.js';
     SchedulerWorkersController,
   ],
   providers: [
+    made(Leadership, ({ context }) => new Leadership(context.rpc)),
     made(NeighbouringAgent, ({ context }) => new NeighbouringAgent(context.settings.WAYBILL_HTTP_AGENT_DIR)),
     made(AgentIdentity, ({ context: { settings, newId } }) => {
       const { WAYBILL_REGION, WAYBILL_HTTP_HOST, WAYBILL_HTTP_PORT } = settings;

@@ -3,15 +3,9 @@ import type { TableName } from '@waybill/state';
 import type { ReadResult } from './read-result.js';
 import { ApiError } from './api-error.js';
 import type { ListAnswers } from './list-answers.js';
+import type { ReadModelAge } from './log-contact.js';
 import { indexParam, staleParam, waitParam } from './query-string.js';
 import { type ApiReply, type ApiRequest, sendJson, setReadHeaders } from './reply.js';
-
-/** What the read model knows of itself. */
-export interface ReadModelAge {
-  /** ms since it was current; 0 when it is. */
-  readonly lastContactMs: number;
-  readonly knownLeader: boolean;
-}
 
 /** Answers reads of replicated state: blocking, with their headers, found or not (API-31, API-33, API-47 to API-58). */
 export class Reads {
