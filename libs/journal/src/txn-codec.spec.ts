@@ -35,6 +35,16 @@ describe('the codec of transactions', () => {
     expect(roundTrip(plan).payload).toStrictEqual(plan.payload);
   });
 
+  it('a plan of schema version 2 has of each allocation what differs from the first', () => {
+    const first = fixtures.anAlloc();
+    const second = { ...first, ID: fixtures.uuid(2), PreemptedAllocations: ['x'] };
+    const plan = draftTxn('ApplyPlanResults', fixtures.aPlanResult({ AllocsUpdated: [first, second] }), plain);
+    const { headers } = encodeTxn({ ...plan, schemaVersion: 2 });
+    const AllocsUpdated = [first, { ID: second.ID, PreemptedAllocations: { '=': ['x'] } }];
+    const read = decodeTxn(12, headers, JSON.stringify({ ...plan.payload, AllocsUpdated }));
+    expect(read.payload).toStrictEqual(plan.payload);
+  });
+
   it('a plan of schema version 1 has every allocation written whole', () => {
     const plan = draftTxn(
       'ApplyPlanResults',

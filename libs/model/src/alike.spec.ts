@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { newAllocation } from './allocation.js';
-import { putTogether, toldApart } from './alike.js';
+import { putTogether, toldApart, type ToldApart } from './alike.js';
 import { randomOf } from './alike.fixture.js';
 
 const overJson = (list: readonly object[]): object[] => putTogether(JSON.parse(JSON.stringify(toldApart(list))));
@@ -32,6 +32,24 @@ describe('objects that are much alike', () => {
   it('come back as JSON alone would give them where a member is undefined', () => {
     const list = [{ a: 1, b: undefined }, { a: undefined, b: 2 }, { a: 1 }];
     expect(overJson(list)).toStrictEqual(JSON.parse(JSON.stringify(list)));
+  });
+
+  it.each<[string, object]>([
+    ['a column that is missing', { First: { a: 1 }, Others: 1, Differing: { a: 0 }, Columns: [] }],
+    ['a column too short', { First: { a: 1 }, Others: 2, Differing: { a: 0 }, Columns: [[2]] }],
+    ['another form', [{ a: 1 }, { a: 2 }]],
+  ])('are not made up out of %s', (_, told) => {
+    expect(() => putTogether(told as ToldApart)).toThrow(RangeError);
+  });
+
+  it('say a long value that several have once, and equal columns once', () => {
+    const words = ['first', 'second'];
+    const list = Array.from({ length: 10 }, (_, n) => ({ n, same: n, word: words[n % 2] }));
+    expect(toldApart(list).Columns).toEqual([
+      [1, 2, 3, 4, 5, 6, 7, 8, 9],
+      { Of: ['second', 'first'], At: [0, 1, 0, 1, 0, 1, 0, 1, 0] },
+    ]);
+    expect(overJson(list)).toStrictEqual(list);
   });
 
   it('whatever they are, they come back as they were', () => {

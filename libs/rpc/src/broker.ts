@@ -1,4 +1,12 @@
-import { type Allocation, type Evaluation, type Plan, type PlanResult, putTogether, toldApart } from '@waybill/model';
+import {
+  type Allocation,
+  type Evaluation,
+  type Plan,
+  type PlanResult,
+  putTogether,
+  type ToldApart,
+  toldApart,
+} from '@waybill/model';
 import { call, type WireForm } from './call.js';
 
 /** How long a dequeue may wait at the broker before it answers "nothing". The asker's own limit is a second longer. */
@@ -94,7 +102,7 @@ const plansInShort: WireForm<SubmitPlanRequest> = {
     Plan: { ...plan, NodeAllocation: toldApart(Object.values(plan.NodeAllocation).flat()) },
   }),
   read: (written) => {
-    const { Plan: plan } = written as { Plan: Omit<Plan, 'NodeAllocation'> & { NodeAllocation: readonly unknown[] } };
+    const { Plan: plan } = written as { Plan: Omit<Plan, 'NodeAllocation'> & { NodeAllocation: ToldApart } };
     const NodeAllocation: Plan['NodeAllocation'] = {};
     for (const alloc of putTogether<Allocation>(plan.NodeAllocation)) (NodeAllocation[alloc.NodeID] ??= []).push(alloc);
     return { Plan: { ...plan, NodeAllocation } };

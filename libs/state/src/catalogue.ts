@@ -278,7 +278,7 @@ export const TXN_TYPES: { readonly [T in TxnType]: TxnTypeInfo } = {
   EvalDelete: { number: 7, eventType: null, schemaVersion: 2 },
   AllocClientUpdate: { number: 9, eventType: 'AllocationUpdated', schemaVersion: 1 },
   ReconcileJobSummaries: { number: 10, eventType: null, schemaVersion: 1 },
-  ApplyPlanResults: { number: 13, eventType: 'PlanResult', schemaVersion: 2 },
+  ApplyPlanResults: { number: 13, eventType: 'PlanResult', schemaVersion: 3 },
   DeploymentStatusUpdate: { number: 14, eventType: 'DeploymentStatusUpdate', schemaVersion: 1 },
   DeploymentPromote: { number: 15, eventType: 'DeploymentPromotion', schemaVersion: 1 },
   DeploymentAllocHealth: { number: 16, eventType: 'DeploymentAllocHealth', schemaVersion: 1 },

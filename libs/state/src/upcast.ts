@@ -25,8 +25,11 @@ type Upcasts = { readonly [T in TxnType]?: Readonly<Record<number, Step<T>>> };
  * the catalogue means adding the step from the old one here; the log is never rewritten.
  */
 const UPCASTS: Upcasts = {
-  // Only its form in the log is another one (written-form.ts).
-  ApplyPlanResults: { 1: (payload) => payload as TxnPayloads['ApplyPlanResults'] },
+  // Only its forms in the log are others (written-form.ts).
+  ApplyPlanResults: {
+    1: (payload) => payload as TxnPayloads['ApplyPlanResults'],
+    2: (payload) => payload as TxnPayloads['ApplyPlanResults'],
+  },
   // An old log makes what it made, wrong counters included: a reconciliation of summaries mends them.
   EvalDelete: { 1: (payload) => ({ ...(payload as TxnPayloads['EvalDelete']), KeepsCounters: true }) },
 };

@@ -1,21 +1,41 @@
-import { putTogether, toldApart, type Allocation } from '@waybill/model';
+import { putTogether, toldApart, type Allocation, type ToldApart } from '@waybill/model';
 import type { TxnPayloads, TxnType } from './catalogue.js';
 import type { TxnDraft } from './txn.js';
 
 /**
  * A payload as it is written to the log, where that is another form than it has in memory: the allocations of a plan
- * are much alike, and each names only what differs from the first (since schema version 2 of `ApplyPlanResults`).
+ * are much alike, so what they share is written once (since schema version 3 of `ApplyPlanResults`).
  */
 export function writtenForm(draft: Pick<TxnDraft, 'type' | 'payload'>): object {
   if (!isPlan(draft)) return draft.payload;
   return { ...draft.payload, AllocsUpdated: toldApart(draft.payload.AllocsUpdated) };
 }
 
-/** The payload in memory, of what was read. Older schema versions are as they were written. */
+/** The payload in memory, of what was read. */
 export function readForm(type: TxnType, schemaVersion: number, written: object): object {
   if (type !== 'ApplyPlanResults' || schemaVersion < 2) return written;
-  const { AllocsUpdated } = written as { AllocsUpdated: readonly unknown[] };
-  return { ...written, AllocsUpdated: putTogether<Allocation>(AllocsUpdated) };
+  const { AllocsUpdated } = written as { AllocsUpdated: unknown };
+  return { ...written, AllocsUpdated: allocationsOf(schemaVersion, AllocsUpdated) };
+}
+
+function allocationsOf(schemaVersion: number, written: unknown): Allocation[] {
+  if (schemaVersion > 2) return putTogether<Allocation>(written as ToldApart);
+  const [first, ...differences] = written as unknown[];
+  const others = differences.map((difference) => withDifference(first, difference));
+  return (first === undefined ? [] : [first, ...others]) as Allocation[];
+}
+
+/** Schema version 2: of each allocation what differs from the first; `{"=": value}` is instead of the whole value. */
+function withDifference(first: unknown, difference: unknown): unknown {
+  if (!isObject(first) || !isObject(difference)) return difference;
+  if ('=' in difference) return difference['='];
+  const value: Record<string, unknown> = Array.isArray(first) ? Object.assign([], first) : { ...first };
+  for (const name in difference) value[name] = withDifference(first[name], difference[name]);
+  return value;
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null;
 }
 
 function isPlan(draft: {
