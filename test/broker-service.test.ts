@@ -21,8 +21,13 @@ const row = (id: string): Evaluation => {
 const commit = async (...Evals: Evaluation[]): Promise<void> => {
   await plane.write('EvalUpdate', { Evals });
 };
-const next = async (types = ['service']) => {
-  const asking = plane.ask(dequeue, { Schedulers: types, TimeoutMs: 1, SchedulerVersion: 1 });
+const next = async (types = ['service'], Worker?: string) => {
+  const asking = plane.ask(dequeue, {
+    Schedulers: types,
+    TimeoutMs: 1,
+    SchedulerVersion: 1,
+    ...(Worker && { Worker }),
+  });
   time.advance(1);
   return asking;
 };
@@ -244,6 +249,16 @@ describe('what workers ask', () => {
     expect(plane.broker.evals.deliveries.tokenOf(second.ID)).toBe(handed.Token);
     expect(plane.broker.stats()).toMatchObject({ totalReady: 0, totalUnacked: 1 });
     await expect(plane.ask(ack, { EvalID: first.ID, Token })).rejects.toThrow('Evaluation ID not found');
+  });
+
+  it('what a worker was handed and never got comes back when it asks for work again, and only then', async () => {
+    const [first, second] = [fixtures.anEval({ JobID: 'a' }), fixtures.anEval({ JobID: 'b' })];
+    await commit(first, second);
+    const [of, ofAnother] = [await next(['service'], 'w1'), await next(['service'], 'w2')];
+    expect((await next(['service'], 'w1')).Eval).toBeNull(); // it comes after the usual delay
+    await expect(plane.ask(ack, { EvalID: of.Eval?.ID ?? '', Token: of.Token })).rejects.toThrow('not found');
+    await plane.ask(ack, { EvalID: ofAnother.Eval?.ID ?? '', Token: ofAnother.Token });
+    expect(plane.broker.stats()).toMatchObject({ totalReady: 0, totalUnacked: 0, totalWaiting: 1 });
   });
 
   it('the end of a delivery hands out nothing that is not wanted, and does not wait for what may come', async () => {

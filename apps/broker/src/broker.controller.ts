@@ -59,11 +59,12 @@ export class BrokerController {
 
   @Answers(dequeue)
   async dequeue(@Payload() request: DequeueRequest, @Ctx() context: RpcContext): Promise<DequeueResponse> {
+    if (request.Worker) this.broker.lost.isEmptyHanded(request.Worker);
     const timeoutMs = Math.min(request.TimeoutMs, DEQUEUE_WAIT_MS);
     const got = await this.timed('eval.dequeue', () =>
       this.broker.dequeue(request.Schedulers, timeoutMs, request.SchedulerVersion),
     );
-    return this.handedOver(got, context);
+    return this.handedOver(got, request.Worker, context);
   }
 
   @Answers(ack)
@@ -84,11 +85,11 @@ export class BrokerController {
 
   @Answers(finish)
   async finish(@Payload() request: FinishRequest, @Ctx() context: RpcContext): Promise<DequeueResponse> {
-    const { Eval, Token, NextOf } = request;
+    const { Eval, Token, NextOf, Worker } = request;
     await this.updateEval({ Evals: [Eval], Token });
     await this.ack({ EvalID: Eval.ID, Token });
     const next = NextOf.length > 0 ? await this.timed('eval.dequeue', () => this.broker.takeReady(NextOf)) : null;
-    return this.handedOver(next, context);
+    return this.handedOver(next, Worker, context);
   }
 
   @Answers(updateEval)
@@ -142,12 +143,12 @@ export class BrokerController {
     return answered(async () => ({ Result: await this.broker.submitPlan(request.Plan, context.traceparent) }));
   }
 
-  private handedOver(got: Dequeued | null, context: RpcContext): DequeueResponse {
+  private handedOver(got: Dequeued | null, worker: string | undefined, context: RpcContext): DequeueResponse {
     // A scheduler that dies, before it has the answer or later, must not keep the evaluation for a whole nack timeout.
     if (got) {
       const { evaluation, token } = got;
       context.ifUnheard(() => this.broker.takeBack(evaluation.ID, token));
-      this.broker.watchWorker(evaluation.ID, token, (ifGone) => context.lookForAsker(ifGone));
+      this.broker.lost.begin(worker ?? token, evaluation.ID, token, (ifGone) => context.lookForAsker(ifGone));
     }
     return {
       Eval: got?.evaluation ?? null,

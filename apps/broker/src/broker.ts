@@ -9,7 +9,7 @@ import type { Delivery, EvalRows } from './delivery.js';
 import { EvalBroker } from './eval-broker.js';
 import { EvalIndexes } from './eval-indexes.js';
 import { EvaluationFlow } from './evaluation-flow.js';
-import { LostWorkers, type LookForWorker } from './lost-workers.js';
+import { LostDeliveries } from './lost-deliveries.js';
 import { noMeter, type BrokerTimer, type Meter } from './meter.js';
 import type { Launched } from './periodic-dispatcher.js';
 import { jobVersionOf } from './plan-applier.js';
@@ -47,11 +47,11 @@ export class Broker implements Singleton {
   readonly blocked: BlockedEvals;
   readonly plans = new PlanQueue();
   readonly writes: WorkerWrites;
+  readonly lost: LostDeliveries;
   private readonly traces = new TraceMemory();
   private readonly tables: Tables;
   private session: Session | undefined;
   private readonly flow: EvaluationFlow;
-  private readonly lostWorkers: LostWorkers;
   private readonly indexes: EvalIndexes;
   private readonly loads: NodeLoads;
   private readonly meter: Meter;
@@ -78,11 +78,11 @@ export class Broker implements Singleton {
       readable: deps.readable,
       term: () => this.session,
     });
-    this.lostWorkers = new LostWorkers({
+    this.lost = new LostDeliveries({
       timers: deps.timers,
       lasts: (evalId, token) => evals.deliveries.tokenOf(evalId) === token,
       giveBack: (evalId, token) => {
-        deps.logger.warn('a worker is gone: its evaluation is given to another', { evalId });
+        deps.logger.warn('an evaluation is in nobody’s hands any more and is given to another worker', { evalId });
         this.takeBack(evalId, token);
       },
     });
@@ -123,7 +123,7 @@ export class Broker implements Singleton {
     session?.stop();
     this.plans.setEnabled(false);
     this.flow.off();
-    this.lostWorkers.clear();
+    this.lost.clear();
     this.indexes.clear();
     this.loads.clear();
     await session?.applierEnded;
@@ -181,11 +181,6 @@ export class Broker implements Singleton {
 
   nack(evalId: string, token: string): void {
     this.evals.nack(evalId, token);
-  }
-
-  /** From now on the delivery is given back when its worker is gone. */
-  watchWorker(evalId: string, token: string, look: LookForWorker): void {
-    this.lostWorkers.watch(evalId, token, look);
   }
 
   /** A delivery that reached nobody, or whose worker is gone; it may have ended otherwise meanwhile. */

@@ -20,6 +20,11 @@ export interface DequeueRequest {
   readonly Schedulers: readonly string[];
   readonly TimeoutMs: number;
   readonly SchedulerVersion: number;
+  /**
+   * Id of the worker. It has nothing in hand when it asks: what it was handed last, and has not ended, comes back at
+   * once. Without it an answer that is lost on its way holds its evaluation for the nack timeout.
+   */
+  readonly Worker?: string;
 }
 export interface DequeueResponse {
   /** null: nothing came up in time. */
@@ -46,6 +51,8 @@ export interface FinishRequest {
   readonly Token: string;
   /** Scheduler types of which the worker takes another one; none: it wants no more now. */
   readonly NextOf: readonly string[];
+  /** As in a dequeue: who is handed the next one. */
+  readonly Worker?: string;
 }
 export interface IndexResponse {
   readonly Index: number;

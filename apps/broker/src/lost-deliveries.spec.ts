@@ -1,12 +1,12 @@
 import { SimulatedTime } from '@waybill/model';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { LOOK_EVERY_MS, LOOKS_TO_BE_SURE, LostWorkers } from './lost-workers.js';
+import { LOOK_EVERY_MS, LOOKS_TO_BE_SURE, LostDeliveries } from './lost-deliveries.js';
 
 let time: SimulatedTime;
 /** Tokens of the deliveries in progress. */
 let lasting: Set<string>;
 let givenBack: string[];
-let lostWorkers: LostWorkers;
+let lost: LostDeliveries;
 /** Tokens whose workers cannot be found. */
 let gone: Set<string>;
 let looks: string[];
@@ -15,7 +15,7 @@ beforeEach(() => {
   time = new SimulatedTime();
   [lasting, gone] = [new Set(), new Set()];
   [givenBack, looks] = [[], []];
-  lostWorkers = new LostWorkers({
+  lost = new LostDeliveries({
     timers: time,
     lasts: (_, token) => lasting.has(token),
     giveBack: (evalId, token) => {
@@ -25,9 +25,9 @@ beforeEach(() => {
   });
 });
 
-function watch(token: string): void {
+function hand(token: string): void {
   lasting.add(token);
-  lostWorkers.watch('eval', token, (ifGone) => {
+  lost.begin(`worker of ${token}`, 'eval', token, (ifGone) => {
     looks.push(token);
     if (gone.has(token)) ifGone();
   });
@@ -35,8 +35,8 @@ function watch(token: string): void {
 
 describe('workers that are gone', () => {
   it('lose what they have in hand, once they are missed several times in a row, and only they', () => {
-    watch('here');
-    watch('lost');
+    hand('here');
+    hand('lost');
     gone.add('lost');
     time.advance(LOOKS_TO_BE_SURE * LOOK_EVERY_MS - 1);
     expect(givenBack).toEqual([]);
@@ -47,7 +47,7 @@ describe('workers that are gone', () => {
   });
 
   it('that are back in time keep it', () => {
-    watch('a');
+    hand('a');
     gone.add('a');
     time.advance((LOOKS_TO_BE_SURE - 1) * LOOK_EVERY_MS);
     gone.delete('a');
@@ -60,21 +60,33 @@ describe('workers that are gone', () => {
   });
 
   it('are not looked for when their delivery has ended, and nothing is kept of it', () => {
-    watch('a');
-    expect(lostWorkers.size).toBe(1);
+    hand('a');
+    expect(lost.size).toBe(1);
     lasting.delete('a');
     time.advance(LOOK_EVERY_MS);
-    expect({ looks, size: lostWorkers.size, timers: time.armedCount }).toEqual({ looks: [], size: 0, timers: 0 });
-    watch('b');
+    expect({ looks, size: lost.size, timers: time.armedCount }).toEqual({ looks: [], size: 0, timers: 0 });
+    hand('b');
     time.advance(LOOK_EVERY_MS);
     expect(looks).toEqual(['b']);
   });
 
+  it('lose at once what they have in hand when they ask for work: its answer was lost', () => {
+    hand('a');
+    hand('b');
+    lost.isEmptyHanded('worker of a');
+    expect(givenBack).toEqual(['eval a']);
+    lost.isEmptyHanded('worker of a');
+    lasting.delete('b');
+    lost.isEmptyHanded('worker of b');
+    lost.isEmptyHanded('a stranger');
+    expect(givenBack).toEqual(['eval a']);
+  });
+
   it('are forgotten with the term', () => {
-    watch('a');
-    lostWorkers.clear();
-    expect({ size: lostWorkers.size, timers: time.armedCount }).toEqual({ size: 0, timers: 0 });
-    watch('b');
+    hand('a');
+    lost.clear();
+    expect({ size: lost.size, timers: time.armedCount }).toEqual({ size: 0, timers: 0 });
+    hand('b');
     expect(time.armedCount).toBe(1);
   });
 });
