@@ -9,6 +9,7 @@ import {
   updateEval,
   type Call,
   type DequeueResponse,
+  type FinishRequest,
   type EvalUpdateRequest,
   type Reap,
   type Rpc,
@@ -53,16 +54,16 @@ export class BrokerPlanner implements Planner {
   /**
    * The end of the run: what became of the evaluation is written, and its delivery is over.
    *
-   * @param nextOf scheduler types of which another one is wanted
+   * @param next who wants another one, and of which scheduler types
    * @param onLate gets an answer that comes after the term: it may hand something out
    * @returns the next delivery, without an evaluation if none is ready
    */
   finish(
     evaluation: Evaluation,
-    nextOf: readonly string[],
+    next: Pick<FinishRequest, 'NextOf' | 'Worker'>,
     onLate: (answer: DequeueResponse) => void,
   ): Promise<DequeueResponse> {
-    const finished = { Eval: evaluation, Token: this.token, NextOf: nextOf };
+    const finished = { Eval: evaluation, Token: this.token, ...next };
     return timed(this.measured, 'worker.update_eval', () => this.ask(finish, finished, onLate));
   }
 

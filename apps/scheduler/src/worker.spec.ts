@@ -29,6 +29,8 @@ let isSilent: (call: string) => boolean;
 let listeners: Set<(applied: Applied) => void>;
 let timers: string[];
 let schedulersAsked: readonly string[];
+/** By each dequeue. */
+let workersAsking: (string | undefined)[];
 /** With the end of each evaluation. */
 let typesWanted: (readonly string[])[];
 let submitted: Plan[];
@@ -56,12 +58,14 @@ beforeEach(() => {
   listeners = new Set();
   timers = [];
   schedulersAsked = [];
+  workersAsking = [];
   typesWanted = [];
   submitted = [];
   const rpc: Rpc = {
     async ask<Req, Res>(call: Call<Req, Res>, request: Req): Promise<Res> {
       const name = call.name.replace('broker.', '');
       if (name === 'dequeue') schedulersAsked = (request as DequeueRequest).Schedulers;
+      if (name === 'dequeue') workersAsking.push((request as DequeueRequest).Worker);
       const error = refuse(name);
       if (error) {
         asked.push(`${name} failed`);
@@ -147,6 +151,81 @@ describe('a worker', () => {
     worker.start();
     await settled();
     expect(schedulersAsked).toEqual(['service', 'batch', 'system', 'sysbatch', '_core']);
+  });
+
+  describe('housekeeping', () => {
+    const JOBS_ONLY = ['service', 'batch', 'system', 'sysbatch'];
+    /** A collection that takes three requests; none is answered before a test does. */
+    function aLargeCollection(): void {
+      const Evals = Array.from({ length: 2_500 }, () => fixtures.anEval({ Status: 'complete', ModifyTime: 1 }));
+      fixtures.apply(world.state, 'EvalUpdate', { Evals });
+      delivered({}, { JobID: 'force-gc', Type: '_core' });
+      isSilent = (call) => call === 'reap';
+    }
+    async function passing(ms: number): Promise<void> {
+      time.advance(ms);
+      await settled();
+    }
+
+    it('GC-10: a large collection rests, and what is to be placed does not wait for that', async () => {
+      aLargeCollection();
+      worker.start();
+      await settled();
+      expect([unanswered.length, schedulersAsked]).toEqual([1, JOBS_ONLY]);
+      delivered();
+      await passing(1_000);
+      expect([asked, typesWanted]).toEqual([['finish'], [JOBS_ONLY]]);
+      unanswered.shift()?.answer({ Index: 1 });
+      await settled();
+      await passing(2_999); // it rests three times as long as its request took
+      delivered();
+      await passing(500);
+      expect([unanswered.length, asked]).toEqual([1, ['finish', 'finish']]);
+      isSilent = () => false;
+      unanswered.shift()?.answer({ Index: 1 });
+      for (let n = 0; n < 3; n++) await passing(15_000);
+      expect(asked).toEqual(['finish', 'finish', 'reap', 'ack']);
+      expect(schedulersAsked).toEqual([...JOBS_ONLY, '_core']);
+    });
+
+    it('goes on under the id it was handed to: whoever asks for work has nothing in hand', async () => {
+      aLargeCollection();
+      worker.start();
+      await settled();
+      const [first, ...later] = new Set(workersAsking);
+      expect([first, later.length]).toEqual([expect.any(String), 1]);
+    });
+
+    it('EB-208: a stop ends its rest, and it goes back', async () => {
+      aLargeCollection();
+      worker.start();
+      await settled();
+      await passing(1_000);
+      unanswered.shift()?.answer({ Index: 1 });
+      await settled();
+      const stopped = worker.stop();
+      await passing(500);
+      await stopped;
+      expect(asked).toEqual(['nack']);
+    });
+
+    it('EB-231: a pause waits for it, a resume does not', async () => {
+      aLargeCollection();
+      worker.start();
+      await settled();
+      worker.pause();
+      await passing(500);
+      expect(worker.status).toBe('Pausing');
+      worker.resume();
+      delivered();
+      await passing(500);
+      expect([worker.status, asked]).toEqual(['Started', ['finish']]);
+      worker.pause();
+      isSilent = () => false;
+      unanswered.shift()?.answer({ Index: 1 });
+      for (let n = 0; n < 5; n++) await passing(15_000);
+      expect(worker.status).toBe('Paused');
+    });
   });
 
   it('EB-225: nacks when the outcome could not be written', async () => {

@@ -1,4 +1,4 @@
-import { CORE_TYPE, type Clock, type Evaluation, type Timers } from '@waybill/model';
+import { CORE_TYPE, type Clock, type Timers } from '@waybill/model';
 import type { ReplicatedState } from '@waybill/replica';
 import {
   ack,
@@ -8,6 +8,7 @@ import {
   nack,
   SCHEDULER_VERSION,
   type DequeueResponse,
+  type FinishRequest,
   type Rpc,
   type WorkerStatus,
   type WorkloadStatus,
@@ -15,11 +16,11 @@ import {
 import { traceparentOf, withSpan, type Logger, type Tracer } from '@waybill/telemetry';
 import { BrokerPlanner } from './broker-planner.js';
 import { BrokerTerms, within } from './broker-terms.js';
-import { Considerate } from './collection/considerate.js';
-import { runCoreTask } from './collection/core-scheduler.js';
 import type { NodeLoads } from '@waybill/state';
-import { DEFAULT_THRESHOLDS, type Thresholds } from './collection/thresholds.js';
+import type { Thresholds } from './collection/thresholds.js';
+import { type Delivery, deliveryOf, indexNeededBy, spanOf } from './delivery.js';
 import { EvaluationRun } from './evaluation-run.js';
+import { Housekeeping } from './housekeeping.js';
 import { backoffMs, StopSignal } from './stop-signal.js';
 import { noWorkerMeter, timed, type WorkerMeter } from './worker-meter.js';
 
@@ -59,7 +60,8 @@ export interface WorkerDeps {
 /**
  * Works evaluations off, one at a time (section 9 of the evaluations reference): dequeue, wait until this copy of the
  * state has what the delivery is about, schedule, submit, then finish: one call that writes, acks and brings the next
- * delivery if one is ready; nack if anything failed.
+ * delivery if one is ready; nack if anything failed. Housekeeping goes on beside that, one evaluation of it at a time, and
+ * as long as it does no other is dequeued here.
  *
  * Modes: started ⇄ paused (dequeues nothing; what it has it finishes first) → stopping (finishes or hands back what it
  * has) → stopped. It writes nothing to the log itself.
@@ -68,10 +70,13 @@ export interface WorkerDeps {
  * ends at once: what the old holder did with the ask is unknown, as after a timeout, and the new one is asked for work.
  */
 export class Worker {
+  /** By which the broker knows what it has in hand, housekeeping apart. */
+  private id: string;
   private readonly signal: StopSignal;
   private readonly terms: BrokerTerms;
   private readonly startedAtMs: number;
   private readonly enabledSchedulers: readonly string[];
+  private readonly housekeeping: Housekeeping;
   private readonly measured: { readonly meter: WorkerMeter; readonly clock: Clock };
   private ended: Promise<void> = Promise.resolve();
   private failures = 0;
@@ -80,11 +85,22 @@ export class Worker {
   private wake: (() => void) | undefined;
 
   constructor(private readonly deps: WorkerDeps) {
+    this.id = deps.newId();
     this.signal = new StopSignal(deps.timers);
     this.terms = new BrokerTerms(deps.state);
     this.startedAtMs = deps.clock.nowMs();
     this.enabledSchedulers = deps.enabledSchedulers ?? KNOWN_SCHEDULERS;
     this.measured = { meter: deps.meter ?? noWorkerMeter, clock: deps.clock };
+    this.housekeeping = new Housekeeping({
+      ...deps,
+      meter: this.measured.meter,
+      signal: this.signal,
+      terms: this.terms,
+      planner: (delivery, traceparent) => this.plannerOf(delivery, traceparent),
+      ack: (delivery) => this.answer(ack, delivery),
+      nack: (delivery) => this.answer(nack, delivery),
+      waitForIndexMs: WAIT_FOR_INDEX_MS,
+    });
   }
 
   get status(): WorkerStatus {
@@ -97,7 +113,7 @@ export class Worker {
 
   start(): void {
     this.mode = 'Started';
-    this.ended = this.loop().finally(() => {
+    this.ended = this.untilStopped().finally(() => {
       this.mode = 'Stopped';
       this.doing = 'Stopped';
     });
@@ -111,8 +127,7 @@ export class Worker {
   /** Also takes back a pause that has not taken effect yet (EB-232). */
   resume(): void {
     if (this.mode === 'Pausing') this.mode = 'Started';
-    if (this.mode !== 'Paused') return;
-    this.mode = 'Resuming';
+    else if (this.mode === 'Paused') this.mode = 'Resuming';
     this.wake?.();
   }
 
@@ -131,38 +146,54 @@ export class Worker {
     this.terms.close();
   }
 
-  private async loop(): Promise<void> {
+  private async untilStopped(): Promise<void> {
     while (!this.signal.stopped) {
       await this.restWhilePaused();
-      if (this.signal.stopped) return;
+      // A worker for nothing but housekeeping has nothing to ask for meanwhile.
+      if (this.types.length === 0) await this.housekeeping.ended();
+      if (this.signal.stopped) break;
       let delivery = await this.dequeue();
-      while (delivery?.Eval) delivery = await this.workOff(delivery, delivery.Eval);
+      while (delivery) delivery = await this.takeOn(delivery);
     }
+    await this.housekeeping.ended();
+  }
+
+  /** What it may be handed now. */
+  private get types(): readonly string[] {
+    if (!this.housekeeping.isBusy) return this.enabledSchedulers;
+    return this.enabledSchedulers.filter((type) => type !== CORE_TYPE);
   }
 
   private async restWhilePaused(): Promise<void> {
+    if (this.mode === 'Pausing') await Promise.race([this.housekeeping.ended(), this.woken()]);
     if (this.mode !== 'Pausing') return;
     this.mode = 'Paused';
     this.doing = 'Paused';
-    await new Promise<void>((resolve) => (this.wake = resolve));
-    this.wake = undefined;
+    await this.woken();
     if (!this.signal.stopped) this.mode = 'Started';
   }
 
-  private async dequeue(): Promise<DequeueResponse | undefined> {
+  /** By a resume or a stop. */
+  private async woken(): Promise<void> {
+    await new Promise<void>((resolve) => (this.wake = resolve));
+    this.wake = undefined;
+  }
+
+  private async dequeue(): Promise<Delivery | undefined> {
     this.doing = 'WaitingToDequeue';
     const term = this.terms.current;
     const answer = this.deps.rpc.ask(dequeue, {
-      Schedulers: this.enabledSchedulers,
+      Schedulers: this.types,
       TimeoutMs: DEQUEUE_MS,
       SchedulerVersion: SCHEDULER_VERSION,
+      Worker: this.id,
     });
     try {
-      const delivery = await timed(this.measured, 'worker.dequeue_eval', () =>
+      const answered = await timed(this.measured, 'worker.dequeue_eval', () =>
         within(term, answer, (late) => this.handBack(late)),
       );
       this.failures = 0;
-      return delivery;
+      return deliveryOf(answered);
     } catch (error) {
       if (term.aborted) {
         this.failures = 0;
@@ -181,57 +212,46 @@ export class Worker {
   }
 
   /** This copy of the state may lag: it can be the new holder that was asked and that hands something out. */
-  private handBack({ Eval, Token }: DequeueResponse): void {
-    if (Eval) void this.answer(nack, Eval.ID, Token);
+  private handBack(late: DequeueResponse): void {
+    const delivery = deliveryOf(late);
+    if (delivery) void this.answer(nack, delivery);
   }
 
   /** @returns the next delivery, if one was handed out with the end of this one */
-  private async workOff(delivery: DequeueResponse, evaluation: Evaluation): Promise<DequeueResponse | undefined> {
-    const waitIndex = Math.max(delivery.WaitIndex, evaluation.ModifyIndex, evaluation.SnapshotIndex);
-    try {
-      if (!this.signal.stopped) {
-        this.doing = 'WaitingForRaft';
-        await timed(this.measured, 'worker.wait_for_index', () =>
-          this.deps.state.waitFor(waitIndex, WAIT_FOR_INDEX_MS),
-        );
-        this.doing = 'Scheduling';
-        return await this.schedule(delivery, evaluation);
-      }
-    } catch (error) {
-      this.deps.logger.warn('evaluation goes back', { error, evalId: evaluation.ID, jobId: evaluation.JobID });
-    }
-    await this.answer(nack, evaluation.ID, delivery.Token);
-    // EB-199: a copy this far behind must not take evaluations only to hand them back.
-    if (!this.signal.stopped && this.deps.state.appliedIndex < waitIndex)
-      await this.deps.state.waitFor(waitIndex, CATCH_UP_MS).catch(() => {});
+  private async takeOn(delivery: Delivery): Promise<Delivery | undefined> {
+    if (delivery.Eval.Type !== CORE_TYPE || this.signal.stopped) return this.workOff(delivery);
+    this.housekeeping.begin(delivery);
+    this.id = this.deps.newId(); // who asks from now on has nothing in hand: the housekeeping stays with the former id
     return undefined;
   }
 
-  /** Also ends the delivery. @returns as `workOff` */
-  private async schedule(delivery: DequeueResponse, evaluation: Evaluation): Promise<DequeueResponse | undefined> {
-    const { state, loads, clock, newId, rpc, tracer } = this.deps;
-    const attributes = {
-      'eval.id': evaluation.ID,
-      'eval.type': evaluation.Type,
-      'eval.triggered_by': evaluation.TriggeredBy,
-      'job.id': evaluation.JobID,
-    };
-    const options = { traceparent: delivery.Traceparent ?? undefined, attributes };
-    return withSpan(tracer(), 'schedule', options, async (span) => {
-      const traceparent = (): string | undefined => traceparentOf(span);
-      const planner = new BrokerPlanner(
-        rpc,
-        delivery.Token,
-        traceparent,
-        this.signal,
-        this.terms.current,
-        this.measured,
-      );
-      if (evaluation.Type === CORE_TYPE) {
-        await this.keepHouse(evaluation, planner);
-        return this.acked(delivery, evaluation);
+  /** @returns as `takeOn` */
+  private async workOff(delivery: Delivery): Promise<Delivery | undefined> {
+    const { state, logger } = this.deps;
+    const waitIndex = indexNeededBy(delivery);
+    try {
+      if (!this.signal.stopped) {
+        this.doing = 'WaitingForRaft';
+        await timed(this.measured, 'worker.wait_for_index', () => state.waitFor(waitIndex, WAIT_FOR_INDEX_MS));
+        this.doing = 'Scheduling';
+        return await this.schedule(delivery);
       }
-      const run = new EvaluationRun(evaluation, {
+    } catch (error) {
+      logger.warn('evaluation goes back', { error, evalId: delivery.Eval.ID, jobId: delivery.Eval.JobID });
+    }
+    await this.answer(nack, delivery);
+    // EB-199: a copy this far behind must not take evaluations only to hand them back.
+    if (!this.signal.stopped && state.appliedIndex < waitIndex)
+      await state.waitFor(waitIndex, CATCH_UP_MS).catch(() => {});
+    return undefined;
+  }
+
+  /** Also ends the delivery. @returns as `takeOn` */
+  private async schedule(delivery: Delivery): Promise<Delivery | undefined> {
+    const { state, loads, clock, newId, tracer } = this.deps;
+    return withSpan(tracer(), 'schedule', spanOf(delivery), async (span) => {
+      const planner = this.plannerOf(delivery, () => traceparentOf(span));
+      const run = new EvaluationRun(delivery.Eval, {
         planner,
         snapshots: {
           tables: state.tables,
@@ -248,49 +268,33 @@ export class Worker {
           this.doing = 'Scheduling';
           const attempt = pass();
           this.doing = 'Submitting';
-          this.measured.meter.invoked(evaluation.Type, clock.nowMs() - before);
+          this.measured.meter.invoked(delivery.Eval.Type, clock.nowMs() - before);
           return attempt;
         },
       });
       const ended = await run.run();
-      if (!ended) return this.acked(delivery, evaluation);
-      return planner.finish(ended, this.wanted, (late) => this.handBack(late));
+      if (ended) return deliveryOf(await planner.finish(ended, this.wanted, (late) => this.handBack(late)));
+      await this.answer(ack, delivery);
+      return undefined;
     });
   }
 
-  private async acked({ Token }: DequeueResponse, { ID }: Evaluation): Promise<undefined> {
-    await this.answer(ack, ID, Token);
+  private plannerOf({ Token }: Delivery, traceparent: () => string | undefined): BrokerPlanner {
+    return new BrokerPlanner(this.deps.rpc, Token, traceparent, this.signal, this.terms.current, this.measured);
   }
 
   /** What it takes more of when it has finished something. */
-  private get wanted(): readonly string[] {
-    return this.mode === 'Started' && !this.signal.stopped ? this.enabledSchedulers : [];
-  }
-
-  /** EB-149: the evaluation has no row, so there is nothing to write of it. */
-  private async keepHouse(evaluation: Evaluation, planner: BrokerPlanner): Promise<void> {
-    const { state, clock, timers, thresholds = DEFAULT_THRESHOLDS } = this.deps;
-    const before = clock.nowMs();
-    const pace = new Considerate(clock, (ms) => this.signal.pause(ms, this.terms.current));
-    await runCoreTask(evaluation, {
-      tables: state.tables,
-      appliedIndex: state.appliedIndex,
-      clock,
-      thresholds,
-      reap: (reap, scanIndex) =>
-        pace.after(async () => state.waitFor(await planner.reap(evaluation, reap, scanIndex), WAIT_FOR_INDEX_MS)),
-      rest: () => new Promise((resolve) => void timers.after(0, resolve)),
-    });
-    this.measured.meter.invoked(evaluation.Type, clock.nowMs() - before);
+  private get wanted(): Pick<FinishRequest, 'NextOf' | 'Worker'> {
+    return { NextOf: this.mode === 'Started' && !this.signal.stopped ? this.types : [], Worker: this.id };
   }
 
   /** EB-201: the nack timer makes up for an answer that is lost. */
-  private async answer(call: typeof ack, evalId: string, token: string): Promise<void> {
+  private async answer(call: typeof ack, { Eval, Token }: Delivery): Promise<void> {
     try {
-      const asking = this.deps.rpc.ask(call, { EvalID: evalId, Token: token });
+      const asking = this.deps.rpc.ask(call, { EvalID: Eval.ID, Token });
       await timed(this.measured, 'worker.send_ack', () => within(this.terms.current, asking));
     } catch (error) {
-      this.deps.logger.warn('the end of a delivery could not be reported', { error, evalId });
+      this.deps.logger.warn('the end of a delivery could not be reported', { error, evalId: Eval.ID });
     }
   }
 }
