@@ -24,6 +24,10 @@ export interface FleetOptions {
   readonly cutsPerMinute: number;
   /** How long a machine that was cut off stays so, s. */
   readonly cutSeconds: number;
+  /** Machines that are cut off together, once, for as long as others. */
+  readonly outageNodes: number;
+  /** When that is: s from the start of the fleet. */
+  readonly outageAfterSeconds: number;
 }
 
 /** Machines of one process: each costs some kilobytes, a waiting request and three timers. */
@@ -45,6 +49,8 @@ export const DEFAULT_FLEET: FleetOptions = {
   taskFailures: 0,
   cutsPerMinute: 0,
   cutSeconds: 60,
+  outageNodes: 0,
+  outageAfterSeconds: 60,
 };
 
 /** An option cannot be understood, or is out of its range. */
@@ -71,6 +77,8 @@ const NUMBERS: Readonly<Record<NumberName, NumberOption>> = {
   taskFailures: { min: 0, max: 1, help: 'part of the task starts that fail, 0 to 1' },
   cutsPerMinute: { min: 0, max: MAX_NODES, help: 'machines cut off per minute' },
   cutSeconds: { min: 1, max: 86_400, help: 'how long each stays cut off, s' },
+  outageNodes: { min: 0, max: MAX_NODES, isWhole: true, help: 'machines cut off together, once' },
+  outageAfterSeconds: { min: 1, max: 86_400, help: 'when that is, s from the start' },
 };
 const TEXTS: Readonly<Record<'seed' | 'namePrefix' | 'datacenters' | 'nodePool' | 'nodeClass', string>> = {
   seed: 'the same seed, the same machines',

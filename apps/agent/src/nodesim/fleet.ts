@@ -68,7 +68,12 @@ export class SimulatedFleet {
 
   start(): void {
     this.startNext();
-    if (this.options.cutsPerMinute > 0) this.cutRegularly(MINUTE_MS / this.options.cutsPerMinute);
+    const { cutsPerMinute, outageNodes, outageAfterSeconds } = this.options;
+    if (cutsPerMinute > 0) this.cutRegularly(MINUTE_MS / cutsPerMinute);
+    if (outageNodes > 0)
+      this.timers.after(outageAfterSeconds * 1_000, () => {
+        for (const member of this.whole().slice(0, outageNodes)) this.cutOff(member);
+      });
   }
 
   async stop(): Promise<void> {
@@ -124,17 +129,25 @@ export class SimulatedFleet {
     await agent.start();
   }
 
-  /** Cuts a machine off and, after its time, lets it back. */
   private cutRegularly(everyMs: number): void {
     this.timers.after(everyMs, () => {
       this.cutRegularly(everyMs);
-      const whole = this.members.filter(({ link }) => !link.isCut);
+      const whole = this.whole();
       const member = whole[Math.floor(this.deps.random() * whole.length)];
-      if (!member) return;
-      member.link.isCut = true;
-      this.timers.after(this.options.cutSeconds * 1_000, () => {
-        member.link.isCut = false;
-      });
+      if (member) this.cutOff(member);
+    });
+  }
+
+  /** Those that are not cut off, in the order in which they were started. */
+  private whole(): FleetMember[] {
+    return this.members.filter(({ link }) => !link.isCut);
+  }
+
+  /** After its time it is let back. */
+  private cutOff({ link }: FleetMember): void {
+    link.isCut = true;
+    this.timers.after(this.options.cutSeconds * 1_000, () => {
+      link.isCut = false;
     });
   }
 }

@@ -95,6 +95,22 @@ describe('a simulated fleet', () => {
   });
 });
 
+describe('an outage', () => {
+  it('cuts so many machines off together, once, and lets all of them back', async () => {
+    const { fleet, pass } = setup({ nodes: 5, outageNodes: 2, outageAfterSeconds: 30, cutSeconds: 20 });
+    fleet.start();
+    await pass(29);
+    expect(fleet.stats().cutOff).toBe(0);
+    await pass(2);
+    expect(fleet.members.map(({ link }) => link.isCut)).toEqual([true, true, false, false, false]);
+    await pass(20);
+    expect(fleet.stats().cutOff).toBe(0);
+    await pass(120);
+    expect(fleet.stats().cutOff).toBe(0);
+    await fleet.stop();
+  });
+});
+
 describe('an unsteady link', () => {
   const linkOf = (fates: number[], over: object = {}) => {
     const servers = new Servers();
