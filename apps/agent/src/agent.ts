@@ -23,6 +23,7 @@ import { AllocRunner } from './alloc-runner.js';
 import type { Driver } from './drivers/driver.js';
 import { Gate } from './gate.js';
 import { DEV_RETRY_MS } from './heartbeat-pace.js';
+import { giveUp, hasLostItsDirectory, LostDirectoryError } from './lost-directory.js';
 import { type IncomingDisk, PreviousDisk } from './previous-disk.js';
 import { type Pulled, type PulledAlloc, PullLoop } from './pull-loop.js';
 import { PUSH_RETRY_MS, PushLoop } from './push-loop.js';
@@ -219,6 +220,11 @@ export class Agent {
   private async restore(record: AllocRecord): Promise<void> {
     const { alloc } = record;
     if (Object.keys(record.tasks).length === 0) return this.deps.records.remove(alloc.ID);
+    if (await hasLostItsDirectory(this.deps, record)) {
+      this.deps.logger.error('a stored allocation cannot be taken up again: its directory is gone', { alloc: alloc.ID });
+      await giveUp(this.deps, record);
+      return this.refuse(alloc, new LostDirectoryError());
+    }
     try {
       this.runners.set(alloc.ID, new AllocRunner(alloc, this.host, record));
     } catch (error) {

@@ -1,0 +1,266 @@
+import { isClientTerminal } from '@waybill/model';
+import { describe, expect, it } from 'vitest';
+import { agentAndServers } from './fixtures/agent-and-servers.js';
+import { aTask, FOREVER } from './fixtures/running-alloc.js';
+
+const MINUTE_MS = 60_000;
+
+describe('what the servers want', () => {
+  it('AG-12, AG-13: it registers before it asks for anything else', async () => {
+    const { time, servers, newAgent } = agentAndServers();
+    servers.silent.add('register');
+    const agent = newAgent();
+    await agent.start();
+    await time.pass(MINUTE_MS);
+    expect(new Set(servers.asked)).toEqual(new Set(['register']));
+    servers.silent.clear();
+    await time.pass(MINUTE_MS);
+    expect(servers.asked.filter((call) => call !== 'register').toSorted()).toContain('nodeAllocs');
+  });
+
+  it('AG-45, AG-403: what they have forgotten is killed and removed, although it runs', async () => {
+    const { time, servers, newAgent, anAlloc, removed, records } = agentAndServers();
+    servers.want(anAlloc('a'));
+    const agent = newAgent();
+    await agent.start();
+    await time.pass(MINUTE_MS);
+    expect(agent.taskState('a', 'web')?.State).toBe('running');
+    const runner = agent.runnerOf('a')!;
+    servers.forget('a');
+    await time.pass(MINUTE_MS);
+    expect(agent.runnerOf('a')).toBeUndefined();
+    expect(runner.report().TaskStates['web']?.State).toBe('dead');
+    expect([removed, [...records.saved.keys()]]).toEqual([['a'], []]);
+  });
+
+  it('AG-46: one that is over already is not started, one that should run is', async () => {
+    const { time, servers, newAgent, anAlloc, started } = agentAndServers();
+    servers.want(anAlloc('over', undefined, { ClientStatus: 'complete' }));
+    servers.want(anAlloc('lost', undefined, { DesiredStatus: 'stop', ClientStatus: 'lost' }));
+    servers.want(anAlloc('fresh'));
+    const agent = newAgent();
+    await agent.start();
+    await time.pass(MINUTE_MS);
+    expect(started).toEqual(['fresh/web']);
+    expect(agent.stats()).toMatchObject({ allocations: 1 });
+  });
+
+  it('AG-46: one that is to stop and was never here is told as complete, without a start', async () => {
+    const { time, servers, newAgent, anAlloc, started } = agentAndServers();
+    servers.want(anAlloc('stopped', undefined, { DesiredStatus: 'stop' }));
+    await newAgent().start();
+    await time.pass(MINUTE_MS);
+    expect(started).toEqual([]);
+    expect(servers.toldOf('stopped').at(-1)?.ClientStatus).toBe('complete');
+  });
+
+  it('AG-52, AG-159: one whose start blocks, or that is slow to die, holds up no other', async () => {
+    const { time, servers, newAgent, anAlloc } = agentAndServers();
+    const slow = anAlloc('slow', [aTask('web', { ...FOREVER, start_block_for: '1h' })]);
+    const stubborn = anAlloc('stubborn', [aTask('web', { ...FOREVER, kill_after: '1h' })]);
+    servers.want(slow);
+    servers.want(stubborn);
+    servers.want(anAlloc('quick'));
+    const agent = newAgent();
+    await agent.start();
+    await time.pass(MINUTE_MS);
+    expect(agent.taskState('quick', 'web')?.State).toBe('running');
+    expect(agent.taskState('slow', 'web')?.State).toBe('pending');
+    servers.want({ ...stubborn, DesiredStatus: 'stop' });
+    servers.want({ ...servers.wanted.get('quick')!, DesiredStatus: 'stop' });
+    await time.pass(MINUTE_MS);
+    expect(agent.taskState('stubborn', 'web')?.State).toBe('running');
+    expect(agent.taskState('quick', 'web')?.State).toBe('dead');
+    expect(servers.toldOf('quick').at(-1)?.ClientStatus).toBe('complete');
+  });
+
+  it('AG-446: a predecessor that is not here is not waited for', async () => {
+    const { time, servers, newAgent, anAlloc, started } = agentAndServers();
+    servers.want(anAlloc('next', undefined, { PreviousAllocation: 'nobody knows it' }));
+    await newAgent().start();
+    await time.pass(MINUTE_MS);
+    expect(started).toEqual(['next/web']);
+  });
+
+  it('AG-447: one that preempted others starts when they have ended, also when they had before', async () => {
+    const { time, servers, newAgent, anAlloc, started } = agentAndServers();
+    const low = anAlloc('low', [aTask('web', { ...FOREVER, kill_after: '20s' })]);
+    servers.want(low);
+    await newAgent().start();
+    await time.pass(MINUTE_MS);
+    servers.want({ ...low, DesiredStatus: 'evict' });
+    servers.want(anAlloc('high', undefined, { PreemptedAllocations: ['low'] }));
+    await time.pass(10_000);
+    expect(started).toEqual(['low/web']);
+    await time.pass(MINUTE_MS);
+    expect(started).toEqual(['low/web', 'high/web']);
+    servers.want(anAlloc('later', undefined, { PreemptedAllocations: ['low'] }));
+    await time.pass(MINUTE_MS);
+    expect(started).toEqual(['low/web', 'high/web', 'later/web']);
+  });
+});
+
+describe('what the servers are told', () => {
+  it('AG-65: what they have confirmed is not told again by the next agent', async () => {
+    const { time, servers, newAgent, anAlloc } = agentAndServers();
+    servers.want(anAlloc('a'));
+    const first = newAgent();
+    await first.start();
+    await time.pass(MINUTE_MS);
+    await first.stop();
+    const before = servers.told.length;
+    expect(servers.toldOf('a').at(-1)?.ClientStatus).toBe('running');
+    await newAgent().start();
+    await time.pass(MINUTE_MS);
+    expect(servers.told).toHaveLength(before);
+  });
+
+  it('AG-170, AG-183: without contact tasks go on, and are told about when the servers are back', async () => {
+    const { time, servers, newAgent, anAlloc } = agentAndServers();
+    const policy = { Attempts: 1, Interval: 3_600e9, Delay: 0, Mode: 'fail', RenderTemplates: false };
+    servers.want(anAlloc('fails', [aTask('web', { run_for: '30s', exit_code: 1 }, { RestartPolicy: policy })]));
+    servers.want(anAlloc('lives'));
+    const agent = newAgent();
+    await agent.start();
+    await time.pass(20_000);
+    for (const method of ['heartbeat', 'nodeAllocs', 'updateAllocs'] as const) servers.silent.add(method);
+    const before = servers.told.length;
+    await time.pass(5 * MINUTE_MS);
+    expect(agent.taskState('fails', 'web')).toMatchObject({ State: 'dead', Restarts: 1, Failed: true });
+    expect(agent.taskState('lives', 'web')?.State).toBe('running');
+    expect(servers.told).toHaveLength(before);
+    servers.silent.clear();
+    await time.pass(MINUTE_MS);
+    expect(servers.toldOf('fails').at(-1)?.ClientStatus).toBe('failed');
+  });
+
+  it('AG-37: heartbeats go on at their pace while reads and writes get no answer', async () => {
+    const { time, servers, newAgent, anAlloc } = agentAndServers();
+    servers.want(anAlloc('a'));
+    await newAgent().start();
+    await time.pass(MINUTE_MS);
+    for (const method of ['nodeAllocs', 'updateAllocs'] as const) servers.silent.add(method);
+    servers.want(anAlloc('b'));
+    servers.asked.length = 0;
+    await time.pass(10 * MINUTE_MS);
+    expect(servers.asked.filter((call) => call === 'heartbeat')).toHaveLength(60);
+  });
+
+  it.each([
+    ['nodeAllocs', 'updateAllocs', 'heartbeat'],
+    ['nodeAllocs', 'heartbeat', 'updateAllocs'],
+    ['updateAllocs', 'nodeAllocs', 'heartbeat'],
+    ['updateAllocs', 'heartbeat', 'nodeAllocs'],
+    ['heartbeat', 'nodeAllocs', 'updateAllocs'],
+    ['heartbeat', 'updateAllocs', 'nodeAllocs'],
+  ] as const)('AG-182, AG-463: back in the order %s, %s, %s everything is as in any other', async (...order) => {
+    const { time, servers, newAgent, anAlloc, started } = agentAndServers();
+    servers.want(anAlloc('goes on'));
+    servers.want(anAlloc('ends', [aTask('web', { run_for: '3m' })]));
+    const stops = anAlloc('is stopped');
+    servers.want(stops);
+    const agent = newAgent();
+    await agent.start();
+    await time.pass(MINUTE_MS);
+    for (const method of order) servers.silent.add(method);
+    await time.pass(MINUTE_MS);
+    servers.want({ ...stops, DesiredStatus: 'stop' });
+    servers.want({ ...servers.wanted.get('goes on')!, ClientStatus: 'unknown' });
+    servers.want(anAlloc('is new'));
+    await time.pass(5 * MINUTE_MS);
+    for (const method of order) {
+      servers.silent.delete(method);
+      await time.pass(2 * MINUTE_MS);
+    }
+    await time.pass(5 * MINUTE_MS);
+    const last = (id: string) => servers.toldOf(id).at(-1)?.ClientStatus;
+    expect(['goes on', 'ends', 'is stopped', 'is new'].map(last)).toEqual(['running', 'failed', 'complete', 'running']);
+    expect(started.toSorted()).toEqual(['ends/web', 'goes on/web', 'is new/web', 'is stopped/web']);
+    const events = servers
+      .toldOf('goes on')
+      .at(-1)
+      ?.TaskStates['web']?.Events.map(({ Type }) => Type);
+    expect(events?.filter((type) => type === 'Reconnected')).toHaveLength(1);
+  });
+
+  it('AG-67: after a reconnect its states are told although nothing but an event is new', async () => {
+    const { time, servers, newAgent, anAlloc } = agentAndServers();
+    servers.want(anAlloc('a'));
+    await newAgent().start();
+    await time.pass(MINUTE_MS);
+    const before = servers.toldOf('a').length;
+    servers.want({ ...servers.wanted.get('a')!, ClientStatus: 'unknown' });
+    await time.pass(MINUTE_MS);
+    const [after] = servers.toldOf('a').slice(before);
+    expect(after).toMatchObject({ ClientStatus: 'running' });
+    expect(after?.TaskStates['web']?.Events.at(-1)?.Type).toBe('Reconnected');
+  });
+});
+
+describe('what the agent before has left', () => {
+  it('AG-196: an allocation without any task state is dropped, and comes back if it is still wanted', async () => {
+    const { time, servers, newAgent, anAlloc, records, started } = agentAndServers();
+    const a = anAlloc('a');
+    await records.save({ version: 1, alloc: a, tasks: {}, health: null, acknowledged: null });
+    servers.silent.add('nodeAllocs');
+    const agent = newAgent();
+    await agent.start();
+    await time.pass(MINUTE_MS);
+    expect([agent.runnerOf('a'), records.saved.size]).toEqual([undefined, 0]);
+    servers.silent.clear();
+    servers.want(a);
+    await time.pass(2 * MINUTE_MS);
+    expect(started).toEqual(['a/web']);
+  });
+
+  it('AG-197, AG-78: one whose directory is gone failed, whatever its tasks say, and nothing of it is left', async () => {
+    const { time, servers, newAgent, anAlloc, records, gone } = agentAndServers();
+    servers.want(anAlloc('a'));
+    servers.want(anAlloc('b'));
+    const first = newAgent();
+    await first.start();
+    await time.pass(MINUTE_MS);
+    await first.stop();
+    gone.add('a');
+    const next = newAgent();
+    await next.start();
+    await time.pass(MINUTE_MS);
+    expect(servers.toldOf('a').at(-1)).toMatchObject({
+      ClientStatus: 'failed',
+      ClientDescription: 'Unable to add allocation due to error: its directory is gone',
+    });
+    expect([...records.saved.keys()]).toEqual(['b']);
+    expect([next.runnerOf('a'), next.taskState('b', 'web')?.State]).toEqual([undefined, 'running']);
+  });
+
+  it('AG-197: one that had not begun needs no directory', async () => {
+    const { time, servers, newAgent, anAlloc, gone } = agentAndServers();
+    servers.want(anAlloc('b'));
+    servers.want(anAlloc('a', undefined, { PreviousAllocation: 'b' }));
+    const first = newAgent();
+    await first.start();
+    await time.pass(MINUTE_MS);
+    await first.stop();
+    gone.add('a');
+    const next = newAgent();
+    await next.start();
+    await time.pass(MINUTE_MS);
+    expect(isClientTerminal(next.runnerOf('a')!.report())).toBe(false);
+  });
+
+  it('AG-419: sidecars whose main tasks ended while the agent was away are killed', async () => {
+    const { time, servers, newAgent, anAlloc } = agentAndServers();
+    const sidecar = aTask('side', FOREVER, { Lifecycle: { Hook: 'prestart', Sidecar: true } });
+    servers.want(anAlloc('a', [aTask('web', { run_for: '2m' }), sidecar], {}));
+    const first = newAgent();
+    await first.start();
+    await time.pass(MINUTE_MS);
+    expect(first.taskState('a', 'side')?.State).toBe('running');
+    await first.stop();
+    await time.pass(10 * MINUTE_MS);
+    const next = newAgent();
+    await next.start();
+    await time.pass(MINUTE_MS);
+    expect([next.taskState('a', 'web')?.State, next.taskState('a', 'side')?.State]).toEqual(['dead', 'dead']);
+  });
+});
