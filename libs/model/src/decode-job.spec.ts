@@ -3,6 +3,7 @@ import { NS_PER_HOUR, NS_PER_MINUTE, NS_PER_SECOND } from './clock.js';
 import { DecodeError } from './decode-error.js';
 import { decodeJob, droppedFieldWarnings } from './decode-job.js';
 import { encodeJob } from './encode-job.js';
+import { diffJobs } from './job-diff/index.js';
 import type { Job } from './job.js';
 import { specChanged } from './specification-change.js';
 import type { Task } from './task.js';
@@ -304,6 +305,23 @@ describe('defaults', () => {
     });
   });
 
+  it('API-311: vault and storage plugins', () => {
+    const { task } = decode({ task: { Vault: {}, CSIPluginConfig: { ID: 'disks' } } });
+    expect(task.Vault).toMatchObject({
+      Env: true,
+      Cluster: 'default',
+      ChangeMode: 'restart',
+      ChangeSignal: 'SIGHUP',
+    });
+    expect(task.CSIPluginConfig).toMatchObject({
+      MountDir: '/csi',
+      StagePublishBaseDir: '/local/csi',
+      HealthTimeout: 30 * NS_PER_SECOND,
+    });
+    const noop = decode({ task: { Vault: { ChangeMode: 'noop' } } });
+    expect(noop.task.Vault).toMatchObject({ ChangeMode: 'noop', ChangeSignal: 'SIGHUP' });
+  });
+
   it('API-310: periodic, parameterized, multiregion and scaling', () => {
     const { job, group } = decode({
       job: { Type: 'batch', Periodic: {}, ParameterizedJob: {}, Multiregion: { Regions: [{ Name: 'eu' }] } },
@@ -416,6 +434,23 @@ describe('implicit constraints', () => {
 });
 
 describe('specification', () => {
+  it('API-321: implicit constraints are in the stored job, and make no difference to it submitted again', () => {
+    const { job, group } = decode({ group: { Services: [{ Provider: 'nomad' }] } });
+    expect(group.Constraints).not.toBeNull();
+    const again = decodeJob(readBack(job), context);
+    expect(diffJobs(job, again).Type).toBe('None');
+    expect(specChanged(job, again)).toBe(false);
+  });
+
+  it('API-701: what is folded into the groups is in no answer', () => {
+    const input = { Reschedule: { Attempts: 1, Interval: 6e10, Unlimited: false }, Migrate: { MaxParallel: 2 } };
+    const { job, group } = decode({ job: { ...input, ConsulNamespace: 'team' } });
+    expect([group.ReschedulePolicy?.Attempts, group.Migrate?.MaxParallel]).toEqual([1, 2]);
+    const answered = encodeJob(job) as Record<string, unknown>;
+    for (const name of ['Reschedule', 'Migrate', 'RestartPolicy']) expect(answered).not.toHaveProperty(name);
+    expect(answered['ConsulNamespace']).toBe('');
+  });
+
   const rich: Input = {
     job: {
       Update: { MaxParallel: 2 },

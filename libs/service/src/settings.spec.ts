@@ -14,6 +14,10 @@ function refusal(env: NodeJS.ProcessEnv): string {
   throw new Error('was taken');
 }
 
+it('API-1: the API listens on port 4646 of this machine unless it is told otherwise', () => {
+  expect(read({})).toMatchObject({ WAYBILL_HTTP_PORT: 4646, WAYBILL_HTTP_HOST: '127.0.0.1' });
+});
+
 describe('thresholds and intervals of collection', () => {
   it('GC-128: unset, they are what the contract says', () => {
     expect(read({})).toMatchObject({

@@ -17,6 +17,7 @@ afterAll(() => server.close());
 async function saidOf(headers: Record<string, string>): Promise<unknown> {
   return (await server.inject({ method: 'PUT', url: '/v1/jobs', headers })).json();
 }
+const A_NEW_TRACE: unknown = expect.stringMatching(/^00-[0-9a-f]{32}-[0-9a-f]{16}-01$/);
 
 describe('a server that records no traces', () => {
   it("API-260: hands the caller's trace on, ignores one that is malformed, and cleans the reason", async () => {
@@ -27,9 +28,22 @@ describe('a server that records no traces', () => {
     });
     for (const malformed of ['00-4bf92f-00f067aa0ba902b7-01', `${traceparent}-x`, 'ff', ''])
       expect(await saidOf({ traceparent: malformed, 'x-waybill-reason': 'x'.repeat(300) })).toEqual({
-        traceparent: null,
+        traceparent: A_NEW_TRACE,
         reason: 'x'.repeat(256),
       });
-    expect(await saidOf({})).toEqual({ traceparent: null, reason: '' });
+    expect(await saidOf({})).toEqual({ traceparent: A_NEW_TRACE, reason: '' });
+  });
+
+  it('API-261: answers every write with the trace that its transactions name, refusals too, and no read', async () => {
+    const written = await server.inject({ method: 'PUT', url: '/v1/jobs' });
+    const { traceparent } = written.json<{ traceparent: string }>();
+    expect(traceparent.split('-')[1]).toBe(written.headers['x-waybill-trace-id']);
+    const refused = await server.inject({ method: 'DELETE', url: '/v1/nothing' });
+    expect([refused.statusCode, refused.headers['x-waybill-trace-id']]).toEqual([
+      404,
+      expect.stringMatching(/^[0-9a-f]{32}$/),
+    ]);
+    const read = await server.inject({ method: 'GET', url: '/v1/nothing' });
+    expect(read.headers).not.toHaveProperty('x-waybill-trace-id');
   });
 });

@@ -1,4 +1,5 @@
-import { context, type Span, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
+import { randomBytes } from 'node:crypto';
+import { context, type Span, SpanKind, SpanStatusCode, trace, TraceFlags } from '@opentelemetry/api';
 import { spanFrom, traceparentOf, type Tracer } from '@waybill/telemetry';
 import type { FastifyInstance } from 'fastify';
 import type { ApiRequest } from './reply.js';
@@ -7,7 +8,8 @@ const spans = new WeakMap<object, Span>();
 
 /**
  * The W3C trace context in which a request is answered, for what it causes: of its span, and where nothing is recorded
- * the caller's own, so that a trace goes on in the log also through a server that keeps none (API-260).
+ * the caller's own or, of a write, a new one: what a request did is found in the log by its trace also where none is kept
+ * (API-260, API-261).
  */
 export function traceOf(request: ApiRequest): string | undefined {
   const span = spans.get(request);
@@ -23,7 +25,7 @@ export function traceRequests(fastify: FastifyInstance, tracer: () => Tracer): v
     const header = request.headers['traceparent'];
     const parent = spanFrom(typeof header === 'string' ? header : undefined);
     const route = request.routeOptions.url ?? '*';
-    const span = tracer().startSpan(
+    const started = tracer().startSpan(
       `${request.method} ${route}`,
       {
         kind: SpanKind.SERVER,
@@ -35,9 +37,10 @@ export function traceRequests(fastify: FastifyInstance, tracer: () => Tracer): v
       },
       parent,
     );
+    const isWrite = request.method !== 'GET';
+    const span = isWrite && traceparentOf(started) === undefined ? spanOfNewTrace() : started;
     spans.set(request, span);
-    const traceId = traceparentOf(span)?.split('-')[1];
-    if (traceId && request.method !== 'GET') void reply.header('X-Waybill-Trace-Id', traceId);
+    if (isWrite) void reply.header('X-Waybill-Trace-Id', span.spanContext().traceId);
     context.with(trace.setSpan(parent, span), done);
   });
   fastify.addHook('onResponse', (request, reply, done) => {
@@ -47,4 +50,10 @@ export function traceRequests(fastify: FastifyInstance, tracer: () => Tracer): v
     span?.end();
     done();
   });
+}
+
+/** Names a trace that nobody records here; those behind this server may. */
+function spanOfNewTrace(): Span {
+  const [traceId, spanId] = [randomBytes(16).toString('hex'), randomBytes(8).toString('hex')];
+  return trace.wrapSpanContext({ traceId, spanId, traceFlags: TraceFlags.SAMPLED });
 }
