@@ -512,26 +512,106 @@ describe('the command line against recorded answers of the API', () => {
       );
     });
 
-    it('CL-405, CL-406: use beside what was asked for, and with -stats all that was measured', async () => {
+    it('CL-405, CL-406, CL-408, CL-146: use beside what was asked for, and with -stats all that was measured', async () => {
       const usage = {
         MemoryStats: { RSS: 5 << 20, Swap: 0, Measured: ['RSS', 'Swap'] },
         CpuStats: { SystemMode: 1, UserMode: 2.5, Percent: 3.5, TotalTicks: 35.7, Measured: ['User Mode', 'Percent'] },
       };
       play(`GET /v1/client/allocation/${ALLOC}/stats`, {
         ResourceUsage: usage,
-        Tasks: { web: { ResourceUsage: usage } },
+        Tasks: {
+          web: { ResourceUsage: usage },
+          // A kernel that does not tell the resident memory, and one that measured none.
+          untold: { ResourceUsage: { MemoryStats: { RSS: 0, Usage: 7 << 20, Measured: ['Usage'] } } },
+          none: { ResourceUsage: { MemoryStats: { RSS: 0, Usage: 9 << 20, Measured: ['RSS', 'Usage'] } } },
+        },
       });
+      const asked = { Cpu: { CpuShares: 100 }, Memory: { MemoryMB: 64 } };
       play(`GET /v1/allocation/${ALLOC}`, {
         ...placed,
         Job: job,
-        TaskStates: { web: { State: 'running' } },
-        AllocatedResources: { Tasks: { web: { Cpu: { CpuShares: 100 }, Memory: { MemoryMB: 64 } } } },
+        TaskStates: { web: { State: 'running' }, untold: { State: 'running' }, none: { State: 'running' } },
+        AllocatedResources: { Tasks: { web: asked, untold: asked, none: asked } },
       });
       const { code, out, err } = await run(['alloc', 'status', '-stats', '0f9e']);
       expect([code, err]).toEqual([0, '']);
       expect(out).toContain('35/100 MHz  5.0 MiB/64 MiB');
+      expect(out).toMatch(/Task "untold" [^]*? 7\.0 MiB\/64 MiB/);
+      expect(out).toMatch(/Task "none" [^]*? 0 B\/64 MiB/);
       expect(out).toContain('Memory Stats\nRSS      Swap\n5.0 MiB  0 B\n');
       expect(out).toContain('CPU Stats\nPercent  User Mode\n3.50%    2.50%\n');
+    });
+
+    it('CL-409: -short is a row per task, with the last that happened to it', async () => {
+      const Events = [
+        { Type: 'Received', Time: 1_772_359_200_000_000_000 },
+        { Type: 'Started', Time: 1_772_359_201_000_000_000 },
+      ];
+      play(`GET /v1/allocation/${ALLOC}`, {
+        ...placed,
+        Name: 'web.cache[0]',
+        TaskStates: { web: { State: 'running', Events }, fetch: { State: 'dead' }, proxy: { State: 'running' } },
+        AllocatedResources: {
+          Tasks: {},
+          TaskLifecycles: { fetch: { Hook: 'prestart' }, proxy: { Hook: 'prestart', Sidecar: true }, web: null },
+        },
+      });
+      const [list = '', tasks = ''] = (await run(['alloc', 'status', '-short', '0f9e'])).out.split('\nTasks\n');
+      expect(list.split('\n').map((row) => row.split(' ')[0])).toEqual(['ID', 'Name', 'Created', 'Modified', '']);
+      expect(
+        tasks
+          .trim()
+          .split('\n')
+          .map((row) => row.split(/ {2,}/)),
+      ).toEqual([
+        ['Name', 'State', 'Last Event', 'Time', 'Lifecycle'],
+        ['fetch', 'dead', '<none>', '<none>', 'prestart'],
+        ['proxy', 'running', '<none>', '<none>', 'prestart sidecar'],
+        ['web', 'running', 'Started', '<ts>', 'main'],
+      ]);
+    });
+
+    it('CL-409, CL-222: -verbose ends with the placement, and the scores of the nodes', async () => {
+      const ScoreMetaData = [{ NodeID: NODE, Scores: { binpack: 0.5 }, NormScore: 0.5 }];
+      play(`GET /v1/allocation/${ALLOC}`, { ...placed, Metrics: { NodesEvaluated: 1, ScoreMetaData } });
+      const { out } = await run(['alloc', 'status', '-verbose', '0f9e']);
+      expect(out.split('\nPlacement Metrics\n')[1]?.replaceAll(/ {2,}/g, '  ')).toBe(
+        `  Node  binpack  final score\n  ${NODE}  0.5  0.5\n`,
+      );
+    });
+
+    it('CL-444: pausing is refused with what the server says', async () => {
+      const pause = `/v1/client/allocation/${ALLOC}/pause`;
+      play(`PUT ${pause}`, [501, 'Nomad Enterprise only endpoint']);
+      play(`GET ${pause}`, [501, 'Nomad Enterprise only endpoint']);
+      for (const words of [['-state=pause'], ['-status'], []])
+        expect(await run(['alloc', 'pause', ...words, '0f9e', 'web'])).toMatchObject({
+          code: 1,
+          err: 'Error pausing task: Unexpected response code: 501 (Nomad Enterprise only endpoint)\n',
+        });
+    });
+
+    it('CL-1108: following goes on over empty frames, a task that restarts and a file that is rotated', async () => {
+      const data = (text: string, File: string) => ({ Offset: 1, Data: Buffer.from(text).toString('base64'), File });
+      const sent = [
+        {},
+        data('one\n', 'web.stdout.0'),
+        { File: 'web.stdout.0', Data: '' },
+        {},
+        { FileEvent: 'file deleted', File: 'web.stdout.0' },
+        data('two\n', 'web.stdout.1'),
+        { FileEvent: 'file truncated', File: 'web.stdout.1' },
+        data('three\n', 'web.stdout.1'),
+      ];
+      play(`GET /v1/client/fs/logs/${ALLOC}`, (response, { query }) => {
+        if (query.get('type') === 'stdout') for (const one of sent) response.write(JSON.stringify(one));
+        response.end();
+      });
+      expect(await run(['alloc', 'logs', '-f', '0f9e', 'web'])).toMatchObject({
+        code: 0,
+        out: 'one\ntwo\nthree\n',
+        err: '',
+      });
     });
   });
 

@@ -11,12 +11,13 @@ export class AnswerFailure extends Error {
 
   constructor(
     readonly status: number,
-    body: string,
+    /** The same whole, for answers that say something with a status of their own. */
+    readonly text: string,
     readonly headers: IncomingHttpHeaders = {},
   ) {
-    const text = body.trim().slice(0, MAX_BODY);
-    super(`Unexpected response code: ${status}${text === '' ? '' : ` (${text})`}`);
-    this.body = text;
+    const body = text.trim().slice(0, MAX_BODY);
+    super(`Unexpected response code: ${status}${body === '' ? '' : ` (${body})`}`);
+    this.body = body;
   }
 }
 

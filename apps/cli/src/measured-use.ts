@@ -1,4 +1,4 @@
-import { formatBytes } from './sizes.js';
+import { formatBytes, formatPercent } from './sizes.js';
 import { table } from './table.js';
 import type { AllocationStats, Measurements } from './task-sections.js';
 
@@ -14,7 +14,7 @@ export function measuredUse(stats: AllocationStats | undefined, task: string): M
   return [
     ...section('Memory Stats', usage?.MemoryStats, (value) => formatBytes(value)),
     ...section('CPU Stats', usage?.CpuStats, (value, name) =>
-      name.startsWith('Throttled') ? String(value) : `${value.toFixed(2)}%`,
+      name.startsWith('Throttled') ? String(value) : formatPercent(value),
     ),
   ];
 }

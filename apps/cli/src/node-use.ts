@@ -1,5 +1,5 @@
 import { BYTES_PER_MB, type NodeAnswer } from './node-sections.js';
-import { formatBytes } from './sizes.js';
+import { formatBytes, formatPercent } from './sizes.js';
 import { keyValues, table } from './table.js';
 import type { AllocationStats } from './task-sections.js';
 
@@ -34,7 +34,7 @@ interface HostDisk {
   readonly InodesUsedPercent?: number;
 }
 
-const percent = (value: number | undefined): string => `${(value ?? 0).toFixed(2)}%`;
+const percent = (value: number | undefined): string => formatPercent(value ?? 0);
 const bytes = (value: number | undefined): string => formatBytes(value ?? 0);
 
 /** What the machine uses of each of its parts, as measured (CL-505, `-stats`). */

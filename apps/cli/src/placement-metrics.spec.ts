@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { failedGroupTitle, placementBullets } from './placement-metrics.js';
+import { failedGroupTitle, placementBullets, scoreLines } from './placement-metrics.js';
 import { planAnnotationTable } from './plan-annotations.js';
 
 describe('placement metrics', () => {
@@ -39,5 +39,20 @@ describe('placement metrics', () => {
     expect(rows[0]).toBe('Task Group  Ignore  Place  Stop  InPlace  Destructive  Canary  Reconnect');
     expect(rows.slice(1).map((row) => row.split(/ +/).join(' '))).toEqual(['bar 0 1 3 0 0 0 2', 'foo 2 1 0 0 0 1 0']);
     expect(planAnnotationTable(updates, true).split('\n')[0]).toContain('Reschedule Later');
+  });
+
+  it('CL-222: a row per node, the names of all scores sorted, what a node has not is 0', () => {
+    const ScoreMetaData = [
+      { NodeID: 'node-1', Scores: { b: 2, a: 1 }, NormScore: 1 },
+      { NodeID: 'node-2', Scores: { c: 0.123456 }, NormScore: -0.5 },
+    ];
+    const rows = scoreLines({ ScoreMetaData, Scores: { 'n.binpack': 1 } }).map((row) => row.split(/ {2,}/));
+    expect(rows).toEqual([
+      ['Node', 'a', 'b', 'c', 'final score'],
+      ['node-1', '1', '2', '0', '1'],
+      ['node-2', '0', '0', '0.123', '-0.5'],
+    ]);
+    expect(scoreLines({ Scores: { 'n.binpack': 1 / 3 } })).toEqual(['* Score "n.binpack" = 0.333333']);
+    expect(scoreLines({})).toEqual([]);
   });
 });

@@ -1,5 +1,9 @@
 import type { AllocMetric } from '@waybill/model';
 import { sortedEntries } from './sorted-entries.js';
+import { table } from './table.js';
+
+const SCORE_DIGITS = 3;
+const SCORE_DECIMALS = 6;
 
 /** Metrics as an answer has them: any member may be absent. */
 export type Metrics = Partial<AllocMetric>;
@@ -25,6 +29,22 @@ export function placementBullets(metrics: Metrics, red: (text: string) => string
   for (const name of metrics.QuotaExhausted ?? []) lines.push(`* Quota limit hit "${name}"`);
   return lines;
 }
+
+/** How the nodes that were looked at did, in full (CL-222); no lines where nothing was scored. */
+export function scoreLines({ ScoreMetaData, Scores }: Metrics): string[] {
+  const nodes = ScoreMetaData ?? [];
+  if (nodes.length === 0)
+    return sortedEntries(Scores).map(([name, score]) => `* Score "${name}" = ${Number(score).toFixed(SCORE_DECIMALS)}`);
+  const names = [...new Set(nodes.flatMap((node) => Object.keys(node.Scores ?? {})))].toSorted();
+  const rows = nodes.map((node) => [
+    node.NodeID,
+    ...names.map((name) => significant(node.Scores?.[name] ?? 0)),
+    significant(node.NormScore),
+  ]);
+  return table([['Node', ...names, 'final score'], ...rows]).split('\n');
+}
+
+const significant = (score: number): string => String(Number(score.toPrecision(SCORE_DIGITS)));
 
 /** `Task Group "cache" (failed to place 2 allocations):` (CL-205). */
 export function failedGroupTitle(group: string, metrics: Metrics): string {

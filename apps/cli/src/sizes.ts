@@ -19,3 +19,7 @@ function halfToEven(tenths: number): number {
   const rest = tenths % 10;
   return rest > 5 || (rest === 5 && whole % 2 === 1) ? whole + 1 : whole;
 }
+
+/** Percent: two decimals, a comma per thousand (CL-146). */
+export const formatPercent = (value: number): string =>
+  `${value.toLocaleString('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 2 })}%`;

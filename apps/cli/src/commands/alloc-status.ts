@@ -12,7 +12,7 @@ import type { Call, ServerCommand } from '../command-spec.js';
 import { Display, VERBOSE_FLAG } from '../display.js';
 import { DATA_FLAGS } from '../data-printer.js';
 import { causeOf, CommandFailure, failed, isInterrupt } from '../failure.js';
-import { placementBullets } from '../placement-metrics.js';
+import { placementBullets, scoreLines } from '../placement-metrics.js';
 import { measuredUse } from '../measured-use.js';
 import { ALLOCATION, AmbiguousPrefix, resolveUuid } from '../resolve-uuid.js';
 import { keyValues, table } from '../table.js';
@@ -120,7 +120,8 @@ async function show(call: Call, alloc: AllocationAnswer, display: Display): Prom
   if (!display.verbose || !alloc.Metrics) return;
   terminal.section('Placement Metrics');
   // A placement that went well has looked at nodes; the bullets say what kept it from others.
-  for (const line of placementBullets(alloc.Metrics, (text) => terminal.red(text))) terminal.print(`  ${line}`);
+  const lines = [...placementBullets(alloc.Metrics, (text) => terminal.red(text)), ...scoreLines(alloc.Metrics)];
+  for (const line of lines) terminal.print(`  ${line}`);
 }
 
 function showSection({ terminal }: Call, { title, text }: TitledTable): void {

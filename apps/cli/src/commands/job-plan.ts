@@ -1,15 +1,20 @@
+import type { Answer } from '../api-client.js';
 import type { Call, ServerCommand } from '../command-spec.js';
 import { JSON_OUTPUT_FLAG, TEMPLATE_FLAG } from '../data-printer.js';
 import { VERBOSE_FLAG } from '../display.js';
-import { failed } from '../failure.js';
+import { membersOf } from '../exact-json.js';
+import { causeOf, failed, isInterrupt } from '../failure.js';
 import { JobDiffText } from '../job-diff-text.js';
-import { type JobFile, textMember } from '../job-file.js';
+import { type JobFile, memberOf, textMember } from '../job-file.js';
 import { apiOf, JOB_INPUT_FLAGS, readJobInput } from '../job-input.js';
 import { dryRunText, type JobPlanAnswer, planExitCode, preemptionTable } from '../job-plan-text.js';
 import { printJobWarnings } from '../job-warnings.js';
 import { jobPath } from '../resolve-job.js';
 
-/** CL-321 to CL-329. */
+/** What every failure exits with (CL-322). */
+const FAILED = 255;
+
+/** CL-321 to CL-330. */
 export const command: ServerCommand = {
   usage: '<path>',
   alias: 'plan',
@@ -17,7 +22,7 @@ export const command: ServerCommand = {
     'Shows what running a job file would change, without changing anything. <path> is a job file, an http:// or ' +
     'https:// URL, or "-" for stdin.\n\nExit codes: 0 no allocation would be created or destroyed; 1 some would; 255 an ' +
     'error.\n\nNeeds the capability submit-job.',
-  failureExitCode: 255,
+  failureExitCode: FAILED,
   flags: [
     ...JOB_INPUT_FLAGS,
     { name: 'diff', kind: 'switch', help: 'Show how the job differs from the stored one (the default).' },
@@ -30,32 +35,67 @@ export const command: ServerCommand = {
 };
 
 async function run(call: Call): Promise<number> {
-  const { flags } = call;
   const file = await readJobInput(call);
-  // The diff is always asked for: the exit code depends on it.
-  const body = { Job: file.job, Diff: true, PolicyOverride: flags.on('policy-override') };
-  const { value, exact } = await apiOf(call.api, file)
-    .put<JobPlanAnswer>(jobPath(textMember(file.job, 'ID') ?? '', '/plan'), body)
-    .catch((error: unknown) => {
-      throw failed('during plan', error);
-    });
+  const regions = regionsOf(file);
+  if (regions.length > 0) return planRegions(call, file, regions);
+  const { value, exact } = await plan(call, file).catch((error: unknown) => {
+    throw failed('during plan', error);
+  });
   if (call.data) call.data(exact);
-  else print(call, file, value);
+  else {
+    print(call, file, value);
+    call.terminal.print(footer(call, value.JobModifyIndex));
+  }
   return planExitCode(value);
 }
 
-/** CL-321. */
-function print(call: Call, file: JobFile, plan: JobPlanAnswer): void {
+/** In a region, or where the job and the flags say. */
+function plan(call: Call, file: JobFile, region?: string): Promise<Answer<JobPlanAnswer>> {
+  const Job = region === undefined ? file.job : { ...file.job, Region: region };
+  // The diff is always asked for: the exit code depends on it.
+  const body = { Job, Diff: true, PolicyOverride: call.flags.on('policy-override') };
+  return apiOf(call.api, { ...file, job: Job }).put(jobPath(textMember(file.job, 'ID') ?? '', '/plan'), body);
+}
+
+/** CL-330: all of them are tried before one that fails decides. */
+async function planRegions(call: Call, file: JobFile, regions: readonly string[]): Promise<number> {
+  const { terminal } = call;
+  const plans: (readonly [region: string, Answer<JobPlanAnswer>])[] = [];
+  for (const region of regions) {
+    try {
+      plans.push([region, await plan(call, file, region)]);
+    } catch (error) {
+      if (isInterrupt(error)) throw error;
+      terminal.error(`Error during plan for region "${region}": ${causeOf(error)}`);
+    }
+  }
+  if (plans.length < regions.length) return FAILED;
+  if (call.data) call.data(Object.fromEntries(plans.map(([region, { exact }]) => [region, exact])));
+  else
+    for (const [region, { value }] of plans) {
+      terminal.print(`${terminal.bold(`Region: "${region}"`)}\n`);
+      print(call, file, value);
+    }
+  return Math.max(...plans.map(([, { value }]) => planExitCode(value)));
+}
+
+/** The names of a multi-region job's regions, in its order. */
+function regionsOf({ job }: JobFile): string[] {
+  const regions = memberOf(membersOf(memberOf(job, 'Multiregion')), 'Regions');
+  return (Array.isArray(regions) ? regions : []).map((region) => textMember(membersOf(region), 'Name') ?? '');
+}
+
+/** CL-321; what follows it is another's. */
+function print(call: Call, file: JobFile, answer: JobPlanAnswer): void {
   const { flags, terminal, clock } = call;
   if (flags.on('diff') || !flags.given('diff'))
-    terminal.print(`${new JobDiffText(terminal, flags.on('verbose')).of(plan.Diff)}\n`);
+    terminal.print(`${new JobDiffText(terminal, flags.on('verbose')).of(answer.Diff)}\n`);
   const system = textMember(file.job, 'Type') === 'system';
   terminal.print(terminal.bold('Scheduler dry-run:'));
-  terminal.print(`${dryRunText(plan, system, clock.nowMs(), (text) => terminal.red(text))}\n`);
-  printJobWarnings(terminal, plan.Warnings);
-  const preempted = plan.Annotations?.PreemptedAllocs ?? [];
+  terminal.print(`${dryRunText(answer, system, clock.nowMs(), (text) => terminal.red(text))}\n`);
+  printJobWarnings(terminal, answer.Warnings);
+  const preempted = answer.Annotations?.PreemptedAllocs ?? [];
   if (preempted.length > 0) terminal.print(`${terminal.bold('Preemptions:')}\n${preemptionTable(preempted)}\n`);
-  terminal.print(footer(call, plan.JobModifyIndex));
 }
 
 /** CL-328. */

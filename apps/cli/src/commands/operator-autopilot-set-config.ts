@@ -1,0 +1,51 @@
+import { NO_ARGUMENTS, type ServerCommand } from '../command-spec.js';
+import { failed } from '../failure.js';
+import type { Flag } from '../flag.js';
+
+/** Flags, and the members of the configuration that they set. */
+const SETTINGS: readonly (readonly [flag: Flag, member: string])[] = [
+  [{ name: 'cleanup-dead-servers', kind: 'switch', help: 'Forget servers that are gone.' }, 'CleanupDeadServers'],
+  [
+    { name: 'last-contact-threshold', kind: 'text', value: 'duration', help: 'Silence of a server that is well.' },
+    'LastContactThreshold',
+  ],
+  [
+    { name: 'max-trailing-logs', kind: 'integer', value: 'n', help: 'How far behind a server that is well may be.' },
+    'MaxTrailingLogs',
+  ],
+  [{ name: 'min-quorum', kind: 'integer', value: 'n', help: 'Servers that are never forgotten.' }, 'MinQuorum'],
+  [
+    {
+      name: 'server-stabilization-time',
+      kind: 'text',
+      value: 'duration',
+      help: 'How long a new server has to be well.',
+    },
+    'ServerStabilizationTime',
+  ],
+];
+
+/** CL-809, OP-64. */
+export const command: ServerCommand = {
+  usage: '',
+  description:
+    'Asks for another configuration of autopilot. Waybill has none, and says so: who holds a role is decided by ' +
+    'leases.\n\nNeeds the capability operator:write.',
+  flags: SETTINGS.map(([flag]) => flag),
+  takes: NO_ARGUMENTS,
+  async run({ api, flags, terminal }) {
+    const path = '/v1/operator/autopilot/configuration';
+    const given = SETTINGS.filter(([{ name }]) => flags.given(name)).map(([{ name, kind }, member]) => [
+      member,
+      kind === 'switch' ? flags.on(name) : kind === 'integer' ? (flags.integer(name) ?? 0) : (flags.text(name) ?? ''),
+    ]);
+    try {
+      const { value } = await api.get<Record<string, string | number | boolean>>(path);
+      await api.put(path, { ...value, ...Object.fromEntries(given) });
+    } catch (error) {
+      throw failed('setting Autopilot configuration', error);
+    }
+    terminal.print('Configuration updated!');
+    return 0;
+  },
+};
