@@ -7,15 +7,25 @@ import type { NatsConnection } from '@nats-io/transport-node';
 import { loadIdentity } from '@waybill/agent';
 import { connect, type NatsLink, userKey } from '@waybill/journal';
 import {
+  ack,
   allocsById,
+  createEval,
+  dequeue,
   eventReader,
+  finish,
   heartbeat,
   machineUser,
+  nack,
   natsAccounts,
   NatsRpc,
+  peerRegionUser,
   readLog,
+  reap,
+  reblockEval,
   RpcError,
   serviceUser,
+  submitPlan,
+  updateEval,
 } from '@waybill/rpc';
 import { newUuid } from '@waybill/service';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
@@ -49,6 +59,7 @@ beforeAll(async () => {
       serviceUser(await userKey(seed('services'))),
       machineUser(machineKey, nodeId),
       machineUser(await userKey(seed('other')), OTHER_NODE),
+      peerRegionUser(await userKey(seed('region'))),
     ],
     [eventReader(await userKey(seed('events')))],
   );
@@ -158,6 +169,22 @@ describe('a machine', () => {
     const { nc, inboxPrefix } = await connectAs('other');
     const claim = { NodeID: nodeId, SecretID: newUuid(), Status: 'ready' } as const;
     await expect(new NatsRpc(nc, inboxPrefix).ask(heartbeat, claim)).rejects.toBeInstanceOf(RpcError);
+  });
+});
+
+describe('what workers ask of the broker', () => {
+  const ASKED = [dequeue, ack, nack, finish, updateEval, createEval, reblockEval, reap, submitPlan];
+  const subjects = ASKED.map(({ name }) => `rpc.${name}`);
+
+  it.each(['machine', 'region', 'events'])('EB-10: is refused to the key of a %s', async (key) => {
+    const { nc } = await connectAs(key);
+    for (const subject of subjects)
+      expect(await refusal(nc, () => nc.publish(subject, '{}'))).toContain(`Violation for Publish to "${subject}"`);
+  });
+
+  it('EB-10: is open to the services', async () => {
+    const { nc } = await connectAs('services');
+    for (const subject of subjects) expect(await refusal(nc, () => nc.publish(subject, '{}'))).toBeUndefined();
   });
 });
 
