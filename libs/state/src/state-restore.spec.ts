@@ -59,7 +59,8 @@ describe.each(SEEDS)('a state of seed %i that is taken back', (seed) => {
     for (const table of TABLE_NAMES) expect([table, before.get(table)]).toEqual([table, rowsOf(machine, table)]);
   });
 
-  it('EV-12, EV-71: it is one transaction without object events', () => {
+  it('EV-12, EV-71, ND-176: it is one transaction without object events, of nodes neither', () => {
+    expect(applied.changes.some(({ table }) => table === 'nodes')).toBe(true);
     expect(eventsOf(applied)).toBeNull();
   });
 });
