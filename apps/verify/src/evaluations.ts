@@ -1,10 +1,12 @@
 import { isTerminalEvaluation, msFromNs, nsFromRfc3339, type Evaluation } from '@waybill/model';
 import { namespacedKey, type Applied, type Tables } from '@waybill/state';
-import type { EndOfLog, Invariant, ReportViolation } from './invariant.js';
+import { isRestore, type EndOfLog, type Invariant, type ReportViolation } from './invariant.js';
 
-/** Never out of a terminal status, never from blocked back to pending, and never gone before its end (EB-332, EB-325). */
+/** Never out of a terminal status, never from blocked back to pending, and never gone before its end, but by a restore (EB-332, EB-325). */
 export class EvalStatuses implements Invariant {
-  after({ txn, index, changes }: Applied, _tables: Tables, report: ReportViolation): void {
+  after(applied: Applied, _tables: Tables, report: ReportViolation): void {
+    if (isRestore(applied)) return;
+    const { txn, index, changes } = applied;
     for (const change of changes) {
       if (change.table !== 'evals' || !change.before) continue;
       const { before, after } = change;

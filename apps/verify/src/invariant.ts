@@ -45,3 +45,6 @@ export interface Invariant {
   /** Once, after the last transaction; may look at all rows. */
   atEnd?(end: EndOfLog, tables: Tables, report: ReportViolation): void;
 }
+
+/** It takes rows back to what they were: what its changes say of them is not what became of them (OP-46). */
+export const isRestore = ({ txn }: Applied): boolean => txn.type === 'StateRestore';

@@ -1,5 +1,15 @@
 import type { Allocation, Job } from '@waybill/model';
-import { fixtures, StateMachine, type Applied, type Change, type Fence, type Txn, type Verdict } from '@waybill/state';
+import {
+  archiveLines,
+  fixtures,
+  readArchive,
+  StateMachine,
+  type Applied,
+  type Change,
+  type Fence,
+  type Txn,
+  type Verdict,
+} from '@waybill/state';
 import { describe, expect, it } from 'vitest';
 import { checkLog, LogCheck } from './log-check.js';
 import type { InvariantName } from './invariant.js';
@@ -97,6 +107,22 @@ describe('a log in which all is well', () => {
       evaluations: { complete: 1 },
       open: [],
     });
+  });
+
+  it('OP-46: a restore may take back what it finds, and work begins anew from there', () => {
+    const log = new LogUnderTest();
+    const { job, evalId } = log.register();
+    log.plan(job, evalId, [log.alloc(job)]);
+    const archive = readArchive([...archiveLines(log.machine.tables)]);
+    log.complete(evalId);
+    log.register(); // version 1
+    const restore = { Archive: 'a', SHA256: '', Bytes: 0, Index: 4 };
+    expect(log.write('StateRestore', { ...restore, Tables: archive }).changes.length).toBeGreaterThan(2);
+    log.plan(log.machine.tables.jobs.get('default/web')!, evalId, []);
+    log.complete(evalId);
+    const report = checkLog(log.txns, { pendingLimitMs: 0 });
+    expect(report.violations).toEqual([]);
+    expect(report).toMatchObject({ placements: 1, evaluations: { complete: 2 } });
   });
 
   it.each([1, 2, 3])('finds nothing that the state machine would let through, in a random log (seed %i)', (seed) => {

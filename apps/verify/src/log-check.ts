@@ -1,6 +1,6 @@
 import { StateMachine, type Applied, type Tables, type Txn } from '@waybill/state';
 import { EvalStatuses, EvaluationsEnd, OneBlocked, openEvaluations, type OpenEvaluation } from './evaluations.js';
-import type { Invariant, Violation } from './invariant.js';
+import { isRestore, type Invariant, type Violation } from './invariant.js';
 import { JobStatuses, JobSummaries } from './job-bookkeeping.js';
 import { EpochOrder, ExplainedVerdicts, IndexOrder } from './log-order.js';
 import { NodeCapacity } from './node-capacity.js';
@@ -126,7 +126,8 @@ export class LogCheck {
     if (this.violations.length < MAX_VIOLATIONS) this.violations.push(violation);
   };
 
-  private note({ txn, index, verdict, changes }: Applied): void {
+  private note(applied: Applied): void {
+    const { txn, index, verdict, changes } = applied;
     this.transactions++;
     this.firstIndex ||= index;
     this.fromNs ||= txn.timeNs;
@@ -146,7 +147,7 @@ export class LogCheck {
           firstIndex: index,
         });
     }
-    if (verdict.kind !== 'accepted') return;
+    if (verdict.kind !== 'accepted' || isRestore(applied)) return;
     if (txn.type === 'LeaseAcquired') this.epochs[txn.payload.Role] = txn.payload.Epoch;
     if (txn.type === 'ApplyPlanResults') this.plans++;
     for (const change of changes) {

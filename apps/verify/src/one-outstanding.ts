@@ -1,6 +1,6 @@
 import { isTerminalEvaluation, type Evaluation } from '@waybill/model';
 import { namespacedKey, type Applied, type Tables } from '@waybill/state';
-import type { Invariant, ReportViolation } from './invariant.js';
+import { isRestore, type Invariant, type ReportViolation } from './invariant.js';
 
 /** What one job's evaluations have shown since the broker last began from empty. */
 interface JobHistory {
@@ -18,7 +18,7 @@ interface JobHistory {
  * - A completed evaluation was scheduled on a snapshot that has the end of every one completed before it: only then it
  *   was handed out after that one was acked.
  *
- * The broker starts over from state with every term and every change of the pause flag; a delivery of before is void from
+ * The broker starts over from state with every term, every change of the pause flag and every restore; a delivery of before is void from
  * then on, so both signs are forgotten there. A blocked evaluation gives its job free when it blocks again, which the log
  * does not show: it counts for the second sign only. Memory: one record per job.
  */
@@ -32,6 +32,7 @@ export class OneOutstanding implements Invariant {
       this.jobs.clear();
       this.startedOver = index;
     }
+    if (isRestore(applied)) return;
     if (verdict.kind === 'accepted' && txn.type === 'ApplyPlanResults') {
       const evaluation = tables.evals.get(txn.payload.EvalID);
       if (evaluation) this.planned(evaluation, index, report);
@@ -93,7 +94,9 @@ export class OneOutstanding implements Invariant {
   }
 }
 
-function startsOver({ txn, verdict, changes }: Applied): boolean {
+function startsOver(applied: Applied): boolean {
+  const { txn, verdict, changes } = applied;
+  if (isRestore(applied)) return true;
   if (txn.type === 'LeaseAcquired') return verdict.kind === 'accepted' && txn.payload.Role === 'broker';
   return txn.type === 'SchedulerConfig' && changes.length > 0;
 }

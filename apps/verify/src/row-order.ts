@@ -1,5 +1,5 @@
 import type { Applied, Change, Tables } from '@waybill/state';
-import type { Invariant, ReportViolation } from './invariant.js';
+import { isRestore, type Invariant, type ReportViolation } from './invariant.js';
 
 interface Indexed {
   readonly CreateIndex: number;
@@ -8,10 +8,12 @@ interface Indexed {
 
 /**
  * Along the log a row's ModifyIndex never goes down and is at most the index of the transaction that wrote it; its
- * CreateIndex never changes, and a job's version never goes down (EB-330).
+ * CreateIndex never changes, and a job's version never goes down (EB-330). A restore begins anew.
  */
 export class RowOrder implements Invariant {
-  after({ index, changes }: Applied, _tables: Tables, report: ReportViolation): void {
+  after(applied: Applied, _tables: Tables, report: ReportViolation): void {
+    if (isRestore(applied)) return;
+    const { index, changes } = applied;
     for (const change of changes) {
       const wrong = whatIsWrong(change, index);
       if (wrong) report({ invariant: 'row-order', index, subject: `${change.table} ${change.key}`, message: wrong });
