@@ -1,10 +1,6 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { RecordedApi } from './support/recorded-api.js';
 
-const BIN = fileURLToPath(new URL('../apps/cli/bin/waybill.js', import.meta.url));
 const NODE = '1f3a9c2e-0000-4000-8000-000000000003';
 const ALLOC = '0f9e8d7c-0000-4000-8000-000000000002';
 const OTHER = '0f9e8d7c-0000-4000-8000-000000000009';
@@ -22,18 +18,6 @@ beforeEach(async () => {
 afterEach(() => api.stop());
 
 const node = (...words: string[]) => api.run(['node', ...words]);
-/** The built program, with something at its stdin. */
-async function withTyped(text: string, ...words: string[]): Promise<{ code: number; out: string }> {
-  const child = spawn(process.execPath, [BIN, ...words], {
-    env: { ...process.env, WAYBILL_ADDR: api.url },
-    stdio: ['pipe', 'pipe', 'inherit'],
-  });
-  let out = '';
-  child.stdout.on('data', (chunk: Buffer) => (out += chunk.toString()));
-  child.stdin.end(text);
-  const [code] = (await once(child, 'close')) as [number];
-  return { code, out };
-}
 const sent = () => JSON.parse(api.seen.find(({ line }) => line.startsWith('PUT'))?.body ?? 'null') as unknown;
 const lines = (text: string) => text.replaceAll('<ts>: ', '').trimEnd().split('\n');
 
@@ -68,7 +52,7 @@ describe('node drain', () => {
 
   it('CL-512: a node that was found by a prefix is asked about, one that was named or -yes is not', async () => {
     for (const change of ['enable', 'disable']) {
-      const { code, out } = await withTyped('n\n', 'node', 'drain', `-${change}`, '-detach', '1f3a');
+      const { code, out } = await api.runTyped('n\n', ['node', 'drain', `-${change}`, '-detach', '1f3a']);
       expect([code, out]).toEqual([
         0,
         `Are you sure you want to ${change} drain mode for node "${NODE}"? [y/N] Canceling drain toggle\n`,

@@ -71,6 +71,51 @@ describe.skipIf(!hasPseudoTerminal)('the command line on a terminal (needs `scri
     expect(terminal.screen).toContain('Interrupted: what was asked of the server goes on there\n');
   });
 
+  it('CL-212: a deployment is redrawn in place under a line that turns; its end stays', async () => {
+    const DEPLOYMENT = 'a1b2c3d4-0000-4000-8000-000000000002';
+    const running = { ID: DEPLOYMENT, JobID: 'web', Namespace: 'default', JobVersion: 0, Status: 'running' };
+    for (const [Status, end] of [
+      ['successful', '✓ Deployment "a1b2c3d4" successful\n'],
+      ['cancelled', '! Deployment "a1b2c3d4" cancelled\n'],
+    ] as const) {
+      let isOver = false;
+      api.play('GET /v1/deployments', [running]);
+      api.play(`GET /v1/deployment/${DEPLOYMENT}`, running, (response, { query }) => {
+        const send = () => {
+          if (query.has('index') && !isOver) return void setTimeout(send, 20);
+          response
+            .setHeader('X-Nomad-Index', '11')
+            .end(JSON.stringify({ ...running, Status: isOver ? Status : 'running' }));
+        };
+        send();
+      });
+      const terminal = start('deployment', 'status', '-monitor', 'a1b2');
+      const behind = await terminal.shows('Deployment "a1b2c3d4" in progress...');
+      await terminal.shows('Deployment "a1b2c3d4" in progress...', behind);
+      expect(terminal.screen).toMatch(/[⠋-⠿] Deployment "a1b2c3d4" in progress...\n\n +\d{4}-.*\n +ID +/);
+      // Up to where it began, and cleared.
+      expect(terminal.raw).toContain(`A${ESCAPE}0J`);
+      isOver = true;
+      await terminal.shows(end);
+      expect(await terminal.exit()).toBe(0);
+    }
+  });
+
+  it('CL-134: long output is lines, whatever pager there is', async () => {
+    api.play(
+      'GET /v1/jobs',
+      Array.from({ length: 300 }, (_, n) => stub(`job-${String(n).padStart(3, '0')}`)),
+    );
+    const terminal = PseudoTerminal.start([process.execPath, BIN, 'job', 'status'], {
+      WAYBILL_ADDR: api.url,
+      PAGER: '/bin/false',
+      LESS: '',
+    });
+    expect(await terminal.exit()).toBe(0);
+    expect(terminal.screen).toMatch(/^ID [^]*\njob-000 [^]*\njob-299 /);
+    expect(terminal.raw).not.toContain(ESCAPE);
+  });
+
   it('CL-132, CL-133: colours on a terminal, errors red, titles bold; none with -no-color', async () => {
     api.play('GET /v1/jobs', [stub('web')]);
     api.play('GET /v1/job/web', [500, 'boom']);

@@ -1,7 +1,11 @@
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { fileURLToPath } from 'node:url';
 import { Interrupts, runProgram } from '@waybill/cli';
+
+const BIN = fileURLToPath(new URL('../../apps/cli/bin/waybill.js', import.meta.url));
 
 /** What the API answers: a value, a status with a text, or whatever writes the answer itself. */
 export type Play =
@@ -80,6 +84,19 @@ export class RecordedApi {
     });
     // Times are the client's clock: what is compared has none.
     return { code, out: out.replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(Z|[+-]\d\d:\d\d)/g, '<ts>'), err };
+  }
+
+  /** The built program against this server, with something at its stdin that is no terminal. */
+  async runTyped(text: string, words: string[]): Promise<{ code: number; out: string; err: string }> {
+    const child = spawn(process.execPath, [BIN, ...words], {
+      env: { ...process.env, WAYBILL_ADDR: this.url, WAYBILL_CLI_SHOW_HINTS: 'false' },
+    });
+    let [out, err] = ['', ''];
+    child.stdout.on('data', (chunk: Buffer) => (out += chunk.toString()));
+    child.stderr.on('data', (chunk: Buffer) => (err += chunk.toString()));
+    child.stdin.end(text);
+    const [code] = (await once(child, 'close')) as [number];
+    return { code, out, err };
   }
 
   private answer(response: ServerResponse, call: Call): void {

@@ -10,8 +10,6 @@ import { retriedRead } from './retried-read.js';
 import { rfc3339 } from './times.js';
 
 const OVER = new Set(['successful', 'failed', 'cancelled', 'blocked']);
-/** How long one blocking read waits, ms, unless said otherwise. */
-const READ_WAIT_MS = 2_000;
 /** Looks for the deployment that brings the old version back (CL-215). */
 const ROLLBACK_LOOKS = 5;
 const ROLLBACK_WAIT_MS = 1_000;
@@ -25,7 +23,8 @@ export class DeploymentMonitor {
     private readonly call: Call,
     /** The line before each block when stdout is no terminal (CL-213). */
     private readonly separator: string,
-    private readonly waitMs: number = READ_WAIT_MS,
+    /** How long one blocking read waits; the server's own time if not given. */
+    private readonly waitMs?: number,
   ) {}
 
   /** Resolves with the status it ended in, or undefined when it cannot be read. */
@@ -66,7 +65,8 @@ export class DeploymentMonitor {
   }
 
   private read(id: string, index: number) {
-    const query = { stale: true, ...(index > 0 ? { index, wait: `${this.waitMs}ms` } : {}) };
+    const wait = this.waitMs === undefined ? undefined : `${this.waitMs}ms`;
+    const query = { stale: true, ...(index > 0 ? { index, wait } : {}) };
     return retriedRead('deployment', this.call, () => this.call.api.get<Deployment>(`/v1/deployment/${id}`, query));
   }
 

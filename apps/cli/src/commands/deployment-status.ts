@@ -9,6 +9,9 @@ import { rfc3339 } from '../times.js';
 import { listDeployments } from './deployment-list.js';
 import { UI_FLAG, webHint } from '../web-hint.js';
 
+/** Of one blocking read, unless -wait says otherwise (CL-211). */
+const READ_WAIT_MS = 2_000;
+
 /** CL-602, CL-603. */
 export const command: ServerCommand = {
   usage: '[<deployment>]',
@@ -44,7 +47,7 @@ async function run(call: Call): Promise<number> {
   if (flags.on('monitor')) {
     terminal.print(`${rfc3339(call.clock.nowMs())}: Monitoring deployment "${display.id(ID)}"`);
     const there = { ...call, api: api.within({ namespace: Namespace }) };
-    const ended = await new DeploymentMonitor(there, '', flags.durationMs('wait')).follow(ID);
+    const ended = await new DeploymentMonitor(there, '', flags.durationMs('wait') ?? READ_WAIT_MS).follow(ID);
     if (flags.on('exit-code') && ended !== 'successful') exitCode = 1;
   } else terminal.print(deploymentBlock(answer.value, display, (text) => terminal.bold(text)));
   await webHint(call, 'View this deployment', `/jobs/${encodeURIComponent(JobID)}/deployments`);

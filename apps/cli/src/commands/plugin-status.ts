@@ -4,13 +4,14 @@ import type { Call, ServerCommand } from '../command-spec.js';
 import { DATA_FLAGS } from '../data-printer.js';
 import { Display, VERBOSE_FLAG } from '../display.js';
 import { CommandFailure, failed } from '../failure.js';
+import { controllerCapabilities, nodeCapabilities, topologyTable } from '../plugin-capabilities.js';
 import { pluginMeant, plugins, pluginTable } from '../plugin-stub.js';
 import { keyValues } from '../table.js';
 
 /** As the API answers it; null: the asker may not read jobs (VL-203). */
 type PluginAnswer = CSIPlugin & { readonly Allocations?: readonly AllocListStub[] | null };
 
-/** CL-721. */
+/** CL-721, CL-722. */
 export const command: ServerCommand = {
   usage: '[<plugin>]',
   description: 'Shows the storage plugins, or one of them.\n\nNeeds the plugin policy list, or read for one.',
@@ -67,7 +68,22 @@ async function one(call: Call, given: string): Promise<number> {
     ]),
   );
   if (flags.on('short')) return 0;
+  const display = Display.of(call);
+  if (display.verbose) showCapabilities(call, plugin, display);
   terminal.section('Allocations');
-  terminal.print(allocationTable(plugin.Allocations ?? [], Display.of(call)));
+  terminal.print(allocationTable(plugin.Allocations ?? [], display));
   return 0;
+}
+
+/** CL-722. */
+function showCapabilities({ terminal }: Call, plugin: PluginAnswer, display: Display): void {
+  for (const [title, names] of [
+    ['Controller Capabilities', controllerCapabilities(plugin)],
+    ['Node Capabilities', nodeCapabilities(plugin)],
+  ] as const) {
+    terminal.section(title);
+    for (const name of names) terminal.print(`  ${name}`);
+  }
+  terminal.section('Accessible Topologies');
+  terminal.print(topologyTable(plugin, (id) => display.id(id)));
 }
