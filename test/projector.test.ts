@@ -324,7 +324,7 @@ describe('projector', () => {
 /** The first `count` frames a subscriber gets from `fromIndex` on. */
 async function collected(fromIndex: number, count: number, replayFrames = 1_000_000): Promise<unknown[]> {
   const log = new EventLog(new NatsEventStorage(link.nc), feed, pause);
-  await log.start();
+  log.start();
   const frames = await framesOf(log, fromIndex, count, replayFrames);
   log.stop();
   return frames.map((frame) => frame.frame);
@@ -363,7 +363,7 @@ describe('event log', () => {
   it('EV-62: subscribers from many starting points, while writing at full rate, get every frame once and in order', async () => {
     startProjector();
     await feed.waitFor(await someWork(20), 10_000);
-    await log.start();
+    log.start();
     const writing = Promise.all([someWork(80), someWork(80), someWork(80)]);
     const ends = new AbortController();
     const seen = await Promise.all(
@@ -394,7 +394,7 @@ describe('event log', () => {
     startProjector();
     await feed.waitFor(await someWork(20), 10_000);
     const { frames } = await replayed(feed.applied);
-    await log.start();
+    log.start();
     expect((await framesOf(log, 0, 3, 3)).map((frame) => frame.frame)).toEqual(frames.slice(-3));
     const live = framesOf(log, 1_000_000, 1);
     const next = await publish('EvalUpdate', someEvals(1));
@@ -404,7 +404,7 @@ describe('event log', () => {
   it('EV-72, EV-69: who waits for something rare passes over the rest, and has lost nothing when that is trimmed', async () => {
     startProjector();
     await feed.waitFor(await someWork(3), 10_000);
-    await log.start();
+    log.start();
     const got: number[] = [];
     const ends = new AbortController();
     const subscription = log.subscribe({
@@ -435,7 +435,7 @@ describe('event log', () => {
 
   it('EV-72: says what a frame is about without looking into it', async () => {
     startProjector();
-    await log.start();
+    log.start();
     const payload = { Evals: [fixtures.anEval({ ID: 'e1', JobID: 'wéb\n', DeploymentID: '', Status: 'blocked' })] };
     const index = await publish('EvalUpdate', payload);
     await feed.waitFor(index, 10_000);

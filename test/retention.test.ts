@@ -217,7 +217,7 @@ describe('a control plane that trims its log all the time', () => {
     await eventually('all is projected', async () => (await feed.resync(), feed.applied >= last));
     const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
     const log = new EventLog(new NatsEventStorage(link.nc), feed, pause);
-    await log.start();
+    log.start();
     let release: () => void = () => {};
     const stuck = new Promise<void>((resolve) => (release = resolve));
     let got = 0;

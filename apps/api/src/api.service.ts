@@ -41,7 +41,7 @@ async function buildApi(context: ServiceContext): Promise<ServiceParts> {
   await feed.resync();
   const pause = (ms: number): Promise<void> => new Promise((resolve) => void context.timers.after(ms, resolve));
   const events = new EventLog(new NatsEventStorage(context.link.nc), feed, pause);
-  await events.start();
+  events.start();
   const subscriptions = new Subscriptions(events, context.timers, context.logger, {
     enabled: context.settings.WAYBILL_EVENT_BROKER,
     replayFrames: context.settings.WAYBILL_EVENT_REPLAY,

@@ -1,7 +1,7 @@
 import { jetstreamManager, type JetStreamManager } from '@nats-io/jetstream';
 import { createInbox, type Msg, type NatsConnection } from '@nats-io/transport-node';
 import { type StoredPart, storedPart } from './event-frame.js';
-import type { EventStorage } from './event-log.js';
+import type { EventStorage } from './event-window.js';
 
 const EVENTS_STREAM = 'EVENTS';
 /** One request to the stream, milliseconds. */

@@ -1,33 +1,16 @@
-import { FrameAssembler, type StoredFrame, type StoredPart } from './event-frame.js';
+import { FrameAssembler, type StoredFrame } from './event-frame.js';
 import { EVERYTHING, EventRoutes, type Interest } from './event-routes.js';
+import { type EventStorage, EventWindow, READ_BYTES, READ_MESSAGES } from './event-window.js';
 import type { ProjectionFeed } from './projection-feed.js';
 
-/** Frames kept in memory for subscribers that are up to date. */
-export const MAX_RECENT_FRAMES = 2_000;
-/** Bytes of them. */
-export const MAX_RECENT_BYTES = 16 * 1024 * 1024;
-/** Messages read from the stream at a time, and their bytes. */
-export const READ_MESSAGES = 256;
-export const READ_BYTES = 4 * 1024 * 1024;
 /** How many frames a start at index 0 replays unless told otherwise (EV-63). */
 export const DEFAULT_REPLAY_FRAMES = 100;
-/** Pause before reading again after the stream did not answer, milliseconds. */
-export const READ_RETRY_MS = 250;
-
 /** A subscriber's position was trimmed while it was reading: it has lost something and must be told (EV-69). */
 export class EventsTrimmedError extends Error {
   override readonly name = 'EventsTrimmedError';
   constructor(readonly floor: number) {
     super(`events before index ${floor} are no longer kept`);
   }
-}
-
-/** The stream EVENTS, as it is read. */
-export interface EventStorage {
-  /** Sequences of the first and last message; `first` is `last + 1` when there is none. */
-  bounds(): Promise<{ readonly first: number; readonly last: number }>;
-  /** Messages from `sequence` on, oldest first: at least one if there is one, at most `messages`, about `bytes`. */
-  read(sequence: number, messages: number, bytes: number): Promise<readonly StoredPart[]>;
 }
 
 export interface Subscription {
@@ -59,22 +42,15 @@ interface Parked {
 /**
  * The event stream for all subscribers of one process.
  *
- * A subscriber is an index, nothing more (EV-69). One that is up to date gets the frames of a window in memory that one
- * shared reader fills, as the feed says that there is more; one that is behind the window reads from the stream until
+ * A subscriber is an index, nothing more (EV-69). One that is up to date gets the frames of a window in memory that all
+ * share, filled as the feed says that there is more; one that is behind the window reads from the stream until
  * it has caught up with it. Only frames that the read model has reached are given out (EV-73). Who has nothing to wait
  * for but the next frame is parked under what it is interested in, and a frame finds those it concerns (EV-72).
- * Limits: MAX_RECENT_FRAMES and MAX_RECENT_BYTES for all; READ_BYTES for each that is behind. Cost: a frame is read and
- * parsed once for all that are up to date.
+ * Limits: those of the window for all; READ_BYTES for each that is behind. Cost: a frame is read and parsed once for all
+ * that are up to date, and not at all while there is no subscriber.
  */
 export class EventLog {
-  private readonly recent: StoredFrame[] = [];
-  private recentBytes = 0;
-  /** Frames above this index, up to what is read, are in `recent`. */
-  private recentAfter = 0;
-  private nextSequence = 0;
-  private readonly assembler = new FrameAssembler();
-  private reading: Promise<void> | undefined;
-  private readAgain = false;
+  private readonly window: EventWindow;
   private readonly sleepers = new Set<() => void>();
   private readonly routes = new EventRoutes<Parked>();
   private readonly parked = new Set<Parked>();
@@ -86,22 +62,23 @@ export class EventLog {
   constructor(
     private readonly storage: EventStorage,
     private readonly feed: ProjectionFeed,
-    private readonly pause: (ms: number) => Promise<void>,
-  ) {}
+    pause: (ms: number) => Promise<void>,
+  ) {
+    this.window = new EventWindow(storage, feed, pause, {
+      opened: () => (this.routed = { index: this.window.after, sequence: this.window.nextSequence - 1 }),
+      grew: () => this.wake(),
+      // They have not been asked about it, so they look into the stream.
+      lost: (index) => {
+        if (index > this.routed.index) this.unparkAll();
+      },
+    });
+  }
 
-  /** Begins the shared window at the end of the stream. @throws when the stream cannot be reached */
-  async start(): Promise<void> {
-    const { first, last } = await this.storage.bounds();
-    const [newest] = last >= first ? await this.storage.read(last, 1, READ_BYTES) : [];
-    const halfWritten = newest !== undefined && newest.part < newest.parts;
-    this.nextSequence = halfWritten ? last - newest.part + 1 : last + 1;
-    this.recentAfter = newest ? newest.index - (halfWritten ? 1 : 0) : 0;
-    this.routed = { index: this.recentAfter, sequence: this.nextSequence - 1 };
-    this.offAdvance = this.feed.onAdvance(() => {
-      this.refill();
+  start(): void {
+    this.offAdvance ??= this.feed.onAdvance(() => {
+      this.window.refill();
       this.wake(); // what was read before may have become visible
     });
-    this.refill();
   }
 
   stop(): void {
@@ -133,9 +110,19 @@ export class EventLog {
 
   /**
    * Delivers frames until `signal` is aborted.
-   * @throws EventsTrimmedError when the reader was so slow that its position is gone; what `onFrame` throws
+   * @throws EventsTrimmedError when the reader was so slow that its position is gone; what `onFrame` throws; when the
+   * stream cannot be reached
    */
   async subscribe(subscription: Subscription): Promise<void> {
+    await this.window.enter();
+    try {
+      await this.follow(subscription);
+    } finally {
+      this.window.leave();
+    }
+  }
+
+  private async follow(subscription: Subscription): Promise<void> {
     const { signal } = subscription;
     const reader: Reader = { next: await this.firstIndex(subscription), after: undefined };
     const give = async (frame: StoredFrame): Promise<void> => {
@@ -147,14 +134,14 @@ export class EventLog {
     while (!signal.aborted && this.offAdvance) {
       const { wakes } = this;
       const before = reader.next;
-      if (reader.next <= this.recentAfter) {
+      if (reader.next <= this.window.after) {
         await this.giveStored(reader, give, signal);
         // Nothing given, and nothing has happened since it was looked for.
         if (reader.next === before && wakes === this.wakes) await this.sleep(signal);
       } else {
         await this.giveRecent(reader, give, signal);
         if (!this.isUpToDate(reader)) continue;
-        if (caughtUp && this.feed.events < this.nextSequence) {
+        if (caughtUp && this.feed.events < this.window.nextSequence) {
           caughtUp();
           caughtUp = undefined;
         }
@@ -180,8 +167,8 @@ export class EventLog {
     give: (frame: StoredFrame) => Promise<void>,
     signal: AbortSignal,
   ): Promise<void> {
-    while (!signal.aborted && reader.next > this.recentAfter) {
-      const frame = this.recent[positionOf(this.recent, reader.next)];
+    while (!signal.aborted && reader.next > this.window.after) {
+      const frame = this.window.from(reader.next);
       if (!frame || frame.index > this.feed.applied) return;
       await give(frame);
     }
@@ -197,12 +184,12 @@ export class EventLog {
     // Who has been given nothing yet begins at the floor; for all others a missing message is a loss.
     let promised = reader.after !== undefined;
     let sequence = reader.after === undefined ? await this.sequenceOf(reader.next) : reader.after + 1;
-    while (!signal.aborted && reader.next <= this.recentAfter) {
+    while (!signal.aborted && reader.next <= this.window.after) {
       const parts = await this.storage.read(sequence, READ_MESSAGES, READ_BYTES);
       const oldest = parts[0];
       if (promised && (oldest?.sequence ?? Number.POSITIVE_INFINITY) > sequence)
-        throw new EventsTrimmedError(oldest?.index ?? this.recentAfter + 1);
-      if (!oldest) reader.next = Math.max(reader.next, this.recentAfter + 1); // all that was asked for has been trimmed
+        throw new EventsTrimmedError(oldest?.index ?? this.window.after + 1);
+      if (!oldest) reader.next = Math.max(reader.next, this.window.after + 1); // all that was asked for has been trimmed
       for (const part of parts) {
         sequence = part.sequence + 1;
         const frame = assembler.add(part);
@@ -228,66 +215,10 @@ export class EventLog {
     return low;
   }
 
-  /** Reads what is new, one read at a time. */
-  private refill(): void {
-    if (this.feed.events < this.nextSequence) return;
-    this.readAgain = true;
-    this.reading ??= this.readNew().finally(() => {
-      this.reading = undefined;
-    });
-  }
-
-  private async readNew(): Promise<void> {
-    while (this.readAgain && this.offAdvance) {
-      this.readAgain = false;
-      try {
-        for (;;) {
-          const parts = await this.storage.read(this.nextSequence, READ_MESSAGES, READ_BYTES);
-          if (parts[0] && parts[0].sequence > this.nextSequence) this.dropWindow(parts[0].index - 1);
-          for (const part of parts) this.take(part);
-          if (parts.length === 0) break;
-          this.wake();
-        }
-        // A copy of the stream that is a little behind the one that was written to: ask again.
-        if (this.feed.events >= this.nextSequence) await this.again();
-      } catch {
-        await this.again();
-      }
-    }
-  }
-
-  private async again(): Promise<void> {
-    await this.pause(READ_RETRY_MS);
-    this.readAgain = true;
-  }
-
-  private take(part: StoredPart): void {
-    this.nextSequence = part.sequence + 1;
-    const frame = this.assembler.add(part);
-    if (!frame) return;
-    this.recent.push(frame);
-    this.recentBytes += frame.data.length;
-    while (this.recent.length > MAX_RECENT_FRAMES || (this.recentBytes > MAX_RECENT_BYTES && this.recent.length > 1)) {
-      const oldest = this.recent.shift();
-      if (!oldest) break;
-      if (oldest.index > this.routed.index) this.unparkAll(); // too much to be visible yet: they look into the stream
-      this.recentBytes -= oldest.data.length;
-      this.recentAfter = oldest.index;
-    }
-  }
-
-  /** What would have come next has been trimmed: who waited for it looks into the stream and finds that out. */
-  private dropWindow(after: number): void {
-    this.recent.length = 0;
-    this.recentBytes = 0;
-    this.recentAfter = after;
-    this.unparkAll();
-  }
-
   /** There is nothing for it that can be given out. */
   private isUpToDate({ next }: Reader): boolean {
-    if (next <= this.recentAfter) return false;
-    const frame = this.recent[positionOf(this.recent, next)];
+    if (next <= this.window.after) return false;
+    const frame = this.window.from(next);
     return !frame || frame.index > this.feed.applied;
   }
 
@@ -317,9 +248,8 @@ export class EventLog {
 
   /** Frames that have become visible find those they concern. */
   private route(): void {
-    for (let at = positionOf(this.recent, this.routed.index + 1); at < this.recent.length; at++) {
-      const frame = this.recent[at];
-      if (!frame || frame.index > this.feed.applied) return;
+    for (const frame of this.window.allFrom(this.routed.index + 1)) {
+      if (frame.index > this.feed.applied) return;
       if (this.parked.size > 0) for (const event of frame.events) this.routes.find(event, (one) => one.unpark());
       this.routed = frame;
     }
@@ -343,16 +273,4 @@ export class EventLog {
     this.route();
     for (const awake of this.sleepers) awake();
   }
-}
-
-/** Position of the first frame with this index or a higher one. */
-function positionOf(frames: readonly StoredFrame[], index: number): number {
-  let low = 0;
-  let high = frames.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((frames[middle]?.index ?? 0) < index) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }

@@ -29,5 +29,6 @@ export * from './watch-keys.js';
 export { MAX_WATCHES, TooManyWatchesError, type Watch, Watches } from './watches.js';
 export * from './event-frame.js';
 export * from './event-log.js';
+export * from './event-window.js';
 export { type Interest } from './event-routes.js';
 export { EventStreamUnavailableError, NatsEventStorage } from './event-log.transport.js';

@@ -1,0 +1,113 @@
+import { SimulatedTime } from '@waybill/model';
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { StoredPart } from './event-frame.js';
+import { type EventStorage, EventWindow, MAX_RECENT_FRAMES, READ_RETRY_MS } from './event-window.js';
+
+/** A stream in memory: message n is the whole frame of index n. */
+class Stream implements EventStorage {
+  first = 1;
+  last = 0;
+  reads = 0;
+  down = false;
+
+  async bounds(): Promise<{ first: number; last: number }> {
+    if (this.down) throw new Error('the stream does not answer');
+    return { first: this.first, last: this.last };
+  }
+
+  async read(sequence: number, messages: number): Promise<StoredPart[]> {
+    this.reads++;
+    if (this.down) throw new Error('the stream does not answer');
+    const from = Math.max(sequence, this.first);
+    const count = Math.max(0, Math.min(messages, this.last - from + 1));
+    return Array.from({ length: count }, (_, n) => partOf(from + n));
+  }
+}
+
+const partOf = (index: number): StoredPart => ({
+  sequence: index,
+  index,
+  part: 1,
+  parts: 1,
+  about: undefined,
+  data: Buffer.from(JSON.stringify({ Index: index, Events: [] })),
+});
+
+let time: SimulatedTime;
+let stream: Stream;
+let feed: { events: number };
+let window: EventWindow;
+let lost: number[];
+
+beforeEach(() => {
+  time = new SimulatedTime();
+  stream = new Stream();
+  feed = { events: 0 };
+  lost = [];
+  window = new EventWindow(stream, feed, (ms) => new Promise((resolve) => void time.after(ms, resolve)), {
+    opened: () => {},
+    grew: () => {},
+    lost: (index) => lost.push(index),
+  });
+});
+
+/** The projector has written up to here, and the feed has heard of it. */
+async function written(last: number): Promise<void> {
+  stream.last = last;
+  feed.events = last;
+  window.refill();
+  await settled();
+}
+const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+const held = (): number[] => [...window.allFrom(0)].map(({ index }) => index);
+
+describe('the window on the newest events', () => {
+  it('reads nothing while nobody follows, and begins at the end of the stream for the first who does', async () => {
+    await written(5);
+    expect(stream.reads).toBe(0);
+    await window.enter();
+    await written(7);
+    expect([window.after, held()]).toEqual([5, [6, 7]]);
+  });
+
+  it('goes on until the last has left, and then holds nothing', async () => {
+    await Promise.all([window.enter(), window.enter()]);
+    window.leave();
+    await written(1);
+    expect(held()).toEqual([1]);
+    window.leave();
+    const { reads } = stream;
+    await written(3);
+    expect([held(), stream.reads]).toEqual([[], reads]);
+    await window.enter();
+    expect([window.after, held()]).toEqual([3, []]);
+  });
+
+  it('is not open for who came while the stream could not be reached, and is for the next', async () => {
+    stream.down = true;
+    await expect(window.enter()).rejects.toThrow('does not answer');
+    stream.down = false;
+    await window.enter();
+    await written(1);
+    expect(held()).toEqual([1]);
+  });
+
+  it('asks again while the stream does not answer', async () => {
+    await window.enter();
+    stream.down = true;
+    await written(2);
+    stream.down = false;
+    time.advance(READ_RETRY_MS);
+    await settled();
+    expect(held()).toEqual([1, 2]);
+  });
+
+  it('keeps so many, and says what it does not keep, and what was trimmed before it was read', async () => {
+    await window.enter();
+    await written(MAX_RECENT_FRAMES + 2);
+    expect([held().length, window.after, lost]).toEqual([MAX_RECENT_FRAMES, 2, [1, 2]]);
+    stream.first = MAX_RECENT_FRAMES + 10;
+    await written(MAX_RECENT_FRAMES + 10);
+    expect([held(), lost.at(-1)]).toEqual([[MAX_RECENT_FRAMES + 10], MAX_RECENT_FRAMES + 10]);
+  });
+});
