@@ -57,6 +57,14 @@ describe('what an allocation wants of the reschedule block', () => {
     expect(rescheduleVerdict(alloc(), view())).toEqual({ kind: 'later', atNs: NOW_NS + 30 * S });
   });
 
+  it('SC-151: what found no place is due at the next evaluation, also when its follow-up came before its time', () => {
+    const RescheduleTracker = { Events: [], LastReschedule: 'no placement' };
+    expect(kindOf(alloc({ FollowupEvalID: 'another', RescheduleTracker }))).toBe('now');
+    expect(
+      kindOf(alloc({ FollowupEvalID: 'another', RescheduleTracker: { ...RescheduleTracker, LastReschedule: 'ok' } })),
+    ).toBe('keep');
+  });
+
   it('SC-165: one that is unknown already is not disconnected once more', () => {
     expect(kindOf(alloc({ ClientStatus: 'unknown' }), {}, true)).toBe('drop');
     expect(kindOf(alloc({ ClientStatus: 'running' }), {}, true)).toBe('later');

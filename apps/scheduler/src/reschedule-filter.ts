@@ -50,18 +50,24 @@ function examine(alloc: Allocation, view: RescheduleView, leaving: boolean): Res
   if (leaving && groupOf(alloc)?.Disconnect?.Replace === false) return KEEP; // SC-170
   const { eligible, atNs } = timeFor(alloc, view, leaving);
   if (!eligible) return KEEP;
-  if (FollowupEvalID === view.evaluationId || atNs - view.nowNs <= RESCHEDULE_NOW_NS) return NOW;
+  if (hasWaited(alloc, view) || atNs - view.nowNs <= RESCHEDULE_NOW_NS) return NOW;
   if (FollowupEvalID !== '') return KEEP;
   // On a node that takes no rewrite nothing could name the follow-up, and nobody would look again: it goes now.
   return leaving || view.mayRewrite(alloc) ? { kind: 'later', atNs } : NOW;
 }
 
-/** SC-171. What found no place before is looked at by any later evaluation (SC-151). */
+/**
+ * SC-171: its follow-up is what runs, however early that came. What found no place before is due at any later evaluation
+ * (SC-151): its follow-up has been, and nothing else comes back to it.
+ */
+const hasWaited = ({ FollowupEvalID, RescheduleTracker }: Allocation, { evaluationId }: RescheduleView): boolean =>
+  FollowupEvalID === evaluationId || RescheduleTracker?.LastReschedule === 'no placement';
+
+/** SC-171. */
 function timeFor(alloc: Allocation, view: RescheduleView, leaving: boolean): RescheduleTime {
   if (leaving) return rescheduleTimeFrom(alloc, view.nowNs);
-  const waited =
-    alloc.FollowupEvalID === view.evaluationId || alloc.RescheduleTracker?.LastReschedule === 'no placement';
-  if (alloc.ClientStatus === 'unknown' && waited) return rescheduleTimeFrom(alloc, lastUnknownTime(alloc));
+  if (alloc.ClientStatus === 'unknown' && hasWaited(alloc, view))
+    return rescheduleTimeFrom(alloc, lastUnknownTime(alloc));
   return rescheduleTime(alloc);
 }
 
