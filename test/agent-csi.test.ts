@@ -13,18 +13,7 @@ import {
   type VolumeMount,
   type VolumeRequest,
 } from '@waybill/model';
-import {
-  csiControllerAttach,
-  csiControllerCreate,
-  csiControllerCreateSnapshot,
-  csiControllerDelete,
-  csiControllerExpand,
-  csiControllerList,
-  csiControllerListSnapshots,
-  csiControllerValidate,
-  csiNodeDetach,
-  csiNodeExpand,
-} from '@waybill/rpc';
+import { CSI_CONTROLLER, CSI_NODE } from '@waybill/rpc';
 import { fixtures } from '@waybill/state';
 import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest';
 import { callsIn } from './support/csi-plugin/directory-plugin.mjs';
@@ -108,7 +97,7 @@ function user(line: string, volume: string, over: Partial<VolumeRequest> = {}): 
 /** A disk made through the plugin, and the volume that names it. */
 async function aVolume(id: string): Promise<string> {
   const made = await cluster.rpc.ask(
-    csiControllerCreate,
+    CSI_CONTROLLER.create.call,
     {
       PluginID: 'disks',
       Name: id,
@@ -189,35 +178,39 @@ describe('a storage plugin on a machine', () => {
     const to = { target: node.ID };
     const disk = await aVolume('asked');
     const listed = await cluster.rpc.ask(
-      csiControllerList,
+      CSI_CONTROLLER.list.call,
       { PluginID: 'disks', MaxEntries: 0, StartingToken: '' },
       to,
     );
     expect(listed.Entries).toMatchObject([{ ExternalID: disk, CapacityBytes: 1_024, PublishedExternalNodeIDs: [] }]);
     const one = { PluginID: 'disks', VolumeID: disk, Secrets: null };
     const check = { ...one, VolumeCapabilities: [CAPABILITY], Parameters: null, VolumeContext: null };
-    expect(await cluster.rpc.ask(csiControllerValidate, check, to)).toBeNull();
-    await expect(cluster.rpc.ask(csiControllerValidate, { ...check, VolumeID: 'none' }, to)).rejects.toThrow(
+    expect(await cluster.rpc.ask(CSI_CONTROLLER.validate.call, check, to)).toBeNull();
+    await expect(cluster.rpc.ask(CSI_CONTROLLER.validate.call, { ...check, VolumeID: 'none' }, to)).rejects.toThrow(
       'CSI.ControllerValidateVolume: volume "none" could not be found: rpc error: code = NotFound',
     );
     const elsewhere = { ...one, ...CAPABILITY, MountOptions: null, ReadOnly: false, VolumeContext: null };
-    await cluster.rpc.ask(csiControllerAttach, { ...elsewhere, ClientCSINodeID: 'far-away' }, to);
-    await expect(cluster.rpc.ask(csiControllerAttach, { ...elsewhere, ClientCSINodeID: 'here' }, to)).rejects.toThrow(
-      'CSI.ControllerAttachVolume: CSI client error (retryable): rpc error: code = FailedPrecondition',
-    );
+    await cluster.rpc.ask(CSI_CONTROLLER.attach.call, { ...elsewhere, ClientCSINodeID: 'far-away' }, to);
     await expect(
-      cluster.rpc.ask(csiControllerDelete, { PluginID: 'disks', ExternalVolumeID: disk, Secrets: null }, to),
+      cluster.rpc.ask(CSI_CONTROLLER.attach.call, { ...elsewhere, ClientCSINodeID: 'here' }, to),
+    ).rejects.toThrow('CSI.ControllerAttachVolume: CSI client error (retryable): rpc error: code = FailedPrecondition');
+    await expect(
+      cluster.rpc.ask(CSI_CONTROLLER.delete.call, { PluginID: 'disks', ExternalVolumeID: disk, Secrets: null }, to),
     ).rejects.toThrow(`volume "${disk}" is in use: `);
     await expect(
-      cluster.rpc.ask(csiControllerDelete, { PluginID: 'nobody', ExternalVolumeID: disk, Secrets: null }, to),
+      cluster.rpc.ask(CSI_CONTROLLER.delete.call, { PluginID: 'nobody', ExternalVolumeID: disk, Secrets: null }, to),
     ).rejects.toThrow('CSI.ControllerDeleteVolume: CSI client error (retryable): ');
     const bigger = { PluginID: 'disks', ExternalVolumeID: disk, CapacityMin: 9_999, CapacityMax: 0, Secrets: null };
     expect(
-      await cluster.rpc.ask(csiControllerExpand, { ...bigger, VolumeCapability: null, MountOptions: null }, to),
+      await cluster.rpc.ask(CSI_CONTROLLER.expand.call, { ...bigger, VolumeCapability: null, MountOptions: null }, to),
     ).toEqual({ CapacityBytes: 9_999, NodeExpansionRequired: true });
-    const cut = await cluster.rpc.ask(csiControllerCreateSnapshot, { ...one, Name: 'cut', Parameters: null }, to);
+    const cut = await cluster.rpc.ask(
+      CSI_CONTROLLER.createSnapshot.call,
+      { ...one, Name: 'cut', Parameters: null },
+      to,
+    );
     const pages = { PluginID: 'disks', MaxEntries: 0, StartingToken: '', Secrets: null };
-    expect((await cluster.rpc.ask(csiControllerListSnapshots, pages, to)).Entries).toEqual([cut]);
+    expect((await cluster.rpc.ask(CSI_CONTROLLER.listSnapshots.call, pages, to)).Entries).toEqual([cut]);
     expect(cut).toMatchObject({ ExternalSourceVolumeID: disk, IsReady: true, CreateTime: 1 });
   });
 });
@@ -324,7 +317,7 @@ describe('an allocation with a volume', () => {
     await eventually('it has ended', () => /complete|failed/.test(cluster.alloc(alloc.ID).ClientStatus));
     await releasedOf(alloc);
     const list = { PluginID: 'disks', MaxEntries: 0, StartingToken: '' };
-    await eventually('it answers again', () => cluster.rpc.ask(csiControllerList, list, { target: node.ID }));
+    await eventually('it answers again', () => cluster.rpc.ask(CSI_CONTROLLER.list.call, list, { target: node.ID }));
     const next = await user('echo here > srv/data', 'crash');
     await ended(next);
     expect(onDisk(disk, 'data')).toBe('here\n');
@@ -396,15 +389,15 @@ describe('an allocation with a volume', () => {
     const of = { PluginID: 'disks', VolumeID: 'far', Namespace: alloc.Namespace, ExternalID: disk, Claim };
     const to = { target: node.ID };
     const grow = { ...of, MountOptions: null, CapacityMin: 4_096, CapacityMax: 0, Secrets: null };
-    expect(await cluster.rpc.ask(csiNodeExpand, grow, to)).toEqual({ CapacityBytes: 4_096 });
+    expect(await cluster.rpc.ask(CSI_NODE.expand.call, grow, to)).toEqual({ CapacityBytes: 4_096 });
     const nobody = { ...of, Claim: { ...Claim, AllocationID: '' } };
-    await expect(cluster.rpc.ask(csiNodeDetach, nobody, to)).rejects.toThrow(
+    await expect(cluster.rpc.ask(CSI_NODE.detach.call, nobody, to)).rejects.toThrow(
       'CSI.NodeDetachVolume: AllocID is required',
     );
-    await cluster.rpc.ask(csiNodeDetach, of, to);
+    await cluster.rpc.ask(CSI_NODE.detach.call, of, to);
     expect(methods(disk).slice(-2)).toEqual(['NodeUnpublishVolume', 'NodeUnstageVolume']);
     expect(mountsBelow(disk)).toEqual([]);
-    await cluster.rpc.ask(csiNodeDetach, of, to); // again: done is done
+    await cluster.rpc.ask(CSI_NODE.detach.call, of, to); // again: done is done
     await cluster.stopAlloc(alloc);
     await releasedOf(alloc);
   });

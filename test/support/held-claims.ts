@@ -4,12 +4,11 @@ import type { NatsLink } from '@waybill/journal';
 import {
   claimVolume,
   type ClaimVolumeResponse,
-  csiControllerAttach,
-  csiControllerDetach,
   NatsRpc,
   RpcError,
   RpcServer,
   unpublishVolume,
+  CSI_CONTROLLER,
 } from '@waybill/rpc';
 
 /**
@@ -51,7 +50,7 @@ export class HeldClaims {
     if (refusal) throw new RpcError('conflict', refusal);
     const volume = this.volume(request);
     const { PublishContext } = await this.rpc.ask(
-      csiControllerAttach,
+      CSI_CONTROLLER.attach.call,
       {
         PluginID: volume.PluginID,
         VolumeID: remoteIdOf(volume),
@@ -74,7 +73,7 @@ export class HeldClaims {
     const { PluginID, Secrets } = volume;
     if (request.State === CLAIM_STATE.nodeDetached) {
       const of = { PluginID, VolumeID: remoteIdOf(volume), ClientCSINodeID: request.NodeID, Secrets };
-      await this.rpc.ask(csiControllerDetach, of, { target: request.NodeID });
+      await this.rpc.ask(CSI_CONTROLLER.detach.call, of, { target: request.NodeID });
     }
     return { Index: 1 };
   }

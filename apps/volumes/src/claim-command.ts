@@ -1,11 +1,11 @@
 import { CLAIM_MODE, CLAIM_STATE, claimOf, remoteIdOf, type CSIVolume, type CSIVolumeClaim } from '@waybill/model';
 import type { AskedBy, HolderWriter } from '@waybill/lease';
-import type { AgentClaimRequest, ClaimVolumeResponse } from '@waybill/rpc';
+import { type AgentClaimRequest, type ClaimVolumeResponse, CSI_CONTROLLER } from '@waybill/rpc';
 import { namespacedKey, type Tables } from '@waybill/state';
 import { PermissionDeniedError, textOf, VolumeRefusedError, VolumeStepError } from './errors.js';
 import { controllerCan } from './controller-abilities.js';
 import { externalNodeOf } from './external-node-id.js';
-import { CONTROLLER, type PluginCalls } from './plugin-calls.js';
+import type { PluginCalls } from './plugin-calls.js';
 import type { UnpublishWorkflow } from './unpublish-workflow.js';
 import type { VolumeTurns } from './volume-turns.js';
 
@@ -92,7 +92,7 @@ export class ClaimCommand {
         throw new VolumeStepError(`Unknown allocation: ${claim.AllocationID}`);
       const node = externalNodeOf(tables, volume, claim);
       if ('gone' in node) throw new VolumeStepError(`Unknown node ${claim.NodeID}`);
-      const answer = await this.deps.calls.controller(CONTROLLER.attach, {
+      const answer = await this.deps.calls.controller(CSI_CONTROLLER.attach, {
         PluginID: volume.PluginID,
         VolumeID: remoteIdOf(volume),
         ClientCSINodeID: node.id,

@@ -1,9 +1,10 @@
 import type { AskedBy, HolderWriter } from '@waybill/lease';
 import { type CSIPlugin, type CSIVolumeRegistration, type CSIVolumeSpecification, formatErrors } from '@waybill/model';
+import { CSI_CONTROLLER } from '@waybill/rpc';
 import { namespacedKey, type Tables, volumeRegistrations } from '@waybill/state';
 import { controllerCan } from './controller-abilities.js';
 import { failing, NotHolderError, textOf, VolumeRefusedError, VolumeStepError } from './errors.js';
-import { CONTROLLER, type PluginCalls } from './plugin-calls.js';
+import type { PluginCalls } from './plugin-calls.js';
 import { RequestWriter } from './request-writer.js';
 import type { VolumeExpansion } from './volume-expansion.js';
 import type { VolumeTurns } from './volume-turns.js';
@@ -62,7 +63,7 @@ export class CreateCommand {
 
   /** VL-36, VL-37, VL-42. */
   private async created(volume: CSIVolumeRegistration, writer: RequestWriter): Promise<number> {
-    const disk = await this.deps.calls.controller(CONTROLLER.create, {
+    const disk = await this.deps.calls.controller(CSI_CONTROLLER.create, {
       PluginID: volume.PluginID,
       Name: volume.Name,
       VolumeCapabilities: volume.RequestedCapabilities ?? [],

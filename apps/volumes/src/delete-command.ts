@@ -1,9 +1,10 @@
 import type { AskedBy, HolderWriter } from '@waybill/lease';
 import { type CSIVolume, isInUse, remoteIdOf } from '@waybill/model';
+import { CSI_CONTROLLER } from '@waybill/rpc';
 import { namespacedKey, type Tables } from '@waybill/state';
 import type { NamedVolumes } from './deregister-command.js';
 import { VolumeRefusedError } from './errors.js';
-import { CONTROLLER, type PluginCalls } from './plugin-calls.js';
+import type { PluginCalls } from './plugin-calls.js';
 import { RequestWriter } from './request-writer.js';
 import type { VolumeTurns } from './volume-turns.js';
 
@@ -32,7 +33,7 @@ export class DeleteCommand {
       const writer = new RequestWriter(this.deps.writer, by);
       let index = 0;
       for (const volume of volumes) {
-        await this.deps.calls.controller(CONTROLLER.delete, {
+        await this.deps.calls.controller(CSI_CONTROLLER.delete, {
           PluginID: volume.PluginID,
           ExternalVolumeID: remoteIdOf(volume),
           Secrets: { ...volume.Secrets, ...secrets },

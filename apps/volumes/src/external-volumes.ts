@@ -1,8 +1,8 @@
-import type { ControllerListVolumesRequest, ExternalVolumesResponse } from '@waybill/rpc';
+import { type ControllerListVolumesRequest, type ExternalVolumesResponse, CSI_CONTROLLER } from '@waybill/rpc';
 import type { Tables } from '@waybill/state';
 import { controllerCan } from './controller-abilities.js';
 import { VolumeRefusedError } from './errors.js';
-import { CONTROLLER, type PluginCalls } from './plugin-calls.js';
+import type { PluginCalls } from './plugin-calls.js';
 
 /** Disks as their provider lists them, registered here or not (VL-200). Stateless. */
 export class ExternalVolumes {
@@ -16,7 +16,7 @@ export class ExternalVolumes {
     const plugin = this.tables.csi_plugins.get(page.PluginID);
     if (!plugin) throw new VolumeRefusedError('no such plugin');
     if (!controllerCan(plugin, 'SupportsListVolumes')) throw new VolumeRefusedError('unimplemented for this plugin');
-    const { Entries, NextToken } = await this.calls.controller(CONTROLLER.list, page);
+    const { Entries, NextToken } = await this.calls.controller(CSI_CONTROLLER.list, page);
     return { Volumes: page.MaxEntries > 0 ? Entries.slice(0, page.MaxEntries) : Entries, NextToken };
   }
 }

@@ -1,7 +1,6 @@
 import { FakeTime } from '@waybill/model';
-import { RpcError } from '@waybill/rpc';
+import { RpcError, CSI_CONTROLLER } from '@waybill/rpc';
 import { describe, expect, it } from 'vitest';
-import { CONTROLLER } from './plugin-calls.js';
 import { type Asked, VolumesCluster } from './volumes-cluster.fixture.js';
 
 function withControllers(...ids: string[]): VolumesCluster {
@@ -11,7 +10,12 @@ function withControllers(...ids: string[]): VolumesCluster {
   return cluster;
 }
 const detach = (cluster: VolumesCluster, PluginID = 'disks'): Promise<unknown> =>
-  cluster.term.calls.controller(CONTROLLER.detach, { PluginID, VolumeID: 'v', ClientCSINodeID: 'n', Secrets: null });
+  cluster.term.calls.controller(CSI_CONTROLLER.detach, {
+    PluginID,
+    VolumeID: 'v',
+    ClientCSINodeID: 'n',
+    Secrets: null,
+  });
 const askedOf = (cluster: VolumesCluster): (string | undefined)[] => cluster.machines.asked.map(({ nodeId }) => nodeId);
 const failingOn = (cluster: VolumesCluster, nodeId: string, message: string): void =>
   void cluster.machines.answers.set('agent.csiControllerDetachVolume', (asked: Asked) => {
@@ -89,7 +93,7 @@ describe('calls to controller plugins', () => {
     const page = { PluginID: 'disks', MaxEntries: 0, StartingToken: '' };
     void detach(cluster).then(at('first'));
     void detach(cluster).then(at('second'));
-    void cluster.term.calls.controller(CONTROLLER.list, page).then(at('list'));
+    void cluster.term.calls.controller(CSI_CONTROLLER.list, page).then(at('list'));
     await time.pass(200);
     expect(ended).toEqual(['first 50', 'list 50', 'second 100']);
   });
@@ -103,7 +107,12 @@ describe('calls to controller plugins', () => {
     cluster.follow();
     await expect(waiting).rejects.toThrow(/^No cluster leader$/);
     await expect(
-      calls.controller(CONTROLLER.detach, { PluginID: 'disks', VolumeID: 'v', ClientCSINodeID: 'n', Secrets: null }),
+      calls.controller(CSI_CONTROLLER.detach, {
+        PluginID: 'disks',
+        VolumeID: 'v',
+        ClientCSINodeID: 'n',
+        Secrets: null,
+      }),
     ).rejects.toThrow(/^No cluster leader$/);
     expect(askedOf(cluster)).toEqual(['a']);
   });

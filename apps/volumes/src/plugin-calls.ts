@@ -1,22 +1,5 @@
 import type { CSIPlugin } from '@waybill/model';
-import {
-  csiControllerAttach,
-  csiControllerCreate,
-  csiControllerCreateSnapshot,
-  csiControllerDelete,
-  csiControllerDeleteSnapshot,
-  csiControllerDetach,
-  csiControllerExpand,
-  csiControllerList,
-  csiControllerListSnapshots,
-  csiControllerValidate,
-  csiNodeDetach,
-  csiNodeExpand,
-  type NodeDetachVolumeRequest,
-  type NodeExpandVolumeRequest,
-  type NodeExpandVolumeResponse,
-  type Call,
-} from '@waybill/rpc';
+import type { Call, CsiCall } from '@waybill/rpc';
 import type { Tables } from '@waybill/state';
 import { failing, textOf, VolumeStepError } from './errors.js';
 import { type MachineCalls, NO_PATH } from './machine-calls.js';
@@ -24,46 +7,6 @@ import { PluginTurns } from './plugin-turns.js';
 
 /** Of errors with these in them another instance may know nothing (VL-127). */
 const NEXT_INSTANCE = ['CSI client error (retryable)', 'Unknown node', NO_PATH];
-
-/** How a call to a controller is named in errors (VL-133), and whether it changes what the provider has (VL-129). */
-interface ControllerCall<Req, Res> {
-  readonly call: Call<Req, Res>;
-  readonly name: string;
-  readonly inTurn: boolean;
-}
-
-const controllerCall = <Req, Res>(call: Call<Req, Res>, name: string, inTurn: boolean): ControllerCall<Req, Res> => ({
-  call,
-  name,
-  inTurn,
-});
-
-export const CONTROLLER = {
-  attach: controllerCall(csiControllerAttach, 'attach volume', true),
-  detach: controllerCall(csiControllerDetach, 'detach volume', true),
-  validate: controllerCall(csiControllerValidate, 'validate volume', false),
-  create: controllerCall(csiControllerCreate, 'create volume', false),
-  expand: controllerCall(csiControllerExpand, 'expand volume', true),
-  delete: controllerCall(csiControllerDelete, 'delete volume', true),
-  list: controllerCall(csiControllerList, 'list volumes', false),
-  createSnapshot: controllerCall(csiControllerCreateSnapshot, 'create snapshot', true),
-  deleteSnapshot: controllerCall(csiControllerDeleteSnapshot, 'delete snapshot', true),
-  listSnapshots: controllerCall(csiControllerListSnapshots, 'list snapshots', false),
-} as const;
-
-/** How a call to the machine that mounts a volume is named in errors (VL-133). */
-interface NodeCall<Req, Res> {
-  readonly call: Call<Req, Res>;
-  readonly name: string;
-}
-
-export const NODE: {
-  readonly detach: NodeCall<NodeDetachVolumeRequest, null>;
-  readonly expand: NodeCall<NodeExpandVolumeRequest, NodeExpandVolumeResponse>;
-} = {
-  detach: { call: csiNodeDetach, name: 'NodeDetachVolume' },
-  expand: { call: csiNodeExpand, name: 'NodeExpandVolume' },
-};
 
 export interface PluginCallsDeps {
   readonly tables: Pick<Tables, 'csi_plugins' | 'nodes'>;
@@ -87,16 +30,16 @@ export class PluginCalls {
 
   /** VL-126 to VL-131, VL-133. @throws VolumeStepError, NotHolderError the term ended before anything was sent */
   async controller<Req extends { readonly PluginID: string }, Res>(
-    { call, name, inTurn }: ControllerCall<Req, Res>,
+    { call, prefix, inTurn }: CsiCall<Req, Res>,
     request: Req,
   ): Promise<Res> {
     const ask = () => this.firstInstance(call, request);
-    return await (inTurn ? this.turns.take(request.PluginID, ask) : ask()).catch(failing(`controller ${name}: `));
+    return await (inTurn ? this.turns.take(request.PluginID, ask) : ask()).catch(failing(prefix));
   }
 
   /** VL-133. @throws VolumeStepError with what the machine refused, or that there is no way to it */
-  async node<Req, Res>({ call, name }: NodeCall<Req, Res>, nodeId: string, request: Req): Promise<Res> {
-    return await this.deps.machines.ask(call, nodeId, request).catch(failing(`CSI.${name} error: `));
+  async node<Req, Res>({ call, prefix }: CsiCall<Req, Res>, nodeId: string, request: Req): Promise<Res> {
+    return await this.deps.machines.ask(call, nodeId, request).catch(failing(prefix));
   }
 
   /** VL-127: in order of node IDs, so that the same instance is preferred. */

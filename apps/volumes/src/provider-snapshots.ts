@@ -1,15 +1,16 @@
 import { type CSIPlugin, formatErrors, remoteIdOf } from '@waybill/model';
-import type {
-  ControllerListSnapshotsRequest,
-  DeleteSnapshotRequest,
-  Snapshot,
-  SnapshotsResponse,
-  SnapshotSpecification,
+import {
+  type ControllerListSnapshotsRequest,
+  type DeleteSnapshotRequest,
+  type Snapshot,
+  type SnapshotsResponse,
+  type SnapshotSpecification,
+  CSI_CONTROLLER,
 } from '@waybill/rpc';
 import { namespacedKey, type Tables } from '@waybill/state';
 import { controllerCan } from './controller-abilities.js';
 import { failing, NotHolderError, textOf, VolumeRefusedError, VolumeStepError } from './errors.js';
-import { CONTROLLER, type PluginCalls } from './plugin-calls.js';
+import type { PluginCalls } from './plugin-calls.js';
 
 /** Snapshots of disks, which only the provider knows of: nothing is stored (3.20). Stateless. */
 export class ProviderSnapshots {
@@ -45,7 +46,7 @@ export class ProviderSnapshots {
     if (!controllerCan(plugin, 'SupportsCreateDeleteSnapshot'))
       throw new VolumeRefusedError(`plugin "${PluginID}" does not support snapshot`);
     const made = await this.calls
-      .controller(CONTROLLER.createSnapshot, {
+      .controller(CSI_CONTROLLER.createSnapshot, {
         PluginID,
         VolumeID: remoteIdOf(volume),
         Name: wanted.Name,
@@ -59,14 +60,14 @@ export class ProviderSnapshots {
   /** VL-198. @throws VolumeRefusedError, VolumeStepError */
   async delete({ PluginID, SnapshotID, Secrets }: Omit<DeleteSnapshotRequest, 'For'>): Promise<void> {
     this.pluginThat('SupportsCreateDeleteSnapshot', PluginID, 'plugin does not support snapshot');
-    const deleted = this.calls.controller(CONTROLLER.deleteSnapshot, { PluginID, ID: SnapshotID, Secrets });
+    const deleted = this.calls.controller(CSI_CONTROLLER.deleteSnapshot, { PluginID, ID: SnapshotID, Secrets });
     await deleted.catch(failing(`could not delete "${SnapshotID}": `));
   }
 
   /** VL-199. @throws VolumeRefusedError, VolumeStepError */
   async list(page: ControllerListSnapshotsRequest): Promise<SnapshotsResponse> {
     this.pluginThat('SupportsListSnapshots', page.PluginID, 'plugin does not support listing snapshots');
-    const { Entries, NextToken } = await this.calls.controller(CONTROLLER.listSnapshots, page);
+    const { Entries, NextToken } = await this.calls.controller(CSI_CONTROLLER.listSnapshots, page);
     return { Snapshots: Entries.map((one) => ({ ...one, SourceVolumeID: '', PluginID: page.PluginID })), NextToken };
   }
 

@@ -1,8 +1,9 @@
 import { type CSIVolumeRegistration, type CSIVolumeSpecification, remoteIdOf } from '@waybill/model';
 import type { AskedBy, HolderWriter } from '@waybill/lease';
+import { CSI_CONTROLLER } from '@waybill/rpc';
 import { namespacedKey, type Tables, volumeRegistrations } from '@waybill/state';
 import { failing, textOf, VolumeRefusedError, VolumeStepError } from './errors.js';
-import { CONTROLLER, type PluginCalls } from './plugin-calls.js';
+import type { PluginCalls } from './plugin-calls.js';
 import { RequestWriter } from './request-writer.js';
 import type { VolumeExpansion } from './volume-expansion.js';
 import type { VolumeTurns } from './volume-turns.js';
@@ -71,7 +72,7 @@ export class RegisterCommand {
   /** VL-19, VL-21. */
   private async validate(volume: CSIVolumeRegistration): Promise<void> {
     if (!volume.ControllerRequired) return;
-    await this.deps.calls.controller(CONTROLLER.validate, {
+    await this.deps.calls.controller(CSI_CONTROLLER.validate, {
       PluginID: volume.PluginID,
       VolumeID: remoteIdOf(volume),
       VolumeCapabilities: volume.RequestedCapabilities ?? [],

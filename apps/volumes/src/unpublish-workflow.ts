@@ -7,12 +7,13 @@ import {
   type CSIVolumeClaim,
 } from '@waybill/model';
 import type { AskedBy, HolderWriter } from '@waybill/lease';
+import { CSI_CONTROLLER, CSI_NODE } from '@waybill/rpc';
 import { namespacedKey, releaseClaim, volumeWithEndedClaims, type Tables } from '@waybill/state';
 import { type Span, traceparentOf, type Tracer, withSpan } from '@waybill/telemetry';
 import { AllocationRevivedError, textOf, VolumeRefusedError, VolumeStepError } from './errors.js';
 import { controllerCan } from './controller-abilities.js';
 import { externalNodeOf } from './external-node-id.js';
-import { CONTROLLER, NODE, type PluginCalls } from './plugin-calls.js';
+import type { PluginCalls } from './plugin-calls.js';
 import { RequestWriter } from './request-writer.js';
 
 export interface UnpublishDeps {
@@ -151,7 +152,7 @@ class Steps {
   /** @returns why not */
   private async detachFromNode(volume: CSIVolume, claim: CSIVolumeClaim): Promise<string | undefined> {
     try {
-      await this.deps.calls.node(NODE.detach, this.claim.NodeID, {
+      await this.deps.calls.node(CSI_NODE.detach, this.claim.NodeID, {
         PluginID: volume.PluginID,
         VolumeID: volume.ID,
         Namespace: volume.Namespace,
@@ -177,7 +178,7 @@ class Steps {
     const node = externalNodeOf(this.deps.tables, volume, this.claim);
     if ('gone' in node) return this.skipped('the node is gone and its external ID unknown');
     try {
-      await this.deps.calls.controller(CONTROLLER.detach, {
+      await this.deps.calls.controller(CSI_CONTROLLER.detach, {
         PluginID: volume.PluginID,
         VolumeID: remoteIdOf(volume),
         ClientCSINodeID: node.id,

@@ -6,10 +6,11 @@ import {
   remoteIdOf,
   type RequestedCapacity,
 } from '@waybill/model';
+import { CSI_CONTROLLER, CSI_NODE } from '@waybill/rpc';
 import type { Tables } from '@waybill/state';
 import { controllerCan } from './controller-abilities.js';
 import { failing, textOf, VolumeStepError } from './errors.js';
-import { CONTROLLER, NODE, type PluginCalls } from './plugin-calls.js';
+import type { PluginCalls } from './plugin-calls.js';
 
 /** A volume with its new sizes, which are to be stored whatever `failure` says (VL-51). */
 export interface Resized {
@@ -47,7 +48,7 @@ export class VolumeExpansion {
     const { AccessMode, AttachmentMode, MountOptions, Secrets, PluginID } = volume;
     const sizes = { CapacityMin: requested.RequestedCapacityMin, CapacityMax: requested.RequestedCapacityMax };
     const { CapacityBytes, NodeExpansionRequired } = await this.calls
-      .controller(CONTROLLER.expand, {
+      .controller(CSI_CONTROLLER.expand, {
         PluginID,
         ExternalVolumeID: remoteIdOf(volume),
         ...sizes,
@@ -69,7 +70,7 @@ export class VolumeExpansion {
   ): Promise<string[]> {
     const expand = async (claim: CSIVolumeClaim): Promise<string | undefined> => {
       try {
-        await this.calls.node(NODE.expand, claim.NodeID, {
+        await this.calls.node(CSI_NODE.expand, claim.NodeID, {
           PluginID: volume.PluginID,
           VolumeID: volume.ID,
           Namespace: volume.Namespace,

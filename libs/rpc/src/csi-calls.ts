@@ -1,5 +1,5 @@
 import type { CSIVolumeClaim, MountOptions, Topology, TopologyRequest, VolumeCapability } from '@waybill/model';
-import { call } from './call.js';
+import { type Call, call } from './call.js';
 
 /** A plugin may take 2 minutes for a call (VL-249), and may have to end another one before. */
 const CSI_CALL_TIMEOUT_MS = 5 * 60_000;
@@ -139,31 +139,58 @@ export interface NodeExpandVolumeResponse {
   readonly CapacityBytes: number;
 }
 
-/**
- * To one machine that runs the plugin: the target is its node's id. Refusals carry `CSI.<Method>: ` before what the
- * plugin said (VL-133), and `CSI client error (retryable)` where another instance or another time may do (VL-252).
- */
-export const csiControllerAttach = toPlugin<ControllerAttachVolumeRequest, ControllerAttachVolumeResponse>(
-  'ControllerAttachVolume',
-);
-export const csiControllerDetach = toPlugin<ControllerDetachVolumeRequest, null>('ControllerDetachVolume');
-export const csiControllerValidate = toPlugin<ControllerValidateVolumeRequest, null>('ControllerValidateVolume');
-export const csiControllerCreate = toPlugin<ControllerCreateVolumeRequest, ControllerCreateVolumeResponse>(
-  'ControllerCreateVolume',
-);
-export const csiControllerDelete = toPlugin<ControllerDeleteVolumeRequest, null>('ControllerDeleteVolume');
-export const csiControllerExpand = toPlugin<ControllerExpandVolumeRequest, ControllerExpandVolumeResponse>(
-  'ControllerExpandVolume',
-);
-export const csiControllerList = toPlugin<ControllerListVolumesRequest, ControllerListVolumesResponse>(
-  'ControllerListVolumes',
-);
-export const csiControllerCreateSnapshot = toPlugin<ControllerCreateSnapshotRequest, ExternalSnapshot>(
-  'ControllerCreateSnapshot',
-);
-export const csiControllerDeleteSnapshot = toPlugin<ControllerDeleteSnapshotRequest, null>('ControllerDeleteSnapshot');
-export const csiControllerListSnapshots = toPlugin<ControllerListSnapshotsRequest, ControllerListSnapshotsResponse>(
-  'ControllerListSnapshots',
-);
-export const csiNodeDetach = toPlugin<NodeDetachVolumeRequest, null>('NodeDetachVolume');
-export const csiNodeExpand = toPlugin<NodeExpandVolumeRequest, NodeExpandVolumeResponse>('NodeExpandVolume');
+/** One call to a storage plugin, by way of a machine that runs it: the target is its node's id. */
+export interface CsiCall<Req, Res> {
+  readonly call: Call<Req, Res>;
+  /** Refusals carry `CSI.<method>: ` before what the plugin said, by its machine (VL-133). */
+  readonly method: string;
+  /** What the servers put before that. */
+  readonly prefix: string;
+  /** It changes what the provider has: one at a time for each plugin (VL-129, VL-130). */
+  readonly inTurn: boolean;
+}
+
+/** Answers to all calls of a table. */
+export type CsiAnswers<Table> = {
+  readonly [K in keyof Table]: Table[K] extends CsiCall<infer Req, infer Res> ? (request: Req) => Promise<Res> : never;
+};
+
+const controller =
+  (inTurn: boolean) =>
+  <Req, Res>(method: string, doing: string): CsiCall<Req, Res> => ({
+    call: toPlugin(`Controller${method}`),
+    method: `Controller${method}`,
+    prefix: `controller ${doing}: `,
+    inTurn,
+  });
+const changing = controller(true);
+const besideOthers = controller(false);
+const node = <Req, Res>(method: string): CsiCall<Req, Res> => ({
+  call: toPlugin(`Node${method}`),
+  method: `Node${method}`,
+  prefix: `CSI.Node${method} error: `,
+  inTurn: false,
+});
+
+/** What is asked of controllers: the one list of it. `CSI client error (retryable)` in a refusal: another instance, or another time (VL-252). */
+export const CSI_CONTROLLER = {
+  attach: changing<ControllerAttachVolumeRequest, ControllerAttachVolumeResponse>('AttachVolume', 'attach volume'),
+  detach: changing<ControllerDetachVolumeRequest, null>('DetachVolume', 'detach volume'),
+  validate: besideOthers<ControllerValidateVolumeRequest, null>('ValidateVolume', 'validate volume'),
+  create: besideOthers<ControllerCreateVolumeRequest, ControllerCreateVolumeResponse>('CreateVolume', 'create volume'),
+  expand: changing<ControllerExpandVolumeRequest, ControllerExpandVolumeResponse>('ExpandVolume', 'expand volume'),
+  delete: changing<ControllerDeleteVolumeRequest, null>('DeleteVolume', 'delete volume'),
+  list: besideOthers<ControllerListVolumesRequest, ControllerListVolumesResponse>('ListVolumes', 'list volumes'),
+  createSnapshot: changing<ControllerCreateSnapshotRequest, ExternalSnapshot>('CreateSnapshot', 'create snapshot'),
+  deleteSnapshot: changing<ControllerDeleteSnapshotRequest, null>('DeleteSnapshot', 'delete snapshot'),
+  listSnapshots: besideOthers<ControllerListSnapshotsRequest, ControllerListSnapshotsResponse>(
+    'ListSnapshots',
+    'list snapshots',
+  ),
+} as const;
+
+/** What is asked of the machine that mounts a volume. */
+export const CSI_NODE = {
+  detach: node<NodeDetachVolumeRequest, null>('DetachVolume'),
+  expand: node<NodeExpandVolumeRequest, NodeExpandVolumeResponse>('ExpandVolume'),
+} as const;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { FakePlugin } from '../fixtures/fake-plugin.js';
 import { checkConfirmed } from './confirmed-uses.js';
-import { ControllerCalls } from './controller-calls.js';
+import { controllerAnswers } from './controller-calls.js';
 import { NoSuchPluginError } from './local-plugins.js';
 
 const CAPABILITY = { AttachmentMode: 'file-system', AccessMode: 'single-node-writer' };
@@ -25,13 +25,13 @@ function setup() {
     validate: async () => ({ confirmed: undefined, message: '' }),
   };
   const { controller } = plugin.connect();
-  const calls = new ControllerCalls({
+  const calls = controllerAnswers({
     plugins: {
       controller: (pluginId: string) => {
         if (pluginId === 'gone') throw new NoSuchPluginError('controller', pluginId);
         return controller;
       },
-    } as ConstructorParameters<typeof ControllerCalls>[0]['plugins'],
+    } as Parameters<typeof controllerAnswers>[0]['plugins'],
   });
   const end = (what: string): void => ends.get(what)?.();
   return { calls, did, end };

@@ -1,42 +1,34 @@
 import type { ControllerClient, CreateVolume, VolumeUse } from '@waybill/csi';
 import { type MountOptions, Turns, type TopologyRequest, type VolumeCapability } from '@waybill/model';
-import {
-  type ControllerAttachVolumeRequest,
-  type ControllerAttachVolumeResponse,
-  type ControllerCreateSnapshotRequest,
-  type ControllerCreateVolumeRequest,
-  type ControllerCreateVolumeResponse,
-  type ControllerDeleteSnapshotRequest,
-  type ControllerDeleteVolumeRequest,
-  type ControllerDetachVolumeRequest,
-  type ControllerExpandVolumeRequest,
-  type ControllerExpandVolumeResponse,
-  type ControllerListSnapshotsRequest,
-  type ControllerListSnapshotsResponse,
-  type ControllerListVolumesRequest,
-  type ControllerListVolumesResponse,
-  type ControllerValidateVolumeRequest,
-  type ExternalSnapshot,
-  RpcError,
-} from '@waybill/rpc';
+import { CSI_CONTROLLER, type CsiAnswers, type CsiCall, RpcError } from '@waybill/rpc';
 import type { CsiHost } from './csi-host.js';
 import { checkConfirmed } from './confirmed-uses.js';
 import { externalSnapshot, externalVolume, jsonBytes } from './provider-views.js';
 
 type Controller = Pick<ControllerClient, keyof ControllerClient>;
 
+export type ControllerAnswers = CsiAnswers<typeof CSI_CONTROLLER>;
+
 /**
  * What the servers have done through the controller plugins of this machine (volumes.md 3.12). Calls that change
  * something go to a plugin one after the other, also when a server that has lost its role is still asking (VL-131);
- * reads, validations and creates do not wait (VL-130). Stateless beside that. All @throws RpcError
+ * reads, validations and creates do not wait (VL-130). Nothing else is kept. All @throws RpcError
  */
-export class ControllerCalls {
-  private readonly turns = new Turns();
+export function controllerAnswers({ plugins }: Pick<CsiHost, 'plugins'>): ControllerAnswers {
+  const turns = new Turns();
 
-  constructor(private readonly host: Pick<CsiHost, 'plugins'>) {}
+  /** The answer to a call, by the plugin that it names. */
+  function by<Req extends { readonly PluginID: string }, Res>(
+    { method, inTurn }: CsiCall<Req, Res>,
+    work: (controller: Controller, request: Req) => Promise<Res>,
+  ): (request: Req) => Promise<Res> {
+    const answer = (request: Req): Promise<Res> =>
+      answering(method, async () => work(plugins.controller(request.PluginID), request));
+    return inTurn ? (request) => turns.take(request.PluginID, () => answer(request)) : answer;
+  }
 
-  attach(request: ControllerAttachVolumeRequest): Promise<ControllerAttachVolumeResponse> {
-    return this.inTurn('ControllerAttachVolume', request.PluginID, async (controller) => ({
+  return {
+    attach: by(CSI_CONTROLLER.attach, async (controller, request) => ({
       PublishContext: await controller.attach({
         volumeId: request.VolumeID,
         nodeId: request.ClientCSINodeID,
@@ -45,20 +37,14 @@ export class ControllerCalls {
         secrets: request.Secrets ?? {},
         volumeContext: request.VolumeContext ?? {},
       }),
-    }));
-  }
-
-  detach(request: ControllerDetachVolumeRequest): Promise<null> {
-    const { VolumeID: volumeId, ClientCSINodeID: nodeId, Secrets } = request;
-    return this.inTurn('ControllerDetachVolume', request.PluginID, async (controller) => {
+    })),
+    detach: by(CSI_CONTROLLER.detach, async (controller, request) => {
+      const { VolumeID: volumeId, ClientCSINodeID: nodeId, Secrets } = request;
       await controller.detach({ volumeId, nodeId, secrets: Secrets ?? {} });
       return null;
-    });
-  }
-
-  /** VL-20: no confirmation at all counts as one. */
-  validate(request: ControllerValidateVolumeRequest): Promise<null> {
-    return this.call('ControllerValidateVolume', request.PluginID, async (controller) => {
+    }),
+    /** VL-20: no confirmation at all counts as one. */
+    validate: by(CSI_CONTROLLER.validate, async (controller, request) => {
       const uses = request.VolumeCapabilities.map((one) => useOf(one, null));
       const { confirmed } = await controller.validate({
         volumeId: request.VolumeID,
@@ -69,11 +55,8 @@ export class ControllerCalls {
       });
       if (confirmed) checkConfirmed(uses, confirmed.uses);
       return null;
-    });
-  }
-
-  create(request: ControllerCreateVolumeRequest): Promise<ControllerCreateVolumeResponse> {
-    return this.call('ControllerCreateVolume', request.PluginID, async (controller) => {
+    }),
+    create: by(CSI_CONTROLLER.create, async (controller, request) => {
       const made = await controller.createVolume({
         name: request.Name,
         capacity: capacityOf(request),
@@ -92,19 +75,13 @@ export class ControllerCalls {
         SnapshotID: made.snapshotId,
         Topologies: made.topologies.map((Segments) => ({ Segments: { ...Segments } })),
       };
-    });
-  }
-
-  delete(request: ControllerDeleteVolumeRequest): Promise<null> {
-    return this.inTurn('ControllerDeleteVolume', request.PluginID, async (controller) => {
+    }),
+    delete: by(CSI_CONTROLLER.delete, async (controller, request) => {
       await controller.deleteVolume(request.ExternalVolumeID, request.Secrets ?? {});
       return null;
-    });
-  }
-
-  expand(request: ControllerExpandVolumeRequest): Promise<ControllerExpandVolumeResponse> {
-    const { VolumeCapability: capability, MountOptions } = request;
-    return this.inTurn('ControllerExpandVolume', request.PluginID, async (controller) => {
+    }),
+    expand: by(CSI_CONTROLLER.expand, async (controller, request) => {
+      const { VolumeCapability: capability, MountOptions } = request;
       const { capacityBytes, nodeExpansionRequired } = await controller.expand({
         volumeId: request.ExternalVolumeID,
         capacity: capacityOf(request),
@@ -112,19 +89,13 @@ export class ControllerCalls {
         secrets: request.Secrets ?? {},
       });
       return { CapacityBytes: jsonBytes(capacityBytes), NodeExpansionRequired: nodeExpansionRequired };
-    });
-  }
-
-  list(request: ControllerListVolumesRequest): Promise<ControllerListVolumesResponse> {
-    const page = { maxEntries: request.MaxEntries, startingToken: request.StartingToken };
-    return this.call('ControllerListVolumes', request.PluginID, async (controller) => {
+    }),
+    list: by(CSI_CONTROLLER.list, async (controller, request) => {
+      const page = { maxEntries: request.MaxEntries, startingToken: request.StartingToken };
       const { entries, nextToken } = await controller.listVolumes(page);
       return { Entries: entries.map((one) => externalVolume(one)), NextToken: nextToken };
-    });
-  }
-
-  createSnapshot(request: ControllerCreateSnapshotRequest): Promise<ExternalSnapshot> {
-    return this.inTurn('ControllerCreateSnapshot', request.PluginID, async (controller) =>
+    }),
+    createSnapshot: by(CSI_CONTROLLER.createSnapshot, async (controller, request) =>
       externalSnapshot(
         await controller.createSnapshot({
           sourceVolumeId: request.VolumeID,
@@ -133,32 +104,17 @@ export class ControllerCalls {
           secrets: request.Secrets ?? {},
         }),
       ),
-    );
-  }
-
-  deleteSnapshot(request: ControllerDeleteSnapshotRequest): Promise<null> {
-    return this.inTurn('ControllerDeleteSnapshot', request.PluginID, async (controller) => {
+    ),
+    deleteSnapshot: by(CSI_CONTROLLER.deleteSnapshot, async (controller, request) => {
       await controller.deleteSnapshot(request.ID, request.Secrets ?? {});
       return null;
-    });
-  }
-
-  listSnapshots(request: ControllerListSnapshotsRequest): Promise<ControllerListSnapshotsResponse> {
-    const page = { maxEntries: request.MaxEntries, startingToken: request.StartingToken };
-    return this.call('ControllerListSnapshots', request.PluginID, async (controller) => {
+    }),
+    listSnapshots: by(CSI_CONTROLLER.listSnapshots, async (controller, request) => {
+      const page = { maxEntries: request.MaxEntries, startingToken: request.StartingToken };
       const { entries, nextToken } = await controller.listSnapshots({ ...page, secrets: request.Secrets ?? {} });
       return { Entries: entries.map((one) => externalSnapshot(one)), NextToken: nextToken };
-    });
-  }
-
-  /** VL-129. */
-  private inTurn<T>(method: string, pluginId: string, work: (controller: Controller) => Promise<T>): Promise<T> {
-    return this.turns.take(pluginId, () => this.call(method, pluginId, work));
-  }
-
-  private call<T>(method: string, pluginId: string, work: (controller: Controller) => Promise<T>): Promise<T> {
-    return answering(method, async () => work(this.host.plugins.controller(pluginId)));
-  }
+    }),
+  };
 }
 
 /** VL-133: the agent's own part of the text. What a plugin refuses is no fault of this process. */

@@ -1,19 +1,10 @@
 import { type DynamicModule, Module } from '@nestjs/common';
-import { ControllerCalls } from './controller-calls.js';
 import type { CsiHost } from './csi-host.js';
-import { CsiController } from './csi.controller.js';
-import { NodeCalls } from './node-calls.js';
+import { csiControllerOf } from './csi.controller.js';
 
 @Module({})
 export class CsiModule {
   static of(host: CsiHost): DynamicModule {
-    return {
-      module: CsiModule,
-      controllers: [CsiController],
-      providers: [
-        { provide: ControllerCalls, useValue: new ControllerCalls(host) },
-        { provide: NodeCalls, useValue: new NodeCalls(host) },
-      ],
-    };
+    return { module: CsiModule, controllers: [csiControllerOf(host)] };
   }
 }

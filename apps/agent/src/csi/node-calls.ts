@@ -1,5 +1,5 @@
 import { CLAIM_MODE } from '@waybill/model';
-import type { NodeDetachVolumeRequest, NodeExpandVolumeRequest, NodeExpandVolumeResponse } from '@waybill/rpc';
+import { CSI_NODE, type CsiAnswers, type NodeDetachVolumeRequest } from '@waybill/rpc';
 import type { CsiHost } from './csi-host.js';
 import { answering, capacityOf } from './controller-calls.js';
 import { NoSuchPluginError } from './local-plugins.js';
@@ -11,33 +11,31 @@ export class NodeCallError extends Error {
   override readonly name = 'NodeCallError';
 }
 
-/** What the servers have done to the volumes of this machine through its node plugins (VL-246, VL-247). All @throws RpcError */
-export class NodeCalls {
-  constructor(private readonly host: Pick<CsiHost, 'plugins' | 'mounter'>) {}
+export type NodeAnswers = CsiAnswers<typeof CSI_NODE>;
 
+/** What the servers have done to the volumes of this machine through its node plugins (VL-246, VL-247). All @throws RpcError */
+export const nodeAnswers = ({ plugins, mounter }: Pick<CsiHost, 'plugins' | 'mounter'>): NodeAnswers => ({
   /** Of what is not mounted it is a success. */
-  detach(request: NodeDetachVolumeRequest): Promise<null> {
-    return answering('NodeDetachVolume', async () => {
+  detach: (request) =>
+    answering(CSI_NODE.detach.method, async () => {
       const volume = volumeOf(request);
-      const plugin = this.host.plugins.nodePlugin(request.PluginID);
+      const plugin = plugins.nodePlugin(request.PluginID);
       if (!plugin) throw new NoSuchPluginError('node', request.PluginID);
-      await this.host.mounter.unmount(plugin, volume, new AbortController().signal);
+      await mounter.unmount(plugin, volume, new AbortController().signal);
       return null;
-    });
-  }
+    }),
 
   /** Waits for the plugin. */
-  expand(request: NodeExpandVolumeRequest): Promise<NodeExpandVolumeResponse> {
-    return answering('NodeExpandVolume', async () => {
+  expand: (request) =>
+    answering(CSI_NODE.expand.method, async () => {
       const volume = volumeOf(request);
-      const plugin = await this.host.plugins.nodePluginReady(request.PluginID, new AbortController().signal);
+      const plugin = await plugins.nodePluginReady(request.PluginID, new AbortController().signal);
       const options = request.MountOptions ?? { FSType: '', MountFlags: null };
       const secrets = request.Secrets ?? {};
-      const bytes = await this.host.mounter.expand(plugin, { ...volume, options, secrets }, capacityOf(request));
+      const bytes = await mounter.expand(plugin, { ...volume, options, secrets }, capacityOf(request));
       return { CapacityBytes: jsonBytes(bytes) };
-    });
-  }
-}
+    }),
+});
 
 /** @throws NodeCallError */
 function volumeOf(request: NodeDetachVolumeRequest): MountedVolume {
