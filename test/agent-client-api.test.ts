@@ -224,7 +224,7 @@ describe('stop', () => {
 });
 
 describe('collection', () => {
-  it('AG-213, AG-215: what an ended allocation left goes by request; the servers keep its record', async () => {
+  it('AG-213, AG-214, AG-215: what an ended allocation left goes by request; the servers keep its record', async () => {
     const alive = await running('alive', 'exec sleep 600');
     await api.register(shellJob('done', 'echo hello', { type: 'batch' }));
     const alloc = await eventually('done is complete', async () => {

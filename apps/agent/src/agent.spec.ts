@@ -100,6 +100,22 @@ describe('what the servers want', () => {
   });
 });
 
+describe('collection', () => {
+  it('AG-212: one whose files are slow to go holds up no new allocation', async () => {
+    const { time, servers, newAgent, anAlloc, slowToGo, started } = agentAndServers();
+    servers.want(anAlloc('done', [aTask('web', { run_for: '1s' })]));
+    const agent = newAgent();
+    await agent.start();
+    await time.pass(MINUTE_MS);
+    slowToGo.add('done');
+    void agent.collector.collectOne('done');
+    await time.pass(MINUTE_MS);
+    servers.want(anAlloc('next'));
+    await time.pass(MINUTE_MS);
+    expect(started).toEqual(['done/web', 'next/web']);
+  });
+});
+
 describe('what the servers are told', () => {
   it('AG-65: what they have confirmed is not told again by the next agent', async () => {
     const { time, servers, newAgent, anAlloc } = agentAndServers();

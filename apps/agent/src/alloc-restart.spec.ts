@@ -45,7 +45,7 @@ describe('restart by request', () => {
     ['service with a leader', 'service', { Leader: true }],
     ['batch', 'batch', {}],
   ] as const) {
-    it(`AG-161, AG-162, AG-163: the table of section 15, ${what}`, async () => {
+    it(`AG-7, AG-161, AG-162, AG-163: the table of section 15, ${what}`, async () => {
       const rows: [task: string, all: boolean, after: string][] = [
         ['', true, 'running/1 dead/1 running/1 dead/1 running/1 pending/0'],
         ['', false, 'running/1 dead/0 running/1 dead/0 running/1 pending/0'],
@@ -81,7 +81,7 @@ describe('restart by request', () => {
     ]);
   });
 
-  it('AG-162: dead tasks run again in the order of the lifecycle, not failed, with a start of their own', async () => {
+  it('AG-7, AG-108, AG-162: dead tasks run again in the order of the lifecycle, not failed, with a start of their own', async () => {
     const { time, runner, events } = await running('service');
     const before = runner.report().TaskStates;
     await restarted({ time, runner }, '', true);

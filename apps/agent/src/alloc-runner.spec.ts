@@ -1,5 +1,6 @@
 import { NS_PER_SECOND, settle, type Task } from '@waybill/model';
 import { describe, expect, it } from 'vitest';
+import { HookError } from './hooks/task-hook.js';
 import { aTask, FOREVER, lifecycle, NO_RESTARTS, setup } from './fixtures/running-alloc.js';
 
 describe('one task', () => {
@@ -152,7 +153,7 @@ describe('one task', () => {
     }
   });
 
-  it('AG-180, AG-181, SC-319: a reconnect marks the tasks and touches nothing; one that is to stop is just stopped', async () => {
+  it('AG-180, AG-181, AG-462, SC-319: a reconnect marks the tasks and touches nothing; one that is to stop is just stopped', async () => {
     const { time, runner, alloc, events } = setup([aTask('web', FOREVER)], { type: 'service' });
     runner.run();
     await settle();
@@ -250,6 +251,72 @@ describe('several tasks', () => {
     await time.pass(2_000);
     expect(runner.report().ClientStatus).toBe('failed');
     expect(events('main')).toEqual(['Received', 'Sibling Task Failed', 'Killing']);
+  });
+
+  it('AG-83: all are received at once, whatever holds them back', async () => {
+    const { runner, events } = setup([
+      aTask('init', FOREVER, lifecycle('prestart')),
+      aTask('main', FOREVER),
+      aTask('last', FOREVER, lifecycle('poststop')),
+    ]);
+    runner.run();
+    await settle();
+    expect([events('main'), events('last')]).toEqual([['Received'], ['Received']]);
+    expect(events('init')?.[0]).toBe('Received');
+  });
+
+  it('AG-88, AG-89: a poststop task that fails makes it fail, and is nobody’s sibling; then it is over', async () => {
+    const { time, runner, events, states } = setup([
+      aTask('main', { run_for: '5s' }),
+      aTask('last', { run_for: '1s', exit_code: 1 }, lifecycle('poststop')),
+      aTask('other', { run_for: '3s' }, lifecycle('poststop')),
+    ]);
+    runner.run();
+    await time.pass(60_000);
+    expect(states()).toEqual({ main: 'dead', last: 'dead failed', other: 'dead' });
+    expect(events('other')).toEqual(['Received', 'Task Setup', 'Started', 'Terminated']);
+    expect([runner.report().ClientStatus, runner.isOver]).toEqual(['failed', true]);
+  });
+
+  it('AG-103: a hook that fails is an event with its name, and for good; one that says so is tried again by policy', async () => {
+    const policy = { Attempts: 1, Interval: 3_600e9, Delay: 0, Mode: 'fail', RenderTemplates: false };
+    const failing = (error: Error) => [{ name: 'volumes', prestart: () => Promise.reject(error) }];
+    const start = async (error: Error) => {
+      const given = setup([aTask('web', FOREVER, { RestartPolicy: policy })], { hooks: () => failing(error) });
+      given.runner.run();
+      await given.time.pass(60_000);
+      return given.runner.report().TaskStates['web']!;
+    };
+    const final = await start(new Error('no such volume'));
+    expect(final).toMatchObject({ State: 'dead', Failed: true, Restarts: 0 });
+    expect(final.Events.slice(-2)).toMatchObject([
+      { Type: 'Task hook failed', DisplayMessage: 'volumes: no such volume' },
+      { Type: 'Not Restarting', DisplayMessage: 'Error was unrecoverable' },
+    ]);
+    const event = { type: 'Failed Artifact Download', details: {} };
+    expect(await start(new HookError('busy', true, event))).toMatchObject({ State: 'dead', Restarts: 1 });
+  });
+
+  it('AG-105: without its driver there is no allocation', () => {
+    expect(() => setup([aTask('web', FOREVER, { Driver: 'none' })])).toThrow(
+      'failed to create task runner: task driver "none" is not known',
+    );
+  });
+
+  it('AG-250: each start of a task has an id of its own', async () => {
+    const policy = { Attempts: 2, Interval: 3_600e9, Delay: 0, Mode: 'fail', RenderTemplates: false };
+    const { time, runner, records, alloc } = setup([
+      aTask('web', { run_for: '10s', exit_code: 1 }, { RestartPolicy: policy }),
+    ]);
+    runner.run();
+    const ids: (string | undefined)[] = [];
+    for (let i = 0; i < 3; i++) {
+      await time.pass(5_000);
+      ids.push(records.saved.get(alloc.ID)?.tasks['web']?.handle?.taskId);
+      await time.pass(5_000);
+    }
+    expect(new Set(ids).size).toBe(3);
+    for (const id of ids) expect(id).toMatch(new RegExp(`^${alloc.ID}/web/.+$`));
   });
 
   it('AG-92, AG-95: prestart, then main, then poststop', async () => {

@@ -21,7 +21,7 @@ function setup() {
 }
 
 describe('what happens on a machine', () => {
-  it('is told in order, one request at a time, and again if that failed', async () => {
+  it('AG-26: is told in order, one request at a time, and again if that failed', async () => {
     const { time, told, emit, answer } = setup();
     answer(() => Promise.reject(new Error('nobody')));
     emit('a');

@@ -1,7 +1,7 @@
 import { FakeTime, type NodeStatus } from '@waybill/model';
 import { type Call, type NodeUpdateResponse, type Rpc, RpcError, RpcUnavailableError } from '@waybill/rpc';
 import { fixtures } from '@waybill/state';
-import { silentLogger } from '@waybill/telemetry';
+import { type Logger, silentLogger } from '@waybill/telemetry';
 import { describe, expect, it } from 'vitest';
 import { ServerContact } from './server-contact.js';
 
@@ -36,19 +36,23 @@ function setup(over: { dev?: boolean; random?: number } = {}) {
   const time = new FakeTime(0);
   const servers = new Servers(time);
   const heard: NodeStatus[] = [];
+  const warnings: { text: string; details: Record<string, unknown> }[] = [];
+  const logger: Logger = Object.assign(Object.create(silentLogger) as Logger, {
+    warn: (text: string, details: Record<string, unknown> = {}) => void warnings.push({ text, details }),
+  });
   let registered = 0;
   const contact = new ServerContact({
     rpc: servers,
     clock: time,
     timers: time,
     random: () => over.random ?? 0.5,
-    logger: silentLogger,
+    logger,
     node: () => fixtures.aNode({ Status: 'ready' }),
     dev: over.dev ?? false,
     registered: () => registered++,
     heard: (status) => heard.push(status),
   });
-  return { time, servers, contact, heard, registrations: () => registered };
+  return { time, servers, contact, heard, warnings, registrations: () => registered };
 }
 
 describe('contact with the servers', () => {
@@ -114,6 +118,18 @@ describe('contact with the servers', () => {
     await time.pass(1);
     expect(servers.asked.slice(1)).toEqual(['nodes.heartbeat@5000', 'nodes.register@5000']);
     expect(registrations()).toBe(2);
+  });
+
+  it('AG-36: after an outage it says how many heartbeats were missed', async () => {
+    const { time, servers, contact, warnings } = setup({ random: 0 });
+    contact.start();
+    await time.pass(TTL_MS);
+    servers.answers = () => new RpcUnavailableError('heartbeat', 'timeout');
+    await time.pass(5 * TTL_MS);
+    servers.answers = () => answer();
+    await time.pass(3 * TTL_MS);
+    const [told] = warnings.filter(({ text }) => text === 'the servers are back');
+    expect(Number(told?.details['missedHeartbeats'])).toBeGreaterThanOrEqual(4);
   });
 
   it('AG-35: remembers when it last had contact', async () => {
