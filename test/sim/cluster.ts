@@ -70,6 +70,7 @@ export class Cluster {
     world.wire.calmDown();
     world.postgres.isUp = true;
     world.stream.forgetsIds = false;
+    world.tasksFail = false;
     for (const server of this.servers) server.start();
     for (const machine of this.machines) {
       machine.powerOn();

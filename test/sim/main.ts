@@ -42,9 +42,10 @@ async function run({ seeds, forMs, size, shrinks }: Wanted): Promise<boolean> {
 }
 
 function lineOf({ seed, hash, transactions, acknowledged, simulatedMs, failure }: RunResult): string {
+  const writes = [...acknowledged.values()].reduce((sum, times) => sum + times, 0);
   const simulated = `${Math.round(simulatedMs / 1_000)} s simulated`;
   const found = failure ? `FAILED: ${failure.message}` : 'ok';
-  return `seed ${seed}  ${hash}  ${transactions} transactions, ${acknowledged} acknowledged writes, ${simulated}  ${found}`;
+  return `seed ${seed}  ${hash}  ${transactions} transactions, ${writes} acknowledged actions, ${simulated}  ${found}`;
 }
 
 try {

@@ -16,7 +16,8 @@ export interface RunResult {
   readonly hash: string;
   readonly transactions: number;
   readonly events: number;
-  readonly acknowledged: number;
+  /** By action, how often a user was told that it is done. */
+  readonly acknowledged: ReadonlyMap<string, number>;
   /** Simulated time, milliseconds. */
   readonly simulatedMs: number;
   readonly failure: Error | undefined;
@@ -50,7 +51,7 @@ export async function simulate(plan: RunPlan, prepare: (cluster: Cluster) => voi
     hash: simulator.history.hash,
     transactions: cluster.log.length,
     events: simulator.eventCount,
-    acknowledged: cluster.writes.count,
+    acknowledged: cluster.writes.byAction,
     simulatedMs: simulator.nowMs - BEGINNING_MS,
     failure,
     cluster,

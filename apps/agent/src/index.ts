@@ -1,5 +1,6 @@
 export { Agent, type AgentDependencies } from './agent.js';
 export { agent } from './agent.service.js';
+export { AllocActions } from './alloc-actions.js';
 export type { AllocDirectories } from './alloc-directories.js';
 export type { AllocRecord, AllocRecords } from './alloc-record.js';
 export { CsiHost } from './csi/csi-host.js';

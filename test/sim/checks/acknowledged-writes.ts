@@ -5,7 +5,8 @@ import type { Report } from './violation.js';
 
 /** What a user was told is done: it is in the log at the index named, it counted, and it could be read by then (ST-10). */
 export class AcknowledgedWrites {
-  count = 0;
+  /** How often users were told that an action is done. */
+  readonly byAction = new Map<string, number>();
 
   constructor(
     private readonly reference: ReferenceState,
@@ -14,7 +15,7 @@ export class AcknowledgedWrites {
   ) {}
 
   acknowledged(action: string, { Index }: Written): void {
-    this.count++;
+    this.byAction.set(action, (this.byAction.get(action) ?? 0) + 1);
     if (Index === 0) return; // there was nothing to write
     const applied = this.reference.applied[Index - 1];
     const kind = applied?.verdict.kind;

@@ -10,7 +10,7 @@ import { StateMachine } from '@waybill/state';
 import { compareStates } from '@waybill/verify';
 import type { Cluster } from '../cluster.js';
 import { SeededRandom } from '../kernel/seeded-random.js';
-import { unpauseBroker } from '../workload/actions.js';
+import { unpauseBroker } from '../workload/operator-actions.js';
 import type { User } from '../workload/user.js';
 import { expectNothingLeftToDo } from './nothing-left-to-do.js';
 import { differingTable } from './state-equality.js';

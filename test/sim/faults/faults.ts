@@ -53,6 +53,7 @@ export const FAULTS: Readonly<Record<string, readonly [weight: number, fault: Fa
     (cluster, random) => weather(cluster, random, { ackLoss: random.between(0.05, 0.5) }),
   ],
   'queries fail': [3, (cluster, random) => weather(cluster, random, { databaseError: random.between(0.05, 0.4) })],
+  'checks fail': [3, (cluster, random) => weather(cluster, random, { checkFailure: random.between(0.1, 0.9) })],
   'plugins fail': [4, (cluster, random) => weather(cluster, random, { pluginError: random.between(0.05, 0.5) })],
   'plugins are slow': [3, (cluster, random) => weather(cluster, random, { pluginSlow: random.between(0.1, 0.8) })],
   'machine dies': [

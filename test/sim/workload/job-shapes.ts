@@ -2,6 +2,7 @@ import { NS_PER_MINUTE, NS_PER_SECOND, type Job, type TaskGroup } from '@waybill
 import { fixtures } from '@waybill/state';
 import type { SeededRandom } from '../kernel/seeded-random.js';
 import type { TaskScript } from '../world/task-host.js';
+import { offeredService } from './offered-service.js';
 
 /** Job ids of a run, with the type each has for ever (API-112). */
 export const JOBS: readonly (readonly [id: string, type: string])[] = [
@@ -13,18 +14,23 @@ export const JOBS: readonly (readonly [id: string, type: string])[] = [
   ['files', 'service'],
   ['import', 'batch'],
   ['report', 'batch'],
+  ['convert', 'batch'],
+  ['nightly', 'batch'],
   ['logger', 'system'],
   ['scan', 'sysbatch'],
 ];
 
+/** The one that is parameterized, and the one that is launched every minute. */
+export const DISPATCHED = 'convert';
+export const LAUNCHED = 'nightly';
+
+/** Of the jobs with services: what is offered under the job's name, and looked at. */
+const SERVING = new Set(['web', 'api']);
+
 /** A version of one of the jobs: how many, how large, how it is rolled out and how its tasks behave. */
 export function aJobOf(id: string, type: string, random: SeededRandom): Job {
   const group = fixtures.aGroup({}, type);
-  const isFinite = type === 'batch' || type === 'sysbatch';
-  const script: TaskScript = {
-    runForMs: isFinite ? random.between(1_000, 60_000) : random.chance(0.15) ? random.between(5_000, 120_000) : 0,
-    exitCode: random.chance(0.2) ? 1 : 0,
-  };
+  const script = scriptOf(id, type, random);
   const [task] = group.Tasks;
   if (!task) throw new Error('a group of the fixtures has a task');
   return fixtures.aJob({
@@ -32,12 +38,15 @@ export function aJobOf(id: string, type: string, random: SeededRandom): Job {
     Type: type,
     Priority: random.pick([20, 50, 50, 80]),
     Constraints: random.chance(0.15) ? [{ LTarget: '${node.class}', RTarget: 'large', Operand: '=' }] : null,
+    ParameterizedJob: id === DISPATCHED ? { Payload: 'optional', MetaRequired: null, MetaOptional: null } : null,
+    Periodic: id === LAUNCHED ? everyMinute(random.chance(0.5)) : null,
     TaskGroups: [
       {
         ...group,
         Count: type === 'service' || type === 'batch' ? 1 + random.below(6) : group.Count,
         Update: group.Update && { ...group.Update, ...updateOf(random) },
         Volumes: volumesOf(id),
+        Services: SERVING.has(id) ? [offeredService(id)] : null,
         Disconnect:
           type === 'service' && random.chance(0.3)
             ? {
@@ -60,6 +69,24 @@ export function aJobOf(id: string, type: string, random: SeededRandom): Job {
   });
 }
 
+function scriptOf(id: string, type: string, random: SeededRandom): TaskScript {
+  const exitCode = random.chance(0.2) ? 1 : 0;
+  // Short, so that there is a time between two launches in which nothing is to be done.
+  if (id === LAUNCHED) return { runForMs: random.between(500, 5_000), exitCode: 0, isFinite: true };
+  if (type === 'batch' || type === 'sysbatch')
+    return { runForMs: random.between(1_000, 60_000), exitCode, isFinite: true };
+  return { runForMs: random.chance(0.15) ? random.between(5_000, 120_000) : 0, exitCode, isFinite: false };
+}
+
+const everyMinute = (ProhibitOverlap: boolean): Job['Periodic'] => ({
+  Enabled: true,
+  Spec: '* * * * *',
+  Specs: null,
+  SpecType: 'cron',
+  ProhibitOverlap,
+  TimeZone: 'UTC',
+});
+
 /** Disks by id, with how they may be used: one writer at a time, or many. */
 export const VOLUMES: Readonly<Record<string, string>> = {
   data: 'single-node-writer',
@@ -79,7 +106,7 @@ function volumesOf(jobId: string): TaskGroup['Volumes'] {
 function updateOf(random: SeededRandom): Partial<NonNullable<TaskGroup['Update']>> {
   const canary = random.chance(0.4) ? 1 : 0;
   return {
-    HealthCheck: 'task_states',
+    HealthCheck: random.chance(0.5) ? 'task_states' : 'checks',
     MaxParallel: 1 + random.below(2),
     MinHealthyTime: random.between(1, 8) * NS_PER_SECOND,
     HealthyDeadline: 30 * NS_PER_SECOND,

@@ -1,6 +1,14 @@
-import { Agent, CsiHost, CsiModule, LocalNode, type PluginRegistration, serversClaims } from '@waybill/agent';
+import {
+  Agent,
+  AllocActions,
+  CsiHost,
+  CsiModule,
+  LocalNode,
+  type PluginRegistration,
+  serversClaims,
+} from '@waybill/agent';
 import type { Node } from '@waybill/model';
-import { subjectOfCall } from '@waybill/rpc';
+import { type Call, collectAllocs, restartAlloc, signalAlloc, subjectOfCall } from '@waybill/rpc';
 import { fixtures } from '@waybill/state';
 import { tracerFor } from '@waybill/telemetry';
 import type { SimulatedProcess } from '../kernel/simulated-process.js';
@@ -89,7 +97,7 @@ export class Machine {
   powerOn(): void {
     if (this.power) return;
     this.power = this.world.spawn(`${this.name}-os`);
-    this.tasks = new TaskHost(this.power);
+    this.tasks = new TaskHost(this.power, () => this.world.tasksFail);
     this.mounts = new MountTable();
     this.startAgent();
   }
@@ -118,15 +126,29 @@ export class Machine {
       hostEnv: {},
       node: () => local.current,
       csi,
+      probe: async () => ({ ok: !world.wire.happens('checkFailure'), output: '', statusCode: 0 }),
       drivers: new Map([[DRIVER, tasks.driverFor(process)]]),
       directories: disk.directories,
       records: disk.recordsFor(process),
       diskUse: async () => ({ diskPercent: 10, inodesPercent: 10 }),
       stopTasksOnExit: false,
     }));
+    this.answerPeople(process, agent);
     local.onChange(() => agent.nodeChanged());
     void csi.start();
     void agent.start();
+  }
+
+  /** What people ask of the machine and its allocations. */
+  private answerPeople(process: SimulatedProcess, agent: Agent): void {
+    const actions = new AllocActions(agent, () => Promise.reject(new Error('the use of the host is not simulated')));
+    const answer = <Req, Res>({ name }: Call<Req, Res>, act: (request: Req) => Promise<Res>): void => {
+      const subscription = { process, queue: undefined, answer: (request: unknown) => act(request as Req) };
+      this.world.calls.subscribe(subjectOfCall(name, this.node.ID), subscription);
+    };
+    answer(restartAlloc, (request) => actions.restart(request));
+    answer(signalAlloc, (request) => actions.signal(request));
+    answer(collectAllocs, (request) => actions.collect(request));
   }
 
   /** What this machine does for volumes, and how the servers reach its plugin. */

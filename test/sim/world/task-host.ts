@@ -13,6 +13,8 @@ export interface TaskScript {
   /** 0: until it is stopped. */
   readonly runForMs: number;
   readonly exitCode: number;
+  /** It ends because its work is done; otherwise its end is a failure, and there is none once the cluster is repaired. */
+  readonly isFinite: boolean;
 }
 
 interface RunningTask {
@@ -29,8 +31,14 @@ interface RunningTask {
 export class TaskHost {
   private readonly tasks = new Map<string, RunningTask>();
 
-  /** @param machine what dies when the power fails */
-  constructor(private readonly machine: SimulatedProcess) {}
+  /**
+   * @param machine what dies when the power fails
+   * @param tasksFail whether tasks whose work is never done end by themselves
+   */
+  constructor(
+    private readonly machine: SimulatedProcess,
+    private readonly tasksFail: () => boolean,
+  ) {}
 
   /** Ids of tasks that run. */
   get running(): string[] {
@@ -72,7 +80,11 @@ export class TaskHost {
       recover: async ({ taskId }) => this.tasks.has(taskId),
       wait: (taskId) => heard(this.exitOf(taskId)),
       stop: (taskId) => heard(this.stop(taskId)),
-      signal: async () => {},
+      signal: async (taskId, signal) => {
+        const task = this.tasks.get(taskId);
+        if (!task) throw new TaskNotFoundError(taskId);
+        if (signal === 'SIGKILL') task.end(exitWith(137));
+      },
       stats: async (taskId) => {
         throw new TaskNotFoundError(taskId);
       },
@@ -82,7 +94,7 @@ export class TaskHost {
 
   private async start(config: TaskConfig, { taskId }: TaskHandle): Promise<void> {
     await this.pause(SLOWEST_START_MS);
-    const { runForMs, exitCode } = config.config as unknown as TaskScript;
+    const { runForMs, exitCode, isFinite } = config.config as unknown as TaskScript;
     let resolve: (result: ExitResult) => void = () => {};
     const exit = new Promise<ExitResult>((done) => (resolve = done));
     const task: RunningTask = {
@@ -96,7 +108,8 @@ export class TaskHost {
       },
     };
     this.tasks.set(taskId, task);
-    if (runForMs > 0) this.machine.after(runForMs, () => task.end(exitWith(exitCode)));
+    if (runForMs > 0)
+      this.machine.after(runForMs, () => (isFinite || this.tasksFail()) && task.end(exitWith(exitCode)));
   }
 
   private exitOf(taskId: string): Promise<ExitResult> {

@@ -2,11 +2,14 @@ import {
   BrokerInquiry,
   DeregisterJob,
   type DeregisterOptions,
+  DispatchJob,
   EvaluateJob,
   type EvaluateOptions,
+  ForceLaunch,
   HeldCalls,
   JobAdmission,
   type JobLookup,
+  PlanJob,
   RegisterJob,
   type RegisterJobRequest,
   Requester,
@@ -18,7 +21,7 @@ import {
 } from '@waybill/api';
 import type { Job, SchedulerConfiguration } from '@waybill/model';
 import { ProjectionFeed } from '@waybill/projection';
-import type { Call, OnBehalfOf } from '@waybill/rpc';
+import type { AskOptions, Call, OnBehalfOf } from '@waybill/rpc';
 import type { ServiceContext } from '@waybill/service';
 import type { Actor } from '@waybill/state';
 import type { SimulatedProcess } from '../kernel/simulated-process.js';
@@ -29,7 +32,7 @@ const NAMESPACE = 'default';
 const NO_LIMITS = { namespace: async () => undefined, schedulerConfiguration: async () => undefined };
 const USER: Actor = { Kind: 'anonymous', ID: '', Name: 'anonymous' };
 
-/** Index of the transaction that a write is in, as the answer says. */
+/** Index of the transaction that a write is in, as the answer says; 0: what was asked writes nothing itself. */
 export interface Written {
   readonly Index: number;
 }
@@ -44,6 +47,10 @@ export class UserApi {
   private readonly revertJob: RevertJob;
   private readonly stopAllocation: StopAllocation;
   private readonly setConfiguration: SetSchedulerConfiguration;
+  private readonly dispatchJob: DispatchJob;
+  private readonly forceLaunch: ForceLaunch;
+  private readonly planJob: PlanJob;
+  private readonly inquiry: BrokerInquiry;
   private readonly calls: HeldCalls;
 
   constructor(
@@ -60,13 +67,17 @@ export class UserApi {
     };
     const readable = (index: number): Promise<unknown> => this.writer.readable(index);
     this.calls = new HeldCalls(rpc, clock, timers);
-    const inquiry = new BrokerInquiry(this.calls);
-    this.registerJob = new RegisterJob(log, this.writer, new JobAdmission(NO_LIMITS), lookup, readable, clock, newId);
+    this.inquiry = new BrokerInquiry(this.calls);
+    const admission = new JobAdmission(NO_LIMITS);
+    this.registerJob = new RegisterJob(log, this.writer, admission, lookup, readable, clock, newId);
     this.deregisterJob = new DeregisterJob(log, this.writer, lookup, readable, clock, newId);
     this.evaluateJob = new EvaluateJob(log, this.writer, database, readable, clock, newId);
     this.revertJob = new RevertJob(log, this.registerJob, database, readable);
     this.stopAllocation = new StopAllocation(this.writer, (id) => database.allocation(id), clock, newId);
-    this.setConfiguration = new SetSchedulerConfiguration(lookup, this.writer, inquiry, clock);
+    this.setConfiguration = new SetSchedulerConfiguration(lookup, this.writer, this.inquiry, clock);
+    this.dispatchJob = new DispatchJob(log, this.writer, this.registerJob, lookup, readable, clock, newId);
+    this.forceLaunch = new ForceLaunch(log, rpc, readable);
+    this.planJob = new PlanJob(admission, log, rpc, 'global', () => this.feed.applied, clock);
   }
 
   register(job: Job, over: Partial<RegisterJobRequest> = {}): Promise<Written> {
@@ -100,6 +111,33 @@ export class UserApi {
   stop(id: string, over: Partial<StopAllocationOptions> = {}): Promise<Written> {
     const options = { id, noShutdownDelay: false, reschedule: false, ...over };
     return this.stopAllocation.run(options, this.requester());
+  }
+
+  /** A child of a parameterized job; two with one token are one. */
+  dispatch(id: string, idempotencyToken: string): Promise<Written> {
+    const wish = { payload: Buffer.alloc(0), meta: {}, idPrefix: '', priority: 0, idempotencyToken };
+    return this.dispatchJob.run(NAMESPACE, id, wish, this.requester());
+  }
+
+  launch(id: string): Promise<Written> {
+    return this.forceLaunch.run(NAMESPACE, id);
+  }
+
+  /** Played through, written nowhere. */
+  async plan(job: Job): Promise<Written> {
+    await this.planJob.run({ Job: job, Diff: true, warnings: [] });
+    return { Index: 0 };
+  }
+
+  async collectGarbage(): Promise<Written> {
+    await this.inquiry.forceGc();
+    return { Index: 0 };
+  }
+
+  /** Asked of one machine, which does it itself. */
+  async ask<Req, Res>(call: Call<Req, Res>, request: Req, options: AskOptions): Promise<Written> {
+    await this.context.rpc.ask(call, request, options);
+    return { Index: 0 };
   }
 
   configure(config: SchedulerConfiguration): Promise<Written> {

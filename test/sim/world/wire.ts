@@ -14,6 +14,8 @@ export interface Weather {
   ackLoss: number;
   /** A query of Postgres fails, before or after its effect. */
   databaseError: number;
+  /** A look at a service finds nothing. */
+  checkFailure: number;
   /** A storage plugin says that it failed, before or after its effect. */
   pluginError: number;
   /** A storage plugin takes its time. */
@@ -26,6 +28,7 @@ export const CALM: Weather = {
   slow: 0,
   ackLoss: 0,
   databaseError: 0,
+  checkFailure: 0,
   pluginError: 0,
   pluginSlow: 0,
 };

@@ -25,6 +25,8 @@ export class World {
   readonly provider: StorageProvider;
   /** What services log; silent unless somebody wants to read it. */
   logger: (processName: string) => Logger = () => silentLogger;
+  /** Tasks that should run for ever end by themselves now and then. */
+  tasksFail = true;
   private starts = 0;
 
   constructor(
