@@ -167,7 +167,7 @@ describe('following', () => {
     await api.stop('growing');
   });
 
-  it('AG-314: whoever leaves frees what was held for it', async () => {
+  it('API-635, AG-314: whoever leaves frees what was held for it', async () => {
     const { frames, leave } = await follow(url('stream', inTask('text')));
     await eventually('it has begun', () => frames.length > 0);
     leave();

@@ -96,7 +96,7 @@ describe('what is sent', () => {
     expect([empty.status, await empty.text(), empty.headers.get('content-type')]).toEqual([200, '', null]);
   });
 
-  it('API-12, API-13, API-14: names, durations in nanoseconds, times as numbers or RFC 3339', async () => {
+  it('API-713, API-12, API-13, API-14: names, durations in nanoseconds, times as numbers or RFC 3339', async () => {
     const job = await api.get<object>('/v1/job/web');
     for (const name of Object.keys(job)) expect(name).toMatch(/^[A-Z]/);
     expect(job).toMatchObject({ TaskGroups: [{ Tasks: [{ KillTimeout: 2_000_000_000 }] }] });

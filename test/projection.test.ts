@@ -522,7 +522,7 @@ describe('read model', () => {
     expect(lists.map((list) => list.rows.length)).toEqual([1, 1, 1, 1]);
   });
 
-  it('allocations of a purged job are not those of the job registered anew', async () => {
+  it('API-607: allocations of a purged job are not those of the job registered anew', async () => {
     await write(
       (w) => w.put('allocs', fixtures.anAlloc({ ...at(w), JobID: 'web' })),
       (w) => {

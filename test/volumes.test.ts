@@ -207,7 +207,7 @@ describe('the command line', () => {
     return err.trim();
   };
 
-  it('CL-706, CL-707: an example is written, and created as it is', async (ctx) => {
+  it('API-538, CL-706, CL-707: an example is written, and created as it is', async (ctx) => {
     needsMounts(ctx);
     const file = path.join(cluster.waybill.dir, 'volume.hcl');
     expect(await run('volume', 'init', file)).toBe(`Example volume specification written to ${file}\n`);
@@ -230,7 +230,7 @@ describe('the command line', () => {
     expect(await registering('type = "csi"\nplugin = "disks"')).toContain('Error decoding the volume definition: ');
   });
 
-  it('CL-701, CL-702, CL-703, CL-704: status of all and of one', async (ctx) => {
+  it('API-537, CL-701, CL-702, CL-703, CL-704: status of all and of one', async (ctx) => {
     needsMounts(ctx);
     const all = await run('volume', 'status');
     expect(all).toContain('Dynamic Host Volumes\n');
@@ -255,7 +255,7 @@ describe('the command line', () => {
     });
   });
 
-  it('CL-709, VL-273: nothing is left of a node that nobody knows', async (ctx) => {
+  it('API-538, CL-709, VL-273: nothing is left of a node that nobody knows', async (ctx) => {
     needsMounts(ctx);
     expect(await run('volume', 'detach', 'database', 'f00d')).toBe('');
     expect(await failing('volume', 'detach', 'nowhere', 'f00d')).toBe('no volumes with prefix or ID "nowhere" found');
@@ -275,7 +275,7 @@ describe('the command line', () => {
     );
   });
 
-  it('CL-710, CL-711: deleted, or forgotten and registered again', async (ctx) => {
+  it('API-538, CL-710, CL-711: deleted, or forgotten and registered again', async (ctx) => {
     needsMounts(ctx);
     expect(await run('volume', 'deregister', '-force', '-yes', 'database')).toBe(
       'Successfully deregistered volume "database"!\n',
@@ -293,7 +293,7 @@ describe('the command line', () => {
     expect(cluster.disks.find('disk-database')).toBeUndefined();
   });
 
-  it('CL-721: plugins', async (ctx) => {
+  it('API-539, CL-721: plugins', async (ctx) => {
     needsMounts(ctx);
     expect(await run('plugin', 'status')).toMatch(
       /^Container Storage Interface\nID +Provider +Controllers Healthy\/Expected +Nodes Healthy\/Expected\ndisks +directory.csi.waybill +2\/2 +2\/2\n$/,

@@ -33,9 +33,9 @@ export class TaskLogs {
         isEnded: () => this.stateOf(AllocID, Task)?.State === 'dead',
       });
       if (!chunk) {
-        // A task that has not written anything yet has an empty log; one that never ran has none (API-198).
+        // A task that has not written anything yet has an empty log; one that has not begun has none (API-198).
         const now = this.stateOf(AllocID, Task) ?? state;
-        if (now.State === 'dead' && now.StartedAt === null)
+        if (now.StartedAt === null)
           throw new RpcError('not-found', `task "${Task}" not started yet. No logs available`);
         return { Data: '', NextOffset: 0, File: '', Ended: now.State === 'dead' };
       }

@@ -43,7 +43,7 @@ describe('operator commands', () => {
     expect(rollout.deployment.Status).toBe('blocked');
   });
 
-  it('DP-905 DP-802 DP-803: failing says so, and goes back if a group wants it', async () => {
+  it('API-215, DP-905 DP-802 DP-803: failing says so, and goes back if a group wants it', async () => {
     const { rollout, commands } = rollingOut();
     const { evalId, revertedVersion } = await commands.fail(rollout.id, {});
     expect(revertedVersion).toBeNull();
@@ -84,7 +84,7 @@ describe('operator commands', () => {
     expect(rollout.deployment).toMatchObject({ Status: 'paused', TaskGroups: { web: { Promoted: true } } });
   });
 
-  it('DP-906 DP-910 DP-1205: health needs an id, even before the deployment is looked up; it makes an evaluation', async () => {
+  it('API-213, DP-906 DP-910 DP-1205: health needs an id, even before the deployment is looked up; it makes an evaluation', async () => {
     const { rollout, commands } = rollingOut();
     await expect(commands.setHealth('gone', { healthy: [], unhealthy: [] }, {})).rejects.toThrow(
       'must specify at least one healthy/unhealthy allocation ID',
@@ -110,7 +110,7 @@ describe('operator commands', () => {
     });
   });
 
-  it('DP-909 DP-805: with a stable version it goes back to it in the same transaction', async () => {
+  it('API-213, DP-909 DP-805: with a stable version it goes back to it in the same transaction', async () => {
     const cluster = new WatchedCluster();
     cluster.lead();
     cluster.register(aJob({ Priority: 40 }));

@@ -215,7 +215,7 @@ describe('what is said of volumes', () => {
   const SECRET = 'correct-horse';
   const said = { Secrets: { key: SECRET }, MountOptions: { FSType: 'ext4', MountFlags: [`password=${SECRET}`] } };
 
-  it('API-21, VL-275, EV-52: events name the change and show neither secrets, flags nor claims', () => {
+  it('API-405, API-21, VL-275, EV-52: events name the change and show neither secrets, flags nor claims', () => {
     const { register, claim, deregister } = cluster();
     const changes = [register(said), claim({}), claim({ State: CLAIM_STATE.readyToFree }), deregister(['data'])];
     const events = changes.map((applied) => eventsOf(applied)?.Events ?? []).flat();

@@ -23,7 +23,7 @@ const events = (applied: Applied) => eventsOf(applied)?.Events ?? [];
 const seen = (applied: Applied) => events(applied).map((event) => `${event.Topic} ${event.Type}`);
 
 describe('which events a transaction produces', () => {
-  it('API-402, EV-5 ND-175: a registration with its evaluation is two events on one line', () => {
+  it('API-405, API-402, EV-5 ND-175: a registration with its evaluation is two events on one line', () => {
     const machine = aMachine();
     const Eval = anEval();
     const applied = apply(machine, 'JobRegister', aRegistration(aJob(), { Eval }));
@@ -58,7 +58,7 @@ describe('which events a transaction produces', () => {
     ]);
   });
 
-  it('EV-5 EV-8: a status update of a deployment is one event, with its evaluation two, deployment first', () => {
+  it('API-405, EV-5 EV-8: a status update of a deployment is one event, with its evaluation two, deployment first', () => {
     const machine = aMachine();
     const { evaluation } = aRegisteredJob(machine);
     const deployment = aDeployment({ TaskGroups: { web: aDeploymentState() } });
@@ -130,7 +130,7 @@ describe('which events a transaction produces', () => {
     expect(eventsOf(apply(machine, 'EvalUpdate', { Evals: [] }))).toBeNull();
   });
 
-  it('EV-9 EV-10 ND-173: a deleted node is sent as it was, deleted evaluations and allocations are not', () => {
+  it('API-405, EV-9 EV-10 ND-173: a deleted node is sent as it was, deleted evaluations and allocations are not', () => {
     const machine = aMachine();
     const node = aNode();
     apply(machine, 'NodeRegister', { Node: node, CreateNodePool: false });
@@ -169,7 +169,7 @@ describe('payloads', () => {
     expect(machine.tables.nodes.get(node.ID)!.SecretID).toBe(node.SecretID);
   });
 
-  it('ND-174: an allocation comes without its job, and says so when its time ran out', () => {
+  it('API-405, ND-174: an allocation comes without its job, and says so when its time ran out', () => {
     const machine = aMachine();
     const { job, evaluation } = aRegisteredJob(machine);
     const alloc = anAlloc({ Job: job });

@@ -76,7 +76,7 @@ describe('host volumes', () => {
     expect(machine.tables.host_volumes.tableIndex).toBe(tableIndex);
   });
 
-  it('ST-35, VL-277: also by a status update, as an event of the node', () => {
+  it('API-405, ST-35, VL-277: also by a status update, as an event of the node', () => {
     const { node, register, status, stored } = cluster();
     node(REPORTED);
     register();

@@ -91,7 +91,7 @@ describe('node pools', () => {
     expect(remove(machine, 'gpu').verdict).toEqual(refused('node pool gpu not found'));
   });
 
-  it('API-406 API-409: pools appear on the event stream, deleted ones as they were', () => {
+  it('API-405, API-406 API-409: pools appear on the event stream, deleted ones as they were', () => {
     const machine = aMachine();
     const made = eventsOf(upsert(machine, aPool()));
     expect(made?.Events).toMatchObject([

@@ -260,7 +260,7 @@ describe('collecting and announcing plugins', () => {
     expect(plugin()).toBeDefined();
   });
 
-  it('VL-276: a change of a plugin carries the type of the transaction that caused it', () => {
+  it('API-405, VL-276: a change of a plugin carries the type of the transaction that caused it', () => {
     const { asNode, register, purge } = cluster();
     const types = [register(pluginJob('p', 'node')), asNode(1), purge('p')].map((applied) =>
       eventsOf(applied)?.Events.filter(({ Topic }) => Topic === 'CSIPlugin'),

@@ -37,7 +37,7 @@ describe('service registrations', () => {
     });
   });
 
-  it('EV-10: events say what was registered, and what was removed as it was', () => {
+  it('API-405, EV-10: events say what was registered, and what was removed as it was', () => {
     const { machine, web, service, upsert } = placed();
     const registered = upsert(service(web));
     expect(eventsOf(registered)?.Events).toMatchObject([

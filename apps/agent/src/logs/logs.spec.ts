@@ -52,7 +52,7 @@ describe('rotated logs', () => {
     expect(files()).toEqual(['web.stdout.5', 'web.stdout.6', 'web.stdout.7']);
   });
 
-  it('AG-242: after a restart the file with the highest number is appended to', async () => {
+  it('API-635, AG-242: after a restart the file with the highest number is appended to', async () => {
     const first = log(20);
     for (let n = 0; n < 3; n++) await first.write(Buffer.from(line(n)));
     await first.close();
@@ -107,7 +107,7 @@ describe('reading logs', () => {
     expect((await read({ origin: 'end', offset: 99 }))?.data.toString()).toBe('abcdef');
   });
 
-  it('AG-243: a reader that waits gets new bytes as they come, and the end when the task is dead', async () => {
+  it('API-635, AG-243: a reader that waits gets new bytes as they come, and the end when the task is dead', async () => {
     const l = log();
     await l.write(Buffer.from('one'));
     const next = read({ offset: 3, waitMs: 5_000 });
