@@ -74,6 +74,7 @@ const isDirectory = (file: string): Promise<boolean> =>
   );
 
 async function directory(dir: string, mode: number): Promise<void> {
-  await mkdir(dir, { recursive: true });
-  await chmod(dir, mode); // the process's umask must not decide it
+  await mkdir(dir, { recursive: true, mode });
+  // The process's umask must not decide what others may; a driver may have opened to its task what was closed.
+  if (mode === SHARED) await chmod(dir, mode);
 }

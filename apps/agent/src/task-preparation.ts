@@ -80,10 +80,11 @@ export class TaskPreparation {
 }
 
 /** What the scheduler and the group's network give a task. */
-function givenTo({ alloc, job, task }: WantedTask): Pick<TaskConfig, 'resources' | 'ports' | 'dns'> {
+function givenTo({ alloc, job, task }: WantedTask): Pick<TaskConfig, 'resources' | 'ports' | 'dns' | 'networkMode'> {
   const { Tasks, Shared } = alloc.AllocatedResources;
   const given = Tasks[task.Name];
-  const dns = findTaskGroup(job, alloc.TaskGroup)?.Networks?.[0]?.DNS;
+  const network = findTaskGroup(job, alloc.TaskGroup)?.Networks?.[0];
+  const dns = network?.DNS;
   return {
     ...(given && {
       resources: {
@@ -98,6 +99,7 @@ function givenTo({ alloc, job, task }: WantedTask): Pick<TaskConfig, 'resources'
       hostPort: Value,
       to: To,
     })),
+    ...(network && { networkMode: network.Mode }),
     ...(dns && { dns: { servers: dns.Servers ?? [], searches: dns.Searches ?? [], options: dns.Options ?? [] } }),
   };
 }

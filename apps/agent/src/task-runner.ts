@@ -306,7 +306,7 @@ export class TaskRunner {
     await this.deps.save();
     if (this.isOver()) return { kind: 'killed' };
     try {
-      await this.deps.driver.start(config, handle);
+      await this.deps.driver.start(config, handle, (message) => this.emit('Driver', { driver_message: message }));
     } catch (error) {
       this.emit('Driver Failure', { driver_error: textOf(error) });
       await this.forget(handle);

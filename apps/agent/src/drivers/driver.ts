@@ -103,6 +103,8 @@ export interface TaskConfig {
   readonly ports?: readonly TaskPort[];
   /** Absent: as the machine. */
   readonly dns?: TaskDns;
+  /** Of its group (AG-296); absent or empty: `host`. */
+  readonly networkMode?: string;
   readonly paths: TaskPaths;
   readonly logs: LogConfig;
 }
@@ -160,8 +162,8 @@ export interface Driver {
   validate(config: TaskConfig): void;
   /** What will find the task again; nothing is started yet. */
   prepare(config: TaskConfig): TaskHandle;
-  /** Resolves when the task runs. @throws StartError */
-  start(config: TaskConfig, handle: TaskHandle): Promise<void>;
+  /** Resolves when the task runs. @param tell people hear of what takes long. @throws StartError */
+  start(config: TaskConfig, handle: TaskHandle, tell?: (message: string) => void): Promise<void>;
   /** Takes up a task of an earlier run of the agent; false: it is not there any more. Known ones are a success (AG-254). */
   recover(handle: TaskHandle): Promise<boolean>;
   /** Any number of callers, before and after the exit, get the same result. @throws TaskNotFoundError */

@@ -105,7 +105,7 @@ const END_OF_INPUT = '\u0004';
 const clamp = (cells: number): number => Math.min(Math.max(Math.trunc(cells) || 1, 1), 65_535);
 
 /** All of its session and what descends from it: an interactive shell gives each of its jobs a group of its own. */
-async function killTree(pid: number | undefined): Promise<void> {
+export async function killTree(pid: number | undefined): Promise<void> {
   if (pid === undefined) return;
   const members = treeOf(await new ProcessTables().now(), pid);
   for (const member of members) sendSignal(member.pid, 'SIGKILL');

@@ -4,6 +4,7 @@ import { Socket } from 'node:net';
 import path from 'node:path';
 import type { Logger } from '@waybill/telemetry';
 import { isErrno } from '../drivers/process-identity.js';
+import { ContainerLog, type ContainerLogOrder, markFileOf } from './container-log.js';
 import { RotatingLog, type RotatingLogSpec } from './rotating-log.js';
 
 /** A change the file system did not tell us about is found within this. */
@@ -17,6 +18,8 @@ const PIPE_BYTES = 64 * 1024;
 /** What the directory holds per stream: `<name>.fifo` to read from, `<name>.json` saying where to. */
 export const FIFO_SUFFIX = '.fifo';
 export const ORDER_SUFFIX = '.json';
+/** And per container whose output an engine keeps: `<name>.container`, which is an order of its own. */
+export const CONTAINER_SUFFIX = '.container';
 
 /**
  * Moves what tasks write from their FIFOs into rotating files (AG-240 to AG-245).
@@ -25,11 +28,12 @@ export const ORDER_SUFFIX = '.json';
  * open in the tasks' supervisors, a writer waits while nobody reads, and a new collector goes on where the old one was.
  * A stream ends when its last writer has closed it; then everything is in its file, and its two entries are removed: the
  * FIFO being gone is how the agent knows that the output is complete.
+ * Containers have an order each, and end with it in the same way (container-log.ts).
  * Modes: stopped → running → stopped. One collector per directory (see collector-process.ts).
  * Memory: one pipe buffer per stream. Cost: two system calls per 64 KiB of output, nothing for a silent task.
  */
 export class LogCollector {
-  private readonly streams = new Map<string, { socket: Socket; done: Promise<void> }>();
+  private readonly streams = new Map<string, { stop: () => void; done: Promise<void> }>();
   private watcher: FSWatcher | undefined;
   private timer: NodeJS.Timeout | undefined;
   private scanning: Promise<void> | undefined;
@@ -62,7 +66,7 @@ export class LogCollector {
     clearInterval(this.timer);
     await this.scanning;
     const open = [...this.streams.values()];
-    for (const { socket } of open) socket.destroy();
+    for (const { stop } of open) stop();
     await Promise.all(open.map(({ done }) => done));
   }
 
@@ -85,6 +89,7 @@ export class LogCollector {
 
   private async look(): Promise<void> {
     for (const file of await this.entries()) {
+      if (file.endsWith(CONTAINER_SUFFIX) && !this.streams.has(file)) await this.takeContainer(file);
       if (!file.endsWith(ORDER_SUFFIX)) continue;
       const name = file.slice(0, -ORDER_SUFFIX.length);
       if (!this.streams.has(name)) await this.take(name);
@@ -111,10 +116,26 @@ export class LogCollector {
       const first = firstChunk(fd);
       const socket = new Socket({ fd, readable: true, writable: false });
       const done = this.copy(socket, first, new RotatingLog(spec)).then((ended) => this.finish(name, ended));
-      this.streams.set(name, { socket, done });
+      this.streams.set(name, { stop: () => socket.destroy(), done });
     } catch (error) {
       if (isErrno(error, 'ENOENT')) await unlink(path.join(this.dir, name + ORDER_SUFFIX)).catch(() => undefined);
       else this.logger.warn('a log stream cannot be read', { stream: name, error });
+    }
+  }
+
+  private async takeContainer(file: string): Promise<void> {
+    const at = path.join(this.dir, file);
+    try {
+      const order = JSON.parse(await readFile(at, 'utf8')) as ContainerLogOrder;
+      const write = (to: RotatingLog, chunk: Buffer): Promise<void> => this.writeUntilDone(to, chunk);
+      const log = new ContainerLog(order, markFileOf(at), write, this.logger);
+      const done = log.run().then(async (ended) => {
+        if (ended) for (const gone of [markFileOf(at), at]) await unlink(gone).catch(() => undefined);
+        this.streams.delete(file);
+      });
+      this.streams.set(file, { stop: () => log.stop(), done });
+    } catch (error) {
+      if (!isErrno(error, 'ENOENT')) this.logger.warn('an order for a container cannot be read', { file, error });
     }
   }
 

@@ -112,3 +112,10 @@ export async function deletedBytes(dir: string, base: string): Promise<number> {
     return 0;
   }
 }
+
+/** Bytes that a log was given, those of its deleted files included. */
+export async function bytesEverWritten({ dir, base }: Pick<RotatingLogSpec, 'dir' | 'base'>): Promise<number> {
+  const files = (await logNumbers(dir, base)).map((number) => path.join(dir, `${base}.${number}`));
+  const sizes = await Promise.all(files.map((file) => stat(file).then(({ size }) => size)));
+  return sizes.reduce((total, size) => total + size, await deletedBytes(dir, base));
+}

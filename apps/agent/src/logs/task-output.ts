@@ -1,13 +1,15 @@
 import { execFile } from 'node:child_process';
 import { closeSync, constants, existsSync, mkdirSync, openSync, renameSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import type { LogConfig } from '@waybill/model';
 import type { Logger } from '@waybill/telemetry';
 import { CollectorProcess } from './collector-process.js';
-import { FIFO_SUFFIX, LogCollector, ORDER_SUFFIX } from './log-collector.js';
+import type { ContainerLogOrder } from './container-log.js';
+import { CONTAINER_SUFFIX, FIFO_SUFFIX, LogCollector, ORDER_SUFFIX } from './log-collector.js';
 import { logBase, type LogType } from './log-file-names.js';
-import type { RotatingLogSpec } from './rotating-log.js';
+import { bytesEverWritten, type RotatingLogSpec } from './rotating-log.js';
 
 const run = promisify(execFile);
 
@@ -65,27 +67,53 @@ export class TaskOutputs {
     // Open for both directions: a pipe without reader would kill the writer, and without writer would be at its end.
     const fds = fifos.map((fifo) => openSync(fifo, constants.O_RDWR));
     const [out, err] = fds as [number, number];
-    this.order(`${id}.stdout`, stdout);
-    this.order(`${id}.stderr`, stderr);
+    this.order(`${id}.stdout`, ORDER_SUFFIX, stdout);
+    this.order(`${id}.stderr`, ORDER_SUFFIX, stderr);
     await this.collector.scan();
     return { stdout: out, stderr: err, release: () => fds.forEach((fd) => closeSync(fd)) };
   }
 
+  /** What an engine keeps of a container's output goes to the files of its task. To be called before it starts. */
+  async follow(id: string, order: Omit<ContainerLogOrder, 'before'>): Promise<void> {
+    const { stdout, stderr } = order.files;
+    const before = { stdout: await bytesEverWritten(stdout), stderr: await bytesEverWritten(stderr) };
+    this.order(id, CONTAINER_SUFFIX, { ...order, before });
+  }
+
   /** Resolves when all output of this start is in its files, or after DRAIN_TIMEOUT_MS. */
   async drained(id: string): Promise<void> {
-    const fifos = this.fifosOf(id);
     const deadline = Date.now() + DRAIN_TIMEOUT_MS;
-    while (fifos.some((fifo) => existsSync(fifo)) && Date.now() < deadline)
-      await new Promise((resolve) => setTimeout(resolve, DRAIN_LOOK_MS));
+    while (this.fifosOf(id).some((fifo) => existsSync(fifo)) && Date.now() < deadline) await look();
+  }
+
+  /**
+   * The same of a container that has ended: what the engine still holds is all that there will be, so it is waited for,
+   * unless nothing has come of it for DRAIN_TIMEOUT_MS.
+   */
+  async copied(id: string): Promise<void> {
+    const entry = path.join(this.dir, id + CONTAINER_SUFFIX);
+    const files = await readFile(entry, 'utf8').then(
+      (text) => Object.values((JSON.parse(text) as ContainerLogOrder).files),
+      () => [],
+    );
+    const written = async () => String(await Promise.all(files.map((file) => bytesEverWritten(file))));
+    let last = await written();
+    for (let deadline = Date.now() + DRAIN_TIMEOUT_MS; existsSync(entry) && Date.now() < deadline; await look()) {
+      const now = await written();
+      if (now !== last) deadline = Date.now() + DRAIN_TIMEOUT_MS;
+      last = now;
+    }
   }
 
   private fifosOf(id: string): string[] {
     return ['stdout', 'stderr'].map((type) => path.join(this.dir, `${id}.${type}${FIFO_SUFFIX}`));
   }
 
-  private order(name: string, spec: RotatingLogSpec): void {
-    const file = path.join(this.dir, name + ORDER_SUFFIX);
-    writeFileSync(`${file}.new`, JSON.stringify(spec));
+  private order(name: string, suffix: string, order: RotatingLogSpec | ContainerLogOrder): void {
+    const file = path.join(this.dir, name + suffix);
+    writeFileSync(`${file}.new`, JSON.stringify(order));
     renameSync(`${file}.new`, file);
   }
 }
+
+const look = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, DRAIN_LOOK_MS));

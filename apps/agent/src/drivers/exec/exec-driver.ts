@@ -8,7 +8,7 @@ import { findCommand } from '../find-command.js';
 import { type Launch, SupervisedDriver, type SupervisionOptions } from '../supervised/supervised-driver.js';
 import { NoLimitsError, type TaskLimits } from '../task-limits.store.js';
 import { type UserIds, userIds } from '../user-ids.js';
-import { addedCapabilities, boundingCapabilities } from './capabilities.js';
+import { addedCapabilities, boundingCapabilities } from '../capabilities.js';
 import { Chroot } from './chroot.js';
 import { enclosed, type EnclosureMount } from './enclosure.js';
 import { type ExecConfig, execConfig } from './exec-config.js';

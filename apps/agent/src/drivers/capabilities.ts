@@ -1,4 +1,4 @@
-import { TaskConfigError } from '../driver.js';
+import { TaskConfigError } from './driver.js';
 
 /** What tasks may have at most where the agent is not told otherwise: as container engines give, without raw sockets. */
 export const DEFAULT_CAPABILITIES: readonly string[] = [

@@ -1,0 +1,79 @@
+import { readFile } from 'node:fs/promises';
+import type { Duplex } from 'node:stream';
+import type Docker from 'dockerode';
+import type { ExecCommand, ExecSession } from '../../exec/exec-session.js';
+import { OutputQueue } from '../../exec/output-queue.js';
+import { killTree } from '../../exec/process-exec.transport.js';
+import { FrameReader } from './frames.js';
+
+/** How long a command whose output has ended may take to have an exit code. */
+const EXIT_CODE_TIMEOUT_MS = 5_000;
+const LOOK_MS = 20;
+
+/** A command that the engine runs in a container, with the container's user and directory. @throws why it cannot be started */
+export async function execInContainer(
+  container: Docker.Container,
+  { command, tty }: ExecCommand,
+  env: Readonly<Record<string, string>>,
+): Promise<ExecSession> {
+  const exec = await container.exec({
+    Cmd: [...command],
+    Env: Object.entries(env).map(([name, value]) => `${name}=${value}`),
+    AttachStdin: true,
+    AttachStdout: true,
+    AttachStderr: true,
+    Tty: tty,
+  });
+  const stream = await exec.start({ hijack: true, stdin: true, Tty: tty });
+  const queue = new OutputQueue();
+  const exitCode = copy(stream, tty, queue)
+    .catch(() => undefined) // it was cut; what came before is in the queue
+    .then(() => endOf(exec))
+    .finally(() => queue.end());
+  exitCode.catch(() => {}); // whoever awaits it hears of it
+  return {
+    read: () => queue.take(),
+    write: async (data) => {
+      if (stream.writable && !stream.write(data))
+        await new Promise<void>((resolve) => {
+          stream.once('drain', resolve);
+          stream.once('close', resolve);
+        });
+    },
+    closeInput: () => void stream.end(),
+    resize: ({ height, width }) => void exec.resize({ h: height, w: width }).catch(() => {}),
+    exitCode,
+    kill: async () => {
+      await killOnMachine(exec, container.id);
+      queue.end();
+      stream.destroy();
+      await exitCode.catch(() => {});
+    },
+  };
+}
+
+async function copy(stream: Duplex, tty: boolean, queue: OutputQueue): Promise<void> {
+  const reader = new FrameReader();
+  for await (const chunk of stream as AsyncIterable<Buffer>) {
+    if (tty) await queue.push({ stream: 'stdout', data: chunk });
+    else for (const frame of reader.push(chunk)) await queue.push(frame);
+  }
+}
+
+async function endOf(exec: Docker.Exec): Promise<number> {
+  for (const deadline = Date.now() + EXIT_CODE_TIMEOUT_MS; ;) {
+    const { Running, ExitCode } = await exec.inspect();
+    if (!Running && ExitCode !== null) return ExitCode;
+    if (Date.now() >= deadline) throw new Error('the engine does not say how the command ended');
+    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+  }
+}
+
+/** An engine ends no command that it runs in a container; where its processes are those of this machine, the agent does. */
+async function killOnMachine(exec: Docker.Exec, containerId: string): Promise<void> {
+  const { Running, Pid } = await exec.inspect().catch(() => ({ Running: false, Pid: 0 }));
+  if (!Running || Pid <= 0) return;
+  // An engine on another machine would name a process that is somebody else's here.
+  const cgroups = await readFile(`/proc/${Pid}/cgroup`, 'utf8').catch(() => '');
+  if (cgroups.includes(containerId)) await killTree(Pid);
+}

@@ -1,0 +1,228 @@
+import { describe, expect, it } from 'vitest';
+import { DEFAULT_CAPABILITIES } from '../capabilities.js';
+import type { TaskConfig } from '../driver.js';
+import { checkPolicy, containerOptions, type DockerPolicy } from './container-options.js';
+import { dockerConfig } from './docker-config.js';
+
+const STRICT: DockerPolicy = { volumes: false, privileged: false, allowedCapabilities: DEFAULT_CAPABILITIES };
+const OPEN: DockerPolicy = { ...STRICT, volumes: true, privileged: true };
+
+const task = (over: Partial<TaskConfig> = {}): TaskConfig => ({
+  taskId: 'a1/web/x',
+  allocId: 'a1',
+  task: 'web',
+  user: '',
+  config: {},
+  env: { A: '1' },
+  ports: [{ label: 'http', hostIp: '192.0.2.7', hostPort: 23_456, to: 80 }],
+  paths: {
+    allocDir: '/d/alloc',
+    logsDir: '/d/alloc/logs',
+    taskDir: '/d/web',
+    localDir: '/d/web/local',
+    secretsDir: '/d/web/secrets',
+    privateDir: '/d/web/private',
+  },
+  logs: { MaxFiles: 10, MaxFileSizeMB: 10, Disabled: false },
+  ...over,
+});
+
+const made = (
+  config: Record<string, unknown>,
+  over: Partial<TaskConfig> = {},
+  policy = STRICT,
+  found = new Map<string, string>(),
+) =>
+  containerOptions({ task: task(over), config: dockerConfig({ image: 'i', ...config }), policy, agent: 'me' }, found);
+
+const checked =
+  (config: Record<string, unknown>, policy = STRICT) =>
+  () =>
+    checkPolicy(dockerConfig({ image: 'i', ...config }), policy);
+
+describe('the configuration of a docker task', () => {
+  it.each([
+    [{}, 'image is required'],
+    [{ image: 'i', comand: 'x' }, 'unknown key "comand" in the configuration of docker'],
+    [{ image: 'i', args: 'x' }, 'args: '],
+    [{ image: 'i', logging: [{ typo: 'x' }] }, 'unknown key "logging.typo"'],
+    [{ image: 'i', mounts: [{ source: 'x' }] }, 'mounts.0.target'],
+  ])('AG-281: %j is refused: %s', (config, text) => {
+    expect(() => dockerConfig(config)).toThrow(text);
+  });
+
+  it('AG-281: blocks come as lists of one, and maps as lists of many', () => {
+    const config = dockerConfig({
+      image: 'i',
+      auth: [{ username: 'u', password: 'p' }],
+      labels: [{ a: 'x' }, { b: 2 }],
+      logging: [{ type: 'local', config: [{ 'max-size': '1m' }] }],
+    });
+    expect(config.auth).toMatchObject({ username: 'u', password: 'p' });
+    expect(config.labels).toEqual({ a: 'x', b: '2' });
+    expect(config.logging).toEqual({ type: 'local', config: { 'max-size': '1m' } });
+  });
+});
+
+describe('what the engine is asked for', () => {
+  it('AG-282: name, labels and directories', () => {
+    const options = made({ labels: { mine: 'x' } });
+    expect(options.name).toBe('web-a1');
+    expect(options.Labels).toMatchObject({ mine: 'x', 'com.hashicorp.nomad.alloc_id': 'a1' });
+    expect(options.HostConfig?.Mounts?.map(({ Source, Target }) => `${Source}:${Target}`)).toEqual([
+      '/d/alloc:/alloc',
+      '/d/web/local:/local',
+      '/d/web/secrets:/secrets',
+    ]);
+    expect(made({ labels: { 'com.hashicorp.nomad.alloc_id': 'another' } }).Labels).toMatchObject({
+      'com.hashicorp.nomad.alloc_id': 'a1',
+    });
+  });
+
+  it.each([
+    [{ command: 'c', args: ['1'] }, { Cmd: ['c', '1'] }],
+    [{ args: ['1'] }, { Cmd: ['1'] }],
+    [{ entrypoint: ['/e', '-x'] }, { Entrypoint: ['/e', '-x'] }],
+    [{ entrypoint: '/e' }, { Entrypoint: ['/e'] }],
+    [
+      { work_dir: '/w', hostname: 'h', mac_address: '02:42:ac:11:00:02' },
+      { WorkingDir: '/w', Hostname: 'h' },
+    ],
+    [
+      { interactive: true, tty: true },
+      { OpenStdin: true, Tty: true },
+    ],
+    [{ healthchecks: { disable: true } }, { Healthcheck: { Test: ['NONE'] } }],
+  ])('AG-281: %j', (config, options) => {
+    expect(made(config)).toMatchObject(options);
+  });
+
+  it.each([
+    [{ network_mode: 'host' }, { NetworkMode: 'host' }],
+    [
+      { dns_servers: ['1.1.1.1'], dns_search_domains: ['d'], dns_options: ['o'] },
+      { Dns: ['1.1.1.1'], DnsSearch: ['d'] },
+    ],
+    [{ extra_hosts: ['a:1.2.3.4'] }, { ExtraHosts: ['a:1.2.3.4'] }],
+    [
+      { ulimit: { nofile: '2048:4096', nproc: '9' } },
+      {
+        Ulimits: [
+          { Name: 'nofile', Soft: 2048, Hard: 4096 },
+          { Name: 'nproc', Soft: 9, Hard: 9 },
+        ],
+      },
+    ],
+    [
+      { devices: [{ host_path: '/dev/x' }] },
+      { Devices: [{ PathOnHost: '/dev/x', PathInContainer: '/dev/x', CgroupPermissions: 'rwm' }] },
+    ],
+    [
+      { shm_size: 64, pids_limit: 5, readonly_rootfs: true, init: true },
+      { ShmSize: 64, PidsLimit: 5, ReadonlyRootfs: true, Init: true },
+    ],
+    [{ logging: { type: 'syslog', config: { a: 'b' } } }, { LogConfig: { Type: 'syslog', Config: { a: 'b' } } }],
+    [
+      { ipc_mode: 'host', pid_mode: 'host', uts_mode: 'host', userns_mode: 'host' },
+      { IpcMode: 'host', PidMode: 'host', UTSMode: 'host', UsernsMode: 'host' },
+    ],
+    [
+      { sysctl: { 'net.core.somaxconn': 16 }, storage_opt: { size: '1G' } },
+      { Sysctls: { 'net.core.somaxconn': '16' }, StorageOpt: { size: '1G' } },
+    ],
+    [
+      { cap_drop: ['all'], cap_add: ['CAP_CHOWN'] },
+      { CapDrop: ['ALL'], CapAdd: ['CHOWN'] },
+    ],
+    [
+      { security_opt: ['s'], group_add: ['g'], runtime: 'r', oom_score_adj: 3 },
+      { SecurityOpt: ['s'], GroupAdd: ['g'], Runtime: 'r', OomScoreAdj: 3 },
+    ],
+  ])('AG-281: %j of the machine', (config, host) => {
+    expect(made(config).HostConfig).toMatchObject(host);
+  });
+
+  it.each([
+    [
+      { cpuShares: 500, memoryMB: 10, memoryMaxMB: 0 },
+      {},
+      { CpuShares: 500, Memory: 10_485_760, MemorySwap: 10_485_760 },
+    ],
+    [{ cpuShares: 500, memoryMB: 10, memoryMaxMB: 20 }, {}, { Memory: 20_971_520, MemoryReservation: 10_485_760 }],
+    [
+      { cpuShares: 500, memoryMB: 10, memoryMaxMB: 0 },
+      { memory_hard_limit: 30 },
+      { Memory: 31_457_280, MemoryReservation: 10_485_760 },
+    ],
+  ])('what it may use: %j %j', (resources, config, host) => {
+    expect(made(config, { resources }).HostConfig).toMatchObject(host);
+  });
+
+  it('AG-281: ports by the labels of the group, to the port inside; the older map wins', () => {
+    const binding = [{ HostIp: '192.0.2.7', HostPort: '23456' }];
+    expect(made({ ports: ['http'] })).toMatchObject({
+      ExposedPorts: { '80/tcp': {}, '80/udp': {} },
+      HostConfig: { PortBindings: { '80/tcp': binding, '80/udp': binding } },
+    });
+    expect(made({ port_map: [{ http: 8080 }] }).HostConfig?.PortBindings).toEqual({
+      '8080/tcp': binding,
+      '8080/udp': binding,
+    });
+    expect(() => made({ ports: ['db'] })).toThrow('the group has no port "db"');
+  });
+
+  it('AG-296, AG-297: the network of the group, where the task has no own', () => {
+    const dns = { servers: ['9.9.9.9'], searches: ['s'], options: ['o'] };
+    const host = made({}, { dns, networkMode: 'none' }).HostConfig;
+    expect(host).toMatchObject({ NetworkMode: 'none', Dns: ['9.9.9.9'], DnsSearch: ['s'], DnsOptions: ['o'] });
+    const own = made({ network_mode: 'host', dns_servers: ['1.1.1.1'] }, { dns, networkMode: 'none' }).HostConfig;
+    expect(own).toMatchObject({ NetworkMode: 'host', Dns: ['1.1.1.1'] });
+  });
+
+  it.each([
+    ['bidirectional', 'rshared'],
+    ['host-to-task', 'rslave'],
+    ['private', 'rprivate'],
+    ['', 'rprivate'],
+  ])('CW-5: a mount that is %s is %s', (propagation, Propagation) => {
+    const mounts = [{ source: '/s', destination: '/t', readOnly: true, propagation }];
+    const mount = { Type: 'bind', Source: '/s', Target: '/t', ReadOnly: true, BindOptions: { Propagation } };
+    expect(made({}, { mounts }).HostConfig?.Mounts?.at(-1)).toEqual(mount);
+  });
+
+  it('AG-281: volumes and mounts of the job', () => {
+    const found = new Map([['local/x', '/d/web/local/x']]);
+    const config = {
+      volumes: ['local/x:/x:ro', '/host:/h'],
+      mount: [{ type: 'tmpfs', target: '/t', tmpfs_options: [{ size: 5, mode: 0o700 }] }],
+      mounts: [{ target: '/v', source: 'named', volume_options: [{ no_copy: true, labels: [{ a: 'b' }] }] }],
+    };
+    expect(made(config, {}, OPEN, found).HostConfig?.Mounts?.slice(3)).toMatchObject([
+      { Type: 'bind', Source: '/d/web/local/x', Target: '/x', ReadOnly: true },
+      { Type: 'bind', Source: '/host', Target: '/h', ReadOnly: false },
+      { Type: 'tmpfs', Target: '/t', TmpfsOptions: { SizeBytes: 5, Mode: 0o700 } },
+      { Type: 'volume', Target: '/v', Source: 'named', VolumeOptions: { NoCopy: true, Labels: { a: 'b' } } },
+    ]);
+  });
+});
+
+describe('what the agent allows', () => {
+  it.each([
+    [{ privileged: true }, 'privileged containers are not allowed'],
+    [{ volumes: ['/etc:/e'] }, 'volumes are not enabled on this machine; cannot mount host paths: /etc'],
+    [{ mounts: [{ type: 'bind', source: '/etc', target: '/e' }] }, 'cannot mount host paths: /etc'],
+    [{ cap_add: ['SYS_ADMIN'] }, 'driver does not allow the following capabilities: sys_admin'],
+  ])('AG-285: %j is refused unless it does', (config, text) => {
+    expect(checked(config)).toThrow(text);
+    const open = { ...OPEN, allowedCapabilities: [...DEFAULT_CAPABILITIES, 'sys_admin'] };
+    expect(checked(config, open)).not.toThrow();
+  });
+
+  it.each([
+    [{ volumes: ['nowhere'] }, 'invalid volume "nowhere"'],
+    [{ mounts: [{ type: 'bind', target: '/e' }] }, 'a bind mount needs a source'],
+    [{ ulimit: { nofile: 'many' } }, 'malformed ulimit nofile'],
+  ])('%j makes no sense', (config, text) => {
+    expect(checked(config, OPEN)).toThrow(text);
+  });
+});

@@ -1,0 +1,243 @@
+import type { ContainerCreateOptions, HostConfig, MountSettings } from 'dockerode';
+import { boundingCapabilities } from '../capabilities.js';
+import { INSIDE, type TaskConfig, TaskConfigError, type TaskMount, type TaskPort } from '../driver.js';
+import type { DockerConfig, DockerMount } from './docker-config.js';
+
+const MB = 1024 * 1024;
+/** AG-282. */
+export const ALLOC_LABEL = 'com.hashicorp.nomad.alloc_id';
+/** Which start of a task a container is: its name alone is given again (AG-250). */
+export const TASK_LABEL = 'dev.waybill.task_id';
+/** Whose it is, where several agents share an engine. */
+export const AGENT_LABEL = 'dev.waybill.agent';
+
+/** What the engine keeps of a container's output at most, for the time until it is in the task's own files. */
+const LOGGING = { Type: 'json-file', Config: { 'max-size': '64m', 'max-file': '2' } };
+
+/** What the agent lets tasks do (AG-285). */
+export interface DockerPolicy {
+  readonly volumes: boolean;
+  readonly privileged: boolean;
+  readonly allowedCapabilities: readonly string[];
+}
+
+export interface ContainerOrder {
+  readonly task: TaskConfig;
+  readonly config: DockerConfig;
+  readonly policy: DockerPolicy;
+  readonly agent: string;
+}
+
+/** AG-282. A name of a task may hold what the engine does not take. */
+export const containerName = ({ task, allocId }: Pick<TaskConfig, 'task' | 'allocId'>): string =>
+  `${task.replaceAll(/[^a-zA-Z0-9_.-]/g, '_')}-${allocId}`;
+
+/**
+ * What the agent does not allow, and what contradicts itself (AG-285).
+ * @throws TaskConfigError
+ */
+export function checkPolicy(config: DockerConfig, policy: DockerPolicy): void {
+  if (config.privileged && !policy.privileged)
+    throw new TaskConfigError('docker: privileged containers are not allowed on this machine');
+  boundingCapabilities(config.cap_add, config.cap_drop, policy.allowedCapabilities);
+  for (const volume of config.volumes) {
+    const { source } = volumeOf(volume);
+    if (source.startsWith('/')) refuseHostPath(source, policy);
+  }
+  for (const mount of mountsOf(config)) {
+    if (mount.type === 'bind' && mount.source === '') throw new TaskConfigError('docker: a bind mount needs a source');
+    if (mount.type === 'bind' && mount.source.startsWith('/')) refuseHostPath(mount.source, policy);
+  }
+  for (const limit of Object.entries(config.ulimit)) ulimitOf(limit);
+}
+
+function refuseHostPath(source: string, policy: DockerPolicy): void {
+  if (!policy.volumes)
+    throw new TaskConfigError(`docker: volumes are not enabled on this machine; cannot mount host paths: ${source}`);
+}
+
+/** The paths below the task's directory that are mounted: what they lead to is for the caller to check. */
+export const relativeSources = (config: DockerConfig): string[] =>
+  [
+    ...config.volumes.map((volume) => volumeOf(volume).source),
+    ...mountsOf(config).flatMap(({ type, source }) => (type === 'bind' ? [source] : [])),
+  ].filter((source) => !source.startsWith('/'));
+
+/**
+ * What the engine is asked to make of a task (AG-281, AG-282). Pure.
+ * @param found where each relative source is on the machine
+ * @throws TaskConfigError for a port that the group does not have
+ */
+export function containerOptions(order: ContainerOrder, found: ReadonlyMap<string, string>): ContainerCreateOptions {
+  const { task, config } = order;
+  const published = publishedPorts(config, task.ports ?? []);
+  const command = [...(config.command === '' ? [] : [config.command]), ...config.args];
+  return {
+    name: containerName(task),
+    Image: config.image,
+    Env: Object.entries(task.env).map(([name, value]) => `${name}=${value}`),
+    Labels: {
+      ...config.labels,
+      [ALLOC_LABEL]: task.allocId,
+      [TASK_LABEL]: task.taskId,
+      [AGENT_LABEL]: order.agent,
+    },
+    ...(command.length > 0 && { Cmd: command }),
+    ...(config.entrypoint && { Entrypoint: config.entrypoint }),
+    ...(config.work_dir && { WorkingDir: config.work_dir }),
+    ...(config.hostname && { Hostname: config.hostname }),
+    ...(config.mac_address && { MacAddress: config.mac_address }),
+    ...(task.user !== '' && { User: task.user }),
+    Tty: config.tty,
+    OpenStdin: config.interactive,
+    ExposedPorts: Object.fromEntries(Object.keys(published).map((port) => [port, {}])),
+    ...(config.healthchecks?.disable && { Healthcheck: { Test: ['NONE'] } }),
+    ...(config.network_aliases.length > 0 &&
+      config.network_mode && {
+        NetworkingConfig: { EndpointsConfig: { [config.network_mode]: { Aliases: config.network_aliases } } },
+      }),
+    HostConfig: hostConfig(order, published, found),
+  };
+}
+
+function hostConfig(
+  { task, config, policy }: ContainerOrder,
+  published: Readonly<Record<string, { HostIp: string; HostPort: string }[]>>,
+  found: ReadonlyMap<string, string>,
+): HostConfig {
+  const network = config.network_mode ?? (task.networkMode === 'none' ? 'none' : undefined);
+  const logType = config.logging?.type ?? config.logging?.driver;
+  const added = boundingCapabilities(config.cap_add, config.cap_drop, policy.allowedCapabilities);
+  return {
+    ...memoryOf(task, config),
+    ...(task.resources && { CpuShares: task.resources.cpuShares }),
+    Mounts: [...ownMounts(task), ...(task.mounts ?? []).map(taskMount), ...jobMounts(config, found)],
+    ...(network && { NetworkMode: network }),
+    PortBindings: published,
+    Privileged: config.privileged,
+    ReadonlyRootfs: config.readonly_rootfs,
+    CapDrop: ['ALL'],
+    CapAdd: added.map((capability) => capability.toUpperCase()),
+    SecurityOpt: config.security_opt,
+    GroupAdd: config.group_add,
+    Dns: orElse(config.dns_servers, task.dns?.servers),
+    DnsSearch: orElse(config.dns_search_domains, task.dns?.searches),
+    DnsOptions: orElse(config.dns_options, task.dns?.options),
+    ExtraHosts: config.extra_hosts,
+    Devices: config.devices.map((device) => ({
+      PathOnHost: device.host_path,
+      PathInContainer: device.container_path ?? device.host_path,
+      CgroupPermissions: device.cgroup_permissions,
+    })),
+    Ulimits: Object.entries(config.ulimit).map(ulimitOf),
+    Sysctls: config.sysctl,
+    StorageOpt: config.storage_opt,
+    Init: config.init,
+    LogConfig: config.logging ? { Type: logType ?? LOGGING.Type, Config: config.logging.config } : LOGGING,
+    ...(config.shm_size !== undefined && { ShmSize: config.shm_size }),
+    ...(config.pids_limit !== undefined && { PidsLimit: config.pids_limit }),
+    ...(config.oom_score_adj !== undefined && { OomScoreAdj: config.oom_score_adj }),
+    ...(config.ipc_mode && { IpcMode: config.ipc_mode }),
+    ...(config.pid_mode && { PidMode: config.pid_mode }),
+    ...(config.uts_mode && { UTSMode: config.uts_mode }),
+    ...(config.userns_mode && { UsernsMode: config.userns_mode }),
+    ...(config.runtime && { Runtime: config.runtime }),
+  };
+}
+
+const orElse = (own: readonly string[], ofGroup: readonly string[] = []): string[] => [
+  ...(own.length > 0 ? own : ofGroup),
+];
+
+/** As much as the task was given, or more if the job says so; nothing is swapped out. */
+function memoryOf({ resources }: TaskConfig, { memory_hard_limit: hardMB }: DockerConfig): HostConfig {
+  if (!resources || resources.memoryMB <= 0) return {};
+  const limit = Math.max(hardMB, resources.memoryMaxMB, resources.memoryMB) * MB;
+  const isSoft = limit > resources.memoryMB * MB;
+  return { Memory: limit, MemorySwap: limit, ...(isSoft && { MemoryReservation: resources.memoryMB * MB }) };
+}
+
+const ownMounts = ({ paths }: TaskConfig): MountSettings[] => [
+  bind(paths.allocDir, INSIDE.allocDir),
+  bind(paths.localDir, INSIDE.localDir),
+  bind(paths.secretsDir, INSIDE.secretsDir),
+];
+
+const PROPAGATION = { private: 'rprivate', 'host-to-task': 'rslave', bidirectional: 'rshared' } as const;
+
+/** CW-5. */
+const taskMount = ({ source, destination, readOnly, propagation }: TaskMount): MountSettings =>
+  bind(source, destination, readOnly, PROPAGATION[propagation as keyof typeof PROPAGATION] ?? 'rprivate');
+
+function jobMounts(config: DockerConfig, found: ReadonlyMap<string, string>): MountSettings[] {
+  const onMachine = (source: string): string => (source.startsWith('/') ? source : (found.get(source) ?? source));
+  const volumes = config.volumes.map((volume) => {
+    const { source, target, options } = volumeOf(volume);
+    return bind(onMachine(source), target, options.includes('ro'));
+  });
+  return [...volumes, ...mountsOf(config).map((mount) => jobMount(mount, onMachine))];
+}
+
+function jobMount(mount: DockerMount, onMachine: (source: string) => string): MountSettings {
+  const { type, target, source, readonly, bind_options, tmpfs_options, volume_options } = mount;
+  const where = {
+    Type: type,
+    Target: target,
+    Source: type === 'bind' ? onMachine(source) : source,
+    ReadOnly: readonly,
+  };
+  if (type === 'bind') return bind(where.Source, target, readonly, bind_options?.propagation);
+  if (type === 'tmpfs')
+    return { ...where, TmpfsOptions: { SizeBytes: tmpfs_options?.size ?? 0, Mode: tmpfs_options?.mode ?? 0o1777 } };
+  if (!volume_options) return where;
+  const { name = '', options = {} } = volume_options.driver_config ?? {};
+  const DriverConfig = { Name: name, Options: options };
+  return { ...where, VolumeOptions: { NoCopy: volume_options.no_copy, Labels: volume_options.labels, DriverConfig } };
+}
+
+const bind = (
+  Source: string,
+  Target: string,
+  ReadOnly = false,
+  Propagation: NonNullable<MountSettings['BindOptions']>['Propagation'] = 'rprivate',
+): MountSettings => ({ Type: 'bind', Source, Target, ReadOnly, BindOptions: { Propagation } });
+
+const mountsOf = ({ mount, mounts }: DockerConfig): DockerMount[] => [...mount, ...mounts];
+
+/** `source:target[:options]`. @throws TaskConfigError */
+function volumeOf(text: string): { source: string; target: string; options: readonly string[] } {
+  const [source, target, options = '', ...rest] = text.split(':');
+  if (!source || !target || rest.length > 0)
+    throw new TaskConfigError(`docker: invalid volume "${text}": source:target[:options]`);
+  return { source, target, options: options.split(',') };
+}
+
+/** `nofile = "2048:4096"`. @throws TaskConfigError */
+function ulimitOf([name, value]: [string, string]): { Name: string; Soft: number; Hard: number } {
+  const [soft, hard = soft] = value.split(':').map(Number);
+  if (soft === undefined || hard === undefined || !Number.isInteger(soft) || !Number.isInteger(hard))
+    throw new TaskConfigError(`docker: malformed ulimit ${name}: "${value}"`);
+  return { Name: name, Soft: soft, Hard: hard };
+}
+
+/** Ports inside, by label: of `ports`, and of the older `port_map`. @throws TaskConfigError */
+export function portsInside({ ports, port_map }: DockerConfig, given: readonly TaskPort[]): Record<string, number> {
+  const inside: Record<string, number> = {};
+  for (const label of [...ports, ...Object.keys(port_map)]) {
+    const port = given.find((one) => one.label === label);
+    if (!port) throw new TaskConfigError(`docker: the group has no port "${label}"`);
+    inside[label] = port_map[label] ?? (port.to > 0 ? port.to : port.hostPort);
+  }
+  return inside;
+}
+
+function publishedPorts(config: DockerConfig, given: readonly TaskPort[]) {
+  const published: Record<string, { HostIp: string; HostPort: string }[]> = {};
+  for (const [label, inside] of Object.entries(portsInside(config, given))) {
+    const port = given.find((one) => one.label === label);
+    if (!port) continue;
+    for (const protocol of ['tcp', 'udp'])
+      (published[`${inside}/${protocol}`] ??= []).push({ HostIp: port.hostIp, HostPort: String(port.hostPort) });
+  }
+  return published;
+}

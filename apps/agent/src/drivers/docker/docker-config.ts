@@ -1,0 +1,101 @@
+import { z } from 'zod';
+import { checkedConfig } from '../task-config.js';
+
+const texts = z.array(z.string()).default([]);
+/** A block of a job file comes as a list of one. */
+const unwrapped = (value: unknown): unknown => (Array.isArray(value) && value.length === 1 ? value[0] : value);
+/** Several blocks of the same name, or a map, are one map. */
+const merged = (value: unknown): unknown => (Array.isArray(value) ? Object.assign({}, ...value) : value);
+const block = <S extends z.ZodType>(schema: S) => z.preprocess(unwrapped, schema).optional();
+const map = z.preprocess(merged, z.record(z.string(), z.coerce.string())).default({});
+
+const auth = z.strictObject({
+  username: z.string().default(''),
+  password: z.string().default(''),
+  email: z.string().default(''),
+  server_address: z.string().default(''),
+});
+
+const logging = z.strictObject({ type: z.string().optional(), driver: z.string().optional(), config: map });
+
+const device = z.strictObject({
+  host_path: z.string().min(1),
+  container_path: z.string().optional(),
+  cgroup_permissions: z.string().default('rwm'),
+});
+
+const propagation = z.enum(['private', 'rprivate', 'slave', 'rslave', 'shared', 'rshared']);
+
+const mount = z.strictObject({
+  type: z.enum(['bind', 'volume', 'tmpfs']).default('volume'),
+  target: z.string().min(1),
+  source: z.string().default(''),
+  readonly: z.boolean().default(false),
+  bind_options: block(z.strictObject({ propagation: propagation.optional() })),
+  tmpfs_options: block(z.strictObject({ mode: z.int().optional(), size: z.int().optional() })),
+  volume_options: block(
+    z.strictObject({
+      no_copy: z.boolean().default(false),
+      labels: map,
+      driver_config: block(z.strictObject({ name: z.string(), options: map })),
+    }),
+  ),
+});
+
+/** AG-281: the keys of a task, in the words of job files. */
+const schema = z.strictObject({
+  image: z.string({ error: 'image is required' }).min(1, 'image is required'),
+  image_pull_timeout: z.string().optional(),
+  force_pull: z.boolean().default(false),
+  auth: block(auth),
+  auth_soft_fail: z.boolean().default(false),
+  command: z.string().default(''),
+  args: texts,
+  entrypoint: z.union([z.string().transform((one) => [one]), z.array(z.string())]).optional(),
+  work_dir: z.string().optional(),
+  hostname: z.string().optional(),
+  labels: map,
+  ports: texts,
+  port_map: z.preprocess(merged, z.record(z.string(), z.coerce.number().int().min(1).max(65_535))).default({}),
+  network_mode: z.string().optional(),
+  network_aliases: texts,
+  mac_address: z.string().optional(),
+  dns_servers: texts,
+  dns_search_domains: texts,
+  dns_options: texts,
+  extra_hosts: texts,
+  volumes: texts,
+  mount: z.array(mount).default([]),
+  mounts: z.array(mount).default([]),
+  devices: z.array(device).default([]),
+  readonly_rootfs: z.boolean().default(false),
+  shm_size: z.int().min(0).optional(),
+  storage_opt: map,
+  privileged: z.boolean().default(false),
+  cap_add: texts,
+  cap_drop: texts,
+  security_opt: texts,
+  group_add: texts,
+  ipc_mode: z.string().optional(),
+  pid_mode: z.string().optional(),
+  uts_mode: z.string().optional(),
+  userns_mode: z.string().optional(),
+  pids_limit: z.int().optional(),
+  memory_hard_limit: z.int().min(0).default(0),
+  oom_score_adj: z.int().min(0).optional(),
+  sysctl: map,
+  ulimit: map,
+  init: z.boolean().default(false),
+  runtime: z.string().optional(),
+  interactive: z.boolean().default(false),
+  tty: z.boolean().default(false),
+  logging: block(logging),
+  healthchecks: block(z.strictObject({ disable: z.boolean().default(false) })),
+});
+
+export type DockerConfig = z.output<typeof schema>;
+export type DockerMount = DockerConfig['mounts'][number];
+
+/** @throws TaskConfigError */
+export const dockerConfig = (config: Readonly<Record<string, unknown>>): DockerConfig =>
+  checkedConfig('docker', schema, config);

@@ -1,0 +1,378 @@
+import { chmod } from 'node:fs/promises';
+import type Docker from 'dockerode';
+import { parseDuration, type Clock, type Timers } from '@waybill/model';
+import type { TaskResourceUsage } from '@waybill/rpc';
+import type { Logger } from '@waybill/telemetry';
+import type { ExecCommand, ExecSession } from '../../exec/exec-session.js';
+import { EscapesError, insideAlloc } from '../../hooks/inside-alloc.js';
+import { logSpec, type TaskOutputs } from '../../logs/task-output.js';
+import {
+  type Driver,
+  type DriverFingerprint,
+  type DriverNetwork,
+  type ExitResult,
+  StartError,
+  type TaskConfig,
+  TaskConfigError,
+  type TaskHandle,
+  TaskNotFoundError,
+} from '../driver.js';
+import { signalNamed, signalOrInterrupt } from '../task-signal.js';
+import { execInContainer } from './container-exec.js';
+import {
+  ALLOC_LABEL,
+  checkPolicy,
+  containerName,
+  containerOptions,
+  type DockerPolicy,
+  portsInside,
+  relativeSources,
+  TASK_LABEL,
+} from './container-options.js';
+import { containerUsage, NO_SAMPLE, type UsageSample } from './container-usage.js';
+import { type DockerConfig, dockerConfig } from './docker-config.js';
+import { engineAt, isMissing, isUnreachable, reasonOf, statusOf } from './engine.transport.js';
+import { imagesOf } from './image-source.transport.js';
+import { Images, PULL_TIMEOUT_MS } from './images.js';
+
+/** An engine that does not answer is asked again after this. */
+const RETRY_MS = 1_000;
+/** AG-252: how long a killed container may take to vanish. */
+const VANISH_TIMEOUT_MS = 15_000;
+
+export interface DockerOptions {
+  /** See engineAt. */
+  readonly endpoint: string;
+  readonly policy: DockerPolicy;
+  /** AG-283: images that no task uses any more are removed. */
+  readonly imageGc: boolean;
+  /** Whose containers these are: another agent on the same engine has another name. */
+  readonly agent: string;
+  readonly outputs: TaskOutputs;
+  readonly mhzPerCore: number;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly logger: Logger;
+}
+
+interface Running {
+  readonly container: Docker.Container;
+  readonly exit: Promise<ExitResult>;
+  readonly network: DriverNetwork | null;
+  usage: UsageSample;
+  ended: boolean;
+}
+
+/**
+ * Runs tasks as containers of an engine (AG-281 to AG-285). The engine keeps them running, so an agent that was restarted
+ * needs only a container's name, and the label that says which start of the task it is.
+ *
+ * A task is: pulling → created → running → ended → destroyed. What ended is told by the engine; while it does not answer a
+ * task counts as running and is asked after every RETRY_MS. Output goes through the agent's log collector, which asks the
+ * engine for it and outlives the agent. The driver itself: undetected → healthy ⇄ unhealthy, by whether the engine answers.
+ * Cost: two open requests to the engine for each task, one for its end and one for its output.
+ */
+export class DockerDriver implements Driver {
+  readonly name = 'docker';
+  readonly mounts = 'bind';
+  readonly isolation = 'image';
+  private readonly tasks = new Map<string, Running>();
+  private readonly images: Images;
+  private connected: Promise<Docker> | undefined;
+  private wasDetected = false;
+
+  constructor(private readonly options: DockerOptions) {
+    this.images = new Images(
+      imagesOf(() => this.engine()),
+      options.timers,
+      options.imageGc,
+    );
+  }
+
+  async fingerprint(): Promise<DriverFingerprint> {
+    const { policy } = this.options;
+    try {
+      const engine = await this.engine();
+      const [version, info] = await Promise.all([engine.version(), engine.info() as Promise<EngineInfo>]);
+      this.wasDetected = true;
+      const bridge = await bridgeOf(engine);
+      const attributes = {
+        'driver.docker': '1',
+        'driver.docker.version': version.Version,
+        'driver.docker.os_type': info.OSType ?? version.Os,
+        'driver.docker.runtimes': Object.keys(info.Runtimes ?? {})
+          .toSorted()
+          .join(','),
+        ...(bridge && { 'driver.docker.bridge_ip': bridge }),
+        ...(policy.volumes && { 'driver.docker.volumes.enabled': 'true' }),
+        ...(policy.privileged && { 'driver.docker.privileged.enabled': 'true' }),
+      };
+      return { health: 'healthy', description: 'Healthy', attributes };
+    } catch (error) {
+      const health = this.wasDetected ? 'unhealthy' : 'undetected';
+      return { health, description: reasonOf(error), attributes: this.wasDetected ? { 'driver.docker': '1' } : {} };
+    }
+  }
+
+  validate(task: TaskConfig): void {
+    const config = dockerConfig(task.config);
+    checkPolicy(config, this.options.policy);
+    portsInside(config, task.ports ?? []);
+    pullTimeoutOf(config);
+  }
+
+  prepare(config: TaskConfig): TaskHandle {
+    const state = { name: containerName(config) };
+    return { driver: this.name, taskId: config.taskId, startedAtMs: this.options.clock.nowMs(), state };
+  }
+
+  async start(task: TaskConfig, handle: TaskHandle, tell: (message: string) => void = () => {}): Promise<void> {
+    const { taskId } = handle;
+    const { policy, agent } = this.options;
+    const config = dockerConfig(task.config);
+    try {
+      const wish = {
+        image: config.image,
+        force: config.force_pull,
+        credentials: config.auth && { ...config.auth, serveraddress: config.auth.server_address },
+        timeoutMs: pullTimeoutOf(config),
+      };
+      await this.images.use(taskId, wish, tell);
+      await openDirectories(task);
+      const options = containerOptions({ task, config, policy, agent }, await this.foundSources(task, config));
+      await this.removeStale(containerName(task));
+      const container = await (await this.engine()).createContainer(options);
+      if (!task.logs.Disabled) await this.followOutput(task, handle, container, config);
+      await container.start();
+      await this.track(handle, container, portsInside(config, task.ports ?? []));
+    } catch (error) {
+      this.images.release(taskId);
+      if (error instanceof StartError || error instanceof TaskConfigError) throw error;
+      throw new StartError(reasonOf(error), isUnreachable(error));
+    }
+  }
+
+  async recover(handle: TaskHandle): Promise<boolean> {
+    if (this.tasks.has(handle.taskId)) return true;
+    const container = await this.untilAnswered(() => this.containerOf(handle));
+    if (!container) return false;
+    const { State, Image } = await container.inspect();
+    if (State.Status === 'created') return false; // the agent went between making and starting it
+    this.images.keep(handle.taskId, Image);
+    await this.track(handle, container, {});
+    return true;
+  }
+
+  async wait(taskId: string): Promise<ExitResult> {
+    return this.running(taskId).exit;
+  }
+
+  /** AG-284. */
+  async stop(taskId: string, timeoutMs: number, signal: string): Promise<void> {
+    const task = this.running(taskId);
+    if (task.ended) return;
+    const known = signal === '' ? undefined : signalNamed(signal);
+    if (signal !== '' && !known) throw new Error(`signal "${signal}" is not known on this machine`);
+    if (timeoutMs <= 0) await unlessEnded(task.container.kill());
+    else if (!known) await unlessEnded(task.container.stop({ t: Math.ceil(timeoutMs / 1_000) }));
+    else {
+      await unlessEnded(task.container.kill({ signal: known }));
+      if (!(await this.within(task.exit, timeoutMs))) await unlessEnded(task.container.kill());
+    }
+    if (!(await this.within(task.exit, VANISH_TIMEOUT_MS)))
+      throw new Error(`the container did not exit after ${VANISH_TIMEOUT_MS / 1_000} seconds`);
+  }
+
+  async signal(taskId: string, signal: string): Promise<void> {
+    const { container } = this.running(taskId);
+    await unlessEnded(container.kill({ signal: signalOrInterrupt(signal) }));
+  }
+
+  async exec(taskId: string, config: TaskConfig, command: ExecCommand): Promise<ExecSession> {
+    const { container } = this.running(taskId);
+    try {
+      return await execInContainer(container, command, config.env);
+    } catch (error) {
+      throw new Error(reasonOf(error), { cause: error });
+    }
+  }
+
+  network(taskId: string): DriverNetwork | null {
+    return this.tasks.get(taskId)?.network ?? null;
+  }
+
+  async stats(taskId: string): Promise<TaskResourceUsage> {
+    const task = this.running(taskId);
+    const stats = await task.container.stats({ stream: false, 'one-shot': true });
+    const nowMs = this.options.clock.nowMs();
+    const { usage, sample } = containerUsage(stats, task.usage, nowMs, this.options.mhzPerCore);
+    task.usage = sample;
+    return usage;
+  }
+
+  async destroy(handle: TaskHandle, force: boolean): Promise<void> {
+    const { taskId } = handle;
+    const task = this.tasks.get(taskId);
+    if (task && !task.ended && !force) throw new Error('cannot destroy running task');
+    const container = task?.container ?? (await this.containerOf(handle));
+    if (container) await unlessMissing(container.remove({ force: true, v: true }));
+    this.tasks.delete(taskId);
+    this.images.release(taskId);
+  }
+
+  /** The client is made once; it keeps no connection that could break. */
+  private engine(): Promise<Docker> {
+    this.connected ??= engineAt(this.options.endpoint);
+    return this.connected;
+  }
+
+  /** The container of just this start of the task; undefined: it is not there. */
+  private async containerOf({ state, taskId }: TaskHandle): Promise<Docker.Container | undefined> {
+    const engine = await this.engine();
+    try {
+      const { Id, Config } = await engine.getContainer(String(state['name'])).inspect();
+      return Config.Labels[TASK_LABEL] === taskId ? engine.getContainer(Id) : undefined;
+    } catch (error) {
+      if (isMissing(error)) return undefined;
+      throw error;
+    }
+  }
+
+  /** AG-283: one of an earlier start, which nobody waits for any more. Another's is left alone, and the name stays taken. */
+  private async removeStale(name: string): Promise<void> {
+    const container = (await this.engine()).getContainer(name);
+    const found = await unlessMissing(container.inspect());
+    if (found?.Config.Labels[ALLOC_LABEL]) await unlessMissing(container.remove({ force: true, v: true }));
+  }
+
+  private async followOutput(task: TaskConfig, handle: TaskHandle, container: Docker.Container, { tty }: DockerConfig) {
+    const { endpoint, outputs } = this.options;
+    const spec = (type: 'stdout' | 'stderr') => logSpec(task.paths.logsDir, task.task, type, task.logs);
+    const files = { stdout: spec('stdout'), stderr: spec('stderr') };
+    await outputs.follow(outputId(handle), { endpoint, container: container.id, tty, files });
+  }
+
+  /** Where what a job mounts of the task's directory is. @throws TaskConfigError when it leads out of the allocation */
+  private async foundSources(task: TaskConfig, config: DockerConfig): Promise<Map<string, string>> {
+    const found = new Map<string, string>();
+    for (const source of relativeSources(config)) {
+      try {
+        found.set(source, await insideAlloc(task.paths.taskDir, source));
+      } catch (error) {
+        throw error instanceof EscapesError ? new TaskConfigError(`docker: ${error.message}`) : error;
+      }
+    }
+    return found;
+  }
+
+  private async track(handle: TaskHandle, container: Docker.Container, portMap: Record<string, number>): Promise<void> {
+    const { NetworkSettings } = await container.inspect();
+    const ip = Object.values(NetworkSettings.Networks ?? {}).find(({ IPAddress }) => IPAddress !== '')?.IPAddress;
+    const exit = this.exitOf(handle, container);
+    const network = ip === undefined ? null : { ip, portMap, autoAdvertise: false };
+    const task: Running = { container, exit, network, usage: NO_SAMPLE(handle.startedAtMs), ended: false };
+    this.tasks.set(handle.taskId, task);
+    void exit.then(() => {
+      task.ended = true;
+    });
+  }
+
+  private async exitOf(handle: TaskHandle, container: Docker.Container): Promise<ExitResult> {
+    const result = await this.untilAnswered(async () => {
+      try {
+        await container.wait();
+        const { ExitCode, OOMKilled, Error: Err } = (await container.inspect()).State;
+        const Signal = ExitCode > 128 && ExitCode < 128 + 65 ? ExitCode - 128 : 0;
+        return { ExitCode, Signal, OOMKilled, Err };
+      } catch (error) {
+        if (isMissing(error)) return REMOVED;
+        throw error;
+      }
+    });
+    await this.options.outputs.copied(outputId(handle));
+    return result;
+  }
+
+  /** Asks again for as long as the engine is away. @throws what it answers */
+  private async untilAnswered<T>(ask: () => Promise<T>): Promise<T> {
+    for (let hasTold = false; ; hasTold = true) {
+      try {
+        return await ask();
+      } catch (error) {
+        if (!isUnreachable(error)) throw error;
+        if (!hasTold) this.options.logger.warn('the container engine does not answer; asking again', { error });
+        await new Promise<void>((resolve) => void this.options.timers.after(RETRY_MS, resolve));
+      }
+    }
+  }
+
+  private within(settled: Promise<unknown>, ms: number): Promise<boolean> {
+    return new Promise((resolve) => {
+      const cancel = this.options.timers.after(ms, () => resolve(false));
+      void settled.then(() => {
+        cancel();
+        resolve(true);
+      });
+    });
+  }
+
+  private running(taskId: string): Running {
+    const task = this.tasks.get(taskId);
+    if (!task) throw new TaskNotFoundError(taskId);
+    return task;
+  }
+}
+
+/** What the engine says of itself, as far as it is looked at. */
+interface EngineInfo {
+  readonly OSType?: string;
+  readonly Runtimes?: Readonly<Record<string, unknown>>;
+}
+
+const REMOVED: ExitResult = {
+  ExitCode: 137,
+  Signal: 0,
+  OOMKilled: false,
+  Err: 'the container was removed by somebody',
+};
+/** Of a container that has ended. */
+const NOT_RUNNING = new Set([304, 404, 409]);
+
+async function unlessEnded(asked: Promise<unknown>): Promise<void> {
+  try {
+    await asked;
+  } catch (error) {
+    if (!NOT_RUNNING.has(statusOf(error) ?? 0)) throw new Error(reasonOf(error), { cause: error });
+  }
+}
+
+async function unlessMissing<T>(asked: Promise<T>): Promise<T | undefined> {
+  try {
+    return await asked;
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+}
+
+async function bridgeOf(engine: Docker): Promise<string | undefined> {
+  const found = await unlessMissing(engine.getNetwork('bridge').inspect());
+  return found?.IPAM?.Config?.find(({ Gateway }) => Gateway)?.Gateway;
+}
+
+/** A user of the container's own may be anybody: what is the task's is open inside, and closed to others on the machine. */
+async function openDirectories({ paths }: TaskConfig): Promise<void> {
+  await chmod(paths.taskDir, 0o700);
+  await chmod(paths.secretsDir, 0o777);
+}
+
+/** @throws TaskConfigError */
+function pullTimeoutOf({ image_pull_timeout: text }: DockerConfig): number {
+  if (text === undefined) return PULL_TIMEOUT_MS;
+  const ns = parseDuration(text);
+  if (ns === undefined || ns <= 0) throw new TaskConfigError(`docker: image_pull_timeout "${text}" is no duration`);
+  return ns / 1e6;
+}
+
+/** A name of files for one start of a task. */
+const outputId = ({ taskId }: TaskHandle): string => taskId.replaceAll(/[^A-Za-z0-9-]/g, '.');

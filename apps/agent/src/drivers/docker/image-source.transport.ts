@@ -1,0 +1,82 @@
+import type Docker from 'dockerode';
+import { isMissing, reasonOf, statusOf } from './engine.transport.js';
+import { type Credentials, type ImageSource, PullError } from './images.js';
+
+/** What an engine says while it pulls. */
+interface PullNews {
+  readonly id?: string;
+  readonly status?: string;
+  readonly error?: string;
+  readonly progressDetail?: { readonly current?: number; readonly total?: number };
+}
+
+/** Of what a registry answers: another try would say the same. */
+const FINAL = /not found|manifest unknown|unauthorized|denied|no basic auth|invalid reference|unsupported/i;
+/** The engine has it, but not to give away: it is used by a container, or has other names. */
+const CONFLICT = 409;
+const DEFAULT_TAG = ':latest';
+
+/** Images as an engine has them. */
+export function imagesOf(engine: () => Promise<Docker>): ImageSource {
+  return {
+    find: async (image) => {
+      try {
+        const { Id, RepoDigests } = await (await engine()).getImage(image).inspect();
+        return { id: Id, isFromRegistry: (RepoDigests ?? []).length > 0 };
+      } catch (error) {
+        if (isMissing(error)) return undefined;
+        throw error;
+      }
+    },
+    pull: async (image, credentials, progress, signal) =>
+      pull(await engine(), tagged(image), credentials, progress, signal),
+    remove: async (id) => {
+      try {
+        await (await engine()).getImage(id).remove();
+      } catch (error) {
+        if (!isMissing(error) && statusOf(error) !== CONFLICT) throw error;
+      }
+    },
+  };
+}
+
+async function pull(
+  engine: Docker,
+  image: string,
+  credentials: Credentials | undefined,
+  progress: (news: string) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  const layers = new Map<string, PullNews>();
+  try {
+    const options = { abortSignal: signal, ...(credentials && { authconfig: credentials }) };
+    const stream = await engine.pull(image, options);
+    await new Promise<void>((resolve, reject) => {
+      const done = (error: Error | null, all: readonly PullNews[]): void => {
+        const failed = all.find((one) => one.error !== undefined)?.error;
+        if (error ?? failed !== undefined) reject(error ?? new Error(failed));
+        else resolve();
+      };
+      engine.modem.followProgress(stream, done, (news: PullNews) => {
+        if (news.id !== undefined) layers.set(news.id, news);
+        progress(summary(layers));
+      });
+    });
+  } catch (error) {
+    const reason = reasonOf(error);
+    throw new PullError(reason, !FINAL.test(reason));
+  }
+}
+
+/** Without a tag the engine would pull all that there are. */
+function tagged(image: string): string {
+  const name = image.slice(image.lastIndexOf('/') + 1);
+  return name.includes(':') || name.includes('@') ? image : image + DEFAULT_TAG;
+}
+
+function summary(layers: ReadonlyMap<string, PullNews>): string {
+  const all = [...layers.values()];
+  const done = all.filter(({ status }) => status === 'Pull complete' || status === 'Already exists').length;
+  const bytes = all.reduce((sum, { progressDetail }) => sum + (progressDetail?.current ?? 0), 0);
+  return `${done}/${all.length} layers, ${Math.round(bytes / 1024 / 1024)} MiB under way`;
+}

@@ -1,0 +1,136 @@
+import { FakeTime } from '@waybill/model';
+import { beforeEach, describe, expect, it } from 'vitest';
+import {
+  type ImageSource,
+  Images,
+  type ImageWish,
+  PULL_NEWS_MS,
+  PULL_TIMEOUT_MS,
+  PullError,
+  UNUSED_IMAGE_MS,
+} from './images.js';
+
+/** An engine whose pulls end when the test says so. */
+class Engine implements ImageSource {
+  readonly present = new Map<string, { id: string; isFromRegistry: boolean }>();
+  readonly pulls: { image: string; progress: (news: string) => void; end: (error?: Error) => void }[] = [];
+
+  async find(image: string) {
+    return this.present.get(image);
+  }
+
+  pull(image: string, _: unknown, progress: (news: string) => void, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      signal.addEventListener('abort', () => reject(new Error('aborted')));
+      this.pulls.push({
+        image,
+        progress,
+        end: (error) => {
+          if (error) return reject(error);
+          this.present.set(image, { id: image, isFromRegistry: true });
+          resolve();
+        },
+      });
+    });
+  }
+
+  async remove(id: string) {
+    this.present.delete(id);
+  }
+}
+
+let time: FakeTime;
+let engine: Engine;
+let images: Images;
+let told: string[];
+
+beforeEach(() => {
+  time = new FakeTime();
+  engine = new Engine();
+  images = new Images(engine, time, true);
+  told = [];
+});
+
+const wish = (over: Partial<ImageWish> = {}): ImageWish => ({
+  image: 'i:1',
+  force: false,
+  credentials: undefined,
+  timeoutMs: PULL_TIMEOUT_MS,
+  ...over,
+});
+const use = (task: string, over: Partial<ImageWish> = {}) =>
+  images.use(task, wish(over), (message) => told.push(message));
+
+describe('images that tasks use', () => {
+  it('AG-283: one that the engine has is not pulled, unless it is forced', async () => {
+    engine.present.set('i:1', { id: 'i:1', isFromRegistry: true });
+    await use('a');
+    expect([engine.pulls, told]).toEqual([[], []]);
+    const forced = use('b', { force: true });
+    await time.pass(0);
+    engine.pulls[0]!.end();
+    expect(await forced).toBe('i:1');
+  });
+
+  it('AG-283: several tasks wait for one pull, and hear how far it is', async () => {
+    const both = [use('a'), use('b')];
+    await time.pass(0);
+    expect(engine.pulls).toHaveLength(1);
+    engine.pulls[0]!.progress('1/2 layers');
+    await time.pass(PULL_NEWS_MS);
+    engine.pulls[0]!.end();
+    await Promise.all(both);
+    const news = 'Docker image pull progress: 1/2 layers';
+    expect(told).toEqual(['Downloading image', 'Downloading image', news, news]);
+  });
+
+  it('AG-283: a pull ends after its limit, and may be tried again', async () => {
+    const pulled = use('a');
+    await time.pass(0);
+    const message = 'failed to pull "i:1": not done after 300 seconds';
+    const refused = expect(pulled).rejects.toMatchObject({ message, recoverable: true });
+    await time.pass(PULL_TIMEOUT_MS);
+    await refused;
+  });
+
+  it.each([
+    [new PullError('no route', true), true],
+    [new PullError('manifest unknown', false), false],
+  ])('AG-283: %s', async (error, recoverable) => {
+    const pulled = use('a');
+    await time.pass(0);
+    engine.pulls[0]!.end(error);
+    await expect(pulled).rejects.toMatchObject({ name: 'StartError', recoverable });
+  });
+
+  it('AG-283: one that no task uses any more is removed after three minutes, one that is used again is not', async () => {
+    engine.present.set('i:1', { id: 'i:1', isFromRegistry: true });
+    await use('a');
+    await use('b');
+    images.release('a');
+    await time.pass(UNUSED_IMAGE_MS);
+    expect(engine.present.size).toBe(1);
+    images.release('b');
+    await time.pass(UNUSED_IMAGE_MS - 1);
+    images.keep('c', 'i:1');
+    await time.pass(UNUSED_IMAGE_MS);
+    expect(engine.present.size).toBe(1);
+    images.release('c');
+    await time.pass(UNUSED_IMAGE_MS);
+    expect(engine.present.size).toBe(0);
+  });
+
+  it('AG-283: one that was made on the machine stays, and so do all where it is switched off', async () => {
+    engine.present.set('i:1', { id: 'i:1', isFromRegistry: false });
+    await use('a');
+    images.release('a');
+    await time.pass(UNUSED_IMAGE_MS);
+    expect(engine.present.size).toBe(1);
+    engine.present.set('i:1', { id: 'i:1', isFromRegistry: true });
+    images = new Images(engine, time, false);
+    await use('a');
+    images.release('a');
+    await time.pass(UNUSED_IMAGE_MS);
+    expect(engine.present.size).toBe(1);
+  });
+});

@@ -1,0 +1,49 @@
+import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, copyFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { finished } from 'node:stream/promises';
+import Docker from 'dockerode';
+import { create } from 'tar';
+
+const SHELLS = ['/usr/bin/busybox', '/bin/busybox'];
+const PROGRAMS = 'sh cat echo env head id kill ls sleep tail test touch true wc seq dd stat tr'.split(' ');
+
+/** Where a real engine is looked for. */
+export const ENDPOINT =
+  process.env['WAYBILL_TEST_DOCKER_HOST'] ?? process.env['DOCKER_HOST'] ?? 'unix:///var/run/docker.sock';
+
+export const connect = (): Docker =>
+  ENDPOINT.startsWith('unix://')
+    ? new Docker({ socketPath: ENDPOINT.slice('unix://'.length) })
+    : new Docker({ host: new URL(ENDPOINT).hostname, port: Number(new URL(ENDPOINT).port) });
+
+/** Why tests with an engine cannot run here; undefined: they can. */
+export async function whyNoEngine(): Promise<string | undefined> {
+  if (!SHELLS.some((file) => existsSync(file))) return 'needs a static busybox';
+  return connect()
+    .ping()
+    .then(
+      () => undefined,
+      () => `needs a container engine at ${ENDPOINT}`,
+    );
+}
+
+/** An image with a shell and little else, made of this machine's busybox: no registry is needed. */
+export async function makeImage(engine: Docker, name: string): Promise<void> {
+  const [repo, tag = 'latest'] = name.split(':');
+  const busybox = SHELLS.find((file) => existsSync(file));
+  if (!busybox) throw new Error('no busybox');
+  const dir = mkdtempSync(path.join(tmpdir(), 'waybill-image-'));
+  try {
+    for (const at of ['bin', 'etc', 'tmp']) mkdirSync(path.join(dir, at));
+    copyFileSync(busybox, path.join(dir, 'bin/busybox'));
+    for (const program of PROGRAMS) symlinkSync('busybox', path.join(dir, 'bin', program));
+    const archive = path.join(dir, 'image.tar');
+    await create({ cwd: dir, file: archive }, ['bin', 'etc', 'tmp']);
+    const answer = await engine.importImage(archive, { repo, tag });
+    answer.resume();
+    await finished(answer as NodeJS.ReadableStream);
+  } finally {
+    rmSync(dir, { recursive: true, force: true });
+  }
+}
