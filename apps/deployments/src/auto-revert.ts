@@ -1,6 +1,6 @@
 import { specChanged, type Deployment, type Job } from '@waybill/model';
 import { DEFAULT_TRACKED_VERSIONS, namespacedKey, type Tables, type TxnPayloads } from '@waybill/state';
-import { NO_STABLE_VERSION, rollingBack, sameSpecification } from './deployment-descriptions.js';
+import { NO_STABLE_VERSION, rollingBack, sameSpecification } from './revert-remarks.js';
 import { rolledOutJob } from './rolled-out-job.js';
 
 /** What a failure writes about going back, and what it says. */

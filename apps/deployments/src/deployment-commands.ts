@@ -1,8 +1,7 @@
 import type { AskedBy } from '@waybill/lease';
-import { isActiveDeployment, nsFromMs, type Deployment } from '@waybill/model';
+import { DEPLOYMENT_SUCCESSFUL, isActiveDeployment, nsFromMs, type Deployment } from '@waybill/model';
 import type { TxnPayloads } from '@waybill/state';
 import { NO_REVERT, type AutoRevert } from './auto-revert.js';
-import { SUCCESSFUL } from './deployment-descriptions.js';
 import { failureOf } from './deployment-failure.js';
 import type { Watching } from './deployment-watcher.js';
 import { watcherEvaluation } from './rolled-out-job.js';
@@ -63,7 +62,7 @@ export class DeploymentCommands {
     return this.inTurn(id, 'unblock', async (deployment) => {
       if (deployment.Status !== 'blocked' && deployment.Status !== 'unblocking')
         throw new CommandRefusedError("can't unblock running deployment");
-      return this.putStatus(deployment, 'successful', SUCCESSFUL, this.evaluation(deployment), by);
+      return this.putStatus(deployment, 'successful', DEPLOYMENT_SUCCESSFUL, this.evaluation(deployment), by);
     });
   }
 

@@ -1,4 +1,6 @@
 import {
+  DEPLOYMENT_OVERDUE,
+  DEPLOYMENT_UNHEALTHY,
   isActiveDeployment,
   nsFromMs,
   NO_TRANSITION,
@@ -11,7 +13,6 @@ import {
 import { namespacedKey, type Tables } from '@waybill/state';
 import type { Logger } from '@waybill/telemetry';
 import { mayAutoPromote } from './auto-promotion.js';
-import { FAILED_BY_DEADLINE, FAILED_BY_HEALTH } from './deployment-descriptions.js';
 import { failureOf, type Failure } from './deployment-failure.js';
 import { healthFindings, type HealthFindings } from './health-findings.js';
 import type { HolderWriter } from '@waybill/lease';
@@ -157,13 +158,13 @@ export class DeploymentWatcher implements Reader {
     const overdue = overdueGroups(deployment, this.shared.clock.nowMs());
     if (overdue.length === 0) return undefined;
     const reverts = overdue.some((state) => state.AutoRevert);
-    return this.failing(deployment, failureOf(this.shared, deployment, FAILED_BY_DEADLINE, reverts));
+    return this.failing(deployment, failureOf(this.shared, deployment, DEPLOYMENT_OVERDUE, reverts));
   }
 
   private healthFailure(deployment: Deployment): (() => Promise<unknown>) | undefined {
     const { failure } = this.findings(deployment);
     if (!failure) return undefined;
-    return this.failing(deployment, failureOf(this.shared, deployment, FAILED_BY_HEALTH, failure.reverts));
+    return this.failing(deployment, failureOf(this.shared, deployment, DEPLOYMENT_UNHEALTHY, failure.reverts));
   }
 
   private failing(deployment: Deployment, { payload }: Failure): () => Promise<unknown> {

@@ -1,8 +1,15 @@
-import { DEPLOYMENT_RUNNING, type Deployment } from '@waybill/model';
+import {
+  DEPLOYMENT_UNHEALTHY,
+  DEPLOYMENT_FAILED_BY_USER,
+  DEPLOYMENT_PAUSED,
+  DEPLOYMENT_PENDING_PEER,
+  DEPLOYMENT_RUNNING,
+  type Deployment,
+} from '@waybill/model';
 import type { TxnPayloads } from '@waybill/state';
 import { autoRevert, NO_REVERT, type AutoRevert } from './auto-revert.js';
 import { CommandRefusedError, DeploymentCommands, unchanged, type CommandOutcome } from './deployment-commands.js';
-import { FAILED_BY_HEALTH, FAILED_BY_USER, NO_STABLE_VERSION, PAUSED, PENDING } from './deployment-descriptions.js';
+import { NO_STABLE_VERSION } from './revert-remarks.js';
 import type { Watching } from './deployment-watcher.js';
 import type { AskedBy } from '@waybill/lease';
 
@@ -21,7 +28,7 @@ export class OperatorCommands {
       if (pause) return this.pauseNow(deployment, by);
       if (deployment.Status !== 'running' && deployment.Status !== 'paused') return unchanged(deployment);
       return neverRan(deployment)
-        ? this.commands.putStatus(deployment, 'pending', PENDING, null, by)
+        ? this.commands.putStatus(deployment, 'pending', DEPLOYMENT_PENDING_PEER, null, by)
         : this.commands.putStatus(deployment, 'running', DEPLOYMENT_RUNNING, this.commands.evaluation(deployment), by);
     });
   }
@@ -29,7 +36,7 @@ export class OperatorCommands {
   private async pauseNow(deployment: Deployment, by: AskedBy): Promise<CommandOutcome> {
     if (!PAUSABLE.has(deployment.Status))
       throw new CommandRefusedError(`can't pause deployment in status "${deployment.Status}"`);
-    return this.commands.putStatus(deployment, 'paused', PAUSED, null, by);
+    return this.commands.putStatus(deployment, 'paused', DEPLOYMENT_PAUSED, null, by);
   }
 
   /** DP-850 to DP-857; whether there are enough healthy canaries is judged when it is applied. */
@@ -54,7 +61,7 @@ export class OperatorCommands {
 
   /** DP-905. */
   fail(id: string, by: AskedBy): Promise<CommandOutcome> {
-    return this.commands.fail(id, FAILED_BY_USER, by);
+    return this.commands.fail(id, DEPLOYMENT_FAILED_BY_USER, by);
   }
 
   /** DP-1129: of a deployment that waits for other regions. */
@@ -81,7 +88,7 @@ export class OperatorCommands {
         DeploymentUpdate:
           ids.unhealthy.length === 0
             ? null
-            : { DeploymentID: id, Status: 'failed', StatusDescription: FAILED_BY_HEALTH + revert.remark },
+            : { DeploymentID: id, Status: 'failed', StatusDescription: DEPLOYMENT_UNHEALTHY + revert.remark },
         Eval,
         ...revert.payload,
       };

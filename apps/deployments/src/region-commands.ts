@@ -1,7 +1,6 @@
 import type { AskedBy } from '@waybill/lease';
-import { DEPLOYMENT_RUNNING, type Deployment } from '@waybill/model';
+import { DEPLOYMENT_FAILED_BY_PEER, DEPLOYMENT_UNBLOCKING, DEPLOYMENT_RUNNING, type Deployment } from '@waybill/model';
 import { CommandRefusedError, DeploymentCommands, unchanged, type CommandOutcome } from './deployment-commands.js';
-import { FAILED_BY_PEER, UNBLOCKING } from './deployment-descriptions.js';
 import type { Watching } from './deployment-watcher.js';
 
 /** What regions do to a deployment of this one, this one included. Each can be asked twice without harm (DP-1120). */
@@ -33,7 +32,7 @@ export class RegionCommands {
   beginUnblocking(id: string, by: AskedBy): Promise<CommandOutcome> {
     return this.commands.inTurn(id, 'unblock', async (deployment) =>
       deployment.Status === 'blocked'
-        ? this.commands.putStatus(deployment, 'unblocking', UNBLOCKING, null, by)
+        ? this.commands.putStatus(deployment, 'unblocking', DEPLOYMENT_UNBLOCKING, null, by)
         : unchanged(deployment),
     );
   }
@@ -45,7 +44,7 @@ export class RegionCommands {
 
   /** DP-1123. */
   fail(id: string, by: AskedBy): Promise<CommandOutcome> {
-    return this.commands.fail(id, FAILED_BY_PEER, by);
+    return this.commands.fail(id, DEPLOYMENT_FAILED_BY_PEER, by);
   }
 }
 

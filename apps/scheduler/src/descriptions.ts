@@ -12,12 +12,3 @@ export const BLOCKED_REMAINING = 'created to place remaining allocations';
 export const BLOCKED_CONFLICTS = 'created due to placement conflicts';
 export const DELAYED_RESCHEDULE = 'created for delayed rescheduling';
 export const DISCONNECT_TIMEOUT = 'created for delayed disconnect timeout';
-
-export const DEPLOYMENT_RUNNING = 'Deployment is running';
-export const DEPLOYMENT_NEEDS_PROMOTION = 'Deployment is running but requires manual promotion';
-export const DEPLOYMENT_AUTO_PROMOTION = 'Deployment is running pending automatic promotion';
-export const DEPLOYMENT_SUCCESSFUL = 'Deployment completed successfully';
-export const DEPLOYMENT_STOPPED_JOB = 'Cancelled because job is stopped';
-export const DEPLOYMENT_NEWER_JOB = 'Cancelled due to newer version of job';
-export const DEPLOYMENT_PENDING_PEER = 'Deployment is pending, waiting for peer region';
-export const DEPLOYMENT_BLOCKED_PEER = 'Deployment is complete but waiting for peer region';

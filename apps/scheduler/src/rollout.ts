@@ -1,4 +1,13 @@
 import {
+  deployedJob,
+  DEPLOYMENT_AUTO_PROMOTION,
+  DEPLOYMENT_BLOCKED_PEER,
+  DEPLOYMENT_NEEDS_PROMOTION,
+  DEPLOYMENT_NEWER_JOB,
+  DEPLOYMENT_PENDING_PEER,
+  DEPLOYMENT_RUNNING,
+  DEPLOYMENT_STOPPED_JOB,
+  DEPLOYMENT_SUCCESSFUL,
   hasAutoPromote,
   isActiveDeployment,
   requiresPromotion,
@@ -10,16 +19,6 @@ import {
   type TaskGroup,
   type UpdateStrategy,
 } from '@waybill/model';
-import {
-  DEPLOYMENT_AUTO_PROMOTION,
-  DEPLOYMENT_BLOCKED_PEER,
-  DEPLOYMENT_NEEDS_PROMOTION,
-  DEPLOYMENT_NEWER_JOB,
-  DEPLOYMENT_PENDING_PEER,
-  DEPLOYMENT_RUNNING,
-  DEPLOYMENT_STOPPED_JOB,
-  DEPLOYMENT_SUCCESSFUL,
-} from './descriptions.js';
 
 /** SC-236: the part of a group's state that the scheduler decides; what allocations count is the state machine's. */
 function newState(update: UpdateStrategy): DeploymentState {
@@ -140,12 +139,7 @@ export class Rollout {
     if (this.attached.size === 0 || !job) return null;
     const created: Deployment = {
       ID: newId(),
-      Namespace: job.Namespace,
-      JobID: job.ID,
-      JobVersion: job.Version,
-      JobModifyIndex: job.ModifyIndex,
-      JobSpecModifyIndex: job.JobModifyIndex,
-      JobCreateIndex: job.CreateIndex,
+      ...deployedJob(job),
       IsMultiregion: false,
       TaskGroups: states,
       Status: 'running',

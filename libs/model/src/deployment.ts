@@ -1,4 +1,5 @@
 import { isTerminalAllocation, type Allocation } from './allocation.js';
+import type { Job } from './job.js';
 
 export type DeploymentStatus =
   | 'running'
@@ -57,8 +58,17 @@ export interface DeploymentStatusUpdate {
   StatusDescription: string;
 }
 
-/** Description of a deployment that goes its way (DP section 1.8); clients match it. */
-export const DEPLOYMENT_RUNNING = 'Deployment is running';
+/** What a deployment says of the job it rolls out. */
+export function deployedJob(job: Job) {
+  return {
+    Namespace: job.Namespace,
+    JobID: job.ID,
+    JobVersion: job.Version,
+    JobModifyIndex: job.ModifyIndex,
+    JobSpecModifyIndex: job.JobModifyIndex,
+    JobCreateIndex: job.CreateIndex,
+  } as const satisfies Partial<Deployment>;
+}
 
 /** Not over yet: it is watched and a newer one of its job cancels it. */
 export function isActiveDeployment(deployment: Pick<Deployment, 'Status'>): boolean {

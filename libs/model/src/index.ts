@@ -9,6 +9,7 @@ export * from './csi-claim.js';
 export * from './csi-plugin.js';
 export * from './csi-volume.js';
 export * from './csi-volume-shape.js';
+export * from './deployment-descriptions.js';
 export * from './deployment.js';
 export * from './device-index.js';
 export * from './duration.js';

@@ -1,25 +1,18 @@
-import { isActiveDeployment, type Deployment, type Job } from '@waybill/model';
+import { deployedJob, DEPLOYMENT_NEWER_JOB, isActiveDeployment, type Deployment, type Job } from '@waybill/model';
 import { putDeploymentStatus } from './deployment-status.js';
 import { namespacedKey } from './tables.js';
 import type { Write } from './write.js';
-
-const NEWER_VERSION = 'Cancelled due to newer version of job';
 
 /** ST-61: a region's part of a rollout begins with its job; what was rolled out until now is over. O(the job's deployments). */
 export function beginDeployment(w: Write, given: Deployment, job: Job): void {
   const before = newestOf(w, job);
   if (before && isActiveDeployment(before)) {
-    const update = { DeploymentID: before.ID, Status: 'cancelled', StatusDescription: NEWER_VERSION } as const;
+    const update = { DeploymentID: before.ID, Status: 'cancelled', StatusDescription: DEPLOYMENT_NEWER_JOB } as const;
     putDeploymentStatus(w, before, update, w.timeNs);
   }
   w.put('deployment', {
     ...given,
-    Namespace: job.Namespace,
-    JobID: job.ID,
-    JobVersion: job.Version,
-    JobModifyIndex: job.ModifyIndex,
-    JobSpecModifyIndex: job.JobModifyIndex,
-    JobCreateIndex: job.CreateIndex,
+    ...deployedJob(job),
     CreateIndex: w.index,
     ModifyIndex: w.index,
     CreateTime: w.timeNs,

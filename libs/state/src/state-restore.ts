@@ -1,4 +1,4 @@
-import { type Deployment, isActiveDeployment } from '@waybill/model';
+import { type Deployment, DEPLOYMENT_STOPPED_JOB, isActiveDeployment } from '@waybill/model';
 import type { TxnPayloads } from './catalogue.js';
 import type { Appliers } from './applier.js';
 import { canonicalJson } from './digest.js';
@@ -46,7 +46,7 @@ function cancelOrphans(w: Write): void {
     const cancelled: Deployment = {
       ...orphan,
       Status: 'cancelled',
-      StatusDescription: 'Cancelled because job is stopped',
+      StatusDescription: DEPLOYMENT_STOPPED_JOB,
       ModifyIndex: w.index,
       ModifyTime: w.timeNs,
     };

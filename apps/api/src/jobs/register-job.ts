@@ -2,6 +2,8 @@ import { ConflictError, jobSubject, type Log } from '@waybill/journal';
 import {
   type Clock,
   type Deployment,
+  deployedJob,
+  DEPLOYMENT_PENDING_PEER,
   type Evaluation,
   type GroupScalingEvent,
   isParameterized,
@@ -124,16 +126,11 @@ export class RegisterJob {
   private waitingDeployment({ Job: job, EvalPriority }: RegisterJobRequest, nowNs: number): Deployment {
     return {
       ID: this.newId(),
-      Namespace: job.Namespace,
-      JobID: job.ID,
-      JobVersion: job.Version,
-      JobModifyIndex: 0,
-      JobSpecModifyIndex: 0,
-      JobCreateIndex: 0,
+      ...deployedJob(job),
       IsMultiregion: true,
       TaskGroups: {},
       Status: 'initializing',
-      StatusDescription: 'Deployment is pending, waiting for peer region',
+      StatusDescription: DEPLOYMENT_PENDING_PEER,
       EvalPriority: EvalPriority || job.Priority,
       CreateIndex: 0,
       ModifyIndex: 0,
