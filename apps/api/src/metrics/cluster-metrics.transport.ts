@@ -4,19 +4,18 @@ import { gatherFigures, type ServiceContext } from '@waybill/service';
 import { shownOf } from './cluster-figures.js';
 import { PREFIX } from './contract-names.js';
 import { JobGauges } from './job-gauges.js';
+import { type Lately, MetricInterval } from './metric-interval.js';
 import { ProcessGauges } from './process-gauges.store.js';
 import type { Series, Shown } from './series.js';
-
-const MS_PER_S = 1_000;
 
 /**
  * The metrics of the whole control plane, asked for when somebody looks: of its services over NATS, of jobs from the read
  * model, of this process itself. Any API process answers for all of them: where several run, one is scraped (OP-106).
- * Keeps nothing. Without NATS or Postgres, what they would have said is missing.
+ * Keeps two looks, for what was counted between them. Without NATS or Postgres, what they would have said is missing.
  */
 export class ClusterMetrics {
   private readonly jobs: JobGauges;
-  private readonly startedMs: number;
+  private readonly interval: MetricInterval;
   private readonly process = new ProcessGauges();
 
   constructor(
@@ -24,7 +23,7 @@ export class ClusterMetrics {
     private readonly model: ReadModel,
   ) {
     this.jobs = new JobGauges(model);
-    this.startedMs = context.clock.nowMs();
+    this.interval = new MetricInterval(context.clock);
     this.process.start();
   }
 
@@ -37,8 +36,9 @@ export class ClusterMetrics {
     return this.context.settings.WAYBILL_PROMETHEUS_METRICS;
   }
 
-  upForS(): number {
-    return (this.clock.nowMs() - this.startedMs) / MS_PER_S;
+  /** OP-101. */
+  async lately(): Promise<Lately> {
+    return this.interval.lately(await this.read());
   }
 
   async read(): Promise<Shown> {

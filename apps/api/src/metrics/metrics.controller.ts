@@ -13,8 +13,8 @@ export class MetricsController {
   @Get()
   async read(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     if (param(request.query, 'format') !== 'prometheus') {
-      const { clock } = this.metrics;
-      sendJson(request, reply, asJson(await this.metrics.read(), clock.nowMs(), this.metrics.upForS()));
+      const { shown, overS } = await this.metrics.lately();
+      sendJson(request, reply, asJson(shown, this.metrics.clock.nowMs(), overS));
       return;
     }
     if (!this.metrics.forPrometheus) throw new ApiError(415, 'Prometheus is not enabled');

@@ -39,11 +39,10 @@ const sorted = <T extends ByName>(series: readonly T[]): T[] =>
     .map(([, one]) => one);
 
 /**
- * As clients of the reference read it (OP-101), by name and labels. Counters and samples are since the start of the
- * processes that keep them.
- * @param sinceS seconds that the oldest of them runs, for rates
+ * As clients of the reference read it (OP-101), by name and labels.
+ * @param overS seconds in which it was counted, for rates
  */
-export function asJson({ gauges, counters, samples }: Shown, nowMs: number, sinceS: number): object {
+export function asJson({ gauges, counters, samples }: Shown, nowMs: number, overS: number): object {
   const at = `${new Date(nowMs).toISOString().slice(0, 19).replace('T', ' ')} +0000 UTC`;
   return {
     Timestamp: at,
@@ -52,7 +51,7 @@ export function asJson({ gauges, counters, samples }: Shown, nowMs: number, sinc
     Counters: sorted(counters).map(({ name, value, labels }) => ({
       Name: name,
       Count: value,
-      Rate: rateOf(value, sinceS),
+      Rate: rateOf(value, overS),
       Sum: value,
       Min: value === 0 ? 0 : 1,
       Max: value === 0 ? 0 : 1,
@@ -63,7 +62,7 @@ export function asJson({ gauges, counters, samples }: Shown, nowMs: number, sinc
     Samples: sorted(samples).map(({ name, seen, labels }) => ({
       Name: name,
       Count: seen.count,
-      Rate: rateOf(seen.sum, sinceS),
+      Rate: rateOf(seen.sum, overS),
       Sum: seen.sum,
       Min: quantile(seen, LOWEST),
       Max: quantile(seen, HIGHEST),

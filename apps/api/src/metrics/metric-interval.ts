@@ -1,0 +1,78 @@
+import type { Clock } from '@waybill/model';
+import { keyOf, type Sample, type Series, type Shown } from './series.js';
+
+/** Shortest time that an answer covers, ms, where somebody has looked before (OP-101). */
+export const INTERVAL_MS = 10_000;
+/** Looks that are remembered: one that is old enough, and the one that will be next. */
+const LOOKS = 2;
+
+interface Look {
+  readonly atMs: number;
+  readonly counters: ReadonlyMap<string, number>;
+  readonly samples: ReadonlyMap<string, Sample['seen']>;
+}
+
+/** What was counted in the time that it names. */
+export interface Lately {
+  readonly shown: Shown;
+  /** How long that is, s. */
+  readonly overS: number;
+}
+
+/**
+ * What happened lately, of figures that count since their processes began: the difference from an earlier look, INTERVAL_MS
+ * ago or longer. Nothing looks by itself: an answer covers the time since somebody asked before, and the first one all
+ * the time there was. Memory: two looks.
+ */
+export class MetricInterval {
+  private looks: Look[] = [];
+  private readonly startedMs: number;
+
+  constructor(private readonly clock: Clock) {
+    this.startedMs = clock.nowMs();
+  }
+
+  /** Counters and samples of which nothing was counted in the time are left out; gauges stay as they are. */
+  lately(now: Shown): Lately {
+    const atMs = this.clock.nowMs();
+    const since = this.looks.findLast((look) => atMs - look.atMs >= INTERVAL_MS);
+    this.remember(now, atMs);
+    const overS = (atMs - (since?.atMs ?? this.startedMs)) / 1_000;
+    if (!since) return { shown: now, overS };
+    const counters = now.counters.map((one) => counterSince(one, since.counters.get(keyOf(one))));
+    const samples = now.samples.map((one) => sampleSince(one, since.samples.get(keyOf(one))));
+    const shown = {
+      gauges: now.gauges,
+      counters: counters.filter(({ value }) => value > 0),
+      samples: samples.filter(({ seen }) => seen.count > 0),
+    };
+    return { shown, overS };
+  }
+
+  private remember({ counters, samples }: Shown, atMs: number): void {
+    const last = this.looks.at(-1);
+    if (last && atMs - last.atMs < INTERVAL_MS) return;
+    const look = {
+      atMs,
+      counters: new Map(counters.map((one) => [keyOf(one), one.value])),
+      samples: new Map(samples.map((one) => [keyOf(one), one.seen])),
+    };
+    this.looks = [...this.looks, look].slice(-LOOKS);
+  }
+}
+
+/** One that counts less than before belongs to a process that began anew. */
+function counterSince(now: Series, before = 0): Series {
+  return now.value < before ? now : { ...now, value: now.value - before };
+}
+
+function sampleSince(now: Sample, before: Sample['seen'] | undefined): Sample {
+  if (!before || now.seen.count < before.count) return now;
+  const { count, sum, buckets } = now.seen;
+  const seen = {
+    count: count - before.count,
+    sum: sum - before.sum,
+    buckets: buckets.map(([bound, upTo], at) => [bound, upTo - (before.buckets[at]?.[1] ?? 0)] as const),
+  };
+  return { ...now, seen };
+}
