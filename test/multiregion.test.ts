@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { freePort } from '@waybill/embedded';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { runCli } from './support/cli.js';
 import { Launcher, nothingRuns } from './support/launcher.js';
 import { eventually } from './support/wait.js';
 
@@ -42,6 +43,8 @@ function start(name: Name): Launcher {
   regions[name] = launcher;
   return launcher;
 }
+
+const cli = (...words: string[]) => runCli(`http://127.0.0.1:${places.east.port}`, words);
 
 interface Seen {
   readonly JobVersion: number;
@@ -152,6 +155,22 @@ describe('two regions, each with everything of its own', () => {
     LONG_MS,
   );
 
+  it('DP-1704, CL-612, CL-317: a deployment on the command line says how far it is in every region', async () => {
+    const ids = await Promise.all(
+      NAMES.map(async (region) => {
+        const [deployment] = await read<{ ID: string }[]>('east', `/v1/job/app/deployments?region=${region}`);
+        return deployment!.ID.slice(0, 8);
+      }),
+    );
+    const rows = new RegExp(
+      `^Multiregion Deployment\nRegion +ID +Status\neast +${ids[0]} +successful\nwest +${ids[1]} +successful$`,
+      'm',
+    );
+    expect((await cli('deployment', 'status', ids[0]!)).out).toMatch(rows);
+    expect((await cli('job', 'status', 'app')).out).toMatch(rows);
+    expect((await cli('deployment', 'status', '-region', 'west', ids[1]!)).out).toMatch(rows);
+  });
+
   it('DP-1104: the same job again makes no version, and answers at once', async () => {
     const before = await statuses(1);
     const answer = await ask('east', '/v1/jobs', 'PUT', job('one'));
@@ -207,6 +226,9 @@ describe('two regions, each with everything of its own', () => {
         return true;
       });
       expect(Date.now() - began).toBeLessThan(10_000);
+      expect((await cli('job', 'deployments', '-latest', 'app')).out).toMatch(
+        /^east +[0-9a-f]{8} +successful\nwest \(error\) +<none> +<none>$/m,
+      );
       const refused = await ask('east', '/v1/jobs', 'PUT', job('two'));
       expect(refused).toEqual({ status: 500, text: 'region "west" cannot be reached; nothing was registered' });
       expect(await read<Seen[]>('east', '/v1/job/app/deployments')).toHaveLength(1);

@@ -1,5 +1,8 @@
 import type { Deployment, DeploymentState } from '@waybill/model';
+import type { ApiClient } from './api-client.js';
 import type { Display } from './display.js';
+import { causeOf, isInterrupt } from './failure.js';
+import { multiregionTable } from './multiregion-table.js';
 import { sortedEntries } from './sorted-entries.js';
 import { keyValues, table } from './table.js';
 import { absoluteTime } from './times.js';
@@ -40,8 +43,13 @@ export function deployedTable(deployment: Deployment): string {
   ]);
 }
 
-/** A deployment as the monitor shows it (CL-611). */
-export function deploymentBlock(deployment: Deployment, display: Display, bold: (text: string) => string): string {
+/** A deployment as the monitor shows it, with the other regions of one that is part of several (CL-611, CL-612). */
+export async function deploymentBlock(
+  api: ApiClient,
+  deployment: Deployment,
+  display: Display,
+  bold: (text: string) => string,
+): Promise<string> {
   const list = keyValues([
     ['ID', display.id(deployment.ID)],
     ['Job ID', deployment.JobID],
@@ -49,6 +57,23 @@ export function deploymentBlock(deployment: Deployment, display: Display, bold: 
     ['Status', deployment.Status],
     ['Description', deployment.StatusDescription],
   ]);
-  if (groupsOf(deployment).length === 0) return list;
-  return `${list}\n\n${bold('Deployed')}\n${deployedTable(deployment)}`;
+  const parts = [list];
+  if (deployment.IsMultiregion) parts.push(await regionsPart(api, deployment, display, bold));
+  if (groupsOf(deployment).length > 0) parts.push(`${bold('Deployed')}\n${deployedTable(deployment)}`);
+  return parts.join('\n\n');
+}
+
+async function regionsPart(
+  api: ApiClient,
+  deployment: Deployment,
+  display: Display,
+  bold: (text: string) => string,
+): Promise<string> {
+  try {
+    const regions = await multiregionTable(api, deployment, (id) => display.id(id));
+    return `${bold('Multiregion Deployment')}\n${regions}`;
+  } catch (error) {
+    if (isInterrupt(error)) throw error;
+    return `Error fetching multiregion deployment: ${causeOf(error)}`;
+  }
 }

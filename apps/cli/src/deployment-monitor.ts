@@ -87,7 +87,7 @@ export class DeploymentMonitor {
   private async blockOf(deployment: Deployment): Promise<string> {
     const { api, terminal, flags, clock } = this.call;
     const display = new Display(flags.on('verbose'), clock.nowMs());
-    const block = deploymentBlock(deployment, display, (text) => terminal.bold(text));
+    const block = await deploymentBlock(api, deployment, display, (text) => terminal.bold(text));
     if (!display.verbose) return block;
     const path = `/v1/deployment/allocations/${deployment.ID}`;
     const allocs = await retriedRead('deployment', this.call, () => api.get<AllocListStub[] | null>(path));

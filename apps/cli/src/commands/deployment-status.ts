@@ -5,7 +5,9 @@ import { Display, VERBOSE_FLAG } from '../display.js';
 import { DATA_FLAGS } from '../data-printer.js';
 import { CommandFailure, failed } from '../failure.js';
 import { resolveDeployment } from '../resolve-deployment.js';
+import { shortId } from '../short-id.js';
 import { rfc3339 } from '../times.js';
+import { namespaceWord, watchable } from '../watch-on.js';
 import { listDeployments } from './deployment-list.js';
 import { UI_FLAG, webHint } from '../web-hint.js';
 
@@ -47,9 +49,11 @@ async function run(call: Call): Promise<number> {
   if (flags.on('monitor')) {
     terminal.print(`${rfc3339(call.clock.nowMs())}: Monitoring deployment "${display.id(ID)}"`);
     const there = { ...call, api: api.within({ namespace: Namespace }) };
-    const ended = await new DeploymentMonitor(there, '', flags.durationMs('wait') ?? READ_WAIT_MS).follow(ID);
+    const monitor = new DeploymentMonitor(there, '', flags.durationMs('wait') ?? READ_WAIT_MS);
+    const again = () => `deployment status -monitor${namespaceWord(there.api)} ${shortId(ID)}`;
+    const ended = await watchable(call, again, () => monitor.follow(ID));
     if (flags.on('exit-code') && ended !== 'successful') exitCode = 1;
-  } else terminal.print(deploymentBlock(answer.value, display, (text) => terminal.bold(text)));
+  } else terminal.print(await deploymentBlock(api, answer.value, display, (text) => terminal.bold(text)));
   await webHint(call, 'View this deployment', `/jobs/${encodeURIComponent(JobID)}/deployments`);
   return exitCode;
 }

@@ -27,7 +27,7 @@ export const command: ServerCommand = {
     if (flags.on('latest')) {
       const latest = await read<Deployment | null>(api, jobPath(found.id, '/deployment'));
       const text = latest.value
-        ? deploymentBlock(latest.value, display, (title) => terminal.bold(title))
+        ? await deploymentBlock(api, latest.value, display, (title) => terminal.bold(title))
         : 'No deployment found';
       if (call.data) call.data(latest.exact);
       else terminal.print(text);
