@@ -156,6 +156,25 @@ describe('raw_exec', () => {
     expect(env.filter((line) => !/^(PATH|ONLY|PWD|OLDPWD|SHLVL|_)=/.test(line))).toEqual([]);
   });
 
+  it.runIf(process.getuid?.() === 0)(
+    'AG-220, AG-274: runs as the user of the task, who alone reads its secrets (needs root)',
+    async () => {
+      const task = aTask(shell('id -u; cat task/secrets/key'), { user: 'nobody' });
+      for (const above of [dir, path.dirname(task.paths.taskDir)]) chmodSync(above, 0o755);
+      task.config['work_dir'] = path.dirname(task.paths.taskDir);
+      writeFileSync(path.join(task.paths.secretsDir, 'key'), 'hidden\n');
+      chmodSync(task.paths.secretsDir, 0o700);
+      await started(task);
+      await driver.wait(task.taskId);
+      expect(read(task, 'web.stdout.0')).toBe('65534\nhidden\n');
+      const other = aTask(shell(`cat ${task.paths.secretsDir}/key`), { user: 'daemon' });
+      await started(other);
+      await driver.wait(other.taskId);
+      expect(read(other, 'web.stderr.0')).toContain('Permission denied');
+      await expect(started(aTask(shell('true'), { user: 'no-such-user' }))).rejects.toThrow('failed to find the user');
+    },
+  );
+
   it('AG-245, AG-251: exit code, and all output in the files when the end is told', async () => {
     const task = aTask(shell('echo out; echo err >&2; exit 3'));
     await started(task);

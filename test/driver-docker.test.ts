@@ -24,6 +24,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { connect, ENDPOINT, makeImage, whyNoEngine } from './support/container-engine.js';
 import { eventually } from './support/wait.js';
 
+/** As in apps/agent/src/drivers/docker/strays.ts. */
+const STRAY_PERIOD_MS = 5 * 60_000;
 const IMAGE = 'waybill-test-shell:1';
 const whyNot = await whyNoEngine();
 
@@ -163,6 +165,21 @@ describe.runIf(whyNot === undefined)(`docker (${whyNot ?? ENDPOINT})`, () => {
     const nowhere = newDriver({ endpoint: `unix://${dir}/no-engine.sock` });
     await expect(started(aTask({}), nowhere)).rejects.toMatchObject({ name: 'StartError', recoverable: true });
     await expect(started(aTask({ command: '/no/such/program' }))).rejects.toMatchObject({ recoverable: false });
+  });
+
+  it('AG-440: containers of this agent that no task is are removed after a while, those of others are not', async () => {
+    const task = aTask(shell('sleep 600'));
+    await started(task);
+    const names = async () => (await connect().listContainers({ all: true })).map(({ Names }) => Names[0]);
+    let nowMs = Date.now();
+    const inFuture = { clock: { nowMs: () => nowMs } };
+    const [own, other] = [newDriver(inFuture), newDriver({ ...inFuture, agent: `${dir}/other` })];
+    nowMs += 2 * STRAY_PERIOD_MS;
+    await driver.fingerprint();
+    await other.fingerprint();
+    expect(await names()).toContain(`/web-${task.allocId}`);
+    await own.fingerprint();
+    expect(await names()).not.toContain(`/web-${task.allocId}`);
   });
 
   it("AG-284: its kill signal if it has one, else the engine's; hard after the timeout", async () => {

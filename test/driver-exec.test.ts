@@ -372,6 +372,17 @@ describe.runIf(isRoot)('exec (needs root)', () => {
     await expect(started(aTask(shell('true'), { mounts: alone }))).rejects.toThrow('is not on a shared mount');
   });
 
+  it('AG-296: without a network it reaches nobody, also by what runs beside it; else it has the network of the machine', async () => {
+    const interfaces = 'cut -d: -f1 -s /proc/net/dev | tr -d " "';
+    expect((await said(interfaces, {}, { networkMode: 'none' })).text).toBe('lo\n');
+    expect((await said(interfaces)).text.split('\n').length).toBeGreaterThan(2);
+    const task = aTask(shell('exec sleep 600'), { networkMode: 'none' });
+    await started(task);
+    const beside = await driver.exec(task.taskId, task, { command: ['sh', '-c', interfaces], tty: false });
+    expect(Buffer.from((await beside.read())?.data ?? '').toString()).toBe('lo\n');
+    await driver.stop(task.taskId, 0, '');
+  });
+
   it('AG-297: names are looked up as the group says', async () => {
     const dns = { servers: ['192.0.2.1'], searches: ['example.test'], options: ['ndots:2'] };
     const before = readFileSync('/etc/resolv.conf', 'utf8');

@@ -9,9 +9,7 @@ import { AllocRecordStore } from './alloc-record.store.js';
 import { csiHostOf, nodeEventsOf, volumeHooks } from './csi/csi.service.js';
 import { DriverWatch, firstFingerprints } from './driver-watch.js';
 import type { Driver } from './drivers/driver.js';
-import { MockDriver } from './drivers/mock-driver.js';
-import { RawExecDriver } from './drivers/raw-exec/raw-exec-driver.js';
-import { NoCgroupsError, TaskCgroups } from './drivers/task-cgroups.store.js';
+import { driversOf } from './drivers/drivers.service.js';
 import { beginExec } from './exec/begin-exec.js';
 import { ExecSessions } from './exec/exec-sessions.js';
 import { AllocFiles } from './files/alloc-files.js';
@@ -25,8 +23,7 @@ import { staticHostVolumes } from './host-volumes/static-host-volumes.store.js';
 import { HostUsage } from './host-usage.js';
 import { incomingDisk } from './incoming-disk.store.js';
 import { loadIdentity, lockDirectory } from './identity.store.js';
-import { logSpec, TaskOutputs } from './logs/task-output.js';
-import { RotatingLog } from './logs/rotating-log.js';
+import { TaskOutputs } from './logs/task-output.js';
 import { LocalNode } from './local-node.js';
 import { NodeMeta } from './node-meta/node-meta.js';
 import { NodeMetaFile } from './node-meta/node-meta.store.js';
@@ -49,7 +46,7 @@ export const agent: ServiceDefinition = {
     const directories = new AllocDirectoryStore(path.join(dir, 'allocs'));
     const machine = await fingerprintMachine(dir, overridesOf(context));
     const mhzPerCore = Number(machine.attributes['cpu.frequency']);
-    const drivers = driversOf(context, dir, outputs, mhzPerCore, await cgroupsOf(context));
+    const drivers = await driversOf(context, dir, outputs, mhzPerCore);
     const volumePlugins = await hostVolumePluginsOf(context, dir);
     const nodeMeta = await NodeMeta.load(settings.WAYBILL_NODE_META, new NodeMetaFile(dir, logger));
     const attributes = { ...machine.attributes, ...attributesOf(volumePlugins) };
@@ -161,44 +158,6 @@ const overridesOf = ({ settings }: ServiceContext): MachineOverrides => ({
   networkSpeedMbits: settings.WAYBILL_NETWORK_SPEED,
   dynamicPorts: [settings.WAYBILL_MIN_DYNAMIC_PORT, settings.WAYBILL_MAX_DYNAMIC_PORT],
 });
-
-async function cgroupsOf({ logger }: ServiceContext): Promise<TaskCgroups | NoCgroupsError> {
-  try {
-    return await TaskCgroups.find();
-  } catch (error) {
-    if (!(error instanceof NoCgroupsError)) throw error;
-    logger.warn('tasks get no cgroups: what starts a session of its own is not killed with its task', { error });
-    return error;
-  }
-}
-
-function driversOf(
-  context: ServiceContext,
-  dir: string,
-  outputs: TaskOutputs,
-  mhzPerCore: number,
-  cgroups: TaskCgroups | NoCgroupsError,
-): Map<string, Driver> {
-  const { clock, timers, settings } = context;
-  const mock = new MockDriver({
-    clock,
-    timers,
-    random: context.random,
-    openOutput: (config, type) => {
-      const log = new RotatingLog(logSpec(config.paths.logsDir, config.task, type, config.logs));
-      return { write: (text) => log.write(Buffer.from(text)), close: () => log.close() };
-    },
-  });
-  const rawExec = new RawExecDriver({
-    enabled: true,
-    runsDir: path.join(dir, 'runs'),
-    outputs,
-    mhzPerCore,
-    dieWithAgent: settings.WAYBILL_AGENT_STOP_TASKS_ON_EXIT,
-    cgroups,
-  });
-  return new Map([mock, rawExec].map((driver) => [driver.name, driver]));
-}
 
 async function nodeOf(
   context: ServiceContext,

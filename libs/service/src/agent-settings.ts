@@ -8,6 +8,12 @@ const ports = z
   .string()
   .regex(/^$|^\d+(-\d+)?(,\d+(-\d+)?)*$/, 'ports and ranges with commas between, such as 22,8000-8100');
 
+/** As in capabilities(7), in small letters and without CAP_. */
+const capabilities = z
+  .string()
+  .regex(/^$|^[a-z_]+(,[a-z_]+)*$/, 'capabilities with commas between, such as chown,net_bind_service')
+  .transform((text) => text.split(',').filter((name) => name !== ''));
+
 /** What a machine's agent is told by its environment. */
 export const AGENT_SETTINGS = {
   WAYBILL_DATACENTER: word.default('dc1').describe('agent: datacenter of this machine'),
@@ -49,6 +55,21 @@ export const AGENT_SETTINGS = {
   WAYBILL_AGENT_ARTIFACT_FILES: flag
     .default(false)
     .describe('agent: artifacts of jobs may be files of this machine, whatever the agent can read'),
+  WAYBILL_CHROOT: keyValues
+    .default({})
+    .describe('agent: /path=/inside,… of directories that tasks of exec see for reading; empty: the usual ones'),
+  WAYBILL_ALLOWED_CAPABILITIES: capabilities
+    .optional()
+    .describe('agent: capabilities that tasks of exec and docker may have, with commas between; unset: the usual ones'),
+  WAYBILL_DOCKER_ENDPOINT: z
+    .string()
+    .default('')
+    .describe('agent: container engine, unix:///path or tcp://host:port; empty: DOCKER_HOST, or the usual socket'),
+  WAYBILL_DOCKER_VOLUMES: flag.default(false).describe('agent: tasks of docker may mount any path of this machine'),
+  WAYBILL_DOCKER_PRIVILEGED: flag.default(false).describe('agent: tasks of docker may be privileged'),
+  WAYBILL_DOCKER_IMAGE_GC: flag
+    .default(true)
+    .describe('agent: images from a registry that no task has used for three minutes are removed'),
   WAYBILL_AGENT_REMOTE_EXEC: flag.default(true).describe('agent: commands may be run in its tasks'),
   WAYBILL_AGENT_LEAVE_ON_INTERRUPT: flag.default(false).describe('agent: leave the cluster at SIGINT'),
   WAYBILL_AGENT_LEAVE_ON_TERMINATE: flag.default(false).describe('agent: leave the cluster at SIGTERM'),

@@ -34,6 +34,7 @@ import { type DockerConfig, dockerConfig } from './docker-config.js';
 import { engineAt, isMissing, isUnreachable, reasonOf, statusOf } from './engine.transport.js';
 import { imagesOf } from './image-source.transport.js';
 import { Images, PULL_TIMEOUT_MS } from './images.js';
+import { removeStrays, STRAY_PERIOD_MS } from './strays.js';
 
 /** An engine that does not answer is asked again after this. */
 const RETRY_MS = 1_000;
@@ -80,8 +81,11 @@ export class DockerDriver implements Driver {
   private readonly images: Images;
   private connected: Promise<Docker> | undefined;
   private wasDetected = false;
+  /** What an agent before this one ran is taken up first. */
+  private strayLookMs: number;
 
   constructor(private readonly options: DockerOptions) {
+    this.strayLookMs = options.clock.nowMs() + STRAY_PERIOD_MS;
     this.images = new Images(
       imagesOf(() => this.engine()),
       options.timers,
@@ -95,6 +99,7 @@ export class DockerDriver implements Driver {
       const engine = await this.engine();
       const [version, info] = await Promise.all([engine.version(), engine.info() as Promise<EngineInfo>]);
       this.wasDetected = true;
+      await this.clearStrays(engine);
       const bridge = await bridgeOf(engine);
       const attributes = {
         'driver.docker': '1',
@@ -218,6 +223,15 @@ export class DockerDriver implements Driver {
     if (container) await unlessMissing(container.remove({ force: true, v: true }));
     this.tasks.delete(taskId);
     this.images.release(taskId);
+  }
+
+  private async clearStrays(engine: Docker): Promise<void> {
+    const { agent, clock, logger } = this.options;
+    if (clock.nowMs() < this.strayLookMs) return;
+    this.strayLookMs = clock.nowMs() + STRAY_PERIOD_MS;
+    const isKnown = (taskId: string): boolean => this.tasks.has(taskId);
+    const strays = await removeStrays(engine, agent, isKnown, clock.nowMs());
+    if (strays.length > 0) logger.warn('containers of this agent that no task is were removed', { strays });
   }
 
   /** The client is made once; it keeps no connection that could break. */

@@ -90,6 +90,8 @@ export interface Enclosure {
   readonly taskDir: string;
   readonly pidMode: 'private' | 'host';
   readonly ipcMode: 'private' | 'host';
+  /** It reaches nothing and nobody (AG-296). */
+  readonly isOffline: boolean;
   /** Outer ones first. */
   readonly mounts: readonly EnclosureMount[];
   /** The agent places the process before it becomes the task. */
@@ -99,12 +101,13 @@ export interface Enclosure {
 
 /** A command line that runs a command, which is one of its inside, in a root of its own (AG-280). */
 export function enclosed(enclosure: Enclosure, command: readonly string[]): [string, ...string[]] {
-  const { tools, pidMode, ipcMode, mounts } = enclosure;
+  const { tools, pidMode, ipcMode, isOffline, mounts } = enclosure;
   return [
     tools.unshare,
     '--mount',
     '--propagation=unchanged',
     '--uts',
+    ...(isOffline ? ['--net'] : []),
     ...(ipcMode === 'private' ? ['--ipc'] : []),
     ...(pidMode === 'private' ? ['--pid', '--fork', '--kill-child'] : []),
     '/bin/sh',

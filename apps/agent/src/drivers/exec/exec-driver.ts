@@ -78,6 +78,7 @@ export class ExecDriver extends SupervisedDriver {
     const namespaces = [
       '--mount',
       '--uts',
+      ...(isOffline(config) ? ['--net'] : []),
       ...(ipc_mode === 'private' ? ['--ipc'] : []),
       ...(pid_mode === 'private' ? ['--pid'] : []),
     ];
@@ -119,6 +120,7 @@ export class ExecDriver extends SupervisedDriver {
             taskDir: config.paths.taskDir,
             pidMode: task.pid_mode,
             ipcMode: task.ipc_mode,
+            isOffline: isOffline(config),
             mounts,
             placed,
             tools,
@@ -188,6 +190,8 @@ export class ExecDriver extends SupervisedDriver {
 
 /** Goes into cgroups, then becomes what follows. */
 const JOIN = 'while [ "$1" != -- ]; do echo $$ > "$1/cgroup.procs" || exit 126; shift; done; shift; exec "$@"';
+
+const isOffline = ({ networkMode }: TaskConfig): boolean => networkMode === 'none';
 
 const set = (capabilities: readonly string[]): string => ['-all', ...capabilities.map((one) => `+${one}`)].join(',');
 

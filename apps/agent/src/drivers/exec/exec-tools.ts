@@ -65,7 +65,8 @@ export async function tryOut(tools: ExecTools, chroot: Chroot, runsDir: string):
     await chmod(dir, 0o700);
     const paths = { taskDir, allocDir, logsDir: '', localDir: '', secretsDir: '', privateDir: '' };
     const mounts = await enclosureMounts({ paths, mounts: [] }, chroot);
-    const place = { runDir, taskDir, pidMode: 'private', ipcMode: 'private', mounts, placed: false, tools } as const;
+    const apart = { pidMode: 'private', ipcMode: 'private', isOffline: true } as const;
+    const place = { runDir, taskDir, ...apart, mounts, placed: false, tools };
     const supervisor = await supervise({
       runDir,
       commandLine: enclosed(place, [tools.setprivInside, '--version']),

@@ -1,3 +1,4 @@
+import { chownSync } from 'node:fs';
 import type { ExecCommand, ExecSession } from '../../exec/exec-session.js';
 import { execProcess } from '../../exec/process-exec.transport.js';
 import { type DriverFingerprint, StartError, type TaskConfig } from '../driver.js';
@@ -58,6 +59,7 @@ export class RawExecDriver extends SupervisedDriver {
     const { command, args, workDir } = rawExecConfig(config.config);
     const executable = found(command, config);
     const user = userIds(config.user);
+    if (user) chownSync(config.paths.secretsDir, user.uid, user.gid); // AG-220
     await linkMounts(config);
     return {
       commandLine: (placed) => asItIs(placed, [executable, ...args]),

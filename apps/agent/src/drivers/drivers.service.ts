@@ -1,0 +1,78 @@
+import path from 'node:path';
+import type { ServiceContext } from '@waybill/service';
+import { RotatingLog } from '../logs/rotating-log.js';
+import { logSpec, type TaskOutputs } from '../logs/task-output.js';
+import { DEFAULT_CAPABILITIES } from './capabilities.js';
+import { DockerDriver } from './docker/docker-driver.js';
+import { DEFAULT_ENDPOINT } from './docker/engine.transport.js';
+import type { Driver } from './driver.js';
+import { DEFAULT_CHROOT } from './exec/chroot.js';
+import { ExecDriver } from './exec/exec-driver.js';
+import { MockDriver } from './mock-driver.js';
+import { RawExecDriver } from './raw-exec/raw-exec-driver.js';
+import { NoCgroupsError, TaskCgroups } from './task-cgroups.store.js';
+import { NoLimitsError, TaskLimits } from './task-limits.store.js';
+
+/** The ways to run tasks that an agent knows, by name. Which of them the machine has, each says itself. */
+export async function driversOf(
+  context: ServiceContext,
+  dir: string,
+  outputs: TaskOutputs,
+  mhzPerCore: number,
+): Promise<Map<string, Driver>> {
+  const { clock, timers, logger, settings } = context;
+  const allowedCapabilities = settings.WAYBILL_ALLOWED_CAPABILITIES ?? DEFAULT_CAPABILITIES;
+  const mock = new MockDriver({
+    clock,
+    timers,
+    random: context.random,
+    openOutput: (config, type) => {
+      const log = new RotatingLog(logSpec(config.paths.logsDir, config.task, type, config.logs));
+      return { write: (text) => log.write(Buffer.from(text)), close: () => log.close() };
+    },
+  });
+  const supervision = {
+    runsDir: path.join(dir, 'runs'),
+    outputs,
+    mhzPerCore,
+    dieWithAgent: settings.WAYBILL_AGENT_STOP_TASKS_ON_EXIT,
+    cgroups: await orWhyNot(TaskCgroups.find(), NoCgroupsError),
+  };
+  if (supervision.cgroups instanceof NoCgroupsError)
+    logger.warn('tasks get no cgroups: what starts a session of its own is not killed with its task', {
+      error: supervision.cgroups,
+    });
+  const rawExec = new RawExecDriver({ ...supervision, enabled: true });
+  const exec = new ExecDriver({
+    ...supervision,
+    limits: await orWhyNot(TaskLimits.find(), NoLimitsError),
+    chroot: Object.keys(settings.WAYBILL_CHROOT).length > 0 ? settings.WAYBILL_CHROOT : DEFAULT_CHROOT,
+    allowedCapabilities,
+  });
+  const docker = new DockerDriver({
+    endpoint: settings.WAYBILL_DOCKER_ENDPOINT || process.env['DOCKER_HOST'] || DEFAULT_ENDPOINT,
+    policy: {
+      volumes: settings.WAYBILL_DOCKER_VOLUMES,
+      privileged: settings.WAYBILL_DOCKER_PRIVILEGED,
+      allowedCapabilities,
+    },
+    imageGc: settings.WAYBILL_DOCKER_IMAGE_GC,
+    agent: dir,
+    outputs,
+    mhzPerCore,
+    clock,
+    timers,
+    logger,
+  });
+  return new Map<string, Driver>([mock, rawExec, exec, docker].map((driver) => [driver.name, driver]));
+}
+
+/** What was found, or the reason why it was not. */
+async function orWhyNot<T, E extends Error>(found: Promise<T>, reason: new (message: string) => E): Promise<T | E> {
+  try {
+    return await found;
+  } catch (error) {
+    if (error instanceof reason) return error;
+    throw error;
+  }
+}
