@@ -286,7 +286,7 @@ describe('an allocation with a volume', () => {
     expect(methods(disk).filter((method) => method === 'NodeStageVolume')).toHaveLength(3);
   });
 
-  it('VL-231: a plugin that never answers holds up neither the end of an allocation nor the next one', async (ctx) => {
+  it('VL-231, AG-295: a plugin that never answers holds up neither the end of an allocation nor the next one', async (ctx) => {
     needsMounts(ctx);
     await isUp();
     const disk = await aVolume('silent');

@@ -1,5 +1,6 @@
 import { settle, type Task } from '@waybill/model';
 import { describe, expect, it } from 'vitest';
+import type { AllocRecord } from './alloc-record.js';
 import { aTask, FOREVER, lifecycle, NO_RESTARTS, setup } from './fixtures/running-alloc.js';
 
 const ONE_RESTART = { Attempts: 1, Interval: 3600e9, Delay: 0, Mode: 'fail', RenderTemplates: false };
@@ -308,6 +309,25 @@ describe('health in a deployment', () => {
     expect(reports.at(-1)!.DeploymentStatus).toMatchObject({ Healthy: true });
     const restored = make(JSON.parse(JSON.stringify(records.saved.get(alloc.ID))));
     expect(restored.report().DeploymentStatus).toEqual(reports.at(-1)!.DeploymentStatus);
+  });
+
+  it('AG-200: a watch that was under way begins again with the next agent; a health that was set stays', async () => {
+    const given = setup([aTask('web', aDay)], { type: 'service', alloc: deployed, group: { Update: UPDATE } });
+    const { time, runner, records, alloc, make } = given;
+    const record = () => JSON.parse(JSON.stringify(records.saved.get(alloc.ID))) as AllocRecord;
+    runner.run();
+    await time.pass(5_000);
+    const second = make(record());
+    second.run();
+    await time.pass(4_999);
+    expect(second.report().DeploymentStatus).toBeNull();
+    await time.pass(1);
+    const healthy = second.report().DeploymentStatus;
+    expect(healthy).toMatchObject({ Healthy: true });
+    const third = make(record());
+    third.run();
+    await time.pass(3_600_000);
+    expect(third.report().DeploymentStatus).toEqual(healthy);
   });
 
   it('AG-128, DP-305: unhealthy adds an event to each responsible task; AG-131: and stops nothing', async () => {

@@ -426,6 +426,36 @@ describe('after a restart of the agent', () => {
     expect(again.isOver).toBe(true);
   });
 
+  it('AG-116: the count of its restarts begins anew, the restarts that people see do not', async () => {
+    const policy = { Attempts: 1, Interval: 3_600e9, Delay: 0, Mode: 'fail', RenderTemplates: false };
+    const config = { run_for: '10s', exit_code: 1 };
+    const { time, record, make } = await running(config, 'service', { RestartPolicy: policy });
+    await time.pass(15_000);
+    expect(record().tasks['web']?.state).toMatchObject({ State: 'running', Restarts: 1 });
+    const again = make(record());
+    again.run();
+    await time.pass(10_000);
+    expect(again.report().TaskStates['web']).toMatchObject({ State: 'running', Restarts: 2 });
+    await time.pass(10_000);
+    expect(again.report().TaskStates['web']).toMatchObject({ State: 'dead', Restarts: 2, Failed: true });
+  });
+
+  it('AG-199: what an ended one may not have given back yet is given back by the next agent', async () => {
+    const removed: string[] = [];
+    const registry = {
+      register: async () => {},
+      deregister: async (_: string, ids: readonly string[]) => void removed.push(...ids),
+    };
+    const { time, runner, records, alloc, make } = setup([aTask('web', { run_for: '1s' })], { registry });
+    runner.run();
+    await time.pass(2_000);
+    expect(removed).toEqual([]);
+    const again = make({ ...records.saved.get(alloc.ID)!, services: { registered: ['left behind'], checks: {} } });
+    again.run();
+    await time.pass(10_000);
+    expect([again.isOver, removed]).toEqual([true, ['left behind']]);
+  });
+
   it('AG-441: one that was in its restart delay starts again, without asking', async () => {
     const policy = { Attempts: 5, Interval: 3600e9, Delay: 60e9, Mode: 'fail', RenderTemplates: false };
     const { time, record, make } = await running({ run_for: '1s', exit_code: 1 }, 'service', { RestartPolicy: policy });

@@ -81,7 +81,7 @@ describe('health of an allocation', () => {
     expect(told).toEqual([HEALTHY]);
   });
 
-  it('AG-124, DP-303: all checks pass without a break for min_healthy_time, beside the time of the tasks', async () => {
+  it('AG-124, AG-430, DP-303: all checks pass without a break for min_healthy_time, beside the time of the tasks', async () => {
     const { time, told, starts, checkIs } = setup();
     checkIs('http', 'pending');
     starts('web');

@@ -120,7 +120,7 @@ describe('input', () => {
 });
 
 describe('defaults', () => {
-  it('API-300: a minimal service job', () => {
+  it('API-300, AG-110: a minimal service job', () => {
     const { job, group } = decode();
     expect(job).toMatchObject({
       Name: 'web',
@@ -154,7 +154,7 @@ describe('defaults', () => {
     });
   });
 
-  it('API-300, DP-102: the policies of the other types', () => {
+  it('API-300, AG-110, DP-102: the policies of the other types', () => {
     const batch = decode({ job: { Type: 'batch' } }).group;
     expect(batch.RestartPolicy).toMatchObject({ Attempts: 3, Interval: 24 * NS_PER_HOUR });
     expect(batch.ReschedulePolicy).toMatchObject({

@@ -77,7 +77,7 @@ describe('reading logs', () => {
       ...over,
     });
 
-  it('AG-450: follows over the borders of files, byte-exact', async () => {
+  it('AG-312, AG-450: follows over the borders of files, byte-exact', async () => {
     const l = log(33);
     const text = Array.from({ length: 20 }, (_, n) => line(n)).join('');
     await l.write(Buffer.from(text));
