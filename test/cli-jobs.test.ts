@@ -105,6 +105,17 @@ describe('the deployment monitor', () => {
   });
 });
 
+it('CL-165: a deployment is watched on by its own command, in its namespace', async () => {
+  const running = { ID: DEPLOYMENT, JobID: 'web', Namespace: 'prod', Status: 'running' };
+  api.play('GET /v1/deployments', [running]);
+  api.play(`GET /v1/deployment/${DEPLOYMENT}`, running, () => undefined);
+  const { code, err } = await api.run(['deployment', 'status', '-monitor', 'a1b2'], {}, /Monitoring/);
+  expect([code, err.split('\n')[0]]).toEqual([
+    130,
+    'To watch on: waybill deployment status -monitor -namespace=prod a1b2c3d4',
+  ]);
+});
+
 describe('job plan of several regions', () => {
   const job = { ID: 'web', Multiregion: { Regions: [{ Name: 'west' }, { Name: 'east' }] } };
   const plan = (Place: number) => ({

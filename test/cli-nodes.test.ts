@@ -144,6 +144,16 @@ describe('node drain', () => {
     expect(api.seen.some(({ line }) => line.startsWith('PUT'))).toBe(false);
   });
 
+  it('CL-165: Ctrl-C ends the watching only, and says how to go on', async () => {
+    api.play(`GET /v1/node/${NODE}`, draining, draining, () => undefined);
+    api.play(`GET /v1/node/${NODE}/allocations`, () => undefined);
+    const { code, err } = await api.run(['node', 'drain', '-enable', NODE], {}, /drain strategy set/);
+    expect([code, err]).toEqual([
+      130,
+      'To watch on: waybill node drain -monitor 1f3a9c2e\nInterrupted: what was asked of the server goes on there\n',
+    ]);
+  });
+
   it('CL-515: system jobs that stay are neither counted nor shown', async () => {
     const ignoring = { ...draining, DrainStrategy: { ...strategy, IgnoreSystemJobs: true } };
     api.play(`GET /v1/node/${NODE}`, ignoring, ignoring, { ID: NODE });

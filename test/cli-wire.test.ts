@@ -26,12 +26,12 @@ class PlayedProxy {
     server.on('connect', (request, socket, head) => {
       this.asked.push(`CONNECT ${request.url}`);
       if (request.url?.startsWith('forbidden')) return void socket.end('HTTP/1.1 403 Forbidden\r\n\r\n');
-      const server = connect(to, '127.0.0.1', () => {
+      const there = connect(to, '127.0.0.1', () => {
         socket.write('HTTP/1.1 200 OK\r\n\r\n');
-        server.write(head);
-        server.pipe(socket).pipe(server);
+        there.write(head);
+        there.pipe(socket).pipe(there);
       });
-      for (const end of [server, socket]) end.on('error', () => {});
+      for (const end of [there, socket]) end.on('error', () => {});
     });
   }
 

@@ -10,6 +10,7 @@ import { retriedRead } from './retried-read.js';
 import { shortId } from './short-id.js';
 import { escapeControls } from './table.js';
 import { rfc3339 } from './times.js';
+import { namespaceWord, watchable } from './watch-on.js';
 
 /** Exit code after placement failures that no deployment made good (cli.md 1.2). */
 export const PLACEMENT_FAILED = 2;
@@ -36,8 +37,10 @@ export class EvaluationMonitor {
 
   /** Resolves with the exit code (CL-207). An interrupt says how to watch on: nothing else was ended by it (CL-165). */
   async follow(id: string): Promise<number> {
+    const { api } = this.call;
     let next = id;
-    try {
+    const again = () => `eval status -monitor${namespaceWord(api)} ${shortId(next)}`;
+    return watchable(this.call, again, async () => {
       for (;;) {
         const ended = await this.untilTerminal(next);
         const placementFailed = this.printEnd(ended);
@@ -45,17 +48,7 @@ export class EvaluationMonitor {
         await this.announceNext(ended);
         next = ended.NextEval;
       }
-    } catch (error) {
-      if (isInterrupt(error)) this.sayHowToWatchOn(next);
-      throw error;
-    }
-  }
-
-  private sayHowToWatchOn(id: string): void {
-    const { api, program, terminal } = this.call;
-    const { namespace } = api.connection;
-    const there = namespace === undefined ? '' : ` -namespace=${namespace}`;
-    terminal.note(`To watch on: ${program} eval status -monitor${there} ${shortId(id)}`);
+    });
   }
 
   private async untilTerminal(id: string): Promise<EvaluationAnswer> {

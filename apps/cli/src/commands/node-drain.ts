@@ -8,7 +8,9 @@ import { ArgumentFailure, CommandFailure, failed } from '../failure.js';
 import type { NodeAnswer } from '../node-sections.js';
 import { nodeIdOf, readNode, SELF_FLAG } from '../resolve-node.js';
 import { NODE } from '../resolve-uuid.js';
+import { shortId } from '../short-id.js';
 import { rfc3339 } from '../times.js';
+import { watchable } from '../watch-on.js';
 
 const DEFAULT_DEADLINE_NS = 3_600e9;
 /** Any negative deadline means: now. */
@@ -104,9 +106,10 @@ async function drain(call: Call, id: string, Deadline: number): Promise<number> 
   const now = rfc3339(clock.nowMs());
   terminal.print(`${now}: Ctrl-C to stop monitoring: will not cancel the node drain`);
   terminal.print(`${now}: Node "${id}" drain strategy set`);
-  const { DrainStrategy = null } = await readNode(call, id, 'monitoring node');
-  await new DrainMonitor(call, id).follow(DrainStrategy, DrainStrategy ? value.NodeModifyIndex : 0);
-  return 0;
+  return watched(call, id, async (monitor) => {
+    const { DrainStrategy = null } = await readNode(call, id, 'monitoring node');
+    await monitor.follow(DrainStrategy, DrainStrategy ? value.NodeModifyIndex : 0);
+  });
 }
 
 async function cancel(call: Call, node: NodeAnswer): Promise<number> {
@@ -121,7 +124,12 @@ async function watch(call: Call, { ID, DrainStrategy }: NodeAnswer): Promise<num
     return 0;
   }
   call.terminal.print(`${rfc3339(call.clock.nowMs())}: Monitoring node "${ID}": Ctrl-C to detach monitoring`);
-  await new DrainMonitor(call, ID).follow(DrainStrategy, 0);
+  return watched(call, ID, (monitor) => monitor.follow(DrainStrategy, 0));
+}
+
+async function watched(call: Call, id: string, watching: (monitor: DrainMonitor) => Promise<void>): Promise<number> {
+  const again = () => `node drain -monitor ${shortId(id)}`;
+  await watchable(call, again, () => watching(new DrainMonitor(call, id)));
   return 0;
 }
 
