@@ -131,6 +131,11 @@ export class BlockedEvals {
     this.takeTurn();
   }
 
+  /** Capacity of a class or resource was freed while this was off: only the log is to know, nothing is tracked yet (EB-159). */
+  missed(key: string, index: number): void {
+    if (this.enabled && index > (this.unblockLog.get(key)?.index ?? 0)) this.log(key, index);
+  }
+
   /** The system evaluations that wait for exactly this node (EB-181). */
   unblockNode(nodeId: string): void {
     this.inTurn(() => this.release([...(this.systemByNode.get(nodeId) ?? [])]));

@@ -2,6 +2,7 @@ import { SINGLETON_KEY, type Applied, type Tables } from '@waybill/state';
 import type { Logger } from '@waybill/telemetry';
 import type { BlockedEvals } from './blocked-evals.js';
 import type { EvalBroker } from './eval-broker.js';
+import { freedSince } from './freed-capacity.js';
 import { signalsOf, type Signal } from './signals.js';
 import type { TraceMemory } from './trace-memory.js';
 
@@ -54,7 +55,12 @@ export class EvaluationFlow {
   private restore(): void {
     const { tables, evals, blocked } = this.deps;
     evals.restore(tables.evals.by('status', 'pending'));
-    for (const evaluation of tables.evals.by('status', 'blocked')) blocked.block(evaluation);
+    const waiting = [...tables.evals.by('status', 'blocked')];
+    if (waiting.length === 0) return;
+    // Nobody logged what was freed while this was off (EB-159).
+    const since = Math.min(...waiting.map(({ SnapshotIndex }) => SnapshotIndex));
+    for (const { key, index } of freedSince(tables, since)) blocked.missed(key, index);
+    for (const evaluation of waiting) blocked.block(evaluation);
   }
 
   private take(signal: Signal, { txn, index }: Applied): void {

@@ -1,0 +1,88 @@
+import { type CSIVolume, type Evaluation, SimulatedTime, volumeResource } from '@waybill/model';
+import { fixtures, type StateMachine } from '@waybill/state';
+import { silentLogger } from '@waybill/telemetry';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { BlockedEvals } from './blocked-evals.js';
+import { EvalBroker } from './eval-broker.js';
+import { EvaluationFlow } from './evaluation-flow.js';
+import { TraceMemory } from './trace-memory.js';
+
+const CLASS = 'v1:123';
+const SNAPSHOT = 100;
+
+let machine: StateMachine;
+let flow: EvaluationFlow;
+let woken: string[];
+
+beforeEach(() => {
+  machine = fixtures.aMachine();
+  woken = [];
+  const time = new SimulatedTime();
+  const deps = { clock: time, timers: time };
+  const rows = { evaluation: (id: string) => machine.tables.evals.get(id), highestEvalIndex: () => 0 };
+  const evals = new EvalBroker({ ...deps, newId: () => 'token', random: () => 0, rows });
+  const enqueue = (batch: readonly { evaluation: Evaluation }[]) =>
+    woken.push(...batch.map((one) => one.evaluation.ID));
+  const blocked = new BlockedEvals({ ...deps, enqueue, onDuplicate: () => {} });
+  flow = new EvaluationFlow({
+    tables: machine.tables,
+    evals,
+    blocked,
+    traces: new TraceMemory(),
+    logger: silentLogger,
+  });
+});
+
+function blockedEval(over: Partial<Evaluation> = {}): Evaluation {
+  const evaluation = fixtures.anEval({ Status: 'blocked', SnapshotIndex: SNAPSHOT, ...over });
+  machine.tables.evals.replace(evaluation.ID, evaluation);
+  return evaluation;
+}
+
+const putNode = (over: Partial<ReturnType<typeof fixtures.aNode>> = {}): void => {
+  const node = fixtures.aNode({ ID: fixtures.uuid(0xa0de), ComputedClass: CLASS, ModifyIndex: SNAPSHOT + 1, ...over });
+  machine.tables.nodes.replace(node.ID, node);
+};
+
+describe('EB-159: what made room while nobody handed out evaluations', () => {
+  it('a node that came meanwhile sends back what waits for one of its class, or has not seen its class', () => {
+    const unseen = blockedEval({ JobID: 'unseen' });
+    blockedEval({ JobID: 'elsewhere', ClassEligibility: { [CLASS]: false } });
+    blockedEval({ JobID: 'newer', SnapshotIndex: SNAPSHOT + 1 });
+    putNode();
+    flow.followPauseFlag();
+    expect(woken).toEqual([unseen.ID]);
+  });
+
+  it.each([
+    ['came before', { ModifyIndex: SNAPSHOT }],
+    ['is down', { Status: 'down' as const }],
+    ['takes nothing', { SchedulingEligibility: 'ineligible' as const }],
+  ])('a node that %s does not', (_, over) => {
+    blockedEval();
+    putNode(over);
+    flow.followPauseFlag();
+    expect(woken).toEqual([]);
+  });
+
+  it.each([
+    ['complete', 1],
+    ['failed', 1],
+    ['running', 0],
+  ] as const)('an allocation that is %s meanwhile frees its node: %i wakes', (ClientStatus, wakes) => {
+    blockedEval();
+    putNode({ ModifyIndex: 1 });
+    const alloc = fixtures.anAlloc({ ClientStatus, ModifyIndex: SNAPSHOT + 1 });
+    machine.tables.allocs.replace(alloc.ID, alloc);
+    flow.followPauseFlag();
+    expect(woken).toHaveLength(wakes);
+  });
+
+  it('a volume that was given back meanwhile', () => {
+    const volume: CSIVolume = { ...fixtures.aCSIVolume({ ID: 'disk' }), ModifyIndex: SNAPSHOT + 1 };
+    machine.tables.csi_volumes.replace(`default/${volume.ID}`, volume);
+    blockedEval({ EscapedComputedClass: true, MissingNonNodeResources: [volumeResource('default', 'disk')] });
+    flow.followPauseFlag();
+    expect(woken).toHaveLength(1);
+  });
+});
