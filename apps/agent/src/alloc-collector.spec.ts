@@ -33,7 +33,7 @@ function setup(running: number, ended: number, diskUse: () => DiskUse = () => RO
 }
 
 describe('garbage of allocations', () => {
-  it('AG-210, AG-211: the oldest go until no more than the limit are here, two at a time', async () => {
+  it('GC-122, AG-210, AG-211: the oldest go until no more than the limit are here, two at a time', async () => {
     const { collector, removed, most } = setup(10, MAX_ALLOCS - 5);
     collector.look();
     collector.look();
@@ -49,7 +49,7 @@ describe('garbage of allocations', () => {
     expect(removed).toEqual(['a1', 'a2', 'a3']);
   });
 
-  it('AG-210: a full disk, looked at every minute; one at a time until there is room', async () => {
+  it('GC-122, AG-210: a full disk, looked at every minute; one at a time until there is room', async () => {
     for (const over of [{ diskPercent: 81 }, { inodesPercent: 71 }]) {
       let full = false;
       const { time, collector, removed } = setup(1, 5, () =>

@@ -122,9 +122,11 @@ function unwritable(volume: CSIVolume, plugin: CSIPlugin | undefined): string | 
 /** VL-165. */
 function fitsTopology({ Topologies }: CSIVolume, accessible: Topology | null): boolean {
   if (!Topologies?.length) return true;
-  const there = accessible?.Segments;
-  if (!there) return false;
-  return Topologies.some(({ Segments }) =>
-    Object.entries(Segments ?? {}).every(([name, value]) => Object.hasOwn(there, name) && there[name] === value),
-  );
+  if (!accessible?.Segments) return false;
+  const there = new Map(segmentsOf(accessible));
+  return Topologies.some((topology) => segmentsOf(topology).every(([name, value]) => there.get(name) === value));
 }
+
+/** CW-12: `Zone` and `zone` are the same. */
+const segmentsOf = ({ Segments }: Topology): [string, string][] =>
+  Object.entries(Segments ?? {}).map(([name, value]) => [name.toLowerCase(), value]);

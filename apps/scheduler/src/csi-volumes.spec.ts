@@ -135,8 +135,9 @@ describe('the plugin on the node', () => {
     ['in a rack', racks({ rack: '1' }), { rack: '1', zone: 'a' }, true],
     ['in a rack', racks({ rack: '1' }), { rack: '2' }, false],
     ['in one of two racks', racks({ rack: '1' }, { rack: '2' }), { rack: '2' }, true],
+    ['in a Rack', racks({ Rack: '1' }), { rack: '1' }, true],
     ['in a rack of a zone', racks({ rack: '1', zone: 'b' }), { rack: '1', zone: 'a' }, false],
-  ])('VL-165: a volume %s (%j) on a node in %j: %s', (_, Topologies, Segments, fits) => {
+  ])('VL-165, CW-12: a volume %s (%j) on a node in %j: %s', (_, Topologies, Segments, fits) => {
     machine(info({ AccessibleTopology: Segments && { Segments } }));
     volume({ Topologies });
     expect(whyNot(jobOf())).toEqual(fits ? undefined : ['did not meet topology requirement']);

@@ -125,6 +125,25 @@ describe('an agent claims a volume', () => {
     expect(cluster.stored().WriteClaims).toEqual({});
   });
 
+  it.each<[string, (cluster: VolumesCluster) => void]>([
+    [
+      'Unknown allocation: a',
+      (cluster) =>
+        cluster.write('EvalDelete', { EvalIDs: [], AllocIDs: ['a'], ScanIndex: 1_000, UserInitiated: false }),
+    ],
+    ['Unknown node m', (cluster) => cluster.write('NodeDeregister', { NodeID: 'm' })],
+  ])('VL-99: %s, when it vanishes between the record and the publish', async (error, vanish) => {
+    const cluster = placed({ controller: true });
+    let hasVanished = false;
+    cluster.state.onApplied(({ txn }) => {
+      if (txn.type !== 'CSIVolumeClaim' || hasVanished) return;
+      hasVanished = true;
+      vanish(cluster);
+    });
+    await expect(claim(cluster)).rejects.toThrow(`controller publish: ${error}`);
+    expect(cluster.machines.calls).toEqual([]);
+  });
+
   it('VL-91, VL-94: what is missing or unknown is said', async () => {
     const cluster = placed();
     await expect(claim(cluster, { VolumeID: '' })).rejects.toThrow('missing volume ID');

@@ -91,7 +91,7 @@ export class ClaimCommand {
       if (!tables.allocs.has(claim.AllocationID))
         throw new VolumeStepError(`Unknown allocation: ${claim.AllocationID}`);
       const node = externalNodeOf(tables, volume, claim);
-      if ('gone' in node) throw new VolumeStepError(`Unknown node ${claim.NodeID}`);
+      if (!tables.nodes.has(claim.NodeID) || 'gone' in node) throw new VolumeStepError(`Unknown node ${claim.NodeID}`);
       const answer = await this.deps.calls.controller(CSI_CONTROLLER.attach, {
         PluginID: volume.PluginID,
         VolumeID: remoteIdOf(volume),

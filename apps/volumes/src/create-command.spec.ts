@@ -116,7 +116,7 @@ describe('a volume is created', () => {
     expect(cluster.machines.asked).toEqual([]);
   });
 
-  it('VL-41, VL-303: one whose term ends meanwhile writes nothing; asked again, the next holder registers the same disk', async () => {
+  it('VL-41, VL-303, CW-17: one whose term ends meanwhile writes nothing; asked again, the next holder registers the same disk', async () => {
     const cluster = operated();
     cluster.machines.answers.set(CREATE, () => {
       cluster.follow();

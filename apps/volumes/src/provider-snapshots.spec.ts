@@ -45,6 +45,16 @@ describe('snapshots', () => {
     expect(cluster.state.appliedIndex).toBe(before);
   });
 
+  it('CW-22: one that is not ready yet is asked for again, and the provider says how it is now', async () => {
+    const cluster = stored();
+    let asked = 0;
+    cluster.machines.answers.set(CREATE, () => ({ ...TAKEN, IsReady: ++asked > 1 }));
+    expect(await create(cluster, wanted())).toMatchObject({ Snapshots: [{ IsReady: false }] });
+    expect(await create(cluster, wanted())).toMatchObject({ Snapshots: [{ ID: 'snap-1', IsReady: true }] });
+    const [first, again] = cluster.machines.asked;
+    expect(again?.request).toEqual(first?.request);
+  });
+
   it('VL-195: of what there is not', async () => {
     const cluster = stored();
     const failing = [wanted({ SourceVolumeID: 'gone' }), wanted({ PluginID: 'nobody' }), wanted()];
@@ -82,7 +92,7 @@ describe('snapshots', () => {
     );
   });
 
-  it('VL-199: listed in the pages of the plugin', async () => {
+  it('VL-199, CW-23: listed in the pages of the plugin', async () => {
     const cluster = stored();
     const page = { PluginID: 'disks', MaxEntries: 1, StartingToken: 't', Secrets: null };
     cluster.machines.answers.set('agent.csiControllerListSnapshots', () => ({ Entries: [TAKEN], NextToken: 'u' }));

@@ -85,13 +85,13 @@ export class VolumesCluster {
   }
 
   /** Applied before it returns. */
-  write<T extends TxnType>(type: T, payload: TxnPayloads[T]): Applied {
+  write<T extends TxnType>(type: T, payload: TxnPayloads[T], namespace = 'default'): Applied {
     const context = {
       timeNs: nsFromMs(this.time.nowMs()),
       requestId: `test-${++this.ids}`,
       actor: serviceActor('test'),
     };
-    void this.state.propose(draftTxn(type, payload, { ...context, namespace: 'default' }));
+    void this.state.propose(draftTxn(type, payload, { ...context, namespace }));
     const applied = this.state.history.at(-1);
     if (!applied) throw new Error('nothing was applied');
     if (applied.verdict.kind === 'refused') throw new Error(applied.verdict.error);

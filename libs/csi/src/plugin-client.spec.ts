@@ -173,11 +173,27 @@ describe('each method', () => {
     ['NodeUnstageVolume', (): Promise<unknown> => client.node.unstage('v', '/s')],
     ['ControllerUnpublishVolume', (): Promise<unknown> => client.controller.detach({ volumeId: 'v', nodeId: 'n' })],
     ['NodeExpandVolume', (): Promise<unknown> => METHODS.find(([name]) => name === 'NodeExpandVolume')![1](client, {})],
-  ])('VL-251: %s of what is not there is done', async (method, call) => {
+  ])('VL-251, VL-120, CW-15: %s of what is not there is done', async (method, call) => {
     plugin.script = { [method]: refusing(status.NOT_FOUND) };
     await call();
     plugin.script = { [method]: refusing(status.FAILED_PRECONDITION) };
     await expect(call()).rejects.toMatchObject({ code: status.FAILED_PRECONDITION });
+  });
+
+  it.each([
+    ['INTERNAL', 'volume not found', false],
+    ['NOT_FOUND', 'internal: disk on fire', true],
+    ['UNKNOWN', 'code = NotFound', false],
+  ] as const)('CW-9: %s is decided by its code, whatever it says (%j)', async (code, text, isDone) => {
+    plugin.script = { NodeUnpublishVolume: refusing(status[code], text) };
+    const done = client.node.unpublish('v', '/t').then(
+      () => true,
+      (error: unknown) => {
+        expect(String(error)).toContain(text);
+        return false;
+      },
+    );
+    expect(await done).toBe(isDone);
   });
 
   it('VL-252, VL-100: an attach that is refused for now says so in its text', async () => {
@@ -277,9 +293,15 @@ describe('each method', () => {
 });
 
 describe('the connection', () => {
-  it('CW-28: asks as localhost', async () => {
+  it('CW-2, CW-28: without credentials, as localhost, and for all services over one socket', async () => {
     await client.identity.probe();
-    expect(plugin.calls[0]?.authority).toBe('localhost');
+    await client.node.capabilities();
+    await client.controller.capabilities();
+    expect(plugin.calls.map(({ method, authority }) => `${method} ${authority}`)).toEqual([
+      'Probe localhost',
+      'NodeGetCapabilities localhost',
+      'ControllerGetCapabilities localhost',
+    ]);
   });
 
   it('VL-250: what recovers in time is not noticed', async () => {
@@ -291,11 +313,12 @@ describe('the connection', () => {
     expect(plugin.calls).toHaveLength(3);
   });
 
-  it('VL-250: a try that takes too long is repeated, ABORTED is not', async () => {
+  it('VL-250, CW-14: a try that takes too long is repeated as it was, ABORTED is not', async () => {
     plugin.script = { NodeUnpublishVolume: () => 'never' };
     const slow = client.node.unpublish('v', '/t', { tryTimeoutMs: 100 });
     await expect(slow).rejects.toMatchObject({ code: status.DEADLINE_EXCEEDED });
     expect(plugin.calls).toHaveLength(3);
+    expect(new Set(plugin.calls.map(({ request }) => JSON.stringify(request))).size).toBe(1);
     plugin.script = { NodeUnpublishVolume: refusing(status.ABORTED) };
     await expect(client.node.unpublish('v', '/t')).rejects.toMatchObject({ code: status.ABORTED });
     expect(plugin.calls).toHaveLength(4);

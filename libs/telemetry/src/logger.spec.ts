@@ -34,4 +34,18 @@ describe('createLogger', () => {
     logger.error('cannot write', { error: new Error('disk full'), index: 7 });
     expect(lines[0]).toMatch(/^\d\d:\d\d:\d\d\.\d{3} error api {9}cannot write .*index=7 error=disk full\n$/);
   });
+
+  it('VL-5: secrets and mount flags are named and not shown, of a volume, of a request, and of what they are in', () => {
+    const lines: string[] = [];
+    const logger = createLogger('test', 'info', { destination: { write: (line) => void lines.push(line) } });
+    const volume = { ID: 'data', Secrets: { key: 'hunter2' }, MountOptions: { MountFlags: ['password=hunter2'] } };
+    logger.info('volume', volume);
+    logger.info('request', { request: volume });
+    logger.info('on the wire', { secrets: { key: 'hunter2' }, mount: { mount_flags: ['hunter2'] } });
+    expect(lines).toHaveLength(3);
+    for (const line of lines) {
+      expect(line).not.toContain('hunter2');
+      expect(line).toContain('[REDACTED]');
+    }
+  });
 });

@@ -38,6 +38,10 @@ export const REDACTED_KEYS = [
   'x-nomad-token',
   'password',
   'Secrets',
+  'secrets',
+  'MountFlags',
+  'mountFlags',
+  'mount_flags',
 ] as const;
 const REDACT_PATHS = REDACTED_KEYS.flatMap((key) =>
   ['', '*.', '*.*.'].map((prefix) => (prefix === '' ? `["${key}"]` : `${prefix.slice(0, -1)}["${key}"]`)),
@@ -108,7 +112,7 @@ export function createLogger(service: string, level: LogLevel = 'info', options:
         timestamp: pino.stdTimeFunctions.isoTime,
         formatters: { level: (label) => ({ level: label }) },
         serializers: { error: pino.stdSerializers.err },
-        redact: { paths: REDACT_PATHS, censor: '[redacted]' },
+        redact: { paths: REDACT_PATHS, censor: '[REDACTED]' },
       },
       destination,
     ),

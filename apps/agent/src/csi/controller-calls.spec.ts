@@ -60,7 +60,7 @@ describe('calls to controller plugins', () => {
     );
   });
 
-  it('VL-20: no confirmation at all counts as one', async () => {
+  it('VL-20, CW-24: no confirmation at all counts as one', async () => {
     const { calls } = setup();
     const none = { Parameters: null, VolumeContext: null, Secrets: null };
     expect(

@@ -39,7 +39,7 @@ function setup(Type = 'monolith') {
 const unwell = () => Promise.reject(new Error('no disk'));
 
 describe('looking after a plugin', () => {
-  it('VL-207: probed every 5 s until it is well; too late, the task fails', async () => {
+  it('VL-207, CW-25: probed every 5 s until it is well; too late, the task fails', async () => {
     const { time, plugin, supervisor, probes, events, failures, registry } = setup();
     plugin.probe = unwell;
     supervisor.taskIs(true);
@@ -90,7 +90,7 @@ describe('looking after a plugin', () => {
     expect(registry.active()).toEqual([]);
   });
 
-  it('VL-209: then every 30 s; a change is one event in each direction, and restarts nothing', async () => {
+  it('VL-209, CW-25: then every 30 s; a change is one event in each direction, and restarts nothing', async () => {
     const { time, plugin, supervisor, events, failures, probes } = setup();
     supervisor.taskIs(true);
     await time.pass(90_000);

@@ -78,7 +78,7 @@ const target = (allocId: string) => `/own/per-alloc/${allocId}/db/${MODE}`;
 const asked = () => calls.filter((call) => !call.startsWith('make'));
 
 describe('mounting a volume', () => {
-  it('VL-237: the plugin is told its own paths, the directories are made on the machine', async () => {
+  it('VL-237, CW-19: the plugin is told its own paths, the directories are made on the machine', async () => {
     const info = await mounter.mount(plugin(), volume('a'), never);
     expect(info).toEqual({ Source: `/host/per-alloc/a/db/${MODE}`, IsDevice: false });
     expect(calls).toEqual([
@@ -136,7 +136,7 @@ describe('mounting a volume', () => {
     expect(asked().at(-1)).toBe(`unstage ${STAGED}`);
   });
 
-  it('VL-243: one operation at a time for a volume, volumes do not wait for each other', async () => {
+  it('VL-243, CW-16: one operation at a time for a volume, volumes do not wait for each other', async () => {
     const p = plugin();
     let release = (): void => {};
     before = () => new Promise<void>((resolve) => (release = resolve));

@@ -72,13 +72,14 @@ export class VolumeMounter {
     });
   }
 
-  /** VL-247. @returns bytes, 0: not told */
+  /** VL-247. Nothing is asked of a plugin that cannot (CW-21). @returns bytes, 0: not told */
   expand(
     plugin: LocalNodePlugin,
     volume: Omit<VolumeMount, 'context' | 'publishContext'>,
     capacity: { readonly requiredBytes: bigint; readonly limitBytes: bigint },
   ): Promise<bigint> {
     const at = placesOf(plugin, volume);
+    if (!plugin.machine.SupportsExpand) return Promise.resolve(0n);
     return this.deps.turns.take(turnKey(volume), () =>
       plugin.node.expand({
         volumeId: volume.externalId,

@@ -17,7 +17,7 @@ const woken = (): string[] =>
   world.reaps.flatMap((reap) => (reap.Kind === 'volume-claims' ? reap.Volumes.map(({ ID }) => ID) : []));
 
 describe('claims that nobody holds any more', () => {
-  it('GC-63 GC-66 GC-126: of two claims whose allocations are gone and a live one: the volume is written, and says so', async () => {
+  it('GC-63 GC-66 GC-126, VL-155: of two claims whose allocations are gone and a live one: the volume is written, and says so', async () => {
     const live = world.alloc({ ID: 'eval', JobID: 'web' }, { ClientStatus: 'running' });
     const WriteClaims = { ...claimOf('gone-1'), ...claimOf('gone-2'), ...claimOf(live.ID) };
     world.volume({ WriteClaims });
@@ -49,7 +49,7 @@ describe('claims that nobody holds any more', () => {
     expect(woken()).toEqual(wakes ? ['data'] : []);
   });
 
-  it('GC-64 GC-105: none of a volume that nobody claims, and no volume is ever removed', async () => {
+  it('GC-64 GC-105, VL-156: none of a volume that nobody claims, and no volume is ever removed', async () => {
     world.volume();
     await world.run('force-gc');
     expect(world.reaps).toEqual([]);
