@@ -80,6 +80,6 @@ await new Promise<void>((resolve) => {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve());
 });
 clearInterval(reporting);
-await fleet.stop();
 report();
+await fleet.stop();
 await link.close();
