@@ -1,7 +1,7 @@
 import { CORE_TASKS } from '@waybill/model';
 import { eventsOf, fixtures } from '@waybill/state';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { CollectingFixture } from './collecting.fixture.js';
+import { CollectingFixture, HOUR_MS } from './collecting.fixture.js';
 import { IncompleteCollectionError, UnknownCoreTaskError } from './core-scheduler.js';
 import { ROWS_PER_TURN } from './scan.js';
 import { DEFAULT_THRESHOLDS, FORCED_THRESHOLDS } from './thresholds.js';
@@ -36,6 +36,32 @@ describe('the core scheduler', () => {
     for (const task of CORE_TASKS) await world.run(task);
     expect(world.reaps).toEqual([]);
   });
+
+  it('GC-75: without access control the tasks of tokens end silently, also beside what is to go', async () => {
+    overOfEach();
+    for (const task of ['one-time-token-gc', 'local-token-expired-gc', 'global-token-expired-gc'])
+      await world.run(task);
+    expect(world.reaps).toEqual([]);
+  });
+
+  it.each([
+    ['slow', -1_000, 3],
+    ['fast', 1_000, 0],
+  ])(
+    'GC-17: a server whose clock is %s collects more or less of the same kinds, and nothing else',
+    async (_, hours, left) => {
+      for (const ID of ['a', 'b', 'c'])
+        world.evaluation({ ID, Type: 'service' }, { ModifyTime: world.ago(HOUR_MS / 2) });
+      const alive = world.job();
+      world.alloc(world.evaluation(alive, { Status: 'blocked' }), { ClientStatus: 'running' });
+      world.deployment({ JobID: alive.ID, Status: 'running' });
+      world.node({ Status: 'ready' });
+      const living = { jobs: 1, allocs: 1, deployment: 1, nodes: 1 };
+      const clock = { nowMs: () => world.time.nowMs() + hours * HOUR_MS };
+      for (const task of CORE_TASKS.filter((one) => one !== 'force-gc')) await world.run(task, { clock });
+      expect(world.left()).toEqual({ ...living, evals: 1 + left });
+    },
+  );
 
   it('GC-128: the thresholds that nobody set', () => {
     const hours = (ns: number): number => ns / 3_600e9;
