@@ -171,6 +171,27 @@ describe('two regions, each with everything of its own', () => {
     expect((await cli('deployment', 'status', '-region', 'west', ids[1]!)).out).toMatch(rows);
   });
 
+  it('API-28, API-236: a region in a body counts where the query names none; every instance knows how many there are', async () => {
+    const evaluate = (query: string, Region: string) =>
+      ask('east', `/v1/job/app/evaluate${query}`, 'PUT', { JobID: 'app', Region });
+    const has = async (region: Name, { text }: { text: string }) => {
+      const { EvalID } = JSON.parse(text) as { EvalID: string };
+      return (await ask('east', `/v1/evaluation/${EvalID}?region=${region}`)).status === 200;
+    };
+    for (const [query, inBody, region, other] of [
+      ['', 'west', 'west', 'east'],
+      ['', 'east', 'east', 'west'],
+      ['', '', 'east', 'west'],
+      ['?region=east', 'west', 'east', 'west'],
+    ] as const) {
+      const answer = await evaluate(query, inBody);
+      expect([await has(region, answer), await has(other, answer)], `${query} ${inBody}`).toEqual([true, false]);
+    }
+    expect(await evaluate('', 'mars')).toEqual({ status: 500, text: 'No path to region' });
+    const { stats } = await read<{ stats: { nomad: object } }>('east', '/v1/agent/self');
+    expect(stats.nomad).toMatchObject({ known_regions: '2' });
+  });
+
   it('DP-1104: the same job again makes no version, and answers at once', async () => {
     const before = await statuses(1);
     const answer = await ask('east', '/v1/jobs', 'PUT', job('one'));

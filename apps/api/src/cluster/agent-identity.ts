@@ -13,6 +13,8 @@ export class AgentIdentity {
     private readonly port: number,
     private readonly name: string,
     readonly instanceId: string,
+    /** This one included. */
+    private readonly knownRegions: number,
   ) {}
 
   /** `ip:port`, as `status/leader` and `status/peers` show it. Clients match it with a member's address. */
@@ -46,7 +48,13 @@ export class AgentIdentity {
       },
       member: this.member(),
       stats: {
-        nomad: { server: 'true', leader: 'true', leader_addr: this.address, bootstrap: 'true', known_regions: '1' },
+        nomad: {
+          server: 'true',
+          leader: 'true',
+          leader_addr: this.address,
+          bootstrap: 'true',
+          known_regions: String(this.knownRegions),
+        },
         ...(nodeId !== undefined && { client: { node_id: nodeId, known_servers: this.address } }),
       },
     };

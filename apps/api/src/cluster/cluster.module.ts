@@ -26,9 +26,10 @@ import { SchedulerWorkersController } from './scheduler-workers.controller.js';
   providers: [
     made(Leadership, ({ context }) => new Leadership(context.rpc)),
     made(NeighbouringAgent, ({ context }) => new NeighbouringAgent(context.settings.WAYBILL_HTTP_AGENT_DIR)),
-    made(AgentIdentity, ({ context: { settings, newId } }) => {
+    made(AgentIdentity, ({ context: { settings, newId, regions } }) => {
       const { WAYBILL_REGION, WAYBILL_HTTP_HOST, WAYBILL_HTTP_PORT } = settings;
-      return new AgentIdentity(WAYBILL_REGION, WAYBILL_HTTP_HOST, WAYBILL_HTTP_PORT, 'waybill', newId());
+      const knownRegions = regions.names.length;
+      return new AgentIdentity(WAYBILL_REGION, WAYBILL_HTTP_HOST, WAYBILL_HTTP_PORT, 'waybill', newId(), knownRegions);
     }),
   ],
   exports: [AgentIdentity],

@@ -7,6 +7,8 @@ describe('request timers', () => {
     expect(timerOf('POST', '/v1/job/*', '/v1/job/a%2Fb')).toBe('job.register');
     expect(timerOf('GET', '/v1/job/*', '/v1/job/a/b/summary?pretty')).toBe('job.summary');
     expect(timerOf('DELETE', '/v1/job/*', '/v1/job/a?purge=true')).toBe('job.deregister');
+    expect(timerOf('GET', '/v1/deployment/allocations/:id', '')).toBe('deployment.allocations');
+    expect(timerOf('POST', '/v1/deployment/unblock/:id', '')).toBe('deployment.unblock');
     expect(timerOf('GET', '/v1/regions', '/v1/regions')).toBeUndefined();
   });
 });

@@ -15,6 +15,8 @@ const TIMED: Readonly<Record<string, string>> = {
   'PUT /v1/allocation/:id/stop': 'alloc.stop',
   'GET /v1/deployments': 'deployment.list',
   'GET /v1/deployment/:id': 'deployment.get_deployment',
+  'GET /v1/deployment/allocations/:id': 'deployment.allocations',
+  'PUT /v1/deployment/unblock/:id': 'deployment.unblock',
   'PUT /v1/deployment/promote/:id': 'deployment.promote',
   'PUT /v1/deployment/pause/:id': 'deployment.pause',
   'PUT /v1/deployment/fail/:id': 'deployment.fail',

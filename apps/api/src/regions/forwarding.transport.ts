@@ -1,8 +1,9 @@
 import { type ClientRequest, type IncomingMessage, request as httpRequest, type ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import { apiAddress, isUnreachable, type Regions } from '@waybill/rpc';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { failed } from '../http/api-error.js';
+import { readJsonBody } from '../http/body.js';
 import { pathOf } from '../http/path.js';
 import { param, type QueryString } from '../http/query-string.js';
 import type { ApiReply, ApiRequest } from '../http/reply.js';
@@ -78,22 +79,42 @@ export class RegionForwarding {
   }
 }
 
-/** Requests whose query names another region. Those that register or plan a job name it elsewhere too (API-101). */
+/**
+ * Requests whose query names another region, or, where it names none, their body (API-28). Those that register or plan a
+ * job have an order of their own (API-101).
+ */
 export function forwardToRegions(fastify: FastifyInstance, forwarding: RegionForwarding): void {
-  fastify.addHook('onRequest', async (request, reply) => {
-    const region = param(request.query as QueryString, 'region');
-    if (!region || region === forwarding.own || namesRegionInBody(request)) return;
+  const passTo = async (region: string | undefined, request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    if (!region || region === forwarding.own || registersOrPlans(request)) return;
     try {
       await forwarding.pass(request, reply, region);
     } catch (error) {
       const text = error instanceof Error ? error.message : String(error);
       await reply.code(500).header('Content-Type', 'text/plain; charset=utf-8').send(text);
     }
-  });
+  };
+  const inQuery = (request: FastifyRequest) => param(request.query as QueryString, 'region');
+  fastify.addHook('onRequest', (request, reply) => passTo(inQuery(request), request, reply));
+  fastify.addHook('preHandler', (request, reply) =>
+    passTo(inQuery(request) ? undefined : regionInBody(request), request, reply),
+  );
 }
 
-function namesRegionInBody({ method, url }: Forwarded): boolean {
-  if (method !== 'PUT' && method !== 'POST') return false;
+/** Undefined too for what is no JSON: what is wrong with it is said by who reads it. Cost: none for bodies without the word. */
+function regionInBody({ method, body }: Forwarded): string | undefined {
+  if (!isWrite(method) || !Buffer.isBuffer(body) || !body.includes('"Region"')) return undefined;
+  try {
+    const { Region } = Object(readJsonBody(body)) as { readonly Region?: unknown };
+    return typeof Region === 'string' ? Region : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const isWrite = (method: string): boolean => method === 'PUT' || method === 'POST';
+
+function registersOrPlans({ method, url }: Forwarded): boolean {
+  if (!isWrite(method)) return false;
   const path = pathOf(url);
   if (path === '/v1/jobs') return true;
   if (!path.startsWith('/v1/job/')) return false;
