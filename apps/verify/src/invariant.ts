@@ -13,6 +13,7 @@ export const INVARIANTS = [
   'no-double-placement',
   'one-outstanding',
   'one-blocked',
+  'deployment-counters',
   'job-summary',
   'job-status',
 ] as const;

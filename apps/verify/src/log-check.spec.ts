@@ -362,6 +362,32 @@ describe('a log that was broken on purpose', () => {
     expect(log.broken()).toEqual(['one-blocked']);
   });
 
+  it.each([
+    ['PlacedAllocs', { PlacedAllocs: 2 }],
+    ['HealthyAllocs', { HealthyAllocs: 1 }],
+    ['UnhealthyAllocs', { UnhealthyAllocs: 1 }],
+    ['PlacedCanaries', { PlacedCanaries: ['nobody'] }],
+  ])('deployment-counters (ST-119): %s is not what was placed and said of it', (_, wrong) => {
+    const log = new LogUnderTest();
+    const { job, evalId } = log.register();
+    const Deployment = fixtures.aDeployment({ JobID: 'web', TaskGroups: { web: fixtures.aDeploymentState() } });
+    const placed = log.alloc(job, { DeploymentID: Deployment.ID });
+    log.write(
+      'ApplyPlanResults',
+      fixtures.aPlanResult({ Job: job, EvalID: evalId, Deployment, AllocsUpdated: [placed] }),
+      byBroker,
+    );
+    expect(log.broken()).toEqual([]);
+    const before = log.machine.tables.deployment.get(Deployment.ID)!;
+    const index = log.index + 1;
+    const TaskGroups = { web: { ...before.TaskGroups['web']!, ...wrong } };
+    const after = { ...before, TaskGroups, ModifyIndex: index };
+    const txn = fixtures.aTxn(index, 'Ignore', {});
+    expect(shown(log, { txn, changes: change({ table: 'deployment', key: before.ID, before, after }) })).toEqual([
+      'deployment-counters',
+    ]);
+  });
+
   it('job-summary: a counter is not what the allocations are', () => {
     const log = new LogUnderTest();
     const { job, evalId } = log.register();

@@ -1,4 +1,5 @@
 import { StateMachine, type Applied, type Tables, type Txn } from '@waybill/state';
+import { DeploymentCounters } from './deployment-counters.js';
 import { EvalStatuses, EvaluationsEnd, OneBlocked, openEvaluations, type OpenEvaluation } from './evaluations.js';
 import { isRestore, type Invariant, type Violation } from './invariant.js';
 import { JobStatuses, JobSummaries } from './job-bookkeeping.js';
@@ -81,6 +82,7 @@ export class LogCheck {
       new NoDoublePlacement(),
       new OneOutstanding(),
       new OneBlocked(),
+      new DeploymentCounters(),
       new JobSummaries(),
       new JobStatuses(),
     ];

@@ -1,0 +1,73 @@
+import type { Allocation, Deployment } from '@waybill/model';
+import type { Applied, Change, Tables } from '@waybill/state';
+import type { Invariant, ReportViolation } from './invariant.js';
+
+/** What a deployment has heard of one of its allocations: from `placed` on, and never back. */
+type Heard = 'placed' | 'healthy' | 'unhealthy';
+
+/** The counters of a group, and what each counts. */
+const COUNTERS = [
+  ['PlacedAllocs', ['placed', 'healthy', 'unhealthy']],
+  ['HealthyAllocs', ['healthy']],
+  ['UnhealthyAllocs', ['unhealthy']],
+] as const;
+
+/**
+ * The counters of a deployment are those of the allocations that were ever placed for it (ST-119), whatever became of
+ * them since, at every index that touches one; and its canaries are among them. Memory: one entry per allocation and
+ * stored deployment. Cost: the allocations of the deployments that a transaction touches.
+ */
+export class DeploymentCounters implements Invariant {
+  /** By deployment, by group, by allocation. */
+  private readonly heard = new Map<string, Map<string, Map<string, Heard>>>();
+
+  after({ index, changes }: Applied, tables: Tables, report: ReportViolation): void {
+    const touched = new Map<string, Deployment | undefined>();
+    for (const change of changes) {
+      if (change.table !== 'allocs' || !change.after?.DeploymentID) continue;
+      this.hear(change);
+      touched.set(change.after.DeploymentID, tables.deployment.get(change.after.DeploymentID));
+    }
+    for (const change of changes) if (change.table === 'deployment') touched.set(change.key, change.after);
+    for (const [id, deployment] of touched) {
+      if (deployment) this.compare(deployment, index, report);
+      else this.heard.delete(id);
+    }
+  }
+
+  private hear({ before, after }: Extract<Change, { table: 'allocs' }>): void {
+    if (!after) return;
+    const known = this.of(after.DeploymentID, after.TaskGroup);
+    const last = known.get(after.ID);
+    if (before?.DeploymentID !== after.DeploymentID) known.set(after.ID, last ?? 'placed');
+    else if (last && last !== 'unhealthy') known.set(after.ID, healthOf(after) ?? last);
+  }
+
+  private of(deployment: string, group: string): Map<string, Heard> {
+    const groups = this.heard.get(deployment) ?? new Map<string, Map<string, Heard>>();
+    this.heard.set(deployment, groups);
+    const allocs = groups.get(group) ?? new Map<string, Heard>();
+    groups.set(group, allocs);
+    return allocs;
+  }
+
+  private compare({ ID, TaskGroups }: Deployment, index: number, report: ReportViolation): void {
+    const say = (message: string): void =>
+      report({ invariant: 'deployment-counters', index, subject: `deployment ${ID}`, message });
+    for (const [group, state] of Object.entries(TaskGroups)) {
+      const allocs = this.of(ID, group);
+      for (const [counter, counted] of COUNTERS) {
+        const expected = [...allocs.values()].filter((heard) => counted.some((one) => one === heard)).length;
+        if (state[counter] !== expected)
+          say(`${counter} of ${group} is ${state[counter]}, and ${expected} allocations are`);
+      }
+      const stranger = state.PlacedCanaries.find((id) => !allocs.has(id));
+      if (stranger !== undefined) say(`canary ${stranger} of ${group} was not placed for it`);
+    }
+  }
+}
+
+function healthOf({ DeploymentStatus }: Allocation): Heard | undefined {
+  const healthy = DeploymentStatus?.Healthy ?? null;
+  return healthy === null ? undefined : healthy ? 'healthy' : 'unhealthy';
+}
