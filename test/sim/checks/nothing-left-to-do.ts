@@ -1,4 +1,12 @@
-import { isClientTerminal, isParameterized, isPeriodic, newEvaluation, NS_PER_SECOND, nsFromMs } from '@waybill/model';
+import {
+  isClientTerminal,
+  isParameterized,
+  isPeriodic,
+  isServerTerminal,
+  newEvaluation,
+  NS_PER_SECOND,
+  nsFromMs,
+} from '@waybill/model';
 import { schedule, schedulerTypeFor } from '@waybill/scheduler';
 import { namespacedKey, type Tables } from '@waybill/state';
 import type { Cluster } from '../cluster.js';
@@ -38,10 +46,12 @@ export function expectNothingLeftToDo({ tables, simulator, reference }: Cluster)
       nowNs,
       newId,
     });
+    const stopped = namesStoppedForGood(tables, JobID);
     const endedOn = Type === 'system' ? nodesWhereItEnded(tables, JobID) : new Set<string>();
     const placed = Object.values(plan.NodeAllocation)
       .flat()
-      .filter(({ ID, NodeID }) => !tables.allocs.has(ID) && !endedOn.has(NodeID));
+      .filter(({ ID, NodeID }) => !tables.allocs.has(ID) && !endedOn.has(NodeID))
+      .filter(({ Name }) => !stopped.has(Name));
     if (placed.length === 0) continue;
     const changes = placed.map(({ Name, NodeName }) => `place ${Name} on ${NodeName}`);
     throw new InvariantError('nothing-left-to-do', `job ${JobID}, evaluated once more: ${changes.join(', ')}`);
@@ -52,4 +62,15 @@ export function expectNothingLeftToDo({ tables, simulator, reference }: Cluster)
 function nodesWhereItEnded(tables: Tables, jobId: string): Set<string> {
   const ended = [...tables.allocs.by('job', namespacedKey('default', jobId))].filter(isClientTerminal);
   return new Set(ended.map(({ NodeID }) => NodeID));
+}
+
+/**
+ * Of a batch job, what was stopped to be rescheduled and had no try left is not replaced (SC-231); the next evaluation,
+ * whenever it comes, does not see it any more (SC-156) and fills its place.
+ */
+function namesStoppedForGood(tables: Tables, jobId: string): Set<string> {
+  const stopped = [...tables.allocs.by('job', namespacedKey('default', jobId))].filter(
+    (alloc) => alloc.Job?.Type === 'batch' && isServerTerminal(alloc) && alloc.DesiredTransition.Reschedule === true,
+  );
+  return new Set(stopped.map(({ Name }) => Name));
 }

@@ -44,7 +44,7 @@ export function aJobOf(id: string, type: string, random: SeededRandom): Job {
       {
         ...group,
         Count: type === 'service' || type === 'batch' ? 1 + random.below(6) : group.Count,
-        Update: group.Update && { ...group.Update, ...updateOf(random) },
+        Update: group.Update && { ...group.Update, ...updateOf(id, random) },
         Volumes: volumesOf(id),
         Services: SERVING.has(id) ? [offeredService(id)] : null,
         Disconnect:
@@ -103,8 +103,9 @@ function volumesOf(jobId: string): TaskGroup['Volumes'] {
   return { disk: fixtures.aVolumeRequest({ Name: 'disk', Source, AccessMode }) };
 }
 
-function updateOf(random: SeededRandom): Partial<NonNullable<TaskGroup['Update']>> {
-  const canary = random.chance(0.4) ? 1 : 0;
+function updateOf(id: string, random: SeededRandom): Partial<NonNullable<TaskGroup['Update']>> {
+  // A canary beside the only writer of a disk waits for it until somebody promotes it, which nobody can.
+  const canary = random.chance(0.4) && VOLUMES[DISKS[id] ?? ''] !== 'single-node-writer' ? 1 : 0;
   return {
     HealthCheck: random.chance(0.5) ? 'task_states' : 'checks',
     MaxParallel: 1 + random.below(2),
