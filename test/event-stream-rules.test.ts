@@ -136,6 +136,19 @@ describe('/v1/event/stream: what passes', () => {
     }
   });
 
+  it('EV-44: a subscription to all namespaces has those that are made after it, until they are gone', async () => {
+    const everywhere = await follow(`index=${(await head()) + 1}&namespace=*`);
+    const elsewhere = await follow(`index=${(await head()) + 1}&namespace=default`);
+    await publish('NamespaceUpsert', { Namespaces: [fixtures.aNamespace({ Name: 'later' })] }, '');
+    const inIt = await publish('EvalUpdate', evals(1, { Namespace: 'later', JobID: 'web' }), 'later');
+    await publish('NamespaceDelete', { Names: ['later'] }, '');
+    const end = await publish('EvalUpdate', evals(1, { JobID: 'end' }));
+    const lines = await everywhere.until((seen) => seen.at(-1)?.Index === end);
+    expect(lines.map((line) => line.Index)).toEqual([inIt, end]);
+    expect((await elsewhere.until((seen) => seen.length > 0)).map((line) => line.Index)).toEqual([end]);
+    for (const reader of [everywhere, elsewhere]) reader.close();
+  });
+
   it('API-404, EV-32: an event that several keys fit is sent once', async () => {
     const [one] = evals(1, { JobID: 'twice', DeploymentID: randomUUID() }).Evals;
     const index = await publish('EvalUpdate', { Evals: [one!] });
