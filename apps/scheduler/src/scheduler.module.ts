@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
 import type { ReplicatedState } from '@waybill/replica';
-import { KNOWN_SCHEDULERS, offerPool } from '@waybill/rpc';
+import { offerPool } from '@waybill/rpc';
 import { type ServiceContext, type ServiceDefinition, type Settings } from '@waybill/service';
 import type { NodeLoads } from '@waybill/state';
 import { tracerFor } from '@waybill/telemetry';
@@ -46,7 +46,8 @@ export const schedulerService = (offer: OfferPool = offerOverNats): ServiceDefin
         thresholds: thresholdsOf(context.settings),
         loads,
       });
-    const pool = new WorkerPool({ hire, newId, clock }, KNOWN_SCHEDULERS);
+    const { settings, logger } = context;
+    const pool = new WorkerPool({ hire, newId, clock, logger }, settings.WAYBILL_ENABLED_SCHEDULERS);
     let endOffer = (): void => {};
     const dryRuns: DryRunDeps = { state, clock, newId };
     return {
@@ -56,7 +57,7 @@ export const schedulerService = (offer: OfferPool = offerOverNats): ServiceDefin
         providers: [{ provide: DRY_RUN_DEPS, useValue: dryRuns }],
       },
       start: () => {
-        pool.start(context.settings.WAYBILL_SCHEDULER_WORKERS);
+        pool.start(settings.WAYBILL_SCHEDULER_WORKERS);
         endOffer = offer(context, pool);
       },
       stop: async () => {

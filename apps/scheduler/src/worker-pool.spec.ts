@@ -1,5 +1,6 @@
 import { SimulatedTime } from '@waybill/model';
 import { areSchedulers, KNOWN_SCHEDULERS, MAX_WORKERS, sharedOut } from '@waybill/rpc';
+import { silentLogger } from '@waybill/telemetry';
 import { describe, expect, it } from 'vitest';
 import { type PooledWorker, WorkerPool } from './worker-pool.js';
 
@@ -18,7 +19,7 @@ class BusyWorker implements PooledWorker {
   }
 }
 
-function poolOf(count: number) {
+function poolOf(count: number, enabledSchedulers = KNOWN_SCHEDULERS) {
   const hired: BusyWorker[] = [];
   let ids = 0;
   const hire = (types: readonly string[]): BusyWorker => {
@@ -26,9 +27,12 @@ function poolOf(count: number) {
     hired.push(worker);
     return worker;
   };
-  const pool = new WorkerPool({ hire, newId: () => `id-${++ids}`, clock: new SimulatedTime() }, KNOWN_SCHEDULERS);
+  const warnings: string[] = [];
+  const logger = { ...silentLogger, warn: (text: string) => void warnings.push(text) };
+  const deps = { hire, newId: () => `id-${++ids}`, clock: new SimulatedTime(), logger };
+  const pool = new WorkerPool(deps, enabledSchedulers);
   pool.start(count);
-  return { pool, hired };
+  return { pool, hired, warnings };
 }
 
 describe('the workers of a process', () => {
@@ -66,6 +70,16 @@ describe('the workers of a process', () => {
 });
 
 describe('how many, and which', () => {
+  it.each([
+    [0, KNOWN_SCHEDULERS],
+    [2, []],
+  ])('EB-228: %i workers of %j are none, with a warning', (count, types) => {
+    const { hired, warnings } = poolOf(count, types);
+    expect(hired).toEqual([]);
+    expect(warnings).toEqual(['no workers are configured: this process schedules nothing']);
+    expect(poolOf(1).warnings).toEqual([]);
+  });
+
   it('EB-228: known schedulers only, and housekeeping always', () => {
     expect(areSchedulers(['batch', '_core'])).toBe(true);
     expect(areSchedulers(['_core'])).toBe(true);

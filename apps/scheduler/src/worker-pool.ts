@@ -1,5 +1,6 @@
 import type { Clock } from '@waybill/model';
 import type { OfferedPool, PoolReport, WorkerStatus, WorkloadStatus } from '@waybill/rpc';
+import type { Logger } from '@waybill/telemetry';
 
 /** What a pool needs of a worker. */
 export interface PooledWorker {
@@ -19,6 +20,7 @@ export interface WorkerPoolDeps {
   readonly hire: (enabledSchedulers: readonly string[]) => PooledWorker;
   readonly newId: () => string;
   readonly clock: Clock;
+  readonly logger: Logger;
 }
 
 /**
@@ -41,8 +43,11 @@ export class WorkerPool implements OfferedPool {
     this.instance = deps.newId();
   }
 
+  /** EB-228: without workers, or with none that may work on anything, it schedules nothing, and says so. */
   start(count: number): void {
-    this.replace(count);
+    const workers = this.enabledSchedulers.length === 0 ? 0 : count;
+    if (workers === 0) this.deps.logger.warn('no workers are configured: this process schedules nothing');
+    this.replace(workers);
   }
 
   /** Nothing happens if the pool is like that already. @param enabledSchedulers at least housekeeping (EB-228) */

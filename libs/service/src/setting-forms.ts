@@ -1,4 +1,5 @@
-import { parseDuration } from '@waybill/model';
+import { CORE_TYPE, parseDuration } from '@waybill/model';
+import { KNOWN_SCHEDULERS } from '@waybill/rpc';
 import { z } from 'zod';
 
 export const port = z.coerce.number().int().min(0).max(65_535);
@@ -45,6 +46,20 @@ export const keyValues = z.string().transform((text, ctx) => {
     else pairs[part.slice(0, at)] = part.slice(at + 1);
   }
   return pairs;
+});
+
+/** Types of evaluations with commas between. None at all: nothing is scheduled here (EB-228). */
+export const schedulers = z.string().transform((text, ctx) => {
+  const types = text.split(',').filter((type) => type !== '');
+  const unknown = types.find((type) => !KNOWN_SCHEDULERS.includes(type));
+  if (unknown !== undefined)
+    ctx.addIssue({
+      code: 'custom',
+      message: `invalid configuration: unknown scheduler "${unknown}" in enabled schedulers`,
+    });
+  else if (types.length > 0 && !types.includes(CORE_TYPE))
+    ctx.addIssue({ code: 'custom', message: `invalid configuration: "${CORE_TYPE}" scheduler not enabled` });
+  return types;
 });
 
 export const peers = keyValues.transform((urls, ctx) => {

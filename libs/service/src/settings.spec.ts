@@ -18,6 +18,23 @@ it('API-1: the API listens on port 4646 of this machine unless it is told otherw
   expect(read({})).toMatchObject({ WAYBILL_HTTP_PORT: 4646, WAYBILL_HTTP_HOST: '127.0.0.1' });
 });
 
+describe('what a scheduler works on', () => {
+  it('EB-228: everything, unless it is told otherwise; or nothing', () => {
+    const types = (text: string) => read({ WAYBILL_ENABLED_SCHEDULERS: text }).WAYBILL_ENABLED_SCHEDULERS;
+    expect(read({}).WAYBILL_ENABLED_SCHEDULERS).toEqual(['service', 'batch', 'system', 'sysbatch', '_core']);
+    expect(types('batch,_core')).toEqual(['batch', '_core']);
+    expect(types(',')).toEqual([]);
+    expect(read({ WAYBILL_SCHEDULER_WORKERS: '0' }).WAYBILL_SCHEDULER_WORKERS).toBe(0);
+  });
+
+  it.each([
+    ['batch', 'invalid configuration: "_core" scheduler not enabled'],
+    ['_core,nightly', 'invalid configuration: unknown scheduler "nightly" in enabled schedulers'],
+  ])('EB-228: it does not start with %s', (text, message) => {
+    expect(refusal({ WAYBILL_ENABLED_SCHEDULERS: text })).toContain(message);
+  });
+});
+
 describe('thresholds and intervals of collection', () => {
   it('GC-128: unset, they are what the contract says', () => {
     expect(read({})).toMatchObject({

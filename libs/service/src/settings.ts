@@ -1,7 +1,19 @@
-import { MAX_WORKERS } from '@waybill/rpc';
+import { KNOWN_SCHEDULERS, MAX_WORKERS } from '@waybill/rpc';
 import { z } from 'zod';
 import { AGENT_SETTINGS } from './agent-settings.js';
-import { duration, flag, hours, interval, keyValues, peers, port, positive, url, word } from './setting-forms.js';
+import {
+  duration,
+  flag,
+  hours,
+  interval,
+  keyValues,
+  peers,
+  port,
+  positive,
+  schedulers,
+  url,
+  word,
+} from './setting-forms.js';
 
 /** Every environment variable of every service, with its form and default. The text is what `--help` of a service shows. */
 export const SETTINGS = {
@@ -83,7 +95,18 @@ export const SETTINGS = {
     .max(1_000_000)
     .default(100)
     .describe('api: indexes with events that an event stream from index 0 begins with'),
-  WAYBILL_SCHEDULER_WORKERS: positive.max(MAX_WORKERS).default(2).describe('scheduler: evaluations worked on at once'),
+  WAYBILL_SCHEDULER_WORKERS: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(MAX_WORKERS)
+    .default(2)
+    .describe('scheduler: evaluations worked on at once; 0: none, dry runs only'),
+  WAYBILL_ENABLED_SCHEDULERS: schedulers
+    .default([...KNOWN_SCHEDULERS])
+    .describe(
+      'scheduler: types of evaluations that are worked on, with commas between; _core, housekeeping, is a must',
+    ),
   WAYBILL_DEPLOY_QUERY_RATE_LIMIT: z.coerce
     .number()
     .min(0, 'deploy_query_rate_limit must be greater than 0')
