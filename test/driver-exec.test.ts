@@ -255,7 +255,7 @@ describe.runIf(isRoot)('exec (needs root)', () => {
     await next.destroy(handle, false);
   });
 
-  it('AG-277: a command beside it sees what it sees, as who it is, and ends with it', async () => {
+  it('AG-277, AG-326: a command beside it sees what it sees, as who it is, and ends with it or when it is given up', async () => {
     const task = aTask(shell('exec sleep 600'), { env: { PATH: '/usr/bin:/bin', GREETING: 'hello' } });
     await started(task);
     const line = 'echo $GREETING; id -u; ls /proc | grep -c "^[0-9]"; cat; exit 3';
@@ -267,6 +267,10 @@ describe.runIf(isRoot)('exec (needs root)', () => {
       text += Buffer.from(chunk.data).toString();
     expect(await session.exitCode).toBe(3);
     expect(text).toMatch(/^hello\n65534\n\d\ntyped$/);
+    const given = await driver.exec(task.taskId, task, { command: ['sleep', '7770'], tty: false });
+    await eventually('it runs', () => processesWith('sleep 7770'));
+    await given.kill(); // AG-326
+    expect(processesWith('sleep 7770')).toBe('');
     const long = await driver.exec(task.taskId, task, { command: ['sleep', '7773'], tty: true });
     await eventually('it runs', () => processesWith('sleep 7773'));
     await driver.stop(task.taskId, 0, '');
