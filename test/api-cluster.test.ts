@@ -267,6 +267,57 @@ describe('what clients ask of a cluster that has Raft and gossip', () => {
     expect(await answerOf('/v1/operator/upgrade-check/x')).toEqual([404, 'Path x not found']);
   });
 
+  it.each([
+    ['GET', '/v1/agent/monitor/export', 400, 'Either -service-name or -on-disk must be set'],
+    [
+      'GET',
+      '/v1/agent/monitor/export?on_disk=true&service_name=x',
+      400,
+      'Cannot target journald and nomad log file simultaneously',
+    ],
+    ['GET', '/v1/agent/monitor/export?on_disk=true&follow=true', 400, 'Cannot follow log file'],
+    ['GET', '/v1/agent/monitor/export?on_disk=true', 501, /^logs go to standard output/],
+    ['GET', '/v1/agent/pprof/heap', 403, 'Permission denied'],
+    ['GET', '/v1/agent/host', 403, 'Permission denied'],
+    ['PUT', '/v1/agent/reload', 200, ''],
+    ['PUT', '/v1/agent/force-leave', 400, 'missing node to force leave'],
+    ['PUT', '/v1/agent/force-leave?node=a&prune=maybe', 400, 'invalid prune value'],
+    ['PUT', '/v1/agent/force-leave?node=a', 200, ''],
+    ['GET', '/v1/agent/servers', 501, 'Invalid method'],
+    ['PUT', '/v1/agent/servers?address=a', 501, 'Invalid method'],
+    ['GET', '/v1/client/identity', 501, /^nodes have no signed identities/],
+    ['PUT', '/v1/client/identity/renew', 501, /^nodes have no signed identities/],
+    ['GET', '/v1/client/allocation/a/snapshot', 501, /^allocation snapshots are not offered/],
+    ['PUT', '/v1/client/allocation/a/pause', 400, 'Request body is empty'],
+    ['GET', '/v1/client/allocation/a/pause', 501, 'Nomad Enterprise only endpoint'],
+  ] as const)('API-37, OP-9, OP-77, OP-78, OP-79, OP-84, OP-85: %s %s is %d', async (method, path, status, text) => {
+    expect(await answerOf(path, method)).toEqual([
+      status,
+      typeof text === 'string' ? text : expect.stringMatching(text),
+    ]);
+  });
+
+  it('pauses of tasks are looked at before they are refused', async () => {
+    const pause = async (ScheduleState: string) => {
+      const body = JSON.stringify({ Task: 't', ScheduleState });
+      const answer = await api.raw('/v1/client/allocation/a/pause', { method: 'PUT', body });
+      return [answer.status, await answer.text()];
+    };
+    expect(await pause('asleep')).toEqual([400, 'Not a valid task schedule state']);
+    expect(await pause('pause')).toEqual([501, 'Nomad Enterprise only endpoint']);
+  });
+
+  it('API-2, OP-92: the root leads to the pages for people, of which there are none; unknown paths are empty', async () => {
+    const root = await api.raw('/?a=b', { redirect: 'manual' });
+    expect([root.status, root.headers.get('location')]).toEqual([307, '/ui/?a=b']);
+    for (const path of ['/ui', '/ui/', '/ui/jobs/web']) {
+      const page = await api.raw(path);
+      expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
+      expect(await page.text()).toBe('<html><p>Nomad UI is disabled</p></html>');
+    }
+    for (const path of ['/v1', '/v1/nothing', '/other', '/v2/jobs']) expect(await answerOf(path)).toEqual([404, '']);
+  });
+
   it('API-258: variables, of which there are none', async () => {
     expect(await api.get('/v1/vars')).toEqual([]);
     expect(await answerOf('/v1/var/a/b')).toEqual([404, 'variable not found']);

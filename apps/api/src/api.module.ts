@@ -20,6 +20,7 @@ import { ScalingModule } from './scaling/scaling.module.js';
 import { SearchModule } from './search/search.module.js';
 import { ServicesModule } from './services/services.module.js';
 import { SystemModule } from './system/system.module.js';
+import { UiModule } from './ui/ui.module.js';
 import { VariablesModule } from './variables/variables.module.js';
 import { VolumesModule } from './volumes/volumes.module.js';
 
@@ -43,6 +44,7 @@ export const RESOURCES = [
   ServicesModule,
   ScalingModule,
   SystemModule,
+  UiModule,
   VariablesModule,
   VolumesModule,
 ];

@@ -3,7 +3,10 @@ import { AllocationActionsController } from './allocation-actions.controller.js'
 import { FilesController } from './files.controller.js';
 import { LogsController } from './logs.controller.js';
 import { MachinesController } from './machines.controller.js';
+import { NotOfferedController } from './not-offered.controller.js';
 
 /** What machines answer, asked through the servers. */
-@Module({ controllers: [AllocationActionsController, FilesController, LogsController, MachinesController] })
+@Module({
+  controllers: [AllocationActionsController, FilesController, LogsController, MachinesController, NotOfferedController],
+})
 export class ClientModule {}

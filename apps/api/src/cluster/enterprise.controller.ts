@@ -1,5 +1,5 @@
 import { All, Controller, Get, Param, Post, Put, Req, Res } from '@nestjs/common';
-import { ApiError, notFound } from '../http/api-error.js';
+import { enterpriseOnly, notFound } from '../http/api-error.js';
 import { type ApiReply, type ApiRequest, sendJson } from '../http/reply.js';
 
 /** What only the commercial edition of the reference has; its clients ask, and understand this answer (API-9). */
@@ -43,5 +43,3 @@ export class EnterpriseController {
     sendJson(request, reply, { JobsWithoutVaultIdentity: [], OutdatedNodes: [], VaultTokens: [] });
   }
 }
-
-const enterpriseOnly = (): ApiError => new ApiError(501, 'Nomad Enterprise only endpoint');

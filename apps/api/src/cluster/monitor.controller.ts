@@ -30,6 +30,17 @@ export class MonitorController {
     await sendPieces(reply, new LogMonitor(processLog, clock, timers, wish).pieces(gone), gone, plain);
   }
 
+  /** OP-84: what is asked is looked at; nothing is stored here that could be handed out. */
+  @Get('export')
+  stored(@Req() { query }: ApiRequest): never {
+    const onDisk = boolParam(query, 'on_disk', badRequest) ?? false;
+    const unit = param(query, 'service_name');
+    if (!unit && !onDisk) throw badRequest('Either -service-name or -on-disk must be set');
+    if (unit && onDisk) throw badRequest('Cannot target journald and nomad log file simultaneously');
+    if (onDisk && boolParam(query, 'follow', badRequest)) throw badRequest('Cannot follow log file');
+    throw new ApiError(501, 'logs go to standard output: ask whoever keeps that (journalctl, kubectl logs)');
+  }
+
   /** @throws ApiError the log of another process is asked for */
   private refuseOthers(query: QueryString): void {
     const [node, server] = [param(query, 'node_id'), param(query, 'server_id')];

@@ -14,4 +14,6 @@ export const forbidden = (text: string): ApiError => new ApiError(403, text);
 export const notFound = (text: string): ApiError => new ApiError(404, text);
 /** Most failures of business rules are 500 on this API (API-36); clients match the text. */
 export const failed = (text: string): ApiError => new ApiError(500, text);
+/** What only the commercial edition of the reference has; its clients understand this text (API-9). */
+export const enterpriseOnly = (): ApiError => new ApiError(501, 'Nomad Enterprise only endpoint');
 export const unavailable = (text: string): ApiError => new ApiError(503, text);

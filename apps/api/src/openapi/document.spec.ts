@@ -3,6 +3,7 @@ import { RequestMethod, type Type } from '@nestjs/common';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, it } from 'vitest';
 import { RESOURCES } from '../api.module.js';
+import { UiModule } from '../ui/ui.module.js';
 import { SUFFIXES } from '../jobs/job-path.js';
 import { openApiDocument } from './document.js';
 import { OPERATIONS } from './operations.js';
@@ -25,9 +26,11 @@ function meta<T>(key: string, of: object): T | undefined {
   return Reflect.getMetadata(key, of) as T | undefined;
 }
 
-/** Every route of every controller of every resource, as Nest will make them. */
+/** Every route of every controller of every resource, as Nest will make them; pages for people are no resource. */
 function routes(): string[] {
-  const controllers = RESOURCES.flatMap((module) => meta<Type[]>('controllers', module) ?? []);
+  const controllers = RESOURCES.filter((module) => module !== UiModule).flatMap(
+    (module) => meta<Type[]>('controllers', module) ?? [],
+  );
   return controllers.flatMap((controller) => {
     const prefix = [meta<string | string[]>('path', controller) ?? ''].flat();
     const prototype = controller.prototype as Record<string, object>;

@@ -123,6 +123,11 @@ const MACHINES: Operation[] = [
   }),
   ...get('/v1/client/gc', 'Collect what has ended on a machine', { query: ['node_id'], answer: anything }),
   ...write('/v1/client/gc', 'Collect what has ended on a machine', { query: ['node_id'], answer: anything }),
+  ...get('/v1/client/identity', 'The signed identity of a machine, which has none'),
+  ...write('/v1/client/identity/renew', 'Renew it'),
+  ...get(`${ALLOC}/snapshot`, 'The disk of an allocation, which is not handed out'),
+  ...get(`${ALLOC}/pause`, 'Schedules of tasks, of which there are none'),
+  ...write(`${ALLOC}/pause`, 'Pause a task', { body: request }),
   ...get(`${ALLOC}/stats`, 'What an allocation uses', { query: ['task'], answer: anything }),
   ...get(`${ALLOC}/checks`, 'Results of its checks', { answer: mapOf(anything) }),
   ...write(`${ALLOC}/restart`, 'Restart its tasks in place', { body: request, answer: index }),
@@ -228,6 +233,9 @@ const CLUSTER: Operation[] = [
   ...get('/v1/agent/monitor', 'The log of the server: frames one behind the other, or with plain its lines', {
     query: ['log_level', 'log_json', 'log_include_location', 'plain', 'node_id', 'server_id'],
     answer: ref('StreamFrame'),
+  }),
+  ...get('/v1/agent/monitor/export', 'The stored log of the server, of which there is none', {
+    query: ['on_disk', 'service_name', 'logs_since', 'follow'],
   }),
   ...get('/v1/agent/host', 'The machine of a server'),
   ...get('/v1/agent/pprof', 'Profiles'),

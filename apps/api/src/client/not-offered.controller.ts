@@ -1,0 +1,56 @@
+import { Controller, Get, Post, Put, Req } from '@nestjs/common';
+import { ApiError, badRequest, enterpriseOnly } from '../http/api-error.js';
+import { readJsonBody } from '../http/body.js';
+import { asObject, stringOf } from '../http/json-members.js';
+import type { ApiRequest } from '../http/reply.js';
+
+/** What a task that has a schedule can be told. */
+const SCHEDULE_STATES: ReadonlySet<string> = new Set(['pause', 'run', 'scheduled']);
+
+/** What clients may ask of a machine and Waybill does not do; each answer says why. */
+@Controller('v1/client')
+export class NotOfferedController {
+  @Get('allocation/:id/pause')
+  paused(): never {
+    throw enterpriseOnly();
+  }
+
+  @Put('allocation/:id/pause')
+  pausePut(@Req() request: ApiRequest): never {
+    return this.pause(request);
+  }
+
+  @Post('allocation/:id/pause')
+  pausePost(@Req() request: ApiRequest): never {
+    return this.pause(request);
+  }
+
+  @Get('allocation/:id/snapshot')
+  snapshot(): never {
+    throw new ApiError(501, 'allocation snapshots are not offered: agents read a disk that moves from each other');
+  }
+
+  @Get('identity')
+  identity(): never {
+    throw noIdentities();
+  }
+
+  @Put('identity/renew')
+  renewPut(): never {
+    throw noIdentities();
+  }
+
+  @Post('identity/renew')
+  renewPost(): never {
+    throw noIdentities();
+  }
+
+  private pause({ body }: ApiRequest): never {
+    const state = stringOf(asObject(readJsonBody(body), 'AllocPauseRequest'), 'ScheduleState');
+    if (!SCHEDULE_STATES.has(state)) throw badRequest('Not a valid task schedule state');
+    throw enterpriseOnly();
+  }
+}
+
+const noIdentities = (): ApiError =>
+  new ApiError(501, 'nodes have no signed identities: an agent proves itself with its secret and its key for NATS');

@@ -1,0 +1,22 @@
+import { Controller, Get, Req, Res } from '@nestjs/common';
+import type { ApiReply, ApiRequest } from '../http/reply.js';
+
+const DISABLED = '<html><p>Nomad UI is disabled</p></html>';
+
+/** `/` and `/ui/`: where people look first (API-2, OP-92). There are no pages yet, and this says so. */
+@Controller()
+export class UiController {
+  /** What stands behind the question mark goes along. */
+  @Get()
+  toPages(@Req() { url }: ApiRequest, @Res() reply: ApiReply): void {
+    reply
+      .code(307)
+      .header('Location', `/ui/${url.slice('/'.length)}`)
+      .send();
+  }
+
+  @Get(['ui', 'ui/*'])
+  pages(@Res() reply: ApiReply): void {
+    reply.code(200).header('Content-Type', 'text/html; charset=utf-8').send(DISABLED);
+  }
+}
