@@ -209,6 +209,19 @@ describe('a worker', () => {
       expect(asked).toEqual(['nack']);
     });
 
+    it('EB-208: a stop waits for what it has asked', async () => {
+      aLargeCollection();
+      worker.start();
+      await settled();
+      let isOver = false;
+      void worker.stop().then(() => (isOver = true));
+      await passing(500);
+      expect(isOver).toBe(false);
+      unanswered.shift()?.answer({ Index: 1 });
+      await settled();
+      expect([isOver, asked]).toEqual([true, ['nack']]);
+    });
+
     it('EB-231: a pause waits for it, a resume does not', async () => {
       aLargeCollection();
       worker.start();

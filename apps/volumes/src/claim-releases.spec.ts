@@ -105,6 +105,23 @@ describe('claims that nobody gives back', () => {
     expect(cluster.machines.calls.filter((call) => call === 'ControllerDetachVolume')).toHaveLength(1);
   });
 
+  it.each([
+    ['NodeDetachVolume', ['NodeDetachVolume'], CLAIM_STATE.unpublishing],
+    ['ControllerDetachVolume', ['NodeDetachVolume', 'ControllerDetachVolume'], CLAIM_STATE.nodeDetached],
+  ])(
+    'VL-69: an allocation that runs again during %s keeps its claim; what comes after is not done',
+    async (during, calls, State) => {
+      const cluster = claimed();
+      cluster.status('a', 'complete');
+      cluster.machines.answers.set(`agent.csi${during}`, () => cluster.status('a', 'running'));
+      cluster.lead();
+      await cluster.time.pass(SOON_MS);
+      expect(cluster.machines.calls).toEqual(calls);
+      expect(cluster.stored().WriteClaims).toHaveProperty('a');
+      expect(cluster.state.tables.csi_volumes.get('default/data')?.PastClaims['a']).toMatchObject({ State });
+    },
+  );
+
   it('GC-62: of a machine that was collected are freed without asking it', async () => {
     const cluster = claimed();
     cluster.status('a', 'complete');

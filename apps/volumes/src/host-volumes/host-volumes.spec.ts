@@ -224,7 +224,7 @@ describe('placement of a host volume', () => {
   it('VL-288: the first node of the pool that is ready, has the plugin and meets the constraints', async () => {
     const { create, stored } = cluster(
       { ID: uuid(1), Attributes: {} },
-      { ID: uuid(2), Status: 'down' },
+      { ID: uuid(2), Meta: { rack: 'r2' }, Status: 'down' },
       { ID: uuid(3), Meta: { rack: 'r1' } },
       { ID: uuid(4), Meta: { rack: 'r2' }, SchedulingEligibility: 'ineligible' },
       { ID: uuid(5), Meta: { rack: 'r2' } },
