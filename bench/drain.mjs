@@ -3,8 +3,8 @@
 import { randomUUID } from 'node:crypto';
 import { isTerminalAllocation } from '@waybill/model';
 import { NatsRpc, updateNodeDrain } from '@waybill/rpc';
-import { systemClock } from '@waybill/service';
-import { draftTxn, fixtures, serviceActor } from '@waybill/state';
+import { fixtures, serviceActor } from '@waybill/state';
+import { publisher } from './evaluation-load.mjs';
 import { ServiceProcesses, until } from './processes.mjs';
 import { fleetOf } from './simulated-machines.mjs';
 import { stateOf } from './state-copy.mjs';
@@ -35,7 +35,7 @@ export async function run(ctx) {
   for (const service of services) await processes.add(service, service, env);
   const rpc = new NatsRpc(processes.link.nc);
   const state = await stateOf(ctx, processes.stack.natsUrl);
-  const write = writerOf(processes.journal);
+  const write = publisher(processes.journal);
   const ready = () => [...state.tables.nodes.all()].filter((node) => node.Status === 'ready').length;
   /** @param {string} namePrefix @param {number} nodes */
   const machines = async (namePrefix, nodes) => {
@@ -131,7 +131,7 @@ const isHealthy = (alloc) =>
   alloc.DesiredTransition.Migrate !== true &&
   alloc.DeploymentStatus?.Healthy === true;
 
-/** Jobs that come and go. Ends with the returned function. @param {ReturnType<typeof writerOf>} write */
+/** Jobs that come and go. Ends with the returned function. @param {ReturnType<typeof publisher>} write */
 function load(write) {
   let count = 0;
   let last = Promise.resolve();
@@ -182,16 +182,3 @@ const deregistrationOf = (JobID) => ({
   Eval: fixtures.anEval({ ID: randomUUID(), JobID, TriggeredBy: 'job-deregister' }),
   TrackedVersions: 6,
 });
-
-/** @param {import('@waybill/journal').Journal} journal */
-function writerOf(journal) {
-  /**
-   * @template {import('@waybill/state').TxnType} T
-   * @param {T} type
-   * @param {import('@waybill/state').TxnPayloads[T]} payload
-   */
-  return async (type, payload) => {
-    const context = { timeNs: systemClock.nowMs() * 1e6, requestId: randomUUID(), actor: serviceActor('bench') };
-    await journal.publish(draftTxn(type, payload, { ...context, namespace: 'default' }));
-  };
-}

@@ -2,9 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { DEFAULT_PACE, nodesService } from '@waybill/nodes';
 import { heartbeat, NatsRpc, updateAllocs } from '@waybill/rpc';
 import { Infrastructure, readSettings, RunningService, systemClock } from '@waybill/service';
-import { draftTxn, fixtures, serviceActor } from '@waybill/state';
+import { fixtures } from '@waybill/state';
 import { silentLogger } from '@waybill/telemetry';
 import pg from 'pg';
+import { publisher } from './evaluation-load.mjs';
 import { ServiceProcesses, until } from './processes.mjs';
 import { fleetOf } from './simulated-machines.mjs';
 
@@ -171,16 +172,7 @@ async function massLoss(ctx) {
  * @param {number} jobs
  */
 async function placed(journal, nodeIds, jobs) {
-  /** @param {import('@waybill/state').TxnType} type @param {any} payload */
-  const write = (type, payload) =>
-    journal.publish(
-      draftTxn(type, payload, {
-        timeNs: systemClock.nowMs() * 1e6,
-        requestId: randomUUID(),
-        actor: serviceActor('bench'),
-        namespace: 'default',
-      }),
-    );
+  const write = publisher(journal);
   /** @type {Map<string, import('@waybill/model').Allocation[]>} */
   const byNode = new Map(nodeIds.map((id) => [id, []]));
   for (let number = 0; number < jobs; number += 1) {
