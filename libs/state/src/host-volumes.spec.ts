@@ -64,6 +64,13 @@ describe('host volumes', () => {
     ['is reported and the node down', 'ready', REPORTED, 'down', 'unavailable'],
     ['is reported and the node out of sight', 'ready', REPORTED, 'disconnected', 'ready'],
     ['is not reported any more', 'ready', { HostVolumes: {} }, 'ready', 'unavailable'],
+    [
+      'is another one of its name',
+      'pending',
+      { HostVolumes: { data: { ...REPORTED.HostVolumes.data, ID: uuid(2) } } },
+      'ready',
+      'pending',
+    ],
     ['was never reported', 'pending', { HostVolumes: {} }, 'ready', 'pending'],
   ] as const)('ST-35: when it %s: %s → %4$s', (_, before, report, status, after) => {
     const { machine, node, register, stored } = cluster();
