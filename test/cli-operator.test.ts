@@ -1,3 +1,6 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { TOPICS } from '../apps/cli/src/commands/event-topics.js';
 import { RecordedApi } from './support/recorded-api.js';
@@ -130,6 +133,31 @@ it('CL-1111: evaluations that may not be deleted any more since somebody went on
     'Error deleting evaluations: Unexpected response code: 500 (eval broker is enabled; eval broker must be paused to delete evals)\n',
   ]);
   expect(out).not.toContain('Successfully');
+});
+
+it('CL-935: config validate says what agent would say of its files, without starting anything', async () => {
+  const directory = await mkdtemp(path.join(tmpdir(), 'waybill-cli-'));
+  try {
+    const file = path.join(directory, 'agent.hcl');
+    const validated = async (text: string) => {
+      await writeFile(file, text);
+      return api.run(['config', 'validate', file]);
+    };
+    expect(await validated('data_dir = "/d"\nserver {\n  enabled = true\n}\nvault {}')).toEqual({
+      code: 0,
+      out: 'Configuration is valid!\n',
+      err: 'Without effect here: vault\n',
+    });
+    expect((await validated('data_dir = "/d"')).err).toBe(
+      'Must specify either server, client or dev mode for the agent.\n',
+    );
+    expect((await validated('server {\n  enabled = true\n}')).err).toContain('Must specify "data_dir" config option');
+    expect(await validated('client {')).toMatchObject({ code: 1, err: expect.stringContaining('agent.hcl:1,') });
+    expect((await api.run(['config', 'validate'])).code).toBe(1);
+    expect(api.seen).toEqual([]);
+  } finally {
+    await rm(directory, { recursive: true });
+  }
 });
 
 it('CL-1012: the topics, their keys and what each needs, without a request', async () => {

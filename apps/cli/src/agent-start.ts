@@ -1,7 +1,7 @@
 import path from 'node:path';
+import type { AgentFlags } from './agent-config.js';
 import type { Environment } from './connection.js';
 import { CommandFailure } from './failure.js';
-import type { ParsedFlags } from './parsed-flags.js';
 
 /** What is started: everything on this machine, what runs tasks, or what decides. */
 export type AgentMode = 'dev' | 'client' | 'server';
@@ -53,17 +53,17 @@ export const WITHOUT_EFFECT: readonly string[] = [
 ];
 
 /**
- * The flags of `agent`, understood. Pure.
+ * The flags of `agent`, or what files say in their place, understood. Pure.
  * @param temporaryDirectory what a `-dev` run keeps its data in when it is not told where
  * @throws CommandFailure
  */
-export function agentStart(flags: ParsedFlags, temporaryDirectory: string): AgentStart {
+export function agentStart(flags: AgentFlags, temporaryDirectory: string): AgentStart {
   const mode = modeOf(flags);
   const dataDir = flags.text('data-dir') ?? (mode === 'dev' ? temporaryDirectory : undefined);
   if (dataDir === undefined) throw new CommandFailure('Must specify "data_dir" config option or "data-dir" CLI flag');
   const host = flags.text('bind') ?? DEFAULT_HOST;
   const port = flags.integer('http-port') ?? DEFAULT_PORT;
-  const logLevel = (flags.text('log-level') ?? (mode === 'dev' ? 'debug' : 'info')).toLowerCase();
+  const logLevel = (flags.text('log-level') ?? (flags.on('dev') ? 'debug' : 'info')).toLowerCase();
   const meta = metaOf(flags.list('meta'));
   const settings = Object.entries(SETTINGS).flatMap(([flag, name]) => {
     const value = flags.text(flag);
@@ -98,7 +98,7 @@ export function agentStart(flags: ParsedFlags, temporaryDirectory: string): Agen
 const addressOf = (host: string, port: number): string => `${host.includes(':') ? `[${host}]` : host}:${port}`;
 
 /** @throws CommandFailure */
-function modeOf(flags: ParsedFlags): AgentMode {
+function modeOf(flags: AgentFlags): AgentMode {
   const [dev, server, client] = [flags.on('dev'), flags.on('server'), flags.on('client')];
   if (dev || (server && client)) return 'dev';
   if (server) return 'server';

@@ -36,6 +36,7 @@ export const COMMON: readonly string[] = ['run', 'stop', 'status', 'alloc', 'job
 /** Words that begin several commands. */
 export const GROUPS: ReadonlyMap<string, string> = new Map([
   ['alloc', 'Work with allocations'],
+  ['config', 'Look at configuration files'],
   ['deployment', 'Work with deployments'],
   ['eval', 'Work with evaluations'],
   ['license', 'Not offered'],

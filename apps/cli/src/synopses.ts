@@ -12,6 +12,7 @@ export const SYNOPSES: Readonly<Record<string, string>> = {
   'alloc status': 'Show allocations and what became of their tasks',
   'alloc stop': 'Stop an allocation and have it replaced',
   completion: 'Print what makes a shell complete commands',
+  'config validate': 'Say whether configuration files of the agent are right',
   'deployment fail': 'End a deployment as failed',
   'deployment list': 'Show deployments',
   'deployment pause': 'Pause a deployment',

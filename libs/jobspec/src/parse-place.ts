@@ -10,15 +10,16 @@ import { parseBody } from './syntax/body-parser.js';
 import { SourceText } from './syntax/source-text.js';
 
 /** The namespace that a file in HCL says, in the form that the API takes. @throws JobspecError */
-export const parseNamespace = (file: TextFile): JsonObject => decoded('namespace', namespaceSchema, file);
+export const parseNamespace = (file: TextFile): JsonObject => decodeFlat('namespace', namespaceSchema, file);
 
 /** The node pools that a file in HCL says, in the form that the API takes. @throws JobspecError */
 export function parseNodePools(file: TextFile): readonly JsonObject[] {
-  const pools: Json | undefined = decoded('file', poolsSchema, file)['Pools'];
+  const pools: Json | undefined = decodeFlat('file', poolsSchema, file)['Pools'];
   return Array.isArray(pools) ? (pools as JsonObject[]) : [];
 }
 
-const decoded = (what: string, schema: Schema, { name, text }: TextFile): JsonObject =>
+/** A file that is one body, without variables. @param what it is called in messages @throws JobspecError */
+export const decodeFlat = (what: string, schema: Schema, { name, text }: TextFile): JsonObject =>
   decodeFile(
     what,
     schema,

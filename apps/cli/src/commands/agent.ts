@@ -2,6 +2,7 @@ import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { logOfAgent } from '../agent-log.js';
+import { ConfiguredFlags, loadAgentConfig } from '../agent-config.js';
 import { AgentProcess } from '../agent-process.js';
 import { type AgentStart, agentStart, WITHOUT_EFFECT } from '../agent-start.js';
 import type { ApiClient } from '../api-client.js';
@@ -24,6 +25,12 @@ export const command: ServerCommand = {
     { name: 'dev', kind: 'switch', help: 'Everything in one process.' },
     { name: 'server', kind: 'switch', help: 'The services.' },
     { name: 'client', kind: 'switch', help: 'A node agent.' },
+    {
+      name: 'config',
+      kind: 'list',
+      value: 'file|dir',
+      help: 'Settings from a file in HCL, or all of a directory. May be repeated; the last one wins, flags win over all.',
+    },
     { name: 'bind', kind: 'text', value: 'address', help: 'Address of the API.' },
     { name: 'http-port', kind: 'integer', value: 'port', help: 'Port of the API; default 4646.' },
     { name: 'data-dir', kind: 'text', value: 'dir', help: 'Where everything is kept.' },
@@ -45,20 +52,22 @@ export const command: ServerCommand = {
 /** CL-921 to CL-924. */
 async function run(call: Call): Promise<number> {
   const { flags, terminal } = call;
-  const idle = WITHOUT_EFFECT.filter((name) => flags.given(name));
-  if (idle.length > 0) terminal.warn(`Without effect here: ${idle.map((name) => `-${name}`).join(', ')}`);
+  const config = await loadAgentConfig(flags.list('config'));
+  const idle = [...WITHOUT_EFFECT.filter((name) => flags.given(name)).map((name) => `-${name}`), ...config.idle];
+  if (idle.length > 0) terminal.warn(`Without effect here: ${idle.join(', ')}`);
   const temporary = path.join(tmpdir(), `waybill-dev-${process.pid}`);
-  const start = agentStart(flags, temporary);
+  const start = agentStart(new ConfiguredFlags(flags, config), temporary);
   try {
-    return await inForeground(call, start);
+    return await inForeground(call, start, config.files);
   } finally {
     await rm(temporary, { recursive: true, force: true });
   }
 }
 
-async function inForeground(call: Call, start: AgentStart): Promise<number> {
+async function inForeground(call: Call, start: AgentStart, files: readonly string[]): Promise<number> {
   const { terminal, interrupts } = call;
-  terminal.print('==> No configuration files loaded\n==> Waybill agent configuration:\n');
+  const loaded = files.length === 0 ? 'No configuration files loaded' : `Loaded configuration from ${files.join(', ')}`;
+  terminal.print(`==> ${loaded}\n==> Waybill agent configuration:\n`);
   const shown = [...start.shown, ['Version', VERSION] as const].toSorted(([a], [b]) => (a < b ? -1 : 1));
   for (const [name, value] of shown) terminal.print(`${name.padStart(NAME_COLUMNS)}: ${value}`);
   terminal.print('');

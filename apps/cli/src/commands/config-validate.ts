@@ -1,0 +1,24 @@
+import { ConfiguredFlags, loadAgentConfig } from '../agent-config.js';
+import { agentStart } from '../agent-start.js';
+import type { OfflineCommand } from '../command-spec.js';
+
+/** CL-935. */
+export const command: OfflineCommand = {
+  offline: true,
+  usage: '<path>…',
+  description:
+    'Says whether agent would start with these files and directories as its -config, and otherwise what is wrong.',
+  flags: [],
+  takes: {
+    min: 1,
+    max: Number.POSITIVE_INFINITY,
+    otherwise: 'Must specify at least one config file or directory',
+  },
+  async run({ args, terminal }) {
+    const config = await loadAgentConfig(args);
+    agentStart(new ConfiguredFlags(undefined, config), '');
+    if (config.idle.length > 0) terminal.warn(`Without effect here: ${config.idle.join(', ')}`);
+    terminal.print('Configuration is valid!');
+    return 0;
+  },
+};

@@ -1,0 +1,57 @@
+import { describe, expect, it } from 'vitest';
+import { parseAgentConfig } from './parse-agent-config.js';
+
+const parsed = (text: string) => parseAgentConfig({ name: 'agent.hcl', text });
+
+describe('CL-922: a configuration file of the agent', () => {
+  it('says what flags say, the metadata of the machine, and what has no effect', () => {
+    const config = parsed(`
+      data_dir   = "/data"
+      datacenter = "dc2"
+      log_json   = true
+      nats       = "nats://log:4222"
+      ports { http = 5000 }
+      server {
+        enabled          = true
+        bootstrap_expect = 3
+      }
+      client {
+        enabled    = false
+        node_class = "big"
+        meta { rack = "7" }
+        host_volume "disk" { path = "/srv" }
+      }
+      telemetry { prometheus_metrics = true }
+      plugin "docker" {
+        config {
+          gc { image = false }
+        }
+      }
+      plugin "raw_exec" {}
+    `);
+    expect(config).toEqual({
+      flags: {
+        'data-dir': '/data',
+        dc: 'dc2',
+        'log-json': true,
+        nats: 'nats://log:4222',
+        'http-port': 5000,
+        server: true,
+        'node-class': 'big',
+      },
+      meta: { rack: '7' },
+      idle: ['bootstrap_expect', 'host_volume', 'plugin', 'telemetry'],
+    });
+    expect(parsed('')).toEqual({ flags: {}, meta: {}, idle: [] });
+  });
+
+  it.each([
+    ['datacentr = "x"', 'agent.hcl:1,1-10: Unsupported argument; ', 'Did you mean "datacenter"?'],
+    ['client {\n  enabled = "maybe"\n}', 'agent.hcl:2,14-19: ', 'a bool is required'],
+    ['server {}\nserver {}', 'agent.hcl:2,', 'server'],
+    ['client {', 'agent.hcl:1,8-9: ', 'Unclosed'],
+  ])('%j is refused with its place', (text, place, why) => {
+    expect(() => parsed(text)).toThrow(place);
+    expect(() => parsed(text)).toThrow(why);
+  });
+});

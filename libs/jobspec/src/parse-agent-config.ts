@@ -1,0 +1,44 @@
+import { agentSchema } from './decoding/agent-schema.js';
+import type { Json, JsonObject } from './decoding/json.js';
+import { decodeFlat } from './parse-place.js';
+import type { TextFile } from './parse-job.js';
+
+/** What a configuration file of the agent says. */
+export interface AgentConfig {
+  /** By the flag of the command `agent` that says the same; what the file does not say is not there. */
+  readonly flags: Readonly<Record<string, string | number | boolean>>;
+  /** Metadata of the machine. */
+  readonly meta: Readonly<Record<string, string>>;
+  /** What the file says to no effect, sorted. */
+  readonly idle: readonly string[];
+}
+
+/** A configuration file of the agent in HCL (CL-922). @throws JobspecError with everything that is wrong */
+export function parseAgentConfig(file: TextFile): AgentConfig {
+  const flags: Record<string, string | number | boolean> = {};
+  const idle = new Set<string>();
+  let meta: Record<string, string> = {};
+  const take = (object: JsonObject): void => {
+    for (const [key, value] of Object.entries(object)) {
+      if (isUnsaid(value)) continue;
+      if (key.startsWith('$')) idle.add(key.slice(1));
+      else if (key === 'meta') meta = value as Record<string, string>;
+      else if (isObject(value)) take(value);
+      else if (typeof value !== 'object') flags[key] = value;
+    }
+  };
+  take(decodeFlat('file', agentSchema, file));
+  return { flags, meta, idle: [...idle].toSorted() };
+}
+
+/** An unset attribute, or a block that is not there. */
+const isUnsaid = (value: Json | undefined): boolean =>
+  value === null ||
+  value === undefined ||
+  value === '' ||
+  value === 0 ||
+  value === false ||
+  (Array.isArray(value) && value.length === 0);
+
+const isObject = (value: Json | undefined): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
