@@ -13,6 +13,8 @@ export const describe = 'many rollouts at once with mock tasks: how long, and ho
 
 const DEPLOYMENTS = 500;
 const ALLOCS = 20;
+/** More wait for each other's place on the disk until a busy machine has lost patience with one of them. */
+const REGISTERED_AT_ONCE = 100;
 const MACHINES = 250;
 const HEALTHY_AFTER_MS = 1_000;
 const WORKERS = 4;
@@ -35,7 +37,9 @@ export async function run(ctx) {
 
   ctx.log(`${DEPLOYMENTS} rollouts of ${ALLOCS} allocations on ${MACHINES} machines`);
   const ms = await ctx.time(async () => {
-    await Promise.all(Array.from({ length: DEPLOYMENTS }, (_, n) => register(processes.journal, n)));
+    const numbers = Array.from({ length: DEPLOYMENTS }, (_, n) => n);
+    for (let from = 0; from < DEPLOYMENTS; from += REGISTERED_AT_ONCE)
+      await Promise.all(numbers.slice(from, from + REGISTERED_AT_ONCE).map((n) => register(processes.journal, n)));
     await until('all rollouts have ended', () => story.ended === DEPLOYMENTS, ROLLED_OUT_WITHIN_MS);
   });
   ctx.metric('successful', story.successful, { unit: 'deployments', goal: { atLeast: DEPLOYMENTS } });

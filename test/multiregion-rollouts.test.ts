@@ -265,6 +265,56 @@ describe('a region cannot be reached', () => {
   });
 });
 
+describe('a region that a job does not list any more', () => {
+  const jobIn = (name: string) => regions.at(name).tables.jobs.get('default/web');
+  const leaveNorth = () => regions.register({}, {}, ['west', 'east'], ['west', 'east']);
+  const isDone = async () => {
+    await regions.at('west').until('successful');
+    await regions.at('east').until('successful');
+  };
+
+  it('DP-1113: stops it, once, and keeps it', async () => {
+    await regions.register();
+    await regions.until('successful', 'successful', 'successful');
+    await leaveNorth();
+    await isDone();
+    expect(jobIn('north')).toMatchObject({ Stop: true, Version: 1 });
+    expect(regions.at('north').live()).toEqual([]);
+    for (const name of ['west', 'east', 'north']) await regions.at(name).lead();
+    await regions.time.pass(10 * MINUTE);
+    expect(regions.deregistrations).toEqual(['north']);
+    expect([jobIn('west')?.Stop, jobIn('east')?.Stop]).toEqual([false, false]);
+  });
+
+  it('DP-1113: one that cannot be reached holds up nothing, and stops it when it is back, whoever is there to ask', async () => {
+    await regions.register();
+    await regions.until('successful', 'successful', 'successful');
+    regions.cutOff('north');
+    await leaveNorth();
+    await isDone();
+    await regions.time.pass(10 * MINUTE);
+    expect(jobIn('north')?.Stop).toBe(false);
+    await regions.at('west').lead(); // it knows what is to be done from state alone
+    await regions.time.pass(MINUTE);
+    regions.reconnect('north');
+    await regions.time.pass(5 * MINUTE);
+    expect(jobIn('north')?.Stop).toBe(true);
+    expect(regions.deregistrations).toEqual(['north']);
+  });
+
+  it('DP-1113: what somebody has registered there alone meanwhile is let be', async () => {
+    await regions.register();
+    await regions.until('successful', 'successful', 'successful');
+    await regions.at('north').register({ web: {} });
+    await regions.at('north').until('successful');
+    await leaveNorth();
+    await isDone();
+    await regions.time.pass(10 * MINUTE);
+    expect(jobIn('north')?.Stop).toBe(false);
+    expect(regions.deregistrations).toEqual([]);
+  });
+});
+
 describe('what regions ask of each other', () => {
   const rollout = { Namespace: 'default', JobID: 'web', JobVersion: 0 };
 

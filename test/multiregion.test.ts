@@ -203,6 +203,17 @@ describe('two regions, each with everything of its own', () => {
     ]);
   });
 
+  it('DP-1113: a region that the job does not list any more stops it', async () => {
+    const only = (...names: Name[]) => ({ Multiregion: { Regions: names.map((Name) => ({ Name, Count: 0 })) } });
+    for (const names of [NAMES, ['east']] as Name[][])
+      expect((await ask('east', '/v1/jobs', 'PUT', job('three', { ID: 'leaver', ...only(...names) }))).status).toBe(
+        200,
+      );
+    const stopped = (region: Name) => read<{ Stop: boolean }>('east', `/v1/job/leaver?region=${region}`);
+    await eventually('west has stopped it', async () => (await stopped('west')).Stop);
+    expect((await stopped('east')).Stop).toBe(false);
+  });
+
   it('DP-1102, API-332, API-43: what names a region that is none is refused', async () => {
     const Multiregion = { Regions: [{ Name: 'east' }, { Name: 'mars' }] };
     expect(await ask('east', '/v1/jobs', 'PUT', job('two', { Multiregion }))).toEqual({

@@ -1,5 +1,7 @@
 import { FakeTime, jobInRegion, type Deployment, type Multiregion, type TaskGroup } from '@waybill/model';
 import {
+  deregisterInRegion,
+  jobInThatRegion,
   regionRollout,
   rolloutChanged,
   RpcContext,
@@ -8,6 +10,7 @@ import {
   unblockInRegion,
   type Call,
   type RegionDeploymentRequest,
+  type RegionJobRequest,
   type Regions,
   type RolloutName,
 } from '@waybill/rpc';
@@ -24,6 +27,8 @@ export class SimulatedRegions {
   private version = -1;
   /** Every set of regions that was `running` at once, as it came up. */
   readonly runningTogether: string[][] = [];
+  /** Where jobs were stopped because another region asked for it. */
+  readonly deregistrations: string[] = [];
 
   private constructor(private readonly names: readonly string[]) {}
 
@@ -63,11 +68,12 @@ export class SimulatedRegions {
     strategy: Partial<NonNullable<Multiregion['Strategy']>> = {},
     group: Partial<TaskGroup> = {},
     where = this.names,
+    regions = this.names,
   ): Promise<void> {
     this.version++;
     for (const name of where) {
       const { plane } = this.at(name);
-      const listed = this.names.map((Name) => ({ Name, Count: 2, Datacenters: null, NodePool: '', Meta: null }));
+      const listed = regions.map((Name) => ({ Name, Count: 2, Datacenters: null, NodePool: '', Meta: null }));
       const job = aJob({
         Version: this.version,
         Multiregion: { Strategy: { MaxParallel: 1, OnFailure: '', ...strategy }, Regions: listed },
@@ -144,6 +150,13 @@ export class SimulatedRegions {
         return holder.unblock(request as RegionDeploymentRequest, context);
       case rolloutChanged.name:
         return holder.changed(request as RolloutName);
+      case jobInThatRegion.name: {
+        const { Namespace, ID } = request as RegionJobRequest;
+        return { Job: this.at(region).tables.jobs.get(`${Namespace}/${ID}`) ?? null };
+      }
+      case deregisterInRegion.name:
+        this.deregistrations.push(region);
+        return this.at(region).stopJob((request as RegionJobRequest).ID);
       default:
         throw new Error(`no region answers ${call}`);
     }

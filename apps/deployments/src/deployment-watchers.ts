@@ -59,6 +59,7 @@ export class DeploymentWatchers implements Singleton {
     // All deployments once per term: there is nothing else to begin from.
     for (const deployment of this.deps.state.tables.deployment.all())
       if (isActiveDeployment(deployment)) this.begin(deployment);
+    this.rollouts?.beginTerm();
   }
 
   applied({ changes }: Applied): void {
@@ -71,7 +72,7 @@ export class DeploymentWatchers implements Singleton {
       } else if (change.table === 'allocs') {
         const id = change.after?.DeploymentID;
         if (id) this.watchers.get(id)?.changed();
-      }
+      } else if (change.table === 'jobs' && change.after) this.rollouts?.jobChanged(change.after);
     }
   }
 

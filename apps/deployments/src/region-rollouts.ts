@@ -1,7 +1,8 @@
-import { isActiveDeployment, regionsOf, type Deployment } from '@waybill/model';
+import { isActiveDeployment, regionsOf, type Deployment, type Job } from '@waybill/model';
 import { rolloutChanged, type RegionRollout as RolloutOfRegion, type Regions, type RolloutName } from '@waybill/rpc';
 import { namespacedKey, versionKey, type Tables } from '@waybill/state';
 import type { Watching } from './deployment-watcher.js';
+import { DroppedRegions } from './dropped-regions.js';
 import { PeerContacts, type Contact } from './peer-contacts.js';
 import { isRegional, RegionCommands } from './region-commands.js';
 import { RegionRollout, type RegionWatching } from './region-rollout.js';
@@ -21,10 +22,21 @@ export interface RegionRolloutsDeps {
 export class RegionRollouts {
   private readonly rollouts = new Map<string, RegionRollout>();
   private readonly shared: RegionWatching;
+  private readonly dropped: DroppedRegions;
 
   constructor(deps: RegionRolloutsDeps) {
     const { regions, watching } = deps;
     this.shared = { ...deps, commands: new RegionCommands(() => watching), contacts: new PeerContacts(regions) };
+    this.dropped = new DroppedRegions(this.shared);
+  }
+
+  /** What does not follow from active deployments: the regions that jobs have left. O(jobs). */
+  beginTerm(): void {
+    this.dropped.begin();
+  }
+
+  jobChanged(job: Job): void {
+    this.dropped.changed(job);
   }
 
   /** Of a deployment that is active when the term begins. */
@@ -50,6 +62,7 @@ export class RegionRollouts {
   }
 
   stop(): void {
+    this.dropped.stop();
     for (const rollout of this.rollouts.values()) rollout.stop();
     this.rollouts.clear();
   }

@@ -37,7 +37,7 @@ import { ScaleJob } from './scale-job.js';
     made(RegionJobs, regionJobsOf),
     made(
       RegisterEverywhere,
-      ({ context }, admission, register, here) => new RegisterEverywhere(context, admission, register, here),
+      ({ context }, admission, register, here) => new RegisterEverywhere(context.regions, admission, register, here),
       JobAdmission,
       RegisterJob,
       RegionJobs,
