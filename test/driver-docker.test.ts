@@ -136,6 +136,11 @@ describe.runIf(whyNot === undefined)(`docker (${whyNot ?? ENDPOINT})`, () => {
     expect(end).toEqual({ ExitCode: 3, Signal: 0, OOMKilled: false, Err: '' });
   });
 
+  it('AG-281: with a terminal all that it says is its output', async () => {
+    const { text, end } = await said('test -t 1 && echo terminal; echo err >&2; exit 2', { tty: true });
+    expect([text, end.ExitCode]).toEqual(['terminal\r\nerr\r\n', 2]);
+  });
+
   it('AG-282: is named after its task, says whose it is, and finds the directories of its task', async () => {
     const task = aTask(shell('touch /alloc/a /local/l /secrets/s && id -u && sleep 600'), { user: '1000:1000' });
     await started(task);

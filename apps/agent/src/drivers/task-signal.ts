@@ -12,3 +12,6 @@ export function signalNamed(name: string): NodeJS.Signals | undefined {
 
 /** AG-258: a name that is not known is SIGINT here. */
 export const signalOrInterrupt = (name: string): NodeJS.Signals => signalNamed(name) ?? 'SIGINT';
+
+/** AG-256: the signal that ended a process with this code, as shells and engines show it; 0: none. */
+export const signalOfCode = (code: number): number => (code > 128 && code < 128 + 65 ? code - 128 : 0);

@@ -1,10 +1,8 @@
-import { chmod } from 'node:fs/promises';
 import type Docker from 'dockerode';
 import { parseDuration, type Clock, type Timers } from '@waybill/model';
 import type { TaskResourceUsage } from '@waybill/rpc';
 import type { Logger } from '@waybill/telemetry';
 import type { ExecCommand, ExecSession } from '../../exec/exec-session.js';
-import { EscapesError, insideAlloc } from '../../hooks/inside-alloc.js';
 import { logSpec, type TaskOutputs } from '../../logs/task-output.js';
 import {
   type Driver,
@@ -17,7 +15,8 @@ import {
   type TaskHandle,
   TaskNotFoundError,
 } from '../driver.js';
-import { signalNamed, signalOrInterrupt } from '../task-signal.js';
+import { signalNamed, signalOfCode, signalOrInterrupt } from '../task-signal.js';
+import { pause, within } from '../waiting.js';
 import { execInContainer } from './container-exec.js';
 import {
   ALLOC_LABEL,
@@ -26,14 +25,15 @@ import {
   containerOptions,
   type DockerPolicy,
   portsInside,
-  relativeSources,
   TASK_LABEL,
 } from './container-options.js';
 import { containerUsage, NO_SAMPLE, type UsageSample } from './container-usage.js';
 import { type DockerConfig, dockerConfig } from './docker-config.js';
-import { engineAt, isMissing, isUnreachable, reasonOf, statusOf } from './engine.transport.js';
+import { engineAttributes } from './engine-attributes.js';
+import { engineAt, isMissing, isUnreachable, reasonOf, unlessEnded, unlessMissing } from './engine.transport.js';
 import { imagesOf } from './image-source.transport.js';
 import { Images, PULL_TIMEOUT_MS } from './images.js';
+import { foundSources, openDirectories } from './task-sources.js';
 import { removeStrays, STRAY_PERIOD_MS } from './strays.js';
 
 /** An engine that does not answer is asked again after this. */
@@ -94,24 +94,11 @@ export class DockerDriver implements Driver {
   }
 
   async fingerprint(): Promise<DriverFingerprint> {
-    const { policy } = this.options;
     try {
       const engine = await this.engine();
-      const [version, info] = await Promise.all([engine.version(), engine.info() as Promise<EngineInfo>]);
+      const attributes = await engineAttributes(engine, this.options.policy);
       this.wasDetected = true;
       await this.clearStrays(engine);
-      const bridge = await bridgeOf(engine);
-      const attributes = {
-        'driver.docker': '1',
-        'driver.docker.version': version.Version,
-        'driver.docker.os_type': info.OSType ?? version.Os,
-        'driver.docker.runtimes': Object.keys(info.Runtimes ?? {})
-          .toSorted()
-          .join(','),
-        ...(bridge && { 'driver.docker.bridge_ip': bridge }),
-        ...(policy.volumes && { 'driver.docker.volumes.enabled': 'true' }),
-        ...(policy.privileged && { 'driver.docker.privileged.enabled': 'true' }),
-      };
       return { health: 'healthy', description: 'Healthy', attributes };
     } catch (error) {
       const health = this.wasDetected ? 'unhealthy' : 'undetected';
@@ -144,7 +131,7 @@ export class DockerDriver implements Driver {
       };
       await this.images.use(taskId, wish, tell);
       await openDirectories(task);
-      const options = containerOptions({ task, config, policy, agent }, await this.foundSources(task, config));
+      const options = containerOptions({ task, config, policy, agent }, await foundSources(task, config));
       await this.removeStale(containerName(task));
       const container = await (await this.engine()).createContainer(options);
       if (!task.logs.Disabled) await this.followOutput(task, handle, container, config);
@@ -182,9 +169,9 @@ export class DockerDriver implements Driver {
     else if (!known) await unlessEnded(task.container.stop({ t: Math.ceil(timeoutMs / 1_000) }));
     else {
       await unlessEnded(task.container.kill({ signal: known }));
-      if (!(await this.within(task.exit, timeoutMs))) await unlessEnded(task.container.kill());
+      if (!(await within(task.exit, timeoutMs))) await unlessEnded(task.container.kill());
     }
-    if (!(await this.within(task.exit, VANISH_TIMEOUT_MS)))
+    if (!(await within(task.exit, VANISH_TIMEOUT_MS)))
       throw new Error(`the container did not exit after ${VANISH_TIMEOUT_MS / 1_000} seconds`);
   }
 
@@ -266,19 +253,6 @@ export class DockerDriver implements Driver {
     await outputs.follow(outputId(handle), { endpoint, container: container.id, tty, files });
   }
 
-  /** Where what a job mounts of the task's directory is. @throws TaskConfigError when it leads out of the allocation */
-  private async foundSources(task: TaskConfig, config: DockerConfig): Promise<Map<string, string>> {
-    const found = new Map<string, string>();
-    for (const source of relativeSources(config)) {
-      try {
-        found.set(source, await insideAlloc(task.paths.taskDir, source));
-      } catch (error) {
-        throw error instanceof EscapesError ? new TaskConfigError(`docker: ${error.message}`) : error;
-      }
-    }
-    return found;
-  }
-
   private async track(handle: TaskHandle, container: Docker.Container, portMap: Record<string, number>): Promise<void> {
     const { NetworkSettings } = await container.inspect();
     const ip = Object.values(NetworkSettings.Networks ?? {}).find(({ IPAddress }) => IPAddress !== '')?.IPAddress;
@@ -296,8 +270,7 @@ export class DockerDriver implements Driver {
       try {
         await container.wait();
         const { ExitCode, OOMKilled, Error: Err } = (await container.inspect()).State;
-        const Signal = ExitCode > 128 && ExitCode < 128 + 65 ? ExitCode - 128 : 0;
-        return { ExitCode, Signal, OOMKilled, Err };
+        return { ExitCode, Signal: signalOfCode(ExitCode), OOMKilled, Err };
       } catch (error) {
         if (isMissing(error)) return REMOVED;
         throw error;
@@ -315,19 +288,9 @@ export class DockerDriver implements Driver {
       } catch (error) {
         if (!isUnreachable(error)) throw error;
         if (!hasTold) this.options.logger.warn('the container engine does not answer; asking again', { error });
-        await new Promise<void>((resolve) => void this.options.timers.after(RETRY_MS, resolve));
+        await pause(RETRY_MS);
       }
     }
-  }
-
-  private within(settled: Promise<unknown>, ms: number): Promise<boolean> {
-    return new Promise((resolve) => {
-      const cancel = this.options.timers.after(ms, () => resolve(false));
-      void settled.then(() => {
-        cancel();
-        resolve(true);
-      });
-    });
   }
 
   private running(taskId: string): Running {
@@ -337,49 +300,12 @@ export class DockerDriver implements Driver {
   }
 }
 
-/** What the engine says of itself, as far as it is looked at. */
-interface EngineInfo {
-  readonly OSType?: string;
-  readonly Runtimes?: Readonly<Record<string, unknown>>;
-}
-
 const REMOVED: ExitResult = {
   ExitCode: 137,
   Signal: 0,
   OOMKilled: false,
   Err: 'the container was removed by somebody',
 };
-/** Of a container that has ended. */
-const NOT_RUNNING = new Set([304, 404, 409]);
-
-async function unlessEnded(asked: Promise<unknown>): Promise<void> {
-  try {
-    await asked;
-  } catch (error) {
-    if (!NOT_RUNNING.has(statusOf(error) ?? 0)) throw new Error(reasonOf(error), { cause: error });
-  }
-}
-
-async function unlessMissing<T>(asked: Promise<T>): Promise<T | undefined> {
-  try {
-    return await asked;
-  } catch (error) {
-    if (isMissing(error)) return undefined;
-    throw error;
-  }
-}
-
-async function bridgeOf(engine: Docker): Promise<string | undefined> {
-  const found = await unlessMissing(engine.getNetwork('bridge').inspect());
-  return found?.IPAM?.Config?.find(({ Gateway }) => Gateway)?.Gateway;
-}
-
-/** A user of the container's own may be anybody: what is the task's is open inside, and closed to others on the machine. */
-async function openDirectories({ paths }: TaskConfig): Promise<void> {
-  await chmod(paths.taskDir, 0o700);
-  await chmod(paths.secretsDir, 0o777);
-}
-
 /** @throws TaskConfigError */
 function pullTimeoutOf({ image_pull_timeout: text }: DockerConfig): number {
   if (text === undefined) return PULL_TIMEOUT_MS;

@@ -44,3 +44,25 @@ export function reasonOf(error: unknown): string {
     return `the container engine cannot be reached: ${error.message}`;
   return error.message.replace(/^\(HTTP code \d+\) [^-]*- /, '').trim();
 }
+
+/** What the engine answers about a container that has ended. */
+const NOT_RUNNING = new Set([304, 404, 409]);
+
+/** Asks something of a container; one that has ended, or is gone, is past it. @throws what else the engine says */
+export async function unlessEnded(asked: Promise<unknown>): Promise<void> {
+  try {
+    await asked;
+  } catch (error) {
+    if (!NOT_RUNNING.has(statusOf(error) ?? 0)) throw new Error(reasonOf(error), { cause: error });
+  }
+}
+
+/** An answer; undefined: there is no such thing. */
+export async function unlessMissing<T>(asked: Promise<T>): Promise<T | undefined> {
+  try {
+    return await asked;
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+}

@@ -19,8 +19,9 @@ import { ProcessTables, treeOf } from '../process-table.js';
 import { ProcessUsage } from '../process-usage.js';
 import { NoCgroupsError, type TaskCgroups } from '../task-cgroups.store.js';
 import type { TaskLimits } from '../task-limits.store.js';
-import { DEFAULT_KILL_SIGNAL, signalNamed, signalOrInterrupt } from '../task-signal.js';
+import { DEFAULT_KILL_SIGNAL, signalNamed, signalOfCode, signalOrInterrupt } from '../task-signal.js';
 import type { UserIds } from '../user-ids.js';
+import { pause, until, within } from '../waiting.js';
 import {
   claimUnbegun,
   exitCodeOf,
@@ -38,7 +39,6 @@ export const WATCH_MS = 500;
 export const VANISH_TIMEOUT_MS = 15_000;
 /** A supervisor writes the exit code right after its task ended; one that has not by then never will. */
 const EXIT_RECORD_TIMEOUT_MS = 2_000;
-const LOOK_MS = 10;
 
 export interface SupervisionOptions {
   /** Where run directories are. */
@@ -312,8 +312,7 @@ const UNKNOWN_EXIT: ExitResult = {
  * AG-256. The supervisor's shell shows a death by signal S as 128 + S, and so an exit with such a code looks the same.
  */
 function exitResult(code: number): ExitResult {
-  const signal = code > 128 && code < 128 + 65 ? code - 128 : 0;
-  return { ExitCode: code, Signal: signal, OOMKilled: false, Err: '' };
+  return { ExitCode: code, Signal: signalOfCode(code), OOMKilled: false, Err: '' };
 }
 
 function runId(handle: TaskHandle): string {
@@ -321,26 +320,4 @@ function runId(handle: TaskHandle): string {
   if (typeof run !== 'string' || !/^[A-Za-z0-9._-]+$/.test(run))
     throw new TypeError(`not a handle of a supervised task: ${handle.taskId}`);
   return run;
-}
-
-const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
-
-/** The first answer that is one, or undefined after `timeoutMs`. */
-async function until<T>(look: () => Promise<T | undefined>, timeoutMs: number): Promise<T | undefined> {
-  for (const deadline = Date.now() + timeoutMs; ;) {
-    const found = await look();
-    if (found !== undefined || Date.now() >= deadline) return found;
-    await pause(LOOK_MS);
-  }
-}
-
-/** True if it is settled within `ms`. */
-async function within(settled: Promise<unknown>, ms: number): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<false>((resolve) => (timer = setTimeout(() => resolve(false), ms)));
-  try {
-    return await Promise.race([settled.then(() => true), late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
