@@ -73,15 +73,22 @@ describe('whom a client talks to', () => {
     expect(await api.get('/v1/status/leader')).toMatch(/^127\.0\.0\.1:\d+$/);
   });
 
-  it('API-239: a member, with the tags that are printed', async () => {
-    const { Members } = await api.get<{ Members: object[] }>('/v1/agent/members');
-    expect(Members).toEqual([
-      expect.objectContaining({
-        Name: 'waybill.global',
-        Status: 'alive',
-        Tags: expect.objectContaining({ region: 'global', dc: 'dc1', role: 'nomad', raft_vsn: '3', bootstrap: '1' }),
-      }),
+  it('API-239, OP-71, OP-72, OP-74: a member, with the tags that are printed', async () => {
+    const members = await api.get<{ Members: { Addr: string; Tags: Record<string, string> }[] }>('/v1/agent/members');
+    expect(members).toMatchObject({ ServerName: 'waybill', ServerRegion: 'global', ServerDC: 'dc1' });
+    const number: unknown = expect.any(Number);
+    const versions = { ProtocolMin: number, ProtocolMax: number, ProtocolCur: number };
+    const delegates = { DelegateMin: number, DelegateMax: number, DelegateCur: number };
+    const [Addr, port] = String(await api.get('/v1/status/leader')).split(':');
+    const known = { role: 'nomad', region: 'global', dc: 'dc1', revision: '', vsn: '1', raft_vsn: '3', bootstrap: '1' };
+    const build: unknown = expect.stringMatching(/^\d+\.\d+\.\d+$/);
+    const id: unknown = expect.stringMatching(/^[0-9a-f-]{36}$/);
+    const Tags = { ...known, build, id, port, rpc_addr: Addr };
+    const Port = Number(port);
+    expect(members.Members).toEqual([
+      { Name: 'waybill.global', Status: 'alive', Addr, Port, Tags, ...versions, ...delegates },
     ]);
+    expect((await api.get<{ member: object }>('/v1/agent/self')).member).toEqual(members.Members[0]);
   });
 
   it('a client that looks for Raft peers of a single server finds one, which leads, under the address of status/peers', async () => {

@@ -442,6 +442,27 @@ describe('specification', () => {
     expect(specChanged(job, again)).toBe(false);
   });
 
+  it('OP-238: blocks that nothing here acts on read back as they were given', () => {
+    const Regions = [{ Name: 'west', Count: 2 }];
+    const { job } = decode({
+      job: { Multiregion: { Strategy: { MaxParallel: 1, OnFailure: 'fail_all' }, Regions }, VaultNamespace: 'v' },
+      group: { Consul: { Namespace: 'c', Cluster: 'a', Partition: 'p' } },
+      task: { Vault: { Role: 'r', Namespace: 'n' }, Consul: { Namespace: 'd' } },
+    });
+    const answered = readBack(job) as Record<string, unknown>;
+    expect(answered).toMatchObject({
+      Multiregion: { Strategy: { MaxParallel: 1, OnFailure: 'fail_all' }, Regions },
+      VaultNamespace: 'v',
+      TaskGroups: [
+        {
+          Consul: { Namespace: 'c', Cluster: 'a', Partition: 'p' },
+          Tasks: [{ Vault: { Role: 'r', Namespace: 'n' }, Consul: { Namespace: 'd' } }],
+        },
+      ],
+    });
+    expect(readBack(decodeJob(answered, context))).toEqual(answered);
+  });
+
   it('API-701: what is folded into the groups is in no answer', () => {
     const input = { Reschedule: { Attempts: 1, Interval: 6e10, Unlimited: false }, Migrate: { MaxParallel: 2 } };
     const { job, group } = decode({ job: { ...input, ConsulNamespace: 'team' } });
