@@ -24,7 +24,7 @@ const answerOf = async (path: string, method = 'GET'): Promise<[number, string]>
 };
 
 describe('whom a client talks to', () => {
-  it('API-236, API-262: what clients need of agent/self', async () => {
+  it('OP-70, API-236, API-262: what clients need of agent/self', async () => {
     const self = await api.get<Record<string, object>>('/v1/agent/self');
     expect(self['config']).toMatchObject({
       Region: 'global',

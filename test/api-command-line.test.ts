@@ -606,7 +606,7 @@ describe('evaluations', () => {
 });
 
 describe('the cluster', () => {
-  it('API-542: system gc', async () => {
+  it('OP-91, API-542: system gc', async () => {
     expect((await client.put('/v1/system/gc')).body).toBeUndefined();
   });
 

@@ -135,7 +135,7 @@ describe('what is sent', () => {
     for (const query of ['', 'pretty=0']) expect((await answerOf(`/v1/regions?${query}`))[1]).toBe('["global"]');
   });
 
-  it('API-23: gzip for those who ask, never for a stream; caches are told', async () => {
+  it('OP-229, API-23: gzip for those who ask, never for a stream; caches are told', async () => {
     const plain = await rawGet('/v1/job/web', {});
     expect(plain.headers).toMatchObject({ vary: 'Accept-Encoding' });
     expect(plain.headers['content-encoding']).toBeUndefined();
@@ -161,7 +161,7 @@ describe('what is sent', () => {
     }
   });
 
-  it('API-34, API-79: pages of other origins may read what tasks wrote, and nothing runs there', async () => {
+  it('OP-230, API-34, API-79: pages of other origins may read what tasks wrote, and nothing runs there', async () => {
     const { headers } = await rawGet(`/v1/client/fs/logs/${allocId}?task=task&type=stdout&plain=true`, {});
     expect(headers).toMatchObject({
       'access-control-allow-origin': '*',
@@ -193,7 +193,7 @@ describe('what is accepted', () => {
     expect(status).toBe(200);
   });
 
-  it('API-30: with access control off any token will do, or none', async () => {
+  it('OP-1, API-30: with access control off any token will do, or none', async () => {
     for (const headers of [[], [['X-Nomad-Token', ' abc ']], [['Authorization', 'bearer abc']]] as [string, string][][])
       expect((await answerOf('/v1/jobs', { headers }))[0]).toBe(200);
   });
@@ -248,7 +248,7 @@ describe('errors', () => {
 describe('headers of reads, and blocking', () => {
   const indexOf = (answer: Response) => Number(answer.headers.get('x-nomad-index'));
 
-  it('API-31, API-32, API-33, ST-157: index, age and leader, also of what is empty or missing', async () => {
+  it('OP-5, API-31, API-32, API-33, ST-157: index, age and leader, also of what is empty or missing', async () => {
     for (const path of ['/v1/jobs', '/v1/allocations?namespace=none', '/v1/job/none', `/v1/allocation/${NOWHERE}`]) {
       const answer = await api.raw(path);
       expect(indexOf(answer), path).toBeGreaterThanOrEqual(1);
@@ -380,7 +380,7 @@ describe('lists', () => {
 });
 
 describe('too many connections', () => {
-  it('API-10: beyond a hundred from one address are refused with a text, and let in when others have gone', async () => {
+  it('OP-272, API-10: beyond a hundred from one address are refused with a text, and let in when others have gone', async () => {
     const { hostname, port } = new URL(api.url);
     const open = Array.from({ length: 100 }, () => connectTcp(Number(port), hostname));
     try {

@@ -90,7 +90,7 @@ describe('registering', () => {
       expect(await register(job)).toEqual([500, text]);
   });
 
-  it('API-115, API-116: an unknown pool is refused; a policy override is nothing to us', async () => {
+  it('OP-239, API-115, API-116: an unknown pool is refused; a policy override is nothing to us', async () => {
     const [status, text] = await register(idle('pool', { NodePool: 'nowhere' }));
     expect([status, text]).toEqual([500, expect.stringContaining('job "pool" is in nonexistent node pool "nowhere"')]);
     expect((await register(idle('pool', { NodePool: '' }), { PolicyOverride: true }))[0]).toBe(200);
@@ -239,7 +239,7 @@ describe('lists', () => {
     ]);
   });
 
-  it('API-619: a token with white space around it, or as a bearer in any case, is one', async () => {
+  it('OP-1, API-619: a token with white space around it, or as a bearer in any case, is one', async () => {
     for (const header of [
       ['X-Nomad-Token', 'abc '],
       ['Authorization', 'bEaReR abc'],

@@ -101,7 +101,7 @@ describe('scheduler configuration', () => {
     expect(await read()).toMatchObject({ SchedulerAlgorithm: 'binpack', CreateIndex: before.CreateIndex });
   });
 
-  it('API-629, OP-14, OP-15, EB-310, API-231: a check-and-set that loses changes nothing and says so', async () => {
+  it('OP-250, API-629, OP-14, OP-15, EB-310, API-231: a check-and-set that loses changes nothing and says so', async () => {
     const { ModifyIndex } = await read();
     for (const cas of [0, ModifyIndex - 1, ModifyIndex + 1]) {
       const lost = await send('PUT', `${PATH}?cas=${cas}`, { SchedulerAlgorithm: 'spread' });

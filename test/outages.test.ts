@@ -30,7 +30,7 @@ const runs = (id: string): Promise<boolean> =>
   );
 
 describe('NATS is down', () => {
-  it('API-39, API-642, OP-6: writes answer 503 within 2 s and say why, reads answer; both work when it is back', async () => {
+  it('OP-275, API-39, API-642, OP-6: writes answer 503 within 2 s and say why, reads answer; both work when it is back', async () => {
     await api.register(shellJob('before', 'exec sleep 600'));
     await runs('before');
     const { port } = waybill.stack.nats;
