@@ -58,7 +58,7 @@ async function register(count: number, prefix: string): Promise<number> {
 }
 
 describe('GET /v1/event/stream', () => {
-  it('API-400, API-544, API-620, EV-24, API-263: headers and a first heartbeat come at once, with floor and head', async () => {
+  it('API-400, API-544, API-620, EV-24, API-263, CL-1062: headers and a first heartbeat come at once, with floor and head', async () => {
     const answer = await fetch(`${api.url}/v1/event/stream?index=1`);
     expect(answer.status).toBe(200);
     expect(answer.headers.get('content-type')).toBe('application/json');
@@ -69,7 +69,7 @@ describe('GET /v1/event/stream', () => {
     await reader.cancel();
   });
 
-  it('API-401, API-407, EV-5, EV-26: a registration is one line with the job and its evaluation', async () => {
+  it('API-401, API-407, EV-5, EV-26, CL-1062: a registration is one line with the job and its evaluation', async () => {
     const { Index, EvalID } = await api.register(shellJob('seen', 'true'));
     const lines = await readLines(`index=${Index}`, until(Index));
     const line = lines.find((l) => l.Index === Index)!;

@@ -207,7 +207,7 @@ describe('/v1/waybill', () => {
     expect([unknown.status, await unknown.text()]).toEqual([404, 'eval not found']);
   });
 
-  it('API-260, API-264, API-266: who changed a job, what, when, why and in which trace', async () => {
+  it('API-260, API-264, API-266, CL-1061, CL-1029: who changed a job, what, when, why and in which trace', async () => {
     const trace = '4bf92f3577b34da6a3ce929d0e0e4736';
     await api.register(shellJob('history', 'true'));
     await api.raw('/v1/jobs', {

@@ -58,7 +58,7 @@ async function runs(id: string, count: number, other: { type?: string; tasks?: r
 }
 
 describe('job restart, in place', () => {
-  it('JR-207, JR-401, JR-551, JR-555, JR-557, JR-958: batches by percent; the same allocations run again', async () => {
+  it('CL-335, JR-207, JR-401, JR-551, JR-555, JR-557, JR-958: batches by percent; the same allocations run again', async () => {
     await runs('web', 3);
     const before = await running('web');
     const { code, out, err } = await restart('-batch-size=50%', '-on-error=fail', 'we');

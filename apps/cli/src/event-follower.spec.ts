@@ -100,6 +100,33 @@ describe('following the event stream', () => {
   });
 });
 
+it('CL-1009: reads no further than what it gives is taken', async () => {
+  let given = 0;
+  const body = (async function* () {
+    for (let index = 1; index <= 100; index++) {
+      given = index;
+      yield Buffer.from(line(index));
+    }
+  })();
+  const follower = new EventFollower(
+    { start: 1, strict: false, untilHead: false },
+    {
+      open: async () => ({ headers: {}, body }),
+      sleep: () => Promise.reject(new DOMException('over', 'AbortError')),
+      random: () => 0,
+      note: () => undefined,
+      warn: () => undefined,
+    },
+  );
+  const lines = follower.lines();
+  for (let taken = 1; taken <= 5; taken++) {
+    expect((await lines.next()).value).toMatchObject({ Index: taken });
+    await new Promise(setImmediate);
+    expect(given).toBe(taken);
+  }
+  await lines.return();
+});
+
 describe('event rows', () => {
   it('CL-1001, CL-1002: fixed columns and a summary by topic', () => {
     const id = '0f9e8d7c-0000-4000-8000-000000000000';

@@ -32,4 +32,17 @@ describe('what is printed where', () => {
       err: 'note\n\u001b[33mwarning\u001b[39m\n\u001b[31merror\u001b[39m\n',
     });
   });
+
+  it('CL-1009: bytes wait until a slow reader has room for more', async () => {
+    let drained = (): void => undefined;
+    const full = { write: () => false, once: (_: 'drain', listener: () => void) => void (drained = listener) };
+    const terminal = new Terminal(full, full, { colour: false, interactive: false });
+    let isWritten = false;
+    const writing = terminal.bytes('a line\n').then(() => (isWritten = true));
+    await new Promise(setImmediate);
+    expect(isWritten).toBe(false);
+    drained();
+    await writing;
+    expect(isWritten).toBe(true);
+  });
 });

@@ -20,7 +20,7 @@ async function saidOf(headers: Record<string, string>): Promise<unknown> {
 const A_NEW_TRACE: unknown = expect.stringMatching(/^00-[0-9a-f]{32}-[0-9a-f]{16}-01$/);
 
 describe('a server that records no traces', () => {
-  it("API-260: hands the caller's trace on, ignores one that is malformed, and cleans the reason", async () => {
+  it("API-260, CL-1061: hands the caller's trace on, ignores one that is malformed, and cleans the reason", async () => {
     const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
     expect(await saidOf({ traceparent, 'x-waybill-reason': 'more\u0009important' })).toEqual({
       traceparent,
@@ -34,7 +34,7 @@ describe('a server that records no traces', () => {
     expect(await saidOf({})).toEqual({ traceparent: A_NEW_TRACE, reason: '' });
   });
 
-  it('API-261: answers every write with the trace that its transactions name, refusals too, and no read', async () => {
+  it('API-261, CL-1061: answers every write with the trace that its transactions name, refusals too, and no read', async () => {
     const written = await server.inject({ method: 'PUT', url: '/v1/jobs' });
     const { traceparent } = written.json<{ traceparent: string }>();
     expect(traceparent.split('-')[1]).toBe(written.headers['x-waybill-trace-id']);
