@@ -1,6 +1,7 @@
 import { Cluster } from './cluster.js';
 import { InvariantError } from './checks/violation.js';
 import { RestCheck } from './checks/rest.js';
+import { tooLarge } from './checks/natural-sizes.js';
 import { FAULTS } from './faults/faults.js';
 import { forbidRealWorld } from './kernel/real-world.js';
 import { SeededRandom } from './kernel/seeded-random.js';
@@ -71,6 +72,8 @@ async function perform(plan: RunPlan, cluster: Cluster): Promise<void> {
 
 function happen({ kind, name, luck }: PlannedEvent, cluster: Cluster, user: User): void {
   const random = new SeededRandom(luck);
+  const excess = tooLarge(cluster.servers);
+  if (excess) return cluster.simulator.fail(new InvariantError('bounded-memory', excess));
   if (kind === 'fault') FAULTS[name]?.[1](cluster, random);
   else user.act(name, random, (api) => ACTIONS[name]?.[1](api, cluster, random));
 }

@@ -8,7 +8,7 @@ import {
   nsFromMs,
 } from '@waybill/model';
 import { schedule, schedulerTypeFor } from '@waybill/scheduler';
-import { namespacedKey, type Tables } from '@waybill/state';
+import { type Applied, namespacedKey, type Tables } from '@waybill/state';
 import type { Cluster } from '../cluster.js';
 import { SeededRandom } from '../kernel/seeded-random.js';
 import { JOBS } from '../workload/job-shapes.js';
@@ -24,9 +24,11 @@ const CLOCKS_APART_NS = 20 * NS_PER_SECOND;
  */
 export function expectNothingLeftToDo({ tables, simulator, reference }: Cluster): void {
   const newId = new SeededRandom('evaluated once more').uuid;
+  const heldBack = jobsOfCollectedFailures(reference.applied, tables);
   const gone = JOBS.filter(([id]) => !tables.jobs.has(namespacedKey('default', id)));
   const known = [...tables.jobs.all()].filter((job) => !isPeriodic(job) && !isParameterized(job));
   for (const [JobID, Type] of [...gone, ...known.map((job) => [job.ID, job.Type] as const)]) {
+    if (heldBack.has(JobID)) continue;
     if (Type === 'sysbatch') continue; // a node that comes back starts none: a finished one must not run again (ND-98)
     const evaluation = newEvaluation({
       ID: newId(),
@@ -73,4 +75,19 @@ function namesStoppedForGood(tables: Tables, jobId: string): Set<string> {
     (alloc) => alloc.Job?.Type === 'batch' && isServerTerminal(alloc) && alloc.DesiredTransition.Reschedule === true,
   );
   return new Set(stopped.map(({ Name }) => Name));
+}
+
+/**
+ * A deployment that failed holds its version back (SC-234); once it is collected (GC-53), the next evaluation, whenever it
+ * comes, begins anew.
+ */
+function jobsOfCollectedFailures(log: readonly Applied[], tables: Tables): Set<string> {
+  const jobs = new Set<string>();
+  for (const { changes } of log)
+    for (const { table, before, after } of changes) {
+      if (table !== 'deployment' || after || before?.Status !== 'failed') continue;
+      const job = tables.jobs.get(namespacedKey(before.Namespace, before.JobID));
+      if (job?.Version === before.JobVersion && job.CreateIndex === before.JobCreateIndex) jobs.add(job.ID);
+    }
+  return jobs;
 }

@@ -8,7 +8,7 @@ import { type Presence, regionAlone } from '@waybill/rpc';
 import { schedulerService } from '@waybill/scheduler';
 import { readSettings, type ServiceContext, type ServiceDefinition, type ServiceParts } from '@waybill/service';
 import { Metrics, tracerFor } from '@waybill/telemetry';
-import type { Applied } from '@waybill/state';
+import type { Applied, Role } from '@waybill/state';
 import { volumes } from '@waybill/volumes';
 import type { SimulatedProcess } from '../kernel/simulated-process.js';
 import { answersOf } from './call-answers.js';
@@ -61,6 +61,7 @@ export class Server {
   private process: SimulatedProcess | undefined;
   private replica: Replica | undefined;
   private api: UserApi | undefined;
+  private runners: ReadonlyMap<Role, LeaseRunner> = new Map();
   private starts = 0;
 
   constructor(
@@ -87,6 +88,11 @@ export class Server {
     return this.process;
   }
 
+  /** What it has in memory of each role, whether it holds it or not. */
+  get holdings(): ReadonlyMap<Role, Readonly<Record<string, number>>> {
+    return new Map([...this.runners].map(([role, runner]) => [role, runner.stats()]));
+  }
+
   start(): void {
     if (this.process) return;
     this.starts++;
@@ -106,6 +112,7 @@ export class Server {
     this.process?.kill();
     if (this.replica) this.witness.died(this.name);
     this.process = this.replica = this.api = undefined;
+    this.runners = new Map();
   }
 
   private async serve(process: SimulatedProcess): Promise<void> {
@@ -147,8 +154,9 @@ export class Server {
     const api = new UserApi(process, context('api'), database);
     world.announcements.subscribe(process, api.feed);
     for (const part of parts) void part.start?.();
-    for (const singleton of [...parts.flatMap((part) => part.singleton ?? []), projector])
-      this.runnerOf(singleton, process, replica, host).start();
+    const singletons = [...parts.flatMap((part) => part.singleton ?? []), projector];
+    this.runners = new Map(singletons.map((one) => [one.role, this.runnerOf(one, process, replica, host)]));
+    for (const runner of this.runners.values()) runner.start();
     this.api = api;
   }
 
