@@ -9,6 +9,7 @@ import { NotEnabledError } from './not-enabled-error.js';
 import { ReadLimiter } from './read-limiter.js';
 import { RegionRollouts } from './region-rollouts.js';
 import { UpdateBatcher } from './update-batcher.js';
+import { WallClockTimers } from './wall-clock-timers.js';
 
 export interface DeploymentWatchersDeps {
   readonly state: ReplicatedState;
@@ -157,7 +158,7 @@ export class DeploymentWatchers implements Singleton {
     return {
       tables: state.tables,
       clock,
-      timers,
+      timers: new WallClockTimers({ clock, timers }),
       newId,
       logger,
       writer,
