@@ -7,11 +7,9 @@ const MINUTE_MS = 60_000;
 
 describe('what the servers want', () => {
   it('AG-12, AG-13: it registers before it asks for anything else', async () => {
-    const { time, servers, newAgent } = agentAndServers();
+    const { time, servers, startedAgent } = agentAndServers();
     servers.silent.add('register');
-    const agent = newAgent();
-    await agent.start();
-    await time.pass(MINUTE_MS);
+    const agent = await startedAgent();
     expect(new Set(servers.asked)).toEqual(new Set(['register']));
     servers.silent.clear();
     await time.pass(MINUTE_MS);
@@ -19,11 +17,9 @@ describe('what the servers want', () => {
   });
 
   it('AG-45, AG-403: what they have forgotten is killed and removed, although it runs', async () => {
-    const { time, servers, newAgent, anAlloc, removed, records } = agentAndServers();
+    const { time, servers, startedAgent, anAlloc, removed, records } = agentAndServers();
     servers.want(anAlloc('a'));
-    const agent = newAgent();
-    await agent.start();
-    await time.pass(MINUTE_MS);
+    const agent = await startedAgent();
     expect(agent.taskState('a', 'web')?.State).toBe('running');
     const runner = agent.runnerOf('a')!;
     servers.forget('a');
@@ -34,36 +30,31 @@ describe('what the servers want', () => {
   });
 
   it('AG-46: one that is over already is not started, one that should run is', async () => {
-    const { time, servers, newAgent, anAlloc, started } = agentAndServers();
+    const { time, servers, startedAgent, anAlloc, started } = agentAndServers();
     servers.want(anAlloc('over', undefined, { ClientStatus: 'complete' }));
     servers.want(anAlloc('lost', undefined, { DesiredStatus: 'stop', ClientStatus: 'lost' }));
     servers.want(anAlloc('fresh'));
-    const agent = newAgent();
-    await agent.start();
-    await time.pass(MINUTE_MS);
+    const agent = await startedAgent();
     expect(started).toEqual(['fresh/web']);
     expect(agent.stats()).toMatchObject({ allocations: 1 });
   });
 
   it('AG-46: one that is to stop and was never here is told as complete, without a start', async () => {
-    const { time, servers, newAgent, anAlloc, started } = agentAndServers();
+    const { time, servers, startedAgent, anAlloc, started } = agentAndServers();
     servers.want(anAlloc('stopped', undefined, { DesiredStatus: 'stop' }));
-    await newAgent().start();
-    await time.pass(MINUTE_MS);
+    await startedAgent();
     expect(started).toEqual([]);
     expect(servers.toldOf('stopped').at(-1)?.ClientStatus).toBe('complete');
   });
 
   it('AG-52, AG-159: one whose start blocks, or that is slow to die, holds up no other', async () => {
-    const { time, servers, newAgent, anAlloc } = agentAndServers();
+    const { time, servers, startedAgent, anAlloc } = agentAndServers();
     const slow = anAlloc('slow', [aTask('web', { ...FOREVER, start_block_for: '1h' })]);
     const stubborn = anAlloc('stubborn', [aTask('web', { ...FOREVER, kill_after: '1h' })]);
     servers.want(slow);
     servers.want(stubborn);
     servers.want(anAlloc('quick'));
-    const agent = newAgent();
-    await agent.start();
-    await time.pass(MINUTE_MS);
+    const agent = await startedAgent();
     expect(agent.taskState('quick', 'web')?.State).toBe('running');
     expect(agent.taskState('slow', 'web')?.State).toBe('pending');
     servers.want({ ...stubborn, DesiredStatus: 'stop' });
@@ -75,19 +66,17 @@ describe('what the servers want', () => {
   });
 
   it('AG-446: a predecessor that is not here is not waited for', async () => {
-    const { time, servers, newAgent, anAlloc, started } = agentAndServers();
+    const { time, servers, startedAgent, anAlloc, started } = agentAndServers();
     servers.want(anAlloc('next', undefined, { PreviousAllocation: 'nobody knows it' }));
-    await newAgent().start();
-    await time.pass(MINUTE_MS);
+    await startedAgent();
     expect(started).toEqual(['next/web']);
   });
 
   it('AG-447: one that preempted others starts when they have ended, also when they had before', async () => {
-    const { time, servers, newAgent, anAlloc, started } = agentAndServers();
+    const { time, servers, startedAgent, anAlloc, started } = agentAndServers();
     const low = anAlloc('low', [aTask('web', { ...FOREVER, kill_after: '20s' })]);
     servers.want(low);
-    await newAgent().start();
-    await time.pass(MINUTE_MS);
+    await startedAgent();
     servers.want({ ...low, DesiredStatus: 'evict' });
     servers.want(anAlloc('high', undefined, { PreemptedAllocations: ['low'] }));
     await time.pass(10_000);
@@ -102,11 +91,9 @@ describe('what the servers want', () => {
 
 describe('collection', () => {
   it('AG-212: one whose files are slow to go holds up no new allocation', async () => {
-    const { time, servers, newAgent, anAlloc, slowToGo, started } = agentAndServers();
+    const { time, servers, startedAgent, anAlloc, slowToGo, started } = agentAndServers();
     servers.want(anAlloc('done', [aTask('web', { run_for: '1s' })]));
-    const agent = newAgent();
-    await agent.start();
-    await time.pass(MINUTE_MS);
+    const agent = await startedAgent();
     slowToGo.add('done');
     void agent.collector.collectOne('done');
     await time.pass(MINUTE_MS);
@@ -118,16 +105,13 @@ describe('collection', () => {
 
 describe('what the servers are told', () => {
   it('AG-65: what they have confirmed is not told again by the next agent', async () => {
-    const { time, servers, newAgent, anAlloc } = agentAndServers();
+    const { time, servers, startedAgent, anAlloc } = agentAndServers();
     servers.want(anAlloc('a'));
-    const first = newAgent();
-    await first.start();
-    await time.pass(MINUTE_MS);
+    const first = await startedAgent();
     await first.stop();
     const before = servers.told.length;
     expect(servers.toldOf('a').at(-1)?.ClientStatus).toBe('running');
-    await newAgent().start();
-    await time.pass(MINUTE_MS);
+    await startedAgent();
     expect(servers.told).toHaveLength(before);
   });
 
@@ -151,10 +135,9 @@ describe('what the servers are told', () => {
   });
 
   it('AG-37: heartbeats go on at their pace while reads and writes get no answer', async () => {
-    const { time, servers, newAgent, anAlloc } = agentAndServers();
+    const { time, servers, startedAgent, anAlloc } = agentAndServers();
     servers.want(anAlloc('a'));
-    await newAgent().start();
-    await time.pass(MINUTE_MS);
+    await startedAgent();
     for (const method of ['nodeAllocs', 'updateAllocs'] as const) servers.silent.add(method);
     servers.want(anAlloc('b'));
     servers.asked.length = 0;
@@ -170,14 +153,12 @@ describe('what the servers are told', () => {
     ['heartbeat', 'nodeAllocs', 'updateAllocs'],
     ['heartbeat', 'updateAllocs', 'nodeAllocs'],
   ] as const)('AG-182, AG-463: back in the order %s, %s, %s everything is as in any other', async (...order) => {
-    const { time, servers, newAgent, anAlloc, started } = agentAndServers();
+    const { time, servers, startedAgent, anAlloc, started } = agentAndServers();
     servers.want(anAlloc('goes on'));
     servers.want(anAlloc('ends', [aTask('web', { run_for: '3m' })]));
     const stops = anAlloc('is stopped');
     servers.want(stops);
-    const agent = newAgent();
-    await agent.start();
-    await time.pass(MINUTE_MS);
+    const agent = await startedAgent();
     for (const method of order) servers.silent.add(method);
     await time.pass(MINUTE_MS);
     servers.want({ ...stops, DesiredStatus: 'stop' });
@@ -200,10 +181,9 @@ describe('what the servers are told', () => {
   });
 
   it('AG-67: after a reconnect its states are told although nothing but an event is new', async () => {
-    const { time, servers, newAgent, anAlloc } = agentAndServers();
+    const { time, servers, startedAgent, anAlloc } = agentAndServers();
     servers.want(anAlloc('a'));
-    await newAgent().start();
-    await time.pass(MINUTE_MS);
+    await startedAgent();
     const before = servers.toldOf('a').length;
     servers.want({ ...servers.wanted.get('a')!, ClientStatus: 'unknown' });
     await time.pass(MINUTE_MS);
@@ -215,13 +195,11 @@ describe('what the servers are told', () => {
 
 describe('what the agent before has left', () => {
   it('AG-196: an allocation without any task state is dropped, and comes back if it is still wanted', async () => {
-    const { time, servers, newAgent, anAlloc, records, started } = agentAndServers();
+    const { time, servers, startedAgent, anAlloc, records, started } = agentAndServers();
     const a = anAlloc('a');
     await records.save({ version: 1, alloc: a, tasks: {}, health: null, acknowledged: null });
     servers.silent.add('nodeAllocs');
-    const agent = newAgent();
-    await agent.start();
-    await time.pass(MINUTE_MS);
+    const agent = await startedAgent();
     expect([agent.runnerOf('a'), records.saved.size]).toEqual([undefined, 0]);
     servers.silent.clear();
     servers.want(a);
@@ -230,17 +208,13 @@ describe('what the agent before has left', () => {
   });
 
   it('AG-197, AG-78: one whose directory is gone failed, whatever its tasks say, and nothing of it is left', async () => {
-    const { time, servers, newAgent, anAlloc, records, gone } = agentAndServers();
+    const { time, servers, startedAgent, anAlloc, records, gone } = agentAndServers();
     servers.want(anAlloc('a'));
     servers.want(anAlloc('b'));
-    const first = newAgent();
-    await first.start();
-    await time.pass(MINUTE_MS);
+    const first = await startedAgent();
     await first.stop();
     gone.add('a');
-    const next = newAgent();
-    await next.start();
-    await time.pass(MINUTE_MS);
+    const next = await startedAgent();
     expect(servers.toldOf('a').at(-1)).toMatchObject({
       ClientStatus: 'failed',
       ClientDescription: 'Unable to add allocation due to error: its directory is gone',
@@ -250,33 +224,25 @@ describe('what the agent before has left', () => {
   });
 
   it('AG-197: one that had not begun needs no directory', async () => {
-    const { time, servers, newAgent, anAlloc, gone } = agentAndServers();
+    const { time, servers, startedAgent, anAlloc, gone } = agentAndServers();
     servers.want(anAlloc('b'));
     servers.want(anAlloc('a', undefined, { PreviousAllocation: 'b' }));
-    const first = newAgent();
-    await first.start();
-    await time.pass(MINUTE_MS);
+    const first = await startedAgent();
     await first.stop();
     gone.add('a');
-    const next = newAgent();
-    await next.start();
-    await time.pass(MINUTE_MS);
+    const next = await startedAgent();
     expect(isClientTerminal(next.runnerOf('a')!.report())).toBe(false);
   });
 
   it('AG-419: sidecars whose main tasks ended while the agent was away are killed', async () => {
-    const { time, servers, newAgent, anAlloc } = agentAndServers();
+    const { time, servers, startedAgent, anAlloc } = agentAndServers();
     const sidecar = aTask('side', FOREVER, { Lifecycle: { Hook: 'prestart', Sidecar: true } });
     servers.want(anAlloc('a', [aTask('web', { run_for: '2m' }), sidecar], {}));
-    const first = newAgent();
-    await first.start();
-    await time.pass(MINUTE_MS);
+    const first = await startedAgent();
     expect(first.taskState('a', 'side')?.State).toBe('running');
     await first.stop();
     await time.pass(10 * MINUTE_MS);
-    const next = newAgent();
-    await next.start();
-    await time.pass(MINUTE_MS);
+    const next = await startedAgent();
     expect([next.taskState('a', 'web')?.State, next.taskState('a', 'side')?.State]).toEqual(['dead', 'dead']);
   });
 });
