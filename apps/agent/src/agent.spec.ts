@@ -9,7 +9,7 @@ describe('what the servers want', () => {
   it('AG-12, AG-13: it registers before it asks for anything else', async () => {
     const { time, servers, startedAgent } = agentAndServers();
     servers.silent.add('register');
-    const agent = await startedAgent();
+    await startedAgent();
     expect(new Set(servers.asked)).toEqual(new Set(['register']));
     servers.silent.clear();
     await time.pass(MINUTE_MS);
@@ -30,7 +30,7 @@ describe('what the servers want', () => {
   });
 
   it('AG-46: one that is over already is not started, one that should run is', async () => {
-    const { time, servers, startedAgent, anAlloc, started } = agentAndServers();
+    const { servers, startedAgent, anAlloc, started } = agentAndServers();
     servers.want(anAlloc('over', undefined, { ClientStatus: 'complete' }));
     servers.want(anAlloc('lost', undefined, { DesiredStatus: 'stop', ClientStatus: 'lost' }));
     servers.want(anAlloc('fresh'));
@@ -40,7 +40,7 @@ describe('what the servers want', () => {
   });
 
   it('AG-46: one that is to stop and was never here is told as complete, without a start', async () => {
-    const { time, servers, startedAgent, anAlloc, started } = agentAndServers();
+    const { servers, startedAgent, anAlloc, started } = agentAndServers();
     servers.want(anAlloc('stopped', undefined, { DesiredStatus: 'stop' }));
     await startedAgent();
     expect(started).toEqual([]);
@@ -66,7 +66,7 @@ describe('what the servers want', () => {
   });
 
   it('AG-446: a predecessor that is not here is not waited for', async () => {
-    const { time, servers, startedAgent, anAlloc, started } = agentAndServers();
+    const { servers, startedAgent, anAlloc, started } = agentAndServers();
     servers.want(anAlloc('next', undefined, { PreviousAllocation: 'nobody knows it' }));
     await startedAgent();
     expect(started).toEqual(['next/web']);
@@ -105,7 +105,7 @@ describe('collection', () => {
 
 describe('what the servers are told', () => {
   it('AG-65: what they have confirmed is not told again by the next agent', async () => {
-    const { time, servers, startedAgent, anAlloc } = agentAndServers();
+    const { servers, startedAgent, anAlloc } = agentAndServers();
     servers.want(anAlloc('a'));
     const first = await startedAgent();
     await first.stop();
@@ -158,7 +158,7 @@ describe('what the servers are told', () => {
     servers.want(anAlloc('ends', [aTask('web', { run_for: '3m' })]));
     const stops = anAlloc('is stopped');
     servers.want(stops);
-    const agent = await startedAgent();
+    await startedAgent();
     for (const method of order) servers.silent.add(method);
     await time.pass(MINUTE_MS);
     servers.want({ ...stops, DesiredStatus: 'stop' });
@@ -208,7 +208,7 @@ describe('what the agent before has left', () => {
   });
 
   it('AG-197, AG-78: one whose directory is gone failed, whatever its tasks say, and nothing of it is left', async () => {
-    const { time, servers, startedAgent, anAlloc, records, gone } = agentAndServers();
+    const { servers, startedAgent, anAlloc, records, gone } = agentAndServers();
     servers.want(anAlloc('a'));
     servers.want(anAlloc('b'));
     const first = await startedAgent();
@@ -224,7 +224,7 @@ describe('what the agent before has left', () => {
   });
 
   it('AG-197: one that had not begun needs no directory', async () => {
-    const { time, servers, startedAgent, anAlloc, gone } = agentAndServers();
+    const { servers, startedAgent, anAlloc, gone } = agentAndServers();
     servers.want(anAlloc('b'));
     servers.want(anAlloc('a', undefined, { PreviousAllocation: 'b' }));
     const first = await startedAgent();
