@@ -1,8 +1,10 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { Allocation, CSIVolume } from '@waybill/model';
 import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest';
 import { runCli } from './support/cli.js';
+import { callsIn } from './support/csi-plugin/directory-plugin.mjs';
 import { canMount } from './support/csi-plugin/disks.mjs';
 import { VolumesCluster } from './support/volumes-cluster.js';
 import { eventually } from './support/wait.js';
@@ -39,6 +41,57 @@ async function backAgain(alloc: Allocation): Promise<void> {
   await cluster.drain(cluster.node(nameOf(alloc)), false);
   await cluster.pluginsHealthy(2);
 }
+
+const HOSTPATH = fileURLToPath(new URL('support/csi-plugin/hostpath-like.mjs', import.meta.url));
+
+describe('a plugin that is not ours', () => {
+  it('CW-1, VL-97, VL-179: serves per_alloc volumes that nobody attaches, where it made them, and leaves nothing', async (ctx) => {
+    needsMounts(ctx);
+    const root = path.join(cluster.waybill.dir, 'hostpath');
+    const args = [HOSTPATH, '--endpoint=${CSI_ENDPOINT}', '--nodeid=${node.unique.id}', `--statedir=${root}`];
+    const job = cluster.pluginJobOf('hostpath', 'hostpath-plugin0', [...args, '--drivername=hostpath.csi.k8s.io']);
+    await cluster.put('/v1/jobs', { Job: job });
+    await cluster.pluginsHealthy(2, 'hostpath-plugin0');
+    const { Provider } = cluster.state.tables.csi_plugins.get('hostpath-plugin0') ?? {};
+    expect(Provider).toBe('hostpath.csi.k8s.io');
+
+    const disks: string[] = [];
+    for (const ID of ['vol[0]', 'vol[1]']) {
+      const modes = ['single-node-reader-only', 'single-node-writer'];
+      const RequestedCapabilities = modes.map((AccessMode) => ({ AccessMode, AttachmentMode: 'file-system' }));
+      const sizes = { RequestedCapacityMin: 1_000_000, RequestedCapacityMax: 1_000_000_000 };
+      const Volumes = [{ ID, Name: ID, PluginID: 'hostpath-plugin0', RequestedCapabilities, ...sizes }];
+      const made = await cluster.put<{ Volumes: CSIVolume[] }>(`/v1/volume/csi/${encodeURIComponent(ID)}/create`, {
+        Volumes,
+      });
+      expect(made.Volumes[0]?.Topologies).toHaveLength(1);
+      disks.push(made.Volumes[0]?.ExternalID ?? '');
+    }
+    const written = (disk: string) =>
+      readFileSync(path.join(root, 'disks', disk, 'log'), 'utf8')
+        .trim()
+        .split('\n');
+    const claimants = () => ['vol[0]', 'vol[1]'].flatMap((id) => Object.keys(cluster.volume(id)?.WriteClaims ?? {}));
+    for (const times of [1, 2]) {
+      await cluster.run('pair', 'vol', { count: 2, perAlloc: true });
+      await eventually(
+        `both have written ${times} times`,
+        () => disks.every((disk) => written(disk).length === times),
+        60_000,
+      );
+      await cluster.delete('/v1/job/pair');
+      await eventually('both are free', () => claimants().length === 0, 60_000);
+    }
+    for (const id of ['vol%5B0%5D', 'vol%5B1%5D'])
+      expect(await cluster.delete(`/v1/volume/csi/${id}/delete`)).toEqual({ status: 200, text: '' });
+    for (const name of ['a', 'b']) expect(cluster.mounts(name)).toEqual([]);
+    await cluster.delete('/v1/job/hostpath?purge=true');
+    const agents = [...cluster.state.tables.nodes.all()].map(({ ID }) => path.join(root, `calls-${ID}.jsonl`));
+    const methods = new Set(agents.flatMap(callsIn).map(({ method }) => method));
+    expect(methods).not.toContain('ControllerPublishVolume');
+    expect(methods).toContain('NodeUnstageVolume');
+  }, 180_000);
+});
 
 describe('a stateful job', () => {
   it('VL-180, VL-193: moves to another machine with its data when its own is drained', async (ctx) => {

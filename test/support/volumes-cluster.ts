@@ -99,11 +99,11 @@ export class VolumesCluster {
   }
 
   /** Healthy on so many machines, both sides. */
-  pluginsHealthy(machines: number): Promise<unknown> {
+  pluginsHealthy(machines: number, id = 'disks'): Promise<unknown> {
     return eventually(
       `the plugin is healthy on ${machines} machines`,
       () => {
-        const plugin = this.state.tables.csi_plugins.get('disks');
+        const plugin = this.state.tables.csi_plugins.get(id);
         return plugin?.NodesHealthy === machines && plugin.ControllersHealthy === machines;
       },
       60_000,
@@ -132,7 +132,7 @@ export class VolumesCluster {
   }
 
   /** A job whose one task writes its allocation's ID below those that it finds on the volume, and goes on. */
-  async run(id: string, volume: string): Promise<void> {
+  async run(id: string, volume: string, { count = 1, perAlloc = false } = {}): Promise<void> {
     await this.put('/v1/jobs', {
       Job: {
         ID: id,
@@ -141,7 +141,8 @@ export class VolumesCluster {
         TaskGroups: [
           {
             Name: 'db',
-            Volumes: { data: { Type: 'csi', Source: volume, ...CAPABILITY } },
+            Count: count,
+            Volumes: { data: { Type: 'csi', Source: volume, PerAlloc: perAlloc, ...CAPABILITY } },
             Tasks: [
               {
                 Name: 'db',
@@ -202,8 +203,12 @@ export class VolumesCluster {
   }
 
   private pluginJob(): object {
-    const CSIPluginConfig = { ID: 'disks', Type: 'monolith' };
-    const args = [PLUGIN_MAIN, this.providerRoot, '${node.unique.id}'];
+    return this.pluginJobOf('storage', 'disks', [PLUGIN_MAIN, this.providerRoot, '${node.unique.id}']);
+  }
+
+  /** A plugin of both sides on every machine. */
+  pluginJobOf(job: string, plugin: string, args: readonly string[]): object {
+    const CSIPluginConfig = { ID: plugin, Type: 'monolith' };
     const Task = {
       Name: 'plugin',
       Driver: 'raw_exec',
@@ -212,7 +217,7 @@ export class VolumesCluster {
       Resources: { CPU: 20, MemoryMB: 64 },
       KillTimeout: NS_PER_SECOND,
     };
-    return { ID: 'storage', Type: 'system', Datacenters: ['*'], TaskGroups: [{ Name: 'plugin', Tasks: [Task] }] };
+    return { ID: job, Type: 'system', Datacenters: ['*'], TaskGroups: [{ Name: 'plugin', Tasks: [Task] }] };
   }
 }
 

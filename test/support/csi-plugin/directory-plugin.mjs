@@ -6,7 +6,7 @@ import { CSI_SERVICES, csiService } from '@waybill/csi';
 import { Disks, mount, unmount } from './disks.mjs';
 import { Faults } from './faults.mjs';
 
-class Refusal extends Error {
+export class Refusal extends Error {
   /** @param {number} code @param {string} details */
   constructor(code, details) {
     super(details);
@@ -76,8 +76,8 @@ export class DirectoryPlugin {
         if (fault.code !== undefined) throw new Refusal(fault.code, 'switched to fail');
         if (fault.crash) process.exit(1);
         if (fault.slowMs) await new Promise((resolve) => setTimeout(resolve, fault.slowMs));
-        const answer = fault.forget ? {} : this.#answer(method, request);
-        if (fault.twice) this.#answer(method, request);
+        const answer = fault.forget ? {} : this.answer(method, request);
+        if (fault.twice) this.answer(method, request);
         if (fault.never) return;
         respond(null, answer);
       } catch (error) {
@@ -87,8 +87,8 @@ export class DirectoryPlugin {
     };
   }
 
-  /** @param {string} method @param {any} request */
-  #answer(method, request) {
+  /** @param {string} method @param {any} request @returns {any} */
+  answer(method, request) {
     const { nodeId, maxVolumes = 0, stages = true, attaches = true } = this.options;
     switch (method) {
       case 'Probe':
@@ -100,9 +100,9 @@ export class DirectoryPlugin {
       case 'NodeGetInfo':
         return { node_id: nodeId, max_volumes_per_node: maxVolumes };
       case 'NodeGetCapabilities':
-        return rpcs(NODE_CAPABILITIES.filter((one) => stages || one !== 'STAGE_UNSTAGE_VOLUME'));
+        return capabilities(...NODE_CAPABILITIES.filter((one) => stages || one !== 'STAGE_UNSTAGE_VOLUME'));
       case 'ControllerGetCapabilities':
-        return rpcs(CONTROLLER_CAPABILITIES.filter((one) => attaches || one !== 'PUBLISH_UNPUBLISH_VOLUME'));
+        return capabilities(...CONTROLLER_CAPABILITIES.filter((one) => attaches || one !== 'PUBLISH_UNPUBLISH_VOLUME'));
       case 'NodeStageVolume':
         mount(this.#existing(request.volume_id), request.staging_target_path, false);
         return {};
@@ -216,7 +216,7 @@ export function callsIn(file) {
 }
 
 /** @param {string[]} types */
-const rpcs = (types) => ({ capabilities: types.map((type) => ({ rpc: { type } })) });
+export const capabilities = (...types) => ({ capabilities: types.map((type) => ({ rpc: { type } })) });
 
 /** @param {import('./disks.mjs').Cut} cut */
 const snapshotOf = ({ id, source, bytes }) => ({
