@@ -221,6 +221,19 @@ describe('the command line with HCL', () => {
     });
   });
 
+  it.runIf(process.getuid?.() === 0)(
+    'AG-280: examples/exec.nomad.hcl runs in a root of its own (needs root)',
+    async () => {
+      const at = new URL('../examples/exec.nomad.hcl', import.meta.url).pathname;
+      expect(await cli('job', 'run', '-detach', at)).toMatchObject({ code: 0 });
+      const log = await eventually('it says who it is', async () => {
+        const { code, out } = await cli('alloc', 'logs', '-job', 'exec');
+        return code === 0 && out.includes('Hello') ? out : undefined;
+      });
+      expect(log).toMatch(/^uid=65534\(nobody\) [^]*\nHello from \/local\n$/);
+    },
+  );
+
   it('examples/templates.nomad.hcl: the file says what the variables and the machine say', async () => {
     const at = new URL('../examples/templates.nomad.hcl', import.meta.url).pathname;
     const features = 'features={search=true,export=false}';
