@@ -24,7 +24,11 @@ const answerOf = async (path: string, method = 'GET'): Promise<[number, string]>
 };
 
 describe('whom a client talks to', () => {
-  it('OP-70, API-236, API-262: what clients need of agent/self', async () => {
+  it('OP-70, OP-73, API-236, API-262: what clients need of agent/self', async () => {
+    await eventually(
+      'something is projected',
+      async () => Number((await api.raw('/v1/waybill/log')).headers.get('x-nomad-index')) > 1,
+    );
     const self = await api.get<Record<string, object>>('/v1/agent/self');
     expect(self['config']).toMatchObject({
       Region: 'global',
@@ -38,8 +42,13 @@ describe('whom a client talks to', () => {
       Waybill: { TraceURL: '' },
     });
     const leader_addr = await api.get<string>('/v1/status/leader');
-    const stats = { server: 'true', leader: 'true', leader_addr, bootstrap: 'true', known_regions: '1' };
-    expect(self['stats']).toEqual({ nomad: stats });
+    const { nomad, raft, runtime } = self['stats'] as Record<string, Record<string, string>>;
+    expect(nomad).toEqual({ server: 'true', leader: 'true', leader_addr, bootstrap: 'true', known_regions: '1' });
+    const { applied_index, last_log_index, commit_index, ...rest } = raft!;
+    expect([last_log_index, commit_index]).toEqual([applied_index, applied_index]);
+    expect(Number(applied_index)).toBeGreaterThan(0);
+    expect(rest).toEqual({ state: 'Leader', term: '1', num_peers: '0' });
+    for (const [name, value] of Object.entries(runtime!)) expect(value, name).toMatch(/^.+$/);
   });
 
   it('API-236, CL-502: the node of an agent beside it, once that has begun', async () => {

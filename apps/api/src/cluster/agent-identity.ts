@@ -5,6 +5,15 @@ export const WAYBILL_VERSION = '0.1.0';
 /** What clients of the reference expect to be told of its consensus. */
 const RAFT_PROTOCOL = '3';
 
+/** What an instance knows of itself only when it is asked. */
+export interface AgentState {
+  /** Of the agent beside it, if there is one. */
+  readonly nodeId: string | undefined;
+  readonly hasLeader: boolean;
+  readonly appliedIndex: number;
+  readonly runtime: Readonly<Record<string, string>>;
+}
+
 /** How this API instance presents itself to clients that expect a server agent (OP-70 to OP-74). */
 export class AgentIdentity {
   constructor(
@@ -27,8 +36,9 @@ export class AgentIdentity {
     return address === this.address || address === this.host;
   }
 
-  /** @param nodeId of the agent beside this instance, if there is one */
-  self(nodeId?: string): object {
+  /** OP-70, OP-73. */
+  self({ nodeId, hasLeader, appliedIndex, runtime }: AgentState): object {
+    const index = String(appliedIndex);
     return {
       config: {
         Name: this.name,
@@ -50,11 +60,20 @@ export class AgentIdentity {
       stats: {
         nomad: {
           server: 'true',
-          leader: 'true',
-          leader_addr: this.address,
+          leader: String(hasLeader),
+          leader_addr: hasLeader ? this.address : '',
           bootstrap: 'true',
           known_regions: String(this.knownRegions),
         },
+        raft: {
+          applied_index: index,
+          last_log_index: index,
+          commit_index: index,
+          state: hasLeader ? 'Leader' : 'Follower',
+          term: '1',
+          num_peers: '0',
+        },
+        runtime,
         ...(nodeId !== undefined && { client: { node_id: nodeId, known_servers: this.address } }),
       },
     };

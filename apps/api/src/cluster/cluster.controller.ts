@@ -1,10 +1,12 @@
 import { Controller, Get, Req, Res } from '@nestjs/common';
+import { ReadModel } from '@waybill/projection';
 import { params } from '../http/query-string.js';
 import { type ApiReply, type ApiRequest, sendJson } from '../http/reply.js';
 import { RegionForwarding } from '../regions/forwarding.transport.js';
 import { AgentIdentity } from './agent-identity.js';
 import { Leadership } from './leadership.js';
 import { NeighbouringAgent } from './neighbouring-agent.store.js';
+import { runtimeStats } from './runtime-stats.store.js';
 
 interface Health {
   readonly ok: boolean;
@@ -18,6 +20,7 @@ export class ClusterController {
     private readonly identity: AgentIdentity,
     private readonly leadership: Leadership,
     private readonly neighbour: NeighbouringAgent,
+    private readonly model: ReadModel,
     private readonly forwarding: RegionForwarding,
   ) {}
 
@@ -38,7 +41,12 @@ export class ClusterController {
 
   @Get('agent/self')
   async self(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
-    sendJson(request, reply, this.identity.self(await this.neighbour.nodeId()));
+    const [nodeId, hasLeader, appliedIndex] = await Promise.all([
+      this.neighbour.nodeId(),
+      this.leadership.isHeld(),
+      this.model.appliedIndex().catch(() => 0), // who asks wants to know what is up, not what is down
+    ]);
+    sendJson(request, reply, this.identity.self({ nodeId, hasLeader, appliedIndex, runtime: runtimeStats() }));
   }
 
   /** API-237, OP-75: what is asked for and not here is said in the same form, as a failure. */

@@ -19,7 +19,7 @@ export interface MonitorWish {
 }
 
 /**
- * The log of this process as one reader sees it, in pieces for frames; null is a heartbeat.
+ * The log of a process as one reader sees it, in pieces for frames; null is a heartbeat.
  * Modes: waiting (nothing to say) → gathering (a line has come) → handing over → waiting. Ends with the signal.
  * Holds MAX_KEPT_LINES; what a slow reader loses is counted and told.
  */
@@ -32,7 +32,7 @@ export class LogMonitor {
   private wake: () => void = () => {};
 
   constructor(
-    private readonly feed: LogFeed,
+    private readonly feed: Pick<LogFeed, 'subscribe'>,
     private readonly clock: Clock,
     private readonly timers: Timers,
     private readonly wish: MonitorWish,

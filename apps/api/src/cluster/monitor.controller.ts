@@ -1,22 +1,28 @@
 import { Controller, Get, Req, Res } from '@nestjs/common';
-import { processLog } from '@waybill/telemetry';
+import { ReadModel } from '@waybill/projection';
+import { NatsRpc, readAgentLog } from '@waybill/rpc';
+import { type LogFeed, processLog, RANK } from '@waybill/telemetry';
 import { ApiCore } from '../api-core.js';
 import { sendPieces } from '../client/frames.js';
-import { ApiError, badRequest } from '../http/api-error.js';
+import { askAgent } from '../client/agent-call.js';
+import { ApiError, badRequest, notFound } from '../http/api-error.js';
 import { boolParam, param, type QueryString } from '../http/query-string.js';
 import { goneSignal } from '../http/reads.js';
 import type { ApiReply, ApiRequest } from '../http/reply.js';
+import { AgentLogFeed } from './agent-log-feed.js';
 import { AgentIdentity } from './agent-identity.js';
 import { LogMonitor, type MonitorWish } from './log-monitor.js';
 
 const LEVELS = ['trace', 'debug', 'info', 'warn', 'error'] as const;
 
-/** `/v1/agent/monitor`: the log of this process as it is written (API-84, OP-82, OP-83). */
+/** `/v1/agent/monitor`: the log of this process, or of a machine, as it is written (API-84, OP-82, OP-83). */
 @Controller('v1/agent/monitor')
 export class MonitorController {
   constructor(
     private readonly core: ApiCore,
     private readonly identity: AgentIdentity,
+    private readonly model: ReadModel,
+    private readonly rpc: NatsRpc,
   ) {}
 
   @Get()
@@ -27,7 +33,20 @@ export class MonitorController {
     this.refuseOthers(query);
     const { clock, timers } = this.core.context;
     const gone = goneSignal(reply);
-    await sendPieces(reply, new LogMonitor(processLog, clock, timers, wish).pieces(gone), gone, plain);
+    const node = param(query, 'node_id');
+    const ended = new AbortController();
+    const feed = node ? await this.feedOf(node, wish, () => ended.abort()) : processLog;
+    const until = AbortSignal.any([gone, ended.signal]);
+    await sendPieces(reply, new LogMonitor(feed, clock, timers, wish).pieces(until), until, plain);
+  }
+
+  /** What can be said before the answer begins is: no such machine, no way to it. @throws ApiError */
+  private async feedOf(node: string, { level }: MonitorWish, ended: () => void): Promise<Pick<LogFeed, 'subscribe'>> {
+    const { row } = await this.model.node(node.toLowerCase());
+    if (!row) throw notFound(`Unknown node ${node}`);
+    const ReaderID = this.core.context.newId();
+    const ask = (Rank: number) => askAgent(this.rpc, readAgentLog, { ReaderID, Rank }, { target: row.ID });
+    return new AgentLogFeed(await ask(RANK[level]), ask, ended);
   }
 
   /** OP-84: what is asked is looked at; nothing is stored here that could be handed out. */
@@ -41,11 +60,10 @@ export class MonitorController {
     throw new ApiError(501, 'logs go to standard output: ask whoever keeps that (journalctl, kubectl logs)');
   }
 
-  /** @throws ApiError the log of another process is asked for */
+  /** @throws ApiError the log of another server is asked for, or of two at once */
   private refuseOthers(query: QueryString): void {
     const [node, server] = [param(query, 'node_id'), param(query, 'server_id')];
     if (node && server) throw badRequest('Cannot target node and server simultaneously');
-    if (node) throw new ApiError(501, 'the log of a node is not available yet; see docs/gaps.md');
     if (server && ![this.identity.memberName, this.identity.instanceId, 'leader'].includes(server))
       throw badRequest(`unknown nomad server ${server}`);
   }
