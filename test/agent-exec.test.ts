@@ -114,6 +114,21 @@ describe('commands in a task, over HTTP', () => {
     await eventually('both are gone', async () => (await processes('MARK=vanishing')) === '0');
   });
 
+  it.each([
+    ['1000', Buffer.from([0x03, 0xe8])],
+    ['1001', Buffer.from([0x03, 0xe9])],
+    ['no code', Buffer.alloc(0)],
+  ])('API-83: a client that closes with %s ends the command, and is answered in kind', async (code, said) => {
+    const mark = `MARK=closing-${code.replace(' ', '')}`;
+    const client = await open(['sh', '-c', `export ${mark}; exec sleep 502`]);
+    await eventually('it runs', async () => (await processes(mark)) === '1');
+    client.frame(0x88, said);
+    await eventually('it is gone', async () => (await processes(mark)) === '0');
+    const closed = await ended(client);
+    expect(closed).toMatchObject({ reason: '' });
+    expect([1011, 1008, 1002]).not.toContain(closed.code);
+  });
+
   it('what is no handshake, comes from another site, or breaks the protocol is refused', async () => {
     const url = `${api.url}/v1/client/allocation/${alloc.ID}/exec?task=task&command=["true"]`;
     await expect(TestWebSocket.open(url, { Origin: 'http://elsewhere.example' })).rejects.toThrow('refused: 403');
