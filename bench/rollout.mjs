@@ -3,8 +3,8 @@
 import { randomUUID } from 'node:crypto';
 import { isActiveDeployment } from '@waybill/model';
 import { NatsRpc } from '@waybill/rpc';
-import { systemClock } from '@waybill/service';
-import { draftTxn, fixtures, serviceActor } from '@waybill/state';
+import { fixtures } from '@waybill/state';
+import { inFlight, publisher } from './evaluation-load.mjs';
 import { ServiceProcesses, until } from './processes.mjs';
 import { fleetOf } from './simulated-machines.mjs';
 import { stateOf } from './state-copy.mjs';
@@ -13,8 +13,6 @@ export const describe = 'many rollouts at once with mock tasks: how long, and ho
 
 const DEPLOYMENTS = 500;
 const ALLOCS = 20;
-/** More wait for each other's place on the disk until a busy machine has lost patience with one of them. */
-const REGISTERED_AT_ONCE = 100;
 const MACHINES = 250;
 const HEALTHY_AFTER_MS = 1_000;
 const WORKERS = 4;
@@ -35,11 +33,15 @@ export async function run(ctx) {
   const ready = () => [...state.tables.nodes.all()].filter((node) => node.Status === 'ready').length;
   await until('all machines are ready', () => ready() === MACHINES);
 
+  const publish = publisher(processes.journal);
+  const register = (/** @type {import('@waybill/model').Job} */ job) =>
+    publish('JobRegister', fixtures.aRegistration(job, { Eval: fixtures.anEval({ ID: randomUUID(), JobID: job.ID }) }));
   ctx.log(`${DEPLOYMENTS} rollouts of ${ALLOCS} allocations on ${MACHINES} machines`);
   const ms = await ctx.time(async () => {
-    const numbers = Array.from({ length: DEPLOYMENTS }, (_, n) => n);
-    for (let from = 0; from < DEPLOYMENTS; from += REGISTERED_AT_ONCE)
-      await Promise.all(numbers.slice(from, from + REGISTERED_AT_ONCE).map((n) => register(processes.journal, n)));
+    await inFlight(
+      Array.from({ length: DEPLOYMENTS }, (_, n) => rolloutJob(n)),
+      register,
+    );
     await until('all rollouts have ended', () => story.ended === DEPLOYMENTS, ROLLED_OUT_WITHIN_MS);
   });
   ctx.metric('successful', story.successful, { unit: 'deployments', goal: { atLeast: DEPLOYMENTS } });
@@ -90,15 +92,9 @@ class RolloutStory {
   }
 }
 
-/** @param {import('@waybill/journal').Journal} journal @param {number} n */
-function register(journal, n) {
-  const ID = `rollout-${n}`;
+/** @param {number} n */
+function rolloutJob(n) {
   const group = fixtures.aGroup({ Count: ALLOCS });
   const Update = { ...group.Update, HealthCheck: 'task_states', MinHealthyTime: HEALTHY_AFTER_MS * 1e6 };
-  const job = fixtures.aJob({ ID, TaskGroups: [/** @type {typeof group} */ ({ ...group, Update })] });
-  const Eval = fixtures.anEval({ ID: randomUUID(), JobID: ID });
-  const context = { timeNs: systemClock.nowMs() * 1e6, requestId: randomUUID(), actor: serviceActor('bench') };
-  return journal.publish(
-    draftTxn('JobRegister', fixtures.aRegistration(job, { Eval }), { ...context, namespace: 'default' }),
-  );
+  return fixtures.aJob({ ID: `rollout-${n}`, TaskGroups: [/** @type {typeof group} */ ({ ...group, Update })] });
 }
