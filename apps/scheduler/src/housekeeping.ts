@@ -27,6 +27,9 @@ export interface HousekeepingDeps {
   readonly waitForIndexMs: number;
 }
 
+/** As long as nearly all housekeeping takes. A worker waits for that, and then goes on without it. */
+export const SHORT_HOUSEKEEPING_MS = 100;
+
 /**
  * Core evaluations of one worker, beside its work: a large collection rests most of its time, which may be minutes
  * (Considerate), and what is to be placed does not wait for that (GC-10).
@@ -48,9 +51,17 @@ export class Housekeeping {
     await this.working;
   }
 
-  /** Returns at once. Only while it is idle. */
-  begin(delivery: Delivery): void {
-    this.working = this.work(delivery).finally(() => (this.working = undefined));
+  /** Only while it is idle. Resolves when it is over, or takes longer than most. */
+  begin(delivery: Delivery): Promise<void> {
+    const { timers } = this.deps;
+    return new Promise((resolve) => {
+      const cancel = timers.after(SHORT_HOUSEKEEPING_MS, resolve);
+      this.working = this.work(delivery).finally(() => {
+        this.working = undefined;
+        cancel();
+        resolve();
+      });
+    });
   }
 
   private async work(delivery: Delivery): Promise<void> {

@@ -12,6 +12,7 @@ import {
 import { fixtures } from '@waybill/state';
 import { silentLogger, tracerFor } from '@waybill/telemetry';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { SHORT_HOUSEKEEPING_MS } from './housekeeping.js';
 import { SchedulingFixture } from './scheduling.fixture.js';
 import { backoffMs } from './stop-signal.js';
 import { CATCH_UP_MS, WAIT_FOR_INDEX_MS, Worker } from './worker.js';
@@ -171,6 +172,7 @@ describe('a worker', () => {
       aLargeCollection();
       worker.start();
       await settled();
+      await passing(SHORT_HOUSEKEEPING_MS);
       expect([unanswered.length, schedulersAsked]).toEqual([1, JOBS_ONLY]);
       delivered();
       await passing(1_000);
@@ -188,10 +190,19 @@ describe('a worker', () => {
       expect(schedulersAsked).toEqual([...JOBS_ONLY, '_core']);
     });
 
+    it('what is over soon holds up nothing either: the next of it comes at once', async () => {
+      for (const JobID of ['eval-gc', 'job-gc', 'node-gc']) delivered({}, { JobID, Type: '_core' });
+      worker.start();
+      await settled();
+      expect(asked).toEqual(['ack', 'ack', 'ack']);
+      expect(new Set(workersAsking).size).toBe(1);
+    });
+
     it('goes on under the id it was handed to: whoever asks for work has nothing in hand', async () => {
       aLargeCollection();
       worker.start();
       await settled();
+      await passing(SHORT_HOUSEKEEPING_MS);
       const [first, ...later] = new Set(workersAsking);
       expect([first, later.length]).toEqual([expect.any(String), 1]);
     });

@@ -60,8 +60,8 @@ export interface WorkerDeps {
 /**
  * Works evaluations off, one at a time (section 9 of the evaluations reference): dequeue, wait until this copy of the
  * state has what the delivery is about, schedule, submit, then finish: one call that writes, acks and brings the next
- * delivery if one is ready; nack if anything failed. Housekeeping goes on beside that, one evaluation of it at a time, and
- * as long as it does no other is dequeued here.
+ * delivery if one is ready; nack if anything failed. Housekeeping that takes long goes on beside that, one evaluation of
+ * it at a time; as long as it does no other is dequeued here.
  *
  * Modes: started ⇄ paused (dequeues nothing; what it has it finishes first) → stopping (finishes or hands back what it
  * has) → stopped. It writes nothing to the log itself.
@@ -220,8 +220,9 @@ export class Worker {
   /** @returns the next delivery, if one was handed out with the end of this one */
   private async takeOn(delivery: Delivery): Promise<Delivery | undefined> {
     if (delivery.Eval.Type !== CORE_TYPE || this.signal.stopped) return this.workOff(delivery);
-    this.housekeeping.begin(delivery);
-    this.id = this.deps.newId(); // who asks from now on has nothing in hand: the housekeeping stays with the former id
+    await this.housekeeping.begin(delivery);
+    // Who asks from now on has nothing in hand: housekeeping that goes on stays with the former id.
+    if (this.housekeeping.isBusy) this.id = this.deps.newId();
     return undefined;
   }
 
