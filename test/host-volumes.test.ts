@@ -127,6 +127,9 @@ describe('dynamic host volumes, end to end', () => {
     const volume = volumes.find(({ NodeID }) => NodeID === first.NodeID);
     const name = (await nodeCalled('a')).ID === first.NodeID ? 'a' : 'b';
     const claims = await get<TaskGroupHostVolumeClaim[]>('/v1/volumes/claims?job_id=sticks');
+    const filtered = (expression: string) => get(`/v1/volumes/claims?filter=${encodeURIComponent(expression)}`);
+    expect(await filtered('JobID == "sticks"'), 'API-67').toEqual(claims);
+    expect(await filtered('JobID == "other"')).toEqual([]);
     expect(claims).toMatchObject([{ VolumeID: volume?.ID, AllocID: first.ID, VolumeName: 'sticky' }]);
     await waybill.kill(`agent-${name}`, 'SIGTERM'); // its tasks end with it
     await startAgent(name);

@@ -30,10 +30,8 @@ export interface HostVolumeListOptions extends Page {
   readonly keep?: ((row: HostVolume) => boolean) | undefined;
 }
 
-export interface VolumeClaimListOptions extends Page {
+export interface VolumeClaimListOptions extends ListOptions<TaskGroupHostVolumeClaim> {
   readonly namespaces: Namespaces;
-  /** Beginning of the claim's ID. */
-  readonly prefix?: string | undefined;
   readonly jobId?: string | undefined;
   readonly taskGroup?: string | undefined;
   readonly volumeName?: string | undefined;
@@ -98,7 +96,7 @@ export class VolumeReads {
   /** Of task groups on host volumes. */
   claims(options: VolumeClaimListOptions): Promise<Listed<TaskGroupHostVolumeClaim>> {
     const conditions = (): Conditions => volumeClaimConditions(options);
-    return this.rows.list(listOf<TaskGroupHostVolumeClaim>('task_volume', conditions, byId(), options));
+    return this.rows.list(listOf<TaskGroupHostVolumeClaim>('task_volume', conditions, byId(), options), options.keep);
   }
 }
 

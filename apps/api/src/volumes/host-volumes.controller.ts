@@ -2,9 +2,11 @@ import { Controller, Get, Param, Req, Res } from '@nestjs/common';
 import { allocationStub, encodeHostVolume } from '@waybill/model';
 import { ReadModel } from '@waybill/projection';
 import { namespacedKey, usesHostVolume } from '@waybill/state';
+import { ListFilter } from '../http/list-filter.js';
 import { namespacesOf, pageOf } from '../http/list-params.js';
 import { namespaceOf, param } from '../http/query-string.js';
 import { Reads } from '../http/reads.js';
+import { listed } from '../http/read-result.js';
 import type { ApiReply, ApiRequest } from '../http/reply.js';
 
 /** `/v1/volume/host/:id`, `/v1/volumes/claims`: reads. */
@@ -41,9 +43,9 @@ export class HostVolumesController {
       volumeName: param(query, 'volume_name') || undefined,
       ...pageOf(query),
     };
-    await this.reads.answer(request, reply, [['task_volume', '*']], async () => {
-      const { index, rows, nextToken } = await this.model.volumes.claims(options);
-      return { index, nextToken, value: rows };
-    });
+    const filter = ListFilter.of(query);
+    await this.reads.answer(request, reply, [['task_volume', '*']], () =>
+      listed(this.model.volumes.claims({ ...options, keep: filter?.keep() })),
+    );
   }
 }
