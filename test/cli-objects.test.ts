@@ -91,6 +91,28 @@ describe('commands on one thing, against recorded answers', () => {
       expect(lastBody()).toMatchObject({ Job: { TaskGroups: [{ Scaling: { Enabled: false } }] } });
     });
 
+    it('CL-334, DP-1106: of a job in several regions its text is registered, not the form that one of them has', async () => {
+      const regions = ['west', 'east'].map((name) => `region "${name}" {\n count = 2\n }\n`).join('');
+      const Source = `job "web" {\n multiregion {\n ${regions} }\n group "a" {\n count = 0\n }\n}\n`;
+      const Multiregion = { Regions: [{ Name: 'west' }, { Name: 'east' }] };
+      api.play('GET /v1/job/web', { ...stopped, Region: 'west', Multiregion, TaskGroups: [{ Name: 'a', Count: 2 }] });
+      api.play('GET /v1/job/web/submission', { Source, Format: 'hcl2', Variables: '', VariableFlags: {} });
+      expect(await api.run(['job', 'start', 'web'])).toMatchObject({
+        code: 0,
+        out: `Job start successful\nEvaluation ID: ${EVAL}\n`,
+      });
+      expect(lastBody()).toMatchObject({
+        Job: { ID: 'web', Namespace: 'prod', Stop: false, TaskGroups: [{ Name: 'a', Count: 0 }] },
+        Submission: { Source },
+      });
+      expect(lastBody()).not.toHaveProperty('Job.Region', 'west');
+      api.play('GET /v1/job/web/submission', [404, 'submission not found']);
+      expect(await api.run(['job', 'start', 'web'])).toMatchObject({
+        code: 1,
+        err: expect.stringContaining('run it from its file'),
+      });
+    });
+
     it('CL-334: a job that is not stopped, and a refusal', async () => {
       api.play('GET /v1/job/web', { ...stopped, Stop: false }, stopped);
       api.play('PUT /v1/jobs', [500, 'no']);

@@ -1,4 +1,4 @@
-import type { Job, JobSubmission } from '@waybill/model';
+import { isMultiregion, type Job, type JobSubmission } from '@waybill/model';
 import type { ApiClient } from '../api-client.js';
 import { isNotFound } from '../api-failure.js';
 import type { Call, ServerCommand } from '../command-spec.js';
@@ -33,9 +33,8 @@ async function run(call: Call): Promise<number> {
   const scaled = (job.TaskGroups ?? []).some(({ Scaling }) => Scaling);
   if (scaled && !submission)
     call.terminal.warn('The text of the job is not kept any more: its scaling policies stay switched off');
-  const scaling = scaled && submission ? await scalingSwitches(submission) : new Map<string, boolean>();
   const body = {
-    Job: withScaling({ ...membersOf(exact), Stop: false }, scaling),
+    Job: { ...(await formOf(job, membersOf(exact), submission)), Stop: false },
     ...(submission ? { Submission: exactOf(submission) } : {}),
   };
   const { value } = await api.put<{ readonly EvalID: string }>('/v1/jobs', body).catch((error: unknown) => {
@@ -53,6 +52,21 @@ async function run(call: Call): Promise<number> {
   );
 }
 
+/**
+ * What is registered again. One region's form of a job with several is not what the others are to have, so that is taken
+ * from its text. @throws CommandFailure
+ */
+async function formOf(job: Job, stored: Members, submission: JobSubmission | undefined): Promise<Members> {
+  if (isMultiregion(job)) {
+    if (submission) return { ...membersOf(await jobOfText(submission)), ID: job.ID, Namespace: job.Namespace };
+    throw new CommandFailure(
+      'The text of the job is not kept any more, and each of its regions has a form of its own: run it from its file',
+    );
+  }
+  const scales = job.TaskGroups?.some(({ Scaling }) => Scaling) ?? false;
+  return scales && submission ? withScaling(stored, scalingSwitches(await jobOfText(submission))) : stored;
+}
+
 async function submissionOf(api: ApiClient, { ID, Version }: Job): Promise<JobSubmission | undefined> {
   try {
     return (await api.get<JobSubmission>(jobPath(ID, '/submission'), { version: Version })).value;
@@ -62,23 +76,20 @@ async function submissionOf(api: ApiClient, { ID, Version }: Job): Promise<JobSu
   }
 }
 
+/** The job as it was submitted. */
+async function jobOfText({ Source, Format, Variables, VariableFlags }: JobSubmission): Promise<ExactJson> {
+  if (Format === 'json') return jobFromJson(Source);
+  const { parseJob } = await import('@waybill/jobspec');
+  const { job } = parseJob({
+    file: { name: 'job.nomad.hcl', text: Source },
+    variableFiles: [{ name: 'variables', text: Variables }],
+    environment: VariableFlags ?? {},
+  });
+  return exactOf(job);
+}
+
 /** Whether the text of the job has the scaling of a group switched on, by group. */
-async function scalingSwitches({
-  Source,
-  Format,
-  Variables,
-  VariableFlags,
-}: JobSubmission): Promise<Map<string, boolean>> {
-  let job: unknown = undefined;
-  if (Format === 'json') job = jobFromJson(Source);
-  else {
-    const { parseJob } = await import('@waybill/jobspec');
-    ({ job } = parseJob({
-      file: { name: 'job.nomad.hcl', text: Source },
-      variableFiles: [{ name: 'variables', text: Variables }],
-      environment: VariableFlags ?? {},
-    }));
-  }
+function scalingSwitches(job: ExactJson): Map<string, boolean> {
   const groups = Object(job) as {
     readonly TaskGroups?: readonly { Name: string; Scaling?: { Enabled?: boolean | null } | null }[];
   };
