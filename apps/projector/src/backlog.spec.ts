@@ -1,15 +1,12 @@
-import { type Change, fixtures } from '@waybill/state';
+import { type Applied, type Change, fixtures } from '@waybill/state';
 import { describe, expect, it } from 'vitest';
-import { Backlog, MAX_BACKLOG_TXNS, MAX_BATCH_ROWS, MAX_BATCH_TXNS, type Projected } from './backlog.js';
+import { Backlog, MAX_BACKLOG_TXNS, MAX_BATCH_ROWS, MAX_BATCH_TXNS } from './backlog.js';
 
-function projected(index: number, rows = 1): Projected {
+function projected(index: number, rows = 1): Applied {
   const after = fixtures.anEval();
   const change: Change = { table: 'evals', key: after.ID, before: undefined, after };
   const txn = fixtures.aTxn(index, 'Ignore', {});
-  return {
-    applied: { txn, index, verdict: { kind: 'accepted' }, changes: Array.from({ length: rows }, () => change) },
-    frame: null,
-  };
+  return { txn, index, verdict: { kind: 'accepted' }, changes: Array.from({ length: rows }, () => change) };
 }
 async function settled<T>(promise: Promise<T>): Promise<boolean> {
   let done = false;
@@ -23,7 +20,7 @@ describe('Backlog', () => {
     const backlog = new Backlog();
     for (let index = 1; index <= MAX_BATCH_TXNS + 2; index++) backlog.add(projected(index));
     const first = await backlog.next();
-    expect(first!.map((one) => one.applied.index)).toEqual(Array.from({ length: MAX_BATCH_TXNS }, (_, n) => n + 1));
+    expect(first!.map((one) => one.index)).toEqual(Array.from({ length: MAX_BATCH_TXNS }, (_, n) => n + 1));
     expect(await backlog.next()).toHaveLength(2);
     expect(backlog.size).toBe(0);
   });
@@ -32,8 +29,8 @@ describe('Backlog', () => {
     const backlog = new Backlog();
     backlog.add(projected(1, MAX_BATCH_ROWS * 2));
     backlog.add(projected(2));
-    expect((await backlog.next())!.map((one) => one.applied.index)).toEqual([1]);
-    expect((await backlog.next())!.map((one) => one.applied.index)).toEqual([2]);
+    expect((await backlog.next())!.map((one) => one.index)).toEqual([1]);
+    expect((await backlog.next())!.map((one) => one.index)).toEqual([2]);
   });
 
   it('lets the reader of the log wait until there is room', async () => {

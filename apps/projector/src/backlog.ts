@@ -1,4 +1,4 @@
-import type { Applied, EventFrame } from '@waybill/state';
+import type { Applied } from '@waybill/state';
 
 /** Transactions applied and not yet written; above it the log is not read any further. */
 export const MAX_BACKLOG_TXNS = 4_000;
@@ -8,12 +8,6 @@ export const MAX_BACKLOG_ROWS = 20_000;
 export const MAX_BATCH_TXNS = 1_000;
 export const MAX_BATCH_ROWS = 5_000;
 
-/** A transaction to be projected, with the events it causes. */
-export interface Projected {
-  readonly applied: Applied;
-  readonly frame: EventFrame | null;
-}
-
 /**
  * What has been applied and waits to be written, between the reader of the log and the writer.
  *
@@ -21,7 +15,7 @@ export interface Projected {
  * Limits: MAX_BACKLOG_TXNS and MAX_BACKLOG_ROWS, exceeded by at most what the log delivers at once.
  */
 export class Backlog {
-  private waiting: Projected[] = [];
+  private waiting: Applied[] = [];
   private rows = 0;
   private open = true;
   private onChange: (() => void)[] = [];
@@ -30,9 +24,9 @@ export class Backlog {
     return this.waiting.length;
   }
 
-  add(one: Projected): void {
+  add(one: Applied): void {
     this.waiting.push(one);
-    this.rows += one.applied.changes.length;
+    this.rows += one.changes.length;
   }
 
   /** What was added is complete for now; resolves when there is room for more. */
@@ -42,14 +36,14 @@ export class Backlog {
   }
 
   /** The next batch, oldest first, at least one; undefined when closed. */
-  async next(): Promise<readonly Projected[] | undefined> {
+  async next(): Promise<readonly Applied[] | undefined> {
     while (this.open && this.waiting.length === 0) await this.change();
     if (!this.open) return undefined;
     let rows = 0;
     let count = 0;
-    for (const { applied } of this.waiting) {
-      if (count === MAX_BATCH_TXNS || (count > 0 && rows + applied.changes.length > MAX_BATCH_ROWS)) break;
-      rows += applied.changes.length;
+    for (const { changes } of this.waiting) {
+      if (count === MAX_BATCH_TXNS || (count > 0 && rows + changes.length > MAX_BATCH_ROWS)) break;
+      rows += changes.length;
       count += 1;
     }
     const batch = this.waiting.splice(0, count);

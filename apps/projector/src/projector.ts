@@ -9,11 +9,11 @@ import {
   ProjectionMovedError,
   standingAt,
 } from '@waybill/projection';
-import { eventsOf, StateMachine, type Txn } from '@waybill/state';
+import { type Applied, eventsOf, StateMachine, type Txn } from '@waybill/state';
 import type { Logger } from '@waybill/telemetry';
-import { Backlog, type Projected } from './backlog.js';
+import { Backlog } from './backlog.js';
 import { FIRST_PAUSE_MS, LONGEST_PAUSE_MS, pause, retried } from './backoff.js';
-import { type EventStream, type EventTail, missingParts } from './event-stream.js';
+import { type AddressedPart, type EventStream, type EventTail, missingParts } from './event-stream.js';
 import type { Announcer, ProjectionStore } from './projection-store.js';
 
 /** How often everybody is told where the projection is while nothing happens, milliseconds. */
@@ -142,16 +142,17 @@ export class Projector implements Singleton {
     }
   }
 
-  private async write(batch: readonly Projected[], writer: FrameWriter, signal: AbortSignal): Promise<void> {
+  private async write(applied: readonly Applied[], writer: FrameWriter, signal: AbortSignal): Promise<void> {
     const { clock, announcer, logger } = this.options;
-    const applied = batch.map((one) => one.applied);
     const last = applied.at(-1);
     if (!last) return;
+    // Made only now: in the backlog they would be many times as large as the changes.
+    const parts = applied.flatMap(partsOfEvents);
     await this.patiently(
       'EVENTS',
       signal,
       () => true,
-      () => writer.publish(batch),
+      () => writer.publish(parts),
     );
     await this.patiently('Postgres', signal, isTransientDatabaseError, () => this.store(applied, last.index));
     const appliedAtMs = clock.nowMs();
@@ -159,11 +160,11 @@ export class Projector implements Singleton {
       announcer.send(message);
     this.counters.applied = last.index;
     this.counters.batches += 1;
-    this.counters.txns += batch.length;
-    this.counters.frames += batch.filter((one) => one.frame !== null).length;
+    this.counters.txns += applied.length;
+    this.counters.frames += parts.filter(({ part }) => part === 1).length;
     this.counters.rows += applied.reduce((rows, one) => rows + one.changes.length, 0);
     this.counters.lagMs = Math.max(0, appliedAtMs - last.txn.timeNs / 1e6);
-    logger.trace('projected', { to: last.index, txns: batch.length });
+    logger.trace('projected', { to: last.index, txns: applied.length });
   }
 
   /** An index at or above the batch's end means that this batch is there: written by a commit whose answer was lost, or by another projector, which writes the same. */
@@ -206,11 +207,15 @@ export class Projector implements Singleton {
 }
 
 function intake(machine: StateMachine, backlog: Backlog, txns: readonly Txn[]): Promise<void> {
-  for (const txn of txns) {
-    const applied = machine.apply(txn);
-    backlog.add({ applied, frame: eventsOf(applied) });
-  }
+  for (const txn of txns) backlog.add(machine.apply(txn));
   return backlog.room();
+}
+
+/** The messages of a transaction's events, in order: the same whenever they are made, for they follow from it alone (EV-13). */
+function partsOfEvents(applied: Applied): AddressedPart[] {
+  const frame = eventsOf(applied);
+  const { type, namespace } = applied.txn;
+  return frame ? partsOf(frame).map((part) => ({ ...part, txnType: type, namespace })) : [];
 }
 
 /** Publishes frames behind the end of EVENTS, and knows where that is. After a failure it looks again. */
@@ -227,10 +232,7 @@ class FrameWriter {
     this.sequence = tail.sequence;
   }
 
-  async publish(batch: readonly Projected[]): Promise<void> {
-    const parts = batch.flatMap(({ applied: { txn }, frame }) =>
-      frame ? partsOf(frame).map((part) => ({ ...part, txnType: txn.type, namespace: txn.namespace })) : [],
-    );
+  async publish(parts: readonly AddressedPart[]): Promise<void> {
     if (parts.length === 0) return;
     const tail = this.tail ?? (await this.events.tail());
     this.tail = undefined; // until it is known again

@@ -8,15 +8,22 @@ export type WireObject = Record<string, unknown>;
  * lists and empty maps. Does not descend.
  */
 export function omitEmpty(members: object): WireObject {
+  // Once per row of a list and per event: no list of pairs is made.
   const kept: WireObject = {};
-  for (const [name, value] of Object.entries(members)) if (!isZero(value)) kept[name] = value;
+  const given = members as WireObject;
+  for (const name of Object.keys(given)) if (!isZero(given[name])) kept[name] = given[name];
   return kept;
 }
 
 function isZero(value: unknown): boolean {
   if (value === null || value === undefined || value === 0 || value === '' || value === false) return true;
   if (Array.isArray(value)) return value.length === 0;
-  return typeof value === 'object' && Object.keys(value).length === 0;
+  return typeof value === 'object' && isEmpty(value);
+}
+
+function isEmpty(value: object): boolean {
+  for (const name in value) if (Object.hasOwn(value, name)) return false;
+  return true;
 }
 
 /** The map with each value encoded; null stays null. */

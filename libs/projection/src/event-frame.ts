@@ -57,20 +57,32 @@ export function partsOf(frame: EventFrame): FramePart[] {
  * wrote the first parts: an event's text has the same length in each, so the same events are in the same part.
  */
 function* bodiesOf({ Index, Time, Events }: EventFrame): Generator<Buffer> {
-  let text = JSON.stringify({ Index, Time, Events: [] }).slice(0, -FRAME_END.length);
-  let bytes = text.length;
+  const head = JSON.stringify({ Index, Time, Events: [] }).slice(0, -FRAME_END.length);
+  let [pieces, bytes] = [[head], head.length];
   for (const [at, event] of Events.entries()) {
     const comma = at === 0 ? '' : ',';
     const piece = comma + JSON.stringify(event);
     const size = Buffer.byteLength(piece);
     if (bytes + size + FRAME_END.length > MAX_PART_BYTES) {
-      if (bytes > 0) yield Buffer.from(text);
-      [text, bytes] = ['', 0];
+      if (bytes > 0) yield joined(pieces, bytes);
+      [pieces, bytes] = [[], 0];
     }
     if (size + FRAME_END.length > MAX_PART_BYTES) yield* cutAnywhere(Buffer.from(comma + canonicalJson(event)));
-    else [text, bytes] = [text + piece, bytes + size];
+    else {
+      pieces.push(piece);
+      bytes += size;
+    }
   }
-  yield Buffer.from(text + FRAME_END);
+  pieces.push(FRAME_END);
+  yield joined(pieces, bytes + FRAME_END.length);
+}
+
+/** Without a text of a whole part in between. */
+function joined(pieces: readonly string[], bytes: number): Buffer {
+  const buffer = Buffer.allocUnsafe(bytes);
+  let at = 0;
+  for (const piece of pieces) at += buffer.write(piece, at);
+  return buffer;
 }
 
 function* cutAnywhere(bytes: Buffer): Generator<Buffer> {
