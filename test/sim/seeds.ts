@@ -11,12 +11,17 @@ export interface FailedRun {
 }
 
 /** Runs seed after seed until one fails; undefined: none did. */
-export async function firstFailure(seeds: Iterable<number>, size: RunSize = SHORT_RUN): Promise<FailedRun | undefined> {
+export async function firstFailure(
+  seeds: Iterable<number>,
+  size: RunSize = SHORT_RUN,
+  onRun: (result: RunResult) => void = () => {},
+): Promise<FailedRun | undefined> {
   let runs = 0;
   for (const seed of seeds) {
     const plan = planOf(seed, size);
     const result = await simulate(plan);
     runs++;
+    onRun(result);
     if (result.failure) return { plan, result, runs };
   }
   return undefined;

@@ -17,6 +17,8 @@ export interface RunResult {
   readonly hash: string;
   readonly transactions: number;
   readonly events: number;
+  /** Those that happened. */
+  readonly faults: ReadonlySet<string>;
   /** By action, how often a user was told that it is done. */
   readonly acknowledged: ReadonlyMap<string, number>;
   /** Simulated time, milliseconds. */
@@ -52,6 +54,7 @@ export async function simulate(plan: RunPlan, prepare: (cluster: Cluster) => voi
     hash: simulator.history.hash,
     transactions: cluster.log.length,
     events: simulator.eventCount,
+    faults: new Set(plan.events.filter(({ kind }) => kind === 'fault').map(({ name }) => name)),
     acknowledged: cluster.writes.byAction,
     simulatedMs: simulator.nowMs - BEGINNING_MS,
     failure,
