@@ -48,6 +48,16 @@ describe('progress deadlines', () => {
     expect(cluster.watchers.stats()).toMatchObject({ watched: 0, timers: 0 });
   });
 
+  it('DP-1804: a clock that is set forward does not make a deadline late', async () => {
+    const cluster = leading();
+    const rollout = cluster.rollout({ web: { placed: 1 } });
+    cluster.clockAheadMs = 8 * MINUTE;
+    await cluster.time.pass(2 * MINUTE - 1);
+    expect(rollout.deployment.Status).toBe('running');
+    await cluster.time.pass(1_000);
+    expect(rollout.deployment.Status).toBe('failed');
+  });
+
   it('DP-503 DP-511: each healthy one moves it; each group is judged by its own', async () => {
     const cluster = leading();
     const rollout = cluster.rollout({

@@ -27,13 +27,15 @@ export class WatchedCluster {
   readonly state = new LocalState();
   readonly watchers: DeploymentWatchers;
   readonly commands: OperatorCommands;
+  /** How far the clock was set forward, milliseconds; time passes as before. */
+  clockAheadMs = 0;
   private ids = 0;
   private held = false;
 
   constructor(readsPerSecond?: number) {
     this.watchers = new DeploymentWatchers({
       state: this.state,
-      clock: this.time,
+      clock: { nowMs: () => this.time.nowMs() + this.clockAheadMs },
       timers: this.time,
       newId: () => `watcher-${++this.ids}`,
       logger: silentLogger,

@@ -30,8 +30,7 @@ async function run(call: Call): Promise<number> {
   });
   if (!job.Stop) throw new CommandFailure(`Job "${job.Name}" has not been stopped`);
   const submission = await submissionOf(api, job);
-  const scaled = (job.TaskGroups ?? []).some(({ Scaling }) => Scaling);
-  if (scaled && !submission)
+  if (isScaled(job) && !submission)
     call.terminal.warn('The text of the job is not kept any more: its scaling policies stay switched off');
   const body = {
     Job: { ...(await formOf(job, membersOf(exact), submission)), Stop: false },
@@ -63,9 +62,10 @@ async function formOf(job: Job, stored: Members, submission: JobSubmission | und
       'The text of the job is not kept any more, and each of its regions has a form of its own: run it from its file',
     );
   }
-  const scales = job.TaskGroups?.some(({ Scaling }) => Scaling) ?? false;
-  return scales && submission ? withScaling(stored, scalingSwitches(await jobOfText(submission))) : stored;
+  return isScaled(job) && submission ? withScaling(stored, scalingSwitches(await jobOfText(submission))) : stored;
 }
+
+const isScaled = (job: Job): boolean => (job.TaskGroups ?? []).some(({ Scaling }) => Scaling);
 
 async function submissionOf(api: ApiClient, { ID, Version }: Job): Promise<JobSubmission | undefined> {
   try {
