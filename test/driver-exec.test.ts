@@ -126,7 +126,12 @@ const read = (task: TaskConfig, name: string): string => {
   const file = path.join(task.paths.logsDir, name);
   return existsSync(file) ? readFileSync(file, 'utf8') : '';
 };
-const mountsHere = (): string => readFileSync('/proc/self/mounts', 'utf8');
+/** What of the test, or of a task's root, is mounted where the machine sees it. */
+const mountsHere = (): string =>
+  readFileSync('/proc/self/mounts', 'utf8')
+    .split('\n')
+    .filter((line) => line.includes(dir) || line.includes(' /sys/root'))
+    .join('\n');
 const processesWith = (text: string): string =>
   execFileSync('ps', ['-eo', 'pid,args'], { encoding: 'utf8' })
     .split('\n')

@@ -73,7 +73,6 @@ describe.runIf(present.length > 0)(
       const first = await cluster.startAgent('alpha', ENV);
       const node = await cluster.node('alpha');
       for (const driver of present) expect(node.Drivers[driver]).toMatchObject({ Detected: true, Healthy: true });
-      const mountsBefore = readFileSync('/proc/self/mounts', 'utf8');
       const allocs = await Promise.all(present.map((driver) => cluster.place(node.ID, [tasks[driver]!])));
       for (const { ID } of allocs) await cluster.inStatus(ID, 'running');
       const shells = await Promise.all(allocs.map(({ ID }) => shellOf(ID)));
@@ -94,7 +93,7 @@ describe.runIf(present.length > 0)(
           const names = (await connect().listContainers({ all: true })).flatMap(({ Names }) => Names);
           return allocs.every(({ ID }) => !names.includes(`/web-${ID}`));
         });
-      expect(readFileSync('/proc/self/mounts', 'utf8')).toBe(mountsBefore);
+      expect(readFileSync('/proc/self/mounts', 'utf8')).not.toMatch(/ \/sys\/root/);
       await cluster.endAgent(second, 'SIGTERM');
     });
   },

@@ -53,7 +53,7 @@ afterEach(() => {
 });
 
 const read = (type: string): string => readFileSync(path.join(dir, `web.${type}.0`), 'utf8');
-const write = (log: RotatingLog, chunk: Buffer): Promise<void> => log.write(chunk);
+const write = (to: RotatingLog, chunk: Buffer): Promise<void> => to.write(chunk);
 
 function log(before = { stdout: 0, stderr: 0 }): ContainerLog {
   const spec = (type: string) => ({ dir, base: `web.${type}`, maxFiles: 2, maxFileBytes: 1_000_000 });
