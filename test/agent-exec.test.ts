@@ -152,3 +152,18 @@ describe('commands in a task, over HTTP', () => {
     expect(await ended(await open(['true']))).toEqual({ code: 1008, reason: 'task "task" is not running.' });
   });
 });
+
+it('OP-82: the log of a machine is watched through the API; an unknown machine is none', async () => {
+  const gone = new AbortController();
+  const path = `/v1/agent/monitor?node_id=${alloc.NodeID}&plain=true`;
+  const { body } = await api.raw(path, { signal: gone.signal });
+  // A machine that was forgotten registers again, and says so.
+  await api.raw(`/v1/node/${alloc.NodeID}/purge`, { method: 'PUT' });
+  let seen = '';
+  const reader = body!.getReader();
+  while (!/ info +agent +registered /.test(seen)) seen += Buffer.from((await reader.read()).value ?? []).toString();
+  expect(seen).not.toMatch(/ (api|broker|nodes) {2,}/);
+  gone.abort();
+  const unknown = await api.raw('/v1/agent/monitor?node_id=00000000-0000-4000-8000-000000000000');
+  expect([unknown.status, await unknown.text()]).toEqual([404, expect.stringContaining('Unknown node')]);
+});

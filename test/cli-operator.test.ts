@@ -160,6 +160,26 @@ it('CL-935: config validate says what agent would say of its files, without star
   }
 });
 
+it('CL-906: monitor asks for the log of the machine or the server that is named, and ends well with Ctrl-C', async () => {
+  api.play('GET /v1/nodes', [{ ID: PEER, Name: 'n' }]);
+  api.play('GET /v1/agent/monitor', (response) => {
+    response.writeHead(200, { 'Content-Type': 'application/json' });
+    response.write('{}{"Offset":4,"Data":"b25lCg==","File":"log"}');
+  });
+  const monitor = await api.run(['monitor', '-node-id=1f3a', '-log-level=debug', '-json'], {}, /one/);
+  expect(monitor).toMatchObject({ code: 0, out: 'one\n', err: '' });
+  expect(Object.fromEntries(api.seen.at(-1)?.query ?? [])).toMatchObject({
+    node_id: PEER,
+    log_level: 'debug',
+    log_json: 'true',
+  });
+  await api.run(['monitor', '-server-id=leader'], {}, /one/);
+  expect(api.seen.at(-1)?.query.get('server_id')).toBe('leader');
+  expect((await api.run(['monitor', '-node-id=1'])).err).toBe('Node ID must contain at least two characters.\n');
+  api.play('GET /v1/agent/monitor', [404, 'No path to node']);
+  expect((await api.run(['monitor'])).err).toMatch(/^Error starting monitor: .*No path to node/);
+});
+
 it('CL-1012: the topics, their keys and what each needs, without a request', async () => {
   const { code, out } = await api.run(['event', 'topics']);
   const rows = out

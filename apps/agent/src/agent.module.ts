@@ -8,6 +8,8 @@ import { ExecSessions } from './exec/exec-sessions.js';
 import { AllocFiles } from './files/alloc-files.js';
 import type { HostVolumes } from './host-volumes/host-volumes.js';
 import { HostVolumesModule } from './host-volumes/host-volumes.module.js';
+import { LogReaders } from './log-readers/log-readers.js';
+import { LogReadersController } from './log-readers/log-readers.controller.js';
 import { TaskLogs } from './task-logs.js';
 
 @Module({})
@@ -20,16 +22,18 @@ export class AgentModule {
     hostVolumes: HostVolumes,
     nodeMeta: DynamicModule,
     exec: ExecSessions,
+    logReaders: LogReaders,
   ): DynamicModule {
     return {
       module: AgentModule,
       imports: [CsiModule.of(csi), HostVolumesModule.of(hostVolumes), nodeMeta],
-      controllers: [AgentController, ExecController],
+      controllers: [AgentController, ExecController, LogReadersController],
       providers: [
         { provide: TaskLogs, useValue: logs },
         { provide: AllocFiles, useValue: files },
         { provide: AllocActions, useValue: actions },
         { provide: ExecSessions, useValue: exec },
+        { provide: LogReaders, useValue: logReaders },
       ],
     };
   }

@@ -1,6 +1,7 @@
 import path from 'node:path';
 import { onNodesChanged } from '@waybill/rpc';
 import type { ServiceContext, ServiceDefinition } from '@waybill/service';
+import { processLog } from '@waybill/telemetry';
 import { Agent } from './agent.js';
 import { AgentModule } from './agent.module.js';
 import { AllocActions } from './alloc-actions.js';
@@ -25,6 +26,7 @@ import { incomingDisk } from './incoming-disk.store.js';
 import { loadIdentity, lockDirectory } from './identity.store.js';
 import { TaskOutputs } from './logs/task-output.js';
 import { LocalNode } from './local-node.js';
+import { LogReaders } from './log-readers/log-readers.js';
 import { NodeMeta } from './node-meta/node-meta.js';
 import { NodeMetaFile } from './node-meta/node-meta.store.js';
 import { NodeMetaModule } from './node-meta/node-meta.module.js';
@@ -113,6 +115,7 @@ export const agent: ServiceDefinition = {
         hostVolumes,
         NodeMetaModule.of(nodeMeta, node),
         sessions,
+        new LogReaders(processLog, timers),
       ),
       rpcTarget: nodeId,
       start: async () => {

@@ -6,6 +6,7 @@ export * from './client.js';
 export * from './csi-calls.js';
 export * from './host-volumes.js';
 export * from './nats-access.js';
+export * from './agent-log.js';
 export * from './node-meta.js';
 export * from './nodes.js';
 export * from './presence.js';

@@ -1,0 +1,56 @@
+import { FakeTime } from '@waybill/model';
+import { LogFeed } from '@waybill/telemetry';
+import { describe, expect, it } from 'vitest';
+import { LogReaders, MAX_KEPT_LINES, MAX_READERS, QUIET_MS, READER_GONE_MS } from './log-readers.js';
+
+const [DEBUG, INFO] = [20, 30];
+
+function watched() {
+  const [time, feed] = [new FakeTime(), new LogFeed()];
+  const readers = new LogReaders(feed, time);
+  const read = (ReaderID = 'a', Rank = INFO) => readers.read({ ReaderID, Rank });
+  return { time, feed, read };
+}
+
+describe('OP-82: the log of a machine, read from elsewhere', () => {
+  it('is answered when a line comes, with all that came since, and after a quiet second without', async () => {
+    const { time, feed, read } = watched();
+    const first = read();
+    feed.offer(INFO, 'one');
+    expect(await first).toEqual({ Lines: ['one'], Dropped: 0 });
+    feed.offer(INFO, 'two');
+    feed.offer(DEBUG, 'too small');
+    feed.offer(INFO, 'three');
+    expect(await read()).toEqual({ Lines: ['two', 'three'], Dropped: 0 });
+    const quiet = read();
+    await time.pass(QUIET_MS);
+    expect(await quiet).toEqual({ Lines: [], Dropped: 0 });
+  });
+
+  it('of a reader that is slow so many lines are kept; the rest is counted', async () => {
+    const { feed, read } = watched();
+    const first = read();
+    feed.offer(INFO, 'begun');
+    await first;
+    for (let n = 0; n < MAX_KEPT_LINES + 7; n++) feed.offer(INFO, String(n));
+    const { Lines, Dropped } = await read();
+    expect([Lines.length, Lines[0], Dropped]).toEqual([MAX_KEPT_LINES, '0', 7]);
+    feed.offer(INFO, 'again');
+    expect(await read()).toEqual({ Lines: ['again'], Dropped: 0 });
+  });
+
+  it('who stops asking is forgotten; readers are apart, and not too many', async () => {
+    const { time, feed, read } = watched();
+    const all = Array.from({ length: MAX_READERS }, (_, n) => read(`reader ${n}`, n === 0 ? DEBUG : INFO));
+    await expect(read('one more')).rejects.toThrow(`${MAX_READERS} watch the log`);
+    feed.offer(DEBUG, 'small');
+    await time.pass(QUIET_MS);
+    expect((await Promise.all(all)).map(({ Lines }) => Lines.length)).toEqual([
+      1,
+      ...Array<number>(MAX_READERS - 1).fill(0),
+    ]);
+    expect(feed.lowest).toBe(DEBUG);
+    await time.pass(READER_GONE_MS);
+    expect(feed.lowest).toBe(Infinity);
+  });
+});
