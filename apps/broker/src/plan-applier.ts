@@ -1,22 +1,20 @@
 import {
   isFullCommit,
   isNoopPlanResult,
-  nsFromMs,
-  newEvaluation,
   type Allocation,
   type Clock,
-  type Evaluation,
   type Job,
   type Plan,
   type PlanResult,
   type Timers,
 } from '@waybill/model';
 import { WriteRejectedError, type HolderWriter } from '@waybill/lease';
-import { type NodeLoads, namespacedKey, stickyClaims, versionKey, type Tables, type TxnPayloads } from '@waybill/state';
+import { type NodeLoads, namespacedKey, versionKey, type Tables } from '@waybill/state';
 import { traceparentOf, withSpan, type Logger, type Tracer } from '@waybill/telemetry';
 import { PlanRefusedError } from './broker-errors.js';
 import { noMeter, type Meter } from './meter.js';
 import { OptimisticState, type PlanInFlight, type PlanReferences } from './optimistic-state.js';
+import { payloadOf, type PlanPayload } from './plan-payload.js';
 import type { PendingPlan, PlanQueue } from './plan-queue.js';
 import { verifyPlan, type Verification } from './plan-verification.js';
 import type { RejectionTracker } from './rejection-tracker.js';
@@ -46,8 +44,6 @@ export interface PlanApplierDeps {
   readonly pipelineDepth?: number;
   readonly meter?: Meter;
 }
-
-type PlanPayload = TxnPayloads['ApplyPlanResults'];
 
 /** A plan that was judged, and what of it is to be committed. */
 interface JudgedPlan {
@@ -100,7 +96,7 @@ export class PlanApplier {
         return;
       }
       while (this.view.size >= this.depth) await Promise.race(this.commits);
-      this.dispatch(pending, { plan, ...judged, payload: this.payloadOf(plan, judged.job, judged.result) });
+      this.dispatch(pending, { plan, ...judged, payload: payloadOf(plan, judged.job, judged.result, this.deps) });
     } catch (error) {
       this.refuse(pending, error);
     }
@@ -219,72 +215,6 @@ export class PlanApplier {
     }
   }
 
-  private payloadOf(plan: Plan, job: Job | null, result: PlanResult<Allocation>): PlanPayload {
-    const now = nsFromMs(this.deps.clock.nowMs());
-    const placed = Object.values(result.NodeAllocation).flat();
-    // EB-266
-    if (placed.length > 0 && !job) throw new PlanRefusedError('plan missing embedded job');
-    if (placed.length > 0 && job && !this.deps.tables.namespaces.has(job.Namespace))
-      throw new PlanRefusedError(`namespace "${job.Namespace}" not found for job "${job.ID}": it was deleted`);
-    const stopped = Object.values(result.NodeUpdate).flat();
-    const preempted = Object.values(result.NodePreemptions).flat();
-    const named = new Set([...placed, ...stopped].map((a) => a.FollowupEvalID));
-    const disconnects = placed.some((alloc) => alloc.ClientStatus === 'unknown');
-    const claims = stickyClaims(this.deps.tables, job, placed, this.deps.newId);
-    return {
-      Job: placed.length > 0 ? job : null,
-      AllocsUpdated: placed.map((alloc) => this.asSent(alloc, job)),
-      AllocsStopped: stopped,
-      AllocsPreempted: preempted,
-      Deployment: result.Deployment,
-      DeploymentUpdates: result.DeploymentUpdates,
-      EvalID: plan.EvalID,
-      PreemptionEvals: this.preemptionEvals(preempted, now),
-      // EB-22. The end of a disconnect is not named when a delayed replacement is (SC-192), and is needed all the same.
-      FollowupEvals: plan.FollowupEvals.filter(
-        (e) => named.has(e.ID) || (disconnects && e.TriggeredBy === 'max-disconnect-timeout'),
-      ),
-      IneligibleNodes: result.IneligibleNodes,
-      ...(claims.length > 0 && { VolumeClaims: claims }),
-      UpdatedAt: now,
-    };
-  }
-
-  /**
-   * The job travels once; a stored allocation that moves to another version says so by carrying it (EB-340). Times are
-   * those of the transaction, which the state fills in (EB-267).
-   */
-  private asSent(alloc: Allocation, job: Job | null): Allocation {
-    if (!alloc.Job) return alloc;
-    // Without a job a new allocation is of the plan's, a stored one of the version it has.
-    const otherwise = this.deps.tables.allocs.get(alloc.ID)?.Job ?? job;
-    return isSameVersion(alloc.Job, otherwise) ? { ...alloc, Job: null } : alloc;
-  }
-
-  /** EB-280: one per job that lost an allocation, if the job is still there. */
-  private preemptionEvals(preempted: readonly { ID: string }[], now: number): Evaluation[] {
-    const evals = new Map<string, Evaluation>();
-    for (const { ID } of preempted) {
-      const alloc = this.deps.tables.allocs.get(ID);
-      const key = alloc && namespacedKey(alloc.Namespace, alloc.JobID);
-      const job = key === undefined ? undefined : this.deps.tables.jobs.get(key);
-      if (!job || key === undefined || evals.has(key)) continue;
-      evals.set(
-        key,
-        newEvaluation({
-          ID: this.deps.newId(),
-          Namespace: job.Namespace,
-          JobID: job.ID,
-          Priority: job.Priority,
-          Type: job.Type,
-          TriggeredBy: 'preemption',
-          CreateTime: now,
-        }),
-      );
-    }
-    return [...evals.values()];
-  }
-
   /** EB-9: with the indexes as stored, so that the scheduler can tell new ones; 0 if the state left it out. */
   private asCommitted(byNode: PlanResult<Allocation>['NodeAllocation']): PlanResult['NodeAllocation'] {
     // Filled one by one: `Object.fromEntries` takes ten times as long for a thousand ids.
@@ -310,10 +240,6 @@ function referencesOf(plan: Plan): PlanReferences {
     deployments: [...plan.DeploymentUpdates.map((u) => u.DeploymentID), plan.Deployment?.ID ?? '-'],
     job: plan.Job ? namespacedKey(plan.Job.Namespace, plan.Job.ID) : '',
   };
-}
-
-function isSameVersion(a: Job, b: Job | null): boolean {
-  return a.Version === b?.Version && a.CreateIndex === b.CreateIndex;
 }
 
 /** EB-239: the stored version that the plan names. @throws PlanRefusedError if it is needed and not stored (EB-238) */
