@@ -1,4 +1,4 @@
-import { CLAIM_MODE, CLAIM_STATE, type CSIVolumeClaim } from '@waybill/model';
+import { LOOK_AT_VOLUME } from '@waybill/model';
 import { MAX_REAPED_IDS, MAX_REAPED_JOBS, MAX_REAPED_VOLUMES, type Reap } from '@waybill/rpc';
 import type { TxnPayloads } from '@waybill/state';
 import { BadRequestError } from './broker-errors.js';
@@ -20,17 +20,6 @@ export type Deletion = {
     readonly namespace: string;
   };
 }[DeletionType];
-
-/** Not a use of the volume, only a sign to look at it (GC-63). */
-const LOOK_AT_IT: CSIVolumeClaim = {
-  AllocationID: '',
-  NodeID: '',
-  ExternalNodeID: '',
-  Mode: CLAIM_MODE.gc,
-  AccessMode: '',
-  AttachmentMode: '',
-  State: CLAIM_STATE.unpublishing,
-};
 
 /**
  * One transaction for all, but for plugins and volumes: they have one each, so that one that is in use or gone keeps no
@@ -64,7 +53,7 @@ export function deletionsOf(reap: Reap, scanIndex: number): Deletion[] {
       atMost(MAX_REAPED_VOLUMES, reap.Volumes.length, 'volumes');
       return reap.Volumes.map(({ Namespace, ID }) => ({
         type: 'CSIVolumeClaim',
-        payload: { VolumeID: ID, Claim: LOOK_AT_IT },
+        payload: { VolumeID: ID, Claim: LOOK_AT_VOLUME },
         namespace: Namespace,
       }));
   }

@@ -1,19 +1,10 @@
-import { CLAIM_MODE, CLAIM_STATE, FakeTime } from '@waybill/model';
+import { CLAIM_MODE, CLAIM_STATE, FakeTime, LOOK_AT_VOLUME } from '@waybill/model';
 import { type Applied, fixtures, StateMachine } from '@waybill/state';
 import { describe, expect, it } from 'vitest';
 import { CSI_CONTROLLER } from '@waybill/rpc';
 import { VolumesCluster } from './volumes-cluster.fixture.js';
 
 const SOON_MS = 50;
-const NO_CLAIM = {
-  AllocationID: '',
-  NodeID: '',
-  ExternalNodeID: '',
-  Mode: CLAIM_MODE.gc,
-  AccessMode: '',
-  AttachmentMode: '',
-  State: CLAIM_STATE.unpublishing,
-};
 
 /** Volume `data`, attached by the controller on `c` and written by `a` on machine `m`. */
 function claimed(): VolumesCluster {
@@ -64,7 +55,7 @@ describe('claims that nobody gives back', () => {
     ],
     [
       'the sign of housekeeping',
-      (cluster, namespace) => cluster.write('CSIVolumeClaim', { VolumeID: 'else', Claim: NO_CLAIM }, namespace),
+      (cluster, namespace) => cluster.write('CSIVolumeClaim', { VolumeID: 'else', Claim: LOOK_AT_VOLUME }, namespace),
     ],
   ];
   it.each(
@@ -158,7 +149,7 @@ describe('what the log holds of volumes', () => {
       cluster.holder.applied(applied);
     });
     cluster.status('a', 'complete');
-    cluster.write('CSIVolumeClaim', { VolumeID: 'data', Claim: NO_CLAIM });
+    cluster.write('CSIVolumeClaim', { VolumeID: 'data', Claim: LOOK_AT_VOLUME });
     await cluster.time.pass(10_000);
     expect(twice.length).toBeGreaterThan(3);
     expect(cluster.machines.calls).toEqual(['NodeDetachVolume', 'ControllerDetachVolume']);
@@ -185,7 +176,7 @@ describe('a call to a plugin', () => {
     cluster.volume({ ID: 'other', PluginID: 'shares' });
     cluster.claimed('b', 'n', { volume: 'other' });
     cluster.status('b', 'complete');
-    cluster.write('CSIVolumeClaim', { VolumeID: 'other', Claim: NO_CLAIM });
+    cluster.write('CSIVolumeClaim', { VolumeID: 'other', Claim: LOOK_AT_VOLUME });
     await cluster.time.pass(SOON_MS);
     expect(cluster.stored('other').WriteClaims).toEqual({});
     expect(isOver).toBe(false);

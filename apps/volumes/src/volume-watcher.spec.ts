@@ -1,4 +1,4 @@
-import { CLAIM_STATE } from '@waybill/model';
+import { LOOK_AT_VOLUME } from '@waybill/model';
 import { fixtures } from '@waybill/state';
 import { describe, expect, it } from 'vitest';
 import { LONGEST_RETRY_MS, QUIESCENT_MS } from './volume-worker.js';
@@ -14,18 +14,7 @@ function watched(): VolumesCluster {
   return cluster;
 }
 const wake = (cluster: VolumesCluster, volume = 'data'): void =>
-  void cluster.write('CSIVolumeClaim', {
-    VolumeID: volume,
-    Claim: {
-      AllocationID: '',
-      NodeID: '',
-      ExternalNodeID: '',
-      Mode: 2,
-      AccessMode: '',
-      AttachmentMode: '',
-      State: CLAIM_STATE.unpublishing,
-    },
-  });
+  void cluster.write('CSIVolumeClaim', { VolumeID: volume, Claim: LOOK_AT_VOLUME });
 
 describe('the watcher of volumes', () => {
   it('VL-140, VL-153: a volume whose claims are in use costs no call, and its worker ends after the quiet time', async () => {

@@ -1,6 +1,6 @@
 import { Controller, Inject } from '@nestjs/common';
 import { Ctx, Payload } from '@nestjs/microservices';
-import { CLAIM_MODE, CLAIM_STATE } from '@waybill/model';
+import { LOOK_AT_VOLUME } from '@waybill/model';
 import {
   Answers,
   type ControllerListSnapshotsRequest,
@@ -58,7 +58,7 @@ export class VolumesController {
   /** VL-157: all that the machine's ended allocations still hold. */
   @Answers(detachVolume)
   detach(@Payload() request: DetachVolumeRequest, @Ctx() context: RpcContext): Promise<IndexResponse> {
-    const claim = { ...EVERY_PAST_CLAIM, NodeID: request.NodeID };
+    const claim = { ...LOOK_AT_VOLUME, NodeID: request.NodeID };
     const released = { namespace: request.Namespace, volumeId: request.VolumeID, claim };
     return written(() => this.holder.term.unpublish.run(released, askedBy(request, context)));
   }
@@ -86,15 +86,6 @@ export class VolumesController {
     return answered(() => this.holder.term.external.list(request));
   }
 }
-
-const EVERY_PAST_CLAIM = {
-  AllocationID: '',
-  ExternalNodeID: '',
-  Mode: CLAIM_MODE.gc,
-  AccessMode: '',
-  AttachmentMode: '',
-  State: CLAIM_STATE.unpublishing,
-};
 
 const written = (command: () => Promise<number>): Promise<IndexResponse> =>
   answered(async () => ({ Index: await command() }));

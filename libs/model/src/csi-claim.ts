@@ -25,6 +25,17 @@ export interface CSIVolumeClaim {
   State: ClaimState;
 }
 
+/** VL-90: no use of a volume, only a sign to look at it. */
+export const LOOK_AT_VOLUME: CSIVolumeClaim = {
+  AllocationID: '',
+  NodeID: '',
+  ExternalNodeID: '',
+  Mode: CLAIM_MODE.gc,
+  AccessMode: '',
+  AttachmentMode: '',
+  State: CLAIM_STATE.unpublishing,
+};
+
 /** What an agent asks of the volumes service before and after its tasks (2.3). */
 export interface CSIVolumeClaimRequest {
   VolumeID: string;

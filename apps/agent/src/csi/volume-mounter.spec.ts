@@ -54,7 +54,7 @@ function plugin(stages = true): LocalNodePlugin {
     publish: ({ targetPath, stagingPath }) => asked(`publish${stagingPath && ' staged'}`, targetPath, true),
     unpublish: (_, targetPath) => asked('unpublish', targetPath, false),
     unstage: (_, stagingPath) => asked('unstage', stagingPath, false),
-    expand: async () => 0n,
+    expand: async () => (calls.push('expand'), 9n),
   };
   const machine = { ...fixtures.aNodePlugin().NodeInfo!, RequiresNodeStageVolume: stages };
   return { node, machine, mountRoot: '/host', pluginRoot: '/own' };
@@ -96,6 +96,18 @@ describe('mounting a volume', () => {
     calls = [];
     await mounter.mount(plugin(), volume('a'), never);
     expect(asked()).toEqual([]);
+  });
+
+  it('CW-21: grown only by a plugin that can', async () => {
+    const grown = (SupportsExpand: boolean) => {
+      const one = plugin();
+      return mounter.expand({ ...one, machine: { ...one.machine, SupportsExpand } }, volume('a'), {
+        requiredBytes: 9n,
+        limitBytes: 0n,
+      });
+    };
+    expect([await grown(false), asked()]).toEqual([0n, []]);
+    expect([await grown(true), asked()]).toEqual([9n, ['expand']]);
   });
 
   it('VL-239: options of the job win over those of the volume, flags as a whole', () => {

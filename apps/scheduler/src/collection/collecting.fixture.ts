@@ -1,13 +1,11 @@
 import {
-  CLAIM_MODE,
-  CLAIM_STATE,
   coreEvaluation,
   SimulatedTime,
   type Allocation,
   type CoreTask,
   type CSIPlugin,
   type CSIVolume,
-  type CSIVolumeClaim,
+  LOOK_AT_VOLUME,
   type Deployment,
   type Evaluation,
   type Job,
@@ -17,17 +15,6 @@ import type { Reap } from '@waybill/rpc';
 import { fixtures, type Applied, type StateMachine } from '@waybill/state';
 import { runCoreTask, type CoreSchedulerDeps } from './core-scheduler.js';
 import { DEFAULT_THRESHOLDS } from './thresholds.js';
-
-/** As the broker writes it. */
-const LOOK_AT_IT: CSIVolumeClaim = {
-  AllocationID: '',
-  NodeID: '',
-  ExternalNodeID: '',
-  Mode: CLAIM_MODE.gc,
-  AccessMode: '',
-  AttachmentMode: '',
-  State: CLAIM_STATE.unpublishing,
-};
 
 export const MINUTE_MS = 60_000;
 export const HOUR_MS = 60 * MINUTE_MS;
@@ -190,7 +177,7 @@ export class CollectingFixture {
         return reap.PluginIDs.map((ID) => fixtures.apply(state, 'CSIPluginDelete', { ID }));
       case 'volume-claims':
         return reap.Volumes.map(({ Namespace, ID }) =>
-          fixtures.apply(state, 'CSIVolumeClaim', { VolumeID: ID, Claim: LOOK_AT_IT }, { namespace: Namespace }),
+          fixtures.apply(state, 'CSIVolumeClaim', { VolumeID: ID, Claim: LOOK_AT_VOLUME }, { namespace: Namespace }),
         );
     }
   }
