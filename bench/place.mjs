@@ -46,16 +46,16 @@ export async function run(ctx) {
       const answered = Promise.all(Array.from({ length: JOBS }, (_, n) => register(port, `place-${round}-${n}`)));
       await Promise.race([placed.reach(from + JOBS * PER_JOB), answered.then(() => new Promise(() => {}))]);
       const ms = performance.now() - began;
+      // The next run begins with a projector that has nothing to do, and all of its work counts for this one.
+      await answered;
+      const { last } = await processes.journal.bounds();
+      await until('Postgres has the last', async () => (await applied()) >= last, PROJECTED_WITHIN_MS);
       if (round >= 0) {
+        projectedMs += performance.now() - began;
         counted += JOBS * PER_JOB;
         for (const [i, service] of SERVICES.entries())
           cpuSeconds[service] = (cpuSeconds[service] ?? 0) + processes.cpuSeconds(service) - (before[i] ?? 0);
       }
-      // The next run begins with a projector that has nothing to do.
-      await answered;
-      const { last } = await processes.journal.bounds();
-      await until('Postgres has the last', async () => (await applied()) >= last, PROJECTED_WITHIN_MS);
-      if (round >= 0) projectedMs += performance.now() - began;
       return (JOBS * PER_JOB * 1_000) / ms;
     },
   );
@@ -66,7 +66,7 @@ export async function run(ctx) {
     `${JOBS} service jobs of ${PER_JOB} registered at once over HTTP; from the first request until the log has the last allocation`,
   );
   ctx.note(
-    'nodes are written to the log, no agent runs; CPU is what each service used until then. ' +
+    'nodes are written to the log, no agent runs; CPU is what each service used until Postgres had it all. ' +
       'nats-server, Postgres, the projector and this program, which reads the log along, share the cores',
   );
 }
