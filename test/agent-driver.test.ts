@@ -159,9 +159,8 @@ describe('raw_exec', () => {
   it.runIf(process.getuid?.() === 0)(
     'AG-220, AG-274: runs as the user of the task, who alone reads its secrets (needs root)',
     async () => {
-      const task = aTask(shell('id -u; cat task/secrets/key'), { user: 'nobody' });
+      const task = aTask(shell('id -u; cat $DIR/secrets/key'), { user: 'nobody' });
       for (const above of [dir, path.dirname(task.paths.taskDir)]) chmodSync(above, 0o755);
-      task.config['work_dir'] = path.dirname(task.paths.taskDir);
       writeFileSync(path.join(task.paths.secretsDir, 'key'), 'hidden\n');
       chmodSync(task.paths.secretsDir, 0o700);
       await started(task);
