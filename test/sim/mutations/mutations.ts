@@ -40,7 +40,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'delayed evaluations lost with the term',
-    seed: 7,
+    seed: 2,
     apply: () =>
       replaceMethod(
         EvalBroker,
@@ -77,12 +77,12 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'freed capacity wakes nobody',
-    seed: 2,
+    seed: 1,
     apply: () => replaceMethod(BlockedEvals, 'release', () => () => undefined),
   },
   {
     name: 'projector commits before publishing',
-    seed: 3,
+    seed: 17,
     apply: () =>
       replaceMethod(
         Projector,
@@ -143,7 +143,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'claim freed twice, the second time that of another',
-    seed: 2,
+    seed: 3,
     apply: () =>
       replaceMethod(
         StateMachine,
