@@ -61,7 +61,7 @@ describe('what there is no consensus for', () => {
       MinQuorum: 3,
       LastContactThreshold: '200ms',
     });
-    api.play(`PUT ${CONFIGURATION}`, true);
+    api.play(`PUT ${CONFIGURATION}`, (response) => void response.end('true'));
     expect(await operator('autopilot', 'set-config')).toMatchObject({ code: 0, out: 'Configuration updated!\n' });
   });
 

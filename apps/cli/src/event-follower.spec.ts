@@ -124,7 +124,7 @@ it('CL-1009: reads no further than what it gives is taken', async () => {
     await new Promise(setImmediate);
     expect(given).toBe(taken);
   }
-  await lines.return();
+  await lines.return(undefined);
 });
 
 describe('event rows', () => {

@@ -1,3 +1,4 @@
+import type { NodeScoreMeta } from '@waybill/model';
 import { describe, expect, it } from 'vitest';
 import { failedGroupTitle, placementBullets, scoreLines } from './placement-metrics.js';
 import { planAnnotationTable } from './plan-annotations.js';
@@ -42,7 +43,7 @@ describe('placement metrics', () => {
   });
 
   it('CL-222: a row per node, the names of all scores sorted, what a node has not is 0', () => {
-    const ScoreMetaData = [
+    const ScoreMetaData: NodeScoreMeta[] = [
       { NodeID: 'node-1', Scores: { b: 2, a: 1 }, NormScore: 1 },
       { NodeID: 'node-2', Scores: { c: 0.123456 }, NormScore: -0.5 },
     ];

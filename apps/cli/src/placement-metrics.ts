@@ -6,7 +6,10 @@ const SCORE_DIGITS = 3;
 const SCORE_DECIMALS = 6;
 
 /** Metrics as an answer has them: any member may be absent. */
-export type Metrics = Partial<AllocMetric>;
+export type Metrics = Partial<Omit<AllocMetric, 'Scores'>> & {
+  /** Of servers that score a placement only as a whole. */
+  readonly Scores?: Readonly<Record<string, number>> | null;
+};
 
 /** Why a placement failed, a bullet per cause (CL-221). `red` marks what needs the operator. */
 export function placementBullets(metrics: Metrics, red: (text: string) => string = (text) => text): string[] {
@@ -34,7 +37,7 @@ export function placementBullets(metrics: Metrics, red: (text: string) => string
 export function scoreLines({ ScoreMetaData, Scores }: Metrics): string[] {
   const nodes = ScoreMetaData ?? [];
   if (nodes.length === 0)
-    return sortedEntries(Scores).map(([name, score]) => `* Score "${name}" = ${Number(score).toFixed(SCORE_DECIMALS)}`);
+    return sortedEntries(Scores).map(([name, score]) => `* Score "${name}" = ${score.toFixed(SCORE_DECIMALS)}`);
   const names = [...new Set(nodes.flatMap((node) => Object.keys(node.Scores ?? {})))].toSorted();
   const rows = nodes.map((node) => [
     node.NodeID,
