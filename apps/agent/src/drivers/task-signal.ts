@@ -10,6 +10,13 @@ export function signalNamed(name: string): NodeJS.Signals | undefined {
   return Object.hasOwn(constants.signals, full) ? (full as NodeJS.Signals) : undefined;
 }
 
+/** AG-258: the signal that stops a task. @throws when there is none of this name */
+export function killSignal(name: string): NodeJS.Signals {
+  const known = signalNamed(name);
+  if (!known) throw new Error(`signal "${name}" is not known on this machine`);
+  return known;
+}
+
 /** AG-258: a name that is not known is SIGINT here. */
 export const signalOrInterrupt = (name: string): NodeJS.Signals => signalNamed(name) ?? 'SIGINT';
 

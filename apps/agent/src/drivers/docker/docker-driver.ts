@@ -15,7 +15,7 @@ import {
   type TaskHandle,
   TaskNotFoundError,
 } from '../driver.js';
-import { signalNamed, signalOfCode, signalOrInterrupt } from '../task-signal.js';
+import { killSignal, signalOfCode, signalOrInterrupt } from '../task-signal.js';
 import { pause, within } from '../waiting.js';
 import { execInContainer } from './container-exec.js';
 import {
@@ -163,8 +163,7 @@ export class DockerDriver implements Driver {
   async stop(taskId: string, timeoutMs: number, signal: string): Promise<void> {
     const task = this.running(taskId);
     if (task.ended) return;
-    const known = signal === '' ? undefined : signalNamed(signal);
-    if (signal !== '' && !known) throw new Error(`signal "${signal}" is not known on this machine`);
+    const known = signal === '' ? undefined : killSignal(signal);
     if (timeoutMs <= 0) await unlessEnded(task.container.kill());
     else if (!known) await unlessEnded(task.container.stop({ t: Math.ceil(timeoutMs / 1_000) }));
     else {

@@ -19,7 +19,7 @@ import { ProcessTables, treeOf } from '../process-table.js';
 import { ProcessUsage } from '../process-usage.js';
 import { NoCgroupsError, type TaskCgroups } from '../task-cgroups.store.js';
 import type { TaskLimits } from '../task-limits.store.js';
-import { DEFAULT_KILL_SIGNAL, signalNamed, signalOfCode, signalOrInterrupt } from '../task-signal.js';
+import { DEFAULT_KILL_SIGNAL, killSignal, signalOfCode, signalOrInterrupt } from '../task-signal.js';
 import type { UserIds } from '../user-ids.js';
 import { pause, until, within } from '../waiting.js';
 import {
@@ -158,9 +158,7 @@ export abstract class SupervisedDriver implements Driver {
   async stop(taskId: string, timeoutMs: number, signal: string): Promise<void> {
     const task = this.running(taskId);
     if (task.ended) return;
-    const name = signal === '' ? DEFAULT_KILL_SIGNAL : signal;
-    const known = signalNamed(name);
-    if (!known) throw new Error(`signal "${name}" is not known on this machine`);
+    const known = killSignal(signal === '' ? DEFAULT_KILL_SIGNAL : signal);
     if (timeoutMs > 0) {
       if (isAlive(task.process)) sendSignal(task.process.pid, known);
       if (await within(task.exit, timeoutMs)) return;
