@@ -18,4 +18,4 @@ export interface ReadAgentLogResponse {
 }
 
 /** To one machine: the target is the node's id. */
-export const readAgentLog = call<ReadAgentLogRequest, ReadAgentLogResponse>('agent.readLog');
+export const readAgentLog = call<ReadAgentLogRequest, ReadAgentLogResponse>('agent.readAgentLog');
