@@ -30,7 +30,7 @@ interface BrokerSteps {
 export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'epoch check dropped',
-    seed: 48,
+    seed: 63,
     apply: () => replaceMethod(StateMachine, 'voidByEpoch', () => () => undefined),
   },
   {
