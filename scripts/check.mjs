@@ -84,7 +84,7 @@ function pinned() {
     const groups = ['dependencies', 'devDependencies', 'optionalDependencies', 'overrides'];
     return groups
       .flatMap((group) => Object.entries(manifest[group] ?? {}))
-      .filter(([, version]) => !/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(String(version)))
+      .filter(([, version]) => !/^(npm:[\w@/.-]+@)?\d+\.\d+\.\d+(-[\w.]+)?$/.test(String(version)))
       .map(([name, version]) => `${file}: ${name} is "${version}": write the exact version`);
   });
 }

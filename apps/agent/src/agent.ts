@@ -221,7 +221,9 @@ export class Agent {
     const { alloc } = record;
     if (Object.keys(record.tasks).length === 0) return this.deps.records.remove(alloc.ID);
     if (await hasLostItsDirectory(this.deps, record)) {
-      this.deps.logger.error('a stored allocation cannot be taken up again: its directory is gone', { alloc: alloc.ID });
+      this.deps.logger.error('a stored allocation cannot be taken up again: its directory is gone', {
+        alloc: alloc.ID,
+      });
       await giveUp(this.deps, record);
       return this.refuse(alloc, new LostDirectoryError());
     }

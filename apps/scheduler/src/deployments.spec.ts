@@ -190,7 +190,7 @@ describe('limits (SC-222, SC-223)', () => {
       for (const i of [3, 4]) world.addOld(i);
       world.add(5, ofDeployment);
       const wants = world.run();
-      expect(indexesOf(wants.placements).toSorted()).toEqual([0, 1, 2]);
+      expect(indexesOf(wants.placements).toSorted((a, b) => a - b)).toEqual([0, 1, 2]);
       expect(wants.inPlace.size).toBe(2);
       expect(wants.destructive).toEqual([]);
     },

@@ -1,3 +1,4 @@
+import type { Allocation } from '@waybill/model';
 import { fixtures } from '@waybill/state';
 import { describe, expect, it } from 'vitest';
 import { SharedMembers } from './shared-members.js';
@@ -33,7 +34,7 @@ describe('members of rows that come one after the other', () => {
   });
 
   it('allocations stay what they are, to the order of their members', () => {
-    const sharing = new SharedMembers<object>(['NodeID']);
+    const sharing = new SharedMembers<Allocation>(['NodeID']);
     const rows = Array.from({ length: 50 }, (_, i) =>
       fixtures.anAlloc({ ID: `alloc-${i}`, NodeID: `node-${i % 7}`, ClientStatus: i % 3 ? 'running' : 'failed' }),
     );

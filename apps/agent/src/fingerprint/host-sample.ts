@@ -43,7 +43,9 @@ async function mountOf(dir: string): Promise<Mount> {
   const above = (await mounts()).filter(
     ({ point }) => at === point || at.startsWith(point === '/' ? '/' : `${point}/`),
   );
-  return above.toSorted((a, b) => a.point.length - b.point.length).at(-1) ?? { device: at, point: at, type: '', options: [] };
+  return (
+    above.toSorted((a, b) => a.point.length - b.point.length).at(-1) ?? { device: at, point: at, type: '', options: [] }
+  );
 }
 
 const share = (part: number, of: number): number => (of > 0 ? (part / of) * 100 : 0);
