@@ -530,7 +530,7 @@ describe('the pause flag', () => {
     expect(plane.broker.plans.isEnabled).toBe(true);
   });
 
-  it('OP-26: F14: a hundred pauses among arrivals leave each evaluation tracked once', async () => {
+  it('F14, OP-26: a hundred pauses among arrivals leave each evaluation tracked once', async () => {
     for (let i = 0; i < 100; i++) {
       await pause(i % 2 === 0);
       await commit(fixtures.anEval({ JobID: `job-${i}` }));

@@ -439,7 +439,7 @@ describe('pause', () => {
     expect(statusOf(delayed.ID)).toBe('pending');
   });
 
-  it('OP-254: F13, EB-134, EB-237: paused while a plan waits: it is applied, its evaluation comes again, nothing is placed twice', async () => {
+  it('F13, EB-134, EB-237, OP-254: paused while a plan waits: it is applied, its evaluation comes again, nothing is placed twice', async () => {
     const node = await addNode();
     const evaluation = await register();
     const log = holdingUp('ApplyPlanResults');
@@ -457,7 +457,7 @@ describe('pause', () => {
     expect(allocs()).toHaveLength(1);
   });
 
-  it('OP-26, OP-253: F14, EB-123: a hundred pauses while evaluations come: each one is tracked once at the end', async () => {
+  it('F14, EB-123, OP-26, OP-253: a hundred pauses while evaluations come: each one is tracked once at the end', async () => {
     for (let i = 0; i < 100; i++) {
       await Promise.all([
         pause(true),

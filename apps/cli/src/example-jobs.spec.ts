@@ -13,11 +13,12 @@ const examples: [string, string][] = [
 ];
 
 describe('example jobs', () => {
-  it('are the ten that there should be', () =>
+  it('are those that there should be', () =>
     expect(files.map((file) => file.replace('.nomad.hcl', ''))).toEqual([
       'batch',
       'csi',
       'disconnect',
+      'exec',
       'multiregion',
       'parameterized',
       'periodic',
@@ -40,10 +41,10 @@ describe('example jobs', () => {
     },
   );
 
-  it.each(examples)('%s runs on any machine: a shell is all it needs', (name, text) => {
+  it.each(examples)('%s needs nothing but a shell, exec.nomad.hcl an agent that is root besides', (name, text) => {
     const { job } = parseJob({ file: { name, text } });
     const drivers = JSON.stringify(job).match(/"Driver":"[^"]*"/gu);
-    expect(new Set(drivers)).toEqual(new Set(['"Driver":"raw_exec"']));
+    expect(new Set(drivers)).toEqual(new Set([`"Driver":"${name === 'exec.nomad.hcl' ? 'exec' : 'raw_exec'}"`]));
     expect(JSON.stringify(job)).toContain('"command":"/bin/sh"');
   });
 });
