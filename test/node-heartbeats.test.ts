@@ -60,9 +60,9 @@ describe('nodes and agents over NATS', () => {
   it('AG-47: an allocation for a driver that is not there is failed with the reason', async () => {
     const agent = await cluster.startAgent('plain', DEVELOPMENT);
     const node = await cluster.node('plain');
-    const alloc = await cluster.place(node.ID, [shellTask('true', { Driver: 'docker' })]);
+    const alloc = await cluster.place(node.ID, [shellTask('true', { Driver: 'qemu' })]);
     const failed = await cluster.inStatus(alloc.ID, 'failed');
-    expect(failed.ClientDescription).toMatch(/^Unable to add allocation due to error: .*docker/);
+    expect(failed.ClientDescription).toMatch(/^Unable to add allocation due to error: .*qemu/);
     expect(failed.DeploymentStatus?.Healthy).toBe(false);
     await cluster.endAgent(agent, 'SIGTERM');
   });
