@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { Bench, DEFAULT_RUNS, goalMet, median, percentile, runBenchmark } from './harness.mjs';
 import { machineFacts } from './machine.mjs';
 import { jsonLine, table } from './report.mjs';
+import { yardstick, yardstickMs } from './yardstick.mjs';
 
 /** A clock that only moves when told to. */
 function clockedBench(runs?: number) {
@@ -20,6 +21,7 @@ const machine = {
   node: 'v20.19.0',
   revision: 'abc',
   date: '2026-01-01T00:00:00.000Z',
+  yardstickMs: [100, 162.5] as const,
 };
 
 describe('figures', () => {
@@ -100,6 +102,7 @@ describe('a benchmark', () => {
     bench.note('1 KB each');
     const text = table('journal', bench, machine);
     expect(text).toContain('Test CPU, 2 cores');
+    expect(text).toContain('yardstick 100 ms before, 163 ms after');
     expect(text).toMatch(/publishPerSecond +31,235 txn\/s +at least 30,000: met/);
     expect(text).toContain('1 KB each');
     const line = jsonLine('journal', bench, machine);
@@ -112,9 +115,15 @@ describe('a benchmark', () => {
   });
 
   it('knows the facts of this machine', () => {
-    const facts = machineFacts();
+    const facts = machineFacts([100, 120]);
     expect(facts.cores).toBeGreaterThan(0);
     expect(facts.memoryMb).toBeGreaterThan(0);
     expect(facts.node).toBe(process.version);
+    expect(facts.yardstickMs).toEqual([100, 120]);
+  });
+
+  it('measures its speed by work that is always the same', () => {
+    expect(yardstick()).toBe(yardstick());
+    expect(yardstickMs()).toBeGreaterThan(1);
   });
 });

@@ -5,9 +5,10 @@ import { fileURLToPath } from 'node:url';
 /**
  * The facts without which a figure means nothing.
  *
- * @returns {{ cpu: string, cores: number, memoryMb: number, os: string, arch: string, node: string, revision: string, date: string }}
+ * @param {readonly [before: number, after: number]} yardstickMs how fast the machine was when the benchmark began and ended
+ * @returns {{ cpu: string, cores: number, memoryMb: number, os: string, arch: string, node: string, revision: string, date: string, yardstickMs: readonly [number, number] }}
  */
-export function machineFacts() {
+export function machineFacts(yardstickMs) {
   const cpus = os.cpus();
   return {
     cpu: cpus[0]?.model.trim() || 'unknown',
@@ -18,6 +19,7 @@ export function machineFacts() {
     node: process.version,
     revision: revision(),
     date: new Date().toISOString(),
+    yardstickMs,
   };
 }
 

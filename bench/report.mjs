@@ -19,6 +19,7 @@ export function table(name, bench, machine) {
   return [
     `${name} on ${machine.cpu}, ${machine.cores} cores, ${machine.memoryMb} MB`,
     `${machine.os} ${machine.arch}, node ${machine.node}, revision ${machine.revision}, ${machine.date}`,
+    `yardstick ${machine.yardstickMs.map(figure).join(' ms before, ')} ms after`,
     '',
     ...columns([['metric', 'median', 'low – high', 'runs', 'goal'], ...rows]),
     ...(ratios.length > 0 ? ['', ...ratios] : []),

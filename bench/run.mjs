@@ -4,12 +4,14 @@ import { parseArgs } from 'node:util';
 import { Bench, runBenchmark } from './harness.mjs';
 import { machineFacts } from './machine.mjs';
 import { jsonLine, table } from './report.mjs';
+import { yardstickMs } from './yardstick.mjs';
 
 /** The harness's own files: everything else in the folder is a benchmark. */
 const HARNESS = new Set([
   'run',
   'harness',
   'machine',
+  'yardstick',
   'report',
   'processes',
   'evaluation-load',
@@ -75,8 +77,9 @@ async function main() {
     log: (line) => process.stderr.write(`${line}\n`),
     ...(runs === undefined ? {} : { runs }),
   });
-  const machine = machineFacts();
+  const before = yardstickMs();
   await runBenchmark(await load(name), bench);
+  const machine = machineFacts([before, yardstickMs()]);
   process.stdout.write(`${table(name, bench, machine)}\n`);
   if (json) process.stdout.write(`${jsonLine(name, bench, machine)}\n`);
 }
