@@ -55,8 +55,8 @@ describe('the direction of dependencies', () => {
     expect(breach('apps/api/src/main.ts', reads)).toEqual([]);
     expect(breach('apps/api/src/job.repository.ts', `import { Pool } from 'pg';`)).toEqual([]);
     expect(breach('libs/state/src/a.spec.ts', reads)).toEqual([]);
-    expect(isPure('apps/agent/src/task-runner.ts')).toBe(true);
-    expect(isPure('apps/agent/src/drivers/raw-exec.ts')).toBe(false);
+    expect(isPure('apps/agent/src/tasks/task-runner.ts')).toBe(true);
+    expect(isPure('apps/agent/src/drivers/raw-exec/raw-exec-driver.ts')).toBe(false);
   });
 
   it('accepts only packages that production installs', () => {

@@ -29,9 +29,9 @@ import {
   type SignalAllocRequest,
   statFile,
 } from '@waybill/rpc';
-import { AllocActions } from './alloc-actions.js';
+import { AllocActions } from './allocs/alloc-actions.js';
 import { AllocFiles } from './files/alloc-files.js';
-import { TaskLogs } from './task-logs.js';
+import { TaskLogs } from './logs/task-logs.js';
 
 /** What is asked of one machine. */
 @Controller()

@@ -1,6 +1,6 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { AgentController } from './agent.controller.js';
-import { AllocActions } from './alloc-actions.js';
+import { AllocActions } from './allocs/alloc-actions.js';
 import type { CsiHost } from './csi/csi-host.js';
 import { CsiModule } from './csi/csi.module.js';
 import { ExecController } from './exec/exec.controller.js';
@@ -10,7 +10,7 @@ import type { HostVolumes } from './host-volumes/host-volumes.js';
 import { HostVolumesModule } from './host-volumes/host-volumes.module.js';
 import { LogReaders } from './log-readers/log-readers.js';
 import { LogReadersController } from './log-readers/log-readers.controller.js';
-import { TaskLogs } from './task-logs.js';
+import { TaskLogs } from './logs/task-logs.js';
 
 @Module({})
 export class AgentModule {

@@ -9,7 +9,7 @@ import {
   type VolumeRequest,
 } from '@waybill/model';
 import type { Logger } from '@waybill/telemetry';
-import type { LocalEvent, LocalNode } from '../local-node.js';
+import type { LocalEvent, LocalNode } from '../node/local-node.js';
 import { AllocVolumes, type AllocVolumesRecord } from './alloc-volumes.js';
 import { LocalPlugins, NoSuchPluginError } from './local-plugins.js';
 import type { MountPlaces } from './mount-places.store.js';

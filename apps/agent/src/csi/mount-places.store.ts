@@ -1,7 +1,7 @@
 import { lstat, mkdir, rm, rmdir } from 'node:fs/promises';
 import path from 'node:path';
 import { isErrno } from '../drivers/process-identity.js';
-import { isMountPoint } from '../mount-table.store.js';
+import { isMountPoint } from '../disks/mount-table.store.js';
 
 /** The directories in which volumes are mounted, as the mounter needs them. */
 export interface MountPlaces {

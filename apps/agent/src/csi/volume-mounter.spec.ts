@@ -2,7 +2,7 @@ import { CsiError, type NodeClient } from '@waybill/csi';
 import { fixtures } from '@waybill/state';
 import { Turns } from '@waybill/model';
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { LocalEvent } from '../local-node.js';
+import type { LocalEvent } from '../node/local-node.js';
 import type { LocalNodePlugin } from './local-plugins.js';
 import type { MountPlaces } from './mount-places.store.js';
 import { mountOptions, VolumeMounter, type VolumeMount } from './volume-mounter.js';

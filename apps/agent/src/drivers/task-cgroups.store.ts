@@ -2,7 +2,7 @@ import { closeSync, constants, existsSync, mkdirSync, openSync, rmdirSync, write
 import { readdir, readFile, rmdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { isErrno } from './process-identity.js';
-import { mounts } from '../mount-table.store.js';
+import { mounts } from '../disks/mount-table.store.js';
 
 /** How long processes that were killed may take to leave. */
 const EMPTY_TIMEOUT_MS = 5_000;

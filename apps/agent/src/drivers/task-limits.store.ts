@@ -1,7 +1,7 @@
 import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { readFile, rmdir } from 'node:fs/promises';
 import path from 'node:path';
-import { type Mount, mounts } from '../mount-table.store.js';
+import { type Mount, mounts } from '../disks/mount-table.store.js';
 import type { TaskResources } from './driver.js';
 
 const MB = 1024 * 1024;

@@ -2,7 +2,7 @@ import path from 'node:path';
 import { userKey } from '@waybill/journal';
 import { machineUser } from '@waybill/rpc';
 import { EXIT_CONFIGURATION, newUuid, readSettings, SettingsError } from '@waybill/service';
-import { loadIdentity } from '../identity.store.js';
+import { loadIdentity } from '../recovery/identity.store.js';
 
 /**
  * Before a machine's first start: makes its id and the key with which it connects to NATS, where they are not yet, and

@@ -1,6 +1,6 @@
 import { type ExecStartRequest, RpcError } from '@waybill/rpc';
 import type { Agent } from '../agent.js';
-import { AllocActionError } from '../task-crew.js';
+import { AllocActionError } from '../tasks/task-crew.js';
 import { type ExecSession, NoExecError } from './exec-session.js';
 
 export interface BeginExecOptions {

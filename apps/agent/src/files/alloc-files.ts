@@ -12,7 +12,7 @@ import {
   type ReadFileRequest,
   type ReadFileResponse,
 } from '@waybill/rpc';
-import type { AllocDirectoryStore } from '../alloc-directories.store.js';
+import type { AllocDirectoryStore } from '../disks/alloc-directories.store.js';
 import { isErrno } from '../drivers/process-identity.js';
 import { checkAllocPath, resolveAllocPath } from './alloc-file-path.js';
 import { fileInfo, SNIFFED_BYTES } from './file-info.js';

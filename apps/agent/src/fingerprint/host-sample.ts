@@ -2,8 +2,8 @@ import { readFile, statfs } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import type { HostDiskStats } from '@waybill/rpc';
-import type { CoreTimes, HostSample } from '../host-usage.js';
-import { type Mount, mounts } from '../mount-table.store.js';
+import type { CoreTimes, HostSample } from '../node/host-usage.js';
+import { type Mount, mounts } from '../disks/mount-table.store.js';
 
 /** Asks the machine what it uses. `dir`: where allocations are. */
 export async function sampleHost(dir: string): Promise<HostSample> {

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import type { Clock, Template, Timers } from '@waybill/model';
-import { TaskNotRunningError } from '../task-runner.js';
+import { TaskNotRunningError } from '../tasks/task-runner.js';
 import { envLines } from '../templates/env-lines.js';
 import { fileSource } from '../templates/file-source.store.js';
 import { templatePath, writeRendered } from '../templates/rendered-file.store.js';

@@ -1,8 +1,8 @@
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { ServiceContext } from '@waybill/service';
-import { JsonListFile } from '../json-list.store.js';
-import type { LocalNode } from '../local-node.js';
+import { JsonListFile } from '../recovery/json-list.store.js';
+import type { LocalNode } from '../node/local-node.js';
 import { type HostVolumePlugin, pluginAttribute } from './host-volume-plugin.js';
 import { findHostVolumePlugins } from './host-volume-plugins.store.js';
 import { HostVolumes } from './host-volumes.js';

@@ -2,7 +2,7 @@ import type { HostVolumeOnNode } from '@waybill/rpc';
 import { fixtures } from '@waybill/state';
 import { silentLogger } from '@waybill/telemetry';
 import { describe, expect, it } from 'vitest';
-import { LocalNode } from '../local-node.js';
+import { LocalNode } from '../node/local-node.js';
 import { HostVolumeRefusal } from './host-volume-plugin.js';
 import { type HostVolumeRecord, HostVolumes } from './host-volumes.js';
 

@@ -1,7 +1,7 @@
 import { type NodeHostVolume, Turns } from '@waybill/model';
 import type { CreatedOnNode, HostVolumeOnNode } from '@waybill/rpc';
 import type { Logger } from '@waybill/telemetry';
-import type { LocalNode } from '../local-node.js';
+import type { LocalNode } from '../node/local-node.js';
 import { type HostVolumePlugin, HostVolumeRefusal } from './host-volume-plugin.js';
 
 /** The ID becomes a part of paths. */

@@ -8,7 +8,7 @@ import {
   readNodeMeta,
   RpcError,
 } from '@waybill/rpc';
-import { LocalNode } from '../local-node.js';
+import { LocalNode } from '../node/local-node.js';
 import { InvalidMetaError, NodeMeta } from './node-meta.js';
 
 /** AG-27: what is asked about the metadata of this machine. */

@@ -1,5 +1,5 @@
 import { type DynamicModule, Module } from '@nestjs/common';
-import { LocalNode } from '../local-node.js';
+import { LocalNode } from '../node/local-node.js';
 import { NodeMetaController } from './node-meta.controller.js';
 import { NodeMeta } from './node-meta.js';
 

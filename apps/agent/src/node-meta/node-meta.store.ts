@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Logger } from '@waybill/telemetry';
 import { isErrno } from '../drivers/process-identity.js';
-import { writeDurably } from '../durable-file.store.js';
+import { writeDurably } from '../recovery/durable-file.store.js';
 import type { DynamicMeta, DynamicMetaStore } from './node-meta.js';
 
 /** In one file of the agent's directory. One that cannot be read is as none, with a word in the log. */

@@ -1,5 +1,5 @@
-import type { AllocDirectories } from '../alloc-directories.js';
-import type { AllocRecord, AllocRecords } from '../alloc-record.js';
+import type { AllocDirectories } from '../disks/alloc-directories.js';
+import type { AllocRecord, AllocRecords } from '../recovery/alloc-record.js';
 import type { TaskPaths } from '../drivers/driver.js';
 
 /** No files: a simulated task has nothing to put there. */

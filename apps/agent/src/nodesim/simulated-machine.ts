@@ -9,7 +9,7 @@ import {
   networksOf,
   WAYBILL_VERSION,
 } from '../fingerprint/machine.js';
-import { describeNode, NONE_RESERVED } from '../node-description.js';
+import { describeNode, NONE_RESERVED } from '../node/node-description.js';
 import type { FleetOptions } from './fleet-options.js';
 
 /** Machine number `number` of a fleet, as it registers itself: always the same for the same options. */

@@ -1,6 +1,6 @@
 import type { AllocCheckStatus, Clock, Timers } from '@waybill/model';
 import type { Logger } from '@waybill/telemetry';
-import type { WatchedCheck } from '../health-watch.js';
+import type { WatchedCheck } from '../allocs/health-watch.js';
 import { CheckRestartTerms } from './check-restart.js';
 import { CheckRunner, isReadiness } from './check-runner.js';
 import type { Probe } from './probe.transport.js';

@@ -10,7 +10,7 @@ import {
 import type { RegisteredService } from '@waybill/rpc';
 import { createHash } from 'node:crypto';
 import type { DriverNetwork } from '../drivers/driver.js';
-import { TaskEnv } from '../task-env.js';
+import { TaskEnv } from '../tasks/task-env.js';
 
 /** A check of a service, ready to be run. */
 export interface WorkloadCheck {

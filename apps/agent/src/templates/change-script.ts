@@ -1,5 +1,5 @@
 import { type ChangeScript, msFromNs, type Timers } from '@waybill/model';
-import { type TaskRunner, TaskNotRunningError } from '../task-runner.js';
+import { type TaskRunner, TaskNotRunningError } from '../tasks/task-runner.js';
 
 /** A script of a changed template failed, and its template says that the task must not go on then. */
 export class ChangeScriptError extends Error {

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { INSIDE, StartError, type TaskConfig, type TaskMount, type TaskPaths } from '../driver.js';
 import type { Chroot } from './chroot.js';
 import type { EnclosureMount } from './enclosure.js';
-import { isPassedOn } from '../../mount-table.store.js';
+import { isPassedOn } from '../../disks/mount-table.store.js';
 
 /** What the enclosure itself mounts. */
 const OF_THE_ENCLOSURE = ['/proc', '/dev', '/private'];

@@ -1,0 +1,34 @@
+import type { Allocation, ClientAllocUpdate, Job } from '@waybill/model';
+import type { AllocRecord } from '../recovery/alloc-record.js';
+import { withEnds } from './alloc-status.js';
+
+/** AG-47: this agent can make nothing of an allocation. */
+export class AllocNotRunnableError extends Error {
+  override readonly name = 'AllocNotRunnableError';
+}
+
+/** @throws AllocNotRunnableError */
+export function jobOf(alloc: Allocation): Job {
+  if (!alloc.Job) throw new AllocNotRunnableError('the allocation came without its job');
+  return alloc.Job;
+}
+
+/** A health that was set already (AG-122). */
+export function healthOf({ DeploymentStatus }: Allocation): AllocRecord['health'] {
+  if (!DeploymentStatus || DeploymentStatus.Healthy === null) return null;
+  return { Healthy: DeploymentStatus.Healthy, Timestamp: DeploymentStatus.Timestamp };
+}
+
+/** AG-47: what the servers are told of an allocation that this agent can make nothing of. */
+export function notRunnable(alloc: Allocation, error: unknown, now: string): ClientAllocUpdate {
+  return {
+    ID: alloc.ID,
+    NodeID: alloc.NodeID,
+    ClientStatus: 'failed',
+    ClientDescription: `Unable to add allocation due to error: ${error instanceof Error ? error.message : String(error)}`,
+    TaskStates: withEnds(alloc.TaskStates, 'failed', now),
+    DeploymentStatus: healthOf(alloc) ?? { Healthy: false, Timestamp: now },
+    NetworkStatus: alloc.NetworkStatus,
+    ModifyTime: 0,
+  };
+}

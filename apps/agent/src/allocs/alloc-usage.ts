@@ -1,0 +1,41 @@
+import type { AllocResourceUsage, ResourceUsage, TaskResourceUsage } from '@waybill/rpc';
+import { resourceUsage } from '../drivers/process-usage.js';
+
+/** AG-330: what an allocation uses, the sum of its running tasks. `nowNs` for one of which none runs. */
+export function usageOfAlloc(tasks: Readonly<Record<string, TaskResourceUsage>>, nowNs: number): AllocResourceUsage {
+  const all = Object.values(tasks);
+  return {
+    ResourceUsage: all.map((task) => task.ResourceUsage).reduce(added, resourceUsage({}, {})),
+    Tasks: tasks,
+    Timestamp: all.length === 0 ? nowNs : Math.max(...all.map((task) => task.Timestamp)),
+  };
+}
+
+function added(a: ResourceUsage, b: ResourceUsage): ResourceUsage {
+  const [ma, mb, ca, cb] = [a.MemoryStats, b.MemoryStats, a.CpuStats, b.CpuStats];
+  return {
+    MemoryStats: {
+      RSS: ma.RSS + mb.RSS,
+      Cache: ma.Cache + mb.Cache,
+      Swap: ma.Swap + mb.Swap,
+      MappedFile: ma.MappedFile + mb.MappedFile,
+      Usage: ma.Usage + mb.Usage,
+      MaxUsage: ma.MaxUsage + mb.MaxUsage,
+      KernelUsage: ma.KernelUsage + mb.KernelUsage,
+      KernelMaxUsage: ma.KernelMaxUsage + mb.KernelMaxUsage,
+      Measured: union(ma.Measured, mb.Measured),
+    },
+    CpuStats: {
+      SystemMode: ca.SystemMode + cb.SystemMode,
+      UserMode: ca.UserMode + cb.UserMode,
+      TotalTicks: ca.TotalTicks + cb.TotalTicks,
+      ThrottledPeriods: ca.ThrottledPeriods + cb.ThrottledPeriods,
+      ThrottledTime: ca.ThrottledTime + cb.ThrottledTime,
+      Percent: ca.Percent + cb.Percent,
+      Measured: union(ca.Measured, cb.Measured),
+    },
+    DeviceStats: [],
+  };
+}
+
+const union = (a: readonly string[], b: readonly string[]): string[] => [...new Set([...a, ...b])];

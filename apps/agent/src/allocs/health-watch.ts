@@ -1,0 +1,183 @@
+import {
+  type AllocCheckStatus,
+  type CancelTimer,
+  type Clock,
+  formatDuration,
+  type MigrateStrategy,
+  msFromNs,
+  type TaskGroup,
+  type TaskState,
+  type Timers,
+} from '@waybill/model';
+import type { TaskKind } from '../tasks/task-lifecycle.js';
+
+/** ns, as the job says them: they are shown to people. */
+export interface HealthTerms {
+  readonly minHealthyTimeNs: number;
+  readonly healthyDeadlineNs: number;
+  /** AG-124. */
+  readonly useChecks: boolean;
+}
+
+const DEFAULT_TERMS: HealthTerms = { minHealthyTimeNs: 10e9, healthyDeadlineNs: 300e9, useChecks: true };
+
+export interface WatchedTask {
+  readonly name: string;
+  readonly kind: TaskKind;
+  readonly state: Pick<TaskState, 'State' | 'Failed' | 'StartedAt'>;
+}
+
+/** A check that decides about health. */
+export interface WatchedCheck {
+  readonly service: string;
+  /** "": of the group. */
+  readonly task: string;
+  /** undefined: its service is not registered. */
+  readonly status: AllocCheckStatus['Status'] | undefined;
+  /** unix ms; undefined: it does not pass. */
+  readonly passingSinceMs: number | undefined;
+}
+
+/** What an allocation is judged by, as it is now. */
+export interface Watched {
+  readonly tasks: readonly WatchedTask[];
+  readonly checks: readonly WatchedCheck[];
+}
+
+export interface Health {
+  readonly healthy: boolean;
+  /** Why not, by task. */
+  readonly because: Readonly<Record<string, string>>;
+}
+
+type Judgement =
+  | { readonly kind: 'decided'; readonly health: Health }
+  /** `atMs`: when it will be healthy if nothing changes; undefined: as it stands never. */
+  | { readonly kind: 'open'; readonly atMs: number | undefined };
+
+/** AG-120, AG-121: by what an allocation is judged; undefined: nobody watches it. */
+export function healthTermsOf(group: TaskGroup, jobType: string, inDeployment: boolean): HealthTerms | undefined {
+  if (jobType !== 'service' && jobType !== 'system') return undefined;
+  if (inDeployment) {
+    const { Update } = group;
+    if (!Update || Update.MaxParallel === 0 || Update.HealthCheck === 'manual') return undefined;
+    return termsOf(Update);
+  }
+  const { Migrate } = group;
+  return Migrate ? termsOf(Migrate) : DEFAULT_TERMS;
+}
+
+const termsOf = (said: Pick<MigrateStrategy, 'HealthCheck' | 'MinHealthyTime' | 'HealthyDeadline'>): HealthTerms => ({
+  minHealthyTimeNs: said.MinHealthyTime,
+  healthyDeadlineNs: said.HealthyDeadline,
+  useChecks: said.HealthCheck === 'checks',
+});
+
+/**
+ * Judges once whether an allocation has come up well (agent.md section 12).
+ *
+ * watching → decided (healthy or unhealthy, told once) | stopped (nothing is told). Tasks and checks are looked at whenever
+ * one of them changed, when the latest of them is old enough, and at the deadline, which counts from the start of the
+ * watch: no need to ask twice a second (AG-130).
+ * In the instant of the deadline an allocation that is healthy is so (AG-433). It stops and restarts nothing (AG-131).
+ * Cost of a look: O(tasks and checks of the group); two timers.
+ */
+export class HealthWatch {
+  private isOver = false;
+  private readonly deadlineMs: number;
+  private readonly cancelDeadline: CancelTimer;
+  private cancelRipe: CancelTimer = () => {};
+
+  constructor(
+    private readonly terms: HealthTerms,
+    private readonly watched: () => Watched,
+    private readonly clock: Clock,
+    private readonly timers: Timers,
+    private readonly decided: (health: Health) => void,
+  ) {
+    const forMs = msFromNs(terms.healthyDeadlineNs);
+    this.deadlineMs = clock.nowMs() + forMs;
+    this.cancelDeadline = timers.after(forMs, () => this.look());
+  }
+
+  /** A task changed, or time has passed. */
+  look(): void {
+    if (this.isOver) return;
+    const nowMs = this.clock.nowMs();
+    const watched = this.watched();
+    const judgement = judge(watched, this.terms, nowMs);
+    this.cancelRipe();
+    if (judgement.kind === 'decided') this.decide(judgement.health);
+    else if (nowMs >= this.deadlineMs) this.decide({ healthy: false, because: lateness(watched, this.terms, nowMs) });
+    else if (judgement.atMs !== undefined)
+      this.cancelRipe = this.timers.after(judgement.atMs - nowMs, () => this.look());
+  }
+
+  /** AG-127: nothing is told any more. */
+  stop(): void {
+    this.isOver = true;
+    this.cancelDeadline();
+    this.cancelRipe();
+  }
+
+  private decide(health: Health): void {
+    this.stop();
+    this.decided(health);
+  }
+}
+
+/** AG-123 to AG-125, AG-132. */
+function judge({ tasks, checks }: Watched, terms: HealthTerms, nowMs: number): Judgement {
+  const counted = tasks.filter((task) => task.kind !== 'poststop');
+  const failed = counted.filter((task) => task.state.Failed);
+  const dead = counted.filter((task) => task.state.State === 'dead' && !task.state.Failed && !mayEnd(task));
+  if (failed.length + dead.length > 0) {
+    const because = [
+      ...failed.map((task) => [task.name, 'Unhealthy because of failed task']),
+      ...dead.map((task) => [task.name, 'Unhealthy because of dead task']),
+    ];
+    return { kind: 'decided', health: { healthy: false, because: Object.fromEntries(because) as Health['because'] } };
+  }
+  const needed = neededTasks(tasks);
+  if (needed.some((task) => task.state.State !== 'running')) return { kind: 'open', atMs: undefined };
+  const passing = terms.useChecks ? checks.map(({ passingSinceMs }) => passingSinceMs ?? Infinity) : [];
+  const atMs = Math.max(...needed.map(startedMs), ...passing) + msFromNs(terms.minHealthyTimeNs);
+  if (atMs === Infinity) return { kind: 'open', atMs: undefined };
+  return nowMs >= atMs ? { kind: 'decided', health: { healthy: true, because: {} } } : { kind: 'open', atMs };
+}
+
+/** AG-128: what the deadline found each task doing, and its checks where the task itself is well. */
+function lateness({ tasks, checks }: Watched, terms: HealthTerms, nowMs: number): Record<string, string> {
+  const deadline = `healthy_deadline of ${formatDuration(terms.healthyDeadlineNs)}`;
+  const because: Record<string, string> = {};
+  for (const task of neededTasks(tasks)) {
+    if (task.state.State !== 'running') because[task.name] = `Task not running by ${deadline}`;
+    else if (nowMs - startedMs(task) < msFromNs(terms.minHealthyTimeNs))
+      because[task.name] =
+        `Task not running for min_healthy_time of ${formatDuration(terms.minHealthyTimeNs)} by ${deadline}`;
+    else if (terms.useChecks) {
+      const unwell = lateChecks(checks.filter((check) => check.task === '' || check.task === task.name));
+      if (unwell) because[task.name] = unwell;
+    }
+  }
+  return because;
+}
+
+/** Undefined: they are not to blame. */
+function lateChecks(checks: readonly WatchedCheck[]): string | undefined {
+  if (checks.length === 0) return undefined;
+  const registered = checks.filter(({ status }) => status !== undefined);
+  if (registered.length === 0) return 'Service checks not registered';
+  const failing = registered.filter(({ status }) => status !== 'success').map(({ service }) => service);
+  if (failing.length > 0) return `Services not healthy by deadline: ${[...new Set(failing)].join(', ')}`;
+  if (registered.length === checks.length) return undefined;
+  return `Only ${registered.length} out of ${checks.length} checks registered and passing`;
+}
+
+const neededTasks = (tasks: readonly WatchedTask[]): WatchedTask[] =>
+  tasks.filter((task) => task.kind !== 'poststop' && !(mayEnd(task) && task.state.State === 'dead'));
+
+/** Those that do their work and end. */
+const mayEnd = ({ kind }: WatchedTask): boolean => kind === 'prestart' || kind === 'poststart';
+
+const startedMs = ({ state }: WatchedTask): number => (state.StartedAt === null ? 0 : Date.parse(state.StartedAt));

@@ -1,0 +1,80 @@
+import { chmod, lstat, mkdir, rename, rm, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { isErrno } from '../drivers/process-identity.js';
+import type { AllocDirectories } from './alloc-directories.js';
+import type { TaskPaths } from '../drivers/driver.js';
+
+/** Shared by all tasks of an allocation, whatever user they run as. */
+const SHARED = 0o777;
+/** For the task and the agent only. */
+const PRIVATE = 0o700;
+
+/** `<root>/<alloc>/alloc/{logs,tmp,data}` and `<root>/<alloc>/<task>/{local,secrets,private,tmp}` (AG-220). Stateless. */
+export class AllocDirectoryStore implements AllocDirectories {
+  constructor(private readonly root: string) {}
+
+  async build(allocId: string, task: string): Promise<TaskPaths> {
+    const paths = this.paths(allocId, task);
+    for (const name of ['logs', 'tmp', 'data']) await directory(path.join(paths.allocDir, name), SHARED);
+    for (const name of ['local', 'tmp']) await directory(path.join(paths.taskDir, name), SHARED);
+    for (const name of ['secrets', 'private']) await directory(path.join(paths.taskDir, name), PRIVATE);
+    return paths;
+  }
+
+  paths(allocId: string, task: string): TaskPaths {
+    const allocDir = path.join(this.directoryOf(allocId), 'alloc');
+    const taskDir = path.join(this.directoryOf(allocId), task);
+    return {
+      allocDir,
+      logsDir: path.join(allocDir, 'logs'),
+      taskDir,
+      localDir: path.join(taskDir, 'local'),
+      secretsDir: path.join(taskDir, 'secrets'),
+      privateDir: path.join(taskDir, 'private'),
+    };
+  }
+
+  async exists(allocId: string): Promise<boolean> {
+    return stat(this.directoryOf(allocId)).then(
+      (found) => found.isDirectory(),
+      () => false,
+    );
+  }
+
+  async inherit(from: string, to: string, tasks: readonly string[]): Promise<void> {
+    for (const kept of [path.join('alloc', 'data'), ...tasks.map((task) => path.join(task, 'local'))])
+      await moveDirectory(path.join(this.directoryOf(from), kept), path.join(this.directoryOf(to), kept));
+  }
+
+  async remove(allocId: string): Promise<void> {
+    await rm(this.directoryOf(allocId), { recursive: true, force: true });
+  }
+
+  directoryOf(allocId: string): string {
+    return path.join(path.resolve(this.root), allocId);
+  }
+}
+
+/** Onto nothing, or onto an empty directory. */
+async function moveDirectory(from: string, to: string): Promise<void> {
+  if (!(await isDirectory(from))) return;
+  await mkdir(path.dirname(to), { recursive: true });
+  try {
+    await rename(from, to);
+  } catch (error) {
+    if (!isErrno(error, 'ENOTEMPTY') && !isErrno(error, 'EEXIST')) throw error;
+  }
+}
+
+/** A link is none, wherever it leads. */
+const isDirectory = (file: string): Promise<boolean> =>
+  lstat(file).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
+
+async function directory(dir: string, mode: number): Promise<void> {
+  await mkdir(dir, { recursive: true, mode });
+  // The process's umask must not decide what others may; a driver may have opened to its task what was closed.
+  if (mode === SHARED) await chmod(dir, mode);
+}

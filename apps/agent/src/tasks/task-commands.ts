@@ -1,0 +1,24 @@
+import type { TaskConfig, TaskHandle } from '../drivers/driver.js';
+import { type ExecCommand, type ExecSession, NoExecError } from '../exec/exec-session.js';
+import type { TaskHost } from './task-host.js';
+
+/** The commands that run beside one task; they end with it. Memory: what runs. */
+export class TaskCommands {
+  private readonly sessions = new Set<ExecSession>();
+
+  constructor(private readonly host: Pick<TaskHost, 'driver' | 'configure'>) {}
+
+  /** @param config as the task was started; null: by an earlier agent @throws NoExecError, what the driver says */
+  async run(command: ExecCommand, { taskId }: TaskHandle, config: TaskConfig | null): Promise<ExecSession> {
+    const { driver, configure } = this.host;
+    if (!driver.exec) throw new NoExecError(driver.name);
+    const session = await driver.exec(taskId, config ?? (await configure(taskId)), command);
+    this.sessions.add(session);
+    void session.exitCode.catch(() => {}).finally(() => this.sessions.delete(session));
+    return session;
+  }
+
+  end(): void {
+    for (const session of this.sessions) void session.kill();
+  }
+}

@@ -1,0 +1,196 @@
+import { allocIndex, type Allocation, findTaskGroup, type Job, type Node, type Task } from '@waybill/model';
+import type { TaskPaths } from '../drivers/driver.js';
+
+/** AG-233, and Waybill's own secrets: never handed from the agent's environment to a task. */
+export const WITHHELD_HOST_VARIABLES: ReadonlySet<string> = new Set([
+  'CONSUL_TOKEN',
+  'CONSUL_HTTP_TOKEN',
+  'CONSUL_HTTP_TOKEN_FILE',
+  'NOMAD_TOKEN',
+  'VAULT_TOKEN',
+  'NOMAD_LICENSE',
+  'NOMAD_LICENSE_PATH',
+  'CONSUL_LICENSE',
+  'CONSUL_LICENSE_PATH',
+  'VAULT_LICENSE',
+  'VAULT_LICENSE_PATH',
+  'AWS_ACCESS_KEY_ID',
+  'AWS_SECRET_ACCESS_KEY',
+  'AWS_SESSION_TOKEN',
+  'AWS_METADATA_URL',
+  'GOOGLE_APPLICATION_CREDENTIALS',
+  'GOOGLE_OAUTH_ACCESS_TOKEN',
+]);
+/** Settings of the agent itself: URLs with passwords among them. */
+const WITHHELD_PREFIXES = ['WAYBILL_', 'OTEL_EXPORTER_'];
+
+/** AG-230: in these names every character that shells do not take becomes `_`. */
+const CLEANED_PREFIXES = ['NOMAD_ADDR_', 'NOMAD_IP_', 'NOMAD_PORT_', 'NOMAD_HOST_PORT_', 'NOMAD_META_'];
+
+export interface TaskEnvInput {
+  readonly alloc: Allocation;
+  readonly job: Job;
+  /** null: what is interpolated belongs to the group. */
+  readonly task: Task | null;
+  readonly node: Node;
+  readonly region: string;
+  /** null: there are none where it is used. */
+  readonly paths: TaskPaths | null;
+  readonly hostEnv: Readonly<Record<string, string | undefined>>;
+  /** What hooks add (AG-232). */
+  readonly added?: Readonly<Record<string, string>>;
+}
+
+/** A task's environment, and the means to replace `${…}` in what is configured (agent.md section 20). Immutable. */
+export class TaskEnv {
+  readonly variables: Readonly<Record<string, string>>;
+  private readonly nodeFacts: ReadonlyMap<string, string>;
+
+  constructor(input: TaskEnvInput) {
+    this.nodeFacts = factsOf(input.node, input.region);
+    const given = cleaned({
+      ...fromHost(input.hostEnv),
+      ...identityVariables(input),
+      ...metaVariables(input),
+      ...portVariables(input),
+    });
+    const own = Object.entries(input.task?.Env ?? {}).map(([name, value]) => [
+      name,
+      replaced(value, given, this.nodeFacts),
+    ]);
+    this.variables = { ...given, ...Object.fromEntries(own), ...input.added };
+  }
+
+  /** A variable, or a fact of the machine by its name. */
+  lookup(name: string): string | undefined {
+    return known(name, this.variables, this.nodeFacts);
+  }
+
+  /** AG-234: replaces what is known, leaves the rest as it is. */
+  interpolate(text: string): string {
+    return replaced(text, this.variables, this.nodeFacts);
+  }
+
+  /** The same in every text inside lists and maps. */
+  interpolateAll(value: unknown): unknown {
+    if (typeof value === 'string') return this.interpolate(value);
+    if (Array.isArray(value)) return value.map((item) => this.interpolateAll(item));
+    if (typeof value !== 'object' || value === null) return value;
+    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, this.interpolateAll(item)]));
+  }
+}
+
+function identityVariables({ alloc, job, task, node, region, paths }: TaskEnvInput): Record<string, string> {
+  const given = task ? alloc.AllocatedResources.Tasks[task.Name] : undefined;
+  const memory = given?.Memory.MemoryMB ?? task?.Resources.MemoryMB ?? 0;
+  const memoryMax = given?.Memory.MemoryMaxMB ?? task?.Resources.MemoryMaxMB ?? 0;
+  const cpu = given?.Cpu.CpuShares ?? task?.Resources.CPU ?? 0;
+  const all: Record<string, string> = {
+    NOMAD_ALLOC_DIR: paths?.allocDir ?? '',
+    NOMAD_TASK_DIR: paths?.localDir ?? '',
+    NOMAD_SECRETS_DIR: paths?.secretsDir ?? '',
+    NOMAD_MEMORY_LIMIT: positive(memory),
+    NOMAD_MEMORY_MAX_LIMIT: positive(memoryMax),
+    NOMAD_CPU_LIMIT: positive(cpu),
+    NOMAD_CPU_CORES: (given?.Cpu.ReservedCores ?? []).join(','),
+    NOMAD_ALLOC_ID: alloc.ID,
+    NOMAD_SHORT_ALLOC_ID: alloc.ID.slice(0, 8),
+    NOMAD_ALLOC_NAME: alloc.Name,
+    NOMAD_ALLOC_INDEX: String(Math.max(0, allocIndex(alloc.Name))),
+    NOMAD_GROUP_NAME: alloc.TaskGroup,
+    NOMAD_TASK_NAME: task?.Name ?? '',
+    NOMAD_JOB_ID: job.ID,
+    NOMAD_JOB_NAME: job.Name,
+    NOMAD_JOB_PARENT_ID: job.ParentID,
+    NOMAD_DC: node.Datacenter,
+    NOMAD_NAMESPACE: alloc.Namespace,
+    NOMAD_REGION: region,
+  };
+  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== ''));
+}
+
+/** AG-226: job, group, task; the task wins. */
+function metaVariables({ alloc, job, task }: TaskEnvInput): Record<string, string> {
+  const meta = { ...job.Meta, ...findTaskGroup(job, alloc.TaskGroup)?.Meta, ...task?.Meta };
+  return Object.fromEntries(
+    Object.entries(meta).flatMap(([key, value]) => [
+      [`NOMAD_META_${key.toUpperCase()}`, value],
+      [`NOMAD_META_${key}`, value],
+    ]),
+  );
+}
+
+/** AG-227. */
+function portVariables({ alloc }: TaskEnvInput): Record<string, string> {
+  const variables: Record<string, string> = {};
+  for (const { Label: label, Value: port, To: to, HostIP: ip } of alloc.AllocatedResources.Shared.Ports ?? []) {
+    const address = `${ip.includes(':') ? `[${ip}]` : ip}:${port}`;
+    const inside = String(to > 0 ? to : port);
+    Object.assign(variables, {
+      [`NOMAD_IP_${label}`]: ip,
+      [`NOMAD_HOST_IP_${label}`]: ip,
+      [`NOMAD_PORT_${label}`]: inside,
+      [`NOMAD_ALLOC_PORT_${label}`]: inside,
+      [`NOMAD_HOST_PORT_${label}`]: String(port),
+      [`NOMAD_ADDR_${label}`]: address,
+      [`NOMAD_HOST_ADDR_${label}`]: address,
+    });
+  }
+  return variables;
+}
+
+/** AG-232, AG-233. What the agent sets for a task comes later and wins. */
+function fromHost(hostEnv: TaskEnvInput['hostEnv']): Record<string, string> {
+  const kept: Record<string, string> = {};
+  for (const [name, value] of Object.entries(hostEnv)) {
+    if (value === undefined || WITHHELD_HOST_VARIABLES.has(name)) continue;
+    if (!WITHHELD_PREFIXES.some((prefix) => name.startsWith(prefix))) kept[name] = value;
+  }
+  return kept;
+}
+
+function cleaned(variables: Record<string, string>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(variables).map(([name, value]) => {
+      const unclean = CLEANED_PREFIXES.some((prefix) => name.startsWith(prefix));
+      return [unclean ? name.replaceAll(/[^A-Za-z0-9_.]/g, '_') : name, value];
+    }),
+  );
+}
+
+function factsOf(node: Node, region: string): Map<string, string> {
+  const facts = new Map([
+    ['node.unique.id', node.ID],
+    ['node.unique.name', node.Name],
+    ['node.class', node.NodeClass],
+    ['node.datacenter', node.Datacenter],
+    ['node.region', region],
+    ['node.pool', node.NodePool],
+  ]);
+  for (const [key, value] of Object.entries(node.Attributes)) facts.set(`attr.${key}`, value);
+  for (const [key, value] of Object.entries(node.Meta)) facts.set(`meta.${key}`, value);
+  return facts;
+}
+
+const REFERENCE = /\$\{([^${}]*)\}/g;
+const ENV_REFERENCE = /^env\["([^"]*)"\]$/;
+
+function replaced(
+  text: string,
+  variables: Readonly<Record<string, string>>,
+  facts: ReadonlyMap<string, string>,
+): string {
+  return text.replaceAll(REFERENCE, (whole, name: string) => {
+    const key = name.trim();
+    const variable = ENV_REFERENCE.exec(key)?.[1] ?? key;
+    return facts.get(key) ?? known(variable, variables, new Map()) ?? whole;
+  });
+}
+
+const known = (
+  name: string,
+  variables: Readonly<Record<string, string>>,
+  facts: ReadonlyMap<string, string>,
+): string | undefined => facts.get(name) ?? (Object.hasOwn(variables, name) ? variables[name] : undefined);
+
+const positive = (amount: number): string => (amount > 0 ? String(amount) : '');

@@ -1,0 +1,105 @@
+import { type Allocation, findTaskGroup, type Job, type Node, type Task } from '@waybill/model';
+import type { AllocDirectories } from '../disks/alloc-directories.js';
+import { type FileIsolation, INSIDE, type TaskConfig, type TaskPaths } from '../drivers/driver.js';
+import { runHooks, type TaskHook, type TaskStart } from '../hooks/task-hook.js';
+import { TaskEnv } from './task-env.js';
+
+export interface TaskPreparationDependencies {
+  readonly directories: AllocDirectories;
+  /** In the order in which they run; default: none. */
+  readonly hooks?: readonly TaskHook[];
+  readonly node: () => Node;
+  readonly region: string;
+  readonly hostEnv: Readonly<Record<string, string | undefined>>;
+}
+
+/** A task as the servers want it now. */
+export interface WantedTask {
+  readonly alloc: Allocation;
+  readonly job: Job;
+  readonly task: Task;
+}
+
+/** One start of a task, as its hooks see it. */
+export type TaskRound = Pick<TaskStart, 'signal' | 'over' | 'emit' | 'control'>;
+
+/** What is done between "it may start" and the driver: directories, environment, hooks. Stateless. */
+export class TaskPreparation {
+  constructor(
+    private readonly deps: TaskPreparationDependencies,
+    private readonly isolation: FileIsolation,
+  ) {}
+
+  async configure(taskId: string, wanted: WantedTask): Promise<TaskConfig> {
+    const { alloc, task } = wanted;
+    const paths = await this.deps.directories.build(alloc.ID, task.Name);
+    const identity = { taskId, allocId: alloc.ID, task: task.Name, user: task.User };
+    return { ...identity, ...this.inEnv(wanted, paths), ...givenTo(wanted), paths, logs: task.LogConfig };
+  }
+
+  /** @returns the task as it is to be started, with what the hooks add. @throws HookError */
+  async prestart(config: TaskConfig, wanted: WantedTask, round: TaskRound): Promise<TaskConfig> {
+    const { paths } = config;
+    const { env: added, mounts } = await runHooks(this.deps.hooks ?? [], this.startOf(config, wanted, round));
+    return { ...config, ...this.inEnv(wanted, paths, added), mounts };
+  }
+
+  /** For a task that ran on without the agent. @throws what a hook throws */
+  async attach(config: TaskConfig, wanted: WantedTask, round: TaskRound): Promise<void> {
+    const start = this.startOf(config, wanted, round);
+    for (const hook of this.deps.hooks ?? []) await hook.attach?.(start);
+  }
+
+  private startOf(config: TaskConfig, wanted: WantedTask, round: TaskRound): TaskStart {
+    // What a job names is made by the agent, at the machine's path; what a template says is read by the task.
+    const onMachine = this.envOf(wanted, config.paths);
+    const inTask = this.envOf(wanted, this.seen(config.paths));
+    const interpolate = (text: string): string => onMachine.interpolate(text);
+    return { ...wanted, config, interpolate, lookup: (name) => inTask.lookup(name), ...round };
+  }
+
+  private inEnv(
+    wanted: WantedTask,
+    paths: TaskPaths,
+    added?: Readonly<Record<string, string>>,
+  ): Pick<TaskConfig, 'config' | 'env'> {
+    const env = this.envOf(wanted, this.seen(paths), added);
+    return { config: env.interpolateAll(wanted.task.Config ?? {}) as Record<string, unknown>, env: env.variables };
+  }
+
+  private envOf(wanted: WantedTask, paths: TaskPaths, added: Readonly<Record<string, string>> = {}): TaskEnv {
+    const { node, region } = this.deps;
+    const hostEnv = this.isolation === 'image' ? {} : this.deps.hostEnv; // AG-232
+    return new TaskEnv({ ...wanted, node: node(), region, paths, hostEnv, added });
+  }
+
+  /** AG-221: the directories of a task as it finds them. */
+  private seen(paths: TaskPaths): TaskPaths {
+    return this.isolation === 'none' ? paths : { ...paths, ...INSIDE };
+  }
+}
+
+/** What the scheduler and the group's network give a task. */
+function givenTo({ alloc, job, task }: WantedTask): Pick<TaskConfig, 'resources' | 'ports' | 'dns' | 'networkMode'> {
+  const { Tasks, Shared } = alloc.AllocatedResources;
+  const given = Tasks[task.Name];
+  const network = findTaskGroup(job, alloc.TaskGroup)?.Networks?.[0];
+  const dns = network?.DNS;
+  return {
+    ...(given && {
+      resources: {
+        cpuShares: given.Cpu.CpuShares,
+        memoryMB: given.Memory.MemoryMB,
+        memoryMaxMB: given.Memory.MemoryMaxMB,
+      },
+    }),
+    ports: (Shared.Ports ?? []).map(({ Label, HostIP, Value, To }) => ({
+      label: Label,
+      hostIp: HostIP,
+      hostPort: Value,
+      to: To,
+    })),
+    ...(network && { networkMode: network.Mode }),
+    ...(dns && { dns: { servers: dns.Servers ?? [], searches: dns.Searches ?? [], options: dns.Options ?? [] } }),
+  };
+}

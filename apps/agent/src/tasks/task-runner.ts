@@ -1,0 +1,409 @@
+import type { Task, TaskState } from '@waybill/model';
+import type { TaskResourceUsage } from '@waybill/rpc';
+import {
+  type DriverNetwork,
+  type ExitResult,
+  StartError,
+  type TaskConfig,
+  TaskConfigError,
+  type TaskHandle,
+  TaskNotFoundError,
+} from '../drivers/driver.js';
+import type { ExecCommand, ExecSession } from '../exec/exec-session.js';
+import { Gate, pause } from '../gate.js';
+import { HookError } from '../hooks/task-hook.js';
+import { type RestartTracker, type RoundEnd } from './restart-tracker.js';
+import { TaskCommands } from './task-commands.js';
+import type { TaskHost } from './task-host.js';
+import { TaskProgress } from './task-progress.js';
+import { NEW_STATE, type TaskRecord } from './task-record.js';
+import { TaskStop } from './task-stop.js';
+
+/** AG-160, AG-165: what was asked for needs a task that runs. */
+export class TaskNotRunningError extends Error {
+  override readonly name = 'TaskNotRunningError';
+  constructor() {
+    super('Task not running');
+  }
+}
+
+/**
+ * One task of one allocation, from its first event to its end (agent.md section 11).
+ *
+ * pending  waiting for its gate → preparing → starting, or waiting out a restart delay
+ * running  the driver has started it and waits for its exit
+ * dead     for good, unless the whole allocation is restarted; a runner that was restored dead does nothing
+ *
+ * pending → running: the driver started it. running → pending: it ended and the policy starts it again; by request without
+ * delay, and the policy does not count it; because of a check as a failure. pending → dead: killed before it ran,
+ * configuration or start failed for good. running → dead: killed, done, or failed by policy. dead → pending: a restart of
+ * the whole allocation (AG-7), unless the task was killed. A kill is taken at any moment: it ends every wait, and a start
+ * that is under way is stopped as soon as it has happened (AG-410). Recovered: running without a new start, or pending until
+ * the servers were asked. suspended: the agent put it down on its own way out; no state changes any more.
+ *
+ * Its handle is on disk before the driver is asked to start (AG-440). Limits: MAX_TASK_EVENTS, maxKillTimeoutMs,
+ * MAX_STOP_ATTEMPTS. Cost: nothing while it waits.
+ */
+export class TaskRunner {
+  /** Open when the task is dead or suspended; another gate after a revival. */
+  ended = new Gate();
+  readonly restarts: RestartTracker;
+  private readonly progress: TaskProgress;
+  private readonly stop: TaskStop;
+  private handle: TaskHandle | null;
+  private suspended: boolean;
+  private readonly killing = new Gate();
+  private readonly killed = new AbortController();
+  private gateMoved = new Gate();
+  private isUp = false;
+  /** As it was started; null: by an earlier agent. */
+  private config: TaskConfig | null = null;
+  private readonly commands: TaskCommands;
+  /** Open when the restart that was asked for has put the task down, and the next start is on its way. */
+  private restarting: { readonly done: Gate; readonly isFailure: boolean } | null = null;
+  /** The start that is under way or was the last: it cannot be called off, only waited for. */
+  private starting: Promise<unknown> = Promise.resolve();
+
+  constructor(
+    public task: Task,
+    private readonly deps: TaskHost,
+    restored?: TaskRecord,
+  ) {
+    this.restarts = deps.restarts;
+    this.commands = new TaskCommands(deps);
+    this.progress = new TaskProgress(restored?.state ?? NEW_STATE, deps.clock, deps.changed);
+    this.stop = new TaskStop({
+      ...deps,
+      task: () => this.task,
+      isUp: () => this.isUp,
+      ended: () => this.ended,
+      emit: (type, details) => this.emit(type, details),
+    });
+    this.handle = restored?.handle ?? null;
+    this.suspended = restored?.suspended ?? false;
+    if (this.isDead) this.ended.open();
+    void this.killing.opened.then(() => this.killed.abort());
+  }
+
+  /** Immutable; a change replaces it (AG-423). */
+  get state(): TaskState {
+    return this.progress.state;
+  }
+
+  get isDead(): boolean {
+    return this.state.State === 'dead';
+  }
+
+  /** It runs, and is not on its way down: its services may be used (AG-142). */
+  get isOffering(): boolean {
+    return this.isRunning && this.restarting === null;
+  }
+
+  /** Of its own, that the driver has given it. */
+  get network(): DriverNetwork | null {
+    return this.handle && this.isUp ? (this.deps.driver.network?.(this.handle.taskId) ?? null) : null;
+  }
+
+  record(): TaskRecord {
+    return { state: this.state, handle: this.handle, suspended: this.suspended };
+  }
+
+  /** Runs until the task is dead or suspended; never rejects. */
+  async run(): Promise<void> {
+    if (this.isDead) return;
+    const { ended } = this;
+    try {
+      let attached = await this.recover();
+      if (this.state.Events.length === 0) this.emit('Received');
+      for (let again = true; again;) {
+        const over = new AbortController();
+        if (attached && this.handle) void this.deps.attach(this.handle.taskId, this.killed.signal, over.signal);
+        const end = attached ? await this.untilExit() : await this.round(over.signal);
+        over.abort();
+        attached = false;
+        again = await this.settle(end);
+      }
+    } catch (error) {
+      this.deps.logger.error('a task runner failed', { alloc: this.deps.allocId, task: this.task.Name, error });
+      this.emit('Setup Failure', { setup_error: textOf(error), fails_task: 'true' });
+      this.progress.die();
+    } finally {
+      ended.open();
+    }
+  }
+
+  /** The lifecycle moved: look at the gate again. */
+  gateMayHaveOpened(): void {
+    this.gateMoved.open();
+  }
+
+  /** An event that something outside of the task caused. */
+  emit(type: string, details: Record<string, string> = {}): void {
+    this.progress.emit(type, details);
+  }
+
+  /** Ends the task (AG-151 to AG-158); resolves when it is dead. One that is dead gets no event. */
+  async kill(details: Record<string, string> = {}): Promise<void> {
+    if (!this.isDead && !this.killing.isOpen && !this.progress.isFrozen) {
+      this.tellKill(details);
+      if (this.isUp) void this.putDown();
+    }
+    await this.ended.opened;
+  }
+
+  /** AG-81: what all tasks of its allocation need cannot be had. */
+  failSetup(reason: string): void {
+    if (this.isDead || this.killing.isOpen) return;
+    this.emit('Setup Failure', { setup_error: reason, fails_task: 'true' });
+    this.killing.open();
+    if (this.isUp) void this.putDown();
+  }
+
+  /**
+   * Puts the task down and starts it again: as a request at once and uncounted by its policy (AG-160), as a failure by
+   * its policy (AG-114). Resolves when the old process has ended and the start is triggered, or the task ended otherwise
+   * (AG-166). One more while one is under way joins it.
+   * @throws TaskNotRunningError
+   */
+  async restart(reason: string, as: 'request' | 'failure' = 'request'): Promise<void> {
+    const { handle } = this;
+    if (!handle || !this.isRunning) throw new TaskNotRunningError();
+    if (!this.restarting) {
+      this.restarting = { done: new Gate(), isFailure: as === 'failure' };
+      this.emit('Restart Signaled', { restart_reason: reason });
+      void this.stop.forRestart(handle);
+    }
+    await Promise.race([this.restarting.done.opened, this.ended.opened]);
+  }
+
+  /** AG-162: the whole allocation starts again. A task that runs is restarted, one that ended gets another life. */
+  async restartFromBegin(reason: string): Promise<void> {
+    if (this.isRunning) return this.restart(reason);
+    if (this.killing.isOpen || this.progress.isFrozen) return;
+    this.emit('Restart Signaled', { restart_reason: reason });
+    if (!this.isDead) return; // it waits for its gate or its delay, and starts then
+    this.ended = new Gate();
+    this.progress.revived();
+    void this.run();
+  }
+
+  /** @throws TaskNotRunningError, or what the driver says (AG-165) */
+  async signal(signal: string, details: Record<string, string> = { signal }): Promise<void> {
+    const { handle } = this;
+    if (!handle || !this.isRunning) throw new TaskNotRunningError();
+    this.emit('Signaling', details);
+    await this.deps.driver.signal(handle.taskId, signal);
+  }
+
+  /** Runs a command beside the task; it ends with the task. @throws TaskNotRunningError, NoExecError, the driver's error */
+  async exec(command: ExecCommand): Promise<ExecSession> {
+    const { handle } = this;
+    if (!handle || !this.isUp) throw new TaskNotRunningError();
+    const session = await this.commands.run(command, handle, this.config);
+    if (!this.isUp) await session.kill();
+    return session;
+  }
+
+  /** What it uses now; undefined when it does not run (AG-330). */
+  async usage(): Promise<TaskResourceUsage | undefined> {
+    const { handle } = this;
+    if (!handle || !this.isUp) return undefined;
+    return this.deps.driver.stats(handle.taskId).catch((error: unknown) => {
+      if (error instanceof TaskNotFoundError) return undefined; // it ended meanwhile
+      throw error;
+    });
+  }
+
+  /**
+   * Puts the task down because the agent ends and tasks must not outlive it. Not an end of the task: nothing is
+   * reported, and the next agent runs it again (unless the servers no longer want it).
+   */
+  async suspend(): Promise<void> {
+    if (this.isDead) return;
+    this.progress.freeze();
+    this.killing.open();
+    await this.starting;
+    const { handle } = this;
+    if (handle && this.isUp) await this.stop.byDriver(handle);
+    if (handle) await this.deps.driver.destroy(handle, true);
+    this.handle = null;
+    this.suspended = true;
+    this.progress.lostItsProcess();
+    this.ended.open();
+    await this.deps.save();
+  }
+
+  /** True when a task of an earlier agent was taken up (AG-193, AG-194). */
+  private async recover(): Promise<boolean> {
+    const { handle } = this;
+    if (handle) {
+      if (this.state.State === 'running' && (await this.deps.driver.recover(handle))) {
+        this.isUp = true;
+        if (this.killing.isOpen) void this.putDown();
+        return true;
+      }
+      await this.deps.driver.destroy(handle, true).catch((error: unknown) => {
+        this.deps.logger.warn('what is left of a task cannot be removed', { task: this.task.Name, error });
+      });
+      this.handle = null;
+    }
+    if (this.state.State === 'running' && this.deps.asksAfterLoss) {
+      this.suspended = true;
+      const message = 'failed to restore task; will not run until server is contacted';
+      this.progress.emit('Failed Restoring Task', { message }, { State: 'pending' });
+    }
+    this.progress.lostItsProcess();
+    if (this.suspended) {
+      await Promise.race([this.deps.serversAsked.opened, this.killing.opened]);
+      this.suspended = false;
+    }
+    return false;
+  }
+
+  /** From the gate to the exit. */
+  private async round(over: AbortSignal): Promise<RoundEnd> {
+    await this.untilGate();
+    if (this.isOver()) return { kind: 'killed' };
+    let config: TaskConfig;
+    try {
+      config = await this.deps.configure(`${this.deps.allocId}/${this.task.Name}/${this.deps.newId().slice(0, 8)}`);
+    } catch (error) {
+      this.emit('Task hook failed', { message: `task_dir: ${textOf(error)}` });
+      return { kind: 'start-error', recoverable: false };
+    }
+    if (this.state.StartedAt === null && this.state.Restarts === 0)
+      this.emit('Task Setup', { message: 'Building Task Directory' });
+    try {
+      this.deps.driver.validate(config);
+    } catch (error) {
+      if (!(error instanceof TaskConfigError)) throw error;
+      this.emit('Failed Validation', { validation_error: error.message, fails_task: 'true' });
+      return { kind: 'start-error', recoverable: false };
+    }
+    const ready = await this.prestart(config, over);
+    if ('kind' in ready) return ready;
+    if (this.isOver()) return { kind: 'killed' };
+    const started = this.start(ready);
+    this.starting = started.catch(() => undefined); // whoever awaits the start itself hears of it
+    return (await started) ?? this.untilExit();
+  }
+
+  /** A kill ends it at once. */
+  private async prestart(config: TaskConfig, over: AbortSignal): Promise<TaskConfig | RoundEnd> {
+    try {
+      return await this.deps.prestart(config, this.killed.signal, over);
+    } catch (error) {
+      if (!(error instanceof HookError)) throw error;
+      this.emit(error.event.type, error.event.details);
+      return { kind: 'start-error', recoverable: error.recoverable };
+    }
+  }
+
+  private async start(config: TaskConfig): Promise<RoundEnd | undefined> {
+    this.config = config;
+    const handle = this.deps.driver.prepare(config);
+    this.handle = handle;
+    await this.deps.save();
+    if (this.isOver()) return { kind: 'killed' };
+    try {
+      await this.deps.driver.start(config, handle, (message) => this.emit('Driver', { driver_message: message }));
+    } catch (error) {
+      this.emit('Driver Failure', { driver_error: textOf(error) });
+      await this.forget(handle);
+      return { kind: 'start-error', recoverable: error instanceof StartError && error.recoverable };
+    }
+    this.isUp = true;
+    this.progress.started();
+    if (this.killing.isOpen && !this.progress.isFrozen) void this.putDown();
+    return undefined;
+  }
+
+  private async untilExit(): Promise<RoundEnd> {
+    const { handle } = this;
+    if (!handle) return { kind: 'killed' };
+    const result = await this.deps.driver.wait(handle.taskId);
+    this.isUp = false;
+    this.commands.end();
+    this.emit('Terminated', detailsOf(result));
+    if (this.progress.isFrozen) return { kind: 'killed' };
+    await this.forget(handle);
+    if (!this.killing.isOpen && this.restarting)
+      return { kind: this.restarting.isFailure ? 'unhealthy' : 'restart-requested' };
+    if (!this.killing.isOpen) return { kind: 'exit', result };
+    this.emit('Killed');
+    return { kind: 'killed' };
+  }
+
+  /** True: once more. */
+  private async settle(end: RoundEnd): Promise<boolean> {
+    const { restarting } = this;
+    this.restarting = null;
+    const decision = this.restarts.decide(this.killing.isOpen ? { kind: 'killed' } : end);
+    switch (decision.kind) {
+      case 'killed':
+        this.tellKill(); // it found itself unwanted before anybody came to kill it
+        this.progress.die();
+        return false;
+      case 'done':
+        this.progress.die();
+        return false;
+      case 'failed':
+        this.progress.notRestarting(decision.reason);
+        return false;
+      case 'restart':
+        this.progress.restarting(decision.delayMs, decision.reason);
+        restarting?.done.open();
+        await pause(this.deps.timers, decision.delayMs, this.killing);
+        if (!this.killing.isOpen) return true;
+        this.progress.die();
+        return false;
+    }
+  }
+
+  private async untilGate(): Promise<void> {
+    while (!this.isOver() && !this.deps.mayStart()) {
+      this.gateMoved = new Gate();
+      await Promise.race([this.gateMoved.opened, this.killing.opened]);
+    }
+  }
+
+  /** Up, and neither on its way down nor just ended. */
+  private get isRunning(): boolean {
+    return this.isUp && this.state.State === 'running' && !this.killing.isOpen;
+  }
+
+  private isOver(): boolean {
+    return this.killing.isOpen || !this.deps.isWanted();
+  }
+
+  private async putDown(): Promise<void> {
+    if (this.handle) await this.stop.kill(this.handle);
+  }
+
+  private async forget(handle: TaskHandle): Promise<void> {
+    this.handle = null;
+    try {
+      await this.deps.driver.destroy(handle, false);
+    } catch (error) {
+      this.deps.logger.warn('what is left of a task cannot be removed', { task: this.task.Name, error });
+    }
+  }
+
+  /** Once. */
+  private tellKill(details: Record<string, string> = {}): void {
+    if (this.killing.isOpen) return;
+    this.emit('Killing', this.stop.killing(details));
+    this.killing.open();
+  }
+}
+
+function detailsOf(result: ExitResult): Record<string, string> {
+  return {
+    exit_code: String(result.ExitCode),
+    signal: String(result.Signal),
+    oom_killed: String(result.OOMKilled),
+    ...(result.Err !== '' && { exit_message: result.Err }),
+  };
+}
+
+const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
