@@ -1,4 +1,4 @@
-import type { Allocation, ClientAllocUpdate, Job } from '@waybill/model';
+import type { AllocNetworkStatus, Allocation, ClientAllocUpdate, Job, TaskGroup } from '@waybill/model';
 import type { AllocRecord } from '../recovery/alloc-record.js';
 import { withEnds } from './alloc-status.js';
 
@@ -17,6 +17,12 @@ export function jobOf(alloc: Allocation): Job {
 export function healthOf({ DeploymentStatus }: Allocation): AllocRecord['health'] {
   if (!DeploymentStatus || DeploymentStatus.Healthy === null) return null;
   return { Healthy: DeploymentStatus.Healthy, Timestamp: DeploymentStatus.Timestamp };
+}
+
+/** AG-297: how its tasks find names; what the network of the group says, which has no interface of its own here. */
+export function networkStatusOf({ NetworkStatus }: Allocation, { Networks }: TaskGroup): AllocNetworkStatus | null {
+  const DNS = Networks?.[0]?.DNS;
+  return DNS ? { InterfaceName: '', Address: '', AddressIPv6: '', ...NetworkStatus, DNS } : NetworkStatus;
 }
 
 /** AG-47: what the servers are told of an allocation that this agent can make nothing of. */

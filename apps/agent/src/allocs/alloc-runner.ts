@@ -1,14 +1,11 @@
 import {
   type AllocCheckStatus,
   type Allocation,
-  type CancelTimer,
   type ClientAllocUpdate,
   findTaskGroup,
-  isClientTerminal,
   isServerTerminal,
   msFromNs,
   nsFromMs,
-  rfc3339FromMs,
   type TaskGroup,
 } from '@waybill/model';
 import type { AllocResourceUsage } from '@waybill/rpc';
@@ -18,20 +15,19 @@ import { AllocHealth } from './alloc-health.js';
 import type { AllocHost } from './alloc-host.js';
 import type { AllocRecord } from '../recovery/alloc-record.js';
 import { AllocNotRunnableError, healthOf, jobOf } from './alloc-report.js';
-import { type AllocStatus, statusOfTasks, withEnds } from './alloc-status.js';
+import { AllocOffer } from './alloc-offer.js';
+import { AllocProgress } from './alloc-progress.js';
+import { AllocStop } from './alloc-stop.js';
 import { usageOfAlloc } from './alloc-usage.js';
 import { AllocStorage } from '../csi/alloc-storage.js';
 import type { ExecCommand, ExecSession } from '../exec/exec-session.js';
-import { Gate, pause } from '../gate.js';
+import { Gate } from '../gate.js';
 import type { Watched } from './health-watch.js';
 import { AllocServices } from '../services/alloc-services.js';
 import type { Disconnectable } from './stops-on-disconnect.js';
-import { servicesOf } from '../services/workload-service.js';
 import { AllocActionError, TaskCrew } from '../tasks/task-crew.js';
 import { isGateOpen, type Stage, stageAfter } from '../tasks/task-lifecycle.js';
 import { recruitTask, type TaskSeat } from '../tasks/task-recruit.js';
-
-const EXPIRED = 'allocation exceeded max_run_duration';
 
 /**
  * One allocation on this machine (agent.md section 9).
@@ -43,8 +39,8 @@ const EXPIRED = 'allocation exceeded max_run_duration';
  * are offered while their tasks run (alloc-services.ts). Restored: the same from what is on disk, from stage `prestart`.
  * suspended: the agent put it down on its way out; nothing changes or is told any more.
  *
- * Every change is first on disk, then reported (AG-191). The work of one allocation never waits for another's.
- * Cost of a change: O(tasks of the group) and one write of its record.
+ * How it goes down is in alloc-stop.ts, what is kept and told of it in alloc-progress.ts. The work of one allocation never
+ * waits for another's.
  */
 export class AllocRunner {
   readonly ended = new Gate();
@@ -52,20 +48,16 @@ export class AllocRunner {
   private readonly group: TaskGroup;
   private readonly health: AllocHealth;
   private readonly services: AllocServices;
+  private readonly offer: AllocOffer;
   private readonly storage: AllocStorage;
+  private readonly stopping: AllocStop;
+  private readonly progress: AllocProgress;
   private stage: Stage;
-  private acknowledged: ClientAllocUpdate | null;
   /** AG-154: the servers want the delays of a kill skipped. */
   private readonly delaysSkipped = new Gate();
   /** Its predecessors on this machine have ended, or it is killed: tasks may start (AG-53). */
   private readonly ready = new Gate();
-  /** The services of the group are offered. */
-  private isOffered: boolean;
-  private isExpired: boolean;
   private readonly isRestored: boolean;
-  private isKilling = false;
-  private isSuspended = false;
-  private isDestroyed = false;
   private firstTaskUp = new Gate();
   private startTrace: string | undefined;
 
@@ -81,16 +73,13 @@ export class AllocRunner {
     this.group = group;
     this.isRestored = restored !== undefined;
     this.stage = restored ? 'prestart' : 'init';
-    this.acknowledged = restored?.acknowledged ?? null;
-    this.isExpired = restored?.expired ?? false;
-    this.isOffered = this.isRestored;
     if (current.DesiredTransition.NoShutdownDelay) this.delaysSkipped.open();
     const seat: TaskSeat = {
       alloc: () => this.current,
       mayStart: (kind) => this.ready.isOpen && isGateOpen(this.stage, kind),
       delaysSkipped: this.delaysSkipped,
-      withdraw: () => this.services.briefly(this.offerServices()),
-      save: () => this.save(),
+      withdraw: () => this.offer.withdrawn(),
+      save: () => this.progress.save(),
       changed: () => this.changed(),
     };
     this.crew = new TaskCrew(group, (task) => recruitTask(task, deps, seat, restored?.tasks[task.Name]));
@@ -114,9 +103,30 @@ export class AllocRunner {
       group,
       emit: (task, type, details) => this.crew.runner(task)?.emit(type, details),
       fail: (task, reason) => void this.crew.restartUnhealthy(task, reason),
-      save: () => this.save(),
+      save: () => this.progress.save(),
       restored: restored?.volumes,
     });
+    const alloc = (): Allocation => this.current;
+    this.offer = new AllocOffer(deps, alloc, this.crew, this.services, this.isRestored);
+    this.stopping = new AllocStop(
+      {
+        ...deps,
+        alloc,
+        group,
+        crew: this.crew,
+        ended: this.ended,
+        delaysSkipped: this.delaysSkipped,
+        begun: () => this.health.stop(),
+        withdrawGroup: () => this.offer.shut(),
+      },
+      restored?.expired ?? false,
+    );
+    const { crew, health, services, storage } = this;
+    this.progress = new AllocProgress(
+      deps,
+      { alloc, group, crew, health, services, storage, isExpired: () => this.stopping.isExpired },
+      restored?.acknowledged ?? null,
+    );
   }
 
   get alloc(): Allocation {
@@ -131,12 +141,12 @@ export class AllocRunner {
   get disconnectable(): Disconnectable | undefined {
     const { ID: id, TaskGroup } = this.current;
     const afterNs = findTaskGroup(jobOf(this.current), TaskGroup)?.Disconnect?.StopOnClientAfter;
-    if (typeof afterNs !== 'number' || afterNs <= 0 || this.isKilling || this.isOver) return undefined;
+    if (typeof afterNs !== 'number' || afterNs <= 0 || this.stopping.isBegun || this.isOver) return undefined;
     return { id, afterMs: msFromNs(afterNs), isRestored: this.isRestored };
   }
 
   get lastAcknowledged(): ClientAllocUpdate | null {
-    return this.acknowledged;
+    return this.progress.lastAcknowledged;
   }
 
   /** The servers' trace that placed it. */
@@ -146,7 +156,7 @@ export class AllocRunner {
 
   /** AG-50, AG-51, AG-180: what the servers changed. One that is older than the present is dropped. */
   update(alloc: Allocation): void {
-    if (alloc.AllocModifyIndex <= this.current.AllocModifyIndex || this.isSuspended) return;
+    if (alloc.AllocModifyIndex <= this.current.AllocModifyIndex || !this.progress.isTold) return;
     const reconnects = alloc.ClientStatus === 'unknown' && !isServerTerminal(alloc);
     const before = this.current;
     this.current = { ...alloc, Job: alloc.Job ?? before.Job };
@@ -168,13 +178,12 @@ export class AllocRunner {
    */
   async restart(taskName: string, allTasks: boolean): Promise<void> {
     if (taskName !== '' && allTasks) throw new AllocActionError('task name cannot be set when restarting all tasks');
-    if (isServerTerminal(this.current) || isClientTerminal(this.report()))
+    if (isServerTerminal(this.current) || this.progress.isClientTerminal)
       throw new AllocActionError('restart of an alloc that should not run');
     if (taskName !== '') return this.crew.restart(taskName, 'User requested task to restart');
-    await this.groupGoesDown();
-    if (this.isKilling || this.isOver) return; // the kill wins (AG-166)
-    this.isOffered = true;
-    void this.offerServices();
+    await this.stopping.groupGoesDown();
+    if (this.stopping.isBegun || this.isOver) return; // the kill wins (AG-166)
+    void this.offer.open();
     if (!allTasks) return this.crew.restartRunning('User requested running tasks to restart');
     this.stage = 'init';
     await this.crew.restartFromBegin('User requested all tasks to restart');
@@ -204,16 +213,13 @@ export class AllocRunner {
 
   /** Kills what runs (AG-150); resolves when every task is dead. */
   async kill(details: Record<string, string> = {}): Promise<void> {
-    if (!this.isKilling && !this.isOver) {
-      this.isKilling = true;
-      await this.killInOrder(details);
-    }
+    if (!this.isOver) await this.stopping.begin(details);
     await this.ended.opened;
   }
 
   /** Kills what runs and removes all of it from this machine (AG-45, AG-223). */
   async destroy(): Promise<void> {
-    this.isDestroyed = true;
+    this.progress.forget();
     this.health.stop();
     await this.services.withdraw();
     await this.crew.killAll();
@@ -225,7 +231,7 @@ export class AllocRunner {
 
   /** The agent ends and its tasks must not outlive it: puts them down without an end. */
   async suspend(): Promise<void> {
-    this.isSuspended = true;
+    this.progress.silence();
     this.health.stop();
     await this.services.withdraw();
     this.services.close();
@@ -235,24 +241,12 @@ export class AllocRunner {
 
   /** AG-65. */
   acknowledge(update: ClientAllocUpdate): void {
-    this.acknowledged = update;
-    if (!this.isDestroyed && !this.isSuspended) void this.save();
+    this.progress.acknowledge(update);
   }
 
   /** Its state as the servers are told it. */
   report(): ClientAllocUpdate {
-    const status = this.status();
-    if (status.ClientStatus === 'failed' && this.current.DeploymentID !== '') this.health.failed();
-    const now = rfc3339FromMs(this.deps.clock.nowMs());
-    return {
-      ID: this.current.ID,
-      NodeID: this.current.NodeID,
-      ...status,
-      TaskStates: withEnds(this.crew.states(), status.ClientStatus, now),
-      DeploymentStatus: this.health.value,
-      NetworkStatus: this.current.NetworkStatus,
-      ModifyTime: 0,
-    };
+    return this.progress.report();
   }
 
   private async live(traceparent: string | undefined): Promise<void> {
@@ -267,14 +261,14 @@ export class AllocRunner {
         await Promise.race([this.firstTaskUp.opened, over]);
       });
     }
-    const cancelExpiry = this.expireInTime();
+    const cancelExpiry = this.stopping.inTime(jobOf(this.current).Type);
     this.watchHealth();
     void this.whenPredecessorsEnded();
     this.changed();
     await over;
     cancelExpiry();
     this.health.stop();
-    if (this.isSuspended) return;
+    if (this.progress.isSilent) return;
     this.ended.open();
     void this.storage.release(); // AG-295: nobody waits for it to be told that the tasks have ended
   }
@@ -283,11 +277,11 @@ export class AllocRunner {
   private async whenPredecessorsEnded(): Promise<void> {
     await this.deps.predecessorsEnded(this.current);
     // One that was taken up again has what it has.
-    if (!this.isRestored) await inheritDisk(this.deps, this.current, this.group, () => !this.isKilling);
-    const isWanted = !this.isKilling && !this.crew.isDead; // AG-82
+    if (!this.isRestored) await inheritDisk(this.deps, this.current, this.group, () => !this.stopping.isBegun);
+    const isWanted = !this.stopping.isBegun && !this.crew.isDead; // AG-82
     if (isWanted && !(await this.prepared())) return;
-    this.isOffered = !this.isKilling;
-    await this.offerServices();
+    if (this.stopping.isBegun) void this.offer.shut();
+    else await this.offer.open();
     this.ready.open();
     this.crew.gatesMayHaveOpened();
   }
@@ -297,40 +291,16 @@ export class AllocRunner {
     try {
       return await this.storage.prepare();
     } catch (error) {
-      if (this.isKilling) return false;
-      this.isKilling = true;
-      this.crew.failSetup(`failed to setup alloc: ${error instanceof Error ? error.message : String(error)}`);
+      this.stopping.failSetup(`failed to setup alloc: ${error instanceof Error ? error.message : String(error)}`);
       return false;
     }
-  }
-
-  /** AG-140 to AG-144: what is up is offered. */
-  private offerServices(): Promise<void> {
-    const { region, hostEnv } = this.deps;
-    const networkOf = (task: string) => this.crew.runner(task)?.network ?? null;
-    const place = { alloc: this.current, job: jobOf(this.current), node: this.deps.node(), region, hostEnv, networkOf };
-    const isUp = (task: string): boolean =>
-      task === '' ? this.isOffered && !this.crew.isDead : this.crew.runner(task)?.isOffering === true;
-    return this.services.offer(servicesOf(place), isUp);
-  }
-
-  /** AG-77. Counts from the servers' time of making it, so it survives restarts of the agent. */
-  private expireInTime(): CancelTimer {
-    const { MaxRunDuration } = this.group;
-    const { Type } = jobOf(this.current);
-    if (MaxRunDuration === null || MaxRunDuration <= 0 || (Type !== 'batch' && Type !== 'sysbatch')) return () => {};
-    const atMs = msFromNs(this.current.CreateTime + MaxRunDuration);
-    return this.deps.timers.after(atMs - this.deps.clock.nowMs(), () => {
-      this.isExpired = true;
-      void this.kill({ kill_reason: EXPIRED });
-    });
   }
 
   /** AG-120 to AG-122, AG-129. */
   private watchHealth(): void {
     this.health.stop();
-    if (this.isKilling || this.crew.isDead || isServerTerminal(this.current)) return;
-    void this.offerServices(); // what is judged is known from the first look
+    if (this.stopping.isBegun || this.crew.isDead || isServerTerminal(this.current)) return;
+    void this.offer.refresh(); // what is judged is known from the first look
     this.health.begin(this.current);
   }
 
@@ -347,84 +317,22 @@ export class AllocRunner {
 
   private checksChanged(): void {
     this.health.look();
-    void this.save();
+    void this.progress.save();
   }
 
   /** A task changed: the stage, who has to go with it, the disk, the servers. */
   private changed(): void {
-    if (this.isSuspended) return;
-    void this.offerServices();
+    if (this.progress.isSilent) return;
+    void this.offer.refresh();
     this.health.look();
     this.storage.look(this.crew.states());
     const tasks = this.crew.all.map(({ kind, runner }) => ({ kind, state: runner.state }));
     this.stage = stageAfter(this.stage, tasks);
     this.crew.gatesMayHaveOpened();
-    this.killDependants();
-    if (this.isDestroyed) return;
+    this.stopping.withThoseThatEnded();
+    if (!this.progress.isTold) return;
     const trace = this.startTrace;
-    if (this.status().ClientStatus !== 'pending') this.firstTaskUp.open();
-    void this.saveAndReport(trace);
-  }
-
-  private async saveAndReport(trace: string | undefined): Promise<void> {
-    await this.save();
-    if (!this.isSuspended && !this.isDestroyed) this.deps.report(this.report(), trace);
-  }
-
-  /** AG-204: a failed write is visible and stops nothing. */
-  private async save(): Promise<void> {
-    if (this.isDestroyed) return;
-    try {
-      await this.deps.records.save(this.record());
-    } catch (error) {
-      this.deps.logger.error(
-        'the state of an allocation cannot be written: after a restart of the agent its tasks are lost',
-        { alloc: this.current.ID, error },
-      );
-    }
-  }
-
-  private record(): AllocRecord {
-    return {
-      version: 1,
-      alloc: this.current,
-      tasks: this.crew.records(),
-      health: this.health.value,
-      expired: this.isExpired,
-      services: this.services.record(),
-      volumes: this.storage.record(),
-      acknowledged: this.acknowledged,
-    };
-  }
-
-  private killDependants(): void {
-    const departure = this.isKilling ? null : this.crew.departure();
-    if (!departure) return;
-    this.isKilling = true;
-    this.crew.emitToLive(departure.type, departure.details);
-    void this.killInOrder({});
-  }
-
-  private async killInOrder(details: Record<string, string>): Promise<void> {
-    this.health.stop(); // AG-127
-    await this.groupGoesDown();
-    await this.crew.killInOrder(details);
-    // AG-95: what the servers count as lost, or had its time, has nothing more to do.
-    if (isClientTerminal(this.current) || this.isExpired) await this.crew.killAll();
-  }
-
-  /** AG-142, AG-154: the services of the group, then its delay: before a kill and before a restart of several tasks. */
-  private async groupGoesDown(): Promise<void> {
-    this.isOffered = false;
-    await this.services.briefly(this.offerServices());
-    const delayMs = msFromNs(this.group.ShutdownDelay ?? 0);
-    const isRunning = this.crew.live.some(({ runner }) => runner.state.State === 'running');
-    if (delayMs <= 0 || !isRunning || this.delaysSkipped.isOpen) return;
-    await pause(this.deps.timers, delayMs, this.ended, this.delaysSkipped);
-  }
-
-  private status(): AllocStatus {
-    const isExpired = this.isExpired && this.crew.isDead;
-    return isExpired ? { ClientStatus: 'complete', ClientDescription: EXPIRED } : statusOfTasks(this.crew.states());
+    if (this.progress.status().ClientStatus !== 'pending') this.firstTaskUp.open();
+    void this.progress.tell(trace);
   }
 }

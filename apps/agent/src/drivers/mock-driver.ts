@@ -1,4 +1,4 @@
-import { type CancelTimer, type Clock, type Timers } from '@waybill/model';
+import { type CancelTimer, type Clock, msFromNs, parseDuration, type Timers } from '@waybill/model';
 import type { TaskResourceUsage } from '@waybill/rpc';
 import { Gate } from '../gate.js';
 import type { RotatingLogSpec } from '../logs/rotating-log.js';
@@ -15,7 +15,6 @@ import {
 } from './driver.js';
 import type { ExecCommand, ExecSession } from '../exec/exec-session.js';
 import { mockExec } from './mock-exec.js';
-import { parseDuration } from './go-duration.js';
 import { resourceUsage } from './process-usage.js';
 
 /** AG-265: pretended memory is up to this many bytes. */
@@ -254,10 +253,10 @@ function mockConfig(config: Readonly<Record<string, unknown>>): MockConfig {
   };
   const number = (key: string) => Number(config[key] ?? 0);
   const duration = (key: string) => {
-    const ms = text(key) === '' ? 0 : parseDuration(text(key));
-    if (ms === undefined)
+    const ns = text(key) === '' ? 0 : parseDuration(text(key));
+    if (ns === undefined)
       throw new StartError(`${key} ${text(key)} not a valid duration: time: invalid duration "${text(key)}"`);
-    return ms;
+    return msFromNs(ns);
   };
   const output = (type: 'stdout' | 'stderr'): Output => ({
     base: type,

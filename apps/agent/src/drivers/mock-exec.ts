@@ -1,9 +1,8 @@
-import type { Timers } from '@waybill/model';
+import { msFromNs, parseDuration, type Timers } from '@waybill/model';
 import type { ExecCommand, ExecSession } from '../exec/exec-session.js';
 import { OutputQueue } from '../exec/output-queue.js';
 import { Gate } from '../gate.js';
 import type { TaskConfig } from './driver.js';
-import { parseDuration } from './go-duration.js';
 
 /**
  * What `exec_command` of a mock task pretends to run (AG-264); the single command `showinput` shows what it was given.
@@ -33,7 +32,7 @@ export function mockExec({ config }: TaskConfig, { command, tty }: ExecCommand, 
     }
     say('stdout', text('stdout_string'));
     say('stderr', text('stderr_string'));
-    await Promise.race([killed.opened, pause(parseDuration(text('run_for')) ?? 0, timers)]);
+    await Promise.race([killed.opened, pause(msFromNs(parseDuration(text('run_for')) ?? 0), timers)]);
     if (text('exit_err_msg') !== '') throw new Error(text('exit_err_msg'));
     return Number(block['exit_code'] ?? 0);
   };
