@@ -7,6 +7,7 @@ import {
   type TaskEvent,
   type TaskState,
 } from '@waybill/model';
+import type { ExitResult } from '../drivers/driver.js';
 
 /**
  * What a task tells of itself: its state with its events. Immutable, each change replaces it (AG-423).
@@ -45,6 +46,15 @@ export class TaskProgress {
 
   started(): void {
     this.emit('Started', {}, { State: 'running', StartedAt: this.now() });
+  }
+
+  terminated({ ExitCode, Signal, OOMKilled, Err }: ExitResult): void {
+    this.emit('Terminated', {
+      exit_code: String(ExitCode),
+      signal: String(Signal),
+      oom_killed: String(OOMKilled),
+      ...(Err !== '' && { exit_message: Err }),
+    });
   }
 
   restarting(delayMs: number, reason: string): void {

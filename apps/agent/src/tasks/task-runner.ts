@@ -2,21 +2,19 @@ import type { Task, TaskState } from '@waybill/model';
 import type { TaskResourceUsage } from '@waybill/rpc';
 import {
   type DriverNetwork,
-  type ExitResult,
   StartError,
   type TaskConfig,
-  TaskConfigError,
   type TaskHandle,
   TaskNotFoundError,
 } from '../drivers/driver.js';
 import type { ExecCommand, ExecSession } from '../exec/exec-session.js';
 import { Gate, pause } from '../gate.js';
-import { HookError } from '../hooks/task-hook.js';
 import { type RestartTracker, type RoundEnd } from './restart-tracker.js';
 import { TaskCommands } from './task-commands.js';
 import type { TaskHost } from './task-host.js';
 import { TaskProgress } from './task-progress.js';
 import { NEW_STATE, type TaskRecord } from './task-record.js';
+import { TaskReadying } from './task-readying.js';
 import { TaskStop } from './task-stop.js';
 
 /** AG-160, AG-165: what was asked for needs a task that runs. */
@@ -59,6 +57,7 @@ export class TaskRunner {
   /** As it was started; null: by an earlier agent. */
   private config: TaskConfig | null = null;
   private readonly commands: TaskCommands;
+  private readonly readying: TaskReadying;
   /** Open when the restart that was asked for has put the task down, and the next start is on its way. */
   private restarting: { readonly done: Gate; readonly isFailure: boolean } | null = null;
   /** The start that is under way or was the last: it cannot be called off, only waited for. */
@@ -71,6 +70,7 @@ export class TaskRunner {
   ) {
     this.restarts = deps.restarts;
     this.commands = new TaskCommands(deps);
+    this.readying = new TaskReadying(deps, (type, details) => this.emit(type, details));
     this.progress = new TaskProgress(restored?.state ?? NEW_STATE, deps.clock, deps.changed);
     this.stop = new TaskStop({
       ...deps,
@@ -242,10 +242,7 @@ export class TaskRunner {
         if (this.killing.isOpen) void this.putDown();
         return true;
       }
-      await this.deps.driver.destroy(handle, true).catch((error: unknown) => {
-        this.deps.logger.warn('what is left of a task cannot be removed', { task: this.task.Name, error });
-      });
-      this.handle = null;
+      await this.forget(handle, true);
     }
     if (this.state.State === 'running' && this.deps.asksAfterLoss) {
       this.suspended = true;
@@ -264,39 +261,12 @@ export class TaskRunner {
   private async round(over: AbortSignal): Promise<RoundEnd> {
     await this.untilGate();
     if (this.isOver()) return { kind: 'killed' };
-    let config: TaskConfig;
-    try {
-      config = await this.deps.configure(`${this.deps.allocId}/${this.task.Name}/${this.deps.newId().slice(0, 8)}`);
-    } catch (error) {
-      this.emit('Task hook failed', { message: `task_dir: ${textOf(error)}` });
-      return { kind: 'start-error', recoverable: false };
-    }
-    if (this.state.StartedAt === null && this.state.Restarts === 0)
-      this.emit('Task Setup', { message: 'Building Task Directory' });
-    try {
-      this.deps.driver.validate(config);
-    } catch (error) {
-      if (!(error instanceof TaskConfigError)) throw error;
-      this.emit('Failed Validation', { validation_error: error.message, fails_task: 'true' });
-      return { kind: 'start-error', recoverable: false };
-    }
-    const ready = await this.prestart(config, over);
+    const ready = await this.readying.ready(this.task, this.state, this.killed.signal, over);
     if ('kind' in ready) return ready;
     if (this.isOver()) return { kind: 'killed' };
     const started = this.start(ready);
     this.starting = started.catch(() => undefined); // whoever awaits the start itself hears of it
     return (await started) ?? this.untilExit();
-  }
-
-  /** A kill ends it at once. */
-  private async prestart(config: TaskConfig, over: AbortSignal): Promise<TaskConfig | RoundEnd> {
-    try {
-      return await this.deps.prestart(config, this.killed.signal, over);
-    } catch (error) {
-      if (!(error instanceof HookError)) throw error;
-      this.emit(error.event.type, error.event.details);
-      return { kind: 'start-error', recoverable: error.recoverable };
-    }
   }
 
   private async start(config: TaskConfig): Promise<RoundEnd | undefined> {
@@ -324,7 +294,7 @@ export class TaskRunner {
     const result = await this.deps.driver.wait(handle.taskId);
     this.isUp = false;
     this.commands.end();
-    this.emit('Terminated', detailsOf(result));
+    this.progress.terminated(result);
     if (this.progress.isFrozen) return { kind: 'killed' };
     await this.forget(handle);
     if (!this.killing.isOpen && this.restarting)
@@ -380,10 +350,10 @@ export class TaskRunner {
     if (this.handle) await this.stop.kill(this.handle);
   }
 
-  private async forget(handle: TaskHandle): Promise<void> {
+  private async forget(handle: TaskHandle, force = false): Promise<void> {
     this.handle = null;
     try {
-      await this.deps.driver.destroy(handle, false);
+      await this.deps.driver.destroy(handle, force);
     } catch (error) {
       this.deps.logger.warn('what is left of a task cannot be removed', { task: this.task.Name, error });
     }
@@ -395,15 +365,6 @@ export class TaskRunner {
     this.emit('Killing', this.stop.killing(details));
     this.killing.open();
   }
-}
-
-function detailsOf(result: ExitResult): Record<string, string> {
-  return {
-    exit_code: String(result.ExitCode),
-    signal: String(result.Signal),
-    oom_killed: String(result.OOMKilled),
-    ...(result.Err !== '' && { exit_message: result.Err }),
-  };
 }
 
 const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
