@@ -23,6 +23,8 @@ export default defineConfig({
           name: 'unit',
           include: ['{libs,apps}/*/src/**/*.spec.ts', '{scripts,bench}/**/*.spec.ts'],
           testTimeout: 10_000,
+          // One load of the modules per worker: no file leaves anything behind in them.
+          isolate: false,
         },
       },
       // The control plane from seeds, in simulated time: no server, no process, but minutes of work for every core.
@@ -43,6 +45,7 @@ export default defineConfig({
           testTimeout: 60_000,
           hookTimeout: 120_000,
           maxWorkers: 2,
+          isolate: false,
           // Real processes on a shared machine: in CI a test that fails is run once more before it counts.
           retry: process.env['CI'] ? 1 : 0,
         },
