@@ -54,7 +54,7 @@ async function onlyJobAfter(index: number): Promise<string | undefined> {
 }
 
 describe('the state of a cluster, saved and brought back', () => {
-  it('OP-40, OP-43, OP-50: is saved to a file, whole, once', async () => {
+  it('OP-40, OP-43, OP-44, OP-50: is saved to a file, whole, once', async () => {
     await api.register(shellJob('kept', 'exec sleep 600'));
     await isRunning('kept');
     expect(await cli('save', file)).toEqual({ code: 0, out: `State file written to ${file}\n`, err: '' });
@@ -63,8 +63,12 @@ describe('the state of a cluster, saved and brought back', () => {
       err: expect.stringContaining(`Destination file already exists: "${file}"`) as unknown,
     });
     const inspected = JSON.parse((await cli('inspect', '-json', file)).out) as object;
+    const { ModifyIndex } = await api.get<{ ModifyIndex: number }>('/v1/job/kept');
     expect(inspected).toMatchObject({ Version: '0.1.0', Tables: { jobs: 1, nodes: 1, allocs: 1 } });
-    expect(inspected).not.toHaveProperty('Tables.leases');
+    const { meta, state } = await unpackArchive(readFileSync(file));
+    expect(meta).toMatchObject({ TableIndexes: { jobs: ModifyIndex }, EventFloor: 1 });
+    expect(meta).not.toHaveProperty('Tables.leases');
+    expect(state.toString()).not.toContain('"table":"leases"');
     expect((await cli('inspect', file)).out).toMatch(/^jobs +1$/m);
   });
 

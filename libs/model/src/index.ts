@@ -54,6 +54,7 @@ export * from './turns.js';
 export * from './update-csi-volume.js';
 export * from './validate-csi-volume.js';
 export * from './validate-host-volume.js';
+export * from './version.js';
 export * from './volume.js';
 export { encodeMap, omitEmpty, type WireObject } from './wire-object.js';
 export type { SubmissionContext } from './canonicalise-job.js';

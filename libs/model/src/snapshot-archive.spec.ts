@@ -9,6 +9,8 @@ const META: ArchiveMeta = {
   Term: 2,
   Version: '0.1.0',
   Tables: { jobs: 1 },
+  TableIndexes: { jobs: 5 },
+  EventFloor: 1,
 };
 const STATE = Buffer.from('{"table":"jobs","row":{}}\n'.repeat(100));
 

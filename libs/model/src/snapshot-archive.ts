@@ -15,6 +15,10 @@ export interface ArchiveMeta {
   readonly Version: string;
   /** Rows by table. */
   readonly Tables: Readonly<Record<string, number>>;
+  /** Highest index that touched each table; absent: none did. */
+  readonly TableIndexes: Readonly<Record<string, number>>;
+  /** Lowest index whose events could still be read (EV-68); null: nobody could say. */
+  readonly EventFloor: number | null;
 }
 
 export const ARCHIVE_FORMAT = 'waybill/1';

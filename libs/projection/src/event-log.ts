@@ -1,4 +1,5 @@
 import { FrameAssembler, type StoredFrame } from './event-frame.js';
+import { eventFloor } from './event-floor.js';
 import { EVERYTHING, EventRoutes, type Interest } from './event-routes.js';
 import { type EventStorage, EventWindow, READ_BYTES, READ_MESSAGES } from './event-window.js';
 import type { ProjectionFeed } from './projection-feed.js';
@@ -89,18 +90,8 @@ export class EventLog {
   }
 
   /** Lowest index that can still be asked for without loss, at least 1 (API-263). */
-  async floor(): Promise<number> {
-    const { first, last } = await this.storage.bounds();
-    for (let at = first; at <= last;) {
-      const parts = await this.storage.read(at, READ_MESSAGES, READ_BYTES);
-      const begin = parts.find((part) => part.part === 1);
-      // Nothing was ever trimmed: everything from the first index on is there.
-      if (begin) return first <= 1 ? 1 : begin.index;
-      const newest = parts.at(-1);
-      if (!newest) break;
-      at = newest.sequence + 1;
-    }
-    return first <= 1 ? 1 : this.feed.applied + 1;
+  floor(): Promise<number> {
+    return eventFloor(this.storage, this.feed.applied);
   }
 
   /** Highest index a subscriber can have seen, at least 1 (API-263). */

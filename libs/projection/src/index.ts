@@ -5,6 +5,7 @@ export { migrate, MIGRATION_LOCK_TIMEOUT_MS } from './migrate.js';
 export { typeOrmSource } from './typeorm-source.js';
 export { openPool, type PoolOptions } from './pool.js';
 export { loadSnapshot, PostgresSnapshots } from './snapshot-source.js';
+export { takeArchive, type TakenArchive } from './take-archive.js';
 export { TABLE_LAYOUTS, type Column, type TableLayout } from './table-layout.js';
 export type { Namespaces } from './list-query.js';
 export type { Page } from './page.js';
@@ -28,6 +29,7 @@ export { subscribeToAnnouncements, type AnnouncementConnection } from './project
 export * from './watch-keys.js';
 export { MAX_WATCHES, TooManyWatchesError, type Watch, Watches } from './watches.js';
 export * from './event-frame.js';
+export { eventFloor } from './event-floor.js';
 export * from './event-log.js';
 export * from './event-window.js';
 export { type Interest } from './event-routes.js';

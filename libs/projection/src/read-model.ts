@@ -346,6 +346,16 @@ export class ReadModel {
     return found.row?.RestoredIndex ?? 0;
   }
 
+  /** Who has taken which role, and when; of every role that anybody has ever held. */
+  async leases(): Promise<readonly TableRows['leases'][]> {
+    const { rows } = await this.pool.query<{ body: TableRows['leases'] }>({
+      name: 'leases',
+      text: 'select body from leases order by role',
+      types: columnTypes,
+    });
+    return rows.map(({ body }) => body);
+  }
+
   // indexes and verdicts
 
   /** Highest index of these tables, at least 1. */

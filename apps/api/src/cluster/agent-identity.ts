@@ -1,6 +1,7 @@
-/** Version of the API that clients may expect, and our own. Official clients parse the first. */
+import { WAYBILL_VERSION } from '@waybill/model';
+
+/** Version of the API that clients may expect. Official clients parse it. */
 export const COMPATIBLE_VERSION = '1.10.0';
-export const WAYBILL_VERSION = '0.1.0';
 
 /** What clients of the reference expect to be told of its consensus. */
 const RAFT_PROTOCOL = '3';

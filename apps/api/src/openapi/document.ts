@@ -1,5 +1,5 @@
 import { jobShape, wireSchema } from '@waybill/model';
-import { WAYBILL_VERSION } from '../cluster/agent-identity.js';
+import { WAYBILL_VERSION } from '@waybill/model';
 import { ALLOCATION_SCHEMAS } from './allocation-schemas.js';
 import { CLUSTER_SCHEMAS } from './cluster-schemas.js';
 import type { Operation } from './operation.js';

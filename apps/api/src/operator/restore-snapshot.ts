@@ -4,8 +4,9 @@ import { BadArchiveError, unpackArchive } from '@waybill/model/snapshot-archive'
 import { BadRowsError, draftTxn, readArchive } from '@waybill/state';
 import { badRequest, failed } from '../http/api-error.js';
 import type { Requester } from '../http/requester.js';
+import type { ResumedRoles } from './resumed-roles.js';
 
-/** Until the restored state can be read (OP-42). */
+/** Until the restored state can be read, and every role works on it (OP-42). */
 export const RESTORE_TIMEOUT_MS = 60_000;
 /**
  * How far behind an archive's index the log may be. A new cluster's log is brought up to it, so that no index is given
@@ -20,6 +21,7 @@ export interface RestoreDeps {
   readonly log: Pick<Log, 'publish'>;
   /** Resolves when an index can be read. */
   readonly readable: (index: number, timeoutMs: number) => Promise<unknown>;
+  readonly roles: Pick<ResumedRoles, 'after'>;
   /** Index that can be read now. */
   readonly applied: () => Promise<number>;
   readonly clock: Clock;
@@ -47,8 +49,11 @@ export class RestoreSnapshot {
   }
 
   private async live(index: number): Promise<void> {
+    const { readable, roles, clock } = this.deps;
+    const untilMs = clock.nowMs() + RESTORE_TIMEOUT_MS;
     try {
-      await this.deps.readable(index, RESTORE_TIMEOUT_MS);
+      await readable(index, RESTORE_TIMEOUT_MS);
+      await roles.after(index, untilMs - clock.nowMs());
     } catch {
       throw failed(`timed out waiting to re-run leader actions: the restore is written as index ${index}`);
     }

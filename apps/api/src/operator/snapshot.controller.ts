@@ -1,15 +1,12 @@
 import { Controller, Get, Post, Put, Req, Res } from '@nestjs/common';
 import { sha256 } from '@waybill/model/snapshot-archive';
-import { loadSnapshot } from '@waybill/projection';
-import { StateMachine } from '@waybill/state';
+import { takeArchive } from '@waybill/projection';
 import { ApiCore } from '../api-core.js';
-import { WAYBILL_VERSION } from '../cluster/agent-identity.js';
 import { badRequest } from '../http/api-error.js';
 import { PACKED } from '../http/content-coding.js';
 import { type ApiReply, type ApiRequest, sendEmpty, setWriteIndex } from '../http/reply.js';
 import { Requester } from '../http/requester.js';
 import { RestoreSnapshot } from './restore-snapshot.js';
-import { takeSnapshot } from './take-snapshot.js';
 
 /** `/v1/operator/snapshot`: the whole state as a file, and back (operator.md section 3). */
 @Controller('v1/operator/snapshot')
@@ -23,14 +20,12 @@ export class SnapshotController {
   @Get()
   async save(@Res() reply: ApiReply): Promise<void> {
     const { database, newId } = this.core.context;
-    const machine = new StateMachine();
-    await loadSnapshot(database, machine);
-    const archive = await takeSnapshot(machine, newId(), WAYBILL_VERSION);
+    const { bytes } = await takeArchive(database, () => this.core.parts.events.floor(), newId());
     reply
       .code(200)
       .header('Content-Type', PACKED)
-      .header('Digest', `sha-256=${sha256(archive, 'base64')}`)
-      .send(archive);
+      .header('Digest', `sha-256=${sha256(bytes, 'base64')}`)
+      .send(bytes);
   }
 
   @Put()
