@@ -9,7 +9,8 @@ import { promisify } from 'node:util';
 import { median } from './harness.mjs';
 
 const WAYBILL = fileURLToPath(new URL('../apps/cli/bin/waybill.js', import.meta.url));
-const JOBSPEC = new URL('../libs/jobspec/dist/index.js', import.meta.url).href;
+const BUNDLE = fileURLToPath(new URL('../apps/cli/bundle.mjs', import.meta.url));
+const JOBSPEC = new URL('../apps/cli/dist/bundle/jobspec.js', import.meta.url).href;
 const LINES = 2000;
 const STARTS = 15;
 
@@ -19,6 +20,7 @@ export const describe = 'The command line: cold starts, and the first parse of a
 
 /** @param {import('./harness.mjs').Bench} ctx */
 export async function run(ctx) {
+  await start(process.execPath, [BUNDLE]);
   const dir = mkdtempSync(path.join(tmpdir(), 'waybill-bench-'));
   ctx.onEnd(() => rmSync(dir, { recursive: true, force: true }));
   const file = path.join(dir, 'long.nomad.hcl');
@@ -57,7 +59,7 @@ function coldStartMs(words, env) {
 }
 
 /**
- * As the command does it: once, in a new process; without the start of the process, with the loading of the parser.
+ * As the command does it: from its bundle, once, in a new process; without the start of the process, with the loading of the parser.
  *
  * @param {string} file
  */

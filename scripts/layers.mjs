@@ -30,7 +30,9 @@ const PARTS = new Set([
   'model/clock',
   'model/cron',
   'model/duration',
+  'model/multiregion',
   'model/snapshot-archive',
+  'model/task-event',
 ]);
 
 /** What a service may import: every library but the embedded servers. */

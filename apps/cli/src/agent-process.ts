@@ -21,8 +21,7 @@ export class AgentProcess {
 
   /** @throws CommandFailure when the program is not there */
   static start({ app, arguments: words, env: own }: AgentStart, env: Environment): AgentProcess {
-    const program = fileURLToPath(new URL(`../../${app}/dist/main.js`, import.meta.url));
-    if (!existsSync(program)) throw new CommandFailure(`The program is not built: ${program}`);
+    const program = programOf(app);
     // A group of its own: Ctrl-C of the terminal reaches it through us, once.
     const child = spawn(process.execPath, ['--enable-source-maps', '--max-semi-space-size=32', program, ...words], {
       env: { ...env, ...own },
@@ -45,4 +44,15 @@ export class AgentProcess {
     this.child.kill(this.stopping ? 'SIGKILL' : 'SIGTERM');
     this.stopping = true;
   }
+}
+
+/** Found as a package, so that it does not matter in which file this module ends up. @throws CommandFailure */
+function programOf(app: AgentStart['app']): string {
+  try {
+    const program = fileURLToPath(new URL('main.js', import.meta.resolve(`@waybill/${app}`)));
+    if (existsSync(program)) return program;
+  } catch {
+    // Said below: an installation may be without it.
+  }
+  throw new CommandFailure(`The program is not here, or not built: apps/${app}`);
 }

@@ -1,4 +1,5 @@
-import { type Deployment, type Job, regionsOf } from '@waybill/model';
+import type { Deployment, Job } from '@waybill/model';
+import { regionsOf } from '@waybill/model/multiregion';
 import type { ApiClient } from './api-client.js';
 import { isInterrupt } from './failure.js';
 import { jobPath } from './resolve-job.js';

@@ -1,4 +1,5 @@
-import { type Allocation, displayMessage, type TaskLifecycle, type TaskState } from '@waybill/model';
+import type { Allocation, TaskLifecycle, TaskState } from '@waybill/model';
+import { displayMessage } from '@waybill/model/task-event';
 import { formatBytes } from './sizes.js';
 import { sortedEntries } from './sorted-entries.js';
 import { keyValues, table } from './table.js';

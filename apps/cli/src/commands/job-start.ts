@@ -1,4 +1,5 @@
-import { isMultiregion, type Job, type JobSubmission } from '@waybill/model';
+import type { Job, JobSubmission } from '@waybill/model';
+import { isMultiregion } from '@waybill/model/multiregion';
 import type { ApiClient } from '../api-client.js';
 import { isNotFound } from '../api-failure.js';
 import type { Call, ServerCommand } from '../command-spec.js';

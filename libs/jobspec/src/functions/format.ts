@@ -4,7 +4,7 @@ import type { StepBudget } from '../evaluation/step-budget.js';
 import { ConversionError, toBoolean, toNumber, toText } from '../evaluation/type.js';
 import { list, Sequence, type Value } from '../evaluation/value.js';
 import { goJson } from './go-json.js';
-import { charactersOf } from './parameters.js';
+import { charactersOf } from '../characters.js';
 import { FunctionError } from './function-table.js';
 
 const VERB = /%(?:%|([-0+ ]*)(\d*)(?:\.(\d+))?([a-zA-Z]))/gu;

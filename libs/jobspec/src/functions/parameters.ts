@@ -56,8 +56,3 @@ export function entriesOf(value: Value | undefined): ReadonlyMap<string, Value> 
   if (value instanceof Mapping) return value.entries;
   throw new FunctionError(`map of any single type required, but have ${typeName(value ?? null)}`);
 }
-
-const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
-
-/** Characters as a person counts them. */
-export const charactersOf = (text: string): string[] => Array.from(graphemes.segment(text), ({ segment }) => segment);

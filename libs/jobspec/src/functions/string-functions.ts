@@ -1,9 +1,10 @@
+import { charactersOf } from '../characters.js';
 import { Decimal } from '../evaluation/decimal.js';
 import type { StepBudget } from '../evaluation/step-budget.js';
 import { list, type Value } from '../evaluation/value.js';
 import { formatted, formattedList } from './format.js';
 import { FunctionError, type LanguageFunction } from './function-table.js';
-import { any, charactersOf, itemsOf, num, of, onText, str, strings, textOf, wholeOf, nullable } from './parameters.js';
+import { any, itemsOf, num, of, onText, str, strings, textOf, wholeOf, nullable } from './parameters.js';
 
 const reversed = onText((text) => charactersOf(text).toReversed().join(''));
 

@@ -1,3 +1,5 @@
+import { charactersOf } from '../characters.js';
+
 /** A piece of a source: UTF-16 offsets, the end exclusive. */
 export interface Span {
   readonly start: number;
@@ -9,8 +11,6 @@ export interface Position {
   readonly line: number;
   readonly column: number;
 }
-
-const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
 
 /** One file of the language: its name in messages, its text without a byte-order mark (JS-10), its lines. */
 export class SourceText {
@@ -71,5 +71,5 @@ function lineStartsOf(text: string): number[] {
 function charactersIn(text: string): number {
   // Printable ASCII and tabs: one character each.
   if (/^[\t\x20-\x7e]*$/.test(text)) return text.length;
-  return [...graphemes.segment(text)].length;
+  return charactersOf(text).length;
 }
