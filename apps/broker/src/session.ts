@@ -7,6 +7,7 @@ import type { BlockedEvals } from './blocked-evals.js';
 import { CoreTimers, type CorePeriods } from './core-timers.js';
 import { DELIVERY_LIMIT, type EvalBrokerOptions } from './delivery.js';
 import type { EvalBroker } from './eval-broker.js';
+import { JointUpdates } from './joint-updates.js';
 import type { Meter } from './meter.js';
 import { PeriodicDispatcher, type PeriodicDispatcherDeps } from './periodic-dispatcher.js';
 import { PlanApplier } from './plan-applier.js';
@@ -52,6 +53,7 @@ export interface Kept {
  */
 export class Session {
   readonly writer: HolderWriter;
+  readonly updates: JointUpdates;
   readonly reapers: Reapers;
   readonly coreTimers: CoreTimers;
   readonly periodic: PeriodicDispatcher;
@@ -65,6 +67,7 @@ export class Session {
     const writer = new HolderWriter(deps, term.fence);
     const deliveryLimit = deps.options?.deliveryLimit ?? DELIVERY_LIMIT;
     this.writer = writer;
+    this.updates = new JointUpdates(writer);
     this.reapers = new Reapers({ ...deps, broker: evals, blocked, tables, writer, deliveryLimit });
     this.rejections = new RejectionTracker(deps.clock, deps.rejectionTracker); // EB-289
     this.coreTimers = new CoreTimers({

@@ -6,6 +6,7 @@ import type { BlockedEvals } from './blocked-evals.js';
 import { BadRequestError, NotOfThisTermError, NotOutstandingError } from './broker-errors.js';
 import { deletionsOf } from './collected.js';
 import type { EvalBroker } from './eval-broker.js';
+import type { JointUpdates } from './joint-updates.js';
 import type { TraceMemory } from './trace-memory.js';
 
 export interface WorkerWritesDeps {
@@ -21,6 +22,7 @@ export interface WorkerWritesDeps {
 
 export interface WritingTerm {
   readonly writer: HolderWriter;
+  readonly updates: JointUpdates;
   /** Whether this term raised the housekeeping evaluation. */
   readonly raised: (evaluation: Evaluation) => boolean;
 }
@@ -36,7 +38,7 @@ export class WorkerWrites {
   async update(evals: readonly Evaluation[], token: string): Promise<number> {
     const evaluation = onlyOne(evals, 'updated');
     this.deps.evals.deliveries.resetTimer(evaluation.ID, token);
-    return this.write(evaluation);
+    return this.term(evaluation).updates.write(evaluation, this.traceOf(evaluation));
   }
 
   /** EB-215. @returns index of the transaction */
@@ -49,7 +51,9 @@ export class WorkerWrites {
       return state.appliedIndex;
     }
     if (state.tables.evals.has(evaluation.ID)) throw new BadRequestError('evaluation already exists');
-    return this.write(evaluation);
+    const { writer } = this.term(evaluation);
+    const traceparent = this.traceOf(evaluation);
+    return writer.write('EvalUpdate', { Evals: [evaluation] }, evaluation.Namespace, { traceparent });
   }
 
   /** EB-216: back to the blocked tracker, in memory only. */
@@ -79,12 +83,14 @@ export class WorkerWrites {
     return index;
   }
 
-  private async write(evaluation: Evaluation): Promise<number> {
-    const { traces, term } = this.deps;
-    const writer = term()?.writer;
-    if (!writer) throw new NotOutstandingError(evaluation.ID);
-    const traceparent = traces.of(evaluation.ID) ?? traces.of(evaluation.PreviousEval);
-    return writer.write('EvalUpdate', { Evals: [evaluation] }, evaluation.Namespace, { traceparent });
+  private term(evaluation: Evaluation): WritingTerm {
+    const term = this.deps.term();
+    if (!term) throw new NotOutstandingError(evaluation.ID);
+    return term;
+  }
+
+  private traceOf({ ID, PreviousEval }: Evaluation): string | undefined {
+    return this.deps.traces.of(ID) ?? this.deps.traces.of(PreviousEval);
   }
 }
 
