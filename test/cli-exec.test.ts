@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { request } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { shellJob } from './support/api-client.js';
@@ -9,14 +10,27 @@ import { WaybillProcesses } from './support/waybill-processes.js';
 
 const BIN = fileURLToPath(new URL('../apps/cli/bin/waybill.js', import.meta.url));
 
-describe('waybill alloc exec', () => {
+/** With a command that its author prepared for its one task. */
+const withAction = (job: ReturnType<typeof shellJob>): object => {
+  const action = { Name: 'count', Command: '/bin/sh', Args: ['-c', 'wc -l; echo "$NOMAD_TASK_NAME" >&2; exit 4'] };
+  const { TaskGroups, ...rest } = JSON.parse(JSON.stringify(job)) as { TaskGroups: { Tasks: object[] }[] };
+  return {
+    ...rest,
+    TaskGroups: TaskGroups.map((group) => ({
+      ...group,
+      Tasks: group.Tasks.map((task) => ({ ...task, Actions: [action] })),
+    })),
+  };
+};
+
+describe('waybill alloc exec and job action', () => {
   let waybill: WaybillProcesses;
   let env: NodeJS.ProcessEnv;
 
   beforeAll(async () => {
     waybill = await WaybillProcesses.start();
     env = { PATH: process.env['PATH'], WAYBILL_ADDR: waybill.api.url };
-    await waybill.api.register(shellJob('web', 'exec sleep 100000'));
+    await waybill.api.register(withAction(shellJob('web', 'exec sleep 100000')));
     await eventually('the task runs', async () =>
       (await waybill.api.get<{ ClientStatus: string }[]>('/v1/job/web/allocations')).some(
         ({ ClientStatus }) => ClientStatus === 'running',
@@ -80,6 +94,37 @@ describe('waybill alloc exec', () => {
         return true;
       }
     });
+  });
+
+  it('CL-344: an action of a job, where it is said or in any of its allocations, as exec would run it', async () => {
+    const action = (...more: string[]): ChildProcess =>
+      spawn(process.execPath, [BIN, 'action', ...more], { env, stdio: 'pipe' });
+    const counted = { code: 4, out: '2\n', err: 'task\n' };
+    expect(await ended(action('-job=web', '-group=group', '-task=task', 'count'), 'one\ntwo\n')).toEqual(counted);
+    const [alloc] = await waybill.api.get<{ ID: string }[]>('/v1/job/web/allocations');
+    expect(await ended(action('-job=we', `-alloc=${alloc!.ID.slice(0, 8)}`, 'count'), 'one\ntwo\n')).toEqual(counted);
+    for (const [given, message] of [
+      [['-job=web'], 'An action name is required'],
+      [['count'], 'A job ID is required'],
+      [['-job=web', 'count'], 'A group name is required if no allocation is provided'],
+      [['-job=web', '-group=group', 'count'], 'A task name is required if no allocation is provided'],
+      [['-job=web', '-group=group', '-task=task', 'no'], 'failed to exec into task: action no not found in task task'],
+      [['-job=web', '-group=group', '-task=task', 'count', 'x'], 'This command takes one argument: <action>'],
+    ] as const) {
+      const { code, err } = await ended(action(...given), '');
+      expect([code, err.split('\n')[0]]).toEqual([1, message]);
+    }
+  });
+
+  it('AG-320: a path that is no percent-encoding is no session, and harms nobody', async () => {
+    const url = `${waybill.api.url}/v1/client/allocation/%zz/exec`;
+    const headers = { Connection: 'Upgrade', Upgrade: 'websocket' };
+    const status = await new Promise((resolve, reject) =>
+      request(url, { headers }, (answer) => resolve(answer.resume().statusCode))
+        .on('error', reject)
+        .end(),
+    );
+    expect(status).toBe(404);
   });
 
   describe.runIf(hasPseudoTerminal)('on a terminal (needs `script` of util-linux)', () => {

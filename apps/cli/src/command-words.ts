@@ -10,6 +10,7 @@ interface Alias {
 /** CL-102. */
 export const ALIASES: ReadonlyMap<string, Alias> = new Map<string, Alias>([
   ['run', { words: 'job run' }],
+  ['action', { words: 'job action' }],
   ['start', { words: 'job start' }],
   ['plan', { words: 'job plan', hidden: true }],
   ['init', { words: 'job init', hidden: true }],

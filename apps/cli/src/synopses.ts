@@ -25,6 +25,7 @@ export const SYNOPSES: Readonly<Record<string, string>> = {
   'eval status': 'Show an evaluation',
   'event tail': 'Follow the event stream',
   'event topics': 'Show what can be followed',
+  'job action': 'Run a command that the job has prepared',
   'job allocs': 'Show the allocations of a job',
   'job deployments': 'Show the deployments of a job',
   'job dispatch': 'Make one job of a parameterized one',

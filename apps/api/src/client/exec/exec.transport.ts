@@ -1,20 +1,18 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { ReadModel } from '@waybill/projection';
-import { type ExecStartRequest, type Rpc, RpcError } from '@waybill/rpc';
+import { type Rpc, RpcError } from '@waybill/rpc';
 import { handshakeAnswer, handshakeProblem, WebSocket } from '@waybill/websocket';
 import type { FastifyInstance } from 'fastify';
 import { ApiError } from '../../http/api-error.js';
-import { knownAllocation } from '../known-allocation.js';
-import { ExecMessageError, tokenOf } from './exec-messages.js';
+import { tokenOf } from './exec-messages.js';
+import { execPlace, type ExecTarget, execTargetOf } from './exec-request.js';
 import { runExec, sendAway } from './exec-session.js';
 
 /** What a client may send in one message: stdin in pieces, as base64 in JSON. */
 const MAX_MESSAGE_BYTES = 256 * 1024;
 /** A client that is not there any more is noticed by this. */
 const PING_MS = 10_000;
-
-const EXEC_PATH = /^\/v1\/client\/allocation\/([^/]+)\/exec$/;
 
 export interface ExecUpgradeDependencies {
   readonly model: ReadModel;
@@ -25,7 +23,7 @@ export interface ExecUpgradeDependencies {
 }
 
 /**
- * `/v1/client/allocation/:id/exec` (AG-320). A WebSocket is no request to Fastify, so its handshake is taken here. A page
+ * `/v1/client/allocation/:id/exec` and `/v1/job/:id/action` (AG-320). A WebSocket is no request to Fastify, so its handshake is taken here. A page
  * of another site may not open one in the name of whoever looks at it: browsers say where a page is from, and send no
  * question first.
  */
@@ -34,8 +32,8 @@ export function serveExec(fastify: FastifyInstance, deps: ExecUpgradeDependencie
   fastify.server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     socket.on('error', () => {});
     const url = new URL(request.url ?? '/', 'http://api');
-    const id = EXEC_PATH.exec(url.pathname)?.[1];
-    if (id === undefined) return refuse(socket, '404 Not Found', 'there is no WebSocket at this path');
+    const target = execTargetOf(url.pathname);
+    if (target === undefined) return refuse(socket, '404 Not Found', 'there is no WebSocket at this path');
     const region = url.searchParams.get('region');
     if (region && region !== deps.region) return refuse(socket, '500 Internal Server Error', 'No path to region');
     const problem = handshakeProblem(request);
@@ -44,7 +42,7 @@ export function serveExec(fastify: FastifyInstance, deps: ExecUpgradeDependencie
     socket.write(handshakeAnswer(request));
     const peer = new WebSocket(socket, head, { role: 'server', maxMessageBytes: MAX_MESSAGE_BYTES, pingMs: PING_MS });
     peers.add(peer);
-    serve(peer, decodeURIComponent(id), url.searchParams, deps)
+    serve(peer, target, url.searchParams, deps)
       .catch((error: unknown) => deps.warn('an exec session failed', { error }))
       .finally(() => peers.delete(peer));
   });
@@ -55,15 +53,14 @@ export function serveExec(fastify: FastifyInstance, deps: ExecUpgradeDependencie
 
 async function serve(
   peer: WebSocket,
-  id: string,
+  target: ExecTarget,
   query: URLSearchParams,
   { model, rpc }: ExecUpgradeDependencies,
 ): Promise<void> {
   try {
     if (query.get('ws_handshake') === 'true') await greeted(peer);
-    const request = requestOf(id.toLowerCase(), query);
-    const { NodeID } = await knownAllocation(model, request.AllocID);
-    await runExec(rpc, NodeID, request, peer);
+    const { nodeId, request } = await execPlace(model, target, query);
+    await runExec(rpc, nodeId, request, peer);
   } catch (error) {
     sendAway(peer, error instanceof ApiError ? new RpcError('not-found', error.message) : error);
   }
@@ -72,34 +69,6 @@ async function serve(
 /** AG-320. Nothing is to be shown yet: there is no access control. @throws ExecMessageError */
 async function greeted(peer: WebSocket): Promise<void> {
   tokenOf(await peer.first());
-}
-
-/** @throws ExecMessageError */
-function requestOf(AllocID: string, query: URLSearchParams): ExecStartRequest {
-  const Task = query.get('task') ?? '';
-  if (Task === '') throw new ExecMessageError('must provide task name');
-  return { AllocID, Task, Command: commandOf(query.get('command')), Tty: flagOf(query.get('tty')) };
-}
-
-function commandOf(given: string | null): string[] {
-  if (given === null || given === '') throw new ExecMessageError('command is not present');
-  let command: unknown;
-  try {
-    command = JSON.parse(given);
-  } catch {
-    throw new ExecMessageError('command is no JSON list of strings');
-  }
-  if (!Array.isArray(command) || command.some((word) => typeof word !== 'string'))
-    throw new ExecMessageError('command is no JSON list of strings');
-  if (command.length === 0) throw new ExecMessageError('command is not present');
-  return command as string[];
-}
-
-function flagOf(given: string | null): boolean {
-  if (given === null || given === '') return false;
-  if (/^(1|t|true)$/i.test(given)) return true;
-  if (/^(0|f|false)$/i.test(given)) return false;
-  throw new ExecMessageError(`tty value is not a boolean: "${given}"`);
 }
 
 /** Programs send no origin. */

@@ -1,0 +1,111 @@
+import { DEFAULT_NAMESPACE, findTaskGroup } from '@waybill/model';
+import type { ReadModel } from '@waybill/projection';
+import type { ExecStartRequest } from '@waybill/rpc';
+import { notFound } from '../../http/api-error.js';
+import { parseJobPath } from '../../jobs/job-path.js';
+import { knownAllocation } from '../known-allocation.js';
+import { ExecMessageError } from './exec-messages.js';
+
+/** What a session is about: a command that its client says, or one that the job's author prepared. */
+export type ExecTarget =
+  | { readonly kind: 'allocation'; readonly id: string }
+  | { readonly kind: 'job'; readonly id: string };
+
+/** A session as its agent is asked for it. */
+export interface ExecPlace {
+  readonly nodeId: string;
+  readonly request: ExecStartRequest;
+}
+
+const ALLOCATION = /^\/v1\/client\/allocation\/([^/]+)\/exec$/;
+const JOB = '/v1/job/';
+
+/** Undefined: nothing at this path is a session. */
+export function execTargetOf(pathname: string): ExecTarget | undefined {
+  const path = decoded(pathname);
+  const allocation = ALLOCATION.exec(path)?.[1];
+  if (allocation !== undefined) return { kind: 'allocation', id: allocation };
+  const job = path.startsWith(JOB) ? parseJobPath(path.slice(JOB.length)) : undefined;
+  return job?.sub === 'action' ? { kind: 'job', id: job.id } : undefined;
+}
+
+/** AG-320, AG-324. @throws ExecMessageError, ApiError */
+export function execPlace(model: ReadModel, target: ExecTarget, query: URLSearchParams): Promise<ExecPlace> {
+  return target.kind === 'allocation' ? commandPlace(model, target.id, query) : actionPlace(model, target.id, query);
+}
+
+async function commandPlace(model: ReadModel, id: string, query: URLSearchParams): Promise<ExecPlace> {
+  const request = { AllocID: id.toLowerCase(), Task: taskOf(query), Command: commandOf(query), Tty: ttyOf(query) };
+  const { NodeID } = await knownAllocation(model, request.AllocID);
+  return { nodeId: NodeID, request };
+}
+
+/** As the version of the job has it that the allocation runs. */
+async function actionPlace(model: ReadModel, jobId: string, query: URLSearchParams): Promise<ExecPlace> {
+  const [action, Task, Tty] = [query.get('action') ?? '', taskOf(query), ttyOf(query)];
+  if (action === '') throw new ExecMessageError('must provide action name');
+  const alloc = await knownAllocation(model, query.get('allocID') || (await runningAllocation(model, jobId, query)));
+  if (alloc.JobID !== jobId || alloc.Namespace !== namespaceIn(query))
+    throw new ExecMessageError(`allocation "${alloc.ID}" is not one of job "${jobId}"`);
+  const group = alloc.Job ? findTaskGroup(alloc.Job, alloc.TaskGroup) : undefined;
+  const task = group?.Tasks.find(({ Name }) => Name === Task);
+  if (!task) throw new ExecMessageError(`unknown task name "${Task}"`);
+  const found = task.Actions?.find(({ Name }) => Name === action);
+  if (!found) throw new ExecMessageError(`action ${action} not found in task ${Task}`);
+  return {
+    nodeId: alloc.NodeID,
+    request: { AllocID: alloc.ID, Task, Command: [found.Command, ...(found.Args ?? [])], Tty },
+  };
+}
+
+/** Where no allocation is named: one that runs, of the group if that is named. */
+async function runningAllocation(model: ReadModel, jobId: string, query: URLSearchParams): Promise<string> {
+  const group = query.get('group') ?? '';
+  const { rows } = await model.jobAllocations(namespaceIn(query), jobId, { all: true });
+  const found = rows.find(
+    ({ ClientStatus, TaskGroup }) => ClientStatus === 'running' && (group === '' || TaskGroup === group),
+  );
+  if (found) return found.ID;
+  throw notFound(`job "${jobId}"${group === '' ? '' : `, group "${group}"`} has no running allocation`);
+}
+
+const namespaceIn = (query: URLSearchParams): string => query.get('namespace') || DEFAULT_NAMESPACE;
+
+/** @throws ExecMessageError */
+function taskOf(query: URLSearchParams): string {
+  const task = query.get('task') ?? '';
+  if (task === '') throw new ExecMessageError('must provide task name');
+  return task;
+}
+
+function commandOf(query: URLSearchParams): string[] {
+  const given = query.get('command') ?? '';
+  if (given === '') throw new ExecMessageError('command is not present');
+  let command: unknown;
+  try {
+    command = JSON.parse(given);
+  } catch {
+    throw new ExecMessageError('command is no JSON list of strings');
+  }
+  if (!Array.isArray(command) || command.some((word) => typeof word !== 'string'))
+    throw new ExecMessageError('command is no JSON list of strings');
+  if (command.length === 0) throw new ExecMessageError('command is not present');
+  return command as string[];
+}
+
+function ttyOf(query: URLSearchParams): boolean {
+  const given = query.get('tty') ?? '';
+  if (given === '') return false;
+  if (/^(1|t|true)$/i.test(given)) return true;
+  if (/^(0|f|false)$/i.test(given)) return false;
+  throw new ExecMessageError(`tty value is not a boolean: "${given}"`);
+}
+
+/** A path that is no percent-encoding is the path of nothing. */
+function decoded(pathname: string): string {
+  try {
+    return decodeURIComponent(pathname);
+  } catch {
+    return '';
+  }
+}
