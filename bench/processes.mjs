@@ -59,11 +59,12 @@ export class ServiceProcesses {
    * @param {string} service
    * @param {string} name
    * @param {NodeJS.ProcessEnv} env
+   * @param {readonly string[]} nodeArgs after those that all services get
    */
-  async add(service, name = service, env = {}) {
+  async add(service, name = service, env = {}, nodeArgs = []) {
     const port = await freePort();
     const opsUrl = `http://127.0.0.1:${port}`;
-    const child = spawn(process.execPath, [...NODE_ARGS, mainOf(service)], {
+    const child = spawn(process.execPath, [...NODE_ARGS, ...nodeArgs, mainOf(service)], {
       env: {
         PATH: process.env.PATH,
         WAYBILL_NATS_URL: this.stack.natsUrl,

@@ -6,6 +6,29 @@ import { aTask, FOREVER } from './fixtures/running-alloc.js';
 const MINUTE_MS = 60_000;
 
 describe('what the servers want', () => {
+  it('OP-47: after a restore it says again how things are, kills nothing, and goes on with what was stopped since', async () => {
+    const { time, servers, startedAgent, anAlloc, started } = agentAndServers();
+    for (const id of ['runs', 'stops']) servers.want(anAlloc(id));
+    servers.want(anAlloc('ends', [aTask('web', { run_for: '90s' })]));
+    const agent = await startedAgent();
+    const archived = [...servers.wanted.values()];
+    expect(archived.map(({ ClientStatus }) => ClientStatus)).toEqual(['running', 'running', 'running']);
+    servers.want({ ...servers.wanted.get('stops')!, DesiredStatus: 'stop' });
+    servers.want(anAlloc('later'));
+    await time.pass(MINUTE_MS);
+    expect(servers.toldOf('ends').at(-1)?.ClientStatus).toBe('failed');
+    expect(servers.toldOf('stops').at(-1)?.ClientStatus).toBe('complete');
+
+    servers.told.length = 0;
+    servers.restore(...archived);
+    await time.pass(10_000);
+    expect(servers.toldOf('runs').map(({ ClientStatus }) => ClientStatus)).toContain('running');
+    expect(servers.toldOf('ends').map(({ ClientStatus }) => ClientStatus)).toEqual(['failed']);
+    expect(servers.toldOf('stops').at(-1)?.ClientStatus).toBe('running');
+    expect(started.toSorted()).toEqual(['ends/web', 'later/web', 'runs/web', 'stops/web', 'stops/web']);
+    expect(agent.stats()).toMatchObject({ allocations: 3, runningAllocations: 2, pendingUpdates: 0 });
+  });
+
   it('AG-12, AG-13: it registers before it asks for anything else', async () => {
     const { time, servers, startedAgent } = agentAndServers();
     servers.silent.add('register');

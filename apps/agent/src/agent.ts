@@ -236,19 +236,23 @@ export class Agent {
   }
 
   private apply(pulled: Pulled): void {
-    for (const id of pulled.removed) this.remove(id);
+    for (const id of pulled.removed) void this.remove(id);
     for (const id of this.invalid.keys()) if (!pulled.listed.has(id)) this.invalid.delete(id);
     for (const one of pulled.changed) this.addOrUpdate(one);
     this.serversAsked.open();
-    if (this.owesStates) this.sendAllStates();
+    if (this.owesStates || pulled.isRestored) this.sendAllStates();
     this.pushLoop.release();
     this.collector.look();
     this.disconnectStops.look();
   }
 
-  private addOrUpdate({ alloc, traceparent }: PulledAlloc): void {
+  private addOrUpdate(pulled: PulledAlloc): void {
+    const { alloc, traceparent } = pulled;
     const known = this.runners.get(alloc.ID);
+    if (known && isServerTerminal(known.alloc) && !isServerTerminal(alloc)) return void this.beginAgain(pulled);
     if (known) return known.update(alloc);
+    const told = this.invalid.get(alloc.ID);
+    if (told && !isTerminalAllocation(alloc)) return this.pushLoop.sendAgain([told]);
     // AG-46: one that ended elsewhere or before is only remembered by the servers.
     if (isTerminalAllocation(alloc) && !(isServerTerminal(alloc) && isStillCounted(alloc))) {
       this.invalid.set(alloc.ID, null);
@@ -262,6 +266,14 @@ export class Agent {
       this.deps.logger.error('an allocation cannot be added', { alloc: alloc.ID, error });
       this.refuse(alloc, error);
     }
+  }
+
+  /** OP-47: the servers' state was taken back to before they stopped it. It starts when what is left of it is gone. */
+  private async beginAgain(pulled: PulledAlloc): Promise<void> {
+    const { ID } = pulled.alloc;
+    this.invalid.set(ID, null); // no other list adds it meanwhile
+    await this.remove(ID);
+    if (this.invalid.delete(ID) && this.pullLoop.isRunning) this.addOrUpdate(pulled);
   }
 
   /** AG-47. */
@@ -297,14 +309,16 @@ export class Agent {
     await Promise.all(here.filter((one) => one.alloc.ClientStatus !== 'unknown').map((one) => one.ended.opened));
   }
 
-  private remove(allocId: string): void {
+  private async remove(allocId: string): Promise<void> {
     const runner = this.runners.get(allocId);
     if (!runner) return;
     this.runners.delete(allocId);
     this.pushLoop.forget(allocId);
-    runner.destroy().catch((error: unknown) => {
+    try {
+      await runner.destroy();
+    } catch (error) {
       this.deps.logger.error('an allocation could not be removed from this machine', { alloc: allocId, error });
-    });
+    }
   }
 
   /** An earlier one of unknown outcome may have been taken meanwhile: the answer names it, and this one comes after it. */

@@ -1,8 +1,6 @@
-import { execFile } from 'node:child_process';
 import { closeSync, constants, existsSync, mkdirSync, openSync, renameSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { readFile } from 'node:fs/promises';
-import { promisify } from 'node:util';
 import type { LogConfig } from '@waybill/model';
 import type { Logger } from '@waybill/telemetry';
 import { CollectorProcess } from './collector-process.js';
@@ -10,8 +8,7 @@ import type { ContainerLogOrder } from './container-log.js';
 import { CONTAINER_SUFFIX, FIFO_SUFFIX, LogCollector, ORDER_SUFFIX } from './log-collector.js';
 import { logBase, type LogType } from './log-file-names.js';
 import { bytesEverWritten, type RotatingLogSpec } from './rotating-log.js';
-
-const run = promisify(execFile);
+import { SpareFifos } from './spare-fifos.js';
 
 /** AG-245: how long the end of a task waits for its output to be in the files. A process that fled its group may hold it open. */
 export const DRAIN_TIMEOUT_MS = 2_000;
@@ -42,17 +39,20 @@ export interface OpenOutput {
  */
 export class TaskOutputs {
   private readonly collector: CollectorProcess | LogCollector;
+  private readonly fifos: SpareFifos;
 
   constructor(
     private readonly dir: string,
     dieWithAgent: boolean,
     logger: Logger,
   ) {
+    this.fifos = new SpareFifos(dir);
     this.collector = dieWithAgent ? new LogCollector(dir, logger) : new CollectorProcess(dir, logger);
   }
 
   async start(): Promise<void> {
     mkdirSync(this.dir, { recursive: true });
+    await this.fifos.start();
     await this.collector.start();
   }
 
@@ -63,7 +63,7 @@ export class TaskOutputs {
   /** @param id unique per start of a task */
   async open(id: string, stdout: RotatingLogSpec, stderr: RotatingLogSpec): Promise<OpenOutput> {
     const fifos = this.fifosOf(id);
-    await run('mkfifo', ['-m', '600', ...fifos]);
+    for (const fifo of fifos) await this.fifos.take(fifo);
     // Open for both directions: a pipe without reader would kill the writer, and without writer would be at its end.
     const fds = fifos.map((fifo) => openSync(fifo, constants.O_RDWR));
     const [out, err] = fds as [number, number];

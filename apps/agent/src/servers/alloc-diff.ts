@@ -25,3 +25,10 @@ export function diffAllocs(
       .map(([id]) => id),
   };
 }
+
+/** OP-47: the servers' list after their state was taken back: what they have as older is also news. O(both). */
+export function diffRestoredAllocs(listed: Readonly<Record<string, number>>, known: readonly KnownAlloc[]): AllocDiff {
+  const here = new Map(known.map((alloc) => [alloc.id, alloc.allocModifyIndex]));
+  const wanted = Object.entries(listed).filter(([id, index]) => index !== here.get(id));
+  return { ...diffAllocs(listed, known, new Set()), wanted: wanted.map(([id]) => id) };
+}

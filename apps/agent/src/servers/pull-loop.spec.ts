@@ -77,6 +77,23 @@ describe('pull of allocations', () => {
     expect(diffAllocs(listed, known, new Set(['refused']))).toEqual({ removed: ['gone'], wanted: ['older', 'fresh'] });
   });
 
+  it('OP-47: after a restore, what the servers have as older or had refused is news too; once', async () => {
+    const { servers, known, invalid, pulled, loop, alloc } = setup();
+    known.push({ id: 'newer', allocModifyIndex: 30 }, { id: 'same', allocModifyIndex: 5 });
+    invalid.add('collected');
+    servers.allocs = [alloc('newer', 20), alloc('collected', 7)];
+    servers.index = 50;
+    loop.start(1);
+    const Allocs = { newer: 20, same: 5, collected: 7 };
+    for (const Index of [50, 51]) {
+      await settle();
+      servers.lists.at(-1)!.answer({ Allocs, Index, RestoredIndex: 50 });
+    }
+    await settle();
+    expect(servers.fetches.map(({ AllocIDs }) => AllocIDs)).toEqual([['newer', 'collected']]);
+    expect(pulled.map(({ isRestored }) => isRestored)).toEqual([true, false]);
+  });
+
   it('AG-40: asks at the last index and ignores an answer that is not above it', async () => {
     const { servers, pulled, loop, list } = setup();
     loop.start(40);

@@ -8,7 +8,7 @@ import {
   type Rpc,
 } from '@waybill/rpc';
 import type { Logger } from '@waybill/telemetry';
-import { type AllocDiff, diffAllocs, type KnownAlloc } from './alloc-diff.js';
+import { type AllocDiff, diffAllocs, diffRestoredAllocs, type KnownAlloc } from './alloc-diff.js';
 
 /** A failed query is repeated after this, doubled with each failure up to the limit, plus a random part of it (AG-48). */
 export const PULL_RETRY_MS = 1_000;
@@ -30,6 +30,8 @@ export interface Pulled {
   readonly changed: readonly PulledAlloc[];
   /** Every id the servers listed. */
   readonly listed: ReadonlySet<string>;
+  /** The servers' state was taken back: what they have been told may be lost, what they had decided too (OP-47). */
+  readonly isRestored: boolean;
 }
 
 export interface PullDependencies {
@@ -59,6 +61,7 @@ export interface PullDependencies {
 export class PullLoop {
   private mode: 'stopped' | 'running' = 'stopped';
   private index = 0;
+  private restoredIndex = 0;
   private failures = 0;
   private cancelPause: CancelTimer = () => {};
   private endPause: () => void = () => {};
@@ -70,6 +73,10 @@ export class PullLoop {
   /** Index of the last list that was applied; 0 before the first. */
   get appliedIndex(): number {
     return this.index;
+  }
+
+  get isRunning(): boolean {
+    return this.mode === 'running';
   }
 
   start(minStateIndex: number): void {
@@ -88,7 +95,7 @@ export class PullLoop {
 
   /** A process of the servers is gone, or has begun: what waits may wait for nobody, and who failed may try again. */
   serversChanged(): void {
-    if (!this.isRunning() || this.cancelAskAgain) return;
+    if (!this.isRunning || this.cancelAskAgain) return;
     this.cancelAskAgain = this.deps.timers.after(this.deps.random() * ASK_AGAIN_SPREAD_MS, () => {
       this.cancelAskAgain = undefined;
       this.giveUp();
@@ -98,12 +105,12 @@ export class PullLoop {
   }
 
   private async run(minStateIndex: number): Promise<void> {
-    while (this.isRunning()) {
+    while (this.isRunning) {
       try {
         await this.pull(Math.max(minStateIndex, 1));
         this.failures = 0;
       } catch (error) {
-        if (!this.isRunning()) return;
+        if (!this.isRunning) return;
         const retryMs = this.retryMs();
         this.failures++;
         this.deps.logger.warn('the list of allocations could not be read; trying again', {
@@ -125,12 +132,17 @@ export class PullLoop {
         MinStateIndex: this.index === 0 ? minStateIndex : 0,
       }),
     );
-    if (!this.isRunning() || !list || list.Index <= this.index) return;
-    const diff = diffAllocs(list.Allocs, this.deps.known(), this.deps.invalid());
+    if (!this.isRunning || !list || list.Index <= this.index) return;
+    const { Index, Allocs, RestoredIndex = 0 } = list;
+    const isRestored = RestoredIndex > this.restoredIndex;
+    const diff = isRestored
+      ? diffRestoredAllocs(Allocs, this.deps.known())
+      : diffAllocs(Allocs, this.deps.known(), this.deps.invalid());
     const changed = await this.fetch(diff, list);
-    if (!this.isRunning()) return;
-    this.index = list.Index;
-    this.deps.apply({ removed: diff.removed, changed, listed: new Set(Object.keys(list.Allocs)) });
+    if (!this.isRunning) return;
+    this.index = Index;
+    this.restoredIndex = RestoredIndex;
+    this.deps.apply({ removed: diff.removed, changed, listed: new Set(Object.keys(Allocs)), isRestored });
   }
 
   /** undefined: given up; its answer, should it still come, is nobody's. */
@@ -139,7 +151,7 @@ export class PullLoop {
   }
 
   private async fetch(diff: AllocDiff, list: NodeAllocsResponse): Promise<PulledAlloc[]> {
-    while (diff.wanted.length > 0 && this.isRunning()) {
+    while (diff.wanted.length > 0 && this.isRunning) {
       const answer = await this.deps.rpc.ask(allocsById, {
         NodeID: this.deps.nodeId,
         SecretID: this.deps.secretId,
@@ -163,10 +175,6 @@ export class PullLoop {
       this.endPause = resolve;
       this.cancelPause = this.deps.timers.after(ms, resolve);
     });
-  }
-
-  private isRunning(): boolean {
-    return this.mode === 'running';
   }
 }
 
