@@ -1,7 +1,7 @@
 import { FakeTime, settle, type Allocation, type Node } from '@waybill/model';
 import { LocalState } from '@waybill/replica';
 import type { NodeAllocsResponse } from '@waybill/rpc';
-import { draftTxn, fixtures, serviceActor } from '@waybill/state';
+import { archiveLines, draftTxn, fixtures, readArchive, serviceActor } from '@waybill/state';
 import { describe, expect, it } from 'vitest';
 import { AllocQueries, nodeAllocsAnswer } from './alloc-queries.js';
 import { PlacementTraces } from './placement-traces.js';
@@ -51,6 +51,26 @@ async function setup() {
 }
 
 describe('allocation reads of agents', () => {
+  it('OP-47: a restore is told, although it takes rows back to lower indexes', async () => {
+    const { state, a, place, read } = await setup();
+    const alloc = await place(a);
+    const archive = [...archiveLines(state.tables)];
+    fixtures.apply(state.machine, 'AllocClientUpdate', {
+      Allocs: [{ ...alloc, ClientStatus: 'complete' }],
+      Evals: [],
+    });
+    const { ModifyIndex } = state.tables.allocs.get(alloc.ID)!;
+    const waiting = read(a, ModifyIndex);
+    const restore = { Archive: 'a', SHA256: '', Bytes: 0, Index: 1, Tables: readArchive(archive) };
+    const { index } = await state.propose(
+      draftTxn('StateRestore', restore, { timeNs: 0, requestId: 'restore', actor: serviceActor('test') }),
+    );
+    await settle();
+    const answer = { Allocs: { [alloc.ID]: alloc.AllocModifyIndex }, Index: index, RestoredIndex: index };
+    expect(waiting.answer).toEqual(answer);
+    expect(read(a, index).answer).toBeUndefined();
+  });
+
   it('ND-151: only with the secret of that node; that of an unknown node is no proof', async () => {
     const { queries, a, b } = await setup();
     const ask = (NodeID: string, SecretID: string) =>

@@ -9,7 +9,7 @@ import {
   type NodeAllocsResponse,
   RpcError,
 } from '@waybill/rpc';
-import type { Applied, Tables } from '@waybill/state';
+import { type Applied, SINGLETON_KEY, type Tables } from '@waybill/state';
 import { catchUp } from './catch-up.js';
 import { permissionDenied, provenNode } from './node-access.js';
 import { jobOf } from './node-evaluations.js';
@@ -126,6 +126,7 @@ export class AllocQueries {
  * ST-155. Index: the highest ModifyIndex of the node's allocations; the table's index when it has none, or fewer than
  * `seen` (a deletion lowers no row's index and must still be an answer, ND-153); at least 1.
  * The first look of a read has no `seen`: ND-153 then takes the table's index only when the node has none.
+ * A restore takes rows back to lower indexes, and must be an answer (OP-47).
  */
 export function nodeAllocsAnswer(tables: Tables, nodeId: string, seen: number | undefined): NodeAllocsResponse {
   const allocs: Record<string, number> = {};
@@ -137,5 +138,7 @@ export function nodeAllocsAnswer(tables: Tables, nodeId: string, seen: number | 
     count++;
   }
   if (count === 0 || (seen !== undefined && count < seen)) index = tables.allocs.tableIndex;
-  return { Allocs: allocs, Index: Math.max(index, 1) };
+  const restored = tables.cluster_meta.get(SINGLETON_KEY)?.RestoredIndex;
+  if (restored === undefined) return { Allocs: allocs, Index: Math.max(index, 1) };
+  return { Allocs: allocs, Index: Math.max(index, restored), RestoredIndex: restored };
 }

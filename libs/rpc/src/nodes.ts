@@ -46,7 +46,10 @@ export interface NodeAllocsRequest {
 export interface NodeAllocsResponse {
   /** Allocation id → AllocModifyIndex (ST-155). Always the full list. */
   readonly Allocs: Record<string, number>;
+  /** Not below RestoredIndex. */
   readonly Index: number;
+  /** When the state was last taken back to an archive (OP-47); absent: it never was. */
+  readonly RestoredIndex?: number;
 }
 export interface AllocsByIdRequest {
   readonly NodeID: string;
