@@ -36,7 +36,7 @@ export default defineConfig({
           testTimeout: 300_000,
         },
       },
-      // Real nats-server, real PostgreSQL, real processes. Two files at a time: they wait more than they compute.
+      // Real nats-server, real PostgreSQL, real processes. Three files at a time: they wait more than they compute.
       {
         extends: true,
         test: {
@@ -44,7 +44,7 @@ export default defineConfig({
           include: ['test/*.test.ts'],
           testTimeout: 60_000,
           hookTimeout: 120_000,
-          maxWorkers: 2,
+          maxWorkers: 3,
           isolate: false,
           // Real processes on a shared machine: in CI a test that fails is run once more before it counts.
           retry: process.env['CI'] ? 1 : 0,
