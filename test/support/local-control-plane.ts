@@ -1,50 +1,10 @@
 import { Broker, BrokerController, type BrokerDeps } from '@waybill/broker';
 import type { Clock, Timers } from '@waybill/model';
-import type { ReplicatedState } from '@waybill/replica';
+import { LocalState } from '@waybill/replica';
 import { RpcContext, RpcUnavailableError, type AskOptions, type Call, type Rpc } from '@waybill/rpc';
 import { Worker } from '@waybill/scheduler';
-import {
-  draftTxn,
-  serviceActor,
-  StateMachine,
-  type Applied,
-  type Proposed,
-  type TxnDraft,
-  type TxnPayloads,
-  type TxnType,
-} from '@waybill/state';
+import { draftTxn, serviceActor, type Proposed, type TxnPayloads, type TxnType } from '@waybill/state';
 import { silentLogger, tracerFor } from '@waybill/telemetry';
-
-/** A log of one process: what is proposed is applied at once. */
-export class LocalState implements ReplicatedState {
-  readonly machine = new StateMachine();
-  readonly history: Applied[] = [];
-  private readonly listeners = new Set<(applied: Applied) => void>();
-
-  get tables() {
-    return this.machine.tables;
-  }
-
-  get appliedIndex() {
-    return this.machine.appliedIndex;
-  }
-
-  async propose(draft: TxnDraft): Promise<Proposed> {
-    const applied = this.machine.apply({ ...draft, index: this.machine.appliedIndex + 1 } as Applied['txn']);
-    this.history.push(applied);
-    for (const listener of this.listeners) listener(applied);
-    return { index: applied.index, verdict: applied.verdict };
-  }
-
-  async waitFor(index: number): Promise<void> {
-    if (index > this.appliedIndex) throw new Error(`index ${index} will never come`);
-  }
-
-  onApplied(listener: (applied: Applied) => void): () => void {
-    this.listeners.add(listener);
-    return () => this.listeners.delete(listener);
-  }
-}
 
 /** Broker and scheduler workers in one process over a local log, through the same calls as over NATS. */
 export class LocalControlPlane implements Rpc {

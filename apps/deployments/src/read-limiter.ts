@@ -1,4 +1,4 @@
-import type { CancelTimer, Clock, Timers } from '@waybill/model';
+import { type CancelTimer, type Clock, type Timers, TokenBucket } from '@waybill/model';
 
 /** DP-612: reads per second of all watchers together, and as many at once. */
 export const DEFAULT_READS_PER_SECOND = 100;
@@ -22,18 +22,16 @@ export class ReadLimiter {
   private readonly withNews = new Map<Reader, number>();
   private readonly beginning = new Map<Reader, number>();
   private newsIsNext = true;
-  private tokens: number;
-  private countedAtMs: number;
+  private readonly turns: TokenBucket;
   private timer: CancelTimer | undefined;
   /** ms that readers have waited, all together. */
   waitedMs = 0;
 
   constructor(
     private readonly time: { readonly clock: Clock; readonly timers: Timers },
-    private readonly perSecond: number = DEFAULT_READS_PER_SECOND,
+    perSecond: number = DEFAULT_READS_PER_SECOND,
   ) {
-    this.tokens = this.burst;
-    this.countedAtMs = time.clock.nowMs();
+    this.turns = new TokenBucket(time.clock, { perSecond, burst: Math.max(1, perSecond) });
   }
 
   get size(): number {
@@ -67,15 +65,9 @@ export class ReadLimiter {
     this.beginning.clear();
   }
 
-  private get burst(): number {
-    return Math.max(1, this.perSecond);
-  }
-
   private schedule(): void {
     if (this.timer || this.size === 0) return;
-    this.refill();
-    const delayMs = this.tokens >= 1 ? 0 : Math.ceil(((1 - this.tokens) / this.perSecond) * 1_000);
-    this.timer = this.time.timers.after(delayMs, () => {
+    this.timer = this.time.timers.after(Math.ceil(this.turns.waitMs()), () => {
       this.timer = undefined;
       this.serve();
       this.schedule();
@@ -83,14 +75,13 @@ export class ReadLimiter {
   }
 
   private serve(): void {
-    this.refill();
-    while (this.tokens >= 1) {
+    const nowMs = this.time.clock.nowMs();
+    while (this.size > 0 && this.turns.tryTake()) {
       const next = this.next();
       if (!next) return;
       const [reader, sinceMs] = next;
-      this.tokens -= 1;
       this.forget(reader);
-      this.waitedMs += this.countedAtMs - sinceMs;
+      this.waitedMs += nowMs - sinceMs;
       reader.read();
     }
   }
@@ -101,12 +92,5 @@ export class ReadLimiter {
     if (!news || !first) return news ?? first;
     this.newsIsNext = !this.newsIsNext;
     return this.newsIsNext ? first : news;
-  }
-
-  private refill(): void {
-    const nowMs = this.time.clock.nowMs();
-    const passedMs = Math.max(0, nowMs - this.countedAtMs);
-    this.tokens = Math.min(this.burst, this.tokens + (passedMs / 1_000) * this.perSecond);
-    this.countedAtMs = nowMs;
   }
 }

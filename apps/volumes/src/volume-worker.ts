@@ -1,13 +1,23 @@
-import type { CancelTimer, Clock, CSIVolume, CSIVolumeClaim, Timers } from '@waybill/model';
+import {
+  type CancelTimer,
+  type Clock,
+  type CSIVolume,
+  type CSIVolumeClaim,
+  type Timers,
+  TokenBucket,
+  type TokenRate,
+} from '@waybill/model';
 import { type Logger, type Span, traceparentOf, type Tracer, withSpan } from '@waybill/telemetry';
 import { AllocationRevivedError } from './errors.js';
-import { PassLimit } from './pass-limit.js';
 
 /** How long a worker stays after its last pass, milliseconds (VL-143). */
 export const QUIESCENT_MS = 5 * 60_000;
 /** Pause before a failed pass is made again: doubled each time (VL-146), milliseconds. */
 export const FIRST_RETRY_MS = 1_000;
 export const LONGEST_RETRY_MS = 60_000;
+
+/** VL-146: passes of one volume per second, and how many may follow each other at once. */
+const PASS_RATE: TokenRate = { perSecond: 1, burst: 3 };
 
 /** What all workers of a term share. */
 export interface Releasing {
@@ -37,10 +47,10 @@ export interface ReleaseCounters {
  * volume as it stands and gives back every past claim; a failure of one does not keep the others (VL-141). Changes while
  * a pass runs come to one more pass (VL-145). After a pass without failure it rests for QUIESCENT_MS and ends, unless the
  * volume changes (VL-143); of a volume that is gone it ends at once (VL-142).
- * Limits: PASSES_PER_SECOND and PASS_BURST; one timer.
+ * Limits: PASS_RATE; one timer.
  */
 export class VolumeWorker {
-  private readonly limit: PassLimit;
+  private readonly passes: TokenBucket;
   /** As long as it lives; its passes are within (VL-149). */
   private readonly span: Span;
   private timer: CancelTimer | undefined;
@@ -57,7 +67,7 @@ export class VolumeWorker {
     private readonly releasing: Releasing,
     private readonly onEnd: (worker: VolumeWorker) => void,
   ) {
-    this.limit = new PassLimit(releasing.clock);
+    this.passes = new TokenBucket(releasing.clock, PASS_RATE);
     this.span = releasing.tracer().startSpan('volume worker', { attributes: { 'waybill.volume': key }, root: true });
   }
 
@@ -65,7 +75,7 @@ export class VolumeWorker {
   changed(): void {
     this.retryMs = FIRST_RETRY_MS;
     if (this.passing) this.changedMeanwhile = true;
-    else if (!this.due) this.arm(this.limit.take());
+    else if (!this.due) this.arm(this.passes.reserve());
   }
 
   stop(): void {
@@ -96,7 +106,7 @@ export class VolumeWorker {
     if (this.ended) return;
     if (this.changedMeanwhile) {
       this.changedMeanwhile = false;
-      this.arm(this.limit.take());
+      this.arm(this.passes.reserve());
     } else if (outcome === 'gone') this.end();
     else if (outcome === 'failed') this.retry();
     else this.after(QUIESCENT_MS, () => this.end());

@@ -50,6 +50,7 @@ export * from './task-event.js';
 export * from './task-group.js';
 export * from './task.js';
 export * from './timers.js';
+export * from './token-bucket.js';
 export * from './turns.js';
 export * from './update-csi-volume.js';
 export * from './validate-csi-volume.js';
