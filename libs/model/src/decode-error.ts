@@ -9,6 +9,7 @@ export class DecodeError extends Error {
 }
 
 function describe(found: unknown): string {
+  if (found === null) return 'null';
   if (Array.isArray(found)) return 'array';
   if (typeof found === 'boolean') return 'bool';
   return typeof found === 'number' ? `number ${found}` : typeof found;

@@ -34,6 +34,13 @@ export function intOf(object: JsonObject, name: string): number {
   throw DecodeError.wrongType(value, name, 'int');
 }
 
+/** Versions and indexes: none is below 0. */
+export function uintOf(object: JsonObject, name: string): number {
+  const value = intOf(object, name);
+  if (value < 0) throw DecodeError.wrongType(value, name, 'uint64');
+  return value;
+}
+
 /** A list of texts; none given is an empty one. */
 export function stringsOf(object: JsonObject, name: string): string[] {
   const value = memberOf(object, name);

@@ -47,11 +47,13 @@ export function staleParam(query: QueryString): boolean {
   throw badRequest('Expect `true` or `false` for `stale` query string parameter');
 }
 
+const LARGEST_INDEX = 2n ** 64n - 1n;
+
 /** API-47. 0: not blocking. */
 export function indexParam(query: QueryString): number {
   const value = param(query, 'index');
   if (value === undefined || value === '') return 0;
-  if (!/^\d{1,20}$/.test(value)) throw badRequest('Invalid index');
+  if (!/^\d{1,20}$/.test(value) || BigInt(value) > LARGEST_INDEX) throw badRequest('Invalid index');
   return Number(value);
 }
 

@@ -2,7 +2,7 @@ import { jobSubject, type Log } from '@waybill/journal';
 import { nsFromMs, type Clock } from '@waybill/model';
 import { draftTxn, type Proposer } from '@waybill/state';
 import { badRequest, failed } from '../http/api-error.js';
-import { asObject, boolOf, intOf, stringOf } from '../http/json-members.js';
+import { asObject, boolOf, stringOf, uintOf } from '../http/json-members.js';
 import type { Requester } from '../http/requester.js';
 import { acceptedOrThrow } from '../writer.js';
 import type { JobVersionLookup } from './job-version-lookup.js';
@@ -18,7 +18,7 @@ export function readStabilityRequest(json: unknown, pathJobId: string): Stabilit
   const id = stringOf(body, 'JobID');
   if (id === '') throw badRequest('JobID must be specified');
   if (id !== pathJobId) throw badRequest('Job ID does not match');
-  return { version: intOf(body, 'JobVersion'), stable: boolOf(body, 'Stable') };
+  return { version: uintOf(body, 'JobVersion'), stable: boolOf(body, 'Stable') };
 }
 
 /** Marks one kept version as stable or not; no new version, no evaluation (DP-954, DP-955). */

@@ -1,7 +1,7 @@
 import { type Clock, type JobVersionTag, nsFromMs } from '@waybill/model';
 import { draftTxn, type Proposer } from '@waybill/state';
 import { failed, notFound } from '../http/api-error.js';
-import { asObject, boolOf, intOf, stringOf } from '../http/json-members.js';
+import { asObject, boolOf, stringOf, uintOf } from '../http/json-members.js';
 import type { Requester } from '../http/requester.js';
 import { acceptedOrThrow } from '../writer.js';
 import { JOB_TRACKED_VERSIONS } from './register-job.js';
@@ -20,7 +20,7 @@ export interface TagWish {
 export function readTagRequest(json: unknown): TagWish {
   const body = asObject(json, 'TagRequest');
   const wish = {
-    version: intOf(body, 'Version'),
+    version: uintOf(body, 'Version'),
     latest: boolOf(body, 'Latest'),
     description: stringOf(body, 'Description'),
   };

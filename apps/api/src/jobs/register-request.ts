@@ -9,7 +9,16 @@ import {
   regionsOf,
 } from '@waybill/model';
 import { badRequest } from '../http/api-error.js';
-import { asObject, boolOf, intOf, type JsonObject, memberOf, objectOf, stringOf } from '../http/json-members.js';
+import {
+  asObject,
+  boolOf,
+  intOf,
+  type JsonObject,
+  memberOf,
+  objectOf,
+  stringOf,
+  uintOf,
+} from '../http/json-members.js';
 import { param, type QueryString } from '../http/query-string.js';
 
 /** A job as submitted, understood: complete, in its namespace and region. */
@@ -67,7 +76,7 @@ export class RegisterRequests {
       ...submitted,
       Submission: submissionOf(objectOf(body, 'Submission'), Namespace, ID),
       EnforceIndex: boolOf(body, 'EnforceIndex'),
-      JobModifyIndex: intOf(body, 'JobModifyIndex'),
+      JobModifyIndex: uintOf(body, 'JobModifyIndex'),
       PreserveCounts: boolOf(body, 'PreserveCounts'),
       PreserveResources: boolOf(body, 'PreserveResources'),
       EvalPriority: checkedEvalPriority(intOf(body, 'EvalPriority')),

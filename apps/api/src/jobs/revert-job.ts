@@ -1,7 +1,7 @@
 import { jobSubject, type Log } from '@waybill/journal';
 import type { Job } from '@waybill/model';
 import { badRequest, failed } from '../http/api-error.js';
-import { asObject, intOf, memberOf, stringOf } from '../http/json-members.js';
+import { asObject, memberOf, stringOf, uintOf } from '../http/json-members.js';
 import type { Requester } from '../http/requester.js';
 import type { JobVersionLookup } from './job-version-lookup.js';
 import type { Registered, RegisterJob } from './register-job.js';
@@ -20,8 +20,8 @@ export function readRevertRequest(json: unknown, pathJobId: string): RevertReque
   if (id !== pathJobId) throw badRequest('Job ID does not match');
   const enforced = memberOf(body, 'EnforcePriorVersion') !== undefined;
   return {
-    version: intOf(body, 'JobVersion'),
-    enforcePriorVersion: enforced ? intOf(body, 'EnforcePriorVersion') : null,
+    version: uintOf(body, 'JobVersion'),
+    enforcePriorVersion: enforced ? uintOf(body, 'EnforcePriorVersion') : null,
   };
 }
 

@@ -13,7 +13,16 @@ import {
 } from '@waybill/model';
 import { draftTxn, type Proposer } from '@waybill/state';
 import { badRequest, failed, notFound } from '../http/api-error.js';
-import { asObject, boolOf, intOf, type JsonObject, memberOf, objectOf, stringOf } from '../http/json-members.js';
+import {
+  asObject,
+  boolOf,
+  intOf,
+  type JsonObject,
+  memberOf,
+  objectOf,
+  stringOf,
+  uintOf,
+} from '../http/json-members.js';
 import type { Requester } from '../http/requester.js';
 import { acceptedOrThrow } from '../writer.js';
 import { JOB_MAX_COUNT } from './job-admission.js';
@@ -149,7 +158,7 @@ function readWish(body: JsonObject, target: JsonObject, namespace: string): Scal
     message: stringOf(body, 'Message'),
     error,
     meta: objectOf(body, 'Meta') ?? null,
-    jobModifyIndex: intOf(body, 'JobModifyIndex'),
+    jobModifyIndex: uintOf(body, 'JobModifyIndex'),
   };
 }
 
