@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { gzipSync } from 'node:zlib';
 import { packArchive, unpackArchive } from '@waybill/model/snapshot-archive';
@@ -15,7 +15,12 @@ let waybill: WaybillProcesses;
 let api: ApiClient;
 
 beforeAll(async () => {
-  waybill = await WaybillProcesses.start({}, ['projector', 'broker', 'scheduler', 'nodes', 'api', 'agent']);
+  const archives = {
+    WAYBILL_ARCHIVE_DIR: `${dir}/archives`,
+    WAYBILL_ARCHIVE_INTERVAL: '1s',
+    WAYBILL_ARCHIVE_KEEP: '2',
+  };
+  waybill = await WaybillProcesses.start(archives, ['projector', 'broker', 'scheduler', 'nodes', 'api', 'agent']);
   api = waybill.api;
   await eventually('the node is ready', async () =>
     (await api.get<{ Status: string }[]>('/v1/nodes')).some(({ Status }) => Status === 'ready'),
@@ -27,49 +32,52 @@ afterAll(async () => {
 });
 
 /** Seconds that nothing else sleeps. */
+const KEPT_S = 61_233;
 const LATER_S = 61_234;
-const processesOfLater = (): number => {
-  const { stdout } = spawnSync('pgrep', ['-f', `^sleep ${LATER_S}`], { encoding: 'utf8' });
+const processesOf = (seconds: number): number => {
+  const { stdout } = spawnSync('pgrep', ['-f', `^sleep ${seconds}`], { encoding: 'utf8' });
   return stdout.split('\n').filter((line) => line !== '').length;
 };
 const cli = (...words: string[]) => runCli(api.url, ['operator', 'snapshot', ...words]);
 const put = (body: Buffer) => api.raw('/v1/operator/snapshot', { method: 'PUT', body });
 const jobs = async (at = api) => (await at.get<{ ID: string; Status: string }[]>('/v1/jobs')).map(({ ID }) => ID);
 const indexNow = async (at = api) => Number((await at.raw('/v1/jobs')).headers.get('x-nomad-index'));
-const isRunning = (id: string, at = api) =>
+const status = async (id: string) => (await api.get<{ Status: string }>(`/v1/job/${id}`)).Status;
+const isRunning = (id: string, version = 0) =>
   eventually(`${id} runs`, async () =>
-    (await at.get<{ ClientStatus: string; DesiredStatus: string }[]>(`/v1/job/${id}/allocations`)).some(
-      (one) => one.ClientStatus === 'running' && one.DesiredStatus === 'run',
-    ),
+    (
+      await api.get<{ ClientStatus: string; DesiredStatus: string; JobVersion: number }[]>(`/v1/job/${id}/allocations`)
+    ).some((one) => one.ClientStatus === 'running' && one.DesiredStatus === 'run' && one.JobVersion === version),
   );
 
-/** Blocks again and again, and answers when there is but one job. */
-async function onlyJobAfter(index: number): Promise<string | undefined> {
+/** Blocks again and again, and answers what jobs are left when there are two. */
+async function twoJobsAfter(index: number): Promise<string[]> {
   for (let seen = index; ;) {
     const answer = await api.raw(`/v1/jobs?index=${seen}&wait=60s`);
-    const [only, ...others] = (await answer.json()) as { ID: string }[];
-    if (others.length === 0) return only?.ID;
+    const left = (await answer.json()) as { ID: string }[];
+    if (left.length === 2) return left.map(({ ID }) => ID);
     seen = Number(answer.headers.get('x-nomad-index'));
   }
 }
 
 describe('the state of a cluster, saved and brought back', () => {
   it('OP-40, OP-43, OP-44, OP-50: is saved to a file, whole, once', async () => {
-    await api.register(shellJob('kept', 'exec sleep 600'));
-    await isRunning('kept');
+    await api.register(shellJob('kept', `exec sleep ${KEPT_S}`));
+    await api.register(shellJob('ends', `until [ -e ${dir}/end ]; do sleep 0.1; done`, { type: 'batch' }));
+    await Promise.all(['kept', 'ends'].map((id) => isRunning(id)));
     expect(await cli('save', file)).toEqual({ code: 0, out: `State file written to ${file}\n`, err: '' });
     expect(await cli('save', file)).toMatchObject({
       code: 1,
       err: expect.stringContaining(`Destination file already exists: "${file}"`) as unknown,
     });
     const inspected = JSON.parse((await cli('inspect', '-json', file)).out) as object;
-    const { ModifyIndex } = await api.get<{ ModifyIndex: number }>('/v1/job/kept');
-    expect(inspected).toMatchObject({ Version: '0.1.0', Tables: { jobs: 1, nodes: 1, allocs: 1 } });
+    expect(inspected).toMatchObject({ Version: '0.1.0', Tables: { jobs: 2, nodes: 1, allocs: 2 } });
     const { meta, state } = await unpackArchive(readFileSync(file));
-    expect(meta).toMatchObject({ TableIndexes: { jobs: ModifyIndex }, EventFloor: 1 });
+    const indexes = (await api.get<{ ModifyIndex: number }[]>('/v1/jobs')).map(({ ModifyIndex }) => ModifyIndex);
+    expect(meta).toMatchObject({ TableIndexes: { jobs: Math.max(...indexes) }, EventFloor: 1 });
     expect(meta).not.toHaveProperty('Tables.leases');
     expect(state.toString()).not.toContain('"table":"leases"');
-    expect((await cli('inspect', file)).out).toMatch(/^jobs +1$/m);
+    expect((await cli('inspect', file)).out).toMatch(/^jobs +2$/m);
   });
 
   it('OP-42, OP-43, OP-45: what is no whole archive of Waybill changes nothing', async () => {
@@ -95,16 +103,19 @@ describe('the state of a cluster, saved and brought back', () => {
   it('OP-46, EV-71, EV-75, ST-144: is brought back at once, at a higher index, without an event of any object', async () => {
     await api.register(shellJob('later', `exec sleep ${LATER_S}`));
     await isRunning('later');
-    expect(processesOfLater()).toBe(1);
-    await api.register({ ...shellJob('kept', 'exec sleep 600'), Meta: { since: 'the archive' } });
+    expect(processesOf(LATER_S)).toBe(1);
+    await api.register({ ...shellJob('kept', `exec sleep ${KEPT_S}`), Meta: { since: 'the archive' } });
+    await isRunning('kept', 1);
+    writeFileSync(`${dir}/end`, '');
+    await eventually('the batch job is over', async () => (await status('ends')) === 'dead');
     const before = await indexNow();
-    const blocked = onlyJobAfter(before);
+    const blocked = twoJobsAfter(before);
     const stream = await fetch(`${api.url}/v1/event/stream?index=${before + 1}`);
     expect(stream.headers.get('x-waybill-event-restored')).toBeNull();
 
     expect(await cli('restore', file)).toEqual({ code: 0, out: 'Snapshot Restored\n', err: '' });
-    expect(await jobs()).toEqual(['kept']);
-    expect(await blocked).toBe('kept');
+    expect(await jobs()).toEqual(['ends', 'kept']);
+    expect(await blocked).toEqual(['ends', 'kept']);
     expect(await api.get('/v1/job/kept')).toMatchObject({ Version: 0, Meta: null });
     const restoredAt = await indexNow();
     expect(restoredAt).toBeGreaterThan(before);
@@ -119,9 +130,11 @@ describe('the state of a cluster, saved and brought back', () => {
     again.abort();
   });
 
-  it('OP-42: machines and queues go on from it', async () => {
-    await eventually('what the state does not know of is ended', () => processesOfLater() === 0);
+  it('OP-42, OP-47: machines and queues go on from it, with what ended since as ended', async () => {
+    await eventually('what the state does not know of is ended', () => processesOf(LATER_S) === 0);
+    await eventually('what was over is over again', async () => (await status('ends')) === 'dead');
     await isRunning('kept');
+    await eventually('it does run', () => processesOf(KEPT_S) === 1);
     await api.register(shellJob('afterwards', 'exec sleep 600'));
     await isRunning('afterwards');
   });
@@ -133,7 +146,19 @@ describe('the state of a cluster, saved and brought back', () => {
     }
     await api.register(shellJob('anew', 'exec sleep 600'));
     await isRunning('anew');
-    expect(await jobs()).toEqual(['afterwards', 'anew', 'kept']);
+    expect(await jobs()).toEqual(['afterwards', 'anew', 'ends', 'kept']);
+  });
+
+  it('OP-49: archives are put away by themselves, of which the newest are kept', async () => {
+    const wanted = await indexNow();
+    const newest = await eventually('one that has it all', async () => {
+      const names = readdirSync(`${dir}/archives`).filter((name) => name.endsWith('.snap'));
+      const metas = await Promise.all(
+        names.map(async (name) => (await unpackArchive(readFileSync(`${dir}/archives/${name}`))).meta),
+      );
+      return names.length === 2 && metas.find(({ Index }) => Index >= wanted);
+    });
+    expect(newest.Tables).toMatchObject({ jobs: 4, nodes: 1 });
   });
 
   it('OP-46, ST-1: in a new cluster no index is given out that the old one has given out', async () => {
@@ -141,7 +166,7 @@ describe('the state of a cluster, saved and brought back', () => {
     const fresh = await WaybillProcesses.start({}, ['projector', 'broker', 'api']);
     try {
       expect((await runCli(fresh.api.url, ['operator', 'snapshot', 'restore', file])).code).toBe(0);
-      expect(await jobs(fresh.api)).toEqual(['kept']);
+      expect(await jobs(fresh.api)).toEqual(['ends', 'kept']);
       const { CreateIndex } = await fresh.api.get<{ CreateIndex: number }>('/v1/job/kept');
       expect(CreateIndex).toBeLessThan(archived);
       await fresh.api.register(shellJob('new', 'true'));

@@ -109,7 +109,7 @@ it('is content with a good run, and lists what is open', async () => {
   expect(code).toBe(0);
 });
 
-it('finds a projection made anew equal to the running one in every table, then what somebody changed', async () => {
+it('OP-49: finds a projection made anew equal to the running one in every table, then what somebody changed', async () => {
   await project();
   const equal = await verify(['state', '--rebuild', '--json']);
   const tables = (JSON.parse(equal.stdout) as { tables: { table: string; rows: number; equal: boolean }[] }).tables;
@@ -123,7 +123,7 @@ it('finds a projection made anew equal to the running one in every table, then w
   expect(changed.stdout).toMatch(/^txn_object .* DIFFERENT/m);
 });
 
-it('finds Postgres equal to the log, then what somebody changed in it', async () => {
+it('OP-49: finds Postgres equal to the log, then what somebody changed in it', async () => {
   const equal = await verify(['state']);
   expect(equal).toMatchObject({ code: 0, stdout: expect.stringMatching(/^Equal: [0-9a-f]{64}$/m) });
 

@@ -1,3 +1,5 @@
+export { DirectoryShelf } from './archive-shelf.store.js';
+export { Archiving, type ArchivingOptions } from './archiving.js';
 export { NatsAnnouncer } from './announcer.transport.js';
 export type { AddressedPart, EventStream, EventTail } from './event-stream.js';
 export { NatsEventStream } from './events.transport.js';

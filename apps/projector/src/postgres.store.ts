@@ -1,4 +1,4 @@
-import { BatchWriter, loadSnapshot } from '@waybill/projection';
+import { BatchWriter, loadSnapshot, type SharedTexts } from '@waybill/projection';
 import type { Applied, StateMachine } from '@waybill/state';
 import type { Pool } from 'pg';
 import type { ProjectionStore } from './projection-store.js';
@@ -14,7 +14,7 @@ export class PostgresStore implements ProjectionStore {
     return loadSnapshot(this.pool, machine);
   }
 
-  write(applied: readonly Applied[]): Promise<void> {
-    return this.writer.write(applied);
+  write(applied: readonly Applied[], texts: SharedTexts): Promise<void> {
+    return this.writer.write(applied, texts);
   }
 }

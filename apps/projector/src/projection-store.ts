@@ -1,11 +1,15 @@
+import type { SharedTexts } from '@waybill/projection';
 import type { Applied, StateMachine } from '@waybill/state';
 
 /** Postgres, as the projector uses it. */
 export interface ProjectionStore {
   /** Loads the state as of the applied index into an empty machine; answers the index. */
   load(machine: StateMachine): Promise<number>;
-  /** @throws ProjectionMovedError when the projection is not at the index before the first */
-  write(applied: readonly Applied[]): Promise<void>;
+  /**
+   * @param texts of the events of the same transactions
+   * @throws ProjectionMovedError when the projection is not at the index before the first
+   */
+  write(applied: readonly Applied[], texts: SharedTexts): Promise<void>;
 }
 
 /** Tells everybody how far the projection is; may lose messages. */

@@ -1,18 +1,22 @@
 import type { Singleton, Term } from '@waybill/lease';
+import type { Archiving } from './archiving.js';
 import type { Projector } from './projector.js';
 import type { Retention } from './retention.js';
 
-/** What the holder of the role `projector` does: it projects the log, and removes what is too old. */
+/** What the holder of the role `projector` does: it projects the log, puts archives away, and removes what is too old. */
 export class ProjectorRole implements Singleton {
   readonly role = 'projector';
 
   constructor(
     private readonly projector: Projector,
     private readonly retention: Retention,
+    /** Absent: nobody wants archives. */
+    private readonly archiving?: Archiving,
   ) {}
 
   start(term: Term): void {
     this.projector.start(term);
+    this.archiving?.start(term);
     this.retention.start(term);
   }
 
@@ -20,10 +24,10 @@ export class ProjectorRole implements Singleton {
   applied(): void {}
 
   async stop(): Promise<void> {
-    await Promise.all([this.projector.stop(), this.retention.stop()]);
+    await Promise.all([this.projector.stop(), this.retention.stop(), this.archiving?.stop()]);
   }
 
   stats(): Record<string, number> {
-    return { ...this.projector.stats(), ...this.retention.stats() };
+    return { ...this.projector.stats(), ...this.retention.stats(), ...this.archiving?.stats() };
   }
 }

@@ -1,7 +1,10 @@
 import { Module } from '@nestjs/common';
 import { StreamRetention } from '@waybill/journal';
-import { HistoryRetention } from '@waybill/projection';
+import { msFromNs } from '@waybill/model';
+import { eventFloor, HistoryRetention, NatsEventStorage, takeArchive } from '@waybill/projection';
 import type { ServiceContext, ServiceDefinition, Settings } from '@waybill/service';
+import { DirectoryShelf } from './archive-shelf.store.js';
+import { Archiving } from './archiving.js';
 import { NatsAnnouncer } from './announcer.transport.js';
 import { NatsEventStream } from './events.transport.js';
 import { PostgresStore } from './postgres.store.js';
@@ -23,15 +26,17 @@ function projectorOf(context: ServiceContext): ProjectorRole {
     timers,
     logger,
   });
+  const archiving = archivingOf(context);
   const retention = new Retention({
     policy: policyOf(context.settings),
+    ...(archiving && { archivedIndex: () => archiving.verifiedIndex }),
     streams: new StreamRetention(link),
     history: new HistoryRetention(database),
     clock,
     timers,
     logger,
   });
-  const made = new ProjectorRole(projector, retention);
+  const made = new ProjectorRole(projector, retention, archiving);
   const gauge = (name: string, help: string, stat: string): void => {
     metrics.gauge(name, help, { collect: () => made.stats()[stat] ?? 0 });
   };
@@ -42,7 +47,31 @@ function projectorOf(context: ServiceContext): ProjectorRole {
   gauge('projector_frames', 'Event frames stored since the start', 'frames');
   gauge('projector_log_first_index', 'Oldest transaction that the log keeps, when this trimmed it last', 'logFirst');
   gauge('projector_history_floor', 'Lowest index of which the history is kept', 'historyFloor');
+  gauge('projector_archive_index', 'Index of the newest archive, if archives are put away', 'archiveIndex');
   return made;
+}
+
+/** OP-49, if a directory for them is named. */
+function archivingOf({
+  settings,
+  database,
+  link,
+  newId,
+  clock,
+  timers,
+  logger,
+}: ServiceContext): Archiving | undefined {
+  if (settings.WAYBILL_ARCHIVE_DIR === '') return undefined;
+  const events = new NatsEventStorage(link.nc);
+  return new Archiving({
+    intervalMs: msFromNs(settings.WAYBILL_ARCHIVE_INTERVAL),
+    keep: settings.WAYBILL_ARCHIVE_KEEP,
+    shelf: new DirectoryShelf(settings.WAYBILL_ARCHIVE_DIR),
+    take: () => takeArchive(database, (index) => eventFloor(events, index), newId()),
+    clock,
+    timers,
+    logger,
+  });
 }
 
 function policyOf(settings: Settings): RetentionPolicy {

@@ -7,6 +7,7 @@ import {
   isTransientDatabaseError,
   partsOf,
   ProjectionMovedError,
+  SharedTexts,
   standingAt,
 } from '@waybill/projection';
 import { type Applied, eventsOf, StateMachine, type Txn } from '@waybill/state';
@@ -147,14 +148,15 @@ export class Projector implements Singleton {
     const last = applied.at(-1);
     if (!last) return;
     // Made only now: in the backlog they would be many times as large as the changes.
-    const parts = applied.flatMap(partsOfEvents);
+    const texts = new SharedTexts();
+    const parts = applied.flatMap((one) => partsOfEvents(one, texts));
     await this.patiently(
       'EVENTS',
       signal,
       () => true,
       () => writer.publish(parts),
     );
-    await this.patiently('Postgres', signal, isTransientDatabaseError, () => this.store(applied, last.index));
+    await this.patiently('Postgres', signal, isTransientDatabaseError, () => this.store(applied, texts, last.index));
     const appliedAtMs = clock.nowMs();
     for (const message of announcementsOf(applied, { appliedAtMs, eventSequence: writer.sequence }))
       announcer.send(message);
@@ -168,9 +170,9 @@ export class Projector implements Singleton {
   }
 
   /** An index at or above the batch's end means that this batch is there: written by a commit whose answer was lost, or by another projector, which writes the same. */
-  private async store(applied: Parameters<ProjectionStore['write']>[0], to: number): Promise<void> {
+  private async store(applied: readonly Applied[], texts: SharedTexts, to: number): Promise<void> {
     try {
-      await this.options.store.write(applied);
+      await this.options.store.write(applied, texts);
     } catch (error) {
       if (!(error instanceof ProjectionMovedError) || error.actual < to) throw error;
     }
@@ -212,10 +214,10 @@ function intake(machine: StateMachine, backlog: Backlog, txns: readonly Txn[]): 
 }
 
 /** The messages of a transaction's events, in order: the same whenever they are made, for they follow from it alone (EV-13). */
-function partsOfEvents(applied: Applied): AddressedPart[] {
+function partsOfEvents(applied: Applied, texts: SharedTexts): AddressedPart[] {
   const frame = eventsOf(applied);
   const { type, namespace } = applied.txn;
-  return frame ? partsOf(frame).map((part) => ({ ...part, txnType: type, namespace })) : [];
+  return frame ? partsOf(frame, texts).map((part) => ({ ...part, txnType: type, namespace })) : [];
 }
 
 /** Publishes frames behind the end of EVENTS, and knows where that is. After a failure it looks again. */

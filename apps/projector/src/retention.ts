@@ -38,6 +38,8 @@ export interface TrimmedHistory {
 
 export interface RetentionOptions {
   readonly policy: RetentionPolicy;
+  /** Highest index of an archive that was verified: the log keeps what is in none (OP-49). Absent: there are none. */
+  readonly archivedIndex?: () => number;
   readonly streams: TrimmedStreams;
   readonly history: TrimmedHistory;
   readonly clock: Clock;
@@ -49,7 +51,7 @@ export interface RetentionOptions {
  * Keeps log, events and history from growing for ever. Runs beside the projector, in the same term.
  *
  * idle → trimming, at intervals → idle. The log loses only what Postgres holds, less `logIndexes`: whoever starts loads
- * Postgres and finds the log from there on. Each step can be cut off anywhere and is taken up again by the next look, in
+ * Postgres and finds the log from there on. Where archives are put away it loses only what is in one of them. Each step can be cut off anywhere and is taken up again by the next look, in
  * this term or another's; a deposed holder that is late removes only what may go anyway.
  * Cost: three statements and five requests to NATS per look, beside what is removed.
  */
@@ -88,11 +90,12 @@ export class Retention {
   }
 
   private async look(signal: AbortSignal): Promise<void> {
-    const { policy, streams, history, clock } = this.options;
+    const { policy, archivedIndex, streams, history, clock } = this.options;
     const before = (ageMs: number): number => (clock.nowMs() - ageMs) * 1e6;
     await streams.limitEvents({ maxAgeMs: policy.eventsMs, maxFrames: policy.eventFrames });
     if (policy.logMs > 0) {
-      const expendable = await history.expendable(before(policy.logMs), policy.logIndexes);
+      const projected = await history.expendable(before(policy.logMs), policy.logIndexes);
+      const expendable = Math.min(projected, archivedIndex?.() ?? projected);
       if (expendable > 0 && !signal.aborted) this.counters.logFirst = await streams.trimLog(expendable + 1);
       await streams.trimArchives();
     }

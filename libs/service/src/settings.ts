@@ -86,6 +86,12 @@ export const SETTINGS = {
   WAYBILL_HISTORY_RETENTION_HOURS: hours
     .default(2_160)
     .describe('projector: how long the history in Postgres is kept, if not longer for events or log'),
+  WAYBILL_ARCHIVE_DIR: z
+    .string()
+    .default('')
+    .describe('projector: directory for archives of the whole state, on a disk that outlives the process; empty: none'),
+  WAYBILL_ARCHIVE_INTERVAL: interval('24h', 'archive_interval').describe('projector: how often one is put there'),
+  WAYBILL_ARCHIVE_KEEP: positive.default(7).describe('projector: how many of them are kept'),
   WAYBILL_EVENT_RETENTION_HOURS: hours.min(1).default(168).describe('projector: how long events stay readable'),
   WAYBILL_EVENT_RETENTION_INDEXES: positive
     .default(1_000_000)
