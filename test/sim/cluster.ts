@@ -2,6 +2,7 @@ import type { Applied } from '@waybill/state';
 import { AcknowledgedWrites } from './checks/acknowledged-writes.js';
 import { ReferenceState } from './checks/reference-state.js';
 import { ReplicaAgreement } from './checks/replica-agreement.js';
+import { SharedApplications } from './checks/shared-application.js';
 import { VolumeClaims } from './checks/volume-claims.js';
 import type { Report } from './checks/violation.js';
 import type { SeededRandom } from './kernel/seeded-random.js';
@@ -38,9 +39,12 @@ export class Cluster {
   ) {
     this.world = new World(simulator, random.fork('world'));
     this.reference = new ReferenceState(this.world.stream, report);
-    this.agreement = new ReplicaAgreement(this.reference, report);
+    const names = Array.from({ length: size.servers }, (_, n) => `s${n + 1}`);
+    const independent = random.fork('server that applies everything itself').pick(names);
+    const shared = new SharedApplications(this.reference, independent, report);
+    this.agreement = new ReplicaAgreement(this.reference, shared, report);
     this.writes = new AcknowledgedWrites(this.reference, this.world.postgres, report);
-    this.servers = Array.from({ length: size.servers }, (_, n) => new Server(`s${n + 1}`, this.world, this.agreement));
+    this.servers = names.map((name) => new Server(name, this.world, this.agreement));
     this.machines = Array.from(
       { length: size.machines },
       (_, n) => new Machine(`m${n + 1}`, NODE_CLASSES[n % NODE_CLASSES.length] ?? '', n < CONTROLLERS, this.world),

@@ -1,5 +1,6 @@
 import { type Applied, eventsOf, StateMachine } from '@waybill/state';
 import { LogCheck } from '@waybill/verify';
+import { frozen } from '../world/frozen.js';
 import type { StoredTxn, TxnStream } from '../world/txn-stream.js';
 import type { Report } from './violation.js';
 
@@ -39,6 +40,7 @@ export class ReferenceState {
 
   private take({ txn }: StoredTxn): void {
     const applied = this.machine.apply(txn);
+    for (const { after } of applied.changes) frozen(after);
     this.applied.push(applied);
     this.invariants.after(applied, this.machine.tables);
     this.reportFirst();

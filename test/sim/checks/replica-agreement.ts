@@ -1,8 +1,10 @@
 import type { Replica } from '@waybill/replica';
-import type { Applied, Change } from '@waybill/state';
+import type { Applied, Change, StateMachine } from '@waybill/state';
+import { frozen } from '../world/frozen.js';
 import type { ReplicaWitness } from '../world/server.js';
 import type { ReferenceState } from './reference-state.js';
 import { equalRows } from './row-equality.js';
+import type { SharedApplications } from './shared-application.js';
 import { differingTable } from './state-equality.js';
 import type { Report } from './violation.js';
 
@@ -16,8 +18,13 @@ export class ReplicaAgreement implements ReplicaWitness {
 
   constructor(
     private readonly reference: ReferenceState,
+    private readonly shared: SharedApplications,
     private readonly report: Report,
   ) {}
+
+  loaded(server: string, machine: StateMachine): void {
+    this.shared.loaded(server, machine);
+  }
 
   started(server: string, replica: Replica): void {
     this.replicas.set(server, replica);
@@ -34,9 +41,11 @@ export class ReplicaAgreement implements ReplicaWitness {
       this.report('replica-order', `${server} applied ${applied.index} where ${expected} was next`);
     this.next.set(server, applied.index + 1);
     const reference = this.reference.applied[applied.index - 1];
+    if (reference === applied) return; // taken over
     const difference = reference ? differenceOf(reference, applied) : 'is not in the log';
     if (difference !== undefined)
       this.report('replica-agreement', `${applied.txn.type} at index ${applied.index} on ${server}: ${difference}`);
+    for (const { after } of applied.changes) frozen(after);
   }
 
   /** At rest: every copy has all of the log, and is the same. */

@@ -1,9 +1,9 @@
 import { Writer } from '@waybill/api';
 import { BlockedEvals, EvalBroker } from '@waybill/broker';
 import { DeploymentWatchers } from '@waybill/deployments';
-import { CLAIM_STATE, emptyLoad, type Evaluation } from '@waybill/model';
+import { CLAIM_STATE, emptyLoad, type Evaluation, NS_PER_SECOND } from '@waybill/model';
 import { Projector } from '@waybill/projector';
-import { type Applied, namespacedKey, NodeLoads, StateMachine, type Txn } from '@waybill/state';
+import { type Applied, namespacedKey, NodeLoads, StateMachine, type Txn, type Write } from '@waybill/state';
 import { VolumeWatcher } from '@waybill/volumes';
 import { replaceMethod } from './replaced-method.js';
 
@@ -165,5 +165,26 @@ export const MUTATIONS: readonly Mutation[] = [
     name: 'the next evaluation of a job waits for ever',
     seed: 1,
     apply: () => replaceMethod(EvalBroker, 'releaseJob', () => () => undefined),
+  },
+  {
+    name: 'each copy of the state has a clock of its own',
+    seed: 1,
+    apply: () => {
+      const clocks = new WeakMap<StateMachine, number>();
+      let copies = 0;
+      return replaceMethod(
+        StateMachine,
+        'run',
+        (original) =>
+          function (this: StateMachine, write: Write, txn: Txn) {
+            const offsetNs = clocks.get(this) ?? ++copies * NS_PER_SECOND;
+            clocks.set(this, offsetNs);
+            return Reflect.apply(original, this as never, [
+              Object.assign(write, { timeNs: txn.timeNs + offsetNs }),
+              txn,
+            ]);
+          } as never,
+      );
+    },
   },
 ];

@@ -1,5 +1,4 @@
 import type { AllocDirectories, AllocRecord, AllocRecords } from '@waybill/agent';
-import type { Allocation } from '@waybill/model';
 import type { SimulatedProcess } from '../kernel/simulated-process.js';
 import { frozen } from './frozen.js';
 
@@ -12,31 +11,18 @@ const PATHS = {
   privateDir: '/t/private',
 };
 
-/** The allocation is most of a record, the same each time and never changed: it is made text only when it is read. */
-interface StoredRecord {
-  readonly alloc: Allocation;
-  readonly rest: string;
-}
-
-const storedRecord = ({ alloc, ...rest }: AllocRecord): StoredRecord => ({
-  alloc: frozen(alloc),
-  rest: JSON.stringify(rest),
-});
-
-const readRecord = ({ alloc, rest }: StoredRecord): AllocRecord => ({
-  ...(JSON.parse(rest) as Omit<AllocRecord, 'alloc'>),
-  alloc: JSON.parse(JSON.stringify(alloc)) as Allocation,
-});
+/** As the next agent reads it: from its text. */
+const readRecord = (record: AllocRecord): AllocRecord => JSON.parse(JSON.stringify(record)) as AllocRecord;
 
 /** What an agent keeps on the disk of its machine: outlives the agent and the machine's power. Writing takes no time. */
 export class AgentDisk {
-  private readonly records = new Map<string, StoredRecord>();
+  private readonly records = new Map<string, AllocRecord>();
 
   /** A dead agent writes nothing. */
   recordsFor(agent: SimulatedProcess): AllocRecords {
     return {
       save: async (record) => {
-        if (agent.isAlive) this.records.set(record.alloc.ID, storedRecord(record));
+        if (agent.isAlive) this.records.set(record.alloc.ID, frozen(record));
       },
       remove: async (allocId) => {
         if (agent.isAlive) this.records.delete(allocId);

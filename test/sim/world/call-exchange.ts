@@ -10,9 +10,11 @@ import {
 } from '@waybill/rpc';
 import type { SeededRandom } from '../kernel/seeded-random.js';
 import type { SimulatedProcess } from '../kernel/simulated-process.js';
+import { frozen } from './frozen.js';
+import { received } from './received.js';
 import type { Wire } from './wire.js';
 
-/** Answers one call; what goes in and out is JSON. */
+/** Answers one call; what goes in and out is what JSON can say (received.ts). */
 export type AnswerCall = (request: unknown, context: RpcContext) => Promise<unknown>;
 
 interface Subscription {
@@ -22,7 +24,7 @@ interface Subscription {
   readonly answer: AnswerCall;
 }
 
-type Reply = { readonly ok: string } | { readonly error: RpcError };
+type Reply = { readonly ok: unknown } | { readonly error: RpcError };
 
 /**
  * A repeated plan would be committed twice: the applier does not look at the token again (EB-327). Core NATS repeats no
@@ -57,7 +59,7 @@ export class CallExchange {
     request: Req,
     options: AskOptions,
   ): Promise<Res> {
-    const body = JSON.stringify(request ?? null);
+    const body = frozen(received<unknown>(request));
     const subject = subjectOfCall(call.name, options.target);
     return new Promise((resolve, reject) => {
       let over = false;
@@ -70,7 +72,7 @@ export class CallExchange {
       const unavailable = (reason: string): void => settle(() => reject(new RpcUnavailableError(call.name, reason)));
       const cancelTimeout = asker.after(options.timeoutMs ?? call.timeoutMs, () => unavailable('timeout'));
       const settled = (reply: Reply): void =>
-        settle(() => ('error' in reply ? reject(reply.error) : resolve(JSON.parse(reply.ok) as Res)));
+        settle(() => ('error' in reply ? reject(reply.error) : resolve(reply.ok as Res)));
       const copies = !NEVER_REPEATED.has(call.name) && this.wire.happens('repeat') ? 2 : 1;
       for (let copy = 0; copy < copies; copy++)
         this.send(asker, call.name, () => {
@@ -97,7 +99,7 @@ export class CallExchange {
     receiver: Subscription,
     asker: SimulatedProcess,
     name: string,
-    body: string,
+    body: unknown,
     traceparent: string | undefined,
     settled: (reply: Reply) => void,
   ): void {
@@ -114,9 +116,9 @@ export class CallExchange {
   }
 }
 
-async function replyOf(answer: AnswerCall, body: string, context: RpcContext): Promise<Reply> {
+async function replyOf(answer: AnswerCall, body: unknown, context: RpcContext): Promise<Reply> {
   try {
-    return { ok: JSON.stringify((await answer(JSON.parse(body), context)) ?? null) };
+    return { ok: received(await answer(body, context)) };
   } catch (error) {
     if (error instanceof RpcError) return { error };
     return { error: new RpcError('internal', error instanceof Error ? error.message : String(error)) };

@@ -8,7 +8,7 @@ import { type Presence, regionAlone } from '@waybill/rpc';
 import { schedulerService } from '@waybill/scheduler';
 import { readSettings, type ServiceContext, type ServiceDefinition, type ServiceParts } from '@waybill/service';
 import { Metrics, tracerFor } from '@waybill/telemetry';
-import type { Applied, Role } from '@waybill/state';
+import type { Applied, Role, StateMachine } from '@waybill/state';
 import { volumes } from '@waybill/volumes';
 import type { SimulatedProcess } from '../kernel/simulated-process.js';
 import { answersOf } from './call-answers.js';
@@ -46,6 +46,8 @@ const servicesOf = (process: SimulatedProcess, { announcements }: World): readon
 
 /** What a server's copy of the state goes through, for those who check it. */
 export interface ReplicaWitness {
+  /** The server's own copy, or that of its projector, has been loaded from Postgres. */
+  loaded(serverName: string, machine: StateMachine): void;
   started(serverName: string, replica: Replica): void;
   applied(serverName: string, applied: Applied): void;
   died(serverName: string): void;
@@ -118,7 +120,7 @@ export class Server {
   private async serve(process: SimulatedProcess): Promise<void> {
     const { world, name } = this;
     const log = new SimulatedLog(process, world.stream, world.wire);
-    const database = new DatabaseConnection(process, world.postgres);
+    const database = new DatabaseConnection(process, world.postgres, (machine) => this.witness.loaded(name, machine));
     const logger = world.logger(name);
     const replica = new Replica({
       log,

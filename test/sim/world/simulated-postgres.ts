@@ -121,10 +121,15 @@ export class DatabaseConnection implements ProjectionStore {
   constructor(
     private readonly process: SimulatedProcess,
     private readonly postgres: SimulatedPostgres,
+    private readonly onLoaded: (machine: StateMachine) => void,
   ) {}
 
   load(machine: StateMachine): Promise<number> {
-    return this.query((postgres) => postgres.loadInto(machine));
+    return this.query((postgres) => {
+      const index = postgres.loadInto(machine);
+      this.onLoaded(machine);
+      return index;
+    });
   }
 
   write(applied: readonly Applied[]): Promise<void> {
