@@ -35,6 +35,55 @@ describe('commands on one thing, against recorded answers', () => {
     expect(await api.run(['setup', 'vault'])).toMatchObject({ code: 127 });
   });
 
+  it('CL-844: without access control its commands say what the server says of it, whatever their flags', async () => {
+    api.play('GET /v1/acl/tokens', [400, 'ACL support disabled']);
+    for (const [words, doing] of [
+      [['acl', 'bootstrap', '-json'], 'bootstrapping'],
+      [['acl', 'token', 'create', '-name=x', '-type', 'client', '-policy=a'], 'creating token'],
+      [['acl', 'policy', 'list'], 'listing ACL policies'],
+    ] as const)
+      expect(await api.run([...words])).toEqual({
+        code: 1,
+        out: '',
+        err: `Error ${doing}: Unexpected response code: 400 (ACL support disabled)\n`,
+      });
+  });
+
+  it('CL-809: what Raft, gossip and keys would be for is refused with a reason, and nothing is asked', async () => {
+    for (const [words, reason] of [
+      [['operator', 'raft', 'logs', '-x'], 'There is no Raft: '],
+      [['operator', 'gossip', 'keyring', 'list'], 'There is no gossip'],
+      [['operator', 'root', 'keyring', 'rotate', '-full'], 'There are no keys yet'],
+      [['var', 'put', '-force', 'a/b', 'c=d'], 'There are no variables yet'],
+    ] as const)
+      expect(await api.run([...words])).toMatchObject({ code: 1, out: '', err: expect.stringContaining(reason) });
+    expect(lines()).toEqual([]);
+  });
+
+  it('CL-931, OP-76, OP-77, OP-84: joining, forgetting and stored logs: the server is asked, and its word is passed on', async () => {
+    api.play('PUT /v1/agent/join', { num_joined: 2, error: '' }, { num_joined: 0, error: 'b is not a member' });
+    expect(await api.run(['server', 'join', 'a:4646', 'b'])).toEqual({
+      code: 0,
+      out: 'Joined 2 servers successfully\n',
+      err: '',
+    });
+    expect(api.seen.at(-1)?.query.getAll('address')).toEqual(['a:4646', 'b']);
+    expect(await api.run(['server-join', 'b'])).toMatchObject({
+      code: 1,
+      out: '',
+      err: expect.stringMatching(/deprecated.*server join[^]*Error joining: b is not a member\n$/),
+    });
+    api.play('PUT /v1/agent/force-leave', '');
+    expect(await api.run(['server', 'force-leave', '-prune', 'a'])).toEqual({ code: 0, out: '', err: '' });
+    expect(api.seen.at(-1)?.query.toString()).toBe('node=a&prune=true');
+    api.play('GET /v1/agent/monitor/export', [501, 'logs go to standard output']);
+    expect(await api.run(['monitor', 'export', '-on-disk'])).toEqual({
+      code: 1,
+      out: '',
+      err: 'Error exporting the log: Unexpected response code: 501 (logs go to standard output)\n',
+    });
+  });
+
   it('CL-357: job allocs drops the column of deadlines when the job cannot be read, unless that is not allowed', async () => {
     const row = { ID: ALLOC, TaskGroup: 'a', CreateTime: 1, JobVersion: 0 };
     const Job = { ID: 'web', Type: 'batch', TaskGroups: [{ Name: 'a', MaxRunDuration: 1_000_000_000 }] };

@@ -6,9 +6,7 @@ import { SYNOPSES } from './synopses.js';
 
 describe('the catalogue', () => {
   it('has every command that there is a module of, in order', () => {
-    const modules = readdirSync(new URL('commands', import.meta.url), 'utf8').filter(
-      (name) => name !== 'enterprise.ts',
-    );
+    const modules = readdirSync(new URL('commands', import.meta.url), 'utf8').filter((name) => name !== 'refused.ts');
     const words = Object.keys(SYNOPSES);
     expect(words.map((name) => `${name.replaceAll(' ', '-')}.ts`).toSorted()).toEqual(modules.toSorted());
     expect(words).toEqual(words.toSorted());

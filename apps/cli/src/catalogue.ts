@@ -1,5 +1,6 @@
 import type { CommandSpec, ServerCommand } from './command-spec.js';
 import { ALIASES, SHORT_FORMS } from './command-words.js';
+import { REFUSALS, type Refusal } from './refusals.js';
 import { SYNOPSES } from './synopses.js';
 
 /** A command as the general help and the dispatcher know it; its module is loaded only when it is called. */
@@ -10,22 +11,10 @@ export interface CatalogueEntry {
   readonly load: () => Promise<{ readonly command: CommandSpec }>;
 }
 
-/** CL-936: commands that are refused, and the path whose answer says so. */
-const ENTERPRISE: Readonly<Record<string, string>> = {
-  'license get': '/v1/operator/license',
-  'quota apply': '/v1/quota',
-  'quota list': '/v1/quotas',
-  'quota status': '/v1/quota-usages',
-  'recommendation apply': '/v1/recommendations/apply',
-  'recommendation list': '/v1/recommendations',
-  'sentinel apply': '/v1/sentinel/policies',
-  'sentinel list': '/v1/sentinel/policies',
-};
-
-const enterpriseEntry = ([words, path]: readonly [string, string]): CatalogueEntry => ({
+const refusedEntry = ([words, refusal]: readonly [string, Refusal]): CatalogueEntry => ({
   words,
-  synopsis: 'Only in the commercial edition of Nomad',
-  load: async () => ({ command: (await import('./commands/enterprise.js')).enterpriseCommand(path) }),
+  synopsis: refusal.synopsis,
+  load: async () => ({ command: (await import('./commands/refused.js')).refusedCommand(refusal) }),
 });
 
 const commandEntry = ([words, synopsis]: readonly [string, string]): CatalogueEntry => {
@@ -36,7 +25,7 @@ const commandEntry = ([words, synopsis]: readonly [string, string]): CatalogueEn
 
 export const CATALOGUE: readonly CatalogueEntry[] = [
   ...Object.entries(SYNOPSES).map(commandEntry),
-  ...Object.entries(ENTERPRISE).map(enterpriseEntry),
+  ...Object.entries(REFUSALS).map(refusedEntry),
 ];
 
 const entryOf = (words: string): CatalogueEntry | undefined => CATALOGUE.find((entry) => entry.words === words);

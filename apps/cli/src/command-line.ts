@@ -1,7 +1,7 @@
 import { Command, Option } from 'commander';
 import type { CommandSpec } from './command-spec.js';
 import type { Flag } from './flag.js';
-import { normaliseFlags } from './flag-syntax.js';
+import { knownFlags, normaliseFlags } from './flag-syntax.js';
 import { GLOBAL_FLAGS } from './global-flags.js';
 import { ParsedFlags, parseFlagValue } from './parsed-flags.js';
 
@@ -26,7 +26,8 @@ function generalFlagsOf(spec: CommandSpec): readonly Flag[] {
 export function parseCommandLine(spec: CommandSpec, words: string, given: readonly string[]): CommandLine {
   const flags = flagsOf(spec);
   const command = parserOf(spec, words, '');
-  command.parse(normaliseFlags(given, flags, spec.ownArguments), { from: 'user' });
+  const meant = spec.ignoresFlags ? knownFlags(given, flags) : given;
+  command.parse(normaliseFlags(meant, flags, spec.ownArguments), { from: 'user' });
   return { flags: new ParsedFlags(flags, command), args: command.args };
 }
 

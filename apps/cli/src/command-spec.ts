@@ -27,6 +27,8 @@ interface CommandFace {
   readonly takes: ArgumentRule;
   /** Arguments of its own; the next one begins another program's command line, which is not looked into (CL-111). */
   readonly ownArguments?: number;
+  /** Flags that it does not have are passed over: whatever they are, it does the same. */
+  readonly ignoresFlags?: true;
   /** What every failure of the command exits with, instead of its own code; bad flags too. */
   readonly failureExitCode?: number;
 }

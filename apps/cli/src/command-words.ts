@@ -20,11 +20,14 @@ export const ALIASES: ReadonlyMap<string, Alias> = new Map<string, Alias>([
   ['exec', { words: 'alloc exec' }],
   ['fs', { words: 'alloc fs' }],
   ['logs', { words: 'alloc logs' }],
+  ['debug', { words: 'operator debug', hidden: true }],
   ['alloc-status', { words: 'alloc status', hidden: true }],
   ['eval-status', { words: 'eval status', hidden: true }],
   ['node-drain', { words: 'node drain', hidden: true }],
   ['node-status', { words: 'node status', hidden: true }],
   ['client-config', { words: 'node config', hidden: true, deprecated: true }],
+  ['server-force-leave', { words: 'server force-leave', hidden: true, deprecated: true }],
+  ['server-join', { words: 'server join', hidden: true, deprecated: true }],
   ['server-members', { words: 'server members', hidden: true, deprecated: true }],
 ]);
 
@@ -36,6 +39,7 @@ export const COMMON: readonly string[] = ['run', 'stop', 'status', 'alloc', 'job
 
 /** Words that begin several commands. */
 export const GROUPS: ReadonlyMap<string, string> = new Map([
+  ['acl', 'Access control: not available yet'],
   ['alloc', 'Work with allocations'],
   ['config', 'Look at configuration files'],
   ['deployment', 'Work with deployments'],
@@ -54,5 +58,7 @@ export const GROUPS: ReadonlyMap<string, string> = new Map([
   ['server', 'Look at the servers'],
   ['service', 'Work with services'],
   ['system', 'Have the cluster tidied up'],
+  ['tls', 'Not offered'],
+  ['var', 'Variables: not available yet'],
   ['volume', 'Work with volumes'],
 ]);

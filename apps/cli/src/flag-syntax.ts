@@ -1,6 +1,8 @@
 import { FlagFailure, UnknownFlag } from './failure.js';
 import type { Flag } from './flag.js';
 
+const FLAG = /^--?([^-=][^=]*)(?:=(.*))?$/s;
+
 /**
  * Rewrites flags as Go programs take them (`-x=v`, `-x v`, one dash or two, switches that take a value only with `=`)
  * into the one form the option parser is given: `--x=v`. `--` and all behind it stay as they are (CL-110).
@@ -18,7 +20,7 @@ export function normaliseFlags(
   for (let i = 0; i < given.length; i++) {
     const word = given[i] ?? '';
     if (word === '--') return [...out, ...given.slice(i)];
-    const [, name, inline] = /^--?([^-=][^=]*)(?:=(.*))?$/s.exec(word) ?? [];
+    const [, name, inline] = FLAG.exec(word) ?? [];
     if (name === undefined) {
       if (/^-./s.test(word)) throw new FlagFailure(`bad flag syntax: ${word}`);
       if (args++ >= ownArguments) return [...out, '--', ...given.slice(i)];
@@ -34,6 +36,17 @@ export function normaliseFlags(
     out.push(`--${name}=${value}`);
   }
   return out;
+}
+
+/** Of a command line that is not looked into: the flags of the table, with their values. */
+export function knownFlags(given: readonly string[], flags: readonly Flag[]): string[] {
+  const known = new Map(flags.map((flag) => [flag.name, flag]));
+  return given.flatMap((word, i) => {
+    const [, name = '', inline] = FLAG.exec(word) ?? [];
+    const flag = known.get(name);
+    if (!flag) return [];
+    return inline === undefined && flag.kind !== 'switch' ? [word, ...given.slice(i + 1, i + 2)] : [word];
+  });
 }
 
 const HELP = /^(-h|--?help)$/;

@@ -1,0 +1,41 @@
+import { type Call, NO_ARGUMENTS, type ServerCommand } from '../command-spec.js';
+import { CommandFailure, failed } from '../failure.js';
+import { NODE_ID_FLAG, namedNodeId } from '../resolve-node.js';
+
+/** OP-84. */
+export const command: ServerCommand = {
+  usage: '',
+  description:
+    'Prints the log that a server or node has stored. Parts of Waybill write to standard output and store nothing, so a ' +
+    'server refuses and says who keeps it; `monitor` shows what is written from now on.\n\nNeeds the capability agent:read.',
+  flags: [
+    { name: 'follow', kind: 'switch', help: 'Go on with what is written from now on.' },
+    { name: 'logs-since', kind: 'text', value: 'duration', help: 'With -service-name: only what is newer.' },
+    NODE_ID_FLAG,
+    { name: 'on-disk', kind: 'switch', help: 'The log file of the agent.' },
+    { name: 'server-id', kind: 'text', value: 'name', help: 'The log of this server, or of the leader.' },
+    { name: 'service-name', kind: 'text', value: 'unit', help: 'What journald has of this unit.' },
+  ],
+  takes: NO_ARGUMENTS,
+  run,
+};
+
+async function run(call: Call): Promise<number> {
+  const { api, flags, terminal } = call;
+  const [unit, server] = [flags.text('service-name'), flags.text('server-id')];
+  if (flags.given(NODE_ID_FLAG.name) && server !== undefined)
+    throw new CommandFailure('Cannot target node and server simultaneously');
+  const query = {
+    follow: flags.on('follow') || undefined,
+    logs_since: flags.text('logs-since'),
+    node_id: await namedNodeId(call),
+    on_disk: flags.on('on-disk') || undefined,
+    server_id: server,
+    service_name: unit,
+  };
+  const { body } = await api.stream('/v1/agent/monitor/export', query).catch((error: unknown) => {
+    throw failed('exporting the log', error);
+  });
+  for await (const piece of body) await terminal.bytes(piece);
+  return 0;
+}

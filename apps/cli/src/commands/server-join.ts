@@ -1,0 +1,30 @@
+import type { ServerCommand } from '../command-spec.js';
+import { CommandFailure, failed } from '../failure.js';
+
+interface Joined {
+  readonly num_joined: number;
+  /** Empty: all of them. */
+  readonly error: string;
+}
+
+/** CL-931, OP-76. */
+export const command: ServerCommand = {
+  usage: '<address> [<address>…]',
+  description:
+    'Has the server join others. Servers of Waybill that use the same NATS and PostgreSQL belong together without that: ' +
+    'an address that is a member already counts as joined, and any other is refused.\n\nNeeds the capability agent:write.',
+  flags: [],
+  takes: {
+    min: 1,
+    max: Number.POSITIVE_INFINITY,
+    otherwise: 'This command takes at least one argument: <address> [<address>…]',
+  },
+  async run({ api, args, terminal }) {
+    const { value } = await api.put<Joined>('/v1/agent/join', null, { address: args }).catch((error: unknown) => {
+      throw failed('joining', error);
+    });
+    if (value.error !== '') throw new CommandFailure(`Error joining: ${value.error}`);
+    terminal.print(`Joined ${value.num_joined} servers successfully`);
+    return 0;
+  },
+};

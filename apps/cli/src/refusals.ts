@@ -1,0 +1,88 @@
+/** Why a command that `nomad` has does nothing here: said by the server that is asked, or known without asking. */
+export type Refusal =
+  | { readonly path: string; readonly doing: string; readonly synopsis: string; readonly text: string }
+  | { readonly path?: undefined; readonly synopsis: string; readonly text: string };
+
+const COMMERCIAL = 'Only in the commercial edition of Nomad';
+const NOT_YET = 'Not available yet';
+const NOT_OFFERED = 'Not offered';
+
+/** CL-936. */
+const commercial = (path: string): Refusal => ({
+  path,
+  doing: 'querying the server',
+  synopsis: COMMERCIAL,
+  text: 'Nomad Enterprise only endpoint',
+});
+/** CL-844. */
+const accessControl = (doing: string): Refusal => ({
+  path: '/v1/acl/tokens',
+  doing,
+  synopsis: NOT_YET,
+  text: 'there is no access control yet: every request is allowed (docs/gaps.md)',
+});
+const notYet = (text: string): Refusal => ({ synopsis: NOT_YET, text });
+const notOffered = (text: string): Refusal => ({ synopsis: NOT_OFFERED, text });
+
+const VARIABLES = notYet('there are no variables yet (docs/gaps.md)');
+const RAFT = notOffered(
+  'there is no Raft: the log is a stream of NATS (`nats stream info TXN`), its entries are shown by `log`',
+);
+const CERTIFICATES = notOffered(
+  'certificates are made by openssl, step or cert-manager; how they are used: docs/security.md',
+);
+const IDENTITIES = notOffered(
+  'nodes have no signed identities: an agent proves itself with its secret and its key for NATS',
+);
+
+/** By the words of the command. What it is exits with 1 and one line, whatever its flags. */
+export const REFUSALS: Readonly<Record<string, Refusal>> = {
+  'acl auth-method': accessControl('querying auth methods'),
+  'acl binding-rule': accessControl('querying binding rules'),
+  'acl bootstrap': accessControl('bootstrapping'),
+  'acl policy apply': accessControl('writing policy'),
+  'acl policy delete': accessControl('deleting policy'),
+  'acl policy info': accessControl('fetching info on ACL policy'),
+  'acl policy list': accessControl('listing ACL policies'),
+  'acl policy self': accessControl('fetching ACL policies'),
+  'acl role create': accessControl('creating ACL role'),
+  'acl role delete': accessControl('deleting ACL role'),
+  'acl role info': accessControl('reading ACL role'),
+  'acl role list': accessControl('listing ACL roles'),
+  'acl role update': accessControl('updating ACL role'),
+  'acl token create': accessControl('creating token'),
+  'acl token delete': accessControl('deleting token'),
+  'acl token info': accessControl('fetching token'),
+  'acl token list': accessControl('listing tokens'),
+  'acl token self': accessControl('fetching self token'),
+  'acl token update': accessControl('updating token'),
+  fmt: notYet('job files are not formatted; `job validate` says what is wrong with one'),
+  'license get': commercial('/v1/operator/license'),
+  login: accessControl('logging in'),
+  'node identity': IDENTITIES,
+  'node intro': IDENTITIES,
+  'operator gossip': notOffered('there is no gossip, and so no gossip keys'),
+  'operator raft info': RAFT,
+  'operator raft logs': RAFT,
+  'operator raft migrate': RAFT,
+  'operator raft state': RAFT,
+  'operator root keyring': notYet('there are no keys yet: they come with variables (docs/gaps.md)'),
+  'operator snapshot redact': notOffered('an archive of Waybill holds no keys: there is nothing to take out of it'),
+  'operator state rebuild': notYet('a projector that finds an empty database rebuilds it from the log by itself'),
+  'operator state verify': notYet('`npm run verify` looks at a log and its database from the outside (docs/verify.md)'),
+  'quota apply': commercial('/v1/quota'),
+  'quota list': commercial('/v1/quotas'),
+  'quota status': commercial('/v1/quota-usages'),
+  'recommendation apply': commercial('/v1/recommendations/apply'),
+  'recommendation list': commercial('/v1/recommendations'),
+  'sentinel apply': commercial('/v1/sentinel/policies'),
+  'sentinel list': commercial('/v1/sentinel/policies'),
+  'tls ca': CERTIFICATES,
+  'tls cert': CERTIFICATES,
+  'var get': VARIABLES,
+  'var init': VARIABLES,
+  'var list': VARIABLES,
+  'var lock': VARIABLES,
+  'var purge': VARIABLES,
+  'var put': VARIABLES,
+};
