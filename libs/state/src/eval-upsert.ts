@@ -17,8 +17,9 @@ export function upsertEvaluation(w: Write, given: Evaluation): void {
   }
   const stored = w.tables.evals.get(given.ID);
   if (stored && isTerminalEvaluation(stored)) return;
-  setQueued(w, given);
-  if (given.Status === 'complete' && Object.keys(given.FailedTGAllocs).length === 0) cancelBlocked(w, given);
+  const jobKey = namespacedKey(given.Namespace, given.JobID);
+  setQueued(w, jobKey, given.QueuedAllocations);
+  if (given.Status === 'complete' && Object.keys(given.FailedTGAllocs).length === 0) cancelBlocked(w, given, jobKey);
   w.put('evals', { ...given, CreateIndex: stored?.CreateIndex ?? w.index, ModifyIndex: w.index });
 }
 
@@ -29,10 +30,11 @@ export function upsertEvaluationAndStatus(w: Write, given: Evaluation): void {
 }
 
 /** Everything could be placed, so nothing of the job waits for capacity any more (ST-93). */
-function cancelBlocked(w: Write, complete: Evaluation): void {
-  const key = namespacedKey(complete.Namespace, complete.JobID);
-  for (const evaluation of oldestFirst(w.tables.evals.by('open', key))) {
-    if (evaluation.Status !== 'blocked' || evaluation.ID === complete.ID) continue;
+function cancelBlocked(w: Write, complete: Evaluation, jobKey: string): void {
+  const blocked: Evaluation[] = [];
+  for (const evaluation of w.tables.evals.by('open', jobKey))
+    if (evaluation.Status === 'blocked' && evaluation.ID !== complete.ID) blocked.push(evaluation);
+  for (const evaluation of blocked.length > 1 ? oldestFirst(blocked) : blocked)
     w.put('evals', {
       ...evaluation,
       Status: 'canceled',
@@ -40,5 +42,4 @@ function cancelBlocked(w: Write, complete: Evaluation): void {
       ModifyIndex: w.index,
       ModifyTime: complete.ModifyTime,
     });
-  }
 }

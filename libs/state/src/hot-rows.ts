@@ -1,9 +1,9 @@
-import type { Allocation, JobSummary, Node, TaskGroupSummary } from '@waybill/model';
+import type { Allocation, Job, JobStatus, JobSummary, Node, TaskGroupSummary } from '@waybill/model';
 
 /*
- * Copies of the rows that every placement and every report of an agent writes, member by member. A literal is copied some fifteen times
- * faster than a spread of forty members, and these transactions are most of the log. The compiler misses no member: each
- * result type requires all of them.
+ * Copies of the rows that every evaluation, every placement and every report of an agent writes, member by member. A
+ * literal is copied some fifteen times faster than a spread of forty members, and these transactions are most of the log.
+ * The compiler misses no member: each result type requires all of them.
  */
 
 type ReportedMembers = Pick<
@@ -111,6 +111,48 @@ export function withAllocUpdateIndex(node: Node, index: number): Node {
     LastAllocUpdateIndex: index,
     CreateIndex: node.CreateIndex,
     ModifyIndex: node.ModifyIndex,
+  };
+}
+
+/** The job with another status (ST-74). */
+export function withStatus(job: Job, status: JobStatus, index: number): Job {
+  return {
+    ID: job.ID,
+    Name: job.Name,
+    Namespace: job.Namespace,
+    Region: job.Region,
+    ParentID: job.ParentID,
+    Type: job.Type,
+    Priority: job.Priority,
+    AllAtOnce: job.AllAtOnce,
+    Datacenters: job.Datacenters,
+    NodePool: job.NodePool,
+    Constraints: job.Constraints,
+    Affinities: job.Affinities,
+    Spreads: job.Spreads,
+    TaskGroups: job.TaskGroups,
+    Update: job.Update,
+    Multiregion: job.Multiregion,
+    Periodic: job.Periodic,
+    ParameterizedJob: job.ParameterizedJob,
+    Dispatched: job.Dispatched,
+    DispatchIdempotencyToken: job.DispatchIdempotencyToken,
+    Payload: job.Payload,
+    Meta: job.Meta,
+    ConsulNamespace: job.ConsulNamespace,
+    VaultNamespace: job.VaultNamespace,
+    NomadTokenID: job.NomadTokenID,
+    Status: status,
+    StatusDescription: job.StatusDescription,
+    Stop: job.Stop,
+    Stable: job.Stable,
+    Version: job.Version,
+    SubmitTime: job.SubmitTime,
+    CreateIndex: job.CreateIndex,
+    ModifyIndex: index,
+    JobModifyIndex: job.JobModifyIndex,
+    UI: job.UI,
+    VersionTag: job.VersionTag,
   };
 }
 

@@ -6,6 +6,7 @@ import {
   type Job,
   type JobStatus,
 } from '@waybill/model';
+import { withStatus } from './hot-rows.js';
 import { countChild } from './job-summary.js';
 import { namespacedKey, versionKey, type Tables } from './tables.js';
 import type { Write } from './write.js';
@@ -40,7 +41,7 @@ export function recomputeJobStatus(w: Write, jobKey: string, cause: StatusCause 
   if (!job) return;
   const status = deriveJobStatus(w.tables, job, cause);
   if (status === job.Status) return;
-  const changed: Job = { ...job, Status: status, ModifyIndex: w.index };
+  const changed = withStatus(job, status, w.index);
   w.put('jobs', changed);
   if (w.tables.job_version.has(versionKey(job.Namespace, job.ID, job.Version))) w.put('job_version', changed);
   countChild(w, job, job.Status, status);

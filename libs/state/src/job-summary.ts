@@ -151,12 +151,12 @@ function move(counters: TaskGroupSummary, from: AllocClientStatus, to: AllocClie
   if (from !== 'failed' && from !== 'complete') counters[COUNTER[from]] = Math.max(0, counters[COUNTER[from]] - 1);
 }
 
-/** ST-81: sets Queued of the groups the evaluation names; groups the summary does not know are ignored. */
-export function setQueued(w: Write, evaluation: Pick<Evaluation, 'Namespace' | 'JobID' | 'QueuedAllocations'>): void {
-  const summary = w.tables.job_summary.get(namespacedKey(evaluation.Namespace, evaluation.JobID));
+/** ST-81: sets Queued of the groups an evaluation names; groups the summary does not know are ignored. */
+export function setQueued(w: Write, jobKey: string, queuedAllocations: Evaluation['QueuedAllocations']): void {
+  const summary = w.tables.job_summary.get(jobKey);
   if (!summary) return;
   let changed: Record<string, TaskGroupSummary> | undefined;
-  for (const [group, queued] of Object.entries(evaluation.QueuedAllocations)) {
+  for (const [group, queued] of Object.entries(queuedAllocations)) {
     const counters = Object.hasOwn(summary.Summary, group) ? summary.Summary[group] : undefined;
     if (!counters || counters.Queued === queued) continue;
     changed ??= { ...summary.Summary };

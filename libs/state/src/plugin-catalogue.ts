@@ -10,7 +10,14 @@ import {
   type Job,
   type Node,
 } from '@waybill/model';
-import { expectedIn, expectedInstances, isNobodys, pluginsOfAllocation, pluginsOfJob, withJob } from './plugin-jobs.js';
+import {
+  expectedIn,
+  expectedInstances,
+  isNobodys,
+  pluginsOfAllocation,
+  pluginsOfGroups,
+  withJob,
+} from './plugin-jobs.js';
 import { compareText } from './row-order.js';
 import type { Tables } from './tables.js';
 import type { Write } from './write.js';
@@ -70,8 +77,9 @@ class WrittenJobs {
   private readonly jobs = new Map<string, WrittenJob>();
 
   add(key: string, row: Job | undefined, isDeclared: boolean): void {
-    const plugins = pluginsOfJob(row);
-    if (!row || plugins.length === 0) return;
+    if (!row) return;
+    const plugins = pluginsOfGroups(row.TaskGroups);
+    if (plugins.length === 0) return;
     const job = this.jobs.get(key) ?? { key, row, plugins: new Set(), isDeclared };
     job.isDeclared ||= isDeclared;
     for (const plugin of plugins) job.plugins.add(plugin);

@@ -17,11 +17,16 @@ export interface ExpectedInstances {
 
 /** Plugins that the group's tasks implement. */
 export function pluginsOfGroup(group: Pick<TaskGroup, 'Tasks'> | undefined): string[] {
-  return (group?.Tasks ?? []).flatMap(({ CSIPluginConfig }) => (CSIPluginConfig ? [CSIPluginConfig.ID] : []));
+  return group ? pluginsOfGroups([group]) : [];
 }
 
-export const pluginsOfJob = (job: Pick<Job, 'TaskGroups'> | undefined): string[] =>
-  (job?.TaskGroups ?? []).flatMap(pluginsOfGroup);
+/** Looked at whenever a job is written; hardly any has plugins. */
+export function pluginsOfGroups(groups: readonly Pick<TaskGroup, 'Tasks'>[]): string[] {
+  const plugins: string[] = [];
+  for (const { Tasks } of groups)
+    for (const { CSIPluginConfig } of Tasks) if (CSIPluginConfig) plugins.push(CSIPluginConfig.ID);
+  return plugins;
+}
 
 /** Plugins of which the allocation is an instance. */
 export const pluginsOfAllocation = (alloc: Pick<Allocation, 'Job' | 'TaskGroup'>): string[] =>

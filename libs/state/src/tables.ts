@@ -134,7 +134,7 @@ export function createTables(): Tables {
       dispatch: (j) => (j.DispatchIdempotencyToken ? dispatchKey(j) : undefined),
     }),
     job_version: new Table<TableRows['job_version']>('job_version', (j) => versionKey(j.Namespace, j.ID, j.Version), {
-      job: (j) => namespacedKey(j.Namespace, j.ID),
+      job: { of: (j) => namespacedKey(j.Namespace, j.ID), keeps: always }, // its key has them too
     }),
     job_submission: new Table<TableRows['job_submission']>(
       'job_submission',
