@@ -1,5 +1,5 @@
 import type { Evaluation } from '@waybill/model';
-import type { Gauge, Metrics } from '@waybill/telemetry';
+import type { Gauge, Histogram, Metrics } from '@waybill/telemetry';
 import type { Broker } from './broker.js';
 import { type Labels, labelsOf, parentJob, type BrokerTimer, type EvalTimer, type Meter } from './meter.js';
 
@@ -25,23 +25,31 @@ const nameOf = (contractName: string): string => `nomad_${contractName.replaceAl
 /** The broker's figures under the contract's names (section 16), in seconds. */
 export class ContractMeter implements Meter {
   private readonly jobsShown = new Set<string>();
+  /** Made when they are first observed: which there are says what has happened. */
+  private readonly histograms = new Map<BrokerTimer | EvalTimer, Histogram>();
 
   constructor(private readonly metrics: Metrics) {}
 
   observe(timer: BrokerTimer, value: number): void {
-    const name = nameOf(timer);
-    if (timer === 'plan.outstanding_apply') {
-      this.metrics
-        .histogram(name, 'plans in flight when the next one is taken', [], [0, 1, 2, 4, 8, 16])
-        .observe(value);
-      return;
-    }
-    this.metrics.histogram(name, `nomad.${timer}`).observe(value / 1000);
+    const histogram = this.histograms.get(timer) ?? this.begin(timer, this.histogramOf(timer));
+    histogram.observe(timer === 'plan.outstanding_apply' ? value : value / 1000);
   }
 
   observeEval(timer: EvalTimer, value: number, evaluation: Evaluation): void {
-    const histogram = this.metrics.histogram(nameOf(timer), `nomad.${timer}`, WAIT_LABELS, WAIT_BUCKETS_S);
+    const histogram =
+      this.histograms.get(timer) ??
+      this.begin(timer, this.metrics.histogram(nameOf(timer), `nomad.${timer}`, WAIT_LABELS, WAIT_BUCKETS_S));
     histogram.observe(this.bounded(labelsOf(evaluation)), value / 1000);
+  }
+
+  private histogramOf(timer: BrokerTimer): Histogram {
+    if (timer !== 'plan.outstanding_apply') return this.metrics.histogram(nameOf(timer), `nomad.${timer}`);
+    return this.metrics.histogram(nameOf(timer), 'plans in flight when the next one is taken', [], [0, 1, 2, 4, 8, 16]);
+  }
+
+  private begin(timer: BrokerTimer | EvalTimer, histogram: Histogram): Histogram {
+    this.histograms.set(timer, histogram);
+    return histogram;
   }
 
   /** The first MAX_JOBS_SHOWN jobs keep their name; a scrape must not grow with the number of jobs. */

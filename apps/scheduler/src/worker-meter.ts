@@ -1,5 +1,5 @@
 import type { Clock } from '@waybill/model';
-import type { Metrics } from '@waybill/telemetry';
+import type { Histogram, Metrics } from '@waybill/telemetry';
 
 /**
  * What a worker spends its time on, by the contract's names (section 16 of the evaluations reference). The update that
@@ -25,15 +25,26 @@ export const noWorkerMeter: WorkerMeter = { observe: () => {}, invoked: () => {}
 
 /** The figures of all workers of a process, in seconds. A handful of lines: the only label is the scheduler's type. */
 export class ContractWorkerMeter implements WorkerMeter {
+  /** Made when they are first observed: which there are says what has happened. */
+  private readonly histograms = new Map<WorkerTimer | 'worker.invoke_scheduler', Histogram>();
+
   constructor(private readonly metrics: Metrics) {}
 
   observe(timer: WorkerTimer, ms: number): void {
-    this.metrics.histogram(`nomad_${timer.replaceAll('.', '_')}`, `nomad.${timer}`).observe(ms / 1000);
+    const histogram = this.histograms.get(timer) ?? this.begin(timer, `nomad.${timer}`, []);
+    histogram.observe(ms / 1000);
   }
 
   invoked(type: string, ms: number): void {
-    const help = 'nomad.worker.invoke_scheduler.<type>';
-    this.metrics.histogram('nomad_worker_invoke_scheduler', help, ['type']).observe({ type }, ms / 1000);
+    const timer = 'worker.invoke_scheduler';
+    const histogram = this.histograms.get(timer) ?? this.begin(timer, `nomad.${timer}.<type>`, ['type']);
+    histogram.observe({ type }, ms / 1000);
+  }
+
+  private begin(timer: WorkerTimer | 'worker.invoke_scheduler', help: string, labels: string[]): Histogram {
+    const histogram = this.metrics.histogram(`nomad_${timer.replaceAll('.', '_')}`, help, labels);
+    this.histograms.set(timer, histogram);
+    return histogram;
   }
 }
 

@@ -25,6 +25,24 @@ describe('a table', () => {
     expect(ids(table.by('colour', 'blue'))).toEqual(['b', 'c']);
   });
 
+  it('counts the rows of a value from none to several and back', () => {
+    const table = aTable();
+    const red = () => [table.count('colour', 'red'), ids(table.by('colour', 'red'))];
+    table.replace('a', { ID: 'a', colour: 'red' });
+    expect(red()).toEqual([1, ['a']]);
+    table.replace('b', { ID: 'b', colour: 'red' });
+    expect(red()).toEqual([2, ['a', 'b']]);
+    table.replace('a', undefined);
+    expect(red()).toEqual([1, ['b']]);
+    table.replace('c', { ID: 'c', colour: 'red' });
+    expect(red()).toEqual([2, ['b', 'c']]);
+    table.replace('c', undefined);
+    table.replace('b', { ID: 'b', colour: 'blue' });
+    expect(red()).toEqual([0, []]);
+    table.replace('d', { ID: 'd', colour: 'red' });
+    expect(red()).toEqual([1, ['d']]);
+  });
+
   it('shows an updated row through its index although its place did not change', () => {
     const table = aTable();
     table.replace('a', { ID: 'a', colour: 'red' });

@@ -15,7 +15,8 @@ export interface MadeIndexValue<Row> {
 interface SecondaryIndex<Row> {
   readonly of: IndexValue<Row>;
   readonly keeps: ((before: Row, after: Row) => boolean) | undefined;
-  readonly cells: Map<string, Set<Cell<Row>>>;
+  /** Most values have one row: a set of one would be several times its size. */
+  readonly cells: Map<string, Cell<Row> | Set<Cell<Row>>>;
 }
 
 /**
@@ -74,12 +75,15 @@ export class Table<Row extends object> {
   /** The rows whose index `indexName` has this value. O(matches). */
   *by(indexName: string, value: string): IterableIterator<Row> {
     const cells = this.index(indexName).cells.get(value);
-    if (cells) for (const cell of cells) yield cell.row;
+    if (cells instanceof Set) for (const cell of cells) yield cell.row;
+    else if (cells) yield cells.row;
   }
 
   /** How many rows have this value in index `indexName`. O(1). */
   count(indexName: string, value: string): number {
-    return this.index(indexName).cells.get(value)?.size ?? 0;
+    const cells = this.index(indexName).cells.get(value);
+    if (cells instanceof Set) return cells.size;
+    return cells ? 1 : 0;
   }
 
   /** Sets or removes a row without bookkeeping and answers the one before. For `Write`, and for loading a snapshot. */
@@ -134,13 +138,12 @@ export class Table<Row extends object> {
 
 function enter<Row>(index: SecondaryIndex<Row>, value: string, cell: Cell<Row>): void {
   const cells = index.cells.get(value);
-  if (cells) cells.add(cell);
-  else index.cells.set(value, new Set([cell]));
+  if (cells instanceof Set) cells.add(cell);
+  else index.cells.set(value, cells ? new Set([cells, cell]) : cell);
 }
 
 function leave<Row>(index: SecondaryIndex<Row>, value: string, cell: Cell<Row>): void {
   const cells = index.cells.get(value);
-  if (!cells) return;
-  cells.delete(cell);
-  if (cells.size === 0) index.cells.delete(value);
+  if (cells instanceof Set && cells.size > 1) cells.delete(cell);
+  else index.cells.delete(value);
 }

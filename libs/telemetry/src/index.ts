@@ -7,4 +7,4 @@ export { Metrics } from './metrics.js';
 export type { GaugeOptions } from './metrics.js';
 export { SpanKind, spanFrom, startTracing, traceparentOf, tracerFor, withSpan } from './tracing.js';
 export type { Attributes, Span, SpanOptions, Tracer, Tracing, TracingOptions } from './tracing.js';
-export type { Gauge } from 'prom-client';
+export type { Gauge, Histogram } from 'prom-client';
