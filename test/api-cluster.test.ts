@@ -1,7 +1,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { ApiClient } from './support/api-client.js';
+import { freePort } from '@waybill/embedded';
+import { ApiClient } from './support/api-client.js';
 import { eventually } from './support/wait.js';
 import { WaybillProcesses } from './support/waybill-processes.js';
 
@@ -135,6 +136,68 @@ describe('whom a client talks to', () => {
     expect(text).toMatch(/^nomad_nomad_job_status_running\{host="[^"]+"\} 0$/m);
     expect(text).toMatch(/^nomad_runtime_num_goroutines\{host="[^"]+"\} \d+$/m);
     expect(await answerOf('/v1/metrics', 'PUT')).toEqual([405, 'Invalid method']);
+  });
+});
+
+describe('several API processes', () => {
+  interface Metrics {
+    Gauges: { Name: string; Value: number; Labels: Record<string, string> }[];
+  }
+  interface Peers {
+    Servers: { ID: string; Address: string; Leader: boolean; Voter: boolean; RaftProtocol: string }[];
+  }
+  const named = ({ Gauges }: Metrics, name: string) => Gauges.filter(({ Name }) => Name === name);
+  let second: ApiClient;
+  beforeAll(async () => {
+    const port = await freePort();
+    await waybill.startService('api', 'second', { WAYBILL_HTTP_PORT: String(port) });
+    second = new ApiClient(`http://127.0.0.1:${port}`);
+  });
+  afterAll(() => waybill.kill('second', 'SIGTERM'));
+  const peersAt = (at: ApiClient) => at.get<Peers>('/v1/operator/raft/configuration');
+
+  it('API-238, OP-60, OP-61, OP-62: are all shown by each of them, with one and the same leader', async () => {
+    const [here, there] = [await peersAt(api), await peersAt(second)];
+    expect(there).toEqual(here);
+    const [first, other] = here.Servers;
+    const addresses = [api, second].map(({ url }) => new URL(url).host);
+    expect(here.Servers.map(({ Address }) => Address)).toEqual(addresses);
+    expect(here.Servers.map(({ Leader }) => Leader)).toEqual([true, false]);
+    for (const { Voter, RaftProtocol } of here.Servers) expect([Voter, RaftProtocol]).toEqual([true, '3']);
+    for (const at of [api, second]) {
+      expect(await at.get('/v1/status/peers')).toEqual(addresses);
+      expect(await at.get('/v1/status/leader')).toBe(addresses[0]);
+      const { Members } = await at.get<{ Members: { Tags: { id: string } }[] }>('/v1/agent/members');
+      expect(Members.map(({ Tags }) => Tags.id)).toEqual([first?.ID, other?.ID]);
+      const health = await at.get<{ Healthy: boolean; Voters: string[] }>('/v1/operator/autopilot/health');
+      expect(health).toMatchObject({ Healthy: true, Leader: first?.ID, Voters: [first?.ID, other?.ID] });
+    }
+    expect(await answerOf(`/v1/operator/raft/peer?id=${other?.ID}`, 'DELETE')).toEqual([
+      500,
+      `peer "${other?.ID}" is alive: stop its process to remove it`,
+    ]);
+    const [status, text] = await answerOf(`/v1/operator/raft/transfer-leadership?id=${other?.ID}`, 'PUT');
+    expect([status, text]).toEqual([500, expect.stringContaining('roles are held by leases')]);
+  });
+
+  it('OP-106, OP-107: figures of the cluster are counted once, by whichever of them there is', async () => {
+    const [here, there] = [await api.get<Metrics>('/v1/metrics'), await second.get<Metrics>('/v1/metrics')];
+    for (const name of ['nomad.nomad.job_status.running', 'nomad.nomad.broker.total_ready', 'nomad.raft.lastIndex'])
+      expect([named(here, name).length, named(there, name).length], name).toEqual([1, 0]);
+    for (const one of [here, there]) expect(named(one, 'nomad.runtime.alloc_bytes')).toHaveLength(1);
+    expect(named(here, 'nomad.waybill.lease.held')).toEqual(
+      expect.arrayContaining([
+        { Name: 'nomad.waybill.lease.held', Value: 1, Labels: expect.objectContaining({ role: 'broker' }) as unknown },
+      ]),
+    );
+    expect(named(here, 'nomad.waybill.log.lag')).toMatchObject([{ Labels: { projection: 'postgres' } }]);
+    expect(named(here, 'nomad.waybill.events.subscribers')).toMatchObject([{ Value: 0 }]);
+
+    await waybill.kill('api');
+    expect(named(await second.get<Metrics>('/v1/metrics'), 'nomad.raft.lastIndex')).toHaveLength(1);
+    expect((await peersAt(second)).Servers).toMatchObject([{ Address: new URL(second.url).host, Leader: true }]);
+    await waybill.startService('api');
+    expect(named(await api.get<Metrics>('/v1/metrics'), 'nomad.raft.lastIndex')).toEqual([]);
   });
 });
 

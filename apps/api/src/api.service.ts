@@ -46,6 +46,9 @@ async function buildApi(context: ServiceContext): Promise<ServiceParts> {
     enabled: context.settings.WAYBILL_EVENT_BROKER,
     replayFrames: context.settings.WAYBILL_EVENT_REPLAY,
   });
+  context.metrics.gauge('nomad_waybill_events_subscribers', 'open event streams', {
+    collect: () => subscriptions.size,
+  });
   const restores = new RestoreWatch(
     feed,
     model,

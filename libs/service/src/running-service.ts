@@ -229,6 +229,10 @@ function leaseRunner(
   context.metrics.gauge('role_epoch', 'epoch of the role held, 0 while standing by', {
     collect: () => runner.epoch ?? 0,
   });
+  context.metrics.gauge('nomad_waybill_lease_held', 'whether this process holds the role: 0 or 1', {
+    labels: ['role'],
+    collectInto: (gauge) => gauge.set({ role }, runner.epoch === undefined ? 0 : 1),
+  });
   for (const stat of Object.keys(singleton.stats()))
     context.metrics.gauge(`${role}_${snakeCase(stat)}`, `${stat} of the holder of the role ${role}`, {
       collect: () => singleton.stats()[stat] ?? 0,

@@ -1,16 +1,16 @@
 import { WAYBILL_VERSION } from '@waybill/model';
+import { addressOf, type Member, RAFT_PROTOCOL } from './member.js';
 
 /** Version of the API that clients may expect. Official clients parse it. */
 export const COMPATIBLE_VERSION = '1.10.0';
-
-/** What clients of the reference expect to be told of its consensus. */
-const RAFT_PROTOCOL = '3';
 
 /** What an instance knows of itself only when it is asked. */
 export interface AgentState {
   /** Of the agent beside it, if there is one. */
   readonly nodeId: string | undefined;
   readonly hasLeader: boolean;
+  /** All there are, in order. */
+  readonly members: readonly Member[];
   readonly appliedIndex: number;
   readonly runtime: Readonly<Record<string, string>>;
 }
@@ -23,13 +23,26 @@ export class AgentIdentity {
     private readonly port: number,
     private readonly name: string,
     readonly instanceId: string,
+    private readonly startedMs: number,
     /** This one included. */
     private readonly knownRegions: number,
   ) {}
 
   /** `ip:port`, as `status/leader` and `status/peers` show it. Clients match it with a member's address. */
   get address(): string {
-    return `${this.host}:${this.port}`;
+    return addressOf({ Host: this.host, Port: this.port });
+  }
+
+  /** What other processes are told of this one. */
+  asMember(appliedIndex: number): Member {
+    return {
+      ID: this.instanceId,
+      Name: this.memberName,
+      Host: this.host,
+      Port: this.port,
+      StartedMs: this.startedMs,
+      AppliedIndex: appliedIndex,
+    };
   }
 
   /** @param address with or without its port */
@@ -38,8 +51,9 @@ export class AgentIdentity {
   }
 
   /** OP-70, OP-73. */
-  self({ nodeId, hasLeader, appliedIndex, runtime }: AgentState): object {
+  self({ nodeId, hasLeader, members, appliedIndex, runtime }: AgentState): object {
     const index = String(appliedIndex);
+    const [first] = members;
     return {
       config: {
         Name: this.name,
@@ -57,12 +71,12 @@ export class AgentIdentity {
         UI: { Enabled: false, ShowCLIHints: false, Label: null },
         Waybill: { TraceURL: '' },
       },
-      member: this.member(),
+      member: memberOf(this.asMember(appliedIndex), this.region),
       stats: {
         nomad: {
           server: 'true',
-          leader: String(hasLeader),
-          leader_addr: hasLeader ? this.address : '',
+          leader: String(hasLeader && first?.ID === this.instanceId),
+          leader_addr: hasLeader && first ? addressOf(first) : '',
           bootstrap: 'true',
           known_regions: String(this.knownRegions),
         },
@@ -70,9 +84,9 @@ export class AgentIdentity {
           applied_index: index,
           last_log_index: index,
           commit_index: index,
-          state: hasLeader ? 'Leader' : 'Follower',
+          state: hasLeader && first?.ID === this.instanceId ? 'Leader' : 'Follower',
           term: '1',
-          num_peers: '0',
+          num_peers: String(members.length - 1),
         },
         runtime,
         ...(nodeId !== undefined && { client: { node_id: nodeId, known_servers: this.address } }),
@@ -80,45 +94,45 @@ export class AgentIdentity {
     };
   }
 
-  members(): object {
-    return { ServerName: this.name, ServerRegion: this.region, ServerDC: 'dc1', Members: [this.member()] };
-  }
-
-  /** The servers as Raft peers (API-238). Of several API instances each knows of itself only. */
-  raftConfiguration(): object {
-    const server = { ID: this.instanceId, Node: this.memberName, Address: this.address, RaftProtocol: RAFT_PROTOCOL };
-    return { Servers: [{ ...server, Leader: true, Voter: true }], Index: 1 };
+  members(members: readonly Member[]): object {
+    return {
+      ServerName: this.name,
+      ServerRegion: this.region,
+      ServerDC: 'dc1',
+      Members: members.map((member) => memberOf(member, this.region)),
+    };
   }
 
   get memberName(): string {
     return `${this.name}.${this.region}`;
   }
+}
 
-  private member(): object {
-    return {
-      Name: this.memberName,
-      Addr: this.host,
-      Port: this.port,
-      Tags: {
-        role: 'nomad',
-        region: this.region,
-        dc: 'dc1',
-        build: COMPATIBLE_VERSION,
-        revision: '',
-        vsn: '1',
-        raft_vsn: RAFT_PROTOCOL,
-        bootstrap: '1',
-        id: this.instanceId,
-        rpc_addr: this.host,
-        port: String(this.port),
-      },
-      Status: 'alive',
-      ProtocolMin: 1,
-      ProtocolMax: 5,
-      ProtocolCur: 2,
-      DelegateMin: 2,
-      DelegateMax: 5,
-      DelegateCur: 4,
-    };
-  }
+/** OP-71, OP-72. */
+function memberOf({ ID, Name, Host, Port }: Member, region: string): object {
+  return {
+    Name,
+    Addr: Host,
+    Port,
+    Tags: {
+      role: 'nomad',
+      region,
+      dc: 'dc1',
+      build: COMPATIBLE_VERSION,
+      revision: '',
+      vsn: '1',
+      raft_vsn: RAFT_PROTOCOL,
+      bootstrap: '1',
+      id: ID,
+      rpc_addr: Host,
+      port: String(Port),
+    },
+    Status: 'alive',
+    ProtocolMin: 1,
+    ProtocolMax: 5,
+    ProtocolCur: 2,
+    DelegateMin: 2,
+    DelegateMax: 5,
+    DelegateCur: 4,
+  };
 }

@@ -3,7 +3,9 @@ import { ReadModel } from '@waybill/projection';
 import { ApiCore } from '../api-core.js';
 import { ApiError, notFound } from '../http/api-error.js';
 import { type ApiReply, type ApiRequest, sendJson } from '../http/reply.js';
-import { AgentIdentity, COMPATIBLE_VERSION } from './agent-identity.js';
+import { COMPATIBLE_VERSION } from './agent-identity.js';
+import { addressOf, type Member } from './member.js';
+import { Members } from './members.transport.js';
 
 /** What the reference begins with. Nothing of it is acted on: who holds a role is decided by leases (OP-64). */
 const CONFIGURATION = {
@@ -22,15 +24,11 @@ const CONFIGURATION = {
 /** `/v1/operator/autopilot/…` (OP-64 to OP-66). */
 @Controller('v1/operator/autopilot')
 export class AutopilotController {
-  private readonly since: string;
-
   constructor(
     private readonly core: ApiCore,
-    private readonly identity: AgentIdentity,
+    private readonly members: Members,
     private readonly model: ReadModel,
-  ) {
-    this.since = `${new Date(core.context.clock.nowMs()).toISOString().slice(0, 19)}Z`;
-  }
+  ) {}
 
   /** API-3: a wrong method is a path that does not exist. */
   @All('configuration')
@@ -46,28 +44,34 @@ export class AutopilotController {
   async health(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     if (request.method !== 'GET') throw notFound('Invalid method');
     const { link, settings } = this.core.context;
-    const applied = await this.model.appliedIndex();
-    const healthy = link.up;
-    const server = {
-      ID: this.identity.instanceId,
-      Name: this.identity.memberName,
-      Address: this.identity.address,
+    const [applied, leases, members] = await Promise.all([
+      this.model.appliedIndex(),
+      this.model.leases(),
+      this.members.list(),
+    ]);
+    const term = leases.find(({ Role }) => Role === 'broker')?.Epoch ?? 0;
+    const isCurrent = ({ AppliedIndex }: Member): boolean => AppliedIndex + CONFIGURATION.MaxTrailingLogs > applied;
+    const servers = members.map((member, at) => ({
+      ID: member.ID,
+      Name: member.Name,
+      Address: addressOf(member),
       SerfStatus: 'alive',
       Version: COMPATIBLE_VERSION,
-      Leader: true,
+      Leader: at === 0,
       LastContact: '0s',
-      LastTerm: 1,
-      LastIndex: applied,
-      Healthy: healthy,
+      LastTerm: term,
+      LastIndex: member.AppliedIndex,
+      Healthy: link.up && isCurrent(member),
       Voter: true,
-      StableSince: this.since,
-    };
+      StableSince: `${new Date(member.StartedMs).toISOString().slice(0, 19)}Z`,
+    }));
+    const healthy = servers.every(({ Healthy }) => Healthy);
     const answer = {
       Healthy: healthy,
       FailureTolerance: failureTolerance(settings.WAYBILL_STREAM_REPLICAS),
-      Servers: [server],
-      Leader: server.ID,
-      Voters: [server.ID],
+      Servers: servers,
+      Leader: servers[0]?.ID ?? '',
+      Voters: servers.map(({ ID }) => ID),
     };
     sendJson(request, reply, answer, healthy ? 200 : 429);
   }

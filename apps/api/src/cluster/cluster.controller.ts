@@ -5,6 +5,8 @@ import { type ApiReply, type ApiRequest, sendJson } from '../http/reply.js';
 import { RegionForwarding } from '../regions/forwarding.transport.js';
 import { AgentIdentity } from './agent-identity.js';
 import { Leadership } from './leadership.js';
+import { addressOf } from './member.js';
+import { Members } from './members.transport.js';
 import { NeighbouringAgent } from './neighbouring-agent.store.js';
 import { runtimeStats } from './runtime-stats.store.js';
 
@@ -18,6 +20,7 @@ interface Health {
 export class ClusterController {
   constructor(
     private readonly identity: AgentIdentity,
+    private readonly members: Members,
     private readonly leadership: Leadership,
     private readonly neighbour: NeighbouringAgent,
     private readonly model: ReadModel,
@@ -26,12 +29,13 @@ export class ClusterController {
 
   @Get('status/leader')
   async leader(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
-    sendJson(request, reply, (await this.leadership.isHeld()) ? this.identity.address : '');
+    const [isHeld, [first]] = await Promise.all([this.leadership.isHeld(), this.members.list()]);
+    sendJson(request, reply, isHeld && first ? addressOf(first) : '');
   }
 
   @Get('status/peers')
-  peers(@Req() request: ApiRequest, @Res() reply: ApiReply): void {
-    sendJson(request, reply, [this.identity.address]);
+  async peers(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    sendJson(request, reply, (await this.members.list()).map(addressOf));
   }
 
   @Get('regions')
@@ -41,12 +45,14 @@ export class ClusterController {
 
   @Get('agent/self')
   async self(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
-    const [nodeId, hasLeader, appliedIndex] = await Promise.all([
+    const [nodeId, hasLeader, members, appliedIndex] = await Promise.all([
       this.neighbour.nodeId(),
       this.leadership.isHeld(),
+      this.members.list(),
       this.model.appliedIndex().catch(() => 0), // who asks wants to know what is up, not what is down
     ]);
-    sendJson(request, reply, this.identity.self({ nodeId, hasLeader, appliedIndex, runtime: runtimeStats() }));
+    const state = { nodeId, hasLeader, members, appliedIndex, runtime: runtimeStats() };
+    sendJson(request, reply, this.identity.self(state));
   }
 
   /** API-237, OP-75: what is asked for and not here is said in the same form, as a failure. */
@@ -66,7 +72,7 @@ export class ClusterController {
   }
 
   @Get('agent/members')
-  members(@Req() request: ApiRequest, @Res() reply: ApiReply): void {
-    sendJson(request, reply, this.identity.members());
+  async agentMembers(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    sendJson(request, reply, this.identity.members(await this.members.list()));
   }
 }

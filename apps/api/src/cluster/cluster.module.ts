@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import type { Settings } from '@waybill/service';
 import { made } from '../core.module.js';
 import { RegionsModule } from '../regions/regions.module.js';
 import { AgentController } from './agent.controller.js';
@@ -8,9 +9,18 @@ import { ClusterController } from './cluster.controller.js';
 import { EnterpriseController } from './enterprise.controller.js';
 import { Leadership } from './leadership.js';
 import { NeighbouringAgent } from './neighbouring-agent.store.js';
+import { Members } from './members.transport.js';
 import { MonitorController } from './monitor.controller.js';
 import { RaftController } from './raft.controller.js';
 import { SchedulerWorkersController } from './scheduler-workers.controller.js';
+
+/** Where others reach this process: behind a wildcard or a service that is not where it listens. */
+function shownAddress(settings: Settings): { readonly host: string; readonly port: number } {
+  const { WAYBILL_HTTP_ADVERTISE: advertised, WAYBILL_HTTP_HOST: host, WAYBILL_HTTP_PORT: port } = settings;
+  if (advertised === '') return { host, port };
+  const at = advertised.lastIndexOf(':');
+  return { host: advertised.slice(0, at), port: Number(advertised.slice(at + 1)) };
+}
 
 @Module({
   imports: [RegionsModule],
@@ -26,12 +36,17 @@ import { SchedulerWorkersController } from './scheduler-workers.controller.js';
   providers: [
     made(Leadership, ({ context }) => new Leadership(context.rpc)),
     made(NeighbouringAgent, ({ context }) => new NeighbouringAgent(context.settings.WAYBILL_HTTP_AGENT_DIR)),
-    made(AgentIdentity, ({ context: { settings, newId, regions } }) => {
-      const { WAYBILL_REGION, WAYBILL_HTTP_HOST, WAYBILL_HTTP_PORT } = settings;
+    made(AgentIdentity, ({ context: { settings, newId, regions, clock } }) => {
+      const { host, port } = shownAddress(settings);
       const knownRegions = regions.names.length;
-      return new AgentIdentity(WAYBILL_REGION, WAYBILL_HTTP_HOST, WAYBILL_HTTP_PORT, 'waybill', newId(), knownRegions);
+      return new AgentIdentity(settings.WAYBILL_REGION, host, port, 'waybill', newId(), clock.nowMs(), knownRegions);
     }),
+    made(
+      Members,
+      ({ context, parts: { feed } }, identity) => new Members(context.link.nc, () => identity.asMember(feed.applied)),
+      AgentIdentity,
+    ),
   ],
-  exports: [AgentIdentity],
+  exports: [AgentIdentity, Members],
 })
 export class ClusterModule {}

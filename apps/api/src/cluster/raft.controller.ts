@@ -3,7 +3,8 @@ import { ApiError, badRequest, failed, notFound } from '../http/api-error.js';
 import { pathOf } from '../http/path.js';
 import { param, params, type QueryString } from '../http/query-string.js';
 import { type ApiReply, type ApiRequest, sendJson } from '../http/reply.js';
-import { AgentIdentity } from './agent-identity.js';
+import { addressOf, type Member, raftConfigurationOf } from './member.js';
+import { Members } from './members.transport.js';
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const ADDRESS = /^(\d{1,3}(\.\d{1,3}){3}|\[[0-9a-f:.]+\]):\d{1,5}$/i;
@@ -11,35 +12,36 @@ const ADDRESS = /^(\d{1,3}(\.\d{1,3}){3}|\[[0-9a-f:.]+\]):\d{1,5}$/i;
 /** `/v1/operator/raft/…`: what operators of the reference ask about its consensus, without one (OP-60 to OP-63). */
 @Controller('v1/operator/raft')
 export class RaftController {
-  constructor(private readonly identity: AgentIdentity) {}
+  constructor(private readonly members: Members) {}
 
   /** API-3: the one wrong method that is answered without a word. */
   @All('configuration')
-  configuration(@Req() request: ApiRequest, @Res() reply: ApiReply): void {
+  async configuration(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     if (request.method !== 'GET') throw new ApiError(405, '');
-    sendJson(request, reply, this.identity.raftConfiguration());
+    sendJson(request, reply, raftConfigurationOf(await this.members.list()));
   }
 
   /** OP-61: only those that answer are peers, so none is dead. Here a wrong method is a path that does not exist. */
   @All('peer')
-  removePeer(@Req() { method, query }: ApiRequest): never {
+  async removePeer(@Req() { method, query }: ApiRequest): Promise<never> {
     if (method !== 'DELETE') throw notFound('Invalid method');
     if (param(query, 'address') !== undefined)
       throw badRequest('Removing a peer by address is not supported in the current raft protocol version');
     const id = param(query, 'id');
     if (!id) throw badRequest("Must specify the peer's ID to remove");
-    if (id === this.identity.instanceId) throw failed(`peer "${id}" is alive: stop its process to remove it`);
+    if ((await this.members.list()).some(({ ID }) => ID === id))
+      throw failed(`peer "${id}" is alive: stop its process to remove it`);
     throw failed(`id "${id}" was not found in the Raft configuration`);
   }
 
   @Put('transfer-leadership')
-  transferPut(@Req() request: ApiRequest, @Res() reply: ApiReply): void {
-    this.transfer(request, reply);
+  transferPut(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    return this.transfer(request, reply);
   }
 
   @Post('transfer-leadership')
-  transferPost(@Req() request: ApiRequest, @Res() reply: ApiReply): void {
-    this.transfer(request, reply);
+  transferPost(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    return this.transfer(request, reply);
   }
 
   /** OP-63; of transfers only the method was wrong (API-3). */
@@ -49,29 +51,36 @@ export class RaftController {
     throw notFound('Invalid method');
   }
 
-  /** OP-62, OP-260: the only peer there is leads already. */
-  private transfer(request: ApiRequest, reply: ApiReply): void {
-    this.refuseTarget(request.query);
-    const peer = { Address: this.identity.address, ID: this.identity.instanceId };
+  /** OP-62, OP-260: to the one that is shown as the leader it changes nothing; another cannot be made to lead. */
+  private async transfer(request: ApiRequest, reply: ApiReply): Promise<void> {
+    const members = await this.members.list();
+    const target = targetOf(request.query, members);
+    if (target.ID !== members[0]?.ID)
+      throw failed(
+        `${addressOf(target)} cannot be made the leader: roles are held by leases of services, not by the API`,
+      );
+    const peer = { Address: addressOf(target), ID: target.ID };
     sendJson(request, reply, { From: peer, To: peer, Noop: true, Err: null });
   }
+}
 
-  /** @throws ApiError 400 */
-  private refuseTarget(query: QueryString): void {
-    const [ids, addresses] = [params(query, 'id'), params(query, 'address')];
-    if (ids.length === 0 && addresses.length === 0) throw badRequest('must specify id or address');
-    if (ids.length > 0 && addresses.length > 0) throw badRequest('must specify either id or address');
-    if (ids.length > 1) throw badRequest('must specify only one id');
-    if (addresses.length > 1) throw badRequest('must specify only one address');
-    const [[id], [address]] = [ids, addresses];
-    if (id === '') throw badRequest('id must be non-empty');
-    if (address === '') throw badRequest('address must be non-empty');
-    if (id !== undefined && !UUID.test(id)) throw badRequest(`id must be a uuid: ${JSON.stringify(id)} is none`);
-    if (address !== undefined && !ADDRESS.test(address))
-      throw badRequest(`address must be in IP:port format: ${JSON.stringify(address)} is not`);
-    if (id !== undefined && id.toLowerCase() !== this.identity.instanceId)
-      throw badRequest(`id "${id}" was not found in the Raft configuration`);
-    if (address !== undefined && address !== this.identity.address)
-      throw badRequest(`address "${address}" was not found in the Raft configuration`);
-  }
+/** @throws ApiError 400 */
+function targetOf(query: QueryString, members: readonly Member[]): Member {
+  const [ids, addresses] = [params(query, 'id'), params(query, 'address')];
+  if (ids.length === 0 && addresses.length === 0) throw badRequest('must specify id or address');
+  if (ids.length > 0 && addresses.length > 0) throw badRequest('must specify either id or address');
+  if (ids.length > 1) throw badRequest('must specify only one id');
+  if (addresses.length > 1) throw badRequest('must specify only one address');
+  const [[id], [address]] = [ids, addresses];
+  if (id === '') throw badRequest('id must be non-empty');
+  if (address === '') throw badRequest('address must be non-empty');
+  if (id !== undefined && !UUID.test(id)) throw badRequest(`id must be a uuid: ${JSON.stringify(id)} is none`);
+  if (address !== undefined && !ADDRESS.test(address))
+    throw badRequest(`address must be in IP:port format: ${JSON.stringify(address)} is not`);
+  const target = members.find((one) => (id === undefined ? addressOf(one) === address : one.ID === id.toLowerCase()));
+  if (!target)
+    throw badRequest(
+      `${id === undefined ? `address "${address ?? ''}"` : `id "${id}"`} was not found in the Raft configuration`,
+    );
+  return target;
 }

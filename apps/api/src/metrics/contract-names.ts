@@ -41,6 +41,9 @@ const KEPT_BY_SERVICES = [
   'agent.http.exceeded',
 ] as const;
 
+/** What is Waybill's own (OP-107), kept like those. */
+const OWN = ['events.subscribers', 'lease.held'] as const;
+
 /** Metrics whose name contains the value of a label (`broker.service.ready`). */
 const WITH_TYPE: Readonly<Record<string, (type: string) => string>> = {
   'broker.ready': (type) => `broker.${type}.ready`,
@@ -53,6 +56,7 @@ const REQUEST_FAMILIES = ['job', 'eval', 'deployment', 'alloc', 'client', 'volum
 
 const registryName = (name: string): string => `waybill_nomad_${name.replaceAll('.', '_')}`;
 
+const OWN_NAMES = new Map(OWN.map((name) => [registryName(`waybill.${name}`), name]));
 const CONTRACT_NAMES = new Map([...KEPT_BY_SERVICES, ...Object.keys(WITH_TYPE)].map((n) => [registryName(n), n]));
 
 export interface NamedSeries {
@@ -63,6 +67,8 @@ export interface NamedSeries {
 
 /** How a metric of a registry is called for clients; undefined: it has no name in the contract. */
 export function contractName(registered: string, labels: NamedSeries['labels']): NamedSeries | undefined {
+  const own = OWN_NAMES.get(registered);
+  if (own !== undefined) return { name: `${PREFIX}waybill.${own}`, labels };
   const name = CONTRACT_NAMES.get(registered) ?? requestTimer(registered);
   if (name === undefined) return undefined;
   const typed = WITH_TYPE[name];
