@@ -11,7 +11,10 @@ import {
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import {
+  type Denials,
   type Driver,
+  type ExecSession,
+  NO_DENIALS,
   NoCgroupsError,
   RawExecDriver,
   TaskCgroups,
@@ -47,9 +50,10 @@ afterAll(async () => {
   rmSync(dir, { recursive: true, force: true });
 });
 
-const newDriver = (enabled = true): RawExecDriver =>
+const newDriver = (enabled = true, denials: Denials = NO_DENIALS): RawExecDriver =>
   new RawExecDriver({
     enabled,
+    denials,
     runsDir: path.join(dir, 'runs'),
     outputs,
     mhzPerCore: 1_000,
@@ -80,6 +84,12 @@ function aTask(config: Record<string, unknown>, over: Partial<TaskConfig> = {}):
     logs: { MaxFiles: 10, MaxFileSizeMB: 10, Disabled: false },
     ...over,
   };
+}
+
+async function allOf(session: ExecSession): Promise<string> {
+  const parts: Uint8Array[] = [];
+  for (let output = await session.read(); output; output = await session.read()) parts.push(output.data);
+  return Buffer.concat(parts).toString();
 }
 
 const shell = (line: string) => ({ command: '/bin/sh', args: ['-c', line] });
@@ -124,6 +134,29 @@ describe('raw_exec', () => {
       [{ command: 'x', comand: 'y' }, 'unknown key "comand"'],
     ];
     for (const [config, text] of cases) expect(() => driver.validate(aTask(config))).toThrow(text);
+  });
+
+  it('AG-272: refuses users that are denied, the agent’s own too, and hides variables from tasks and their commands', async () => {
+    const [uid, gid] = [process.getuid!(), process.getgid!()];
+    const refused = { uids: [[uid, uid]], gids: [], variables: [] } as const;
+    await expect(started(aTask(shell('true')), newDriver(true, refused))).rejects.toThrow(
+      `running as uid ${uid} is disallowed`,
+    );
+    const byGroup = { uids: [[uid + 1, uid + 9]], gids: [[0, gid]], variables: [] } as const;
+    await expect(started(aTask(shell('true')), newDriver(true, byGroup))).rejects.toThrow(
+      `running as gid ${gid} is disallowed`,
+    );
+    const hiding = newDriver(true, { uids: [], gids: [], variables: ['AWS_*', 'TOKEN'] });
+    const env = { PATH: process.env['PATH'] ?? '', AWS_KEY: 'a', TOKEN: 'b', TOKENS: 'c', MINE: 'd', LAWS_: 'e' };
+    const task = aTask({ ...shell('env; sleep 0.1'), denied_envvars: ['MI*'] }, { env });
+    const { taskId } = await started(task, hiding);
+    const beside = await hiding.exec(taskId, task, { command: ['/usr/bin/env'], tty: false });
+    expect(await allOf(beside)).not.toMatch(/AWS_KEY|TOKEN=|MINE/);
+    await hiding.wait(taskId);
+    const seen = read(task, 'web.stdout.0');
+    expect(seen).toMatch(/^TOKENS=c$/m);
+    expect(seen).toMatch(/^LAWS_=e$/m);
+    expect(seen).not.toMatch(/AWS_KEY|TOKEN=|MINE/);
   });
 
   it('AG-273: finds the command in local, in the task directory, as a path, in $PATH; makes a script executable', async () => {

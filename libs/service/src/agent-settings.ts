@@ -14,6 +14,24 @@ const capabilities = z
   .regex(/^$|^[a-z_]+(,[a-z_]+)*$/, 'capabilities with commas between, such as chown,net_bind_service')
   .transform((text) => text.split(',').filter((name) => name !== ''));
 
+/** Ids and ranges of them, `0,1000-1999`: first and last of each. */
+const idRanges = z
+  .string()
+  .regex(/^$|^\d+(-\d+)?(,\d+(-\d+)?)*$/, 'ids and ranges with commas between, such as 0,1000-1999')
+  .transform((text) => text.split(',').filter((part) => part !== ''))
+  .transform((parts) =>
+    parts.map((part): [number, number] => {
+      const [from = '', to = from] = part.split('-');
+      return [Number(from), Number(to)];
+    }),
+  );
+
+/** Names with commas between, where `*` stands for any part of one. */
+const namePatterns = z
+  .string()
+  .regex(/^[^\s=]*$/, 'names of variables with commas between, such as AWS_*,VAULT_TOKEN')
+  .transform((text) => text.split(',').filter((name) => name !== ''));
+
 /** What a machine's agent is told by its environment. */
 export const AGENT_SETTINGS = {
   WAYBILL_DATACENTER: word.default('dc1').describe('agent: datacenter of this machine'),
@@ -61,6 +79,13 @@ export const AGENT_SETTINGS = {
   WAYBILL_ALLOWED_CAPABILITIES: capabilities
     .optional()
     .describe('agent: capabilities that tasks of exec and docker may have, with commas between; unset: the usual ones'),
+  WAYBILL_RAW_EXEC_DENIED_UIDS: idRanges
+    .default([])
+    .describe('agent: user ids that tasks of raw_exec may not run as, such as 0,1000-1999'),
+  WAYBILL_RAW_EXEC_DENIED_GIDS: idRanges.default([]).describe('agent: the same for groups'),
+  WAYBILL_RAW_EXEC_DENIED_ENVVARS: namePatterns
+    .default([])
+    .describe('agent: variables that tasks of raw_exec do not see, such as AWS_*,VAULT_TOKEN'),
   WAYBILL_DOCKER_ENDPOINT: z
     .string()
     .default('')

@@ -42,7 +42,15 @@ export async function driversOf(
     logger.warn('tasks get no cgroups: what starts a session of its own is not killed with its task', {
       error: supervision.cgroups,
     });
-  const rawExec = new RawExecDriver({ ...supervision, enabled: true });
+  const rawExec = new RawExecDriver({
+    ...supervision,
+    enabled: true,
+    denials: {
+      uids: settings.WAYBILL_RAW_EXEC_DENIED_UIDS,
+      gids: settings.WAYBILL_RAW_EXEC_DENIED_GIDS,
+      variables: settings.WAYBILL_RAW_EXEC_DENIED_ENVVARS,
+    },
+  });
   const exec = new ExecDriver({
     ...supervision,
     limits: await orWhyNot(TaskLimits.find(), NoLimitsError),

@@ -3,14 +3,14 @@ import { describe, expect, it } from 'vitest';
 import { type ExitResult, type TaskConfig } from './driver.js';
 import { MockDriver } from './mock-driver.js';
 
-function setup() {
+function setup({ random = 0.5 } = {}) {
   const time = new FakeTime();
   const output: string[] = [];
   const openOutput = (config: TaskConfig, type: string) => ({
     write: async (text: string) => void output.push(`${config.task} ${type} ${text}`),
     close: async () => {},
   });
-  const driver = new MockDriver({ clock: time, timers: time, random: () => 0.5, openOutput });
+  const driver = new MockDriver({ clock: time, timers: time, random: () => random, openOutput });
   const config = (given: Record<string, unknown>, taskId = 't'): TaskConfig => ({
     taskId,
     allocId: 'a',
@@ -132,6 +132,16 @@ describe('mock_driver', () => {
     await driver.destroy(handle, false);
     await expect(driver.wait('t')).rejects.toThrow('task not found');
     await expect(driver.stop('t')).rejects.toThrow('task not found');
+  });
+
+  it('AG-265: pretends a random use of memory', async () => {
+    const rss = async (random: number) => {
+      const { driver, start } = setup({ random });
+      await start({ run_for: '10s' });
+      return (await driver.stats('t')).ResourceUsage.MemoryStats.RSS;
+    };
+    expect(await rss(0.5)).toBeGreaterThan(0);
+    expect(await rss(0.25)).toBeLessThan(await rss(0.75));
   });
 
   it('signals succeed without effect, or fail as configured', async () => {

@@ -63,7 +63,7 @@ describe('contact with the servers', () => {
     expect(servers.statuses).toEqual(['initializing', 'ready']);
   });
 
-  it('VL-217: a change of the machine is told beside the heartbeats, changes in a row together, and again if it failed', async () => {
+  it('VL-217, AG-24: a change of the machine is told beside the heartbeats, changes in a row together, and again if it failed', async () => {
     const { time, servers, contact, registrations } = setup({ dev: true });
     contact.nodeChanged();
     contact.start();

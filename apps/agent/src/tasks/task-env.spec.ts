@@ -1,6 +1,7 @@
 import { type Allocation, type Job, type Node, type Task } from '@waybill/model';
 import { fixtures } from '@waybill/state';
 import { describe, expect, it } from 'vitest';
+import { aNetwork } from '../fixtures/a-network.js';
 import { TaskEnv } from './task-env.js';
 
 function envOf(given: {
@@ -102,6 +103,28 @@ describe('environment of a task', () => {
       NOMAD_ADDR_a_b: '[fe80::1]:22000',
       'NOMAD_HOST_IP_a-b': 'fe80::1',
     });
+  });
+
+  it('AG-227, AG-229: networks of tasks, its own by label, those of others by task and label', () => {
+    const port = (Label: string, Value: number) => ({ Label, Value, To: 0, HostNetwork: '', IgnoreCollision: false });
+    const network = (IP: string, label: string, value: number) =>
+      aNetwork({ IP, ReservedPorts: [port(label, value)], DynamicPorts: [port('dyn', value + 1)] });
+    const base = fixtures.anAlloc().AllocatedResources;
+    const given = Object.values(base.Tasks)[0]!;
+    const Tasks = {
+      web: { ...given, Networks: [network('10.0.0.1', 'http', 8000)] },
+      'my-db': { ...given, Networks: [network('fe80::1', 'sql', 5432)] },
+    };
+    const { variables } = envOf({ alloc: { AllocatedResources: { ...base, Tasks } } });
+    expect(variables).toMatchObject({
+      NOMAD_ADDR_http: '10.0.0.1:8000',
+      NOMAD_PORT_dyn: '8001',
+      NOMAD_IPv4_http: '10.0.0.1',
+      NOMAD_ADDR_my_db_sql: '[fe80::1]:5432',
+      NOMAD_IP_my_db_sql: 'fe80::1',
+      NOMAD_PORT_my_db_dyn: '5433',
+    });
+    expect(Object.keys(variables)).not.toContain('NOMAD_IPv6_my_db_sql');
   });
 
   it('AG-232: the agent’s own variables win over the host’s, the task’s over both', () => {

@@ -53,6 +53,7 @@ export class TaskEnv {
       ...identityVariables(input),
       ...metaVariables(input),
       ...portVariables(input),
+      ...taskNetworkVariables(input),
     });
     const own = Object.entries(input.task?.Env ?? {}).map(([name, value]) => [
       name,
@@ -124,7 +125,7 @@ function metaVariables({ alloc, job, task }: TaskEnvInput): Record<string, strin
 function portVariables({ alloc }: TaskEnvInput): Record<string, string> {
   const variables: Record<string, string> = {};
   for (const { Label: label, Value: port, To: to, HostIP: ip } of alloc.AllocatedResources.Shared.Ports ?? []) {
-    const address = `${ip.includes(':') ? `[${ip}]` : ip}:${port}`;
+    const address = addressOf(ip, port);
     const inside = String(to > 0 ? to : port);
     Object.assign(variables, {
       [`NOMAD_IP_${label}`]: ip,
@@ -138,6 +139,28 @@ function portVariables({ alloc }: TaskEnvInput): Record<string, string> {
   }
   return variables;
 }
+
+/** AG-227, AG-229: networks of tasks, which jobs of old versions have; its own by label, those of others by task and label. */
+function taskNetworkVariables({ alloc, task }: TaskEnvInput): Record<string, string> {
+  const variables: Record<string, string> = {};
+  for (const [name, { Networks }] of Object.entries(alloc.AllocatedResources.Tasks))
+    for (const { IP, ReservedPorts, DynamicPorts } of Networks ?? [])
+      for (const { Label, Value } of [...(ReservedPorts ?? []), ...(DynamicPorts ?? [])]) {
+        const isOwn = name === task?.Name;
+        const key = isOwn ? Label : `${name}_${Label}`;
+        Object.assign(variables, {
+          [`NOMAD_ADDR_${key}`]: addressOf(IP, Value),
+          [`NOMAD_IP_${key}`]: IP,
+          [`NOMAD_PORT_${key}`]: String(Value),
+          ...(isOwn && { [`NOMAD_HOST_PORT_${key}`]: String(Value), [ipVariable(IP, key)]: IP }),
+        });
+      }
+  return variables;
+}
+
+const isIPv6 = (ip: string): boolean => ip.includes(':');
+const addressOf = (ip: string, port: number): string => `${isIPv6(ip) ? `[${ip}]` : ip}:${port}`;
+const ipVariable = (ip: string, label: string): string => `NOMAD_IPv${isIPv6(ip) ? 6 : 4}_${label}`;
 
 /** AG-232, AG-233. What the agent sets for a task comes later and wins. */
 function fromHost(hostEnv: TaskEnvInput['hostEnv']): Record<string, string> {

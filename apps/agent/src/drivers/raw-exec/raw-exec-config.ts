@@ -6,6 +6,8 @@ export interface RawExecConfig {
   readonly command: string;
   readonly args: readonly string[];
   readonly workDir: string | undefined;
+  /** Variables that the task is not to see, by pattern (AG-272). */
+  readonly deniedVariables: readonly string[];
 }
 
 const KEYS = new Set([
@@ -22,15 +24,18 @@ const KEYS = new Set([
 export function rawExecConfig(config: Readonly<Record<string, unknown>>): RawExecConfig {
   for (const key of Object.keys(config))
     if (!KEYS.has(key)) throw new TaskConfigError(`unknown key "${key}" in the configuration of raw_exec`);
-  const { command, args = [], work_dir: workDir, oom_score_adj: oomScoreAdj = 0 } = config;
+  const { command, args = [], denied_envvars: denied = [], work_dir: workDir, oom_score_adj: oomScoreAdj = 0 } = config;
   if (typeof command !== 'string' || command === '') throw new TaskConfigError('command is required');
-  if (!Array.isArray(args) || args.some((arg) => typeof arg !== 'string'))
-    throw new TaskConfigError('args must be a list of strings');
+  if (!isTexts(args)) throw new TaskConfigError('args must be a list of strings');
+  if (!isTexts(denied)) throw new TaskConfigError('denied_envvars must be a list of strings');
   if (workDir !== undefined && (typeof workDir !== 'string' || !path.isAbsolute(workDir)))
     throw new TaskConfigError('work_dir must be an absolute path');
   if (typeof oomScoreAdj !== 'number' || oomScoreAdj < 0)
     throw new TaskConfigError('oom_score_adj must not be negative');
   if (config['cgroup_v1_override'] !== undefined && config['cgroup_v2_override'] !== undefined)
     throw new TaskConfigError('only one of cgroups_v1_override and cgroups_v2_override may be set');
-  return { command, args: args as string[], workDir };
+  return { command, args, workDir, deniedVariables: denied };
 }
+
+const isTexts = (value: unknown): value is string[] =>
+  Array.isArray(value) && value.every((one) => typeof one === 'string');

@@ -6,12 +6,14 @@ import { findCommand, type TaskView } from '../find-command.js';
 import { type Launch, SupervisedDriver, type SupervisionOptions } from '../supervised/supervised-driver.js';
 import { asItIs, findSetsid } from '../supervised/supervisor.js';
 import { NoCgroupsError } from '../task-cgroups.store.js';
-import { userIds } from '../user-ids.js';
+import { type UserIds, userIds } from '../user-ids.js';
+import { allowedVariables, type Denials, refuseUser } from './denials.js';
 import { linkMounts } from './linked-mounts.js';
 import { rawExecConfig } from './raw-exec-config.js';
 
 export interface RawExecOptions extends SupervisionOptions {
   readonly enabled: boolean;
+  readonly denials: Denials;
 }
 
 /** Runs a command as it is: nothing is hidden from it, and nothing keeps it (agent.md, raw_exec). */
@@ -48,8 +50,8 @@ export class RawExecDriver extends SupervisedDriver {
       file: found(file, config),
       args,
       cwd: rawExecConfig(config.config).workDir ?? config.paths.taskDir,
-      env: config.env,
-      user: userIds(config.user),
+      env: this.seenBy(config),
+      user: this.userOf(config),
       tty,
     });
   }
@@ -58,15 +60,27 @@ export class RawExecDriver extends SupervisedDriver {
     if (!this.options.enabled) throw new StartError('raw_exec is disabled');
     const { command, args, workDir } = rawExecConfig(config.config);
     const executable = found(command, config);
-    const user = userIds(config.user);
+    const user = this.userOf(config);
     if (user) chownSync(config.paths.secretsDir, user.uid, user.gid); // AG-220
     await linkMounts(config);
     return {
       commandLine: (placed) => asItIs(placed, [executable, ...args]),
       cwd: workDir ?? config.paths.taskDir,
-      env: config.env,
+      env: this.seenBy(config),
       user,
     };
+  }
+
+  /** Absent: the agent's own. @throws StartError for one that is denied (AG-272) */
+  private userOf({ user }: TaskConfig): UserIds | undefined {
+    const ids = userIds(user);
+    const { getuid, getgid } = process;
+    if (getuid && getgid) refuseUser(this.options.denials, ids ?? { uid: getuid(), gid: getgid() });
+    return ids;
+  }
+
+  private seenBy({ env, config }: TaskConfig): Record<string, string> {
+    return allowedVariables(env, this.options.denials, rawExecConfig(config).deniedVariables);
   }
 }
 

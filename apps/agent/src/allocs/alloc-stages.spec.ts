@@ -1,0 +1,84 @@
+import type { Service } from '@waybill/model';
+import { describe, expect, it } from 'vitest';
+import { aNetwork } from '../fixtures/a-network.js';
+import type { TaskHook } from '../hooks/task-hook.js';
+import { aService as aServiceOf } from '../fixtures/offered-service.js';
+import { aTask, FOREVER, NO_RESTARTS, setup } from '../fixtures/running-alloc.js';
+import type { ServiceRegistry } from '../services/service-registry.js';
+
+const aService = (Name: string): Service => aServiceOf({ Name, PortLabel: '', Address: '10.0.0.1' });
+
+/** Notes in which order things happen to an allocation. */
+function noted(over: Partial<ServiceRegistry> = {}) {
+  const steps: string[] = [];
+  const registry: ServiceRegistry = {
+    register: async (_, services) => void steps.push(...services.map(({ ServiceName }) => `offer ${ServiceName}`)),
+    deregister: async () => void steps.push('withdraw'),
+    ...over,
+  };
+  const hook: TaskHook = { name: 'noting', prestart: async () => void steps.push('task') };
+  return { steps, registry, hooks: () => [hook] };
+}
+
+describe('an allocation, step by step', () => {
+  it('AG-80: it waits for those before it, takes their disk over, is offered, and only then prepares its tasks', async () => {
+    const { steps, ...wiring } = noted();
+    const { time, runner } = setup([aTask('web', FOREVER)], {
+      ...wiring,
+      group: { Services: [aService('db')], EphemeralDisk: { Sticky: true, Migrate: false, SizeMB: 1 } },
+      alloc: { PreviousAllocation: 'before' },
+      predecessorsEnded: async () => void steps.push('wait'),
+      inherit: async () => void steps.push('disk'),
+    });
+    runner.run();
+    await time.pass(1_000);
+    expect(steps).toEqual(['wait', 'disk', 'offer db', 'task']);
+  });
+
+  it('AG-90: what cannot be given back after the end changes nothing about how it ended', async () => {
+    const { steps, ...wiring } = noted({ deregister: () => Promise.reject(new Error('no servers')) });
+    const { time, runner, reports } = setup([aTask('web', { run_for: '5s' })], {
+      ...wiring,
+      group: { Services: [aService('db')] },
+    });
+    runner.run();
+    await time.pass(60_000);
+    expect(steps).toContain('offer db');
+    expect(runner.isOver).toBe(true);
+    expect(reports.at(-1)).toMatchObject({ ClientStatus: 'complete', ClientDescription: 'All tasks have completed' });
+  });
+
+  it('AG-51: an update gives it new services and restarts nothing; one that wants it stopped kills all tasks', async () => {
+    const { steps, ...wiring } = noted();
+    const tasks = [aTask('web', FOREVER), aTask('db', FOREVER)];
+    const { time, runner, alloc, states } = setup(tasks, { ...wiring, group: { Services: [aService('db')] } });
+    runner.run();
+    await time.pass(1_000);
+    const group = alloc.Job!.TaskGroups[0]!;
+    const Job = { ...alloc.Job!, TaskGroups: [{ ...group, Services: [aService('db'), aService('more')] }] };
+    runner.update({ ...alloc, Job, AllocModifyIndex: 11 });
+    await time.pass(1_000);
+    expect(steps).toEqual(['offer db', 'task', 'task', 'offer more']);
+    expect(Object.values(runner.report().TaskStates).map(({ Restarts }) => Restarts)).toEqual([0, 0]);
+    runner.update({ ...alloc, DesiredStatus: 'stop', AllocModifyIndex: 12 });
+    await time.pass(1_000);
+    expect(states()).toEqual({ web: 'dead', db: 'dead' });
+  });
+
+  it('AG-107: a task whose driver has lost it counts as ended, and starts again by policy', async () => {
+    const RestartPolicy = { ...NO_RESTARTS, Attempts: 1, Interval: 3600e9 };
+    const { time, runner, events } = setup([aTask('web', { ...FOREVER, plugin_exit_after: '5s' }, { RestartPolicy })]);
+    runner.run();
+    await time.pass(6_000);
+    expect(events('web')!.slice(-4)).toEqual(['Started', 'Terminated', 'Restarting', 'Started']);
+    await time.pass(6_000);
+    expect(runner.report().ClientStatus).toBe('failed');
+  });
+
+  it('AG-297: the name servers of its group’s network are told', () => {
+    const DNS = { Servers: ['10.0.0.53'], Searches: null, Options: null };
+    const { runner } = setup([aTask('web', FOREVER)], { group: { Networks: [aNetwork({ DNS })] } });
+    expect(runner.report().NetworkStatus).toEqual({ InterfaceName: '', Address: '', AddressIPv6: '', DNS });
+    expect(setup([aTask('web', FOREVER)]).runner.report().NetworkStatus).toBeNull();
+  });
+});

@@ -1,0 +1,28 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { loadIdentity } from './identity.store.js';
+
+let root: string;
+beforeEach(async () => {
+  root = await mkdtemp(path.join(tmpdir(), 'waybill-identity-'));
+});
+afterEach(() => rm(root, { recursive: true, force: true }));
+
+describe('who a machine is', () => {
+  it('AG-10, AG-28: made at random once and kept, whatever the machine: two directories of one are two', async () => {
+    const first = await loadIdentity(path.join(root, 'a'), randomUUID);
+    expect(await loadIdentity(path.join(root, 'a'), randomUUID)).toEqual(first);
+    const other = await loadIdentity(path.join(root, 'b'), randomUUID);
+    expect(new Set([first.nodeId, first.secretId, other.nodeId, other.secretId]).size).toBe(4);
+    expect((await stat(path.join(root, 'a', 'secret-id'))).mode & 0o777).toBe(0o600);
+  });
+
+  it('AG-445: one whose identity was lost is another machine', async () => {
+    const before = await loadIdentity(root, randomUUID);
+    await rm(path.join(root, 'client-id'));
+    expect((await loadIdentity(root, randomUUID)).nodeId).not.toBe(before.nodeId);
+  });
+});
