@@ -18,6 +18,19 @@ it('API-1: the API listens on port 4646 of this machine unless it is told otherw
   expect(read({})).toMatchObject({ WAYBILL_HTTP_PORT: 4646, WAYBILL_HTTP_HOST: '127.0.0.1' });
 });
 
+it.each([
+  ['WAYBILL_NATS_URL', 'http://user:hunter2@broker:4222', '="http://…@broker:4222" is not usable'],
+  ['WAYBILL_DATABASE_URL', 'mysql://user:hunter2@db/waybill', '="mysql://…@db/waybill" is not usable'],
+  ['WAYBILL_DATABASE_URL', 'mysql://db/waybill?user=w&password=hunter2', '="mysql://db/waybill?user=w&password=…"'],
+  ['WAYBILL_PEERS', 'east=http://user:p@hunter2@east', '="east=http://…@east" is not usable'],
+  ['WAYBILL_PEERS', 'nats://user:hunter2@east', '"nats://…@east" is none'],
+])('what is said of an unusable %s=%s has no password in it', (name, value, said) => {
+  const text = refusal({ [name]: value });
+  expect(text).toContain(name);
+  expect(text).toContain(said);
+  expect(text).not.toContain('hunter2');
+});
+
 describe('what a scheduler works on', () => {
   it('EB-228: everything, unless it is told otherwise; or nothing', () => {
     const types = (text: string) => read({ WAYBILL_ENABLED_SCHEDULERS: text }).WAYBILL_ENABLED_SCHEDULERS;

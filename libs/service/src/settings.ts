@@ -189,9 +189,8 @@ export function readSettings(env: NodeJS.ProcessEnv, required: readonly SettingN
   if (!parsed.success)
     for (const issue of parsed.error.issues) {
       const name = String(issue.path[0]) as SettingName;
-      problems.push(
-        `${name}=${hidden(name, given[name])} is not usable: ${issue.message} (${SETTINGS[name].description ?? ''})`,
-      );
+      const found = `${name}=${JSON.stringify(given[name] ?? '')} is not usable: ${issue.message}`;
+      problems.push(`${withoutPasswords(found)} (${SETTINGS[name].description ?? ''})`);
     }
   if (problems.length > 0 || !parsed.success) throw new SettingsError(problems);
   return parsed.data;
@@ -212,9 +211,9 @@ function differsByOne(a: string, b: string): boolean {
   return rest(a, i + 1) === rest(b, i + 1) || rest(a, i) === rest(b, i + 1) || rest(a, i + 1) === rest(b, i);
 }
 
-/** A database URL has a password in it. */
-function hidden(name: string, value: string | undefined): string {
-  return name === 'WAYBILL_DATABASE_URL' ? '…' : JSON.stringify(value ?? '');
+/** Addresses of NATS, of regions and of Postgres may have passwords in them, in front of the host or behind a `?`. */
+function withoutPasswords(text: string): string {
+  return text.replaceAll(/(:\/\/)[^\s,"]*@/g, '$1…@').replaceAll(/(password=)[^\s,"&]*/gi, '$1…');
 }
 
 /** The table of settings, for help texts. */
