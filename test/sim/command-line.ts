@@ -1,13 +1,15 @@
+import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { type RunSize, SHORT_RUN, SMALL_RUN } from './run-plan.js';
 import { seedRange } from './seeds.js';
 
-export const USAGE = `usage: npm run sim -- [--seed N | --seeds A..B | --minutes M] [--small] [--mutation NAME] [--no-shrink]
+export const USAGE = `usage: npm run sim -- [--seed N | --seeds A..B | --minutes M] [--small] [--jobs N] [--mutation NAME] [--no-shrink]
 
   --seed N         one run; says what it came to
   --seeds A..B     these seeds, until one fails
   --minutes M      seeds nobody has tried, for this long, until one fails (default: 1)
   --small          fewer machines and actions, as in the test suite
+  --jobs N         runs at once, each in a process of its own (default: one for each core); what is found is the same
   --mutation NAME  with a known bug switched on; a wrong name lists them
   --no-shrink      tell the story of the failed run as it is
 
@@ -26,6 +28,8 @@ export interface Wanted {
   readonly size: RunSize;
   readonly mutation: string | undefined;
   readonly shrinks: boolean;
+  /** Runs at once. */
+  readonly jobs: number;
 }
 
 /** @param fresh where to begin with seeds that nobody has tried @throws UsageError */
@@ -37,15 +41,18 @@ export function readCommandLine(args: readonly string[], fresh: number): Wanted 
       seeds: { type: 'string' },
       minutes: { type: 'string' },
       small: { type: 'boolean', default: false },
+      jobs: { type: 'string' },
       mutation: { type: 'string' },
       'no-shrink': { type: 'boolean', default: false },
     },
   });
   const size = values.small ? SMALL_RUN : SHORT_RUN;
-  const common = { size, mutation: values.mutation, shrinks: !values['no-shrink'] };
+  const jobs = values.jobs === undefined ? availableParallelism() : wholeNumber('--jobs', values.jobs);
+  if (jobs === 0) throw new UsageError('--jobs: somebody has to do it');
+  const common = { size, mutation: values.mutation, shrinks: !values['no-shrink'], jobs };
   if (values.seed !== undefined) {
     const seed = wholeNumber('--seed', values.seed);
-    return { ...common, seeds: [seed], forMs: undefined };
+    return { ...common, seeds: [seed], forMs: undefined, jobs: 1 };
   }
   if (values.seeds !== undefined) {
     const [from = '', to = from] = values.seeds.split('..');
@@ -58,6 +65,7 @@ export function readCommandLine(args: readonly string[], fresh: number): Wanted 
 
 function wholeNumber(option: string, text: string): number {
   const number = Number(text);
-  if (text === '' || !Number.isInteger(number) || number < 0) throw new UsageError(`${option}: "${text}" is no seed`);
+  if (text === '' || !Number.isInteger(number) || number < 0)
+    throw new UsageError(`${option}: "${text}" is no whole number`);
   return number;
 }
