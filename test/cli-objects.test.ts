@@ -35,6 +35,93 @@ describe('commands on one thing, against recorded answers', () => {
     expect(await api.run(['setup', 'vault'])).toMatchObject({ code: 127 });
   });
 
+  it('CL-705: a host volume by its name or the beginning of its ID: what it is, what it can, who uses it', async () => {
+    const volume = {
+      ID: '7f3a9c2e-0000-4000-8000-000000000009',
+      Name: 'data',
+      Namespace: 'prod',
+      PluginID: 'mkdir',
+      NodeID: '5b6c1e2a-0000-4000-8000-000000000001',
+      NodePool: 'default',
+      State: 'ready',
+    };
+    api.play('GET /v1/volumes', [volume, { ...volume, ID: 'data-x', Name: 'data-2' }]);
+    api.play(`GET /v1/volume/host/${volume.ID}`, {
+      ...volume,
+      CapacityBytes: 10_485_760,
+      HostPath: '/srv/data',
+      RequestedCapabilities: [{ AccessMode: 'single-node-writer', AttachmentMode: 'file-system' }],
+      Allocations: [{ ID: ALLOC, NodeID: volume.NodeID, TaskGroup: 'web', JobVersion: 3, DesiredStatus: 'run' }],
+    });
+    const byName = await api.run(['volume', 'status', 'data']);
+    expect(byName.code).toBe(0);
+    expect(byName.out.split('\n').slice(0, 13)).toEqual([
+      `ID        = ${volume.ID}`,
+      'Name      = data',
+      'Namespace = prod',
+      'Plugin ID = mkdir',
+      `Node ID   = ${volume.NodeID}`,
+      'Node Pool = default',
+      'Capacity  = 10 MiB',
+      'State     = ready',
+      'Host Path = /srv/data',
+      '',
+      'Capabilities',
+      'Access Mode         Attachment Mode',
+      'single-node-writer  file-system',
+    ]);
+    expect(byName.out).toContain(`\n\nAllocations\nID        Node ID   Task Group`);
+    expect(byName.out).toMatch(new RegExp(`\n${ALLOC.slice(0, 8)}  5b6c1e2a  web +3 `));
+    expect(api.seen.at(-1)?.query.get('namespace')).toBe('prod');
+    api.play('GET /v1/volumes', [volume]);
+    expect((await api.run(['volume', 'status', '-type=host', '7f3a'])).out).toBe(byName.out);
+    expect((await api.run(['volume', 'status', '-short', '7f3a'])).out).not.toContain('Capabilities');
+  });
+
+  it('CL-713: claims of groups on host volumes: shown, and deleted after a question', async () => {
+    const claim = {
+      ID: 'aa00c1e2-0000-4000-8000-000000000001',
+      Namespace: 'prod',
+      JobID: 'web',
+      TaskGroupName: 'db',
+      VolumeID: '7f3a9c2e-0000-4000-8000-000000000009',
+      VolumeName: 'data',
+    };
+    const other = { ...claim, ID: 'aa11c1e2-0000-4000-8000-000000000002' };
+    const [yes, deletion] = ['Task group host volume claim', `DELETE /v1/volumes/claim/${claim.ID}`];
+    api.play('GET /v1/volumes/claims', [claim]);
+    api.play(deletion, '');
+    expect((await api.run(['volume', 'claim', 'list', '-job=web', '-group=db', '-volume-name=data', 'aa'])).out).toBe(
+      'ID        Namespace  Job ID  Volume ID  Volume Name\naa00c1e2  prod       web     7f3a9c2e   data\n',
+    );
+    expect(Object.fromEntries(api.seen.at(-1)?.query ?? [])).toMatchObject({
+      prefix: 'aa',
+      job_id: 'web',
+      task_group: 'db',
+      volume_name: 'data',
+    });
+    expect((await api.run(['volume', 'claim', 'list', '-verbose'])).out).toContain(claim.VolumeID);
+    expect(JSON.parse((await api.run(['volume', 'claim', 'list', '-json'])).out)).toEqual([claim]);
+    expect(await api.run(['volume', 'claim', 'delete', 'aa'])).toEqual({
+      code: 1,
+      out: '',
+      err: 'This command requires -y option when running in non-interactive mode\n',
+    });
+    expect(await api.run(['volume', 'claim', 'delete', '-y', 'aa'])).toMatchObject({
+      code: 0,
+      out: `${yes} ${claim.ID} successfully deleted\n`,
+    });
+    expect([api.seen.at(-1)?.line, api.seen.at(-1)?.query.get('namespace')]).toEqual([deletion, 'prod']);
+    api.play(deletion, [500, 'no']);
+    expect((await api.run(['volume', 'claim', 'delete', '-y', claim.ID])).err).toMatch(/^Error deleting claim: .*no/);
+    api.play('GET /v1/volumes/claims', [claim, other]);
+    const several = await api.run(['volume', 'claim', 'delete', '-y', 'aa']);
+    expect([several.code, several.err.split('\n')[0]]).toEqual([1, 'Prefix matched multiple claims']);
+    api.play('GET /v1/volumes/claims', []);
+    expect((await api.run(['volume', 'claim', 'delete', '-y', 'bb'])).err).toBe('No claim(s) with prefix "bb" found\n');
+    expect((await api.run(['volume', 'claim', 'list'])).out).toBe('No task group host volume claims found\n');
+  });
+
   it('CL-844: without access control its commands say what the server says of it, whatever their flags', async () => {
     api.play('GET /v1/acl/tokens', [400, 'ACL support disabled']);
     for (const [words, doing] of [

@@ -46,6 +46,26 @@ describe('CL-922: settings of the agent from files', () => {
     expect((await start(`-config=${both}`, '-client=false')).mode).toBe('server');
   });
 
+  it('a file in JSON is the same as one in HCL', async () => {
+    const json = file(
+      'agent.json',
+      JSON.stringify({
+        data_dir: '/d',
+        client: [{ enabled: true, node_class: 'big', meta: { x: '1' }, host_volume: { a: { path: '/a' } } }],
+        server: { enabled: false },
+        telemetry: { prometheus_metrics: true },
+        plugin: [{ docker: { config: { volumes: { enabled: true } } } }],
+      }),
+    );
+    const { mode, env } = await start(`-config=${json}`);
+    expect(mode).toBe('client');
+    expect(env).toMatchObject({ WAYBILL_NODE_CLASS: 'big', WAYBILL_NODE_META: 'x=1', WAYBILL_AGENT_DIR: '/d/agent' });
+    expect((await loadAgentConfig([json])).idle).toEqual(['host_volume', 'plugin', 'telemetry']);
+    await expect(loadAgentConfig([file('list.json', '{"client": {"host_volume": {"a": 1}}}')])).rejects.toThrow(
+      /list.json:1,34-35: Invalid JSON; A block "host_volume" is a JSON object below its label/,
+    );
+  });
+
   it('of a directory the files in HCL, by name', async () => {
     file('conf/b.hcl', 'datacenter = "b"');
     file('conf/a.hcl', 'datacenter = "a"\nserver {\n  enabled = true\n}\ndata_dir = "/d"\nports { http = 5000 }');
@@ -59,8 +79,10 @@ describe('CL-922: settings of the agent from files', () => {
     await expect(start(`-config=${wrong}`)).rejects.toThrow(
       new RegExp(`^Error loading configuration from ${wrong}: .*wrong.hcl:1,1-10: Unsupported argument`),
     );
-    const json = file('agent.json', '{"data_dir": "/d"}');
-    await expect(start(`-config=${json}`)).rejects.toThrow('is JSON: only HCL is read');
+    const json = file('agent.json', '{\n  "client": [{"enabld": true}]\n}');
+    await expect(start(`-config=${json}`)).rejects.toThrow(
+      /agent.json:2,16-22: Unsupported argument; .* Did you mean "enabled"\?/,
+    );
     await expect(start(`-config=${directory}/none`)).rejects.toThrow(/Error loading configuration from .*none: ENOENT/);
     const idle = await loadAgentConfig([file('idle.hcl', 'telemetry {}\nvault { enabled = true }\n')]);
     expect(idle.idle).toEqual(['telemetry', 'vault']);

@@ -16,7 +16,7 @@ export interface LoadedConfig extends AgentConfig {
 
 export const NO_CONFIG: LoadedConfig = { files: [], flags: {}, meta: {}, idle: [] };
 
-/** @param paths files, or directories whose `.hcl` files are read in the order of their names @throws CommandFailure */
+/** @param paths files, or directories whose `.hcl` and `.json` files are read in the order of their names @throws CommandFailure */
 export async function loadAgentConfig(paths: readonly string[]): Promise<LoadedConfig> {
   let loaded = NO_CONFIG;
   for (const given of paths)
@@ -36,7 +36,6 @@ async function filesAt(given: string): Promise<string[]> {
 
 async function parsed(file: string): Promise<AgentConfig> {
   const text = await readFile(file, 'utf8');
-  if (text.trimStart().startsWith('{')) throw new Error(`${file} is JSON: only HCL is read`);
   return (await import('@waybill/jobspec')).parseAgentConfig({ name: file, text });
 }
 

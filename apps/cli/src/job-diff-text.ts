@@ -72,7 +72,9 @@ export class JobDiffText {
   private members({ Fields, Objects }: Pick<ObjectDiff, 'Fields' | 'Objects'>, level: Level): string[] {
     return [
       ...(Fields ?? []).map((field) => this.field(field, level)),
-      ...(Objects ?? []).flatMap((object) => this.object(object, level)),
+      ...(Objects ?? [])
+        .filter((object) => this.verbose || object.Type !== 'None')
+        .flatMap((object) => this.object(object, level)),
     ];
   }
 

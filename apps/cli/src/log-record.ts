@@ -91,6 +91,8 @@ const details = (record: TxnRecord): string[] =>
 function diffs({ Objects }: TxnRecord, terminal: Terminal): string[] {
   const text = new JobDiffText(terminal, false);
   return (Objects ?? []).flatMap(({ ID, Diff }) =>
-    Diff ? [text.of({ Type: Diff.Type, ID, Fields: Diff.Fields, Objects: Diff.Objects, TaskGroups: [] })] : [],
+    Diff && Diff.Type !== 'None'
+      ? [text.of({ Type: Diff.Type, ID, Fields: Diff.Fields, Objects: Diff.Objects, TaskGroups: [] })]
+      : [],
   );
 }

@@ -1,4 +1,5 @@
 import { agentSchema } from './decoding/agent-schema.js';
+import { bodyOfJson } from './decoding/json-profile.js';
 import type { Json, JsonObject } from './decoding/json.js';
 import { decodeFlat } from './parse-place.js';
 import type { TextFile } from './parse-job.js';
@@ -13,7 +14,7 @@ export interface AgentConfig {
   readonly idle: readonly string[];
 }
 
-/** A configuration file of the agent in HCL (CL-922). @throws JobspecError with everything that is wrong */
+/** A configuration file of the agent, in HCL or in its JSON profile (CL-922). @throws JobspecError with everything that is wrong */
 export function parseAgentConfig(file: TextFile): AgentConfig {
   const flags: Record<string, string | number | boolean> = {};
   const idle = new Set<string>();
@@ -27,7 +28,8 @@ export function parseAgentConfig(file: TextFile): AgentConfig {
       else if (typeof value !== 'object') flags[key] = value;
     }
   };
-  take(decodeFlat('file', agentSchema, file));
+  const isJson = file.text.trimStart().startsWith('{');
+  take(decodeFlat('file', agentSchema, file, isJson ? bodyOfJson : undefined));
   return { flags, meta, idle: [...idle].toSorted() };
 }
 

@@ -8,6 +8,7 @@ import { functionTable } from './functions/functions.js';
 import type { TextFile } from './parse-job.js';
 import { parseBody } from './syntax/body-parser.js';
 import { SourceText } from './syntax/source-text.js';
+import type { Body } from './syntax/syntax-tree.js';
 
 /** The namespace that a file in HCL says, in the form that the API takes. @throws JobspecError */
 export const parseNamespace = (file: TextFile): JsonObject => decodeFlat('namespace', namespaceSchema, file);
@@ -18,11 +19,21 @@ export function parseNodePools(file: TextFile): readonly JsonObject[] {
   return Array.isArray(pools) ? (pools as JsonObject[]) : [];
 }
 
-/** A file that is one body, without variables. @param what it is called in messages @throws JobspecError */
-export const decodeFlat = (what: string, schema: Schema, { name, text }: TextFile): JsonObject =>
+/**
+ * A file that is one body, without variables.
+ * @param what it is called in messages
+ * @param bodyOf how its text is read
+ * @throws JobspecError
+ */
+export const decodeFlat = (
+  what: string,
+  schema: Schema,
+  { name, text }: TextFile,
+  bodyOf: (source: SourceText, schema: Schema) => Body = parseBody,
+): JsonObject =>
   decodeFile(
     what,
     schema,
-    parseBody(new SourceText(name, text)),
+    bodyOf(new SourceText(name, text), schema),
     new Evaluator(functionTable(undefined), new StepBudget()),
   );

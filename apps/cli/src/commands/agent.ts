@@ -29,7 +29,7 @@ export const command: ServerCommand = {
       name: 'config',
       kind: 'list',
       value: 'file|dir',
-      help: 'Settings from a file in HCL, or all of a directory. May be repeated; the last one wins, flags win over all.',
+      help: 'Settings from a file in HCL or JSON, or all of a directory. May be repeated; the last one wins, flags win over all.',
     },
     { name: 'bind', kind: 'text', value: 'address', help: 'Address of the API.' },
     { name: 'http-port', kind: 'integer', value: 'port', help: 'Port of the API; default 4646.' },

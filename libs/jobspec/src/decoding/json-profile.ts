@@ -1,0 +1,65 @@
+import { parseExpression } from '../syntax/body-parser.js';
+import { JobspecError } from '../syntax/diagnostic.js';
+import type { SourceText, Span } from '../syntax/source-text.js';
+import type { Attribute, Block, Body, Expression, Label, ObjectItem } from '../syntax/syntax-tree.js';
+import type { BlockRule, Schema } from './schema.js';
+
+/**
+ * A file in HCL's JSON profile as the body that it would be in HCL (JS-6): labels are keys of objects, a repeated block is
+ * a list, strings are templates. JSON is read as the expression it also is, so every part keeps its place in the text.
+ * @throws JobspecError
+ */
+export function bodyOfJson(source: SourceText, schema: Schema): Body {
+  const file = parseExpression(source);
+  if (file.type !== 'object') throw failure(source, file.span, 'The file must be one JSON object.');
+  return bodyOf(source, file, schema);
+}
+
+type ObjectExpression = Extract<Expression, { readonly type: 'object' }>;
+
+/** @param schema undefined: whatever is inside is attributes */
+function bodyOf(source: SourceText, { items, span }: ObjectExpression, schema: Schema | undefined): Body {
+  const attributes: Attribute[] = [];
+  const blocks: Block[] = [];
+  for (const item of items) {
+    const name = keyOf(source, item);
+    const rule = schema?.blocks[name.text];
+    const objects = rule && objectsIn(item.value);
+    if (rule && objects) blocks.push(...objects.flatMap((object) => blocksOf(source, name, rule, object)));
+    else attributes.push({ name: name.text, nameSpan: name.span, value: item.value });
+  }
+  return { source, attributes, blocks, span };
+}
+
+/** One block, or one for each label. */
+function blocksOf(source: SourceText, type: Label, rule: BlockRule, object: ObjectExpression): Block[] {
+  const block = (body: ObjectExpression, labels: readonly Label[]): Block => ({
+    type: type.text,
+    typeSpan: type.span,
+    labels,
+    openSpan: { start: body.span.start, end: body.span.start + 1 },
+    body: bodyOf(source, body, rule.kind === 'object' ? rule.schema : undefined),
+    headerSpan: { start: type.span.start, end: labels.at(-1)?.span.end ?? type.span.end },
+  });
+  if (rule.label === undefined) return [block(object, [])];
+  return object.items.flatMap((item) => {
+    const bodies = objectsIn(item.value);
+    if (!bodies) throw failure(source, item.value.span, `A block "${type.text}" is a JSON object below its label.`);
+    return bodies.map((body) => block(body, [keyOf(source, item)]));
+  });
+}
+
+/** An object, or all of a list of objects; undefined: something else. */
+function objectsIn(value: Expression): readonly ObjectExpression[] | undefined {
+  const values = value.type === 'tuple' ? value.items : [value];
+  const objects = values.filter((one): one is ObjectExpression => one.type === 'object');
+  return objects.length === values.length ? objects : undefined;
+}
+
+function keyOf(source: SourceText, { key }: ObjectItem): Label {
+  if (key.type === 'literal' && typeof key.value === 'string') return { text: key.value, span: key.span };
+  throw failure(source, key.span, 'A name must be a quoted string.');
+}
+
+const failure = (source: SourceText, span: Span, detail: string): JobspecError =>
+  new JobspecError([{ summary: 'Invalid JSON', detail, at: { source, span } }], true);
