@@ -1,8 +1,10 @@
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
+import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { packArchive, unpackArchive } from '@waybill/model/snapshot-archive';
+import { readArchive } from '@waybill/state';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ApiClient, shellJob } from './support/api-client.js';
 import { runCli } from './support/cli.js';
@@ -50,13 +52,15 @@ const isRunning = (id: string, version = 0) =>
     ).some((one) => one.ClientStatus === 'running' && one.DesiredStatus === 'run' && one.JobVersion === version),
   );
 
-/** Blocks again and again, and answers what jobs are left when there are two. */
-async function twoJobsAfter(index: number): Promise<string[]> {
+/** Blocks again and again, and answers what jobs are left when there are two, with the index of that. */
+async function twoJobsAfter(index: number): Promise<[string[], number]> {
   for (let seen = index; ;) {
     const answer = await api.raw(`/v1/jobs?index=${seen}&wait=60s`);
     const left = (await answer.json()) as { ID: string }[];
-    if (left.length === 2) return left.map(({ ID }) => ID);
-    seen = Number(answer.headers.get('x-nomad-index'));
+    const at = Number(answer.headers.get('x-nomad-index'));
+    if (left.length === 2) return [left.map(({ ID }) => ID), at];
+    expect(at).toBeGreaterThan(seen);
+    seen = at;
   }
 }
 
@@ -100,7 +104,7 @@ describe('the state of a cluster, saved and brought back', () => {
     expect(await cli('restore', `${dir}/bad.snap`)).toMatchObject({ code: 1 });
   });
 
-  it('OP-46, EV-71, EV-75, ST-144: is brought back at once, at a higher index, without an event of any object', async () => {
+  it('OP-46, OP-256, EV-71, EV-75, ST-144: is brought back at once, at a higher index, without an event of any object', async () => {
     await api.register(shellJob('later', `exec sleep ${LATER_S}`));
     await isRunning('later');
     expect(processesOf(LATER_S)).toBe(1);
@@ -115,10 +119,12 @@ describe('the state of a cluster, saved and brought back', () => {
 
     expect(await cli('restore', file)).toEqual({ code: 0, out: 'Snapshot Restored\n', err: '' });
     expect(await jobs()).toEqual(['ends', 'kept']);
-    expect(await blocked).toEqual(['ends', 'kept']);
     expect(await api.get('/v1/job/kept')).toMatchObject({ Version: 0, Meta: null });
     const restoredAt = await indexNow();
     expect(restoredAt).toBeGreaterThan(before);
+    const [left, leftAt] = await blocked;
+    expect(left).toEqual(['ends', 'kept']);
+    expect(leftAt).toBeGreaterThan(before);
     const seen = (await stream.text()).split('\n').filter((line) => line.length > 2);
     for (const line of seen) expect(JSON.parse(line)).not.toMatchObject({ Index: restoredAt });
 
@@ -147,6 +153,65 @@ describe('the state of a cluster, saved and brought back', () => {
     await api.register(shellJob('anew', 'exec sleep 600'));
     await isRunning('anew');
     expect(await jobs()).toEqual(['afterwards', 'anew', 'ends', 'kept']);
+  });
+
+  it('OP-257: one that was taken while the broker was paused brings the pause back', async () => {
+    const pause = async (PauseEvalBroker: boolean): Promise<void> => {
+      const path = '/v1/operator/scheduler/configuration';
+      const { SchedulerConfig } = await api.get<{ SchedulerConfig: object }>(path);
+      const body = JSON.stringify({ ...SchedulerConfig, PauseEvalBroker });
+      expect((await api.raw(path, { method: 'PUT', body })).status).toBe(200);
+    };
+    const paused = `${dir}/paused.snap`;
+    await pause(true);
+    expect((await cli('save', paused)).code).toBe(0);
+    await pause(false);
+    expect((await cli('restore', paused)).code).toBe(0);
+    const { EvalID } = await api.register(shellJob('waits', 'exec sleep 600'));
+    const EvalIDs = ['00000000-0000-4000-8000-000000000000'];
+    const refused = await api.raw('/v1/evaluations', { method: 'DELETE', body: JSON.stringify({ EvalIDs }) });
+    expect(await refused.text()).toBe('eval not found'); // and not that the broker hands them out
+    expect(await api.get(`/v1/evaluation/${EvalID}`)).toMatchObject({ Status: 'pending' });
+    await pause(false);
+    await isRunning('waits');
+    await api.stop('waits', true);
+  });
+
+  it('OP-258: among many writes, an archive has all of its index and nothing of a later one', async () => {
+    const writes = Promise.all(
+      Array.from({ length: 60 }, (_, n) =>
+        api.register({ ...shellJob(`many-${n}`, 'true'), Datacenters: ['nowhere'] }),
+      ),
+    );
+    await eventually('the first are there', async () => (await jobs()).some((id) => id.startsWith('many-')));
+    expect((await cli('save', `${dir}/many.snap`)).code).toBe(0);
+    await writes;
+    const { meta, state } = await unpackArchive(readFileSync(`${dir}/many.snap`));
+    const archived = readArchive(state.toString().trimEnd().split('\n'));
+    const rows = [...(archived.jobs ?? []), ...(archived.evals ?? []), ...(archived.allocs ?? [])];
+    for (const { ModifyIndex } of rows) expect(ModifyIndex).toBeLessThanOrEqual(meta.Index);
+    const stored = await api.get<{ ID: string; CreateIndex: number }[]>('/v1/jobs');
+    const until = stored.filter(({ CreateIndex }) => CreateIndex <= meta.Index).map(({ ID }) => ID);
+    expect(archived.jobs?.map(({ ID }) => ID).toSorted()).toEqual(until);
+    expect(meta.Tables['jobs']).toBe(until.length);
+    await Promise.all(stored.flatMap(({ ID }) => (ID.startsWith('many-') ? [api.stop(ID, true)] : [])));
+  });
+
+  it('OP-259: a save that the disk has no room for leaves nothing, a restore of half a file changes nothing', async () => {
+    const target = `${dir}/no-room.snap`;
+    const waybillJs = fileURLToPath(new URL('../apps/cli/bin/waybill.js', import.meta.url));
+    const line = `ulimit -f 1; exec "${process.execPath}" "${waybillJs}" operator snapshot save "${target}"`;
+    const env = { PATH: process.env['PATH'], WAYBILL_ADDR: api.url };
+    const { status: code, stderr } = spawnSync('bash', ['-c', line], { env, encoding: 'utf8' });
+    expect([code, stderr]).toEqual([1, expect.stringContaining('EFBIG')]);
+    expect(readdirSync(dir).filter((name) => name.startsWith('no-room'))).toEqual([]);
+
+    const before = await indexNow();
+    const whole = readFileSync(file);
+    writeFileSync(`${dir}/half.snap`, whole.subarray(0, whole.length / 2));
+    expect(await cli('restore', `${dir}/half.snap`)).toMatchObject({ code: 1, out: '' });
+    expect((await put(whole.subarray(0, whole.length / 2))).status).toBe(500);
+    expect(await indexNow()).toBe(before);
   });
 
   it('OP-49: archives are put away by themselves, of which the newest are kept', async () => {
