@@ -1,7 +1,7 @@
 import type { HostVolume, HostVolumeSpecification, Node } from '@waybill/model';
 import { NO_RESPONDER, RpcError, RpcUnavailableError } from '@waybill/rpc';
 import { fixtures } from '@waybill/state';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { aRequest } from '../operator-commands.fixture.js';
 import { VolumesCluster } from '../volumes-cluster.fixture.js';
 
@@ -89,6 +89,16 @@ describe('creating a host volume', () => {
       ModifyIndex: Index,
     });
     expect((await create({ Name: 'other' })).ID).not.toBe(ID);
+  });
+
+  it('VL-288: several of one name at once each get a machine of their own, however long the log takes', async () => {
+    const { at, create, stored } = cluster({ ID: A }, { ID: B }, { ID: C });
+    const propose = at.state.propose.bind(at.state);
+    const slowly: typeof propose = (...given) => new Promise((done) => setImmediate(() => done(propose(...given))));
+    vi.spyOn(at.state, 'propose').mockImplementation(slowly);
+    const made = await Promise.all([create(), create(), create()]);
+    expect(made.map(({ ID }) => stored(ID)?.NodeID)).toEqual([A, B, C]);
+    expect(await refusal(create())).toContain('3 nodes had existing volume');
   });
 
   it('VL-285: without a plugin it is that of a name nobody has', async () => {

@@ -27,10 +27,12 @@ export interface HostVolumesDeps {
  * A new one is recorded as `pending`, then made, then recorded as it was made. So whatever goes wrong in between is in the
  * log: a volume that its machine refused is taken off again; one of which nobody knows whether it was made stays, to be
  * created again by its ID, or deleted. What exists is changed first and recorded then. The machine's own report makes a
- * volume ready (VL-289). One piece of work at a time for each volume (VL-290). One per term.
+ * volume ready (VL-289). One piece of work at a time for each volume (VL-290), and one of a name is placed at a time:
+ * a machine has one of a name only, so the next has to see where this one went. One per term.
  */
 export class HostVolumes {
   private readonly turns = new Turns();
+  private readonly placing = new Turns();
 
   constructor(private readonly deps: HostVolumesDeps) {}
 
@@ -81,8 +83,7 @@ export class HostVolumes {
       const volume = stored ? updatedHostVolume(stored, given, origin) : newHostVolume(given, origin, id);
       this.refuseMisplaced(volume, origin);
       if (stored) return await recorded(await this.carriedOut(volume, origin), writer);
-      const placed = origin === 'create' ? this.placed(volume) : volume;
-      await recorded(placed, writer);
+      const placed = await this.placing.take(volume.Name, () => this.recordedAtPlace(volume, origin, writer));
       const made = await this.carriedOut(placed, origin).catch((error: unknown) => withdrawn(placed, writer, error));
       return await recorded(made, writer);
     });
@@ -115,7 +116,17 @@ export class HostVolumes {
       throw new VolumeRefusedError(`validating volume "${named}" against state failed: ${problem}`);
   }
 
-  /** VL-288. */
+  /** VL-288, VL-289. */
+  private async recordedAtPlace(
+    volume: HostVolume,
+    origin: HostVolumeOrigin,
+    writer: RequestWriter,
+  ): Promise<HostVolume> {
+    const placed = origin === 'create' ? this.placed(volume) : volume;
+    await recorded(placed, writer);
+    return placed;
+  }
+
   private placed(volume: HostVolume): HostVolume {
     const { ID: NodeID, NodePool } = placeHostVolume(this.deps.tables, volume);
     return { ...volume, NodeID, NodePool };
