@@ -292,10 +292,15 @@ describe('evaluations', () => {
 });
 
 describe('pausing the broker', () => {
-  it('API-233, API-628, OP-19, OP-22, OP-24, OP-25, EB-133: what is registered stays pending, over a broker killed meanwhile, and runs afterwards', async () => {
+  it('API-233, API-628, OP-19, OP-22, OP-24, OP-25, OP-252, EB-133: what is registered stays pending, over a broker killed meanwhile, and runs afterwards', async () => {
     await pause();
     const { EvalID } = await api.register(shellJob('late', 'exec sleep 600'));
     const stopped = await api.stop('listed');
+    const crowd = Array.from({ length: 100 }, (_, i) => `crowd-${i}`);
+    const each = async (work: (id: string) => Promise<unknown>): Promise<void> => {
+      for (let from = 0; from < crowd.length; from += 20) await Promise.all(crowd.slice(from, from + 20).map(work));
+    };
+    await each((id) => api.register({ ...shellJob(id, 'true', { type: 'batch' }), Datacenters: ['nowhere'] }));
     expect((await evalOf(EvalID)).Status).toBe('pending');
     await waybill.kill('broker');
     await waybill.startService('broker');
@@ -308,8 +313,18 @@ describe('pausing the broker', () => {
     });
     for (const id of [EvalID, stopped.EvalID, second]) expect((await evalOf(id)).Status).toBe('pending');
     for (const name of ['late', 'later']) expect(await api.get(`/v1/job/${name}/allocations`)).toEqual([]);
+    const ofCrowd = () => api.get<Evaluation[]>(filtered('/v1/evaluations', 'JobID matches "^crowd-"'));
+    expect((await ofCrowd()).map(({ Status }) => Status)).toEqual(crowd.map(() => 'pending'));
     await unpause();
     await Promise.all([running('late', 1), running('later', 1), running('listed', 0)]);
+    await eventually('all have been scheduled', async () =>
+      (await ofCrowd()).every(({ Status }) => Status !== 'pending'),
+    );
+    // One that was scheduled twice would have left a second blocked evaluation, or a cancelled one.
+    const statuses = (await ofCrowd()).map(({ Status, JobID }) => `${JobID} ${Status}`);
+    const once = crowd.flatMap((id) => [`${id} blocked`, `${id} complete`]);
+    expect(statuses.toSorted()).toEqual(once.toSorted());
+    await each((id) => api.stop(id, true));
   }, 60_000);
 
   it('OP-27, OP-21: a pause that no broker was there to obey is stored, says so, and the next one obeys', async () => {
@@ -328,6 +343,19 @@ describe('pausing the broker', () => {
     await unpause();
     await running('patient', 1);
   }, 60_000);
+
+  it('OP-29: other singletons go on, and their evaluations wait', async () => {
+    await pause();
+    const often = { Spec: '* * * * * * *', SpecType: 'cron', Enabled: true };
+    await api.register({ ...shellJob('often', 'true', { type: 'batch' }), Periodic: often });
+    const [child] = await eventually('it was launched', async () => {
+      const evals = await api.get<Evaluation[]>(filtered('/v1/evaluations', 'JobID matches "^often/"'));
+      return evals.length > 0 && evals;
+    });
+    expect(child).toMatchObject({ Status: 'pending', TriggeredBy: 'periodic-job' });
+    await api.stop('often', true);
+    await unpause();
+  });
 
   it('OP-21, OP-23: the answer comes when the broker obeys; paused it keeps nothing in memory', async () => {
     await pause();
@@ -392,7 +420,7 @@ describe('deleting evaluations', () => {
     await unpause();
   });
 
-  it('EB-305, EB-298, ST-98: by filter, in several transactions; what is not safe stays', async () => {
+  it('EB-305, EB-298, OP-255, ST-98: by filter, in several transactions, while others come; what is not safe stays', async () => {
     await pause();
     const job = shellJob('many', 'true', { type: 'batch' });
     await api.register(job);
@@ -403,13 +431,20 @@ describe('deleting evaluations', () => {
     expect((await api.raw(filtered('/v1/evaluations/count', 'JobID =='))).status).toBe(400);
     const [running] = await api.get<{ EvalID: string }[]>('/v1/job/late/allocations');
     const late = await count('JobID == late');
-    const answer = await remove({ Filter: 'JobID == many or JobID == late' });
+    const before = await api.get<Evaluation[]>(filtered('/v1/evaluations', 'JobID == many'));
+    const removing = remove({ Filter: 'JobID == many or JobID == late' });
+    const come = 20;
+    for (let i = 0; i < come; i++) await send('PUT', '/v1/job/many/evaluate', '');
+    const answer = await removing;
     expect(answer.status).toBe(200);
     const { Count, Index } = (await answer.json()) as { Count: number; Index: number };
     const lateLeft = await count('JobID == late');
-    expect(Count).toBe(751 + late - lateLeft);
+    const left = await api.get<Evaluation[]>(filtered('/v1/evaluations', 'JobID == many'));
+    expect(Count).toBe(751 + late - lateLeft + come - left.length);
     expect(Index).toBeGreaterThan(0);
-    expect(await count('JobID == many')).toBe(0);
+    const known = new Set(before.map(({ ID }) => ID));
+    expect(left.filter(({ ID }) => known.has(ID))).toEqual([]);
+    await remove({ Filter: 'JobID == many' });
     expect(lateLeft, 'its allocation runs').toBeGreaterThan(0);
     expect((await api.raw(`/v1/evaluation/${running!.EvalID}`)).status).toBe(200);
     expect(await (await remove({ Filter: 'JobID == many' })).json()).toEqual({ Count: 0, Index: 0 });
@@ -431,6 +466,25 @@ describe('the command line', () => {
       );
       child.stdin?.end(input);
     });
+
+  it('OP-251, OP-18: an old client that knows of no pause ends it, this one does not; what waited is scheduled as is set by then', async () => {
+    await pause();
+    const job = shellJob('roomy', 'exec sleep 600') as { TaskGroups: { Tasks: { Resources: object }[] }[] };
+    job.TaskGroups[0]!.Tasks[0]!.Resources = { CPU: 20, MemoryMB: 16, MemoryMaxMB: 64 };
+    await api.register(job);
+    expect((await cli('operator scheduler set-config -memory-oversubscription=true')).code).toBe(0);
+    const { PauseEvalBroker, ...known } = await read();
+    expect([PauseEvalBroker, known.MemoryOversubscriptionEnabled]).toEqual([true, true]);
+    expect((await send('PUT', PATH, known)).status).toBe(200);
+    expect(await read()).toMatchObject({ PauseEvalBroker: false, MemoryOversubscriptionEnabled: true });
+    await running('roomy', 1);
+    const [{ ID }] = (await api.get<{ ID: string }[]>('/v1/job/roomy/allocations')) as [{ ID: string }];
+    expect(await api.get(`/v1/allocation/${ID}`)).toMatchObject({
+      AllocatedResources: { Tasks: { task: { Memory: { MemoryMB: 16, MemoryMaxMB: 64 } } } },
+    });
+    await set({ MemoryOversubscriptionEnabled: false });
+    await api.stop('roomy', true);
+  });
 
   it('OP-30, OP-31: get-config', async () => {
     const { ModifyIndex } = await read();
