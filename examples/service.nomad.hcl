@@ -4,6 +4,8 @@
 #   waybill job run -var greeting=Goodbye examples/service.nomad.hcl   # starts one canary beside the two
 #   waybill job promote service                                       # accepts it: the others follow
 #
+#   waybill job action -job=service -group=greeter -task=hello greet
+#
 # Needs nothing but /bin/sh.
 
 variable "greeting" {
@@ -49,6 +51,12 @@ job "service" {
       env {
         GREETING = var.greeting
         NODE     = "${node.unique.name}"
+      }
+
+      # A command that is kept ready: `job action` runs it beside the task.
+      action "greet" {
+        command = "/bin/sh"
+        args    = ["-c", "echo \"$GREETING to whoever asks, from $NOMAD_ALLOC_NAME\""]
       }
 
       resources {

@@ -51,6 +51,22 @@ describe.skipIf(!hasPseudoTerminal)('the command line on a terminal (needs `scri
     expect(stops()).toHaveLength(line === undefined ? 1 : 0);
   });
 
+  it.each([
+    ['', 1],
+    ['y', 1],
+    ['n', 0],
+  ])('CL-713: "%s" to the question about a claim deletes %i', async (answer, deleted) => {
+    const [ID, path] = ['aa00c1e2-0000-4000-8000-000000000001', '/v1/volumes/claims'];
+    api.play(`GET ${path}`, [{ ID, Namespace: 'default' }]);
+    api.play(`DELETE /v1/volumes/claim/${ID}`, '');
+    const terminal = start('volume', 'claim', 'delete', 'aa');
+    await terminal.shows(`Are you sure you want to delete task group host volume claim ${ID}? [Y/n] `);
+    expect(terminal.screen).toContain('may be lost to it');
+    terminal.enter(answer);
+    expect(await terminal.exit()).toBe(0);
+    expect(stops()).toHaveLength(deleted);
+  });
+
   it('CL-164: -yes asks nothing', async () => {
     api.play('GET /v1/jobs', [stub('web')]);
     api.play('DELETE /v1/job/web', { EvalID: EVAL });

@@ -1,7 +1,8 @@
 import { readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { CATALOGUE } from './catalogue.js';
-import { flagsOf, helpOf } from './command-line.js';
+import { CATALOGUE, loadCommand } from './catalogue.js';
+import { flagsOf, helpOf, parseCommandLine } from './command-line.js';
+import { EXAMPLES } from './examples.js';
 import { SYNOPSES } from './synopses.js';
 
 describe('the catalogue', () => {
@@ -21,6 +22,19 @@ describe('help', () => {
       expect(help).toMatch(new RegExp(`^Usage: waybill ${words}`));
       for (const { name } of flagsOf(command))
         expect(help, `${words} -${name}`).toMatch(new RegExp(`^  -${name}[= \n]`, 'm'));
+    }
+  });
+
+  it.each(Object.entries(EXAMPLES))('%s: its examples are lines that it takes', async (words, examples) => {
+    const command = await loadCommand(words);
+    if (!command) throw new RangeError(`no command ${words}`);
+    expect(helpOf(command, words, 'waybill')).toContain(`\nExamples:\n  # ${examples[0]?.[1]}\n  waybill ${words}`);
+    for (const [line] of examples) {
+      expect(line).toMatch(new RegExp(`^${words}( |$)`));
+      const typed = [...line.slice(words.length).matchAll(/(?:[^\s'"]|'[^']*'|"[^"]*")+/gu)].map(([word]) => word);
+      const { args } = parseCommandLine(command, words, typed);
+      expect(args.length).toBeGreaterThanOrEqual(command.takes.min);
+      expect(args.length).toBeLessThanOrEqual(command.takes.max);
     }
   });
 });

@@ -1,5 +1,6 @@
 import { Command, Option } from 'commander';
 import type { CommandSpec } from './command-spec.js';
+import { EXAMPLES } from './examples.js';
 import type { Flag } from './flag.js';
 import { knownFlags, normaliseFlags } from './flag-syntax.js';
 import { GLOBAL_FLAGS } from './global-flags.js';
@@ -33,7 +34,12 @@ export function parseCommandLine(spec: CommandSpec, words: string, given: readon
 
 /** The help page of a command (CL-109). */
 export function helpOf(spec: CommandSpec, words: string, program: string): string {
-  return parserOf(spec, words, program).helpInformation();
+  return `${parserOf(spec, words, program).helpInformation()}${examplesOf(words, program)}`;
+}
+
+function examplesOf(words: string, program: string): string {
+  const lines = EXAMPLES[words]?.map(([line, meaning]) => `  # ${meaning}\n  ${program} ${line}\n`) ?? [];
+  return lines.length === 0 ? '' : `\nExamples:\n${lines.join('')}`;
 }
 
 function parserOf(spec: CommandSpec, words: string, program: string): Command {

@@ -94,9 +94,12 @@ function findCommand(words: readonly string[]): Found | undefined {
   return GROUPS.has(group) ? { group, tried: words[1] ?? '' } : undefined;
 }
 
-/** Loaded only for those who mistyped. */
-const nearestOf = async (written: string, known: Iterable<string>): Promise<string | undefined> =>
-  (await import('@waybill/jobspec/nearest-name')).nearest(written, known);
+/** What was only begun is what is meant, else what differs least. Loaded only for those who mistyped. */
+async function nearestOf(written: string, known: readonly string[]): Promise<string | undefined> {
+  const [begun, another] = written === '' ? [] : known.filter((name) => name.startsWith(written));
+  if (begun !== undefined && another === undefined) return begun;
+  return (await import('@waybill/jobspec/nearest-name')).nearest(written, known);
+}
 
 async function load(words: string): Promise<CommandSpec> {
   const spec = await loadCommand(words);

@@ -1,0 +1,60 @@
+/** What the help of a command shows: how it is typed, without the program's name, and what for. By the command's words. */
+export const EXAMPLES: Readonly<Record<string, readonly (readonly [line: string, meaning: string])[]>> = {
+  agent: [
+    ['agent -dev', 'everything on this machine, gone when it ends'],
+    ['agent -client -config=/etc/waybill.d', 'what runs tasks, as files say'],
+  ],
+  'alloc exec': [
+    ['alloc exec -job web /bin/sh', 'a shell beside a task of the job'],
+    ['alloc exec -task=proxy 0f9e8d7c cat /etc/hosts', 'one command in a named task'],
+  ],
+  'alloc logs': [
+    ['alloc logs -f 0f9e8d7c', 'its output as it comes'],
+    ['alloc logs -stderr -tail -n 20 -job web', 'the last errors of any allocation of the job'],
+  ],
+  'eval delete': [
+    ['eval delete -filter \'JobID matches "^load/" and Status == pending\'', 'while the broker is paused'],
+  ],
+  'event tail': [
+    ['event tail Job Deployment', 'what happens to jobs and deployments from now on'],
+    ['event tail -index=oldest -cursor=events.cursor -json', 'everything, and later on from where it ended'],
+  ],
+  'job action': [
+    ['job action -job=web -group=web -task=app flush-cache', 'in any running allocation of the group'],
+    ['job action -job=web -alloc=0f9e8d7c flush-cache', 'in this one'],
+  ],
+  'job dispatch': [['job dispatch -meta user=ann report input.json', 'one more job of a parameterized one']],
+  'job plan': [['job plan -var image=v2 web.nomad.hcl', 'what would change, and where it would run']],
+  'job restart': [
+    ['job restart -batch-size=25% -batch-wait=30s web', 'a quarter at a time'],
+    ['job restart -reschedule -yes web', 'other machines may get them; nothing is asked'],
+  ],
+  'job run': [
+    ['job run web.nomad.hcl', 'register it and watch what comes of it'],
+    ['job run -detach -var-file=prod.hcl web.nomad.hcl', 'only register it'],
+  ],
+  'job scale': [['job scale web api 5', 'the group api of the job web']],
+  'job status': [
+    ['job status', 'all jobs'],
+    ['job status -json web', 'one, for programs'],
+  ],
+  log: [
+    ['log -diff job web', 'who changed the job, and what'],
+    ['log -at 812 job web', 'the job as it was at that index'],
+    ['log -since 1h -actor broker', 'what the broker did in the last hour'],
+  ],
+  'node drain': [
+    ['node drain -enable -deadline 30m -m "new disk" 2941eac4', 'everything leaves within half an hour'],
+    ['node drain -disable 2941eac4', 'it may be used again'],
+  ],
+  'operator api': [
+    ['operator api /v1/jobs', 'the answer as it is'],
+    ["operator api -filter 'Status == dead' /v1/jobs", 'only what matches'],
+  ],
+  'operator debug': [
+    ['operator debug -duration=2m -event-topic=all', 'two minutes, with the events'],
+    ['operator debug -node-id=2941eac4 -output=.', 'one node, as a directory here'],
+  ],
+  'operator snapshot save': [['operator snapshot save before-upgrade.snap', 'the state of the whole cluster']],
+  trace: [['trace -f 6b4c1d2e', 'where an evaluation spends its time, while it does']],
+};
