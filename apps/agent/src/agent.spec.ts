@@ -1,9 +1,14 @@
 import { isClientTerminal } from '@waybill/model';
+import { fixtures } from '@waybill/state';
 import { describe, expect, it } from 'vitest';
 import { agentAndServers } from './fixtures/agent-and-servers.js';
 import { aTask, FOREVER } from './fixtures/running-alloc.js';
 
 const MINUTE_MS = 60_000;
+const A_VOLUME = {
+  ...{ VolumeID: 'data', VolumeExternalID: 'disk', PluginID: 'disks', ExternalNodeID: 'n1' },
+  MountInfo: { Source: '/published', IsDevice: false },
+};
 
 describe('what the servers want', () => {
   it('OP-47: after a restore it says again how things are, kills nothing, and goes on with what was stopped since', async () => {
@@ -109,6 +114,24 @@ describe('what the servers want', () => {
     servers.want(anAlloc('later', undefined, { PreemptedAllocations: ['low'] }));
     await time.pass(MINUTE_MS);
     expect(started).toEqual(['low/web', 'high/web', 'later/web']);
+  });
+});
+
+describe('one that is on its way out', () => {
+  it('AG-402: when it is wanted again it starts after it is gone; an update meanwhile changes nothing', async () => {
+    const { time, servers, startedAgent, anAlloc, started, removed } = agentAndServers();
+    const slow = anAlloc('a', [aTask('web', { ...FOREVER, kill_after: '30s' })]);
+    servers.want(slow);
+    const agent = await startedAgent();
+    const before = agent.runnerOf('a')!;
+    servers.forget('a');
+    await time.pass(10_000);
+    servers.want({ ...slow, DesiredDescription: 'once more' });
+    await time.pass(10_000);
+    expect([before.report().TaskStates['web']?.State, removed, started]).toEqual(['running', [], ['a/web']]);
+    await time.pass(MINUTE_MS);
+    expect([before.report().TaskStates['web']?.State, removed, started]).toEqual(['dead', ['a'], ['a/web', 'a/web']]);
+    expect(agent.taskState('a', 'web')?.State).toBe('running');
   });
 });
 
@@ -244,6 +267,50 @@ describe('what the agent before has left', () => {
     });
     expect([...records.saved.keys()]).toEqual(['b']);
     expect([next.runnerOf('a'), next.taskState('b', 'web')?.State]).toEqual([undefined, 'running']);
+  });
+
+  it('VL-228: the volumes of one whose directory is gone are given back', async () => {
+    const { servers, startedAgent, anAlloc, records, gone, released } = agentAndServers();
+    servers.want(anAlloc('a'));
+    const first = await startedAgent();
+    await first.stop();
+    const stored = records.saved.get('a')!;
+    const group = stored.alloc.Job!.TaskGroups[0]!;
+    const volumes = { data: { ...A_VOLUME, VolumeNamespace: stored.alloc.Namespace } };
+    const TaskGroups = [{ ...group, Volumes: { data: fixtures.aVolumeRequest() } }];
+    await records.save({ ...stored, volumes, alloc: { ...stored.alloc, Job: { ...stored.alloc.Job!, TaskGroups } } });
+    gone.add('a');
+    await startedAgent();
+    expect(released).toEqual(['a: data']);
+    expect(records.saved.size).toBe(0);
+  });
+
+  it('AG-445: files of allocations that nothing is known of are reported, and nothing of them is taken up', async () => {
+    const { servers, startedAgent, anAlloc, files, warned, started } = agentAndServers();
+    servers.want(anAlloc('a'));
+    const first = await startedAgent();
+    await first.stop();
+    files.push('a', 'of a lost state');
+    const next = await startedAgent();
+    expect(warned).toEqual([{ allocs: ['of a lost state'] }]);
+    expect([next.stats().allocations, started]).toEqual([1, ['a/web']]);
+  });
+
+  it('AG-444: agent and servers start again together, and the servers are behind: nothing is touched', async () => {
+    const { time, servers, startedAgent, anAlloc, started } = agentAndServers();
+    servers.want(anAlloc('a'));
+    const first = await startedAgent();
+    servers.want({ ...servers.wanted.get('a')!, DesiredDescription: 'newer' });
+    await time.pass(MINUTE_MS);
+    await first.stop();
+    servers.silent.add('nodeAllocs');
+    const next = await startedAgent();
+    expect(next.taskState('a', 'web')?.State).toBe('running');
+    servers.wanted.set('a', { ...servers.wanted.get('a')!, AllocModifyIndex: 1, DesiredDescription: 'older' });
+    servers.silent.clear();
+    await time.pass(2 * MINUTE_MS);
+    expect(next.runnerOf('a')!.alloc.DesiredDescription).toBe('newer');
+    expect([next.taskState('a', 'web')?.State, started]).toEqual(['running', ['a/web']]);
   });
 
   it('AG-197: one that had not begun needs no directory', async () => {

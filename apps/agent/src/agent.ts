@@ -14,7 +14,7 @@ import { type Rpc, updateAllocs } from '@waybill/rpc';
 import type { Logger, Tracer } from '@waybill/telemetry';
 import { AllocCollector, type DiskUse, type EndedAlloc } from './allocs/alloc-collector.js';
 import type { AllocDirectories } from './disks/alloc-directories.js';
-import type { CsiHost } from './csi/csi-host.js';
+import type { StorageHost } from './csi/alloc-storage.js';
 import type { TaskHook } from './hooks/task-hook.js';
 import type { AllocRecord, AllocRecords } from './recovery/alloc-record.js';
 import { notRunnable } from './allocs/alloc-report.js';
@@ -65,7 +65,7 @@ export interface AgentDependencies {
   /** How checks look at services; default: over the network. */
   readonly probe?: Probe;
   /** Absent: this machine has no volumes of CSI. */
-  readonly csi?: CsiHost;
+  readonly csi?: StorageHost;
   /** Absent: disks stay where they are. */
   readonly incomingDisk?: (allocId: string) => IncomingDisk;
   readonly records: AllocRecords;
@@ -92,6 +92,8 @@ export class Agent {
   private readonly disconnectStops: StopsOnDisconnect;
   readonly collector: AllocCollector;
   private readonly host: AllocHost;
+  /** Those on their way out of this machine: one that is wanted here again waits for that (AG-402). */
+  private readonly leaving = new Map<string, Promise<void>>();
   /** AG-68: told once for each stay in `initializing`. */
   private owesStates = false;
   /** Index of the last update that the servers took, as far as known here (ND-223). */
@@ -164,7 +166,9 @@ export class Agent {
   }
 
   async start(): Promise<void> {
-    for (const record of await this.deps.records.load()) await this.restore(record);
+    const records = await this.deps.records.load();
+    await this.reportLeftovers(new Set(records.map(({ alloc }) => alloc.ID)));
+    for (const record of records) await this.restore(record);
     for (const runner of this.runners.values()) runner.run();
     this.contact.start();
     this.disconnectStops.start();
@@ -214,6 +218,18 @@ export class Agent {
   /** The state of a task that is known here. */
   taskState(allocId: string, task: string): TaskState | undefined {
     return this.runners.get(allocId)?.report().TaskStates[task];
+  }
+
+  /** AG-445: what is left of a state that was lost is nothing to go on with; whose it was is for people to say. */
+  private async reportLeftovers(known: ReadonlySet<string>): Promise<void> {
+    const unknown = (await this.deps.directories.list()).filter((id) => !known.has(id));
+    if (unknown.length === 0) return;
+    this.deps.logger.warn(
+      'there are files of allocations that this agent knows nothing of; their tasks may still run',
+      {
+        allocs: unknown,
+      },
+    );
   }
 
   /** AG-193 to AG-199. */
@@ -304,6 +320,7 @@ export class Agent {
 
   /** AG-53. One that is not here, or that the servers cannot tell the state of, is not waited for (AG-446). */
   private async predecessorsEnded(alloc: Allocation): Promise<void> {
+    await this.leaving.get(alloc.ID);
     const ids = [alloc.PreviousAllocation, ...alloc.PreemptedAllocations];
     const here = ids.flatMap((id) => this.runners.get(id) ?? []);
     await Promise.all(here.filter((one) => one.alloc.ClientStatus !== 'unknown').map((one) => one.ended.opened));
@@ -314,11 +331,12 @@ export class Agent {
     if (!runner) return;
     this.runners.delete(allocId);
     this.pushLoop.forget(allocId);
-    try {
-      await runner.destroy();
-    } catch (error) {
+    const left = runner.destroy().catch((error: unknown) => {
       this.deps.logger.error('an allocation could not be removed from this machine', { alloc: allocId, error });
-    }
+    });
+    this.leaving.set(allocId, left);
+    await left;
+    this.leaving.delete(allocId);
   }
 
   /** An earlier one of unknown outcome may have been taken meanwhile: the answer names it, and this one comes after it. */

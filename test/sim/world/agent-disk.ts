@@ -34,6 +34,7 @@ export class AgentDisk {
   readonly directories: AllocDirectories = {
     build: async () => PATHS,
     exists: async () => true,
+    list: async () => [],
     inherit: async () => {},
     remove: async () => {},
   };

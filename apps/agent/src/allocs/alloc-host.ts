@@ -1,7 +1,7 @@
 import type { Allocation, ClientAllocUpdate, Clock, Timers } from '@waybill/model';
 import type { Logger, Tracer } from '@waybill/telemetry';
 import type { AllocRecords } from '../recovery/alloc-record.js';
-import type { CsiHost } from '../csi/csi-host.js';
+import type { StorageHost } from '../csi/alloc-storage.js';
 import type { Driver } from '../drivers/driver.js';
 import type { Gate } from '../gate.js';
 import type { PreviousDisk } from '../disks/previous-disk.js';
@@ -26,7 +26,7 @@ export interface AllocHost extends TaskPreparationDependencies {
   readonly registry: ServiceRegistry;
   readonly probe: Probe;
   /** Absent: this machine has no volumes of CSI. */
-  readonly csi?: CsiHost;
+  readonly csi?: StorageHost;
   /** Resolves when the allocations of this machine that this one replaces or preempted have ended (AG-53). */
   readonly predecessorsEnded: (alloc: Allocation) => Promise<void>;
   /** Brings a disk from another machine; absent: there is no way to others. */

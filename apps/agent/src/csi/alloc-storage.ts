@@ -8,6 +8,13 @@ import type { CsiHost } from './csi-host.js';
 /** How long the removal of an allocation waits for its volumes (VL-231). */
 export const MAX_RELEASE_WAIT_MS = 30_000;
 
+/** The machine's side: where volumes and plugins of allocations come from. */
+export interface StorageHost extends Pick<CsiHost, 'supervisor' | 'forget'> {
+  volumesOf(
+    ...given: Parameters<CsiHost['volumesOf']>
+  ): Pick<AllocVolumes, 'record' | 'prepare' | 'release' | 'isClosed' | 'close'>;
+}
+
 /** What of an allocation its volumes and plugins depend on, and what they may do to it. */
 export interface AllocStorageWiring {
   readonly alloc: Allocation;
@@ -29,12 +36,12 @@ export interface AllocStorageWiring {
  * machines have none) only groups without CSI volumes can be prepared.
  */
 export class AllocStorage {
-  private readonly volumes: AllocVolumes | undefined;
+  private readonly volumes: ReturnType<StorageHost['volumesOf']> | undefined;
   private readonly plugins: AllocPlugins;
   private released: Promise<void> | undefined;
 
   constructor(
-    private readonly host: CsiHost | undefined,
+    private readonly host: StorageHost | undefined,
     private readonly wiring: AllocStorageWiring,
   ) {
     const { alloc, group, save, restored, logger } = wiring;

@@ -1,8 +1,9 @@
-import { chmod, lstat, mkdir, rename, rm, stat } from 'node:fs/promises';
+import { chmod, lstat, mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { isErrno } from '../drivers/process-identity.js';
 import type { AllocDirectories } from './alloc-directories.js';
 import type { TaskPaths } from '../drivers/driver.js';
+import { unmountBelow } from './mount-table.store.js';
 
 /** Shared by all tasks of an allocation, whatever user they run as. */
 const SHARED = 0o777;
@@ -41,12 +42,18 @@ export class AllocDirectoryStore implements AllocDirectories {
     );
   }
 
+  async list(): Promise<readonly string[]> {
+    const entries = await readdir(this.root, { withFileTypes: true }).catch(() => []);
+    return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
+  }
+
   async inherit(from: string, to: string, tasks: readonly string[]): Promise<void> {
     for (const kept of [path.join('alloc', 'data'), ...tasks.map((task) => path.join(task, 'local'))])
       await moveDirectory(path.join(this.directoryOf(from), kept), path.join(this.directoryOf(to), kept));
   }
 
   async remove(allocId: string): Promise<void> {
+    await unmountBelow(this.directoryOf(allocId));
     await rm(this.directoryOf(allocId), { recursive: true, force: true });
   }
 

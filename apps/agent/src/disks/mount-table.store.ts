@@ -1,4 +1,9 @@
+import { execFile } from 'node:child_process';
 import { readFile, realpath } from 'node:fs/promises';
+import path from 'node:path';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
 
 export interface Mount {
   readonly device: string;
@@ -23,6 +28,17 @@ export async function mounts(): Promise<Mount[]> {
 
 export async function isMountPoint(directory: string): Promise<boolean> {
   return (await mounts()).some(({ point }) => point === directory);
+}
+
+/**
+ * Takes away what is mounted below a directory, the innermost first: what is removed afterwards is nothing of others.
+ * What is in use vanishes from here at once, and for good when it no longer is.
+ * @throws when it cannot
+ */
+export async function unmountBelow(directory: string): Promise<void> {
+  const root = await realpath(directory).catch(() => directory);
+  const inside = (await mounts()).filter(({ point }) => point.startsWith(root + path.sep));
+  for (const { point } of inside.toReversed()) await run('umount', ['--lazy', point]);
 }
 
 /** Blanks in a mount point are written as octal numbers. */

@@ -2,6 +2,7 @@ import type { Allocation, Timers } from '@waybill/model';
 import {
   type AllocFileInfo,
   listPreviousDisk,
+  modeOf,
   readPreviousDisk,
   type Rpc,
   RpcError,
@@ -148,11 +149,4 @@ function plainName(name: string): string {
   if (name === '' || name === '.' || name === '..' || /[/\0]/.test(name))
     throw new DiskNotMovedError(`${JSON.stringify(name)} is no name of a file`);
   return name;
-}
-
-/** `-rwxr-x---` → 0o750; what a file cannot do without stays the owner's. */
-function modeOf(text: string): number {
-  let mode = 0;
-  for (const letter of text.slice(1, 10)) mode = mode * 2 + (letter === '-' ? 0 : 1);
-  return mode | (text.startsWith('d') ? 0o700 : 0o400);
 }

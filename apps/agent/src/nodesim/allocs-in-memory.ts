@@ -16,6 +16,7 @@ export const noDirectories: AllocDirectories = {
       privateDir: `${taskDir}/private`,
     };
   },
+  list: async () => [],
   exists: async () => false,
   inherit: async () => {},
   remove: async () => {},

@@ -1,5 +1,8 @@
+import { findTaskGroup, type Timers } from '@waybill/model';
 import type { Logger } from '@waybill/telemetry';
 import type { AllocDirectories } from '../disks/alloc-directories.js';
+import { jobOf } from '../allocs/alloc-report.js';
+import { AllocStorage, type StorageHost } from '../csi/alloc-storage.js';
 import type { AllocRecord, AllocRecords } from './alloc-record.js';
 import type { Driver } from '../drivers/driver.js';
 
@@ -7,6 +10,8 @@ export interface LostDirectoryDeps {
   readonly directories: Pick<AllocDirectories, 'exists'>;
   readonly drivers: ReadonlyMap<string, Driver>;
   readonly records: Pick<AllocRecords, 'remove'>;
+  readonly csi?: StorageHost;
+  readonly timers: Timers;
   readonly logger: Logger;
 }
 
@@ -19,15 +24,19 @@ export class LostDirectoryError extends Error {
 }
 
 /** Whether an allocation that has begun and not ended has lost its directory. */
-export async function hasLostItsDirectory({ directories }: LostDirectoryDeps, record: AllocRecord): Promise<boolean> {
+export async function hasLostItsDirectory(
+  { directories }: Pick<LostDirectoryDeps, 'directories'>,
+  record: AllocRecord,
+): Promise<boolean> {
   const tasks = Object.values(record.tasks);
   const hasBegun = tasks.some(({ handle, state }) => handle !== null || state.StartedAt !== null);
   const hasEnded = tasks.every(({ state }) => state.State === 'dead');
   return hasBegun && !hasEnded && !(await directories.exists(record.alloc.ID));
 }
 
-/** Ends what still runs of it and forgets it. */
-export async function giveUp({ drivers, records, logger }: LostDirectoryDeps, record: AllocRecord): Promise<void> {
+/** Ends what still runs of it, lets go of its volumes (VL-228), and forgets it. */
+export async function giveUp(deps: LostDirectoryDeps, record: AllocRecord): Promise<void> {
+  const { drivers, records, logger } = deps;
   for (const [name, { handle }] of Object.entries(record.tasks)) {
     const driver = handle && drivers.get(handle.driver);
     if (!driver) continue;
@@ -38,5 +47,15 @@ export async function giveUp({ drivers, records, logger }: LostDirectoryDeps, re
       logger.warn('what is left of a task cannot be removed', { alloc: record.alloc.ID, task: name, error });
     }
   }
-  await records.remove(record.alloc.ID);
+  // A plugin that is wanted for it may be another allocation here: nobody waits for it.
+  void release(deps, record).then(() => records.remove(record.alloc.ID));
+}
+
+/** Never fails. What cannot be unmounted yet is tried on while this agent runs. */
+async function release(deps: LostDirectoryDeps, { alloc, volumes }: AllocRecord): Promise<void> {
+  const group = findTaskGroup(jobOf(alloc), alloc.TaskGroup);
+  if (!group) return;
+  const nothing = (): void => {};
+  const wiring = { ...deps, alloc, group, emit: nothing, fail: nothing, save: async () => {}, restored: volumes };
+  await new AllocStorage(deps.csi, wiring).release();
 }
