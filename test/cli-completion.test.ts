@@ -135,8 +135,8 @@ describe('completion', () => {
     const rows = out.split('\n');
     expect(rows[0]).toBe('Usage: waybill [-version] [-help] [-autocomplete-(un)install] <command> [args]');
     const words = rows.filter((row) => row.startsWith('    ')).map((row) => row.trim().split(/ {2,}/)[0]);
-    expect(words.slice(0, 6)).toEqual(['run', 'stop', 'status', 'alloc', 'job', 'node']);
-    const others = words.slice(words.indexOf('node') + 1);
+    expect(words.slice(0, 7)).toEqual(['run', 'stop', 'status', 'alloc', 'job', 'node', 'agent']);
+    const others = words.slice(words.indexOf('agent') + 1);
     expect(others).toEqual(others.toSorted((a = '', b = '') => (a < b ? -1 : 1)));
     for (const hidden of ['fs', 'init', 'inspect', 'logs', 'plan', 'validate', 'alloc-status', 'node-drain'])
       expect(words).not.toContain(hidden);
@@ -161,6 +161,10 @@ describe('completion', () => {
   });
 
   it('cli.md 1.2: what was mistyped is answered with what was meant', async () => {
+    expect(await api.run(['job', 'stat'])).toMatchObject({
+      code: 1,
+      err: 'Unknown command "job stat". Did you mean "status"?\n',
+    });
     expect(await api.run(['jbo'])).toMatchObject({ code: 127, err: 'Unknown command "jbo". Did you mean "job"?\n' });
     expect(await api.run(['job', 'plam'])).toMatchObject({
       code: 1,

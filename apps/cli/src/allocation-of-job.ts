@@ -3,8 +3,16 @@ import type { Call } from './command-spec.js';
 import { CommandFailure, failed } from './failure.js';
 import { jobPath, resolveJob } from './resolve-job.js';
 
-/** With `-job`, `-group`: a running allocation of a job at random, else any (CL-416). @throws CommandFailure */
-export async function allocationOfJob({ api, flags, random }: Call, given: string): Promise<AllocListStub> {
+/**
+ * With `-job`, `-group`: a running allocation of a job at random, else any (CL-416).
+ * @param only of the newest version that runs: an older one may not know what is asked of it
+ * @throws CommandFailure
+ */
+export async function allocationOfJob(
+  { api, flags, random }: Call,
+  given: string,
+  only?: 'newest',
+): Promise<AllocListStub> {
   const job = await resolveJob(api, given);
   const group = flags.text('group');
   const { value } = await api
@@ -15,7 +23,9 @@ export async function allocationOfJob({ api, flags, random }: Call, given: strin
     });
   const all = (value ?? []).filter((alloc) => group === undefined || alloc.TaskGroup === group);
   const running = all.filter((alloc) => alloc.ClientStatus === 'running');
-  const candidates = running.length > 0 ? running : all;
+  const possible = running.length > 0 ? running : all;
+  const newest = Math.max(...possible.map(({ JobVersion }) => JobVersion));
+  const candidates = only === 'newest' ? possible.filter(({ JobVersion }) => JobVersion === newest) : possible;
   const chosen = candidates[Math.floor(random() * candidates.length)];
   if (chosen) return chosen;
   const what = group === undefined ? `job "${job.id}"` : `task group "${group}"`;

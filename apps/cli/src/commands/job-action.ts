@@ -48,5 +48,5 @@ async function run(call: Call): Promise<number> {
 
 async function allocationFor(call: Call, job: string, given: string | undefined): Promise<ReadAllocation> {
   if (given !== undefined) return readAllocation(call, given, Display.of(call));
-  return wholeAllocation(call, await allocationOfJob(call, job));
+  return wholeAllocation(call, await allocationOfJob(call, job, 'newest'));
 }

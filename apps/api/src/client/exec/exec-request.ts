@@ -58,14 +58,14 @@ async function actionPlace(model: ReadModel, jobId: string, query: URLSearchPara
   };
 }
 
-/** Where no allocation is named: one that runs, of the group if that is named. */
+/** Where no allocation is named: one that runs, of the group if that is named, and of the newest version that does. */
 async function runningAllocation(model: ReadModel, jobId: string, query: URLSearchParams): Promise<string> {
   const group = query.get('group') ?? '';
   const { rows } = await model.jobAllocations(namespaceIn(query), jobId, { all: true });
-  const found = rows.find(
-    ({ ClientStatus, TaskGroup }) => ClientStatus === 'running' && (group === '' || TaskGroup === group),
-  );
-  if (found) return found.ID;
+  const [newest] = rows
+    .filter(({ ClientStatus, TaskGroup }) => ClientStatus === 'running' && (group === '' || TaskGroup === group))
+    .toSorted((a, b) => (b.Job?.Version ?? 0) - (a.Job?.Version ?? 0));
+  if (newest) return newest.ID;
   throw notFound(`job "${jobId}"${group === '' ? '' : `, group "${group}"`} has no running allocation`);
 }
 
