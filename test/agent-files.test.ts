@@ -1,4 +1,4 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { fileURLToPath } from 'node:url';
@@ -94,6 +94,27 @@ describe('directories and single files', () => {
     expect(files.map((f) => f.Name)).toEqual(Array.from({ length: 2_500 }, (_, i) => `f${i}`).toSorted());
   });
 
+  it('what it hands on is a tar, without links and secrets', async () => {
+    const answer = await api.raw(`/v1/client/allocation/${alloc}/snapshot`);
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'application/x-tar']);
+    const input = Buffer.from(await answer.arrayBuffer());
+    const tar = (...args: string[]) => spawnSync('tar', args, { input, encoding: 'utf8', maxBuffer: 4_000_000 });
+    const listed = tar('-tf', '-');
+    expect([listed.status, listed.stderr]).toEqual([0, '']);
+    const names = listed.stdout.trimEnd().split('\n');
+    expect(names.filter((name) => !name.startsWith('task/local/sub/'))).toEqual([
+      'alloc/data/',
+      'task/local/',
+      ...['binary', 'empty', 'made', 'page.html', 'text', 'zeros'].map((name) => `task/local/${name}`),
+    ]);
+    expect(names.filter((name) => name.startsWith('task/local/sub/f'))).toHaveLength(2_500);
+    expect(tar('-xOf', '-', 'task/local/text').stdout).toBe('hello files');
+    expect(tar('-xOf', '-', 'task/local/zeros').stdout).toHaveLength(700_000);
+    const unknown = '00000000-0000-4000-8000-000000000000';
+    const [status, text] = await answerOf(`/v1/client/allocation/${unknown}/snapshot`);
+    expect([status, text]).toEqual([404, `Unknown allocation "${unknown}"`]);
+  });
+
   it('what is told of a file', async () => {
     const ModTime: unknown = expect.stringMatching(/^\d{4}-\d\d-\d\dT/);
     expect(await api.get(url('stat', inTask('text')))).toEqual({
@@ -130,10 +151,13 @@ describe('bytes', () => {
     expect(await answerOf(url('readat', inTask('text'), '&offset=99'))).toEqual([200, '']);
   });
 
-  it('API-78, AG-305, AG-310: frames of at most 64 KiB, from either end', async () => {
+  it('API-78, AG-305, AG-308, AG-310: frames of at most 64 KiB, from either end', async () => {
     const { frames, ended } = await follow(url('stream', inTask('zeros'), '&follow=false'));
     await eventually('it ends', ended);
     expect(textOf(frames)).toHaveLength(700_000);
+    const offsets = frames.flatMap(({ Offset, Data }) => (Data ? [Offset ?? 0] : []));
+    expect(offsets).toEqual(offsets.toSorted((a, b) => a - b));
+    expect(new Set(offsets).size).toBe(offsets.length);
     expect(Math.max(...frames.map((f) => Buffer.from(f.Data ?? '', 'base64').length))).toBeLessThanOrEqual(65_536);
     for (const [origin, offset, expected] of [
       ['start', 6, 'files'],
@@ -165,6 +189,27 @@ describe('following', () => {
     expect(textOf(frames.slice(truncated))).toBe('3');
     expect(frames.filter((f) => Object.keys(f).length === 0).length).toBeGreaterThanOrEqual(1);
     await api.stop('growing');
+  });
+
+  it('AG-313, AG-315, AG-316: logs of an allocation that has ended, until it is collected', async () => {
+    const id = await running('spoken', 'echo one; echo two; echo three >&2; printf done > local/made');
+    await api.stop('spoken');
+    const ended = async () => (await api.get<Allocation>(`/v1/allocation/${id}`)).ClientStatus === 'complete';
+    await eventually('it has ended', ended);
+    const logs = (more: string) => `/v1/client/fs/logs/${id}?task=task${more}`;
+    expect(await answerOf(logs('&type=stdout&plain=true'))).toEqual([200, 'one\ntwo\n']);
+    expect(await answerOf(logs('&type=stderr&plain=true&origin=end&offset=4'))).toEqual([200, 'ree\n']);
+    const read = await follow(logs('&type=stdout'));
+    await eventually('without follow it ends', read.ended);
+    expect(textOf(read.frames)).toBe('one\ntwo\n');
+    const followed = await follow(logs('&type=stdout&follow=true'));
+    const beats = () => followed.frames.filter((frame) => Object.keys(frame).length === 0).length;
+    await eventually('it goes on after the last byte', () => beats() > 0);
+    expect([textOf(followed.frames), followed.ended()]).toEqual(['one\ntwo\n', false]);
+    await api.raw(`/v1/client/allocation/${id}/gc`, { method: 'PUT' });
+    await eventually('what it read is gone, and so is the stream', followed.ended);
+    expect((await answerOf(logs('&type=stdout&plain=true')))[0]).toBe(404);
+    expect((await answerOf(logs('&type=other')))[0]).toBe(400);
   });
 
   it('API-635, AG-314: whoever leaves frees what was held for it', async () => {

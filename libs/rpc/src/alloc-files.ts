@@ -53,3 +53,10 @@ export interface ReadFileResponse {
 export const listFiles = call<ListFilesRequest, ListFilesResponse>('agent.listFiles', { timeoutMs: 30_000 });
 export const statFile = call<AllocFileRequest, AllocFileInfo>('agent.statFile', { timeoutMs: 30_000 });
 export const readFile = call<ReadFileRequest, ReadFileResponse>('agent.readFile', { timeoutMs: 30_000 });
+
+/** Of a FileMode: `-rwxr-x---` → 0o750; what a file cannot do without stays the owner's. */
+export function modeOf(text: string): number {
+  let mode = 0;
+  for (const letter of text.slice(1, 10)) mode = mode * 2 + (letter === '-' ? 0 : 1);
+  return mode | (text.startsWith('d') ? 0o700 : 0o400);
+}

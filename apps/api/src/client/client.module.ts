@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { AllocationActionsController } from './allocation-actions.controller.js';
+import { DiskSnapshotController } from './disk-snapshot.controller.js';
 import { FilesController } from './files.controller.js';
 import { LogsController } from './logs.controller.js';
 import { MachinesController } from './machines.controller.js';
@@ -7,6 +8,13 @@ import { NotOfferedController } from './not-offered.controller.js';
 
 /** What machines answer, asked through the servers. */
 @Module({
-  controllers: [AllocationActionsController, FilesController, LogsController, MachinesController, NotOfferedController],
+  controllers: [
+    AllocationActionsController,
+    DiskSnapshotController,
+    FilesController,
+    LogsController,
+    MachinesController,
+    NotOfferedController,
+  ],
 })
 export class ClientModule {}

@@ -1,18 +1,16 @@
 import { Controller, Get, Param, Req, Res } from '@nestjs/common';
 import { ReadModel } from '@waybill/projection';
-import { type AllocFileInfo, listFiles, NatsRpc, type RpcError, statFile } from '@waybill/rpc';
+import { NatsRpc, statFile } from '@waybill/rpc';
 import { badRequest, failed } from '../http/api-error.js';
 import { param } from '../http/query-string.js';
 import { goneSignal } from '../http/reads.js';
 import { type ApiReply, type ApiRequest, sendJson } from '../http/reply.js';
 import { askAgent } from './agent-call.js';
 import { bytesParam, flagParam, originParam } from './file-params.js';
+import { listAllocFiles, missingIs404 } from './file-list.js';
 import { type FileRange, readAllocFile } from './file-stream.js';
 import { sendPieces } from './frames.js';
 import { knownAllocation } from './known-allocation.js';
-
-/** Entries of one directory that are listed at the most. */
-const MAX_ENTRIES = 100_000;
 
 /** `/v1/client/fs/…`: the files of an allocation, from the agent that has them (API-194, API-197; logs have their own). */
 @Controller('v1/client/fs')
@@ -24,16 +22,8 @@ export class FilesController {
 
   @Get('ls/:id')
   async list(@Param('id') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
-    const { ID: AllocID, NodeID: target } = await knownAllocation(this.model, id);
-    const Path = param(request.query, 'path') || '/';
-    const files: AllocFileInfo[] = [];
-    for (let More = true; More && files.length < MAX_ENTRIES;) {
-      const After = files.at(-1)?.Name ?? '';
-      const page = await askAgent(this.rpc, listFiles, { AllocID, Path, After }, { target, statusOf: missingIs404 });
-      files.push(...page.Files);
-      More = page.More && page.Files.length > 0;
-    }
-    sendJson(request, reply, files);
+    const alloc = await knownAllocation(this.model, id);
+    sendJson(request, reply, await listAllocFiles(this.rpc, alloc, param(request.query, 'path') || '/'));
   }
 
   @Get('stat/:id')
@@ -91,6 +81,3 @@ function pathOf({ query }: ApiRequest): string {
   if (!path) throw badRequest('must provide a file name');
   return path;
 }
-
-const missingIs404 = ({ message }: RpcError): number | undefined =>
-  /no such file or directory/.test(message) ? 404 : undefined;

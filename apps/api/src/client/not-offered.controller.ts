@@ -25,11 +25,6 @@ export class NotOfferedController {
     return this.pause(request);
   }
 
-  @Get('allocation/:id/snapshot')
-  snapshot(): never {
-    throw new ApiError(501, 'allocation snapshots are not offered: agents read a disk that moves from each other');
-  }
-
   @Get('identity')
   identity(): never {
     throw noIdentities();

@@ -125,7 +125,7 @@ const MACHINES: Operation[] = [
   ...write('/v1/client/gc', 'Collect what has ended on a machine', { query: ['node_id'], answer: anything }),
   ...get('/v1/client/identity', 'The signed identity of a machine, which has none'),
   ...write('/v1/client/identity/renew', 'Renew it'),
-  ...get(`${ALLOC}/snapshot`, 'The disk of an allocation, which is not handed out'),
+  ...get(`${ALLOC}/snapshot`, 'The disk of an allocation as a tar', { answer: anything }),
   ...get(`${ALLOC}/pause`, 'Schedules of tasks, of which there are none'),
   ...write(`${ALLOC}/pause`, 'Pause a task', { body: request }),
   ...get(`${ALLOC}/stats`, 'What an allocation uses', { query: ['task'], answer: anything }),

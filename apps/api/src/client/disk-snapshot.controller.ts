@@ -1,0 +1,49 @@
+import { Readable } from 'node:stream';
+import { Controller, Get, Param, Res } from '@nestjs/common';
+import { type Allocation, findTaskGroup } from '@waybill/model';
+import { ReadModel } from '@waybill/projection';
+import { NatsRpc } from '@waybill/rpc';
+import { ApiError } from '../http/api-error.js';
+import { goneSignal } from '../http/reads.js';
+import type { ApiReply } from '../http/reply.js';
+import { type DiskFiles, tarOfDisk } from './disk-tar.js';
+import { listAllocFiles } from './file-list.js';
+import { readAllocFile } from './file-stream.js';
+import { knownAllocation } from './known-allocation.js';
+
+/** `GET /v1/client/allocation/:id/snapshot`: what an allocation would hand on to the one that replaces it, as a tar. */
+@Controller('v1/client/allocation/:id/snapshot')
+export class DiskSnapshotController {
+  constructor(
+    private readonly model: ReadModel,
+    private readonly rpc: NatsRpc,
+  ) {}
+
+  @Get()
+  async snapshot(@Param('id') id: string, @Res() reply: ApiReply): Promise<void> {
+    const alloc = await knownAllocation(this.model, id);
+    await listAllocFiles(this.rpc, alloc, '/'); // who cannot be asked, or has it no more, is said by the status
+    const gone = goneSignal(reply);
+    const disk: DiskFiles = {
+      list: (path) => listAllocFiles(this.rpc, alloc, `/${path}`).catch(unlessMissing),
+      read: (path, size) => this.bytesOf(alloc, path, size, gone),
+    };
+    const tasks = (alloc.Job && findTaskGroup(alloc.Job, alloc.TaskGroup)?.Tasks) ?? [];
+    const roots = ['alloc/data', ...tasks.map(({ Name }) => `${Name}/local`)];
+    reply
+      .code(200)
+      .header('Content-Type', 'application/x-tar')
+      .send(Readable.from(tarOfDisk(alloc.ID, roots, disk)));
+  }
+
+  private async *bytesOf(alloc: Allocation, path: string, limit: number, gone: AbortSignal): AsyncGenerator<Buffer> {
+    const from = { nodeId: alloc.NodeID, allocId: alloc.ID, path: `/${path}`, origin: 'start', offset: 0 } as const;
+    for await (const piece of readAllocFile(this.rpc, { ...from, limit, follow: false }, gone))
+      if (piece) yield piece.data;
+  }
+}
+
+function unlessMissing(error: unknown): undefined {
+  if (error instanceof ApiError && error.status === 404) return undefined;
+  throw error;
+}
