@@ -80,12 +80,11 @@ export class ExpressionParser {
 
   private unary(): Expression {
     const token = this.tokens.peek();
-    for (const operator of ['-', '!'] as const) {
-      if (!this.tokens.takes(operator)) continue;
-      const operand = this.tokens.nested(() => this.unary());
-      return { type: 'unary', operator, operand, ...this.from({ span: token }) };
-    }
-    return this.postfix(this.primary());
+    const { kind, text: operator } = token;
+    if (kind !== 'symbol' || (operator !== '-' && operator !== '!')) return this.postfix(this.primary());
+    this.tokens.next();
+    const operand = this.tokens.nested(() => this.unary());
+    return { type: 'unary', operator, operand, ...this.from({ span: token }) };
   }
 
   private postfix(start: Expression): Expression {

@@ -132,9 +132,10 @@ export class TokenReader {
   /** Moves behind what the pattern matches here. */
   match(pattern: RegExp): string | undefined {
     pattern.lastIndex = this.position;
-    const found = pattern.exec(this.source.text)?.[0];
-    if (found === undefined || this.position + found.length > this.end) return undefined;
-    this.seek(this.position + found.length);
+    // Not `exec`, which makes an array of every match.
+    if (!pattern.test(this.source.text) || pattern.lastIndex > this.end) return undefined;
+    const found = this.source.text.slice(this.position, pattern.lastIndex);
+    this.seek(pattern.lastIndex);
     return found;
   }
 
