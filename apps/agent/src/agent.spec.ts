@@ -6,7 +6,10 @@ import { aTask, FOREVER } from './fixtures/running-alloc.js';
 
 const MINUTE_MS = 60_000;
 const A_VOLUME = {
-  ...{ VolumeID: 'data', VolumeExternalID: 'disk', PluginID: 'disks', ExternalNodeID: 'n1' },
+  VolumeID: 'data',
+  VolumeExternalID: 'disk',
+  PluginID: 'disks',
+  ExternalNodeID: 'n1',
   MountInfo: { Source: '/published', IsDevice: false },
 };
 
