@@ -70,6 +70,14 @@ describe('job', () => {
     );
   });
 
+  it.each(['__proto__', 'constructor', 'toString', 'hasOwnProperty'])(
+    'a group or task that is called %s is refused: maps by their names would not hold it',
+    (name) => {
+      expect(ofJob({ TaskGroups: [group(name)] })).toContain(`Task group cannot be named "${name}"`);
+      expect(ofTask({ Name: name })).toContain(`Task cannot be named "${name}"`);
+    },
+  );
+
   it('API-330: groups beside each other', () => {
     const text = ofJob({ TaskGroups: [group('a'), group(''), group('a')] });
     expect(text).toContain('Job task group 2 missing name');

@@ -1,5 +1,6 @@
 import type { Job } from './job.js';
 import { nestedList } from './message-list.js';
+import { isReservedName } from './reserved-name.js';
 import type { Service } from './service.js';
 import type { ScalingPolicy, TaskGroup } from './task-group.js';
 import { validateNetworks } from './validate-network.js';
@@ -83,6 +84,7 @@ export function taskGroupWarnings(group: TaskGroup, context: WarningContext): st
 
 function nameErrors({ Name }: TaskGroup): string[] {
   if (Name === '') return ['Missing task group name'];
+  if (isReservedName(Name)) return [`Task group cannot be named "${Name}"`];
   return Name.includes('\0') ? ['Task group name contains null character'] : [];
 }
 

@@ -1,6 +1,7 @@
 import { formatDuration } from './duration.js';
 import { nestedList } from './message-list.js';
 import type { Constraint } from './placement-rules.js';
+import { isReservedName } from './reserved-name.js';
 import type { Resources } from './resources.js';
 import type { Service } from './service.js';
 import type { LogConfig, Task, TaskArtifact, Template } from './task.js';
@@ -69,7 +70,7 @@ export function taskWarnings(task: Task): string[] {
 function nameErrors({ Name }: Task): string[] {
   if (Name === '') return ['Missing task name'];
   const errors: string[] = [];
-  if (Name === 'alloc') errors.push('Task cannot be named "alloc"');
+  if (Name === 'alloc' || isReservedName(Name)) errors.push(`Task cannot be named "${Name}"`);
   if (/[/\\]/.test(Name)) errors.push('Task name cannot include slashes');
   if (Name.includes('\0')) errors.push('Task name cannot include null characters');
   return errors;
