@@ -138,6 +138,7 @@ describe('operator debug', () => {
     const flags = JSON.parse(text[`${file.slice(0, -'.tar.gz'.length)}/cluster/cli-flags.json`] ?? '') as object;
     expect(flags).toMatchObject({ token: '<redacted>', duration: '5m0s' });
     expect(Object.values(text).join('\n')).not.toMatch(/se-cret|pass-word/);
+    expect(Object.keys(text).filter((name) => name.includes('interval/0001'))).toEqual([]);
   });
 
   it('CL-808: an output that is there already, or cannot be written, ends it with 2, before anything is captured', async () => {
