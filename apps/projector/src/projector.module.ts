@@ -1,10 +1,12 @@
 import { Module } from '@nestjs/common';
 import { StreamRetention } from '@waybill/journal';
+import { monotonicClock } from '@waybill/lease';
 import { msFromNs } from '@waybill/model';
 import { eventFloor, HistoryRetention, NatsEventStorage, takeArchive } from '@waybill/projection';
 import type { ServiceContext, ServiceDefinition, Settings } from '@waybill/service';
 import { DirectoryShelf } from './archive-shelf.store.js';
 import { Archiving } from './archiving.js';
+import { applyTimers } from './apply-timers.js';
 import { NatsAnnouncer } from './announcer.transport.js';
 import { NatsEventStream } from './events.transport.js';
 import { PostgresStore } from './postgres.store.js';
@@ -25,6 +27,7 @@ function projectorOf(context: ServiceContext): ProjectorRole {
     clock,
     timers,
     logger,
+    metered: applyTimers(metrics, monotonicClock),
   });
   const archiving = archivingOf(context);
   const retention = new Retention({

@@ -12,6 +12,7 @@ import {
 } from '@waybill/projection';
 import { type Applied, eventsOf, StateMachine, type Txn } from '@waybill/state';
 import type { Logger } from '@waybill/telemetry';
+import { type ApplyMeter, noApplyMeter } from './apply-timers.js';
 import { Backlog } from './backlog.js';
 import { FIRST_PAUSE_MS, LONGEST_PAUSE_MS, pause, retried } from './backoff.js';
 import { type AddressedPart, type EventStream, type EventTail, missingParts } from './event-stream.js';
@@ -28,6 +29,8 @@ export interface ProjectorOptions {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly logger: Logger;
+  /** Default: nobody wants to know how long transactions take to apply. */
+  readonly metered?: ApplyMeter;
 }
 
 /** What it has done, for metrics. */
@@ -127,7 +130,7 @@ export class Projector implements Singleton {
     signal.addEventListener('abort', onAbort);
     const follower = await log.follow({
       from: machine.appliedIndex + 1,
-      onTxns: (txns) => intake(machine, backlog, txns),
+      onTxns: (txns) => this.intake(machine, backlog, txns),
       onError: end,
     });
     const stopStanding = this.tellStanding(writer);
@@ -206,11 +209,12 @@ export class Projector implements Singleton {
     tell();
     return () => cancel();
   }
-}
 
-function intake(machine: StateMachine, backlog: Backlog, txns: readonly Txn[]): Promise<void> {
-  for (const txn of txns) backlog.add(machine.apply(txn));
-  return backlog.room();
+  private intake(machine: StateMachine, backlog: Backlog, txns: readonly Txn[]): Promise<void> {
+    const { metered = noApplyMeter } = this.options;
+    for (const txn of txns) backlog.add(metered(txn, () => machine.apply(txn)));
+    return backlog.room();
+  }
 }
 
 /** The messages of a transaction's events, in order: the same whenever they are made, for they follow from it alone (EV-13). */

@@ -13,10 +13,7 @@ export function encodeAllocation(alloc: Allocation, options: { withJob: boolean 
   return omitEmpty({
     ...alloc,
     Job: options.withJob && alloc.Job !== null ? encodeJob(alloc.Job) : null,
-    Resources: encodeResources(alloc.Resources ?? totalResources(alloc.AllocatedResources)),
-    SharedResources: encodeResources(alloc.SharedResources ?? sharedResources(alloc.AllocatedResources)),
-    TaskResources: encodeMap(taskResources(alloc), encodeResources),
-    AllocatedResources: encodeAllocatedResources(alloc.AllocatedResources),
+    ...resourceMembers(alloc),
     Metrics: alloc.Metrics === null ? null : encodeAllocMetric(alloc.Metrics),
     DesiredTransition: hasTransition(alloc) ? alloc.DesiredTransition : null,
     TaskStates: encodeMap(alloc.TaskStates, withDisplayMessages),
@@ -71,8 +68,35 @@ export function allocationStub(alloc: Allocation, options: AllocationStubOptions
   };
 }
 
+type Holding = Pick<Allocation, 'Resources' | 'SharedResources' | 'TaskResources' | 'AllocatedResources'>;
+
+/** What was encoded last, and of what: allocations of one plan come one after the other and share their resources. */
+let encodedLast: { readonly of: Holding; readonly members: WireObject } | undefined;
+
+function resourceMembers({ Resources, SharedResources, TaskResources, AllocatedResources }: Holding): WireObject {
+  const last = encodedLast?.of;
+  if (
+    encodedLast &&
+    last?.AllocatedResources === AllocatedResources &&
+    last.TaskResources === TaskResources &&
+    last.Resources === Resources &&
+    last.SharedResources === SharedResources
+  )
+    return encodedLast.members;
+  const of = { Resources, SharedResources, TaskResources, AllocatedResources };
+  const members = {
+    Resources: encodeResources(Resources ?? totalResources(AllocatedResources)),
+    SharedResources: encodeResources(SharedResources ?? sharedResources(AllocatedResources)),
+    TaskResources: encodeMap(taskResources(of), encodeResources),
+    AllocatedResources: encodeAllocatedResources(AllocatedResources),
+  };
+  encodedLast = { of, members };
+  return members;
+}
+
 /** Metrics are plain: only the networks inside exhausted resources lose their zero members. */
-export function encodeAllocMetric(metric: AllocMetric): WireObject {
+export function encodeAllocMetric(metric: AllocMetric): AllocMetric | WireObject {
+  if (metric.ResourcesExhausted === null) return metric;
   return { ...metric, ResourcesExhausted: encodeMap(metric.ResourcesExhausted, encodeResources) };
 }
 
@@ -84,7 +108,7 @@ function hasTransition(alloc: Allocation): boolean {
   return Object.values(alloc.DesiredTransition).some((wish) => wish !== null);
 }
 
-function taskResources(alloc: Allocation): Record<string, Resources> {
+function taskResources(alloc: Holding): Record<string, Resources> {
   if (Object.keys(alloc.TaskResources).length > 0) return alloc.TaskResources;
   return mapValues(alloc.AllocatedResources.Tasks, (task) => olderResources([task], 0, task.Networks ?? []));
 }

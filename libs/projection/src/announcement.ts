@@ -1,5 +1,5 @@
-import type { Applied, TableName, Verdict } from '@waybill/state';
-import { type WatchKey, watchKeysOf, WHOLE_TABLE } from './watch-keys.js';
+import type { Applied, Verdict } from '@waybill/state';
+import { type WatchKey, watchKeysOf, wholeTables } from './watch-keys.js';
 
 /** Core NATS subject of the projector's announcements. Lost ones do no harm: see ProjectionFeed. */
 export const ANNOUNCEMENT_SUBJECT = 'waybill.projected';
@@ -67,21 +67,14 @@ export function decodeAnnouncement(text: string): Announcement {
 const encode = (announcement: Announcement): string => JSON.stringify(announcement);
 
 function entryOf(applied: Applied): AnnouncedTxn {
-  const keys = watchKeysOf(applied.changes);
-  return {
-    index: applied.index,
-    verdict: applied.verdict,
-    keys: keys.length > MAX_ANNOUNCED_KEYS ? tablesOf(keys) : keys,
-  };
+  const keys = watchKeysOf(applied.changes, MAX_ANNOUNCED_KEYS);
+  return { index: applied.index, verdict: applied.verdict, keys };
 }
-
-const tablesOf = (keys: readonly WatchKey[]): WatchKey[] =>
-  [...new Set(keys.map(([table]) => table))].map((table: TableName): WatchKey => [table, WHOLE_TABLE]);
 
 function bounded(entry: AnnouncedTxn): { entry: AnnouncedTxn; size: number } {
   const size = Buffer.byteLength(JSON.stringify(entry));
   if (size <= MAX_ANNOUNCEMENT_BYTES) return { entry, size };
-  const short: AnnouncedTxn = { index: entry.index, keys: tablesOf(entry.keys) };
+  const short: AnnouncedTxn = { index: entry.index, keys: wholeTables(entry.keys.map(([table]) => table)) };
   return { entry: short, size: JSON.stringify(short).length };
 }
 

@@ -3,6 +3,7 @@ import type { Pool, PoolClient, QueryResult } from 'pg';
 import { type Batch, foldBatch } from './batch.js';
 import { columnTypes } from './column-types.js';
 import { ProjectionMovedError } from './errors.js';
+import { SharedTexts } from './shared-texts.js';
 import {
   INSERT_TXN_OBJECTS,
   INSERT_TXNS,
@@ -31,12 +32,13 @@ export class BatchWriter {
   constructor(private readonly pool: Pool) {}
 
   /**
+   * @param texts of what is written elsewhere of the same changes
    * @throws ProjectionMovedError the projection is not at the index before the first transaction; nothing was written
    * @throws RangeError the transactions are not consecutive
    */
-  async write(applied: readonly Applied[]): Promise<void> {
+  async write(applied: readonly Applied[], texts = new SharedTexts()): Promise<void> {
     const batch = foldBatch(applied);
-    await inTransaction(this.pool, 'write', (client) => writeInto(client, batch));
+    await inTransaction(this.pool, 'write', (client) => writeInto(client, batch, texts));
   }
 
   /** How far Postgres is. */
@@ -47,8 +49,8 @@ export class BatchWriter {
 }
 
 /** The client makes the values of a statement while Postgres works on the one before. */
-async function writeInto(client: PoolClient, batch: Batch): Promise<void> {
-  const steps = stepsOf(batch);
+async function writeInto(client: PoolClient, batch: Batch, texts: SharedTexts): Promise<void> {
+  const steps = stepsOf(batch, texts);
   const moving = begun(client, { ...MOVE_APPLIED, values: [batch.from, batch.to] });
   let step = steps.next();
   const moved = await moving;
@@ -73,23 +75,23 @@ interface Step extends NamedStatement {
   readonly values: unknown[];
 }
 
-function* stepsOf(batch: Batch): Generator<Step> {
-  yield* chunks(STORE_ALLOC_JOBS, batch.allocJobs);
+function* stepsOf(batch: Batch, texts: SharedTexts): Generator<Step> {
+  yield* chunks(STORE_ALLOC_JOBS, batch.allocJobs, texts);
   for (const { table, upserts, removes } of batch.tables) {
-    yield* chunks(TABLE_STATEMENTS[table].remove, removes);
-    yield* chunks(TABLE_STATEMENTS[table].upsert, upserts);
+    yield* chunks(TABLE_STATEMENTS[table].remove, removes, texts);
+    yield* chunks(TABLE_STATEMENTS[table].upsert, upserts, texts);
   }
-  yield* chunks(INSERT_TXN_OBJECTS, batch.objects);
-  yield* chunks(INSERT_TXNS, batch.txns);
-  yield* chunks(MOVE_TABLE_INDEXES, batch.tableIndexes);
+  yield* chunks(INSERT_TXN_OBJECTS, batch.objects, texts);
+  yield* chunks(INSERT_TXNS, batch.txns, texts);
+  yield* chunks(MOVE_TABLE_INDEXES, batch.tableIndexes, texts);
 }
 
 /** The values of a statement are made when it is asked for. */
-function* chunks<Row>(statement: RowsStatement<Row>, rows: readonly Row[]): Generator<Step> {
+function* chunks<Row>(statement: RowsStatement<Row>, rows: readonly Row[], texts: SharedTexts): Generator<Step> {
   for (let at = 0; at < rows.length; at += MAX_ROWS_PER_STATEMENT)
     yield {
       name: statement.name,
       text: statement.text,
-      values: [...statement.valuesOf(rows.slice(at, at + MAX_ROWS_PER_STATEMENT))],
+      values: [...statement.valuesOf(rows.slice(at, at + MAX_ROWS_PER_STATEMENT), texts)],
     };
 }

@@ -1,4 +1,5 @@
 import { canonicalJson, type EventFrame } from '@waybill/state';
+import { SharedTexts } from './shared-texts.js';
 
 /**
  * Bytes of a frame in one message. A constant, never configuration: after a crash the parts must come out as before
@@ -33,11 +34,16 @@ export interface FramePart {
 }
 
 const FRAME_END = ']}';
+/** Levels of an event at which objects are alike: the event, its payload, the object of that. */
+const EVENT_LEVELS = 3;
 
-/** The messages of a frame, in order. Equal frames have equal parts, in whatever order their objects have their members. */
-export function partsOf(frame: EventFrame): FramePart[] {
+/**
+ * The messages of a frame, in order. Equal frames have equal parts, in whatever order their objects have their members.
+ * @param texts of what is written together with it
+ */
+export function partsOf(frame: EventFrame, texts = new SharedTexts()): FramePart[] {
   const about = aboutHeader(frame);
-  const bodies = [...bodiesOf(frame)];
+  const bodies = [...bodiesOf(frame, texts)];
   return bodies.map((data, at) => ({
     index: frame.Index,
     part: at + 1,
@@ -56,12 +62,12 @@ export function partsOf(frame: EventFrame): FramePart[] {
  * The frame's JSON, cut between events. A state loaded from Postgres may have other orders of members than the one that
  * wrote the first parts: an event's text has the same length in each, so the same events are in the same part.
  */
-function* bodiesOf({ Index, Time, Events }: EventFrame): Generator<Buffer> {
+function* bodiesOf({ Index, Time, Events }: EventFrame, texts: SharedTexts): Generator<Buffer> {
   const head = JSON.stringify({ Index, Time, Events: [] }).slice(0, -FRAME_END.length);
   let [pieces, bytes] = [[head], head.length];
   for (const [at, event] of Events.entries()) {
     const comma = at === 0 ? '' : ',';
-    const piece = comma + JSON.stringify(event);
+    const piece = comma + texts.textOf(event, EVENT_LEVELS);
     const size = Buffer.byteLength(piece);
     if (bytes + size + FRAME_END.length > MAX_PART_BYTES) {
       if (bytes > 0) yield joined(pieces, bytes);

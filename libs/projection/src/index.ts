@@ -29,6 +29,7 @@ export { subscribeToAnnouncements, type AnnouncementConnection } from './project
 export * from './watch-keys.js';
 export { MAX_WATCHES, TooManyWatchesError, type Watch, Watches } from './watches.js';
 export * from './event-frame.js';
+export { SharedTexts } from './shared-texts.js';
 export { eventFloor } from './event-floor.js';
 export * from './event-log.js';
 export * from './event-window.js';

@@ -2,7 +2,8 @@ import { TABLE_NAMES, type TableName, TXN_TYPES } from '@waybill/state';
 import type { AllocJob } from './alloc-jobs.js';
 import type { Batch, TxnObject, TxnRecord } from './batch.js';
 import { binaryArray, type ElementType } from './binary-array.js';
-import { storedJson, storedText } from './stored-text.js';
+import type { SharedTexts } from './shared-texts.js';
+import { storable, storedJson, storedText } from './stored-text.js';
 import { type ColumnValue, TABLE_LAYOUTS, type TableLayout } from './table-layout.js';
 
 /** A statement with a name is prepared once per connection. */
@@ -13,30 +14,36 @@ export interface NamedStatement {
 
 /** A statement that takes any number of rows. */
 export interface RowsStatement<Row> extends NamedStatement {
-  valuesOf(rows: readonly Row[]): readonly Buffer[];
+  valuesOf(rows: readonly Row[], texts: SharedTexts): readonly Buffer[];
 }
 
 interface StatementColumn<Row> {
   readonly name: string;
   readonly type: ElementType;
-  readonly valueOf: (row: Row) => ColumnValue | null;
+  readonly valueOf: (row: Row, texts: SharedTexts) => ColumnValue | null;
 }
 
 /** `unnest(…)` of one array per column. The client works the columns out: Postgres looks at no body. */
 function unnested<Row>(columns: readonly StatementColumn<Row>[]): {
   readonly sql: string;
-  readonly valuesOf: (rows: readonly Row[]) => readonly Buffer[];
+  readonly valuesOf: RowsStatement<Row>['valuesOf'];
 } {
   return {
     sql: `unnest(${columns.map(({ type }, at) => `$${at + 1}::${type}[]`).join(', ')})`,
-    valuesOf: (rows) => columns.map(({ type, valueOf }) => binaryArray(type, rows.map(valueOf))),
+    valuesOf: (rows, texts) =>
+      columns.map(({ type, valueOf }) =>
+        binaryArray(
+          type,
+          rows.map((row) => valueOf(row, texts)),
+        ),
+      ),
   };
 }
 
-const bodyColumn = <Row>(bodyOf: (row: Row) => unknown): StatementColumn<Row> => ({
+const bodyColumn = <Row>(bodyOf: (row: Row) => object): StatementColumn<Row> => ({
   name: 'body',
   type: 'varchar',
-  valueOf: (row) => storedJson(bodyOf(row)),
+  valueOf: (row, texts) => storable(texts.textOf(bodyOf(row))),
 });
 
 export interface TableStatements<Row> {
@@ -49,7 +56,7 @@ const quoted = (names: readonly string[]): string => names.map((name) => `"${nam
 const together = (names: readonly string[], left: string, right: string, by: string): string =>
   names.map((name) => `${left}"${name}" = ${right}"${name}"`).join(by);
 
-function tableStatements<Row>(
+function tableStatements<Row extends object>(
   table: TableName,
   { columns, primaryKey, bodyOf }: TableLayout<Row>,
 ): TableStatements<Row> {

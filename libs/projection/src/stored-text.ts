@@ -13,11 +13,19 @@ const STORED = /\ue000([0-9a-f]{4})/g;
 // oxlint-disable-next-line no-control-regex
 const PLAIN_UNSTORABLE = /\u0000|\ue000|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
 
+/** What might be in need of it, for a quick look. */
+// oxlint-disable-next-line no-control-regex
+const SUSPECT = /[\u0000\ud800-\udfff\ue000]/;
+
 const hex4 = (char: string): string => char.charCodeAt(0).toString(16).padStart(4, '0');
 
 /** JSON of a value as it can be stored in a json column. */
 export function storedJson(value: unknown): string {
-  const text = JSON.stringify(value);
+  return storable(JSON.stringify(value));
+}
+
+/** The same, of JSON. */
+export function storable(text: string): string {
   if (!text.includes('\\u') && !text.includes(MARK)) return text;
   return text.replace(UNSTORABLE, (found, unit: string | undefined) => {
     if (found === MARK) return `${MARK}e000`;
@@ -32,6 +40,7 @@ export function parseStored(text: string): unknown {
 
 /** A string as a text column has it: for query parameters. */
 export function storedText(text: string): string {
+  if (!SUSPECT.test(text)) return text;
   return text.replace(PLAIN_UNSTORABLE, (char) => MARK + hex4(char));
 }
 

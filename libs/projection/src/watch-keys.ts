@@ -46,8 +46,13 @@ function groupsOf(change: Change): string[] {
   }
 }
 
-/** All that watchers of these changes could be waiting for, each once. O(changes). */
-export function watchKeysOf(changes: readonly Change[]): WatchKey[] {
+/**
+ * All that watchers of these changes could be waiting for, each once. O(changes).
+ * @param most above it only the tables are named
+ */
+export function watchKeysOf(changes: readonly Change[], most = Infinity): WatchKey[] {
+  // Every change has a key of its own: with so many there is nothing to count.
+  if (changes.length > most) return wholeTables(changes.map(({ table }) => table));
   const byTable = new Map<TableName, Set<string>>();
   for (const change of changes) {
     let keys = byTable.get(change.table);
@@ -55,5 +60,10 @@ export function watchKeysOf(changes: readonly Change[]): WatchKey[] {
     keys.add(change.key);
     for (const group of groupsOf(change)) keys.add(group);
   }
-  return [...byTable].flatMap(([table, keys]) => [...keys].map((key): WatchKey => [table, key]));
+  const named = [...byTable].flatMap(([table, keys]) => [...keys].map((key): WatchKey => [table, key]));
+  return named.length > most ? wholeTables(byTable.keys()) : named;
 }
+
+/** Each of these tables once, as a whole. */
+export const wholeTables = (tables: Iterable<TableName>): WatchKey[] =>
+  [...new Set(tables)].map((table): WatchKey => [table, WHOLE_TABLE]);

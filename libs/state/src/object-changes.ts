@@ -57,7 +57,8 @@ export function objectChanges({ txn, changes }: Applied): ObjectChange[] {
     const op = change.before ? (change.after ? 'update' : 'delete') : 'create';
     const undo = change.before ? undoOf(change.before, change.after, UNDONE_ELSEWHERE[change.table]) : null;
     const members = undo ? [...Object.keys(undo.set), ...(undo.unset ?? [])] : [];
-    said.push({ ...name, op, text: changeText(change, members), undo, change });
+    const { kind, namespace, id } = name;
+    said.push({ kind, namespace, id, op, text: changeText(change, members), undo, change });
   }
   if (said.length > 0) return said;
   const meant = meantBy(txn);
