@@ -81,7 +81,7 @@ export class ReadLimiter {
       if (!next) return;
       const [reader, sinceMs] = next;
       this.forget(reader);
-      this.waitedMs += nowMs - sinceMs;
+      this.waitedMs += Math.max(0, nowMs - sinceMs);
       reader.read();
     }
   }

@@ -32,6 +32,7 @@ export interface UpdateBatcherDeps {
  * A deployment is: idle → gathering (DEPLOYMENT_WINDOW_MS from its first request) → due → written. Due ones wait at most
  * WRITE_WINDOW_MS for others; one write is in progress at a time; after a failed one all its deployments are due again,
  * after a pause that doubles. `stop` drops everything: the next holder finds the same need in state (DP-711).
+ * A clock that is set back ends every wait that would last longer than such a wait lasts.
  * Limits: MAX_BATCH_BYTES per transaction. Memory: the deployments between request and write. One timer.
  */
 export class UpdateBatcher {
@@ -78,7 +79,8 @@ export class UpdateBatcher {
     this.armed?.cancel();
     this.armed = undefined;
     if (atMs === undefined) return;
-    const cancel = this.deps.timers.after(atMs - this.deps.clock.nowMs(), () => this.fire());
+    const delayMs = Math.min(atMs - this.deps.clock.nowMs(), MAX_RETRY_MS);
+    const cancel = this.deps.timers.after(delayMs, () => this.fire());
     this.armed = { atMs, cancel };
   }
 
@@ -92,12 +94,13 @@ export class UpdateBatcher {
     this.armed = undefined;
     const nowMs = this.deps.clock.nowMs();
     for (const [id, endsMs] of this.gathering) {
-      if (endsMs > nowMs) break;
+      if (!isOver(endsMs, nowMs, DEPLOYMENT_WINDOW_MS)) break;
       this.gathering.delete(id);
-      if (this.due.size === 0) this.writeAtMs = Math.max(this.writeAtMs, nowMs + WRITE_WINDOW_MS);
+      if (this.due.size === 0 && isOver(this.writeAtMs, nowMs + WRITE_WINDOW_MS, MAX_RETRY_MS))
+        this.writeAtMs = nowMs + WRITE_WINDOW_MS;
       this.due.add(id);
     }
-    if (this.due.size > 0 && nowMs >= this.writeAtMs && !this.writing) void this.writeDue();
+    if (this.due.size > 0 && isOver(this.writeAtMs, nowMs, MAX_RETRY_MS) && !this.writing) void this.writeDue();
     this.arm();
   }
 
@@ -144,4 +147,9 @@ export class UpdateBatcher {
     }
     if (bytes > 0) yield batch;
   }
+}
+
+/** Whether a wait that lasts no longer than `longestMs` has ended, going by a clock that may have been set back since. */
+function isOver(endsMs: number, nowMs: number, longestMs: number): boolean {
+  return endsMs <= nowMs || endsMs - nowMs > longestMs;
 }
