@@ -134,6 +134,7 @@ describe('whom a client talks to', () => {
     expect(answer.headers.get('content-type')).toContain('text/plain');
     const text = await answer.text();
     expect(text).toMatch(/^nomad_nomad_job_status_running\{host="[^"]+"\} 0$/m);
+    expect(text).toMatch(/^nomad_nomad_fsm_apply_scheduler_config_count\{host="[^"]+"\} [1-9]/m);
     expect(text).toMatch(/^nomad_runtime_num_goroutines\{host="[^"]+"\} \d+$/m);
     expect(await answerOf('/v1/metrics', 'PUT')).toEqual([405, 'Invalid method']);
   });

@@ -48,6 +48,7 @@ const OWN = ['events.subscribers', 'lease.held'] as const;
 const WITH_TYPE: Readonly<Record<string, (type: string) => string>> = {
   'broker.ready': (type) => `broker.${type}.ready`,
   'broker.unacked': (type) => `broker.${type}.unacked`,
+  fsm: (type) => `fsm.${type}`,
   'worker.invoke_scheduler': (type) => `worker.invoke_scheduler.${type}`,
 };
 
