@@ -3,9 +3,9 @@ import { ListAnswers } from './list-answers.js';
 import { PrintedJson } from './printed-json.js';
 
 /** A table that counts how often it is listed. What a listing sees is settled when it begins; it ends when it may. */
-function listed(maxBytes?: number) {
+function listed(maxBytes?: number, maxAnswers?: number) {
   const table = { index: 5, rows: ['a'], runs: 0, mayEnd: Promise.resolve() };
-  const answers = new ListAnswers(async () => table.index, maxBytes);
+  const answers = new ListAnswers(async () => table.index, maxBytes, maxAnswers);
   const ask = async (key: string): Promise<unknown> => {
     const result = await answers.of(key, 'allocs', async () => {
       table.runs++;
@@ -55,6 +55,14 @@ describe('answers of lists', () => {
     for (const key of ['x', 'y', 'x', 'z']) await ask(key);
     expect(table.runs).toBe(3);
     await ask('x');
+    expect(table.runs).toBe(3);
+    await ask('y');
+    expect(table.runs).toBe(4);
+  });
+
+  it('are so many and no more, however small', async () => {
+    const { table, ask } = listed(undefined, 2);
+    for (const key of ['x', 'y', 'x', 'z', 'x', 'z']) await ask(key);
     expect(table.runs).toBe(3);
     await ask('y');
     expect(table.runs).toBe(4);

@@ -4,6 +4,8 @@ import { compactJson, PrintedJson } from './printed-json.js';
 
 /** Bytes of answers kept by one process, all together. */
 export const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
+/** Answers kept, however small: whoever puts something new into every request must not fill the memory with empty lists. */
+export const MAX_ANSWERS = 1_000;
 
 interface KeptAnswer {
   readonly index: number;
@@ -16,7 +18,7 @@ interface KeptAnswer {
  * that an answer was given with, it is the answer; one look at that index says so, whichever process wrote last. While an
  * answer is being made, others who ask for it wait for that one, and take it if it is as new as what they could have seen
  * when they came (API-56): however many look at a busy cluster, each list is made once at a time.
- * Limits: MAX_ANSWER_BYTES; what was not asked for longest goes first. Their compressed forms, kept as long as they are
+ * Limits: MAX_ANSWER_BYTES, MAX_ANSWERS; what was not asked for longest goes first. Their compressed forms, kept as long as they are
  * (`Packed`), come on top. Not for lists whose rows depend on who asks.
  */
 export class ListAnswers {
@@ -28,6 +30,7 @@ export class ListAnswers {
   constructor(
     private readonly tableIndex: (table: TableName) => Promise<number>,
     private readonly maxBytes = MAX_ANSWER_BYTES,
+    private readonly maxAnswers = MAX_ANSWERS,
   ) {}
 
   /**
@@ -67,7 +70,7 @@ export class ListAnswers {
     this.kept.set(key, made);
     this.bytes += made.value.text.length;
     for (const oldest of this.kept.keys()) {
-      if (this.bytes <= this.maxBytes) break;
+      if (this.bytes <= this.maxBytes && this.kept.size <= this.maxAnswers) break;
       this.forget(oldest);
     }
   }
