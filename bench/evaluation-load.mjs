@@ -1,5 +1,5 @@
 // Evaluations that change nothing, by the thousand: jobs that want no allocation, and a reader that sees each one end.
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { LogUnavailableError } from '@waybill/journal';
 import { isTerminalEvaluation } from '@waybill/model';
 import { draftTxn, fixtures, serviceActor } from '@waybill/state';
@@ -15,12 +15,14 @@ const WRITES = 5;
  * @param {import('@waybill/journal').Journal} journal
  */
 export function publisher(journal) {
-  return async (/** @type {any} */ type, /** @type {any} */ payload) => {
+  /** @type {(type: any, payload: any, traceparent?: string) => Promise<import('@waybill/journal').Published>} */
+  const publish = async (type, payload, traceparent) => {
     const draft = draftTxn(type, payload, {
       timeNs: Date.now() * 1e6,
       requestId: randomUUID(),
       actor: serviceActor('bench'),
       namespace: 'default',
+      traceparent,
     });
     for (let left = WRITES; ; left -= 1)
       try {
@@ -29,6 +31,7 @@ export function publisher(journal) {
         if (left === 1 || !(error instanceof LogUnavailableError)) throw error;
       }
   };
+  return publish;
 }
 
 /**
@@ -59,13 +62,16 @@ export async function registerNoopJobs(journal, count) {
   );
 }
 
+const newTrace = () => `00-${randomBytes(16).toString('hex')}-${randomBytes(8).toString('hex')}-01`;
+
 /**
  * Commits one evaluation for each of `count` jobs, one transaction each.
  *
  * @param {import('@waybill/journal').Journal} journal
  * @param {number} count
+ * @param {boolean} traced each has a trace of its own, as if somebody had asked for each
  */
-export async function commitEvaluations(journal, count) {
+export async function commitEvaluations(journal, count, traced = false) {
   const publish = publisher(journal);
   await inFlight(
     Array.from({ length: count }, (_, n) => n),
@@ -76,7 +82,7 @@ export async function commitEvaluations(journal, count) {
         CreateTime,
         ModifyTime: CreateTime,
       };
-      return publish('EvalUpdate', { Evals: [evaluation] });
+      return publish('EvalUpdate', { Evals: [evaluation] }, traced ? newTrace() : undefined);
     },
   );
 }
