@@ -41,8 +41,9 @@ export async function startServers(
     report.state({ name, ready: true, detail: `127.0.0.1:${server.port}` });
     return server.url;
   };
-  const given = (name: string, url: string): string => {
-    report.state({ name, ready: true, detail: `yours, ${withoutSecrets(url)}` });
+  const given = async (name: string, url: string): Promise<string> => {
+    const { withoutPasswords } = await import('@waybill/service'); // which has read the environment already
+    report.state({ name, ready: true, detail: `yours, ${withoutPasswords(url)}` });
     return url;
   };
   let credentials: CredentialFiles | undefined;
@@ -65,9 +66,4 @@ export async function startServers(
   if (nats.status === 'rejected') throw nats.reason;
   if (database.status === 'rejected') throw database.reason;
   return { natsUrl: nats.value, databaseUrl: database.value, credentials };
-}
-
-/** A URL as it may be shown. */
-function withoutSecrets(url: string): string {
-  return url.replaceAll(/\/\/[^/@]*@/g, '//');
 }

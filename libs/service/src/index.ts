@@ -10,6 +10,7 @@ export {
   type Settings,
   SETTINGS,
   SettingsError,
+  withoutPasswords,
 } from './settings.js';
 export type { ConfiguredHostVolume } from './setting-forms.js';
 export { newUuid, systemClock, systemTimers } from './system.js';

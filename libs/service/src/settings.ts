@@ -211,8 +211,8 @@ function differsByOne(a: string, b: string): boolean {
   return rest(a, i + 1) === rest(b, i + 1) || rest(a, i) === rest(b, i + 1) || rest(a, i + 1) === rest(b, i);
 }
 
-/** Addresses of NATS, of regions and of Postgres may have passwords in them, in front of the host or behind a `?`. */
-function withoutPasswords(text: string): string {
+/** As it may be shown: addresses of NATS, of regions and of Postgres may have passwords, before the host or behind a `?`. */
+export function withoutPasswords(text: string): string {
   return text.replaceAll(/(:\/\/)[^\s,"]*@/g, '$1…@').replaceAll(/(password=)[^\s,"&]*/gi, '$1…');
 }
 
