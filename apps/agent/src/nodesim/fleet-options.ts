@@ -137,7 +137,7 @@ export function describeFleetOptions(): string {
   return rows
     .map(([name, help]) => {
       const fallback = String(DEFAULT_FLEET[name as keyof FleetOptions]);
-      return `  --${flagOf(name).padEnd(20)}${help}${fallback === '' ? '' : ` (${fallback})`}`;
+      return `  --${flagOf(name).padEnd(22)}${help}${fallback === '' ? '' : ` (${fallback})`}`;
     })
     .join('\n');
 }
