@@ -2,7 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { freePort } from '@waybill/embedded';
-import { ApiClient } from './support/api-client.js';
+import { ApiClient, shellJob } from './support/api-client.js';
+import { freeze, thaw } from './support/freeze.js';
 import { eventually } from './support/wait.js';
 import { WaybillProcesses } from './support/waybill-processes.js';
 
@@ -200,6 +201,30 @@ describe('several API processes', () => {
     await waybill.startService('api');
     expect(named(await api.get<Metrics>('/v1/metrics'), 'nomad.raft.lastIndex')).toEqual([]);
   });
+});
+
+describe('a broker that is deposed', () => {
+  it('OP-106, OP-271: shows nothing of what it had in memory, so that nothing is counted twice', async () => {
+    const ready = async (): Promise<number | undefined> => {
+      const { Gauges } = await api.get<{ Gauges: { Name: string; Value: number }[] }>('/v1/metrics');
+      return Gauges.find(({ Name }) => Name === 'nomad.nomad.broker.total_ready')?.Value;
+    };
+    const roleOf = async (name: string): Promise<string> => (await fetch(`${waybill.opsUrl(name)}/metrics`)).text();
+    await api.register(shellJob('waits', 'true'));
+    await eventually('its evaluation waits', async () => (await ready()) === 1);
+    await waybill.startService('broker', 'successor');
+    const deposed = waybill.pid('broker');
+    await freeze(deposed);
+    await eventually('the other one has it', async () => / [1-9]$/m.test(roleLine(await roleOf('successor'))));
+    thaw(deposed);
+    await eventually('it has heard of that', async () => / 0$/m.test(roleLine(await roleOf('broker'))));
+    expect(await ready()).toBe(1);
+    expect(await roleOf('broker')).toMatch(/^waybill_nomad_broker_total_ready\{[^}]*\} 0$/m);
+    await waybill.kill('successor', 'SIGTERM');
+    await api.stop('waits', true);
+  });
+  const roleLine = (text: string): string =>
+    text.split('\n').find((line) => line.startsWith('waybill_role_epoch')) ?? '';
 });
 
 describe('what clients ask of a cluster that has Raft and gossip', () => {
