@@ -56,8 +56,8 @@ describe.skipIf(!hasPseudoTerminal)('the command line on a terminal (needs `scri
     ['y', 1],
     ['n', 0],
   ])('CL-713: "%s" to the question about a claim deletes %i', async (answer, deleted) => {
-    const [ID, path] = ['aa00c1e2-0000-4000-8000-000000000001', '/v1/volumes/claims'];
-    api.play(`GET ${path}`, [{ ID, Namespace: 'default' }]);
+    const ID = 'aa00c1e2-0000-4000-8000-000000000001';
+    api.play('GET /v1/volumes/claims', [{ ID, Namespace: 'default' }]);
     api.play(`DELETE /v1/volumes/claim/${ID}`, '');
     const terminal = start('volume', 'claim', 'delete', 'aa');
     await terminal.shows(`Are you sure you want to delete task group host volume claim ${ID}? [Y/n] `);
