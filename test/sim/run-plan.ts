@@ -30,8 +30,8 @@ export const SMALL_RUN: RunSize = { servers: 3, machines: 6, actions: 40 };
 
 /** Time for the first leaders and machines to be there before anything happens, milliseconds. */
 const SETTLE_MS = 4_000;
-/** Mean time between two actions of users, milliseconds. */
-const PACE_MS = 900;
+/** Mean time between two actions of users, milliseconds; each run is busier or slower. */
+const PACE_MS = [300, 900] as const;
 /** Mean time between two faults, milliseconds; each run is quieter or wilder. */
 const FAULT_PACE_MS = 3_500;
 
@@ -40,9 +40,10 @@ type Catalogue = Readonly<Record<string, readonly [weight: number, what: unknown
 export function planOf(seed: number, size: RunSize = SHORT_RUN): RunPlan {
   const random = new SeededRandom(`plan ${seed}`);
   const events: PlannedEvent[] = [];
+  const paceMs = random.between(...PACE_MS);
   let atMs = SETTLE_MS;
   for (let n = 0; n < size.actions; n++) {
-    atMs += waitOf(random, PACE_MS);
+    atMs += waitOf(random, paceMs);
     events.push({ atMs, kind: 'action', name: pickWeighted(ACTIONS, random), luck: `${seed} action ${n}` });
   }
   const end = atMs;

@@ -87,6 +87,11 @@ export const FAULTS: Readonly<Record<string, readonly [weight: number, fault: Fa
       for (const task of machine.runningTasks) if (random.chance(0.6)) machine.crashTask(task);
     },
   ],
+  'clock of a machine jumps': [
+    3,
+    (cluster, random) =>
+      random.pick(cluster.machines).setClock(random.between(-90_000, 90_000), random.between(-0.001, 0.001)),
+  ],
   'clock jumps': [
     3,
     (cluster, random) =>

@@ -17,6 +17,19 @@ export class History {
     this.high = high;
   }
 
+  /** A moment, milliseconds with fractions: all of the number without making text of it. */
+  addTime(ms: number): void {
+    const whole = Math.floor(ms);
+    this.addWord(whole / 2 ** 32);
+    this.addWord(whole);
+    this.addWord((ms - whole) * 2 ** 32);
+  }
+
+  private addWord(word: number): void {
+    this.low = Math.imul(this.low ^ word, 0x01000193);
+    this.high = Math.imul(this.high ^ word, 0x85ebca6b) ^ (this.high >>> 15);
+  }
+
   get hash(): string {
     const hex = (lane: number): string => (lane >>> 0).toString(16).padStart(8, '0');
     return `${hex(this.high)}${hex(this.low)}`;

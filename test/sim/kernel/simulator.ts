@@ -81,7 +81,8 @@ export class Simulator {
     this.queue.pop();
     this.now = event.atMs;
     if (++this.executed > MAX_EVENTS) this.fail(new TooManyEventsError(event.label));
-    this.history.add(`${event.atMs} ${event.label}\n`);
+    this.history.addTime(event.atMs);
+    this.history.add(event.label);
     try {
       event.run();
     } catch (error) {

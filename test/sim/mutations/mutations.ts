@@ -2,7 +2,8 @@ import { Writer } from '@waybill/api';
 import { BlockedEvals, EvalBroker } from '@waybill/broker';
 import { DeploymentWatchers } from '@waybill/deployments';
 import { CLAIM_STATE, emptyLoad, type Evaluation, NS_PER_SECOND } from '@waybill/model';
-import { Projector } from '@waybill/projector';
+import { SharedTexts } from '@waybill/projection';
+import { type ProjectionStore, Projector } from '@waybill/projector';
 import { type Applied, namespacedKey, NodeLoads, StateMachine, type Txn, type Write } from '@waybill/state';
 import { VolumeWatcher } from '@waybill/volumes';
 import { replaceMethod } from './replaced-method.js';
@@ -18,7 +19,7 @@ export interface Mutation {
 
 /** The parts of a projector that the mutation of its order needs. */
 interface ProjectorSteps {
-  store(applied: readonly Applied[], to: number): Promise<void>;
+  readonly options: { readonly store: ProjectionStore };
 }
 
 /** The parts of an evaluation broker that mutations reach into. */
@@ -30,17 +31,17 @@ interface BrokerSteps {
 export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'epoch check dropped',
-    seed: 63,
+    seed: 107,
     apply: () => replaceMethod(StateMachine, 'voidByEpoch', () => () => undefined),
   },
   {
     name: 'plan applied without verification',
-    seed: 2,
+    seed: 3,
     apply: () => replaceMethod(NodeLoads, 'of', () => () => emptyLoad()),
   },
   {
     name: 'delayed evaluations lost with the term',
-    seed: 2,
+    seed: 44,
     apply: () =>
       replaceMethod(
         EvalBroker,
@@ -54,7 +55,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'evaluations lost with the term',
-    seed: 2,
+    seed: 7,
     apply: () => replaceMethod(EvalBroker, 'restore', () => () => undefined),
   },
   {
@@ -64,7 +65,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'two evaluations of a job at once',
-    seed: 2,
+    seed: 3,
     apply: () =>
       replaceMethod(
         EvalBroker,
@@ -77,20 +78,19 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'freed capacity wakes nobody',
-    seed: 1,
+    seed: 3,
     apply: () => replaceMethod(BlockedEvals, 'release', () => () => undefined),
   },
   {
     name: 'projector commits before publishing',
-    seed: 17,
+    seed: 5,
     apply: () =>
       replaceMethod(
         Projector,
         'write',
         (original) =>
-          async function (this: ProjectorSteps, batch: readonly { readonly applied: Applied }[], ...rest: unknown[]) {
-            const applied = batch.map((one) => one.applied);
-            await this.store(applied, applied.at(-1)?.index ?? 0);
+          async function (this: ProjectorSteps, batch: readonly Applied[], ...rest: unknown[]) {
+            await this.options.store.write(batch, new SharedTexts());
             await Reflect.apply(original, this, [batch, ...rest]);
           } as never,
       ),
@@ -127,7 +127,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'claim freed before its disk is given back',
-    seed: 3,
+    seed: 22,
     apply: () =>
       replaceMethod(
         StateMachine,

@@ -1,6 +1,7 @@
 import type { Actions } from './action.js';
 import { ALLOCATION_ACTIONS } from './allocation-actions.js';
 import { DEPLOYMENT_ACTIONS } from './deployment-actions.js';
+import { HOST_VOLUME_ACTIONS } from './host-volume-actions.js';
 import { JOB_ACTIONS } from './job-actions.js';
 import { NODE_ACTIONS } from './node-actions.js';
 import { OPERATOR_ACTIONS } from './operator-actions.js';
@@ -13,5 +14,6 @@ export const ACTIONS: Actions = {
   ...DEPLOYMENT_ACTIONS,
   ...NODE_ACTIONS,
   ...VOLUME_ACTIONS,
+  ...HOST_VOLUME_ACTIONS,
   ...OPERATOR_ACTIONS,
 };

@@ -3,6 +3,7 @@ import {
   isTerminalAllocation,
   type Allocation,
   type Deployment,
+  type HostVolume,
   type Job,
   type Node,
 } from '@waybill/model';
@@ -38,6 +39,10 @@ export function chosenAllocation({ tables }: Cluster, random: SeededRandom): All
     [...tables.allocs.all()].filter((alloc) => !isTerminalAllocation(alloc)),
     random,
   );
+}
+
+export function chosenHostVolume({ tables }: Cluster, random: SeededRandom): HostVolume | undefined {
+  return oneOf([...tables.host_volumes.all()], random);
 }
 
 const oneOf = <T>(found: readonly T[], random: SeededRandom): T | undefined =>

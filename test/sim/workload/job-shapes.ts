@@ -1,4 +1,4 @@
-import { NS_PER_MINUTE, NS_PER_SECOND, type Job, type TaskGroup } from '@waybill/model';
+import { NS_PER_MINUTE, NS_PER_SECOND, type Job, type TaskGroup, type VolumeRequest } from '@waybill/model';
 import { fixtures } from '@waybill/state';
 import type { SeededRandom } from '../kernel/seeded-random.js';
 import type { TaskScript } from '../world/task-host.js';
@@ -12,6 +12,7 @@ export const JOBS: readonly (readonly [id: string, type: string])[] = [
   ['queue', 'service'],
   ['db', 'service'],
   ['files', 'service'],
+  ['session', 'service'],
   ['import', 'batch'],
   ['report', 'batch'],
   ['convert', 'batch'],
@@ -45,7 +46,8 @@ export function aJobOf(id: string, type: string, random: SeededRandom): Job {
         ...group,
         Count: type === 'service' || type === 'batch' ? 1 + random.below(6) : group.Count,
         Update: group.Update && { ...group.Update, ...updateOf(id, random) },
-        Volumes: volumesOf(id),
+        Volumes: volumesOf(id, random),
+        EphemeralDisk: { ...group.EphemeralDisk, Sticky: type === 'service' && random.chance(0.3) },
         Services: SERVING.has(id) ? [offeredService(id)] : null,
         Disconnect:
           type === 'service' && random.chance(0.3)
@@ -96,11 +98,26 @@ export const VOLUMES: Readonly<Record<string, string>> = {
 /** Which of them a job's allocations use. */
 const DISKS: Readonly<Record<string, string>> = { db: 'data', files: 'shared', cache: 'shared' };
 
-function volumesOf(jobId: string): TaskGroup['Volumes'] {
+/** The host volumes: those that users make, and the one that some machines have by their configuration. */
+export const MADE_HOST_VOLUME = 'state';
+export const STATIC_HOST_VOLUME = 'scratch';
+/** Which of them a job's allocations use. */
+const HOST_DISKS: Readonly<Record<string, string>> = { session: MADE_HOST_VOLUME, queue: STATIC_HOST_VOLUME };
+
+function volumesOf(jobId: string, random: SeededRandom): TaskGroup['Volumes'] {
+  const hostSource = HOST_DISKS[jobId];
+  if (hostSource) return { disk: hostRequest(hostSource, random) };
   const Source = DISKS[jobId];
   const AccessMode = Source && VOLUMES[Source];
   if (!Source || !AccessMode) return null;
   return { disk: fixtures.aVolumeRequest({ Name: 'disk', Source, AccessMode }) };
+}
+
+function hostRequest(Source: string, random: SeededRandom): VolumeRequest {
+  if (Source === STATIC_HOST_VOLUME)
+    return fixtures.aVolumeRequest({ Name: 'disk', Type: 'host', Source, AccessMode: '', AttachmentMode: '' });
+  const AccessMode = 'single-node-multi-writer';
+  return fixtures.aVolumeRequest({ Name: 'disk', Type: 'host', Source, AccessMode, Sticky: random.chance(0.5) });
 }
 
 function updateOf(id: string, random: SeededRandom): Partial<NonNullable<TaskGroup['Update']>> {

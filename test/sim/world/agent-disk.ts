@@ -16,7 +16,11 @@ const readRecord = (record: AllocRecord): AllocRecord => JSON.parse(JSON.stringi
 
 /** What an agent keeps on the disk of its machine: outlives the agent and the machine's power. Writing takes no time. */
 export class AgentDisk {
+  private readonly built = new Set<string>();
   private readonly records = new Map<string, AllocRecord>();
+
+  /** @param onInherited called when what an allocation has kept on its disk goes to the next one */
+  constructor(private readonly onInherited: (allocId: string) => void) {}
 
   /** A dead agent writes nothing. */
   recordsFor(agent: SimulatedProcess): AllocRecords {
@@ -32,10 +36,13 @@ export class AgentDisk {
   }
 
   readonly directories: AllocDirectories = {
-    build: async () => PATHS,
-    exists: async () => true,
-    list: async () => [],
-    inherit: async () => {},
-    remove: async () => {},
+    build: async (allocId) => {
+      this.built.add(allocId);
+      return PATHS;
+    },
+    exists: async (allocId) => this.built.has(allocId),
+    list: async () => [...this.built],
+    inherit: async (from) => this.onInherited(from),
+    remove: async (allocId) => void this.built.delete(allocId),
   };
 }

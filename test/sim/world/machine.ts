@@ -3,22 +3,32 @@ import {
   AllocActions,
   CsiHost,
   CsiModule,
+  HostVolumes,
+  HostVolumesModule,
   LocalNode,
+  pluginAttribute,
   type PluginRegistration,
   serversClaims,
 } from '@waybill/agent';
-import type { Node } from '@waybill/model';
+import type { DynamicModule } from '@nestjs/common';
+import type { Node, NodeHostVolume } from '@waybill/model';
 import { type Call, collectAllocs, restartAlloc, signalAlloc, subjectOfCall } from '@waybill/rpc';
 import { fixtures } from '@waybill/state';
 import { tracerFor } from '@waybill/telemetry';
+import { InvariantError } from '../checks/violation.js';
 import type { SimulatedProcess } from '../kernel/simulated-process.js';
 import { AgentDisk } from './agent-disk.js';
 import { answersOf } from './call-answers.js';
 import { MountTable } from './mount-table.js';
 import { storagePlugin } from './storage-plugin.js';
 import { PLUGIN_ID } from './storage-provider.js';
+import { STATIC_HOST_VOLUME } from '../workload/job-shapes.js';
 import { DRIVER, TaskHost } from './task-host.js';
+import { DIRECTORY_PLUGIN, VolumeDirectories } from './volume-directories.js';
 import type { World } from './world.js';
+
+/** What large machines have by their configuration. */
+const SCRATCH: NodeHostVolume = { ID: '', Name: STATIC_HOST_VOLUME, Path: '/scratch', ReadOnly: false };
 
 const CSI_DIR = '/csi';
 
@@ -44,12 +54,15 @@ function registrationsOf(name: string, hasController: boolean): PluginRegistrati
  */
 export class Machine {
   readonly node: Node;
-  private readonly disk = new AgentDisk();
+  /** Its directories for host volumes. */
+  readonly volumes = new VolumeDirectories();
+  private readonly disk = new AgentDisk((allocId) => this.inherited(allocId));
   private power: SimulatedProcess | undefined;
   private tasks: TaskHost | undefined;
   private mounts = new MountTable();
   private process: SimulatedProcess | undefined;
   private agent: Agent | undefined;
+  private clock: Parameters<SimulatedProcess['setClock']> = [0, 0];
 
   constructor(
     readonly name: string,
@@ -59,10 +72,14 @@ export class Machine {
     private readonly world: World,
   ) {
     const id = world.random.fork(`identity of ${name}`).uuid();
+    const described = fixtures.aNode({ ID: id, Name: name, NodeClass: nodeClass });
+    const hasScratch = nodeClass === 'large';
     this.node = {
-      ...fixtures.aNode({ ID: id, Name: name, NodeClass: nodeClass }),
+      ...described,
       Status: 'initializing',
       StatusUpdatedAt: 0,
+      Attributes: { ...described.Attributes, [pluginAttribute(DIRECTORY_PLUGIN)]: '1.0' },
+      HostVolumes: hasScratch ? { [STATIC_HOST_VOLUME]: SCRATCH } : {},
       ComputedClass: '',
     };
   }
@@ -90,6 +107,12 @@ export class Machine {
     return this.agent?.stats() ?? {};
   }
 
+  /** Its wall clock is wrong and goes wrong; whichever agent runs on it. The same arguments as a process takes. */
+  setClock(...clock: Parameters<SimulatedProcess['setClock']>): void {
+    this.clock = clock;
+    this.process?.setClock(...clock);
+  }
+
   crashTask(taskId: string): void {
     this.tasks?.crash(taskId);
   }
@@ -112,8 +135,10 @@ export class Machine {
     const { world, name, disk, node, tasks } = this;
     if (this.process || !tasks) return;
     const process = (this.process = world.spawn(name));
+    process.setClock(...this.clock);
     const local = new LocalNode(node);
     const csi = this.storageFor(process, local);
+    const hostVolumes = this.hostVolumesFor(process, local);
     const agent = (this.agent = new Agent({
       rpc: world.calls.rpcOf(process),
       clock: process,
@@ -136,6 +161,7 @@ export class Machine {
     this.answerPeople(process, agent);
     local.onChange(() => agent.nodeChanged());
     void csi.start();
+    void hostVolumes.start();
     void agent.start();
   }
 
@@ -171,9 +197,34 @@ export class Machine {
       timers: process,
       logger: world.logger(name),
     });
-    for (const { name: call, answer } of answersOf(CsiModule.of(csi)))
-      world.calls.subscribe(subjectOfCall(call, local.current.ID), { process, queue: undefined, answer });
+    this.answerServers(process, CsiModule.of(csi));
     return csi;
+  }
+
+  private hostVolumesFor(process: SimulatedProcess, local: LocalNode): HostVolumes {
+    const { world, name, power, volumes } = this;
+    const hostVolumes = new HostVolumes({
+      node: local,
+      plugins: new Map([[DIRECTORY_PLUGIN, volumes.pluginFor(process, power ?? process, world.provider)]]),
+      records: volumes.recordsFor(process),
+      exists: async () => true,
+      logger: world.logger(name),
+    });
+    this.answerServers(process, HostVolumesModule.of(hostVolumes));
+    return hostVolumes;
+  }
+
+  private answerServers(process: SimulatedProcess, module: DynamicModule): void {
+    for (const { name, answer } of answersOf(module))
+      this.world.calls.subscribe(subjectOfCall(name, this.node.ID), { process, queue: undefined, answer });
+  }
+
+  /** A sticky disk goes on to the next allocation only when nobody writes to it any more (AG-224). */
+  private inherited(allocId: string): void {
+    if (this.runs(allocId))
+      this.world.simulator.fail(
+        new InvariantError('disk-inherited-early', `on ${this.name} allocation ${allocId} still runs`),
+      );
   }
 
   killAgent(): void {
