@@ -1,3 +1,4 @@
+import { logOfAgent } from '../agent-log.js';
 import { type Call, NO_ARGUMENTS, type ServerCommand } from '../command-spec.js';
 import { CommandFailure, failed } from '../failure.js';
 import { NODE_ID_FLAG, namedNodeId } from '../resolve-node.js';
@@ -33,9 +34,10 @@ async function run(call: Call): Promise<number> {
     server_id: server,
     service_name: unit,
   };
-  const { body } = await api.stream('/v1/agent/monitor/export', query).catch((error: unknown) => {
+  try {
+    for await (const lines of logOfAgent(api, query, '/v1/agent/monitor/export')) await terminal.bytes(lines);
+  } catch (error) {
     throw failed('exporting the log', error);
-  });
-  for await (const piece of body) await terminal.bytes(piece);
+  }
   return 0;
 }
