@@ -13,7 +13,7 @@ ENV CI=1
 COPY . .
 # Install scripts only prepare the embedded servers of `npm start`, which no container runs.
 RUN --mount=type=cache,target=/root/.npm npm ci --ignore-scripts
-RUN npx tsc -b
+RUN npm run build
 # What only building and testing need goes, and so do the embedded nats-server and PostgreSQL. Of the packages, what node
 # runs and what a stack trace reads stay: dist with its source maps.
 RUN npm prune --ignore-scripts --omit=dev --omit=optional \

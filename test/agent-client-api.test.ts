@@ -242,7 +242,7 @@ describe('collection', () => {
     expect([logs.status, await logs.text()]).toEqual([404, `state for allocation ${alloc.ID} not found on client`]);
     expect((await put(`/v1/client/allocation/${alloc.ID}/restart`)).status).toBe(404);
     expect(await read(alloc.ID)).toMatchObject({ ClientStatus: 'complete', TaskStates: { task: { State: 'dead' } } });
-    expect(await put(`/v1/client/gc?node_id=${alive.NodeID}`)).toEqual({ status: 200, text: 'null' });
+    expect(await put(`/v1/client/gc?node_id=${alive.NodeID}`)).toEqual({ status: 200, text: '' });
     expect((await taskOf(alive)).State).toBe('running');
   });
 });

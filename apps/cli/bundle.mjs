@@ -2,11 +2,15 @@
 // What every start needs is one file, what many commands share another, and each command is one; bin/waybill.js takes
 // them while nothing was built since.
 //
-//   node apps/cli/bundle.mjs [folder]
+//   node apps/cli/bundle.mjs [folder]     without a folder: where the command looks for it, unless that one is the newest
 import { readdirSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { build } from 'vite';
+import { BUNDLE, isBundleNewest } from './bundle-age.mjs';
+
+const folder = process.argv[2];
+if (folder === undefined && isBundleNewest()) process.exit();
+const { build } = await import('vite');
 
 /** A module that this many commands need is in the file that all of them load. */
 const SHARED_BY = 8;
@@ -24,7 +28,7 @@ await build({
   build: {
     ssr: true,
     target: 'node20',
-    outDir: path.resolve(process.argv[2] ?? here('dist/bundle')),
+    outDir: path.resolve(folder ?? fileURLToPath(BUNDLE)),
     emptyOutDir: true,
     minify: false,
     rolldownOptions: {

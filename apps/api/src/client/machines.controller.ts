@@ -3,7 +3,7 @@ import { ReadModel } from '@waybill/projection';
 import { applyNodeMeta, collectAllocs, hostStats, NatsRpc, readNodeMeta, type RpcError } from '@waybill/rpc';
 import { badRequest, notFound } from '../http/api-error.js';
 import { param } from '../http/query-string.js';
-import { type ApiReply, type ApiRequest, sendJson } from '../http/reply.js';
+import { type ApiReply, type ApiRequest, sendEmpty, sendJson } from '../http/reply.js';
 import { askAgent } from './agent-call.js';
 import { readMetaChanges } from './node-meta-request.js';
 
@@ -36,10 +36,11 @@ export class MachinesController {
     return this.collect(request, reply);
   }
 
-  /** AG-213: every allocation that has ended. */
+  /** AG-213: every allocation that has ended. An empty answer: official clients refuse the `null` that the contract's table has. */
   private async collect(request: ApiRequest, reply: ApiReply): Promise<void> {
     const target = await this.nodeOf(request);
-    sendJson(request, reply, await askAgent(this.rpc, collectAllocs, { AllocID: '' }, { target }));
+    await askAgent(this.rpc, collectAllocs, { AllocID: '' }, { target });
+    sendEmpty(reply);
   }
 
   /** AG-27. */
