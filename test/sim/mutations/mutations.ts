@@ -102,7 +102,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'report taken although a later one was',
-    seed: 57,
+    seed: 129,
     apply: () =>
       replaceMethod(
         StateMachine,
@@ -122,7 +122,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'claims that have ended are not freed by the servers',
-    seed: 53,
+    seed: 22,
     apply: () => replaceMethod(VolumeWatcher, 'wake', () => () => undefined),
   },
   {
