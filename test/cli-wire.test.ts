@@ -3,8 +3,8 @@ import { createServer, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { upgradeHeaders } from '@waybill/websocket';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { proxiesFrom } from '../apps/cli/src/proxy.js';
-import { exchangeUpgrade } from '../apps/cli/src/wire.js';
+import { proxiesFrom } from '../apps/cli/src/server/proxy.js';
+import { exchangeUpgrade } from '../apps/cli/src/server/wire.js';
 import { RecordedApi } from './support/recorded-api.js';
 
 const ALLOC = '0f9e8d7c-0000-4000-8000-000000000002';

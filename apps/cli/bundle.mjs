@@ -45,7 +45,11 @@ await build({
           groups: [
             { name: 'times', priority: 5, test: /model[\\/]dist[\\/](clock|duration)\.js$/ },
             // Not main.js: it waits for the command, and a command would wait for the file that main.js is in.
-            { name: 'start', priority: 4, test: /cli[\\/]dist[\\/](program|command-line|server-call|wire)\.js$/ },
+            {
+              name: 'start',
+              priority: 4,
+              test: /cli[\\/]dist[\\/](program|command-line|server[\\/](server-call|wire))\.js$/,
+            },
             { name: 'job-files', priority: 3, test: /libs[\\/]jobspec/ },
             { name: 'common', priority: 2, minShareCount: SHARED_BY, test: /apps[\\/]cli/ },
             { name: 'model', priority: 1, test: /libs[\\/]model[\\/]dist[\\/]index\.js$/ },

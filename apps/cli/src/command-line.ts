@@ -1,10 +1,10 @@
 import { Command, Option } from 'commander';
 import type { CommandSpec } from './command-spec.js';
 import { EXAMPLES } from './examples.js';
-import type { Flag } from './flag.js';
-import { knownFlags, normaliseFlags } from './flag-syntax.js';
-import { GLOBAL_FLAGS } from './global-flags.js';
-import { ParsedFlags, parseFlagValue } from './parsed-flags.js';
+import type { Flag } from './flags/flag.js';
+import { knownFlags, normaliseFlags } from './flags/flag-syntax.js';
+import { GLOBAL_FLAGS } from './flags/global-flags.js';
+import { ParsedFlags, parseFlagValue } from './flags/parsed-flags.js';
 
 /** Columns of a help page. */
 const HELP_WIDTH = 100;

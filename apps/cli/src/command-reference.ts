@@ -1,9 +1,9 @@
 import { CATALOGUE, loadCommand } from './catalogue.js';
 import { ALIASES } from './command-words.js';
 import type { CommandSpec } from './command-spec.js';
-import type { Flag } from './flag.js';
-import { GLOBAL_FLAGS } from './global-flags.js';
-import { table } from './table.js';
+import type { Flag } from './flags/flag.js';
+import { GLOBAL_FLAGS } from './flags/global-flags.js';
+import { table } from './terminal/table.js';
 
 /** Where the reference is kept, from the root of the repository. */
 export const REFERENCE_FILE = 'docs/commands.md';

@@ -1,11 +1,11 @@
 import type { Clock } from '@waybill/model';
-import type { ApiClient } from './api-client.js';
-import type { Environment } from './connection.js';
-import type { DataPrinter } from './data-printer.js';
-import type { Flag } from './flag.js';
-import type { Interrupts } from './interrupts.js';
-import type { ParsedFlags } from './parsed-flags.js';
-import type { Terminal } from './terminal.js';
+import type { ApiClient } from './server/api-client.js';
+import type { Environment } from './server/connection.js';
+import type { DataPrinter } from './terminal/data-printer.js';
+import type { Flag } from './flags/flag.js';
+import type { Interrupts } from './terminal/interrupts.js';
+import type { ParsedFlags } from './flags/parsed-flags.js';
+import type { Terminal } from './terminal/terminal.js';
 
 /** How many arguments a command takes, and what it says otherwise (CL-113). */
 export interface ArgumentRule {

@@ -1,6 +1,6 @@
 import { CATALOGUE } from './catalogue.js';
 import { ALIASES, COMMON, GROUPS, SHORT_FORMS } from './command-words.js';
-import { table } from './table.js';
+import { table } from './terminal/table.js';
 
 /** CL-108. */
 export function generalHelp(program: string): string {

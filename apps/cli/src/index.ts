@@ -1,2 +1,2 @@
-export { Interrupts } from './interrupts.js';
+export { Interrupts } from './terminal/interrupts.js';
 export { runProgram, type Surroundings } from './program.js';

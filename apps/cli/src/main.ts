@@ -1,5 +1,5 @@
 import { isatty } from 'node:tty';
-import { Interrupts } from './interrupts.js';
+import { Interrupts } from './terminal/interrupts.js';
 import { runProgram } from './program.js';
 
 const interrupts = new Interrupts();

@@ -1,8 +1,8 @@
 import type { Namespace } from '@waybill/model';
-import type { Answer } from './api-client.js';
+import type { Answer } from './server/api-client.js';
 import type { Call } from './command-spec.js';
 import { CommandFailure, failed } from './failure.js';
-import { table } from './table.js';
+import { table } from './terminal/table.js';
 
 /** Namespaces (CL-831). */
 export const namespaceTable = (namespaces: readonly Namespace[]): string =>

@@ -2,11 +2,11 @@ import path from 'node:path';
 import { firstWords, isCommand, loadCommand, subcommandsOf } from './catalogue.js';
 import { ALIASES, GROUPS } from './command-words.js';
 import type { CommandSpec, OfflineCall } from './command-spec.js';
-import type { Environment } from './connection.js';
+import type { Environment } from './server/connection.js';
 import { ArgumentFailure, causeOf, CommandFailure, FlagFailure, isInterrupt, UnknownFlag } from './failure.js';
-import { asksForHelp, asksOwnHelp } from './flag-syntax.js';
-import type { Interrupts } from './interrupts.js';
-import { Terminal, type TextSink } from './terminal.js';
+import { asksForHelp, asksOwnHelp } from './flags/flag-syntax.js';
+import type { Interrupts } from './terminal/interrupts.js';
+import { Terminal, type TextSink } from './terminal/terminal.js';
 
 /** What the program finds around it. */
 export interface Surroundings {
@@ -68,14 +68,14 @@ async function completionAsked(
 ): Promise<number | undefined> {
   const line = around.env['COMP_LINE'];
   if (line !== undefined) {
-    const { complete } = await import('./completion.js');
+    const { complete } = await import('./completion/completion.js');
     for (const candidate of await complete(line, Number(around.env['COMP_POINT'] ?? line.length), around))
       plain.print(candidate);
     return 0;
   }
   const hook = /^--?autocomplete-(install|uninstall)$/.exec(words[0] ?? '')?.[1];
   if (hook === undefined) return undefined;
-  const { changeHooks } = await import('./completion-hooks.js');
+  const { changeHooks } = await import('./completion/completion-hooks.js');
   return changeHooks(hook === 'install' ? 'install' : 'uninstall', called, around.env, plain);
 }
 
@@ -129,7 +129,7 @@ async function runWords(
     const { flags, args } = parseCommandLine(spec, words, given);
     const call = { program, typed: [...words.split(' '), ...given], flags, args, terminal };
     if (spec.offline === true) return await spec.run(checked(spec, call));
-    const { serverCall, terminalFor } = await import('./server-call.js');
+    const { serverCall, terminalFor } = await import('./server/server-call.js');
     terminal = terminalFor(flags, around);
     return await spec.run(await serverCall(spec, checked(spec, { ...call, terminal }), around));
   } catch (error) {

@@ -1,6 +1,6 @@
 import type { ServiceRegistration } from '@waybill/model';
-import type { Display } from './display.js';
-import { keyValues, table } from './table.js';
+import type { Display } from './terminal/display.js';
+import { keyValues, table } from './terminal/table.js';
 
 export const NO_SERVICES = 'No service registrations found';
 

@@ -1,8 +1,8 @@
 import { NO_ARGUMENTS, type ServerCommand } from '../command-spec.js';
-import { type AgentSelf, readAgentSelf } from '../agent-self.js';
-import { DATA_FLAGS } from '../data-printer.js';
+import { type AgentSelf, readAgentSelf } from '../agent/agent-self.js';
+import { DATA_FLAGS } from '../terminal/data-printer.js';
 import { failed } from '../failure.js';
-import { sortedEntries } from '../sorted-entries.js';
+import { sortedEntries } from '../terminal/sorted-entries.js';
 
 /** CL-925. */
 export const command: ServerCommand = {

@@ -1,11 +1,11 @@
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { logOfAgent } from '../agent-log.js';
-import { ConfiguredFlags, loadAgentConfig } from '../agent-config.js';
-import { AgentProcess } from '../agent-process.js';
-import { type AgentStart, agentStart, WITHOUT_EFFECT } from '../agent-start.js';
-import type { ApiClient } from '../api-client.js';
+import { logOfAgent } from '../agent/agent-log.js';
+import { ConfiguredFlags, loadAgentConfig } from '../agent/agent-config.js';
+import { AgentProcess } from '../agent/agent-process.js';
+import { type AgentStart, agentStart, WITHOUT_EFFECT } from '../agent/agent-start.js';
+import type { ApiClient } from '../server/api-client.js';
 import { type Call, NO_ARGUMENTS, type ServerCommand } from '../command-spec.js';
 import { causeOf, isInterrupt } from '../failure.js';
 import { VERSION } from '../version.js';

@@ -1,11 +1,11 @@
 import type { AllocCheckStatus } from '@waybill/model';
 import type { Call, ServerCommand } from '../command-spec.js';
-import { Display, VERBOSE_FLAG } from '../display.js';
-import { DATA_FLAGS } from '../data-printer.js';
+import { Display, VERBOSE_FLAG } from '../terminal/display.js';
+import { DATA_FLAGS } from '../terminal/data-printer.js';
 import { failed } from '../failure.js';
-import { readAllocation } from '../read-allocation.js';
-import { table } from '../table.js';
-import { rfc3339 } from '../times.js';
+import { readAllocation } from '../allocations/read-allocation.js';
+import { table } from '../terminal/table.js';
+import { rfc3339 } from '../terminal/times.js';
 
 export const command: ServerCommand = {
   usage: '<allocation>',

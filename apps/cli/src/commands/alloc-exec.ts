@@ -1,11 +1,11 @@
-import { allocationOfJob } from '../allocation-of-job.js';
+import { allocationOfJob } from '../allocations/allocation-of-job.js';
 import type { Call, ServerCommand } from '../command-spec.js';
-import { Display } from '../display.js';
+import { Display } from '../terminal/display.js';
 import { ArgumentFailure } from '../failure.js';
-import { wholeAllocation } from '../read-allocation.js';
-import { OF_JOB_FLAGS } from '../reading-flags.js';
-import { commandTask, CONNECTION_FLAGS, connectionOptions, runRemote } from '../remote-command.js';
-import { ALLOCATION, resolveUuid } from '../resolve-uuid.js';
+import { wholeAllocation } from '../allocations/read-allocation.js';
+import { OF_JOB_FLAGS } from '../flags/reading-flags.js';
+import { commandTask, CONNECTION_FLAGS, connectionOptions, runRemote } from '../server/remote-command.js';
+import { ALLOCATION, resolveUuid } from '../server/resolve-uuid.js';
 
 /** CL-431 to CL-434. */
 export const command: ServerCommand = {

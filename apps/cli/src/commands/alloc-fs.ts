@@ -1,13 +1,13 @@
-import { allocationOfJob } from '../allocation-of-job.js';
+import { allocationOfJob } from '../allocations/allocation-of-job.js';
 import type { Call, ServerCommand } from '../command-spec.js';
-import { Display, VERBOSE_FLAG } from '../display.js';
+import { Display, VERBOSE_FLAG } from '../terminal/display.js';
 import { ArgumentFailure, CommandFailure, failed, isInterrupt } from '../failure.js';
-import { BYTES_PER_LINE, fromLastLines } from '../last-lines.js';
-import { fileBytes } from '../log-frames.js';
-import { DEFAULT_LINES, END_FLAGS, OF_JOB_FLAGS } from '../reading-flags.js';
-import { ALLOCATION, resolveUuid } from '../resolve-uuid.js';
-import { formatBytes } from '../sizes.js';
-import { table } from '../table.js';
+import { BYTES_PER_LINE, fromLastLines } from '../terminal/last-lines.js';
+import { fileBytes } from '../allocations/log-frames.js';
+import { DEFAULT_LINES, END_FLAGS, OF_JOB_FLAGS } from '../flags/reading-flags.js';
+import { ALLOCATION, resolveUuid } from '../server/resolve-uuid.js';
+import { formatBytes } from '../terminal/sizes.js';
+import { table } from '../terminal/table.js';
 
 /** As `/v1/client/fs/…` tells of a file. */
 interface FileInfo {

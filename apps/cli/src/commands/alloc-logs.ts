@@ -1,14 +1,14 @@
-import { allocationOfJob } from '../allocation-of-job.js';
+import { allocationOfJob } from '../allocations/allocation-of-job.js';
 import type { Call, ServerCommand } from '../command-spec.js';
-import { Display, VERBOSE_FLAG } from '../display.js';
+import { Display, VERBOSE_FLAG } from '../terminal/display.js';
 import { ArgumentFailure, causeOf, CommandFailure, failed, isInterrupt } from '../failure.js';
-import { BYTES_PER_LINE, fromLastLines } from '../last-lines.js';
-import { fileBytes } from '../log-frames.js';
-import { DEFAULT_LINES, END_FLAGS, OF_JOB_FLAGS } from '../reading-flags.js';
-import { ALLOCATION, resolveUuid } from '../resolve-uuid.js';
-import { shortId } from '../short-id.js';
-import { tasksOf } from '../task-of-allocation.js';
-import type { AllocationAnswer } from '../task-sections.js';
+import { BYTES_PER_LINE, fromLastLines } from '../terminal/last-lines.js';
+import { fileBytes } from '../allocations/log-frames.js';
+import { DEFAULT_LINES, END_FLAGS, OF_JOB_FLAGS } from '../flags/reading-flags.js';
+import { ALLOCATION, resolveUuid } from '../server/resolve-uuid.js';
+import { shortId } from '../terminal/short-id.js';
+import { tasksOf } from '../allocations/task-of-allocation.js';
+import type { AllocationAnswer } from '../allocations/task-sections.js';
 
 type LogType = 'stdout' | 'stderr';
 

@@ -1,7 +1,7 @@
 import type { ServerCommand } from '../command-spec.js';
-import { Display, VERBOSE_FLAG } from '../display.js';
+import { Display, VERBOSE_FLAG } from '../terminal/display.js';
 import { failed } from '../failure.js';
-import { readAllocation } from '../read-allocation.js';
+import { readAllocation } from '../allocations/read-allocation.js';
 
 /** CL-444: task schedules are not offered, and the server says so. */
 export const command: ServerCommand = {

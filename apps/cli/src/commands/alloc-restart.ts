@@ -1,8 +1,8 @@
 import type { Call, ServerCommand } from '../command-spec.js';
-import { Display, VERBOSE_FLAG } from '../display.js';
+import { Display, VERBOSE_FLAG } from '../terminal/display.js';
 import { causeOf, CommandFailure, isInterrupt } from '../failure.js';
-import { readAllocation } from '../read-allocation.js';
-import { mustHaveTask } from '../task-of-allocation.js';
+import { readAllocation } from '../allocations/read-allocation.js';
+import { mustHaveTask } from '../allocations/task-of-allocation.js';
 
 export const command: ServerCommand = {
   usage: '<allocation> [<task>]',

@@ -6,16 +6,16 @@ import {
   deadlineRow,
   hasChecks,
   type TitledTable,
-} from '../allocation-sections.js';
-import type { Answer } from '../api-client.js';
+} from '../allocations/allocation-sections.js';
+import type { Answer } from '../server/api-client.js';
 import type { Call, ServerCommand } from '../command-spec.js';
-import { Display, VERBOSE_FLAG } from '../display.js';
-import { DATA_FLAGS } from '../data-printer.js';
+import { Display, VERBOSE_FLAG } from '../terminal/display.js';
+import { DATA_FLAGS } from '../terminal/data-printer.js';
 import { causeOf, CommandFailure, failed, isInterrupt } from '../failure.js';
-import { placementBullets, scoreLines } from '../placement-metrics.js';
-import { measuredUse } from '../measured-use.js';
-import { ALLOCATION, AmbiguousPrefix, resolveUuid } from '../resolve-uuid.js';
-import { keyValues, table } from '../table.js';
+import { placementBullets, scoreLines } from '../jobs/placement-metrics.js';
+import { measuredUse } from '../allocations/measured-use.js';
+import { ALLOCATION, AmbiguousPrefix, resolveUuid } from '../server/resolve-uuid.js';
+import { keyValues, table } from '../terminal/table.js';
 import {
   type AllocationAnswer,
   type AllocationStats,
@@ -27,9 +27,9 @@ import {
   taskResources,
   taskTimes,
   usageOf,
-} from '../task-sections.js';
-import { absoluteTime, msOf } from '../times.js';
-import { UI_FLAG, webHint } from '../web-hint.js';
+} from '../allocations/task-sections.js';
+import { absoluteTime, msOf } from '../terminal/times.js';
+import { UI_FLAG, webHint } from '../server/web-hint.js';
 
 export const command: ServerCommand = {
   usage: '<allocation>',

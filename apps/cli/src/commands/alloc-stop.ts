@@ -1,8 +1,8 @@
 import type { Call, ServerCommand } from '../command-spec.js';
-import { DETACH_FLAG, Display, VERBOSE_FLAG } from '../display.js';
-import { EvaluationMonitor } from '../evaluation-monitor.js';
+import { DETACH_FLAG, Display, VERBOSE_FLAG } from '../terminal/display.js';
+import { EvaluationMonitor } from '../evaluations/evaluation-monitor.js';
 import { failed } from '../failure.js';
-import { readAllocation } from '../read-allocation.js';
+import { readAllocation } from '../allocations/read-allocation.js';
 
 export const command: ServerCommand = {
   usage: '<allocation>',

@@ -1,5 +1,5 @@
 import type { OfflineCommand } from '../command-spec.js';
-import { completionScript, SHELLS, startCommand } from '../completion-scripts.js';
+import { completionScript, SHELLS, startCommand } from '../completion/completion-scripts.js';
 import { ArgumentFailure } from '../failure.js';
 
 /** CL-175. */

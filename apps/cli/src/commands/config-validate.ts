@@ -1,5 +1,5 @@
-import { ConfiguredFlags, loadAgentConfig } from '../agent-config.js';
-import { agentStart } from '../agent-start.js';
+import { ConfiguredFlags, loadAgentConfig } from '../agent/agent-config.js';
+import { agentStart } from '../agent/agent-start.js';
 import type { OfflineCommand } from '../command-spec.js';
 
 /** CL-935. */

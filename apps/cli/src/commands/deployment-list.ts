@@ -1,8 +1,8 @@
 import type { Deployment } from '@waybill/model';
 import { type Call, NO_ARGUMENTS, type ServerCommand } from '../command-spec.js';
-import { deploymentList } from '../deployment-table.js';
-import { Display, VERBOSE_FLAG } from '../display.js';
-import { DATA_FLAGS } from '../data-printer.js';
+import { deploymentList } from '../deployments/deployment-table.js';
+import { Display, VERBOSE_FLAG } from '../terminal/display.js';
+import { DATA_FLAGS } from '../terminal/data-printer.js';
 import { failed } from '../failure.js';
 
 /** CL-601. */

@@ -1,6 +1,6 @@
 import type { ServerCommand } from '../command-spec.js';
-import { changeDeployment } from '../deployment-change.js';
-import { VERBOSE_FLAG } from '../display.js';
+import { changeDeployment } from '../deployments/deployment-change.js';
+import { VERBOSE_FLAG } from '../terminal/display.js';
 
 /** CL-604. */
 export const command: ServerCommand = {

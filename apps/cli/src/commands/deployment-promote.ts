@@ -1,7 +1,7 @@
 import type { ServerCommand } from '../command-spec.js';
-import { changeDeployment } from '../deployment-change.js';
-import { DETACH_FLAG, VERBOSE_FLAG } from '../display.js';
-import { GROUP_FLAG, promotion } from '../promotion.js';
+import { changeDeployment } from '../deployments/deployment-change.js';
+import { DETACH_FLAG, VERBOSE_FLAG } from '../terminal/display.js';
+import { GROUP_FLAG, promotion } from '../jobs/promotion.js';
 
 /** CL-604, CL-605. */
 export const command: ServerCommand = {

@@ -1,15 +1,15 @@
 import type { Call, ServerCommand } from '../command-spec.js';
-import { deploymentBlock } from '../deployment-block.js';
-import { DeploymentMonitor } from '../deployment-monitor.js';
-import { Display, VERBOSE_FLAG } from '../display.js';
-import { DATA_FLAGS } from '../data-printer.js';
+import { deploymentBlock } from '../deployments/deployment-block.js';
+import { DeploymentMonitor } from '../deployments/deployment-monitor.js';
+import { Display, VERBOSE_FLAG } from '../terminal/display.js';
+import { DATA_FLAGS } from '../terminal/data-printer.js';
 import { CommandFailure, failed } from '../failure.js';
-import { resolveDeployment } from '../resolve-deployment.js';
-import { shortId } from '../short-id.js';
-import { rfc3339 } from '../times.js';
-import { namespaceWord, watchable } from '../watch-on.js';
+import { resolveDeployment } from '../deployments/resolve-deployment.js';
+import { shortId } from '../terminal/short-id.js';
+import { rfc3339 } from '../terminal/times.js';
+import { namespaceWord, watchable } from '../server/watch-on.js';
 import { listDeployments } from './deployment-list.js';
-import { UI_FLAG, webHint } from '../web-hint.js';
+import { UI_FLAG, webHint } from '../server/web-hint.js';
 
 /** Of one blocking read, unless -wait says otherwise (CL-211). */
 const READ_WAIT_MS = 2_000;

@@ -1,8 +1,8 @@
 import type { Call, ServerCommand } from '../command-spec.js';
-import { refusal } from '../confirmation.js';
-import type { ExactJson } from '../exact-json.js';
+import { refusal } from '../terminal/confirmation.js';
+import type { ExactJson } from '../terminal/exact-json.js';
 import { CommandFailure, failed } from '../failure.js';
-import { CONFIGURATION_PATH, type ConfigurationAnswer } from '../scheduler-configuration.js';
+import { CONFIGURATION_PATH, type ConfigurationAnswer } from '../operator/scheduler-configuration.js';
 
 export const command: ServerCommand = {
   usage: '[<evaluation>]',

@@ -1,10 +1,10 @@
 import { NO_ARGUMENTS, type ServerCommand } from '../command-spec.js';
-import { Display, VERBOSE_FLAG } from '../display.js';
-import { DATA_FLAGS } from '../data-printer.js';
-import { type EvaluationAnswer, evaluationList } from '../evaluation-table.js';
+import { Display, VERBOSE_FLAG } from '../terminal/display.js';
+import { DATA_FLAGS } from '../terminal/data-printer.js';
+import { type EvaluationAnswer, evaluationList } from '../evaluations/evaluation-table.js';
 import { failed } from '../failure.js';
-import { paginationHint } from '../pagination.js';
-import { UI_FLAG, webHint } from '../web-hint.js';
+import { paginationHint } from '../flags/pagination.js';
+import { UI_FLAG, webHint } from '../server/web-hint.js';
 
 /** CL-621. */
 export const command: ServerCommand = {

@@ -1,16 +1,16 @@
 import type { AllocListStub } from '@waybill/model';
-import { allocationTable } from '../allocation-table.js';
+import { allocationTable } from '../allocations/allocation-table.js';
 import type { Call, ServerCommand } from '../command-spec.js';
-import { Display, VERBOSE_FLAG } from '../display.js';
-import { DATA_FLAGS } from '../data-printer.js';
-import { EvaluationMonitor } from '../evaluation-monitor.js';
-import { type EvaluationAnswer, placementFailures } from '../evaluation-table.js';
+import { Display, VERBOSE_FLAG } from '../terminal/display.js';
+import { DATA_FLAGS } from '../terminal/data-printer.js';
+import { EvaluationMonitor } from '../evaluations/evaluation-monitor.js';
+import { type EvaluationAnswer, placementFailures } from '../evaluations/evaluation-table.js';
 import { failed } from '../failure.js';
-import { failedGroups, failedGroupTitle, placementBullets } from '../placement-metrics.js';
-import { planAnnotationTable } from '../plan-annotations.js';
-import { EVALUATION, resolveUuid } from '../resolve-uuid.js';
-import { keyValues, table } from '../table.js';
-import { UI_FLAG, webHint } from '../web-hint.js';
+import { failedGroups, failedGroupTitle, placementBullets } from '../jobs/placement-metrics.js';
+import { planAnnotationTable } from '../jobs/plan-annotations.js';
+import { EVALUATION, resolveUuid } from '../server/resolve-uuid.js';
+import { keyValues, table } from '../terminal/table.js';
+import { UI_FLAG, webHint } from '../server/web-hint.js';
 
 export const command: ServerCommand = {
   usage: '<evaluation>',

@@ -1,11 +1,11 @@
 import type { Call, ServerCommand } from '../command-spec.js';
-import { TEMPLATE_FLAG } from '../data-printer.js';
-import { VERBOSE_FLAG } from '../display.js';
-import { EventCursor } from '../event-cursor.js';
-import { Deadline } from '../event-deadline.js';
-import { EventFollower, type FollowOptions } from '../event-follower.js';
-import { EventPrinter } from '../event-printer.js';
-import { eventStart } from '../event-start.js';
+import { TEMPLATE_FLAG } from '../terminal/data-printer.js';
+import { VERBOSE_FLAG } from '../terminal/display.js';
+import { EventCursor } from '../events/event-cursor.js';
+import { Deadline } from '../events/event-deadline.js';
+import { EventFollower, type FollowOptions } from '../events/event-follower.js';
+import { EventPrinter } from '../events/event-printer.js';
+import { eventStart } from '../events/event-start.js';
 import { isInterrupt } from '../failure.js';
 
 export const command: ServerCommand = {

@@ -1,5 +1,5 @@
 import { NO_ARGUMENTS, type OfflineCommand } from '../command-spec.js';
-import { table } from '../table.js';
+import { table } from '../terminal/table.js';
 
 /** Topics of the event stream: what a key names, and what may be asked for besides; which capability each needs (EV-40). */
 export const TOPICS: readonly (readonly [topic: string, keys: string, needs: string])[] = [

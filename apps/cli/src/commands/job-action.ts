@@ -1,10 +1,10 @@
-import { allocationOfJob } from '../allocation-of-job.js';
+import { allocationOfJob } from '../allocations/allocation-of-job.js';
 import type { Call, ServerCommand } from '../command-spec.js';
-import { Display } from '../display.js';
+import { Display } from '../terminal/display.js';
 import { ArgumentFailure } from '../failure.js';
-import { readAllocation, type ReadAllocation, wholeAllocation } from '../read-allocation.js';
-import { commandTask, CONNECTION_FLAGS, connectionOptions, runRemote } from '../remote-command.js';
-import { jobPath, resolveJob } from '../resolve-job.js';
+import { readAllocation, type ReadAllocation, wholeAllocation } from '../allocations/read-allocation.js';
+import { commandTask, CONNECTION_FLAGS, connectionOptions, runRemote } from '../server/remote-command.js';
+import { jobPath, resolveJob } from '../jobs/resolve-job.js';
 
 /** CL-344. */
 export const command: ServerCommand = {

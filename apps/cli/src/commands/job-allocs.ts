@@ -1,12 +1,12 @@
 import type { AllocListStub, Job } from '@waybill/model';
-import { allocationTable, ofJob } from '../allocation-table.js';
-import type { ApiClient } from '../api-client.js';
-import { AnswerFailure } from '../api-failure.js';
+import { allocationTable, ofJob } from '../allocations/allocation-table.js';
+import type { ApiClient } from '../server/api-client.js';
+import { AnswerFailure } from '../server/api-failure.js';
 import type { ServerCommand } from '../command-spec.js';
-import { Display, VERBOSE_FLAG } from '../display.js';
-import { DATA_FLAGS } from '../data-printer.js';
+import { Display, VERBOSE_FLAG } from '../terminal/display.js';
+import { DATA_FLAGS } from '../terminal/data-printer.js';
 import { failed, isInterrupt } from '../failure.js';
-import { jobPath, resolveJob } from '../resolve-job.js';
+import { jobPath, resolveJob } from '../jobs/resolve-job.js';
 
 /** CL-357. */
 export const command: ServerCommand = {

@@ -1,12 +1,12 @@
 import type { Deployment } from '@waybill/model';
-import type { Answer } from '../api-client.js';
+import type { Answer } from '../server/api-client.js';
 import type { Call, ServerCommand } from '../command-spec.js';
-import { deploymentBlock } from '../deployment-block.js';
-import { deploymentList } from '../deployment-table.js';
-import { Display, VERBOSE_FLAG } from '../display.js';
-import { DATA_FLAGS } from '../data-printer.js';
+import { deploymentBlock } from '../deployments/deployment-block.js';
+import { deploymentList } from '../deployments/deployment-table.js';
+import { Display, VERBOSE_FLAG } from '../terminal/display.js';
+import { DATA_FLAGS } from '../terminal/data-printer.js';
 import { failed } from '../failure.js';
-import { jobPath, resolveJob } from '../resolve-job.js';
+import { jobPath, resolveJob } from '../jobs/resolve-job.js';
 
 /** CL-358. */
 export const command: ServerCommand = {

@@ -1,15 +1,15 @@
 import { readFile } from 'node:fs/promises';
 import { buffer } from 'node:stream/consumers';
 import type { JobSummary } from '@waybill/model';
-import type { ApiClient } from '../api-client.js';
+import type { ApiClient } from '../server/api-client.js';
 import type { Call, ServerCommand } from '../command-spec.js';
-import { DETACH_FLAG, Display, VERBOSE_FLAG } from '../display.js';
-import { EvaluationMonitor, PLACEMENT_FAILED } from '../evaluation-monitor.js';
+import { DETACH_FLAG, Display, VERBOSE_FLAG } from '../terminal/display.js';
+import { EvaluationMonitor, PLACEMENT_FAILED } from '../evaluations/evaluation-monitor.js';
 import { causeOf, CommandFailure, failed, isInterrupt } from '../failure.js';
-import { jobSummaryTable } from '../job-sections.js';
-import { jobPath, PARAMETERIZED, resolveJob } from '../resolve-job.js';
-import { keyValues } from '../table.js';
-import { jobPage, UI_FLAG, webHint } from '../web-hint.js';
+import { jobSummaryTable } from '../jobs/job-sections.js';
+import { jobPath, PARAMETERIZED, resolveJob } from '../jobs/resolve-job.js';
+import { keyValues } from '../terminal/table.js';
+import { jobPage, UI_FLAG, webHint } from '../server/web-hint.js';
 
 /** For a dispatched job to end, with `-wait` (CL-341). */
 const WAIT_LIMIT_MS = 5 * 60_000;

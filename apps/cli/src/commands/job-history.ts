@@ -1,14 +1,14 @@
 import type { Job, JobDiff } from '@waybill/model';
-import type { Query } from '../api-client.js';
+import type { Query } from '../server/api-client.js';
 import type { Call, ServerCommand } from '../command-spec.js';
-import { DATA_FLAGS } from '../data-printer.js';
-import { formatExact, membersOf, type ExactJson } from '../exact-json.js';
+import { DATA_FLAGS } from '../terminal/data-printer.js';
+import { formatExact, membersOf, type ExactJson } from '../terminal/exact-json.js';
 import { CommandFailure } from '../failure.js';
-import { JobDiffText } from '../job-diff-text.js';
-import { jobVersions } from '../job-versions.js';
-import { resolveJob } from '../resolve-job.js';
-import { keyValues } from '../table.js';
-import { absoluteTime } from '../times.js';
+import { JobDiffText } from '../jobs/job-diff-text.js';
+import { jobVersions } from '../jobs/job-versions.js';
+import { resolveJob } from '../jobs/resolve-job.js';
+import { keyValues } from '../terminal/table.js';
+import { absoluteTime } from '../terminal/times.js';
 
 /** CL-351 to CL-353. */
 export const command: ServerCommand = {

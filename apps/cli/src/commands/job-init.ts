@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { causeOf, CommandFailure } from '../failure.js';
 import type { OfflineCommand } from '../command-spec.js';
-import { EXAMPLE_JOB, SHORT_EXAMPLE_JOB } from '../example-job.js';
+import { EXAMPLE_JOB, SHORT_EXAMPLE_JOB } from '../jobs/example-job.js';
 
 const DEFAULT_FILE = 'example.nomad.hcl';
 

@@ -1,12 +1,12 @@
 import type { JobSubmission } from '@waybill/model';
-import type { ApiClient } from '../api-client.js';
+import type { ApiClient } from '../server/api-client.js';
 import type { Call, ServerCommand } from '../command-spec.js';
-import { DATA_FLAGS } from '../data-printer.js';
-import { type ExactJson, formatExact, membersOf } from '../exact-json.js';
+import { DATA_FLAGS } from '../terminal/data-printer.js';
+import { type ExactJson, formatExact, membersOf } from '../terminal/exact-json.js';
 import { CommandFailure, failed } from '../failure.js';
-import { jobVersions } from '../job-versions.js';
-import { jobPath, type ResolvedJob, resolveJob } from '../resolve-job.js';
-import { sortedEntries } from '../sorted-entries.js';
+import { jobVersions } from '../jobs/job-versions.js';
+import { jobPath, type ResolvedJob, resolveJob } from '../jobs/resolve-job.js';
+import { sortedEntries } from '../terminal/sorted-entries.js';
 
 /** CL-354, CL-355. */
 export const command: ServerCommand = {

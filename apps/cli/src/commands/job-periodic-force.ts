@@ -1,8 +1,8 @@
 import type { ServerCommand } from '../command-spec.js';
-import { DETACH_FLAG, VERBOSE_FLAG } from '../display.js';
-import { EvaluationMonitor } from '../evaluation-monitor.js';
+import { DETACH_FLAG, VERBOSE_FLAG } from '../terminal/display.js';
+import { EvaluationMonitor } from '../evaluations/evaluation-monitor.js';
 import { failed } from '../failure.js';
-import { jobPath, PERIODIC, resolveJob } from '../resolve-job.js';
+import { jobPath, PERIODIC, resolveJob } from '../jobs/resolve-job.js';
 
 /** CL-342. */
 export const command: ServerCommand = {

@@ -1,15 +1,15 @@
-import type { Answer } from '../api-client.js';
+import type { Answer } from '../server/api-client.js';
 import type { Call, ServerCommand } from '../command-spec.js';
-import { JSON_OUTPUT_FLAG, TEMPLATE_FLAG } from '../data-printer.js';
-import { VERBOSE_FLAG } from '../display.js';
-import { membersOf } from '../exact-json.js';
+import { JSON_OUTPUT_FLAG, TEMPLATE_FLAG } from '../terminal/data-printer.js';
+import { VERBOSE_FLAG } from '../terminal/display.js';
+import { membersOf } from '../terminal/exact-json.js';
 import { causeOf, failed, isInterrupt } from '../failure.js';
-import { JobDiffText } from '../job-diff-text.js';
-import { type JobFile, memberOf, textMember } from '../job-file.js';
-import { apiOf, JOB_INPUT_FLAGS, readJobInput } from '../job-input.js';
-import { dryRunText, type JobPlanAnswer, planExitCode, preemptionTable } from '../job-plan-text.js';
-import { printJobWarnings } from '../job-warnings.js';
-import { jobPath } from '../resolve-job.js';
+import { JobDiffText } from '../jobs/job-diff-text.js';
+import { type JobFile, memberOf, textMember } from '../jobs/job-file.js';
+import { apiOf, JOB_INPUT_FLAGS, readJobInput } from '../jobs/job-input.js';
+import { dryRunText, type JobPlanAnswer, planExitCode, preemptionTable } from '../jobs/job-plan-text.js';
+import { printJobWarnings } from '../jobs/job-warnings.js';
+import { jobPath } from '../jobs/resolve-job.js';
 
 /** What every failure exits with (CL-322). */
 const FAILED = 255;

@@ -1,10 +1,10 @@
 import type { Deployment } from '@waybill/model';
 import type { ServerCommand } from '../command-spec.js';
-import { writeDeployment } from '../deployment-change.js';
-import { DETACH_FLAG, VERBOSE_FLAG } from '../display.js';
+import { writeDeployment } from '../deployments/deployment-change.js';
+import { DETACH_FLAG, VERBOSE_FLAG } from '../terminal/display.js';
 import { CommandFailure, failed } from '../failure.js';
-import { GROUP_FLAG, promotion } from '../promotion.js';
-import { jobPath, resolveJob } from '../resolve-job.js';
+import { GROUP_FLAG, promotion } from '../jobs/promotion.js';
+import { jobPath, resolveJob } from '../jobs/resolve-job.js';
 
 /** CL-339. */
 export const command: ServerCommand = {

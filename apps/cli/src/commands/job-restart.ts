@@ -1,6 +1,6 @@
 import type { Job } from '@waybill/model';
 import type { Call, ServerCommand } from '../command-spec.js';
-import { Display } from '../display.js';
+import { Display } from '../terminal/display.js';
 import { CommandFailure, failed } from '../failure.js';
 import { understand } from '../job-restart/between-batches.js';
 import { Conversation } from '../job-restart/conversation.js';
@@ -15,7 +15,7 @@ import {
   type SkipReason,
 } from '../job-restart/selection.js';
 import { RestartApi } from '../job-restart/server.js';
-import { jobPath, resolveJob } from '../resolve-job.js';
+import { jobPath, resolveJob } from '../jobs/resolve-job.js';
 
 /** The scheduler replaces what is stopped only of these (JR-206). */
 const REPLACED_TYPES: ReadonlySet<string> = new Set(['batch', 'service', 'system']);

@@ -1,10 +1,10 @@
-import type { ApiClient } from '../api-client.js';
+import type { ApiClient } from '../server/api-client.js';
 import type { ServerCommand } from '../command-spec.js';
-import { DETACH_FLAG, VERBOSE_FLAG } from '../display.js';
-import { EvaluationMonitor } from '../evaluation-monitor.js';
+import { DETACH_FLAG, VERBOSE_FLAG } from '../terminal/display.js';
+import { EvaluationMonitor } from '../evaluations/evaluation-monitor.js';
 import { CommandFailure, failed } from '../failure.js';
-import { jobVersions } from '../job-versions.js';
-import { jobPath, resolveJob } from '../resolve-job.js';
+import { jobVersions } from '../jobs/job-versions.js';
+import { jobPath, resolveJob } from '../jobs/resolve-job.js';
 
 /** CL-336. */
 export const command: ServerCommand = {

@@ -1,15 +1,15 @@
 import type { PeriodicConfig } from '@waybill/model';
-import type { ApiClient } from '../api-client.js';
-import { AnswerFailure } from '../api-failure.js';
+import type { ApiClient } from '../server/api-client.js';
+import { AnswerFailure } from '../server/api-failure.js';
 import type { Call, ServerCommand } from '../command-spec.js';
-import { DETACH_FLAG, VERBOSE_FLAG } from '../display.js';
-import { type ExactJson, formatExact, membersOf } from '../exact-json.js';
+import { DETACH_FLAG, VERBOSE_FLAG } from '../terminal/display.js';
+import { type ExactJson, formatExact, membersOf } from '../terminal/exact-json.js';
 import { causeOf, CommandFailure, failed, isInterrupt } from '../failure.js';
-import { type JobFile, memberOf, textMember } from '../job-file.js';
-import { apiOf, JOB_INPUT_FLAGS, readJobInput } from '../job-input.js';
-import { afterRegistration } from '../job-registered.js';
-import { printJobWarnings } from '../job-warnings.js';
-import { jobPage, UI_FLAG, webHint } from '../web-hint.js';
+import { type JobFile, memberOf, textMember } from '../jobs/job-file.js';
+import { apiOf, JOB_INPUT_FLAGS, readJobInput } from '../jobs/job-input.js';
+import { afterRegistration } from '../jobs/job-registered.js';
+import { printJobWarnings } from '../jobs/job-warnings.js';
+import { jobPage, UI_FLAG, webHint } from '../server/web-hint.js';
 
 interface Registered {
   readonly EvalID: string;

@@ -1,10 +1,10 @@
-import type { ApiClient } from '../api-client.js';
+import type { ApiClient } from '../server/api-client.js';
 import type { Call, ServerCommand } from '../command-spec.js';
-import { DETACH_FLAG, VERBOSE_FLAG } from '../display.js';
-import { EvaluationMonitor } from '../evaluation-monitor.js';
+import { DETACH_FLAG, VERBOSE_FLAG } from '../terminal/display.js';
+import { EvaluationMonitor } from '../evaluations/evaluation-monitor.js';
 import { CommandFailure, failed } from '../failure.js';
-import { jobPath, resolveJob } from '../resolve-job.js';
-import { readScaleStatus } from '../scale-status.js';
+import { jobPath, resolveJob } from '../jobs/resolve-job.js';
+import { readScaleStatus } from '../jobs/scale-status.js';
 
 /** CL-337. */
 export const command: ServerCommand = {

@@ -1,9 +1,9 @@
 import type { ServerCommand } from '../command-spec.js';
-import { Display, VERBOSE_FLAG } from '../display.js';
-import { resolveJob } from '../resolve-job.js';
-import { readScaleStatus } from '../scale-status.js';
-import { table } from '../table.js';
-import { absoluteTime } from '../times.js';
+import { Display, VERBOSE_FLAG } from '../terminal/display.js';
+import { resolveJob } from '../jobs/resolve-job.js';
+import { readScaleStatus } from '../jobs/scale-status.js';
+import { table } from '../terminal/table.js';
+import { absoluteTime } from '../terminal/times.js';
 
 /** CL-359. */
 export const command: ServerCommand = {

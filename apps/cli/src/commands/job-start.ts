@@ -1,14 +1,14 @@
 import type { Job, JobSubmission } from '@waybill/model';
 import { isMultiregion } from '@waybill/model/multiregion';
-import type { ApiClient } from '../api-client.js';
-import { isNotFound } from '../api-failure.js';
+import type { ApiClient } from '../server/api-client.js';
+import { isNotFound } from '../server/api-failure.js';
 import type { Call, ServerCommand } from '../command-spec.js';
-import { DETACH_FLAG, VERBOSE_FLAG } from '../display.js';
-import { type ExactJson, exactOf, membersOf } from '../exact-json.js';
+import { DETACH_FLAG, VERBOSE_FLAG } from '../terminal/display.js';
+import { type ExactJson, exactOf, membersOf } from '../terminal/exact-json.js';
 import { CommandFailure, failed } from '../failure.js';
-import { jobFromJson } from '../job-file.js';
-import { afterRegistration } from '../job-registered.js';
-import { jobPath, resolveJob } from '../resolve-job.js';
+import { jobFromJson } from '../jobs/job-file.js';
+import { afterRegistration } from '../jobs/job-registered.js';
+import { jobPath, resolveJob } from '../jobs/resolve-job.js';
 
 type Members = { [member: string]: ExactJson };
 

@@ -1,22 +1,28 @@
 import type { AllocListStub, Deployment, Job, JobListStub, JobSummary } from '@waybill/model';
-import { allocationTable, ofJob } from '../allocation-table.js';
-import type { Answer, ApiClient } from '../api-client.js';
+import { allocationTable, ofJob } from '../allocations/allocation-table.js';
+import type { Answer, ApiClient } from '../server/api-client.js';
 import type { Call, ServerCommand } from '../command-spec.js';
-import { deployedTable } from '../deployment-block.js';
-import { Display, VERBOSE_FLAG } from '../display.js';
-import { DATA_FLAGS } from '../data-printer.js';
-import { type EvaluationAnswer, evaluationTable } from '../evaluation-table.js';
-import { type ExactJson } from '../exact-json.js';
+import { deployedTable } from '../deployments/deployment-block.js';
+import { Display, VERBOSE_FLAG } from '../terminal/display.js';
+import { DATA_FLAGS } from '../terminal/data-printer.js';
+import { type EvaluationAnswer, evaluationTable } from '../evaluations/evaluation-table.js';
+import { type ExactJson } from '../terminal/exact-json.js';
 import { causeOf, failed, isInterrupt } from '../failure.js';
-import { actionRows, blockedPlacements, childrenTable, jobSummaryTable, upcomingReschedules } from '../job-sections.js';
-import { jobTable } from '../job-table.js';
-import { multiregionTable } from '../multiregion-table.js';
-import { nextLaunch } from '../periodic-launch.js';
-import { jobPath, resolveJob } from '../resolve-job.js';
-import { shortId } from '../short-id.js';
-import { keyValues, table } from '../table.js';
-import { absoluteTime } from '../times.js';
-import { jobPage, UI_FLAG, webHint } from '../web-hint.js';
+import {
+  actionRows,
+  blockedPlacements,
+  childrenTable,
+  jobSummaryTable,
+  upcomingReschedules,
+} from '../jobs/job-sections.js';
+import { jobTable } from '../jobs/job-table.js';
+import { multiregionTable } from '../jobs/multiregion-table.js';
+import { nextLaunch } from '../jobs/periodic-launch.js';
+import { jobPath, resolveJob } from '../jobs/resolve-job.js';
+import { shortId } from '../terminal/short-id.js';
+import { keyValues, table } from '../terminal/table.js';
+import { absoluteTime } from '../terminal/times.js';
+import { jobPage, UI_FLAG, webHint } from '../server/web-hint.js';
 
 export const command: ServerCommand = {
   usage: '[<job>]',

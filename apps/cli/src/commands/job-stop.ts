@@ -1,10 +1,10 @@
 import type { Job } from '@waybill/model';
 import type { Call, ServerCommand } from '../command-spec.js';
-import { refusal } from '../confirmation.js';
-import { DETACH_FLAG, VERBOSE_FLAG } from '../display.js';
-import { EvaluationMonitor } from '../evaluation-monitor.js';
+import { refusal } from '../terminal/confirmation.js';
+import { DETACH_FLAG, VERBOSE_FLAG } from '../terminal/display.js';
+import { EvaluationMonitor } from '../evaluations/evaluation-monitor.js';
 import { causeOf, CommandFailure, failed, isInterrupt } from '../failure.js';
-import { jobPath, type ResolvedJob, resolveJob } from '../resolve-job.js';
+import { jobPath, type ResolvedJob, resolveJob } from '../jobs/resolve-job.js';
 
 export const command: ServerCommand = {
   usage: '<job>…',

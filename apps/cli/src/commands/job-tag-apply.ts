@@ -1,7 +1,7 @@
 import type { ServerCommand } from '../command-spec.js';
 import { CommandFailure, failed } from '../failure.js';
-import { tagPath } from '../job-versions.js';
-import { jobPath, resolveJob } from '../resolve-job.js';
+import { tagPath } from '../jobs/job-versions.js';
+import { jobPath, resolveJob } from '../jobs/resolve-job.js';
 
 /** CL-343. */
 export const command: ServerCommand = {

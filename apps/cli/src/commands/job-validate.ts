@@ -1,11 +1,11 @@
 import { decodeJob, formatErrors, formatWarnings, validateJob } from '@waybill/model';
-import type { ApiClient } from '../api-client.js';
+import type { ApiClient } from '../server/api-client.js';
 import type { ServerCommand } from '../command-spec.js';
-import { formatExact } from '../exact-json.js';
+import { formatExact } from '../terminal/exact-json.js';
 import { isInterrupt } from '../failure.js';
-import type { JobFile } from '../job-file.js';
-import { apiOf, JOB_INPUT_FLAGS, readJobInput } from '../job-input.js';
-import { printJobWarnings } from '../job-warnings.js';
+import type { JobFile } from '../jobs/job-file.js';
+import { apiOf, JOB_INPUT_FLAGS, readJobInput } from '../jobs/job-input.js';
+import { printJobWarnings } from '../jobs/job-warnings.js';
 
 interface Validation {
   readonly DriverConfigValidated: boolean;

@@ -1,15 +1,15 @@
-import { headerText, type Query } from '../api-client.js';
-import { AnswerFailure } from '../api-failure.js';
+import { headerText, type Query } from '../server/api-client.js';
+import { AnswerFailure } from '../server/api-failure.js';
 import type { Call, ServerCommand } from '../command-spec.js';
-import { Display, VERBOSE_FLAG } from '../display.js';
-import { DATA_FLAGS, type DataPrinter } from '../data-printer.js';
-import { type ExactJson, formatExact } from '../exact-json.js';
+import { Display, VERBOSE_FLAG } from '../terminal/display.js';
+import { DATA_FLAGS, type DataPrinter } from '../terminal/data-printer.js';
+import { type ExactJson, formatExact } from '../terminal/exact-json.js';
 import { CommandFailure, failed, isInterrupt } from '../failure.js';
-import { pastTime } from '../flag-time.js';
-import { type LogPage, readLog, withoutLog } from '../log-query.js';
-import { logTable, type TxnRecord } from '../log-record.js';
-import { paginationHint } from '../pagination.js';
-import { retriedRead } from '../retried-read.js';
+import { pastTime } from '../flags/flag-time.js';
+import { type LogPage, readLog, withoutLog } from '../history/log-query.js';
+import { logTable, type TxnRecord } from '../history/log-record.js';
+import { paginationHint } from '../flags/pagination.js';
+import { retriedRead } from '../server/retried-read.js';
 
 const DEFAULT_COUNT = 50;
 /** The most the server gives in one answer (API-264). */

@@ -1,7 +1,7 @@
-import { logOfAgent } from '../agent-log.js';
+import { logOfAgent } from '../agent/agent-log.js';
 import { type Call, NO_ARGUMENTS, type ServerCommand } from '../command-spec.js';
 import { CommandFailure, failed } from '../failure.js';
-import { NODE_ID_FLAG, namedNodeId } from '../resolve-node.js';
+import { NODE_ID_FLAG, namedNodeId } from '../nodes/resolve-node.js';
 
 /** OP-84. */
 export const command: ServerCommand = {

@@ -1,7 +1,7 @@
 import { NO_ARGUMENTS, type ServerCommand } from '../command-spec.js';
 import { failed, isInterrupt } from '../failure.js';
-import { logOfAgent } from '../agent-log.js';
-import { NODE_ID_FLAG, namedNodeId } from '../resolve-node.js';
+import { logOfAgent } from '../agent/agent-log.js';
+import { NODE_ID_FLAG, namedNodeId } from '../nodes/resolve-node.js';
 
 /** CL-906. */
 export const command: ServerCommand = {

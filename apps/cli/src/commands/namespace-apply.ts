@@ -3,12 +3,12 @@ import { readFile } from 'node:fs/promises';
 import { text as textOf } from 'node:stream/consumers';
 import { parseNamespace } from '@waybill/jobspec';
 import type { ServerCommand } from '../command-spec.js';
-import { AnswerFailure } from '../api-failure.js';
-import type { ApiClient } from '../api-client.js';
-import { type ExactJson, membersOf, parseExact } from '../exact-json.js';
+import { AnswerFailure } from '../server/api-failure.js';
+import type { ApiClient } from '../server/api-client.js';
+import { type ExactJson, membersOf, parseExact } from '../terminal/exact-json.js';
 import { CommandFailure, failed } from '../failure.js';
-import { explained, sourceName } from '../hcl-text.js';
-import { memberOf, textMember } from '../job-file.js';
+import { explained, sourceName } from '../jobs/hcl-text.js';
+import { memberOf, textMember } from '../jobs/job-file.js';
 
 type Members = { [member: string]: ExactJson };
 

@@ -1,6 +1,6 @@
 import type { ServerCommand } from '../command-spec.js';
-import { DATA_FLAGS } from '../data-printer.js';
-import { formatExact } from '../exact-json.js';
+import { DATA_FLAGS } from '../terminal/data-printer.js';
+import { formatExact } from '../terminal/exact-json.js';
 import { resolveNamespace } from '../namespace.js';
 
 /** CL-832. */

@@ -1,6 +1,6 @@
 import type { Namespace } from '@waybill/model';
 import { NO_ARGUMENTS, type ServerCommand } from '../command-spec.js';
-import { DATA_FLAGS } from '../data-printer.js';
+import { DATA_FLAGS } from '../terminal/data-printer.js';
 import { failed } from '../failure.js';
 import { namespaceTable } from '../namespace.js';
 

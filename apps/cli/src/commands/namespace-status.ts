@@ -1,9 +1,9 @@
 import type { Namespace } from '@waybill/model';
 import type { ServerCommand } from '../command-spec.js';
-import { DATA_FLAGS } from '../data-printer.js';
+import { DATA_FLAGS } from '../terminal/data-printer.js';
 import { resolveNamespace } from '../namespace.js';
-import { sortedEntries } from '../sorted-entries.js';
-import { keyValues } from '../table.js';
+import { sortedEntries } from '../terminal/sorted-entries.js';
+import { keyValues } from '../terminal/table.js';
 
 /** CL-832. */
 export const command: ServerCommand = {

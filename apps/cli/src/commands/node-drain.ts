@@ -1,16 +1,16 @@
 import { parseDuration } from '@waybill/model/duration';
-import type { ExactJson } from '../exact-json.js';
+import type { ExactJson } from '../terminal/exact-json.js';
 import type { Call, ServerCommand } from '../command-spec.js';
-import { refusal } from '../confirmation.js';
-import { DETACH_FLAG } from '../display.js';
-import { DrainMonitor } from '../drain-monitor.js';
+import { refusal } from '../terminal/confirmation.js';
+import { DETACH_FLAG } from '../terminal/display.js';
+import { DrainMonitor } from '../nodes/drain-monitor.js';
 import { ArgumentFailure, CommandFailure, failed } from '../failure.js';
-import type { NodeAnswer } from '../node-sections.js';
-import { nodeIdOf, readNode, SELF_FLAG } from '../resolve-node.js';
-import { NODE } from '../resolve-uuid.js';
-import { shortId } from '../short-id.js';
-import { rfc3339 } from '../times.js';
-import { watchable } from '../watch-on.js';
+import type { NodeAnswer } from '../nodes/node-sections.js';
+import { nodeIdOf, readNode, SELF_FLAG } from '../nodes/resolve-node.js';
+import { NODE } from '../server/resolve-uuid.js';
+import { shortId } from '../terminal/short-id.js';
+import { rfc3339 } from '../terminal/times.js';
+import { watchable } from '../server/watch-on.js';
 
 const DEFAULT_DEADLINE_NS = 3_600e9;
 /** Any negative deadline means: now. */

@@ -1,7 +1,7 @@
 import type { Call, ServerCommand } from '../command-spec.js';
 import { ArgumentFailure, failed } from '../failure.js';
-import { nodeIdOf, SELF_FLAG } from '../resolve-node.js';
-import { NODE } from '../resolve-uuid.js';
+import { nodeIdOf, SELF_FLAG } from '../nodes/resolve-node.js';
+import { NODE } from '../server/resolve-uuid.js';
 
 export const command: ServerCommand = {
   usage: '<node>',

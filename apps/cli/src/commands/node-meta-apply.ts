@@ -1,6 +1,6 @@
 import type { ServerCommand } from '../command-spec.js';
 import { ArgumentFailure, failed } from '../failure.js';
-import { NODE_ID_FLAG, namedNodeId } from '../resolve-node.js';
+import { NODE_ID_FLAG, namedNodeId } from '../nodes/resolve-node.js';
 
 /** CL-523. */
 export const command: ServerCommand = {

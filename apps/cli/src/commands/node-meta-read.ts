@@ -1,8 +1,8 @@
 import { NO_ARGUMENTS, type ServerCommand } from '../command-spec.js';
-import { DATA_FLAGS } from '../data-printer.js';
+import { DATA_FLAGS } from '../terminal/data-printer.js';
 import { failed } from '../failure.js';
-import { sortedList } from '../node-sections.js';
-import { NODE_ID_FLAG, namedNodeId } from '../resolve-node.js';
+import { sortedList } from '../nodes/node-sections.js';
+import { NODE_ID_FLAG, namedNodeId } from '../nodes/resolve-node.js';
 
 /** Metadata of a node: all that holds, what was changed while it ran (null: taken away), what it is configured with. */
 interface NodeMeta {

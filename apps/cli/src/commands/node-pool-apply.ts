@@ -1,6 +1,6 @@
 import type { ServerCommand } from '../command-spec.js';
 import { failed } from '../failure.js';
-import { readNodePoolFile } from '../node-pool-file.js';
+import { readNodePoolFile } from '../nodes/node-pool-file.js';
 
 /** CL-532. */
 export const command: ServerCommand = {

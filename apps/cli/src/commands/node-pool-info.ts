@@ -1,11 +1,11 @@
 import type { NodePool } from '@waybill/model';
 import { formatDuration } from '@waybill/model/duration';
 import type { Call, ServerCommand } from '../command-spec.js';
-import { DATA_FLAGS } from '../data-printer.js';
+import { DATA_FLAGS } from '../terminal/data-printer.js';
 import { failed } from '../failure.js';
-import { resolveNodePool } from '../node-pool.js';
-import { sortedList } from '../node-sections.js';
-import { keyValues } from '../table.js';
+import { resolveNodePool } from '../nodes/node-pool.js';
+import { sortedList } from '../nodes/node-sections.js';
+import { keyValues } from '../terminal/table.js';
 
 export const command: ServerCommand = {
   usage: '<pool>',

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import type { OfflineCommand } from '../command-spec.js';
 import { causeOf, CommandFailure } from '../failure.js';
-import { EXAMPLE_HCL, EXAMPLE_JSON } from '../node-pool-file.js';
+import { EXAMPLE_HCL, EXAMPLE_JSON } from '../nodes/node-pool-file.js';
 
 const MODE = 0o660;
 const LANGUAGES: Readonly<Record<string, { readonly file: string; readonly text: string }>> = {

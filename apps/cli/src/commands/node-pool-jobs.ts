@@ -1,9 +1,9 @@
 import type { JobListStub } from '@waybill/model';
 import type { ServerCommand } from '../command-spec.js';
-import { DATA_FLAGS } from '../data-printer.js';
-import { jobTable } from '../job-table.js';
-import { resolveNodePool } from '../node-pool.js';
-import { LIST_FLAGS, printPage } from '../pagination.js';
+import { DATA_FLAGS } from '../terminal/data-printer.js';
+import { jobTable } from '../jobs/job-table.js';
+import { resolveNodePool } from '../nodes/node-pool.js';
+import { LIST_FLAGS, printPage } from '../flags/pagination.js';
 
 /** CL-531. */
 export const command: ServerCommand = {

@@ -1,8 +1,8 @@
 import type { ServerCommand } from '../command-spec.js';
 import { NO_ARGUMENTS } from '../command-spec.js';
-import { DATA_FLAGS } from '../data-printer.js';
-import { nodePoolTable } from '../node-pool.js';
-import { LIST_FLAGS, printPage } from '../pagination.js';
+import { DATA_FLAGS } from '../terminal/data-printer.js';
+import { nodePoolTable } from '../nodes/node-pool.js';
+import { LIST_FLAGS, printPage } from '../flags/pagination.js';
 
 /** CL-531. */
 export const command: ServerCommand = {

@@ -1,10 +1,10 @@
 import type { NodeListStub } from '@waybill/model';
 import type { ServerCommand } from '../command-spec.js';
-import { Display, VERBOSE_FLAG } from '../display.js';
-import { DATA_FLAGS } from '../data-printer.js';
-import { resolveNodePool } from '../node-pool.js';
-import { LIST_FLAGS, printPage } from '../pagination.js';
-import { table } from '../table.js';
+import { Display, VERBOSE_FLAG } from '../terminal/display.js';
+import { DATA_FLAGS } from '../terminal/data-printer.js';
+import { resolveNodePool } from '../nodes/node-pool.js';
+import { LIST_FLAGS, printPage } from '../flags/pagination.js';
+import { table } from '../terminal/table.js';
 
 /** CL-531. */
 export const command: ServerCommand = {

@@ -1,8 +1,8 @@
 import type { AllocListStub, NodeListStub } from '@waybill/model';
-import { allocationTable } from '../allocation-table.js';
+import { allocationTable } from '../allocations/allocation-table.js';
 import type { Call, ServerCommand } from '../command-spec.js';
-import { Display, VERBOSE_FLAG } from '../display.js';
-import { DATA_FLAGS } from '../data-printer.js';
+import { Display, VERBOSE_FLAG } from '../terminal/display.js';
+import { DATA_FLAGS } from '../terminal/data-printer.js';
 import { causeOf, CommandFailure, failed } from '../failure.js';
 import {
   allocatedResources,
@@ -13,14 +13,14 @@ import {
   nodeEventTable,
   nodeKeyValues,
   sortedList,
-} from '../node-sections.js';
-import { nodeTable } from '../node-table.js';
-import { allocationUse, hostDetails, hostUse, type HostStats } from '../node-use.js';
-import { paginationHint } from '../pagination.js';
-import { nodeIdOf, SELF_FLAG } from '../resolve-node.js';
-import { NODE } from '../resolve-uuid.js';
-import type { AllocationStats } from '../task-sections.js';
-import { UI_FLAG, webHint } from '../web-hint.js';
+} from '../nodes/node-sections.js';
+import { nodeTable } from '../nodes/node-table.js';
+import { allocationUse, hostDetails, hostUse, type HostStats } from '../nodes/node-use.js';
+import { paginationHint } from '../flags/pagination.js';
+import { nodeIdOf, SELF_FLAG } from '../nodes/resolve-node.js';
+import { NODE } from '../server/resolve-uuid.js';
+import type { AllocationStats } from '../allocations/task-sections.js';
+import { UI_FLAG, webHint } from '../server/web-hint.js';
 
 export const command: ServerCommand = {
   usage: '[<node>]',

@@ -1,10 +1,10 @@
 import { fstatSync } from 'node:fs';
 import { buffer } from 'node:stream/consumers';
 import type { Call, ServerCommand } from '../command-spec.js';
-import { environmentNameOf, environmentOf } from '../connection.js';
-import { curlCommand } from '../curl-command.js';
+import { environmentNameOf, environmentOf } from '../server/connection.js';
+import { curlCommand } from '../server/curl-command.js';
 import { ArgumentFailure, causeOf, CommandFailure, isInterrupt } from '../failure.js';
-import { booleanOf } from '../parsed-flags.js';
+import { booleanOf } from '../flags/parsed-flags.js';
 import { VERSION } from '../version.js';
 
 /** CL-802 to CL-805. */

@@ -1,7 +1,7 @@
 import { NO_ARGUMENTS, type ServerCommand } from '../command-spec.js';
-import { DATA_FLAGS } from '../data-printer.js';
+import { DATA_FLAGS } from '../terminal/data-printer.js';
 import { failed } from '../failure.js';
-import { keyValues } from '../table.js';
+import { keyValues } from '../terminal/table.js';
 
 interface AutopilotConfiguration {
   readonly CleanupDeadServers: boolean;

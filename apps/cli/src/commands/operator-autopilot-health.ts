@@ -1,11 +1,11 @@
-import { AnswerFailure } from '../api-failure.js';
-import type { ApiClient } from '../api-client.js';
+import { AnswerFailure } from '../server/api-failure.js';
+import type { ApiClient } from '../server/api-client.js';
 import { NO_ARGUMENTS, type ServerCommand } from '../command-spec.js';
-import { DATA_FLAGS } from '../data-printer.js';
-import { type ExactJson, parseExact } from '../exact-json.js';
+import { DATA_FLAGS } from '../terminal/data-printer.js';
+import { type ExactJson, parseExact } from '../terminal/exact-json.js';
 import { failed } from '../failure.js';
-import { keyValues, table } from '../table.js';
-import { absoluteTime } from '../times.js';
+import { keyValues, table } from '../terminal/table.js';
+import { absoluteTime } from '../terminal/times.js';
 
 interface ServerHealth {
   readonly ID: string;

@@ -9,11 +9,11 @@ import { DebugCapture } from '../debug/debug-capture.js';
 import { DebugFolder } from '../debug/debug-folder.js';
 import { DEBUG_FLAGS, debugOptions, type DebugOptions } from '../debug/debug-options.js';
 import { type DebugTargets, debugTargets } from '../debug/debug-targets.js';
-import { exactOf } from '../exact-json.js';
+import { exactOf } from '../terminal/exact-json.js';
 import { causeOf, CommandFailure } from '../failure.js';
-import type { Flag } from '../flag.js';
-import { GLOBAL_FLAGS } from '../global-flags.js';
-import type { ParsedFlags } from '../parsed-flags.js';
+import type { Flag } from '../flags/flag.js';
+import { GLOBAL_FLAGS } from '../flags/global-flags.js';
+import type { ParsedFlags } from '../flags/parsed-flags.js';
 import { VERSION } from '../version.js';
 
 /** What was asked could be had, but not written. */

@@ -1,6 +1,6 @@
 import { NO_ARGUMENTS, type ServerCommand } from '../command-spec.js';
 import { failed } from '../failure.js';
-import { table } from '../table.js';
+import { table } from '../terminal/table.js';
 
 interface RaftConfiguration {
   readonly Servers: readonly {

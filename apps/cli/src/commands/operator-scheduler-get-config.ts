@@ -1,9 +1,9 @@
 import type { SchedulerConfiguration } from '@waybill/model';
 import { NO_ARGUMENTS, type ServerCommand } from '../command-spec.js';
-import { DATA_FLAGS } from '../data-printer.js';
+import { DATA_FLAGS } from '../terminal/data-printer.js';
 import { failed } from '../failure.js';
-import { CONFIGURATION_PATH, type ConfigurationAnswer } from '../scheduler-configuration.js';
-import { keyValues } from '../table.js';
+import { CONFIGURATION_PATH, type ConfigurationAnswer } from '../operator/scheduler-configuration.js';
+import { keyValues } from '../terminal/table.js';
 
 /** OP-30, OP-31. */
 export const command: ServerCommand = {

@@ -1,9 +1,9 @@
 import { NO_ARGUMENTS, type ServerCommand } from '../command-spec.js';
-import { type ExactJson, membersOf } from '../exact-json.js';
+import { type ExactJson, membersOf } from '../terminal/exact-json.js';
 import { CommandFailure, failed } from '../failure.js';
-import type { Flag } from '../flag.js';
-import type { ParsedFlags } from '../parsed-flags.js';
-import { CONFIGURATION_PATH, type ConfigurationAnswer } from '../scheduler-configuration.js';
+import type { Flag } from '../flags/flag.js';
+import type { ParsedFlags } from '../flags/parsed-flags.js';
+import { CONFIGURATION_PATH, type ConfigurationAnswer } from '../operator/scheduler-configuration.js';
 
 /** Which member of the configuration a switch sets. */
 const SWITCHES = {

@@ -1,7 +1,7 @@
 import type { OfflineCall, OfflineCommand } from '../command-spec.js';
-import { DATA_FLAGS, dataPrinter } from '../data-printer.js';
-import { readSnapshot } from '../snapshot-file.js';
-import { keyValues, table } from '../table.js';
+import { DATA_FLAGS, dataPrinter } from '../terminal/data-printer.js';
+import { readSnapshot } from '../operator/snapshot-file.js';
+import { keyValues, table } from '../terminal/table.js';
 
 /** OP-50. */
 export const command: OfflineCommand = {

@@ -1,6 +1,6 @@
 import type { Call, ServerCommand } from '../command-spec.js';
 import { failed } from '../failure.js';
-import { readSnapshot, SNAPSHOT_PATH } from '../snapshot-file.js';
+import { readSnapshot, SNAPSHOT_PATH } from '../operator/snapshot-file.js';
 
 /** OP-50. */
 export const command: ServerCommand = {

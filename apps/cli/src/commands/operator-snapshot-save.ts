@@ -2,10 +2,10 @@ import { existsSync } from 'node:fs';
 import { rename, rm, writeFile } from 'node:fs/promises';
 import { buffer } from 'node:stream/consumers';
 import { sha256, unpackArchive } from '@waybill/model/snapshot-archive';
-import { headerText } from '../api-client.js';
+import { headerText } from '../server/api-client.js';
 import type { Call, ServerCommand } from '../command-spec.js';
 import { CommandFailure, failed } from '../failure.js';
-import { SNAPSHOT_PATH } from '../snapshot-file.js';
+import { SNAPSHOT_PATH } from '../operator/snapshot-file.js';
 
 /** OP-50. */
 export const command: ServerCommand = {

@@ -1,12 +1,12 @@
 import type { AllocListStub, CSIPlugin } from '@waybill/model';
-import { allocationTable } from '../allocation-table.js';
+import { allocationTable } from '../allocations/allocation-table.js';
 import type { Call, ServerCommand } from '../command-spec.js';
-import { DATA_FLAGS } from '../data-printer.js';
-import { Display, VERBOSE_FLAG } from '../display.js';
+import { DATA_FLAGS } from '../terminal/data-printer.js';
+import { Display, VERBOSE_FLAG } from '../terminal/display.js';
 import { CommandFailure, failed } from '../failure.js';
-import { controllerCapabilities, nodeCapabilities, topologyTable } from '../plugin-capabilities.js';
-import { pluginMeant, plugins, pluginTable } from '../plugin-stub.js';
-import { keyValues } from '../table.js';
+import { controllerCapabilities, nodeCapabilities, topologyTable } from '../volumes/plugin-capabilities.js';
+import { pluginMeant, plugins, pluginTable } from '../volumes/plugin-stub.js';
+import { keyValues } from '../terminal/table.js';
 
 /** As the API answers it; null: the asker may not read jobs (VL-203). */
 type PluginAnswer = CSIPlugin & { readonly Allocations?: readonly AllocListStub[] | null };

@@ -1,10 +1,10 @@
 import type { ScalingPolicy } from '@waybill/model';
 import type { ServerCommand } from '../command-spec.js';
-import { DATA_FLAGS } from '../data-printer.js';
-import { Display, VERBOSE_FLAG } from '../display.js';
+import { DATA_FLAGS } from '../terminal/data-printer.js';
+import { Display, VERBOSE_FLAG } from '../terminal/display.js';
 import { failed } from '../failure.js';
-import { resolveUuid, SCALING_POLICY } from '../resolve-uuid.js';
-import { scalingPolicyInFull } from '../scaling-policy.js';
+import { resolveUuid, SCALING_POLICY } from '../server/resolve-uuid.js';
+import { scalingPolicyInFull } from '../jobs/scaling-policy.js';
 
 /** CL-861. */
 export const command: ServerCommand = {

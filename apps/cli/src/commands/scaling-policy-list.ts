@@ -1,8 +1,8 @@
 import { NO_ARGUMENTS, type ServerCommand } from '../command-spec.js';
-import { DATA_FLAGS } from '../data-printer.js';
-import { Display, VERBOSE_FLAG } from '../display.js';
+import { DATA_FLAGS } from '../terminal/data-printer.js';
+import { Display, VERBOSE_FLAG } from '../terminal/display.js';
 import { failed } from '../failure.js';
-import { scalingPolicyTable, type ScalingPolicyStub } from '../scaling-policy.js';
+import { scalingPolicyTable, type ScalingPolicyStub } from '../jobs/scaling-policy.js';
 
 /** CL-861. */
 export const command: ServerCommand = {

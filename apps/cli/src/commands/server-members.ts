@@ -1,11 +1,11 @@
 import { type Call, NO_ARGUMENTS, type ServerCommand } from '../command-spec.js';
-import { DATA_FLAGS } from '../data-printer.js';
-import { VERBOSE_FLAG } from '../display.js';
-import { exactOf } from '../exact-json.js';
+import { DATA_FLAGS } from '../terminal/data-printer.js';
+import { VERBOSE_FLAG } from '../terminal/display.js';
+import { exactOf } from '../terminal/exact-json.js';
 import { causeOf, failed } from '../failure.js';
-import { sortedEntries } from '../sorted-entries.js';
-import { table } from '../table.js';
-import { UI_FLAG, webHint } from '../web-hint.js';
+import { sortedEntries } from '../terminal/sorted-entries.js';
+import { table } from '../terminal/table.js';
+import { UI_FLAG, webHint } from '../server/web-hint.js';
 
 interface Member {
   readonly Name: string;

@@ -1,8 +1,8 @@
 import type { ServiceRegistration } from '@waybill/model';
-import { Display, VERBOSE_FLAG } from '../display.js';
-import { DATA_FLAGS } from '../data-printer.js';
+import { Display, VERBOSE_FLAG } from '../terminal/display.js';
+import { DATA_FLAGS } from '../terminal/data-printer.js';
 import type { ServerCommand } from '../command-spec.js';
-import { LIST_FLAGS, printPage } from '../pagination.js';
+import { LIST_FLAGS, printPage } from '../flags/pagination.js';
 import { NO_SERVICES, serviceTable } from '../service-table.js';
 
 /** CL-861. */

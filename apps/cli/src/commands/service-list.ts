@@ -1,8 +1,8 @@
 import { type Call, NO_ARGUMENTS, type ServerCommand } from '../command-spec.js';
-import { DATA_FLAGS } from '../data-printer.js';
+import { DATA_FLAGS } from '../terminal/data-printer.js';
 import { failed } from '../failure.js';
 import { NO_SERVICES } from '../service-table.js';
-import { table } from '../table.js';
+import { table } from '../terminal/table.js';
 
 export const command: ServerCommand = {
   usage: '',

@@ -1,12 +1,12 @@
 import { parseCommandLine } from '../command-line.js';
 import type { Call, ServerCommand } from '../command-spec.js';
-import { dataPrinter } from '../data-printer.js';
-import { VERBOSE_FLAG } from '../display.js';
+import { dataPrinter } from '../terminal/data-printer.js';
+import { VERBOSE_FLAG } from '../terminal/display.js';
 import { CommandFailure } from '../failure.js';
-import { search } from '../search.js';
+import { search } from '../server/search.js';
 import { loadServerCommand } from '../catalogue.js';
-import { sortedEntries } from '../sorted-entries.js';
-import { UI_FLAG } from '../web-hint.js';
+import { sortedEntries } from '../terminal/sorted-entries.js';
+import { UI_FLAG } from '../server/web-hint.js';
 
 /** What shows an object of each context of the search (CL-901). */
 const COMMAND_OF: Readonly<Record<string, string>> = {

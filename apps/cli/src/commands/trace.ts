@@ -1,12 +1,12 @@
 import type { TraceStep } from '@waybill/model';
 import type { Call, ServerCommand } from '../command-spec.js';
-import { Display, VERBOSE_FLAG } from '../display.js';
-import { DATA_FLAGS } from '../data-printer.js';
-import { readTrace, type TracedEvaluation } from '../evaluation-trace-reader.js';
-import { EvaluationTraceText } from '../evaluation-trace-text.js';
+import { Display, VERBOSE_FLAG } from '../terminal/display.js';
+import { DATA_FLAGS } from '../terminal/data-printer.js';
+import { readTrace, type TracedEvaluation } from '../evaluations/evaluation-trace-reader.js';
+import { EvaluationTraceText } from '../evaluations/evaluation-trace-text.js';
 import { CommandFailure } from '../failure.js';
-import { EVALUATION, resolveUuid } from '../resolve-uuid.js';
-import { retriedRead } from '../retried-read.js';
+import { EVALUATION, resolveUuid } from '../server/resolve-uuid.js';
+import { retriedRead } from '../server/retried-read.js';
 
 /** Between two looks at an evaluation that is under way. */
 const LOOK_MS = 500;

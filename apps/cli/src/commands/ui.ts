@@ -1,8 +1,8 @@
 import type { Call, ServerCommand } from '../command-spec.js';
-import { openInBrowser } from '../browser.js';
+import { openInBrowser } from '../server/browser.js';
 import { causeOf, CommandFailure } from '../failure.js';
-import { search } from '../search.js';
-import { sortedEntries } from '../sorted-entries.js';
+import { search } from '../server/search.js';
+import { sortedEntries } from '../terminal/sorted-entries.js';
 
 /** Pages of the kinds that have one. */
 const PAGE_OF: Readonly<Record<string, (id: string, namespace: string | undefined) => string>> = {

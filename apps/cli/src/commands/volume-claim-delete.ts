@@ -1,8 +1,8 @@
 import type { TaskGroupHostVolumeClaim } from '@waybill/model';
 import type { Call, ServerCommand } from '../command-spec.js';
-import { Display } from '../display.js';
+import { Display } from '../terminal/display.js';
 import { causeOf, CommandFailure, failed } from '../failure.js';
-import { volumeClaims, volumeClaimTable } from '../volume-claim-stub.js';
+import { volumeClaims, volumeClaimTable } from '../volumes/volume-claim-stub.js';
 
 /** CL-713. */
 export const command: ServerCommand = {

@@ -1,7 +1,7 @@
 import type { ServerCommand } from '../command-spec.js';
-import { DATA_FLAGS } from '../data-printer.js';
-import { Display, VERBOSE_FLAG } from '../display.js';
-import { volumeClaims, volumeClaimTable } from '../volume-claim-stub.js';
+import { DATA_FLAGS } from '../terminal/data-printer.js';
+import { Display, VERBOSE_FLAG } from '../terminal/display.js';
+import { volumeClaims, volumeClaimTable } from '../volumes/volume-claim-stub.js';
 
 /** CL-713. */
 export const command: ServerCommand = {

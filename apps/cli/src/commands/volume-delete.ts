@@ -1,8 +1,8 @@
 import type { Call, ServerCommand } from '../command-spec.js';
-import { SECRET_FLAG, withSecrets } from '../csi-secrets.js';
-import { csiVolumePath, resolveCSIVolume } from '../csi-volume-stub.js';
+import { SECRET_FLAG, withSecrets } from '../volumes/csi-secrets.js';
+import { csiVolumePath, resolveCSIVolume } from '../volumes/csi-volume-stub.js';
 import { CommandFailure, failed } from '../failure.js';
-import { hostVolumePath, resolveHostVolume } from '../host-volume-text.js';
+import { hostVolumePath, resolveHostVolume } from '../volumes/host-volume-text.js';
 
 /** CL-711. */
 export const command: ServerCommand = {

@@ -1,6 +1,6 @@
 import type { ServerCommand } from '../command-spec.js';
-import { refusal } from '../confirmation.js';
-import { csiVolumePath, resolveCSIVolume } from '../csi-volume-stub.js';
+import { refusal } from '../terminal/confirmation.js';
+import { csiVolumePath, resolveCSIVolume } from '../volumes/csi-volume-stub.js';
 import { failed } from '../failure.js';
 
 /** CL-710. */

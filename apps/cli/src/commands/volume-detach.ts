@@ -1,9 +1,9 @@
 import type { NodeListStub, WireCSIVolume } from '@waybill/model';
 import type { Call, ServerCommand } from '../command-spec.js';
-import { csiVolumePath, resolveCSIVolume } from '../csi-volume-stub.js';
-import { Display } from '../display.js';
+import { csiVolumePath, resolveCSIVolume } from '../volumes/csi-volume-stub.js';
+import { Display } from '../terminal/display.js';
 import { CommandFailure, failed } from '../failure.js';
-import { nodeTable } from '../node-table.js';
+import { nodeTable } from '../nodes/node-table.js';
 
 const DOING = 'detaching volume';
 

@@ -5,7 +5,7 @@ import {
   EXAMPLE_HOST_VOLUME_JSON,
   EXAMPLE_VOLUME_HCL,
   EXAMPLE_VOLUME_JSON,
-} from '../example-volume.js';
+} from '../volumes/example-volume.js';
 import { causeOf, CommandFailure } from '../failure.js';
 
 const MODE = 0o660;

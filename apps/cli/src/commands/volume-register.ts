@@ -1,5 +1,5 @@
 import type { ServerCommand } from '../command-spec.js';
-import { submitVolume, VOLUME_FILE_ARGUMENT, VOLUME_FILE_FLAGS } from '../volume-submission.js';
+import { submitVolume, VOLUME_FILE_ARGUMENT, VOLUME_FILE_FLAGS } from '../volumes/volume-submission.js';
 
 /** CL-707. */
 export const command: ServerCommand = {

@@ -1,9 +1,9 @@
 import type { ServerCommand } from '../command-spec.js';
-import { pairsOf, SECRET_FLAG } from '../csi-secrets.js';
-import { resolveCSIVolume } from '../csi-volume-stub.js';
-import { VERBOSE_FLAG } from '../display.js';
+import { pairsOf, SECRET_FLAG } from '../volumes/csi-secrets.js';
+import { resolveCSIVolume } from '../volumes/csi-volume-stub.js';
+import { VERBOSE_FLAG } from '../terminal/display.js';
 import { failed } from '../failure.js';
-import { type SnapshotAnswer, snapshotTable } from '../snapshot-table.js';
+import { type SnapshotAnswer, snapshotTable } from '../operator/snapshot-table.js';
 
 /** CL-712. */
 export const command: ServerCommand = {

@@ -1,5 +1,5 @@
 import type { ServerCommand } from '../command-spec.js';
-import { SECRET_FLAG, withSecrets } from '../csi-secrets.js';
+import { SECRET_FLAG, withSecrets } from '../volumes/csi-secrets.js';
 import { failed } from '../failure.js';
 
 /** CL-712. */

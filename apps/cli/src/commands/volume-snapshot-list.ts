@@ -1,11 +1,11 @@
 import type { Call, ServerCommand } from '../command-spec.js';
 import { NO_ARGUMENTS } from '../command-spec.js';
-import { SECRET_FLAG, withSecrets } from '../csi-secrets.js';
-import { VERBOSE_FLAG } from '../display.js';
+import { SECRET_FLAG, withSecrets } from '../volumes/csi-secrets.js';
+import { VERBOSE_FLAG } from '../terminal/display.js';
 import { CommandFailure, failed } from '../failure.js';
-import { paginationHint } from '../pagination.js';
-import { pluginMeant } from '../plugin-stub.js';
-import { type SnapshotAnswer, snapshotTable } from '../snapshot-table.js';
+import { paginationHint } from '../flags/pagination.js';
+import { pluginMeant } from '../volumes/plugin-stub.js';
+import { type SnapshotAnswer, snapshotTable } from '../operator/snapshot-table.js';
 
 const PAGE = 30;
 

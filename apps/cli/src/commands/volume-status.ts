@@ -1,11 +1,11 @@
 import type { WireCSIVolume } from '@waybill/model';
 import type { Call, ServerCommand } from '../command-spec.js';
-import { printCSIVolume } from '../csi-volume-sections.js';
-import { csiVolumePath, csiVolumes, csiVolumeTable, meantOf } from '../csi-volume-stub.js';
-import { DATA_FLAGS } from '../data-printer.js';
-import { Display, VERBOSE_FLAG } from '../display.js';
-import type { ExactJson } from '../exact-json.js';
-import { printExternalVolumes } from '../external-volumes.js';
+import { printCSIVolume } from '../volumes/csi-volume-sections.js';
+import { csiVolumePath, csiVolumes, csiVolumeTable, meantOf } from '../volumes/csi-volume-stub.js';
+import { DATA_FLAGS } from '../terminal/data-printer.js';
+import { Display, VERBOSE_FLAG } from '../terminal/display.js';
+import type { ExactJson } from '../terminal/exact-json.js';
+import { printExternalVolumes } from '../volumes/external-volumes.js';
 import { CommandFailure, failed } from '../failure.js';
 import {
   type HostVolumeAnswer,
@@ -14,7 +14,7 @@ import {
   hostVolumeTable,
   meantHostVolume,
   printHostVolume,
-} from '../host-volume-text.js';
+} from '../volumes/host-volume-text.js';
 
 /** CL-701 to CL-705. */
 export const command: ServerCommand = {

@@ -1,7 +1,7 @@
-import { logOfAgent } from '../agent-log.js';
-import type { ApiClient } from '../api-client.js';
+import { logOfAgent } from '../agent/agent-log.js';
+import type { ApiClient } from '../server/api-client.js';
 import { causeOf, isInterrupt } from '../failure.js';
-import { type ExactJson, formatExact } from '../exact-json.js';
+import { type ExactJson, formatExact } from '../terminal/exact-json.js';
 import type { DebugFolder } from './debug-folder.js';
 import type { DebugOptions } from './debug-options.js';
 import { CLUSTER_PAGES, type DebugPage, INTERVAL_PAGES } from './debug-pages.js';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { appendFile, mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { type ExactJson, formatExact } from '../exact-json.js';
+import { type ExactJson, formatExact } from '../terminal/exact-json.js';
 
 /** One file of the capture, and what is missing in it. */
 export interface CapturedFile {

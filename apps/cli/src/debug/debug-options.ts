@@ -1,8 +1,8 @@
 import { formatDuration } from '@waybill/model/duration';
 import { NS_PER_MS } from '@waybill/model/clock';
 import { CommandFailure } from '../failure.js';
-import type { Flag } from '../flag.js';
-import type { ParsedFlags } from '../parsed-flags.js';
+import type { Flag } from '../flags/flag.js';
+import type { ParsedFlags } from '../flags/parsed-flags.js';
 
 const DEFAULT_DURATION_MS = 300_000;
 const DEFAULT_INTERVAL_MS = 30_000;

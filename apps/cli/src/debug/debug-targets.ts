@@ -1,5 +1,5 @@
 import type { NodeListStub } from '@waybill/model';
-import type { ApiClient } from '../api-client.js';
+import type { ApiClient } from '../server/api-client.js';
 import { CommandFailure, failed } from '../failure.js';
 import type { DebugOptions } from './debug-options.js';
 

@@ -1,5 +1,5 @@
 import type { Call } from '../command-spec.js';
-import { rfc3339 } from '../times.js';
+import { rfc3339 } from '../terminal/times.js';
 
 /** As wide as `==> <ts>: ` with a numeric offset. */
 const INDENT = ' '.repeat(31);

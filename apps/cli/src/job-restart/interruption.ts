@@ -1,4 +1,4 @@
-import type { Interrupts } from '../interrupts.js';
+import type { Interrupts } from '../terminal/interrupts.js';
 import { understand } from './between-batches.js';
 import type { Conversation } from './conversation.js';
 

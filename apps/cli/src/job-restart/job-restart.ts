@@ -1,6 +1,6 @@
 import type { Call } from '../command-spec.js';
 import { causeOf } from '../failure.js';
-import { ordinal } from '../ordinal.js';
+import { ordinal } from '../terminal/ordinal.js';
 import { betweenBatches, shownWait, understand } from './between-batches.js';
 import type { Conversation } from './conversation.js';
 import { type AllocationError, allocationError, errorList } from './errors.js';

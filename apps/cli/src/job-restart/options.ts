@@ -1,9 +1,9 @@
 import { NS_PER_MS } from '@waybill/model/clock';
 import { parseDuration } from '@waybill/model/duration';
-import type { Flag } from '../flag.js';
+import type { Flag } from '../flags/flag.js';
 import { ArgumentFailure } from '../failure.js';
-import type { ParsedFlags } from '../parsed-flags.js';
-import { VERBOSE_FLAG } from '../display.js';
+import type { ParsedFlags } from '../flags/parsed-flags.js';
+import { VERBOSE_FLAG } from '../terminal/display.js';
 
 /** How many allocations make a batch: so many, or a share of the eligible ones. */
 export type BatchSize = { readonly count: number } | { readonly percent: number };

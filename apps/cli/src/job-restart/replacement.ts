@@ -1,6 +1,6 @@
 import type { Call } from '../command-spec.js';
 import { causeOf } from '../failure.js';
-import { placementBullets } from '../placement-metrics.js';
+import { placementBullets } from '../jobs/placement-metrics.js';
 import type { Conversation } from './conversation.js';
 import { failedTo, PlacementFailed } from './errors.js';
 import type { Candidate } from './selection.js';

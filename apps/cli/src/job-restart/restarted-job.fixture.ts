@@ -1,9 +1,9 @@
 import { FakeTime } from '@waybill/model';
 import { parseCommandLine } from '../command-line.js';
 import { command } from '../commands/job-restart.js';
-import type { EvaluationAnswer } from '../evaluation-table.js';
-import { Interrupts } from '../interrupts.js';
-import { Terminal } from '../terminal.js';
+import type { EvaluationAnswer } from '../evaluations/evaluation-table.js';
+import { Interrupts } from '../terminal/interrupts.js';
+import { Terminal } from '../terminal/terminal.js';
 import { Conversation } from './conversation.js';
 import { Interruption } from './interruption.js';
 import { JobRestart } from './job-restart.js';

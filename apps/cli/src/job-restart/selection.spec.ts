@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ordinal } from '../ordinal.js';
+import { ordinal } from '../terminal/ordinal.js';
 import {
   allocationsPerBatch,
   batchesOf,

@@ -1,8 +1,8 @@
 import type { AllocListStub, Deployment, Job } from '@waybill/model';
-import type { ApiClient } from '../api-client.js';
-import { isNotFound } from '../api-failure.js';
-import type { EvaluationAnswer } from '../evaluation-table.js';
-import { jobPath } from '../resolve-job.js';
+import type { ApiClient } from '../server/api-client.js';
+import { isNotFound } from '../server/api-failure.js';
+import type { EvaluationAnswer } from '../evaluations/evaluation-table.js';
+import { jobPath } from '../jobs/resolve-job.js';
 
 /** What a blocking read gave, and from which index on to ask for the next change. */
 export interface Seen<T> {

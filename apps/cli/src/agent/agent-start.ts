@@ -1,0 +1,125 @@
+import path from 'node:path';
+import type { AgentFlags } from './agent-config.js';
+import type { Environment } from '../server/connection.js';
+import { CommandFailure } from '../failure.js';
+
+/** What is started: everything on this machine, what runs tasks, or what decides. */
+export type AgentMode = 'dev' | 'client' | 'server';
+
+/** How a part of the system is started, as a program of its own (CL-921). */
+export interface AgentStart {
+  readonly mode: AgentMode;
+  /** The app whose program it is. */
+  readonly app: 'dev' | 'agent';
+  readonly arguments: readonly string[];
+  /** Beside what this program was given itself. */
+  readonly env: Environment;
+  /** Where its API will be; null: it has none. */
+  readonly address: string | null;
+  readonly logLevel: string;
+  readonly logJson: boolean;
+  /** What a person is told of it (CL-923), by name. */
+  readonly shown: readonly (readonly [string, string])[];
+}
+
+const DEFAULT_PORT = 4646;
+const DEFAULT_HOST = '127.0.0.1';
+
+/** Flags whose value is one setting of the services, under the same form. */
+const SETTINGS: Readonly<Record<string, string>> = {
+  dc: 'WAYBILL_DATACENTER',
+  node: 'WAYBILL_NODE_NAME',
+  'node-class': 'WAYBILL_NODE_CLASS',
+  'node-pool': 'WAYBILL_NODE_POOL',
+  nats: 'WAYBILL_NATS_URL',
+  database: 'WAYBILL_DATABASE_URL',
+  region: 'WAYBILL_REGION',
+};
+
+/** Of Nomad's agent: what there is no raft, gossip or catalogue for (CL-922). */
+export const WITHOUT_EFFECT: readonly string[] = [
+  'bootstrap-expect',
+  'encrypt',
+  'raft-protocol',
+  'join',
+  'retry-join',
+  'retry-max',
+  'retry-interval',
+  'rejoin',
+  'servers',
+  'network-interface',
+  'consul-address',
+  'vault-address',
+];
+
+/**
+ * The flags of `agent`, or what files say in their place, understood. Pure.
+ * @param temporaryDirectory what a `-dev` run keeps its data in when it is not told where
+ * @throws CommandFailure
+ */
+export function agentStart(flags: AgentFlags, temporaryDirectory: string): AgentStart {
+  const mode = modeOf(flags);
+  const dataDir = flags.text('data-dir') ?? (mode === 'dev' ? temporaryDirectory : undefined);
+  if (dataDir === undefined) throw new CommandFailure('Must specify "data_dir" config option or "data-dir" CLI flag');
+  const host = flags.text('bind') ?? DEFAULT_HOST;
+  const port = flags.integer('http-port') ?? DEFAULT_PORT;
+  const logLevel = (flags.text('log-level') ?? (flags.on('dev') ? 'debug' : 'info')).toLowerCase();
+  const meta = metaOf(flags.list('meta'));
+  const settings = Object.entries(SETTINGS).flatMap(([flag, name]) => {
+    const value = flags.text(flag);
+    return value === undefined ? [] : [[name, value] as const];
+  });
+  return {
+    mode,
+    app: mode === 'client' ? 'agent' : 'dev',
+    arguments: mode === 'client' ? [] : launcherArguments(mode, port, dataDir, !flags.given('data-dir')),
+    env: {
+      ...Object.fromEntries(settings),
+      ...(meta === '' ? {} : { WAYBILL_NODE_META: meta }),
+      WAYBILL_LOG_LEVEL: logLevel,
+      WAYBILL_LOG_FORMAT: flags.on('log-json') ? 'json' : 'line',
+      WAYBILL_HTTP_HOST: host,
+      ...(mode === 'client' ? { WAYBILL_AGENT_DIR: path.join(dataDir, 'agent') } : {}),
+    },
+    address: mode === 'client' ? null : `http://${addressOf(host, port)}`,
+    logLevel,
+    logJson: flags.on('log-json'),
+    shown: [
+      ['Advertise Addrs', mode === 'client' ? '' : `HTTP: ${addressOf(host, port)}`],
+      ['Bind Addrs', mode === 'client' ? '' : `HTTP: ${addressOf(host, port)}`],
+      ['Client', String(mode !== 'server')],
+      ['Log Level', logLevel.toUpperCase()],
+      ['Region', `${flags.text('region') ?? 'global'} (DC: ${flags.text('dc') ?? 'dc1'})`],
+      ['Server', String(mode !== 'client')],
+    ],
+  };
+}
+
+const addressOf = (host: string, port: number): string => `${host.includes(':') ? `[${host}]` : host}:${port}`;
+
+/** @throws CommandFailure */
+function modeOf(flags: AgentFlags): AgentMode {
+  const [dev, server, client] = [flags.on('dev'), flags.on('server'), flags.on('client')];
+  if (dev || (server && client)) return 'dev';
+  if (server) return 'server';
+  if (client) return 'client';
+  throw new CommandFailure('Must specify either server, client or dev mode for the agent.');
+}
+
+/** @throws CommandFailure */
+function metaOf(pairs: readonly string[]): string {
+  for (const pair of pairs) {
+    const at = pair.indexOf('=');
+    if (at < 0) throw new CommandFailure(`Error parsing Client.Meta value: ${pair}`);
+    if (at === 0) throw new CommandFailure(`Invalid Client.Meta key: ${pair.slice(0, at)}`);
+  }
+  return pairs.join(',');
+}
+
+const launcherArguments = (mode: AgentMode, port: number, dataDir: string, fresh: boolean): string[] => [
+  `--port=${port}`,
+  `--data-dir=${dataDir}`,
+  '--empty',
+  ...(fresh ? ['--fresh'] : []),
+  ...(mode === 'server' ? ['--no-agent'] : []),
+];

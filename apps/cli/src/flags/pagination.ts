@@ -1,0 +1,45 @@
+import type { Answer } from '../server/api-client.js';
+import type { Call } from '../command-spec.js';
+import { failed } from '../failure.js';
+
+/** Flags of everything that lists. */
+export const LIST_FLAGS = [
+  { name: 'filter', kind: 'text', value: 'expression', help: 'Only what matches.' },
+  { name: 'page-token', kind: 'text', value: 'token', help: 'Where the page begins.' },
+  { name: 'per-page', kind: 'integer', value: 'n', help: 'Rows per page.' },
+] as const;
+
+/** How to get the next page: the command as typed, with another token (CL-174). */
+export function paginationHint({ program, typed }: Pick<Call, 'program' | 'typed'>, nextToken: string): string {
+  const words = typed.filter(
+    (word, i) => !/^--?page-token(=|$)/.test(word) && !/^--?page-token$/.test(typed[i - 1] ?? ''),
+  );
+  return `\nResults have been paginated. To get the next page run:\n\n${[program, ...words].join(' ')} -page-token ${nextToken}`;
+}
+
+/** One page of a list: as JSON, as a table with what leads to the next page, or the text for none. */
+export async function printPage<Row>(
+  call: Call,
+  path: string,
+  doing: string,
+  none: string,
+  tableOf: (rows: readonly Row[]) => string,
+): Promise<number> {
+  const { api, flags, terminal } = call;
+  const query = {
+    filter: flags.text('filter'),
+    per_page: flags.integer('per-page'),
+    next_token: flags.text('page-token'),
+  };
+  const answer: Answer<Row[] | null> = await api.get<Row[] | null>(path, query).catch((error: unknown) => {
+    throw failed(doing, error);
+  });
+  const rows = answer.value ?? [];
+  if (call.data) call.data(answer.exact);
+  else if (rows.length === 0) terminal.print(none);
+  else {
+    terminal.print(tableOf(rows));
+    if (answer.nextToken !== '') terminal.print(paginationHint(call, answer.nextToken));
+  }
+  return 0;
+}

@@ -1,0 +1,98 @@
+import type { ObjectDiff } from '@waybill/model';
+import type { Display } from '../terminal/display.js';
+import { JobDiffText } from '../jobs/job-diff-text.js';
+import { shortId } from '../terminal/short-id.js';
+import { table } from '../terminal/table.js';
+import type { Terminal } from '../terminal/terminal.js';
+import { absoluteTime } from '../terminal/times.js';
+
+/** A transaction as `/v1/waybill/log` answers it (API-266). */
+export interface TxnRecord {
+  readonly Index: number;
+  readonly Time: number;
+  readonly Name: string;
+  readonly Actor: { readonly Kind: string; readonly ID: string; readonly Name: string };
+  readonly RequestID: string;
+  readonly Reason: string;
+  readonly TraceID: string;
+  readonly SpanID: string;
+  readonly Role: string;
+  readonly Epoch: number;
+  readonly Verdict: 'accepted' | 'noop' | 'refused' | 'void';
+  readonly Error: string;
+  readonly Objects: readonly ChangedObject[] | null;
+}
+
+export interface ChangedObject {
+  readonly Kind: string;
+  readonly Namespace: string;
+  readonly ID: string;
+  readonly Op: string;
+  readonly Change: string;
+  readonly Diff?: ObjectDiff;
+}
+
+const HEADER = ['Index', 'Time', 'Transaction', 'Who', 'What', 'Trace'];
+
+/**
+ * One table, with lines under a row where there is more to say of it (CL-1021, CL-1024).
+ * @param kind what was asked for; undefined: everything, so `What` counts (CL-1023)
+ */
+export function logTable(
+  records: readonly TxnRecord[],
+  kind: string | undefined,
+  { display, terminal, header }: { display: Display; terminal: Terminal; header: boolean },
+): string {
+  const rows = records.map((record) => [
+    String(record.Index),
+    absoluteTime(record.Time),
+    record.Name,
+    whoDid(record),
+    whatBecame(record, kind),
+    shortId(record.TraceID, display.verbose),
+  ]);
+  const [head = '', ...lines] = table([HEADER, ...rows]).split('\n');
+  const blocks = records.map((record, at) =>
+    [lines[at] ?? '', ...(display.verbose ? details(record) : []), ...diffs(record, terminal)].join('\n'),
+  );
+  return [...(header ? [head] : []), ...blocks].join('\n');
+}
+
+/** CL-1022. */
+export function whoDid({ Actor: actor, Role: role, Epoch: epoch }: TxnRecord): string {
+  if (role !== '') return `${role}@${epoch}`;
+  if (actor.Kind === 'node') return `node:${shortId(actor.ID)}`;
+  if (actor.Kind === 'anonymous') return 'anonymous';
+  return actor.Name || shortId(actor.ID);
+}
+
+/** CL-1023. */
+export function whatBecame({ Verdict: verdict, Error: error, Objects }: TxnRecord, kind: string | undefined): string {
+  if (verdict === 'refused' || verdict === 'void') return `${verdict}: ${error}`;
+  const objects = Objects ?? [];
+  if (objects.length === 0) return error || 'nothing changed';
+  const [only] = objects;
+  if (kind !== undefined && only && objects.length === 1) return only.Change;
+  const counts = new Map<string, number>();
+  for (const object of objects) counts.set(object.Kind, (counts.get(object.Kind) ?? 0) + 1);
+  return [...counts].map(([name, count]) => `${count} ${name}${count === 1 ? '' : 's'}`).join(', ');
+}
+
+const details = (record: TxnRecord): string[] =>
+  [
+    ['reason', record.Reason],
+    ['request', record.RequestID],
+    ['trace', record.TraceID === '' ? '' : `${record.TraceID} span ${record.SpanID}`],
+    ['role', record.Role === '' ? '' : `${record.Role}, epoch ${record.Epoch}`],
+  ]
+    .filter(([, value]) => value !== '')
+    .map(([name, value]) => `    ${name}: ${value}`);
+
+function diffs({ Objects }: TxnRecord, terminal: Terminal): string[] {
+  const text = new JobDiffText(terminal, false);
+  return (Objects ?? []).flatMap(({ ID, Diff }) =>
+    Diff && Diff.Type !== 'None'
+      ? [text.of({ Type: Diff.Type, ID, Fields: Diff.Fields, Objects: Diff.Objects, TaskGroups: [] })]
+      : [],
+  );
+}

@@ -1,0 +1,103 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import {
+  JobspecError,
+  mergedVariableTexts,
+  type ParsedJob,
+  parseJob,
+  takesText,
+  type TextFile,
+} from '@waybill/jobspec';
+import { causeOf, CommandFailure } from '../failure.js';
+import { membersOf } from '../terminal/exact-json.js';
+import { localFiles } from './local-files.js';
+import type { JobFile, Submission } from './job-file.js';
+import type { ParsedFlags } from '../flags/parsed-flags.js';
+import { NotUtf8, utf8Text } from '../terminal/utf8-text.js';
+
+/** Prefixes of variables in the environment, the second for those who have it set already (JS-75). */
+const ENVIRONMENT_PREFIXES = ['NOMAD_VAR_', 'WAYBILL_VAR_'];
+
+/** A job file in HCL, with the variables that flags, files and environment give (CL-252, CL-253). @throws CommandFailure */
+export function readHclJob(given: string, source: string, flags: ParsedFlags): JobFile {
+  const assignments = flags.list('var');
+  const environment = variablesOf(process.env);
+  try {
+    const variableFiles = flags.list('var-file').map(readVariableFile);
+    const parsed = parseJob({
+      file: { name: given === '-' ? 'stdin' : path.basename(given), text: source },
+      variableFiles,
+      environment,
+      flags: assignments,
+      strict: flags.on('hcl2-strict') || !flags.given('hcl2-strict'),
+      files: localFiles,
+    });
+    const job = membersOf(parsed.job);
+    return {
+      job,
+      submission: submissionOf(source, parsed, variableFiles, { ...environment, ...assigned(assignments) }),
+    };
+  } catch (error) {
+    if (!(error instanceof JobspecError)) throw error;
+    throw new CommandFailure(`Error getting job struct: Error parsing job file from ${given}:\n${error.illustrated}`);
+  }
+}
+
+/** JS-77. */
+function readVariableFile(file: string): TextFile {
+  try {
+    return { name: file, text: utf8Text(readFileSync(file)) };
+  } catch (error) {
+    const refusal =
+      error instanceof NotUtf8
+        ? { summary: error.summary, detail: error.detail }
+        : { summary: 'Failed to read file', detail: `failed to read "${file}": ${causeOf(error)}` };
+    throw new JobspecError([refusal]).within('unable to parse var file: ');
+  }
+}
+
+function variablesOf(env: Readonly<Record<string, string | undefined>>): Record<string, string> {
+  const found: Record<string, string> = {};
+  for (const prefix of ENVIRONMENT_PREFIXES) {
+    for (const [name, value] of Object.entries(env)) {
+      if (name.startsWith(prefix) && value !== undefined) found[name.slice(prefix.length)] = value;
+    }
+  }
+  return found;
+}
+
+/** JS-80: only the first `=` splits. */
+function assigned(assignments: readonly string[]): Record<string, string> {
+  return Object.fromEntries(
+    assignments
+      .filter((one) => one.includes('='))
+      .map((one) => [one.slice(0, one.indexOf('=')), one.slice(one.indexOf('=') + 1)]),
+  );
+}
+
+/** JS-223: texts go as flags, values that are expressions as text of a variable file. */
+function submissionOf(
+  source: string,
+  { variables }: ParsedJob,
+  files: readonly TextFile[],
+  values: Readonly<Record<string, string>>,
+): Submission {
+  const isExpression = (name: string): boolean => {
+    const variable = variables.get(name);
+    return variable !== undefined && !takesText(variable) && variable.type?.kind !== 'bool';
+  };
+  const entries = Object.entries(values);
+  const expressions = entries.filter(([name]) => isExpression(name)).map(([name, value]) => `${name} = ${value}\n`);
+  const given = expressions.length === 0 ? [] : [{ name: 'values', text: expressions.join('') }];
+  const texts = mergedVariableTexts([...files, ...given]);
+  const fromFiles = texts
+    .slice(0, files.length)
+    .map((text) => `${text}\n`)
+    .join('');
+  return {
+    Source: source,
+    Format: 'hcl2',
+    VariableFlags: Object.fromEntries(entries.filter(([name]) => !isExpression(name))),
+    Variables: [fromFiles, ...texts.slice(files.length)].join('\n'),
+  };
+}

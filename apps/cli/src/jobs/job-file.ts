@@ -1,0 +1,62 @@
+import { readFile } from 'node:fs/promises';
+import { buffer } from 'node:stream/consumers';
+import { type ExactJson, membersOf, parseExact } from '../terminal/exact-json.js';
+import { causeOf, CommandFailure } from '../failure.js';
+import { NotUtf8, utf8Text } from '../terminal/utf8-text.js';
+
+/** What is sent along with a job, for those who want to see its file (CL-255). */
+export interface Submission {
+  readonly Source: string;
+  readonly Format: 'hcl2' | 'json';
+  readonly VariableFlags: Record<string, string>;
+  readonly Variables: string;
+}
+
+/** A job as its file has it, numbers of JSON digit for digit. */
+export interface JobFile {
+  readonly job: { [member: string]: ExactJson };
+  readonly submission: Submission;
+}
+
+/** The text of a job file (CL-251, JS-10). @throws CommandFailure */
+export async function readJobText(path: string): Promise<string> {
+  if (path === '') throw new CommandFailure('Error getting job struct: Error jobfile path has to be specified.');
+  try {
+    return utf8Text(await bytesOf(path));
+  } catch (error) {
+    const what =
+      error instanceof NotUtf8 ? `Error parsing job file from ${path}:\n` : `Error getting jobfile from "${path}": `;
+    throw new CommandFailure(`Error getting job struct: ${what}${causeOf(error)}`);
+  }
+}
+
+async function bytesOf(path: string): Promise<Buffer> {
+  if (path === '-') return buffer(process.stdin);
+  if (!/^https?:\/\//.test(path)) return readFile(path);
+  const answer = await fetch(path);
+  if (!answer.ok) throw new Error(`bad response code: ${answer.status}`);
+  return Buffer.from(await answer.arrayBuffer());
+}
+
+/** The job, or the member `Job` of what is around it, its name in any case (CL-252). @throws CommandFailure */
+export function jobFromJson(source: string): { [member: string]: ExactJson } {
+  try {
+    const whole = membersOf(parseExact(source));
+    const inner = memberOf(whole, 'Job');
+    return inner === undefined ? whole : membersOf(inner);
+  } catch (error) {
+    throw new CommandFailure(`Error getting job struct: Failed to parse JSON job: ${causeOf(error)}`);
+  }
+}
+
+/** A member by its name in any case, the exact name first. */
+export function memberOf(object: { [member: string]: ExactJson }, name: string): ExactJson | undefined {
+  if (Object.hasOwn(object, name)) return object[name];
+  const key = Object.keys(object).find((k) => k.toLowerCase() === name.toLowerCase());
+  return key === undefined ? undefined : object[key];
+}
+
+export function textMember(object: { [member: string]: ExactJson }, name: string): string | undefined {
+  const value = memberOf(object, name);
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}

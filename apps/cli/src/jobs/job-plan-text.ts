@@ -1,0 +1,77 @@
+import type { AllocListStub, JobDiff } from '@waybill/model';
+import { formatDuration } from '@waybill/model/duration';
+import type { EvaluationAnswer } from '../evaluations/evaluation-table.js';
+import { failedGroups, failedGroupTitle, type Metrics, placementBullets } from './placement-metrics.js';
+import { table } from '../terminal/table.js';
+import { msOf } from '../terminal/times.js';
+import { launchText } from './periodic-launch.js';
+
+/** What the API answers to a dry run. */
+export interface JobPlanAnswer {
+  readonly Annotations: {
+    readonly DesiredTGUpdates: Readonly<Record<string, Readonly<Record<string, number>>>> | null;
+    readonly PreemptedAllocs: readonly AllocListStub[] | null;
+  } | null;
+  readonly FailedTGAllocs: Readonly<Record<string, Metrics>> | null;
+  readonly JobModifyIndex: number;
+  readonly CreatedEvals: readonly EvaluationAnswer[] | null;
+  readonly Diff: JobDiff;
+  readonly NextPeriodicLaunch: string | null;
+  readonly Warnings: string;
+}
+
+/** Counters of allocations that come or go. */
+const CHANGING = ['Stop', 'Place', 'Migrate', 'DestructiveUpdate', 'Canary'];
+
+/** CL-322: 1 if allocations would come or go. */
+export function planExitCode({ Diff, Annotations }: JobPlanAnswer): 0 | 1 {
+  if (Diff.Type === 'None') return 0;
+  const groups = Object.values(Annotations?.DesiredTGUpdates ?? {});
+  return groups.some((desired) => CHANGING.some((counter) => (desired[counter] ?? 0) > 0)) ? 1 : 0;
+}
+
+/** CL-327. */
+export function dryRunText(plan: JobPlanAnswer, system: boolean, nowMs: number, red: (text: string) => string): string {
+  const failures = failedGroups(plan.FailedTGAllocs);
+  const lines =
+    failures.length === 0
+      ? ['- All tasks successfully allocated.']
+      : [`- WARNING: Failed to place all allocations${system ? ' on all nodes' : ''}.`];
+  for (const [group, metrics] of failures) {
+    lines.push(`  ${failedGroupTitle(group, metrics)}`);
+    lines.push(...placementBullets(metrics, red).map((line) => `    ${line}`));
+  }
+  const rolling = (plan.CreatedEvals ?? []).find(({ TriggeredBy }) => TriggeredBy === 'rolling-update');
+  if (rolling) lines.push(`- Rolling update, next evaluation will be in ${formatDuration(rolling.Wait ?? 0)}.`);
+  const launchMs = msOf(plan.NextPeriodicLaunch);
+  if (launchMs !== undefined)
+    lines.push(`- If submitted now, next periodic launch would be at ${launchText(launchMs, nowMs)}.`);
+  return lines.join('\n');
+}
+
+/** From this many on, preempted allocations, then their jobs, are only counted (CL-329). */
+const MAX_LISTED = 10;
+
+/** CL-329. */
+export function preemptionTable(allocs: readonly AllocListStub[]): string {
+  if (allocs.length < MAX_LISTED)
+    return table([
+      ['Alloc ID', 'Job ID', 'Task Group'],
+      ...allocs.map(({ ID, JobID, TaskGroup }) => [ID, JobID, TaskGroup]),
+    ]);
+  const jobs = counted(allocs, ({ JobID, Namespace, JobType }) => [JobID, Namespace, JobType]);
+  if (jobs.length < MAX_LISTED) return table([['Job ID', 'Namespace', 'Job Type', 'Preemptions'], ...jobs]);
+  return table([['Job Type', 'Preemptions'], ...counted(allocs, ({ JobType }) => [JobType])]);
+}
+
+/** One row per distinct cells, and how often they occur, sorted. */
+function counted(allocs: readonly AllocListStub[], cellsOf: (alloc: AllocListStub) => string[]): string[][] {
+  const counts = new Map<string, { readonly cells: string[]; n: number }>();
+  for (const alloc of allocs) {
+    const cells = cellsOf(alloc);
+    const seen = counts.get(cells.join('\n')) ?? { cells, n: 0 };
+    seen.n++;
+    counts.set(cells.join('\n'), seen);
+  }
+  return [...counts].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, { cells, n }]) => [...cells, String(n)]);
+}

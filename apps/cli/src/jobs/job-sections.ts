@@ -1,0 +1,87 @@
+import type { AllocListStub, Job, JobSummary } from '@waybill/model';
+import type { ApiClient } from '../server/api-client.js';
+import type { Display } from '../terminal/display.js';
+import type { EvaluationAnswer } from '../evaluations/evaluation-table.js';
+import { isInterrupt } from '../failure.js';
+import { failedGroups, placementBullets } from './placement-metrics.js';
+import { sortedEntries } from '../terminal/sorted-entries.js';
+import { table } from '../terminal/table.js';
+import { msOf } from '../terminal/times.js';
+
+/** Groups whose failed placement a job's status shows (CL-315). */
+const MAX_FAILED_GROUPS = 5;
+
+/** CL-313. */
+export function jobSummaryTable(summary: JobSummary): string {
+  const groups = sortedEntries(summary.Summary);
+  return table([
+    ['Task Group', 'Queued', 'Starting', 'Running', 'Failed', 'Complete', 'Lost', 'Unknown'],
+    ...groups.map(([name, g]) => [
+      name,
+      ...[g.Queued, g.Starting, g.Running, g.Failed, g.Complete, g.Lost, g.Unknown].map((n) => String(n ?? 0)),
+    ]),
+  ]);
+}
+
+export function childrenTable(summary: JobSummary): string {
+  const { Pending = 0, Running = 0, Dead = 0 } = summary.Children ?? {};
+  return table([
+    ['Pending', 'Running', 'Dead'],
+    [String(Pending), String(Running), String(Dead)],
+  ]);
+}
+
+/** Why the newest failed evaluation could not place, if one is blocked; undefined otherwise (CL-315). */
+export function blockedPlacements(
+  evaluations: readonly EvaluationAnswer[],
+  program: string,
+  red: (text: string) => string,
+): string | undefined {
+  if (!evaluations.some((e) => e.Status === 'blocked')) return undefined;
+  const [latest] = evaluations
+    .filter((e) => Object.keys(e.FailedTGAllocs ?? {}).length > 0)
+    .toSorted((a, b) => (b.CreateIndex ?? 0) - (a.CreateIndex ?? 0));
+  if (!latest) return undefined;
+  const groups = failedGroups(latest.FailedTGAllocs);
+  const shown = groups
+    .slice(0, MAX_FAILED_GROUPS)
+    .map(([name, metrics]) =>
+      [`Task Group "${name}":`, ...placementBullets(metrics, red).map((line) => `  ${line}`)].join('\n'),
+    );
+  if (groups.length > MAX_FAILED_GROUPS)
+    shown.push(`Placement failures truncated. To see remainder run:\n${program} eval-status ${latest.ID}`);
+  return shown.join('\n\n');
+}
+
+/** Groups whose newest allocation waits to be rescheduled (CL-316). One read per such group. */
+export async function upcomingReschedules(
+  api: ApiClient,
+  allocations: readonly AllocListStub[],
+  display: Display,
+): Promise<string[][]> {
+  const newest = new Map<string, AllocListStub>();
+  for (const alloc of allocations) {
+    const before = newest.get(alloc.TaskGroup);
+    if (!before || alloc.ModifyTime > before.ModifyTime) newest.set(alloc.TaskGroup, alloc);
+  }
+  const waiting = [...newest.values()].filter((alloc) => alloc.FollowupEvalID !== '');
+  const rows = await Promise.all(
+    waiting.map(async ({ TaskGroup, FollowupEvalID }) => {
+      const evaluation = await api.get<EvaluationAnswer>(`/v1/evaluation/${FollowupEvalID}`).catch((error: unknown) => {
+        if (isInterrupt(error)) throw error;
+        return undefined;
+      });
+      const until = evaluation?.value.WaitUntil;
+      if ((msOf(until) ?? 0) <= display.nowMs) return [];
+      return [[TaskGroup, display.id(FollowupEvalID), display.time(until)]];
+    }),
+  );
+  return rows.flat().toSorted(([a = ''], [b = '']) => (a < b ? -1 : 1));
+}
+
+/** CL-317 (8). */
+export function actionRows(job: Job): string[][] {
+  return (job.TaskGroups ?? []).flatMap((group) =>
+    (group.Tasks ?? []).flatMap((task) => (task.Actions ?? []).map(({ Name }) => [Name, group.Name, task.Name])),
+  );
+}

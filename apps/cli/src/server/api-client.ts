@@ -1,0 +1,210 @@
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { abortOf, bodyText, brokenOff, chunksOf } from './answer-body.js';
+import { AnswerFailure, ConnectionFailure } from './api-failure.js';
+import type { Connection } from './connection.js';
+import { type ExactJson, formatExact, parseExact } from '../terminal/exact-json.js';
+import { VERSION } from '../version.js';
+import { exchange, exchangeUpgrade, named, type Upgraded, type WireRequest } from './wire.js';
+
+export type Method = 'GET' | 'PUT' | 'DELETE';
+export type Query = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
+
+const MAX_REDIRECTS = 5;
+
+/** An answer with status 200. */
+export interface Answer<T> {
+  /** Integers above 2^53 rounded; what is printed as JSON comes from `exact`. */
+  readonly value: T;
+  readonly exact: ExactJson;
+  /** `X-Nomad-Index`, 0 when the answer has none. */
+  readonly index: number;
+  /** `X-Nomad-NextToken`; empty on the last page. */
+  readonly nextToken: string;
+  readonly traceId: string;
+  readonly headers: IncomingHttpHeaders;
+}
+
+/** A request that its sender has made all by itself. */
+export interface RawRequest {
+  readonly method: string;
+  readonly url: URL;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Buffer | undefined;
+}
+
+/** A body that is read while it comes. */
+export interface StreamAnswer {
+  readonly headers: IncomingHttpHeaders;
+  readonly body: AsyncIterable<Uint8Array>;
+}
+
+/**
+ * The API of one server: how its requests look, and what its answers mean. Every request can be aborted by the run's signal and then rejects with an AbortError.
+ */
+export class ApiClient {
+  constructor(
+    readonly connection: Connection,
+    private readonly traceparent: string,
+    private readonly interrupt: AbortSignal,
+    private readonly extraHeaders: Readonly<Record<string, string>> = {},
+  ) {}
+
+  /** The same server, region and namespace replaced where given (CL-256). */
+  within(scope: { readonly region?: string | undefined; readonly namespace?: string | undefined }): ApiClient {
+    const { region = this.connection.region, namespace = this.connection.namespace } = scope;
+    const there = { ...(region === undefined ? {} : { region }), ...(namespace === undefined ? {} : { namespace }) };
+    return new ApiClient({ ...this.connection, ...there }, this.traceparent, this.interrupt, this.extraHeaders);
+  }
+
+  /** Another server, asked as this one is. */
+  at(address: string): ApiClient {
+    const { socketPath: _, ...connection } = this.connection;
+    return new ApiClient({ ...connection, url: new URL(address) }, this.traceparent, this.interrupt);
+  }
+
+  /** The same server; requests are given up at `signal` too. */
+  until(signal: AbortSignal): ApiClient {
+    const either = AbortSignal.any([signal, this.interrupt]);
+    return new ApiClient(this.connection, this.traceparent, either, this.extraHeaders);
+  }
+
+  /** The same server; every request has these headers too. */
+  sending(headers: Readonly<Record<string, string>>): ApiClient {
+    return new ApiClient(this.connection, this.traceparent, this.interrupt, { ...this.extraHeaders, ...headers });
+  }
+
+  /** @throws AnswerFailure, ConnectionFailure */
+  async get<T>(path: string, query: Query = {}): Promise<Answer<T>> {
+    return this.ask<T>('GET', path, query);
+  }
+
+  /** @throws AnswerFailure, ConnectionFailure */
+  async put<T>(path: string, body: ExactJson, query: Query = {}): Promise<Answer<T>> {
+    return this.ask<T>('PUT', path, query, formatExact(body, 0));
+  }
+
+  /** @throws AnswerFailure, ConnectionFailure */
+  async delete<T>(path: string, query: Query = {}, body?: ExactJson): Promise<Answer<T>> {
+    return this.ask<T>('DELETE', path, query, body === undefined ? undefined : formatExact(body, 0));
+  }
+
+  /** Bytes as they are; what is answered is read by nobody. @throws AnswerFailure, ConnectionFailure */
+  async putBytes(path: string, body: Buffer): Promise<void> {
+    const url = this.urlOf(path, {});
+    const message = await this.follow('PUT', url, body, this.interrupt);
+    const text = await bodyText(message, () => abortOf(this.interrupt) ?? brokenOff('PUT', url));
+    if (message.statusCode !== 200) throw new AnswerFailure(message.statusCode ?? 0, text, message.headers);
+  }
+
+  /**
+   * An answer that goes on until the server ends it; `signal` ends it from here.
+   * @throws AnswerFailure, ConnectionFailure
+   */
+  async stream(path: string, query: Query = {}, signal?: AbortSignal): Promise<StreamAnswer> {
+    const url = this.urlOf(path, query);
+    const end = signal ? AbortSignal.any([signal, this.interrupt]) : this.interrupt;
+    const message = await this.follow('GET', url, undefined, end);
+    const { headers, statusCode = 0 } = message;
+    const broken = () => abortOf(end) ?? brokenOff('GET', url);
+    if (statusCode !== 200) throw new AnswerFailure(statusCode, await bodyText(message, broken), headers);
+    return { headers, body: chunksOf(message, broken) };
+  }
+
+  /** One request as it is given, whatever is answered; nothing is followed or unpacked. @throws ConnectionFailure */
+  raw({ method, url, headers, body }: RawRequest): Promise<IncomingMessage> {
+    return exchange(this.connection, { method, url, headers, signal: this.interrupt }, body);
+  }
+
+  /**
+   * A connection that has left HTTP behind, such as a WebSocket.
+   * @throws AnswerFailure when the server does not agree, ConnectionFailure
+   */
+  async upgrade(path: string, query: Query, headers: Readonly<Record<string, string>>): Promise<Upgraded> {
+    const url = this.urlOf(path, query);
+    const asked = this.asked('GET', url, undefined, this.interrupt);
+    const answer = await exchangeUpgrade(this.connection, { ...asked, headers: { ...asked.headers, ...headers } });
+    if ('head' in answer) return answer;
+    const text = await bodyText(answer, () => brokenOff('GET', url));
+    throw new AnswerFailure(answer.statusCode ?? 0, text, answer.headers);
+  }
+
+  private async ask<T>(method: Method, path: string, query: Query, body?: string): Promise<Answer<T>> {
+    const url = this.urlOf(path, query);
+    const message = await this.follow(method, url, body, this.interrupt);
+    const text = await bodyText(message, () => abortOf(this.interrupt) ?? brokenOff(method, url));
+    if (message.statusCode !== 200) throw new AnswerFailure(message.statusCode ?? 0, text, message.headers);
+    const { headers } = message;
+    const answer = {
+      index: Number(headers['x-nomad-index'] ?? 0),
+      nextToken: headerText(headers, 'x-nomad-nexttoken'),
+      traceId: headerText(headers, 'x-waybill-trace-id'),
+      headers,
+    };
+    try {
+      // The one place where the wire's text becomes a value of the type its endpoint answers; a write may have no text.
+      const json = text === '' && method !== 'GET' ? 'null' : text;
+      return { ...answer, value: JSON.parse(json) as T, exact: parseExact(json) };
+    } catch {
+      throw new ConnectionFailure(`${named({ method, url })}: the answer is not valid JSON (no Waybill server?)`);
+    }
+  }
+
+  private urlOf(path: string, query: Query): URL {
+    const { url: base, region, namespace } = this.connection;
+    const url = new URL(`${base.pathname.replace(/\/$/, '')}${path}`, base);
+    for (const [name, value] of Object.entries({ region, namespace, ...query })) {
+      if (value === undefined) continue;
+      for (const one of Array.isArray(value) ? value : [value]) url.searchParams.append(name, String(one));
+    }
+    return url;
+  }
+
+  /** Redirects of GET are followed, within the same host (CL-125). */
+  private async follow(
+    method: Method,
+    url: URL,
+    body: string | Buffer | undefined,
+    signal: AbortSignal,
+  ): Promise<IncomingMessage> {
+    for (let hops = 0; ; hops++) {
+      const message = await exchange(this.connection, this.asked(method, url, body, signal), body);
+      const to = message.headers.location;
+      const redirected = method === 'GET' && to !== undefined && /^30[12378]$/.test(String(message.statusCode));
+      const next = redirected ? new URL(to, url) : undefined;
+      if (!next || next.host !== url.host || hops === MAX_REDIRECTS) return message;
+      message.resume();
+      url = next;
+    }
+  }
+
+  private asked(method: Method, url: URL, body: string | Buffer | undefined, signal: AbortSignal): WireRequest {
+    return { method, url, headers: this.headersFor(body), signal };
+  }
+
+  private headersFor(body: string | Buffer | undefined): Record<string, string> {
+    const { token, basicAuth, reason } = this.connection;
+    return {
+      'User-Agent': `waybill-cli/${VERSION}`,
+      'Accept-Encoding': 'gzip',
+      traceparent: this.traceparent,
+      ...Object.fromEntries(Object.entries(this.extraHeaders).map(([name, value]) => [name, encodeHeader(value)])),
+      ...(token === undefined ? {} : { 'X-Nomad-Token': token }),
+      ...(basicAuth === undefined ? {} : { Authorization: `Basic ${Buffer.from(basicAuth).toString('base64')}` }),
+      ...(reason === undefined ? {} : { 'X-Waybill-Reason': encodeHeader(reason) }),
+      ...(body === undefined
+        ? {}
+        : { 'Content-Type': 'application/json', 'Content-Length': String(Buffer.byteLength(body)) }),
+    };
+  }
+}
+
+export function headerText(headers: IncomingHttpHeaders, name: string): string {
+  const value = headers[name];
+  return (Array.isArray(value) ? value[0] : value) ?? '';
+}
+
+/** Header values are Latin-1; other letters go as UTF-8 bytes, control characters not at all. */
+function encodeHeader(text: string): string {
+  // eslint-disable-next-line no-control-regex
+  return Buffer.from(text.replaceAll(/[\u0000-\u001f\u007f]/g, ''), 'utf8').toString('latin1');
+}

@@ -1,0 +1,30 @@
+import type { Call } from '../command-spec.js';
+import { shortId } from './short-id.js';
+import { absoluteTime, type ApiTime, relativeTime } from './times.js';
+
+/** How a run shows IDs and times: short and relative, or in full (`-verbose`). */
+export class Display {
+  constructor(
+    readonly verbose: boolean,
+    readonly nowMs: number,
+  ) {}
+
+  static of({ flags, clock }: Call): Display {
+    return new Display(flags.has('verbose') && flags.on('verbose'), clock.nowMs());
+  }
+
+  id(id: string | undefined): string {
+    return shortId(id, this.verbose);
+  }
+
+  time(time: ApiTime): string {
+    return this.verbose ? absoluteTime(time) : relativeTime(time, this.nowMs);
+  }
+}
+
+export const VERBOSE_FLAG = { name: 'verbose', kind: 'switch', help: 'Show full IDs and more.' } as const;
+export const DETACH_FLAG = {
+  name: 'detach',
+  kind: 'switch',
+  help: 'Return at once instead of watching what the scheduler does.',
+} as const;
