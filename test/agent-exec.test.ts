@@ -118,11 +118,11 @@ describe('commands in a task, over HTTP', () => {
     ['1000', Buffer.from([0x03, 0xe8])],
     ['1001', Buffer.from([0x03, 0xe9])],
     ['no code', Buffer.alloc(0)],
-  ])('API-83: a client that closes with %s ends the command, and is answered in kind', async (code, said) => {
+  ])('API-83: a client that closes with %s ends the command, and is answered in kind', async (code, closing) => {
     const mark = `MARK=closing-${code.replace(' ', '')}`;
     const client = await open(['sh', '-c', `export ${mark}; exec sleep 502`]);
     await eventually('it runs', async () => (await processes(mark)) === '1');
-    client.frame(0x88, said);
+    client.frame(0x88, closing);
     await eventually('it is gone', async () => (await processes(mark)) === '0');
     const closed = await ended(client);
     expect(closed).toMatchObject({ reason: '' });
