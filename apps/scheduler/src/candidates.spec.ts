@@ -9,7 +9,7 @@ import {
 } from '@waybill/model';
 import { fixtures } from '@waybill/state';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { ClassEligibility } from './class-eligibility.js';
+import { ClassEligibility } from './feasibility/class-eligibility.js';
 import { placedBy, SchedulingFixture, stoppedBy } from './scheduling.fixture.js';
 
 /** Which machines are looked at, what keeps one out, what fits, and what the new allocation says of it. */

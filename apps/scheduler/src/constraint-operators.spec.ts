@@ -1,7 +1,7 @@
 import { escapesClass, meetsConstraint, operatorHolds, resolveTarget } from '@waybill/model';
 import { fixtures } from '@waybill/state';
 import { describe, expect, it } from 'vitest';
-import { datacenterMatcher } from './candidate-nodes.js';
+import { datacenterMatcher } from './ranking/candidate-nodes.js';
 
 describe('operators (section 5)', () => {
   it.each([

@@ -8,9 +8,9 @@ import {
 } from '@waybill/model';
 import { fixtures } from '@waybill/state';
 import { describe, expect, it } from 'vitest';
-import { indexesOf, ReconcilingFixture, stoppedIndexes } from './reconciling.fixture.js';
-import type { Reconciliation } from './reconciliation.js';
-import { NameIndex } from './name-index.js';
+import { indexesOf, ReconcilingFixture, stoppedIndexes } from './reconciliation/reconciling.fixture.js';
+import type { Reconciliation } from './reconciliation/reconciliation.js';
+import { NameIndex } from './reconciliation/name-index.js';
 
 const update = (over: Partial<UpdateStrategy> = {}): UpdateStrategy => ({
   ...fixtures.aGroup().Update!,

@@ -1,7 +1,7 @@
 import type { Allocation, Constraint, Job, Node, NodeDevice, RequestedDevice } from '@waybill/model';
 import { fixtures } from '@waybill/state';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { matchesRequest } from './device-match.js';
+import { matchesRequest } from './feasibility/device-match.js';
 import { placedBy, SchedulingFixture } from './scheduling.fixture.js';
 
 let world: SchedulingFixture;

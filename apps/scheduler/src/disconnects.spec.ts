@@ -11,11 +11,11 @@ import {
 } from '@waybill/model';
 import { fixtures } from '@waybill/state';
 import { describe, expect, it } from 'vitest';
-import { bucketOf, isExpired, lastUnknownTime, needsReconnect } from './classification.js';
-import { replaceableFrom } from './delayed-stop.js';
-import { FollowUps } from './follow-ups.js';
-import { indexesOf, NOW_NS, ReconcilingFixture, stoppedIndexes } from './reconciling.fixture.js';
-import { prefersReplacement } from './reconnect.js';
+import { bucketOf, isExpired, lastUnknownTime, needsReconnect } from './reconciliation/classification.js';
+import { replaceableFrom } from './reconciliation/delayed-stop.js';
+import { FollowUps } from './reconciliation/follow-ups.js';
+import { indexesOf, NOW_NS, ReconcilingFixture, stoppedIndexes } from './reconciliation/reconciling.fixture.js';
+import { prefersReplacement } from './reconciliation/reconnect.js';
 
 const S = NS_PER_SECOND;
 const disconnect = (over: Partial<DisconnectStrategy> = {}): DisconnectStrategy => ({

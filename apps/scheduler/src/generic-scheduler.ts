@@ -8,27 +8,27 @@ import {
   type AttemptInput,
   type BlockedBy,
 } from './attempt.js';
-import { candidatesFor } from './candidate-nodes.js';
+import { candidatesFor } from './ranking/candidate-nodes.js';
 import {
   lastUnknownTime,
   mayRewrite,
   stopsNobodyReports,
   taintedNodesOf,
   type TaintedNodes,
-} from './classification.js';
-import { reconcile } from './cluster-reconciler.js';
+} from './reconciliation/classification.js';
+import { reconcile } from './reconciliation/cluster-reconciler.js';
 import { RESCHEDULED, UPDATING } from './descriptions.js';
-import { inDeployment } from './in-deployment.js';
-import { InPlaceUpdates } from './in-place-update.js';
-import type { NodeSelector } from './node-selector.js';
-import { olderVersionFor, type OlderVersion } from './older-version.js';
+import { inDeployment } from './reconciliation/in-deployment.js';
+import { InPlaceUpdates } from './reconciliation/in-place-update.js';
+import type { NodeSelector } from './ranking/node-selector.js';
+import { olderVersionFor, type OlderVersion } from './reconciliation/older-version.js';
 import { PlanDraft, type StopOrder } from './plan-draft.js';
 import { PlanFilling } from './plan-filling.js';
-import type { DestructiveUpdate, Placement, Reconciliation } from './reconciliation.js';
-import { failTime, trackerForSuccessor } from './reschedule-policy.js';
+import type { DestructiveUpdate, Placement, Reconciliation } from './reconciliation/reconciliation.js';
+import { failTime, trackerForSuccessor } from './reconciliation/reschedule-policy.js';
 import { SeededRandom } from './seeded-random.js';
-import { selectionFor, type VersionSelection } from './version-selection.js';
-import { hasPerAllocVolumes } from './volume-feasibility.js';
+import { selectionFor, type VersionSelection } from './ranking/version-selection.js';
+import { hasPerAllocVolumes } from './feasibility/volume-feasibility.js';
 
 /**
  * One scheduling pass for a service or batch job: reconcile, then find a node for each allocation wanted. Pure and

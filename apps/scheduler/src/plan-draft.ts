@@ -20,7 +20,7 @@ import {
   type RescheduleTracker,
 } from '@waybill/model';
 import { NodeLoads, type Tables } from '@waybill/state';
-import { groupKeyOf } from './preemption.js';
+import { groupKeyOf } from './preemption/preemption.js';
 
 /**
  * New allocations in one plan: what fits well into one message of the log (about 3 KB each). A run that wants more makes

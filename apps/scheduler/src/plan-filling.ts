@@ -7,8 +7,8 @@ import {
   type TaskGroup,
 } from '@waybill/model';
 import type { AttemptInput } from './attempt.js';
-import type { Chosen } from './node-selector.js';
-import { withExhaustedResources } from './placement-metric.js';
+import type { Chosen } from './ranking/node-selector.js';
+import { withExhaustedResources } from './ranking/placement-metric.js';
 import type { PlanDraft } from './plan-draft.js';
 
 /** What an allocation is to be, its node aside. */

@@ -9,8 +9,8 @@ import {
 } from '@waybill/model';
 import { fixtures } from '@waybill/state';
 import { describe, expect, it } from 'vitest';
-import { bucketOf } from './classification.js';
-import { NOW_NS, ReconcilingFixture } from './reconciling.fixture.js';
+import { bucketOf } from './reconciliation/classification.js';
+import { NOW_NS, ReconcilingFixture } from './reconciliation/reconciling.fixture.js';
 import { SchedulingFixture } from './scheduling.fixture.js';
 import { SeededRandom } from './seeded-random.js';
 

@@ -1,7 +1,7 @@
 import { NS_PER_SECOND, type Allocation, type Job, type TaskGroup } from '@waybill/model';
 import { fixtures } from '@waybill/state';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { ReconcilingFixture } from './reconciling.fixture.js';
+import { ReconcilingFixture } from './reconciliation/reconciling.fixture.js';
 import { placedBy, SchedulingFixture, stoppedBy } from './scheduling.fixture.js';
 
 let world: SchedulingFixture;

@@ -4,12 +4,12 @@ import { offerPool } from '@waybill/rpc';
 import { type ServiceContext, type ServiceDefinition, type Settings } from '@waybill/service';
 import type { NodeLoads } from '@waybill/state';
 import { tracerFor } from '@waybill/telemetry';
-import { ContractWorkerMeter } from './worker-meter.js';
+import { ContractWorkerMeter } from './worker/worker-meter.js';
 import { DRY_RUN_DEPS, type DryRunDeps, SchedulerController } from './scheduler.controller.js';
 import type { Thresholds } from './collection/thresholds.js';
 import { occupyingLoads } from './plan-draft.js';
-import { Worker } from './worker.js';
-import { WorkerPool } from './worker-pool.js';
+import { Worker } from './worker/worker.js';
+import { WorkerPool } from './worker/worker-pool.js';
 
 @Module({})
 class SchedulerModule {}

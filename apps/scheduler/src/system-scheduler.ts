@@ -8,24 +8,24 @@ import {
   type AttemptInput,
   type BlockedBy,
 } from './attempt.js';
-import { candidatesFor, type Candidates } from './candidate-nodes.js';
-import { asReconnected, stopsNobodyReports, taintedNodesOf } from './classification.js';
+import { candidatesFor, type Candidates } from './ranking/candidate-nodes.js';
+import { asReconnected, stopsNobodyReports, taintedNodesOf } from './reconciliation/classification.js';
 import { UPDATING } from './descriptions.js';
-import { InPlaceUpdates } from './in-place-update.js';
-import { inDeployment } from './in-deployment.js';
+import { InPlaceUpdates } from './reconciliation/in-place-update.js';
+import { inDeployment } from './reconciliation/in-deployment.js';
 import {
   countsOf,
   reconcileNodes,
   type NodePlacement,
   type NodeReconciliation,
   type NodeUpdate,
-} from './node-reconciler.js';
-import type { Selection } from './node-selector.js';
+} from './reconciliation/node-reconciler.js';
+import type { Selection } from './ranking/node-selector.js';
 import { PlanDraft } from './plan-draft.js';
 import { PlanFilling } from './plan-filling.js';
 import { SeededRandom } from './seeded-random.js';
-import { SystemRollout } from './system-rollout.js';
-import { selectionFor, type VersionSelection } from './version-selection.js';
+import { SystemRollout } from './reconciliation/system-rollout.js';
+import { selectionFor, type VersionSelection } from './ranking/version-selection.js';
 
 /**
  * One scheduling pass for a system or sysbatch job: one allocation of each group on every feasible node (section 18).

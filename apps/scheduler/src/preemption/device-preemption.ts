@@ -1,0 +1,90 @@
+import {
+  deviceGroupName,
+  devicesOf,
+  type Allocation,
+  type DeviceIndex,
+  type NodeDevice,
+  type RequestedDevice,
+} from '@waybill/model';
+import { isInstanceAllowed, matchesRequest } from '../feasibility/device-match.js';
+import { mayEvict, priorityOf, type Preemptor } from './preemption.js';
+
+/** What is wanted of the devices of one node, and who holds them now. */
+export interface DevicePreemptionAsk {
+  readonly job: Preemptor;
+  readonly request: RequestedDevice;
+  readonly devices: readonly NodeDevice[];
+  readonly index: DeviceIndex;
+  readonly proposed: readonly Allocation[];
+}
+
+/** Who would go for one device group. */
+interface Option {
+  readonly victims: readonly Allocation[];
+  /** Sum of the victims' distinct priorities: what it costs. */
+  readonly cost: number;
+}
+
+interface Holder {
+  readonly alloc: Allocation;
+  readonly priority: number;
+  /** Instances that its going would free for the request. */
+  readonly instances: number;
+}
+
+/**
+ * SC-139: whom to evict so that one device group has enough free instances; undefined: no group can have. Of the groups that
+ * can, the one whose victims matter least. Pure. Cost: O(device groups × allocations on the node).
+ */
+export function victimsForDevice(ask: DevicePreemptionAsk): readonly Allocation[] | undefined {
+  let best: Option | undefined;
+  for (const device of ask.devices) {
+    if (!matchesRequest(device, ask.request)) continue;
+    const option = optionOf(device, ask);
+    if (option && (!best || option.cost < best.cost)) best = option;
+  }
+  return best?.victims;
+}
+
+function optionOf(device: NodeDevice, { job, request, index, proposed }: DevicePreemptionAsk): Option | undefined {
+  const healthy = new Set(device.Instances.filter(({ Healthy }) => Healthy).map(({ ID }) => ID));
+  const isUsable = (id: string): boolean => healthy.has(id) && isInstanceAllowed(id, request);
+  let missing = request.Count - index.free(device).filter(isUsable).length;
+  const holders: Holder[] = [];
+  for (const alloc of proposed) {
+    if (!mayEvict(alloc, job)) continue;
+    const instances = heldOf(device, alloc).filter(isUsable).length;
+    if (instances > 0) holders.push({ alloc, priority: priorityOf(alloc), instances });
+  }
+  const chosen: Holder[] = [];
+  const needed = missing;
+  for (const holder of holders.toSorted((a, b) => a.priority - b.priority)) {
+    if (missing <= 0) break;
+    chosen.push(holder);
+    missing -= holder.instances;
+  }
+  return missing <= 0 ? withoutUnneeded(chosen, needed) : undefined;
+}
+
+/** Most instances first, until there are enough; the rest may stay. */
+function withoutUnneeded(chosen: readonly Holder[], needed: number): Option {
+  const kept: Holder[] = [];
+  let missing = needed;
+  for (const holder of chosen.toSorted((a, b) => b.instances - a.instances)) {
+    if (missing <= 0) break;
+    kept.push(holder);
+    missing -= holder.instances;
+  }
+  const priorities = new Set(kept.map(({ priority }) => priority));
+  return {
+    victims: kept.map(({ alloc }) => alloc),
+    cost: [...priorities].reduce((sum, priority) => sum + priority, 0),
+  };
+}
+
+function heldOf(device: NodeDevice, alloc: Allocation): string[] {
+  const name = deviceGroupName(device);
+  const held: string[] = [];
+  for (const one of devicesOf(alloc)) if (deviceGroupName(one) === name) held.push(...one.DeviceIDs);
+  return held;
+}

@@ -1,0 +1,106 @@
+import {
+  usageOf,
+  type AllocatedPort,
+  type AllocatedResources,
+  type Allocation,
+  type AllocUsage,
+  type NetworkResource,
+  type Node,
+  type TaskGroup,
+} from '@waybill/model';
+import type { DeviceAsk } from './device-assignment.js';
+import { weightOf } from '../feasibility/device-match.js';
+
+/** What an allocation of a group takes on any node, ports, devices and cores aside. Worked out once per attempt. */
+export interface GroupAsk {
+  readonly group: TaskGroup;
+  /** Name of the allocation to be placed; "" where all of the group want the same. */
+  readonly allocName: string;
+  readonly resources: AllocatedResources;
+  readonly usage: AllocUsage;
+  /** Cores wanted in all. */
+  readonly cores: number;
+  /** The network with ports to give, if any (SC-89: only the first counts). */
+  readonly network: NetworkResource | undefined;
+  /** In the order of the tasks. */
+  readonly devices: readonly DeviceAsk[];
+  /** Of all affinities of all device requests; 0: there are none. */
+  readonly deviceWeight: number;
+}
+
+export function askOf(group: TaskGroup, memoryOversubscription: boolean): GroupAsk {
+  const resources: AllocatedResources = {
+    Tasks: Object.fromEntries(
+      group.Tasks.map(({ Name, Resources: r }) => [
+        Name,
+        {
+          Cpu: { CpuShares: r.Cores > 0 ? 0 : r.CPU, ReservedCores: null },
+          Memory: {
+            MemoryMB: r.MemoryMB + r.SecretsMB,
+            MemoryMaxMB: memoryOversubscription ? maxMemory(r.MemoryMaxMB, r.SecretsMB) : 0,
+          },
+          Networks: null,
+          Devices: null,
+        },
+      ]),
+    ),
+    TaskLifecycles: Object.fromEntries(group.Tasks.map(({ Name, Lifecycle }) => [Name, Lifecycle])),
+    Shared: { Networks: null, DiskMB: group.EphemeralDisk.SizeMB, Ports: null },
+  };
+  const network = group.Networks?.[0];
+  const devices = devicesAskedBy(group);
+  return {
+    group,
+    allocName: '',
+    resources,
+    usage: usageOf(resources),
+    cores: group.Tasks.reduce((sum, task) => sum + task.Resources.Cores, 0),
+    network,
+    devices,
+    deviceWeight: devices.reduce((sum, { request }) => sum + weightOf(request), 0),
+  };
+}
+
+export function devicesAskedBy(group: TaskGroup): DeviceAsk[] {
+  return group.Tasks.flatMap(({ Name, Resources }) =>
+    (Resources.Devices ?? []).map((request) => ({ task: Name, request })),
+  );
+}
+
+/** SC-105. */
+function maxMemory(memoryMaxMB: number, secretsMB: number): number {
+  if (memoryMaxMB === -1) return -1;
+  return memoryMaxMB > 0 ? memoryMaxMB + secretsMB : 0;
+}
+
+/** With the ports that were found on a node (SC-88). */
+export function withPorts(
+  resources: AllocatedResources,
+  ports: AllocatedPort[],
+  network: NetworkResource,
+): AllocatedResources {
+  return { ...resources, Shared: { ...resources.Shared, Networks: [network], Ports: ports } };
+}
+
+/** SC-102: each task gets the lowest free cores, and their MHz. Undefined: not enough. */
+export function withCores(
+  ask: GroupAsk,
+  resources: AllocatedResources,
+  node: Node,
+  proposed: readonly Allocation[],
+): AllocatedResources | undefined {
+  const taken = new Set(node.ReservedResources.Cpu.ReservedCpuCores ?? []);
+  for (const alloc of proposed) for (const core of usageOf(alloc.AllocatedResources).cores) taken.add(core);
+  const { ReservableCpuCores, TotalCpuCores, CpuShares } = node.NodeResources.Cpu;
+  const free = (ReservableCpuCores ?? []).filter((core) => !taken.has(core)).toSorted((a, b) => a - b);
+  if (free.length < ask.cores) return undefined;
+  const mhzPerCore = TotalCpuCores > 0 ? Math.floor(CpuShares / TotalCpuCores) : 0;
+  const tasks = { ...resources.Tasks };
+  for (const { Name, Resources } of ask.group.Tasks) {
+    const task = tasks[Name];
+    if (Resources.Cores === 0 || !task) continue;
+    const cores = free.splice(0, Resources.Cores);
+    tasks[Name] = { ...task, Cpu: { CpuShares: cores.length * mhzPerCore, ReservedCores: cores } };
+  }
+  return { ...resources, Tasks: tasks };
+}

@@ -1,0 +1,42 @@
+import { isClientTerminal, type Job } from '@waybill/model';
+import { namespacedKey, type Tables } from '@waybill/state';
+import type { PlanDraft } from '../plan-draft.js';
+
+/**
+ * How many allocations of a job will be on a node, as the plan stands (SC-109). One per attempt.
+ * Cost: O(allocations of the job) for the first question, then O(changes of the plan since the last).
+ */
+export class JobOnNodes {
+  /** Node → group → allocations. */
+  private counted: Map<string, Map<string, number>> | undefined;
+  private seen = 0;
+
+  constructor(
+    private readonly job: Pick<Job, 'Namespace' | 'ID'>,
+    private readonly tables: Tables,
+    private readonly plan: PlanDraft,
+  ) {}
+
+  count(nodeId: string, group: string): number {
+    this.counted ??= this.stored();
+    const { countChanges } = this.plan;
+    for (; this.seen < countChanges.length; this.seen++) {
+      const change = countChanges[this.seen];
+      if (change) add(this.counted, change.alloc.NodeID, change.alloc.TaskGroup, change.by);
+    }
+    return this.counted.get(nodeId)?.get(group) ?? 0;
+  }
+
+  private stored(): Map<string, Map<string, number>> {
+    const counted = new Map<string, Map<string, number>>();
+    for (const alloc of this.tables.allocs.by('job', namespacedKey(this.job.Namespace, this.job.ID)))
+      if (!isClientTerminal(alloc)) add(counted, alloc.NodeID, alloc.TaskGroup, 1);
+    return counted;
+  }
+}
+
+function add(counted: Map<string, Map<string, number>>, nodeId: string, group: string, by: number): void {
+  let ofNode = counted.get(nodeId);
+  if (!ofNode) counted.set(nodeId, (ofNode = new Map()));
+  ofNode.set(group, (ofNode.get(group) ?? 0) + by);
+}

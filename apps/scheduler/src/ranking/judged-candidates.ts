@@ -1,0 +1,175 @@
+import type { Node } from '@waybill/model';
+import { REJECTED_CLASS, type Feasibility } from '../feasibility/feasibility.js';
+import type { GroupAsk } from './group-ask.js';
+import {
+  judge,
+  judgePreempting,
+  type FittingAfterPreemption,
+  type Judgement,
+  type NodeJudgeDeps,
+} from './node-judge.js';
+import { Rejections } from './placement-metric.js';
+import { scoresBy, type Ranking } from './ranking.js';
+
+/** Class of nodes whose spread score depends on the order of questions: asked anew every time. */
+const UNCLASSED = -1;
+
+/**
+ * What is known of every candidate for one group: each is judged when it is first looked at, and again only after the plan
+ * changed something of it. One per group and attempt.
+ *
+ * Spread scores change with every placement, but only per class of nodes with the same values: each class is scored once
+ * per placement. Where feasibility depends on other nodes (`distinct_property`) nothing is remembered.
+ * Memory: a few words per candidate. Cost: looking at a known candidate is O(1), and so is knowing that none fits any more.
+ */
+export class JudgedCandidates {
+  private readonly known: (Judgement | undefined)[];
+  /** Where those are that were ever looked at, by id of the node. */
+  private readonly indexOf = new Map<string, number>();
+  /** Of those known to fit: what all contributing scores but the spread add up to, and how many; 0: not known to fit. */
+  private readonly sums: Float64Array;
+  private readonly contributing: Uint8Array;
+  private readonly spreadClass: Int32Array;
+  private readonly spreadClasses = new Map<string, number>();
+  /** By class: the score, and the placement it is of. */
+  private readonly spreadScores: number[] = [];
+  private readonly spreadOfPlacement: number[] = [];
+  private placement = 0;
+  private seen = 0;
+  private readonly remembers: boolean;
+  /** Of those known not to fit; what was never looked at, and what fits, is `open`. */
+  private readonly rejections = new Rejections();
+  private open: number;
+  /** Open again because the plan changed something of them. */
+  private readonly reopened = new Set<number>();
+  /** 1: known not to fit even if others went for it. */
+  private readonly hopeless: Uint8Array;
+
+  constructor(
+    private readonly nodes: readonly Node[],
+    private readonly ask: GroupAsk,
+    private readonly ranking: Ranking,
+    private readonly deps: NodeJudgeDeps,
+  ) {
+    this.open = nodes.length;
+    this.hopeless = new Uint8Array(nodes.length);
+    this.known = Array.from({ length: nodes.length });
+    this.sums = new Float64Array(nodes.length);
+    this.contributing = new Uint8Array(nodes.length);
+    this.spreadClass = new Int32Array(nodes.length).fill(UNCLASSED);
+    this.remembers = !feasibilityOf(deps).dependsOnOtherNodes(ask.group);
+  }
+
+  /** Before every placement: forgets what the plan has changed since the last. */
+  refresh(): void {
+    this.ranking.refresh();
+    this.placement++;
+    const { touchedNodes } = this.deps.plan;
+    for (; this.seen < touchedNodes.length; this.seen++) {
+      const index = this.indexOf.get(touchedNodes[this.seen] ?? '');
+      if (index === undefined) continue;
+      this.forget(index);
+      this.hopeless[index] = 0;
+      this.contributing[index] = 0;
+    }
+  }
+
+  /** Why none of the candidates will do, if that is known without walking them all. Cost: O(those the plan has changed). */
+  noneFits(): Rejections | undefined {
+    if (this.open > this.reopened.size) return undefined;
+    for (const index of this.reopened) this.at(index);
+    this.reopened.clear();
+    return this.open === 0 ? this.rejections : undefined;
+  }
+
+  /** What it would be if less important allocations were evicted; undefined: not even then. Costs of `judgePreempting`. */
+  preemptingAt(index: number): FittingAfterPreemption | undefined {
+    const node = this.nodes[index];
+    if (!node || this.hopeless[index] === 1) return undefined;
+    const judgement = judgePreempting(node, this.ask, this.ranking, this.deps);
+    if (!judgement && this.remembers) this.hopeless[index] = 1;
+    return judgement;
+  }
+
+  /** The whole score of a candidate that is known to fit and not penalised; undefined: ask `at`. */
+  knownScore(index: number): number | undefined {
+    const contributing = this.contributing[index] ?? 0;
+    if (contributing === 0) return undefined;
+    const spread = this.spreadOf(index);
+    const sum = this.sums[index] ?? 0;
+    return spread === 0 ? sum / contributing : (sum + spread) / (contributing + 1);
+  }
+
+  at(index: number): Judgement | undefined {
+    const known = this.known[index];
+    if (known) return known;
+    const node = this.nodes[index];
+    if (!node) return undefined;
+    const judgement = judge(node, this.ask, this.ranking, this.deps);
+    if (this.remembers) this.remember(index, node, judgement);
+    return judgement;
+  }
+
+  /** The whole score of a candidate that fits. */
+  scoreOf(index: number, judgement: Judgement & { kind: 'fits' }, penalised: boolean): number {
+    return this.ranking.mean(judgement.base, penalised, this.spreadOf(index));
+  }
+
+  scoresOf(
+    index: number,
+    judgement: Judgement & { kind: 'fits' },
+    penalised: boolean,
+    score: number,
+  ): Record<string, number> {
+    return scoresBy(judgement.base, penalised, this.spreadOf(index), score);
+  }
+
+  /** The next time it is its class that says no (SC-53). */
+  private remember(index: number, node: Node, judgement: Judgement): void {
+    this.indexOf.set(node.ID, index);
+    if (judgement.kind !== 'fits') {
+      const byClass = judgement.kind === 'filtered' && feasibilityOf(this.deps).isRejectedClass(node, this.ask.group);
+      const rejection: Judgement = byClass ? { kind: 'filtered', reason: REJECTED_CLASS } : judgement;
+      this.known[index] = rejection;
+      this.rejections.count(node, rejection);
+      this.open--;
+      return;
+    }
+    this.known[index] = judgement;
+    const { sum, contributing } = this.ranking.sumOf(judgement.base);
+    this.sums[index] = sum;
+    this.contributing[index] = contributing;
+    if (this.spreadClass[index] !== UNCLASSED) return;
+    const name = this.ranking.spreadClassOf(node);
+    if (name === undefined) return;
+    let spreadClass = this.spreadClasses.get(name);
+    if (spreadClass === undefined) this.spreadClasses.set(name, (spreadClass = this.spreadClasses.size));
+    this.spreadClass[index] = spreadClass;
+  }
+
+  private forget(index: number): void {
+    const before = this.known[index];
+    const node = this.nodes[index];
+    if (node && before && before.kind !== 'fits') {
+      this.open++;
+      this.reopened.add(index);
+      this.rejections.count(node, before, -1);
+    }
+    this.known[index] = undefined;
+  }
+
+  private spreadOf(index: number): number {
+    const spreadClass = this.spreadClass[index] ?? UNCLASSED;
+    if (spreadClass !== UNCLASSED && this.spreadOfPlacement[spreadClass] === this.placement)
+      return this.spreadScores[spreadClass] ?? 0;
+    const node = this.nodes[index];
+    const score = node ? this.ranking.spreadOf(node) : 0;
+    if (spreadClass !== UNCLASSED) {
+      this.spreadOfPlacement[spreadClass] = this.placement;
+      this.spreadScores[spreadClass] = score;
+    }
+    return score;
+  }
+}
+
+const feasibilityOf = ({ feasibility }: NodeJudgeDeps): Feasibility => feasibility;

@@ -1,0 +1,179 @@
+import {
+  capacityOf,
+  DeviceIndex,
+  NetworkIndex,
+  usageOf,
+  type AllocatedResources,
+  type Allocation,
+  type Amounts,
+  type NetworkResource,
+  type Node,
+  type PortOffer,
+  resolveTarget,
+  type RequestedDevice,
+} from '@waybill/model';
+import { offerDevice, withDevice } from './device-assignment.js';
+import { withCores, withPorts, type GroupAsk } from './group-ask.js';
+import type { NodeView } from '../plan-draft.js';
+
+/** What one more allocation of a group would get on a node. */
+export interface Resourced {
+  readonly wanted: Amounts;
+  /** The new allocation included, those that were evicted not. */
+  readonly used: Amounts;
+  readonly capacity: Amounts;
+  readonly resources: AllocatedResources;
+  /** Weight of the device affinities that what it gets matches. */
+  readonly matchedDeviceWeight: number;
+  /** Who has to go for its ports and devices (SC-140). */
+  readonly evicted: readonly Allocation[];
+  /** What there is too little of; empty: it fits. */
+  readonly lacks: '' | 'cpu' | 'memory' | 'disk';
+}
+
+export type Fitted = Resourced | { readonly exhausted: string };
+
+/** Whom to evict so that what only one may have becomes free; undefined: nobody may, or it would not help. */
+export interface Evictions {
+  forPorts(
+    wanted: NetworkResource,
+    node: Node,
+    index: NetworkIndex,
+    proposed: readonly Allocation[],
+  ): readonly Allocation[] | undefined;
+  forDevice(
+    request: RequestedDevice,
+    node: Node,
+    index: DeviceIndex,
+    proposed: readonly Allocation[],
+  ): readonly Allocation[] | undefined;
+}
+
+/**
+ * Ports first, then devices, then cores, then amounts, as the reasons come out (SC-83 to SC-103). Pure but for `random`, which
+ * chooses dynamic ports. Cost: O(1) where no port, device or core is asked for, else O(allocations on the node).
+ *
+ * @param evictions undefined: nobody has to go
+ */
+export function fit(node: Node, ask: GroupAsk, view: NodeView, random: () => number, evictions?: Evictions): Fitted {
+  let { resources } = ask;
+  const claims = new Claims(view);
+  if (ask.network) {
+    const offer = claims.ports(resolvedHostNetworks(ask.network, node), node, random, evictions);
+    if ('error' in offer) return { exhausted: `network: ${offer.error}` };
+    resources = withPorts(resources, offer.ports, offer.network);
+  }
+  let matchedDeviceWeight = 0;
+  if (ask.devices.length > 0) {
+    const devices = claims.devices(ask, resources, node, evictions);
+    if ('error' in devices) return { exhausted: `devices: ${devices.error}` };
+    ({ resources, matchedDeviceWeight } = devices);
+  }
+  const withOwnCores = ask.cores === 0 ? resources : withCores(ask, resources, node, claims.allocs);
+  if (!withOwnCores) return { exhausted: 'cores' };
+  if (node.NodeMaxAllocs > 0 && claims.count + 1 > node.NodeMaxAllocs) return { exhausted: 'max allocation exceeded' };
+  const wanted = ask.cores > 0 ? usageOf(withOwnCores) : ask.usage;
+  const used = usedAfter(view.used, wanted, claims.evicted);
+  const capacity = capacityOf(node);
+  return {
+    wanted,
+    used,
+    capacity,
+    resources: withOwnCores,
+    matchedDeviceWeight,
+    evicted: claims.evicted,
+    lacks: lackOf(used, capacity),
+  };
+}
+
+const NOBODY: readonly Allocation[] = [];
+
+/** What only one allocation of a node may have, found for one more: who is in the way goes, if evictions are allowed. */
+class Claims {
+  evicted = NOBODY;
+
+  private left: readonly Allocation[] | undefined;
+
+  constructor(private readonly view: NodeView) {}
+
+  /** On the node, without those evicted so far. */
+  get allocs(): readonly Allocation[] {
+    return this.left ?? this.view.allocs;
+  }
+
+  get count(): number {
+    return this.view.count - this.evicted.length;
+  }
+
+  ports(wanted: NetworkResource, node: Node, random: () => number, evictions: Evictions | undefined): PortOffer {
+    const index = NetworkIndex.ofNode(node);
+    if (index.invalid) return { error: 'invalid node' };
+    for (const alloc of this.allocs) if (index.addAllocation(alloc) !== undefined) return { error: 'port collision' };
+    const offer = index.offer(wanted, random);
+    if (!('error' in offer)) return offer;
+    const victims = evictions?.forPorts(wanted, node, index, this.allocs);
+    if (!victims) return offer;
+    this.evict(victims, index);
+    return index.offer(wanted, random);
+  }
+
+  devices(
+    ask: GroupAsk,
+    given: AllocatedResources,
+    node: Node,
+    evictions: Evictions | undefined,
+  ): { resources: AllocatedResources; matchedDeviceWeight: number } | { error: string } {
+    const devices = node.NodeResources.Devices ?? [];
+    const index = new DeviceIndex();
+    for (const alloc of this.allocs) index.addAllocation(alloc);
+    let resources = given;
+    let matchedDeviceWeight = 0;
+    for (const { task, request } of ask.devices) {
+      let offer = offerDevice(devices, request, index);
+      const victims = 'error' in offer ? evictions?.forDevice(request, node, index, this.allocs) : undefined;
+      if (victims) {
+        this.evict(victims, index);
+        offer = offerDevice(devices, request, index);
+      }
+      if ('error' in offer) return offer;
+      index.take(offer.device);
+      resources = withDevice(resources, task, offer.device);
+      matchedDeviceWeight += offer.matchedWeight;
+    }
+    return { resources, matchedDeviceWeight };
+  }
+
+  private evict(victims: readonly Allocation[], index: NetworkIndex | DeviceIndex): void {
+    for (const victim of victims) index.removeAllocation(victim);
+    this.evicted = [...this.evicted, ...victims];
+    this.left = this.allocs.filter((alloc) => !victims.includes(alloc));
+  }
+}
+
+function usedAfter(before: Readonly<Amounts>, wanted: Amounts, evicted: readonly Allocation[]): Amounts {
+  const used = {
+    cpuMhz: before.cpuMhz + wanted.cpuMhz,
+    memoryMB: before.memoryMB + wanted.memoryMB,
+    diskMB: before.diskMB + wanted.diskMB,
+  };
+  for (const { AllocatedResources } of evicted) {
+    const freed = usageOf(AllocatedResources);
+    used.cpuMhz -= freed.cpuMhz;
+    used.memoryMB -= freed.memoryMB;
+    used.diskMB -= freed.diskMB;
+  }
+  return used;
+}
+
+function lackOf(used: Amounts, capacity: Amounts): Resourced['lacks'] {
+  if (used.cpuMhz > capacity.cpuMhz) return 'cpu';
+  if (used.memoryMB > capacity.memoryMB) return 'memory';
+  return used.diskMB > capacity.diskMB ? 'disk' : '';
+}
+
+/** SC-66: feasibility has made sure that they resolve. */
+function resolvedHostNetworks(network: NetworkResource, node: Node): NetworkResource {
+  const resolve = (ports: NetworkResource['ReservedPorts']): NetworkResource['ReservedPorts'] =>
+    ports?.map((port) => ({ ...port, HostNetwork: resolveTarget(port.HostNetwork, node) ?? '' })) ?? null;
+  return { ...network, ReservedPorts: resolve(network.ReservedPorts), DynamicPorts: resolve(network.DynamicPorts) };
+}

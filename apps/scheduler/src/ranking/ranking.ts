@@ -1,0 +1,184 @@
+import {
+  type Affinity,
+  type Amounts,
+  type Job,
+  type Node,
+  operatorHolds,
+  resolveTarget,
+  type SchedulerConfiguration,
+  type TaskGroup,
+} from '@waybill/model';
+import { weightOf } from '../feasibility/device-match.js';
+import { devicesAskedBy } from './group-ask.js';
+import { SpreadScore, type UseCounts } from './spread.js';
+
+/** Highest fit score (SC-107); the `binpack` scorer divides by it. */
+export const MAX_FIT_SCORE = 18;
+
+export interface Score {
+  /** By scorer, zeros that did not contribute included. */
+  readonly scores: Record<string, number>;
+  /** Mean of what contributed. */
+  readonly normScore: number;
+}
+
+/** What of a score depends on one node alone. */
+export interface BaseScore {
+  readonly binpack: number;
+  /** 0: no allocation of the same job and group is there. */
+  readonly antiAffinity: number;
+  readonly affinity: number;
+  /** Of the device affinities, how much is matched; null: there are none, and nothing contributes. */
+  readonly devices: number | null;
+}
+
+/** By scorer, as clients see them. */
+export function scoresBy(
+  base: BaseScore,
+  penalised: boolean,
+  spread: number,
+  normScore: number,
+): Record<string, number> {
+  const scores: Record<string, number> = {
+    binpack: base.binpack,
+    'job-anti-affinity': base.antiAffinity,
+    'node-reschedule-penalty': penalised ? -1 : 0,
+    'node-affinity': base.affinity,
+    'allocation-spread': spread,
+    'normalized-score': normScore,
+  };
+  if (base.devices !== null) scores['devices'] = base.devices;
+  return scores;
+}
+
+export interface RankedNode {
+  readonly node: Node;
+  /** The new allocation included. */
+  readonly used: Amounts;
+  readonly capacity: Amounts;
+  /** Allocations of the same job and group on the node. */
+  readonly collisions: number;
+  /** Share of the weight of its device affinities that what it gets there matches. */
+  readonly devices: number;
+  readonly penalised: boolean;
+}
+
+/** SC-107: how full (binpack) or how empty (spread) the node would be. Clamped to 0…18. */
+export function fitScore(
+  algorithm: SchedulerConfiguration['SchedulerAlgorithm'],
+  used: Amounts,
+  capacity: Amounts,
+): number {
+  const total = 10 ** freeShare(used.cpuMhz, capacity.cpuMhz) + 10 ** freeShare(used.memoryMB, capacity.memoryMB);
+  const score = algorithm === 'spread' ? total - 2 : 20 - total;
+  return Math.min(MAX_FIT_SCORE, Math.max(0, score));
+}
+
+function freeShare(used: number, capacity: number): number {
+  return capacity > 0 ? 1 - used / capacity : 0;
+}
+
+/** Scores nodes for one group: the mean of what the scorers of section 11 contribute. Pure. */
+export class Ranking {
+  private readonly affinities: readonly Affinity[];
+  private readonly totalWeight: number;
+  private readonly hasDeviceAffinities: boolean;
+  private readonly spread: SpreadScore;
+
+  constructor(
+    job: Job,
+    private readonly group: TaskGroup,
+    private readonly algorithm: SchedulerConfiguration['SchedulerAlgorithm'],
+    uses: UseCounts,
+  ) {
+    this.spread = new SpreadScore(job, group, uses);
+    // SC-111
+    this.affinities = [
+      ...(job.Affinities ?? []),
+      ...(group.Affinities ?? []),
+      ...group.Tasks.flatMap((task) => task.Affinities ?? []),
+    ];
+    this.hasDeviceAffinities = devicesAskedBy(group).some(({ request }) => weightOf(request) > 0);
+    this.totalWeight = this.affinities.reduce((sum, a) => sum + Math.abs(a.Weight), 0);
+  }
+
+  get hasAffinities(): boolean {
+    return this.affinities.length > 0;
+  }
+
+  /** Before every placement. */
+  refresh(): void {
+    this.spread.refresh();
+  }
+
+  /** The part of the score that stays while nothing changes on the node. */
+  base(ranked: Omit<RankedNode, 'penalised'>): BaseScore {
+    return {
+      binpack: fitScore(this.algorithm, ranked.used, ranked.capacity) / MAX_FIT_SCORE,
+      antiAffinity: ranked.collisions > 0 ? -(ranked.collisions + 1) / this.group.Count : 0,
+      affinity: this.hasAffinities ? this.affinityOf(ranked.node) : 0,
+      devices: this.hasDeviceAffinities ? ranked.devices : null,
+    };
+  }
+
+  /** What the placements so far make of a node (11.2). */
+  spreadOf(node: Node): number {
+    return this.spread.of(node);
+  }
+
+  /** Nodes with the same text have the same spread score; undefined: it depends on the order in which they are asked. */
+  spreadClassOf(node: Node): string | undefined {
+    return this.spread.classOf(node);
+  }
+
+  /** What contributes beside penalty and spread. No collision has an anti-affinity of 0: every collision has less. */
+  sumOf(base: BaseScore): { sum: number; contributing: number } {
+    let sum = base.binpack;
+    let contributing = 1;
+    if (base.devices !== null) {
+      sum += base.devices;
+      contributing++;
+    }
+    if (base.antiAffinity !== 0) {
+      sum += base.antiAffinity;
+      contributing++;
+    }
+    if (this.hasAffinities) {
+      sum += base.affinity;
+      contributing++;
+    }
+    return { sum, contributing };
+  }
+
+  /** The final score: the mean of what contributes. */
+  mean(base: BaseScore, penalised: boolean, spread: number, preemption?: number): number {
+    let { sum, contributing } = this.sumOf(base);
+    if (penalised) {
+      sum -= 1;
+      contributing++;
+    }
+    if (spread !== 0) {
+      sum += spread;
+      contributing++;
+    }
+    if (preemption !== undefined) {
+      sum += preemption;
+      contributing++;
+    }
+    return sum / contributing;
+  }
+
+  score(ranked: RankedNode): Score {
+    const base = this.base(ranked);
+    const spread = this.spreadOf(ranked.node);
+    const normScore = this.mean(base, ranked.penalised, spread);
+    return { scores: scoresBy(base, ranked.penalised, spread, normScore), normScore };
+  }
+
+  private affinityOf(node: Node): number {
+    let sum = 0;
+    for (const { LTarget, RTarget, Operand, Weight } of this.affinities)
+      if (operatorHolds(Operand, resolveTarget(LTarget, node), resolveTarget(RTarget, node))) sum += Weight;
+    return sum / this.totalWeight;
+  }
+}

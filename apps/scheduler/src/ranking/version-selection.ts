@@ -1,0 +1,49 @@
+import type { Job } from '@waybill/model';
+import { configFor, type AttemptInput } from '../attempt.js';
+import type { Candidates } from './candidate-nodes.js';
+import { Feasibility, type ProposedAllocs } from '../feasibility/feasibility.js';
+import { JobOnNodes } from './job-on-nodes.js';
+import { NodeSelector } from './node-selector.js';
+import type { PlanDraft } from '../plan-draft.js';
+import { PropertyUses } from './property-uses.js';
+import type { SeededRandom } from '../seeded-random.js';
+import { VolumeFeasibility } from '../feasibility/volume-feasibility.js';
+
+/** What finds nodes for one version of a job. Nothing of it is shared between versions (SC-131). */
+export interface VersionSelection {
+  readonly feasibility: Feasibility;
+  readonly selector: NodeSelector;
+}
+
+/** @param candidates in the order in which they are looked at */
+export function selectionFor(
+  job: Job,
+  candidates: Candidates,
+  input: AttemptInput,
+  plan: PlanDraft,
+  random: SeededRandom,
+): VersionSelection {
+  const { tables } = input;
+  const uses = new PropertyUses(job, tables, plan);
+  const allocs: ProposedAllocs = {
+    proposed: (node) => plan.proposed(node),
+    countByProperty: (target, value, group) => uses.counts(target, group).get(value) ?? 0,
+  };
+  const feasibility = new Feasibility(
+    job,
+    allocs,
+    new VolumeFeasibility(job, tables, allocs),
+    job.Type === 'system' || job.Type === 'sysbatch',
+  );
+  const selector = new NodeSelector({
+    job,
+    candidates,
+    feasibility,
+    plan,
+    own: new JobOnNodes(job, tables, plan),
+    config: configFor(job, tables),
+    uses,
+    random: () => random.next(),
+  });
+  return { feasibility, selector };
+}

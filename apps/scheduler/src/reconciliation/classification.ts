@@ -1,0 +1,167 @@
+import {
+  findTaskGroup,
+  isClientTerminal,
+  isServerTerminal,
+  isTerminalAllocation,
+  nsFromRfc3339,
+  rfc3339FromNs,
+  type AllocClientStatus,
+  type Allocation,
+  type AllocStateEntry,
+  type DisconnectStrategy,
+  type Job,
+  type Node,
+} from '@waybill/model';
+import type { Tables } from '@waybill/state';
+import { LOST, UNKNOWN } from '../descriptions.js';
+import type { StopOrder } from '../plan-draft.js';
+
+/** Nodes on which an allocation cannot be counted on, by id; null: the node is gone (SC-154). */
+export type TaintedNodes = ReadonlyMap<string, Node | null>;
+
+/** What the reconciler does next with an allocation (SC-158). */
+export type Bucket = 'untainted' | 'ignore' | 'migrate' | 'lost' | 'expiring' | 'reconnecting' | 'disconnecting';
+
+/** O(allocations of the job). */
+export function taintedNodesOf(allocs: Iterable<Allocation>, tables: Tables): TaintedNodes {
+  const tainted = new Map<string, Node | null>();
+  for (const { NodeID } of allocs) {
+    if (tainted.has(NodeID)) continue;
+    const node = tables.nodes.get(NodeID) ?? null;
+    if (!node || node.Status === 'down' || node.Status === 'disconnected' || node.DrainStrategy !== null)
+      tainted.set(NodeID, node);
+  }
+  return tainted;
+}
+
+/** SC-8: of a former version, or of a former job of the same name. */
+export function isFromOlderJob(alloc: Allocation, job: Job): boolean {
+  return alloc.Job !== null && (alloc.Job.Version < job.Version || alloc.Job.CreateIndex < job.CreateIndex);
+}
+
+/** SC-2: the last client status that a scheduler noted is `unknown`. */
+export function needsReconnect(alloc: Allocation): boolean {
+  return alloc.AllocStates.findLast((entry) => entry.Field === 0 && entry.Value !== '')?.Value === 'unknown';
+}
+
+/** SC-4, SC-5. */
+export function isExpired(alloc: Allocation, nowNs: number): boolean {
+  if (alloc.ClientStatus !== 'unknown' || !alloc.Job) return false;
+  const group = findTaskGroup(alloc.Job, alloc.TaskGroup);
+  const unknownSince = lastUnknownTime(alloc);
+  if (!group || unknownSince === 0) return false;
+  return unknownSince + (group.Disconnect?.LostAfter ?? 0) <= nowNs;
+}
+
+/** SC-4: unix ns, 0: never. */
+export function lastUnknownTime(alloc: Pick<Allocation, 'AllocStates'>): number {
+  let since = 0;
+  for (const entry of alloc.AllocStates.toReversed()) {
+    if (entry.Field !== 0) continue;
+    if (entry.Value === 'unknown') since = nsFromRfc3339(entry.Time);
+    else if (since !== 0) break;
+  }
+  return since;
+}
+
+/**
+ * The table of SC-158, first match. What the server has stopped never reconnects, whatever its history says (SC-310).
+ */
+export function bucketOf(alloc: Allocation, tainted: TaintedNodes, nowNs: number): Bucket {
+  if (isServerTerminal(alloc)) return alloc.DesiredTransition.MigrateDisablePlacement === true ? 'untainted' : 'ignore'; // C2, C3, C7
+  const reconnects = mayReconnect(alloc) && needsReconnect(alloc);
+  if (reconnects && alloc.ClientStatus === 'failed') return 'reconnecting'; // C1
+  const migrates = alloc.DesiredTransition.Migrate === true;
+  if (isClientTerminal(alloc)) return migrates && isCanary(alloc) ? 'migrate' : 'untainted'; // C4, C5
+  if (isExpired(alloc, nowNs)) return 'expiring'; // C6
+  const node = tainted.get(alloc.NodeID);
+  if (node?.Status === 'disconnected') return bucketOnDisconnectedNode(alloc); // C8 to C11
+  if (migrates) return 'migrate'; // C12
+  if (node === undefined || node?.Status === 'ready') return reconnects ? 'reconnecting' : 'untainted'; // C13, C14
+  if (node === null) return 'lost'; // C15
+  return node.Status === 'down' ? bucketOnDownNode(alloc) : 'untainted'; // C16 to C19
+}
+
+function mayReconnect({ ClientStatus }: Allocation): boolean {
+  return ClientStatus === 'unknown' || ClientStatus === 'running' || ClientStatus === 'failed';
+}
+
+export const isCanary = (alloc: Pick<Allocation, 'DeploymentStatus'>): boolean =>
+  alloc.DeploymentStatus?.Canary === true;
+
+function bucketOnDisconnectedNode(alloc: Allocation): Bucket {
+  if (alloc.ClientStatus === 'unknown') return 'untainted';
+  return alloc.ClientStatus === 'pending' || !disconnectOf(alloc)?.LostAfter ? 'lost' : 'disconnecting';
+}
+
+function bucketOnDownNode(alloc: Allocation): Bucket {
+  if (disconnectOf(alloc)?.Replace !== false) return 'lost';
+  if (alloc.ClientStatus === 'unknown') return 'untainted';
+  return alloc.ClientStatus === 'running' ? 'disconnecting' : 'lost';
+}
+
+/** The `disconnect` block the allocation was placed with, if any. */
+export function disconnectOf(alloc: Allocation): DisconnectStrategy | null {
+  const group = alloc.Job && findTaskGroup(alloc.Job, alloc.TaskGroup);
+  return group?.Disconnect ?? null;
+}
+
+/** SC-313: whether a plan may rewrite it where it is, its client status kept. */
+export function mayRewrite(alloc: Allocation, tainted: TaintedNodes): boolean {
+  const node = tainted.get(alloc.NodeID);
+  if (node === undefined) return true;
+  if (node === null) return false;
+  if (node.Status === 'disconnected') return alloc.ClientStatus === 'unknown';
+  if (node.Status === 'down') return alloc.ClientStatus === 'unknown' && disconnectOf(alloc)?.Replace === false;
+  return node.Status === 'ready';
+}
+
+/** SC-155: on a node that is down or gone nobody is left to report the end of what was told to stop. */
+export function stopsNobodyReports(allocs: Iterable<Allocation>, tainted: TaintedNodes, nowNs: number): StopOrder[] {
+  const orders: StopOrder[] = [];
+  for (const alloc of allocs) {
+    const node = tainted.get(alloc.NodeID);
+    const gone = node === null || node?.Status === 'down';
+    const unfinished = alloc.ClientStatus === 'running' || alloc.ClientStatus === 'pending';
+    if (gone && isServerTerminal(alloc) && unfinished) orders.push(lostStop(alloc, nowNs));
+  }
+  return orders;
+}
+
+/** SC-198. */
+export function lostStop(alloc: Allocation, nowNs: number, followupEvalId = ''): StopOrder {
+  return {
+    alloc,
+    description: LOST,
+    clientStatus: 'lost',
+    followupEvalId,
+    appendStates: [clientState('lost', nowNs)],
+  };
+}
+
+/** SC-190. It keeps the job it has (EB-340). */
+export function asUnknown(alloc: Allocation, nowNs: number, followupEvalId: string): Allocation {
+  return {
+    ...alloc,
+    Job: null,
+    ClientStatus: 'unknown',
+    ClientDescription: UNKNOWN,
+    AllocStates: [...alloc.AllocStates, clientState('unknown', nowNs)],
+    FollowupEvalID: followupEvalId,
+  };
+}
+
+/** SC-184: from here on an ordinary allocation again. */
+export function asReconnected(alloc: Allocation, nowNs: number): Allocation {
+  return { ...alloc, Job: null, AllocStates: [...alloc.AllocStates, clientState('running', nowNs)] };
+}
+
+/** An entry of the history of client statuses that servers keep. */
+export const clientState = (status: AllocClientStatus, nowNs: number): AllocStateEntry => ({
+  Field: 0,
+  Value: status,
+  Time: rfc3339FromNs(nowNs),
+});
+
+/** Whether anything of the allocation still counts for its job. */
+export const isLive = (alloc: Allocation): boolean => !isTerminalAllocation(alloc);

@@ -1,0 +1,109 @@
+import { findTaskGroup, isServerTerminal, type Allocation, type Job } from '@waybill/model';
+import { bucketOf, isLive, lostStop, mayRewrite } from './classification.js';
+import { DELAYED_RESCHEDULE, NOT_NEEDED } from '../descriptions.js';
+import { FollowUps } from './follow-ups.js';
+import { GroupDraft } from './group-draft.js';
+import { reconcileGroup } from './group-reconciler.js';
+import { indexIn } from './name-index.js';
+import { ReconciliationDraft } from './reconciliation-draft.js';
+import { noUpdates, type ReconcileInput, type Reconciliation } from './reconciliation.js';
+import { Rollout } from './rollout.js';
+
+/**
+ * Compares what a service or batch job wants with what exists (section 14). Pure: neither job nor allocations nor
+ * deployments are changed. Cost: O(allocations of the job), times log where names are ordered.
+ */
+export function reconcile(input: ReconcileInput): Reconciliation {
+  const { job, evaluation, newId, nowNs } = input;
+  // SC-244. Jobs of all types are stopped here (API-121), a system job's deployment with it (SC-290).
+  const hasDeployments = !job || job.Stop || job.Type === 'service';
+  const rollout = new Rollout(job, input.deployment, hasDeployments);
+  const out = new ReconciliationDraft(new FollowUps(evaluation, nowNs, newId), rollout);
+  const byGroup = groupsOf(input.allocs);
+  if (!job || job.Stop) {
+    for (const [name, allocs] of byGroup) stopAll(name, allocs.filter(isLive), input, out);
+    return finished(out, rollout, input);
+  }
+  const names = new Set([...job.TaskGroups.map((g) => g.Name), ...byGroup.keys()]);
+  let complete = true;
+  for (const name of names) {
+    const group = findTaskGroup(job, name);
+    const stored = byGroup.get(name) ?? [];
+    const counting = byIndex(stored.filter((alloc) => counts(alloc, job)));
+    if (!group || group.Count === 0) stopAll(name, counting, input, out);
+    else if (!reconcileGroup(new GroupDraft({ input, job, group, stored, counting }, out))) complete = false;
+  }
+  const succeeded = complete ? rollout.complete() : undefined;
+  if (succeeded !== undefined) lookAgain(succeeded, job, input, out);
+  return finished(out, rollout, input);
+}
+
+/**
+ * What failed after it had been healthy was kept while its deployment was active (SC-168). Nothing else would come back to
+ * it once that has succeeded, so it gets a follow-up at once, which its policy then answers to.
+ */
+function lookAgain(deploymentId: string, job: Job, input: ReconcileInput, out: ReconciliationDraft): void {
+  const kept = input.allocs.filter(
+    (alloc) =>
+      alloc.DeploymentID === deploymentId &&
+      alloc.ClientStatus === 'failed' &&
+      alloc.NextAllocation === '' &&
+      !isServerTerminal(alloc) &&
+      !out.isStopped(alloc) &&
+      mayRewrite(alloc, input.tainted),
+  );
+  const due = kept.map((alloc) => ({ alloc, atNs: input.nowNs }));
+  const evalIds = out.followUps.cover(job, due, 'alloc-failure', DELAYED_RESCHEDULE);
+  for (const alloc of kept)
+    out.rewrites.set(alloc.ID, { ...alloc, Job: null, FollowupEvalID: evalIds.get(alloc.ID) ?? '' });
+}
+
+function finished(out: ReconciliationDraft, rollout: Rollout, input: ReconcileInput): Reconciliation {
+  const deployment = rollout.result(input.evaluation, input.newId, input.nowNs);
+  return {
+    stops: out.stops,
+    placements: out.placements,
+    destructive: out.destructive,
+    rewrites: out.rewrites,
+    inPlace: out.inPlace,
+    followups: out.followups,
+    desired: out.desired,
+    deployment,
+    deploymentUpdates: rollout.updates,
+    deploymentId: rollout.activeId || (rollout.current ? '' : (deployment?.ID ?? '')),
+  };
+}
+
+function groupsOf(allocs: readonly Allocation[]): Map<string, Allocation[]> {
+  const byGroup = new Map<string, Allocation[]>();
+  for (const alloc of allocs) {
+    const group = byGroup.get(alloc.TaskGroup);
+    if (group) group.push(alloc);
+    else byGroup.set(alloc.TaskGroup, [alloc]);
+  }
+  return byGroup;
+}
+
+/** SC-156. */
+function counts(alloc: Allocation, job: Job): boolean {
+  return !isServerTerminal(alloc) || (job.Type === 'batch' && alloc.DesiredTransition.Reschedule !== true);
+}
+
+/** SC-245 to SC-247. */
+function stopAll(name: string, allocs: readonly Allocation[], input: ReconcileInput, out: ReconciliationDraft): void {
+  out.desired[name] = { ...noUpdates(), Stop: allocs.length };
+  for (const alloc of allocs) {
+    if (isServerTerminal(alloc)) continue;
+    const bucket = bucketOf(alloc, input.tainted, input.nowNs);
+    const lost = bucket === 'lost' || bucket === 'expiring';
+    out.stop(lost ? lostStop(alloc, input.nowNs) : { alloc, description: NOT_NEEDED });
+  }
+}
+
+/** By the index in the name, then by id. Each name is read once. */
+function byIndex(allocs: readonly Allocation[]): Allocation[] {
+  return allocs
+    .map((alloc) => ({ alloc, index: indexIn(alloc.Name) }))
+    .toSorted((a, b) => a.index - b.index || (a.alloc.ID < b.alloc.ID ? -1 : 1))
+    .map(({ alloc }) => alloc);
+}

@@ -1,0 +1,95 @@
+import type { Allocation } from '@waybill/model';
+import { asReconnected, asUnknown, disconnectOf, lostStop } from './classification.js';
+import { replaceableFrom } from './delayed-stop.js';
+import { DELAYED_RESCHEDULE, DISCONNECT_TIMEOUT } from '../descriptions.js';
+import type { Due } from './follow-ups.js';
+import type { GroupDraft } from './group-draft.js';
+import { resolveReconnecting } from './reconnect.js';
+import { rescheduleVerdict } from './reschedule-filter.js';
+
+/** SC-179 to SC-187: those that came back stay or go, with their replacements. */
+export function reconnect(draft: GroupDraft): void {
+  const { buckets, input, out, desired } = draft;
+  if (buckets.reconnecting.length === 0) return;
+  const { kept, stops } = resolveReconnecting(buckets.reconnecting, draft.stored, draft.job, input.nowNs);
+  const stopped = new Set<string>();
+  for (const order of stops) {
+    stopped.add(order.alloc.ID);
+    desired.Stop++;
+    out.stop(order);
+  }
+  const stays = ({ ID }: Allocation): boolean => !stopped.has(ID);
+  for (const name of ['untainted', 'migrate', 'lost', 'expiring', 'disconnecting'] as const)
+    buckets[name] = buckets[name].filter(stays);
+  draft.rescheduleNow = draft.rescheduleNow.filter(stays);
+  draft.later = draft.later.filter(({ alloc }) => stays(alloc));
+  for (const alloc of kept) {
+    buckets.untainted.push(alloc);
+    if (alloc.ClientStatus !== 'running' || !input.hasSettled(alloc.NodeID)) continue; // SC-185: the next evaluation handles it
+    out.rewrites.set(alloc.ID, asReconnected(alloc, input.nowNs));
+    desired.Reconnect++;
+  }
+}
+
+/** SC-190 to SC-193. */
+export function disconnect(draft: GroupDraft): void {
+  const { buckets, input, out, job, desired } = draft;
+  const { disconnecting } = buckets;
+  if (disconnecting.length === 0) return;
+  const later: Due[] = [];
+  const stay: Allocation[] = [];
+  for (const alloc of disconnecting) {
+    const verdict = rescheduleVerdict(alloc, draft.view, true);
+    if (verdict.kind === 'now') {
+      draft.rescheduleNow.push(alloc);
+      draft.staying.add(alloc.ID);
+    } else if (verdict.kind !== 'drop') stay.push(alloc);
+    if (verdict.kind === 'later') later.push({ alloc, atNs: verdict.atNs });
+  }
+  const timeouts = disconnecting.map((alloc) => ({
+    alloc,
+    atNs: input.nowNs + (disconnectOf(alloc)?.LostAfter ?? 0),
+  }));
+  const timeoutEvals = out.followUps.cover(job, timeouts, 'max-disconnect-timeout', DISCONNECT_TIMEOUT);
+  const laterEvals = out.followUps.cover(job, later, 'alloc-reschedule', DELAYED_RESCHEDULE);
+  desired.RescheduleLater += later.length;
+  desired.RescheduleNow = draft.rescheduleNow.length; // SC-177
+  desired.Disconnect += disconnecting.length;
+  for (const alloc of disconnecting) {
+    const followup = laterEvals.get(alloc.ID) ?? timeoutEvals.get(alloc.ID) ?? '';
+    out.rewrites.set(alloc.ID, asUnknown(alloc, input.nowNs, followup));
+  }
+  // From here on they count as what they become.
+  for (const alloc of stay) buckets.untainted.push({ ...alloc, ClientStatus: 'unknown' });
+}
+
+/** What lost allocations keep from being filled, because their agents stop them only later (SC-201 to SC-203). */
+export interface LostWait {
+  /** Of those that must wait, by allocation. */
+  readonly followups: ReadonlyMap<string, string>;
+  /** Some wait from now on: nothing of the group is placed in this attempt. */
+  readonly delayed: boolean;
+  /** Places of allocations stopped earlier that must stay empty for now. */
+  readonly waiting: number;
+}
+
+export function waitForLost({ input, buckets, stored, job, out }: GroupDraft): LostWait {
+  const { nowNs, evaluation } = input;
+  const due = buckets.lost
+    .map((alloc) => ({ alloc, atNs: replaceableFrom(alloc, nowNs) }))
+    .filter(({ atNs }) => atNs > nowNs);
+  let waiting = 0;
+  for (const alloc of stored.values()) {
+    const isGone = alloc.DesiredStatus === 'stop' && alloc.ClientStatus === 'lost' && alloc.NextAllocation === '';
+    const waits = alloc.FollowupEvalID !== '' && alloc.FollowupEvalID !== evaluation.ID;
+    if (isGone && waits && replaceableFrom(alloc, nowNs) > nowNs) waiting++;
+  }
+  const followups = out.followUps.cover(job, due, 'alloc-failure', DELAYED_RESCHEDULE);
+  return { followups, delayed: due.length > 0, waiting };
+}
+
+export function stopLost(draft: GroupDraft, { followups }: LostWait): void {
+  const { lost } = draft.buckets;
+  draft.desired.Stop += lost.length;
+  for (const alloc of lost) draft.out.stop(lostStop(alloc, draft.input.nowNs, followups.get(alloc.ID) ?? ''));
+}

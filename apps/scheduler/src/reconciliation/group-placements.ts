@@ -1,0 +1,85 @@
+import type { Allocation } from '@waybill/model';
+import { isCanary } from './classification.js';
+import { MIGRATING } from '../descriptions.js';
+import type { LostWait } from './group-absences.js';
+import type { GroupDraft } from './group-draft.js';
+import type { NameIndex } from './name-index.js';
+import type { Placement } from './reconciliation.js';
+
+/** Placements of a group, canaries aside. */
+export interface GroupPlacements {
+  /** Made in this attempt or not. */
+  readonly wanted: number;
+  readonly made: number;
+}
+
+/** SC-199, SC-200, SC-220, SC-221, SC-225 to SC-227. */
+export function placeMissing(
+  draft: GroupDraft,
+  names: NameIndex,
+  canaries: readonly Placement[],
+  wait: LostWait,
+): GroupPlacements {
+  const { group, buckets, rescheduleNow, staying } = draft;
+  // One of a batch job that is stopped with rescheduling is both migrating and replaced now (SC-231).
+  const replaced = new Set([...buckets.migrate, ...rescheduleNow]);
+  let existing = buckets.untainted.length + replaced.size + wait.waiting;
+  const now = rescheduleNow.map((previous) =>
+    replacing(draft, previous, names, staying.has(previous.ID) ? 'keeps-previous' : 'stops-previous'),
+  );
+  const lost: Placement[] = [];
+  for (const previous of buckets.lost) {
+    if (existing >= group.Count) break;
+    existing++;
+    lost.push(replacing(draft, previous, names, 'no'));
+  }
+  const missing = Math.max(0, group.Count - existing);
+  const wanted = now.length + lost.length + missing;
+  let placements: Placement[] = [];
+  if (wait.delayed) placements = []; // SC-202
+  else if (draft.isFree) placements = [...now, ...lost, ...names.next(missing).map((name) => fresh(draft, name))];
+  else placements = [...now.filter(({ previous }) => !isOfFailedDeployment(draft, previous)), ...lost];
+  draft.desired.Place += placements.length;
+  const all = [...canaries, ...placements];
+  if (all.length > group.Count) draft.desired.Place = group.Count; // SC-221
+  draft.out.placements.push(...all.slice(0, group.Count));
+  return { wanted, made: placements.length };
+}
+
+/** SC-229, SC-230. */
+export function migrateAway(draft: GroupDraft, names: NameIndex): void {
+  const { migrate } = draft.buckets;
+  draft.desired.Migrate += migrate.length;
+  for (const alloc of migrate) {
+    const followupEvalId = draft.out.rewrites.get(alloc.ID)?.FollowupEvalID ?? '';
+    draft.out.stop({ alloc, description: MIGRATING, followupEvalId });
+    const { Reschedule, MigrateDisablePlacement } = alloc.DesiredTransition;
+    if (draft.isBatch && (Reschedule === true || MigrateDisablePlacement === true)) continue;
+    draft.out.placements.push(replacing(draft, alloc, names, 'no'));
+  }
+}
+
+function isOfFailedDeployment({ rollout }: GroupDraft, alloc: Allocation | undefined): boolean {
+  return rollout.isFailed && alloc?.DeploymentID === rollout.current?.ID;
+}
+
+function fresh({ group }: GroupDraft, name: string): Placement {
+  return { name, group, previous: undefined, reschedule: 'no', canary: false, olderVersion: false };
+}
+
+function replacing(
+  { group, isCanarying }: GroupDraft,
+  previous: Allocation,
+  names: NameIndex,
+  reschedule: Placement['reschedule'],
+): Placement {
+  const canary = isCanary(previous);
+  return {
+    name: canary ? previous.Name : names.successorOf(previous.Name),
+    group,
+    previous,
+    reschedule,
+    canary,
+    olderVersion: isCanarying && !canary,
+  };
+}

@@ -1,0 +1,189 @@
+import {
+  findTaskGroup,
+  isServerTerminal,
+  ranSuccessfully,
+  type Allocation,
+  type DesiredUpdates,
+  type Job,
+  type Node,
+  type TaskGroup,
+} from '@waybill/model';
+import type { Tables } from '@waybill/state';
+import { asUnknown, isExpired, isLive, lostStop, needsReconnect, type TaintedNodes } from './classification.js';
+import { NODE_TAINTED, NOT_NEEDED } from '../descriptions.js';
+import type { StopOrder } from '../plan-draft.js';
+import { noUpdates } from './reconciliation.js';
+import { needsReplacement } from './task-changes.js';
+
+/** One allocation wanted on one node. */
+export interface NodePlacement {
+  readonly node: Node;
+  readonly name: string;
+  readonly group: TaskGroup;
+  readonly previous: Allocation | undefined;
+}
+
+/** An allocation that is not what its job says now, on a node where the job still runs. */
+export interface NodeUpdate {
+  readonly alloc: Allocation;
+  readonly node: Node;
+  readonly group: TaskGroup;
+  /** `returned`: it came back after a disconnect, and this is written down (S5). `rerun`: it ended before (SC-277). */
+  readonly kind: 'changed' | 'returned' | 'rerun';
+}
+
+export interface NodeReconciliation {
+  readonly stops: StopOrder[];
+  readonly placements: NodePlacement[];
+  readonly updates: NodeUpdate[];
+  /** Allocations that became unknown (S7). */
+  readonly rewrites: Allocation[];
+  readonly desired: Record<string, DesiredUpdates>;
+  /** Some considered node has nothing of this version yet, or something to update: a reason for a deployment (SC-288). */
+  readonly isNews: boolean;
+}
+
+export interface NodeReconcileInput {
+  /** Null: stopped or purged. */
+  readonly job: Job | null;
+  readonly allocs: readonly Allocation[];
+  /** Ready candidates of the job. */
+  readonly candidates: readonly Node[];
+  readonly tainted: TaintedNodes;
+  readonly tables: Tables;
+  readonly nowNs: number;
+}
+
+/**
+ * Compares what a system or sysbatch job wants — one allocation of each group on every feasible node — with what exists
+ * (section 18). Pure. Cost: O(candidates × groups + allocations of the job).
+ */
+export function reconcileNodes(input: NodeReconcileInput): NodeReconciliation {
+  return new NodeReconciler(input).run();
+}
+
+/** Used once. */
+class NodeReconciler {
+  private readonly out = {
+    stops: [] as StopOrder[],
+    placements: [] as NodePlacement[],
+    updates: [] as NodeUpdate[],
+    rewrites: [] as Allocation[],
+    desired: {} as Record<string, DesiredUpdates>,
+  };
+  private readonly wanted: ReadonlyMap<string, TaskGroup>;
+  private readonly candidateIds: ReadonlySet<string>;
+
+  constructor(private readonly input: NodeReconcileInput) {
+    this.wanted = wantedNames(input.job);
+    this.candidateIds = new Set(input.candidates.map((node) => node.ID));
+  }
+
+  run(): NodeReconciliation {
+    const { job, allocs, candidates } = this.input;
+    const live = new Map<string, Allocation>();
+    const finished = new Map<string, Allocation>();
+    const nodesWithVersion = new Set<string>();
+    for (const alloc of allocs) {
+      const slot = slotOf(alloc.NodeID, alloc.Name);
+      if (job && alloc.Job?.Version === job.Version && alloc.Job.CreateIndex === job.CreateIndex)
+        nodesWithVersion.add(alloc.NodeID);
+      if (isLive(alloc)) {
+        live.set(slot, alloc);
+        this.decide(alloc);
+      } else if ((finished.get(slot)?.CreateIndex ?? -1) < alloc.CreateIndex) finished.set(slot, alloc);
+    }
+    if (job)
+      for (const node of candidates)
+        for (const [name, group] of this.wanted)
+          if (!live.has(slotOf(node.ID, name)) && !this.input.tainted.has(node.ID))
+            this.fill(job, node, name, group, finished.get(slotOf(node.ID, name)));
+    const isNews = this.out.updates.length > 0 || candidates.some(({ ID }) => !nodesWithVersion.has(ID));
+    return { ...this.out, isNews };
+  }
+
+  /** SC-276, SC-277. */
+  private fill(job: Job, node: Node, name: string, group: TaskGroup, previous: Allocation | undefined): void {
+    if (job.Type !== 'sysbatch' || !previous) {
+      this.out.placements.push({ node, name, group, previous });
+      this.counts(group.Name).Place++;
+    } else if (isOfSameSpec(previous, job)) this.counts(group.Name).Ignore++;
+    else if (previous.Job && !needsReplacement(group.Name, previous.Job, job)) this.counts(group.Name).InPlaceUpdate++;
+    else this.out.updates.push({ alloc: previous, node, group, kind: 'rerun' });
+  }
+
+  /** SC-274, first match. */
+  private decide(alloc: Allocation): void {
+    const { job, tainted, nowNs } = this.input;
+    const group = this.wanted.get(alloc.Name);
+    if (!job || !group) return this.stop({ alloc, description: NOT_NEEDED }); // S1
+    if (alloc.DesiredTransition.Migrate === true) return this.stop({ alloc, description: NODE_TAINTED }); // S2
+    if (alloc.ClientStatus === 'unknown') {
+      if (needsReconnect(alloc) && isExpired(alloc, nowNs)) this.stop(lostStop(alloc, nowNs)); // S3
+      else this.ignore(alloc); // S4
+      return;
+    }
+    const taint = tainted.get(alloc.NodeID);
+    if (taint !== undefined) this.decideOnTainted(alloc, taint, job); // S6 to S9
+    else this.decideOnNode(alloc, job, group); // S5, S10 to S14
+  }
+
+  private decideOnTainted(alloc: Allocation, node: Node | null, job: Job): void {
+    const { nowNs } = this.input;
+    if (job.Type === 'sysbatch' && ranSuccessfully(alloc)) this.ignore(alloc); // S6
+    else if (node?.Status === 'disconnected' && alloc.ClientStatus === 'running') {
+      this.out.rewrites.push(asUnknown(alloc, nowNs, alloc.FollowupEvalID)); // S7
+      this.counts(alloc.TaskGroup).Disconnect++;
+    } else if (node === null || node.Status === 'down') this.stop(lostStop(alloc, nowNs)); // S8
+    else this.ignore(alloc); // S9
+  }
+
+  private decideOnNode(alloc: Allocation, job: Job, group: TaskGroup): void {
+    const node = this.input.tables.nodes.get(alloc.NodeID);
+    const changed = !isOfSameSpec(alloc, job);
+    const returned = alloc.ClientStatus === 'running' && needsReconnect(alloc);
+    if (!node || !this.candidateIds.has(node.ID)) {
+      const ready = node?.Status === 'ready' && node.SchedulingEligibility === 'eligible';
+      if (ready || changed) this.stop({ alloc, description: NOT_NEEDED }); // S11, S12
+      else if (node?.Status === 'ready' && returned) this.out.updates.push({ alloc, node, group, kind: 'returned' }); // S5
+      else this.ignore(alloc); // S10
+    } else if (returned) this.out.updates.push({ alloc, node, group, kind: 'returned' }); // S5
+    else if (changed) this.out.updates.push({ alloc, node, group, kind: 'changed' }); // S13
+    else this.ignore(alloc); // S14
+  }
+
+  private stop(order: StopOrder): void {
+    this.counts(order.alloc.TaskGroup).Stop++;
+    if (!isServerTerminal(order.alloc)) this.out.stops.push(order);
+  }
+
+  private ignore(alloc: Allocation): void {
+    this.counts(alloc.TaskGroup).Ignore++;
+  }
+
+  private counts(group: string): DesiredUpdates {
+    return countsOf(this.out, group);
+  }
+}
+
+function isOfSameSpec(alloc: Allocation, job: Job): boolean {
+  return alloc.Job?.JobModifyIndex === job.JobModifyIndex && alloc.Job.CreateIndex === job.CreateIndex;
+}
+
+/** SC-271: by the job's name, not its id. */
+function wantedNames(job: Job | null): Map<string, TaskGroup> {
+  const wanted = new Map<string, TaskGroup>();
+  if (!job || job.Stop) return wanted;
+  for (const { Name, Count } of job.TaskGroups) {
+    const group = findTaskGroup(job, Name);
+    for (let i = 0; i < Count && group; i++) wanted.set(`${job.Name}.${Name}[${i}]`, group);
+  }
+  return wanted;
+}
+
+/** Ids of nodes have no slash. */
+const slotOf = (nodeId: string, name: string): string => `${nodeId}/${name}`;
+
+export function countsOf(out: { readonly desired: Record<string, DesiredUpdates> }, group: string): DesiredUpdates {
+  return (out.desired[group] ??= noUpdates());
+}

@@ -1,0 +1,424 @@
+import { type Evaluation, type Plan, type PlanResult, rfc3339FromNs } from '@waybill/model';
+import { fixtures } from '@waybill/state';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { EvaluationRun, MissingRefreshError, type EvaluationRunDeps, type Planner } from './evaluation-run.js';
+import { UnknownSchedulerError } from '../schedule.js';
+import { SchedulingFixture } from '../scheduling.fixture.js';
+
+let world: SchedulingFixture;
+let log: string[];
+let written: Evaluation[];
+let created: Evaluation[];
+let reblocked: Evaluation[];
+/** How the applier answers each plan in turn; after the last, everything is committed whole. */
+let answers: ((plan: Plan) => PlanResult)[];
+
+beforeEach(() => {
+  world = new SchedulingFixture();
+  log = [];
+  written = [];
+  created = [];
+  reblocked = [];
+  answers = [];
+});
+
+const resultOf = (plan: Plan, over: Partial<PlanResult> = {}): PlanResult => ({
+  NodeUpdate: plan.NodeUpdate,
+  NodeAllocation: plan.NodeAllocation,
+  NodePreemptions: {},
+  Deployment: null,
+  DeploymentUpdates: [],
+  RejectedNodes: [],
+  IneligibleNodes: [],
+  RefreshIndex: 0,
+  AllocIndex: world.state.appliedIndex,
+  ...over,
+});
+const nothing = (plan: Plan): PlanResult =>
+  resultOf(plan, { NodeUpdate: {}, NodeAllocation: {}, AllocIndex: 0, RefreshIndex: world.state.appliedIndex });
+
+function commit(plan: Plan): PlanResult {
+  world.commit({ plan } as Parameters<SchedulingFixture['commit']>[0]);
+  const { tables } = world.state;
+  const NodeAllocation = Object.fromEntries(
+    Object.entries(plan.NodeAllocation).map(([node, allocs]) => [
+      node,
+      allocs.map((a) => tables.allocs.get(a.ID) ?? a),
+    ]),
+  );
+  return resultOf(plan, { NodeAllocation });
+}
+
+const planner: Planner = {
+  async submitPlan(plan) {
+    log.push('plan');
+    return (answers.shift() ?? commit)(plan);
+  },
+  async updateEval(e) {
+    log.push(`update ${e.Status}`);
+    written.push(e);
+  },
+  async createEval(e) {
+    log.push(`create ${e.TriggeredBy}`);
+    created.push(e);
+  },
+  async reblockEval(e) {
+    log.push('reblock');
+    reblocked.push(e);
+  },
+};
+
+async function run(over: Partial<Evaluation> = {}, timed?: EvaluationRunDeps['timed']): Promise<Evaluation> {
+  const evaluation = fixtures.anEval(over);
+  fixtures.apply(world.state, 'EvalUpdate', { Evals: [evaluation] });
+  const { state } = world;
+  const ended = await new EvaluationRun(evaluation, {
+    planner,
+    snapshots: {
+      tables: state.tables,
+      get appliedIndex() {
+        return state.appliedIndex;
+      },
+      reach: async (index) => {
+        log.push(`reach ${index > 0}`);
+      },
+    },
+    clock: { nowMs: () => world.nowMs },
+    newId: world.newId,
+    ...(timed && { timed }),
+  }).run();
+  if (ended) await planner.updateEval(ended);
+  return evaluation;
+}
+
+/** One with room for a single allocation. */
+function addSmallNode(): void {
+  const Cpu = { CpuShares: 150, TotalCpuCores: 1, ReservableCpuCores: null };
+  world.addNode({ NodeResources: { ...fixtures.aNode().NodeResources, Cpu } });
+}
+
+/** Without an update block: a run that places nothing then plans nothing, not even a deployment. */
+const register = (Count = 1, type = 'service') =>
+  world.register(fixtures.aJob({ Type: type, TaskGroups: [fixtures.aGroup({ Count, Update: null }, type)] }));
+
+describe('a run that succeeds', () => {
+  it('SC-23, EB-9, EB-214: ends complete, with nothing queued and the snapshot it used', async () => {
+    world.addNode();
+    register(2);
+    await run();
+    expect(log).toEqual(['plan', 'update complete']);
+    expect(written[0]).toMatchObject({
+      Status: 'complete',
+      StatusDescription: '',
+      QueuedAllocations: { web: 0 },
+      FailedTGAllocs: {},
+      BlockedEval: '',
+    });
+    expect(written[0]!.SnapshotIndex).toBeGreaterThan(0);
+  });
+
+  it('EB-227, SC-18: a plan that changes nothing is not submitted', async () => {
+    world.addNode();
+    register();
+    await run();
+    log.length = 0;
+    await run();
+    expect(log).toEqual(['update complete']);
+  });
+
+  it('EB-198, SC-306: what is applied while it runs is seen by the next attempt, and not by this one', async () => {
+    world.addNode();
+    register(2);
+    const before = world.state.appliedIndex + 1; // with the evaluation itself
+    answers = [nothing];
+    const seen: { from: number; to: number; snapshot: number }[] = [];
+    await run({}, (pass) => {
+      queueMicrotask(() => world.addNode());
+      const from = world.state.appliedIndex;
+      const attempt = pass();
+      seen.push({ from, to: world.state.appliedIndex, snapshot: attempt.plan.SnapshotIndex });
+      return attempt;
+    });
+    expect(seen[0]).toEqual({ from: before, to: before, snapshot: before });
+    expect(seen[1]!.from).toBeGreaterThan(before);
+    expect(seen[1]!.to).toBe(seen[1]!.from);
+  });
+
+  it('EB-16: clocks that differ do not make an evaluation end before it was created', async () => {
+    const late = (world.nowMs + 60_000) * 1e6;
+    await run({ CreateTime: late });
+    expect(written[0]!.ModifyTime).toBe(late + 1);
+  });
+
+  it('EB-21, EB-221, SC-31, SC-32, SC-308: what failed gets one blocked evaluation, visible before its creator ends', async () => {
+    register(2);
+    const evaluation = await run();
+    expect(log).toEqual(['create queued-allocs', 'update complete']);
+    expect(created[0]).toMatchObject({
+      Status: 'blocked',
+      StatusDescription: 'created to place remaining allocations',
+      PreviousEval: evaluation.ID,
+      SnapshotIndex: written[0]!.SnapshotIndex,
+    });
+    expect(Object.keys(created[0]!.FailedTGAllocs)).toEqual(['web']);
+    expect(written[0]).toMatchObject({ BlockedEval: created[0]!.ID, QueuedAllocations: { web: 2 } });
+  });
+
+  it('EB-219, EB-217, SC-33: a blocked one waits on under its id, after the summary was put right', async () => {
+    register(2);
+    const evaluation = await run({ Status: 'blocked' });
+    expect(log).toEqual(['update blocked', 'reblock']);
+    expect(reblocked[0]).toMatchObject({ ID: evaluation.ID, Status: 'blocked', QueuedAllocations: { web: 2 } });
+    fixtures.apply(world.state, 'EvalUpdate', { Evals: [written[0]!] });
+    log.length = 0;
+    await run({ Status: 'blocked' });
+    expect(log).toEqual(['reblock']);
+  });
+
+  it('SC-34: a blocked one that placed everything is complete', async () => {
+    world.addNode();
+    register();
+    await run({ Status: 'blocked' });
+    expect(log).toEqual(['plan', 'update complete']);
+  });
+
+  it('EB-22, SC-175: it names the last follow-up that was committed with its plan', async () => {
+    world.addNode();
+    register();
+    await run();
+    world.report(world.allocs()[0]!, { ClientStatus: 'failed' });
+    await run({ TriggeredBy: 'alloc-failure' });
+    const followup = world.allocs()[0]!.FollowupEvalID;
+    expect(followup).not.toBe('');
+    expect(written[1]!.NextEval).toBe(followup);
+  });
+
+  it("SC-191: the end of a disconnect window is found although the clock here is behind the broker's", async () => {
+    const LOST_AFTER_MS = 60_000;
+    const node = world.addNode();
+    const group = {
+      Count: 1,
+      Update: null,
+      Disconnect: { LostAfter: LOST_AFTER_MS * 1e6, StopOnClientAfter: null, Replace: false, Reconcile: '' },
+    };
+    world.register(fixtures.aJob({ TaskGroups: [fixtures.aGroup(group)] }));
+    await run();
+    world.report(world.allocs()[0]!, { ClientStatus: 'running' });
+    world.nodeIs(node, 'disconnected');
+    await run({ TriggeredBy: 'node-update' });
+    const WaitUntil = rfc3339FromNs((world.nowMs + LOST_AFTER_MS) * 1e6);
+
+    world.nowMs += LOST_AFTER_MS - 2_000; // the broker's clock has reached WaitUntil
+    await run({ TriggeredBy: 'max-disconnect-timeout', WaitUntil });
+    expect(world.allocs()[0]).toMatchObject({ ClientStatus: 'lost', DesiredStatus: 'stop' });
+  });
+
+  it('EB-220: a system job blocks per group, and its evaluation does not name what may be several', async () => {
+    world.addNode({ NodeResources: { ...fixtures.aNode().NodeResources, Memory: { MemoryMB: 1 } } });
+    register(1, 'system');
+    await run({ Type: 'system' });
+    expect(log).toEqual(['create queued-allocs', 'update complete']);
+    expect(created[0]!.NodeID).not.toBe('');
+    expect(written[0]!.BlockedEval).toBe('');
+  });
+});
+
+describe('a run against conflicts', () => {
+  it('EB-209, SC-19: a refresh index is waited for, then it tries again', async () => {
+    world.addNode();
+    register();
+    answers = [nothing];
+    await run();
+    expect(log).toEqual(['plan', 'reach true', 'plan', 'update complete']);
+  });
+
+  it('EB-213: what it writes after a refresh carries the index of its first snapshot', async () => {
+    world.addNode();
+    register(200); // more than fits
+    const first = world.state.appliedIndex + 1; // after the evaluation itself
+    answers = [
+      (plan) => {
+        world.addNode();
+        return nothing(plan);
+      },
+    ];
+    await run();
+    expect(created[0]).toMatchObject({ TriggeredBy: 'queued-allocs', SnapshotIndex: first });
+    expect(written[0]).toMatchObject({ Status: 'complete', SnapshotIndex: first });
+  });
+
+  it('EB-210, EB-255: after a full commit there is no other snapshot and no other attempt', async () => {
+    world.addNode();
+    register();
+    await run();
+    expect(log).toEqual(['plan', 'update complete']);
+  });
+
+  it('EB-224, SC-336, DP-120: a deployment of a rejected plan is not written on the evaluation, a committed one is', async () => {
+    world.addNode();
+    register();
+    const rejected = fixtures.aDeployment();
+    const committed = fixtures.aDeployment();
+    answers = [
+      (plan) => ({ ...nothing(plan), Deployment: rejected }),
+      (plan) => ({ ...commit(plan), Deployment: committed }),
+    ];
+    await run();
+    expect(written[0]).toMatchObject({ Status: 'complete', DeploymentID: committed.ID });
+  });
+
+  it('EB-223, SC-22: without progress it gives up after 5 attempts, and waits as blocked', async () => {
+    world.addNode();
+    register();
+    answers = Array(9).fill(nothing);
+    await run();
+    expect(log.filter((l) => l === 'plan')).toHaveLength(5);
+    expect(log.slice(-2)).toEqual(['create max-plan-attempts', 'update failed']);
+    expect(created[0]).toMatchObject({ Status: 'blocked', StatusDescription: 'created due to placement conflicts' });
+    expect(written[0]).toMatchObject({
+      Status: 'failed',
+      StatusDescription: 'maximum attempts reached (5)',
+      BlockedEval: created[0]!.ID,
+    });
+  });
+
+  it('EB-223: a system job only fails', async () => {
+    world.addNode();
+    register(1, 'system');
+    answers = Array(9).fill(nothing);
+    await run({ Type: 'system' });
+    expect(log.filter((l) => l === 'plan')).toHaveLength(5);
+    expect(created).toEqual([]);
+    expect(written[0]).toMatchObject({ Status: 'failed', BlockedEval: '' });
+  });
+
+  it('SC-16, SC-17: each attempt reads the job anew, and begins with no failures and no counts', async () => {
+    register(2);
+    addSmallNode();
+    const first = (plan: Plan): PlanResult => {
+      // Meanwhile there is room, and the job wants more.
+      world.addNode();
+      register(3);
+      return nothing(plan);
+    };
+    answers = [first];
+    await run();
+    expect(log.filter((line) => line === 'plan')).toHaveLength(2);
+    expect(written[0]).toMatchObject({ Status: 'complete', FailedTGAllocs: {}, QueuedAllocations: { web: 0 } });
+    expect(created).toEqual([]);
+    expect(world.live()).toHaveLength(3);
+  });
+
+  it('SC-17, EB-221: the blocked evaluation is made once in a run, not once per attempt', async () => {
+    addSmallNode();
+    register(2);
+    answers = [nothing, nothing];
+    await run();
+    expect(log).toEqual([
+      'plan',
+      'reach true',
+      'plan',
+      'reach true',
+      'plan',
+      'create queued-allocs',
+      'update complete',
+    ]);
+  });
+
+  it('SC-25: one reading of the clock for all of an attempt', async () => {
+    world.addNode();
+    register(3);
+    const times = new Set<number>();
+    await run({}, (pass) => {
+      const attempt = pass();
+      for (const { CreateTime, ModifyTime } of Object.values(attempt.plan.NodeAllocation).flat())
+        times.add(CreateTime).add(ModifyTime);
+      world.nowMs += 1_000;
+      return attempt;
+    });
+    expect(times.size).toBe(1);
+  });
+
+  it('SC-27, SC-26: updates in place are not what was queued', async () => {
+    world.addNode();
+    register(2);
+    await run();
+    const group = fixtures.aGroup({ Count: 4, Update: null });
+    world.register(fixtures.aJob({ Priority: 60, TaskGroups: [group] }));
+    answers = [
+      (plan) => {
+        // Of the two that are new the applier takes one; the two rewritten ones are committed.
+        const [fresh] = Object.values(plan.NodeAllocation)
+          .flat()
+          .filter(({ CreateIndex }) => CreateIndex === 0);
+        const without = Object.fromEntries(
+          Object.entries(plan.NodeAllocation).map(([node, allocs]) => [node, allocs.filter((a) => a !== fresh)]),
+        );
+        return { ...commit({ ...plan, NodeAllocation: without }), RefreshIndex: 1 };
+      },
+      nothing,
+      nothing,
+      nothing,
+      nothing,
+      nothing,
+    ];
+    await run();
+    expect(written[1]).toMatchObject({ Status: 'failed', QueuedAllocations: { web: 1 } });
+  });
+
+  it('SC-303: what was wanted of each group is kept with the evaluation', async () => {
+    world.addNode();
+    register(2);
+    await run();
+    expect(written[0]?.PlanAnnotations?.DesiredTGUpdates).toMatchObject({ web: { Place: 2, Ignore: 0 } });
+  });
+
+  it('EB-211, SC-21: progress starts the count of attempts over', async () => {
+    world.addNode();
+    register();
+    const some = (plan: Plan): PlanResult => resultOf(plan, { NodeAllocation: { other: [] }, RefreshIndex: 1 });
+    answers = [nothing, nothing, nothing, nothing, some, nothing, nothing, nothing, nothing, nothing, nothing];
+    await run();
+    expect(log.filter((l) => l === 'plan')).toHaveLength(10);
+  });
+
+  it('EB-212, SC-20: half a commit that says nothing of a refresh is an error for a service, not for a system job', async () => {
+    world.addNode();
+    register();
+    answers = [(plan) => ({ ...nothing(plan), RefreshIndex: 0 })];
+    await expect(run()).rejects.toThrow(MissingRefreshError);
+    expect(written).toEqual([]);
+    register(1, 'system');
+    answers = [(plan) => ({ ...nothing(plan), RefreshIndex: 0 })];
+    await run({ Type: 'system' });
+    expect(written[0]?.Status).toBe('complete');
+  });
+
+  it('EB-225: if the plan fails nothing is written', async () => {
+    world.addNode();
+    register();
+    answers = [
+      () => {
+        throw new Error('plan queue flushed');
+      },
+    ];
+    await expect(run()).rejects.toThrow('plan queue flushed');
+    expect(written).toEqual([]);
+  });
+});
+
+describe('what it cannot do', () => {
+  it('EB-30, SC-11: a trigger the scheduler does not take fails the evaluation', async () => {
+    register(1, 'system');
+    await run({ Type: 'system', TriggeredBy: 'alloc-failure' });
+    expect(written[0]).toMatchObject({
+      Status: 'failed',
+      StatusDescription: "scheduler cannot handle 'alloc-failure' evaluation reason",
+    });
+  });
+
+  it('SC-12: no scheduler of this type', async () => {
+    await expect(run({ Type: 'nonsense' })).rejects.toThrow(UnknownSchedulerError);
+    await expect(run({ Type: 'nonsense' })).rejects.toThrow("unknown scheduler 'nonsense'");
+  });
+});

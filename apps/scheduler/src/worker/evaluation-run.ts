@@ -1,0 +1,257 @@
+import {
+  isFullCommit,
+  newEvaluation,
+  nsFromMs,
+  nsFromRfc3339,
+  type AllocMetric,
+  type Clock,
+  type Evaluation,
+  type Plan,
+  type PlanResult,
+} from '@waybill/model';
+import { namespacedKey, type NodeLoads, type Tables } from '@waybill/state';
+import { queuedAfter, type Attempt, type BlockedBy } from '../attempt.js';
+import { BLOCKED_CONFLICTS, BLOCKED_REMAINING } from '../descriptions.js';
+import { acceptsTrigger, MAX_ATTEMPTS, schedule, schedulerTypeFor, type SchedulerType } from '../schedule.js';
+
+/** What a run asks of the broker, all in the name of one delivery. */
+export interface Planner {
+  submitPlan(plan: Plan): Promise<PlanResult>;
+  updateEval(evaluation: Evaluation): Promise<void>;
+  createEval(evaluation: Evaluation): Promise<void>;
+  reblockEval(evaluation: Evaluation): Promise<void>;
+}
+
+/** The state a run reads: it must not move during one attempt. */
+export interface Snapshots {
+  readonly tables: Tables;
+  readonly appliedIndex: number;
+  /** Kept up to date with `tables`. */
+  readonly loads?: NodeLoads;
+  /** @throws if not reached in time (EB-209) */
+  reach(index: number): Promise<void>;
+}
+
+export interface EvaluationRunDeps {
+  readonly planner: Planner;
+  readonly snapshots: Snapshots;
+  readonly clock: Clock;
+  readonly newId: () => string;
+  /** Wraps the pure pass: for its span and timing. */
+  readonly timed?: (attempt: () => Attempt) => Attempt;
+}
+
+/** A plan was committed in part and nobody says how far the state must be for another try (EB-212). */
+export class MissingRefreshError extends Error {
+  override readonly name = 'MissingRefreshError';
+  constructor() {
+    super('missing state refresh after partial commit');
+  }
+}
+
+/**
+ * Works one delivered evaluation off: attempts, until one is committed whole or nothing is left to do (sections 9.2 to
+ * 9.4 of the evaluations reference). Used once per delivery; whoever runs it writes what became of the evaluation and
+ * acks if it resolves, and nacks if it rejects.
+ *
+ * Limits: MAX_ATTEMPTS without progress. Every wait inside has a limit of its own.
+ */
+export class EvaluationRun {
+  /** Index of the first snapshot: what evaluations written later in this run carry (EB-213). */
+  private snapshotIndex = 0;
+  private blockedEvalId = '';
+  /** Of the deployment that was committed with one of this run's plans (EB-224). */
+  private deploymentId = '';
+  private result: PlanResult | undefined;
+
+  constructor(
+    private readonly evaluation: Evaluation,
+    private readonly deps: EvaluationRunDeps,
+  ) {}
+
+  /**
+   * @returns the evaluation as it is to be written; undefined: it is blocked again, and nothing is
+   * @throws whatever the broker refuses or fails with, UnknownSchedulerError, MissingRefreshError
+   */
+  async run(): Promise<Evaluation | undefined> {
+    const { evaluation } = this;
+    const { snapshots } = this.deps;
+    this.snapshotIndex = snapshots.appliedIndex;
+    const type = schedulerTypeFor(evaluation, snapshots.tables);
+    if (!acceptsTrigger(type, evaluation.TriggeredBy))
+      return this.ended('failed', `scheduler cannot handle '${evaluation.TriggeredBy}' evaluation reason`);
+    let last: Attempt | undefined;
+    for (let left = MAX_ATTEMPTS[type]; left > 0; left--) {
+      last = this.attempt(type);
+      if (last.isNoop && !evaluation.AnnotatePlan) return this.succeed(type, last);
+      this.result = await this.deps.planner.submitPlan(last.plan);
+      if (this.result.AllocIndex !== 0) this.deploymentId = this.result.Deployment?.ID ?? this.deploymentId;
+      const whole = isFullCommit(last.plan, this.result) && this.result.RefreshIndex === 0;
+      if (whole && !last.truncated) return this.succeed(type, last);
+      if (madeProgress(this.result)) left = MAX_ATTEMPTS[type] + 1; // EB-211
+      if (whole) await snapshots.reach(this.result.AllocIndex);
+      else if (this.result.RefreshIndex !== 0) await snapshots.reach(this.result.RefreshIndex);
+      else if (type === 'service' || type === 'batch') throw new MissingRefreshError();
+    }
+    return this.giveUp(type, last);
+  }
+
+  private attempt(type: SchedulerType): Attempt {
+    const { snapshots, clock, newId } = this.deps;
+    this.result = undefined;
+    const pass = (): Attempt =>
+      schedule(type, {
+        evaluation: this.evaluation,
+        tables: snapshots.tables,
+        ...(snapshots.loads && { loads: snapshots.loads }),
+        index: snapshots.appliedIndex,
+        nowNs: this.nowNs(clock),
+        newId,
+      });
+    return this.deps.timed ? this.deps.timed(pass) : pass();
+  }
+
+  /**
+   * The broker's clock decides when a delayed evaluation is due. By a worker's clock that is behind, what it was made for
+   * (a disconnect window that ends, SC-191) might not have come yet, and nobody would look again.
+   */
+  private nowNs(clock: Clock): number {
+    const nowNs = nsFromMs(clock.nowMs());
+    return this.evaluation.Wait > 0 ? nowNs : Math.max(nowNs, nsFromRfc3339(this.evaluation.WaitUntil));
+  }
+
+  private async succeed(type: SchedulerType, attempt: Attempt): Promise<Evaluation | undefined> {
+    const isSystem = type === 'system' || type === 'sysbatch';
+    if (!isSystem && this.evaluation.Status === 'blocked' && attempt.blocked[0])
+      return this.reblock(attempt, attempt.blocked[0]);
+    await this.createBlocked(type, attempt, isSystem);
+    return this.ended('complete', '', attempt);
+  }
+
+  /** SC-31, SC-35, EB-221. */
+  private async createBlocked(type: SchedulerType, attempt: Attempt, isSystem: boolean): Promise<void> {
+    if (this.blockedEvalId !== '') return;
+    // A delayed evaluation that comes early waits for its own follow-ups (SC-31).
+    const now = nsFromMs(this.deps.clock.nowMs());
+    if (!isSystem && attempt.followups.length > 0 && now <= nsFromRfc3339(this.evaluation.WaitUntil)) return;
+    for (const blocked of attempt.blocked) {
+      const created = this.blockedEval(type, blocked, 'queued-allocs', BLOCKED_REMAINING);
+      await this.deps.planner.createEval(created);
+      if (!isSystem) this.blockedEvalId = created.ID; // EB-21
+    }
+  }
+
+  /** EB-223, SC-22. */
+  private async giveUp(type: SchedulerType, last: Attempt | undefined): Promise<Evaluation> {
+    if (type === 'service' || type === 'batch') {
+      const created = this.blockedEval(type, last?.blocked[0], 'max-plan-attempts', BLOCKED_CONFLICTS);
+      await this.deps.planner.createEval(created);
+      this.blockedEvalId = created.ID;
+    }
+    return this.ended('failed', `maximum attempts reached (${MAX_ATTEMPTS[type]})`, last);
+  }
+
+  /** EB-216 to EB-219: the same evaluation waits again, with what this run found out. */
+  private async reblock(attempt: Attempt, blocked: BlockedBy): Promise<undefined> {
+    const queued = queuedAfter(attempt.wanted, this.result);
+    const { Namespace, JobID } = this.evaluation;
+    const summary = this.deps.snapshots.tables.job_summary.get(namespacedKey(Namespace, JobID))?.Summary ?? {};
+    const changed = Object.entries(queued).some(
+      ([group, n]) => summary[group] !== undefined && summary[group].Queued !== n,
+    );
+    const evaluation: Evaluation = {
+      ...this.evaluation,
+      ...eligibilityOf(blocked),
+      FailedTGAllocs: attempt.failedGroups,
+      QueuedAllocations: queued,
+      SnapshotIndex: this.snapshotIndex,
+      ModifyTime: this.modifyTime(),
+    };
+    if (changed) await this.deps.planner.updateEval(evaluation);
+    await this.deps.planner.reblockEval(evaluation);
+  }
+
+  /** SC-23, EB-214. */
+  private ended(status: 'complete' | 'failed', description: string, attempt?: Attempt): Evaluation {
+    const followup = this.committedFollowup(attempt);
+    return {
+      ...this.evaluation,
+      Status: status,
+      StatusDescription: description,
+      FailedTGAllocs: attempt?.failedGroups ?? {},
+      QueuedAllocations: attempt ? queuedAfter(attempt.wanted, this.result) : {},
+      PlanAnnotations: attempt?.annotations ?? null,
+      BlockedEval: this.blockedEvalId,
+      DeploymentID: this.deploymentId || this.evaluation.DeploymentID,
+      NextEval: followup ?? this.evaluation.NextEval,
+      SnapshotIndex: this.snapshotIndex,
+      ModifyTime: this.modifyTime(),
+    };
+  }
+
+  /** EB-22: only one that was committed is named. */
+  private committedFollowup(attempt: Attempt | undefined): string | undefined {
+    const { tables } = this.deps.snapshots;
+    if (!attempt || !this.result || this.result.AllocIndex === 0) return undefined;
+    const named = new Set(
+      [...Object.values(this.result.NodeUpdate), ...Object.values(this.result.NodeAllocation)]
+        .flat()
+        .map((alloc) => alloc.FollowupEvalID),
+    );
+    return attempt.followups.findLast(({ ID }) => named.has(ID) || tables.evals.has(ID))?.ID;
+  }
+
+  private blockedEval(
+    type: SchedulerType,
+    blocked: BlockedBy | undefined,
+    trigger: 'queued-allocs' | 'max-plan-attempts',
+    description: string,
+  ): Evaluation {
+    const { Namespace, Priority, JobID, JobModifyIndex, ID } = this.evaluation;
+    return newEvaluation({
+      ID: this.deps.newId(),
+      Namespace,
+      Priority,
+      Type: type,
+      TriggeredBy: trigger,
+      JobID,
+      JobModifyIndex,
+      Status: 'blocked',
+      StatusDescription: description,
+      PreviousEval: ID,
+      SnapshotIndex: this.snapshotIndex,
+      NodeID: blocked?.nodeId ?? '',
+      FailedTGAllocs: blocked?.failedGroups ?? ({} satisfies Record<string, AllocMetric>),
+      CreateTime: nsFromMs(this.deps.clock.nowMs()),
+      ...(blocked ? eligibilityOf(blocked) : { EscapedComputedClass: true }),
+    });
+  }
+
+  /** EB-16. */
+  private modifyTime(): number {
+    const now = nsFromMs(this.deps.clock.nowMs());
+    return now > this.evaluation.CreateTime ? now : this.evaluation.CreateTime + 1;
+  }
+}
+
+/** SC-36. */
+function eligibilityOf(
+  blocked: BlockedBy,
+): Pick<Evaluation, 'ClassEligibility' | 'EscapedComputedClass' | 'MissingNonNodeResources' | 'QuotaLimitReached'> {
+  return {
+    ClassEligibility: blocked.escaped ? {} : blocked.classEligibility,
+    EscapedComputedClass: blocked.escaped,
+    MissingNonNodeResources: blocked.missingResources,
+    QuotaLimitReached: '',
+  };
+}
+
+/** SC-21. */
+function madeProgress(result: PlanResult): boolean {
+  return (
+    Object.keys(result.NodeUpdate).length > 0 ||
+    Object.keys(result.NodeAllocation).length > 0 ||
+    result.Deployment !== null ||
+    result.DeploymentUpdates.length > 0
+  );
+}

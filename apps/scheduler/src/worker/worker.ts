@@ -1,0 +1,301 @@
+import { CORE_TYPE, type Clock, type Timers } from '@waybill/model';
+import type { ReplicatedState } from '@waybill/replica';
+import {
+  ack,
+  dequeue,
+  isNobodyThere,
+  KNOWN_SCHEDULERS,
+  nack,
+  SCHEDULER_VERSION,
+  type DequeueResponse,
+  type FinishRequest,
+  type Rpc,
+  type WorkerStatus,
+  type WorkloadStatus,
+} from '@waybill/rpc';
+import { traceparentOf, withSpan, type Logger, type Tracer } from '@waybill/telemetry';
+import { BrokerPlanner } from './broker-planner.js';
+import { BrokerTerms, within } from './broker-terms.js';
+import type { NodeLoads } from '@waybill/state';
+import type { Thresholds } from '../collection/thresholds.js';
+import { type Delivery, deliveryOf, indexNeededBy, spanOf } from './delivery.js';
+import { EvaluationRun } from './evaluation-run.js';
+import { Housekeeping } from './housekeeping.js';
+import { backoffMs, StopSignal } from './stop-signal.js';
+import { noWorkerMeter, timed, type WorkerMeter } from './worker-meter.js';
+
+/** What a dequeue asks the broker to wait (EB-64); also how long a stop waits for an idle worker. */
+export const DEQUEUE_MS = 500;
+/** For this copy of the state to reach what the delivery needs, and the longer wait of one that is far behind (EB-199). */
+export const WAIT_FOR_INDEX_MS = 5_000;
+export const CATCH_UP_MS = 50_000;
+/** After failed dequeues (EB-203). */
+export const DEQUEUE_BACKOFF_MS = { base: 20, limit: 10_000 };
+/** While the broker wants another version of the scheduler than this one: an upgrade is under way (EB-203). */
+export const OTHER_VERSION_BACKOFF_MS = 30_000;
+/** While nobody holds the broker's role: a successor comes within seconds and must not wait for us. */
+export const NO_BROKER_BACKOFF_LIMIT_MS = 500;
+/** A stopping worker gets this long to hand back what it holds (EB-208). */
+export const STOP_GRACE_MS = 5_000;
+/** Failed dequeues of the first seconds are expected: the broker is starting too (EB-203). */
+export const QUIET_START_MS = 10_000;
+
+export interface WorkerDeps {
+  readonly rpc: Rpc;
+  readonly state: ReplicatedState;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly newId: () => string;
+  readonly logger: Logger;
+  readonly tracer: () => Tracer;
+  readonly meter?: WorkerMeter;
+  /** Types of evaluations it takes; all, if it is not said (EB-228). */
+  readonly enabledSchedulers?: readonly string[];
+  /** How old records must be that housekeeping removes. */
+  readonly thresholds?: Thresholds;
+  /** Kept up to date with `state`; without it every pass sums up the nodes it looks at. */
+  readonly loads?: NodeLoads;
+}
+
+/**
+ * Works evaluations off, one at a time (section 9 of the evaluations reference): dequeue, wait until this copy of the
+ * state has what the delivery is about, schedule, submit, then finish: one call that writes, acks and brings the next
+ * delivery if one is ready; nack if anything failed. Housekeeping that takes long goes on beside that, one evaluation of
+ * it at a time; as long as it does no other is dequeued here.
+ *
+ * Modes: started ⇄ paused (dequeues nothing; what it has it finishes first) → stopping (finishes or hands back what it
+ * has) → stopped. It writes nothing to the log itself.
+ *
+ * When its copy of the state says that the broker's role has a new holder, every ask in flight fails and every back-off
+ * ends at once: what the old holder did with the ask is unknown, as after a timeout, and the new one is asked for work.
+ */
+export class Worker {
+  /** By which the broker knows what it has in hand, housekeeping apart. */
+  private id: string;
+  private readonly signal: StopSignal;
+  private readonly terms: BrokerTerms;
+  private readonly startedAtMs: number;
+  private readonly enabledSchedulers: readonly string[];
+  private readonly housekeeping: Housekeeping;
+  private readonly measured: { readonly meter: WorkerMeter; readonly clock: Clock };
+  private ended: Promise<void> = Promise.resolve();
+  private failures = 0;
+  private mode: WorkerStatus = 'Starting';
+  private doing: WorkloadStatus = 'WaitingToDequeue';
+  private wake: (() => void) | undefined;
+
+  constructor(private readonly deps: WorkerDeps) {
+    this.id = deps.newId();
+    this.signal = new StopSignal(deps.timers);
+    this.terms = new BrokerTerms(deps.state);
+    this.startedAtMs = deps.clock.nowMs();
+    this.enabledSchedulers = deps.enabledSchedulers ?? KNOWN_SCHEDULERS;
+    this.measured = { meter: deps.meter ?? noWorkerMeter, clock: deps.clock };
+    this.housekeeping = new Housekeeping({
+      ...deps,
+      meter: this.measured.meter,
+      signal: this.signal,
+      terms: this.terms,
+      planner: (delivery, traceparent) => this.plannerOf(delivery, traceparent),
+      ack: (delivery) => this.answer(ack, delivery),
+      nack: (delivery) => this.answer(nack, delivery),
+      waitForIndexMs: WAIT_FOR_INDEX_MS,
+    });
+  }
+
+  get status(): WorkerStatus {
+    return this.mode;
+  }
+
+  get workloadStatus(): WorkloadStatus {
+    return this.doing;
+  }
+
+  start(): void {
+    this.mode = 'Started';
+    this.ended = this.untilStopped().finally(() => {
+      this.mode = 'Stopped';
+      this.doing = 'Stopped';
+    });
+  }
+
+  /** It takes effect when what is in hand is finished (EB-231); a no-op unless the worker runs (EB-232). */
+  pause(): void {
+    if (this.mode === 'Started' || this.mode === 'Resuming') this.mode = 'Pausing';
+  }
+
+  /** Also takes back a pause that has not taken effect yet (EB-232). */
+  resume(): void {
+    if (this.mode === 'Pausing') this.mode = 'Started';
+    else if (this.mode === 'Paused') this.mode = 'Resuming';
+    this.wake?.();
+  }
+
+  /** Resolves when the worker holds nothing any more, or when its grace is over. */
+  async stop(): Promise<void> {
+    if (this.mode !== 'Stopped') this.mode = 'Stopping';
+    this.signal.stop();
+    this.wake?.();
+    await new Promise<void>((resolve) => {
+      const cancel = this.deps.timers.after(STOP_GRACE_MS, resolve);
+      void this.ended.finally(() => {
+        cancel();
+        resolve();
+      });
+    });
+    this.terms.close();
+  }
+
+  private async untilStopped(): Promise<void> {
+    while (!this.signal.stopped) {
+      await this.restWhilePaused();
+      // A worker for nothing but housekeeping has nothing to ask for meanwhile.
+      if (this.types.length === 0) await this.housekeeping.ended();
+      if (this.signal.stopped) break;
+      let delivery = await this.dequeue();
+      while (delivery) delivery = await this.takeOn(delivery);
+    }
+    await this.housekeeping.ended();
+  }
+
+  /** What it may be handed now. */
+  private get types(): readonly string[] {
+    if (!this.housekeeping.isBusy) return this.enabledSchedulers;
+    return this.enabledSchedulers.filter((type) => type !== CORE_TYPE);
+  }
+
+  private async restWhilePaused(): Promise<void> {
+    if (this.mode === 'Pausing') await Promise.race([this.housekeeping.ended(), this.woken()]);
+    if (this.mode !== 'Pausing') return;
+    this.mode = 'Paused';
+    this.doing = 'Paused';
+    await this.woken();
+    if (!this.signal.stopped) this.mode = 'Started';
+  }
+
+  /** By a resume or a stop. */
+  private async woken(): Promise<void> {
+    await new Promise<void>((resolve) => (this.wake = resolve));
+    this.wake = undefined;
+  }
+
+  private async dequeue(): Promise<Delivery | undefined> {
+    this.doing = 'WaitingToDequeue';
+    const term = this.terms.current;
+    const answer = this.deps.rpc.ask(dequeue, {
+      Schedulers: this.types,
+      TimeoutMs: DEQUEUE_MS,
+      SchedulerVersion: SCHEDULER_VERSION,
+      Worker: this.id,
+    });
+    try {
+      const answered = await timed(this.measured, 'worker.dequeue_eval', () =>
+        within(term, answer, (late) => this.handBack(late)),
+      );
+      this.failures = 0;
+      return deliveryOf(answered);
+    } catch (error) {
+      if (term.aborted) {
+        this.failures = 0;
+        return undefined;
+      }
+      const limit = isNobodyThere(error) ? NO_BROKER_BACKOFF_LIMIT_MS : DEQUEUE_BACKOFF_MS.limit;
+      if (this.deps.clock.nowMs() - this.startedAtMs > QUIET_START_MS)
+        this.deps.logger.warn('no evaluation could be fetched', { error });
+      const isOtherVersion = error instanceof Error && error.message.includes('calling scheduler version');
+      const ms = isOtherVersion ? OTHER_VERSION_BACKOFF_MS : backoffMs(this.failures++, DEQUEUE_BACKOFF_MS.base, limit);
+      this.doing = 'Backoff';
+      await this.signal.pause(ms, term);
+      if (term.aborted) this.failures = 0;
+      return undefined;
+    }
+  }
+
+  /** This copy of the state may lag: it can be the new holder that was asked and that hands something out. */
+  private handBack(late: DequeueResponse): void {
+    const delivery = deliveryOf(late);
+    if (delivery) void this.answer(nack, delivery);
+  }
+
+  /** @returns the next delivery, if one was handed out with the end of this one */
+  private async takeOn(delivery: Delivery): Promise<Delivery | undefined> {
+    if (delivery.Eval.Type !== CORE_TYPE || this.signal.stopped) return this.workOff(delivery);
+    await this.housekeeping.begin(delivery);
+    // Who asks from now on has nothing in hand: housekeeping that goes on stays with the former id.
+    if (this.housekeeping.isBusy) this.id = this.deps.newId();
+    return undefined;
+  }
+
+  /** @returns as `takeOn` */
+  private async workOff(delivery: Delivery): Promise<Delivery | undefined> {
+    const { state, logger } = this.deps;
+    const waitIndex = indexNeededBy(delivery);
+    try {
+      if (!this.signal.stopped) {
+        this.doing = 'WaitingForRaft';
+        await timed(this.measured, 'worker.wait_for_index', () => state.waitFor(waitIndex, WAIT_FOR_INDEX_MS));
+        this.doing = 'Scheduling';
+        return await this.schedule(delivery);
+      }
+    } catch (error) {
+      logger.warn('evaluation goes back', { error, evalId: delivery.Eval.ID, jobId: delivery.Eval.JobID });
+    }
+    await this.answer(nack, delivery);
+    // EB-199: a copy this far behind must not take evaluations only to hand them back.
+    if (!this.signal.stopped && state.appliedIndex < waitIndex)
+      await state.waitFor(waitIndex, CATCH_UP_MS).catch(() => {});
+    return undefined;
+  }
+
+  /** Also ends the delivery. @returns as `takeOn` */
+  private async schedule(delivery: Delivery): Promise<Delivery | undefined> {
+    const { state, loads, clock, newId, tracer } = this.deps;
+    return withSpan(tracer(), 'schedule', spanOf(delivery), async (span) => {
+      const planner = this.plannerOf(delivery, () => traceparentOf(span));
+      const run = new EvaluationRun(delivery.Eval, {
+        planner,
+        snapshots: {
+          tables: state.tables,
+          get appliedIndex() {
+            return state.appliedIndex;
+          },
+          ...(loads && { loads }),
+          reach: (index) => state.waitFor(index, WAIT_FOR_INDEX_MS),
+        },
+        clock,
+        newId,
+        timed: (pass) => {
+          const before = clock.nowMs();
+          this.doing = 'Scheduling';
+          const attempt = pass();
+          this.doing = 'Submitting';
+          this.measured.meter.invoked(delivery.Eval.Type, clock.nowMs() - before);
+          return attempt;
+        },
+      });
+      const ended = await run.run();
+      if (ended) return deliveryOf(await planner.finish(ended, this.wanted, (late) => this.handBack(late)));
+      await this.answer(ack, delivery);
+      return undefined;
+    });
+  }
+
+  private plannerOf({ Token }: Delivery, traceparent: () => string | undefined): BrokerPlanner {
+    return new BrokerPlanner(this.deps.rpc, Token, traceparent, this.signal, this.terms.current, this.measured);
+  }
+
+  /** What it takes more of when it has finished something. */
+  private get wanted(): Pick<FinishRequest, 'NextOf' | 'Worker'> {
+    return { NextOf: this.mode === 'Started' && !this.signal.stopped ? this.types : [], Worker: this.id };
+  }
+
+  /** EB-201: the nack timer makes up for an answer that is lost. */
+  private async answer(call: typeof ack, { Eval, Token }: Delivery): Promise<void> {
+    try {
+      const asking = this.deps.rpc.ask(call, { EvalID: Eval.ID, Token });
+      await timed(this.measured, 'worker.send_ack', () => within(this.terms.current, asking));
+    } catch (error) {
+      this.deps.logger.warn('the end of a delivery could not be reported', { error, evalId: Eval.ID });
+    }
+  }
+}
