@@ -8,6 +8,10 @@ import type { Cluster, ClusterEnvironment } from './cluster.js';
 const READY_TIMEOUT_MS = 30_000;
 const READY_PROBE_TIMEOUT_MS = 1_000;
 
+/** MiB that young objects may take. Each task is a fork of the agent, which costs the more the larger the agent is. */
+const YOUNG_HEAP_MB = 32;
+const YOUNG_HEAP_OF_AGENT_MB = 4;
+
 interface Child {
   readonly name: string;
   readonly opsUrl: string;
@@ -42,13 +46,14 @@ async function childOf(name: string, { env, agentEnv, logDir, say }: ClusterEnvi
   const port = await freePort();
   const opsUrl = `http://127.0.0.1:${port}`;
   const main = fileURLToPath(new URL(`../../${name}/dist/main.js`, import.meta.url));
+  const youngHeapMb = name === 'agent' ? YOUNG_HEAP_OF_AGENT_MB : YOUNG_HEAP_MB;
   const server = new SupervisedServer({
     server: name,
     port,
     dir: logDir,
     process: {
       command: process.execPath,
-      args: ['--enable-source-maps', '--max-semi-space-size=32', main],
+      args: ['--enable-source-maps', `--max-semi-space-size=${youngHeapMb}`, main],
       stopSignal: 'TERM',
       cwd: process.cwd(),
       env: { ...env, ...(name === 'agent' && agentEnv), WAYBILL_OPS_PORT: String(port) },
