@@ -220,8 +220,8 @@ describe('projector', () => {
     const dies = startProjector({
       store: (real) => ({
         load: (machine) => real.load(machine),
-        write: (applied) => {
-          if ((applied.at(-1)?.index ?? 0) <= beforeCrash) return real.write(applied);
+        write: (applied, texts) => {
+          if ((applied.at(-1)?.index ?? 0) <= beforeCrash) return real.write(applied, texts);
           crashes += 1;
           return new Promise(() => {}); // it is killed here: never heard of again
         },
