@@ -43,7 +43,7 @@ export async function loadSnapshot(
   }
 }
 
-/** `loadSnapshot` as what a replica starts from. */
+/** `loadSnapshot` as what a replica starts from: before there are tables, from the log's beginning. */
 export class PostgresSnapshots {
   /** @param tables as of `loadSnapshot` */
   constructor(
@@ -51,8 +51,13 @@ export class PostgresSnapshots {
     private readonly tables?: readonly TableName[],
   ) {}
 
-  load(machine: StateMachine): Promise<number> {
-    return loadSnapshot(this.pool, machine, this.tables);
+  async load(machine: StateMachine): Promise<number> {
+    try {
+      return await loadSnapshot(this.pool, machine, this.tables);
+    } catch (error) {
+      if (error instanceof NotMigratedError) return 0;
+      throw error;
+    }
   }
 }
 
