@@ -23,6 +23,8 @@ export default defineConfig({
           name: 'unit',
           include: ['{libs,apps}/*/src/**/*.spec.ts', '{scripts,bench}/**/*.spec.ts'],
           testTimeout: 10_000,
+          // The default leaves one core idle.
+          maxWorkers: '100%',
           // One load of the modules per worker: no file leaves anything behind in them.
           isolate: false,
         },
@@ -34,9 +36,10 @@ export default defineConfig({
           name: 'simulation',
           include: ['test/sim/**/*.test.ts'],
           testTimeout: 300_000,
+          maxWorkers: '100%',
         },
       },
-      // Real nats-server, real PostgreSQL, real processes. Three files at a time: they wait more than they compute.
+      // Real nats-server, real PostgreSQL, real processes. Two files at a time: three make the cores no less idle, and time limits tighter.
       {
         extends: true,
         test: {
@@ -44,7 +47,7 @@ export default defineConfig({
           include: ['test/*.test.ts'],
           testTimeout: 60_000,
           hookTimeout: 120_000,
-          maxWorkers: 3,
+          maxWorkers: 2,
           isolate: false,
           // Real processes on a shared machine: in CI a test that fails is run once more before it counts.
           retry: process.env['CI'] ? 1 : 0,

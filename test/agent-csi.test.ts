@@ -127,6 +127,9 @@ async function aVolume(id: string): Promise<string> {
 const calls = (volume: string) =>
   callsIn(path.join(pluginRoot, `calls-${node.ID}.jsonl`)).filter((c) => c.volume === volume);
 const methods = (volume: string) => calls(volume).map(({ method }) => method);
+/** The claim is given back before the machine is told to let the disk go. */
+const detached = (disk: string) =>
+  eventually(`${disk} is detached`, () => methods(disk).at(-1) === 'ControllerUnpublishVolume');
 const onDisk = (disk: string, file: string) => readFileSync(path.join(pluginRoot, 'disks', disk, file), 'utf8');
 const isUp = () =>
   eventually('the plugin is fingerprinted as healthy', () => {
@@ -230,6 +233,7 @@ describe('an allocation with a volume', () => {
     await ended(writer);
     const [given] = await releasedOf(writer);
     expect(given).toMatchObject({ State: CLAIM_STATE.nodeDetached, ExternalNodeID: node.ID });
+    await detached(disk);
     const reader = await user('cat srv/data', 'db', { ReadOnly: true });
     await ended(reader);
     await releasedOf(reader);
@@ -243,6 +247,7 @@ describe('an allocation with a volume', () => {
       'NodeUnpublishVolume',
       'NodeUnstageVolume',
     ];
+    await detached(disk);
     expect(methods(disk)).toEqual([...once, 'ControllerUnpublishVolume', ...once, 'ControllerUnpublishVolume']);
     expect(mountsBelow(cluster.agentDir('one'))).toEqual([]);
     expect(existsSync(path.join(cluster.agentDir('one'), 'csi/monolith/disks/per-alloc'))).toBe(false);
@@ -368,6 +373,7 @@ describe('an allocation with a volume', () => {
     expect(methods(disk).filter((method) => /Stage|Unstage/.test(method))).toEqual(['NodeStageVolume']);
     await cluster.stopAlloc(second);
     await releasedOf(second);
+    await detached(disk);
     expect(methods(disk).at(-2)).toBe('NodeUnstageVolume');
     for (const alloc of [first, second]) expect(claims.claimsOf(alloc.ID)).toHaveLength(1);
     expect(methods(disk).filter((method) => method === 'NodePublishVolume')).toHaveLength(2);

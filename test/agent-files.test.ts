@@ -37,7 +37,7 @@ async function running(id: string, script: string): Promise<string> {
 }
 
 beforeAll(async () => {
-  waybill = await WaybillProcesses.start();
+  waybill = await WaybillProcesses.startTogether();
   api = waybill.api;
   alloc = await running('files', MADE);
 });

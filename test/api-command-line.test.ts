@@ -19,7 +19,7 @@ let client: OfficialClient;
 let described: DescribedAnswers;
 
 beforeAll(async () => {
-  waybill = await WaybillProcesses.start();
+  waybill = await WaybillProcesses.startTogether();
   described = await DescribedAnswers.of(waybill.api);
   client = new OfficialClient(waybill.api.url, described.check);
   await eventually('the node is ready', async () => {

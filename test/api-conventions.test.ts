@@ -18,7 +18,7 @@ let nodeId: string;
 let allocId: string;
 
 beforeAll(async () => {
-  waybill = await WaybillProcesses.start({ WAYBILL_HTTP_RESPONSE_HEADERS: 'X-Site=lab,X-Rack=7' });
+  waybill = await WaybillProcesses.startTogether({ WAYBILL_HTTP_RESPONSE_HEADERS: 'X-Site=lab,X-Rack=7' });
   api = waybill.api;
   await eventually('the node is ready', async () => {
     const [node] = await api.get<{ ID: string; Status: string }[]>('/v1/nodes');

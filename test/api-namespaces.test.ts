@@ -7,7 +7,7 @@ let waybill: WaybillProcesses;
 let api: ApiClient;
 
 beforeAll(async () => {
-  waybill = await WaybillProcesses.start({}, ['projector', 'broker', 'scheduler', 'api']);
+  waybill = await WaybillProcesses.startTogether({}, ['projector', 'broker', 'scheduler', 'api']);
   api = waybill.api;
 });
 afterAll(() => waybill?.stop());
@@ -21,6 +21,7 @@ const names = async (query = ''): Promise<string[]> =>
 
 describe('namespaces', () => {
   it('OP-175, OP-176: default always exists; it may be described and not deleted', async () => {
+    await eventually('the first transaction is projected', async () => (await names()).includes('default'));
     expect(await names()).toEqual(['default']);
     expect(await answerOf('/v1/namespace/default', 'DELETE')).toEqual([500, 'can not delete default namespace']);
     expect(await answerOf('/v1/namespace/default', 'PUT', { Name: 'default', Description: 'ours' })).toEqual([200, '']);

@@ -28,7 +28,7 @@ let api: ApiClient;
 let evalId: string;
 
 beforeAll(async () => {
-  waybill = await WaybillProcesses.start({}, ['projector', 'broker', 'scheduler', 'api']);
+  waybill = await WaybillProcesses.startTogether({}, ['projector', 'broker', 'scheduler', 'api']);
   api = waybill.api;
   for (let i = 10; i < 31; i++) await api.register(shellJob(`web-${i}`, 'true', { count: 0 }));
   evalId = (await api.register(shellJob('web', 'true', { count: 0 }))).EvalID;

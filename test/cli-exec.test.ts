@@ -28,7 +28,7 @@ describe('waybill alloc exec and job action', () => {
   let env: NodeJS.ProcessEnv;
 
   beforeAll(async () => {
-    waybill = await WaybillProcesses.start();
+    waybill = await WaybillProcesses.startTogether();
     env = { PATH: process.env['PATH'], WAYBILL_ADDR: waybill.api.url };
     await waybill.api.register(withAction(shellJob('web', 'exec sleep 100000')));
     await eventually('the task runs', async () =>

@@ -11,7 +11,7 @@ describe('waybill log', () => {
   let api: ApiClient;
 
   beforeAll(async () => {
-    waybill = await WaybillProcesses.start({}, ['projector', 'broker', 'scheduler', 'api']);
+    waybill = await WaybillProcesses.startTogether({}, ['projector', 'broker', 'scheduler', 'api']);
     api = waybill.api;
     await api.register(shellJob('web', 'true'));
     await api.register({ ...shellJob('web', 'true'), Priority: 77 });

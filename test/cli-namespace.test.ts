@@ -5,7 +5,7 @@ import { WaybillProcesses } from './support/waybill-processes.js';
 let waybill: WaybillProcesses;
 
 beforeAll(async () => {
-  waybill = await WaybillProcesses.start({}, ['projector', 'api']);
+  waybill = await WaybillProcesses.startTogether({}, ['projector', 'api']);
   for (const Name of ['team-a', 'team-b'])
     await waybill.api.raw('/v1/namespace', { method: 'PUT', body: JSON.stringify({ Name, Description: 'x' }) });
 });

@@ -28,7 +28,7 @@ let api: ApiClient;
 let evalId: string;
 
 beforeAll(async () => {
-  waybill = await WaybillProcesses.start();
+  waybill = await WaybillProcesses.startTogether();
   api = waybill.api;
   ({ EvalID: evalId } = await api.register(shellJob('web', 'exec sleep 600')));
   await eventually('it runs', async () =>

@@ -11,7 +11,7 @@ let waybill: WaybillProcesses;
 let api: ApiClient;
 
 beforeAll(async () => {
-  waybill = await WaybillProcesses.start({}, ['projector', 'broker', 'api']);
+  waybill = await WaybillProcesses.startTogether({}, ['projector', 'broker', 'api']);
   api = waybill.api;
 });
 afterAll(() => waybill?.stop());

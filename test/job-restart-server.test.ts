@@ -10,7 +10,7 @@ let waybill: WaybillProcesses;
 let api: ApiClient;
 
 beforeAll(async () => {
-  waybill = await WaybillProcesses.start();
+  waybill = await WaybillProcesses.startTogether();
   api = waybill.api;
 });
 afterAll(() => waybill?.stop());

@@ -22,7 +22,7 @@ const ready = () =>
   );
 
 beforeAll(async () => {
-  waybill = await WaybillProcesses.start();
+  waybill = await WaybillProcesses.startTogether();
   api = waybill.api;
   await ready();
 });

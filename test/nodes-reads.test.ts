@@ -46,7 +46,7 @@ const drain = (id: string, DrainSpec: object | null) => put(`/v1/node/${id}/drai
 const beat = ({ ID, SecretID }: Node) => rpc.ask(heartbeat, { NodeID: ID, SecretID, Status: 'ready' });
 
 beforeAll(async () => {
-  waybill = await WaybillProcesses.start({}, ['projector', 'nodes', 'api']);
+  waybill = await WaybillProcesses.startTogether({}, ['projector', 'nodes', 'api']);
   link = await connect({ url: waybill.stack.natsUrl, name: 'test' });
   rpc = new NatsRpc(link.nc);
 });

@@ -23,6 +23,9 @@ export interface NatsGuard {
   readonly serviceSeed: string;
 }
 
+/** A process that starts on busy cores. */
+const READY_TIMEOUT_MS = 45_000;
+
 /**
  * A real NATS, the nodes service in this process, and agents as processes of their own, which can be killed. There is
  * no scheduler: a test places allocations itself.
@@ -80,10 +83,11 @@ export class NodesAndAgent {
   /** Starts an agent and waits until it is registered. The same name finds the same directory. */
   async startAgent(name: string, extraEnv: NodeJS.ProcessEnv = {}): Promise<ChildProcess> {
     const { agent, port, logFile } = await this.spawnAgent(name, extraEnv);
-    await eventually(`agent ${name} is ready`, async () => {
+    const isReady = async (): Promise<boolean> => {
       if (agent.exitCode !== null) throw new Error(`exited with ${agent.exitCode}: ${readFileSync(logFile, 'utf8')}`);
       return (await fetch(`http://127.0.0.1:${port}/readyz`)).ok;
-    });
+    };
+    await eventually(`agent ${name} is ready`, isReady, READY_TIMEOUT_MS);
     return agent;
   }
 

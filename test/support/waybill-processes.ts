@@ -11,6 +11,8 @@ import { eventually } from './wait.js';
 export const CONTROL_PLANE = ['projector', 'broker', 'scheduler', 'nodes', 'deployments', 'volumes', 'api'] as const;
 export type ServiceName = (typeof CONTROL_PLANE)[number] | 'agent';
 
+const EVERYTHING: readonly ServiceName[] = [...CONTROL_PLANE, 'agent'];
+
 /** Eight processes that start at once on two busy cores. */
 const READY_TIMEOUT_MS = 60_000;
 
@@ -19,7 +21,13 @@ interface Running {
   opsUrl: string;
 }
 
-/** A whole Waybill, every service its own process, on a NATS and a Postgres of its own. For tests that break things. */
+/** What all services share as long as nothing is broken on purpose: a seventh of the time that their starts take. */
+const TOGETHER = 'together';
+
+/**
+ * A whole Waybill on a NATS and a Postgres of its own: every service its own process, for tests that break things, or all
+ * in one, for those that do not.
+ */
 export class WaybillProcesses {
   readonly running = new Map<string, Running>();
   private constructor(
@@ -29,9 +37,27 @@ export class WaybillProcesses {
     private readonly env: NodeJS.ProcessEnv,
   ) {}
 
-  static async start(
+  /** Every service its own process. */
+  static start(
     extraEnv: NodeJS.ProcessEnv = {},
-    services: readonly ServiceName[] = [...CONTROL_PLANE, 'agent'],
+    services: readonly ServiceName[] = EVERYTHING,
+  ): Promise<WaybillProcesses> {
+    return WaybillProcesses.around(extraEnv, async (waybill) => {
+      await Promise.all(services.map((name) => waybill.startService(name)));
+    });
+  }
+
+  /** All services in one process: nothing of it can be killed alone. */
+  static startTogether(
+    extraEnv: NodeJS.ProcessEnv = {},
+    services: readonly ServiceName[] = EVERYTHING,
+  ): Promise<WaybillProcesses> {
+    return WaybillProcesses.around(extraEnv, (waybill) => waybill.startAsOne(services));
+  }
+
+  private static async around(
+    extraEnv: NodeJS.ProcessEnv,
+    begin: (waybill: WaybillProcesses) => Promise<void>,
   ): Promise<WaybillProcesses> {
     const dir = mkdtempSync(path.join(tmpdir(), 'waybill-test-'));
     const stack = await startStack({ restart: true, dir: path.join(dir, 'stack') });
@@ -51,12 +77,26 @@ export class WaybillProcesses {
     };
     const waybill = new WaybillProcesses(stack, dir, new ApiClient(`http://127.0.0.1:${httpPort}`), env);
     try {
-      await Promise.all(services.map((name) => waybill.startService(name)));
+      await begin(waybill);
     } catch (error) {
       await waybill.stop();
       throw error;
     }
     return waybill;
+  }
+
+  private async startAsOne(services: readonly ServiceName[]): Promise<void> {
+    const main = fileURLToPath(new URL('./services-together.mjs', import.meta.url));
+    const child = spawn(process.execPath, ['--enable-source-maps', main, this.dir, ...services], {
+      env: this.env,
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    this.running.set(TOGETHER, { child, opsUrl: '' });
+    let said = '';
+    child.stdout.on('data', (chunk: Buffer) => (said += chunk.toString()));
+    const saysReady = (): boolean => said.includes('ready') || child.exitCode !== null;
+    await eventually(`all services are ready (log: ${this.dir}/waybill.log)`, saysReady, READY_TIMEOUT_MS);
+    if (child.exitCode !== null) throw new Error(`the services ended with ${child.exitCode}`);
   }
 
   /** Starts one more process of a service; `as` names it when there are several. */
