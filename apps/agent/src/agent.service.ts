@@ -91,6 +91,11 @@ export const agent: ServiceDefinition = {
         const { UsedPercent, InodesUsedPercent } = await diskOf(dir);
         return { diskPercent: UsedPercent, inodesPercent: InodesUsedPercent };
       },
+      keepLimits: {
+        allocs: settings.WAYBILL_GC_MAX_ALLOCS,
+        diskPercent: settings.WAYBILL_GC_DISK_USAGE_THRESHOLD,
+        inodesPercent: settings.WAYBILL_GC_INODE_USAGE_THRESHOLD,
+      },
       stopTasksOnExit,
     });
     node.onChange(() => running.nodeChanged());

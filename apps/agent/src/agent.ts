@@ -12,7 +12,7 @@ import {
 } from '@waybill/model';
 import { type Rpc, updateAllocs } from '@waybill/rpc';
 import type { Logger, Tracer } from '@waybill/telemetry';
-import { AllocCollector, type DiskUse, type EndedAlloc } from './allocs/alloc-collector.js';
+import { AllocCollector, type DiskUse, type EndedAlloc, type KeepLimits } from './allocs/alloc-collector.js';
 import type { AllocDirectories } from './disks/alloc-directories.js';
 import type { StorageHost } from './csi/alloc-storage.js';
 import type { TaskHook } from './hooks/task-hook.js';
@@ -70,6 +70,8 @@ export interface AgentDependencies {
   readonly incomingDisk?: (allocId: string) => IncomingDisk;
   readonly records: AllocRecords;
   readonly diskUse: () => Promise<DiskUse>;
+  /** How much ended allocations may take up; default KEEP_LIMITS. */
+  readonly keepLimits?: KeepLimits;
   /** Tasks are put down when the agent ends, and every retry is quick (AG-15). */
   readonly stopTasksOnExit: boolean;
 }
@@ -142,6 +144,7 @@ export class Agent {
       count: () => this.runners.size,
       ended: () => this.endedAllocs(),
       diskUse: deps.diskUse,
+      ...(deps.keepLimits && { limits: deps.keepLimits }),
       remove: (allocId) => this.collect(allocId),
     });
     this.disconnectStops = new StopsOnDisconnect({

@@ -112,6 +112,9 @@ async function loadCluster(processes: boolean): Promise<typeof import('./one-pro
     : (await import('./one-process.js')).startInOneProcess;
 }
 
+/** A developer's disk is often fuller than a machine's should be; the output of what has ended is wanted all the same. */
+const KEEPS_ENDED = { WAYBILL_GC_DISK_USAGE_THRESHOLD: '99', WAYBILL_GC_INODE_USAGE_THRESHOLD: '99' };
+
 function serviceEnvironment(options: LaunchOptions, agentDir: string, servers: Servers): NodeJS.ProcessEnv {
   return {
     WAYBILL_LOG_FORMAT: 'line',
@@ -126,6 +129,7 @@ function serviceEnvironment(options: LaunchOptions, agentDir: string, servers: S
     WAYBILL_AGENT_DIR: agentDir,
     WAYBILL_AGENT_HTTP_ADDR: `127.0.0.1:${options.port}`,
     WAYBILL_AGENT_STOP_TASKS_ON_EXIT: 'true',
+    ...KEEPS_ENDED,
   };
 }
 

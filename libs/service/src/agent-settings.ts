@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { flag, hostVolumes, keyValues, port, positive, word } from './setting-forms.js';
 
 const amount = z.coerce.number().int().min(0);
+const percent = z.coerce.number().min(0).max(100);
 /** Ports and ranges of them, `22,8000-8100`. */
 const ports = z
   .string()
@@ -68,6 +69,13 @@ export const AGENT_SETTINGS = {
   WAYBILL_GC_VOLUMES_ON_NODE_GC: flag
     .default(false)
     .describe('agent: the servers forget the host volumes of this machine when they forget the machine'),
+  WAYBILL_GC_MAX_ALLOCS: positive
+    .default(50)
+    .describe('agent: with more allocations than this the oldest that have ended are removed'),
+  WAYBILL_GC_DISK_USAGE_THRESHOLD: percent
+    .default(80)
+    .describe('agent: percent of the disk in use above which those that have ended are removed, the oldest first'),
+  WAYBILL_GC_INODE_USAGE_THRESHOLD: percent.default(70).describe('agent: the same for inodes'),
   WAYBILL_AGENT_DIR: z.string().default('.waybill/agent').describe('agent: directory of its state and of allocations'),
   WAYBILL_AGENT_HTTP_ADDR: z.string().default('').describe('agent: ip:port shown as its HTTP address'),
   WAYBILL_AGENT_ARTIFACT_FILES: flag

@@ -1,11 +1,18 @@
 import { FakeTime, settle } from '@waybill/model';
 import { silentLogger } from '@waybill/telemetry';
 import { describe, expect, it } from 'vitest';
-import { AllocCollector, COLLECT_EVERY_MS, type DiskUse, MAX_ALLOCS, MAX_COLLECTING } from './alloc-collector.js';
+import {
+  AllocCollector,
+  COLLECT_EVERY_MS,
+  type DiskUse,
+  KEEP_LIMITS,
+  type KeepLimits,
+  MAX_COLLECTING,
+} from './alloc-collector.js';
 
 const ROOM: DiskUse = { diskPercent: 80, inodesPercent: 70 };
 
-function setup(running: number, ended: number, diskUse: () => DiskUse = () => ROOM) {
+function setup(running: number, ended: number, diskUse: () => DiskUse = () => ROOM, limits?: KeepLimits) {
   const time = new FakeTime();
   // The youngest first, to be sure that they are sorted.
   const left = Array.from({ length: ended }, (_, i) => ({ id: `a${ended - i}`, endedAtMs: ended - i }));
@@ -17,6 +24,7 @@ function setup(running: number, ended: number, diskUse: () => DiskUse = () => RO
     count: () => running + left.length,
     ended: () => [...left],
     diskUse: async () => diskUse(),
+    ...(limits && { limits }),
     remove: async (id) => {
       now++;
       most = Math.max(most, now);
@@ -34,7 +42,7 @@ function setup(running: number, ended: number, diskUse: () => DiskUse = () => RO
 
 describe('garbage of allocations', () => {
   it('GC-122, AG-210, AG-211: the oldest go until no more than the limit are here, two at a time', async () => {
-    const { collector, removed, most } = setup(10, MAX_ALLOCS - 5);
+    const { collector, removed, most } = setup(10, KEEP_LIMITS.allocs - 5);
     collector.look();
     collector.look();
     await settle();
@@ -43,7 +51,7 @@ describe('garbage of allocations', () => {
   });
 
   it('AG-211: what runs is never collected', async () => {
-    const { collector, removed } = setup(MAX_ALLOCS + 10, 3);
+    const { collector, removed } = setup(KEEP_LIMITS.allocs + 10, 3);
     collector.look();
     await settle();
     expect(removed).toEqual(['a1', 'a2', 'a3']);
@@ -64,6 +72,15 @@ describe('garbage of allocations', () => {
       await collector.stop();
       expect(time.pending).toBe(0);
     }
+  });
+
+  it('AG-210: the limits are those the machine was given', async () => {
+    const full = { diskPercent: 98, inodesPercent: 98 };
+    const limits = { allocs: 2, diskPercent: 99, inodesPercent: 99 };
+    const { collector, removed } = setup(1, 3, () => full, limits);
+    collector.look();
+    await settle();
+    expect(removed).toEqual(['a1', 'a2']);
   });
 
   it('AG-213: one by request, if it has ended; or all of them', async () => {

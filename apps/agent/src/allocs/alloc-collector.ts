@@ -2,9 +2,13 @@ import type { CancelTimer, Timers } from '@waybill/model';
 import type { Logger } from '@waybill/telemetry';
 
 /** AG-210: above these the oldest ended allocations go. */
-export const MAX_ALLOCS = 50;
-export const MAX_DISK_PERCENT = 80;
-export const MAX_INODES_PERCENT = 70;
+export interface KeepLimits {
+  readonly allocs: number;
+  readonly diskPercent: number;
+  readonly inodesPercent: number;
+}
+
+export const KEEP_LIMITS: KeepLimits = { allocs: 50, diskPercent: 80, inodesPercent: 70 };
 /** How often it is looked at, besides after each pull. */
 export const COLLECT_EVERY_MS = 60_000;
 /** AG-211. */
@@ -28,6 +32,8 @@ export interface AllocCollectorDependencies {
   readonly count: () => number;
   readonly ended: () => readonly EndedAlloc[];
   readonly diskUse: () => Promise<DiskUse>;
+  /** Default: KEEP_LIMITS. */
+  readonly limits?: KeepLimits;
   /** Removes all that is left of an allocation here; the servers' record of it stays (AG-215). */
   readonly remove: (allocId: string) => Promise<void>;
 }
@@ -92,8 +98,9 @@ export class AllocCollector {
   private async collect(): Promise<void> {
     try {
       for (let ids = this.oldest(); ids.length > 0 && !this.isStopped; ids = this.oldest()) {
-        const wanted = await this.excess();
+        const { wanted, because } = await this.excess();
         if (wanted === 0) return;
+        this.deps.logger.info(`ended allocations are removed: ${because}`, { ended: ids.length });
         await this.remove(ids.slice(0, Math.min(wanted, MAX_COLLECTING)));
       }
     } catch (error) {
@@ -102,10 +109,19 @@ export class AllocCollector {
   }
 
   /** How many should go. What one frees of the disk is known only afterwards. */
-  private async excess(): Promise<number> {
+  private async excess(): Promise<{ wanted: number; because: string }> {
+    const limits = this.deps.limits ?? KEEP_LIMITS;
     const { diskPercent, inodesPercent } = await this.deps.diskUse();
-    const full = diskPercent > MAX_DISK_PERCENT || inodesPercent > MAX_INODES_PERCENT ? 1 : 0;
-    return Math.max(full, this.deps.count() - MAX_ALLOCS);
+    const over = this.deps.count() - limits.allocs;
+    if (over > 0) return { wanted: over, because: `more than ${limits.allocs} allocations are here` };
+    if (diskPercent > limits.diskPercent)
+      return { wanted: 1, because: `${Math.round(diskPercent)} % of the disk is in use, above ${limits.diskPercent}` };
+    if (inodesPercent > limits.inodesPercent)
+      return {
+        wanted: 1,
+        because: `${Math.round(inodesPercent)} % of inodes are in use, above ${limits.inodesPercent}`,
+      };
+    return { wanted: 0, because: '' };
   }
 
   private oldest(): string[] {
