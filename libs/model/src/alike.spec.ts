@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { newAllocation } from './allocation.js';
+import { newAllocation } from './evaluations/allocation.js';
 import { putTogether, toldApart, type ToldApart } from './alike.js';
 import { randomOf } from './alike.fixture.js';
 

@@ -2,7 +2,7 @@ import { encodeNode } from '@waybill/model';
 import { describe, expect, it } from 'vitest';
 import { eventsOf, MAX_RUN_DURATION_EXCEEDED } from './events.js';
 import { fixtures } from './fixtures.js';
-import type { Applied } from './state-machine.js';
+import type { Applied } from './machine/state-machine.js';
 
 const {
   aClientUpdate,

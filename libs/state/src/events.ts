@@ -12,9 +12,9 @@ import {
   type HostVolume,
   type WireObject,
 } from '@waybill/model';
-import { TXN_TYPES } from './catalogue.js';
-import type { Applied } from './state-machine.js';
-import type { Change } from './write.js';
+import { TXN_TYPES } from './log/catalogue.js';
+import type { Applied } from './machine/state-machine.js';
+import type { Change } from './machine/write.js';
 
 /** Topics that this edition has rows for (docs/reference/state-and-events.md 9.1). */
 export type EventTopic =

@@ -1,5 +1,5 @@
-import type { Node } from '../node.js';
-import type { Constraint } from '../placement-rules.js';
+import type { Node } from '../nodes/node.js';
+import type { Constraint } from '../jobs/placement-rules.js';
 import { resolveTarget } from './constraint-targets.js';
 import { matchesPattern } from './pattern-match.js';
 import { satisfiesVersion } from './version-constraint.js';

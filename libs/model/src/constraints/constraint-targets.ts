@@ -1,4 +1,4 @@
-import type { Node } from '../node.js';
+import type { Node } from '../nodes/node.js';
 
 /** What a target stands for on one node; `undefined`: not found. A text that is no interpolation is itself (SC-64). */
 export function resolveTarget(target: string, node: Node): string | undefined {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { newEvaluation } from '../evaluation.js';
+import { newEvaluation } from '../evaluations/evaluation.js';
 import { Filter, FilterEvaluationError, FilterSyntaxError, FilterTooExpensiveError, StepBudget } from './index.js';
 
 const job = {

@@ -1,14 +1,14 @@
-import type { Allocation } from '../allocation.js';
-import type { CSIPlugin } from '../csi-plugin.js';
-import type { Deployment } from '../deployment.js';
-import type { WireCSIVolume } from '../encode-csi-volume.js';
-import type { Evaluation } from '../evaluation.js';
-import type { HostVolume } from '../host-volume.js';
-import type { Job } from '../job.js';
-import type { Namespace } from '../namespace.js';
-import type { NodePool } from '../node-pool.js';
-import type { Node } from '../node.js';
-import type { ServiceRegistration } from '../service.js';
+import type { Allocation } from '../evaluations/allocation.js';
+import type { CSIPlugin } from '../volumes/csi-plugin.js';
+import type { Deployment } from '../evaluations/deployment.js';
+import type { WireCSIVolume } from '../encoding/encode-csi-volume.js';
+import type { Evaluation } from '../evaluations/evaluation.js';
+import type { HostVolume } from '../volumes/host-volume.js';
+import type { Job } from '../jobs/job.js';
+import type { Namespace } from '../namespaces/namespace.js';
+import type { NodePool } from '../nodes/node-pool.js';
+import type { Node } from '../nodes/node.js';
+import type { ServiceRegistration } from '../jobs/service.js';
 
 /** The objects that lists filter. */
 type Filtered =

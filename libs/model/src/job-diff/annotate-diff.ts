@@ -1,4 +1,4 @@
-import type { DesiredUpdates } from '../evaluation.js';
+import type { DesiredUpdates } from '../evaluations/evaluation.js';
 import type { FieldDiff, JobDiff, ObjectDiff, TaskDiff, TaskGroupDiff } from './difference.js';
 
 export const FORCES_CREATE = 'forces create';

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { decodeJob } from '../decode-job.js';
-import type { Job } from '../job.js';
-import { specChanged } from '../specification-change.js';
-import type { TaskGroup } from '../task-group.js';
-import type { Task } from '../task.js';
+import { decodeJob } from '../jobs/decode-job.js';
+import type { Job } from '../jobs/job.js';
+import { specChanged } from '../jobs/specification-change.js';
+import type { TaskGroup } from '../jobs/task-group.js';
+import type { Task } from '../jobs/task.js';
 import { annotateDiff } from './annotate-diff.js';
 import type { JobDiff, TaskDiff } from './difference.js';
 import { diffJobs } from './job-diff.js';

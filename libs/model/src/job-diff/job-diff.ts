@@ -1,6 +1,6 @@
-import type { Job } from '../job.js';
-import type { Task } from '../task.js';
-import type { TaskGroup } from '../task-group.js';
+import type { Job } from '../jobs/job.js';
+import type { Task } from '../jobs/task.js';
+import type { TaskGroup } from '../jobs/task-group.js';
 import {
   byNameAndType,
   diffTypeOf,

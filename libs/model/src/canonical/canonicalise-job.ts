@@ -1,0 +1,97 @@
+import { canonicaliseService } from './canonicalise-service.js';
+import { canonicaliseTask } from './canonicalise-task.js';
+import {
+  jobLevelUpdate,
+  migrateStrategy,
+  reschedulePolicy,
+  restartPolicy,
+  updateStrategy,
+} from './default-policies.js';
+import { withImplicitConstraints } from './implicit-constraints.js';
+import type { Job } from '../jobs/job.js';
+import { jobShape, type GivenJob } from '../jobs/job-shape.js';
+import type { TaskGroup } from '../jobs/task-group.js';
+import { fillShape, type Given } from '../encoding/wire-shape.js';
+
+/** What the server knows and the client does not. */
+export interface SubmissionContext {
+  /** The agent's own region: for a job without one, or with `global` (API-43). */
+  region: string;
+  /** Unix nanoseconds (API-315). */
+  submitTimeNs: number;
+}
+
+/** The names that defaults of tasks and services are made of. */
+export interface GroupScope {
+  readonly job: GivenJob;
+  readonly jobId: string;
+  readonly jobName: string;
+  readonly namespace: string;
+  readonly group: string;
+}
+
+/** The stored form of a submitted job: blocks merged down, defaults filled in, implicit constraints added. */
+export function canonicaliseJob(given: GivenJob, context: SubmissionContext): Job {
+  const type = given.Type ?? 'service';
+  const job = fillShape(jobShape, {
+    ...given,
+    Name: given.Name ?? given.ID,
+    Priority: given.Priority === 0 ? undefined : given.Priority,
+    Region: regionOf(given, context.region),
+    Datacenters: given.Datacenters === undefined || given.Datacenters.length === 0 ? ['*'] : given.Datacenters,
+    Update: jobLevelUpdate(type, given.Update),
+    ConsulNamespace: '',
+    TaskGroups: given.TaskGroups?.map((group) => canonicaliseGroup(given, type, group)),
+  });
+  const isParent = job.Periodic !== null || job.ParameterizedJob !== null;
+  return withImplicitConstraints({
+    ...job,
+    Status: isParent ? 'running' : 'pending',
+    SubmitTime: context.submitTimeNs,
+  });
+}
+
+function regionOf(given: GivenJob, agentRegion: string): string {
+  if (given.Region !== undefined && given.Region !== '' && given.Region !== 'global') return given.Region;
+  // API-101: until it is expanded.
+  return given.Multiregion ? 'global' : agentRegion;
+}
+
+function canonicaliseGroup(job: GivenJob, type: string, group: Given<TaskGroup>): Given<TaskGroup> {
+  const scope: GroupScope = {
+    job,
+    jobId: job.ID ?? '',
+    jobName: job.Name ?? job.ID ?? '',
+    namespace: job.Namespace === undefined || job.Namespace === '' ? 'default' : job.Namespace,
+    group: group.Name ?? '',
+  };
+  const count = group.Count ?? group.Scaling?.Min ?? 1;
+  const restart = restartPolicy(type, group);
+  return {
+    ...group,
+    Count: count,
+    Update: updateStrategy(type, job, group),
+    Migrate: migrateStrategy(type, job, group),
+    RestartPolicy: restart,
+    ReschedulePolicy: reschedulePolicy(type, job, group),
+    Scaling: group.Scaling
+      ? {
+          ...group.Scaling,
+          Min: group.Scaling.Min ?? count,
+          Target: { Namespace: scope.namespace, Job: scope.jobId, Group: scope.group },
+        }
+      : undefined,
+    Consul: group.Consul ? { ...group.Consul, Namespace: group.Consul.Namespace || job.ConsulNamespace } : undefined,
+    Services: group.Services?.map((service) => canonicaliseService(scope, service)),
+    Volumes: knownVolumes(group.Volumes),
+    Tasks: group.Tasks?.map((task) => canonicaliseTask(scope, restart, task)),
+  };
+}
+
+/** API-307. */
+function knownVolumes(volumes: Given<TaskGroup>['Volumes']): Given<TaskGroup>['Volumes'] {
+  if (!volumes) return undefined;
+  return Object.fromEntries(
+    Object.entries(volumes).filter(([, volume]) => volume?.Type === 'csi' || volume?.Type === 'host'),
+  );
+}

@@ -1,0 +1,76 @@
+import type { GroupScope } from './canonicalise-job.js';
+import { canonicaliseService } from './canonicalise-service.js';
+import type { Task, TaskArtifact, Template, WorkloadIdentity } from '../jobs/task.js';
+import type { RestartPolicy } from '../jobs/task-group.js';
+import type { Given } from '../encoding/wire-shape.js';
+
+const DEFAULT_IDENTITY = 'default';
+
+/** API-312: who may accept the default identity. */
+const DEFAULT_AUDIENCE = 'nomadproject.io';
+
+/** The rules of a task that look at more than one field; `restart` is the group's complete policy. */
+export function canonicaliseTask(scope: GroupScope, restart: RestartPolicy, task: Given<Task>): Given<Task> {
+  const name = task.Name ?? '';
+  return {
+    ...task,
+    ...splitIdentities(task),
+    KillTimeout: task.KillTimeout === 0 ? undefined : task.KillTimeout,
+    RestartPolicy: { ...restart, ...task.RestartPolicy },
+    Resources: {
+      ...task.Resources,
+      CPU: task.Resources?.CPU ?? (task.Resources?.Cores === undefined ? undefined : 0),
+    },
+    Services: task.Services?.map((service) => canonicaliseService(scope, service, name)),
+    Vault: task.Vault ? { ...task.Vault, Namespace: task.Vault.Namespace || scope.job.VaultNamespace } : undefined,
+    Templates: task.Templates?.map(canonicaliseTemplate),
+    Artifacts: task.Artifacts?.map(canonicaliseArtifact),
+    ScalingPolicies: task.ScalingPolicies?.map((policy) => ({
+      ...policy,
+      Target: { Namespace: scope.namespace, Job: scope.jobId, Group: scope.group, Task: name },
+    })),
+    CSIPluginConfig: task.CSIPluginConfig
+      ? { ...task.CSIPluginConfig, HealthTimeout: task.CSIPluginConfig.HealthTimeout || undefined }
+      : undefined,
+    // API-317: a schedule without its cron part says nothing.
+    Schedule: task.Schedule?.Cron ? task.Schedule : undefined,
+  };
+}
+
+/** API-308. */
+function canonicaliseTemplate(template: Given<Template>): Given<Template> {
+  const signal = template.ChangeSignal ?? (template.ChangeMode === 'signal' ? 'SIGHUP' : '');
+  return { ...template, ChangeSignal: signal.toUpperCase() };
+}
+
+/** API-308. */
+function canonicaliseArtifact(artifact: Given<TaskArtifact>): Given<TaskArtifact> {
+  if (artifact.RelativeDest !== undefined || artifact.GetterMode !== 'file') return artifact;
+  const path = (artifact.GetterSource ?? '').split('?')[0] ?? '';
+  return { ...artifact, RelativeDest: `local/${path.slice(path.lastIndexOf('/') + 1)}` };
+}
+
+/**
+ * API-312: an identity that is the default one by name is taken out of the list. One more of these stays there, for
+ * validation to find.
+ */
+function splitIdentities(task: Given<Task>): Pick<Given<Task>, 'Identity' | 'Identities'> {
+  const identities = task.Identities ?? [];
+  const moved = task.Identity ? undefined : identities.find(isDefaultIdentity);
+  const given = task.Identity ?? moved ?? {};
+  return {
+    Identity: {
+      ...given,
+      Name: DEFAULT_IDENTITY,
+      Audience: [DEFAULT_AUDIENCE],
+      ChangeSignal: given.ChangeSignal?.toUpperCase(),
+    },
+    Identities: identities
+      .filter((identity) => identity !== moved)
+      .map((identity) => ({ ...identity, ChangeSignal: identity.ChangeSignal?.toUpperCase() })),
+  };
+}
+
+function isDefaultIdentity(identity: Given<WorkloadIdentity>): boolean {
+  return identity.Name === undefined || identity.Name === '' || identity.Name === DEFAULT_IDENTITY;
+}

@@ -1,0 +1,107 @@
+import type { Job } from '../jobs/job.js';
+import type { Constraint } from '../jobs/placement-rules.js';
+import type { Service } from '../jobs/service.js';
+import type { Task } from '../jobs/task.js';
+import type { TaskGroup } from '../jobs/task-group.js';
+
+const CONSUL: Constraint = { LTarget: '${attr.consul.version}', RTarget: '>= 1.8.0', Operand: 'semver' };
+const VAULT: Constraint = { LTarget: '${attr.vault.version}', RTarget: '>= 0.6.1', Operand: 'semver' };
+const NATIVE_SERVICES: Constraint = { LTarget: '${attr.nomad.service_discovery}', RTarget: 'true', Operand: '=' };
+const NATIVE_CHECKS: Constraint = { LTarget: '${attr.nomad.version}', RTarget: '>= 1.4.0', Operand: 'semver' };
+const IDENTITIES: Constraint = { LTarget: '${attr.nomad.version}', RTarget: '>= 1.7.0-a', Operand: 'semver' };
+const NUMA_AWARE: readonly Constraint[] = [
+  { LTarget: '${attr.nomad.version}', RTarget: '>= 1.6.3-dev', Operand: 'semver' },
+  { LTarget: '${attr.kernel.name}', RTarget: 'linux', Operand: '=' },
+];
+const BRIDGE_PLUGINS = ['bridge', 'firewall', 'host-local', 'loopback', 'portmap'];
+
+/** API-320: what the job's features need of a node, said as constraints. Adding them a second time changes nothing. */
+export function withImplicitConstraints(job: Job): Job {
+  return { ...job, TaskGroups: job.TaskGroups.map(withGroupConstraints) };
+}
+
+function withGroupConstraints(group: TaskGroup): TaskGroup {
+  const constraints = [...(group.Constraints ?? [])];
+  const services = [...(group.Services ?? []), ...group.Tasks.flatMap((task) => task.Services ?? [])];
+  const native = services.filter((service) => service.Provider === 'nomad');
+  if (native.length > 0) addUnlessEqual(constraints, NATIVE_SERVICES);
+  if (native.some((service) => service.Checks !== null)) addUnlessEqual(constraints, NATIVE_CHECKS);
+  if ((group.Services ?? []).some(isConsul)) addUnlessConstrained(constraints, CONSUL);
+  if ((group.Networks ?? []).some((network) => network.Mode === 'bridge')) addBridge(constraints);
+  if (group.Tasks.some((task) => task.Vault !== null)) addUnlessConstrained(constraints, VAULT);
+  const signals = signalsOf(group);
+  if (signals.length > 0) {
+    addUnlessEqual(constraints, {
+      LTarget: '${attr.os.signals}',
+      RTarget: signals.join(','),
+      Operand: 'set_contains',
+    });
+  }
+  if (group.Tasks.some((task) => task.Resources.NUMA !== null)) {
+    for (const constraint of NUMA_AWARE) addUnlessEqual(constraints, constraint);
+  }
+  for (const provider of secretProviders(group)) {
+    addUnlessConstrained(constraints, {
+      LTarget: `\${attr.plugins.secrets.${provider}.version}`,
+      RTarget: '',
+      Operand: 'is_set',
+    });
+  }
+  const hasIdentity =
+    group.Tasks.some((task) => task.Identities !== null) || services.some((service) => service.Identity !== null);
+  if (hasIdentity) addUnlessEqual(constraints, IDENTITIES);
+  return {
+    ...group,
+    Constraints: constraints.length === 0 ? null : constraints,
+    Tasks: group.Tasks.map(withTaskConstraints),
+  };
+}
+
+function withTaskConstraints(task: Task): Task {
+  if (!(task.Services ?? []).some(isConsul)) return task;
+  const constraints = [...(task.Constraints ?? [])];
+  addUnlessConstrained(constraints, CONSUL);
+  return { ...task, Constraints: constraints };
+}
+
+/** API-322: a user's own constraint on the attribute wins. */
+function addUnlessConstrained(constraints: Constraint[], added: Constraint): void {
+  if (!constraints.some((constraint) => constraint.LTarget === added.LTarget)) constraints.push({ ...added });
+}
+
+function addUnlessEqual(constraints: Constraint[], added: Constraint): void {
+  const isThere = constraints.some(
+    (constraint) =>
+      constraint.LTarget === added.LTarget &&
+      constraint.RTarget === added.RTarget &&
+      constraint.Operand === added.Operand,
+  );
+  if (!isThere) constraints.push({ ...added });
+}
+
+function addBridge(constraints: Constraint[]): void {
+  for (const plugin of BRIDGE_PLUGINS) {
+    addUnlessConstrained(constraints, {
+      LTarget: `\${attr.plugins.cni.version.${plugin}}`,
+      RTarget: '>= 0.4.0',
+      Operand: 'semver',
+    });
+  }
+}
+
+function signalsOf(group: TaskGroup): string[] {
+  const signals = group.Tasks.flatMap((task) => [
+    task.KillSignal,
+    ...(task.Templates ?? []).map((template) => (template.ChangeMode === 'signal' ? template.ChangeSignal : '')),
+    task.Vault?.ChangeMode === 'signal' ? task.Vault.ChangeSignal : '',
+  ]);
+  return [...new Set(signals)].filter((signal) => signal !== '').toSorted();
+}
+
+function secretProviders(group: TaskGroup): string[] {
+  return [...new Set(group.Tasks.flatMap((task) => (task.Secrets ?? []).map((secret) => secret.Provider)))];
+}
+
+function isConsul(service: Service): boolean {
+  return service.Provider === 'consul';
+}

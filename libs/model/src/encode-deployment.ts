@@ -1,8 +1,0 @@
-import type { Deployment } from './deployment.js';
-import type { WireObject } from './wire-object.js';
-
-/** Deployments are plain: every field is shown but what only regions tell each other. */
-export function encodeDeployment(deployment: Deployment): WireObject {
-  const { HasRun: _, ...shown } = deployment;
-  return shown;
-}

@@ -1,0 +1,23 @@
+import type { AllocListStub } from '../evaluations/allocation.js';
+import type { CSIPlugin } from '../volumes/csi-plugin.js';
+import type { WireObject } from './wire-object.js';
+
+/** A plugin as clients see it. `allocations` null: the asker may not read jobs (VL-203). */
+export function encodeCSIPlugin(plugin: CSIPlugin, allocations: readonly AllocListStub[] | null): WireObject {
+  return { ...plugin, Allocations: allocations };
+}
+
+/** A row of the plugin list. */
+export function encodeCSIPluginStub(plugin: CSIPlugin): WireObject {
+  return {
+    ID: plugin.ID,
+    Provider: plugin.Provider,
+    ControllerRequired: plugin.ControllerRequired,
+    ControllersHealthy: plugin.ControllersHealthy,
+    ControllersExpected: plugin.ControllersExpected,
+    NodesHealthy: plugin.NodesHealthy,
+    NodesExpected: plugin.NodesExpected,
+    CreateIndex: plugin.CreateIndex,
+    ModifyIndex: plugin.ModifyIndex,
+  };
+}

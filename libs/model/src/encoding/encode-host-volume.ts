@@ -1,0 +1,32 @@
+import type { AllocListStub } from '../evaluations/allocation.js';
+import type { HostVolume } from '../volumes/host-volume.js';
+import type { WireObject } from './wire-object.js';
+
+/** A dynamic host volume as clients see it: constraints, parameters and allocations only if there are any. */
+export function encodeHostVolume(volume: HostVolume, allocations: readonly AllocListStub[] = []): WireObject {
+  const { Constraints, Parameters, ...shown } = volume;
+  return {
+    ...shown,
+    ...(Constraints?.length && { Constraints }),
+    ...(Object.keys(Parameters ?? {}).length > 0 && { Parameters }),
+    ...(allocations.length > 0 && { Allocations: allocations }),
+  };
+}
+
+/** A row of the host volume list. */
+export function encodeHostVolumeStub(volume: HostVolume): WireObject {
+  return {
+    Namespace: volume.Namespace,
+    ID: volume.ID,
+    Name: volume.Name,
+    PluginID: volume.PluginID,
+    NodePool: volume.NodePool,
+    NodeID: volume.NodeID,
+    CapacityBytes: volume.CapacityBytes,
+    State: volume.State,
+    CreateIndex: volume.CreateIndex,
+    CreateTime: volume.CreateTime,
+    ModifyIndex: volume.ModifyIndex,
+    ModifyTime: volume.ModifyTime,
+  };
+}

@@ -1,0 +1,53 @@
+import type { Job, JobListStub, JobSummary } from '../jobs/job.js';
+import type { TaskGroup } from '../jobs/task-group.js';
+import { encodeNetworks, encodeResources, type WireObject } from './wire-object.js';
+
+/** A job as clients see it: every field, the networks in it without their zero members (API-17). */
+export function encodeJob(job: Job): WireObject {
+  return { ...job, TaskGroups: job.TaskGroups.map(encodeTaskGroup) };
+}
+
+function encodeTaskGroup(group: TaskGroup): WireObject {
+  return {
+    ...group,
+    Networks: encodeNetworks(group.Networks),
+    Tasks: group.Tasks.map((task) => ({ ...task, Resources: encodeResources(task.Resources) })),
+  };
+}
+
+/** A row of the jobs list; `Meta` only when asked for. A job without a summary shows an empty one, never null. */
+export function encodeJobStub(job: Job, summary: JobSummary | null, options: { meta?: boolean } = {}): JobListStub {
+  return {
+    ID: job.ID,
+    ParentID: job.ParentID,
+    Name: job.Name,
+    ...(job.Namespace === '' ? {} : { Namespace: job.Namespace }),
+    Datacenters: job.Datacenters,
+    NodePool: job.NodePool,
+    Multiregion: job.Multiregion,
+    Type: job.Type,
+    Priority: job.Priority,
+    Periodic: job.Periodic !== null,
+    ParameterizedJob: job.ParameterizedJob !== null,
+    Stop: job.Stop,
+    Status: job.Status,
+    StatusDescription: job.StatusDescription,
+    JobSummary: summary ?? emptySummary(job),
+    CreateIndex: job.CreateIndex,
+    ModifyIndex: job.ModifyIndex,
+    JobModifyIndex: job.JobModifyIndex,
+    SubmitTime: job.SubmitTime,
+    ...(options.meta === true ? { Meta: job.Meta } : {}),
+  };
+}
+
+function emptySummary(job: Job): JobSummary {
+  return {
+    JobID: job.ID,
+    Namespace: job.Namespace,
+    Summary: {},
+    Children: null,
+    CreateIndex: job.CreateIndex,
+    ModifyIndex: job.ModifyIndex,
+  };
+}

@@ -1,0 +1,28 @@
+import type { ScalingPolicy } from './task-group.js';
+import {
+  boolean,
+  derived,
+  filledString,
+  freeform,
+  int,
+  map,
+  serverOwned,
+  string,
+  type Shape,
+} from '../encoding/wire-shape.js';
+
+/** API-310: a missing `Max` is -1, which validation refuses. */
+export const scalingShape: Shape<ScalingPolicy> = {
+  name: 'ScalingPolicy',
+  fields: {
+    ID: serverOwned(''),
+    Type: filledString('horizontal'),
+    Target: derived(map(string())),
+    Policy: freeform(),
+    Min: int(),
+    Max: int(-1),
+    Enabled: boolean(true),
+    CreateIndex: serverOwned(0),
+    ModifyIndex: serverOwned(0),
+  },
+};

@@ -1,0 +1,108 @@
+import type { Affinity, Constraint, Spread } from './placement-rules.js';
+import type { NetworkResource } from '../nodes/resources.js';
+import type { Service } from './service.js';
+import type { Task } from './task.js';
+import type { VolumeRequest } from './volume.js';
+
+/** The unit of placement. Durations in nanoseconds. */
+export interface TaskGroup {
+  Name: string;
+  Count: number;
+  Update: UpdateStrategy | null;
+  Migrate: MigrateStrategy | null;
+  Constraints: Constraint[] | null;
+  Affinities: Affinity[] | null;
+  Spreads: Spread[] | null;
+  Scaling: ScalingPolicy | null;
+  RestartPolicy: RestartPolicy;
+  /** Null for system and sysbatch. */
+  ReschedulePolicy: ReschedulePolicy | null;
+  Disconnect: DisconnectStrategy | null;
+  Tasks: Task[];
+  EphemeralDisk: EphemeralDisk;
+  Meta: Record<string, string> | null;
+  Networks: NetworkResource[] | null;
+  Consul: ConsulBlock | null;
+  Services: Service[] | null;
+  Volumes: Record<string, VolumeRequest> | null;
+  ShutdownDelay: number | null;
+  MaxRunDuration: number | null;
+  /** Deprecated: always null (API-314). */
+  StopAfterClientDisconnect: null;
+  /** Deprecated: always null (API-314). */
+  MaxClientDisconnect: null;
+  /** Deprecated: always false (API-314). */
+  PreventRescheduleOnLost: false;
+}
+
+/** Durations in nanoseconds; `ProgressDeadline` 0 = none. */
+export interface UpdateStrategy {
+  Stagger: number;
+  MaxParallel: number;
+  /** `checks`, `task_states`, `manual`. */
+  HealthCheck: string;
+  MinHealthyTime: number;
+  HealthyDeadline: number;
+  ProgressDeadline: number;
+  AutoRevert: boolean;
+  AutoPromote: boolean;
+  Canary: number;
+}
+
+export interface MigrateStrategy {
+  MaxParallel: number;
+  HealthCheck: string;
+  MinHealthyTime: number;
+  HealthyDeadline: number;
+}
+
+export interface RestartPolicy {
+  Attempts: number;
+  Interval: number;
+  Delay: number;
+  /** `fail`, `delay`. */
+  Mode: string;
+  RenderTemplates: boolean;
+}
+
+export interface ReschedulePolicy {
+  Attempts: number;
+  Interval: number;
+  Delay: number;
+  /** `constant`, `exponential`, `fibonacci`. */
+  DelayFunction: string;
+  MaxDelay: number;
+  Unlimited: boolean;
+}
+
+export interface DisconnectStrategy {
+  LostAfter: number;
+  StopOnClientAfter: number | null;
+  Replace: boolean | null;
+  /** `best_score`, `keep_original`, `keep_replacement`, `longest_running`. */
+  Reconcile: string;
+}
+
+export interface EphemeralDisk {
+  Sticky: boolean;
+  SizeMB: number;
+  Migrate: boolean;
+}
+
+export interface ConsulBlock {
+  Namespace: string;
+  Cluster: string;
+  Partition: string;
+}
+
+export interface ScalingPolicy {
+  ID: string;
+  Type: string;
+  Target: Record<string, string> | null;
+  Policy: Record<string, unknown> | null;
+  Min: number;
+  Max: number;
+  Enabled: boolean;
+  CreateIndex: number;
+  ModifyIndex: number;
+}

@@ -1,0 +1,215 @@
+import type { Allocation } from '../evaluations/allocation.js';
+import type { Node } from './node.js';
+import type { AllocatedPort, NetworkResource, Port } from './resources.js';
+
+/** Range of dynamic ports where the node names none (SC-85). */
+export const DEFAULT_MIN_DYNAMIC_PORT = 20_000;
+export const DEFAULT_MAX_DYNAMIC_PORT = 32_000;
+/** Random tries before all ports of the range are looked through (SC-85). */
+export const DYNAMIC_PORT_PROBES = 20;
+export const MAX_PORT = 65_535;
+
+/** Ports given to one network ask, or why not (`network: …` is added by the asker). */
+export type PortOffer =
+  | { readonly ports: AllocatedPort[]; readonly network: NetworkResource }
+  | { readonly error: string };
+
+type NetworkedNode = Pick<Node, 'NodeResources' | 'ReservedResources'>;
+
+interface HostAddress {
+  readonly alias: string;
+  readonly address: string;
+}
+
+/**
+ * Which ports are taken on which address of one node (SC-81 to SC-90). Filled with the node's reserved ports and its
+ * allocations, then asked for an offer. Memory: one entry per port in use. Cost of an offer: O(ports asked), at worst
+ * O(dynamic range).
+ */
+export class NetworkIndex {
+  /** Why the node's own reservations cannot be read or collide; empty: they can. */
+  invalid = '';
+  private readonly taken = new Map<string, Set<number>>();
+  private readonly addresses: HostAddress[] = [];
+
+  private constructor(private readonly node: NetworkedNode) {}
+
+  static ofNode(node: NetworkedNode): NetworkIndex {
+    const index = new NetworkIndex(node);
+    const reserved = parsePortRanges(node.ReservedResources.Networks.ReservedHostPorts);
+    for (const network of node.NodeResources.NodeNetworks ?? [])
+      for (const { Alias, Address, ReservedPorts } of network.Addresses ?? []) {
+        index.addresses.push({ alias: Alias, address: Address });
+        index.reserve(Address, parsePortRanges(ReservedPorts));
+      }
+    if (index.addresses.length === 0)
+      for (const network of node.NodeResources.Networks ?? [])
+        if (network.IP) index.addresses.push({ alias: 'default', address: network.IP });
+    for (const { address } of index.addresses) index.reserve(address, reserved);
+    return index;
+  }
+
+  /** Takes the ports of an allocation. @returns what collided, `<label>=<port>`, or undefined */
+  addAllocation(alloc: Pick<Allocation, 'AllocatedResources'>): string | undefined {
+    let collided: string | undefined;
+    for (const port of portsOf(alloc)) {
+      const ports = this.portsOn(port.HostIP || this.firstAddress());
+      if (ports.has(port.Value) && !port.IgnoreCollision) collided ??= `${port.Label}=${port.Value}`;
+      ports.add(port.Value);
+    }
+    return collided;
+  }
+
+  /** Frees the ports of an allocation that this plan stops. */
+  removeAllocation(alloc: Pick<Allocation, 'AllocatedResources'>): void {
+    for (const port of portsOf(alloc)) this.taken.get(port.HostIP || this.firstAddress())?.delete(port.Value);
+  }
+
+  /** Whether it is this allocation that has this port on this address. */
+  isHeldBy(alloc: Pick<Allocation, 'AllocatedResources'>, address: string, value: number): boolean {
+    return portsOf(alloc).some((port) => port.Value === value && (port.HostIP || this.firstAddress()) === address);
+  }
+
+  /**
+   * Ports for one network ask, without taking them: the caller does, by adding the allocation it makes of the offer.
+   *
+   * @param random in [0, 1): predictable choices make concurrent schedulers collide
+   */
+  offer(ask: NetworkResource, random: () => number): PortOffer {
+    const ports: AllocatedPort[] = [];
+    const reserved = ask.ReservedPorts ?? [];
+    for (const port of reserved) {
+      const offered = this.offerStatic(port);
+      if ('error' in offered) return offered;
+      ports.push(offered);
+    }
+    const asked = new Set(reserved.map((port) => port.Value));
+    for (const port of ask.DynamicPorts ?? []) {
+      const offered = this.offerDynamic(port, asked, random);
+      if ('error' in offered) return offered;
+      asked.add(offered.Value);
+      ports.push(offered);
+    }
+    return { ports, network: this.filledIn(ask, ports) };
+  }
+
+  private offerStatic(port: Port): AllocatedPort | { error: string } {
+    if (port.Value < 0 || port.Value > MAX_PORT) return { error: `invalid port ${port.Value} (out of range)` };
+    const addresses = this.addressesOf(port);
+    if (addresses.length === 0) return noAddress(port);
+    const free = addresses.find(({ address }) => port.IgnoreCollision || !this.portsOn(address).has(port.Value));
+    if (!free) return { error: `reserved port collision ${port.Label}=${port.Value}` };
+    return allocated(port, port.Value, port.To, free.address);
+  }
+
+  private offerDynamic(
+    port: Port,
+    asked: ReadonlySet<number>,
+    random: () => number,
+  ): AllocatedPort | { error: string } {
+    const addresses = this.addressesOf(port);
+    if (addresses.length === 0) return noAddress(port);
+    for (const { address } of addresses) {
+      const value = this.freeDynamicPort(address, asked, random);
+      if (value !== undefined) return allocated(port, value, port.To === -1 ? value : port.To, address);
+    }
+    return { error: 'dynamic port selection failed' };
+  }
+
+  private freeDynamicPort(address: string, asked: ReadonlySet<number>, random: () => number): number | undefined {
+    const min = this.node.NodeResources.MinDynamicPort || DEFAULT_MIN_DYNAMIC_PORT;
+    const max = this.node.NodeResources.MaxDynamicPort || DEFAULT_MAX_DYNAMIC_PORT;
+    const taken = this.portsOn(address);
+    const isFree = (value: number): boolean => !taken.has(value) && !asked.has(value);
+    for (let probe = 0; probe < DYNAMIC_PORT_PROBES; probe++) {
+      const value = min + Math.floor(random() * (max - min + 1));
+      if (isFree(value)) return value;
+    }
+    for (let value = min; value <= max; value++) if (isFree(value)) return value;
+    return undefined;
+  }
+
+  /** SC-88: the ask with the values filled in, as the allocation keeps it. */
+  private filledIn(ask: NetworkResource, ports: readonly AllocatedPort[]): NetworkResource {
+    const valueOf = (port: Port): Port => {
+      const given = ports.find((p) => p.Label === port.Label);
+      return given ? { ...port, Value: given.Value, To: given.To } : port;
+    };
+    return {
+      ...ask,
+      IP: this.firstAddress(),
+      ReservedPorts: ask.ReservedPorts?.map(valueOf) ?? null,
+      DynamicPorts: ask.DynamicPorts?.map(valueOf) ?? null,
+    };
+  }
+
+  private addressesOf(port: Port): HostAddress[] {
+    const alias = port.HostNetwork || 'default';
+    return this.addresses.filter((a) => a.alias === alias);
+  }
+
+  private firstAddress(): string {
+    const host = (this.node.NodeResources.Networks ?? []).find((n) => (n.Mode || 'host') === 'host' && n.IP !== '');
+    return host?.IP ?? this.addresses[0]?.address ?? '';
+  }
+
+  private portsOn(address: string): Set<number> {
+    let ports = this.taken.get(address);
+    if (!ports) this.taken.set(address, (ports = new Set()));
+    return ports;
+  }
+
+  private reserve(address: string, ports: readonly number[] | undefined): void {
+    if (!ports) {
+      this.invalid = 'reserved ports of the node cannot be read';
+      return;
+    }
+    const taken = this.portsOn(address);
+    for (const port of ports) taken.add(port);
+  }
+}
+
+/** `22,80,8500-8600` as single ports; undefined: unreadable. */
+export function parsePortRanges(text: string): number[] | undefined {
+  const ports: number[] = [];
+  for (const part of text.split(',')) {
+    if (part.trim() === '') continue;
+    const match = /^\s*(\d{1,5})\s*(?:-\s*(\d{1,5})\s*)?$/.exec(part);
+    if (!match) return undefined;
+    const from = Number(match[1]);
+    const to = Number(match[2] ?? match[1]);
+    if (to < from || to > MAX_PORT) return undefined;
+    for (let port = from; port <= to; port++) ports.push(port);
+  }
+  return ports;
+}
+
+/** Whether there is anything about an allocation that could collide. */
+export function holdsPorts({ AllocatedResources: { Shared, Tasks } }: Pick<Allocation, 'AllocatedResources'>): boolean {
+  if (Shared.Ports?.length || Shared.Networks?.length) return true;
+  for (const name of Object.keys(Tasks)) if (Tasks[name]?.Networks?.length) return true;
+  return false;
+}
+
+function portsOf(alloc: Pick<Allocation, 'AllocatedResources'>): AllocatedPort[] {
+  const { Shared, Tasks } = alloc.AllocatedResources;
+  const ports = [...(Shared.Ports ?? [])];
+  if (ports.length === 0) for (const network of Shared.Networks ?? []) ports.push(...portsOfNetwork(network));
+  for (const task of Object.values(Tasks))
+    for (const network of task.Networks ?? []) ports.push(...portsOfNetwork(network));
+  return ports;
+}
+
+function portsOfNetwork(network: NetworkResource): AllocatedPort[] {
+  return [...(network.ReservedPorts ?? []), ...(network.DynamicPorts ?? [])].map((port) =>
+    allocated(port, port.Value, port.To, network.IP),
+  );
+}
+
+function allocated(port: Port, value: number, to: number, hostIP: string): AllocatedPort {
+  return { Label: port.Label, Value: value, To: to, HostIP: hostIP, IgnoreCollision: port.IgnoreCollision };
+}
+
+const noAddress = (port: Port): { error: string } => ({
+  error: `no addresses available for ${port.HostNetwork || 'default'} network`,
+});

@@ -1,0 +1,65 @@
+import { nestedList } from './message-list.js';
+import type { NetworkResource, Port } from '../nodes/resources.js';
+
+const MAX_PORT = 65_535;
+const DNS_NAME =
+  /^(?=.{1,253}$)[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*$/;
+
+/** API-339: the networks of a group, as one message under its prefix, or none. */
+export function validateNetworks(networks: readonly NetworkResource[] | null): string[] {
+  const labels = new Map<string, string>();
+  const staticPorts = new Map<string, string>();
+  const errors = (networks ?? []).flatMap((network) => [
+    ...[...(network.ReservedPorts ?? []), ...(network.DynamicPorts ?? [])].flatMap((port) => [
+      ...labelErrors(port, labels),
+      ...mappingErrors(port, network.Mode),
+    ]),
+    ...(network.ReservedPorts ?? []).flatMap((port) => staticErrors(port, staticPorts)),
+    ...addressErrors(network),
+  ]);
+  return errors.length === 0 ? [] : [`Task group network validation failed: ${nestedList(errors)}`];
+}
+
+function labelErrors(port: Port, labels: Map<string, string>): string[] {
+  const holder = labels.get(port.Label);
+  labels.set(port.Label, nameOf(port));
+  return holder === undefined ? [] : [`Port label ${port.Label} already in use by ${holder}`];
+}
+
+function mappingErrors(port: Port, mode: string): string[] {
+  const errors: string[] = [];
+  if (port.To < -1) errors.push(`Port "${port.Label}" cannot be mapped to negative value ${port.To}`);
+  if (port.To > MAX_PORT) {
+    errors.push(`Port "${port.Label}" cannot be mapped to a port (${port.To}) greater than 65535`);
+  }
+  if (port.IgnoreCollision && mode !== '' && mode !== 'host') {
+    errors.push(`Port "${port.Label}" collision may not be ignored on non-host network mode "${mode}"`);
+  }
+  return errors;
+}
+
+function staticErrors(port: Port, taken: Map<string, string>): string[] {
+  if (port.Value > MAX_PORT) return [`Port ${port.Label} (${port.Value}) cannot be greater than 65535`];
+  const place = `${port.HostNetwork}:${port.Value}`;
+  const holder = taken.get(place);
+  taken.set(place, nameOf(port));
+  if (holder === undefined || port.IgnoreCollision) return [];
+  return [`Static port ${port.Value} already reserved by ${holder}`];
+}
+
+function addressErrors(network: NetworkResource): string[] {
+  const errors: string[] = [];
+  // A hostname with a variable in it is only known on the node.
+  if (network.Hostname !== '' && !network.Hostname.includes('${') && !DNS_NAME.test(network.Hostname)) {
+    errors.push('Hostname is not a valid DNS name');
+  }
+  for (const [key, value] of Object.entries(network.CNI?.Args ?? {})) {
+    if (key.includes(';')) errors.push(`invalid ';' character in CNI arg key "${key}"`);
+    if (value.includes(';')) errors.push(`invalid ';' character in CNI arg value "${value}"`);
+  }
+  return errors;
+}
+
+function nameOf(port: Port): string {
+  return `taskgroup network:${port.Label}`;
+}

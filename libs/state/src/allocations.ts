@@ -1,9 +1,0 @@
-import { updateAllocsFromClients } from './alloc-client-update.js';
-import { updateDesiredTransitions } from './alloc-transition.js';
-import type { Appliers } from './applier.js';
-
-/** Section 7.2. */
-export const allocationAppliers: Appliers<'AllocClientUpdate' | 'AllocUpdateDesiredTransition'> = {
-  AllocClientUpdate: updateAllocsFromClients,
-  AllocUpdateDesiredTransition: updateDesiredTransitions,
-};

@@ -1,0 +1,164 @@
+import {
+  isTerminalAllocation,
+  isTerminalEvaluation,
+  type AllocClientStatus,
+  type AllocDeploymentStatus,
+  type Allocation,
+  type ClientAllocUpdate,
+} from '@waybill/model';
+import { dropServicesIfEnded } from './alloc-services.js';
+import type { TxnPayloads } from '../log/catalogue.js';
+import { countInDeployment } from '../deployments/deployment-counters.js';
+import { upsertEvaluation } from '../evaluations/eval-upsert.js';
+import { withAllocUpdateIndex, withReport } from '../machine/hot-rows.js';
+import { recomputeJobStatus } from '../jobs/job-status.js';
+import { AllocationCounts } from '../jobs/job-summary.js';
+import { isUnresponsive } from '../nodes/node-status.js';
+import { namespacedKey } from '../machine/tables.js';
+import { Refused, type Write } from '../machine/write.js';
+
+/** The verdict's result when nodes were left out. */
+export interface RefusedNodes {
+  /** Why, by node id (ST-105). */
+  readonly RefusedNodes?: Readonly<Record<string, string>>;
+  /** Nodes whose update was overtaken by another one, with the index of that (ND-223). */
+  readonly OvertakenNodes?: Readonly<Record<string, number>>;
+}
+
+/** Type 9: what agents report of their allocations (ST-100 to ST-109). */
+export function updateAllocsFromClients(w: Write, { Allocs, Evals, After }: TxnPayloads['AllocClientUpdate']): void {
+  const nodes = admitNodes(w, Allocs, After ?? {});
+  if (nodes.size === 0 && Allocs.length > 0) return;
+  const jobs: string[] = [];
+  const before = updateAllocs(w, Allocs, nodes);
+  // Against the rows before this transaction, so that two updates of one allocation count as the last (ST-82).
+  const counts = new AllocationCounts(w);
+  for (const first of before) {
+    const last = w.tables.allocs.get(first.ID);
+    if (last) counts.count(first, last);
+    jobs.push(counts.jobOf(first));
+  }
+  counts.put();
+  for (const evaluation of Evals) {
+    upsertEvaluation(w, evaluation);
+    jobs.push(namespacedKey(evaluation.Namespace, evaluation.JobID));
+  }
+  for (const job of distinct(jobs)) recomputeJobStatus(w, job);
+  for (const nodeId of nodes) {
+    const node = w.tables.nodes.get(nodeId);
+    if (node) w.put('nodes', withAllocUpdateIndex(node, w.index));
+  }
+}
+
+/**
+ * The nodes of the batch that may report. Names the others in the verdict: those that are not responsive, refused when
+ * no node is left (ST-105), and those whose update was overtaken by another one of the same node (ND-223).
+ */
+function admitNodes(
+  w: Write,
+  updates: readonly ClientAllocUpdate[],
+  after: Readonly<Record<string, number>>,
+): ReadonlySet<string> {
+  const admitted = new Set<string>();
+  const refused: Record<string, string> = {};
+  const overtaken: Record<string, number> = {};
+  for (const NodeID of distinct(updates.map((update) => update.NodeID))) {
+    const node = w.tables.nodes.get(NodeID);
+    const expected = after[NodeID];
+    if (node && isUnresponsive(node.Status))
+      refused[NodeID] = `node ${NodeID} is not allowed to update allocs while in status ${node.Status}`;
+    else if (node && expected !== undefined && expected !== node.LastAllocUpdateIndex)
+      overtaken[NodeID] = node.LastAllocUpdateIndex;
+    else admitted.add(NodeID);
+  }
+  const texts = Object.values(refused);
+  const isAnyOvertaken = Object.keys(overtaken).length > 0;
+  if (texts.length > 0 && admitted.size === 0 && !isAnyOvertaken) throw new Refused(texts.join('; '));
+  if (texts.length > 0) w.notice = texts.join('; ');
+  if (texts.length > 0 || isAnyOvertaken)
+    w.result = {
+      ...(texts.length > 0 && { RefusedNodes: refused }),
+      ...(isAnyOvertaken && { OvertakenNodes: overtaken }),
+    } satisfies RefusedNodes;
+  return admitted;
+}
+
+/** In their order. A batch of one, as most are, needs no set. */
+function distinct(names: readonly string[]): Iterable<string> {
+  return names.length < 2 ? names : new Set(names);
+}
+
+/** Writes the rows of the reports of admitted nodes; answers each row as it was before, once. */
+function updateAllocs(w: Write, updates: readonly ClientAllocUpdate[], admitted: ReadonlySet<string>): Allocation[] {
+  const before: Allocation[] = [];
+  const seen = updates.length > 1 ? new Set<string>() : undefined;
+  for (const update of updates) {
+    const stored = w.tables.allocs.get(update.ID);
+    if (!stored || !admitted.has(update.NodeID)) continue;
+    if (!seen?.has(stored.ID)) before.push(stored);
+    seen?.add(stored.ID);
+    updateAlloc(w, stored, update);
+  }
+  return before;
+}
+
+function updateAlloc(w: Write, stored: Allocation, update: ClientAllocUpdate): void {
+  const reconnects = waitsForReconnect(stored) && REPORTS_LIFE.has(update.ClientStatus);
+  const next = withReport(stored, {
+    ClientStatus: update.ClientStatus,
+    ClientDescription: update.ClientDescription,
+    TaskStates: update.TaskStates,
+    NetworkStatus: update.NetworkStatus,
+    DeploymentStatus: withHealth(w, stored.DeploymentStatus, update.DeploymentStatus),
+    FollowupEvalID: reconnects ? '' : stored.FollowupEvalID,
+    ModifyIndex: w.index,
+    ModifyTime: update.ModifyTime,
+  });
+  countInDeployment(w, stored, next);
+  if (reconnects) cancelFollowup(w, stored, update.ModifyTime);
+  w.put('allocs', next);
+  dropServicesIfEnded(w, next);
+}
+
+/** ST-102: only news counts, and no news takes nothing back. */
+function withHealth(
+  w: Write,
+  stored: AllocDeploymentStatus | null,
+  reported: ClientAllocUpdate['DeploymentStatus'],
+): AllocDeploymentStatus | null {
+  if (reported === null || reported.Healthy === null || stored?.Healthy === reported.Healthy) return stored;
+  return {
+    Healthy: reported.Healthy,
+    Timestamp: reported.Timestamp,
+    Canary: stored?.Canary ?? false,
+    ModifyIndex: w.index,
+  };
+}
+
+const REPORTS_LIFE: ReadonlySet<AllocClientStatus> = new Set(['running', 'complete', 'failed']);
+
+/** AllocStates entry that records a client status (ST-110). */
+const CLIENT_STATUS_FIELD = 0;
+
+function waitsForReconnect(alloc: Allocation): boolean {
+  if (alloc.FollowupEvalID === '' || alloc.AllocStates.length === 0) return false;
+  const last = alloc.AllocStates.findLast((entry) => entry.Field === CLIENT_STATUS_FIELD);
+  return last?.Value === 'unknown';
+}
+
+/** ST-106: the evaluation that would have replaced it is not needed, unless another allocation waits for the same. */
+function cancelFollowup(w: Write, reconnected: Allocation, atNs: number): void {
+  const evaluation = w.tables.evals.get(reconnected.FollowupEvalID);
+  if (!evaluation || isTerminalEvaluation(evaluation)) return;
+  for (const other of w.tables.allocs.by('followup', evaluation.ID)) {
+    const isOfJob = other.JobID === reconnected.JobID && other.Namespace === reconnected.Namespace;
+    if (other.ID !== reconnected.ID && isOfJob && !isTerminalAllocation(other)) return;
+  }
+  w.put('evals', {
+    ...evaluation,
+    Status: 'canceled',
+    StatusDescription: 'allocs reconnected',
+    ModifyIndex: w.index,
+    ModifyTime: atNs,
+  });
+}

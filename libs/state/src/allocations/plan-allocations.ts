@@ -1,0 +1,143 @@
+import {
+  type AllocDeploymentStatus,
+  type AllocPreemptionDiff,
+  type Allocation,
+  type AllocStopDiff,
+  type Job,
+} from '@waybill/model';
+import { dropServicesIfEnded } from './alloc-services.js';
+import type { TxnPayloads } from '../log/catalogue.js';
+import { DeploymentCounts } from '../deployments/deployment-counters.js';
+import { copyOfAllocation } from '../machine/hot-rows.js';
+import { AllocationCounts } from '../jobs/job-summary.js';
+import { Refused, type Write } from '../machine/write.js';
+
+type PlanPayload = TxnPayloads['ApplyPlanResults'];
+
+/** Writes the plan's allocations, updated, then stopped, then preempted (ST-112). Returns the keys of their jobs. */
+export function applyPlanAllocations(w: Write, plan: PlanPayload): Set<string> {
+  const jobs = new Set<string>();
+  const counts = new AllocationCounts(w);
+  const deployments = new DeploymentCounts(w);
+  const write = (before: Allocation | undefined, after: Allocation) => {
+    deployments.count(before, after);
+    counts.count(before, after);
+    jobs.add(counts.jobOf(after));
+    w.put('allocs', after);
+    dropServicesIfEnded(w, after);
+  };
+  for (const planned of plan.AllocsUpdated) {
+    const stored = w.tables.allocs.get(planned.ID);
+    const after = stored ? replanned(w, stored, planned, plan) : placed(w, planned, plan, counts.jobOf(planned));
+    if (!after) continue;
+    write(stored, after);
+    if (!stored) linkReplacement(w, after);
+  }
+  for (const diff of plan.AllocsStopped) {
+    const stored = storedAlloc(w, diff.ID);
+    write(stored, stopped(w, stored, diff, plan));
+  }
+  for (const diff of plan.AllocsPreempted) {
+    const stored = storedAlloc(w, diff.ID);
+    write(stored, preempted(w, stored, diff, plan));
+  }
+  counts.put();
+  deployments.put();
+  return jobs;
+}
+
+/** A new allocation (ST-117), or undefined: its job is gone or stopped by now. */
+function placed(w: Write, planned: Allocation, plan: PlanPayload, jobKey: string): Allocation | undefined {
+  const job = jobOf(planned, plan);
+  if (!job) throw new Refused(`attempting to upsert allocation "${planned.ID}" without a job`);
+  const stored = w.tables.jobs.get(jobKey);
+  if (!stored || stored.Stop) return undefined;
+  const row = copyOfAllocation(planned);
+  row.Job = job;
+  row.DeploymentStatus = planned.DeploymentStatus && { ...planned.DeploymentStatus, ModifyIndex: w.index };
+  row.CreateTime = planned.CreateTime || plan.UpdatedAt;
+  row.ModifyTime = plan.UpdatedAt;
+  row.CreateIndex = w.index;
+  row.ModifyIndex = w.index;
+  row.AllocModifyIndex = w.index;
+  return row;
+}
+
+/** The version it runs: its own if it carries one, else the plan's. Equal ones are shared, to hold each version once. */
+function jobOf(planned: Allocation, { Job: job }: PlanPayload): Job | null {
+  const own = planned.Job;
+  if (!own) return job;
+  const isSame =
+    job?.Version === own.Version &&
+    job.CreateIndex === own.CreateIndex &&
+    job.ID === own.ID &&
+    job.Namespace === own.Namespace &&
+    job.ModifyIndex === own.ModifyIndex;
+  return isSame ? job : own;
+}
+
+/** A known allocation with what the plan may change of it (ST-118). */
+function replanned(w: Write, stored: Allocation, planned: Allocation, plan: PlanPayload): Allocation {
+  const isGivenUp = planned.ClientStatus === 'lost' || planned.ClientStatus === 'unknown';
+  return {
+    ...planned,
+    Job: planned.Job ? jobOf(planned, plan) : stored.Job,
+    TaskStates: stored.TaskStates,
+    NetworkStatus: stored.NetworkStatus,
+    ClientStatus: isGivenUp ? planned.ClientStatus : stored.ClientStatus,
+    ClientDescription: isGivenUp ? planned.ClientDescription : stored.ClientDescription,
+    NextAllocation: stored.NextAllocation || planned.NextAllocation,
+    DeploymentStatus: replannedHealth(w, stored, planned),
+    CreateTime: stored.CreateTime,
+    ModifyTime: plan.UpdatedAt,
+    CreateIndex: stored.CreateIndex,
+    ModifyIndex: w.index,
+    AllocModifyIndex: w.index,
+  };
+}
+
+/** While the deployment stays, health and canary flag are not the plan's: one from an older snapshot sets nothing back. */
+function replannedHealth(w: Write, stored: Allocation, planned: Allocation): AllocDeploymentStatus | null {
+  if (stored.DeploymentStatus && planned.DeploymentID === stored.DeploymentID) return stored.DeploymentStatus;
+  return planned.DeploymentStatus && { ...planned.DeploymentStatus, ModifyIndex: w.index };
+}
+
+function storedAlloc(w: Write, id: string): Allocation {
+  const stored = w.tables.allocs.get(id);
+  if (!stored) throw new Refused(`alloc ${id} doesn't exist`);
+  return stored;
+}
+
+/** ST-118: what the diff does not carry stays. */
+function stopped(w: Write, stored: Allocation, diff: AllocStopDiff, plan: PlanPayload): Allocation {
+  return {
+    ...stored,
+    DesiredStatus: 'stop',
+    DesiredDescription: diff.DesiredDescription,
+    ClientStatus: diff.ClientStatus || stored.ClientStatus,
+    FollowupEvalID: diff.FollowupEvalID || stored.FollowupEvalID,
+    RescheduleTracker: diff.RescheduleTracker === undefined ? stored.RescheduleTracker : diff.RescheduleTracker,
+    AllocStates: diff.AllocStates?.length ? [...stored.AllocStates, ...diff.AllocStates] : stored.AllocStates,
+    ModifyTime: plan.UpdatedAt,
+    ModifyIndex: w.index,
+    AllocModifyIndex: w.index,
+  };
+}
+
+function preempted(w: Write, stored: Allocation, diff: AllocPreemptionDiff, plan: PlanPayload): Allocation {
+  return {
+    ...stored,
+    DesiredStatus: 'evict',
+    DesiredDescription: `Preempted by alloc ID ${diff.PreemptedByAllocation}`,
+    PreemptedByAllocation: diff.PreemptedByAllocation,
+    ModifyTime: plan.UpdatedAt,
+    ModifyIndex: w.index,
+    AllocModifyIndex: w.index,
+  };
+}
+
+/** ST-121. */
+function linkReplacement(w: Write, replacement: Allocation): void {
+  const previous = replacement.PreviousAllocation && w.tables.allocs.get(replacement.PreviousAllocation);
+  if (previous) w.put('allocs', { ...previous, NextAllocation: replacement.ID, ModifyIndex: w.index });
+}

@@ -1,0 +1,70 @@
+import { isActiveDeployment, type Deployment, type DeploymentState } from '@waybill/model';
+import type { TxnPayloads } from '../log/catalogue.js';
+import { markVersionStable, putDeploymentStatus } from '../deployments/deployment-status.js';
+import { Refused, type Write } from '../machine/write.js';
+
+/** The plan's deployment (ST-114) and its updates of others' status (ST-115). */
+export function applyPlanDeployments(w: Write, plan: TxnPayloads['ApplyPlanResults']): void {
+  if (plan.Deployment) upsertDeployment(w, plan.Deployment);
+  for (const update of plan.DeploymentUpdates) {
+    const deployment = w.tables.deployment.get(update.DeploymentID);
+    if (deployment && mayBecome(deployment, update.Status)) putDeploymentStatus(w, deployment, update, plan.UpdatedAt);
+  }
+}
+
+/**
+ * DP-126; and of section 2.2 what a plan that was made from an older state could undo: a region that was started is not
+ * pending again, one that unblocks the others not blocked again (DP-1122).
+ */
+function mayBecome(deployment: Deployment, status: Deployment['Status']): boolean {
+  if (!isActiveDeployment(deployment)) return false;
+  if (status === 'pending') return deployment.Status === 'initializing';
+  if (status === 'blocked') return deployment.Status === 'running' || deployment.Status === 'paused';
+  return true;
+}
+
+function upsertDeployment(w: Write, planned: Deployment): void {
+  const stored = w.tables.deployment.get(planned.ID);
+  if (!stored) {
+    w.put('deployment', { ...planned, CreateIndex: w.index, ModifyIndex: w.index });
+    if (planned.Status === 'successful') markVersionStable(w, planned);
+    return;
+  }
+  w.put('deployment', {
+    ...planned,
+    TaskGroups: mergedGroups(stored.TaskGroups, planned.TaskGroups),
+    Status: stored.Status,
+    StatusDescription: stored.StatusDescription,
+    ...(stored.HasRun && { HasRun: true }),
+    JobVersion: stored.JobVersion,
+    JobModifyIndex: stored.JobModifyIndex,
+    JobSpecModifyIndex: stored.JobSpecModifyIndex,
+    JobCreateIndex: stored.JobCreateIndex,
+    CreateTime: stored.CreateTime,
+    CreateIndex: stored.CreateIndex,
+    ModifyIndex: w.index,
+  });
+}
+
+/** What allocation updates count is theirs: a plan made from an older snapshot must not set it back. */
+function mergedGroups(
+  stored: Record<string, DeploymentState>,
+  planned: Record<string, DeploymentState>,
+): Record<string, DeploymentState> {
+  const merged: Record<string, DeploymentState> = { ...stored };
+  for (const [name, state] of Object.entries(planned)) {
+    const old = stored[name];
+    if (old?.Promoted && !state.Promoted) throw new Refused('deployment promotion cannot be undone');
+    merged[name] = old
+      ? {
+          ...state,
+          PlacedCanaries: [...new Set([...old.PlacedCanaries, ...state.PlacedCanaries])],
+          PlacedAllocs: old.PlacedAllocs,
+          HealthyAllocs: old.HealthyAllocs,
+          UnhealthyAllocs: old.UnhealthyAllocs,
+          RequireProgressBy: old.RequireProgressBy,
+        }
+      : state;
+  }
+  return merged;
+}

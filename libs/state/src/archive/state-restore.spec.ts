@@ -1,0 +1,113 @@
+import { describe, expect, it } from 'vitest';
+import { canonicalJson } from '../machine/digest.js';
+import { eventsOf } from '../events.js';
+import { fixtures } from '../fixtures.js';
+import { ARCHIVED_TABLES, archiveLines, BadRowsError, readArchive } from './state-archive.js';
+import { type Applied, StateMachine } from '../machine/state-machine.js';
+import { SINGLETON_KEY, TABLE_NAMES, type TableName } from '../machine/tables.js';
+
+const { aMachine, aDeployment, aJob, anAlloc, apply } = fixtures;
+
+const SEEDS = [3, 20_261_121];
+
+function restored(machine: StateMachine, lines: readonly string[]): Applied {
+  const archive = { Archive: 'a', SHA256: '', Bytes: 0, Index: 1 };
+  return apply(machine, 'StateRestore', { ...archive, Tables: readArchive(lines) });
+}
+
+/** Rows of a table by key, as texts. */
+const rowsOf = (machine: StateMachine, table: TableName): Map<string, string> =>
+  new Map([...machine.tables[table].entries()].map(([key, row]) => [key, canonicalJson(row)]));
+
+describe.each(SEEDS)('a state of seed %i that is taken back', (seed) => {
+  const txns = fixtures.aRandomLog(seed, 900);
+  const then = new StateMachine();
+  for (const txn of txns.slice(0, 500)) then.apply(txn);
+  const lines = [...archiveLines(then.tables)];
+  const machine = new StateMachine();
+  for (const txn of txns) machine.apply(txn);
+  const before = new Map(TABLE_NAMES.map((table) => [table, rowsOf(machine, table)]));
+  const applied = restored(machine, lines);
+
+  it('ST-144, OP-46: every table is what it was, with its indexes; only who holds a role is not', () => {
+    expect(applied.verdict.kind).toBe('accepted');
+    for (const table of ARCHIVED_TABLES) {
+      if (table === 'cluster_meta' || table === 'deployment') continue;
+      expect([table, rowsOf(machine, table)]).toEqual([table, rowsOf(then, table)]);
+    }
+    expect(rowsOf(machine, 'leases')).toEqual(before.get('leases'));
+    expect(machine.appliedIndex).toBe(901);
+    expect(machine.tables.cluster_meta.get(SINGLETON_KEY)).toMatchObject({ RestoredIndex: 901, ModifyIndex: 901 });
+  });
+
+  it('ST-133: an active deployment without its job ends', () => {
+    for (const [key, row] of then.tables.deployment.entries()) {
+      const orphan = !then.tables.jobs.has(`${row.Namespace}/${row.JobID}`);
+      const now = machine.tables.deployment.get(key);
+      if (orphan && now?.ModifyIndex === 901) expect(now.Status).toBe('cancelled');
+      else expect(now).toEqual(row);
+    }
+  });
+
+  it('whoever follows the changes has the same state as whoever applied the restore', () => {
+    for (const { table, key, after } of applied.changes) {
+      const text = after && canonicalJson(after);
+      const rows = before.get(table);
+      if (text === undefined) rows?.delete(key);
+      else rows?.set(key, text);
+    }
+    for (const table of TABLE_NAMES) expect([table, before.get(table)]).toEqual([table, rowsOf(machine, table)]);
+  });
+
+  it('EV-12, EV-71, ND-176: it is one transaction without object events, of nodes neither', () => {
+    expect(applied.changes.some(({ table }) => table === 'nodes')).toBe(true);
+    expect(eventsOf(applied)).toBeNull();
+  });
+});
+
+describe('restoring', () => {
+  it('ST-133 DP-1404: says why the deployment ended', () => {
+    const row = aDeployment({ ID: 'left-behind', JobID: 'gone', Status: 'running', ModifyIndex: 7 });
+    const machine = aMachine();
+    restored(machine, [JSON.stringify({ table: 'deployment', row })]);
+    expect(machine.tables.deployment.get('left-behind')).toMatchObject({
+      Status: 'cancelled',
+      StatusDescription: 'Cancelled because job is stopped',
+      ModifyIndex: machine.appliedIndex,
+    });
+  });
+
+  it('of a job that allocations share there is one copy, in the archive and afterwards', () => {
+    const from = aMachine();
+    const Job = aJob({});
+    for (const ID of ['a', 'b']) from.tables.allocs.replace(ID, anAlloc({ ID, Job }));
+    from.tables.allocs.replace('c', anAlloc({ ID: 'c', Job: null }));
+    const lines = [...archiveLines(from.tables)];
+    expect(lines.filter((line) => line.startsWith('{"job":'))).toHaveLength(1);
+    const [a, b, c] = readArchive(lines).allocs ?? [];
+    expect([a?.Job, c?.Job]).toEqual([Job, null]);
+    expect(a?.Job).toBe(b?.Job);
+  });
+
+  it('changes nothing but its mark if the state is that already', () => {
+    const machine = aMachine();
+    const { changes } = restored(machine, [...archiveLines(machine.tables)]);
+    expect(changes.map(({ table }) => table)).toEqual(['cluster_meta']);
+  });
+
+  it('stops whoever has only what is in the log', () => {
+    const payload = { Archive: 'a', SHA256: '', Bytes: 0, Index: 1 };
+    expect(() => apply(aMachine(), 'StateRestore', payload)).toThrow('what its archive holds');
+  });
+
+  it.each([
+    ['{"table":"leases","row":{}}', 'there is no table "leases"'],
+    ['{"table":"jobs"}', 'not a row'],
+    ['no JSON', 'not a row'],
+    ['{"job":1,"row":{}}', 'job 1 stands where job 0 belongs'],
+    ['{"table":"allocs","row":{},"job":0}', 'job 0, which is not there'],
+  ])('OP-45: %s is no line of an archive', (line, text) => {
+    expect(() => readArchive([line])).toThrow(BadRowsError);
+    expect(() => readArchive([line])).toThrow(text);
+  });
+});

@@ -1,0 +1,55 @@
+import { type Deployment, DEPLOYMENT_STOPPED_JOB, isActiveDeployment } from '@waybill/model';
+import type { TxnPayloads } from '../log/catalogue.js';
+import type { Appliers } from '../machine/applier.js';
+import { canonicalJson } from '../machine/digest.js';
+import { ARCHIVED_TABLES, type ArchivedTables } from './state-archive.js';
+import { namespacedKey, SINGLETON_KEY, type TableName } from '../machine/tables.js';
+import type { Write } from '../machine/write.js';
+
+export const restoreAppliers: Appliers<'StateRestore'> = { StateRestore: restoreState };
+
+/**
+ * Type 101: the state becomes what the archive holds, at once (ST-144, OP-46). Objects keep their indexes; what is the
+ * same before and after is left alone, so the changes are the difference, and whoever follows them follows the restore.
+ * O(state), twice.
+ */
+function restoreState(w: Write, { Tables: archived }: TxnPayloads['StateRestore']): void {
+  if (!archived) throw new Error('a restore was handed over without what its archive holds');
+  for (const table of ARCHIVED_TABLES) replaceTable(w, table, archived);
+  cancelOrphans(w);
+  const meta = w.tables.cluster_meta.get(SINGLETON_KEY);
+  w.put('cluster_meta', {
+    ClusterID: meta?.ClusterID ?? '',
+    CreateTime: meta?.CreateTime ?? 0,
+    ModifyIndex: w.index,
+    RestoredIndex: w.index,
+  });
+}
+
+function replaceTable<N extends TableName>(w: Write, table: N, archived: ArchivedTables): void {
+  const rows = w.tables[table];
+  const wanted = archived[table] ?? [];
+  const kept = new Set(wanted.map((row) => rows.keyOf(row)));
+  for (const [key] of rows.entries()) if (!kept.has(key)) w.remove(table, key);
+  for (const row of wanted) {
+    const before = rows.get(rows.keyOf(row));
+    if (!before || canonicalJson(before) !== canonicalJson(row)) w.put(table, row);
+  }
+}
+
+/** ST-133: an archive may have been written by a version that left them behind. */
+function cancelOrphans(w: Write): void {
+  const orphans = [...w.tables.deployment.all()].filter(
+    (one) => isActiveDeployment(one) && !w.tables.jobs.has(namespacedKey(one.Namespace, one.JobID)),
+  );
+  for (const orphan of orphans) {
+    const cancelled: Deployment = {
+      ...orphan,
+      Status: 'cancelled',
+      StatusDescription: DEPLOYMENT_STOPPED_JOB,
+      ModifyIndex: w.index,
+      ModifyTime: w.timeNs,
+    };
+    w.put('deployment', cancelled);
+  }
+}

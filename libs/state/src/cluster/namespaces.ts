@@ -1,0 +1,76 @@
+import {
+  DEFAULT_NAMESPACE,
+  formatErrors,
+  isClientTerminal,
+  type Job,
+  namespaceHash,
+  type NamespaceSpecification,
+} from '@waybill/model';
+import type { Appliers } from '../machine/applier.js';
+import type { TxnPayloads } from '../log/catalogue.js';
+import { purgeJob } from '../jobs/job-purge.js';
+import type { Txn } from '../log/txn.js';
+import { Refused, type Write } from '../machine/write.js';
+
+export const namespaceAppliers: Appliers<'NamespaceUpsert' | 'NamespaceDelete'> = {
+  NamespaceUpsert: (w, { Namespaces }) => {
+    for (const namespace of Namespaces) store(w, namespace);
+  },
+  NamespaceDelete: deleteNamespaces,
+};
+
+/**
+ * Type 65, all or none. What still lives in a namespace is looked up here and not by who proposes it: a job may arrive
+ * between the look and the write (OP-180). Dead jobs go with it (OP-183). O(allocations of the cluster).
+ */
+function deleteNamespaces(w: Write, { Names }: TxnPayloads['NamespaceDelete'], txn: Txn<'NamespaceDelete'>): void {
+  for (const name of Names) {
+    if (name === DEFAULT_NAMESPACE) throw new Refused('default namespace can not be deleted');
+    if (!w.remove('namespaces', name)) throw new Refused('namespace not found');
+    const users = usersOf(w, name);
+    if (users.length > 0)
+      throw new Refused(
+        formatErrors(users.map((user) => `namespace "${name}" has ${user} in regions: [${txn.region}]`)),
+      );
+    for (const job of jobsOf(w, name)) purgeJob(w, job);
+  }
+}
+
+/** Everything in the namespace that forbids deleting it (OP-180). */
+function usersOf(w: Write, namespace: string): string[] {
+  const users: string[] = [];
+  if (jobsOf(w, namespace).some((job) => job.Status !== 'dead')) users.push('non-terminal jobs');
+  for (const alloc of w.tables.allocs.all()) {
+    if (alloc.Namespace !== namespace || isClientTerminal(alloc)) continue;
+    users.push('non-terminal allocations');
+    break;
+  }
+  if (w.tables.csi_volumes.count('namespace', namespace) + w.tables.host_volumes.count('namespace', namespace) > 0)
+    users.push('volumes associated with it');
+  return users;
+}
+
+/** In the order of their IDs, the same in every copy. */
+const jobsOf = ({ tables }: Write, namespace: string): Job[] =>
+  [...tables.jobs.by('namespace', namespace)].toSorted((a, b) => (a.ID < b.ID ? -1 : 1));
+
+/** A namespace nobody described. */
+export function createNamespace(w: Write, Name: string, Description: string): void {
+  store(w, {
+    Name,
+    Description,
+    Quota: '',
+    Capabilities: null,
+    NodePoolConfiguration: null,
+    VaultConfiguration: null,
+    ConsulConfiguration: null,
+    Meta: null,
+    RequiredExtraClaims: null,
+    OptionalExtraClaims: null,
+  });
+}
+
+function store(w: Write, said: NamespaceSpecification): void {
+  const CreateIndex = w.tables.namespaces.get(said.Name)?.CreateIndex ?? w.index;
+  w.put('namespaces', { ...said, Hash: namespaceHash(said), CreateIndex, ModifyIndex: w.index });
+}

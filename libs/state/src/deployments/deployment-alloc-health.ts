@@ -1,0 +1,43 @@
+import { rfc3339FromNs, type Allocation } from '@waybill/model';
+import type { TxnPayloads } from '../log/catalogue.js';
+import { countInDeployment } from './deployment-counters.js';
+import { activeDeployment, applyStatusAndRevert } from './deployment-status.js';
+import { upsertEvaluation } from '../evaluations/eval-upsert.js';
+import { Refused, type Write } from '../machine/write.js';
+
+/** Type 16: ST-131, ST-132. Healthy ones first (DP-908); one foreign allocation refuses all of it. */
+export function setAllocHealth(w: Write, payload: TxnPayloads['DeploymentAllocHealth']): void {
+  const { DeploymentID, Timestamp } = payload;
+  activeDeployment(w, DeploymentID);
+  for (const id of payload.HealthyAllocationIDs) setHealth(w, memberOf(w, DeploymentID, id), true, Timestamp);
+  for (const id of payload.UnhealthyAllocationIDs) setHealth(w, memberOf(w, DeploymentID, id), false, Timestamp);
+  const counted = activeDeployment(w, DeploymentID);
+  if (payload.DeploymentUpdate) applyStatusAndRevert(w, counted, payload.DeploymentUpdate, Timestamp, payload);
+  if (payload.Eval) upsertEvaluation(w, payload.Eval);
+}
+
+function memberOf(w: Write, deploymentId: string, allocId: string): Allocation {
+  const alloc = w.tables.allocs.get(allocId);
+  if (!alloc) throw new Refused(`unknown alloc "${allocId}"`);
+  if (alloc.DeploymentID !== deploymentId) {
+    throw new Refused(`alloc "${allocId}" is not part of deployment "${deploymentId}"`);
+  }
+  return alloc;
+}
+
+/** @param atNs unix ns */
+function setHealth(w: Write, alloc: Allocation, Healthy: boolean, atNs: number): void {
+  const next: Allocation = {
+    ...alloc,
+    DeploymentStatus: {
+      Healthy,
+      Timestamp: rfc3339FromNs(atNs),
+      Canary: alloc.DeploymentStatus?.Canary ?? false,
+      ModifyIndex: w.index,
+    },
+    ModifyIndex: w.index,
+    ModifyTime: atNs,
+  };
+  countInDeployment(w, alloc, next);
+  w.put('allocs', next);
+}

@@ -1,0 +1,98 @@
+import {
+  nsFromRfc3339,
+  rfc3339FromNs,
+  type AllocDeploymentStatus,
+  type Allocation,
+  type Deployment,
+  type DeploymentState,
+} from '@waybill/model';
+import type { Write } from '../machine/write.js';
+
+interface Counted {
+  readonly placed: 0 | 1;
+  readonly healthy: -1 | 0 | 1;
+  readonly unhealthy: 0 | 1;
+}
+
+/**
+ * Counts the allocations that one transaction writes into their deployments (ST-119), moves the progress deadlines of
+ * their groups (ST-120), and then writes each deployment once.
+ * Modes: counting → put. Nobody else may write a deployment in between.
+ * Cost: O(1) for an allocation; a copy of each deployment that counts one.
+ */
+export class DeploymentCounts {
+  /** Copies that are ours to change. */
+  private readonly counted = new Map<string, Deployment>();
+
+  constructor(private readonly w: Write) {}
+
+  /** @param before the row that this write replaces */
+  count(before: Allocation | undefined, after: Allocation): void {
+    if (!after.DeploymentID) return;
+    const counted = whatCounts(before, after);
+    const deployment = counted && this.deploymentOf(after);
+    const state = deployment?.TaskGroups[after.TaskGroup];
+    if (!counted || !deployment || !state) return;
+    state.PlacedAllocs += counted.placed;
+    state.HealthyAllocs += counted.healthy;
+    state.UnhealthyAllocs += counted.unhealthy;
+    state.PlacedCanaries = withCanary(state.PlacedCanaries, after);
+    state.RequireProgressBy = progressDeadline(state, after, counted);
+    deployment.ModifyTime = after.ModifyTime;
+  }
+
+  put(): void {
+    for (const deployment of this.counted.values()) this.w.put('deployment', deployment);
+  }
+
+  /** Undefined: it is gone, or has no such group. */
+  private deploymentOf({ DeploymentID, TaskGroup }: Allocation): Deployment | undefined {
+    const known = this.counted.get(DeploymentID) ?? this.w.tables.deployment.get(DeploymentID);
+    if (!known || !Object.hasOwn(known.TaskGroups, TaskGroup)) return undefined;
+    if (this.counted.has(DeploymentID)) return known;
+    const TaskGroups = { ...known.TaskGroups };
+    for (const [name, state] of Object.entries(TaskGroups)) TaskGroups[name] = { ...state };
+    const copy = { ...known, TaskGroups, ModifyIndex: this.w.index };
+    this.counted.set(DeploymentID, copy);
+    return copy;
+  }
+}
+
+/** For a transaction that writes one allocation, or few. @param before the row that this write replaces */
+export function countInDeployment(w: Write, before: Allocation | undefined, after: Allocation): void {
+  const counts = new DeploymentCounts(w);
+  counts.count(before, after);
+  counts.put();
+}
+
+const healthOf = (status: AllocDeploymentStatus | null): boolean | null => status?.Healthy ?? null;
+
+/** A placement counts as that only, even if it carries health; from unhealthy there is no way back. */
+function whatCounts(before: Allocation | undefined, after: Allocation): Counted | undefined {
+  if (before?.DeploymentID !== after.DeploymentID) return { placed: 1, healthy: 0, unhealthy: 0 };
+  const was = healthOf(before.DeploymentStatus);
+  const is = healthOf(after.DeploymentStatus);
+  if (was === null && is === true) return { placed: 0, healthy: 1, unhealthy: 0 };
+  if (was === null && is === false) return { placed: 0, healthy: 0, unhealthy: 1 };
+  if (was === true && is === false) return { placed: 0, healthy: -1, unhealthy: 1 };
+  return undefined;
+}
+
+function withCanary(canaries: string[], alloc: Allocation): string[] {
+  if (!alloc.DeploymentStatus?.Canary || canaries.includes(alloc.ID)) return canaries;
+  return [...canaries, alloc.ID];
+}
+
+/** The first placement starts it, a newly healthy allocation may move it forward; nothing moves it back. */
+function progressDeadline(state: DeploymentState, alloc: Allocation, counted: Counted): string | null {
+  if (state.ProgressDeadline === 0) return state.RequireProgressBy;
+  if (counted.placed === 1 && state.RequireProgressBy === null) {
+    return rfc3339FromNs(alloc.ModifyTime + state.ProgressDeadline);
+  }
+  if (counted.healthy !== 1) return state.RequireProgressBy;
+  const healthyAtNs = nsFromRfc3339(alloc.DeploymentStatus?.Timestamp ?? null);
+  const moved = healthyAtNs + state.ProgressDeadline;
+  return healthyAtNs > 0 && moved > nsFromRfc3339(state.RequireProgressBy)
+    ? rfc3339FromNs(moved)
+    : state.RequireProgressBy;
+}

@@ -1,0 +1,75 @@
+import {
+  DEPLOYMENT_RUNNING,
+  isHealthyCanary,
+  nestedList,
+  requiresPromotion,
+  rfc3339FromNs,
+  type Allocation,
+  type Deployment,
+  type DeploymentState,
+} from '@waybill/model';
+import type { TxnPayloads } from '../log/catalogue.js';
+import { activeDeployment } from './deployment-status.js';
+import { upsertEvaluation } from '../evaluations/eval-upsert.js';
+import { Refused, type Write } from '../machine/write.js';
+
+/** Type 15: ST-127 to ST-130. All groups or none of them; the canaries it counts become ordinary allocations. */
+export function promoteDeployment(w: Write, payload: TxnPayloads['DeploymentPromote']): void {
+  const deployment = activeDeployment(w, payload.DeploymentID);
+  const promoted = Object.keys(deployment.TaskGroups)
+    .filter((name) => payload.All || payload.Groups.includes(name))
+    .toSorted();
+  const canaries = promoted.flatMap((name) => healthyCanaries(w, deployment, name));
+  refuseShortGroups(deployment, promoted, canaries);
+  w.put('deployment', withPromoted(deployment, promoted, payload.PromotedAt, w.index));
+  for (const canary of canaries) w.put('allocs', asOrdinary(canary, w.index));
+  if (payload.Eval) upsertEvaluation(w, payload.Eval);
+}
+
+function healthyCanaries(w: Write, deployment: Deployment, group: string): Allocation[] {
+  return (deployment.TaskGroups[group]?.PlacedCanaries ?? []).flatMap((id) => {
+    const alloc = w.tables.allocs.get(id);
+    return alloc && alloc.TaskGroup === group && isHealthyCanary(alloc) ? [alloc] : [];
+  });
+}
+
+/** DP-851: every short group is named. */
+function refuseShortGroups(deployment: Deployment, groups: readonly string[], healthy: readonly Allocation[]): void {
+  const short = groups.flatMap((name) => {
+    const needed = deployment.TaskGroups[name]?.DesiredCanaries ?? 0;
+    const there = healthy.filter((alloc) => alloc.TaskGroup === name).length;
+    return there < needed ? [`Task group "${name}" has ${there}/${needed} healthy allocations`] : [];
+  });
+  if (short.length > 0) throw new Refused(nestedList(short));
+}
+
+function withPromoted(deployment: Deployment, groups: readonly string[], atNs: number, index: number): Deployment {
+  const TaskGroups = { ...deployment.TaskGroups };
+  for (const name of groups) {
+    const state = TaskGroups[name];
+    if (state) TaskGroups[name] = promotedState(state, atNs);
+  }
+  const next: Deployment = { ...deployment, TaskGroups, ModifyIndex: index, ModifyTime: atNs };
+  const waits = next.Status !== 'running' || requiresPromotion(next);
+  return waits ? next : { ...next, StatusDescription: DEPLOYMENT_RUNNING };
+}
+
+/** ST-128: an old deadline, perhaps past already, must not fail what has just been accepted. */
+function promotedState(state: DeploymentState, atNs: number): DeploymentState {
+  const restarts = state.ProgressDeadline > 0 && state.RequireProgressBy !== null;
+  return {
+    ...state,
+    Promoted: true,
+    RequireProgressBy: restarts ? rfc3339FromNs(atNs + state.ProgressDeadline) : state.RequireProgressBy,
+  };
+}
+
+/** ST-130: its agent has to learn of it. */
+function asOrdinary(canary: Allocation, index: number): Allocation {
+  return {
+    ...canary,
+    DeploymentStatus: canary.DeploymentStatus && { ...canary.DeploymentStatus, Canary: false, ModifyIndex: index },
+    ModifyIndex: index,
+    AllocModifyIndex: index,
+  };
+}

@@ -1,0 +1,107 @@
+import {
+  isActiveDeployment,
+  rfc3339FromNs,
+  type Deployment,
+  type DeploymentState,
+  type DeploymentStatusUpdate,
+} from '@waybill/model';
+import type { TxnPayloads } from '../log/catalogue.js';
+import { upsertEvaluation } from '../evaluations/eval-upsert.js';
+import { upsertJob } from '../jobs/job-upsert.js';
+import { setStable } from '../jobs/job-versions.js';
+import { namespacedKey } from '../machine/tables.js';
+import { Refused, type Write } from '../machine/write.js';
+
+/** Type 14: ST-123 to ST-126. The evaluation moves no job status by itself (ST-73). */
+export function updateDeploymentStatus(w: Write, payload: TxnPayloads['DeploymentStatusUpdate']): void {
+  const deployment = activeDeployment(w, payload.Update.DeploymentID);
+  applyStatusAndRevert(w, deployment, payload.Update, payload.UpdatedAt, payload);
+  if (payload.Eval) upsertEvaluation(w, payload.Eval);
+}
+
+/** What a status update carries beside it when it brings an old version back. */
+export type Revert = Pick<
+  TxnPayloads['DeploymentStatusUpdate'],
+  'Job' | 'RevertSuffix' | 'SubmissionFrom' | 'TrackedVersions' | 'Eval'
+>;
+
+/** The status, then the job it brings back, if its version is still the one rolled out (ST-126, ST-132). */
+export function applyStatusAndRevert(
+  w: Write,
+  deployment: Deployment,
+  update: DeploymentStatusUpdate,
+  updatedAtNs: number,
+  revert: Revert,
+): void {
+  const reverts = revert.Job !== null && isCurrentVersion(w, deployment);
+  const StatusDescription = update.StatusDescription + (reverts ? revert.RevertSuffix : '');
+  putDeploymentStatus(w, deployment, { ...update, StatusDescription }, updatedAtNs);
+  if (!revert.Job || !reverts) return;
+  upsertJob(w, revert.Job, {
+    submission: null,
+    submissionFrom: revert.SubmissionFrom ?? null,
+    trackedVersions: revert.TrackedVersions,
+    evaluation: revert.Eval,
+  });
+}
+
+/** The deployment, if it may still change; refuses otherwise (ST-123). */
+export function activeDeployment(w: Write, id: string): Deployment {
+  const deployment = w.tables.deployment.get(id);
+  if (!deployment) throw new Refused(`Deployment ID "${id}" couldn't be updated as it does not exist`);
+  if (!isActiveDeployment(deployment)) {
+    throw new Refused(`Deployment "${id}" has terminal status "${deployment.Status}":`);
+  }
+  return deployment;
+}
+
+/** Sets status and description; a fresh deadline when it goes on or pauses (ST-124), a stable version at success (ST-125). */
+export function putDeploymentStatus(
+  w: Write,
+  deployment: Deployment,
+  update: DeploymentStatusUpdate,
+  updatedAtNs: number,
+): void {
+  const restarts = update.Status === 'running' || update.Status === 'paused';
+  w.put('deployment', {
+    ...deployment,
+    TaskGroups: restarts ? withFreshDeadlines(deployment.TaskGroups, updatedAtNs) : deployment.TaskGroups,
+    ...(deployment.IsMultiregion && update.Status === 'running' && { HasRun: true }),
+    Status: update.Status,
+    StatusDescription: update.StatusDescription,
+    ModifyIndex: w.index,
+    ModifyTime: updatedAtNs,
+  });
+  if (update.Status === 'successful') markVersionStable(w, deployment);
+}
+
+/** DP-207. */
+export function markVersionStable(w: Write, deployment: Deployment): void {
+  setStable(
+    w,
+    {
+      namespace: deployment.Namespace,
+      jobId: deployment.JobID,
+      version: deployment.JobVersion,
+      jobCreateIndex: deployment.JobCreateIndex,
+    },
+    true,
+  );
+}
+
+function withFreshDeadlines(groups: Record<string, DeploymentState>, atNs: number): Record<string, DeploymentState> {
+  return Object.fromEntries(
+    Object.entries(groups).map(([name, state]) => [
+      name,
+      state.ProgressDeadline === 0
+        ? state
+        : { ...state, RequireProgressBy: rfc3339FromNs(atNs + state.ProgressDeadline) },
+    ]),
+  );
+}
+
+/** A revert never overwrites what was registered meanwhile (DP-810). */
+function isCurrentVersion(w: Write, deployment: Deployment): boolean {
+  const job = w.tables.jobs.get(namespacedKey(deployment.Namespace, deployment.JobID));
+  return job?.Version === deployment.JobVersion && job.CreateIndex === deployment.JobCreateIndex;
+}

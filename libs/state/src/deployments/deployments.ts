@@ -1,0 +1,15 @@
+import { deleteDeployments } from '../jobs/collection.js';
+import { setAllocHealth } from './deployment-alloc-health.js';
+import { promoteDeployment } from './deployment-promotion.js';
+import { updateDeploymentStatus } from './deployment-status.js';
+import type { Appliers } from '../machine/applier.js';
+
+/** Section 7.4. */
+export const deploymentAppliers: Appliers<
+  'DeploymentStatusUpdate' | 'DeploymentPromote' | 'DeploymentAllocHealth' | 'DeploymentDelete'
+> = {
+  DeploymentStatusUpdate: updateDeploymentStatus,
+  DeploymentPromote: promoteDeployment,
+  DeploymentAllocHealth: setAllocHealth,
+  DeploymentDelete: deleteDeployments,
+};

@@ -1,0 +1,134 @@
+import {
+  type Evaluation,
+  Filter,
+  FilterEvaluationError,
+  FilterSyntaxError,
+  FilterTooExpensiveError,
+} from '@waybill/model';
+import type { TxnPayloads } from '../log/catalogue.js';
+import { removeAllocation } from '../allocations/alloc-services.js';
+import { isSafeToDelete } from './eval-safety.js';
+import { recomputeJobStatus } from '../jobs/job-status.js';
+import { AllocationCounts } from '../jobs/job-summary.js';
+import { oldestFirst } from '../machine/row-order.js';
+import { namespacedKey, SINGLETON_KEY, type Tables } from '../machine/tables.js';
+import { Refused, type Write } from '../machine/write.js';
+
+type EvalDelete = TxnPayloads['EvalDelete'];
+
+/** The verdict's result for a deletion by a user. */
+export interface EvalDeleteResult {
+  /** Evaluations removed. */
+  readonly Count: number;
+  /** Where a deletion by filter goes on; "" at the end. */
+  readonly NextToken: string;
+}
+
+/**
+ * Type 7, by ids or by filter: ST-96 to ST-98. Garbage collection leaves out what was written since its scan, and
+ * evaluations that keep an allocation (ST-16); what a user deletes is not compared with a scan.
+ */
+export function deleteEvaluations(w: Write, payload: EvalDelete): void {
+  const byFilter = payload.Filter !== undefined;
+  if ((payload.UserInitiated || byFilter) && !w.tables.scheduler_config.get(SINGLETON_KEY)?.PauseEvalBroker) {
+    throw new Refused('eval broker is enabled; eval broker must be paused to delete evals');
+  }
+  if (byFilter) w.result = deleteByFilter(w, payload);
+  else {
+    const count = deleteByIds(w, payload);
+    if (payload.UserInitiated) w.result = { Count: count, NextToken: '' } satisfies EvalDeleteResult;
+  }
+}
+
+function deleteByIds(w: Write, { EvalIDs, AllocIDs, ScanIndex, UserInitiated, KeepsCounters }: EvalDelete): number {
+  const isNewer = (row: { ModifyIndex: number }) => !UserInitiated && row.ModifyIndex > ScanIndex;
+  const counts = new AllocationCounts(w);
+  for (const id of AllocIDs) {
+    const alloc = w.tables.allocs.get(id);
+    if (!alloc || isNewer(alloc)) continue;
+    removeAllocation(w, id);
+    if (KeepsCounters !== true) counts.forget(alloc);
+  }
+  counts.put();
+  const deleted: Evaluation[] = [];
+  for (const id of EvalIDs) {
+    const evaluation = w.tables.evals.get(id);
+    if (!evaluation || isNewer(evaluation)) continue;
+    if (!UserInitiated && w.tables.allocs.count('eval', id) > 0) continue;
+    if (w.remove('evals', id)) deleted.push(evaluation);
+  }
+  forgetIn(w, deleted);
+  return deleted.length;
+}
+
+/**
+ * ST-98: a page of evaluations that match and are safe, in the order of their creation; allocations stay. One that the
+ * filter cannot decide about does not match. O(evaluations) comparisons, sorting what is sorted already but for ties;
+ * the filter looks at no more than it takes to fill the page.
+ */
+function deleteByFilter(
+  w: Write,
+  { Filter: text = '', PerPage = 0, NextToken = '', Namespace }: EvalDelete,
+): EvalDeleteResult {
+  const filter = parsed(text);
+  const from = positionOf(NextToken);
+  const candidates: Evaluation[] = [];
+  for (const evaluation of w.tables.evals.all())
+    if (isAtOrBehind(evaluation, from) && (!Namespace || evaluation.Namespace === Namespace))
+      candidates.push(evaluation);
+  const deleted: Evaluation[] = [];
+  let next: Evaluation | undefined;
+  for (const evaluation of oldestFirst(candidates)) {
+    if (!matches(filter, evaluation) || !isSafe(w.tables, evaluation)) continue;
+    if (deleted.length >= PerPage) {
+      next = evaluation;
+      break;
+    }
+    deleted.push(evaluation);
+  }
+  for (const { ID } of deleted) w.remove('evals', ID);
+  forgetIn(w, deleted);
+  return { Count: deleted.length, NextToken: next ? `${next.CreateIndex}.${next.ID}` : '' };
+}
+
+function forgetIn(w: Write, deleted: readonly Evaluation[]): void {
+  for (const job of new Set(deleted.map((e) => namespacedKey(e.Namespace, e.JobID))))
+    recomputeJobStatus(w, job, { evalsDeleted: true });
+}
+
+function isSafe(tables: Tables, { ID, Namespace, JobID }: Evaluation): boolean {
+  return isSafeToDelete(tables.jobs.get(namespacedKey(Namespace, JobID)), () => tables.allocs.by('eval', ID));
+}
+
+function parsed(text: string): Filter {
+  try {
+    return Filter.parse(text);
+  } catch (error) {
+    if (error instanceof FilterSyntaxError) throw new Refused(`failed to read filter expression: ${error.message}`);
+    throw error;
+  }
+}
+
+function matches(filter: Filter, evaluation: Evaluation): boolean {
+  try {
+    return filter.matches(evaluation);
+  } catch (error) {
+    if (error instanceof FilterEvaluationError || error instanceof FilterTooExpensiveError) return false;
+    throw error;
+  }
+}
+
+interface Position {
+  readonly CreateIndex: number;
+  readonly ID: string;
+}
+
+function positionOf(token: string): Position {
+  if (token === '') return { CreateIndex: 0, ID: '' };
+  const [, index, id = ''] = /^(\d{1,15})\.(.*)$/s.exec(token) ?? [];
+  if (index === undefined) throw new Refused(`not a place among evaluations: ${JSON.stringify(token)}`);
+  return { CreateIndex: Number(index), ID: id };
+}
+
+const isAtOrBehind = (row: Position, from: Position): boolean =>
+  row.CreateIndex > from.CreateIndex || (row.CreateIndex === from.CreateIndex && row.ID >= from.ID);

@@ -1,0 +1,51 @@
+import { isActiveDeployment, isTerminalAllocation, type Job } from '@waybill/model';
+import type { TxnPayloads } from '../log/catalogue.js';
+import { purgeJob } from './job-purge.js';
+import { versionsOf } from './job-versions.js';
+import { namespacedKey } from '../machine/tables.js';
+import type { Write } from '../machine/write.js';
+
+/*
+ * What garbage collection deletes besides evaluations with their allocations (eval-delete.ts) and nodes
+ * (node-register.ts). Which rows are old was decided by whoever scanned (ST-165); here, at its place in the log, each is
+ * looked at again: what is gone is passed over, what was written since the scan stays (ST-16). Neither is an error.
+ */
+
+/** Type 26: purges jobs that are over (ST-68). Cost: the rows of the jobs. */
+export function purgeCollectedJobs(w: Write, { Jobs, ScanIndex }: TxnPayloads['JobBatchDeregister']): void {
+  for (const { Namespace, ID } of Jobs) {
+    const job = w.tables.jobs.get(namespacedKey(Namespace, ID));
+    if (job && isAsScanned(w, job, ScanIndex)) purgeJob(w, job);
+  }
+}
+
+/**
+ * Nothing of the job was written since: not itself, no version was tagged (ST-90), and none of its evaluations and
+ * allocations moved, so that no task runs that a purge would end (GC-47).
+ */
+function isAsScanned({ tables }: Write, job: Job, scanIndex: number): boolean {
+  const key = namespacedKey(job.Namespace, job.ID);
+  return (
+    isOld(job, scanIndex) &&
+    versionsOf({ tables }, job.Namespace, job.ID).every(({ VersionTag }) => VersionTag === null) &&
+    every(tables.evals.by('job', key), (row) => isOld(row, scanIndex)) &&
+    every(tables.allocs.by('job', key), (row) => isOld(row, scanIndex))
+  );
+}
+
+/** Type 17: a deployment that is active, or has an allocation that lives, stays in any case (GC-47, GC-53). */
+export function deleteDeployments(w: Write, { DeploymentIDs, ScanIndex }: TxnPayloads['DeploymentDelete']): void {
+  for (const id of DeploymentIDs) {
+    const deployment = w.tables.deployment.get(id);
+    if (!deployment || !isOld(deployment, ScanIndex) || isActiveDeployment(deployment)) continue;
+    if (every(w.tables.allocs.by('deployment', id), isTerminalAllocation)) w.remove('deployment', id);
+  }
+}
+
+const isOld = ({ ModifyIndex }: { readonly ModifyIndex: number }, scanIndex: number): boolean =>
+  ModifyIndex <= scanIndex;
+
+function every<Row>(rows: Iterable<Row>, holds: (row: Row) => boolean): boolean {
+  for (const row of rows) if (!holds(row)) return false;
+  return true;
+}

@@ -1,0 +1,48 @@
+import type { Evaluation, Job, JobSubmission } from '@waybill/model';
+import { deriveJobStatus } from './job-status.js';
+import { countChild, ensureSummary } from './job-summary.js';
+import { putSubmission, putVersion } from './job-versions.js';
+import { recordLaunch } from './periodic-launch.js';
+import { namespacedKey } from '../machine/tables.js';
+import { upsertScalingPolicies } from './scaling-policies.js';
+import type { Write } from '../machine/write.js';
+
+export interface UpsertOptions {
+  readonly submission: JobSubmission | null;
+  /** Version whose submission is inherited when none is given, or null (ST-58). */
+  readonly submissionFrom: number | null;
+  /** ST-84. */
+  readonly trackedVersions: number;
+  /** Evaluation that the same transaction upserts after the job. */
+  readonly evaluation: Evaluation | null;
+  /** Whether it puts an active deployment of the job after it. */
+  readonly deploys?: boolean;
+}
+
+/**
+ * Writes a new version of a job: register, stop and auto-revert alike (ST-53 to ST-55, ST-57 to ST-59). The status is
+ * computed once, with the transaction's evaluation in view, so no intermediate one is ever written (ST-5).
+ * A tag belongs to the version it was put on, so the new one has none.
+ */
+export function upsertJob(w: Write, given: Job, options: UpsertOptions): Job {
+  const stored = w.tables.jobs.get(namespacedKey(given.Namespace, given.ID));
+  const version: Job = {
+    ...given,
+    VersionTag: null,
+    Version: stored && given.Version <= stored.Version ? stored.Version + 1 : given.Version,
+    CreateIndex: stored?.CreateIndex ?? w.index,
+    ModifyIndex: w.index,
+    JobModifyIndex: w.index,
+  };
+  const job: Job = {
+    ...upsertScalingPolicies(w, version),
+    Status: deriveJobStatus(w.tables, version, options),
+  };
+  w.put('jobs', job);
+  ensureSummary(w, job);
+  putVersion(w, job, options.trackedVersions);
+  putSubmission(w, job, { given: options.submission, from: options.submissionFrom }, options.trackedVersions);
+  countChild(w, job, stored?.Status ?? null, job.Status);
+  recordLaunch(w, job, !stored);
+  return job;
+}

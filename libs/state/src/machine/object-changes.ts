@@ -1,0 +1,128 @@
+import { changeText } from './change-text.js';
+import type { Applied } from './state-machine.js';
+import type { TableName } from './tables.js';
+import { type Undo, undoOf } from './undo.js';
+import type { Txn } from '../log/txn.js';
+import type { Change } from './write.js';
+
+/** Objects that have a history, by the names of API-265; what they are called in the state. */
+export const HISTORY_TABLES = {
+  job: 'jobs',
+  alloc: 'allocs',
+  eval: 'evals',
+  deployment: 'deployment',
+  node: 'nodes',
+  volume: 'csi_volumes',
+  'host-volume': 'host_volumes',
+  plugin: 'csi_plugins',
+  namespace: 'namespaces',
+  'node-pool': 'node_pools',
+  'scheduler-config': 'scheduler_config',
+} as const satisfies Record<string, TableName>;
+
+export type ObjectKind = keyof typeof HISTORY_TABLES;
+
+const KINDS = new Map<TableName, ObjectKind>(
+  (Object.keys(HISTORY_TABLES) as ObjectKind[]).map((kind) => [HISTORY_TABLES[kind], kind]),
+);
+
+/** The one ID of the scheduler configuration (API-265). */
+export const SCHEDULER_CONFIG_ID = 'scheduler-config';
+
+/** Which object of the history. */
+export interface ObjectName {
+  readonly kind: ObjectKind;
+  /** `""` for objects without one. */
+  readonly namespace: string;
+  readonly id: string;
+}
+
+/** What one transaction did to one object, or tried to. */
+export interface ObjectChange extends ObjectName {
+  /** `none`: the transaction is about it and changed nothing; the attempt is history (CL-1023). */
+  readonly op: 'create' | 'update' | 'delete' | 'none';
+  readonly text: string;
+  /** Takes the object back to what it was; null: it was not there, or was not changed. Without an allocation's job. */
+  readonly undo: Undo | null;
+  /** The row changed; undefined for `none`. */
+  readonly change: Change | undefined;
+}
+
+/** The objects of the history that a transaction is about. Pure, the same in every copy. O(rows changed). */
+export function objectChanges({ txn, changes }: Applied): ObjectChange[] {
+  const said: ObjectChange[] = [];
+  for (const change of changes) {
+    const name = nameOf(change);
+    if (!name) continue;
+    const op = change.before ? (change.after ? 'update' : 'delete') : 'create';
+    const undo = change.before ? undoOf(change.before, change.after, UNDONE_ELSEWHERE[change.table]) : null;
+    const members = undo ? [...Object.keys(undo.set), ...(undo.unset ?? [])] : [];
+    const { kind, namespace, id } = name;
+    said.push({ kind, namespace, id, op, text: changeText(change, members), undo, change });
+  }
+  if (said.length > 0) return said;
+  const meant = meantBy(txn);
+  return meant ? [{ ...meant, op: 'none', text: '', undo: null, change: undefined }] : [];
+}
+
+/**
+ * Members that the history does not keep: most of an allocation's size, the same in all allocations of a version, is
+ * stored once, beside them; old secrets of a volume are nobody's (VL-6).
+ */
+const UNDONE_ELSEWHERE: Partial<Record<TableName, string>> = { allocs: 'Job', csi_volumes: 'Secrets' };
+
+function nameOf(change: Change): ObjectName | undefined {
+  const kind = KINDS.get(change.table);
+  if (!kind) return undefined;
+  switch (change.table) {
+    case 'jobs':
+    case 'allocs':
+    case 'evals':
+    case 'deployment':
+    case 'csi_volumes':
+    case 'host_volumes': {
+      const row = change.after ?? change.before;
+      return row && { kind, namespace: row.Namespace, id: row.ID };
+    }
+    case 'scheduler_config':
+      return { kind, namespace: '', id: SCHEDULER_CONFIG_ID };
+    default:
+      return { kind, namespace: '', id: change.key };
+  }
+}
+
+/** The one object that a transaction names, for those that changed none. */
+function meantBy(txn: Txn): ObjectName | undefined {
+  const { namespace } = txn;
+  switch (txn.type) {
+    case 'JobRegister':
+      return { kind: 'job', namespace, id: txn.payload.Job.ID };
+    case 'JobDeregister':
+    case 'JobStability':
+      return { kind: 'job', namespace, id: txn.payload.JobID };
+    case 'NodeRegister':
+      return { kind: 'node', namespace: '', id: txn.payload.Node.ID };
+    case 'NodeDeregister':
+    case 'NodeUpdateStatus':
+    case 'NodeUpdateDrain':
+    case 'NodeUpdateEligibility':
+      return { kind: 'node', namespace: '', id: txn.payload.NodeID };
+    case 'DeploymentStatusUpdate':
+      return { kind: 'deployment', namespace, id: txn.payload.Update.DeploymentID };
+    case 'DeploymentPromote':
+    case 'DeploymentAllocHealth':
+      return { kind: 'deployment', namespace, id: txn.payload.DeploymentID };
+    case 'CSIVolumeClaim':
+      return { kind: 'volume', namespace, id: txn.payload.VolumeID };
+    case 'CSIPluginDelete':
+      return { kind: 'plugin', namespace: '', id: txn.payload.ID };
+    case 'HostVolumeRegister':
+      return { kind: 'host-volume', namespace: txn.payload.Volume.Namespace, id: txn.payload.Volume.ID };
+    case 'HostVolumeDelete':
+      return { kind: 'host-volume', namespace, id: txn.payload.ID };
+    case 'SchedulerConfig':
+      return { kind: 'scheduler-config', namespace: '', id: SCHEDULER_CONFIG_ID };
+    default:
+      return undefined;
+  }
+}

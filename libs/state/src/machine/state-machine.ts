@@ -1,0 +1,128 @@
+import type { TxnPayloads, TxnType } from '../log/catalogue.js';
+import type { Applier, Appliers } from './applier.js';
+import { allocationAppliers } from '../allocations/allocations.js';
+import { clusterAppliers } from '../cluster/cluster.js';
+import { csiVolumeAppliers } from '../volumes/csi-volumes.js';
+import { deploymentAppliers } from '../deployments/deployments.js';
+import { evaluationAppliers } from '../evaluations/evaluations.js';
+import { hostVolumeAppliers, settleHostVolumes } from '../volumes/host-volumes.js';
+import { jobAppliers } from '../jobs/jobs.js';
+import { namespaceAppliers } from '../cluster/namespaces.js';
+import { nodePoolAppliers } from '../nodes/node-pools.js';
+import { nodeAppliers } from '../nodes/nodes.js';
+import { planAppliers } from '../allocations/plans.js';
+import { settlePlugins } from '../volumes/plugin-catalogue.js';
+import { serviceAppliers } from '../allocations/service-registrations.js';
+import { restoreAppliers } from '../archive/state-restore.js';
+import { RequestWindow, STALE_EPOCH } from '../log/request-window.js';
+import { createTables, type Tables } from './tables.js';
+import type { Txn, Verdict } from '../log/txn.js';
+import { upcast } from '../log/upcast.js';
+import { Refused, Write, type Change } from './write.js';
+
+/** Every type of the catalogue has exactly one applier; a missing one does not compile. */
+const appliers: Appliers = {
+  ...nodeAppliers,
+  ...nodePoolAppliers,
+  ...jobAppliers,
+  ...evaluationAppliers,
+  ...allocationAppliers,
+  ...planAppliers,
+  ...deploymentAppliers,
+  ...namespaceAppliers,
+  ...serviceAppliers,
+  ...csiVolumeAppliers,
+  ...hostVolumeAppliers,
+  ...clusterAppliers,
+  ...restoreAppliers,
+};
+
+/** What applying one transaction came to. */
+export interface Applied {
+  readonly txn: Txn;
+  readonly index: number;
+  readonly verdict: Verdict;
+  /** Rows changed, in the order of the last write to each. */
+  readonly changes: readonly Change[];
+}
+
+/** The log skipped an index: applying out of order would make replicas differ (ST-7). */
+export class IndexGapError extends Error {
+  override readonly name = 'IndexGapError';
+  constructor(
+    readonly expected: number,
+    readonly got: number,
+  ) {
+    super(`transaction ${got} cannot be applied: the next index is ${expected}`);
+  }
+}
+
+/**
+ * The one deterministic function state × transaction → state, in every service that needs state (ST-3): no clock, no
+ * randomness, no configuration, no I/O. Same log, same tables, byte for byte.
+ *
+ * Modes: empty (index 0), or loaded at an index from a snapshot (`startAt`); then `apply` in log order.
+ * An applier that throws anything but `Refused` is a defect: the transaction is taken back and the error goes on to
+ * the caller, which must stop, because skipping would make replicas differ (ST-8).
+ * Memory: all rows of the cluster. Cost of apply: what the transaction touches.
+ */
+export class StateMachine {
+  readonly tables: Tables = createTables();
+  /** Request ids of the de-duplication window (ST-6). */
+  readonly requests = new RequestWindow();
+  private applied = 0;
+
+  /** Index of the last transaction applied. */
+  get appliedIndex(): number {
+    return this.applied;
+  }
+
+  /** After the tables were loaded from a snapshot taken at `index`. */
+  startAt(index: number): void {
+    this.applied = index;
+  }
+
+  /** Epoch of a role, 0 if nobody ever held it. */
+  epochOf(role: string): number {
+    return this.tables.leases.get(role)?.Epoch ?? 0;
+  }
+
+  apply(txn: Txn): Applied {
+    if (txn.index !== this.applied + 1) throw new IndexGapError(this.applied + 1, txn.index);
+    const w = new Write(this.tables, txn.index, txn.timeNs);
+    const rejected = this.requests.verdictFor(txn) ?? this.voidByEpoch(txn) ?? this.run(w, txn);
+    const changes = w.commit();
+    const verdict = rejected ?? w.verdict(changes);
+    this.requests.remember({
+      requestId: txn.requestId,
+      index: txn.index,
+      timeNs: txn.timeNs,
+      rejected: rejected?.error ?? null,
+    });
+    this.applied = txn.index;
+    return { txn, index: txn.index, verdict, changes };
+  }
+
+  private voidByEpoch(txn: Txn): Verdict | undefined {
+    if (!txn.fence || txn.fence.epoch === this.epochOf(txn.fence.role)) return undefined;
+    return { kind: 'void', error: STALE_EPOCH };
+  }
+
+  private run(w: Write, txn: Txn): Verdict | undefined {
+    try {
+      applyTyped(w, txn);
+      settlePlugins(w);
+      settleHostVolumes(w);
+      return undefined;
+    } catch (error) {
+      w.rollback();
+      if (error instanceof Refused) return { kind: 'refused', error: error.message };
+      throw error;
+    }
+  }
+}
+
+function applyTyped<T extends TxnType>(w: Write, txn: Txn<T>): void {
+  const apply: Applier<T> = appliers[txn.type];
+  apply(w, upcast(txn) as TxnPayloads[T], txn);
+}

@@ -1,0 +1,202 @@
+import {
+  isActiveDeployment,
+  isTerminalAllocation,
+  isTerminalEvaluation,
+  type Allocation,
+  type CSIPlugin,
+  type CSIVolume,
+  type Deployment,
+  type Evaluation,
+  type HostVolume,
+  type Job,
+  type JobScalingEvents,
+  type JobSubmission,
+  type JobSummary,
+  type Namespace,
+  type Node,
+  type NodePool,
+  type PeriodicLaunch,
+  type ScalingPolicy,
+  type SchedulerConfiguration,
+  type ServiceRegistration,
+  type TaskGroupHostVolumeClaim,
+} from '@waybill/model';
+import { type MadeIndexValue, Table } from './table.js';
+import type { Role } from '../log/role.js';
+
+/** The stored epoch of a role (ST-15). */
+export interface LeaseRow {
+  readonly Role: Role;
+  readonly Epoch: number;
+  readonly Holder: string;
+  readonly ModifyIndex: number;
+}
+
+export interface ClusterMetaRow {
+  readonly ClusterID: string;
+  readonly CreateTime: number;
+  readonly ModifyIndex: number;
+  /** Of the last restore (EV-75); absent: there was none. */
+  readonly RestoredIndex?: number;
+}
+
+/** Tables whose key has a namespace: `<namespace>/<id>`. A namespace never contains a slash, so the first one splits. */
+export const namespacedKey = (namespace: string, id: string): string => `${namespace}/${id}`;
+export const versionKey = (namespace: string, id: string, version: number): string => `${namespace}/${id}@${version}`;
+
+/** Under which a dispatched job is found by its parent and token (ST-51). A token may contain anything, so it is last. */
+export const dispatchKey = (job: Pick<Job, 'Namespace' | 'ParentID' | 'DispatchIdempotencyToken'>): string =>
+  JSON.stringify([job.Namespace, job.ParentID, job.DispatchIdempotencyToken]);
+
+/** The one row of single-row tables. */
+export const SINGLETON_KEY = 'singleton';
+
+/** Row type of every table, by the table's name (docs/reference/state-and-events.md 1.2). */
+export interface TableRows {
+  jobs: Job;
+  job_version: Job;
+  job_submission: JobSubmission;
+  job_summary: JobSummary;
+  periodic_launch: PeriodicLaunch;
+  scaling_event: JobScalingEvents;
+  scaling_policy: ScalingPolicy;
+  evals: Evaluation;
+  allocs: Allocation;
+  deployment: Deployment;
+  nodes: Node;
+  node_pools: NodePool;
+  namespaces: Namespace;
+  service_registrations: ServiceRegistration;
+  csi_volumes: CSIVolume;
+  csi_plugins: CSIPlugin;
+  host_volumes: HostVolume;
+  task_volume: TaskGroupHostVolumeClaim;
+  scheduler_config: SchedulerConfiguration;
+  cluster_meta: ClusterMetaRow;
+  leases: LeaseRow;
+}
+
+export type TableName = keyof TableRows;
+
+/** All that the state machine remembers. Read freely, synchronously; only `StateMachine.apply` writes. */
+export type Tables = { readonly [N in TableName]: Table<TableRows[N]> };
+
+export const TABLE_NAMES: readonly TableName[] = [
+  'jobs',
+  'job_version',
+  'job_submission',
+  'job_summary',
+  'periodic_launch',
+  'scaling_event',
+  'scaling_policy',
+  'evals',
+  'allocs',
+  'deployment',
+  'nodes',
+  'node_pools',
+  'namespaces',
+  'service_registrations',
+  'csi_volumes',
+  'csi_plugins',
+  'host_volumes',
+  'task_volume',
+  'scheduler_config',
+  'cluster_meta',
+  'leases',
+];
+
+interface OfJob {
+  readonly Namespace: string;
+  readonly JobID: string;
+}
+const jobKeyOf = (row: OfJob): string => namespacedKey(row.Namespace, row.JobID);
+
+/** Rows by their job: those of which `counts` is true. */
+function byJob<Row extends OfJob>(counts: (row: Row) => boolean): MadeIndexValue<Row> {
+  return {
+    of: (row) => (counts(row) ? jobKeyOf(row) : undefined),
+    keeps: (before, after) =>
+      before.JobID === after.JobID && before.Namespace === after.Namespace && counts(before) === counts(after),
+  };
+}
+const always = (): boolean => true;
+
+/**
+ * Empty tables. Beside look-ups, three indexes keep what a job's status depends on countable without a scan (ST-70):
+ * `allocs.live`, `evals.open` and `deployment.active`, each by job. They are derived from the rows, no state of their own.
+ */
+export function createTables(): Tables {
+  return {
+    jobs: new Table<TableRows['jobs']>('jobs', (j) => namespacedKey(j.Namespace, j.ID), {
+      parent: (j) => (j.ParentID ? namespacedKey(j.Namespace, j.ParentID) : undefined),
+      namespace: (j) => j.Namespace,
+      pool: (j) => j.NodePool,
+      dispatch: (j) => (j.DispatchIdempotencyToken ? dispatchKey(j) : undefined),
+    }),
+    job_version: new Table<TableRows['job_version']>('job_version', (j) => versionKey(j.Namespace, j.ID, j.Version), {
+      job: { of: (j) => namespacedKey(j.Namespace, j.ID), keeps: always }, // its key has them too
+    }),
+    job_submission: new Table<TableRows['job_submission']>(
+      'job_submission',
+      (s) => versionKey(s.Namespace, s.JobID, s.Version),
+      { job: byJob(always) },
+    ),
+    job_summary: new Table<TableRows['job_summary']>('job_summary', jobKeyOf),
+    periodic_launch: new Table<TableRows['periodic_launch']>('periodic_launch', (l) =>
+      namespacedKey(l.Namespace, l.ID),
+    ),
+    scaling_event: new Table<TableRows['scaling_event']>('scaling_event', jobKeyOf),
+    scaling_policy: new Table<TableRows['scaling_policy']>('scaling_policy', (p) => p.ID, {
+      job: (p) => namespacedKey(p.Target?.['Namespace'] ?? '', p.Target?.['Job'] ?? ''),
+    }),
+    evals: new Table<TableRows['evals']>('evals', (e) => e.ID, {
+      job: byJob(always),
+      open: byJob((e) => !isTerminalEvaluation(e)),
+      status: (e) => e.Status,
+      deployment: (e) => e.DeploymentID || undefined,
+    }),
+    allocs: new Table<TableRows['allocs']>('allocs', (a) => a.ID, {
+      job: byJob(always),
+      node: (a) => a.NodeID || undefined,
+      eval: (a) => a.EvalID || undefined,
+      deployment: (a) => a.DeploymentID || undefined,
+      live: byJob((a) => !isTerminalAllocation(a)),
+      followup: (a) => a.FollowupEvalID || undefined,
+    }),
+    deployment: new Table<TableRows['deployment']>('deployment', (d) => d.ID, {
+      job: byJob(always),
+      active: byJob<TableRows['deployment']>(isActiveDeployment),
+    }),
+    nodes: new Table<TableRows['nodes']>('nodes', (n) => n.ID, {
+      secret: (n) => n.SecretID || undefined,
+      class: (n) => n.ComputedClass || undefined,
+      pool: (n) => n.NodePool,
+    }),
+    node_pools: new Table<TableRows['node_pools']>('node_pools', (p) => p.Name),
+    namespaces: new Table<TableRows['namespaces']>('namespaces', (n) => n.Name),
+    service_registrations: new Table<TableRows['service_registrations']>(
+      'service_registrations',
+      (s) => namespacedKey(s.Namespace, s.ID),
+      {
+        alloc: (s) => s.AllocID,
+        node: (s) => s.NodeID,
+      },
+    ),
+    csi_volumes: new Table<TableRows['csi_volumes']>('csi_volumes', (v) => namespacedKey(v.Namespace, v.ID), {
+      namespace: (v) => v.Namespace,
+      plugin: (v) => v.PluginID,
+    }),
+    csi_plugins: new Table<TableRows['csi_plugins']>('csi_plugins', (p) => p.ID),
+    host_volumes: new Table<TableRows['host_volumes']>('host_volumes', (v) => namespacedKey(v.Namespace, v.ID), {
+      namespace: (v) => v.Namespace,
+      node: (v) => v.NodeID,
+    }),
+    task_volume: new Table<TableRows['task_volume']>('task_volume', (c) => c.ID, {
+      job: byJob(always),
+      volume: (c) => c.VolumeID,
+    }),
+    scheduler_config: new Table<TableRows['scheduler_config']>('scheduler_config', () => SINGLETON_KEY),
+    cluster_meta: new Table<TableRows['cluster_meta']>('cluster_meta', () => SINGLETON_KEY),
+    leases: new Table<TableRows['leases']>('leases', (l) => l.Role),
+  };
+}

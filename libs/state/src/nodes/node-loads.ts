@@ -1,0 +1,57 @@
+import { charge, emptyLoad, isTerminalAllocation, type Allocation, type NodeLoad } from '@waybill/model';
+import type { Tables } from '../machine/tables.js';
+import type { Change } from '../machine/write.js';
+
+/**
+ * What the stored allocations that count take from each node, without walking them for every plan or every score: the first
+ * question about a node walks, and from then on the changes of the log keep the answer.
+ *
+ * Must be told of every change that is applied, before anybody asks again; a copy of the state tells its listeners in
+ * the same turn as it applies, so nobody can ask in between.
+ * Memory: one small record per node that was asked for. Cost of a change: O(tasks of the allocation).
+ */
+export class NodeLoads {
+  private readonly loads = new Map<string, NodeLoad>();
+
+  /** @param counts by default those that have not ended and are not told to (EB-248) */
+  constructor(
+    private readonly tables: Tables,
+    private readonly counts: (alloc: Allocation) => boolean = (alloc) => !isTerminalAllocation(alloc),
+  ) {}
+
+  of(nodeId: string): Readonly<NodeLoad> {
+    const known = this.loads.get(nodeId);
+    if (known) return known;
+    const load = emptyLoad();
+    for (const alloc of this.tables.allocs.by('node', nodeId)) if (this.counts(alloc)) charge(load, alloc);
+    this.loads.set(nodeId, load);
+    return load;
+  }
+
+  changed(change: Change): void {
+    if (change.table === 'nodes' && !change.after) this.loads.delete(change.key);
+    if (change.table !== 'allocs') return;
+    const { before, after } = change;
+    if (before && after && this.takeTheSame(before, after)) return;
+    this.count(before, -1);
+    this.count(after, 1);
+  }
+
+  clear(): void {
+    this.loads.clear();
+  }
+
+  private count(alloc: Allocation | undefined, sign: 1 | -1): void {
+    const load = alloc && this.counts(alloc) ? this.loads.get(alloc.NodeID) : undefined;
+    if (alloc && load) charge(load, alloc, sign);
+  }
+
+  /** Nearly every report of an agent: another state of the same tasks. */
+  private takeTheSame(before: Allocation, after: Allocation): boolean {
+    return (
+      before.AllocatedResources === after.AllocatedResources &&
+      before.NodeID === after.NodeID &&
+      this.counts(before) === this.counts(after)
+    );
+  }
+}

@@ -1,0 +1,65 @@
+import {
+  DEFAULT_NODE_IDENTITY_TTL_NS,
+  isBuiltInNodePool,
+  nodePoolHash,
+  type NodePool,
+  type NodePoolSpecification,
+} from '@waybill/model';
+import type { Appliers } from '../machine/applier.js';
+import type { TxnPayloads } from '../log/catalogue.js';
+import type { Txn } from '../log/txn.js';
+import { Refused, type Write } from '../machine/write.js';
+
+export const nodePoolAppliers: Appliers<'NodePoolUpsert' | 'NodePoolDelete'> = {
+  NodePoolUpsert: upsertNodePools,
+  NodePoolDelete: deleteNodePools,
+};
+
+/** Type 59. */
+function upsertNodePools(w: Write, { NodePools }: TxnPayloads['NodePoolUpsert']): void {
+  for (const pool of NodePools) {
+    if (isBuiltInNodePool(pool.Name)) throw new Refused(`modifying node pool "${pool.Name}" is not allowed`);
+    w.put('node_pools', storedPool(w, pool));
+  }
+}
+
+/**
+ * Type 60, all or none. What is in use is refused here and not only by who proposes it: a node or a job may arrive
+ * between the look and the write. O(jobs of the pools).
+ */
+function deleteNodePools(w: Write, { Names }: TxnPayloads['NodePoolDelete'], txn: Txn<'NodePoolDelete'>): void {
+  for (const name of Names) {
+    if (isBuiltInNodePool(name)) throw new Refused(`deleting node pool "${name}" is not allowed`);
+    if (!w.remove('node_pools', name)) throw new Refused(`node pool ${name} not found`);
+    const user = userOf(w, name);
+    if (user !== undefined) throw new Refused(`node pool "${name}" has ${user} in regions: [${txn.region}]`);
+  }
+}
+
+/** ND-186. */
+function userOf({ tables }: Write, pool: string): 'nodes' | 'non-terminal jobs' | undefined {
+  for (const _ of tables.nodes.by('pool', pool)) return 'nodes';
+  for (const job of tables.jobs.by('pool', pool)) if (job.Status !== 'dead') return 'non-terminal jobs';
+  return undefined;
+}
+
+/** A pool nobody described: one of the two that always exist, or made for a node that names it (ND-180, ST-33). */
+export function createNodePool(w: Write, Name: string, Description = ''): void {
+  w.put(
+    'node_pools',
+    storedPool(w, { Name, Description, Meta: null, SchedulerConfiguration: null, NodeIdentityTTL: 0 }),
+  );
+}
+
+/** ND-188. */
+function storedPool(w: Write, given: NodePoolSpecification): NodePool {
+  const said: NodePoolSpecification = {
+    Name: given.Name,
+    Description: given.Description,
+    Meta: given.Meta,
+    SchedulerConfiguration: given.SchedulerConfiguration,
+    NodeIdentityTTL: given.NodeIdentityTTL || DEFAULT_NODE_IDENTITY_TTL_NS,
+  };
+  const CreateIndex = w.tables.node_pools.get(given.Name)?.CreateIndex ?? w.index;
+  return { ...said, Hash: nodePoolHash(said), CreateIndex, ModifyIndex: w.index };
+}

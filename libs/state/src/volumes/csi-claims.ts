@@ -1,0 +1,127 @@
+import { isDeepStrictEqual } from 'node:util';
+import {
+  type Allocation,
+  CLAIM_MODE,
+  CLAIM_STATE,
+  type CSIPlugin,
+  type CSIVolume,
+  type CSIVolumeClaim,
+  hasFreeReadClaim,
+  hasFreeWriteClaim,
+  isClientTerminal,
+  isReadSchedulable,
+  isWriteSchedulable,
+} from '@waybill/model';
+import { Refused } from '../machine/write.js';
+
+/*
+ * The claim state machine of one volume (3.9), as functions from volume to volume. A claim is taken, becomes a past claim
+ * when its allocation is over, moves on by checkpoints (unpublishing → node-detached → ready-to-free) and then is no more.
+ * Until it is freed it also stays a read or write claim, so that its place is not given away (VL-83).
+ * Each function answers the very volume it was given when nothing changes: then there is nothing to write (VL-124).
+ */
+
+type Claims = Record<string, CSIVolumeClaim>;
+
+/** Takes a new claim; everything else is a step of giving one back (VL-89). */
+export function isTaking(claim: Pick<CSIVolumeClaim, 'State' | 'Mode'>): boolean {
+  return claim.State === CLAIM_STATE.taken && claim.Mode !== CLAIM_MODE.gc;
+}
+
+/**
+ * VL-73 to VL-78, VL-80 to VL-88: the volume with the claim taken.
+ * @param alloc the claim's allocation, if it exists
+ * @throws Refused with what the agent is told
+ */
+export function takeClaim(
+  volume: CSIVolume,
+  claim: CSIVolumeClaim,
+  alloc: Pick<Allocation, 'ID'> | undefined,
+  plugin: CSIPlugin | undefined,
+): CSIVolume {
+  const { AllocationID: id, AttachmentMode } = claim;
+  if (volume.AttachmentMode && AttachmentMode && volume.AttachmentMode !== AttachmentMode)
+    throw new Refused('cannot change attachment mode of claimed volume');
+  const isRead = claim.Mode === CLAIM_MODE.read;
+  if (Object.hasOwn(isRead ? volume.ReadClaims : volume.WriteClaims, id)) return volume;
+  if (!alloc) throw new Refused(`allocation missing: ${id}`);
+  const failed = (why: string) => new Refused(`alloc "${id}" failed to claim volume "${volume.ID}": ${why}`);
+  if (!(isRead ? isReadSchedulable : isWriteSchedulable)(volume, plugin))
+    throw failed('volume is currently unschedulable');
+  if (!(isRead ? hasFreeReadClaim : hasFreeWriteClaim)(volume)) throw failed('volume max claims reached');
+  const rest = { ReadClaims: without(volume.ReadClaims, id), WriteClaims: without(volume.WriteClaims, id) };
+  return {
+    ...volume,
+    ...rest,
+    ...(isRead
+      ? { ReadClaims: { ...rest.ReadClaims, [id]: claim } }
+      : { WriteClaims: { ...rest.WriteClaims, [id]: claim } }),
+    PastClaims: without(volume.PastClaims, id),
+    AccessMode: volume.AccessMode || claim.AccessMode,
+    AttachmentMode: volume.AttachmentMode || AttachmentMode,
+  };
+}
+
+/** VL-85, VL-89, VL-92, VL-105: the volume after a checkpoint of a claim that is being given back. */
+export function releaseClaim(volume: CSIVolume, claim: CSIVolumeClaim): CSIVolume {
+  const id = claim.AllocationID;
+  if (claim.State === CLAIM_STATE.readyToFree) return freed(volume, id);
+  const stored = own(volume.PastClaims, id);
+  const known = stored ?? own(volume.ReadClaims, id) ?? own(volume.WriteClaims, id);
+  const past: CSIVolumeClaim = {
+    AllocationID: id,
+    NodeID: claim.NodeID || (known?.NodeID ?? ''),
+    ExternalNodeID: claim.ExternalNodeID || (known?.ExternalNodeID ?? ''),
+    Mode: claim.Mode,
+    AccessMode: claim.AccessMode || (known?.AccessMode ?? ''),
+    AttachmentMode: claim.AttachmentMode || (known?.AttachmentMode ?? ''),
+    State: claim.State === CLAIM_STATE.taken ? CLAIM_STATE.unpublishing : claim.State,
+  };
+  if (isDeepStrictEqual(stored, past)) return volume;
+  return { ...volume, PastClaims: { ...volume.PastClaims, [id]: past } };
+}
+
+/**
+ * VL-68, VL-69: the volume with a past claim for every claim whose allocation is gone, or ended as its agent says. One
+ * that is only told to stop may still run, and its disk is in use. O(claims).
+ */
+export function withEndedClaims(
+  volume: CSIVolume,
+  allocOf: (id: string) => Pick<Allocation, 'ClientStatus'> | undefined,
+): CSIVolume {
+  const ended: Claims = {};
+  for (const claims of [volume.ReadClaims, volume.WriteClaims]) {
+    for (const [id, claim] of Object.entries(claims)) {
+      if (Object.hasOwn(volume.PastClaims, id)) continue;
+      const alloc = allocOf(id);
+      if (!alloc || isClientTerminal(alloc)) ended[id] = { ...claim, State: CLAIM_STATE.unpublishing };
+    }
+  }
+  if (Object.keys(ended).length === 0) return volume;
+  return { ...volume, PastClaims: { ...volume.PastClaims, ...ended } };
+}
+
+function freed(volume: CSIVolume, id: string): CSIVolume {
+  const left = {
+    ReadClaims: without(volume.ReadClaims, id),
+    WriteClaims: without(volume.WriteClaims, id),
+    PastClaims: without(volume.PastClaims, id),
+  };
+  const isUnchanged =
+    left.ReadClaims === volume.ReadClaims &&
+    left.WriteClaims === volume.WriteClaims &&
+    left.PastClaims === volume.PastClaims;
+  if (isUnchanged) return volume;
+  const isUnclaimed = Object.values(left).every((claims) => Object.keys(claims).length === 0);
+  return { ...volume, ...left, ...(isUnclaimed && { AccessMode: '', AttachmentMode: '' }) };
+}
+
+const own = (claims: Claims, id: string): CSIVolumeClaim | undefined =>
+  Object.hasOwn(claims, id) ? claims[id] : undefined;
+
+/** The very claims given when there is none of this allocation. */
+function without(claims: Claims, id: string): Claims {
+  if (!Object.hasOwn(claims, id)) return claims;
+  const { [id]: _, ...rest } = claims;
+  return rest;
+}

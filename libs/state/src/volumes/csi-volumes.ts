@@ -1,0 +1,121 @@
+import {
+  type Allocation,
+  type CSIPlugin,
+  type CSIVolume,
+  type CSIVolumeClaim,
+  type CSIVolumeRegistration,
+  formatErrors,
+  isEmptyPlugin,
+  isInUse,
+  isTerminalAllocation,
+  claimHoldersOf,
+  volumeUpdateErrors,
+} from '@waybill/model';
+import type { Appliers } from '../machine/applier.js';
+import type { TxnPayloads } from '../log/catalogue.js';
+import { isTaking, releaseClaim, takeClaim, withEndedClaims } from './csi-claims.js';
+import { withoutStaleJobs } from './plugin-jobs.js';
+import { namespacedKey, type Tables } from '../machine/tables.js';
+import type { Txn } from '../log/txn.js';
+import { Refused, type Write } from '../machine/write.js';
+
+/** Section 3.4: CSI volumes, their claims, and the collection of plugins. */
+export const csiVolumeAppliers: Appliers<
+  'CSIVolumeRegister' | 'CSIVolumeDeregister' | 'CSIVolumeClaim' | 'CSIVolumeClaimBatch' | 'CSIPluginDelete'
+> = {
+  CSIVolumeRegister: (w, { Volumes }) => {
+    for (const volume of Volumes) registerVolume(w, volume);
+  },
+  CSIVolumeDeregister: deregisterVolumes,
+  CSIVolumeClaim: (w, { VolumeID, Claim }, txn) => claimVolume(w, txn.namespace, VolumeID, Claim),
+  CSIVolumeClaimBatch: (w, { Claims }) => {
+    for (const { Namespace, VolumeID, Claim } of Claims) claimVolume(w, Namespace, VolumeID, Claim);
+  },
+  CSIPluginDelete: deletePlugin,
+};
+
+/** The volume as it stands now, with past claims for those of ended allocations (VL-141); undefined: there is none. */
+export function volumeWithEndedClaims(tables: Tables, namespace: string, id: string): CSIVolume | undefined {
+  const volume = tables.csi_volumes.get(namespacedKey(namespace, id));
+  return volume && withEndedClaims(volume, (allocId) => tables.allocs.get(allocId));
+}
+
+/** Type 35. What somebody claimed since the writer looked is kept, and what it rules out is refused (VL-300). */
+function registerVolume(w: Write, given: CSIVolumeRegistration): void {
+  if (!w.tables.namespaces.has(given.Namespace))
+    throw new Refused(`volume ${given.ID} is in nonexistent namespace ${given.Namespace}`);
+  const stored = w.tables.csi_volumes.get(namespacedKey(given.Namespace, given.ID));
+  if (stored) refuseConflict(stored, given);
+  w.put('csi_volumes', {
+    ...given,
+    Topologies: stored || given.Topologies?.length ? given.Topologies : (given.RequestedTopologies?.Required ?? null),
+    AccessMode: stored?.AccessMode ?? '',
+    AttachmentMode: stored?.AttachmentMode ?? '',
+    ReadClaims: stored?.ReadClaims ?? {},
+    WriteClaims: stored?.WriteClaims ?? {},
+    PastClaims: stored?.PastClaims ?? {},
+    ResourceExhausted: stored?.ResourceExhausted ?? null,
+    CreateIndex: stored?.CreateIndex ?? w.index,
+    ModifyIndex: w.index,
+    CreateTime: stored?.CreateTime ?? w.timeNs,
+    ModifyTime: w.timeNs,
+  });
+}
+
+/** VL-24, and VL-27 to VL-32 again. */
+function refuseConflict(stored: CSIVolume, given: CSIVolumeRegistration): void {
+  const isSameDisk =
+    stored.ExternalID === given.ExternalID && stored.PluginID === given.PluginID && stored.Provider === given.Provider;
+  if (!isSameDisk) throw new Refused(`volume identity cannot be updated: ${given.ID}`);
+  const errors = volumeUpdateErrors(stored, given);
+  if (errors.length > 0) throw new Refused(`unable to update volume: ${formatErrors(errors)}`);
+}
+
+/** Type 36, all or none (VL-56). The volumes' namespace is the envelope's. */
+function deregisterVolumes(
+  w: Write,
+  { VolumeIDs, Force }: TxnPayloads['CSIVolumeDeregister'],
+  txn: Pick<Txn, 'namespace'>,
+): void {
+  for (const id of VolumeIDs) {
+    const key = namespacedKey(txn.namespace, id);
+    const volume = w.tables.csi_volumes.get(key);
+    if (!volume) throw new Refused(`volume not found: ${id}`);
+    const keeps = Force
+      ? claimHoldersOf(volume).some((holder) => isLive(w.tables.allocs.get(holder)))
+      : isInUse(volume);
+    if (keeps) throw new Refused(`volume in use: ${id}`);
+    w.remove('csi_volumes', key);
+  }
+}
+
+const isLive = (alloc: Allocation | undefined): boolean => alloc !== undefined && !isTerminalAllocation(alloc);
+
+/** Types 37 and 39: VL-70, VL-73 to VL-92. */
+function claimVolume(w: Write, namespace: string, id: string, claim: CSIVolumeClaim): void {
+  const stored = w.tables.csi_volumes.get(namespacedKey(namespace, id));
+  const volume = volumeWithEndedClaims(w.tables, namespace, id);
+  if (!stored || !volume) throw new Refused(`volume not found: ${id}`);
+  const wakes = claim.AllocationID === '';
+  const next = wakes ? volume : claimed(w, volume, claim);
+  if (next === stored && !wakes) return;
+  w.put('csi_volumes', { ...next, ModifyIndex: w.index, ModifyTime: w.timeNs });
+}
+
+function claimed(w: Write, volume: CSIVolume, claim: CSIVolumeClaim): CSIVolume {
+  if (!isTaking(claim)) return releaseClaim(volume, claim);
+  const alloc = w.tables.allocs.get(claim.AllocationID);
+  return takeClaim(volume, claim, alloc, w.tables.csi_plugins.get(volume.PluginID));
+}
+
+/** No machine runs it, and no job is to (GC-70). */
+export const isUnusedPlugin = (tables: Tables, plugin: CSIPlugin): boolean =>
+  isEmptyPlugin(withoutStaleJobs(tables, plugin));
+
+/** Type 40 (VL-191): a plugin that is gone already is none of anybody's concern. */
+function deletePlugin(w: Write, { ID }: TxnPayloads['CSIPluginDelete']): void {
+  const plugin = w.tables.csi_plugins.get(ID);
+  if (!plugin) return;
+  if (!isUnusedPlugin(w.tables, plugin)) throw new Refused('plugin in use');
+  w.remove('csi_plugins', ID);
+}

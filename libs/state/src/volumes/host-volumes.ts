@@ -1,0 +1,110 @@
+import { type Allocation, type HostVolume, isClientTerminal, type Node, volumesAskedBy } from '@waybill/model';
+import type { Appliers } from '../machine/applier.js';
+import type { TxnPayloads } from '../log/catalogue.js';
+import { oldestFirst } from '../machine/row-order.js';
+import { namespacedKey, type Tables } from '../machine/tables.js';
+import type { Txn } from '../log/txn.js';
+import { Refused, type Write } from '../machine/write.js';
+
+/** Section 3.4: dynamic host volumes, and the claims of task groups on them. */
+export const hostVolumeAppliers: Appliers<
+  'HostVolumeRegister' | 'HostVolumeDelete' | 'TaskGroupHostVolumeClaimDelete'
+> = {
+  HostVolumeRegister: registerHostVolume,
+  HostVolumeDelete: deleteHostVolume,
+  TaskGroupHostVolumeClaimDelete: deleteClaim,
+};
+
+/** Type 75: where it is and whether it is there are the node's to say (VL-289). */
+function registerHostVolume(w: Write, { Volume: given }: TxnPayloads['HostVolumeRegister']): void {
+  if (!w.tables.namespaces.has(given.Namespace))
+    throw new Refused(`host volume ${given.ID} is in nonexistent namespace ${given.Namespace}`);
+  const node = w.tables.nodes.get(given.NodeID);
+  if (!node) throw new Refused(`host volume ${given.ID} has nonexistent node ID ${given.NodeID}`);
+  const stored = w.tables.host_volumes.get(namespacedKey(given.Namespace, given.ID));
+  w.put('host_volumes', {
+    ...given,
+    NodePool: node.NodePool,
+    State: node.Status === 'ready' && reports(node, given) ? 'ready' : given.State,
+    CreateIndex: stored?.CreateIndex ?? w.index,
+    CreateTime: stored?.CreateTime ?? w.timeNs,
+    ModifyIndex: w.index,
+    ModifyTime: w.timeNs,
+  });
+}
+
+/** Type 76: one that is gone already is gone (VL-292). */
+function deleteHostVolume(w: Write, { ID }: TxnPayloads['HostVolumeDelete'], txn: Pick<Txn, 'namespace'>): void {
+  const key = namespacedKey(txn.namespace, ID);
+  const volume = w.tables.host_volumes.get(key);
+  if (!volume) return;
+  const [user] = hostVolumeUsers(w.tables, volume);
+  if (user) throw new Refused(`could not delete volume ${ID} in use by alloc ${user.ID}`);
+  w.remove('host_volumes', key);
+}
+
+/** Type 77. */
+function deleteClaim(
+  w: Write,
+  { ID }: TxnPayloads['TaskGroupHostVolumeClaimDelete'],
+  txn: Pick<Txn, 'namespace'>,
+): void {
+  if (w.tables.task_volume.get(ID)?.Namespace !== txn.namespace)
+    throw new Refused('task group volume claim does not exist');
+  w.remove('task_volume', ID);
+}
+
+/** Allocations that use the volume and may still run (VL-292), oldest first. O(allocations of its node). */
+export function hostVolumeUsers(
+  tables: Pick<Tables, 'allocs'>,
+  volume: Pick<HostVolume, 'NodeID' | 'Namespace' | 'Name'>,
+): Allocation[] {
+  const users: Allocation[] = [];
+  for (const alloc of tables.allocs.by('node', volume.NodeID)) if (usesHostVolume(alloc, volume)) users.push(alloc);
+  return oldestFirst(users);
+}
+
+/** Whether an allocation of the volume's node uses it and may still run. */
+export function usesHostVolume(alloc: Allocation, volume: Pick<HostVolume, 'Namespace' | 'Name'>): boolean {
+  if (alloc.Namespace !== volume.Namespace || isClientTerminal(alloc)) return false;
+  return volumesAskedBy(alloc, alloc.Job).some(
+    ({ request, source }) => request.Type === 'host' && source === volume.Name,
+  );
+}
+
+/**
+ * The host volumes of nodes that a transaction has written (ST-35, GC-58), whichever type it is. Looks at nothing but the
+ * volumes of nodes whose report, status or pool has changed.
+ */
+export function settleHostVolumes(w: Write): void {
+  if (w.tables.host_volumes.size === 0) return;
+  for (const { table, before, after } of w.rowsWritten()) {
+    if (table !== 'nodes') continue;
+    if (before && after && keepsVolumes(before, after)) continue;
+    for (const volume of oldestFirst(w.tables.host_volumes.by('node', after?.ID ?? before?.ID ?? ''))) {
+      if (after) followNode(w, volume, after);
+      else if (before?.GCVolumesOnNodeGC && hostVolumeUsers(w.tables, volume).length === 0)
+        w.remove('host_volumes', namespacedKey(volume.Namespace, volume.ID));
+    }
+  }
+}
+
+const keepsVolumes = (before: Node, after: Node): boolean =>
+  before.HostVolumes === after.HostVolumes && before.Status === after.Status && before.NodePool === after.NodePool;
+
+function followNode(w: Write, volume: HostVolume, node: Node): void {
+  const State = stateOn(node, volume);
+  if (State === volume.State && node.NodePool === volume.NodePool) return;
+  w.put('host_volumes', { ...volume, State, NodePool: node.NodePool, ModifyIndex: w.index, ModifyTime: w.timeNs });
+}
+
+/** ST-35. */
+function stateOn(node: Node, volume: HostVolume): HostVolume['State'] {
+  if (!reports(node, volume)) return volume.State === 'ready' ? 'unavailable' : volume.State;
+  if (node.Status === 'ready') return 'ready';
+  return node.Status === 'down' ? 'unavailable' : volume.State;
+}
+
+/** VL-289: by its name, and as this volume: a machine has one of a name only. */
+const reports = ({ HostVolumes }: Node, { Name, ID }: Pick<HostVolume, 'Name' | 'ID'>): boolean =>
+  Object.hasOwn(HostVolumes, Name) && HostVolumes[Name]?.ID === ID;

@@ -1,0 +1,240 @@
+import { isDeepStrictEqual } from 'node:util';
+import {
+  type Allocation,
+  type CSIInfo,
+  type CSIPlugin,
+  isClientTerminal,
+  isEmptyPlugin,
+  isServerTerminal,
+  isTerminalAllocation,
+  type Job,
+  type Node,
+} from '@waybill/model';
+import {
+  expectedIn,
+  expectedInstances,
+  isNobodys,
+  pluginsOfAllocation,
+  pluginsOfGroups,
+  withJob,
+} from './plugin-jobs.js';
+import { compareText } from '../machine/row-order.js';
+import type { Tables } from '../machine/tables.js';
+import type { Write } from '../machine/write.js';
+
+/** The two sides of a plugin, and where a node reports each. */
+const SIDES = [
+  { instances: 'Controllers', reported: 'CSIControllerPlugins' },
+  { instances: 'Nodes', reported: 'CSINodePlugins' },
+] as const;
+type Side = (typeof SIDES)[number];
+
+/**
+ * Brings the plugin records in line with what a transaction has written of nodes, jobs, summaries and allocations (3.19).
+ * One place for all types: a plugin follows from these rows, whichever transaction wrote them. Runs after the applier,
+ * inside the same transaction.
+ * Cost: a glance at each row written; beyond that, only for rows that have to do with plugins, and then the plugin's
+ * instances (its record is one row).
+ */
+export function settlePlugins(w: Write): void {
+  const edits = new PluginEdits(w);
+  const jobs = new WrittenJobs();
+  for (const { table, key, before, after } of w.rowsWritten()) {
+    switch (table) {
+      case 'jobs':
+        jobs.add(key, before, true);
+        jobs.add(key, after, true);
+        break;
+      case 'job_summary': {
+        const job = w.tables.jobs.get(key);
+        if (job?.Type === 'system') jobs.add(key, job, false);
+        break;
+      }
+      case 'nodes':
+        settleNode(edits, w.tables, before, after);
+        break;
+      case 'allocs':
+        if (before && w.tables.csi_plugins.size > 0 && hasEnded(before, after)) dropInstance(edits, before);
+        break;
+      default:
+        break;
+    }
+  }
+  for (const job of jobs.all()) settleJob(edits, w.tables, job);
+  edits.put();
+}
+
+/** A job whose row or summary was written, and the plugins that it implements or did. */
+interface WrittenJob {
+  readonly key: string;
+  readonly row: Job;
+  readonly plugins: Set<string>;
+  /** The job itself was written, not only how many of it there are. */
+  isDeclared: boolean;
+}
+
+class WrittenJobs {
+  private readonly jobs = new Map<string, WrittenJob>();
+
+  add(key: string, row: Job | undefined, isDeclared: boolean): void {
+    if (!row) return;
+    const plugins = pluginsOfGroups(row.TaskGroups);
+    if (plugins.length === 0) return;
+    const job = this.jobs.get(key) ?? { key, row, plugins: new Set(), isDeclared };
+    job.isDeclared ||= isDeclared;
+    for (const plugin of plugins) job.plugins.add(plugin);
+    this.jobs.set(key, job);
+  }
+
+  all(): Iterable<WrittenJob> {
+    return this.jobs.values();
+  }
+}
+
+/** VL-182 to VL-184. */
+function settleJob(edits: PluginEdits, tables: Tables, { key, row, plugins, isDeclared }: WrittenJob): void {
+  const expected = expectedInstances(tables, tables.jobs.get(key));
+  for (const id of plugins) {
+    const sides = expected.get(id);
+    const begins = sides && (isDeclared || (sides.controllers ?? 0) + (sides.nodes ?? 0) > 0);
+    const plugin = begins ? edits.ensure(id) : edits.get(id);
+    if (plugin) edits.set(withJob(plugin, row, sides));
+  }
+}
+
+/** Told to stop, ended by its agent's word (ND-117), or gone. */
+const hasEnded = (before: Allocation, after: Allocation | undefined): boolean =>
+  !after ||
+  (isServerTerminal(after) && !isServerTerminal(before)) ||
+  (isClientTerminal(after) && !isClientTerminal(before));
+
+/** VL-188, VL-190, ND-117: the entries that this allocation made; another one's on the same node stay. */
+function dropInstance(edits: PluginEdits, alloc: Allocation): void {
+  for (const id of pluginsOfAllocation(alloc))
+    for (const side of SIDES)
+      if (edits.get(id)?.[side.instances][alloc.NodeID]?.AllocID === alloc.ID) edits.drop(id, side, alloc.NodeID);
+}
+
+/** VL-185 to VL-188. Nothing to do for the writes that leave the node's fingerprint alone, which are nearly all. */
+function settleNode(edits: PluginEdits, tables: Tables, before: Node | undefined, after: Node | undefined): void {
+  for (const side of SIDES) {
+    const [had, has] = [before?.[side.reported] ?? {}, after?.[side.reported] ?? {}];
+    if (had === has) continue;
+    const nodeId = after?.ID ?? before?.ID ?? '';
+    for (const id of Object.keys(had)) if (!Object.hasOwn(has, id)) edits.drop(id, side, nodeId);
+    for (const [id, info] of Object.entries(has)) settleReport(edits, tables, side, nodeId, id, info);
+  }
+}
+
+function settleReport(edits: PluginEdits, tables: Tables, side: Side, nodeId: string, id: string, info: CSIInfo): void {
+  const plugin = edits.get(id);
+  const entry = plugin?.[side.instances][nodeId];
+  if (!info.Healthy) {
+    if (!plugin || !entry) return;
+    if (info.AllocID !== '' && isOver(tables, info.AllocID)) {
+      if (entry.AllocID === info.AllocID) edits.drop(id, side, nodeId);
+      return;
+    }
+  }
+  const known = plugin ?? edits.ensure(id);
+  edits.set({
+    ...known,
+    Provider: info.Provider || known.Provider,
+    Version: info.ProviderVersion || known.Version,
+    ControllerRequired: side.instances === 'Controllers' ? info.RequiresControllerPlugin : known.ControllerRequired,
+    [side.instances]: { ...known[side.instances], [nodeId]: info },
+  });
+}
+
+/** VL-188: nobody knows the allocation, or it is told to stop or has ended. */
+function isOver(tables: Tables, allocId: string): boolean {
+  const alloc = tables.allocs.get(allocId);
+  return !alloc || isTerminalAllocation(alloc);
+}
+
+/** Plugin records being changed by one transaction; written once each, at the end. */
+class PluginEdits {
+  private readonly edited = new Map<string, CSIPlugin>();
+
+  constructor(private readonly w: Write) {}
+
+  get(id: string): CSIPlugin | undefined {
+    return this.edited.get(id) ?? this.w.tables.csi_plugins.get(id);
+  }
+
+  ensure(id: string): CSIPlugin {
+    return this.get(id) ?? newPlugin(id);
+  }
+
+  set(plugin: CSIPlugin): void {
+    this.edited.set(plugin.ID, plugin);
+  }
+
+  drop(id: string, side: Side, nodeId: string): void {
+    const plugin = this.get(id);
+    if (!plugin || !Object.hasOwn(plugin[side.instances], nodeId)) return;
+    const { [nodeId]: _, ...rest } = plugin[side.instances];
+    this.set({ ...plugin, [side.instances]: rest });
+  }
+
+  /** In the order of their names, the same in every copy. */
+  put(): void {
+    for (const edited of [...this.edited.values()].toSorted((a, b) => compareText(a.ID, b.ID))) this.putOne(edited);
+  }
+
+  private putOne(edited: CSIPlugin): void {
+    const stored = this.w.tables.csi_plugins.get(edited.ID);
+    const next = counted(edited);
+    if (stored && isDeepStrictEqual(stored, next)) return;
+    if (isLeftEmpty(stored, next)) {
+      this.w.remove('csi_plugins', next.ID);
+      return;
+    }
+    this.w.put('csi_plugins', {
+      ...next,
+      CreateIndex: stored?.CreateIndex ?? this.w.index,
+      CreateTime: stored?.CreateTime ?? this.w.timeNs,
+      ModifyIndex: this.w.index,
+      ModifyTime: this.w.timeNs,
+    });
+  }
+}
+
+/** VL-187, VL-190. The plugin of a system job that is placed nowhere yet is not left empty: it has not begun (VL-182). */
+function isLeftEmpty(stored: CSIPlugin | undefined, next: CSIPlugin): boolean {
+  if (!isEmptyPlugin(next)) return false;
+  const isDeclared = !isNobodys(next.ControllerJobs) || !isNobodys(next.NodeJobs);
+  return !isDeclared || (stored !== undefined && !isEmptyPlugin(stored));
+}
+
+function counted(plugin: CSIPlugin): CSIPlugin {
+  const healthy = (instances: Record<string, CSIInfo>) => Object.values(instances).filter((i) => i.Healthy).length;
+  return {
+    ...plugin,
+    ControllersHealthy: healthy(plugin.Controllers),
+    ControllersExpected: expectedIn(plugin.ControllerJobs),
+    NodesHealthy: healthy(plugin.Nodes),
+    NodesExpected: expectedIn(plugin.NodeJobs),
+  };
+}
+
+function newPlugin(ID: string): CSIPlugin {
+  return {
+    ID,
+    Provider: '',
+    Version: '',
+    ControllerRequired: false,
+    Controllers: {},
+    Nodes: {},
+    ControllerJobs: {},
+    NodeJobs: {},
+    ControllersHealthy: 0,
+    ControllersExpected: 0,
+    NodesHealthy: 0,
+    NodesExpected: 0,
+    CreateIndex: 0,
+    ModifyIndex: 0,
+    CreateTime: 0,
+    ModifyTime: 0,
+  };
+}
