@@ -1,3 +1,5 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ApiClient, shellJob } from './support/api-client.js';
 import { eventually } from './support/wait.js';
@@ -16,17 +18,27 @@ interface Alloc {
 const NOWHERE = '00000000-0000-4000-8000-000000000000';
 const FOREVER = 'exec sleep 600';
 
+const agentDir = mkdtempSync(`${tmpdir()}/waybill-agent-`);
 let waybill: WaybillProcesses;
 let api: ApiClient;
 
 beforeAll(async () => {
-  waybill = await WaybillProcesses.start();
+  waybill = await WaybillProcesses.start({
+    WAYBILL_AGENT_DIR: agentDir,
+    WAYBILL_HTTP_AGENT_DIR: agentDir,
+    WAYBILL_PUBLISH_ALLOCATION_METRICS: 'true',
+    WAYBILL_METRICS_PREFIX_FILTER: '-nomad.client.tasks',
+    WAYBILL_METRICS_USE_NODE_NAME: 'true',
+  });
   api = waybill.api;
   await eventually('the node is ready', async () =>
     (await api.get<{ Status: string }[]>('/v1/nodes')).some(({ Status }) => Status === 'ready'),
   );
 });
-afterAll(() => waybill?.stop());
+afterAll(async () => {
+  await waybill?.stop();
+  rmSync(agentDir, { recursive: true, force: true });
+});
 
 const answerOf = async (path: string, method = 'GET', body?: object): Promise<[number, string]> => {
   const answer = await api.raw(path, { method, ...(body && { body: JSON.stringify(body) }) });
@@ -162,11 +174,41 @@ describe('allocations and machines', () => {
     await api.stop('once', true);
   });
 
-  it('API-634: a machine that nobody knows, that is cut off, or is gone is not waited for', async () => {
+  it('OP-104, OP-105: what a machine tells of itself, at its own port and at that of the API beside it', async () => {
+    interface Metrics {
+      Gauges: { Name: string; Value: number; Labels: Record<string, string> }[];
+    }
+    const [alloc] = await runningOf('whole');
+    const ops = waybill.opsUrl('agent');
+    for (const metrics of [`${ops}/v1/metrics`, `${api.url}/v1/metrics`]) {
+      const { Gauges } = (await (await fetch(metrics)).json()) as Metrics;
+      const named = (name: string) => Gauges.filter(({ Name }) => Name === `nomad.client.${name}`);
+      const node = { node_id: alloc!.NodeID, node_class: 'none', node_status: 'ready', host: 'test-node' };
+      expect(named('allocations.running'), metrics).toMatchObject([{ Labels: node }]);
+      expect(named('host.memory.total')[0]?.Value).toBeGreaterThan(2 ** 20);
+      expect(named('host.disk.size')[0]?.Value).toBeGreaterThan(2 ** 20);
+      expect(named('host.cpu.idle')[0]?.Labels).toMatchObject({ ...node, cpu: 'cpu0' });
+      const rss = named('allocs.memory.rss').find(({ Labels }) => Labels['alloc_id'] === alloc!.ID);
+      expect(rss).toMatchObject({ Labels: { job: 'whole', task_group: 'group', namespace: 'default' } });
+      expect(rss?.Value).toBeGreaterThan(0);
+      expect(Gauges.filter(({ Name }) => Name.startsWith('nomad.client.tasks'))).toEqual([]);
+    }
+    for (const path of ['/metrics', '/v1/metrics?format=prometheus']) {
+      const answer = await fetch(`${ops}${path}`);
+      expect(answer.headers.get('content-type')).toContain('text/plain');
+      expect(await answer.text()).toMatch(/^nomad_client_uptime\{.*node_pool="default".*\} \d+$/m);
+    }
+    expect((await fetch(`${waybill.opsUrl('broker')}/v1/metrics`)).status).toBe(404);
+  });
+
+  it('API-634, OP-274: a machine that nobody knows, that is cut off, or is gone is not waited for', async () => {
     expect((await answerOf(`/v1/client/stats?node_id=${NOWHERE}`))[0]).toBe(404);
     const [alloc] = await runningOf('whole');
     const { ID, NodeID } = alloc!;
+    const log = await fetch(`${api.url}/v1/agent/monitor?node_id=${NodeID}&plain=true`);
+    const rest = log.text();
     await waybill.kill('agent');
+    expect(await rest).toMatch(/^\[ERROR\] .*node.*\n$/m); // the monitor has ended, and said why
     const asked = [
       `/v1/client/fs/ls/${ID}?path=/`,
       `/v1/client/allocation/${ID}/stats`,

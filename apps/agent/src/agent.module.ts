@@ -21,12 +21,13 @@ export class AgentModule {
     csi: CsiHost,
     hostVolumes: HostVolumes,
     nodeMeta: DynamicModule,
+    metrics: DynamicModule,
     exec: ExecSessions,
     logReaders: LogReaders,
   ): DynamicModule {
     return {
       module: AgentModule,
-      imports: [CsiModule.of(csi), HostVolumesModule.of(hostVolumes), nodeMeta],
+      imports: [CsiModule.of(csi), HostVolumesModule.of(hostVolumes), nodeMeta, metrics],
       controllers: [AgentController, ExecController, LogReadersController],
       providers: [
         { provide: TaskLogs, useValue: logs },

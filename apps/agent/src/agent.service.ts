@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { onNodesChanged } from '@waybill/rpc';
-import type { ServiceContext, ServiceDefinition } from '@waybill/service';
+import { metricsView, type ServiceContext, type ServiceDefinition } from '@waybill/service';
 import { processLog } from '@waybill/telemetry';
 import { Agent } from './agent.js';
 import { AgentModule } from './agent.module.js';
@@ -25,6 +25,8 @@ import { HostUsage } from './node/host-usage.js';
 import { incomingDisk } from './disks/incoming-disk.store.js';
 import { loadIdentity, lockDirectory } from './recovery/identity.store.js';
 import { TaskOutputs } from './logs/task-output.js';
+import { MachineMetricsModule } from './metrics/machine-metrics.module.js';
+import { machineMetricsOf } from './metrics/machine-metrics.service.js';
 import { LocalNode } from './node/local-node.js';
 import { LogReaders } from './log-readers/log-readers.js';
 import { NodeMeta } from './node-meta/node-meta.js';
@@ -103,6 +105,12 @@ export const agent: ServiceDefinition = {
       context.metrics.gauge(`agent_${snakeCase(name)}`, `Agent: ${name}`, {
         collect: () => running.stats()[name] ?? 0,
       });
+    const machineMetrics = machineMetricsOf(context, {
+      dir,
+      mhzPerCore,
+      node: () => ({ ...node.current, ...running.standing }),
+      allocs: () => running.allRunners(),
+    });
     let endHearing = (): void => {};
     const logs = new TaskLogs(
       (allocId, task) => directories.paths(allocId, task).logsDir,
@@ -119,10 +127,12 @@ export const agent: ServiceDefinition = {
         csi,
         hostVolumes,
         NodeMetaModule.of(nodeMeta, node),
+        MachineMetricsModule.of(machineMetrics),
         sessions,
         new LogReaders(processLog, timers),
       ),
       rpcTarget: nodeId,
+      metrics: metricsView(context, () => machineMetrics.read()),
       start: async () => {
         await outputs.start();
         await csi.start();

@@ -30,7 +30,7 @@ import { PUSH_RETRY_MS, PushLoop } from './servers/push-loop.js';
 import { networkProbe, type Probe } from './services/probe.transport.js';
 import { serversRegistry } from './services/service-registry.js';
 import { StopsOnDisconnect } from './allocs/stops-on-disconnect.js';
-import { ServerContact } from './servers/server-contact.js';
+import { type NodeStanding, ServerContact } from './servers/server-contact.js';
 import { MAX_KILL_TIMEOUT_MS } from './tasks/task-stop.js';
 
 /** How often in a row an update is sent again because an earlier one was taken in between. */
@@ -208,9 +208,19 @@ export class Agent {
     return this.contact.isRegistered;
   }
 
+  /** What this machine is for the servers, as they said last. */
+  get standing(): NodeStanding | undefined {
+    return this.contact.standing;
+  }
+
   stats(): Record<string, number> {
     const runningAllocations = this.unfinished().length;
     return { allocations: this.runners.size, runningAllocations, pendingUpdates: this.pushLoop.pending };
+  }
+
+  /** Everything that is here, what has ended too. O(allocations here). */
+  allRunners(): AllocRunner[] {
+    return [...this.runners.values()];
   }
 
   /** The allocation here, if it is. */

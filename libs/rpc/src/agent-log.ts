@@ -17,5 +17,10 @@ export interface ReadAgentLogResponse {
   readonly Dropped: number;
 }
 
+/** A machine that is there answers after a second at most; who watches its log should hear soon that it is gone, ms. */
+const TIMEOUT_MS = 3_000;
+
 /** To one machine: the target is the node's id. */
-export const readAgentLog = call<ReadAgentLogRequest, ReadAgentLogResponse>('agent.readAgentLog');
+export const readAgentLog = call<ReadAgentLogRequest, ReadAgentLogResponse>('agent.readAgentLog', {
+  timeoutMs: TIMEOUT_MS,
+});

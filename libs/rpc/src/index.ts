@@ -5,6 +5,7 @@ export * from './call.js';
 export * from './client.js';
 export * from './csi-calls.js';
 export * from './host-volumes.js';
+export * from './machine-metrics.js';
 export * from './nats-access.js';
 export * from './agent-log.js';
 export * from './node-meta.js';

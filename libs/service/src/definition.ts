@@ -4,7 +4,7 @@ import type { Singleton } from '@waybill/lease';
 import type { Clock, Timers } from '@waybill/model';
 import type { Replica } from '@waybill/replica';
 import type { Regions, Rpc } from '@waybill/rpc';
-import type { Logger, Metrics, Tracer } from '@waybill/telemetry';
+import type { Logger, Metrics, MetricsView, Tracer } from '@waybill/telemetry';
 import type { Pool } from 'pg';
 import type { Settings } from './settings.js';
 
@@ -52,6 +52,11 @@ export interface ServiceParts {
   readonly leave?: (signal: EndSignal) => Promise<void>;
   /** Ends it: takes no new work, finishes or hands back what it has. Called before connections close. */
   readonly stop?: () => Promise<void> | void;
+  /**
+   * Metrics under the contract's names that are not kept but made when somebody looks: shown at `/metrics` of the ops port
+   * beside the others, and alone at `/v1/metrics`, as clients of the contract ask for them.
+   */
+  readonly metrics?: MetricsView;
   /** Why the service cannot serve just now; null: it can. Beside connection and state, which the shell checks. */
   readonly notReady?: () => string | null;
 }

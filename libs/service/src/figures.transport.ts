@@ -1,4 +1,3 @@
-import { hostname } from 'node:os';
 import type { Msg, NatsConnection } from '@nats-io/transport-node';
 import type { Figures, Metrics } from '@waybill/telemetry';
 
@@ -17,11 +16,11 @@ export interface ServiceFigures extends Figures {
   readonly host: string;
 }
 
-/** Answers with the metrics of a service. Costs nothing until somebody asks. @returns ends it */
-export function offerFigures(nc: NatsConnection, metrics: Metrics): () => void {
+/** Answers with the metrics of a service on a host. Costs nothing until somebody asks. @returns ends it */
+export function offerFigures(nc: NatsConnection, metrics: Metrics, host: string): () => void {
   const answer = async (msg: Msg): Promise<void> => {
     const figures = await metrics.figures(CONTRACT_PREFIX);
-    msg.respond(JSON.stringify({ service: metrics.service, host: hostname(), ...figures } satisfies ServiceFigures));
+    msg.respond(JSON.stringify({ service: metrics.service, host, ...figures } satisfies ServiceFigures));
   };
   const subscription = nc.subscribe(SUBJECT, { callback: (error, msg) => void (error ?? answer(msg).catch(() => {})) });
   return () => subscription.unsubscribe();

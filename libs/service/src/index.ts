@@ -2,6 +2,7 @@ export * from './definition.js';
 export { CONTRACT_PREFIX, gatherFigures, type ServiceFigures } from './figures.transport.js';
 export { Infrastructure } from './infrastructure.js';
 export { EXIT_CONFIGURATION, EXIT_FAILED, requiredSettings, runService } from './run-service.js';
+export { hostLabels, metricsView } from './metrics-view.js';
 export { RunningService, type ServiceState, type StartOptions } from './running-service.js';
 export {
   describeSettings,

@@ -1,4 +1,5 @@
-import { Controller, Get, Header, HttpCode, Inject, Res } from '@nestjs/common';
+import { Controller, Get, Header, HttpCode, Inject, Query, Res } from '@nestjs/common';
+import { type MetricsView, PROMETHEUS_TYPE } from '@waybill/telemetry';
 
 /** What the operational endpoints tell. */
 export interface Operations {
@@ -9,16 +10,22 @@ export interface Operations {
   /** What it does now: `holder, epoch 3`, `standby`, `serving`. */
   role(): string;
   metrics(): Promise<string>;
+  /** What clients of the contract read of metrics here; undefined: nothing. */
+  readonly contractMetrics: MetricsView | undefined;
 }
 
 export const OPERATIONS = Symbol('operations');
 
 interface Reply {
   code(status: number): Reply;
+  type(contentType: string): Reply;
   send(body: unknown): void;
 }
 
-/** `/healthz` (restart me), `/readyz` (send me work), `/metrics` (Prometheus), on the ops port of every service. */
+/**
+ * `/healthz` (restart me), `/readyz` (send me work), `/metrics` (Prometheus), on the ops port of every service; on that of a
+ * machine also `/v1/metrics`, as dashboards ask it of the reference's (OP-100).
+ */
 @Controller()
 export class OpsController {
   constructor(@Inject(OPERATIONS) private readonly operations: Operations) {}
@@ -38,8 +45,17 @@ export class OpsController {
 
   @Get('metrics')
   @HttpCode(200)
-  @Header('content-type', 'text/plain; version=0.0.4; charset=utf-8')
+  @Header('content-type', PROMETHEUS_TYPE)
   metrics(): Promise<string> {
     return this.operations.metrics();
+  }
+
+  @Get('v1/metrics')
+  async contractMetrics(@Query('format') format: unknown, @Res() reply: Reply): Promise<void> {
+    const view = this.operations.contractMetrics;
+    if (!view) reply.code(404).send('');
+    else if (format !== 'prometheus') reply.send(await view.json());
+    else if (!view.offersText) reply.code(415).type('text/plain; charset=utf-8').send('Prometheus is not enabled');
+    else reply.type(PROMETHEUS_TYPE).send(await view.text());
   }
 }

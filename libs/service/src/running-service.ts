@@ -9,6 +9,7 @@ import { createLogger, type Logger, Metrics, startTracing, tracerFor, type Traci
 import type { EndSignal, ServiceContext, ServiceDefinition, ServiceParts } from './definition.js';
 import { offerFigures } from './figures.transport.js';
 import type { Infrastructure } from './infrastructure.js';
+import { metricsHost } from './metrics-view.js';
 import { NestLogger } from './nest-logger.js';
 import { OPERATIONS, type Operations, OpsController } from './ops.controller.js';
 import type { Settings } from './settings.js';
@@ -83,7 +84,8 @@ export class RunningService {
     await parts.start?.();
     runner?.start();
     // Machines are many, and not what is asked for.
-    const endOffer = parts.rpcTarget === undefined ? offerFigures(context.link.nc, metrics) : () => {};
+    const endOffer =
+      parts.rpcTarget === undefined ? offerFigures(context.link.nc, metrics, metricsHost(settings)) : () => {};
     return new RunningService(definition, parts, app, runner, operations, tracing, endOffer, await app.getUrl());
   }
 
@@ -182,7 +184,8 @@ function operationsOf(
       if (!runner) return 'serving';
       return runner.epoch === undefined ? 'standby' : `holder, epoch ${runner.epoch}`;
     },
-    metrics: () => context.metrics.render(),
+    metrics: async () => (await context.metrics.render()) + ((await parts.metrics?.text()) ?? ''),
+    contractMetrics: parts.metrics,
   };
 }
 

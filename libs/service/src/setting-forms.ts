@@ -48,6 +48,18 @@ export const keyValues = z.string().transform((text, ctx) => {
   return pairs;
 });
 
+/** `+prefix` and `-prefix` with commas between (OP-105). */
+export const filterRules = z.string().transform((text, ctx) =>
+  text
+    .split(',')
+    .filter((rule) => rule !== '')
+    .map((rule) => {
+      if (!/^[+-]./.test(rule))
+        ctx.addIssue({ code: 'custom', message: `Filter rule must begin with either '+' or '-': "${rule}"` });
+      return { prefix: rule.slice(1), admits: rule.startsWith('+') };
+    }),
+);
+
 /** Types of evaluations with commas between. None at all: nothing is scheduled here (EB-228). */
 export const schedulers = z.string().transform((text, ctx) => {
   const types = text.split(',').filter((type) => type !== '');

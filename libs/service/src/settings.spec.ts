@@ -86,3 +86,27 @@ describe('thresholds and intervals of collection', () => {
     expect(refusal({ WAYBILL_JOB_GC_INTERVAL: 'often' })).toContain('failed to parse job_gc_interval: ');
   });
 });
+
+describe('which metrics are shown', () => {
+  it('OP-105: rules say by their first character what they mean; without it nothing starts', () => {
+    const rules = '+nomad.client.host,-nomad.client';
+    expect(read({ WAYBILL_METRICS_PREFIX_FILTER: rules }).WAYBILL_METRICS_PREFIX_FILTER).toEqual([
+      { prefix: 'nomad.client.host', admits: true },
+      { prefix: 'nomad.client', admits: false },
+    ]);
+    for (const rule of ['nomad.client', '-'])
+      expect(refusal({ WAYBILL_METRICS_PREFIX_FILTER: `+a,${rule}` })).toContain(
+        `Filter rule must begin with either '+' or '-': "${rule}"`,
+      );
+  });
+
+  it('OP-105, OP-101: unset, as the contract says; tasks are not shown one by one', () => {
+    expect(read({})).toMatchObject({
+      WAYBILL_PUBLISH_ALLOCATION_METRICS: false,
+      WAYBILL_METRICS_COLLECTION_INTERVAL: 1e9,
+      WAYBILL_METRICS_IN_MEMORY_INTERVAL: 10e9,
+      WAYBILL_METRICS_DISABLE_HOSTNAME: false,
+      WAYBILL_METRICS_FILTER_DEFAULT: true,
+    });
+  });
+});

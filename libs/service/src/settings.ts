@@ -1,6 +1,7 @@
 import { KNOWN_SCHEDULERS, MAX_WORKERS } from '@waybill/rpc';
 import { z } from 'zod';
 import { AGENT_SETTINGS } from './agent-settings.js';
+import { METRICS_SETTINGS } from './metrics-settings.js';
 import {
   duration,
   flag,
@@ -71,7 +72,6 @@ export const SETTINGS = {
     .default('')
     .describe('api: directory of an agent beside it, which is then what clients mean by the node of this server'),
   WAYBILL_HTTP_RESPONSE_HEADERS: keyValues.default({}).describe('api: name=value,… of headers on every answer'),
-  WAYBILL_PROMETHEUS_METRICS: flag.default(true).describe('api: serve /v1/metrics?format=prometheus'),
   WAYBILL_LOG_RETENTION_HOURS: z.coerce
     .number()
     .min(0)
@@ -150,6 +150,7 @@ export const SETTINGS = {
   ),
   WAYBILL_CSI_PLUGIN_GC_THRESHOLD: duration('1h').describe('scheduler: how long plugins that nobody runs stay'),
   ...AGENT_SETTINGS,
+  ...METRICS_SETTINGS,
 } as const;
 
 const schema = z.object(SETTINGS);

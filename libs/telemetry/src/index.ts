@@ -3,8 +3,13 @@ export { createLogger, humanLine, LOG_LEVELS, RANK, REDACTED_KEYS, silentLogger 
 export type { Logger, LoggerOptions, LogLevel } from './logger.js';
 export { quantile } from './figures.js';
 export type { Distribution, Figure, Figures, Labels } from './figures.js';
+export { jobLabels } from './job-labels.js';
+export { type FilterRule, MetricFilter } from './metric-filter.js';
 export { Metrics } from './metrics.js';
 export type { GaugeOptions } from './metrics.js';
+export { MetricsView, type MetricsViewOptions } from './metrics-view.js';
+export { asJson, asPrometheusText, keyOf, METRICS_PREFIX, PROMETHEUS_TYPE } from './series.js';
+export type { Sample, Series, Shown } from './series.js';
 export { SpanKind, spanFrom, startTracing, traceparentOf, tracerFor, withSpan } from './tracing.js';
 export type { Attributes, Span, SpanOptions, Tracer, Tracing, TracingOptions } from './tracing.js';
 export type { Gauge, Histogram } from 'prom-client';

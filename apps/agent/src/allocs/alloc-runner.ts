@@ -20,6 +20,7 @@ import { AllocProgress } from './alloc-progress.js';
 import { AllocStop } from './alloc-stop.js';
 import { usageOfAlloc } from './alloc-usage.js';
 import { AllocStorage } from '../csi/alloc-storage.js';
+import type { CountedAlloc } from '../metrics/node-series.js';
 import type { ExecCommand, ExecSession } from '../exec/exec-session.js';
 import { Gate } from '../gate.js';
 import type { Watched } from './health-watch.js';
@@ -59,6 +60,8 @@ export class AllocRunner {
   private readonly ready = new Gate();
   private readonly isRestored: boolean;
   private firstTaskUp = new Gate();
+  /** Why its tasks may not start yet; null: they may. */
+  private waitsFor: 'predecessors' | 'disk' | null = 'predecessors';
   private startTrace: string | undefined;
 
   /** @throws AllocNotRunnableError */
@@ -206,6 +209,12 @@ export class AllocRunner {
     return usageOfAlloc(await this.crew.usage(taskName), nsFromMs(this.deps.clock.nowMs()));
   }
 
+  /** How far it is, for those who count what is on this machine. */
+  counted(): CountedAlloc {
+    const { waitsFor } = this;
+    return { alloc: this.current, status: this.progress.status().ClientStatus, waitsFor, tasks: this.crew.states() };
+  }
+
   /** The last results of its checks (AG-146). */
   checks(): Record<string, AllocCheckStatus> {
     return this.services.checks();
@@ -276,8 +285,10 @@ export class AllocRunner {
   /** AG-53, AG-80; the group's services are there before its tasks (AG-141), and so are its volumes. */
   private async whenPredecessorsEnded(): Promise<void> {
     await this.deps.predecessorsEnded(this.current);
+    this.waitsFor = 'disk';
     // One that was taken up again has what it has.
     if (!this.isRestored) await inheritDisk(this.deps, this.current, this.group, () => !this.stopping.isBegun);
+    this.waitsFor = null;
     const isWanted = !this.stopping.isBegun && !this.crew.isDead; // AG-82
     if (isWanted && !(await this.prepared())) return;
     if (this.stopping.isBegun) void this.offer.shut();

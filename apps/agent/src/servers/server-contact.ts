@@ -27,6 +27,9 @@ export interface ServerContactDependencies {
   readonly heard: (status: NodeStatus) => void;
 }
 
+/** What this machine is for the servers, who decide that. */
+export type NodeStanding = Pick<NodeUpdateResponse, 'Status' | 'SchedulingEligibility'>;
+
 /**
  * Tells the servers that this machine is there (agent.md section 5).
  *
@@ -39,6 +42,7 @@ export class ServerContact {
   private cancel: CancelTimer | undefined;
   private lastSuccess: number | undefined;
   private ttlMs = 0;
+  private told: NodeStanding | undefined;
   /** The servers have yet to hear of a change of this machine. */
   private owesChange = false;
   private isTellingChange = false;
@@ -52,6 +56,11 @@ export class ServerContact {
 
   get isRegistered(): boolean {
     return this.mode === 'heartbeating';
+  }
+
+  /** As of the last answer; undefined before the first. */
+  get standing(): NodeStanding | undefined {
+    return this.told;
   }
 
   start(): void {
@@ -155,6 +164,8 @@ export class ServerContact {
   }
 
   private succeeded(answer: NodeUpdateResponse): void {
+    const { Status, SchedulingEligibility } = answer;
+    this.told = { Status, SchedulingEligibility };
     this.lastSuccess = this.deps.clock.nowMs();
     this.ttlMs = msFromNs(answer.HeartbeatTTL) || this.ttlMs || DEV_RETRY_MS;
   }

@@ -9,11 +9,11 @@ export type AskForLines = (rank: number) => Promise<ReadAgentLogResponse>;
  * time; it ends with the subscription, or with the first call that fails.
  */
 export class AgentLogFeed implements Pick<LogFeed, 'subscribe'> {
-  /** @param first what the machine has answered already @param ended the machine answers no more */
+  /** @param first what the machine has answered already @param ended the machine answers no more, and why */
   constructor(
     private readonly first: ReadAgentLogResponse,
     private readonly ask: AskForLines,
-    private readonly ended: () => void,
+    private readonly ended: (why: string) => void,
   ) {}
 
   subscribe(rank: number, take: (line: string) => void): () => void {
@@ -24,7 +24,7 @@ export class AgentLogFeed implements Pick<LogFeed, 'subscribe'> {
     };
     void (async () => {
       for (let answer = this.first; isWatched; answer = await this.ask(rank)) offer(answer);
-    })().catch(this.ended);
+    })().catch((error: unknown) => this.ended(error instanceof Error ? error.message : String(error)));
     return () => (isWatched = false);
   }
 }

@@ -47,6 +47,6 @@ function shownAddress(settings: Settings): { readonly host: string; readonly por
       AgentIdentity,
     ),
   ],
-  exports: [AgentIdentity, Members],
+  exports: [AgentIdentity, Members, NeighbouringAgent],
 })
 export class ClusterModule {}

@@ -12,6 +12,11 @@ const HEARTBEAT_MS = 1_000;
 /** And no more often than this that it lost lines, ms. */
 const DROP_NOTICE_MS = 3_000;
 
+/** The log itself has ended, before its reader wanted that; the message says why (OP-274). */
+export class LogEndedError extends Error {
+  override readonly name = 'LogEndedError';
+}
+
 export interface MonitorWish {
   readonly level: keyof typeof RANK;
   /** As the machines' JSON, instead of lines for people. */
@@ -20,7 +25,8 @@ export interface MonitorWish {
 
 /**
  * The log of a process as one reader sees it, in pieces for frames; null is a heartbeat.
- * Modes: waiting (nothing to say) → gathering (a line has come) → handing over → waiting. Ends with the signal.
+ * Modes: waiting (nothing to say) → gathering (a line has come) → handing over → waiting. Ends with the signal; where that
+ * is a LogEndedError, with all that came and its text as the last line.
  * Holds MAX_KEPT_LINES; what a slow reader loses is counted and told.
  */
 export class LogMonitor {
@@ -48,6 +54,7 @@ export class LogMonitor {
         if (this.lines.length > 0) await this.pause(GATHER_MS, () => this.bytes >= GATHER_BYTES || signal.aborted);
         yield this.handOver();
       }
+      if (signal.reason instanceof LogEndedError) yield this.handOver(`[ERROR] ${signal.reason.message}\n`);
     } finally {
       end();
     }
@@ -64,8 +71,8 @@ export class LogMonitor {
     this.wake();
   }
 
-  private handOver(): FilePiece {
-    const text = this.notice() + this.lines.splice(0).join('');
+  private handOver(last = ''): FilePiece {
+    const text = this.notice() + this.lines.splice(0).join('') + last;
     this.bytes = 0;
     if (text === '') return null;
     const data = Buffer.from(text);

@@ -11,7 +11,7 @@ import { goneSignal } from '../http/reads.js';
 import type { ApiReply, ApiRequest } from '../http/reply.js';
 import { AgentLogFeed } from './agent-log-feed.js';
 import { AgentIdentity } from './agent-identity.js';
-import { LogMonitor, type MonitorWish } from './log-monitor.js';
+import { LogEndedError, LogMonitor, type MonitorWish } from './log-monitor.js';
 
 const LEVELS = ['trace', 'debug', 'info', 'warn', 'error'] as const;
 
@@ -35,13 +35,17 @@ export class MonitorController {
     const gone = goneSignal(reply);
     const node = param(query, 'node_id');
     const ended = new AbortController();
-    const feed = node ? await this.feedOf(node, wish, () => ended.abort()) : processLog;
+    const feed = node ? await this.feedOf(node, wish, (why) => ended.abort(new LogEndedError(why))) : processLog;
     const until = AbortSignal.any([gone, ended.signal]);
-    await sendPieces(reply, new LogMonitor(feed, clock, timers, wish).pieces(until), until, plain);
+    await sendPieces(reply, new LogMonitor(feed, clock, timers, wish).pieces(until), gone, plain);
   }
 
   /** What can be said before the answer begins is: no such machine, no way to it. @throws ApiError */
-  private async feedOf(node: string, { level }: MonitorWish, ended: () => void): Promise<Pick<LogFeed, 'subscribe'>> {
+  private async feedOf(
+    node: string,
+    { level }: MonitorWish,
+    ended: (why: string) => void,
+  ): Promise<Pick<LogFeed, 'subscribe'>> {
     const { row } = await this.model.node(node.toLowerCase());
     if (!row) throw notFound(`Unknown node ${node}`);
     const ReaderID = this.core.context.newId();

@@ -1,16 +1,25 @@
-import type { Distribution, Figure, Figures } from '@waybill/telemetry';
+import {
+  type Distribution,
+  type Figure,
+  type Figures,
+  keyOf,
+  type Labels,
+  type Sample,
+  type Series,
+  type Shown,
+} from '@waybill/telemetry';
 import { contractName } from './contract-names.js';
-import { keyOf, type Sample, type Series, type Shown } from './series.js';
 
+/** What one service says, with the labels that its host gives to all of it. */
 interface HostFigures extends Figures {
-  readonly host: string;
+  readonly host: Labels;
 }
 
 const MS_PER_S = 1_000;
 
 /**
  * The figures of all services by the contract's names, one series per name, labels and host: what several processes of
- * one host say is added up. Cost: what they say.
+ * one host, or of all where hosts are not told apart, say is added up. Cost: what they say.
  */
 export function shownOf(services: readonly HostFigures[]): Shown {
   return {
@@ -20,21 +29,21 @@ export function shownOf(services: readonly HostFigures[]): Shown {
   };
 }
 
-function series(figures: readonly Figure[], host: string): Series[] {
+function series(figures: readonly Figure[], host: Labels): Series[] {
   return figures.flatMap(({ name, labels, value }) => {
     const named = contractName(name, labels);
-    return named ? [{ name: named.name, labels: { ...named.labels, host }, value }] : [];
+    return named ? [{ name: named.name, labels: { ...named.labels, ...host }, value }] : [];
   });
 }
 
 /** Kept in seconds, shown in milliseconds (OP-103). */
-function samples(distributions: readonly Distribution[], host: string): Sample[] {
+function samples(distributions: readonly Distribution[], host: Labels): Sample[] {
   return distributions.flatMap(({ name, labels, count, sum, buckets }) => {
     const named = contractName(name, labels);
     if (!named) return [];
     const inMs = buckets.map(([bound, upTo]): readonly [number, number] => [bound * MS_PER_S, upTo]);
     return [
-      { name: named.name, labels: { ...named.labels, host }, seen: { count, sum: sum * MS_PER_S, buckets: inMs } },
+      { name: named.name, labels: { ...named.labels, ...host }, seen: { count, sum: sum * MS_PER_S, buckets: inMs } },
     ];
   });
 }

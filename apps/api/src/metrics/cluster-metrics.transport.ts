@@ -1,69 +1,72 @@
-import { hostname } from 'node:os';
 import { managerOf, type NatsLink, TXN_STREAM } from '@waybill/journal';
 import type { ReadModel } from '@waybill/projection';
-import { gatherFigures, type ServiceContext } from '@waybill/service';
-import type { Labels } from '@waybill/telemetry';
+import { readMachineMetrics } from '@waybill/rpc';
+import { gatherFigures, hostLabels, type ServiceContext } from '@waybill/service';
+import { type Labels, METRICS_PREFIX, type Series, type Shown } from '@waybill/telemetry';
 import { shownOf } from './cluster-figures.js';
-import { PREFIX } from './contract-names.js';
 import { JobGauges } from './job-gauges.js';
-import { type Lately, MetricInterval } from './metric-interval.js';
 import { ProcessGauges } from './process-gauges.store.js';
-import type { Series, Shown } from './series.js';
+
+const NOTHING: Shown = { gauges: [], counters: [], samples: [] };
 
 /**
  * The metrics of the whole control plane, asked for when somebody looks: of its services over NATS, of jobs from the read
  * model, of this process itself. Where several API processes are scraped, one of them answers for the cluster and the
- * others for themselves only, so that a sum over all counts everything once (OP-106).
- * Keeps two looks, for what was counted between them. Without NATS or Postgres, what they would have said is missing.
+ * others for themselves only, so that a sum over all counts everything once (OP-106). An agent beside a process is asked too:
+ * whoever knows both as one finds its metrics there.
+ * Without NATS or Postgres, what they would have said is missing.
  */
 export class ClusterMetrics {
   private readonly jobs: JobGauges;
-  private readonly interval: MetricInterval;
   private readonly process = new ProcessGauges();
+  private readonly host: Labels;
 
   constructor(
     private readonly context: ServiceContext,
     private readonly model: ReadModel,
     private readonly members: { isFirst(): Promise<boolean> },
+    private readonly agent: { nodeId(): Promise<string | undefined> },
   ) {
-    this.jobs = new JobGauges(model);
-    this.interval = new MetricInterval(context.clock);
+    const { settings } = context;
+    this.host = hostLabels(settings);
+    this.jobs = new JobGauges(model, this.host, !settings.WAYBILL_METRICS_DISABLE_DISPATCHED_JOB_SUMMARY);
     this.process.start();
   }
 
-  get clock(): ServiceContext['clock'] {
-    return this.context.clock;
-  }
-
-  /** OP-100. */
-  get forPrometheus(): boolean {
-    return this.context.settings.WAYBILL_PROMETHEUS_METRICS;
-  }
-
-  /** OP-101. */
-  async lately(): Promise<Lately> {
-    return this.interval.lately(await this.read());
-  }
-
   async read(): Promise<Shown> {
-    const host = hostname();
-    if (!(await this.members.isFirst())) return { gauges: this.process.read(host), counters: [], samples: [] };
+    const [cluster, machine] = await Promise.all([this.cluster(), this.machine().catch(() => NOTHING)]);
+    return {
+      gauges: [...cluster.gauges, ...this.process.read(this.host), ...machine.gauges],
+      counters: [...cluster.counters, ...machine.counters],
+      samples: [...cluster.samples, ...machine.samples],
+    };
+  }
+
+  private async cluster(): Promise<Shown> {
+    if (!(await this.members.isFirst())) return NOTHING;
     const [services, jobs, indexes] = await Promise.all([
       gatherFigures(this.context.link.nc).catch(() => []),
-      this.jobs.read(host).catch(() => []),
-      this.indexes(host).catch(() => []),
+      this.jobs.read().catch(() => []),
+      this.indexes().catch(() => []),
     ]);
-    const { gauges, counters, samples } = shownOf(services);
-    return { gauges: [...gauges, ...jobs, ...indexes, ...this.process.read(host)], counters, samples };
+    const { settings } = this.context;
+    const shown = shownOf(services.map((one) => ({ ...one, host: hostLabels(settings, one.host) })));
+    return { ...shown, gauges: [...shown.gauges, ...jobs, ...indexes] };
+  }
+
+  /** @throws RpcUnavailableError */
+  private async machine(): Promise<Shown> {
+    const target = await this.agent.nodeId();
+    return target === undefined ? NOTHING : this.context.rpc.ask(readMachineMetrics, {}, { target });
   }
 
   /** The snapshot is the read model, which is as far as anybody can see what was applied. */
-  private async indexes(host: string): Promise<Series[]> {
+  private async indexes(): Promise<Series[]> {
     const applied = await this.model.appliedIndex();
     const last = await logEnd(this.context.link).catch(() => applied);
     const gauge = (name: string, value: number, labels: Labels = {}): Series => ({
-      name: `${PREFIX}${name}`,
-      labels: { ...labels, host },
+      name: `${METRICS_PREFIX}${name}`,
+      labels: { ...labels, ...this.host },
       value,
     });
     return [

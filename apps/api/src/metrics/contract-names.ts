@@ -1,5 +1,4 @@
-/** What stands before every name: the product's, for the dashboards that people have (OP-102). */
-export const PREFIX = 'nomad.';
+import { METRICS_PREFIX } from '@waybill/telemetry';
 
 /**
  * The metrics that services keep, by the names that dashboards know (OP-104), without the prefix. A registry takes no
@@ -69,13 +68,13 @@ export interface NamedSeries {
 /** How a metric of a registry is called for clients; undefined: it has no name in the contract. */
 export function contractName(registered: string, labels: NamedSeries['labels']): NamedSeries | undefined {
   const own = OWN_NAMES.get(registered);
-  if (own !== undefined) return { name: `${PREFIX}waybill.${own}`, labels };
+  if (own !== undefined) return { name: `${METRICS_PREFIX}waybill.${own}`, labels };
   const name = CONTRACT_NAMES.get(registered) ?? requestTimer(registered);
   if (name === undefined) return undefined;
   const typed = WITH_TYPE[name];
-  if (!typed) return { name: `${PREFIX}nomad.${name}`, labels };
+  if (!typed) return { name: `${METRICS_PREFIX}nomad.${name}`, labels };
   const { type = 'unknown', ...rest } = labels;
-  return { name: `${PREFIX}nomad.${typed(type)}`, labels: rest };
+  return { name: `${METRICS_PREFIX}nomad.${typed(type)}`, labels: rest };
 }
 
 function requestTimer(registered: string): string | undefined {

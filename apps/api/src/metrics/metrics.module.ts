@@ -1,6 +1,9 @@
 import { Module } from '@nestjs/common';
+import { metricsView } from '@waybill/service';
+import { MetricsView } from '@waybill/telemetry';
 import { ClusterModule } from '../cluster/cluster.module.js';
 import { Members } from '../cluster/members.transport.js';
+import { NeighbouringAgent } from '../cluster/neighbouring-agent.store.js';
 import { made } from '../core.module.js';
 import { ClusterMetrics } from './cluster-metrics.transport.js';
 import { MetricsController } from './metrics.controller.js';
@@ -9,7 +12,15 @@ import { MetricsController } from './metrics.controller.js';
   imports: [ClusterModule],
   controllers: [MetricsController],
   providers: [
-    made(ClusterMetrics, ({ context, model }, members) => new ClusterMetrics(context, model, members), Members),
+    made(
+      MetricsView,
+      ({ context, model }, members, agent) => {
+        const cluster = new ClusterMetrics(context, model, members, agent);
+        return metricsView(context, () => cluster.read());
+      },
+      Members,
+      NeighbouringAgent,
+    ),
   ],
 })
 export class MetricsModule {}

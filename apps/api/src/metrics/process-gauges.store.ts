@@ -1,6 +1,5 @@
 import { PerformanceObserver } from 'node:perf_hooks';
-import { PREFIX } from './contract-names.js';
-import type { Series } from './series.js';
+import { type Labels, METRICS_PREFIX, type Series } from '@waybill/telemetry';
 
 const NS_PER_MS = 1e6;
 
@@ -27,7 +26,7 @@ export class ProcessGauges {
     this.observer.disconnect();
   }
 
-  read(host: string): Series[] {
+  read(host: Labels): Series[] {
     const { heapUsed, rss } = process.memoryUsage();
     const values = {
       num_goroutines: process.getActiveResourcesInfo().length,
@@ -40,8 +39,8 @@ export class ProcessGauges {
       total_gc_runs: this.runs,
     };
     return Object.entries(values).map(([name, value]) => ({
-      name: `${PREFIX}runtime.${name}`,
-      labels: { host },
+      name: `${METRICS_PREFIX}runtime.${name}`,
+      labels: host,
       value,
     }));
   }

@@ -1,7 +1,6 @@
-import { Metrics } from '@waybill/telemetry';
+import { asJson, asPrometheusText, Metrics } from '@waybill/telemetry';
 import { describe, expect, it } from 'vitest';
 import { shownOf } from './cluster-figures.js';
-import { asJson, asPrometheusText } from './series.js';
 
 /** Two services of one host, which keep what the broker and the workers of the contract do. */
 async function shown() {
@@ -19,7 +18,7 @@ async function shown() {
     for (const seconds of [0.00390625, 0.00390625, 0.00390625, 0.25]) timer.observe(seconds);
   }
   scheduler.histogram('nomad_worker_invoke_scheduler', 'x', ['type']).observe({ type: 'batch' }, 0.01);
-  const figures = async (metrics: Metrics) => ({ ...(await metrics.figures('waybill_')), host: 'h' });
+  const figures = async (metrics: Metrics) => ({ ...(await metrics.figures('waybill_')), host: { host: 'h' } });
   return shownOf([await figures(broker), await figures(scheduler)]);
 }
 

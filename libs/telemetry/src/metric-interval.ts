@@ -1,8 +1,5 @@
-import type { Clock } from '@waybill/model';
 import { keyOf, type Sample, type Series, type Shown } from './series.js';
 
-/** Shortest time that an answer covers, ms, where somebody has looked before (OP-101). */
-export const INTERVAL_MS = 10_000;
 /** Looks that are remembered: one that is old enough, and the one that will be next. */
 const LOOKS = 2;
 
@@ -20,7 +17,7 @@ export interface Lately {
 }
 
 /**
- * What happened lately, of figures that count since their processes began: the difference from an earlier look, INTERVAL_MS
+ * What happened lately, of figures that count since their processes began: the difference from an earlier look, an interval
  * ago or longer. Nothing looks by itself: an answer covers the time since somebody asked before, and the first one all
  * the time there was. Memory: two looks.
  */
@@ -28,14 +25,18 @@ export class MetricInterval {
   private looks: Look[] = [];
   private readonly startedMs: number;
 
-  constructor(private readonly clock: Clock) {
+  /** @param intervalMs shortest time that an answer covers, where somebody has looked before (OP-101) */
+  constructor(
+    private readonly clock: { nowMs(): number },
+    private readonly intervalMs: number,
+  ) {
     this.startedMs = clock.nowMs();
   }
 
   /** Counters and samples of which nothing was counted in the time are left out; gauges stay as they are. */
   lately(now: Shown): Lately {
     const atMs = this.clock.nowMs();
-    const since = this.looks.findLast((look) => atMs - look.atMs >= INTERVAL_MS);
+    const since = this.looks.findLast((look) => atMs - look.atMs >= this.intervalMs);
     this.remember(now, atMs);
     const overS = (atMs - (since?.atMs ?? this.startedMs)) / 1_000;
     if (!since) return { shown: now, overS };
@@ -51,7 +52,7 @@ export class MetricInterval {
 
   private remember({ counters, samples }: Shown, atMs: number): void {
     const last = this.looks.at(-1);
-    if (last && atMs - last.atMs < INTERVAL_MS) return;
+    if (last && atMs - last.atMs < this.intervalMs) return;
     const look = {
       atMs,
       counters: new Map(counters.map((one) => [keyOf(one), one.value])),

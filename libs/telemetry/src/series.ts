@@ -1,4 +1,10 @@
-import { type Distribution, type Labels, quantile } from '@waybill/telemetry';
+import { type Distribution, type Labels, quantile } from './figures.js';
+
+/** What stands before every name: the product's, for the dashboards that people have (OP-102). */
+export const METRICS_PREFIX = 'nomad.';
+
+/** The `Content-Type` of `asPrometheusText`. */
+export const PROMETHEUS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
 /** One line of a dashboard: a name in dots, labels, a value. */
 export interface Series {

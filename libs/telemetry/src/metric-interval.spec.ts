@@ -1,11 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { INTERVAL_MS, MetricInterval } from './metric-interval.js';
+import { MetricInterval } from './metric-interval.js';
 import type { Shown } from './series.js';
+
+const INTERVAL_MS = 10_000;
 
 /** Looks at a service that has counted this often, each time within 5 ms but `slow` times. */
 function looking() {
   const clock = { at: 1_000_000, nowMs: () => clock.at };
-  const interval = new MetricInterval(clock);
+  const interval = new MetricInterval(clock, INTERVAL_MS);
   const look = (value: number, slow = 0) => {
     const named = { name: 'nomad.nomad.plan.submit', labels: { host: 'h' } };
     const buckets = [

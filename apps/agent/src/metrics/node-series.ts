@@ -1,0 +1,124 @@
+import {
+  type AllocClientStatus,
+  type Allocation,
+  capacityOf,
+  isClientTerminal,
+  type Node,
+  type TaskState,
+  usageOf,
+} from '@waybill/model';
+import type { HostStats } from '@waybill/rpc';
+import { type Labels, METRICS_PREFIX, type Series } from '@waybill/telemetry';
+
+/** The machine, as far as its metrics go. */
+export type MeasuredNode = Pick<
+  Node,
+  'ID' | 'Datacenter' | 'NodeClass' | 'NodePool' | 'NodeResources' | 'ReservedResources'
+> & {
+  readonly Status: string;
+  readonly SchedulingEligibility: string;
+};
+
+/** What tells the series of this machine from those of others (OP-104). */
+export const nodeLabels = (node: MeasuredNode): Labels => ({
+  node_id: node.ID,
+  datacenter: node.Datacenter,
+  node_class: node.NodeClass || 'none',
+  node_pool: node.NodePool,
+  node_status: node.Status,
+  node_scheduling_eligibility: node.SchedulingEligibility,
+});
+
+/** `client.<family>.<name>` for each value. */
+const family = (name: string, values: Readonly<Record<string, number>>, labels: Labels): Series[] =>
+  Object.entries(values).map(([key, value]) => ({ name: `${METRICS_PREFIX}client.${name}.${key}`, labels, value }));
+
+/** What the machine uses: bytes, percent, MHz, seconds. */
+export function hostSeries({ Memory, CPU, DiskStats, Uptime }: HostStats, labels: Labels): Series[] {
+  const memory = { total: Memory.Total, available: Memory.Available, used: Memory.Used, free: Memory.Free };
+  const cores = CPU.flatMap((core) =>
+    family(
+      'host.cpu',
+      {
+        total: core.TotalPercent,
+        total_percent: core.TotalPercent,
+        total_ticks: core.TotalTicks,
+        user: core.User,
+        idle: core.Idle,
+        system: core.System,
+      },
+      { ...labels, cpu: core.CPU },
+    ),
+  );
+  const disks = DiskStats.flatMap((disk) =>
+    family(
+      'host.disk',
+      {
+        size: disk.Size,
+        used: disk.Used,
+        available: disk.Available,
+        used_percent: disk.UsedPercent,
+        inodes_percent: disk.InodesUsedPercent,
+      },
+      { ...labels, disk: disk.Device },
+    ),
+  );
+  const uptime = { name: `${METRICS_PREFIX}client.uptime`, labels, value: Uptime };
+  return [...family('host.memory', memory, labels), ...cores, ...disks, uptime];
+}
+
+/** One allocation here, as far as it is counted. */
+export interface CountedAlloc {
+  readonly alloc: Allocation;
+  readonly status: AllocClientStatus;
+  /** Why its tasks may not start yet; null: they may. */
+  readonly waitsFor: 'predecessors' | 'disk' | null;
+  readonly tasks: Readonly<Record<string, TaskState>>;
+}
+
+/** How many allocations and tasks there are here, by what they do. O(tasks here). */
+export function standingSeries(allocs: readonly CountedAlloc[], labels: Labels): Series[] {
+  const allocations = { migrating: 0, blocked: 0, pending: 0, running: 0, terminal: 0 };
+  const tasks = { pending: 0, running: 0, dead: 0 };
+  for (const one of allocs) {
+    const standing = standingOf(one);
+    if (standing) allocations[standing] += 1;
+    for (const { State } of Object.values(one.tasks)) tasks[State] += 1;
+  }
+  return [...family('allocations', allocations, labels), ...family('tasks', tasks, labels)];
+}
+
+/** One that the servers hold for unknown does what it did: here it is known. */
+function standingOf({ status, waitsFor }: CountedAlloc) {
+  if (isClientTerminal({ ClientStatus: status })) return 'terminal';
+  if (status !== 'pending') return 'running';
+  if (waitsFor === 'predecessors') return 'blocked';
+  return waitsFor === 'disk' ? 'migrating' : 'pending';
+}
+
+/** What allocations that are not over take of the machine, and what is left of it: MHz, MiB. O(tasks here). */
+export function loadSeries(node: MeasuredNode, allocs: readonly CountedAlloc[], labels: Labels): Series[] {
+  const taken = { cpu: 0, memory: 0, max_memory: 0, disk: 0 };
+  for (const { alloc, status } of allocs) {
+    if (isClientTerminal({ ClientStatus: status })) continue;
+    const { cpuMhz, memoryMB, diskMB } = usageOf(alloc.AllocatedResources);
+    taken.cpu += cpuMhz;
+    taken.memory += memoryMB;
+    taken.max_memory += mostMemoryMB(alloc);
+    taken.disk += diskMB;
+  }
+  const capacity = capacityOf(node);
+  const left = {
+    cpu: capacity.cpuMhz - taken.cpu,
+    memory: capacity.memoryMB - taken.memory,
+    disk: capacity.diskMB - taken.disk,
+  };
+  return [...family('allocated', taken, labels), ...family('unallocated', left, labels)];
+}
+
+/** Tasks that may use more than they are given count as that (memory oversubscription). */
+const mostMemoryMB = ({ AllocatedResources }: Allocation): number =>
+  Object.values(AllocatedResources.Tasks).reduce(
+    (sum, { Memory }) => sum + Math.max(Memory.MemoryMB, Memory.MemoryMaxMB),
+    0,
+  );

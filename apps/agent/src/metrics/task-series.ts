@@ -1,0 +1,86 @@
+import type { AllocatedTaskResources, Allocation, TaskState } from '@waybill/model';
+import type { CpuStats, MemoryStats, ResourceUsage } from '@waybill/rpc';
+import { jobLabels, type Labels, METRICS_PREFIX, type Series } from '@waybill/telemetry';
+
+const BYTES_PER_MB = 1024 * 1024;
+
+/** A gauge's name, what drivers call it where they say what they measure, and its value. */
+type Measure<Stats> = readonly [name: string, measured: string, value: (stats: Stats) => number];
+
+const MEMORY: readonly Measure<MemoryStats>[] = [
+  ['usage', 'Usage', (memory) => memory.Usage],
+  ['rss', 'RSS', (memory) => memory.RSS],
+  ['cache', 'Cache', (memory) => memory.Cache],
+  ['swap', 'Swap', (memory) => memory.Swap],
+  ['mapped_file', 'Mapped File', (memory) => memory.MappedFile],
+  ['max_usage', 'Max Usage', (memory) => memory.MaxUsage],
+  ['kernel_usage', 'Kernel Usage', (memory) => memory.KernelUsage],
+  ['kernel_max_usage', 'Kernel Max Usage', (memory) => memory.KernelMaxUsage],
+];
+
+const CPU: readonly Measure<CpuStats>[] = [
+  ['total_percent', 'Percent', (cpu) => cpu.Percent],
+  ['total_ticks', 'Percent', (cpu) => cpu.TotalTicks],
+  ['system', 'System Mode', (cpu) => cpu.SystemMode],
+  ['user', 'User Mode', (cpu) => cpu.UserMode],
+  ['throttled_periods', 'Throttled Periods', (cpu) => cpu.ThrottledPeriods],
+  ['throttled_time', 'Throttled Time', (cpu) => cpu.ThrottledTime],
+];
+
+/** What tells the series of one task from those of others (OP-104). */
+export const taskLabels = ({ ID, Job, JobID, Namespace, TaskGroup }: Allocation, task: string): Labels => ({
+  ...jobLabels(Job ?? { ID: JobID, Namespace, ParentID: '' }),
+  task_group: TaskGroup,
+  alloc_id: ID,
+  task,
+});
+
+const series = (name: string, value: number, labels: Labels): Series => ({
+  name: `${METRICS_PREFIX}client.allocs.${name}`,
+  labels,
+  value,
+});
+
+/** What a running task uses: only what its driver measures. */
+export function usageSeries({ MemoryStats, CpuStats }: ResourceUsage, labels: Labels): Series[] {
+  return [...measured('memory', MemoryStats, MEMORY, labels), ...measured('cpu', CpuStats, CPU, labels)];
+}
+
+function measured<Stats extends { readonly Measured: readonly string[] }>(
+  family: string,
+  stats: Stats,
+  measures: readonly Measure<Stats>[],
+  labels: Labels,
+): Series[] {
+  const known = measures.filter(([, name]) => stats.Measured.includes(name));
+  return known.map(([name, , value]) => series(`${family}.${name}`, value(stats), labels));
+}
+
+/** What a task was given: MHz, bytes. The most it may use only where that is more. */
+export function givenSeries({ Cpu, Memory }: AllocatedTaskResources, labels: Labels): Series[] {
+  const most =
+    Memory.MemoryMaxMB > 0 ? [series('memory.max_allocated', Memory.MemoryMaxMB * BYTES_PER_MB, labels)] : [];
+  return [
+    series('cpu.allocated', Cpu.CpuShares, labels),
+    series('memory.allocated', Memory.MemoryMB * BYTES_PER_MB, labels),
+    ...most,
+  ];
+}
+
+/**
+ * What happened to a task since its allocation came here, as its state tells it: an agent that begins anew counts on.
+ * @param oomKills see OomKills
+ */
+export function lifeCounters(state: TaskState, oomKills: number, labels: Labels): Series[] {
+  const { State, Failed, Restarts, StartedAt } = state;
+  const wasStarted = StartedAt !== null;
+  const isDead = State === 'dead';
+  const starts = Restarts + (State === 'pending' ? 0 : 1); // one that waits for its next start has not had it yet
+  return [
+    series('running', wasStarted ? starts : 0, labels),
+    series('failed', Number(isDead && Failed), labels),
+    series('complete', Number(isDead && !Failed && wasStarted), labels),
+    series('restart', Restarts, labels),
+    series('oom_killed', oomKills, labels),
+  ];
+}
