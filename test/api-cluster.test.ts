@@ -194,6 +194,10 @@ describe('several API processes', () => {
     );
     expect(named(here, 'nomad.waybill.log.lag')).toMatchObject([{ Labels: { projection: 'postgres' } }]);
     expect(named(here, 'nomad.waybill.events.subscribers')).toMatchObject([{ Value: 0 }]);
+    expect(named(here, 'nomad.waybill.events.lag')).toMatchObject([{ Value: 0 }]);
+    const text = await (await api.raw('/v1/metrics?format=prometheus')).text();
+    for (const name of ['apply_errors', 'redelivered'])
+      expect(text).toMatch(new RegExp(`^nomad_waybill_log_${name}\\{.*projection="postgres".*\\} \\d+$`, 'm'));
 
     await waybill.kill('api');
     expect(named(await second.get<Metrics>('/v1/metrics'), 'nomad.raft.lastIndex')).toHaveLength(1);

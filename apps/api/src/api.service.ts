@@ -49,6 +49,13 @@ async function buildApi(context: ServiceContext): Promise<ServiceParts> {
   context.metrics.gauge('nomad_waybill_events_subscribers', 'open event streams', {
     collect: () => subscriptions.size,
   });
+  context.metrics.gauge(
+    'nomad_waybill_events_lag',
+    'indexes that the event stream furthest behind has yet to be given',
+    {
+      collect: () => events.lag,
+    },
+  );
   const restores = new RestoreWatch(
     feed,
     model,

@@ -51,6 +51,11 @@ function projectorOf(context: ServiceContext): ProjectorRole {
   gauge('projector_log_first_index', 'Oldest transaction that the log keeps, when this trimmed it last', 'logFirst');
   gauge('projector_history_floor', 'Lowest index of which the history is kept', 'historyFloor');
   gauge('projector_archive_index', 'Index of the newest archive, if archives are put away', 'archiveIndex');
+  const counted = (name: string, help: string, stat: string): void => {
+    metrics.counted(name, help, () => made.stats()[stat] ?? 0, { projection: 'postgres' });
+  };
+  counted('nomad_waybill_log_apply_errors', 'Attempts to project that failed and are made again', 'applyErrors');
+  counted('nomad_waybill_log_redelivered', 'Transactions read again for what was not written before', 'redelivered');
   return made;
 }
 

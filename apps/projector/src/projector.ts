@@ -41,6 +41,10 @@ export interface ProjectorCounters {
   rows: number;
   frames: number;
   sessions: number;
+  /** Attempts to write to EVENTS or Postgres, or to read the log, that failed; all are made again. */
+  applyErrors: number;
+  /** Transactions read that this process had read before: what a session did not get written, the next one reads again. */
+  redelivered: number;
   /** Age of the newest transaction when it was announced, milliseconds. */
   lagMs: number;
 }
@@ -72,8 +76,12 @@ export class Projector implements Singleton {
     rows: 0,
     frames: 0,
     sessions: 0,
+    applyErrors: 0,
+    redelivered: 0,
     lagMs: 0,
   };
+  /** Highest index that any session has read. */
+  private readTo = 0;
 
   constructor(private readonly options: ProjectorOptions) {}
 
@@ -104,6 +112,7 @@ export class Projector implements Singleton {
         await this.session(term, signal);
       } catch (error) {
         if (signal.aborted) return;
+        this.counters.applyErrors += 1;
         if (error instanceof ProjectionMovedError || (error instanceof Error && databaseErrorCode(error) !== ''))
           logger.warn('the projection begins again from Postgres', { reason: error.message });
         else logger.error('the projection was interrupted', { error });
@@ -193,6 +202,7 @@ export class Projector implements Singleton {
       signal,
       worthwhile,
       onFailure: (error, attempt) => {
+        this.counters.applyErrors += 1;
         const reason = error instanceof Error ? error.message : String(error);
         if (attempt === 1) logger.warn(`${what} does not take the projection; trying again`, { reason });
       },
@@ -212,7 +222,11 @@ export class Projector implements Singleton {
 
   private intake(machine: StateMachine, backlog: Backlog, txns: readonly Txn[]): Promise<void> {
     const { metered = noApplyMeter } = this.options;
-    for (const txn of txns) backlog.add(metered(txn, () => machine.apply(txn)));
+    for (const txn of txns) {
+      if (txn.index <= this.readTo) this.counters.redelivered += 1;
+      else this.readTo = txn.index;
+      backlog.add(metered(txn, () => machine.apply(txn)));
+    }
     return backlog.room();
   }
 }

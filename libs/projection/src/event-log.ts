@@ -32,6 +32,8 @@ export interface Subscription {
 interface Reader {
   next: number;
   after: number | undefined;
+  /** It has been given all that there is. */
+  isUpToDate: boolean;
 }
 
 /** A subscriber that waits for a frame. */
@@ -55,6 +57,7 @@ export class EventLog {
   private readonly sleepers = new Set<() => void>();
   private readonly routes = new EventRoutes<Parked>();
   private readonly parked = new Set<Parked>();
+  private readonly readers = new Set<Reader>();
   /** Frames up to this one have found those they concern; those who are parked need none of them. */
   private routed = { index: 0, sequence: 0 };
   private wakes = 0;
@@ -99,6 +102,13 @@ export class EventLog {
     return Math.max(1, this.feed.applied);
   }
 
+  /** How many indexes the subscriber that is furthest behind has yet to be given; 0 when all have everything. O(subscribers). */
+  get lag(): number {
+    let lag = 0;
+    for (const { next, isUpToDate } of this.readers) if (!isUpToDate) lag = Math.max(lag, this.feed.applied - next + 1);
+    return lag;
+  }
+
   /**
    * Delivers frames until `signal` is aborted.
    * @throws EventsTrimmedError when the reader was so slow that its position is gone; what `onFrame` throws; when the
@@ -106,16 +116,19 @@ export class EventLog {
    */
   async subscribe(subscription: Subscription): Promise<void> {
     await this.window.enter();
+    let reader: Reader | undefined;
     try {
-      await this.follow(subscription);
+      reader = { next: await this.firstIndex(subscription), after: undefined, isUpToDate: false };
+      this.readers.add(reader);
+      await this.follow(reader, subscription);
     } finally {
+      if (reader) this.readers.delete(reader);
       this.window.leave();
     }
   }
 
-  private async follow(subscription: Subscription): Promise<void> {
+  private async follow(reader: Reader, subscription: Subscription): Promise<void> {
     const { signal } = subscription;
-    const reader: Reader = { next: await this.firstIndex(subscription), after: undefined };
     const give = async (frame: StoredFrame): Promise<void> => {
       await subscription.onFrame(frame);
       reader.next = frame.index + 1;
@@ -132,6 +145,7 @@ export class EventLog {
       } else {
         await this.giveRecent(reader, give, signal);
         if (!this.isUpToDate(reader)) continue;
+        reader.isUpToDate = true;
         if (caughtUp && this.feed.events < this.window.nextSequence) {
           caughtUp();
           caughtUp = undefined;
@@ -139,6 +153,7 @@ export class EventLog {
         // What is known to be there is still being read, and may be nothing that unparks it.
         if (caughtUp) await this.sleep(signal);
         else await this.park(reader, subscription);
+        reader.isUpToDate = false;
       }
     }
   }

@@ -1,47 +1,17 @@
 import { SimulatedTime } from '@waybill/model';
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { StoredPart } from './event-frame.js';
-import { type EventStorage, EventWindow, MAX_RECENT_FRAMES, READ_RETRY_MS } from './event-window.js';
-
-/** A stream in memory: message n is the whole frame of index n. */
-class Stream implements EventStorage {
-  first = 1;
-  last = 0;
-  reads = 0;
-  down = false;
-
-  async bounds(): Promise<{ first: number; last: number }> {
-    if (this.down) throw new Error('the stream does not answer');
-    return { first: this.first, last: this.last };
-  }
-
-  async read(sequence: number, messages: number): Promise<StoredPart[]> {
-    this.reads++;
-    if (this.down) throw new Error('the stream does not answer');
-    const from = Math.max(sequence, this.first);
-    const count = Math.max(0, Math.min(messages, this.last - from + 1));
-    return Array.from({ length: count }, (_, n) => partOf(from + n));
-  }
-}
-
-const partOf = (index: number): StoredPart => ({
-  sequence: index,
-  index,
-  part: 1,
-  parts: 1,
-  about: undefined,
-  data: Buffer.from(JSON.stringify({ Index: index, Events: [] })),
-});
+import { EventWindow, MAX_RECENT_FRAMES, READ_RETRY_MS } from './event-window.js';
+import { MemoryEvents } from './memory-events.fixture.js';
 
 let time: SimulatedTime;
-let stream: Stream;
+let stream: MemoryEvents;
 let feed: { events: number };
 let window: EventWindow;
 let lost: number[];
 
 beforeEach(() => {
   time = new SimulatedTime();
-  stream = new Stream();
+  stream = new MemoryEvents();
   feed = { events: 0 };
   lost = [];
   window = new EventWindow(stream, feed, (ms) => new Promise((resolve) => void time.after(ms, resolve)), {

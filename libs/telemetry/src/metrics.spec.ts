@@ -17,3 +17,13 @@ describe('Metrics', () => {
     expect(m.counter('a_total', 'a')).toBe(m.counter('a_total', 'a'));
   });
 });
+
+it('a counter that is kept elsewhere is read each time', async () => {
+  const metrics = new Metrics('test');
+  let count = 2;
+  metrics.counted('nomad_waybill_kept', 'x', () => count, { projection: 'postgres' });
+  const value = async () => (await metrics.figures('waybill_nomad_waybill_')).counters;
+  expect(await value()).toEqual([{ name: 'waybill_nomad_waybill_kept', labels: { projection: 'postgres' }, value: 2 }]);
+  count = 5;
+  expect((await value())[0]?.value).toBe(5);
+});

@@ -1,5 +1,5 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
-import { type Figures, figuresOf } from './figures.js';
+import { type Figures, figuresOf, type Labels } from './figures.js';
 
 /** Seconds; from a fast in-memory step to a write that waited for its deadline. */
 const DEFAULT_BUCKETS_S = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
@@ -33,6 +33,20 @@ export class Metrics {
     const known = this.registry.getSingleMetric(prefixed(name));
     if (known instanceof Counter) return known;
     return new Counter({ name: prefixed(name), help, labelNames: [...labels], registers: [this.registry] });
+  }
+
+  /** A counter that is kept elsewhere: `read` is called when metrics are read, and tells what it has counted. */
+  counted(name: string, help: string, read: () => number, labels: Labels = {}): void {
+    new Counter({
+      name: prefixed(name),
+      help,
+      labelNames: Object.keys(labels),
+      registers: [this.registry],
+      collect(this: Counter): void {
+        this.reset();
+        this.inc(labels, read());
+      },
+    });
   }
 
   gauge(name: string, help: string, options: GaugeOptions = {}): Gauge {

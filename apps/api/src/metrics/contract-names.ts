@@ -41,7 +41,7 @@ const KEPT_BY_SERVICES = [
 ] as const;
 
 /** What is Waybill's own (OP-107), kept like those. */
-const OWN = ['events.subscribers', 'lease.held'] as const;
+const OWN = ['events.lag', 'events.subscribers', 'lease.held', 'log.apply_errors', 'log.redelivered'] as const;
 
 /** Metrics whose name contains the value of a label (`broker.service.ready`). */
 const WITH_TYPE: Readonly<Record<string, (type: string) => string>> = {

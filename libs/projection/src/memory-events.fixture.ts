@@ -1,0 +1,32 @@
+import type { StoredPart } from './event-frame.js';
+import type { EventStorage } from './event-window.js';
+
+/** A stream in memory: message n is the whole frame of index n. */
+export class MemoryEvents implements EventStorage {
+  first = 1;
+  last = 0;
+  reads = 0;
+  down = false;
+
+  async bounds(): Promise<{ first: number; last: number }> {
+    if (this.down) throw new Error('the stream does not answer');
+    return { first: this.first, last: this.last };
+  }
+
+  async read(sequence: number, messages: number): Promise<StoredPart[]> {
+    this.reads++;
+    if (this.down) throw new Error('the stream does not answer');
+    const from = Math.max(sequence, this.first);
+    const count = Math.max(0, Math.min(messages, this.last - from + 1));
+    return Array.from({ length: count }, (_, n) => partOf(from + n));
+  }
+}
+
+const partOf = (index: number): StoredPart => ({
+  sequence: index,
+  index,
+  part: 1,
+  parts: 1,
+  about: undefined,
+  data: Buffer.from(JSON.stringify({ Index: index, Events: [] })),
+});
