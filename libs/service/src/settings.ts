@@ -67,6 +67,11 @@ export const SETTINGS = {
     .min(0)
     .default(100)
     .describe('api: connections from one address at a time; 0: any number'),
+  WAYBILL_HTTP_MAX_REQUESTS_PER_SECOND: z.coerce
+    .number()
+    .min(0)
+    .default(0)
+    .describe('api: requests from one address per second, ten seconds of them at once; 0: any number'),
   WAYBILL_HTTP_AGENT_DIR: z
     .string()
     .default('')

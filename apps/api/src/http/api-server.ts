@@ -18,6 +18,7 @@ import {
 import { limitConnections } from './connection-limit.js';
 import { compressAnswers } from './content-coding.js';
 import { KnownPaths } from './known-paths.js';
+import { limitRequests, RequestLimit } from './request-limit.js';
 import { addResponseHeaders } from './response-headers.js';
 import { timeRequests } from './request-timers.js';
 import { traceRequests } from './trace-requests.js';
@@ -52,6 +53,8 @@ export async function startApiServer(core: ApiCore): Promise<NestFastifyApplicat
   });
   limitConnections(fastify.server, settings.WAYBILL_HTTP_MAX_CONNS_PER_CLIENT, metrics, clock);
   addResponseHeaders(fastify, settings.WAYBILL_HTTP_RESPONSE_HEADERS);
+  const limit = new RequestLimit(settings.WAYBILL_HTTP_MAX_REQUESTS_PER_SECOND, clock);
+  limitRequests(fastify, limit, metrics);
   compressAnswers(fastify);
   timeRequests(fastify, metrics);
   traceRequests(fastify, () => parts.context.tracer);
@@ -59,6 +62,7 @@ export async function startApiServer(core: ApiCore): Promise<NestFastifyApplicat
     model: parts.model,
     rpc: parts.context.rpc,
     region: regions.own,
+    limit,
     warn: (text, fields) => logger.warn(text, fields),
   });
   forwardToRegions(fastify, new RegionForwarding(regions));

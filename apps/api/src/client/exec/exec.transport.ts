@@ -5,6 +5,7 @@ import { type Rpc, RpcError } from '@waybill/rpc';
 import { handshakeAnswer, handshakeProblem, WebSocket } from '@waybill/websocket';
 import type { FastifyInstance } from 'fastify';
 import { ApiError } from '../../http/api-error.js';
+import { type RequestLimit, TOO_MANY_REQUESTS } from '../../http/request-limit.js';
 import { tokenOf } from './exec-messages.js';
 import { execPlace, type ExecTarget, execTargetOf } from './exec-request.js';
 import { runExec, sendAway } from './exec-session.js';
@@ -19,6 +20,8 @@ export interface ExecUpgradeDependencies {
   readonly rpc: Rpc;
   /** This one: a session is not passed on to another. */
   readonly region: string;
+  /** A session counts as one request. */
+  readonly limit: Pick<RequestLimit, 'take'>;
   readonly warn: (text: string, fields: Record<string, unknown>) => void;
 }
 
@@ -31,6 +34,9 @@ export function serveExec(fastify: FastifyInstance, deps: ExecUpgradeDependencie
   const peers = new Set<WebSocket>();
   fastify.server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     socket.on('error', () => {});
+    const retryAfterS = deps.limit.take(request.socket.remoteAddress ?? '');
+    if (retryAfterS > 0)
+      return refuse(socket, '429 Too Many Requests', TOO_MANY_REQUESTS, `Retry-After: ${retryAfterS}`);
     const url = new URL(request.url ?? '/', 'http://api');
     const target = execTargetOf(url.pathname);
     if (target === undefined) return refuse(socket, '404 Not Found', 'there is no WebSocket at this path');
@@ -78,8 +84,13 @@ function isSameSite({ headers }: IncomingMessage): boolean {
   return URL.canParse(origin) && new URL(origin).host === host;
 }
 
-function refuse(socket: Duplex, status: string, text: string): void {
-  socket.end(
-    `HTTP/1.1 ${status}\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(text)}\r\nConnection: close\r\n\r\n${text}`,
-  );
+function refuse(socket: Duplex, status: string, text: string, ...headers: readonly string[]): void {
+  const head = [
+    `HTTP/1.1 ${status}`,
+    'Content-Type: text/plain; charset=utf-8',
+    `Content-Length: ${Buffer.byteLength(text)}`,
+    'Connection: close',
+    ...headers,
+  ];
+  socket.end(`${head.join('\r\n')}\r\n\r\n${text}`);
 }
