@@ -43,7 +43,7 @@ await build({
         chunkFileNames: '[name].js',
         codeSplitting: {
           groups: [
-            { name: 'times', priority: 5, test: /model[\\/]dist[\\/](clock|duration)\.js$/ },
+            { name: 'times', priority: 5, test: /model[\\/]dist[\\/]time[\\/](clock|duration)\.js$/ },
             // Not main.js: it waits for the command, and a command would wait for the file that main.js is in.
             {
               name: 'start',
