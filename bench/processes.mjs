@@ -19,6 +19,16 @@ const NODE_ARGS = [
   ...(process.env.BENCH_NODE_ARGS?.split(' ') ?? []),
 ];
 
+/** Of the process, and of its children that have ended. @param {number | string | undefined} pid */
+function cpuTicks(pid) {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+  const ticks = stat
+    .slice(stat.lastIndexOf(')') + 2)
+    .split(' ')
+    .slice(11, 15);
+  return ticks.reduce((sum, one) => sum + Number(one), 0);
+}
+
 /** @param {string} service */
 const mainOf = (service) => fileURLToPath(new URL(`../apps/${service}/dist/main.js`, import.meta.url));
 
@@ -90,14 +100,25 @@ export class ServiceProcesses {
     return /** @type {{ role: string }} */ (await answer.json()).role;
   }
 
-  /** CPU seconds that a process has used; read from the system, so that asking costs it nothing. @param {string} name */
+  /**
+   * CPU seconds that a service has used, or one of `nats`, `postgres` and `bench`, this program; read from the system, so
+   * that asking costs it nothing.
+   *
+   * @param {string} name
+   */
   cpuSeconds(name) {
-    const stat = readFileSync(`/proc/${this.#running.get(name)?.child.pid}/stat`, 'utf8');
-    const [utime, stime] = stat
-      .slice(stat.lastIndexOf(')') + 2)
-      .split(' ')
-      .slice(11, 13);
-    return (Number(utime) + Number(stime)) / TICKS_PER_SECOND;
+    let ticks = 0;
+    for (const pid of this.#pidsOf(name)) ticks += cpuTicks(pid);
+    return ticks / TICKS_PER_SECOND;
+  }
+
+  /** @param {string} name @returns {(number | string | undefined)[]} */
+  #pidsOf(name) {
+    if (name === 'bench') return [process.pid];
+    if (name === 'nats') return [this.stack.nats.pid];
+    if (name !== 'postgres') return [this.#running.get(name)?.child.pid];
+    const { pid } = this.stack.postgres; // each connection is a child of it
+    return [pid, ...readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ')];
   }
 
   /** Memory a process has resident, bytes. @param {string} name */
