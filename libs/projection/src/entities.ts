@@ -96,19 +96,16 @@ const txnObjectEntity = new EntitySchema<Entity>({
   name: 'txn_object',
   tableName: 'txn_object',
   columns: {
-    index: key(bigint),
     kind: key(text),
-    namespace: key(text),
     id: key(text),
+    index: key(bigint),
+    namespace: key(text),
     op: text,
     change: text,
     job_key: text,
     undo: nullable(unread),
   },
-  indices: [
-    index('txn_object_history', 'kind', 'id', 'index'),
-    { ...index('txn_object_job_key', 'job_key'), where: `job_key <> ''` },
-  ],
+  indices: [index('txn_object_index', 'index'), { ...index('txn_object_job_key', 'job_key'), where: `job_key <> ''` }],
 });
 
 /** Index of every table (ST-27). */

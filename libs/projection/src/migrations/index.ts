@@ -5,6 +5,7 @@ import { AddScalingEvents1763701200000 } from './add-scaling-events.js';
 import { AddScalingPolicies1763719200000 } from './add-scaling-policies.js';
 import { AddVolumes1763715600000 } from './add-volumes.js';
 import { CreateTables1763690000000 } from './create-tables.js';
+import { NarrowHistoryKeys1763722800000 } from './narrow-history-keys.js';
 import { StoreBodiesUnread1763712000000 } from './store-bodies-unread.js';
 
 /** Where the database remembers which migrations it has had. */
@@ -20,4 +21,5 @@ export const migrations = [
   StoreBodiesUnread1763712000000,
   AddVolumes1763715600000,
   AddScalingPolicies1763719200000,
+  NarrowHistoryKeys1763722800000,
 ];
