@@ -1,4 +1,3 @@
-import { status } from '@grpc/grpc-js';
 import { required } from './arguments.js';
 import { type ControllerCapability, controllerCapabilities, type WireServiceCapabilities } from './capabilities.js';
 import {
@@ -36,6 +35,7 @@ import {
 } from './controller-requests.js';
 import { CsiAnswerError, explaining, isThere, RETRYABLE_PREFIX } from './errors.js';
 import type { CallOptions, PluginConnection } from './plugin-connection.js';
+import { status } from './status.js';
 
 /**
  * The calls to a storage provider, through its controller plugin. All @throws CsiError, explained where the code alone
@@ -181,7 +181,7 @@ export class ControllerClient {
   private ask<Answer>(
     method: string,
     request: object,
-    explanations: Partial<Record<status, string>>,
+    explanations: Partial<Record<number, string>>,
     options?: CallOptions,
   ): Promise<Answer> {
     return explaining(
@@ -192,6 +192,6 @@ export class ControllerClient {
   }
 }
 
-const badToken = ({ startingToken = '' }: Page): Partial<Record<status, string>> => ({
+const badToken = ({ startingToken = '' }: Page): Partial<Record<number, string>> => ({
   [status.ABORTED]: `invalid starting token "${startingToken}": `,
 });

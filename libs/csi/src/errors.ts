@@ -1,4 +1,4 @@
-import { status } from '@grpc/grpc-js';
+import { nameOf, status } from './status.js';
 
 /** What marks an error, in its text, as one that another try may not meet (VL-252): it crosses services as text. */
 export const RETRYABLE_PREFIX = 'CSI client error (retryable): ';
@@ -11,7 +11,7 @@ export class CsiError extends Error {
   override readonly name = 'CsiError';
   constructor(
     readonly method: string,
-    readonly code: status,
+    readonly code: number,
     readonly details: string,
     /** What to make of it, before the plugin's own words. */
     readonly explanation = '',
@@ -34,12 +34,15 @@ export class CsiAnswerError extends Error {
   override readonly name = 'CsiAnswerError';
 }
 
+const TRANSIENT: ReadonlySet<number> = new Set([
+  status.UNAVAILABLE,
+  status.RESOURCE_EXHAUSTED,
+  status.DEADLINE_EXCEEDED,
+]);
+
 /** VL-250: worth another try at once. A deadline: the try's own. */
 export function isTransient(error: unknown): boolean {
-  return (
-    error instanceof CsiError &&
-    [status.UNAVAILABLE, status.RESOURCE_EXHAUSTED, status.DEADLINE_EXCEEDED].includes(error.code)
-  );
+  return error instanceof CsiError && TRANSIENT.has(error.code);
 }
 
 /** VL-251: what was to be undone is not there. @returns false if so */
@@ -57,7 +60,7 @@ export async function isThere(call: Promise<unknown>): Promise<boolean> {
 export async function explaining<T>(
   side: 'controller' | 'node',
   call: Promise<T>,
-  explanations: Partial<Record<status, string>> = {},
+  explanations: Partial<Record<number, string>> = {},
 ): Promise<T> {
   try {
     return await call;
@@ -67,11 +70,4 @@ export async function explaining<T>(
     const explanation = error.code === status.INTERNAL ? internal : explanations[error.code];
     throw explanation === undefined ? error : error.explained(explanation);
   }
-}
-
-/** CSI's numbers have upper-case names; in the text they stand as FailedPrecondition, Canceled. */
-function nameOf(code: status): string {
-  if (code === status.CANCELLED) return 'Canceled';
-  const words = (status[code] ?? 'UNKNOWN').toLowerCase().split('_');
-  return words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('');
 }

@@ -1,9 +1,10 @@
 import { access } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
-import { Client, connectivityState, credentials, Metadata, type ServiceError, status } from '@grpc/grpc-js';
 import { CsiError, isTransient } from './errors.js';
-import { type CsiService, csiMethod } from './schema.js';
+import type { PluginChannel } from './plugin-channel.js';
+import type { CsiService } from './schema.js';
 import { checkedSocketPath } from './socket-path.js';
+import { status } from './status.js';
 
 /** VL-249. A try may take all of it: whoever gives up earlier and repeats only meets ABORTED at a slow plugin (CW-14). */
 export const CALL_TIMEOUT_MS = 120_000;
@@ -33,10 +34,10 @@ export interface CallOptions {
  * unopened → open → closed. unopened: nothing is dialled before the first call, which waits for the socket to appear
  * within its deadline. open: one channel, which finds a restarted plugin at the same path by itself (CW-4). closed: calls
  * in flight end as cancelled.
- * Limits: CALL_TIMEOUT_MS, MAX_TRIES, DIAL_TIMEOUT_MS. Cost: one socket.
+ * Limits: CALL_TIMEOUT_MS, MAX_TRIES, DIAL_TIMEOUT_MS. Cost: one socket, and gRPC itself, which is loaded by whoever dials first.
  */
 export class PluginConnection {
-  private client: Client | undefined;
+  private channel: PluginChannel | undefined;
   private readonly closing = new AbortController();
 
   /** @throws SocketPathTooLongError */
@@ -56,15 +57,9 @@ export class PluginConnection {
     const deadlineMs = Date.now() + timeoutMs;
     for (let attempt = 1; ; attempt++) {
       try {
-        const client = await this.reached(method, deadlineMs, signal);
-        return await unary<Answer>(
-          client,
-          service,
-          method,
-          request,
-          Math.min(deadlineMs, Date.now() + tryTimeoutMs),
-          signal,
-        );
+        const channel = await this.reached(method, deadlineMs, signal);
+        const tryDeadlineMs = Math.min(deadlineMs, Date.now() + tryTimeoutMs);
+        return await channel.call<Answer>(service, method, request, tryDeadlineMs, signal);
       } catch (error) {
         const waitMs = FIRST_BACKOFF_MS * 2 ** (attempt - 1);
         if (!isTransient(error) || attempt >= tries || Date.now() + waitMs >= deadlineMs) throw error;
@@ -75,12 +70,12 @@ export class PluginConnection {
 
   close(): void {
     this.closing.abort();
-    this.client?.close();
+    this.channel?.close();
   }
 
   /** @throws CsiError nobody listens there */
-  private async reached(method: string, deadlineMs: number, signal: AbortSignal): Promise<Client> {
-    if (this.client?.getChannel().getConnectivityState(false) === connectivityState.READY) return this.client;
+  private async reached(method: string, deadlineMs: number, signal: AbortSignal): Promise<PluginChannel> {
+    if (this.channel?.isReady) return this.channel;
     for (
       let waitMs = FIRST_SOCKET_POLL_MS;
       !(await exists(this.socketPath));
@@ -90,55 +85,16 @@ export class PluginConnection {
       if (leftMs <= 0) throw new CsiError(method, status.UNAVAILABLE, 'the plugin has made no socket yet');
       await pauseUnless(signal, Math.min(waitMs, leftMs), method);
     }
+    const { PluginChannel } = await import('./plugin-channel.js');
     if (signal.aborted) throw cancelled(method);
-    const client = (this.client ??= dialled(this.socketPath));
-    await new Promise<void>((resolve, reject) => {
-      client.waitForReady(Math.min(deadlineMs, Date.now() + DIAL_TIMEOUT_MS), (error) => {
-        if (error) reject(new CsiError(method, status.UNAVAILABLE, 'nobody listens on the socket of the plugin'));
-        else resolve();
-      });
-    });
-    return client;
+    const channel = (this.channel ??= new PluginChannel(this.socketPath, {
+      firstMs: FIRST_BACKOFF_MS,
+      maxMs: MAX_SOCKET_POLL_MS,
+    }));
+    if (!(await channel.ready(Math.min(deadlineMs, Date.now() + DIAL_TIMEOUT_MS))))
+      throw new CsiError(method, status.UNAVAILABLE, 'nobody listens on the socket of the plugin');
+    return channel;
   }
-}
-
-function dialled(socketPath: string): Client {
-  return new Client(`unix:${socketPath}`, credentials.createInsecure(), {
-    'grpc.default_authority': 'localhost',
-    'grpc.enable_http_proxy': 0,
-    'grpc.initial_reconnect_backoff_ms': FIRST_BACKOFF_MS,
-    'grpc.max_reconnect_backoff_ms': MAX_SOCKET_POLL_MS,
-  });
-}
-
-function unary<Answer>(
-  client: Client,
-  service: CsiService,
-  method: string,
-  request: object,
-  deadlineMs: number,
-  signal: AbortSignal,
-): Promise<Answer> {
-  const { path, requestSerialize, responseDeserialize } = csiMethod(service, method);
-  return new Promise((resolve, reject) => {
-    const settled = (error: ServiceError | null, answer?: object): void => {
-      signal.removeEventListener('abort', cancel);
-      if (error) reject(new CsiError(method, error.code, error.details));
-      else resolve(answer as Answer); // the schema says so
-    };
-    const call = client.makeUnaryRequest(
-      path,
-      requestSerialize,
-      responseDeserialize,
-      request,
-      new Metadata(),
-      { deadline: deadlineMs },
-      settled,
-    );
-    const cancel = (): void => call.cancel();
-    signal.addEventListener('abort', cancel, { once: true });
-    if (signal.aborted) cancel();
-  });
 }
 
 async function pauseUnless(signal: AbortSignal, ms: number, method: string): Promise<void> {

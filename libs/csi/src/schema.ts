@@ -1,6 +1,6 @@
+import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import type { MethodDefinition, ServiceDefinition } from '@grpc/grpc-js';
-import { loadSync } from '@grpc/proto-loader';
 
 export const CSI_SERVICES = ['Identity', 'Controller', 'Node'] as const;
 export type CsiService = (typeof CSI_SERVICES)[number];
@@ -11,7 +11,7 @@ const SCHEMA_FILE = fileURLToPath(new URL('../proto/csi.proto', import.meta.url)
 
 let loaded: Record<CsiService, ServiceDefinition> | undefined;
 
-/** The definition of a service for a client or a server. The schema is read at the first use. */
+/** The definition of a service for a client or a server. The schema, and what reads it, are loaded at the first use. */
 export function csiService(name: CsiService): ServiceDefinition {
   loaded ??= load();
   return loaded[name];
@@ -25,6 +25,7 @@ export function csiMethod(service: CsiService, method: string): MethodDefinition
 }
 
 function load(): Record<CsiService, ServiceDefinition> {
+  const { loadSync } = createRequire(import.meta.url)('@grpc/proto-loader') as typeof import('@grpc/proto-loader');
   const all = loadSync(SCHEMA_FILE, LOADER);
   const service = (name: CsiService): ServiceDefinition => {
     const found = all[`csi.v1.${name}`];

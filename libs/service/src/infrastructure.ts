@@ -1,18 +1,12 @@
 import { connect, ensureStreams, initialise, Journal, type NatsLink } from '@waybill/journal';
 import { LEASE_TABLES, LEASE_TXNS } from '@waybill/lease';
-import { migrate, PostgresSnapshots } from '@waybill/projection';
 import { Replica, type SnapshotSource } from '@waybill/replica';
 import type { TableName, TxnType } from '@waybill/state';
 import type { Logger } from '@waybill/telemetry';
-import pg from 'pg';
+import type { Pool } from 'pg';
 import type { Settings } from './settings.js';
 import { PeerRegions } from './peer-regions.transport.js';
 import { newUuid, systemClock, systemTimers } from './system.js';
-
-/** Connections of one process to Postgres; the read path of the API and the projector's writer share them. */
-const MAX_DATABASE_CONNECTIONS = 10;
-/** A query that gets no connection within this fails, so that a database that is down answers quickly. */
-const DATABASE_CONNECT_TIMEOUT_MS = 1_500;
 
 /** The connection to NATS, and the log over it. */
 export interface LogConnection {
@@ -28,7 +22,7 @@ export interface LogConnection {
 export class Infrastructure {
   private linkOpened: Promise<NatsLink> | undefined;
   private natsOpened: Promise<LogConnection> | undefined;
-  private poolOpened: pg.Pool | undefined;
+  private poolOpened: Promise<Pool> | undefined;
   private replicaOpened: Promise<Replica> | undefined;
   private leasesOpened: Promise<Replica> | undefined;
   private regionsOpened: PeerRegions | undefined;
@@ -52,19 +46,19 @@ export class Infrastructure {
     return (this.natsOpened ??= this.openNats());
   }
 
-  database(): pg.Pool {
+  database(): Promise<Pool> {
     return (this.poolOpened ??= this.openPool());
   }
 
   /** The copy of the state, caught up with the log. */
   replica(): Promise<Replica> {
-    return (this.replicaOpened ??= this.openReplica(this.snapshotsOf()));
+    return (this.replicaOpened ??= this.openReplica());
   }
 
   /** A copy of the state in which leases are as they are, caught up with the log: the copy, if there is one here. */
   leases(): Promise<Replica> {
     if (this.hasState) return this.replica();
-    return (this.leasesOpened ??= this.openReplica(this.snapshotsOf(LEASE_TABLES), LEASE_TXNS));
+    return (this.leasesOpened ??= this.openReplica(LEASE_TABLES, LEASE_TXNS));
   }
 
   /** The other regions; connections to them come up by themselves. */
@@ -86,7 +80,7 @@ export class Infrastructure {
     await this.regionsOpened?.close();
     (await this.natsOpened?.catch(() => undefined))?.journal.close();
     await (await this.linkOpened?.catch(() => undefined))?.close();
-    await this.poolOpened?.end().catch(() => undefined);
+    await (await this.poolOpened?.catch(() => undefined))?.end().catch(() => undefined);
   }
 
   private openLink(): Promise<NatsLink> {
@@ -105,27 +99,22 @@ export class Infrastructure {
     return { link, journal };
   }
 
-  private openPool(): pg.Pool {
-    const pool = new pg.Pool({
-      connectionString: this.settings.WAYBILL_DATABASE_URL,
-      max: MAX_DATABASE_CONNECTIONS,
-      connectionTimeoutMillis: DATABASE_CONNECT_TIMEOUT_MS,
-      application_name: `waybill-${this.processName}`,
-    });
-    // An idle connection that breaks is replaced at its next use; without a listener it would end the process.
-    pool.on('error', (error) => this.logger.warn('a connection to Postgres broke', { error }));
-    return pool;
+  private async openPool(): Promise<Pool> {
+    const { openPool } = await import('./database.js');
+    return openPool(this.settings.WAYBILL_DATABASE_URL, `waybill-${this.processName}`, this.logger);
   }
 
-  private snapshotsOf(tables?: readonly TableName[]): SnapshotSource | null {
-    return this.settings.WAYBILL_DATABASE_URL ? new PostgresSnapshots(this.database(), tables) : null;
+  private async snapshotsOf(tables?: readonly TableName[]): Promise<SnapshotSource | null> {
+    if (!this.settings.WAYBILL_DATABASE_URL) return null;
+    const { PostgresSnapshots } = await import('./database.js');
+    return new PostgresSnapshots(await this.database(), tables);
   }
 
-  private async openReplica(snapshots: SnapshotSource | null, types?: ReadonlySet<TxnType>): Promise<Replica> {
+  private async openReplica(tables?: readonly TableName[], types?: ReadonlySet<TxnType>): Promise<Replica> {
     const { journal } = await this.nats();
     const replica = new Replica({
       log: journal,
-      snapshots,
+      snapshots: await this.snapshotsOf(tables),
       ...(types && { types }),
       timers: systemTimers,
       logger: this.logger,
@@ -137,6 +126,8 @@ export class Infrastructure {
 
   /** Brings the schema of Postgres up to date. Safe when many processes do it at once. */
   async migrate(): Promise<void> {
-    if (this.settings.WAYBILL_DATABASE_URL) await migrate(this.settings.WAYBILL_DATABASE_URL);
+    if (!this.settings.WAYBILL_DATABASE_URL) return;
+    const { migrate } = await import('./database.js');
+    await migrate(this.settings.WAYBILL_DATABASE_URL);
   }
 }

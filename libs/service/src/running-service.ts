@@ -119,6 +119,7 @@ async function contextOf(
   const journal = hasLog(definition) ? (await infrastructure.nats()).journal : undefined;
   if (needs.database) await infrastructure.migrate();
   const state = needs.state ? await infrastructure.replica() : undefined;
+  const database = needs.database ? await infrastructure.database() : undefined;
   const refuse = (what: string): never => {
     throw new Error(`${name} did not declare that it needs ${what}`);
   };
@@ -146,7 +147,7 @@ async function contextOf(
       return state ?? refuse('state');
     },
     get database() {
-      return needs.database ? infrastructure.database() : refuse('database');
+      return database ?? refuse('database');
     },
   };
 }

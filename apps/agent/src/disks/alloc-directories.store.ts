@@ -16,9 +16,12 @@ export class AllocDirectoryStore implements AllocDirectories {
 
   async build(allocId: string, task: string): Promise<TaskPaths> {
     const paths = this.paths(allocId, task);
-    for (const name of ['logs', 'tmp', 'data']) await directory(path.join(paths.allocDir, name), SHARED);
-    for (const name of ['local', 'tmp']) await directory(path.join(paths.taskDir, name), SHARED);
-    for (const name of ['secrets', 'private']) await directory(path.join(paths.taskDir, name), PRIVATE);
+    await mkdir(paths.taskDir, { recursive: true });
+    await Promise.all([
+      ...['logs', 'tmp', 'data'].map((name) => directory(path.join(paths.allocDir, name), SHARED)),
+      ...['local', 'tmp'].map((name) => directory(path.join(paths.taskDir, name), SHARED)),
+      ...['secrets', 'private'].map((name) => directory(path.join(paths.taskDir, name), PRIVATE)),
+    ]);
     return paths;
   }
 

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { constants } from 'node:os';
 import type { Readable } from 'node:stream';
-import { type IPty, spawn as spawnInTerminal } from '@lydell/node-pty';
+import type { IPty } from '@lydell/node-pty';
 import { sendSignal } from '../drivers/process-identity.js';
 import { ProcessTables, treeOf } from '../drivers/process-table.js';
 import type { ExecSession } from './exec-session.js';
@@ -63,6 +63,7 @@ async function pump(from: Readable, stream: 'stdout' | 'stderr', queue: OutputQu
 }
 
 async function execInTerminal({ file, args, cwd, env, user }: ProcessToExec): Promise<ExecSession> {
+  const { spawn: spawnInTerminal } = await import('@lydell/node-pty'); // most machines never open a terminal
   const terminal: IPty = spawnInTerminal(file, [...args], {
     cwd,
     env: { TERM: 'xterm', ...env },

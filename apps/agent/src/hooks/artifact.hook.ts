@@ -6,7 +6,6 @@ import { type ArtifactSource, ArtifactSourceError, parseArtifactSource } from '.
 import { ChecksumError } from '../artifacts/checksum.js';
 import { download } from '../artifacts/download.js';
 import { gitClone } from '../artifacts/git-clone.js';
-import { unpack } from '../artifacts/unpack.js';
 import { EscapesError, insideAlloc } from './inside-alloc.js';
 import { Once } from './once.store.js';
 import { HookError, type TaskHook, type TaskStart } from './task-hook.js';
@@ -88,6 +87,7 @@ export class ArtifactHook implements TaskHook {
       const file = path.join(workDir, 'file');
       await download(source, GetterHeaders ?? {}, file, this.limits, signal);
       if (!source.archive || GetterMode === 'file') return { path: file, isTree: false };
+      const { unpack } = await import('../artifacts/unpack.js'); // most machines never unpack anything
       await unpack(file, source.archive, tree, this.limits, signal);
     }
     const wanted = path.join(tree, path.join('/', source.subdirectory));

@@ -7,7 +7,6 @@ import { templatePath, writeRendered } from '../templates/rendered-file.store.js
 import { TaskTemplates } from '../templates/task-templates.js';
 import type { TemplateAction } from '../templates/template-changes.js';
 import { TemplateInputs } from '../templates/template-inputs.js';
-import { TemplateRendering } from '../templates/template-rendering.js';
 import type { TemplateSource } from '../templates/template-source.js';
 import { HookError, type TaskAdditions, type TaskHook, type TaskStart } from './task-hook.js';
 
@@ -49,6 +48,8 @@ export class TemplateHook implements TaskHook {
   }
 
   private async begin(start: TaskStart): Promise<TaskTemplates> {
+    // The language and YAML are some ninety modules, which a machine without templates never needs.
+    const { TemplateRendering } = await import('../templates/template-rendering.js');
     const { clock, timers, random } = this.deps;
     const { taskDir } = start.config.paths;
     const over = AbortSignal.any([start.over, start.signal]);

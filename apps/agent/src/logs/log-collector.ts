@@ -5,6 +5,7 @@ import path from 'node:path';
 import type { Logger } from '@waybill/telemetry';
 import { isErrno } from '../drivers/process-identity.js';
 import { ContainerLog, type ContainerLogOrder, markFileOf } from './container-log.js';
+import { SharedRun } from '../shared-run.js';
 import { RotatingLog, type RotatingLogSpec } from './rotating-log.js';
 
 /** A change the file system did not tell us about is found within this. */
@@ -12,8 +13,8 @@ const RESCAN_MS = 1_000;
 /** A stream whose files cannot be written (disk full) is tried again after this; its task waits meanwhile. */
 const WRITE_RETRY_MS = 1_000;
 
-/** Capacity of a pipe. */
-const PIPE_BYTES = 64 * 1024;
+/** What is in a pipe before its socket reads it: one for all, because such a read is done before the next begins. */
+const PIPE = Buffer.alloc(64 * 1024);
 
 /** What the directory holds per stream: `<name>.fifo` to read from, `<name>.json` saying where to. */
 export const FIFO_SUFFIX = '.fifo';
@@ -36,8 +37,7 @@ export class LogCollector {
   private readonly streams = new Map<string, { stop: () => void; done: Promise<void> }>();
   private watcher: FSWatcher | undefined;
   private timer: NodeJS.Timeout | undefined;
-  private scanning: Promise<void> | undefined;
-  private nextScan: Promise<void> | undefined;
+  private readonly looking = new SharedRun(() => this.look());
   private stopped = false;
 
   constructor(
@@ -64,7 +64,7 @@ export class LogCollector {
     this.stopped = true;
     this.watcher?.close();
     clearInterval(this.timer);
-    await this.scanning;
+    await this.looking.settled();
     const open = [...this.streams.values()];
     for (const { stop } of open) stop();
     await Promise.all(open.map(({ done }) => done));
@@ -72,22 +72,11 @@ export class LogCollector {
 
   /** Resolves when every stream that is there now is being read. At most one look at the directory at a time. */
   async scan(): Promise<void> {
-    if (this.stopped) return;
-    if (!this.scanning) {
-      this.scanning = this.look().finally(() => {
-        this.scanning = undefined;
-      });
-      return this.scanning;
-    }
-    // The look under way may have passed by what is new.
-    this.nextScan ??= this.scanning.then(() => {
-      this.nextScan = undefined;
-      return this.scan();
-    });
-    return this.nextScan;
+    if (!this.stopped) await this.looking.ask();
   }
 
   private async look(): Promise<void> {
+    if (this.stopped) return;
     for (const file of await this.entries()) {
       if (file.endsWith(CONTAINER_SUFFIX) && !this.streams.has(file)) await this.takeContainer(file);
       if (!file.endsWith(ORDER_SUFFIX)) continue;
@@ -181,10 +170,9 @@ export class LogCollector {
  * writer becomes readable only when one comes and goes.
  */
 function firstChunk(fd: number): Buffer | null {
-  const buffer = Buffer.alloc(PIPE_BYTES);
   try {
-    const read = readSync(fd, buffer);
-    return read === 0 ? null : buffer.subarray(0, read);
+    const read = readSync(fd, PIPE);
+    return read === 0 ? null : Buffer.from(PIPE.subarray(0, read));
   } catch (error) {
     if (isErrno(error, 'EAGAIN')) return Buffer.alloc(0);
     throw error;

@@ -2,46 +2,43 @@ import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
 import type { Logger } from '@waybill/telemetry';
 import type { AllocRecord, AllocRecords } from './alloc-record.js';
+import { SharedRun } from '../shared-run.js';
 import { UNFINISHED, writeDurably } from './durable-file.store.js';
 
 const SUFFIX = '.json';
 
+/** An allocation's newest record, and how it gets to the disk. */
+interface Slot {
+  record: AllocRecord;
+  readonly writing: SharedRun;
+}
+
 /**
- * One file per allocation, which a crash at any moment leaves as it was or as it is to be (AG-204). Per allocation one
- * write is under way and at most one waits; saves that come meanwhile share the waiting one. Cost of a save: one file of the allocation's size and two flushes.
+ * One file per allocation, which a crash at any moment leaves as it was or as it is to be (AG-204). Saves that come while
+ * one of the same allocation is under way share the next write. Cost of a save: one file of the allocation's size and two
+ * flushes, of which the second is shared with others (durable-file.store.ts). Memory: what is being written.
  */
 export class AllocRecordStore implements AllocRecords {
-  private readonly writing = new Map<string, Promise<void>>();
-  private readonly waiting = new Map<string, { record: AllocRecord; done: Promise<void> }>();
+  private readonly slots = new Map<string, Slot>();
 
   constructor(
     private readonly dir: string,
     private readonly logger: Logger,
   ) {}
 
-  save(record: AllocRecord): Promise<void> {
+  async save(record: AllocRecord): Promise<void> {
     const { ID } = record.alloc;
-    const next = this.waiting.get(ID);
-    if (next) {
-      next.record = record;
-      return next.done;
+    const slot = this.slots.get(ID) ?? this.slotFor(record);
+    slot.record = record;
+    try {
+      await slot.writing.ask();
+    } finally {
+      if (slot.writing.isIdle) this.slots.delete(ID);
     }
-    const before = this.writing.get(ID);
-    if (!before) return this.begin(record);
-    const slot = { record, done: Promise.resolve() };
-    slot.done = before
-      .catch(() => undefined)
-      .then(() => {
-        this.waiting.delete(ID);
-        return this.begin(slot.record);
-      });
-    this.waiting.set(ID, slot);
-    return slot.done;
   }
 
   async remove(allocId: string): Promise<void> {
-    await this.waiting.get(allocId)?.done.catch(() => undefined);
-    await this.writing.get(allocId)?.catch(() => undefined);
+    await this.slots.get(allocId)?.writing.settled();
     await rm(this.fileOf(allocId), { force: true });
     await rm(this.fileOf(allocId) + UNFINISHED, { force: true });
   }
@@ -60,13 +57,12 @@ export class AllocRecordStore implements AllocRecords {
     return records;
   }
 
-  private begin(record: AllocRecord): Promise<void> {
+  private slotFor(record: AllocRecord): Slot {
     const { ID } = record.alloc;
-    const done = writeDurably(this.fileOf(ID), JSON.stringify(record)).finally(() => {
-      if (this.writing.get(ID) === done) this.writing.delete(ID);
-    });
-    this.writing.set(ID, done);
-    return done;
+    const writing = new SharedRun(() => writeDurably(this.fileOf(ID), JSON.stringify(slot.record)));
+    const slot: Slot = { record, writing };
+    this.slots.set(ID, slot);
+    return slot;
   }
 
   private fileOf(allocId: string): string {

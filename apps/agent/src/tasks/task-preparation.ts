@@ -39,9 +39,9 @@ export class TaskPreparation {
 
   /** @returns the task as it is to be started, with what the hooks add. @throws HookError */
   async prestart(config: TaskConfig, wanted: WantedTask, round: TaskRound): Promise<TaskConfig> {
-    const { paths } = config;
     const { env: added, mounts } = await runHooks(this.deps.hooks ?? [], this.startOf(config, wanted, round));
-    return { ...config, ...this.inEnv(wanted, paths, added), mounts };
+    const hasMore = Object.keys(added).length > 0;
+    return { ...config, ...(hasMore && this.inEnv(wanted, config.paths, added)), mounts };
   }
 
   /** For a task that ran on without the agent. @throws what a hook throws */
@@ -51,11 +51,12 @@ export class TaskPreparation {
   }
 
   private startOf(config: TaskConfig, wanted: WantedTask, round: TaskRound): TaskStart {
-    // What a job names is made by the agent, at the machine's path; what a template says is read by the task.
-    const onMachine = this.envOf(wanted, config.paths);
-    const inTask = this.envOf(wanted, this.seen(config.paths));
-    const interpolate = (text: string): string => onMachine.interpolate(text);
-    return { ...wanted, config, interpolate, lookup: (name) => inTask.lookup(name), ...round };
+    // What a job names is made by the agent, at the machine's path; what a template says is read by the task. Most
+    // tasks have neither, and an environment is the dearest thing that the start of a task makes.
+    const onMachine = once(() => this.envOf(wanted, config.paths));
+    const inTask = once(() => this.envOf(wanted, this.seen(config.paths)));
+    const interpolate = (text: string): string => onMachine().interpolate(text);
+    return { ...wanted, config, interpolate, lookup: (name) => inTask().lookup(name), ...round };
   }
 
   private inEnv(
@@ -77,6 +78,11 @@ export class TaskPreparation {
   private seen(paths: TaskPaths): TaskPaths {
     return this.isolation === 'none' ? paths : { ...paths, ...INSIDE };
   }
+}
+
+function once<T>(make: () => T): () => T {
+  let made: T | undefined;
+  return () => (made ??= make());
 }
 
 /** What the scheduler and the group's network give a task. */
