@@ -1,16 +1,23 @@
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 
-// Tests run from source: every workspace package resolves to its src/index.ts, so a unit test needs no build.
+// Tests run from source, so a unit test needs no build: what a workspace package exports from dist comes from its src.
 const at = (p: string) => fileURLToPath(new URL(p, import.meta.url));
 const alias = ['libs', 'apps'].flatMap((group) =>
-  readdirSync(at(group)).flatMap((name) => [
-    { find: new RegExp(`^@waybill/${name}$`), replacement: at(`${group}/${name}/src/index.ts`) },
-    // A part of a package that can be had alone, such as `@waybill/model/clock`.
-    { find: new RegExp(`^@waybill/${name}/(.+)$`), replacement: `${at(`${group}/${name}/src/`)}$1.ts` },
-  ]),
+  readdirSync(at(group)).flatMap((name) => {
+    const { exports = {} } = JSON.parse(readFileSync(at(`${group}/${name}/package.json`), 'utf8')) as Manifest;
+    return Object.entries(exports).map(([entry, { default: built }]) => ({
+      find: new RegExp(`^@waybill/${name}${entry.slice(1)}$`),
+      replacement: at(`${group}/${name}/${built.replace('/dist/', '/src/').replace(/js$/, 'ts')}`),
+    }));
+  }),
 );
+
+interface Manifest {
+  /** `.`, or a part that can be had alone, such as `./clock`. */
+  readonly exports?: Readonly<Record<string, { readonly default: string }>>;
+}
 
 export default defineConfig({
   resolve: { alias },

@@ -38,7 +38,7 @@ beforeAll(async () => {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   closedPort = await freePort();
-  waybill = await WaybillProcesses.start({ WAYBILL_AGENT_ARTIFACT_FILES: 'true' });
+  waybill = await WaybillProcesses.startTogether({ WAYBILL_AGENT_ARTIFACT_FILES: 'true' }, undefined, ['agent']);
   api = waybill.api;
   await eventually('the node is ready', async () =>
     (await api.get<{ Status: string }[]>('/v1/nodes')).some((node) => node.Status === 'ready'),

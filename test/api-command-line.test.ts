@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { shellJob } from './support/api-client.js';
+import { ApiClient, shellJob } from './support/api-client.js';
 import { DescribedAnswers } from './support/described-answers.js';
 import { BOOL, INT, type Json, NS, OfficialClient, STRING, UINT, UUID } from './support/official-client.js';
 import { eventually } from './support/wait.js';
@@ -20,7 +20,7 @@ let described: DescribedAnswers;
 
 beforeAll(async () => {
   waybill = await WaybillProcesses.startTogether();
-  described = await DescribedAnswers.of(waybill.api);
+  described = await DescribedAnswers.of(new StrictDescription(waybill.api.url));
   client = new OfficialClient(waybill.api.url, described.check);
   await eventually('the node is ready', async () => {
     const { body } = await client.get<Json[]>('/v1/nodes');
@@ -29,6 +29,17 @@ beforeAll(async () => {
   await runJob(service('web', 2));
 });
 afterAll(() => waybill?.stop());
+
+/** The description with every object closed, so that an answer cannot have a member that nobody knows of (API-712). */
+class StrictDescription extends ApiClient {
+  override async get<T>(path: string): Promise<T> {
+    const close = (_: string, one: unknown): unknown =>
+      typeof one === 'object' && one !== null && 'properties' in one && 'required' in one
+        ? { ...one, additionalProperties: false }
+        : one;
+    return JSON.parse(JSON.stringify(await super.get(path)), close) as T;
+  }
+}
 
 interface JobBody {
   ID: string;
@@ -652,7 +663,7 @@ describe('the cluster', () => {
 });
 
 describe('the description of the API', () => {
-  it('API-711, API-715: every answer above was as described', () => {
+  it('API-711, API-712, API-715: every answer above was as described, and had nothing else in it', () => {
     expect(described.seen.size).toBeGreaterThan(45);
   });
 });

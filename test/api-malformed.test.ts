@@ -30,7 +30,11 @@ let port: number;
 const agent = new Agent({ keepAlive: true, maxSockets: AT_ONCE });
 
 beforeAll(async () => {
-  waybill = await WaybillProcesses.start({}, ['projector', 'broker', 'scheduler', 'nodes', 'deployments', 'api']);
+  waybill = await WaybillProcesses.startTogether(
+    {},
+    ['projector', 'broker', 'scheduler', 'nodes', 'deployments', 'api'],
+    ['api'],
+  );
   api = waybill.api;
   port = Number(new URL(api.url).port);
 });

@@ -12,7 +12,7 @@ const SECOND_NS = 1_000_000_000;
 
 let waybill: WaybillProcesses;
 beforeAll(async () => {
-  waybill = await WaybillProcesses.start();
+  waybill = await WaybillProcesses.startTogether({}, undefined, ['deployments']);
   await waybill.startService('deployments', 'deployments-b');
   await eventually('the node is ready', async () =>
     (await waybill.api.get<{ Status: string }[]>('/v1/nodes')).some((node) => node.Status === 'ready'),

@@ -22,7 +22,7 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url));
 describe('docs/events.md', () => {
   let waybill: WaybillProcesses;
   beforeAll(async () => {
-    waybill = await WaybillProcesses.start({}, ['projector', 'api']);
+    waybill = await WaybillProcesses.startTogether({}, ['projector', 'api']);
   });
   afterAll(() => waybill?.stop());
 

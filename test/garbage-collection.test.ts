@@ -22,7 +22,7 @@ let link: NatsLink;
 let journal: Journal;
 
 beforeAll(async () => {
-  waybill = await WaybillProcesses.start();
+  waybill = await WaybillProcesses.startTogether();
   api = waybill.api;
   pool = openPool(waybill.stack.databaseUrl);
   link = await connect({ url: waybill.stack.natsUrl, name: 'test' });

@@ -179,7 +179,7 @@ describe('/v1/waybill', () => {
   let api: ApiClient;
 
   beforeAll(async () => {
-    waybill = await WaybillProcesses.start({}, ['projector', 'broker', 'scheduler', 'api']);
+    waybill = await WaybillProcesses.startTogether({}, ['projector', 'broker', 'scheduler', 'api'], ['projector']);
     api = waybill.api;
   });
   afterAll(() => waybill?.stop());

@@ -20,7 +20,7 @@ let waybill: WaybillProcesses;
 const dirOf = (name: string): string => path.join(waybill.dir, `agent-${name}`);
 
 beforeAll(async () => {
-  waybill = await WaybillProcesses.start({}, ['projector', 'broker', 'scheduler', 'nodes', 'volumes', 'api']);
+  waybill = await WaybillProcesses.startTogether({}, ['projector', 'broker', 'scheduler', 'nodes', 'volumes', 'api']);
   const plugins = path.join(dirOf('b'), 'host_volume_plugins');
   mkdirSync(plugins, { recursive: true });
   writeFileSync(path.join(plugins, 'named'), PLUGIN, { mode: 0o755 });

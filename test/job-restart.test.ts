@@ -15,7 +15,7 @@ let waybill: WaybillProcesses;
 let api: ApiClient;
 
 beforeAll(async () => {
-  waybill = await WaybillProcesses.start();
+  waybill = await WaybillProcesses.startTogether();
   await waybill.startService('agent', 'agent-2', {
     WAYBILL_AGENT_DIR: path.join(waybill.dir, 'agent-2'),
     WAYBILL_NODE_NAME: 'test-node-2',

@@ -10,7 +10,7 @@ let api: ApiClient;
 const returned: RunningServer[] = [];
 
 beforeAll(async () => {
-  waybill = await WaybillProcesses.start();
+  waybill = await WaybillProcesses.startTogether({}, undefined, ['broker']);
   api = waybill.api;
   await eventually('the node is ready', async () =>
     (await api.get<{ Status: string }[]>('/v1/nodes')).some((node) => node.Status === 'ready'),

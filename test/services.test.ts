@@ -19,7 +19,7 @@ let waybill: WaybillProcesses;
 let api: ApiClient;
 let healthFile: string;
 beforeAll(async () => {
-  waybill = await WaybillProcesses.start();
+  waybill = await WaybillProcesses.startTogether();
   api = waybill.api;
   healthFile = path.join(waybill.dir, 'healthy');
   writeFileSync(healthFile, '');

@@ -9,7 +9,7 @@ let waybill: WaybillProcesses;
 
 beforeAll(async () => {
   receiver = await OtlpReceiver.start();
-  waybill = await WaybillProcesses.start({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.endpoint });
+  waybill = await WaybillProcesses.startTogether({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.endpoint });
   await eventually('the node is ready', async () =>
     (await waybill.api.get<{ Status: string }[]>('/v1/nodes')).some((node) => node.Status === 'ready'),
   );

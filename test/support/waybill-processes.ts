@@ -26,8 +26,8 @@ interface Running {
 const TOGETHER = 'together';
 
 /**
- * A whole Waybill on a NATS and a Postgres of its own: every service its own process, for tests that break things, or all
- * in one, for those that do not.
+ * A whole Waybill on a NATS and a Postgres of its own: every service its own process, for tests that break things, or in
+ * one all that a test does not break.
  */
 export class WaybillProcesses {
   readonly running = new Map<string, Running>();
@@ -48,12 +48,16 @@ export class WaybillProcesses {
     });
   }
 
-  /** All services in one process: nothing of it can be killed alone. */
+  /** All services in one process, where nothing can be killed alone or asked for its metrics; but those `apart`. */
   static startTogether(
     extraEnv: NodeJS.ProcessEnv = {},
     services: readonly ServiceName[] = EVERYTHING,
+    apart: readonly ServiceName[] = [],
   ): Promise<WaybillProcesses> {
-    return WaybillProcesses.around(extraEnv, (waybill) => waybill.startAsOne(services));
+    return WaybillProcesses.around(extraEnv, async (waybill) => {
+      const shared = services.filter((name) => !apart.includes(name));
+      await Promise.all([waybill.startAsOne(shared), ...apart.map((name) => waybill.startService(name))]);
+    });
   }
 
   private static async around(
