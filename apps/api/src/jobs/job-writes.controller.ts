@@ -208,6 +208,7 @@ export class JobWritesController {
       ValidationErrors: errors.length > 0 ? errors : null,
       Error: formatErrors(errors),
       Warnings: formatWarnings([...wanted.warnings, ...warnings]),
+      Index: 0, // nothing was written
     });
   }
 }

@@ -85,6 +85,9 @@ export class NodeWritesController {
       LeaderRPCAddr: this.identity.address,
       Servers: [{ RPCAdvertiseAddr: this.identity.address, RPCMajorVersion: 1, RPCMinorVersion: 1, Datacenter: 'dc1' }],
       SignedIdentity: null,
+      LastContact: 0,
+      KnownLeader: true,
+      NextToken: '',
     });
   }
 
@@ -115,7 +118,7 @@ export class NodeWritesController {
   private send<Answer extends Answered>(request: ApiRequest, reply: ApiReply, answer: Answer): void {
     setWriteIndex(reply, answer.Index); // ND-18
     const EvalIDs = answer.EvalIDs.length > 0 ? answer.EvalIDs : null; // API-206
-    sendJson(request, reply, { ...answer, EvalIDs, LastContact: 0, KnownLeader: true, NextToken: '' });
+    sendJson(request, reply, { ...answer, EvalIDs });
   }
 }
 

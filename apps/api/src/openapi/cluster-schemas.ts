@@ -44,6 +44,8 @@ const SCALING_POLICY_STUB = {
   ModifyIndex: t.uint,
 };
 
+const nodeUpdate = { NodeModifyIndex: t.uint, EvalIDs: t.maybeListOf(t.text), EvalCreateIndex: t.uint } as const;
+
 export const CLUSTER_SCHEMAS: Readonly<Record<string, t.JsonSchema>> = {
   Node: t.object<Node & { Drain: boolean }>({
     ID: t.text,
@@ -80,8 +82,8 @@ export const CLUSTER_SCHEMAS: Readonly<Record<string, t.JsonSchema>> = {
       }),
     ),
     Drivers: drivers,
-    CSIControllerPlugins: t.maybeMapOf(t.anything),
-    CSINodePlugins: t.maybeMapOf(t.anything),
+    CSIControllerPlugins: t.maybeMapOf(t.ref('CSIInfo')),
+    CSINodePlugins: t.maybeMapOf(t.ref('CSIInfo')),
     HostVolumes: hostVolumes,
     GCVolumesOnNodeGC: t.flag,
     HostNetworks: t.maybeMapOf(t.plain({ Name: t.text, CIDR: t.text, Interface: t.text, ReservedPorts: t.text })),
@@ -147,11 +149,19 @@ export const CLUSTER_SCHEMAS: Readonly<Record<string, t.JsonSchema>> = {
     Disk: t.plain({ DiskMB: t.uint }),
     Networks: t.plain({ ReservedHostPorts: t.text }),
   }),
-  NodeUpdate: t.plain({
-    NodeModifyIndex: t.uint,
-    EvalIDs: t.maybeListOf(t.text),
-    EvalCreateIndex: t.uint,
-    ...t.WRITE_META,
+  NodeUpdate: t.plain({ ...nodeUpdate, ...t.WRITE_META }),
+  NodeUpdateResponse: t.plain({
+    ...nodeUpdate,
+    HeartbeatTTL: t.ns,
+    Features: t.uint,
+    LeaderRPCAddr: t.text,
+    NumNodes: t.int,
+    Servers: t.maybeListOf(
+      t.plain({ RPCAdvertiseAddr: t.text, RPCMajorVersion: t.int, RPCMinorVersion: t.int, Datacenter: t.text }),
+    ),
+    SchedulingEligibility: t.text,
+    SignedIdentity: t.nullable(t.text),
+    ...t.QUERY_META,
   }),
   NodePool: t.object<NodePool>({
     Name: t.text,

@@ -1,11 +1,25 @@
-import { jobShape, wireSchema } from '@waybill/model';
-import { WAYBILL_VERSION } from '@waybill/model';
+import { type JobListStub, jobShape, WAYBILL_VERSION, wireSchema } from '@waybill/model';
+import type { AllocFileInfo } from '@waybill/rpc';
 import { ALLOCATION_SCHEMAS } from './allocation-schemas.js';
 import { CLUSTER_SCHEMAS } from './cluster-schemas.js';
 import type { Operation } from './operation.js';
 import { OPERATIONS } from './operations.js';
+import { PLUGIN_SCHEMAS } from './plugin-schemas.js';
 import { SCHEDULING_SCHEMAS } from './scheduling-schemas.js';
-import { anything, flag, int, type JsonSchema, maybeListOf, nullable, plain, ref, text, uint } from './schema.js';
+import {
+  anything,
+  flag,
+  int,
+  type JsonSchema,
+  maybeListOf,
+  maybeMapOf,
+  nullable,
+  object,
+  plain,
+  ref,
+  text,
+  uint,
+} from './schema.js';
 import { STORAGE_SCHEMAS } from './storage-schemas.js';
 
 /** Parameters that every request may carry. */
@@ -16,34 +30,43 @@ const REPEATED: ReadonlySet<string> = new Set(['topic', 'type', 'address']);
 const OTHERS: Readonly<Record<string, JsonSchema>> = {
   Request: { type: 'object', description: 'Names of members match in any case; unknown ones are ignored.' },
   JobRequest: { type: 'object', properties: { Job: nullable(ref('JobInput')) }, required: ['Job'] },
-  JobListStub: plain({
-    ID: text,
-    ParentID: text,
-    Name: text,
-    Datacenters: maybeListOf(text),
-    NodePool: text,
-    Multiregion: anything,
-    Type: text,
-    Priority: int,
-    Periodic: flag,
-    ParameterizedJob: flag,
-    Stop: flag,
-    Status: text,
-    StatusDescription: text,
-    JobSummary: ref('JobSummary'),
-    CreateIndex: uint,
-    ModifyIndex: uint,
-    JobModifyIndex: uint,
-    SubmitTime: int,
-  }),
+  JobListStub: object<JobListStub>(
+    {
+      ID: text,
+      ParentID: text,
+      Name: text,
+      Namespace: text,
+      Datacenters: maybeListOf(text),
+      NodePool: text,
+      Multiregion: anything,
+      Type: text,
+      Priority: int,
+      Periodic: flag,
+      ParameterizedJob: flag,
+      Stop: flag,
+      Status: text,
+      StatusDescription: text,
+      JobSummary: ref('JobSummary'),
+      CreateIndex: uint,
+      ModifyIndex: uint,
+      JobModifyIndex: uint,
+      SubmitTime: int,
+      Meta: maybeMapOf(text),
+    },
+    ['Namespace', 'Meta'],
+  ),
   JobValidateResponse: plain({
     DriverConfigValidated: flag,
     ValidationErrors: maybeListOf(text),
     Error: text,
     Warnings: text,
+    Index: uint,
   }),
   StreamFrame: { type: 'object', properties: { Offset: int, Data: text, File: text, FileEvent: text } },
-  AllocFileInfo: plain({ Name: text, IsDir: flag, Size: int, FileMode: text, ModTime: text }),
+  AllocFileInfo: object<AllocFileInfo>(
+    { Name: text, IsDir: flag, Size: int, FileMode: text, ModTime: text, ContentType: text },
+    ['ContentType'],
+  ),
 };
 
 /** OpenAPI 3.1 of the whole API. The shapes of jobs come from the code that decodes them. */
@@ -66,6 +89,7 @@ export function openApiDocument(): JsonSchema {
         ...ALLOCATION_SCHEMAS,
         ...CLUSTER_SCHEMAS,
         ...STORAGE_SCHEMAS,
+        ...PLUGIN_SCHEMAS,
         ...OTHERS,
       },
     },

@@ -64,10 +64,10 @@ const JOBS: Operation[] = [
   }),
   ...write(`${JOB}/versions/{name}/tag`, 'Tag a version', {
     body: request,
-    answer: plain({ Name: text, Description: text, TaggedTime: int }),
+    answer: ref('JobTag'),
   }),
   ...remove(`${JOB}/versions/{name}/tag`, 'Untag a version', {
-    answer: plain({ Name: text, Description: text, TaggedTime: int }),
+    answer: ref('JobTag'),
   }),
 ];
 
@@ -105,8 +105,8 @@ const MACHINES: Operation[] = [
     body: request,
     answer: ref('NodeUpdate'),
   }),
-  ...write('/v1/node/{nodeID}/evaluate', 'Evaluate its jobs anew', { answer: anything }),
-  ...write('/v1/node/{nodeID}/purge', 'Forget it', { answer: anything }),
+  ...write('/v1/node/{nodeID}/evaluate', 'Evaluate its jobs anew', { answer: ref('NodeUpdateResponse') }),
+  ...write('/v1/node/{nodeID}/purge', 'Forget it', { answer: ref('NodeUpdateResponse') }),
   ...list('/v1/node/pools', 'Node pools', ref('NodePool')),
   ...write('/v1/node/pools', 'Create or change a pool', { body: request }),
   ...read('/v1/node/pool/{name}', 'A pool', ref('NodePool')),
@@ -149,7 +149,12 @@ const MACHINES: Operation[] = [
 ];
 
 const STORAGE: Operation[] = [
-  ...list('/v1/volumes', 'Volumes', anything, ['type', 'plugin_id', 'node_id', 'node_pool']),
+  ...list('/v1/volumes', 'Volumes', { anyOf: [ref('CSIVolListStub'), ref('HostVolumeStub')] }, [
+    'type',
+    'plugin_id',
+    'node_id',
+    'node_pool',
+  ]),
   ...write('/v1/volumes', 'Register CSI volumes', { body: ref('CSIVolumes'), answer: ref('CSIVolumesWritten') }),
   ...read('/v1/volume/csi/{volumeID}', 'A CSI volume', ref('CSIVolume')),
   ...put('/v1/volume/csi/{volumeID}', 'Register CSI volumes', {
@@ -167,7 +172,7 @@ const STORAGE: Operation[] = [
   }),
   ...get('/v1/volumes/external', 'Volumes as a provider lists them', {
     query: ['plugin_id', 'per_page', 'next_token'],
-    answer: plain({ Volumes: listOf(ref('ExternalVolume')), ...QUERY_META }),
+    answer: plain({ Volumes: listOf(ref('CSIVolumeExternalStub')), ...QUERY_META }),
   }),
   ...get('/v1/volumes/snapshot', 'Snapshots as a provider lists them', {
     query: ['plugin_id', 'per_page', 'next_token'],
@@ -194,8 +199,8 @@ const STORAGE: Operation[] = [
   }),
   ...list('/v1/volumes/claims', 'Claims on host volumes', anything, ['job_id', 'task_group', 'volume_name']),
   ...remove('/v1/volumes/claim/{claimID}', 'Delete a claim on a host volume', { query: ['namespace'] }),
-  ...list('/v1/plugins', 'CSI plugins', anything, ['type']),
-  ...read('/v1/plugin/csi/{pluginID}', 'A CSI plugin', anything),
+  ...list('/v1/plugins', 'CSI plugins', ref('CSIPluginListStub'), ['type']),
+  ...read('/v1/plugin/csi/{pluginID}', 'A CSI plugin', ref('CSIPlugin')),
 ];
 
 const CLUSTER: Operation[] = [

@@ -142,7 +142,8 @@ export const SCHEDULING_SCHEMAS: Readonly<Record<string, t.JsonSchema>> = {
     ModifyIndex: t.uint,
   }),
   JobRegisterResponse: t.plain({ ...registered, Warnings: t.text, ...t.QUERY_META }),
-  JobDeregisterResponse: t.plain({ ...registered, ...t.QUERY_META }),
+  JobDeregisterResponse: t.plain({ ...registered, VolumeEvalID: t.text, VolumeEvalIndex: t.uint, ...t.QUERY_META }),
+  JobTag: t.plain({ Name: t.text, Description: t.text, TaggedTime: t.int, ...t.QUERY_META }),
   JobDispatchResponse: t.plain({
     DispatchedJobID: t.text,
     EvalID: t.text,

@@ -19,6 +19,11 @@ export const time: JsonSchema = { anyOf: [{ type: 'string', format: 'date-time' 
 
 export const listOf = (items: JsonSchema): JsonSchema => ({ type: 'array', items });
 export const mapOf = (values: JsonSchema): JsonSchema => ({ type: 'object', additionalProperties: values });
+/** By the ID of an allocation or a node: a full UUID in small letters (API-714). */
+export const mapById = (values: JsonSchema): JsonSchema => ({
+  ...mapOf(values),
+  propertyNames: { pattern: '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' },
+});
 export const oneOf = (...values: readonly string[]): JsonSchema => ({ type: 'string', enum: values });
 
 /** A missing list or map is null (API-16). */

@@ -5,16 +5,15 @@ import {
   type HostVolume,
   hostVolumeShape,
   type MountOptions,
-  type Topology,
   type TopologyRequest,
   type VolumeCapability,
   type WireCSIVolume,
   wireSchema,
 } from '@waybill/model';
-import type { ExternalVolume, Snapshot } from '@waybill/rpc';
+import type { ExternalVolume, Snapshot, SnapshotSpecification } from '@waybill/rpc';
+import { topology } from './plugin-schemas.js';
 import * as t from './schema.js';
 
-const topology = t.object<Topology>({ Segments: t.maybeMapOf(t.text) });
 const nothing: t.JsonSchema = { type: 'null' };
 
 /** Volumes, and what providers say of theirs. */
@@ -43,8 +42,8 @@ export const STORAGE_SCHEMAS: Readonly<Record<string, t.JsonSchema>> = {
     RequestedCapabilities: t.maybeListOf(t.object<VolumeCapability>({ AttachmentMode: t.text, AccessMode: t.text })),
     CloneID: t.text,
     SnapshotID: t.text,
-    ReadAllocs: t.mapOf(nothing),
-    WriteAllocs: t.mapOf(nothing),
+    ReadAllocs: t.mapById(nothing),
+    WriteAllocs: t.mapById(nothing),
     Allocations: t.listOf(t.ref('AllocListStub')),
     Schedulable: t.flag,
     PluginID: t.text,
@@ -88,7 +87,21 @@ export const STORAGE_SCHEMAS: Readonly<Record<string, t.JsonSchema>> = {
     },
     ['Constraints', 'Parameters', 'Allocations'],
   ),
-  ExternalVolume: t.object<ExternalVolume>({
+  HostVolumeStub: t.plain({
+    Namespace: t.text,
+    ID: t.text,
+    Name: t.text,
+    PluginID: t.text,
+    NodePool: t.text,
+    NodeID: t.text,
+    CapacityBytes: t.int,
+    State: t.text,
+    CreateIndex: t.uint,
+    CreateTime: t.ns,
+    ModifyIndex: t.uint,
+    ModifyTime: t.ns,
+  }),
+  CSIVolumeExternalStub: t.object<ExternalVolume>({
     ExternalID: t.text,
     CapacityBytes: t.int,
     VolumeContext: t.mapOf(t.text),
@@ -98,7 +111,7 @@ export const STORAGE_SCHEMAS: Readonly<Record<string, t.JsonSchema>> = {
     IsAbnormal: t.flag,
     Status: t.text,
   }),
-  CSISnapshot: t.object<Snapshot>({
+  CSISnapshot: t.object<Snapshot & SnapshotSpecification>({
     ID: t.text,
     ExternalSourceVolumeID: t.text,
     SizeBytes: t.int,
@@ -106,5 +119,8 @@ export const STORAGE_SCHEMAS: Readonly<Record<string, t.JsonSchema>> = {
     IsReady: t.flag,
     SourceVolumeID: t.text,
     PluginID: t.text,
+    Name: t.text,
+    Secrets: t.maybeMapOf(t.text),
+    Parameters: t.maybeMapOf(t.text),
   }),
 };

@@ -1,6 +1,12 @@
 import { Controller, Delete, Get, Post, Put, Req, Res } from '@nestjs/common';
 import { ReadModel } from '@waybill/projection';
-import { createSnapshots, deleteSnapshot, listExternalVolumes, listSnapshots } from '@waybill/rpc';
+import {
+  createSnapshots,
+  deleteSnapshot,
+  listExternalVolumes,
+  listSnapshots,
+  type SnapshotsResponse,
+} from '@waybill/rpc';
 import { HeldCalls } from '../http/held-calls.js';
 import { namespaceOf, param, perPageParam } from '../http/query-string.js';
 import { type ApiReply, type ApiRequest, sendEmpty, sendJson, setWriteIndex } from '../http/reply.js';
@@ -24,7 +30,7 @@ export class ProviderController {
   @Get('snapshot')
   async snapshots(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const page = { ...pageOf(request), Secrets: csiSecretsOf(request) };
-    await this.answer(request, reply, () => this.calls.ask(listSnapshots, page));
+    await this.answer(request, reply, async () => shown(await this.calls.ask(listSnapshots, page)));
   }
 
   @Put('snapshot')
@@ -54,7 +60,9 @@ export class ProviderController {
   private async create(request: ApiRequest, reply: ApiReply): Promise<void> {
     const { onBehalf: For, traceparent } = Requester.of(request);
     const wanted = { Namespace: namespaceOf(request.query), Snapshots: readSnapshots(request.body), For };
-    await this.answer(request, reply, () => this.calls.ask(createSnapshots, wanted, { traceparent }));
+    await this.answer(request, reply, async () =>
+      shown(await this.calls.ask(createSnapshots, wanted, { traceparent })),
+    );
   }
 
   private async answer(request: ApiRequest, reply: ApiReply, ask: () => Promise<object>): Promise<void> {
@@ -69,6 +77,14 @@ export class ProviderController {
     return (await this.model.volumes.plugin(pluginId)).index;
   }
 }
+
+/** What is only asked for when one is made is in every answer, empty. */
+const NOT_SHOWN = { Name: '', Secrets: null, Parameters: null } as const;
+
+const shown = (answer: SnapshotsResponse): object => ({
+  ...answer,
+  Snapshots: answer.Snapshots.map((snapshot) => ({ ...snapshot, ...NOT_SHOWN })),
+});
 
 const pluginOf = ({ query }: ApiRequest): string => param(query, 'plugin_id') ?? '';
 
