@@ -17,9 +17,9 @@ import {
   type DeploymentUpdateResponse,
   type OnBehalfOf,
 } from '@waybill/rpc';
-import { answered as orRefused } from './command-answers.js';
-import type { CommandOutcome } from './deployment-commands.js';
-import { OperatorCommands } from './operator-commands.js';
+import { answered as orRefused } from './commands/command-answers.js';
+import type { CommandOutcome } from './commands/deployment-commands.js';
+import { OperatorCommands } from './commands/operator-commands.js';
 
 /** What the API asks the holder of the role for a user (DP-1216). */
 @Controller()

@@ -1,11 +1,11 @@
 import { Module } from '@nestjs/common';
 import type { ServiceDefinition } from '@waybill/service';
-import { DeploymentWatchers } from './deployment-watchers.js';
+import { DeploymentWatchers } from './watching/deployment-watchers.js';
 import { DeploymentsController } from './deployments.controller.js';
-import { OperatorCommands } from './operator-commands.js';
-import { readsPerSecond } from './read-limiter.js';
-import { RegionCommands } from './region-commands.js';
-import { RegionsController } from './regions.controller.js';
+import { OperatorCommands } from './commands/operator-commands.js';
+import { readsPerSecond } from './watching/read-limiter.js';
+import { RegionCommands } from './regions/region-commands.js';
+import { RegionsController } from './regions/regions.controller.js';
 
 @Module({})
 class DeploymentsModule {}

@@ -1,5 +1,5 @@
-export { DeploymentWatchers, type DeploymentWatchersDeps } from './deployment-watchers.js';
+export { DeploymentWatchers, type DeploymentWatchersDeps } from './watching/deployment-watchers.js';
 export { deployments } from './deployments.module.js';
-export { OperatorCommands } from './operator-commands.js';
-export { RegionCommands } from './region-commands.js';
-export { RegionsController } from './regions.controller.js';
+export { OperatorCommands } from './commands/operator-commands.js';
+export { RegionCommands } from './regions/region-commands.js';
+export { RegionsController } from './regions/regions.controller.js';

@@ -9,7 +9,7 @@ import {
   RpcContext,
   unpublishVolume,
 } from '@waybill/rpc';
-import { answered } from './answered.js';
+import { answered } from './commands/answered.js';
 import { VolumesHolder } from './volumes-holder.js';
 
 /** What agents ask the holder of the role for their allocations. */

@@ -1,5 +1,5 @@
-export { UnpublishWorkflow } from './unpublish-workflow.js';
-export { VolumeWatcher } from './volume-watcher.js';
+export { UnpublishWorkflow } from './releases/unpublish-workflow.js';
+export { VolumeWatcher } from './releases/volume-watcher.js';
 export { volumes } from './volumes.module.js';
 export { VolumesHolder } from './volumes-holder.js';
-export { QUIESCENT_MS } from './volume-worker.js';
+export { QUIESCENT_MS } from './releases/volume-worker.js';

@@ -25,7 +25,7 @@ import {
   type SnapshotsResponse,
   type WriteVolumesRequest,
 } from '@waybill/rpc';
-import { answered, askedBy } from './answered.js';
+import { answered, askedBy } from './commands/answered.js';
 import { VolumesHolder } from './volumes-holder.js';
 
 /** What the API asks the holder of the role for operators. */

@@ -8,8 +8,8 @@ import {
   registerOnNode,
   RpcError,
 } from '@waybill/rpc';
-import { textOf, VolumeStepError } from '../errors.js';
-import { type MachineCalls, NoPathError } from '../machine-calls.js';
+import { textOf, VolumeStepError } from '../commands/errors.js';
+import { type MachineCalls, NoPathError } from '../plugins/machine-calls.js';
 
 /** A machine did nothing: it refused (VL-290), or was not reached. */
 export class NodeRefusedError extends VolumeStepError {

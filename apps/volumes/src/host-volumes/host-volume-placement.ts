@@ -1,6 +1,6 @@
 import { ALL_NODES_POOL, type HostVolume, meetsConstraint, type Node } from '@waybill/model';
 import { compareText, type Tables } from '@waybill/state';
-import { VolumeStepError } from '../errors.js';
+import { VolumeStepError } from '../commands/errors.js';
 
 type Sought = Pick<HostVolume, 'Name' | 'PluginID' | 'NodeID' | 'NodePool' | 'Constraints'>;
 

@@ -13,7 +13,7 @@ import {
   type WriteHostVolumeRequest,
   type WriteHostVolumeResponse,
 } from '@waybill/rpc';
-import { answered, askedBy } from '../answered.js';
+import { answered, askedBy } from '../commands/answered.js';
 import { VolumesHolder } from '../volumes-holder.js';
 
 /** What the API asks the holder of the role for host volumes. */

@@ -2,8 +2,8 @@ import type { HostVolume, HostVolumeSpecification, Node } from '@waybill/model';
 import { NO_RESPONDER, RpcError, RpcUnavailableError } from '@waybill/rpc';
 import { fixtures } from '@waybill/state';
 import { describe, expect, it, vi } from 'vitest';
-import { aRequest } from '../operator-commands.fixture.js';
-import { VolumesCluster } from '../volumes-cluster.fixture.js';
+import { aRequest } from '../commands/operator-commands.fixture.js';
+import { VolumesCluster } from '../releases/volumes-cluster.fixture.js';
 
 const { aGroup, aJob, anAlloc, anEval, aPlanResult, aRegistration, aVolumeRequest, uuid } = fixtures;
 const CREATE = 'agent.hostVolumeCreate';

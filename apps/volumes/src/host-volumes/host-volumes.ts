@@ -8,8 +8,8 @@ import {
 } from '@waybill/model';
 import type { WriteHostVolumeResponse } from '@waybill/rpc';
 import { hostVolumeUsers, namespacedKey, type Tables } from '@waybill/state';
-import { failing, VolumeRefusedError } from '../errors.js';
-import { RequestWriter } from '../request-writer.js';
+import { failing, VolumeRefusedError } from '../commands/errors.js';
+import { RequestWriter } from '../commands/request-writer.js';
 import { type HostVolumeNodes, NodeRefusedError } from './host-volume-nodes.js';
 import { placeHostVolume } from './host-volume-placement.js';
 import { type HostVolumeOrigin, newHostVolume, updatedHostVolume } from './host-volume-record.js';

@@ -1,0 +1,100 @@
+import type { AskedBy } from '@waybill/lease';
+import { DEPLOYMENT_SUCCESSFUL, isActiveDeployment, nsFromMs, type Deployment } from '@waybill/model';
+import type { TxnPayloads } from '@waybill/state';
+import { NO_REVERT, type AutoRevert } from '../watching/auto-revert.js';
+import { failureOf } from '../watching/deployment-failure.js';
+import type { Watching } from '../watching/deployment-watcher.js';
+import { watcherEvaluation } from '../watching/rolled-out-job.js';
+
+/** A command that this deployment's state does not allow; nothing was written. */
+export class CommandRefusedError extends Error {
+  override readonly name = 'CommandRefusedError';
+}
+
+/** What a command came to. */
+export interface CommandOutcome {
+  /** "": none was needed. */
+  readonly evalId: string;
+  readonly index: number;
+  /** Version that the failure brought back; null: none. */
+  readonly revertedVersion: number | null;
+}
+
+/** Nothing had to be written. */
+export const unchanged = (deployment: Deployment): CommandOutcome => ({
+  evalId: '',
+  index: deployment.ModifyIndex,
+  revertedVersion: null,
+});
+
+/** How commands of operators and of other regions are carried out: one at a time for each deployment, as the holder. */
+export class DeploymentCommands {
+  /** @param watching of the present term; throws when this process does not hold the role */
+  constructor(readonly watching: () => Watching) {}
+
+  /** Every command is decided on the deployment as the write before has left it (DP-1204, DP-1205). */
+  async inTurn(
+    id: string,
+    verb: string,
+    command: (deployment: Deployment) => Promise<CommandOutcome>,
+  ): Promise<CommandOutcome> {
+    if (id === '') throw new CommandRefusedError('missing deployment ID');
+    return this.watching().turns.take(id, async () => {
+      const deployment = this.watching().tables.deployment.get(id);
+      if (!deployment) throw new CommandRefusedError('deployment not found');
+      if (!isActiveDeployment(deployment)) throw new CommandRefusedError(`can't ${verb} terminal deployment`);
+      return command(deployment);
+    });
+  }
+
+  /** DP-801, DP-803: and back to the last stable version, where a group wants that. @param cause the description's base */
+  fail(id: string, cause: string, by: AskedBy): Promise<CommandOutcome> {
+    return this.inTurn(id, 'fail', async (deployment) => {
+      const reverts = Object.values(deployment.TaskGroups).some((state) => state.AutoRevert);
+      const { payload, revert } = failureOf(this.watching(), deployment, cause, reverts);
+      const index = await this.watching().writer.write('DeploymentStatusUpdate', payload, deployment.Namespace, by);
+      return { evalId: payload.Eval?.ID ?? '', index, revertedVersion: this.reverted(id, revert) };
+    });
+  }
+
+  /** DP-1117. */
+  unblock(id: string, by: AskedBy): Promise<CommandOutcome> {
+    return this.inTurn(id, 'unblock', async (deployment) => {
+      if (deployment.Status !== 'blocked' && deployment.Status !== 'unblocking')
+        throw new CommandRefusedError("can't unblock running deployment");
+      return this.putStatus(deployment, 'successful', DEPLOYMENT_SUCCESSFUL, this.evaluation(deployment), by);
+    });
+  }
+
+  async putStatus(
+    deployment: Deployment,
+    Status: Deployment['Status'],
+    StatusDescription: string,
+    Eval: ReturnType<typeof watcherEvaluation> | null,
+    by: AskedBy,
+  ): Promise<CommandOutcome> {
+    const payload: TxnPayloads['DeploymentStatusUpdate'] = {
+      Update: { DeploymentID: deployment.ID, Status, StatusDescription },
+      UpdatedAt: this.nowNs(),
+      Eval,
+      ...NO_REVERT.payload,
+    };
+    const index = await this.watching().writer.write('DeploymentStatusUpdate', payload, deployment.Namespace, by);
+    return { evalId: Eval?.ID ?? '', index, revertedVersion: null };
+  }
+
+  evaluation(deployment: Deployment): ReturnType<typeof watcherEvaluation> {
+    const { tables, newId } = this.watching();
+    return watcherEvaluation(tables, deployment, newId(), this.nowNs());
+  }
+
+  /** DP-810: the suffix is there exactly when the old version was written. */
+  reverted(id: string, { version, payload }: AutoRevert): number | null {
+    const description = this.watching().tables.deployment.get(id)?.StatusDescription;
+    return version !== null && description?.endsWith(payload.RevertSuffix) ? version : null;
+  }
+
+  nowNs(): number {
+    return nsFromMs(this.watching().clock.nowMs());
+  }
+}

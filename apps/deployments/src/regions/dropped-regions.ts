@@ -1,0 +1,98 @@
+import { type CancelTimer, isMultiregion, type Job, regionsOf } from '@waybill/model';
+import { deregisterInRegion, jobInThatRegion, type Regions } from '@waybill/rpc';
+import { namespacedKey, serviceActor, type Tables } from '@waybill/state';
+import type { Watching } from '../watching/deployment-watcher.js';
+import type { PeerContacts } from './peer-contacts.js';
+
+/** First and longest pause before a region that does not answer is asked again, milliseconds. */
+export const FIRST_DROP_RETRY_MS = 5_000;
+export const MAX_DROP_RETRY_MS = 300_000;
+
+export interface DroppedRegionsDeps {
+  readonly regions: Regions;
+  readonly watching: Watching;
+  readonly contacts: PeerContacts;
+}
+
+/** A job as it is to be gone from one region. */
+interface Departure {
+  readonly job: Job;
+  readonly region: string;
+  cancelTimer?: CancelTimer;
+}
+
+/**
+ * Stops multiregion jobs in the regions that they do not list any more (DP-1113). The first region of the list sees to it.
+ *
+ * Each departure: asking → done, or waiting (the region does not answer; asked again after a growing pause) → asking …
+ * Nothing is kept beside state: which regions a job has left follows from its stored versions, and whether it still runs
+ * there those regions say. So a new holder asks once more, and it matters to nobody which process took the registration.
+ * Cost: all jobs when a term begins; one question for each region that a new version has left; a timer while one is out.
+ */
+export class DroppedRegions {
+  private readonly departures = new Map<string, Departure>();
+  private isStopped = false;
+
+  constructor(private readonly deps: DroppedRegionsDeps) {}
+
+  begin(): void {
+    for (const job of this.deps.watching.tables.jobs.all()) this.changed(job);
+  }
+
+  /** The job was registered here, or is so when the term begins. */
+  changed(job: Job): void {
+    const { regions, watching } = this.deps;
+    if (regionsOf(job)[0]?.Name !== regions.own) return;
+    for (const region of regionsLeft(watching.tables, job)) {
+      const key = JSON.stringify([job.Namespace, job.ID, region]);
+      const before = this.departures.get(key);
+      if (before?.job.Version === job.Version) continue;
+      before?.cancelTimer?.();
+      const departure: Departure = { job, region };
+      this.departures.set(key, departure);
+      void this.see(departure, () => this.departures.get(key) === departure, FIRST_DROP_RETRY_MS);
+    }
+  }
+
+  stop(): void {
+    this.isStopped = true;
+    for (const { cancelTimer } of this.departures.values()) cancelTimer?.();
+    this.departures.clear();
+  }
+
+  private async see(departure: Departure, isWanted: () => boolean, pauseMs: number): Promise<void> {
+    const { job, region } = departure;
+    const { logger, timers } = this.deps.watching;
+    try {
+      await this.end(departure);
+    } catch (error) {
+      if (this.isStopped || !isWanted()) return;
+      logger.warn('a region that a job does not list any more has not stopped it yet', { region, job: job.ID, error });
+      const next = Math.min(pauseMs * 2, MAX_DROP_RETRY_MS);
+      departure.cancelTimer = timers.after(pauseMs, () => void this.see(departure, isWanted, next));
+    }
+  }
+
+  /** @throws what the region failed with, or that it cannot be reached */
+  private async end({ job, region }: Departure): Promise<void> {
+    const { contacts, regions, watching } = this.deps;
+    const { Namespace, ID } = job;
+    const { Job: there } = await contacts.ask(region, jobInThatRegion, { Namespace, ID });
+    const isOurs = there && regionsOf(there).some(({ Name }) => Name === regions.own);
+    if (!isOurs || there.Stop || there.Version > job.Version) return; // gone, or registered there by somebody since
+    const Reason = `region ${region} is not listed any more`;
+    const For = { Actor: serviceActor('deployments'), Reason, RequestID: watching.newId() };
+    const wanted = { Namespace, ID, Purge: false, EvalPriority: 0, NoShutdownDelay: false, For };
+    await contacts.ask(region, deregisterInRegion, wanted);
+  }
+}
+
+/** Regions that a former version of the job lists and it does not, sorted. O(its versions). */
+function regionsLeft(tables: Tables, job: Job): string[] {
+  const listed = new Set(regionsOf(job).map(({ Name }) => Name));
+  const former = [...tables.job_version.by('job', namespacedKey(job.Namespace, job.ID))].filter(
+    (one) => one.CreateIndex === job.CreateIndex && one.Version < job.Version && isMultiregion(one),
+  );
+  const names = new Set(former.flatMap((one) => regionsOf(one)).map(({ Name }) => Name));
+  return [...names].filter((name) => !listed.has(name)).toSorted();
+}

@@ -1,0 +1,58 @@
+import type { AskedBy } from '@waybill/lease';
+import { DEPLOYMENT_FAILED_BY_PEER, DEPLOYMENT_UNBLOCKING, DEPLOYMENT_RUNNING, type Deployment } from '@waybill/model';
+import {
+  CommandRefusedError,
+  DeploymentCommands,
+  unchanged,
+  type CommandOutcome,
+} from '../commands/deployment-commands.js';
+import type { Watching } from '../watching/deployment-watcher.js';
+
+/** What regions do to a deployment of this one, this one included. Each can be asked twice without harm (DP-1120). */
+export class RegionCommands {
+  private readonly commands: DeploymentCommands;
+
+  /** @param watching of the present term; throws when this process does not hold the role */
+  constructor(watching: () => Watching) {
+    this.commands = new DeploymentCommands(watching);
+  }
+
+  /** DP-1114: its turn has come. What an operator has paused stays so (DP-904). */
+  run(id: string, by: AskedBy): Promise<CommandOutcome> {
+    return this.commands.inTurn(id, 'run', async (deployment) => {
+      if (deployment.Status === 'initializing')
+        throw new CommandRefusedError("can't run deployment before it is planned, ask again");
+      if (deployment.Status !== 'pending') return unchanged(deployment);
+      return this.commands.putStatus(
+        deployment,
+        'running',
+        DEPLOYMENT_RUNNING,
+        this.commands.evaluation(deployment),
+        by,
+      );
+    });
+  }
+
+  /** DP-1121. */
+  beginUnblocking(id: string, by: AskedBy): Promise<CommandOutcome> {
+    return this.commands.inTurn(id, 'unblock', async (deployment) =>
+      deployment.Status === 'blocked'
+        ? this.commands.putStatus(deployment, 'unblocking', DEPLOYMENT_UNBLOCKING, null, by)
+        : unchanged(deployment),
+    );
+  }
+
+  /** DP-1117. */
+  unblock(id: string, by: AskedBy): Promise<CommandOutcome> {
+    return this.commands.unblock(id, by);
+  }
+
+  /** DP-1123. */
+  fail(id: string, by: AskedBy): Promise<CommandOutcome> {
+    return this.commands.fail(id, DEPLOYMENT_FAILED_BY_PEER, by);
+  }
+}
+
+/** Whether a deployment is this region's part of a rollout of several. */
+export const isRegional = (deployment: Deployment | null | undefined): deployment is Deployment =>
+  deployment?.IsMultiregion === true;

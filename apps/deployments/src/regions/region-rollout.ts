@@ -1,0 +1,177 @@
+import { isActiveDeployment, regionsOf, type CancelTimer, type Deployment, type Job } from '@waybill/model';
+import { regionRollout, runInRegion, unblockInRegion, type Regions } from '@waybill/rpc';
+import type { Watching } from '../watching/deployment-watcher.js';
+import { nextSteps, type RegionProgress, type RegionStep } from './next-region.js';
+import type { PeerContacts } from './peer-contacts.js';
+import type { RegionCommands } from './region-commands.js';
+import { rolledOutJob } from '../watching/rolled-out-job.js';
+
+/** DP-1119: between two looks at the peers, give or take a fifth, so that regions do not all look at once. */
+export const POLL_MS = 10_000;
+const POLL_SPREAD = 0.2;
+/** The pause doubles up to this while a region cannot be reached. */
+export const MAX_POLL_MS = 60_000;
+
+/** What the rollouts of one term share. */
+export interface RegionWatching {
+  readonly regions: Regions;
+  readonly random: () => number;
+  readonly watching: Watching;
+  readonly commands: RegionCommands;
+  readonly contacts: PeerContacts;
+}
+
+/**
+ * Moves one active multiregion deployment on, together with the deployments of the other regions.
+ *
+ * Modes: resting ⇄ looking (asks every region of the job how far it is, and takes the steps that follow) → stopped. It
+ * looks when its own deployment changes, when a peer says that it has changed, and every POLL_MS. It keeps nothing: each
+ * look begins from state and peers alone (DP-1134), so it may be lost at any moment.
+ * Cost of a look: one question for each other region of the job, all at once. One timer, none if there is no other region.
+ */
+export class RegionRollout {
+  private mode: 'resting' | 'looking' | 'stopped' = 'resting';
+  private hasNews = false;
+  private pollMs = POLL_MS;
+  private cancelTimer: CancelTimer | undefined;
+
+  constructor(
+    private readonly id: string,
+    private readonly shared: RegionWatching,
+  ) {}
+
+  /** Something may have changed, here or elsewhere. */
+  wake(): void {
+    if (this.mode === 'resting') void this.look();
+    else this.hasNews = true;
+  }
+
+  stop(): void {
+    this.mode = 'stopped';
+    this.cancelTimer?.();
+  }
+
+  private async look(): Promise<void> {
+    this.mode = 'looking';
+    this.hasNews = false;
+    this.cancelTimer?.();
+    let complete = false;
+    try {
+      complete = await this.advance();
+    } catch (error) {
+      this.shared.watching.logger.warn('a multiregion rollout does not get on', { deployment: this.id, error });
+    }
+    this.pollMs = complete ? POLL_MS : Math.min(this.pollMs * 2, MAX_POLL_MS);
+    this.rest(complete);
+  }
+
+  private rest(complete: boolean): void {
+    if (this.isStopped()) return;
+    this.mode = 'resting';
+    if (this.hasNews) return this.wake();
+    if (complete && !this.hasPeers()) return;
+    const { random, watching } = this.shared;
+    const pauseMs = this.pollMs * (1 + POLL_SPREAD * (2 * random() - 1));
+    this.cancelTimer = watching.timers.after(pauseMs, () => this.wake());
+  }
+
+  /** @returns whether every region has answered */
+  private async advance(): Promise<boolean> {
+    const begun = this.active();
+    if (!begun) return true;
+    const job = rolledOutJob(this.shared.watching.tables, begun);
+    const peers = await this.progressOfPeers(begun, job);
+    const deployment = this.active(); // as it is by now
+    if (!deployment || this.isStopped()) return true;
+    const { own } = this.shared.regions;
+    const progress = regionsOf(job).map(({ Name }) => peers.get(Name)?.progress ?? progressOf(own, deployment));
+    const ids = new Map([...peers].map(([name, peer]) => [name, peer.deploymentId]));
+    const Strategy = job.Multiregion?.Strategy;
+    const strategy = { maxParallel: Strategy?.MaxParallel ?? 0, onFailure: Strategy?.OnFailure ?? '' };
+    for (const step of nextSteps(own, progress, strategy)) await this.take(step, ids);
+    return progress.every(({ status }) => status !== 'unknown');
+  }
+
+  private async progressOfPeers(deployment: Deployment, job: Job): Promise<ReadonlyMap<string, PeerProgress>> {
+    const { own } = this.shared.regions;
+    const peers = regionsOf(job).filter(({ Name }) => Name !== own);
+    const asked = peers.map(async ({ Name }) => [Name, await this.progressOfPeer(Name, deployment)] as const);
+    return new Map(await Promise.all(asked));
+  }
+
+  /** DP-1130: a region that does not answer is unknown, whatever the reason. */
+  private async progressOfPeer(region: string, deployment: Deployment): Promise<PeerProgress> {
+    const { Namespace, JobID, JobVersion } = deployment;
+    try {
+      const { Status, DeploymentID, HasRun } = await this.shared.contacts.ask(region, regionRollout, {
+        Namespace,
+        JobID,
+        JobVersion,
+      });
+      return { deploymentId: DeploymentID, progress: { name: region, status: Status, hasRun: HasRun } };
+    } catch {
+      return { deploymentId: '', progress: { name: region, status: 'unknown', hasRun: false } };
+    }
+  }
+
+  /** @throws what a region refused or failed with; the next look decides anew */
+  private async take(step: RegionStep, ids: ReadonlyMap<string, string>): Promise<void> {
+    const { commands } = this.shared;
+    switch (step.do) {
+      case 'fail':
+        await commands.fail(this.id, {});
+        return;
+      case 'beginUnblocking':
+        await commands.beginUnblocking(this.id, {});
+        return;
+      case 'succeed':
+        await commands.unblock(this.id, {});
+        return;
+      case 'run':
+        await this.inEach(step.regions, (region) => this.run(region, ids.get(region)));
+        return;
+      case 'unblock':
+        await this.inEach(step.regions, (region) => this.ask(region, unblockInRegion, ids.get(region)));
+        return;
+    }
+  }
+
+  private async inEach(regions: readonly string[], act: (region: string) => Promise<unknown>): Promise<void> {
+    const outcomes = await Promise.allSettled(regions.map(act));
+    for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
+  }
+
+  private run(region: string, peerId: string | undefined): Promise<unknown> {
+    const { regions, commands } = this.shared;
+    return region === regions.own ? commands.run(this.id, {}) : this.ask(region, runInRegion, peerId);
+  }
+
+  private ask(region: string, call: typeof runInRegion, DeploymentID = ''): Promise<unknown> {
+    const { contacts, regions } = this.shared;
+    return contacts.ask(region, call, { DeploymentID, From: regions.own });
+  }
+
+  private active(): Deployment | undefined {
+    const deployment = this.shared.watching.tables.deployment.get(this.id);
+    return deployment && isActiveDeployment(deployment) ? deployment : undefined;
+  }
+
+  private hasPeers(): boolean {
+    const deployment = this.active();
+    if (!deployment) return false;
+    return regionsOf(rolledOutJob(this.shared.watching.tables, deployment)).length > 1;
+  }
+
+  private isStopped(): boolean {
+    return this.mode === 'stopped';
+  }
+}
+
+interface PeerProgress {
+  readonly deploymentId: string;
+  readonly progress: RegionProgress;
+}
+
+function progressOf(name: string, { Status, HasRun }: Deployment): RegionProgress {
+  return { name, status: Status, hasRun: HasRun === true };
+}

@@ -1,0 +1,112 @@
+import { isActiveDeployment, regionsOf, type Deployment, type Job } from '@waybill/model';
+import { rolloutChanged, type RegionRollout as RolloutOfRegion, type Regions, type RolloutName } from '@waybill/rpc';
+import { namespacedKey, versionKey, type Tables } from '@waybill/state';
+import type { Watching } from '../watching/deployment-watcher.js';
+import { DroppedRegions } from './dropped-regions.js';
+import { PeerContacts, type Contact } from './peer-contacts.js';
+import { isRegional, RegionCommands } from './region-commands.js';
+import { RegionRollout, type RegionWatching } from './region-rollout.js';
+import { rolledOutJob, UnknownJobError } from '../watching/rolled-out-job.js';
+
+export interface RegionRolloutsDeps {
+  readonly regions: Regions;
+  readonly random: () => number;
+  readonly watching: Watching;
+}
+
+/**
+ * The multiregion deployments of one term, one `RegionRollout` for each that is active; deployments of one region pass by
+ * (DP-1138). A change of status is told to the other regions of the job, so that they need not wait for their next look;
+ * what is lost on the way they see then (DP-1119).
+ */
+export class RegionRollouts {
+  private readonly rollouts = new Map<string, RegionRollout>();
+  private readonly shared: RegionWatching;
+  private readonly dropped: DroppedRegions;
+
+  constructor(deps: RegionRolloutsDeps) {
+    const { regions, watching } = deps;
+    this.shared = { ...deps, commands: new RegionCommands(() => watching), contacts: new PeerContacts(regions) };
+    this.dropped = new DroppedRegions(this.shared);
+  }
+
+  /** What does not follow from active deployments: the regions that jobs have left. O(jobs). */
+  beginTerm(): void {
+    this.dropped.begin();
+  }
+
+  jobChanged(job: Job): void {
+    this.dropped.changed(job);
+  }
+
+  /** Of a deployment that is active when the term begins. */
+  begin(deployment: Deployment): void {
+    if (isRegional(deployment)) this.rolloutOf(deployment.ID).wake();
+  }
+
+  changed(id: string, before: Deployment | null | undefined, after: Deployment | null | undefined): void {
+    if (!isRegional(after)) return this.drop(id);
+    if (isActiveDeployment(after)) this.rolloutOf(id).wake();
+    else this.drop(id);
+    if (isRegional(before) && before.Status !== after.Status) this.announce(after);
+  }
+
+  /** Another region says that it has changed. */
+  heard(name: RolloutName): void {
+    const deployment = deploymentOf(this.shared.watching.tables, name);
+    if (deployment) this.rollouts.get(deployment.ID)?.wake();
+  }
+
+  contactOf(region: string): Contact {
+    return this.shared.contacts.of(region);
+  }
+
+  stop(): void {
+    this.dropped.stop();
+    for (const rollout of this.rollouts.values()) rollout.stop();
+    this.rollouts.clear();
+  }
+
+  private announce(deployment: Deployment): void {
+    const { regions, contacts, watching } = this.shared;
+    const { Namespace, JobID, JobVersion } = deployment;
+    try {
+      for (const { Name } of regionsOf(rolledOutJob(watching.tables, deployment)))
+        if (Name !== regions.own)
+          contacts.ask(Name, rolloutChanged, { Namespace, JobID, JobVersion }).catch(() => undefined); // it polls
+    } catch (error) {
+      if (!(error instanceof UnknownJobError)) throw error;
+    }
+  }
+
+  private rolloutOf(id: string): RegionRollout {
+    let rollout = this.rollouts.get(id);
+    if (!rollout) this.rollouts.set(id, (rollout = new RegionRollout(id, this.shared)));
+    return rollout;
+  }
+
+  private drop(id: string): void {
+    this.rollouts.get(id)?.stop();
+    this.rollouts.delete(id);
+  }
+}
+
+/** What this region answers others about its part (DP-1119, DP-1127). */
+export function progressHere(tables: Tables, name: RolloutName): RolloutOfRegion {
+  const deployment = deploymentOf(tables, name);
+  if (deployment) {
+    const { ID: DeploymentID, Status, HasRun = false } = deployment;
+    return { DeploymentID, Status, HasRun };
+  }
+  const version = tables.job_version.get(versionKey(name.Namespace, name.JobID, name.JobVersion));
+  return { DeploymentID: '', Status: version?.Stable ? 'successful' : 'none', HasRun: false };
+}
+
+/** The newest: a job that was purged may have come back with the same version. */
+function deploymentOf(tables: Tables, { Namespace, JobID, JobVersion }: RolloutName): Deployment | undefined {
+  let newest: Deployment | undefined;
+  for (const deployment of tables.deployment.by('job', namespacedKey(Namespace, JobID)))
+    if (isRegional(deployment) && deployment.JobVersion === JobVersion)
+      if (!newest || deployment.CreateIndex > newest.CreateIndex) newest = deployment;
+  return newest;
+}

@@ -1,0 +1,67 @@
+import { Controller, Inject } from '@nestjs/common';
+import { Ctx, Payload } from '@nestjs/microservices';
+import type { AskedBy } from '@waybill/lease';
+import {
+  Answers,
+  regionRollout,
+  rolloutChanged,
+  RpcContext,
+  runInRegion,
+  unblockInRegion,
+  type RegionDeploymentAnswer,
+  type RegionDeploymentRequest,
+  type RegionRollout,
+  type RolloutName,
+} from '@waybill/rpc';
+import { answered } from '../commands/command-answers.js';
+import { DeploymentWatchers } from '../watching/deployment-watchers.js';
+import { RegionCommands } from './region-commands.js';
+import { progressHere } from './region-rollouts.js';
+
+/** What other regions ask the holder of the role about rollouts that they share with this one. */
+@Controller()
+export class RegionsController {
+  constructor(
+    @Inject(DeploymentWatchers) private readonly watchers: DeploymentWatchers,
+    @Inject(RegionCommands) private readonly commands: RegionCommands,
+  ) {}
+
+  @Answers(regionRollout)
+  progress(@Payload() name: RolloutName): Promise<RegionRollout> {
+    return answered(() => progressHere(this.watchers.watching.tables, name));
+  }
+
+  @Answers(runInRegion)
+  run(@Payload() request: RegionDeploymentRequest, @Ctx() context: RpcContext): Promise<RegionDeploymentAnswer> {
+    return this.carryOut(request, () => this.commands.run(request.DeploymentID, askedBy(request, context)));
+  }
+
+  @Answers(unblockInRegion)
+  unblock(@Payload() request: RegionDeploymentRequest, @Ctx() context: RpcContext): Promise<RegionDeploymentAnswer> {
+    // Between regions what has succeeded is done (DP-1117).
+    if (this.statusOf(request.DeploymentID) === 'successful') return Promise.resolve({ Status: 'successful' });
+    return this.carryOut(request, () => this.commands.unblock(request.DeploymentID, askedBy(request, context)));
+  }
+
+  @Answers(rolloutChanged)
+  changed(@Payload() name: RolloutName): null {
+    this.watchers.regionRollouts?.heard(name);
+    return null;
+  }
+
+  private carryOut(request: RegionDeploymentRequest, command: () => Promise<unknown>): Promise<RegionDeploymentAnswer> {
+    return answered(async () => {
+      await command();
+      return { Status: this.statusOf(request.DeploymentID) ?? 'cancelled' }; // purged meanwhile
+    });
+  }
+
+  private statusOf(id: string): RegionDeploymentAnswer['Status'] | undefined {
+    return this.watchers.watching.tables.deployment.get(id)?.Status;
+  }
+}
+
+const askedBy = ({ From }: RegionDeploymentRequest, context: RpcContext): AskedBy => ({
+  reason: `region ${From}`,
+  traceparent: context.traceparent,
+});

@@ -1,0 +1,171 @@
+import { HolderWriter, type Singleton, type Term } from '@waybill/lease';
+import { isActiveDeployment, type Clock, type Deployment, type Timers, Turns } from '@waybill/model';
+import type { ReplicatedState } from '@waybill/replica';
+import type { Regions } from '@waybill/rpc';
+import type { Applied } from '@waybill/state';
+import type { Logger } from '@waybill/telemetry';
+import { DeploymentWatcher, WatcherCounters, type Watching } from './deployment-watcher.js';
+import { NotEnabledError } from '../commands/not-enabled-error.js';
+import { ReadLimiter } from './read-limiter.js';
+import { RegionRollouts } from '../regions/region-rollouts.js';
+import { UpdateBatcher } from './update-batcher.js';
+import { WallClockTimers } from './wall-clock-timers.js';
+
+export interface DeploymentWatchersDeps {
+  readonly state: ReplicatedState;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly newId: () => string;
+  readonly logger: Logger;
+  readonly region: string;
+  /** DP-612. */
+  readonly readsPerSecond?: number;
+  /** Without it no deployment waits for another region's. */
+  readonly peers?: { readonly regions: Regions; readonly random: () => number };
+}
+
+/**
+ * The watchers of active deployments, one each, while this process holds the role `deployments`.
+ *
+ * Modes: standby → holder → standby. `start` builds all watchers from state, `applied` wakes those whose deployment or
+ * allocations the transaction changed, starts new ones and drops those of deployments that are over or gone (DP-601 to
+ * DP-605); `stop` drops everything without writing.
+ * Memory: one small object per active deployment. Cost of `applied`: the rows the transaction changed, however many
+ * deployments are watched (DP-608, DP-611).
+ */
+export class DeploymentWatchers implements Singleton {
+  readonly role = 'deployments';
+  private readonly watchers = new Map<string, DeploymentWatcher>();
+  private session: Watching | undefined;
+  private rollouts: RegionRollouts | undefined;
+
+  constructor(private readonly deps: DeploymentWatchersDeps) {}
+
+  /** The rollouts this region is part of; undefined while this process does not hold the role. */
+  get regionRollouts(): RegionRollouts | undefined {
+    return this.rollouts;
+  }
+
+  /** What the holder's commands share with the watchers. @throws NotEnabledError */
+  get watching(): Watching {
+    if (!this.session) throw new NotEnabledError();
+    return this.session;
+  }
+
+  start(term: Term): void {
+    const session = this.newSession(term);
+    const { peers } = this.deps;
+    this.session = session;
+    this.rollouts = peers && new RegionRollouts({ ...peers, watching: session });
+    // All deployments once per term: there is nothing else to begin from.
+    for (const deployment of this.deps.state.tables.deployment.all())
+      if (isActiveDeployment(deployment)) this.begin(deployment);
+    this.rollouts?.beginTerm();
+  }
+
+  applied({ changes }: Applied): void {
+    if (!this.session) return;
+    for (const change of changes) {
+      if (change.table === 'deployment') {
+        if (change.after && isActiveDeployment(change.after)) this.watcherOf(change.key)?.changed();
+        else this.drop(change.key);
+        this.rollouts?.changed(change.key, change.before, change.after);
+      } else if (change.table === 'allocs') {
+        const id = change.after?.DeploymentID;
+        if (id) this.watchers.get(id)?.changed();
+      } else if (change.table === 'jobs' && change.after) this.rollouts?.jobChanged(change.after);
+    }
+  }
+
+  stop(): void {
+    const { session } = this;
+    this.session = undefined;
+    this.rollouts?.stop();
+    this.rollouts = undefined;
+    session?.writer.close(new NotEnabledError());
+    session?.batcher.stop();
+    session?.limiter.stop();
+    for (const watcher of this.watchers.values()) watcher.stop();
+    this.watchers.clear();
+  }
+
+  stats(): Record<string, number> {
+    let timers = 0;
+    for (const watcher of this.watchers.values()) if (watcher.hasTimer) timers++;
+    const { counters, limiter, batcher } = this.session ?? {};
+    return {
+      watched: this.watchers.size,
+      timers,
+      timersArmed: counters?.timersArmed ?? 0,
+      allocationReads: counters?.allocationReads ?? 0,
+      statusWriteRetries: counters?.statusWriteRetries ?? 0,
+      readersWaiting: limiter?.size ?? 0,
+      readWaitMs: limiter?.waitedMs ?? 0,
+      updatesWaiting: batcher?.size ?? 0,
+      batchesWritten: batcher?.batchesWritten ?? 0,
+      evaluationsWritten: batcher?.evaluationsWritten ?? 0,
+      ...this.peerStats(),
+    };
+  }
+
+  /** By region, for each that this one knows. */
+  private peerStats(): Record<string, number> {
+    const { regions } = this.deps.peers ?? {};
+    const peers = regions?.names.filter((name) => name !== regions.own) ?? [];
+    return Object.fromEntries(
+      peers.flatMap((region) => {
+        const { calls, errors } = this.rollouts?.contactOf(region) ?? { calls: 0, errors: 0 };
+        return [
+          [`peerCalls ${region}`, calls],
+          [`peerErrors ${region}`, errors],
+        ];
+      }),
+    );
+  }
+
+  private begin(deployment: Deployment): void {
+    this.watcherOf(deployment.ID)?.begin();
+    this.rollouts?.begin(deployment);
+  }
+
+  /** Starts it if it is not there. */
+  private watcherOf(id: string): DeploymentWatcher | undefined {
+    if (!this.session) return undefined;
+    let watcher = this.watchers.get(id);
+    if (!watcher) {
+      watcher = new DeploymentWatcher(id, this.session);
+      this.watchers.set(id, watcher);
+    }
+    return watcher;
+  }
+
+  private drop(id: string): void {
+    this.watchers.get(id)?.stop();
+    this.watchers.delete(id);
+  }
+
+  private newSession(term: Term): Watching {
+    const { state, clock, timers, newId, logger } = this.deps;
+    const writer = new HolderWriter(this.deps, term.fence);
+    const batcher = new UpdateBatcher({
+      clock,
+      timers,
+      updateOf: (id) => this.watchers.get(id)?.update(),
+      // One transaction for deployments of any namespace.
+      write: (batch) => writer.write('AllocUpdateDesiredTransition', batch),
+      onError: (error) => logger.warn('the update of deployments failed, it is tried again', { error }),
+    });
+    return {
+      tables: state.tables,
+      clock,
+      timers: new WallClockTimers({ clock, timers }),
+      newId,
+      logger,
+      writer,
+      batcher,
+      turns: new Turns(),
+      limiter: new ReadLimiter({ clock, timers }, this.deps.readsPerSecond),
+      counters: new WatcherCounters(),
+    };
+  }
+}

@@ -1,0 +1,113 @@
+import { CLAIM_MODE, CLAIM_STATE, claimOf, remoteIdOf, type CSIVolume, type CSIVolumeClaim } from '@waybill/model';
+import type { AskedBy, HolderWriter } from '@waybill/lease';
+import { type AgentClaimRequest, type ClaimVolumeResponse, CSI_CONTROLLER } from '@waybill/rpc';
+import { namespacedKey, type Tables } from '@waybill/state';
+import { PermissionDeniedError, textOf, VolumeRefusedError, VolumeStepError } from './errors.js';
+import { controllerCan } from '../plugins/controller-abilities.js';
+import { externalNodeOf } from '../plugins/external-node-id.js';
+import type { PluginCalls } from '../plugins/plugin-calls.js';
+import type { UnpublishWorkflow } from '../releases/unpublish-workflow.js';
+import type { VolumeTurns } from '../releases/volume-turns.js';
+
+export interface ClaimCommandDeps {
+  readonly tables: Tables;
+  readonly writer: HolderWriter;
+  readonly calls: PluginCalls;
+  readonly unpublish: UnpublishWorkflow;
+  readonly turns: VolumeTurns;
+}
+
+/** Of a plugin's refusal that another time may not meet (VL-100). */
+const RETRYABLE = 'CSI client error (retryable): ';
+
+/**
+ * What agents ask for their allocations: a claim, and to give it back (section 3.10).
+ *
+ * The claim is recorded first and the disk attached then (VL-95): what the record refuses never reaches the plugin, and
+ * a failure in between leaves a claim that the agent gives back (VL-101). Asked again, both steps are repeated (VL-102).
+ */
+export class ClaimCommand {
+  constructor(private readonly deps: ClaimCommandDeps) {}
+
+  /** @throws PermissionDeniedError, VolumeRefusedError, VolumeStepError, WriteRejectedError */
+  async claim(request: AgentClaimRequest, by: AskedBy): Promise<ClaimVolumeResponse> {
+    this.authenticate(request);
+    const claim = this.newClaim(request);
+    const { Namespace: namespace, VolumeID } = request;
+    await this.deps.turns.hold(namespace, [VolumeID], () =>
+      this.deps.writer.write('CSIVolumeClaim', { VolumeID, Claim: claim }, namespace, by),
+    );
+    const volume = this.deps.tables.csi_volumes.get(namespacedKey(namespace, VolumeID));
+    if (!volume) throw new VolumeRefusedError(`volume not found: ${VolumeID}`);
+    return { PublishContext: await this.attached(volume, claim), Volume: volume };
+  }
+
+  /** Resolves with the index. @throws PermissionDeniedError and what UnpublishWorkflow throws */
+  async release(request: AgentClaimRequest, by: AskedBy): Promise<number> {
+    this.authenticate(request);
+    return await this.deps.unpublish.run(
+      { namespace: request.Namespace, volumeId: request.VolumeID, claim: this.withNode(claimOf(request)) },
+      by,
+    );
+  }
+
+  /** VL-93: a machine claims for what runs on it. */
+  private authenticate({ NodeID, AllocationID, SecretID, Claim }: AgentClaimRequest): void {
+    const alloc = this.deps.tables.allocs.get(AllocationID);
+    const node = this.deps.tables.nodes.get(NodeID || (alloc?.NodeID ?? ''));
+    const isOwn = node !== undefined && node.SecretID === SecretID && (!alloc || alloc.NodeID === node.ID);
+    if (!isOwn || Claim === CLAIM_MODE.gc) throw new PermissionDeniedError();
+  }
+
+  /** VL-94, VL-96: with the machine's external ID, so that it can be detached when the machine is gone. */
+  private newClaim(request: AgentClaimRequest): CSIVolumeClaim {
+    if (request.VolumeID === '') throw new VolumeRefusedError('missing volume ID');
+    const claim = this.withNode({ ...claimOf(request), State: CLAIM_STATE.taken });
+    const volume = this.deps.tables.csi_volumes.get(namespacedKey(request.Namespace, request.VolumeID));
+    if (!volume) return claim; // the log's refusal is the answer (VL-91)
+    try {
+      const node = externalNodeOf(this.deps.tables, volume, claim);
+      return 'id' in node ? { ...claim, ExternalNodeID: node.id } : claim;
+    } catch (error) {
+      if (error instanceof VolumeStepError) return claim; // only who attaches needs it
+      throw error;
+    }
+  }
+
+  private withNode(claim: CSIVolumeClaim): CSIVolumeClaim {
+    if (claim.NodeID !== '') return claim;
+    const alloc = this.deps.tables.allocs.get(claim.AllocationID);
+    if (!alloc) throw new VolumeRefusedError(`Unknown allocation: ${claim.AllocationID}`);
+    return { ...claim, NodeID: alloc.NodeID };
+  }
+
+  /** VL-97 to VL-100: the publish context. */
+  private async attached(volume: CSIVolume, claim: CSIVolumeClaim): Promise<Readonly<Record<string, string>>> {
+    const { tables } = this.deps;
+    const plugin = tables.csi_plugins.get(volume.PluginID);
+    if (!(plugin?.ControllerRequired ?? volume.ControllerRequired)) return {};
+    if (plugin && !controllerCan(plugin, 'SupportsAttachDetach')) return {};
+    try {
+      if (!tables.allocs.has(claim.AllocationID))
+        throw new VolumeStepError(`Unknown allocation: ${claim.AllocationID}`);
+      const node = externalNodeOf(tables, volume, claim);
+      if (!tables.nodes.has(claim.NodeID) || 'gone' in node) throw new VolumeStepError(`Unknown node ${claim.NodeID}`);
+      const answer = await this.deps.calls.controller(CSI_CONTROLLER.attach, {
+        PluginID: volume.PluginID,
+        VolumeID: remoteIdOf(volume),
+        ClientCSINodeID: node.id,
+        AttachmentMode: claim.AttachmentMode,
+        AccessMode: claim.AccessMode,
+        MountOptions: volume.MountOptions,
+        ReadOnly: claim.Mode === CLAIM_MODE.read,
+        Secrets: volume.Secrets,
+        VolumeContext: volume.Context,
+      });
+      return answer.PublishContext;
+    } catch (error) {
+      const text = textOf(error);
+      const mayPass = text.includes('FailedPrecondition') && !text.startsWith(RETRYABLE);
+      throw new VolumeStepError(`${mayPass ? RETRYABLE : ''}controller publish: ${text}`);
+    }
+  }
+}

@@ -1,0 +1,100 @@
+import type { AskedBy, HolderWriter } from '@waybill/lease';
+import { type CSIPlugin, type CSIVolumeRegistration, type CSIVolumeSpecification, formatErrors } from '@waybill/model';
+import { CSI_CONTROLLER } from '@waybill/rpc';
+import { namespacedKey, type Tables, volumeRegistrations } from '@waybill/state';
+import { controllerCan } from '../plugins/controller-abilities.js';
+import { failing, NotHolderError, textOf, VolumeRefusedError, VolumeStepError } from './errors.js';
+import type { PluginCalls } from '../plugins/plugin-calls.js';
+import { RequestWriter } from './request-writer.js';
+import type { VolumeExpansion } from './volume-expansion.js';
+import type { VolumeTurns } from '../releases/volume-turns.js';
+import { carriedOut, volumeUpdate } from './volume-update.js';
+
+export interface CreateCommandDeps {
+  readonly tables: Tables;
+  readonly writer: HolderWriter;
+  readonly calls: PluginCalls;
+  readonly expansion: VolumeExpansion;
+  readonly turns: VolumeTurns;
+}
+
+/**
+ * Has disks made by their plugins and registers them (3.5); a volume that exists is updated (VL-39). Each is written down
+ * as soon as its disk is there, whatever becomes of the others (VL-40). Asked again after a lost answer, the provider
+ * answers with the same disk (VL-41).
+ */
+export class CreateCommand {
+  constructor(private readonly deps: CreateCommandDeps) {}
+
+  /** Resolves with the index of the last one. @throws InvalidVolumeError, VolumeRefusedError, VolumeStepError */
+  run(volumes: readonly CSIVolumeSpecification[], by: AskedBy): Promise<number> {
+    return this.deps.turns.holdAll(volumes, async () => {
+      const registrations = volumeRegistrations(this.deps.tables, volumes);
+      for (const { PluginID } of registrations) refuseUnable(this.deps.tables.csi_plugins.get(PluginID));
+      const writer = new RequestWriter(this.deps.writer, by);
+      const failures: string[] = [];
+      let index = 0;
+      for (const registration of registrations) {
+        try {
+          index = await this.made(registration, writer);
+        } catch (error) {
+          if (error instanceof NotHolderError) throw error; // the next holder is asked, and finds the same disk (VL-41)
+          failures.push(textOf(error));
+        }
+      }
+      if (failures.length > 0) throw new VolumeStepError(formatErrors(failures));
+      return index;
+    });
+  }
+
+  private made(registration: CSIVolumeRegistration, writer: RequestWriter): Promise<number> {
+    const isKnown = this.deps.tables.csi_volumes.has(namespacedKey(registration.Namespace, registration.ID));
+    return isKnown ? this.updated(registration, writer) : this.created(registration, writer);
+  }
+
+  private async updated(given: CSIVolumeRegistration, writer: RequestWriter): Promise<number> {
+    const stored = this.deps.tables.csi_volumes.get(namespacedKey(given.Namespace, given.ID));
+    if (!stored) throw new VolumeRefusedError(`volume not found: ${given.ID}`);
+    const { registration, failure } = await carriedOut(volumeUpdate(stored, given), this.deps.expansion);
+    const index = await store(writer, registration);
+    if (failure !== undefined) throw new VolumeStepError(failure);
+    return index;
+  }
+
+  /** VL-36, VL-37, VL-42. */
+  private async created(volume: CSIVolumeRegistration, writer: RequestWriter): Promise<number> {
+    const disk = await this.deps.calls.controller(CSI_CONTROLLER.create, {
+      PluginID: volume.PluginID,
+      Name: volume.Name,
+      VolumeCapabilities: volume.RequestedCapabilities ?? [],
+      MountOptions: volume.MountOptions,
+      Parameters: volume.Parameters,
+      Secrets: volume.Secrets,
+      CapacityMin: volume.RequestedCapacityMin,
+      CapacityMax: volume.RequestedCapacityMax,
+      SnapshotID: volume.SnapshotID,
+      CloneID: volume.CloneID,
+      RequestedTopologies: volume.RequestedTopologies,
+    });
+    const made = {
+      ...volume,
+      ExternalID: disk.ExternalVolumeID,
+      Capacity: disk.CapacityBytes,
+      Context: disk.VolumeContext,
+      Topologies: [...disk.Topologies],
+    };
+    return await store(writer, made).catch(
+      failing(`volume "${volume.ID}" exists as external volume "${disk.ExternalVolumeID}" but was not registered: `),
+    );
+  }
+}
+
+/** VL-35. */
+function refuseUnable(plugin: CSIPlugin | undefined): void {
+  if (!plugin?.ControllerRequired) throw new VolumeRefusedError('plugin has no controller');
+  if (!controllerCan(plugin, 'SupportsCreateDelete'))
+    throw new VolumeRefusedError('plugin does not support creating volumes');
+}
+
+const store = (writer: RequestWriter, volume: CSIVolumeRegistration): Promise<number> =>
+  writer.write('CSIVolumeRegister', { Volumes: [volume] }, volume.Namespace);

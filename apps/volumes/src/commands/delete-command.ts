@@ -1,0 +1,58 @@
+import type { AskedBy, HolderWriter } from '@waybill/lease';
+import { type CSIVolume, isInUse, remoteIdOf } from '@waybill/model';
+import { CSI_CONTROLLER } from '@waybill/rpc';
+import { namespacedKey, type Tables } from '@waybill/state';
+import type { NamedVolumes } from './deregister-command.js';
+import { VolumeRefusedError } from './errors.js';
+import type { PluginCalls } from '../plugins/plugin-calls.js';
+import { RequestWriter } from './request-writer.js';
+import type { VolumeTurns } from '../releases/volume-turns.js';
+
+export interface DeleteCommandDeps {
+  readonly tables: Tables;
+  readonly writer: HolderWriter;
+  readonly calls: PluginCalls;
+  readonly turns: VolumeTurns;
+}
+
+type Secrets = Readonly<Record<string, string>> | null;
+
+/**
+ * Deletes disks at their provider, and forgets each as soon as it is gone. All volumes of a request are looked at before
+ * the first plugin is called (VL-58, VL-60), and nobody claims them meanwhile. A provider has no complaint about a disk
+ * that is gone already, so a request that was cut short is simply made again (VL-61).
+ */
+export class DeleteCommand {
+  constructor(private readonly deps: DeleteCommandDeps) {}
+
+  /** Resolves with the index of the last. @throws VolumeRefusedError, VolumeStepError, WriteRejectedError */
+  run({ namespace, ids }: NamedVolumes, secrets: Secrets, by: AskedBy): Promise<number> {
+    if (ids.length === 0) throw new VolumeRefusedError('missing volume IDs');
+    return this.deps.turns.hold(namespace, ids, async () => {
+      const volumes = ids.map((id) => this.deletable(namespace, id));
+      const writer = new RequestWriter(this.deps.writer, by);
+      let index = 0;
+      for (const volume of volumes) {
+        await this.deps.calls.controller(CSI_CONTROLLER.delete, {
+          PluginID: volume.PluginID,
+          ExternalVolumeID: remoteIdOf(volume),
+          Secrets: { ...volume.Secrets, ...secrets },
+        });
+        index = await writer.write('CSIVolumeDeregister', { VolumeIDs: [volume.ID], Force: false }, namespace);
+      }
+      return index;
+    });
+  }
+
+  /** VL-58 to VL-60. */
+  private deletable(namespace: string, id: string): CSIVolume {
+    const volume = this.deps.tables.csi_volumes.get(namespacedKey(namespace, id));
+    if (!volume) throw new VolumeRefusedError(`volume not found: ${id}`);
+    if (isInUse(volume)) throw new VolumeRefusedError(`volume in use: ${id}`);
+    const plugin = this.deps.tables.csi_plugins.get(volume.PluginID);
+    if (!plugin && volume.ControllerRequired) throw new VolumeRefusedError(`plugin not found: ${volume.PluginID}`);
+    if (!plugin?.ControllerRequired)
+      throw new VolumeRefusedError(`plugin "${volume.PluginID}" for volume "${id}" not found`);
+    return volume;
+  }
+}

@@ -1,0 +1,25 @@
+import type { AskedBy, HolderWriter } from '@waybill/lease';
+import { VolumeRefusedError } from './errors.js';
+import type { VolumeTurns } from '../releases/volume-turns.js';
+
+/** Which volumes somebody wants gone. */
+export interface NamedVolumes {
+  readonly namespace: string;
+  readonly ids: readonly string[];
+}
+
+/** Forgets volumes; their disks stay (3.7). What may go is for the log to decide (VL-52, VL-54 to VL-56). */
+export class DeregisterCommand {
+  constructor(
+    private readonly writer: HolderWriter,
+    private readonly turns: VolumeTurns,
+  ) {}
+
+  /** Resolves with the index. @throws VolumeRefusedError, WriteRejectedError */
+  run({ namespace, ids }: NamedVolumes, force: boolean, by: AskedBy): Promise<number> {
+    if (ids.length === 0) throw new VolumeRefusedError('missing volume IDs');
+    return this.turns.hold(namespace, ids, () =>
+      this.writer.write('CSIVolumeDeregister', { VolumeIDs: [...ids], Force: force }, namespace, by),
+    );
+  }
+}

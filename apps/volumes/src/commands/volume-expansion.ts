@@ -1,0 +1,92 @@
+import {
+  type CapacityChange,
+  type CSIVolume,
+  type CSIVolumeClaim,
+  formatErrors,
+  remoteIdOf,
+  type RequestedCapacity,
+} from '@waybill/model';
+import { CSI_CONTROLLER, CSI_NODE } from '@waybill/rpc';
+import type { Tables } from '@waybill/state';
+import { controllerCan } from '../plugins/controller-abilities.js';
+import { failing, textOf, VolumeStepError } from './errors.js';
+import type { PluginCalls } from '../plugins/plugin-calls.js';
+
+/** A volume with its new sizes, which are to be stored whatever `failure` says (VL-51). */
+export interface Resized {
+  readonly volume: CSIVolume;
+  /** Why a machine does not see the new size yet. */
+  readonly failure?: string;
+}
+
+/** Makes disks larger, at their provider and on the machines that have them mounted (3.6). Stateless. */
+export class VolumeExpansion {
+  constructor(
+    private readonly tables: Pick<Tables, 'csi_plugins'>,
+    private readonly calls: PluginCalls,
+  ) {}
+
+  /** @throws VolumeStepError nothing has changed */
+  async resized(volume: CSIVolume, change: CapacityChange): Promise<Resized> {
+    switch (change.kind) {
+      case 'none':
+        return { volume };
+      case 'refused':
+        throw new VolumeStepError(change.error);
+      case 'stored':
+        return { volume: { ...volume, ...change.requested } };
+      case 'expanded':
+        return this.expanded(volume, change.requested);
+    }
+  }
+
+  /** VL-47, VL-48. */
+  private async expanded(volume: CSIVolume, requested: RequestedCapacity): Promise<Resized> {
+    const plugin = this.tables.csi_plugins.get(volume.PluginID);
+    if (!plugin || !controllerCan(plugin, 'SupportsExpand'))
+      throw new VolumeStepError('expand is not implemented by this controller plugin');
+    const { AccessMode, AttachmentMode, MountOptions, Secrets, PluginID } = volume;
+    const sizes = { CapacityMin: requested.RequestedCapacityMin, CapacityMax: requested.RequestedCapacityMax };
+    const { CapacityBytes, NodeExpansionRequired } = await this.calls
+      .controller(CSI_CONTROLLER.expand, {
+        PluginID,
+        ExternalVolumeID: remoteIdOf(volume),
+        ...sizes,
+        VolumeCapability: AccessMode === '' ? null : { AccessMode, AttachmentMode },
+        MountOptions,
+        Secrets,
+      })
+      .catch(failing('unable to expand volume: '));
+    const larger = { ...volume, ...requested, Capacity: CapacityBytes };
+    if (!NodeExpansionRequired) return { volume: larger };
+    const failures = await this.expandOnNodes(larger, sizes);
+    return failures.length === 0 ? { volume: larger } : { volume: larger, failure: formatErrors(failures) };
+  }
+
+  /** VL-49: on all of them, whatever becomes of the others. */
+  private async expandOnNodes(
+    volume: CSIVolume,
+    sizes: { readonly CapacityMin: number; readonly CapacityMax: number },
+  ): Promise<string[]> {
+    const expand = async (claim: CSIVolumeClaim): Promise<string | undefined> => {
+      try {
+        await this.calls.node(CSI_NODE.expand, claim.NodeID, {
+          PluginID: volume.PluginID,
+          VolumeID: volume.ID,
+          Namespace: volume.Namespace,
+          ExternalID: remoteIdOf(volume),
+          Claim: claim,
+          MountOptions: volume.MountOptions,
+          ...sizes,
+          Secrets: volume.Secrets,
+        });
+        return undefined;
+      } catch (error) {
+        return textOf(error);
+      }
+    };
+    const claims = [...Object.values(volume.ReadClaims), ...Object.values(volume.WriteClaims)];
+    const failures = await Promise.all(claims.map(expand));
+    return failures.filter((failure) => failure !== undefined);
+  }
+}

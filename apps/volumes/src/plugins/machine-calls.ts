@@ -1,0 +1,31 @@
+import { type Call, isNobodyThere, type Rpc } from '@waybill/rpc';
+import { traceparentOf, type Tracer, withSpan } from '@waybill/telemetry';
+import { VolumeStepError } from '../commands/errors.js';
+
+export const NO_PATH = 'No path to node';
+
+/** Nothing was sent: the machine is not connected (VL-103). */
+export class NoPathError extends VolumeStepError {
+  constructor() {
+    super(NO_PATH);
+  }
+}
+
+/** Asks one machine; every call has a span of its own (VL-149). Calls last as long as they take, and cannot be taken back (VL-132). */
+export class MachineCalls {
+  constructor(
+    private readonly rpc: Rpc,
+    private readonly tracer: () => Tracer,
+  ) {}
+
+  /** @throws NoPathError, RpcError with what the machine refused, RpcUnavailableError nobody knows what became of it */
+  async ask<Req, Res>(call: Call<Req, Res>, nodeId: string, request: Req): Promise<Res> {
+    return await withSpan(this.tracer(), call.name, { attributes: { 'waybill.node': nodeId } }, async (span) => {
+      try {
+        return await this.rpc.ask(call, request, { target: nodeId, traceparent: traceparentOf(span) });
+      } catch (error) {
+        throw isNobodyThere(error) ? new NoPathError() : error;
+      }
+    });
+  }
+}
