@@ -29,6 +29,7 @@ import {
 } from '@waybill/rpc';
 import { newUuid } from '@waybill/service';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { unmountBelow } from './support/csi-plugin/disks.mjs';
 import { NodesAndAgent, shellTask } from './support/nodes-and-agent.js';
 import { eventually } from './support/wait.js';
 
@@ -67,6 +68,7 @@ beforeAll(async () => {
 });
 afterEach(() => Promise.all(links.splice(0).map((link) => link.close())));
 afterAll(async () => {
+  if (cluster) unmountBelow(cluster.dir); // of tasks that go on
   await cluster?.stop();
   await rm(keys, { recursive: true, force: true });
 });

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { readLog } from '@waybill/rpc';
+import { collectAllocs, readLog } from '@waybill/rpc';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { unmountBelow } from './support/csi-plugin/disks.mjs';
 import { NodesAndAgent, shellTask } from './support/nodes-and-agent.js';
 import { eventually } from './support/wait.js';
 
@@ -9,7 +10,10 @@ let cluster: NodesAndAgent;
 beforeAll(async () => {
   cluster = await NodesAndAgent.start();
 });
-afterAll(() => cluster?.stop());
+afterAll(async () => {
+  if (cluster) unmountBelow(cluster.dir); // of tasks that go on, or whose agent was killed
+  await cluster?.stop();
+});
 
 /** The pid that a task wrote into its `local` directory. */
 function pidOf(agent: string, allocId: string): Promise<number> {
@@ -42,15 +46,26 @@ async function logOf(nodeId: string, allocId: string): Promise<string> {
   return Buffer.from(answer.Data, 'base64').toString();
 }
 
+const secretsOf = (agent: string, allocId: string) => {
+  const directory = `${cluster.agentDir(agent)}/allocs/${allocId}/web/secrets`;
+  return {
+    directory,
+    key: () => readFileSync(`${directory}/key`, 'utf8'),
+    inMemory: () => readFileSync('/proc/self/mounts', 'utf8').includes(`waybill-secrets ${directory} tmpfs`),
+  };
+};
+
 const SERVICE = 'echo $$ > $NOMAD_TASK_DIR/pid; n=0; while :; do echo "beat $n"; n=$((n+1)); sleep 0.05; done';
 
 describe('an agent that is killed', () => {
-  it('AG-193: killed with SIGKILL and started again, it goes on with the same process, the same logs and no new start', async () => {
+  it('AG-193, AG-220: killed with SIGKILL and started again, it goes on with the same process, the same logs and no new start', async () => {
     const first = await cluster.startAgent('alpha');
     const node = await cluster.node('alpha');
-    const alloc = await cluster.place(node.ID, [shellTask(SERVICE)]);
+    const alloc = await cluster.place(node.ID, [shellTask(`echo hidden > $NOMAD_SECRETS_DIR/key; ${SERVICE}`)]);
     await cluster.inStatus(alloc.ID, 'running');
     const pid = await pidOf('alpha', alloc.ID);
+    const secrets = secretsOf('alpha', alloc.ID);
+    expect(secrets.inMemory()).toBe(node.Attributes['secrets.memory'] === 'true');
     await cluster.endAgent(first, 'SIGKILL');
     expect(isRunning(pid)).toBe(true);
 
@@ -62,11 +77,17 @@ describe('an agent that is killed', () => {
     expect(beats).toEqual(beats.map((_, n) => `beat ${n}`));
     expect(await pidOf('alpha', alloc.ID)).toBe(pid);
     expect(events(alloc.ID).filter((type) => type === 'Started')).toHaveLength(1);
+    expect([secrets.inMemory(), secrets.key()]).toEqual([node.Attributes['secrets.memory'] === 'true', 'hidden\n']);
 
     await cluster.stopAlloc(alloc);
     await cluster.inStatus(alloc.ID, 'complete');
     expect(isRunning(pid)).toBe(false);
     expect(events(alloc.ID)).toEqual(['Received', 'Task Setup', 'Started', 'Killing', 'Terminated', 'Killed']);
+    await eventually('it is collected', async () => {
+      await cluster.rpc.ask(collectAllocs, { AllocID: alloc.ID }, { target: node.ID });
+      return true;
+    });
+    expect([existsSync(secrets.directory), secrets.inMemory()]).toEqual([false, false]);
     await cluster.endAgent(second, 'SIGTERM');
   });
 

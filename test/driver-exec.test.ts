@@ -206,6 +206,24 @@ describe.runIf(isRoot)('exec (needs root)', () => {
     expect((await said('id -u', {}, { user: 'daemon' })).text).toBe('1\n');
   });
 
+  it('AG-220, AG-221: finds secrets that are a file system of their own, and no programs in them', async () => {
+    const task = aTask(
+      shell('cat /secrets/key; /secrets/program || echo refused; grep " /secrets " /proc/self/mounts'),
+    );
+    execFileSync('mount', ['-t', 'tmpfs', 'waybill-secrets', task.paths.secretsDir]);
+    try {
+      writeFileSync(path.join(task.paths.secretsDir, 'key'), 'hidden\n', { mode: 0o644 });
+      writeFileSync(path.join(task.paths.secretsDir, 'program'), '#!/bin/sh\necho ran\n', { mode: 0o755 });
+      await started(task);
+      await driver.wait(task.taskId);
+    } finally {
+      execFileSync('umount', [task.paths.secretsDir]);
+    }
+    expect(read(task, 'web.stdout.0')).toMatch(
+      /^hidden\nrefused\nwaybill-secrets \/secrets tmpfs rw,nosuid,nodev,noexec/,
+    );
+  });
+
   it('AG-280: has the capabilities that it asks for, if the agent allows them', async () => {
     const line = 'grep -E "^Cap(Eff|Bnd)" /proc/self/status';
     const added = await said(line, { cap_add: ['NET_BIND_SERVICE'], cap_drop: ['all'] });

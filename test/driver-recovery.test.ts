@@ -4,6 +4,7 @@ import type { Task } from '@waybill/model';
 import { readLog } from '@waybill/rpc';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { connect, ENDPOINT, makeImage, whyNoEngine } from './support/container-engine.js';
+import { unmountBelow } from './support/csi-plugin/disks.mjs';
 import { NodesAndAgent, shellTask } from './support/nodes-and-agent.js';
 import { eventually } from './support/wait.js';
 
@@ -18,7 +19,10 @@ beforeAll(async () => {
   cluster = await NodesAndAgent.start();
   if (noEngine === undefined) await makeImage(connect(), IMAGE);
 });
-afterAll(() => cluster?.stop());
+afterAll(async () => {
+  if (cluster) unmountBelow(cluster.dir); // of tasks that go on, or whose agent was killed
+  await cluster?.stop();
+});
 
 const tasks: Record<string, Task> = {
   exec: shellTask(SERVICE, { Driver: 'exec' }),

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { registerNode, updateNodeDrain, updateNodeEligibility } from '@waybill/rpc';
 import { fixtures } from '@waybill/state';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { unmountBelow } from './support/csi-plugin/disks.mjs';
 import { NodesAndAgent } from './support/nodes-and-agent.js';
 import { eventually } from './support/wait.js';
 
@@ -10,7 +11,10 @@ let cluster: NodesAndAgent;
 beforeAll(async () => {
   cluster = await NodesAndAgent.start();
 });
-afterAll(() => cluster?.stop());
+afterAll(async () => {
+  if (cluster) unmountBelow(cluster.dir); // of tasks that go on, or whose agent was killed
+  await cluster?.stop();
+});
 
 const by = () => ({
   For: { Actor: { Kind: 'anonymous', ID: '', Name: '' }, Reason: '', RequestID: randomUUID() } as const,

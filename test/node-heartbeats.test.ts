@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { registerNode } from '@waybill/rpc';
 import { fixtures } from '@waybill/state';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { unmountBelow } from './support/csi-plugin/disks.mjs';
 import { NodesAndAgent, shellTask } from './support/nodes-and-agent.js';
 import { eventually } from './support/wait.js';
 
@@ -11,7 +12,10 @@ let cluster: NodesAndAgent;
 beforeAll(async () => {
   cluster = await NodesAndAgent.start();
 });
-afterAll(() => cluster?.stop());
+afterAll(async () => {
+  if (cluster) unmountBelow(cluster.dir); // of tasks that go on, or whose agent was killed
+  await cluster?.stop();
+});
 
 const DEVELOPMENT = { WAYBILL_AGENT_STOP_TASKS_ON_EXIT: 'true' };
 const LEAVES = { WAYBILL_AGENT_LEAVE_ON_TERMINATE: 'true', WAYBILL_AGENT_DRAIN_ON_SHUTDOWN: 'true' };

@@ -6,6 +6,7 @@ import { Agent } from './agent.js';
 import { AgentModule } from './agent.module.js';
 import { AllocActions } from './allocs/alloc-actions.js';
 import { AllocDirectoryStore } from './disks/alloc-directories.store.js';
+import { secretsOf } from './disks/secrets.service.js';
 import { AllocRecordStore } from './recovery/alloc-record.store.js';
 import { csiHostOf, nodeEventsOf, volumeHooks } from './csi/csi.service.js';
 import { DriverWatch, firstFingerprints } from './node/driver-watch.js';
@@ -47,13 +48,14 @@ export const agent: ServiceDefinition = {
     const unlock = await lockDirectory(dir);
     const stopTasksOnExit = settings.WAYBILL_AGENT_STOP_TASKS_ON_EXIT;
     const outputs = new TaskOutputs(path.join(dir, 'collect'), stopTasksOnExit, logger);
-    const directories = new AllocDirectoryStore(path.join(dir, 'allocs'));
+    const secrets = secretsOf(context, dir);
+    const directories = new AllocDirectoryStore(path.join(dir, 'allocs'), secrets.memory);
     const machine = await fingerprintMachine(dir, overridesOf(context));
     const mhzPerCore = Number(machine.attributes['cpu.frequency']);
     const drivers = await driversOf(context, dir, outputs, mhzPerCore);
     const volumePlugins = await hostVolumePluginsOf(context, dir);
     const nodeMeta = await NodeMeta.load(settings.WAYBILL_NODE_META, new NodeMetaFile(dir, logger));
-    const attributes = { ...machine.attributes, ...attributesOf(volumePlugins) };
+    const attributes = { ...machine.attributes, ...secrets.attributes, ...attributesOf(volumePlugins) };
     const node = new LocalNode(await nodeOf(context, dir, { ...machine, attributes }, drivers, nodeMeta.merged));
     const { ID: nodeId } = node.current;
     const events = nodeEventsOf(context, node);
@@ -161,6 +163,7 @@ export const agent: ServiceDefinition = {
         watch.stop();
         events.stop();
         await outputs.stop();
+        await directories.close(stopTasksOnExit);
         await unlock();
       },
       notReady: () => (running.isRegistered ? null : 'this machine is not registered yet'),

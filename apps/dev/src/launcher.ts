@@ -118,6 +118,7 @@ const KEEPS_ENDED = { WAYBILL_GC_DISK_USAGE_THRESHOLD: '99', WAYBILL_GC_INODE_US
 function serviceEnvironment(options: LaunchOptions, agentDir: string, servers: Servers): NodeJS.ProcessEnv {
   return {
     WAYBILL_LOG_FORMAT: 'line',
+    WAYBILL_AGENT_SECRETS_IN_MEMORY: 'false', // whatever ends this, its directory can be deleted
     ...process.env,
     ...regionEnvironment(options),
     WAYBILL_NATS_URL: servers.natsUrl,

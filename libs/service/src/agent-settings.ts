@@ -103,6 +103,9 @@ export const AGENT_SETTINGS = {
   WAYBILL_DOCKER_IMAGE_GC: flag
     .default(true)
     .describe('agent: images from a registry that no task has used for three minutes are removed'),
+  WAYBILL_AGENT_SECRETS_IN_MEMORY: flag
+    .default(true)
+    .describe('agent: secrets of tasks are kept in a file system in memory, where it may mount one'),
   WAYBILL_AGENT_REMOTE_EXEC: flag.default(true).describe('agent: commands may be run in its tasks'),
   WAYBILL_AGENT_LEAVE_ON_INTERRUPT: flag.default(false).describe('agent: leave the cluster at SIGINT'),
   WAYBILL_AGENT_LEAVE_ON_TERMINATE: flag.default(false).describe('agent: leave the cluster at SIGTERM'),

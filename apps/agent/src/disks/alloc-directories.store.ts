@@ -3,16 +3,25 @@ import path from 'node:path';
 import { isErrno } from '../drivers/process-identity.js';
 import type { AllocDirectories } from './alloc-directories.js';
 import type { TaskPaths } from '../drivers/driver.js';
+import { DONE } from '../hooks/once.store.js';
 import { unmountBelow } from './mount-table.store.js';
+import type { SecretsMemory } from './secrets-memory.store.js';
 
 /** Shared by all tasks of an allocation, whatever user they run as. */
 const SHARED = 0o777;
 /** For the task and the agent only. */
 const PRIVATE = 0o700;
 
-/** `<root>/<alloc>/alloc/{logs,tmp,data}` and `<root>/<alloc>/<task>/{local,secrets,private,tmp}` (AG-220). Stateless. */
+/**
+ * `<root>/<alloc>/alloc/{logs,tmp,data}` and `<root>/<alloc>/<task>/{local,secrets,private,tmp}` (AG-220). Stateless: what
+ * is there, and what is mounted there, is asked of the machine.
+ */
 export class AllocDirectoryStore implements AllocDirectories {
-  constructor(private readonly root: string) {}
+  /** @param secrets absent: secrets of tasks are on the disk, like the rest */
+  constructor(
+    private readonly root: string,
+    private readonly secrets?: SecretsMemory,
+  ) {}
 
   async build(allocId: string, task: string): Promise<TaskPaths> {
     const paths = this.paths(allocId, task);
@@ -22,6 +31,7 @@ export class AllocDirectoryStore implements AllocDirectories {
       ...['local', 'tmp'].map((name) => directory(path.join(paths.taskDir, name), SHARED)),
       ...['secrets', 'private'].map((name) => directory(path.join(paths.taskDir, name), PRIVATE)),
     ]);
+    if (await this.secrets?.cover(paths.secretsDir)) await this.forgetWhatWasDone(paths);
     return paths;
   }
 
@@ -36,6 +46,12 @@ export class AllocDirectoryStore implements AllocDirectories {
       secretsDir: path.join(taskDir, 'secrets'),
       privateDir: path.join(taskDir, 'private'),
     };
+  }
+
+  /** The agent ends. @param areTasksOver with it: nothing of them stays in memory */
+  async close(areTasksOver: boolean): Promise<void> {
+    if (areTasksOver) await this.secrets?.uncover(this.root);
+    this.secrets?.close();
   }
 
   async exists(allocId: string): Promise<boolean> {
@@ -58,6 +74,12 @@ export class AllocDirectoryStore implements AllocDirectories {
   async remove(allocId: string): Promise<void> {
     await unmountBelow(this.directoryOf(allocId));
     await rm(this.directoryOf(allocId), { recursive: true, force: true });
+  }
+
+  /** New secrets of a task that has been here before, as after a reboot: what put something there has to do it again. */
+  private async forgetWhatWasDone({ privateDir }: TaskPaths): Promise<void> {
+    const marks = (await readdir(privateDir)).filter((name) => name.endsWith(DONE));
+    await Promise.all(marks.map((name) => rm(path.join(privateDir, name), { force: true })));
   }
 
   directoryOf(allocId: string): string {

@@ -33,12 +33,15 @@ export async function isMountPoint(directory: string): Promise<boolean> {
 /**
  * Takes away what is mounted below a directory, the innermost first: what is removed afterwards is nothing of others.
  * What is in use vanishes from here at once, and for good when it no longer is.
+ * @param device only what is mounted of this; absent: everything
  * @throws when it cannot
  */
-export async function unmountBelow(directory: string): Promise<void> {
+export async function unmountBelow(directory: string, device?: string): Promise<void> {
   const root = await realpath(directory).catch(() => directory);
-  const inside = (await mounts()).filter(({ point }) => point.startsWith(root + path.sep));
-  for (const { point } of inside.toReversed()) await run('umount', ['--lazy', point]);
+  const points = (await mounts())
+    .filter((mount) => mount.point.startsWith(root + path.sep) && (device === undefined || mount.device === device))
+    .map(({ point }) => point);
+  if (points.length > 0) await run('umount', ['--lazy', ...points.toReversed()]);
 }
 
 /** Blanks in a mount point are written as octal numbers. */

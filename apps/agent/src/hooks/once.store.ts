@@ -2,6 +2,9 @@ import { createHash } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 
+/** How a mark ends. */
+export const DONE = '.done';
+
 /**
  * Remembers in a task's private directory what was done there, so that a restart of the task or of the agent does not do
  * it again (AG-290). `what`: everything that, if it changed, would be a reason to.
@@ -11,7 +14,7 @@ export class Once {
   private readonly mark: string;
 
   constructor(privateDir: string, name: string, what: unknown) {
-    this.file = path.join(privateDir, `${name}.done`);
+    this.file = path.join(privateDir, name + DONE);
     this.mark = createHash('sha256').update(JSON.stringify(what)).digest('hex');
   }
 

@@ -58,12 +58,12 @@ export async function tryOut(tools: ExecTools, chroot: Chroot, runsDir: string):
   await mkdir(runsDir, { recursive: true });
   const dir = await mkdtemp(path.join(runsDir, 'trial-'));
   const at = (name: string): string => path.join(dir, name);
-  const [runDir, taskDir, allocDir] = [at('run'), at('task'), at('alloc')] as const;
+  const [runDir, taskDir, allocDir, secretsDir] = [at('run'), at('task'), at('alloc'), at('secrets')] as const;
   const nowhere = openSync('/dev/null', 'w');
   try {
-    for (const made of [runDir, taskDir, allocDir]) await mkdir(made);
+    for (const made of [runDir, taskDir, allocDir, secretsDir]) await mkdir(made);
     await chmod(dir, 0o700);
-    const paths = { taskDir, allocDir, logsDir: '', localDir: '', secretsDir: '', privateDir: '' };
+    const paths = { taskDir, allocDir, logsDir: '', localDir: '', secretsDir, privateDir: '' };
     const mounts = await enclosureMounts({ paths, mounts: [] }, chroot);
     const apart = { pidMode: 'private', ipcMode: 'private', isOffline: true } as const;
     const place = { runDir, taskDir, ...apart, mounts, placed: false, tools };

@@ -9,6 +9,7 @@ import { isPassedOn } from '../../disks/mount-table.store.js';
 const OF_THE_ENCLOSURE = ['/proc', '/dev', '/private'];
 const FOR_READING = 'ro,nosuid,nodev';
 const FOR_WRITING = 'nosuid,nodev';
+const FOR_SECRETS = 'nosuid,nodev,noexec';
 
 /**
  * What is mounted into the root of a task, outer places first, each place made ready: a directory or an empty file for a
@@ -30,8 +31,10 @@ export async function enclosureMounts(
     source: paths.allocDir,
     destination: INSIDE.allocDir,
   };
+  // They may be a file system of their own, which a mount of the task's directory alone leaves out.
+  const secrets = { ...shared, options: FOR_SECRETS, source: paths.secretsDir, destination: INSIDE.secretsDir };
   const own = await Promise.all(mounts.map(mountOf));
-  const all = [...machine, shared, ...own.toSorted((a, b) => (a.destination < b.destination ? -1 : 1))];
+  const all = [...machine, shared, secrets, ...own.toSorted((a, b) => (a.destination < b.destination ? -1 : 1))];
   for (const { source, destination } of all)
     if (destination !== '/dev') await makePlace(destination, paths, (await stat(source)).isDirectory());
   return all;
