@@ -65,6 +65,47 @@ describe('routes and methods', () => {
     }
   });
 
+  it('API-3, OP-3: what is asked of a job in a way that it does not take is a wrong method, not something unknown', async () => {
+    const [READ, WRITE] = [
+      ['PUT', 'POST', 'DELETE'],
+      ['GET', 'DELETE'],
+    ];
+    const refused: Record<string, readonly string[]> = {
+      summary: READ,
+      allocations: READ,
+      evaluations: READ,
+      deployments: READ,
+      deployment: READ,
+      versions: READ,
+      submission: READ,
+      services: READ,
+      actions: READ,
+      evaluate: WRITE,
+      plan: WRITE,
+      'periodic/force': WRITE,
+      dispatch: WRITE,
+      'dispatch/payload': WRITE,
+      revert: WRITE,
+      stable: WRITE,
+      scale: ['DELETE'],
+      'versions/v1/tag': ['GET'],
+    };
+    for (const [sub, methods] of Object.entries(refused))
+      for (const method of methods)
+        expect([method, sub, ...(await answerOf(`/v1/job/web/${sub}`, { method }))]).toEqual([
+          method,
+          sub,
+          405,
+          'Invalid method',
+        ]);
+    expect(await answerOf('/v1/job/a/b/versions/x/tag')).toEqual([404, 'invalid job tag endpoint']); // API-7
+  });
+
+  it('API-80: what takes WebSockets only says so', async () => {
+    for (const path of [`/v1/client/allocation/${allocId}/exec?task=task`, '/v1/job/web/action'])
+      expect(await answerOf(path)).toEqual([400, 'this path takes WebSockets only']);
+  });
+
   it('API-8: HEAD is a wrong method', async () => {
     expect((await api.raw('/v1/jobs', { method: 'HEAD' })).status).toBe(405);
   });

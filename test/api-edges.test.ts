@@ -175,6 +175,13 @@ describe('allocations and machines', () => {
     await api.stop('once', true);
   });
 
+  it('API-199: a machine that nobody names is that of the agent beside the API', async () => {
+    const [{ NodeID } = { NodeID: '' }] = await runningOf('whole');
+    const named = JSON.parse((await answerOf(`/v1/client/metadata?node_id=${NodeID}`))[1]) as object;
+    expect(await api.get('/v1/client/metadata')).toEqual(named);
+    expect((await answerOf('/v1/client/stats'))[0]).toBe(200);
+  });
+
   it('OP-104, OP-105: what a machine tells of itself, at its own port and at that of the API beside it', async () => {
     interface Metrics {
       Gauges: { Name: string; Value: number; Labels: Record<string, string> }[];

@@ -130,7 +130,7 @@ describe('what is no request', () => {
       [`${HEAD}${'X-A: b\r\n'.repeat(5_000)}\r\n`, 431, 'headers'],
       [`${HEAD}X-Long: ${'a'.repeat(40_000)}\r\n\r\n`, 431, 'headers'],
       ['\u0016\u0003\u0001 hello\r\n\r\n', 400, 'no HTTP'],
-      [`${HEAD}Content-Length: 40000000\r\n\r\n`, 413, 'too large'],
+      [`${HEAD}Content-Length: 40000000\r\n\r\n`, 413, 'too large: at most 32 MiB'],
       [`${HEAD}Content-Length: -5\r\n\r\n`, 400, 'no HTTP'],
       [`${HEAD}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n`, 400, 'no HTTP'],
     ] as const) {

@@ -2,7 +2,7 @@ import { Controller, Get, Param, Post, Put, Req, Res } from '@nestjs/common';
 import { encodeCheckStatus } from '@waybill/model';
 import { ReadModel } from '@waybill/projection';
 import { allocChecks, allocStats, collectAllocs, NatsRpc, restartAlloc, signalAlloc } from '@waybill/rpc';
-import { badRequest } from '../http/api-error.js';
+import { badRequest, onlyWebSockets } from '../http/api-error.js';
 import { readJsonBody, readOptionalJsonBody } from '../http/body.js';
 import { asObject, boolOf, type JsonObject, stringOf } from '../http/json-members.js';
 import { param } from '../http/query-string.js';
@@ -32,6 +32,12 @@ export class AllocationActionsController {
     const checks = await askAgent(this.rpc, allocChecks, { AllocID: ID }, { target: NodeID });
     const shown = Object.entries(checks).map(([checkId, status]) => [checkId, encodeCheckStatus(status)]);
     sendJson(request, reply, Object.fromEntries(shown));
+  }
+
+  /** API-80: its handshake is taken before requests are (exec.transport.ts). */
+  @Get('client/allocation/:id/exec')
+  exec(): never {
+    throw onlyWebSockets();
   }
 
   @Put('client/allocation/:id/restart')

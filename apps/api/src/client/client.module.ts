@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { ClusterModule } from '../cluster/cluster.module.js';
 import { AllocationActionsController } from './allocation-actions.controller.js';
 import { DiskSnapshotController } from './disk-snapshot.controller.js';
 import { FilesController } from './files.controller.js';
@@ -8,6 +9,7 @@ import { NotOfferedController } from './not-offered.controller.js';
 
 /** What machines answer, asked through the servers. */
 @Module({
+  imports: [ClusterModule],
   controllers: [
     AllocationActionsController,
     DiskSnapshotController,

@@ -1,6 +1,7 @@
 import { Controller, Get, Post, Put, Req, Res } from '@nestjs/common';
 import { ReadModel } from '@waybill/projection';
 import { applyNodeMeta, collectAllocs, hostStats, NatsRpc, readNodeMeta, type RpcError } from '@waybill/rpc';
+import { NeighbouringAgent } from '../cluster/neighbouring-agent.store.js';
 import { badRequest, notFound } from '../http/api-error.js';
 import { param } from '../http/query-string.js';
 import { type ApiReply, type ApiRequest, sendEmpty, sendJson } from '../http/reply.js';
@@ -13,6 +14,7 @@ export class MachinesController {
   constructor(
     private readonly model: ReadModel,
     private readonly rpc: NatsRpc,
+    private readonly agent: NeighbouringAgent,
   ) {}
 
   @Get('stats')
@@ -68,9 +70,11 @@ export class MachinesController {
     sendJson(request, reply, await askAgent(this.rpc, applyNodeMeta, { Meta }, { target, statusOf }));
   }
 
+  /** The machine that is named, or else the one of the agent beside this process. @throws ApiError */
   private async nodeOf(request: ApiRequest, otherwise = ''): Promise<string> {
-    const nodeId = (param(request.query, 'node_id') || otherwise).toLowerCase();
-    if (!nodeId) throw badRequest('No local Node and node_id not provided'); // API-199
+    const named = param(request.query, 'node_id') || otherwise;
+    const nodeId = named ? named.toLowerCase() : await this.agent.nodeId();
+    if (nodeId === undefined) throw badRequest('No local Node and node_id not provided'); // API-199
     const { row } = await this.model.node(nodeId);
     if (!row) throw notFound(`Unknown node ${nodeId}`);
     return row.ID;

@@ -1,5 +1,5 @@
 import { All, Controller, Post, Put, Req, Res } from '@nestjs/common';
-import { ApiError, badRequest, failed, notFound } from '../http/api-error.js';
+import { ApiError, badRequest, failed, invalidMethod, notFound } from '../http/api-error.js';
 import { pathOf } from '../http/path.js';
 import { param, params, type QueryString } from '../http/query-string.js';
 import { type ApiReply, type ApiRequest, sendJson } from '../http/reply.js';
@@ -47,7 +47,7 @@ export class RaftController {
   /** OP-63; of transfers only the method was wrong (API-3). */
   @All('*')
   unknown(@Req() request: ApiRequest): never {
-    if (pathOf(request.url).endsWith('/transfer-leadership')) throw new ApiError(405, 'Invalid method');
+    if (pathOf(request.url).endsWith('/transfer-leadership')) throw invalidMethod();
     throw notFound('Invalid method');
   }
 

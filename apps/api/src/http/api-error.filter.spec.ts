@@ -1,4 +1,4 @@
-import { type ArgumentsHost, NotFoundException } from '@nestjs/common';
+import { type ArgumentsHost, NotFoundException, PayloadTooLargeException } from '@nestjs/common';
 import { LogUnavailableError, TooLargeError } from '@waybill/journal';
 import { DecodeError } from '@waybill/model';
 import { RpcError, RpcUnavailableError } from '@waybill/rpc';
@@ -12,14 +12,14 @@ const paths = new KnownPaths();
 paths.add('/v1/jobs');
 
 /** What a client is told of a failure, at this path. */
-function toldOf(error: unknown, url = '/v1/jobs'): { status: number; type: string; text: string } {
+function toldOf(error: unknown, url = '/v1/jobs', routeOptions = {}): { status: number; type: string; text: string } {
   const told = { status: 0, type: '', text: '' };
   const reply = {
     code: (status: number) => Object.assign(told, { status }) && reply,
     header: (_name: string, type: string) => Object.assign(told, { type }) && reply,
     send: (text: string) => void Object.assign(told, { text }),
   };
-  const http = { getRequest: () => ({ method: 'PUT', url }), getResponse: () => reply };
+  const http = { getRequest: () => ({ method: 'PUT', url, routeOptions }), getResponse: () => reply };
   new ApiErrorFilter(silentLogger, paths).catch(error, { switchToHttp: () => http } as never as ArgumentsHost);
   return told;
 }
@@ -58,5 +58,11 @@ describe('what a failure is to a client', () => {
   it('API-2, API-3, OP-3: a path that nobody serves says nothing, another method of one that is served does', () => {
     expect(toldOf(new NotFoundException())).toMatchObject({ status: 405, text: 'Invalid method' });
     expect(toldOf(new NotFoundException(), '/v1/nothing')).toMatchObject({ status: 404, text: '' });
+  });
+
+  it('a body beyond the limit of its path is told how much would do', () => {
+    const told = (limits: object) => toldOf(new PayloadTooLargeException(), '/v1/jobs', limits);
+    expect(told({})).toMatchObject({ status: 413, text: 'Request body is too large: at most 32 MiB' });
+    expect(told({ bodyLimit: 256 * 2 ** 20 }).text).toBe('Request body is too large: at most 256 MiB');
   });
 });

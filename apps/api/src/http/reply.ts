@@ -12,6 +12,8 @@ export interface ApiRequest {
   readonly body: unknown;
   readonly raw: IncomingMessage;
   readonly id: string;
+  /** `bodyLimit` in bytes. */
+  readonly routeOptions: { readonly bodyLimit?: number };
 }
 
 /** What we use of Fastify's reply. */

@@ -1,4 +1,4 @@
-import { ApiError, badRequest } from '../http/api-error.js';
+import { badRequest } from '../http/api-error.js';
 import { pathOf } from '../http/path.js';
 
 /** Sub-routes of a job, in the order they are tried (API-5). */
@@ -51,6 +51,3 @@ export function jobPathOf(url: string): JobPath {
     throw badRequest('the path is not valid percent-encoding');
   }
 }
-
-export const notYet = (sub: string): ApiError =>
-  new ApiError(501, `/v1/job/:id/${sub} is not available yet; see docs/gaps.md`);

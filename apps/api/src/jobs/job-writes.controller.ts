@@ -1,6 +1,6 @@
 import { Controller, Delete, Post, Put, Req, Res } from '@nestjs/common';
 import { formatErrors, formatWarnings } from '@waybill/model';
-import { failed } from '../http/api-error.js';
+import { failed, invalidMethod } from '../http/api-error.js';
 import { readJsonBody, readOptionalJsonBody } from '../http/body.js';
 import { boolParam, namespaceOf, param } from '../http/query-string.js';
 import type { ApiReply, ApiRequest } from '../http/reply.js';
@@ -13,7 +13,7 @@ import { DispatchJob, type DispatchWish, readDispatchRequest } from './dispatch-
 import { EvaluateJob, readEvaluateRequest } from './evaluate-job.js';
 import { ForceLaunch } from './force-launch.js';
 import { JobAdmission } from './job-admission.js';
-import { jobPathOf, notYet } from './job-path.js';
+import { jobPathOf } from './job-path.js';
 import { JobStability, readStabilityRequest } from './job-stability.js';
 import { JobVersionTags, readTagRequest, tagPathOf } from './job-version-tags.js';
 import { PlanJob } from './plan-job.js';
@@ -74,7 +74,7 @@ export class JobWritesController {
   async deregister(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const { id, sub } = jobPathOf(request.url);
     if (sub === 'tag') return this.untag(request, reply, id);
-    if (sub !== undefined) throw notYet(sub);
+    if (sub !== undefined) throw invalidMethod();
     const { query } = request;
     const answer = await this.deregisterJob.run(
       {
@@ -115,7 +115,7 @@ export class JobWritesController {
       case 'tag':
         return this.tag(request, reply, id);
       default:
-        throw notYet(sub);
+        throw invalidMethod();
     }
   }
 

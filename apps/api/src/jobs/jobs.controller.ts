@@ -2,7 +2,7 @@ import { Controller, Get, Post, Req, Res } from '@nestjs/common';
 import { encodeAllocationStub, encodeDeployment, encodeEvaluation, encodeJob } from '@waybill/model';
 import { ReadModel, rowsOfJob } from '@waybill/projection';
 import { namespacedKey, versionKey } from '@waybill/state';
-import { badRequest } from '../http/api-error.js';
+import { badRequest, invalidMethod, onlyWebSockets } from '../http/api-error.js';
 import { ListFilter } from '../http/list-filter.js';
 import { pageOf } from '../http/list-params.js';
 import { namespaceOf, param, type QueryString } from '../http/query-string.js';
@@ -12,7 +12,8 @@ import type { ApiReply, ApiRequest } from '../http/reply.js';
 import { actionsOf } from './job-actions.js';
 import { JobList } from './job-list.js';
 import { JobStatuses } from './job-statuses.js';
-import { jobPathOf, notYet } from './job-path.js';
+import { jobPathOf } from './job-path.js';
+import { tagPathOf } from './job-version-tags.js';
 import { scaleStatusIndex, scaleStatusOf } from './scale-status.js';
 import { versionDiffs } from './version-diffs.js';
 
@@ -144,8 +145,13 @@ export class JobsController {
           () => found(this.model.job(namespace, id), actionsOf),
           'job not found',
         );
+      case 'action':
+        throw onlyWebSockets();
+      case 'tag':
+        tagPathOf(id); // API-7 is said first
+        throw invalidMethod();
       default:
-        throw notYet(sub);
+        throw invalidMethod();
     }
   }
 

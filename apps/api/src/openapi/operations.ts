@@ -126,6 +126,7 @@ const MACHINES: Operation[] = [
   ...get('/v1/client/identity', 'The signed identity of a machine, which has none'),
   ...write('/v1/client/identity/renew', 'Renew it'),
   ...get(`${ALLOC}/snapshot`, 'The disk of an allocation as a tar', { answer: anything }),
+  ...stream(`${ALLOC}/exec`, 'A command in a task, over a WebSocket', ['task', 'command', 'tty', 'ws_handshake']),
   ...get(`${ALLOC}/pause`, 'Schedules of tasks, of which there are none'),
   ...write(`${ALLOC}/pause`, 'Pause a task', { body: request }),
   ...get(`${ALLOC}/stats`, 'What an allocation uses', { query: ['task'], answer: anything }),
