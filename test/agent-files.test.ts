@@ -191,7 +191,7 @@ describe('following', () => {
     await api.stop('growing');
   });
 
-  it('AG-313, API-198: logs of an allocation that has ended, until it is collected; plain, the text alone', async () => {
+  it('AG-313, AG-315, AG-316, API-198: logs of an allocation that has ended, until it is collected; plain, the text alone', async () => {
     const id = await running('spoken', 'echo one; echo two; echo three >&2; printf done > local/made');
     await api.stop('spoken');
     const ended = async () => (await api.get<Allocation>(`/v1/allocation/${id}`)).ClientStatus === 'complete';
@@ -202,7 +202,11 @@ describe('following', () => {
     const read = await follow(logs('&type=stdout'));
     await eventually('without follow it ends', read.ended);
     expect(textOf(read.frames)).toBe('one\ntwo\n');
+    const followed = await follow(logs('&type=stdout&follow=true'));
+    await eventually('there is nothing new', () => followed.frames.some((frame) => Object.keys(frame).length === 0));
+    expect([textOf(followed.frames), followed.ended()]).toEqual(['one\ntwo\n', false]);
     await api.raw(`/v1/client/allocation/${id}/gc`, { method: 'PUT' });
+    await eventually('with follow it ends when there are no files any more', followed.ended);
     expect((await answerOf(logs('&type=stdout&plain=true')))[0]).toBe(404);
     expect((await answerOf(logs('&type=other')))[0]).toBe(400);
   });

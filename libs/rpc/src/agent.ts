@@ -25,8 +25,8 @@ export interface ReadLogResponse {
   readonly NextOffset: number;
   /** Name of the file the last byte came from, as clients show it. */
   readonly File: string;
-  /** The task is dead and everything was read. */
-  readonly Ended: boolean;
+  /** Absolute offset behind the last byte that there was, given or not. */
+  readonly Available: number;
 }
 
 /** To one machine: the target is the node's id. */

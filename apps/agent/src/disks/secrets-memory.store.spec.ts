@@ -15,17 +15,17 @@ beforeEach(() => {
 afterEach(async () => {
   vi.restoreAllMocks();
   vi.unstubAllEnvs();
-  for (const memory of memories) memory.close();
+  for (const one of memories) one.close();
   await unmountBelow(root);
   rmSync(root, { recursive: true, force: true });
 });
 
 /** Undefined: this machine lets nobody mount here, which the machine's own test shows. */
-function memory(): SecretsMemory | undefined {
+function found(): SecretsMemory | undefined {
   try {
-    const found = SecretsMemory.find(root);
-    memories.push(found);
-    return found;
+    const memory = SecretsMemory.find(root);
+    memories.push(memory);
+    return memory;
   } catch (error) {
     if (error instanceof NoSecretsMemoryError) return undefined;
     throw error;
@@ -38,7 +38,7 @@ const mountedHere = async () =>
 
 describe('secrets in memory', () => {
   it('AG-220: a file system of 1 MB for each task, which only it can read, made before it starts', async (context) => {
-    const secrets = memory();
+    const secrets = found();
     if (!secrets) return context.skip('this machine lets nobody mount here');
     const built = await Promise.all(['db', 'web'].map((task) => store(secrets).build('a', task)));
     expect(await mountedHere()).toMatchObject(
@@ -57,13 +57,13 @@ describe('secrets in memory', () => {
   });
 
   it('AG-220: the next agent finds them as they are, and they go with the allocation', async (context) => {
-    const secrets = memory();
+    const secrets = found();
     if (!secrets) return context.skip('this machine lets nobody mount here');
     const { secretsDir } = await store(secrets).build('a', 'web');
     await store(secrets).build('a', 'empty');
     writeFileSync(path.join(secretsDir, 'key'), 'k');
     secrets.close();
-    const next = store(memory());
+    const next = store(found());
     for (const task of ['web', 'empty']) await next.build('a', task);
     expect([(await mountedHere()).length, readFileSync(path.join(secretsDir, 'key'), 'utf8')]).toEqual([2, 'k']);
     await next.remove('a');
@@ -71,18 +71,18 @@ describe('secrets in memory', () => {
   });
 
   it('AG-220: an agent that ends with its tasks leaves none; what was put there once is put there again', async (context) => {
-    const secrets = memory();
+    const secrets = found();
     if (!secrets) return context.skip('this machine lets nobody mount here');
     const { privateDir, secretsDir } = await store(secrets).build('a', 'web');
     for (const name of ['artifacts.done', 'other']) writeFileSync(path.join(privateDir, name), '');
     await store(secrets).close(true);
     expect(await mountedHere()).toEqual([]);
-    await store(memory()).build('a', 'web');
+    await store(found()).build('a', 'web');
     expect([readdirSync(secretsDir), readdirSync(privateDir)]).toEqual([[], ['other']]);
   });
 
   it('what a task of an agent without one has already is left to it', async (context) => {
-    const secrets = memory();
+    const secrets = found();
     if (!secrets) return context.skip('this machine lets nobody mount here');
     const { secretsDir } = await store().build('a', 'web');
     writeFileSync(path.join(secretsDir, 'key'), 'k');
@@ -91,14 +91,14 @@ describe('secrets in memory', () => {
   });
 
   it('AG-220: an agent that is not root has a directory that nobody else can read, and says why', async () => {
-    vi.spyOn(process, 'getuid' as never).mockReturnValue(1_000 as never);
+    vi.spyOn(process as { getuid: () => number }, 'getuid').mockReturnValue(1_000);
     expect(() => SecretsMemory.find(root)).toThrow(new NoSecretsMemoryError('the agent does not run as root'));
     const { secretsDir } = await store().build('a', 'web');
     expect([await mountedHere(), statSync(secretsDir).mode & 0o777]).toEqual([[], 0o700]);
   });
 
   it('one that cannot be mounted is an error of the start, never a directory of the disk', async (context) => {
-    const secrets = memory();
+    const secrets = found();
     if (!secrets) return context.skip('this machine lets nobody mount here');
     vi.stubEnv('PATH', '/nowhere');
     await expect(store(secrets).build('a', 'web')).rejects.toThrow(/^no file system in memory for secrets: .*mount/);

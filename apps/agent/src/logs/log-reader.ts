@@ -18,8 +18,6 @@ export interface LogRead {
   readonly offset: number;
   readonly limit: number;
   readonly waitMs: number;
-  /** Nothing more will be written. */
-  readonly isEnded: () => boolean;
 }
 
 export interface LogChunk {
@@ -27,7 +25,8 @@ export interface LogChunk {
   /** Behind the last byte given, counted from the first byte the task ever wrote. */
   readonly nextOffset: number;
   readonly file: string;
-  readonly ended: boolean;
+  /** Behind the last byte there is, counted likewise. */
+  readonly available: number;
 }
 
 interface Part {
@@ -38,24 +37,22 @@ interface Part {
 
 /**
  * Reads a task's log over the borders of its files. Offsets count from the first byte ever written, so they stay right
- * when old files are deleted; a reader whose offset was deleted goes on with the oldest byte there is (AG-452).
+ * when old files are deleted; a reader whose offset was deleted goes on with the oldest byte there is (AG-452). A task that
+ * has ended is waited for like one that runs: it may be started again (AG-316).
  * @returns undefined when the task has no log
  */
 export async function readLogChunk(read: LogRead): Promise<LogChunk | undefined> {
   const deadline = Date.now() + Math.min(read.waitMs, MAX_LOG_WAIT_MS);
   let offset: number | undefined;
   for (;;) {
-    // Asked before the files are looked at: what was written until then is seen by the look.
-    const ended = read.isEnded();
     const parts = await partsOf(read.logsDir, logBase(read.task, read.type));
     const last = parts.at(-1);
     if (last) {
       const total = last.from + last.size;
       offset ??= read.origin === 'end' ? Math.max(0, total - read.offset) : read.offset;
       const chunk = await chunkAt(read.logsDir, parts, offset, Math.min(read.limit, MAX_LOG_CHUNK_BYTES));
-      if (chunk.data.length > 0) return { ...chunk, ended: ended && chunk.nextOffset >= total };
-      if (ended || Date.now() >= deadline) return { ...chunk, ended };
-    } else if (ended || Date.now() >= deadline) return undefined;
+      if (chunk.data.length > 0 || Date.now() >= deadline) return { ...chunk, available: total };
+    } else if (Date.now() >= deadline) return undefined;
     await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
   }
 }
@@ -84,7 +81,7 @@ async function chunkAt(
   parts: readonly Part[],
   offset: number,
   limit: number,
-): Promise<Omit<LogChunk, 'ended'>> {
+): Promise<Omit<LogChunk, 'available'>> {
   const at = Math.max(offset, parts[0]?.from ?? 0);
   const part = parts.find(({ from, size }) => at < from + size) ?? parts.at(-1);
   if (!part || limit <= 0) return { data: Buffer.alloc(0), nextOffset: at, file: part?.name ?? '' };

@@ -73,7 +73,6 @@ describe('reading logs', () => {
       offset: 0,
       limit: 65_536,
       waitMs: 0,
-      isEnded: () => false,
       ...over,
     });
 
@@ -107,13 +106,18 @@ describe('reading logs', () => {
     expect((await read({ origin: 'end', offset: 99 }))?.data.toString()).toBe('abcdef');
   });
 
-  it('API-635, AG-243: a reader that waits gets new bytes as they come, and the end when the task is dead', async () => {
+  it('API-635, AG-243: a reader that waits gets new bytes as they come, or hears after its time that there are none', async () => {
     const l = log();
     await l.write(Buffer.from('one'));
     const next = read({ offset: 3, waitMs: 5_000 });
     await l.write(Buffer.from('two'));
-    expect(await next).toMatchObject({ nextOffset: 6, ended: false });
-    expect(await read({ offset: 6, waitMs: 5_000, isEnded: () => true })).toMatchObject({ nextOffset: 6, ended: true });
+    expect(await next).toMatchObject({ nextOffset: 6, available: 6 });
+    expect(await read({ offset: 6, waitMs: 100 })).toMatchObject({ nextOffset: 6, data: Buffer.alloc(0) });
+  });
+
+  it('AG-311: says how much there is, whatever of it is given', async () => {
+    await log(4).write(Buffer.from('abcdef'));
+    expect(await read({ limit: 1 })).toMatchObject({ nextOffset: 1, available: 6 });
   });
 
   it('a task without a log', async () => {

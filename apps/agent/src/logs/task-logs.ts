@@ -30,20 +30,19 @@ export class TaskLogs {
         offset: Math.max(0, request.Offset),
         limit: request.Limit,
         waitMs: request.WaitMs,
-        isEnded: () => this.stateOf(AllocID, Task)?.State === 'dead',
       });
       if (!chunk) {
         // A task that has not written anything yet has an empty log; one that has not begun has none (API-198).
         const now = this.stateOf(AllocID, Task) ?? state;
         if (now.StartedAt === null)
           throw new RpcError('not-found', `task "${Task}" not started yet. No logs available`);
-        return { Data: '', NextOffset: 0, File: '', Ended: now.State === 'dead' };
+        return { Data: '', NextOffset: 0, File: '', Available: 0 };
       }
       return {
         Data: chunk.data.toString('base64'),
         NextOffset: chunk.nextOffset,
         File: chunk.file,
-        Ended: chunk.ended,
+        Available: chunk.available,
       };
     } finally {
       this.reading--;

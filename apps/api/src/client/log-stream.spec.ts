@@ -5,7 +5,7 @@ import { readTaskLog } from './log-stream.js';
 type Piece = Partial<Omit<ReadLogResponse, 'Data'>> & { data?: string };
 
 /** An agent that answers with these, one after the other, and then that there is nothing new. */
-function agentWith(pieces: Piece[]) {
+function agentWith(pieces: Piece[], available = Infinity) {
   const asked: ReadLogRequest[] = [];
   let behind = 0;
   const rpc: Rpc = {
@@ -14,7 +14,7 @@ function agentWith(pieces: Piece[]) {
       const { data = '', ...over } = pieces.shift() ?? {};
       behind += data.length;
       const answer = { Data: Buffer.from(data).toString('base64'), NextOffset: behind, File: 'web.stdout.0' };
-      return { ...answer, Ended: false, ...over } as Res;
+      return { ...answer, Available: available, ...over } as Res;
     },
   };
   async function* read(follow: boolean, signal = new AbortController().signal): AsyncGenerator<string> {
@@ -46,14 +46,23 @@ describe('a task’s log as a stream', () => {
     expect(asked.map(({ WaitMs }) => WaitMs)).toEqual([0, 0, 0]);
   });
 
-  it('AG-311, AG-453: with follow it goes on with what comes, heartbeats between, until the task has ended', async () => {
-    const { read } = agentWith([{ data: 'one' }, {}, {}, { data: 'two' }, { Ended: true }]);
-    expect(await all(read(true))).toEqual(['web.stdout.0@0 one', 'heartbeat', 'heartbeat', 'web.stdout.0@3 two']);
+  it('AG-311: without follow it ends where there was no more when it began, however fast the task writes', async () => {
+    const { asked, read } = agentWith([{ data: 'one' }, { data: 'two', Available: 99 }, { data: 'three' }], 5);
+    expect(await all(read(false))).toEqual(['web.stdout.0@0 one', 'web.stdout.0@3 tw']);
+    expect(asked).toHaveLength(2);
+  });
+
+  it('AG-311, AG-316, AG-453: with follow it goes on with what comes, heartbeats between, until its reader leaves', async () => {
+    const gone = new AbortController();
+    const { read } = agentWith([{ data: 'one' }, {}, {}, { data: 'two' }, {}], 3);
+    const seen: string[] = [];
+    for await (const piece of read(true, gone.signal)) if (seen.push(piece) === 5) gone.abort();
+    expect(seen).toEqual(['web.stdout.0@0 one', 'heartbeat', 'heartbeat', 'web.stdout.0@3 two', 'heartbeat']);
   });
 
   it('AG-309, AG-451: a piece is of one file and names it, and the next goes on where it ended', async () => {
-    const { asked, read } = agentWith([{ data: 'old' }, { data: 'new', File: 'web.stdout.1' }, { Ended: true }]);
-    expect(await all(read(true))).toEqual(['web.stdout.0@0 old', 'web.stdout.1@3 new']);
+    const { asked, read } = agentWith([{ data: 'old' }, { data: 'new', File: 'web.stdout.1' }, {}]);
+    expect(await all(read(false))).toEqual(['web.stdout.0@0 old', 'web.stdout.1@3 new']);
     expect(asked.map(({ Offset }) => Offset)).toEqual([0, 3, 6]);
   });
 

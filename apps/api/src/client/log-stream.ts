@@ -16,22 +16,24 @@ export interface LogStreamRequest {
 }
 
 /**
- * A task's log in pieces that fit frames, asked from the agent that has it; with `follow` until the task has
- * ended and everything was read, or the signal is aborted. Holds one answer of the agent.
+ * A task's log in pieces that fit frames, asked from the agent that has it: what there is when it begins, or with `follow`
+ * all that comes, also from a task that has ended and is started again, until the signal is aborted or the allocation's
+ * files are gone (AG-311, AG-316). Holds one answer of the agent.
  * @throws ApiError
  */
 export async function* readTaskLog(rpc: Rpc, wanted: LogStreamRequest, signal: AbortSignal): AsyncGenerator<FilePiece> {
   const { nodeId, allocId, task, type } = wanted;
   const at = { AllocID: allocId, Task: task, Type: type, Limit: MAX_LOG_CHUNK_BYTES };
   let next: ReadLogRequest = { ...at, Origin: wanted.origin, Offset: wanted.offset, WaitMs: 0 };
+  let end: number | undefined;
   while (!signal.aborted) {
     const answer: ReadLogResponse = await askAgent(rpc, readLog, next, { target: nodeId });
     const data = Buffer.from(answer.Data, 'base64');
-    yield* framePieces(data, answer.NextOffset - data.length, answer.File);
-    if (data.length === 0) {
-      if (answer.Ended || !wanted.follow) return;
-      yield null;
-    }
+    const from = answer.NextOffset - data.length;
+    if (!wanted.follow) end ??= answer.Available;
+    yield* framePieces(end === undefined ? data : data.subarray(0, Math.max(0, end - from)), from, answer.File);
+    if (!wanted.follow && (data.length === 0 || answer.NextOffset >= (end ?? 0))) return;
+    if (data.length === 0) yield null;
     next = { ...at, Origin: 'start', Offset: answer.NextOffset, WaitMs: wanted.follow ? FOLLOW_WAIT_MS : 0 };
   }
 }
