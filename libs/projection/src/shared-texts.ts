@@ -3,9 +3,9 @@ export const MIN_KEPT_LENGTH = 200;
 
 /** What is known of the members of one name. */
 interface Slot {
-  /** The quoted name and the colon. */
+  /** A comma, the quoted name and a colon. */
   readonly opening: string;
-  /** The value seen last, and its JSON. */
+  /** The value seen last, and the opening with its JSON. */
   value: unknown;
   text: string;
 }
@@ -34,20 +34,23 @@ export class SharedTexts {
       const value = members[name];
       if (value === undefined) continue;
       const slot = this.slots.get(name) ?? this.slotOf(name);
-      if (levels > 1 && isObject(value)) text += `${separator(text)}${slot.opening}${this.textOf(value, levels - 1)}`;
-      else {
-        if (value !== slot.value) {
-          slot.text = typeof value === 'object' && value !== null ? this.nestedText(value) : primitiveText(value);
-          slot.value = value;
-        }
-        text += separator(text) + slot.opening + slot.text;
-      }
+      const member =
+        levels > 1 && isObject(value) ? slot.opening + this.textOf(value, levels - 1) : this.memberText(slot, value);
+      text = text === '' ? `{${member.slice(1)}` : text + member;
     }
-    return `{${text}}`;
+    return text === '' ? '{}' : `${text}}`;
+  }
+
+  private memberText(slot: Slot, value: unknown): string {
+    if (value === slot.value) return slot.text;
+    slot.value = value;
+    slot.text =
+      slot.opening + (typeof value === 'object' && value !== null ? this.nestedText(value) : primitiveText(value));
+    return slot.text;
   }
 
   private slotOf(name: string): Slot {
-    const slot = { opening: `${JSON.stringify(name)}:`, value: undefined, text: '' };
+    const slot = { opening: `,${JSON.stringify(name)}:`, value: undefined, text: '' };
     this.slots.set(name, slot);
     return slot;
   }
@@ -60,8 +63,6 @@ export class SharedTexts {
     return text;
   }
 }
-
-const separator = (text: string): '' | ',' => (text === '' ? '' : ',');
 
 const isObject = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
