@@ -294,12 +294,13 @@ function madeOf(applied) {
   const tables = new Map();
   let rows = 0;
   for (let at = 0; at < applied.length; at += TXNS_PER_BATCH) {
-    for (const { table, upserts } of foldBatch(applied.slice(at, at + TXNS_PER_BATCH)).tables) {
+    for (const { table, inserts, updates } of foldBatch(applied.slice(at, at + TXNS_PER_BATCH)).tables) {
       const of = tables.get(table) ?? { rows: 0, bytes: 0 };
       tables.set(table, of);
-      of.rows += upserts.length;
-      rows += upserts.length;
-      for (const row of upserts) of.bytes += JSON.stringify(row).length;
+      const written = [...inserts, ...updates];
+      of.rows += written.length;
+      rows += written.length;
+      for (const row of written) of.bytes += JSON.stringify(row).length;
     }
   }
   const text = [...tables]

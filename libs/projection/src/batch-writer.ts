@@ -1,7 +1,8 @@
 import type { Applied } from '@waybill/state';
-import type { Pool, PoolClient, QueryResult } from 'pg';
+import type { Pool, PoolClient } from 'pg';
 import { type Batch, foldBatch } from './batch.js';
 import { columnTypes } from './column-types.js';
+import { CopyIn } from './copy-in.js';
 import { ProjectionMovedError } from './errors.js';
 import { SharedTexts } from './shared-texts.js';
 import {
@@ -9,9 +10,9 @@ import {
   INSERT_TXNS,
   MOVE_APPLIED,
   MOVE_TABLE_INDEXES,
-  type NamedStatement,
   READ_APPLIED,
   type RowsStatement,
+  type Step,
   STORE_ALLOC_JOBS,
   TABLE_STATEMENTS,
 } from './statements.js';
@@ -26,7 +27,8 @@ export const MAX_ROWS_PER_STATEMENT = 250;
  *
  * Stateless between batches: what is in Postgres decides. The applied index moves by compare-and-set, so of two
  * projectors the slower one writes nothing. The commit is synchronous: what was announced survives a crash.
- * Cost: one statement per table and MAX_ROWS_PER_STATEMENT rows, plus three.
+ * Rows that are new go by COPY, which is a quarter less work; those that were there replace what was.
+ * Cost: one or two statements per table and MAX_ROWS_PER_STATEMENT rows, plus three.
  */
 export class BatchWriter {
   constructor(private readonly pool: Pool) {}
@@ -51,7 +53,8 @@ export class BatchWriter {
 /** The client makes the values of a statement while Postgres works on the one before. */
 async function writeInto(client: PoolClient, batch: Batch, texts: SharedTexts): Promise<void> {
   const steps = stepsOf(batch, texts);
-  const moving = begun(client, { ...MOVE_APPLIED, values: [batch.from, batch.to] });
+  const moving = client.query({ ...MOVE_APPLIED, values: [batch.from, batch.to] });
+  moving.catch(() => {}); // thrown where it is awaited
   let step = steps.next();
   const moved = await moving;
   if (moved.rowCount !== 1) {
@@ -65,21 +68,18 @@ async function writeInto(client: PoolClient, batch: Batch, texts: SharedTexts): 
   }
 }
 
-function begun(client: PoolClient, step: Step): Promise<QueryResult> {
-  const running = client.query(step);
+function begun(client: PoolClient, step: Step): Promise<unknown> {
+  const running = step instanceof CopyIn ? client.query(step).done : client.query(step);
   running.catch(() => {}); // thrown where it is awaited
   return running;
 }
 
-interface Step extends NamedStatement {
-  readonly values: unknown[];
-}
-
 function* stepsOf(batch: Batch, texts: SharedTexts): Generator<Step> {
   yield* chunks(STORE_ALLOC_JOBS, batch.allocJobs, texts);
-  for (const { table, upserts, removes } of batch.tables) {
+  for (const { table, inserts, updates, removes } of batch.tables) {
     yield* chunks(TABLE_STATEMENTS[table].remove, removes, texts);
-    yield* chunks(TABLE_STATEMENTS[table].upsert, upserts, texts);
+    yield* chunks(TABLE_STATEMENTS[table].insert, inserts, texts);
+    yield* chunks(TABLE_STATEMENTS[table].upsert, updates, texts);
   }
   yield* chunks(INSERT_TXN_OBJECTS, batch.objects, texts);
   yield* chunks(INSERT_TXNS, batch.txns, texts);
@@ -89,9 +89,5 @@ function* stepsOf(batch: Batch, texts: SharedTexts): Generator<Step> {
 /** The values of a statement are made when it is asked for. */
 function* chunks<Row>(statement: RowsStatement<Row>, rows: readonly Row[], texts: SharedTexts): Generator<Step> {
   for (let at = 0; at < rows.length; at += MAX_ROWS_PER_STATEMENT)
-    yield {
-      name: statement.name,
-      text: statement.text,
-      values: [...statement.valuesOf(rows.slice(at, at + MAX_ROWS_PER_STATEMENT), texts)],
-    };
+    yield statement.of(rows.slice(at, at + MAX_ROWS_PER_STATEMENT), texts);
 }

@@ -1,6 +1,5 @@
 import {
   type Applied,
-  type Change,
   type ObjectChange,
   objectChanges,
   TABLE_NAMES,
@@ -13,10 +12,17 @@ import { type AllocJob, AllocJobChanges, jobKeyBefore } from './alloc-jobs.js';
 /** What a batch comes to for one table: every key once, with its last content. */
 export interface TableBatch {
   readonly table: TableName;
-  /** Rows of the state as they are. */
-  readonly upserts: readonly object[];
-  /** Rows of the state as they were. */
+  /** Rows of the state as they are: those that were not there before the batch, and those that were. */
+  readonly inserts: readonly object[];
+  readonly updates: readonly object[];
+  /** Rows of the state as they were before the batch. */
   readonly removes: readonly object[];
+}
+
+/** What a batch makes of a row. */
+interface NetChange {
+  readonly before: object | undefined;
+  after: object | undefined;
 }
 
 /** A transaction as it is recorded. */
@@ -54,7 +60,7 @@ export function foldBatch(applied: readonly Applied[]): Batch {
   const first = applied[0];
   const last = applied.at(-1);
   if (!first || !last) throw new RangeError('a batch needs at least one transaction');
-  const latest = new Map<TableName, Map<string, Change>>();
+  const changed = new Map<TableName, Map<string, NetChange>>();
   const tableIndexes = new Map<TableName, number>();
   const allocJobs = new AllocJobChanges();
   const objects: TxnObject[] = [];
@@ -62,9 +68,11 @@ export function foldBatch(applied: readonly Applied[]): Batch {
     if (one.index !== first.index + position)
       throw new RangeError(`transaction ${one.index} in a batch where ${first.index + position} is next`);
     for (const change of one.changes) {
-      let rows = latest.get(change.table);
-      if (!rows) latest.set(change.table, (rows = new Map()));
-      rows.set(change.key, change);
+      let rows = changed.get(change.table);
+      if (!rows) changed.set(change.table, (rows = new Map()));
+      const row = rows.get(change.key);
+      if (row) row.after = change.after;
+      else rows.set(change.key, { before: change.before, after: change.after });
       allocJobs.add(change);
       tableIndexes.set(change.table, one.index);
     }
@@ -76,8 +84,8 @@ export function foldBatch(applied: readonly Applied[]): Batch {
     to: last.index,
     allocJobs: allocJobs.stored,
     tables: TABLE_NAMES.flatMap((table) => {
-      const changes = latest.get(table);
-      return changes ? [tableBatch(table, changes.values())] : [];
+      const rows = changed.get(table);
+      return rows ? [tableBatch(table, rows.values())] : [];
     }),
     tableIndexes: [...tableIndexes].map(([name, index]) => ({ name, index })),
     txns: applied,
@@ -85,11 +93,12 @@ export function foldBatch(applied: readonly Applied[]): Batch {
   };
 }
 
-function tableBatch(table: TableName, changes: Iterable<Change>): TableBatch {
-  const upserts: object[] = [];
+function tableBatch(table: TableName, rows: Iterable<NetChange>): TableBatch {
+  const inserts: object[] = [];
+  const updates: object[] = [];
   const removes: object[] = [];
-  for (const { after, before } of changes)
-    if (after) upserts.push(after);
+  for (const { after, before } of rows)
+    if (after) (before ? updates : inserts).push(after);
     else if (before) removes.push(before);
-  return { table, upserts, removes };
+  return { table, inserts, updates, removes };
 }

@@ -1,7 +1,9 @@
 import { TABLE_NAMES, type TableName, TXN_TYPES } from '@waybill/state';
 import type { AllocJob } from './alloc-jobs.js';
 import type { Batch, TxnObject, TxnRecord } from './batch.js';
-import { binaryArray, type ElementType } from './binary-array.js';
+import { binaryArray } from './binary-array.js';
+import type { BinaryType } from './binary-values.js';
+import { copiedRows, CopyIn } from './copy-in.js';
 import type { SharedTexts } from './shared-texts.js';
 import { storable, storedJson, storedText } from './stored-text.js';
 import { type ColumnValue, TABLE_LAYOUTS, type TableLayout } from './table-layout.js';
@@ -12,29 +14,56 @@ export interface NamedStatement {
   readonly text: string;
 }
 
-/** A statement that takes any number of rows. */
-export interface RowsStatement<Row> extends NamedStatement {
-  valuesOf(rows: readonly Row[], texts: SharedTexts): readonly Buffer[];
+/** A statement and all that goes with it. */
+export type Step = (NamedStatement & { readonly values?: unknown[] }) | CopyIn;
+
+/** What is done with any number of rows. */
+export interface RowsStatement<Row> {
+  of(rows: readonly Row[], texts: SharedTexts): Step;
 }
 
 interface StatementColumn<Row> {
   readonly name: string;
-  readonly type: ElementType;
+  readonly type: BinaryType;
   readonly valueOf: (row: Row, texts: SharedTexts) => ColumnValue | null;
 }
 
-/** `unnest(…)` of one array per column. The client works the columns out: Postgres looks at no body. */
-function unnested<Row>(columns: readonly StatementColumn<Row>[]): {
-  readonly sql: string;
-  readonly valuesOf: RowsStatement<Row>['valuesOf'];
-} {
+/**
+ * A statement with `unnest(…)` of one array per column in it. The client works the columns out: Postgres looks at no body.
+ * @param text of the statement, around that
+ */
+function unnesting<Row>(
+  name: string,
+  columns: readonly StatementColumn<Row>[],
+  text: (unnested: string) => string,
+): RowsStatement<Row> {
+  const statement = {
+    name,
+    text: text(`unnest(${columns.map(({ type }, at) => `$${at + 1}::${type}[]`).join(', ')})`),
+  };
   return {
-    sql: `unnest(${columns.map(({ type }, at) => `$${at + 1}::${type}[]`).join(', ')})`,
-    valuesOf: (rows, texts) =>
-      columns.map(({ type, valueOf }) =>
+    of: (rows, texts) => ({
+      ...statement,
+      values: columns.map(({ type, valueOf }) =>
         binaryArray(
           type,
           rows.map((row) => valueOf(row, texts)),
+        ),
+      ),
+    }),
+  };
+}
+
+/** Rows that are not there yet. */
+function copying<Row>(table: string, columns: readonly StatementColumn<Row>[]): RowsStatement<Row> {
+  const text = `copy "${table}" (${quoted(columns.map(({ name }) => name))}) from stdin (format binary)`;
+  return {
+    of: (rows, texts) =>
+      new CopyIn(
+        text,
+        copiedRows(
+          columns,
+          rows.map((row) => columns.map(({ valueOf }) => valueOf(row, texts))),
         ),
       ),
   };
@@ -47,6 +76,8 @@ const bodyColumn = <Row>(bodyOf: (row: Row) => object): StatementColumn<Row> => 
 });
 
 export interface TableStatements<Row> {
+  /** Of keys that are not there, each at most once. */
+  readonly insert: RowsStatement<Row>;
   /** Every key at most once: the same key twice is an error of ON CONFLICT. */
   readonly upsert: RowsStatement<Row>;
   readonly remove: RowsStatement<Row>;
@@ -62,24 +93,23 @@ function tableStatements<Row extends object>(
 ): TableStatements<Row> {
   const stored = [...columns, bodyColumn<Row>(bodyOf ?? ((row) => row))];
   const names = stored.map(({ name }) => name);
-  const rows = unnested<Row>(stored);
   const updated = names.filter((name) => !primaryKey.includes(name));
-  const keyColumns = columns.filter(({ name }) => primaryKey.includes(name));
-  const keys = unnested(keyColumns);
-  const keyNames = keyColumns.map(({ name }) => name);
+  const keys = columns.filter(({ name }) => primaryKey.includes(name));
+  const keyNames = keys.map(({ name }) => name);
   return {
-    upsert: {
-      name: `upsert_${table}`,
-      text: `insert into "${table}" (${quoted(names)}) select * from ${rows.sql}
+    insert: copying(table, stored),
+    upsert: unnesting(
+      `upsert_${table}`,
+      stored,
+      (rows) => `insert into "${table}" (${quoted(names)}) select * from ${rows}
         on conflict (${quoted(primaryKey)}) do update set ${together(updated, '', 'excluded.', ', ')}`,
-      valuesOf: rows.valuesOf,
-    },
-    remove: {
-      name: `remove_${table}`,
-      text: `delete from "${table}" t using ${keys.sql} as x(${quoted(keyNames)})
+    ),
+    remove: unnesting(
+      `remove_${table}`,
+      keys,
+      (rows) => `delete from "${table}" t using ${rows} as x(${quoted(keyNames)})
         where ${together(keyNames, 't.', 'x.', ' and ')}`,
-      valuesOf: keys.valuesOf,
-    },
+    ),
   };
 }
 
@@ -113,16 +143,10 @@ const TXN_COLUMNS: readonly StatementColumn<TxnRecord>[] = [
   { name: 'result', type: 'json', valueOf: ({ verdict }) => jsonOf('result' in verdict ? verdict.result : null) },
 ];
 
-const txnRows = unnested(TXN_COLUMNS);
+/** The compare-and-set of the applied index makes sure that an index is written once. */
+export const INSERT_TXNS = copying('txn', TXN_COLUMNS);
 
-/** No conflict clause: the compare-and-set of the applied index makes sure that an index is written once. */
-export const INSERT_TXNS: RowsStatement<TxnRecord> = {
-  name: 'insert_txns',
-  text: `insert into txn (${quoted(TXN_COLUMNS.map(({ name }) => name))}) select * from ${txnRows.sql}`,
-  valuesOf: txnRows.valuesOf,
-};
-
-const txnObjectRows = unnested<TxnObject>([
+export const INSERT_TXN_OBJECTS = copying<TxnObject>('txn_object', [
   { name: 'index', type: 'bigint', valueOf: ({ index }) => index },
   { name: 'kind', type: 'text', valueOf: ({ object }) => object.kind },
   { name: 'namespace', type: 'text', valueOf: ({ object }) => storedText(object.namespace) },
@@ -133,42 +157,29 @@ const txnObjectRows = unnested<TxnObject>([
   { name: 'undo', type: 'varchar', valueOf: ({ object }) => jsonOf(object.undo) },
 ]);
 
-export const INSERT_TXN_OBJECTS: RowsStatement<TxnObject> = {
-  name: 'insert_txn_objects',
-  text: `insert into txn_object (index, kind, namespace, id, op, change, job_key, undo) select * from ${txnObjectRows.sql}`,
-  valuesOf: txnObjectRows.valuesOf,
-};
-
-const tableIndexRows = unnested<Batch['tableIndexes'][number]>([
-  { name: 'name', type: 'text', valueOf: ({ name }) => name },
-  { name: 'index', type: 'bigint', valueOf: ({ index }) => index },
-]);
-
-export const MOVE_TABLE_INDEXES: RowsStatement<Batch['tableIndexes'][number]> = {
-  name: 'move_table_indexes',
-  text: `insert into table_index (name, index) select * from ${tableIndexRows.sql}
+export const MOVE_TABLE_INDEXES = unnesting<Batch['tableIndexes'][number]>(
+  'move_table_indexes',
+  [
+    { name: 'name', type: 'text', valueOf: ({ name }) => name },
+    { name: 'index', type: 'bigint', valueOf: ({ index }) => index },
+  ],
+  (rows) => `insert into table_index (name, index) select * from ${rows}
     on conflict (name) do update set index = excluded.index`,
-  valuesOf: tableIndexRows.valuesOf,
-};
-
-const ALLOC_JOB_KEY: readonly StatementColumn<AllocJob>[] = [
-  { name: 'namespace', type: 'text', valueOf: ({ namespace }) => storedText(namespace) },
-  { name: 'job_id', type: 'text', valueOf: ({ jobId }) => storedText(jobId) },
-  { name: 'key', type: 'text', valueOf: ({ key }) => key },
-];
-const allocJobRows = unnested<AllocJob>([
-  ...ALLOC_JOB_KEY,
-  { name: 'version', type: 'bigint', valueOf: ({ job }) => job.Version },
-  bodyColumn(({ job }) => job),
-]);
+);
 
 /** The key is the content's: what is there already is the same. */
-export const STORE_ALLOC_JOBS: RowsStatement<AllocJob> = {
-  name: 'store_alloc_jobs',
-  text: `insert into alloc_job (namespace, job_id, key, version, body) select * from ${allocJobRows.sql}
+export const STORE_ALLOC_JOBS = unnesting<AllocJob>(
+  'store_alloc_jobs',
+  [
+    { name: 'namespace', type: 'text', valueOf: ({ namespace }) => storedText(namespace) },
+    { name: 'job_id', type: 'text', valueOf: ({ jobId }) => storedText(jobId) },
+    { name: 'key', type: 'text', valueOf: ({ key }) => key },
+    { name: 'version', type: 'bigint', valueOf: ({ job }) => job.Version },
+    bodyColumn(({ job }) => job),
+  ],
+  (rows) => `insert into alloc_job (namespace, job_id, key, version, body) select * from ${rows}
     on conflict do nothing`,
-  valuesOf: allocJobRows.valuesOf,
-};
+);
 
 /**
  * First statement of a batch: whoever does not find the index where it left it writes nothing, and of two writers the

@@ -1,0 +1,39 @@
+import { fixtures, StateMachine, type TxnPayloads } from '@waybill/state';
+import { expect, it } from 'vitest';
+import { foldBatch } from './batch.js';
+
+/** What one batch of such transactions makes of the rows of a table. */
+function evalsOf(
+  machine: StateMachine,
+  ...payloads: TxnPayloads['EvalUpdate'][]
+): ReturnType<typeof foldBatch>['tables'] {
+  return foldBatch(payloads.map((payload) => fixtures.apply(machine, 'EvalUpdate', payload))).tables;
+}
+
+it('a row of a batch is written once, as the last transaction left it', () => {
+  const machine = fixtures.aMachine();
+  const made = fixtures.anEval({ ID: 'e1', JobID: 'made' });
+  const stored = fixtures.anEval({ ID: 'e2', JobID: 'stored' });
+  evalsOf(machine, { Evals: [stored] });
+  const said = (StatusDescription: string) => ({ Evals: [made, stored].map((one) => ({ ...one, StatusDescription })) });
+  const evals = evalsOf(machine, said('once'), said('twice')).find(({ table }) => table === 'evals');
+  expect(evals).toMatchObject({
+    inserts: [{ ID: 'e1', StatusDescription: 'twice' }],
+    updates: [{ ID: 'e2', StatusDescription: 'twice' }],
+    removes: [],
+  });
+});
+
+it('a row that was there before the batch is updated though it was gone in between, and one that came and went is not written', () => {
+  const machine = fixtures.aMachine();
+  const node = fixtures.aNode({ ID: 'n1' });
+  const first = fixtures.apply(machine, 'NodeRegister', { Node: node, CreateNodePool: true });
+  const gone = fixtures.apply(machine, 'NodeDeregister', { NodeID: 'n1' });
+  const again = fixtures.apply(machine, 'NodeRegister', { Node: node, CreateNodePool: true });
+  const nodes = (batch: Parameters<typeof foldBatch>[0]) =>
+    foldBatch(batch).tables.find(({ table }) => table === 'nodes') ?? { inserts: [], updates: [], removes: [] };
+  expect(nodes([first]).inserts).toHaveLength(1);
+  expect(nodes([gone, again])).toMatchObject({ inserts: [], updates: [{ ID: 'n1' }], removes: [] });
+  expect(nodes([first, gone])).toMatchObject({ inserts: [], updates: [], removes: [] });
+  expect(nodes([gone])).toMatchObject({ inserts: [], updates: [], removes: [{ ID: 'n1' }] });
+});
