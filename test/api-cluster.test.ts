@@ -9,6 +9,8 @@ import { WaybillProcesses } from './support/waybill-processes.js';
 
 let waybill: WaybillProcesses;
 let api: ApiClient;
+/** Ids of API processes that were killed. */
+const deadServers: string[] = [];
 const agentDir = mkdtempSync(`${tmpdir()}/waybill-agent-`);
 
 beforeAll(async () => {
@@ -155,7 +157,11 @@ describe('several API processes', () => {
     await waybill.startService('api', 'second', { WAYBILL_HTTP_PORT: String(port) });
     second = new ApiClient(`http://127.0.0.1:${port}`);
   });
-  afterAll(() => waybill.kill('second', 'SIGTERM'));
+  afterAll(async () => {
+    const { Servers } = await peersAt(second);
+    deadServers.push(...Servers.filter(({ Address }) => Address === new URL(second.url).host).map(({ ID }) => ID));
+    await waybill.kill('second');
+  });
   const peersAt = (at: ApiClient) => at.get<Peers>('/v1/operator/raft/configuration');
 
   it('API-238, OP-60, OP-61, OP-62: are all shown by each of them, with one and the same leader', async () => {
@@ -208,7 +214,7 @@ describe('several API processes', () => {
 });
 
 describe('a broker that is deposed', () => {
-  it('OP-106, OP-271: shows nothing of what it had in memory, so that nothing is counted twice', async () => {
+  it('OP-106, OP-271, OP-275: is not waited for longer than a request may take, and shows nothing of what it had in memory', async () => {
     const ready = async (): Promise<number | undefined> => {
       const { Gauges } = await api.get<{ Gauges: { Name: string; Value: number }[] }>('/v1/metrics');
       return Gauges.find(({ Name }) => Name === 'nomad.nomad.broker.total_ready')?.Value;
@@ -219,7 +225,12 @@ describe('a broker that is deposed', () => {
     await waybill.startService('broker', 'successor');
     const deposed = waybill.pid('broker');
     await freeze(deposed);
+    const askedAt = performance.now();
+    const unanswered = answerOf('/v1/system/gc', 'PUT');
+    expect((await api.raw('/v1/jobs?stale=true')).status).toBe(200);
     await eventually('the other one has it', async () => / [1-9]$/m.test(roleLine(await roleOf('successor'))));
+    expect(await unanswered).toEqual([500, 'No cluster leader']);
+    expect(performance.now() - askedAt).toBeLessThan(8_000);
     thaw(deposed);
     await eventually('it has heard of that', async () => / 0$/m.test(roleLine(await roleOf('broker'))));
     expect(await ready()).toBe(1);
@@ -269,11 +280,24 @@ describe('what clients ask of a cluster that has Raft and gossip', () => {
     expect([status, body.slice(0, text.length)]).toEqual([400, text]);
   });
 
-  it('OP-62, OP-260: a transfer to the one that leads changes nothing', async () => {
+  it('OP-62, OP-260: a transfer to the one that leads changes nothing, nor does one to a server that is dead', async () => {
+    const epoch = async (): Promise<string | undefined> =>
+      /^waybill_role_epoch\{.*\} (\d+)$/m.exec(await (await fetch(`${waybill.opsUrl('broker')}/metrics`)).text())?.[1];
+    const before = await epoch();
+    expect(Number(before)).toBeGreaterThan(0);
     const [address] = await api.get<string[]>('/v1/status/peers');
-    const answer = await api.raw(`/v1/operator/raft/transfer-leadership?address=${address}`, { method: 'PUT' });
-    expect(await answer.json()).toMatchObject({ From: { Address: address }, To: { Address: address }, Noop: true });
+    const transfer = (query: string) => answerOf(`/v1/operator/raft/transfer-leadership?${query}`, 'PUT');
+    const [status, text] = await transfer(`address=${address}`);
+    expect([status, JSON.parse(text)]).toEqual([
+      200,
+      { From: peer(address), To: peer(address), Noop: true, Err: null },
+    ]);
+    for (const dead of deadServers)
+      expect(await transfer(`id=${dead}`)).toEqual([400, `id "${dead}" was not found in the Raft configuration`]);
+    expect(deadServers).toHaveLength(1);
+    expect([await epoch(), await api.get('/v1/status/leader')]).toEqual([before, address]);
   });
+  const peer = (Address = ''): object => ({ Address, ID: expect.stringMatching(/^[0-9a-f-]{36}$/) as unknown });
 
   it('OP-64, OP-65, OP-66: autopilot, with durations as texts', async () => {
     expect(await api.get('/v1/operator/autopilot/configuration')).toEqual({
