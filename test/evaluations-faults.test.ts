@@ -457,8 +457,14 @@ describe('pause', () => {
     expect(allocs()).toHaveLength(1);
   });
 
-  it('F14, EB-123, OP-26, OP-253: a hundred pauses while evaluations come: each one is tracked once at the end', async () => {
+  it('F14, EB-123, OP-26, OP-253: a hundred pauses while evaluations come, and a new holder: each one is tracked once at the end', async () => {
     for (let i = 0; i < 100; i++) {
+      if (i === 50) {
+        await pause(true);
+        await plane.broker.stop();
+        await pause(false);
+        await plane.takeOver();
+      }
       await Promise.all([
         pause(true),
         register({ ID: `job-${i}` }),
@@ -466,6 +472,7 @@ describe('pause', () => {
         commitEval({ JobID: `job-${i}`, Status: 'blocked' }),
       ]);
     }
+    expect([...tables().scheduler_config.all()].map((config) => config.PauseEvalBroker)).toEqual([false]);
     expect(counters()).toEqual({ ...NOTHING, totalReady: 100, totalBlocked: 100 });
     const seen = new Set<string>();
     for (let delivery = await next(); delivery; delivery = await next()) {
