@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ApiClient, shellJob } from './support/api-client.js';
@@ -207,6 +207,38 @@ describe('allocations and machines', () => {
       expect(await answer.text()).toMatch(/^nomad_client_uptime\{.*node_pool="default".*\} \d+$/m);
     }
     expect((await fetch(`${waybill.opsUrl('broker')}/v1/metrics`)).status).toBe(404);
+  });
+
+  it('OP-273: after all of that neither the secret of the machine nor the password of the database can be read anywhere', async () => {
+    const [{ NodeID } = { NodeID: '' }] = await runningOf('whole');
+    const names = ['projector', 'broker', 'scheduler', 'nodes', 'deployments', 'volumes', 'api', 'agent'];
+    const secret = readFileSync(`${agentDir}/secret-id`, 'utf8').trim();
+    const { password } = new URL(waybill.stack.databaseUrl);
+    expect([secret.length, password.length > 8]).toEqual([36, true]);
+    const [LOG, EVENTS] = ['/v1/waybill/log?per_page=1000', '/v1/event/stream?index=1&until=head'];
+    const asked = [
+      '/v1/agent/self',
+      '/v1/agent/host',
+      '/v1/metrics',
+      '/v1/nodes?resources=true',
+      `/v1/node/${NodeID}`,
+      `/v1/node/${secret}`,
+      `/v1/node/${NodeID}/allocations`,
+      `/v1/client/metadata?node_id=${NodeID}`,
+      LOG,
+      EVENTS,
+    ];
+    const said = new Map<string, string>();
+    for (const path of asked) said.set(path, (await answerOf(path))[1].replaceAll(path, ''));
+    for (const name of names) {
+      said.set(`metrics of ${name}`, await (await fetch(`${waybill.opsUrl(name)}/metrics`)).text());
+      said.set(`log of ${name}`, readFileSync(`${waybill.dir}/${name}.log`, 'utf8'));
+    }
+    for (const path of [LOG, EVENTS]) expect(said.get(path)).toContain(NodeID);
+    for (const [where, text] of said) {
+      expect(text.length, where).toBeGreaterThan(0);
+      expect([where, text.includes(secret), text.includes(password)]).toEqual([where, false, false]);
+    }
   });
 
   it('API-634, OP-274: a machine that nobody knows, that is cut off, or is gone is not waited for', async () => {
