@@ -133,11 +133,15 @@ describe('whom a client talks to', () => {
       'nomad.agent.http.connections',
     ])
       expect(value(`nomad.${name}`), name).toBeGreaterThan(0);
+    await api.get('/v1/jobs');
+    expect((await answerOf('/v1/system/gc', 'PUT'))[0]).toBe(200);
     const answer = await api.raw('/v1/metrics?format=prometheus');
     expect(answer.headers.get('content-type')).toContain('text/plain');
     const text = await answer.text();
     expect(text).toMatch(/^nomad_nomad_job_status_running\{host="[^"]+"\} 0$/m);
     expect(text).toMatch(/^nomad_nomad_fsm_apply_scheduler_config_count\{host="[^"]+"\} [1-9]/m);
+    for (const name of ['request', 'query'])
+      expect(text).toMatch(new RegExp(`^nomad_nomad_rpc_${name}\\{.*\\} [1-9]`, 'm'));
     expect(text).toMatch(/^nomad_runtime_num_goroutines\{host="[^"]+"\} \d+$/m);
     expect(await answerOf('/v1/metrics', 'PUT')).toEqual([405, 'Invalid method']);
   });

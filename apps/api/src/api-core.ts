@@ -9,6 +9,7 @@ import { LogContact } from './http/log-contact.js';
 import { Reads } from './http/reads.js';
 import type { AdmissionLookup } from './jobs/job-admission.js';
 import type { JobLookup } from './jobs/register-job.js';
+import { RegionForwarding } from './regions/forwarding.transport.js';
 import { Writer } from './writer.js';
 
 /** What the HTTP server is made of. */
@@ -25,6 +26,7 @@ export interface ApiParts {
 export class ApiCore {
   readonly writer: Writer;
   readonly reads: Reads;
+  readonly forwarding: RegionForwarding;
   readonly age: LogContact['age'];
   /** Calls that wait for a holder of a role (API-39). */
   readonly calls: HeldCalls;
@@ -34,6 +36,8 @@ export class ApiCore {
     this.writer = new Writer(context.log, feed, () => context.tracer);
     this.age = new LogContact(context.link, context.clock).age;
     this.reads = new Reads(this.blocking(feed), this.age, this.lists);
+    const passed = context.metrics.counter('nomad_rpc_cross_region', 'requests passed on, by region', ['type']);
+    this.forwarding = new RegionForwarding(context.regions, (type) => passed.inc({ type }));
     this.calls = new HeldCalls(context.rpc, context.clock, context.timers);
   }
 
@@ -56,6 +60,8 @@ export class ApiCore {
   };
 
   blocking(source: WatchSource): BlockingQueries {
-    return new BlockingQueries(source, this.context.clock, this.context.random);
+    const { clock, random, metrics } = this.context;
+    const queries = metrics.counter('nomad_rpc_query', 'reads of replicated state');
+    return new BlockingQueries(source, clock, random, () => queries.inc());
   }
 }

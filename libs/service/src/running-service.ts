@@ -72,6 +72,7 @@ export class RunningService {
       ...(parts.rpcTarget !== undefined && { target: parts.rpcTarget }),
       region: settings.WAYBILL_REGION,
       inboxPrefix: context.link.inboxPrefix,
+      onAnswer: callCounters(metrics),
       onError: (call, error) => logger.error('a call failed', { call, error }),
     });
     const copy = await copyOf(definition, parts, infrastructure);
@@ -202,6 +203,16 @@ async function opsApp(module: DynamicModule, operations: Operations, logger: Log
     abortOnError: false,
   });
   return app;
+}
+
+/** OP-104: calls between services, and of machines to them. */
+function callCounters(metrics: Metrics): (isRefused: boolean) => void {
+  const requests = metrics.counter('nomad_rpc_request', 'calls answered');
+  const refused = metrics.counter('nomad_rpc_request_error', 'calls answered with an error');
+  return (isRefused) => {
+    requests.inc();
+    if (isRefused) refused.inc();
+  };
 }
 
 /** Contends for the role; its calls are answered here only while this process holds it. */

@@ -6,7 +6,7 @@ import type { FastifyInstance } from 'fastify';
 import type { ApiCore } from '../api-core.js';
 import { ApiModule } from '../api.module.js';
 import { serveExec } from '../client/exec/exec.transport.js';
-import { forwardToRegions, RegionForwarding } from '../regions/forwarding.transport.js';
+import { forwardToRegions } from '../regions/forwarding.transport.js';
 import { MAX_BODY_BYTES } from './body.js';
 import {
   HEADERS_TIMEOUT_MS,
@@ -65,7 +65,7 @@ export async function startApiServer(core: ApiCore): Promise<NestFastifyApplicat
     limit,
     warn: (text, fields) => logger.warn(text, fields),
   });
-  forwardToRegions(fastify, new RegionForwarding(regions));
+  forwardToRegions(fastify, core.forwarding);
   const paths = KnownPaths.of(fastify);
   const app = await NestFactory.create<NestFastifyApplication>(ApiModule.of(core, paths), adapter, {
     logger: new NestLogger(logger),

@@ -31,14 +31,17 @@ const JITTER_FRACTION = 1 / 16;
  * No lost wake-up: the watch is opened before the query runs (ST-152). Cost while waiting: one watch, no polling.
  */
 export class BlockingQueries {
+  /** @param begun called with every query, however often it runs */
   constructor(
     private readonly source: WatchSource,
     private readonly clock: Clock,
     private readonly random: () => number,
+    private readonly begun: () => void = () => {},
   ) {}
 
   /** @throws TooManyWatchesError, and what the query throws */
   async run<A extends QueryAnswer>(options: BlockingOptions, watched: Watched, query: () => Promise<A>): Promise<A> {
+    this.begun();
     if (options.minIndex === 0) return query();
     const until = this.clock.nowMs() + options.waitMs * (1 + this.random() * JITTER_FRACTION);
     const watch = this.source.watch(watched);

@@ -42,6 +42,13 @@ describe('metrics as dashboards know them', () => {
     });
   });
 
+  it('OP-104: requests to other regions are counted under the name of each', async () => {
+    const metrics = new Metrics('api');
+    metrics.counter('nomad_rpc_cross_region', 'x', ['type']).inc({ type: 'eu-west' }, 3);
+    const { counters } = shownOf([{ ...(await metrics.figures('waybill_')), host: {} }]);
+    expect(counters).toEqual([{ name: 'nomad.nomad.rpc.cross-region.eu-west', labels: {}, value: 3 }]);
+  });
+
   it('OP-102, OP-103: Prometheus names without dots, times in milliseconds as summaries', async () => {
     const lines = asPrometheusText(await shown()).split('\n');
     expect(lines).toEqual(

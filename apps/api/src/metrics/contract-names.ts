@@ -36,6 +36,9 @@ const KEPT_BY_SERVICES = [
   'worker.create_eval',
   'worker.update_eval',
   'worker.reblock_eval',
+  'rpc.request',
+  'rpc.request_error',
+  'rpc.query',
   'agent.http.connections',
   'agent.http.exceeded',
 ] as const;
@@ -47,6 +50,7 @@ const OWN = ['events.lag', 'events.subscribers', 'lease.held', 'log.apply_errors
 const WITH_TYPE: Readonly<Record<string, (type: string) => string>> = {
   'broker.ready': (type) => `broker.${type}.ready`,
   'broker.unacked': (type) => `broker.${type}.unacked`,
+  'rpc.cross_region': (region) => `rpc.cross-region.${region}`,
   fsm: (type) => `fsm.${type}`,
   'worker.invoke_scheduler': (type) => `worker.invoke_scheduler.${type}`,
 };

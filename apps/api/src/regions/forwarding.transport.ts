@@ -33,7 +33,11 @@ type Forwarded = Pick<ApiRequest, 'method' | 'url' | 'headers' | 'body' | 'raw'>
  * cost: two connections while a request lasts.
  */
 export class RegionForwarding {
-  constructor(private readonly peers: Regions) {}
+  /** @param passing called with the region of every request that is passed on */
+  constructor(
+    private readonly peers: Regions,
+    private readonly passing: (region: string) => void,
+  ) {}
 
   get own(): string {
     return this.peers.own;
@@ -48,6 +52,7 @@ export class RegionForwarding {
   async pass(request: Forwarded, reply: ApiReply, region: string): Promise<void> {
     if (request.headers[FORWARDED_BY] !== undefined) throw noPath(region, 'the request has come from another region');
     const upstream = await this.connect(request, region, await this.addressOf(region));
+    this.passing(region);
     reply.raw.once('close', () => upstream.destroy()); // whoever does not wait any more ends it there too
     const answer = await answerOf(request, upstream).catch((error: unknown) => {
       throw noPath(region, error);

@@ -3,7 +3,7 @@ import { made } from '../core.module.js';
 import { RegionForwarding } from './forwarding.transport.js';
 
 @Module({
-  providers: [made(RegionForwarding, ({ context }) => new RegionForwarding(context.regions))],
+  providers: [made(RegionForwarding, ({ forwarding }) => forwarding)],
   exports: [RegionForwarding],
 })
 export class RegionsModule {}
