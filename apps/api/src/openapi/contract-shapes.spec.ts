@@ -47,18 +47,21 @@ describe('API-714: maps by allocation or node', () => {
   const ajv = new Ajv2020({ strict: false, validateFormats: false }).addSchema({ $id: 'api', ...document });
   const takes = (name: string, key: string, shown: object): boolean =>
     ajv.validate({ $ref: `api#/components/schemas/${name}` }, JSON.parse(JSON.stringify(shown).replaceAll('KEY', key)));
-  const claims = { KEY: fixtures.aCSIClaim({ AllocationID: 'KEY' }) };
-  const volume = encodeCSIVolume(fixtures.aCSIVolume({ ReadClaims: claims }), undefined);
-  const info = { KEY: fixtures.aNodePlugin({ PluginID: 'p' }) };
-  const plugin = encodeCSIPlugin(fixtures.aCSIPlugin({ Controllers: info }), null);
+  const [claims, instances] = [{ KEY: fixtures.aCSIClaim() }, { KEY: fixtures.aNodePlugin() }];
+  const volume = (over: object) => encodeCSIVolume(fixtures.aCSIVolume(over), undefined);
+  const plugin = (over: object) => encodeCSIPlugin(fixtures.aCSIPlugin(over), null);
 
   it.each([
-    ['CSIVolume', volume],
-    ['CSIPlugin', plugin],
-  ])('of a %s have full lower-case UUIDs as keys, and nothing else', (name, shown) => {
-    expect(named).toEqual(['ReadAllocs', 'WriteAllocs', 'Controllers', 'Nodes']);
+    ['CSIVolume', 'ReadAllocs', volume({ ReadClaims: claims })],
+    ['CSIVolume', 'WriteAllocs', volume({ WriteClaims: claims })],
+    ['CSIPlugin', 'Controllers', plugin({ Controllers: instances })],
+    ['CSIPlugin', 'Nodes', plugin({ Nodes: instances })],
+  ])('of a %s, %s, have full lower-case UUIDs as keys, and nothing else', (name, map, shown) => {
+    expect(named).toContain(map);
+    expect(named).toHaveLength(4);
     const id = '0f3c6f0a-91d2-4b7e-8c55-3a1be0d7c9f4';
     expect(takes(name, id, shown), ajv.errorsText()).toBe(true);
-    for (const other of [id.toUpperCase(), id.slice(0, 8), '7']) expect(takes(name, other, shown), other).toBe(false);
+    for (const other of [id.toUpperCase(), id.replace('f', 'F'), id.slice(0, 8), '7'])
+      expect(takes(name, other, shown), other).toBe(false);
   });
 });
