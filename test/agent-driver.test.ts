@@ -1,10 +1,13 @@
 import {
+  accessSync,
+  constants,
   chmodSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
+  rmdirSync,
   rmSync,
   writeFileSync,
 } from 'node:fs';
@@ -16,6 +19,7 @@ import {
   type ExecSession,
   NO_DENIALS,
   NoCgroupsError,
+  leftRunning,
   RawExecDriver,
   TaskCgroups,
   type TaskConfig,
@@ -114,6 +118,31 @@ const numberIn = (task: TaskConfig, name: string): Promise<number> =>
     return existsSync(file) && Number(readFileSync(file, 'utf8').trim());
   });
 
+/** A cgroup of that name in the trees of both versions; undefined: not here. */
+function ownTrees(name: string): string[] | undefined {
+  const mounted = readFileSync('/proc/self/mounts', 'utf8')
+    .split('\n')
+    .map((line) => line.split(' '));
+  const roots = [
+    mounted.find(([, , type]) => type === 'cgroup2'),
+    mounted.find(([, , type, options]) => type === 'cgroup' && options?.split(',').includes('pids')),
+  ];
+  const made: string[] = [];
+  try {
+    for (const root of roots) {
+      if (!root) throw new Error('there is no such tree');
+      const tree = path.join(root[1] ?? '', name);
+      mkdirSync(tree, { recursive: true });
+      made.push(tree);
+      accessSync(path.join(tree, 'cgroup.procs'), constants.W_OK);
+    }
+    return made;
+  } catch {
+    for (const tree of made) rmdirSync(tree);
+    return undefined;
+  }
+}
+
 describe('raw_exec', () => {
   it('AG-270: disabled it is not detected and starts nothing; enabled it is healthy', async () => {
     const disabled = newDriver(false);
@@ -122,11 +151,61 @@ describe('raw_exec', () => {
     expect(await driver.fingerprint()).toMatchObject({ health: 'healthy', attributes: { 'driver.raw_exec': '1' } });
   });
 
+  it('AG-271: oom_score_adj is that of the task and what it starts, and the agent keeps its own', async (context) => {
+    if (!existsSync('/proc/self/oom_score_adj')) return context.skip('this machine has no oom_score_adj');
+    const task = aTask({
+      ...shell('cat /proc/self/oom_score_adj; sh -c "cat /proc/self/oom_score_adj"'),
+      oom_score_adj: 300,
+    });
+    const before = readFileSync('/proc/self/oom_score_adj', 'utf8');
+    await started(task);
+    await driver.wait(task.taskId);
+    expect(read(task, 'web.stdout.0')).toBe('300\n300\n');
+    expect(readFileSync('/proc/self/oom_score_adj', 'utf8')).toBe(before);
+  });
+
+  it('AG-271: it is in the cgroups that its job names, or does not start', async (context) => {
+    const trees = ownTrees('waybill-test');
+    if (!trees) return context.skip('this machine lets nobody make cgroups of both versions');
+    try {
+      const second = aTask({ ...shell('cat /proc/self/cgroup'), cgroup_v2_override: '/waybill-test' });
+      const first = aTask({ ...shell('cat /proc/self/cgroup'), cgroup_v1_override: [{ pids: 'waybill-test' }] });
+      for (const task of [second, first]) {
+        await started(task);
+        await driver.wait(task.taskId);
+      }
+      expect(read(second, 'web.stdout.0')).toContain('0::/waybill-test\n');
+      expect(read(first, 'web.stdout.0')).toContain(':pids:/waybill-test\n');
+      const starting = (config: object) => started(aTask({ ...shell('true'), ...config }));
+      const none = (what: string) => `cgroup override: "none" is no cgroup of ${what} that this agent can use`;
+      await expect(starting({ cgroup_v2_override: 'none' })).rejects.toThrow(none('cgroup2'));
+      await expect(starting({ cgroup_v1_override: { pids: 'none' } })).rejects.toThrow(none('pids'));
+      await expect(starting({ cgroup_v2_override: '../../../tmp' })).rejects.toThrow('is no cgroup of cgroup2');
+      await expect(starting({ cgroup_v1_override: { nothing: 'x' } })).rejects.toThrow(
+        'cgroup override: no file system of nothing is mounted on this machine',
+      );
+    } finally {
+      for (const tree of trees) rmdirSync(tree);
+    }
+  });
+
+  it('AG-445: what runs below its directory is found without any record of it', async () => {
+    const task = aTask(shell('echo $$ > $DIR/pid; exec sleep 600'));
+    const handle = await started(task);
+    const pid = await numberIn(task, 'pid');
+    expect(await leftRunning(path.join(dir, 'runs'))).toContainEqual({ allocId: task.allocId, pid });
+    await driver.destroy(handle, true);
+    expect((await leftRunning(path.join(dir, 'runs'))).map((one) => one.pid)).not.toContain(pid);
+  });
+
   it('AG-271: a configuration that does not fit is refused', () => {
     const cases: [Record<string, unknown>, string][] = [
       [{}, 'command is required'],
       [{ command: 'x', work_dir: 'rel' }, 'work_dir must be an absolute path'],
       [{ command: 'x', oom_score_adj: -1 }, 'oom_score_adj must not be negative'],
+      [{ command: 'x', oom_score_adj: 1001 }, 'oom_score_adj must be a whole number of at most 1000'],
+      [{ command: 'x', cgroup_v2_override: {} }, 'cgroup_v2_override must be the path of a cgroup'],
+      [{ command: 'x', cgroup_v1_override: [{ pids: 1 }] }, 'cgroup_v1_override must name the path of a cgroup'],
       [
         { command: 'x', cgroup_v1_override: {}, cgroup_v2_override: 'x' },
         'only one of cgroups_v1_override and cgroups_v2_override may be set',

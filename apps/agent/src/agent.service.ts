@@ -12,6 +12,7 @@ import { csiHostOf, nodeEventsOf, volumeHooks } from './csi/csi.service.js';
 import { DriverWatch, firstFingerprints } from './node/driver-watch.js';
 import type { Driver } from './drivers/driver.js';
 import { driversOf } from './drivers/drivers.service.js';
+import { leftRunning } from './drivers/supervised/left-running.js';
 import { beginExec } from './exec/begin-exec.js';
 import { ExecSessions } from './exec/exec-sessions.js';
 import { AllocFiles } from './files/alloc-files.js';
@@ -91,6 +92,7 @@ export const agent: ServiceDefinition = {
       ],
       incomingDisk: (allocId) => incomingDisk(directories, allocId),
       records: new AllocRecordStore(path.join(dir, 'state'), logger),
+      leftRunning: () => leftRunning(path.join(dir, 'runs')),
       diskUse: async () => {
         const { UsedPercent, InodesUsedPercent } = await diskOf(dir);
         return { diskPercent: UsedPercent, inodesPercent: InodesUsedPercent };

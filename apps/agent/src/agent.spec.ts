@@ -288,14 +288,15 @@ describe('what the agent before has left', () => {
     expect(records.saved.size).toBe(0);
   });
 
-  it('AG-445: files of allocations that nothing is known of are reported, and nothing of them is taken up', async () => {
-    const { servers, startedAgent, anAlloc, files, warned, started } = agentAndServers();
+  it('AG-445: files and tasks of allocations that nothing is known of are reported, and nothing of them is taken up', async () => {
+    const { servers, startedAgent, anAlloc, files, running, warned, started } = agentAndServers();
     servers.want(anAlloc('a'));
     const first = await startedAgent();
     await first.stop();
     files.push('a', 'of a lost state');
+    running.push({ allocId: 'a', pid: 10 }, { allocId: 'of a lost state', pid: 11 });
     const next = await startedAgent();
-    expect(warned).toEqual([{ allocs: ['of a lost state'] }]);
+    expect(warned).toEqual([{ allocs: ['of a lost state'] }, { alloc: 'of a lost state', pid: 11 }]);
     expect([next.stats().allocations, started]).toEqual([1, ['a/web']]);
   });
 

@@ -21,6 +21,7 @@ import { notRunnable } from './allocs/alloc-report.js';
 import type { AllocHost } from './allocs/alloc-host.js';
 import { AllocRunner } from './allocs/alloc-runner.js';
 import type { Driver } from './drivers/driver.js';
+import type { LeftRunning } from './drivers/supervised/left-running.js';
 import { Gate } from './gate.js';
 import { DEV_RETRY_MS } from './servers/heartbeat-pace.js';
 import { giveUp, hasLostItsDirectory, LostDirectoryError } from './recovery/lost-directory.js';
@@ -69,6 +70,8 @@ export interface AgentDependencies {
   /** Absent: disks stay where they are. */
   readonly incomingDisk?: (allocId: string) => IncomingDisk;
   readonly records: AllocRecords;
+  /** Tasks that run here, whichever agent has started them; absent: nobody can tell. */
+  readonly leftRunning?: () => Promise<readonly LeftRunning[]>;
   readonly diskUse: () => Promise<DiskUse>;
   /** How much ended allocations may take up; default KEEP_LIMITS. */
   readonly keepLimits?: KeepLimits;
@@ -235,14 +238,15 @@ export class Agent {
 
   /** AG-445: what is left of a state that was lost is nothing to go on with; whose it was is for people to say. */
   private async reportLeftovers(known: ReadonlySet<string>): Promise<void> {
-    const unknown = (await this.deps.directories.list()).filter((id) => !known.has(id));
-    if (unknown.length === 0) return;
-    this.deps.logger.warn(
-      'there are files of allocations that this agent knows nothing of; their tasks may still run',
-      {
-        allocs: unknown,
-      },
-    );
+    const allocs = (await this.deps.directories.list()).filter((id) => !known.has(id));
+    if (allocs.length > 0)
+      this.deps.logger.warn('there are files of allocations that this agent knows nothing of', { allocs });
+    for (const { allocId, pid } of (await this.deps.leftRunning?.()) ?? [])
+      if (!known.has(allocId))
+        this.deps.logger.warn('a task of an allocation that this agent knows nothing of still runs', {
+          alloc: allocId,
+          pid,
+        });
   }
 
   /** AG-193 to AG-199. */

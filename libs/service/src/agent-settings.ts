@@ -87,6 +87,9 @@ export const AGENT_SETTINGS = {
   WAYBILL_ALLOWED_CAPABILITIES: capabilities
     .optional()
     .describe('agent: capabilities that tasks of exec and docker may have, with commas between; unset: the usual ones'),
+  WAYBILL_RAW_EXEC_ENABLED: flag
+    .default(true)
+    .describe('agent: tasks of raw_exec may run on this machine, with nothing that keeps them apart from it'),
   WAYBILL_RAW_EXEC_DENIED_UIDS: idRanges
     .default([])
     .describe('agent: user ids that tasks of raw_exec may not run as, such as 0,1000-1999'),

@@ -279,7 +279,13 @@ export class AllocRunner {
     this.health.stop();
     if (this.progress.isSilent) return;
     this.ended.open();
-    void this.storage.release(); // AG-295: nobody waits for it to be told that the tasks have ended
+    void this.giveBack();
+  }
+
+  /** AG-90, AG-295: nobody waits for it to be told that the tasks have ended. What fails is logged by whoever it failed. */
+  private async giveBack(): Promise<void> {
+    await this.offer.withdrawn();
+    await this.storage.release();
   }
 
   /** AG-53, AG-80; the group's services are there before its tasks (AG-141), and so are its volumes. */

@@ -1,5 +1,7 @@
 import type { Service } from '@waybill/model';
+import { fixtures } from '@waybill/state';
 import { describe, expect, it } from 'vitest';
+import type { StorageHost } from '../csi/alloc-storage.js';
 import { aNetwork } from '../fixtures/a-network.js';
 import type { TaskHook } from '../hooks/task-hook.js';
 import { aService as aServiceOf } from '../fixtures/offered-service.js';
@@ -33,6 +35,41 @@ describe('an allocation, step by step', () => {
     runner.run();
     await time.pass(1_000);
     expect(steps).toEqual(['wait', 'disk', 'offer db', 'task']);
+  });
+
+  it('AG-90: services are withdrawn first, then volumes given back; the end is told without waiting for either', async () => {
+    const { steps, ...wiring } = noted({
+      deregister: () =>
+        new Promise((resolve) => {
+          const told = (): void => {
+            steps.push(`withdraw after ${reports.at(-1)?.ClientStatus}`);
+            resolve();
+          };
+          time.after(1_000, told);
+        }),
+    });
+    const volumes = {
+      prepare: async () => {},
+      release: async () => void steps.push(`volumes after ${reports.at(-1)?.ClientStatus}`),
+      record: () => ({}),
+      isClosed: false,
+      close: () => {},
+    };
+    const csi: StorageHost = {
+      volumesOf: () => volumes,
+      forget: () => {},
+      supervisor: () => {
+        throw new Error('there are no plugins here');
+      },
+    };
+    const { time, runner, reports } = setup([aTask('web', { run_for: '5s' })], {
+      ...wiring,
+      csi,
+      group: { Services: [aService('db')], Volumes: { data: fixtures.aVolumeRequest() } },
+    });
+    runner.run();
+    await time.pass(10_000);
+    expect(steps).toEqual(['offer db', 'task', 'withdraw after complete', 'volumes after complete']);
   });
 
   it('AG-90: what cannot be given back after the end changes nothing about how it ended', async () => {

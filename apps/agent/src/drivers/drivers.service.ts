@@ -44,7 +44,7 @@ export async function driversOf(
     });
   const rawExec = new RawExecDriver({
     ...supervision,
-    enabled: true,
+    enabled: settings.WAYBILL_RAW_EXEC_ENABLED,
     denials: {
       uids: settings.WAYBILL_RAW_EXEC_DENIED_UIDS,
       gids: settings.WAYBILL_RAW_EXEC_DENIED_GIDS,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { parsedRow, type ProcessRow, treeOf } from './process-table.js';
-import { ProcessUsage } from './process-usage.js';
+import { MIN_SAMPLE_MS, ProcessUsage } from './process-usage.js';
 
 const row = (pid: number, parent: number, session: number): ProcessRow => ({
   pid,
@@ -46,12 +46,13 @@ describe('usage of a process tree', () => {
     expect(second.Pids!['2']!.CpuStats).toMatchObject({ UserMode: 0, SystemMode: 50 });
   });
 
-  it('repeats a sample that is too young to say anything new, and is never negative', () => {
+  it('AG-331: what is told is never older than a second; a sample that is too young to say anything new is repeated', () => {
     const usage = new ProcessUsage(0, 1_000);
     const first = usage.sample(1_000, [sampled(1, 100, 0, 1), sampled(2, 100, 0, 1)]);
     expect(usage.sample(1_100, [sampled(1, 110, 0, 1)])).toBe(first);
     expect(usage.recent(1_249)).toBe(first);
     expect(usage.recent(1_250)).toBeUndefined();
+    expect(MIN_SAMPLE_MS).toBeLessThanOrEqual(1_000);
     expect(usage.sample(2_000, [sampled(1, 110, 0, 1)]).ResourceUsage.CpuStats.Percent).toBe(0);
   });
 });

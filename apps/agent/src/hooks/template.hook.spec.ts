@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { NS_PER_SECOND, type Task, type Template } from '@waybill/model';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { aTask, FOREVER, setup } from '../fixtures/running-alloc.js';
 import { aTemplate } from '../fixtures/task-template.js';
 import { MISSING_EVENT_MS } from '../templates/task-templates.js';
@@ -11,6 +11,7 @@ import { TemplateHook } from './template.hook.js';
 let root: string;
 const inTask = (name: string): string => path.join(root, 'web', name);
 
+beforeAll(() => import('../templates/template-rendering.js')); // loaded with the first template, which takes its time
 beforeEach(async () => {
   root = await mkdtemp(path.join(tmpdir(), 'waybill-template-'));
   await mkdir(inTask('local'), { recursive: true });
@@ -69,6 +70,20 @@ describe('templates of a task', () => {
     await becomes(states, { web: 'running' });
     expect(await file('local/a/b')).toBe('dc dc1');
     expect((await stat(inTask('local/a/b'))).mode & 0o777).toBe(0o600);
+  });
+
+  it('AG-118: rendered again at each start: what has changed meanwhile is there', async () => {
+    await writeFile(inTask('source'), 'one');
+    const RestartPolicy = { Attempts: 1, Interval: 60 * NS_PER_SECOND, Delay: 0, Mode: 'fail', RenderTemplates: true };
+    const task = { Config: { run_for: '5s', exit_code: 1 }, RestartPolicy };
+    const { time, runner, becomes, file, events } = templated([aTemplate({ SourcePath: 'source' })], task);
+    runner.run();
+    await becomes(() => events('web')?.at(-1), 'Started');
+    expect(await file()).toBe('one');
+    await writeFile(inTask('source'), 'two');
+    await time.pass(5_000);
+    await becomes(() => events('web')?.slice(-2), ['Restarting', 'Started']);
+    expect(await file()).toBe('two');
   });
 
   it('AG-292: the task waits for what is missing, and says for what', async () => {

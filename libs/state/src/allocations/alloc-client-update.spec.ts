@@ -1,4 +1,12 @@
-import type { Allocation, AllocStateEntry, ClientAllocUpdate, Evaluation } from '@waybill/model';
+import {
+  type Allocation,
+  type AllocStateEntry,
+  type ClientAllocUpdate,
+  type Evaluation,
+  newTaskEvent,
+  type TaskEvent,
+  type TaskState,
+} from '@waybill/model';
 import { describe, expect, it } from 'vitest';
 import { eventsOf } from '../events.js';
 import { fixtures } from '../fixtures.js';
@@ -175,6 +183,33 @@ describe('reconnecting', () => {
         ModifyTime: 9,
       });
     }
+  });
+
+  it('AG-184, AG-407: a reconnect is known from AllocStates: whether its event was dropped, or the agent’s clock is an hour off', () => {
+    const HOUR_NS = 3_600e9;
+    const now = 1_767_225_600e9;
+    const effectOf = (Events: TaskEvent[]) => {
+      const { machine, alloc } = disconnected([waiting]);
+      const web: TaskState = {
+        State: 'running',
+        Failed: false,
+        Restarts: 0,
+        LastRestart: null,
+        StartedAt: null,
+        FinishedAt: null,
+        Paused: '',
+        Events,
+      };
+      const { changes } = report(machine, [aClientUpdate(alloc, { TaskStates: { web } })]);
+      const { ClientStatus, AllocStates, FollowupEvalID } = row(machine, alloc);
+      const { Status } = machine.tables.evals.get(followup.ID)!;
+      return { ClientStatus, AllocStates, FollowupEvalID, Status, tables: changes.map(({ table }) => table) };
+    };
+    const told = effectOf([newTaskEvent('Reconnected', now)]);
+    expect(told).toMatchObject({ ClientStatus: 'running', FollowupEvalID: '', Status: 'canceled' });
+    expect(effectOf([])).toEqual(told);
+    for (const offset of [-HOUR_NS, HOUR_NS])
+      expect(effectOf([newTaskEvent('Reconnected', now + offset)])).toEqual(told);
   });
 
   it('ST-106 ND-123: not while another allocation of the job waits, judged within the transaction', () => {

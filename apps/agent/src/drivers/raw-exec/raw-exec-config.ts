@@ -8,7 +8,16 @@ export interface RawExecConfig {
   readonly workDir: string | undefined;
   /** Variables that the task is not to see, by pattern (AG-272). */
   readonly deniedVariables: readonly string[];
+  /** How gladly the system kills it when memory runs out; undefined: as gladly as the agent. */
+  readonly oomScoreAdj: number | undefined;
+  /** Where in the tree of each controller it is to be. */
+  readonly cgroupV1: readonly (readonly [controller: string, inside: string])[];
+  /** Where in the tree of the second version. */
+  readonly cgroupV2: string | undefined;
 }
+
+/** Of the system. */
+const MAX_OOM_SCORE_ADJ = 1_000;
 
 const KEYS = new Set([
   'command',
@@ -24,17 +33,38 @@ const KEYS = new Set([
 export function rawExecConfig(config: Readonly<Record<string, unknown>>): RawExecConfig {
   for (const key of Object.keys(config))
     if (!KEYS.has(key)) throw new TaskConfigError(`unknown key "${key}" in the configuration of raw_exec`);
-  const { command, args = [], denied_envvars: denied = [], work_dir: workDir, oom_score_adj: oomScoreAdj = 0 } = config;
+  const { command, args = [], denied_envvars: denied = [], work_dir: workDir, oom_score_adj: oomScoreAdj } = config;
   if (typeof command !== 'string' || command === '') throw new TaskConfigError('command is required');
   if (!isTexts(args)) throw new TaskConfigError('args must be a list of strings');
   if (!isTexts(denied)) throw new TaskConfigError('denied_envvars must be a list of strings');
   if (workDir !== undefined && (typeof workDir !== 'string' || !path.isAbsolute(workDir)))
     throw new TaskConfigError('work_dir must be an absolute path');
-  if (typeof oomScoreAdj !== 'number' || oomScoreAdj < 0)
-    throw new TaskConfigError('oom_score_adj must not be negative');
-  if (config['cgroup_v1_override'] !== undefined && config['cgroup_v2_override'] !== undefined)
+  const { cgroup_v1_override: v1, cgroup_v2_override: cgroupV2 } = config;
+  if (v1 !== undefined && cgroupV2 !== undefined)
     throw new TaskConfigError('only one of cgroups_v1_override and cgroups_v2_override may be set');
-  return { command, args, workDir, deniedVariables: denied };
+  if (cgroupV2 !== undefined && (typeof cgroupV2 !== 'string' || cgroupV2 === ''))
+    throw new TaskConfigError('cgroup_v2_override must be the path of a cgroup');
+  const [cgroupV1, oom] = [controllersOf(v1), scoreOf(oomScoreAdj)];
+  return { command, args, workDir, deniedVariables: denied, oomScoreAdj: oom, cgroupV1, cgroupV2 };
+}
+
+function scoreOf(value: unknown): number | undefined {
+  if (value === undefined) return undefined;
+  if (typeof value !== 'number' || value < 0) throw new TaskConfigError('oom_score_adj must not be negative');
+  if (!Number.isInteger(value) || value > MAX_OOM_SCORE_ADJ)
+    throw new TaskConfigError(`oom_score_adj must be a whole number of at most ${MAX_OOM_SCORE_ADJ}`);
+  return value;
+}
+
+/** A block, or, as job files have them, a list of blocks. */
+function controllersOf(value: unknown): [string, string][] {
+  if (value === undefined) return [];
+  return [value].flat().flatMap((block: unknown) => {
+    const controllers = typeof block === 'object' && block !== null ? Object.entries(block) : undefined;
+    if (!controllers?.every((entry): entry is [string, string] => typeof entry[1] === 'string' && entry[1] !== ''))
+      throw new TaskConfigError('cgroup_v1_override must name the path of a cgroup for each controller');
+    return controllers;
+  });
 }
 
 const isTexts = (value: unknown): value is string[] =>

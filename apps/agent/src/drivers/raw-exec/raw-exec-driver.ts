@@ -1,12 +1,13 @@
 import { chownSync } from 'node:fs';
 import type { ExecCommand, ExecSession } from '../../exec/exec-session.js';
 import { execProcess } from '../../exec/process-exec.transport.js';
-import { type DriverFingerprint, StartError, type TaskConfig } from '../driver.js';
+import { type DriverFingerprint, StartError, type TaskConfig, type TaskHandle } from '../driver.js';
 import { findCommand, type TaskView } from '../find-command.js';
 import { type Launch, SupervisedDriver, type SupervisionOptions } from '../supervised/supervised-driver.js';
 import { asItIs, findSetsid } from '../supervised/supervisor.js';
 import { NoCgroupsError } from '../task-cgroups.store.js';
 import { type UserIds, userIds } from '../user-ids.js';
+import { chosenCgroups } from './cgroup-override.js';
 import { allowedVariables, type Denials, refuseUser } from './denials.js';
 import { linkMounts } from './linked-mounts.js';
 import { rawExecConfig } from './raw-exec-config.js';
@@ -56,15 +57,17 @@ export class RawExecDriver extends SupervisedDriver {
     });
   }
 
-  protected async launch(config: TaskConfig): Promise<Launch> {
+  protected async launch(config: TaskConfig, handle: TaskHandle): Promise<Launch> {
     if (!this.options.enabled) throw new StartError('raw_exec is disabled');
-    const { command, args, workDir } = rawExecConfig(config.config);
+    const wanted = rawExecConfig(config.config);
+    const { command, args, workDir, oomScoreAdj } = wanted;
     const executable = found(command, config);
     const user = this.userOf(config);
     if (user) chownSync(config.paths.secretsDir, user.uid, user.gid); // AG-220
     await linkMounts(config);
     return {
-      commandLine: (placed) => asItIs(placed, [executable, ...args]),
+      commandLine: (placed) => asItIs({ runDir: this.runDir(handle), placed, oomScoreAdj }, [executable, ...args]),
+      cgroups: await chosenCgroups(wanted),
       cwd: workDir ?? config.paths.taskDir,
       env: this.seenBy(config),
       user,

@@ -1,5 +1,4 @@
 import type { ChildProcess } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
 import { chownSync, closeSync, mkdirSync, openSync } from 'node:fs';
 import path from 'node:path';
 import type { TaskResourceUsage } from '@waybill/rpc';
@@ -25,6 +24,7 @@ import { pause, until, within } from '../waiting.js';
 import {
   claimUnbegun,
   exitCodeOf,
+  newRun,
   processOf,
   removeRun,
   type RunSpec,
@@ -53,6 +53,14 @@ export interface SupervisionOptions {
   readonly limits?: TaskLimits;
 }
 
+/** Cgroups that a task is put into because its job says so. */
+export interface CgroupOverride {
+  /** It can be in none that the agent makes for it. */
+  readonly insteadOfOwn: boolean;
+  /** @throws when it cannot be put there */
+  place(pid: number): void;
+}
+
 /** What a supervisor is to start. */
 export interface Launch {
   /** See RunSpec. @param placed whether the agent puts the process into a cgroup before it becomes the task */
@@ -62,6 +70,7 @@ export interface Launch {
   readonly env: Readonly<Record<string, string>>;
   /** As whom the supervisor itself runs; absent: as the agent. */
   readonly user?: UserIds | undefined;
+  readonly cgroups?: CgroupOverride | undefined;
 }
 
 interface Running {
@@ -96,8 +105,8 @@ export abstract class SupervisedDriver implements Driver {
   protected abstract launch(config: TaskConfig, handle: TaskHandle): Promise<Launch>;
 
   prepare(config: TaskConfig): TaskHandle {
-    const run = `${config.allocId}.${randomBytes(6).toString('hex')}`;
-    return { driver: this.name, taskId: config.taskId, startedAtMs: Date.now(), state: { run } };
+    const state = { run: newRun(config.allocId) };
+    return { driver: this.name, taskId: config.taskId, startedAtMs: Date.now(), state };
   }
 
   async start(config: TaskConfig, handle: TaskHandle): Promise<void> {
@@ -109,7 +118,7 @@ export abstract class SupervisedDriver implements Driver {
     const output = await this.openOutput(run, config);
     let supervisor: ChildProcess;
     try {
-      const cgroup = this.cgroupOf(run, config);
+      const cgroup = this.cgroupOf(run, config, launch.cgroups);
       supervisor = await supervise({
         runDir,
         commandLine: launch.commandLine(cgroup !== undefined),
@@ -244,15 +253,16 @@ export abstract class SupervisedDriver implements Driver {
     return cgroups instanceof NoCgroupsError ? undefined : cgroups;
   }
 
-  private cgroupOf(run: string, { resources }: TaskConfig): RunSpec['cgroup'] {
-    const { cgroups } = this;
+  private cgroupOf(run: string, { resources }: TaskConfig, chosen?: CgroupOverride): RunSpec['cgroup'] {
+    const cgroups = chosen?.insteadOfOwn ? undefined : this.cgroups;
     const limits = resources ? this.supervision.limits : undefined;
-    if (!cgroups && !limits) return undefined;
+    if (!cgroups && !limits && !chosen) return undefined;
     cgroups?.make(run);
     if (resources) limits?.make(run, resources);
     const place = (pid: number): void => {
       cgroups?.place(run, pid);
       limits?.place(run, pid);
+      chosen?.place(pid);
     };
     return { directory: cgroups?.directoryOf(run), place };
   }

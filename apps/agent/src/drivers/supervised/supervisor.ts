@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdir, open, readFile, rm } from 'node:fs/promises';
@@ -29,8 +30,17 @@ begin() {
 }
 `;
 
-/** How a task becomes one that runs as it is. */
-const AS_IT_IS = `${BEGIN}begin /proc . "$@"`;
+/** Where what has to be done before a task starts says why it failed. */
+export const TROUBLE_FILE = 'trouble';
+
+/** How a task becomes one that runs as it is. `adj`: its `oom_score_adj`, or `-` for that of the agent. */
+const AS_IT_IS = `${BEGIN}
+run=$1; adj=$2; shift 2
+if [ "$adj" != - ] && ! { echo "$adj" > /proc/self/oom_score_adj; } 2>/dev/null; then
+  echo "oom_score_adj cannot be $adj on this machine" > "$run/${TROUBLE_FILE}"
+  exit 1
+fi
+begin /proc . "$@"`;
 
 /**
  * The shell that stands between agent and task, so that a task outlives the agent and its exit code is not lost.
@@ -102,12 +112,25 @@ export class NoSetsidError extends Error {
 
 export const findSetsid = (): string | undefined => SETSID_PATHS.find((file) => existsSync(file));
 
-/** A command that runs in the view of the machine that the agent has. @param isPlaced whether the agent puts it into a cgroup */
-export const asItIs = (isPlaced: boolean, command: readonly string[]): [string, ...string[]] => [
+export interface AsItIs {
+  readonly runDir: string;
+  /** Whether the agent puts it into a cgroup. */
+  readonly placed: boolean;
+  /** Absent: that of the agent. */
+  readonly oomScoreAdj?: number | undefined;
+}
+
+/** A command that runs in the view of the machine that the agent has. */
+export const asItIs = (
+  { runDir, placed: isPlaced, oomScoreAdj }: AsItIs,
+  command: readonly string[],
+): [string, ...string[]] => [
   '/bin/sh',
   '-c',
   AS_IT_IS,
   'sh',
+  runDir,
+  oomScoreAdj === undefined ? '-' : String(oomScoreAdj),
   isPlaced ? 'place' : '-',
   ...command,
 ];
@@ -189,9 +212,6 @@ export async function processOf(runDir: string): Promise<ProcessIdentity | undef
     : { pid: Number(pid), startTicks, bootId };
 }
 
-/** Where what has to be done before a task starts says why it failed. */
-export const TROUBLE_FILE = 'trouble';
-
 /** Why a run never became its task, if something said so. */
 export async function troubleOf(runDir: string): Promise<string | undefined> {
   const text = await readFile(path.join(runDir, TROUBLE_FILE), 'utf8').catch(() => '');
@@ -221,6 +241,11 @@ export async function claimUnbegun(runDir: string): Promise<boolean> {
     throw error;
   }
 }
+
+/** The name of a new run, which a later agent can read its allocation from. */
+export const newRun = (allocId: string): string => `${allocId}.${randomBytes(6).toString('hex')}`;
+
+export const allocOfRun = (run: string): string => run.slice(0, run.lastIndexOf('.'));
 
 export const removeRun = (runDir: string): Promise<void> => rm(runDir, { recursive: true, force: true });
 

@@ -1,0 +1,50 @@
+import { accessSync, constants, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { type Mount, mounts } from '../../disks/mount-table.store.js';
+import { StartError } from '../driver.js';
+import type { CgroupOverride } from '../supervised/supervised-driver.js';
+import type { RawExecConfig } from './raw-exec-config.js';
+
+/**
+ * The cgroups that a job has chosen for its task instead of the agent's: people have made them, and they stay when the task
+ * has ended (AG-271). Of the second version a process is in one alone, so it is in none of the agent's, and what leaves its
+ * group does not end with it.
+ * @throws StartError when one is none of this machine, or the agent may put nothing there
+ */
+export async function chosenCgroups({ cgroupV1, cgroupV2 }: RawExecConfig): Promise<CgroupOverride | undefined> {
+  if (cgroupV2 === undefined && cgroupV1.length === 0) return undefined;
+  const mounted = await mounts();
+  const chosen =
+    cgroupV2 === undefined
+      ? cgroupV1.map(([controller, inside]) => fileOf(mounted.find(isTreeOf(controller)), controller, inside))
+      : [
+          fileOf(
+            mounted.find(({ type }) => type === 'cgroup2'),
+            'cgroup2',
+            cgroupV2,
+          ),
+        ];
+  return {
+    insteadOfOwn: cgroupV2 !== undefined,
+    place: (pid) => {
+      for (const file of chosen) writeFileSync(file, String(pid));
+    },
+  };
+}
+
+const isTreeOf =
+  (controller: string) =>
+  ({ type, options }: Mount): boolean =>
+    type === 'cgroup' && options.includes(controller);
+
+/** @throws StartError */
+function fileOf(tree: Mount | undefined, name: string, inside: string): string {
+  if (!tree) throw new StartError(`cgroup override: no file system of ${name} is mounted on this machine`);
+  const file = path.join(tree.point, path.join('/', inside), 'cgroup.procs');
+  try {
+    accessSync(file, constants.W_OK);
+    return file;
+  } catch {
+    throw new StartError(`cgroup override: "${inside}" is no cgroup of ${name} that this agent can use`);
+  }
+}

@@ -1,0 +1,22 @@
+import { readdir } from 'node:fs/promises';
+import path from 'node:path';
+import { isAlive } from '../process-identity.js';
+import { allocOfRun, processOf } from './supervisor.js';
+
+/** A process that an agent has started, and whose allocation the agent of today may not know. */
+export interface LeftRunning {
+  readonly allocId: string;
+  readonly pid: number;
+}
+
+/** Tasks that run below a directory of runs, whoever started them. O(runs). */
+export async function leftRunning(runsDir: string): Promise<LeftRunning[]> {
+  const runs = await readdir(runsDir).catch(() => []);
+  const found = await Promise.all(
+    runs.map(async (run) => {
+      const identity = await processOf(path.join(runsDir, run));
+      return identity && isAlive(identity) ? [{ allocId: allocOfRun(run), pid: identity.pid }] : [];
+    }),
+  );
+  return found.flat();
+}
