@@ -13,6 +13,7 @@ import type {
   SchedulerConfiguration,
   ServiceRegistration,
 } from '@waybill/model';
+import type { NamespaceServices } from '../services/service-names.js';
 import * as t from './schema.js';
 
 const nodeStatus = t.oneOf('initializing', 'ready', 'down', 'disconnected');
@@ -34,7 +35,6 @@ const sampled = t.listOf(
   }),
 );
 
-/** Machines, pools, namespaces, services, and the cluster itself. */
 const SCALING_POLICY_STUB = {
   ID: t.text,
   Enabled: t.flag,
@@ -46,6 +46,7 @@ const SCALING_POLICY_STUB = {
 
 const nodeUpdate = { NodeModifyIndex: t.uint, EvalIDs: t.maybeListOf(t.text), EvalCreateIndex: t.uint } as const;
 
+/** Machines, pools, namespaces, services, and the cluster itself. */
 export const CLUSTER_SCHEMAS: Readonly<Record<string, t.JsonSchema>> = {
   Node: t.object<Node & { Drain: boolean }>({
     ID: t.text,
@@ -63,24 +64,14 @@ export const CLUSTER_SCHEMAS: Readonly<Record<string, t.JsonSchema>> = {
     Links: t.maybeMapOf(t.text),
     Meta: t.maybeMapOf(t.text),
     ComputedClass: t.text,
-    DrainStrategy: t.nullable(
-      t.object<DrainStrategy>({ Deadline: t.ns, IgnoreSystemJobs: t.flag, ForceDeadline: t.time, StartedAt: t.time }),
-    ),
+    DrainStrategy: t.nullable(t.ref('DrainStrategy')),
     Drain: t.flag,
     SchedulingEligibility: eligibility,
     Status: nodeStatus,
     StatusDescription: t.text,
     StatusUpdatedAt: t.int,
     IdentitySigningKeyID: t.text,
-    Events: t.maybeListOf(
-      t.object<NodeEvent>({
-        Message: t.text,
-        Subsystem: t.text,
-        Details: t.maybeMapOf(t.text),
-        Timestamp: t.time,
-        CreateIndex: t.uint,
-      }),
-    ),
+    Events: t.maybeListOf(t.ref('NodeEvent')),
     Drivers: drivers,
     CSIControllerPlugins: t.maybeMapOf(t.ref('CSIInfo')),
     CSINodePlugins: t.maybeMapOf(t.ref('CSIInfo')),
@@ -93,6 +84,19 @@ export const CLUSTER_SCHEMAS: Readonly<Record<string, t.JsonSchema>> = {
     LastAllocUpdateIndex: t.uint,
     CreateIndex: t.uint,
     ModifyIndex: t.uint,
+  }),
+  DrainStrategy: t.object<DrainStrategy>({
+    Deadline: t.ns,
+    IgnoreSystemJobs: t.flag,
+    ForceDeadline: t.time,
+    StartedAt: t.time,
+  }),
+  NodeEvent: t.object<NodeEvent>({
+    Message: t.text,
+    Subsystem: t.text,
+    Details: t.maybeMapOf(t.text),
+    Timestamp: t.time,
+    CreateIndex: t.uint,
   }),
   NodeListStub: t.object<NodeListStub>(
     {
@@ -196,6 +200,10 @@ export const CLUSTER_SCHEMAS: Readonly<Record<string, t.JsonSchema>> = {
     Policy: t.nullable(t.anything),
     Min: t.int,
     Max: t.int,
+  }),
+  NamespaceServices: t.object<NamespaceServices>({
+    Namespace: t.text,
+    Services: t.listOf(t.plain({ ServiceName: t.text, Tags: t.listOf(t.text) })),
   }),
   ServiceRegistration: t.object<ServiceRegistration>({
     ID: t.text,

@@ -4,6 +4,7 @@ import { ALLOCATION_SCHEMAS } from './allocation-schemas.js';
 import { CLUSTER_SCHEMAS } from './cluster-schemas.js';
 import type { Operation } from './operation.js';
 import { OPERATIONS } from './operations.js';
+import { OPERATOR_SCHEMAS } from './operator-schemas.js';
 import { PLUGIN_SCHEMAS } from './plugin-schemas.js';
 import { SCHEDULING_SCHEMAS } from './scheduling-schemas.js';
 import {
@@ -21,6 +22,7 @@ import {
   uint,
 } from './schema.js';
 import { STORAGE_SCHEMAS } from './storage-schemas.js';
+import { USAGE_SCHEMAS } from './usage-schemas.js';
 
 /** Parameters that every request may carry. */
 const EVERYWHERE = ['region', 'pretty'] as const;
@@ -90,6 +92,8 @@ export function openApiDocument(): JsonSchema {
         ...CLUSTER_SCHEMAS,
         ...STORAGE_SCHEMAS,
         ...PLUGIN_SCHEMAS,
+        ...OPERATOR_SCHEMAS,
+        ...USAGE_SCHEMAS,
         ...OTHERS,
       },
     },

@@ -16,6 +16,21 @@ import * as t from './schema.js';
 
 const nothing: t.JsonSchema = { type: 'null' };
 
+const hostVolumeRow = {
+  Namespace: t.text,
+  ID: t.text,
+  Name: t.text,
+  PluginID: t.text,
+  NodePool: t.text,
+  NodeID: t.text,
+  CapacityBytes: t.int,
+  State: t.oneOf('pending', 'ready', 'unavailable'),
+  CreateIndex: t.uint,
+  CreateTime: t.ns,
+  ModifyIndex: t.uint,
+  ModifyTime: t.ns,
+} as const;
+
 /** Volumes, and what providers say of theirs. */
 export const STORAGE_SCHEMAS: Readonly<Record<string, t.JsonSchema>> = {
   ...wireSchema.schemasOfShape(csiVolumeShape, 'request'),
@@ -65,42 +80,18 @@ export const STORAGE_SCHEMAS: Readonly<Record<string, t.JsonSchema>> = {
   HostVolumeWritten: t.plain({ Volume: t.ref('HostVolume'), Warnings: t.text, ...t.WRITE_META }),
   HostVolume: t.object<HostVolume & { readonly Allocations: readonly AllocListStub[] }>(
     {
-      Namespace: t.text,
-      ID: t.text,
-      Name: t.text,
-      PluginID: t.text,
-      NodePool: t.text,
-      NodeID: t.text,
+      ...hostVolumeRow,
       Constraints: t.listOf(t.object<Constraint>({ LTarget: t.text, RTarget: t.text, Operand: t.text })),
       RequestedCapacityMinBytes: t.int,
       RequestedCapacityMaxBytes: t.int,
-      CapacityBytes: t.int,
       RequestedCapabilities: t.maybeListOf(t.object<VolumeCapability>({ AttachmentMode: t.text, AccessMode: t.text })),
       Parameters: t.mapOf(t.text),
       HostPath: t.text,
-      State: t.oneOf('pending', 'ready', 'unavailable'),
-      CreateIndex: t.uint,
-      CreateTime: t.ns,
-      ModifyIndex: t.uint,
-      ModifyTime: t.ns,
       Allocations: t.listOf(t.ref('AllocListStub')),
     },
     ['Constraints', 'Parameters', 'Allocations'],
   ),
-  HostVolumeStub: t.plain({
-    Namespace: t.text,
-    ID: t.text,
-    Name: t.text,
-    PluginID: t.text,
-    NodePool: t.text,
-    NodeID: t.text,
-    CapacityBytes: t.int,
-    State: t.text,
-    CreateIndex: t.uint,
-    CreateTime: t.ns,
-    ModifyIndex: t.uint,
-    ModifyTime: t.ns,
-  }),
+  HostVolumeStub: t.plain(hostVolumeRow),
   CSIVolumeExternalStub: t.object<ExternalVolume>({
     ExternalID: t.text,
     CapacityBytes: t.int,

@@ -1,0 +1,64 @@
+import * as t from './schema.js';
+
+const address = t.plain({ Address: t.text, ID: t.text });
+
+/** What people who run the cluster are answered: servers as Raft and autopilot would have them, workers of schedulers. */
+export const OPERATOR_SCHEMAS: Readonly<Record<string, t.JsonSchema>> = {
+  RaftConfiguration: t.plain({ Servers: t.listOf(t.ref('RaftServer')), Index: t.uint }),
+  RaftServer: t.plain({
+    ID: t.text,
+    Node: t.text,
+    Address: t.text,
+    Leader: t.flag,
+    Voter: t.flag,
+    RaftProtocol: t.text,
+  }),
+  LeadershipTransfer: t.plain({ From: address, To: address, Noop: t.flag, Err: t.anything }),
+  AutopilotConfiguration: t.plain({
+    CleanupDeadServers: t.flag,
+    LastContactThreshold: t.text,
+    MaxTrailingLogs: t.uint,
+    MinQuorum: t.uint,
+    ServerStabilizationTime: t.text,
+    EnableRedundancyZones: t.flag,
+    DisableUpgradeMigration: t.flag,
+    EnableCustomUpgrades: t.flag,
+    CreateIndex: t.uint,
+    ModifyIndex: t.uint,
+  }),
+  OperatorHealthReply: t.plain({
+    Healthy: t.flag,
+    FailureTolerance: t.int,
+    Leader: t.text,
+    Voters: t.listOf(t.text),
+    Servers: t.listOf(
+      t.plain({
+        ID: t.text,
+        Name: t.text,
+        Address: t.text,
+        SerfStatus: t.text,
+        Version: t.text,
+        Leader: t.flag,
+        LastContact: t.text,
+        LastTerm: t.uint,
+        LastIndex: t.uint,
+        Healthy: t.flag,
+        Voter: t.flag,
+        StableSince: t.time,
+      }),
+    ),
+  }),
+  SchedulerWorkers: t.plain({
+    server_id: t.text,
+    schedulers: t.listOf(
+      t.plain({
+        id: t.text,
+        enabled_schedulers: t.listOf(t.text),
+        started: t.time,
+        status: t.text,
+        workload_status: t.text,
+      }),
+    ),
+  }),
+  SchedulerWorkerPool: t.plain({ server_id: t.text, num_schedulers: t.int, enabled_schedulers: t.listOf(t.text) }),
+};
