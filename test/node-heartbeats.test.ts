@@ -61,8 +61,9 @@ describe('nodes and agents over NATS', () => {
     await cluster.endAgent(agent, 'SIGTERM');
   });
 
-  it('AG-47: an allocation for a driver that is not there is failed with the reason', async () => {
-    const agent = await cluster.startAgent('plain', DEVELOPMENT);
+  it('AG-16, AG-47: it finds the server that is there among several; an allocation for a driver that is not there is failed with the reason', async () => {
+    const servers = `nats://127.0.0.1:1,${cluster.natsUrl}`;
+    const agent = await cluster.startAgent('plain', { ...DEVELOPMENT, WAYBILL_NATS_URL: servers });
     const node = await cluster.node('plain');
     const alloc = await cluster.place(node.ID, [shellTask('true', { Driver: 'qemu' })]);
     const failed = await cluster.inStatus(alloc.ID, 'failed');

@@ -18,9 +18,7 @@ import { ExecSessions } from './exec/exec-sessions.js';
 import { AllocFiles } from './files/alloc-files.js';
 import { diskOf, sampleHost } from './fingerprint/host-sample.js';
 import { fingerprintMachine, type Machine, type MachineOverrides } from './fingerprint/machine.js';
-import { ArtifactHook } from './hooks/artifact.hook.js';
-import { DispatchPayloadHook } from './hooks/dispatch-payload.hook.js';
-import { TemplateHook } from './hooks/template.hook.js';
+import { taskHooks } from './hooks/hooks.service.js';
 import { attributesOf, hostVolumePluginsOf, hostVolumesOf } from './host-volumes/host-volumes.service.js';
 import { staticHostVolumes } from './host-volumes/static-host-volumes.store.js';
 import { HostUsage } from './node/host-usage.js';
@@ -79,17 +77,16 @@ export const agent: ServiceDefinition = {
       maxKillTimeoutMs: settings.WAYBILL_MAX_KILL_TIMEOUT_MS,
       directories,
       csi,
-      hooks: [
-        new DispatchPayloadHook(),
-        ...volumeHooks(csi, node, drivers),
-        new ArtifactHook({ machineFiles: settings.WAYBILL_AGENT_ARTIFACT_FILES }),
-        new TemplateHook({
+      hooks: taskHooks({
+        volumes: volumeHooks(csi, node, drivers),
+        artifacts: { machineFiles: settings.WAYBILL_AGENT_ARTIFACT_FILES },
+        templates: {
           clock,
           timers,
           random: context.random,
           services: (allocId) => serviceSource({ rpc, timers, identity: () => node.current, allocId }),
-        }),
-      ],
+        },
+      }),
       incomingDisk: (allocId) => incomingDisk(directories, allocId),
       records: new AllocRecordStore(path.join(dir, 'state'), logger),
       leftRunning: () => leftRunning(path.join(dir, 'runs')),

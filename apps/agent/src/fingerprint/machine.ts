@@ -2,11 +2,8 @@ import { readFileSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import type { NodeNetwork, NodeResources } from '@waybill/model';
+import { COMPATIBLE_VERSION, type NodeNetwork, type NodeResources, WAYBILL_VERSION } from '@waybill/model';
 
-/** The version that clients compare with: what of Nomad's API this speaks. */
-export const COMPATIBLE_VERSION = '1.10.0';
-export const WAYBILL_VERSION = '0.1.0';
 /** AG-20. */
 export const MIN_DYNAMIC_PORT = 20_000;
 export const MAX_DYNAMIC_PORT = 32_000;

@@ -1,14 +1,7 @@
 import { createHash } from 'node:crypto';
-import type { Node, NodeResources } from '@waybill/model';
+import { COMPATIBLE_VERSION, type Node, type NodeResources, WAYBILL_VERSION } from '@waybill/model';
 import type { DriverFingerprint } from '../drivers/driver.js';
-import {
-  COMPATIBLE_VERSION,
-  hostNetwork,
-  MAX_DYNAMIC_PORT,
-  MIN_DYNAMIC_PORT,
-  networksOf,
-  WAYBILL_VERSION,
-} from '../fingerprint/machine.js';
+import { hostNetwork, MAX_DYNAMIC_PORT, MIN_DYNAMIC_PORT, networksOf } from '../fingerprint/machine.js';
 import { describeNode, NONE_RESERVED } from '../node/node-description.js';
 import type { FleetOptions } from './fleet-options.js';
 

@@ -1,8 +1,5 @@
-import { WAYBILL_VERSION } from '@waybill/model';
+import { COMPATIBLE_VERSION, WAYBILL_VERSION } from '@waybill/model';
 import { addressOf, type Member, RAFT_PROTOCOL } from './member.js';
-
-/** Version of the API that clients may expect. Official clients parse it. */
-export const COMPATIBLE_VERSION = '1.10.0';
 
 /** What an instance knows of itself only when it is asked. */
 export interface AgentState {

@@ -1,9 +1,9 @@
 import { All, Controller, Req, Res } from '@nestjs/common';
+import { COMPATIBLE_VERSION } from '@waybill/model';
 import { ReadModel } from '@waybill/projection';
 import { ApiCore } from '../api-core.js';
 import { ApiError, notFound } from '../http/api-error.js';
 import { type ApiReply, type ApiRequest, sendJson } from '../http/reply.js';
-import { COMPATIBLE_VERSION } from './agent-identity.js';
 import { addressOf, type Member } from './member.js';
 import { Members } from './members.transport.js';
 
