@@ -201,6 +201,10 @@ describe('allocations and machines', () => {
       expect(rss?.Value).toBeGreaterThan(0);
       expect(Gauges.filter(({ Name }) => Name.startsWith('nomad.client.tasks'))).toEqual([]);
     }
+    const servers = await (await api.raw('/v1/metrics?format=prometheus')).text();
+    expect(servers).toMatch(/^nomad_nomad_heartbeat_active\{.*\} 1$/m);
+    for (const call of ['register', 'update_status', 'update_alloc', 'get_client_allocs'])
+      expect(servers).toMatch(new RegExp(`^nomad_nomad_client_${call}_count\\{.*\\} [1-9]`, 'm'));
     for (const path of ['/metrics', '/v1/metrics?format=prometheus']) {
       const answer = await fetch(`${ops}${path}`);
       expect(answer.headers.get('content-type')).toContain('text/plain');

@@ -43,6 +43,9 @@ export function nodesService(pace: HeartbeatPace = DEFAULT_PACE, presenceIn = ov
       const updates = new AllocUpdates({ ...shared, tracer: () => context.tracer });
       const registration = new Registration(watched);
       const fellows = new Fellows(presenceIn(context), newId(), clock, timers);
+      metrics.gauge('nomad_heartbeat_active', 'Machines whose heartbeats are watched here', {
+        collect: () => heartbeats.stats()['trackedNodes'] ?? 0,
+      });
       metrics.gauge('nodes_waiting_registrations', 'Registrations of machines that wait for their turn', {
         collect: () => registration.waiting,
       });

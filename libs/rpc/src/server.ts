@@ -81,8 +81,8 @@ export interface RpcServerOptions {
   readonly region?: string;
   /** Where this connection may listen; default: anywhere. */
   readonly inboxPrefix?: string;
-  /** Called for every request, when it is decided how it ends. */
-  readonly onAnswer?: (isRefused: boolean) => void;
+  /** Called for every request when its answer is there, with the milliseconds that took. */
+  readonly onAnswer?: (call: string, isRefused: boolean, tookMs: number) => void;
   /** Called for every failure that is no `RpcError`; the asker sees code `internal` and its text. */
   readonly onError?: (call: string, error: unknown) => void;
 }
@@ -182,8 +182,9 @@ export class RpcServer extends Server implements CustomTransportStrategy {
     const { reply: to } = msg;
     const look: LookForAsker = (ifGone) => this.publishWatched(to, '', ifGone);
     const context = new RpcContext([msg.headers?.get('traceparent') || undefined, look]);
+    const beganMs = performance.now();
     const answer = await this.replyTo(name, msg, context);
-    this.options.onAnswer?.('error' in answer);
+    this.options.onAnswer?.(name, 'error' in answer, performance.now() - beganMs);
     const reply = JSON.stringify(answer);
     const { onUnheard } = context;
     if (onUnheard) this.publishWatched(to, reply, onUnheard);

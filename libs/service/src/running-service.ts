@@ -6,6 +6,7 @@ import { KvLeaseStore, LeaseRunner, monotonicClock, type Singleton } from '@wayb
 import type { Replica } from '@waybill/replica';
 import { NatsRpc, RpcServer } from '@waybill/rpc';
 import { createLogger, type Logger, Metrics, startTracing, tracerFor, type Tracing } from '@waybill/telemetry';
+import { callMeter } from './call-meter.js';
 import type { EndSignal, ServiceContext, ServiceDefinition, ServiceParts } from './definition.js';
 import { offerFigures } from './figures.transport.js';
 import type { Infrastructure } from './infrastructure.js';
@@ -72,7 +73,7 @@ export class RunningService {
       ...(parts.rpcTarget !== undefined && { target: parts.rpcTarget }),
       region: settings.WAYBILL_REGION,
       inboxPrefix: context.link.inboxPrefix,
-      onAnswer: callCounters(metrics),
+      onAnswer: callMeter(metrics),
       onError: (call, error) => logger.error('a call failed', { call, error }),
     });
     const copy = await copyOf(definition, parts, infrastructure);
@@ -203,16 +204,6 @@ async function opsApp(module: DynamicModule, operations: Operations, logger: Log
     abortOnError: false,
   });
   return app;
-}
-
-/** OP-104: calls between services, and of machines to them. */
-function callCounters(metrics: Metrics): (isRefused: boolean) => void {
-  const requests = metrics.counter('nomad_rpc_request', 'calls answered');
-  const refused = metrics.counter('nomad_rpc_request_error', 'calls answered with an error');
-  return (isRefused) => {
-    requests.inc();
-    if (isRefused) refused.inc();
-  };
 }
 
 /** Contends for the role; its calls are answered here only while this process holds it. */

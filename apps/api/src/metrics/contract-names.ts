@@ -36,6 +36,7 @@ const KEPT_BY_SERVICES = [
   'worker.create_eval',
   'worker.update_eval',
   'worker.reblock_eval',
+  'heartbeat.active',
   'rpc.request',
   'rpc.request_error',
   'rpc.query',
