@@ -46,6 +46,9 @@ async function logOf(nodeId: string, allocId: string): Promise<string> {
   return Buffer.from(answer.Data, 'base64').toString();
 }
 
+/** Where the machine can. */
+const SECRETS_IN_MEMORY = { WAYBILL_AGENT_SECRETS_IN_MEMORY: 'true' };
+
 const secretsOf = (agent: string, allocId: string) => {
   const directory = `${cluster.agentDir(agent)}/allocs/${allocId}/web/secrets`;
   return {
@@ -59,7 +62,7 @@ const SERVICE = 'echo $$ > $NOMAD_TASK_DIR/pid; n=0; while :; do echo "beat $n";
 
 describe('an agent that is killed', () => {
   it('AG-193, AG-220: killed with SIGKILL and started again, it goes on with the same process, the same logs and no new start', async () => {
-    const first = await cluster.startAgent('alpha');
+    const first = await cluster.startAgent('alpha', SECRETS_IN_MEMORY);
     const node = await cluster.node('alpha');
     const alloc = await cluster.place(node.ID, [shellTask(`echo hidden > $NOMAD_SECRETS_DIR/key; ${SERVICE}`)]);
     await cluster.inStatus(alloc.ID, 'running');
@@ -69,7 +72,7 @@ describe('an agent that is killed', () => {
     await cluster.endAgent(first, 'SIGKILL');
     expect(isRunning(pid)).toBe(true);
 
-    const second = await cluster.startAgent('alpha');
+    const second = await cluster.startAgent('alpha', SECRETS_IN_MEMORY);
     expect((await cluster.node('alpha')).ID).toBe(node.ID);
     const before = (await logOf(node.ID, alloc.ID)).length;
     await eventually('the log goes on', async () => (await logOf(node.ID, alloc.ID)).length > before);

@@ -26,7 +26,6 @@ beforeAll(async () => {
   waybill = await WaybillProcesses.start({
     WAYBILL_AGENT_DIR: agentDir,
     WAYBILL_HTTP_AGENT_DIR: agentDir,
-    WAYBILL_AGENT_SECRETS_IN_MEMORY: 'false', // it is killed, and nobody comes after it
     WAYBILL_PUBLISH_ALLOCATION_METRICS: 'true',
     WAYBILL_METRICS_PREFIX_FILTER: '-nomad.client.tasks',
     WAYBILL_METRICS_USE_NODE_NAME: 'true',

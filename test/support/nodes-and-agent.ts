@@ -13,7 +13,7 @@ import type { Replica } from '@waybill/replica';
 import { Infrastructure, newUuid, readSettings, RunningService, systemClock } from '@waybill/service';
 import { draftTxn, fixtures, isRejected, serviceActor, type TxnPayloads, type TxnType } from '@waybill/state';
 import { silentLogger } from '@waybill/telemetry';
-import { KEEPS_ENDED } from './keeps-ended.js';
+import { AGENT_OF_TESTS } from './agent-of-tests.js';
 import { eventually } from './wait.js';
 
 const AGENT_MAIN = fileURLToPath(new URL('../../apps/agent/dist/main.js', import.meta.url));
@@ -108,7 +108,7 @@ export class NodesAndAgent {
         WAYBILL_NODE_NAME: name,
         WAYBILL_OPS_PORT: String(port),
         WAYBILL_LOG_FORMAT: 'line',
-        ...KEEPS_ENDED,
+        ...AGENT_OF_TESTS,
         ...extraEnv,
       },
       stdio: ['ignore', log, log],

@@ -6,7 +6,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { freePort, type Stack, startStack } from '@waybill/embedded';
 import { ApiClient } from './api-client.js';
-import { KEEPS_ENDED } from './keeps-ended.js';
+import { AGENT_OF_TESTS } from './agent-of-tests.js';
 import { eventually } from './wait.js';
 
 export const CONTROL_PLANE = ['projector', 'broker', 'scheduler', 'nodes', 'deployments', 'volumes', 'api'] as const;
@@ -78,7 +78,7 @@ export class WaybillProcesses {
       WAYBILL_AGENT_DIR: path.join(dir, 'agent'),
       WAYBILL_NODE_NAME: 'test-node',
       WAYBILL_AGENT_STOP_TASKS_ON_EXIT: 'true',
-      ...KEEPS_ENDED,
+      ...AGENT_OF_TESTS,
       ...extraEnv,
     };
     const waybill = new WaybillProcesses(stack, dir, new ApiClient(`http://127.0.0.1:${httpPort}`), env);
