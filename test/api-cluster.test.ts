@@ -134,7 +134,9 @@ describe('whom a client talks to', () => {
     ])
       expect(value(`nomad.${name}`), name).toBeGreaterThan(0);
     await api.get('/v1/jobs');
-    expect((await answerOf('/v1/system/gc', 'PUT'))[0]).toBe(200);
+    // Whether evaluations may be deleted is asked of the broker.
+    const EvalIDs = ['00000000-0000-4000-8000-000000000000'];
+    await api.raw('/v1/evaluations', { method: 'DELETE', body: JSON.stringify({ EvalIDs }) });
     const answer = await api.raw('/v1/metrics?format=prometheus');
     expect(answer.headers.get('content-type')).toContain('text/plain');
     const text = await answer.text();
@@ -204,6 +206,8 @@ describe('several API processes', () => {
     );
     expect(named(here, 'nomad.waybill.log.lag')).toMatchObject([{ Labels: { projection: 'postgres' } }]);
     expect(named(here, 'nomad.waybill.events.subscribers')).toMatchObject([{ Value: 0 }]);
+    expect(named(here, 'nomad.nomad.autopilot.healthy')).toMatchObject([{ Value: 1 }]);
+    expect(named(here, 'nomad.nomad.autopilot.failure_tolerance')).toMatchObject([{ Value: 0 }]);
     expect(named(here, 'nomad.waybill.events.lag')).toMatchObject([{ Value: 0 }]);
     const text = await (await api.raw('/v1/metrics?format=prometheus')).text();
     for (const name of ['apply_errors', 'redelivered'])

@@ -4,6 +4,7 @@ import { made } from '../core.module.js';
 import { RegionsModule } from '../regions/regions.module.js';
 import { AgentController } from './agent.controller.js';
 import { AgentIdentity } from './agent-identity.js';
+import { AutopilotHealth } from './autopilot-health.js';
 import { AutopilotController } from './autopilot.controller.js';
 import { ClusterController } from './cluster.controller.js';
 import { EnterpriseController } from './enterprise.controller.js';
@@ -46,7 +47,13 @@ function shownAddress(settings: Settings): { readonly host: string; readonly por
       ({ context, parts: { feed } }, identity) => new Members(context.link.nc, () => identity.asMember(feed.applied)),
       AgentIdentity,
     ),
+    made(
+      AutopilotHealth,
+      ({ context: { link, settings }, model }, members) =>
+        new AutopilotHealth(model, members, link, settings.WAYBILL_STREAM_REPLICAS),
+      Members,
+    ),
   ],
-  exports: [AgentIdentity, Members, NeighbouringAgent],
+  exports: [AgentIdentity, AutopilotHealth, Members, NeighbouringAgent],
 })
 export class ClusterModule {}

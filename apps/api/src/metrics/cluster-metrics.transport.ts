@@ -4,6 +4,7 @@ import { readMachineMetrics } from '@waybill/rpc';
 import { gatherFigures, hostLabels, type ServiceContext } from '@waybill/service';
 import { type Labels, METRICS_PREFIX, type Series, type Shown } from '@waybill/telemetry';
 import { shownOf } from './cluster-figures.js';
+import type { AutopilotHealth } from '../cluster/autopilot-health.js';
 import { JobGauges } from './job-gauges.js';
 import { ProcessGauges } from './process-gauges.store.js';
 
@@ -25,6 +26,7 @@ export class ClusterMetrics {
     private readonly context: ServiceContext,
     private readonly model: ReadModel,
     private readonly members: { isFirst(): Promise<boolean> },
+    private readonly servers: Pick<AutopilotHealth, 'read'>,
     private readonly agent: { nodeId(): Promise<string | undefined> },
   ) {
     const { settings } = context;
@@ -44,14 +46,15 @@ export class ClusterMetrics {
 
   private async cluster(): Promise<Shown> {
     if (!(await this.members.isFirst())) return NOTHING;
-    const [services, jobs, indexes] = await Promise.all([
+    const [services, jobs, indexes, servers] = await Promise.all([
       gatherFigures(this.context.link.nc).catch(() => []),
       this.jobs.read().catch(() => []),
       this.indexes().catch(() => []),
+      this.health().catch(() => []),
     ]);
     const { settings } = this.context;
     const shown = shownOf(services.map((one) => ({ ...one, host: hostLabels(settings, one.host) })));
-    return { ...shown, gauges: [...shown.gauges, ...jobs, ...indexes] };
+    return { ...shown, gauges: [...shown.gauges, ...jobs, ...indexes, ...servers] };
   }
 
   /** @throws RpcUnavailableError */
@@ -64,17 +67,24 @@ export class ClusterMetrics {
   private async indexes(): Promise<Series[]> {
     const applied = await this.model.appliedIndex();
     const last = await logEnd(this.context.link).catch(() => applied);
-    const gauge = (name: string, value: number, labels: Labels = {}): Series => ({
-      name: `${METRICS_PREFIX}${name}`,
-      labels: { ...labels, ...this.host },
-      value,
-    });
     return [
-      gauge('raft.lastIndex', Math.max(last, applied)),
-      gauge('raft.appliedIndex', applied),
-      gauge('state.snapshotIndex', applied),
-      gauge('waybill.log.lag', Math.max(0, last - applied), { projection: 'postgres' }),
+      this.gauge('raft.lastIndex', Math.max(last, applied)),
+      this.gauge('raft.appliedIndex', applied),
+      this.gauge('state.snapshotIndex', applied),
+      this.gauge('waybill.log.lag', Math.max(0, last - applied), { projection: 'postgres' }),
     ];
+  }
+
+  private async health(): Promise<Series[]> {
+    const { Healthy, FailureTolerance } = await this.servers.read();
+    return [
+      this.gauge('nomad.autopilot.healthy', Number(Healthy)),
+      this.gauge('nomad.autopilot.failure_tolerance', FailureTolerance),
+    ];
+  }
+
+  private gauge(name: string, value: number, labels: Labels = {}): Series {
+    return { name: `${METRICS_PREFIX}${name}`, labels: { ...labels, ...this.host }, value };
   }
 }
 

@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { metricsView } from '@waybill/service';
 import { MetricsView } from '@waybill/telemetry';
+import { AutopilotHealth } from '../cluster/autopilot-health.js';
 import { ClusterModule } from '../cluster/cluster.module.js';
 import { Members } from '../cluster/members.transport.js';
 import { NeighbouringAgent } from '../cluster/neighbouring-agent.store.js';
@@ -14,11 +15,12 @@ import { MetricsController } from './metrics.controller.js';
   providers: [
     made(
       MetricsView,
-      ({ context, model }, members, agent) => {
-        const cluster = new ClusterMetrics(context, model, members, agent);
+      ({ context, model }, members, servers, agent) => {
+        const cluster = new ClusterMetrics(context, model, members, servers, agent);
         return metricsView(context, () => cluster.read());
       },
       Members,
+      AutopilotHealth,
       NeighbouringAgent,
     ),
   ],
