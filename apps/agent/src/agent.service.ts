@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { onNodesChanged } from '@waybill/rpc';
-import { metricsView, type ServiceContext, type ServiceDefinition } from '@waybill/service';
+import { metricsView, statsdSender, type ServiceContext, type ServiceDefinition } from '@waybill/service';
 import { processLog } from '@waybill/telemetry';
 import { Agent } from './agent.js';
 import { AgentModule } from './agent.module.js';
@@ -112,6 +112,8 @@ export const agent: ServiceDefinition = {
       node: () => ({ ...node.current, ...running.standing }),
       allocs: () => running.allRunners(),
     });
+    const readMetrics = () => machineMetrics.read();
+    const statsd = statsdSender(context, readMetrics);
     let endHearing = (): void => {};
     const logs = new TaskLogs(
       (allocId, task) => directories.paths(allocId, task).logsDir,
@@ -133,7 +135,7 @@ export const agent: ServiceDefinition = {
         new LogReaders(processLog, timers),
       ),
       rpcTarget: nodeId,
-      metrics: metricsView(context, () => machineMetrics.read()),
+      metrics: metricsView(context, readMetrics),
       start: async () => {
         await outputs.start();
         await csi.start();
@@ -141,6 +143,7 @@ export const agent: ServiceDefinition = {
         await hostVolumes.start();
         endHearing = onNodesChanged(context.link.nc, () => running.serversChanged());
         await running.start();
+        statsd.start();
       },
       leave: async (signal) => {
         const { WAYBILL_AGENT_LEAVE_ON_INTERRUPT, WAYBILL_AGENT_LEAVE_ON_TERMINATE } = settings;
@@ -155,6 +158,7 @@ export const agent: ServiceDefinition = {
         await new SelfDrain(drain, { rpc, clock, timers, newId, logger, node: () => node.current, unfinished }).run();
       },
       stop: async () => {
+        statsd.stop();
         endHearing();
         await sessions.stop();
         await running.stop();

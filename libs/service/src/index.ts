@@ -2,7 +2,8 @@ export * from './definition.js';
 export { CONTRACT_PREFIX, gatherFigures, type ServiceFigures } from './figures.transport.js';
 export { Infrastructure } from './infrastructure.js';
 export { EXIT_CONFIGURATION, EXIT_FAILED, requiredSettings, runService } from './run-service.js';
-export { hostLabels, metricsView } from './metrics-view.js';
+export { hostLabels, metricsView, statsdSender } from './metrics-view.js';
+export { StatsdSender } from './statsd.transport.js';
 export { RunningService, type ServiceState, type StartOptions } from './running-service.js';
 export {
   describeSettings,

@@ -1,4 +1,4 @@
-import { filterRules, flag, interval } from './setting-forms.js';
+import { filterRules, flag, hostAndPort, interval } from './setting-forms.js';
 
 /** What an operator chooses of the metrics under the contract's names (OP-105). Times in nanoseconds, as all that are written so. */
 export const METRICS_SETTINGS = {
@@ -25,6 +25,9 @@ export const METRICS_SETTINGS = {
       'api, agent: +prefix,-prefix,… of metrics that are shown or not, such as +nomad.client.host,-nomad.client',
     ),
   WAYBILL_METRICS_FILTER_DEFAULT: flag.default(true).describe('api, agent: whether the others are shown'),
+  WAYBILL_METRICS_STATSD_ADDRESS: hostAndPort.describe(
+    'api, agent: host:port of a statsd server that gets metrics once per in-memory interval; empty: none',
+  ),
   WAYBILL_METRICS_DISABLE_DISPATCHED_JOB_SUMMARY: flag
     .default(false)
     .describe('api: no metrics of each job that was dispatched'),

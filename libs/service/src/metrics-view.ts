@@ -3,6 +3,7 @@ import { msFromNs } from '@waybill/model';
 import { type Labels, MetricFilter, MetricsView, type Shown } from '@waybill/telemetry';
 import type { ServiceContext } from './definition.js';
 import type { Settings } from './settings.js';
+import { StatsdSender } from './statsd.transport.js';
 
 /** What metrics call the machine of this process. */
 export const metricsHost = (settings: Settings): string =>
@@ -19,5 +20,18 @@ export function metricsView({ settings, clock }: ServiceContext, read: () => Pro
     intervalMs: msFromNs(settings.WAYBILL_METRICS_IN_MEMORY_INTERVAL),
     filter: new MetricFilter(settings.WAYBILL_METRICS_PREFIX_FILTER, settings.WAYBILL_METRICS_FILTER_DEFAULT),
     offersText: settings.WAYBILL_PROMETHEUS_METRICS,
+  });
+}
+
+/** Sends the same to statsd, if a server for it is named (OP-105). */
+export function statsdSender(context: ServiceContext, read: () => Promise<Shown>): StatsdSender {
+  const { settings, timers, logger } = context;
+  const view = metricsView(context, read);
+  return new StatsdSender({
+    address: settings.WAYBILL_METRICS_STATSD_ADDRESS,
+    intervalMs: msFromNs(settings.WAYBILL_METRICS_IN_MEMORY_INTERVAL),
+    lately: async () => (await view.lately()).shown,
+    timers,
+    logger,
   });
 }

@@ -29,6 +29,11 @@ export const interval = (fallback: string, name: string) =>
       ctx.addIssue({ code: 'custom', message });
       return z.NEVER;
     });
+/** Empty unless it is set. */
+export const hostAndPort = z
+  .string()
+  .regex(/^$|^[^/\s]+:\d{1,5}$/, 'host:port')
+  .default('');
 export const flag = z.enum(['true', 'false']).transform((v) => v === 'true');
 export const word = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/, 'letters, digits, "-", "_" and "." only');
 export const url = (protocols: readonly string[]) =>

@@ -5,6 +5,7 @@ import { METRICS_SETTINGS } from './metrics-settings.js';
 import {
   duration,
   flag,
+  hostAndPort,
   hours,
   interval,
   keyValues,
@@ -56,11 +57,9 @@ export const SETTINGS = {
     .describe('a silent holder loses its role after this long'),
   WAYBILL_HTTP_HOST: z.string().default('127.0.0.1').describe('api: address of /v1'),
   WAYBILL_HTTP_PORT: port.default(4646).describe('api: port of /v1'),
-  WAYBILL_HTTP_ADVERTISE: z
-    .string()
-    .regex(/^$|^[^/\s]+:\d{1,5}$/, 'host:port')
-    .default('')
-    .describe('api: host:port at which other regions reach /v1; empty: the address it listens on'),
+  WAYBILL_HTTP_ADVERTISE: hostAndPort.describe(
+    'api: host:port at which other regions reach /v1; empty: the address it listens on',
+  ),
   WAYBILL_HTTP_MAX_CONNS_PER_CLIENT: z.coerce
     .number()
     .int()

@@ -10,6 +10,7 @@ export type { GaugeOptions } from './metrics.js';
 export { MetricsView, type MetricsViewOptions } from './metrics-view.js';
 export { asJson, asPrometheusText, keyOf, METRICS_PREFIX, PROMETHEUS_TYPE } from './series.js';
 export type { Sample, Series, Shown } from './series.js';
+export { statsdPackets } from './statsd-packets.js';
 export { SpanKind, spanFrom, startTracing, traceparentOf, tracerFor, withSpan } from './tracing.js';
 export type { Attributes, Span, SpanOptions, Tracer, Tracing, TracingOptions } from './tracing.js';
 export type { Gauge, Histogram } from 'prom-client';

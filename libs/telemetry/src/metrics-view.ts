@@ -1,5 +1,5 @@
 import type { MetricFilter } from './metric-filter.js';
-import { MetricInterval } from './metric-interval.js';
+import { type Lately, MetricInterval } from './metric-interval.js';
 import { asJson, asPrometheusText, type Shown } from './series.js';
 
 export interface MetricsViewOptions {
@@ -29,8 +29,13 @@ export class MetricsView {
     return this.options.offersText;
   }
 
+  /** What there is now, and what was counted since somebody asked this way before. */
+  async lately(): Promise<Lately> {
+    return this.interval.lately(await this.admitted());
+  }
+
   async json(): Promise<object> {
-    const { shown, overS } = this.interval.lately(await this.admitted());
+    const { shown, overS } = await this.lately();
     return asJson(shown, this.options.clock.nowMs(), overS);
   }
 

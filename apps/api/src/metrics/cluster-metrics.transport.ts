@@ -36,12 +36,18 @@ export class ClusterMetrics {
   }
 
   async read(): Promise<Shown> {
-    const [cluster, machine] = await Promise.all([this.cluster(), this.machine().catch(() => NOTHING)]);
+    const [servers, machine] = await Promise.all([this.ofServers(), this.machine().catch(() => NOTHING)]);
     return {
-      gauges: [...cluster.gauges, ...this.process.read(this.host), ...machine.gauges],
-      counters: [...cluster.counters, ...machine.counters],
-      samples: [...cluster.samples, ...machine.samples],
+      gauges: [...servers.gauges, ...machine.gauges],
+      counters: [...servers.counters, ...machine.counters],
+      samples: [...servers.samples, ...machine.samples],
     };
+  }
+
+  /** Without the machine beside it, which tells others of itself. */
+  async ofServers(): Promise<Shown> {
+    const cluster = await this.cluster();
+    return { ...cluster, gauges: [...cluster.gauges, ...this.process.read(this.host)] };
   }
 
   private async cluster(): Promise<Shown> {

@@ -1,5 +1,5 @@
-import { Module } from '@nestjs/common';
-import { metricsView } from '@waybill/service';
+import { Module, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
+import { metricsView, statsdSender, StatsdSender } from '@waybill/service';
 import { MetricsView } from '@waybill/telemetry';
 import { AutopilotHealth } from '../cluster/autopilot-health.js';
 import { ClusterModule } from '../cluster/cluster.module.js';
@@ -9,20 +9,30 @@ import { made } from '../core.module.js';
 import { ClusterMetrics } from './cluster-metrics.transport.js';
 import { MetricsController } from './metrics.controller.js';
 
+/** Metrics for those who ask, and for statsd. */
 @Module({
   imports: [ClusterModule],
   controllers: [MetricsController],
   providers: [
     made(
-      MetricsView,
-      ({ context, model }, members, servers, agent) => {
-        const cluster = new ClusterMetrics(context, model, members, servers, agent);
-        return metricsView(context, () => cluster.read());
-      },
+      ClusterMetrics,
+      ({ context, model }, members, servers, agent) => new ClusterMetrics(context, model, members, servers, agent),
       Members,
       AutopilotHealth,
       NeighbouringAgent,
     ),
+    made(MetricsView, ({ context }, cluster) => metricsView(context, () => cluster.read()), ClusterMetrics),
+    made(StatsdSender, ({ context }, cluster) => statsdSender(context, () => cluster.ofServers()), ClusterMetrics),
   ],
 })
-export class MetricsModule {}
+export class MetricsModule implements OnModuleInit, OnModuleDestroy {
+  constructor(private readonly statsd: StatsdSender) {}
+
+  onModuleInit(): void {
+    this.statsd.start();
+  }
+
+  onModuleDestroy(): void {
+    this.statsd.stop();
+  }
+}
