@@ -11,7 +11,10 @@ export function omitEmpty(members: object): WireObject {
   // Once per row of a list and per event: no list of pairs is made.
   const kept: WireObject = {};
   const given = members as WireObject;
-  for (const name of Object.keys(given)) if (!isZero(given[name])) kept[name] = given[name];
+  for (const name in given) {
+    const value = given[name];
+    if (!isZero(value)) kept[name] = value;
+  }
   return kept;
 }
 
