@@ -27,11 +27,11 @@ export class AllocDirectoryStore implements AllocDirectories {
     const paths = this.paths(allocId, task);
     await mkdir(paths.taskDir, { recursive: true });
     await Promise.all([
+      this.buildSecrets(paths),
       ...['logs', 'tmp', 'data'].map((name) => directory(path.join(paths.allocDir, name), SHARED)),
       ...['local', 'tmp'].map((name) => directory(path.join(paths.taskDir, name), SHARED)),
-      ...['secrets', 'private'].map((name) => directory(path.join(paths.taskDir, name), PRIVATE)),
+      directory(paths.privateDir, PRIVATE),
     ]);
-    if (await this.secrets?.cover(paths.secretsDir)) await this.forgetWhatWasDone(paths);
     return paths;
   }
 
@@ -76,8 +76,11 @@ export class AllocDirectoryStore implements AllocDirectories {
     await rm(this.directoryOf(allocId), { recursive: true, force: true });
   }
 
-  /** New secrets of a task that has been here before, as after a reboot: what put something there has to do it again. */
-  private async forgetWhatWasDone({ privateDir }: TaskPaths): Promise<void> {
+  private async buildSecrets({ secretsDir, privateDir }: TaskPaths): Promise<void> {
+    const isNew = await directory(secretsDir, PRIVATE);
+    const isCovered = await this.secrets?.cover(secretsDir, isNew);
+    if (!isCovered || isNew) return;
+    // The task has been here before, as after a reboot: whatever put something there has to do it again.
     const marks = (await readdir(privateDir)).filter((name) => name.endsWith(DONE));
     await Promise.all(marks.map((name) => rm(path.join(privateDir, name), { force: true })));
   }
@@ -105,8 +108,10 @@ const isDirectory = (file: string): Promise<boolean> =>
     () => false,
   );
 
-async function directory(dir: string, mode: number): Promise<void> {
-  await mkdir(dir, { recursive: true, mode });
+/** @returns whether it was not there */
+async function directory(dir: string, mode: number): Promise<boolean> {
+  const made = await mkdir(dir, { recursive: true, mode });
   // The process's umask must not decide what others may; a driver may have opened to its task what was closed.
   if (mode === SHARED) await chmod(dir, mode);
+  return made !== undefined;
 }

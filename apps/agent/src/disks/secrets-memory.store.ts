@@ -1,6 +1,5 @@
 import { type ChildProcessByStdio, execFileSync, spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmdirSync } from 'node:fs';
-import { readdir, stat } from 'node:fs/promises';
+import { mkdirSync, mkdtempSync, readdirSync, rmdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
@@ -17,9 +16,10 @@ export class NoSecretsMemoryError extends Error {
   override readonly name = 'NoSecretsMemoryError';
 }
 
-/** One directory a line; answers each with what went wrong, or with nothing. */
-const MOUNTER = `set -f
-while IFS= read -r dir; do trouble=$(mount "$@" "$dir" 2>&1) && echo || echo \${trouble:-mount failed}; done`;
+/** One directory a line; what `mount` says, and then how it ended. */
+const MOUNTER = `while IFS= read -r dir; do mount "$@" "$dir" 2>&1; echo "= $?"; done`;
+const ENDED = '= ';
+const WELL = `${ENDED}0`;
 
 /**
  * A file system in memory for the secrets of each task (AG-220). What is mounted belongs to the machine: it outlives the
@@ -54,12 +54,12 @@ export class SecretsMemory {
 
   /**
    * Mounts one over an empty directory; what holds something already stays as it is, for somebody uses it.
+   * @param isNew the directory was made just now
    * @returns whether it is a new one
    * @throws why it cannot be mounted
    */
-  async cover(directory: string): Promise<boolean> {
-    const [own, above] = await Promise.all([stat(directory), stat(path.dirname(directory))]);
-    if (own.dev !== above.dev || (await readdir(directory)).length > 0) return false;
+  async cover(directory: string, isNew: boolean): Promise<boolean> {
+    if (!isNew && isInUse(directory)) return false;
     const trouble = await this.mount(directory);
     if (trouble !== '') throw new Error(`no file system in memory for secrets: ${trouble}`);
     return true;
@@ -85,7 +85,12 @@ export class SecretsMemory {
 
   private begin(): ChildProcessByStdio<Writable, Readable, null> {
     const shell = spawn('/bin/sh', ['-c', MOUNTER, 'waybill-secrets', ...MOUNT], { stdio: ['pipe', 'pipe', 'ignore'] });
-    createInterface(shell.stdout).on('line', (trouble) => this.asked.shift()?.(trouble));
+    let said: string[] = [];
+    createInterface(shell.stdout).on('line', (line) => {
+      if (!line.startsWith(ENDED)) return void said.push(line);
+      this.asked.shift()?.(line === WELL ? '' : said.join(' ') || 'mount failed');
+      said = [];
+    });
     shell.stdin.on('error', () => {}); // told by what follows
     const gone = (): void => {
       this.shell = undefined;
@@ -95,3 +100,7 @@ export class SecretsMemory {
     return shell;
   }
 }
+
+/** It is one already, or has something in it. */
+const isInUse = (directory: string): boolean =>
+  statSync(directory).dev !== statSync(path.dirname(directory)).dev || readdirSync(directory).length > 0;
