@@ -38,13 +38,21 @@ export interface JobStatusRaw {
   readonly children: readonly JobStatus[] | null;
 }
 
-/** Newest change first, so the list is read from its end. The index alone does not name a row: a transaction changes several. */
-const BY_CHANGE: ListOrder<JobWithStatus> = {
+/**
+ * Newest change first, so the list is read from its end. The token is the index, which a web UI counts with: it asks for
+ * the page before with the index after this one. Where a page ends between jobs that one transaction changed, the index
+ * alone would repeat or skip some, and the token names the job too.
+ */
+export const BY_CHANGE: ListOrder<JobWithStatus> = {
   columns: ['modify_index', 'namespace', 'id'],
-  tokenOf: ({ job }) => `${job.ModifyIndex}.${job.Namespace}.${job.ID}`,
+  tokenOf: ({ job }, before) =>
+    before && before.job.ModifyIndex !== job.ModifyIndex
+      ? String(job.ModifyIndex)
+      : `${job.ModifyIndex}.${job.Namespace}.${job.ID}`,
   parse: (token) => {
     const [, index, namespace, id] = /^(\d{1,15})(?:\.([^.]*)\.(.*))?$/s.exec(token) ?? [];
-    return index === undefined ? undefined : [Number(index), storedText(namespace ?? ''), storedText(id ?? '')];
+    if (index === undefined) return undefined;
+    return id === undefined ? [Number(index)] : [Number(index), storedText(namespace ?? ''), storedText(id)];
   },
 };
 

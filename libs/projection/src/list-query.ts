@@ -44,7 +44,11 @@ export class Conditions {
 
   /** This row and those behind it in the order. */
   from(columns: readonly string[], values: readonly (string | number)[], reverse: boolean): this {
-    const left = columns.map((column) => `r."${column}"`).join(', ');
+    // A token may name the first columns only: all rows that have those values.
+    const left = columns
+      .slice(0, values.length)
+      .map((column) => `r."${column}"`)
+      .join(', ');
     const right = values.map((value) => this.value(value)).join(', ');
     this.parts.push(`(${left}) ${reverse ? '<=' : '>='} (${right})`);
     return this;

@@ -13,9 +13,9 @@ export interface Page {
 /** The order of a list, and how its tokens say where to go on (API-64, API-65). */
 export interface ListOrder<Row> {
   readonly columns: readonly string[];
-  /** Names the first row not returned. */
-  readonly tokenOf: (row: Row) => string;
-  /** Values of `columns` that the token names; undefined: it is no token of this list. */
+  /** Names the first row not returned; `before`: the last one that was, when the token ends a page. */
+  readonly tokenOf: (row: Row, before?: Row) => string;
+  /** Values of `columns` that the token names, or of the first of them; undefined: it is no token of this list. */
   readonly parse: (token: string) => readonly (string | number)[] | undefined;
 }
 

@@ -220,7 +220,7 @@ function pageOf<Row>(query: ListQuery<Row>, index: number, rows: readonly Row[])
   const perPage = query.page.perPage ?? 0;
   const next = perPage > 0 ? rows[perPage] : undefined;
   if (next === undefined) return { index, rows, nextToken: '' };
-  return { index, rows: rows.slice(0, perPage), nextToken: query.order.tokenOf(next) };
+  return { index, rows: rows.slice(0, perPage), nextToken: query.order.tokenOf(next, rows[perPage - 1]) };
 }
 
 /** The allocation of a row; one copy of every job for all rows of an answer. */
