@@ -36,8 +36,8 @@ export class Metrics {
   }
 
   /** A counter that is kept elsewhere: `read` is called when metrics are read, and tells what it has counted. */
-  counted(name: string, help: string, read: () => number, labels: Labels = {}): void {
-    new Counter({
+  counted(name: string, help: string, read: () => number, labels: Labels = {}): Counter {
+    return new Counter({
       name: prefixed(name),
       help,
       labelNames: Object.keys(labels),
