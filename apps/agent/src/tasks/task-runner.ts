@@ -1,17 +1,11 @@
 import type { Task, TaskState } from '@waybill/model';
 import type { TaskResourceUsage } from '@waybill/rpc';
-import {
-  type DriverNetwork,
-  StartError,
-  type TaskConfig,
-  type TaskHandle,
-  TaskNotFoundError,
-} from '../drivers/driver.js';
+import { type DriverNetwork, StartError, type TaskConfig } from '../drivers/driver.js';
 import type { ExecCommand, ExecSession } from '../exec/exec-session.js';
 import { Gate, pause } from '../gate.js';
 import { type RestartTracker, type RoundEnd } from './restart-tracker.js';
-import { TaskCommands } from './task-commands.js';
 import type { TaskHost } from './task-host.js';
+import { TaskProcess } from './task-process.js';
 import { TaskProgress } from './task-progress.js';
 import { NEW_STATE, type TaskRecord } from './task-record.js';
 import { TaskReadying } from './task-readying.js';
@@ -39,7 +33,7 @@ export class TaskNotRunningError extends Error {
  * that is under way is stopped as soon as it has happened (AG-410). Recovered: running without a new start, or pending until
  * the servers were asked. suspended: the agent put it down on its own way out; no state changes any more.
  *
- * Its handle is on disk before the driver is asked to start (AG-440). Limits: MAX_TASK_EVENTS, maxKillTimeoutMs,
+ * What runs of it is in task-process.ts; its handle is on disk before the driver is asked to start (AG-440). Limits: MAX_TASK_EVENTS, maxKillTimeoutMs,
  * MAX_STOP_ATTEMPTS. Cost: nothing while it waits.
  */
 export class TaskRunner {
@@ -48,15 +42,11 @@ export class TaskRunner {
   readonly restarts: RestartTracker;
   private readonly progress: TaskProgress;
   private readonly stop: TaskStop;
-  private handle: TaskHandle | null;
+  private readonly process: TaskProcess;
   private suspended: boolean;
   private readonly killing = new Gate();
   private readonly killed = new AbortController();
   private gateMoved = new Gate();
-  private isUp = false;
-  /** As it was started; null: by an earlier agent. */
-  private config: TaskConfig | null = null;
-  private readonly commands: TaskCommands;
   private readonly readying: TaskReadying;
   /** Open when the restart that was asked for has put the task down, and the next start is on its way. */
   private restarting: { readonly done: Gate; readonly isFailure: boolean } | null = null;
@@ -69,17 +59,16 @@ export class TaskRunner {
     restored?: TaskRecord,
   ) {
     this.restarts = deps.restarts;
-    this.commands = new TaskCommands(deps);
+    this.process = new TaskProcess(deps, task.Name, restored?.handle ?? null);
     this.readying = new TaskReadying(deps, (type, details) => this.emit(type, details));
     this.progress = new TaskProgress(restored?.state ?? NEW_STATE, deps.clock, deps.changed);
     this.stop = new TaskStop({
       ...deps,
       task: () => this.task,
-      isUp: () => this.isUp,
+      isUp: () => this.process.isUp,
       ended: () => this.ended,
       emit: (type, details) => this.emit(type, details),
     });
-    this.handle = restored?.handle ?? null;
     this.suspended = restored?.suspended ?? false;
     if (this.isDead) this.ended.open();
     void this.killing.opened.then(() => this.killed.abort());
@@ -101,11 +90,11 @@ export class TaskRunner {
 
   /** Of its own, that the driver has given it. */
   get network(): DriverNetwork | null {
-    return this.handle && this.isUp ? (this.deps.driver.network?.(this.handle.taskId) ?? null) : null;
+    return this.process.network;
   }
 
   record(): TaskRecord {
-    return { state: this.state, handle: this.handle, suspended: this.suspended };
+    return { state: this.state, handle: this.process.handle, suspended: this.suspended };
   }
 
   /** Runs until the task is dead or suspended; never rejects. */
@@ -117,7 +106,8 @@ export class TaskRunner {
       if (this.state.Events.length === 0) this.emit('Received');
       for (let again = true; again;) {
         const over = new AbortController();
-        if (attached && this.handle) void this.deps.attach(this.handle.taskId, this.killed.signal, over.signal);
+        const { handle } = this.process;
+        if (attached && handle) void this.deps.attach(handle.taskId, this.killed.signal, over.signal);
         const end = attached ? await this.untilExit() : await this.round(over.signal);
         over.abort();
         attached = false;
@@ -146,7 +136,7 @@ export class TaskRunner {
   async kill(details: Record<string, string> = {}): Promise<void> {
     if (!this.isDead && !this.killing.isOpen && !this.progress.isFrozen) {
       this.tellKill(details);
-      if (this.isUp) void this.putDown();
+      if (this.process.isUp) void this.putDown();
     }
     await this.ended.opened;
   }
@@ -156,7 +146,7 @@ export class TaskRunner {
     if (this.isDead || this.killing.isOpen) return;
     this.emit('Setup Failure', { setup_error: reason, fails_task: 'true' });
     this.killing.open();
-    if (this.isUp) void this.putDown();
+    if (this.process.isUp) void this.putDown();
   }
 
   /**
@@ -166,7 +156,7 @@ export class TaskRunner {
    * @throws TaskNotRunningError
    */
   async restart(reason: string, as: 'request' | 'failure' = 'request'): Promise<void> {
-    const { handle } = this;
+    const { handle } = this.process;
     if (!handle || !this.isRunning) throw new TaskNotRunningError();
     if (!this.restarting) {
       this.restarting = { done: new Gate(), isFailure: as === 'failure' };
@@ -189,7 +179,7 @@ export class TaskRunner {
 
   /** @throws TaskNotRunningError, or what the driver says (AG-165) */
   async signal(signal: string, details: Record<string, string> = { signal }): Promise<void> {
-    const { handle } = this;
+    const { handle } = this.process;
     if (!handle || !this.isRunning) throw new TaskNotRunningError();
     this.emit('Signaling', details);
     await this.deps.driver.signal(handle.taskId, signal);
@@ -197,21 +187,14 @@ export class TaskRunner {
 
   /** Runs a command beside the task; it ends with the task. @throws TaskNotRunningError, NoExecError, the driver's error */
   async exec(command: ExecCommand): Promise<ExecSession> {
-    const { handle } = this;
-    if (!handle || !this.isUp) throw new TaskNotRunningError();
-    const session = await this.commands.run(command, handle, this.config);
-    if (!this.isUp) await session.kill();
-    return session;
+    const { handle } = this.process;
+    if (!handle || !this.process.isUp) throw new TaskNotRunningError();
+    return this.process.run(command, handle);
   }
 
   /** What it uses now; undefined when it does not run (AG-330). */
-  async usage(): Promise<TaskResourceUsage | undefined> {
-    const { handle } = this;
-    if (!handle || !this.isUp) return undefined;
-    return this.deps.driver.stats(handle.taskId).catch((error: unknown) => {
-      if (error instanceof TaskNotFoundError) return undefined; // it ended meanwhile
-      throw error;
-    });
+  usage(): Promise<TaskResourceUsage | undefined> {
+    return this.process.usage();
   }
 
   /**
@@ -223,10 +206,9 @@ export class TaskRunner {
     this.progress.freeze();
     this.killing.open();
     await this.starting;
-    const { handle } = this;
-    if (handle && this.isUp) await this.stop.byDriver(handle);
-    if (handle) await this.deps.driver.destroy(handle, true);
-    this.handle = null;
+    const { handle } = this.process;
+    if (handle && this.process.isUp) await this.stop.byDriver(handle);
+    await this.process.remove(true);
     this.suspended = true;
     this.progress.lostItsProcess();
     this.ended.open();
@@ -235,14 +217,13 @@ export class TaskRunner {
 
   /** True when a task of an earlier agent was taken up (AG-193, AG-194). */
   private async recover(): Promise<boolean> {
-    const { handle } = this;
+    const { handle } = this.process;
     if (handle) {
-      if (this.state.State === 'running' && (await this.deps.driver.recover(handle))) {
-        this.isUp = true;
+      if (this.state.State === 'running' && (await this.process.takeUp(handle))) {
         if (this.killing.isOpen) void this.putDown();
         return true;
       }
-      await this.forget(handle, true);
+      await this.process.forget(true);
     }
     if (this.state.State === 'running' && this.deps.asksAfterLoss) {
       this.suspended = true;
@@ -270,33 +251,28 @@ export class TaskRunner {
   }
 
   private async start(config: TaskConfig): Promise<RoundEnd | undefined> {
-    this.config = config;
-    const handle = this.deps.driver.prepare(config);
-    this.handle = handle;
+    const handle = this.process.prepare(config);
     await this.deps.save();
     if (this.isOver()) return { kind: 'killed' };
     try {
-      await this.deps.driver.start(config, handle, (message) => this.emit('Driver', { driver_message: message }));
+      await this.process.start(config, handle, (message) => this.emit('Driver', { driver_message: message }));
     } catch (error) {
       this.emit('Driver Failure', { driver_error: textOf(error) });
-      await this.forget(handle);
+      await this.process.forget();
       return { kind: 'start-error', recoverable: error instanceof StartError && error.recoverable };
     }
-    this.isUp = true;
     this.progress.started();
     if (this.killing.isOpen && !this.progress.isFrozen) void this.putDown();
     return undefined;
   }
 
   private async untilExit(): Promise<RoundEnd> {
-    const { handle } = this;
+    const { handle } = this.process;
     if (!handle) return { kind: 'killed' };
-    const result = await this.deps.driver.wait(handle.taskId);
-    this.isUp = false;
-    this.commands.end();
+    const result = await this.process.exit(handle);
     this.progress.terminated(result);
     if (this.progress.isFrozen) return { kind: 'killed' };
-    await this.forget(handle);
+    await this.process.forget();
     if (!this.killing.isOpen && this.restarting)
       return { kind: this.restarting.isFailure ? 'unhealthy' : 'restart-requested' };
     if (!this.killing.isOpen) return { kind: 'exit', result };
@@ -339,7 +315,7 @@ export class TaskRunner {
 
   /** Up, and neither on its way down nor just ended. */
   private get isRunning(): boolean {
-    return this.isUp && this.state.State === 'running' && !this.killing.isOpen;
+    return this.process.isUp && this.state.State === 'running' && !this.killing.isOpen;
   }
 
   private isOver(): boolean {
@@ -347,16 +323,8 @@ export class TaskRunner {
   }
 
   private async putDown(): Promise<void> {
-    if (this.handle) await this.stop.kill(this.handle);
-  }
-
-  private async forget(handle: TaskHandle, force = false): Promise<void> {
-    this.handle = null;
-    try {
-      await this.deps.driver.destroy(handle, force);
-    } catch (error) {
-      this.deps.logger.warn('what is left of a task cannot be removed', { task: this.task.Name, error });
-    }
+    const { handle } = this.process;
+    if (handle) await this.stop.kill(handle);
   }
 
   /** Once. */
