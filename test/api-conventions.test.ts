@@ -45,8 +45,8 @@ const registered = async (job: object, query = '', envelope: object = {}): Promi
   answerOf(`/v1/jobs${query}`, put({ Job: job, ...envelope }));
 
 /** As it comes over the wire: `fetch` would unpack it. */
-async function rawGet(path: string, headers: Record<string, string>, method = 'GET') {
-  const sent = httpRequest(`${api.url}${path}`, { method, headers }).end();
+async function rawGet(path: string, headers: Record<string, string>, method = 'GET', localAddress?: string) {
+  const sent = httpRequest(`${api.url}${path}`, { method, headers, localAddress }).end();
   const [answer] = (await once(sent, 'response')) as [import('node:http').IncomingMessage];
   const chunks: Buffer[] = [];
   for await (const chunk of answer) chunks.push(chunk as Buffer);
@@ -427,11 +427,10 @@ describe('too many connections', () => {
       const [alloc] = (await answer.json()) as { ClientStatus: string }[];
       return alloc?.ClientStatus === 'running' && answer.headers.get('x-nomad-index');
     });
-    const asked = Array.from({ length: 101 }, () => rawGet(`${path}?index=${index}&wait=30s`, {}));
+    const asked = Array.from({ length: 101 }, () => rawGet(`${path}?index=${index}&wait=30s`, {}, 'GET', '127.0.0.2'));
     const answers = await Promise.all(asked);
     const refused = answers.filter(({ status }) => status === 429);
-    expect(refused.length).toBeGreaterThan(0);
-    expect(refused.length, 'those of this test alone are refused').toBeLessThan(10);
+    expect(refused).toHaveLength(1);
     for (const { body } of refused)
       expect(body.toString()).toBe(
         'Your IP is issuing too many concurrent connections, please rate limit your calls\n',
@@ -439,6 +438,9 @@ describe('too many connections', () => {
     // All others waited for what the machine had to say meanwhile.
     for (const { status, body } of answers.filter((one) => !refused.includes(one)))
       expect([status, JSON.parse(body.toString())]).toMatchObject([200, [{ ClientStatus: 'complete' }]]);
-    await eventually('others are let in again', async () => (await rawGet('/v1/regions', {})).status === 200);
+    await eventually(
+      'others are let in again',
+      async () => (await rawGet('/v1/regions', {}, 'GET', '127.0.0.2')).status === 200,
+    );
   });
 });

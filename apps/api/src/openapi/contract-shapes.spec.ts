@@ -42,7 +42,7 @@ it.each(described)('API-712: $name: nothing is renamed or left out, and what is 
   ).toEqual([]);
 });
 
-describe('API-714: maps by allocation or node', () => {
+describe('maps by allocation or node', () => {
   const named = [...text.matchAll(/(\w+) \{(?:allocID|nodeID):/g)].map(([, name]) => name ?? '');
   const ajv = new Ajv2020({ strict: false, validateFormats: false }).addSchema({ $id: 'api', ...document });
   const takes = (name: string, key: string, shown: object): boolean =>
@@ -56,7 +56,7 @@ describe('API-714: maps by allocation or node', () => {
     ['CSIVolume', 'WriteAllocs', volume({ WriteClaims: claims })],
     ['CSIPlugin', 'Controllers', plugin({ Controllers: instances })],
     ['CSIPlugin', 'Nodes', plugin({ Nodes: instances })],
-  ])('of a %s, %s, have full lower-case UUIDs as keys, and nothing else', (name, map, shown) => {
+  ])('API-714: of a %s, %s, have full lower-case UUIDs as keys, and nothing else', (name, map, shown) => {
     expect(named).toContain(map);
     expect(named).toHaveLength(4);
     const id = '0f3c6f0a-91d2-4b7e-8c55-3a1be0d7c9f4';
