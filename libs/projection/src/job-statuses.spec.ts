@@ -7,6 +7,7 @@ const changedAt = (ModifyIndex: number, ID: string): JobWithStatus => ({
   allocs: [],
   latestDeployment: undefined,
   childStatuses: undefined,
+  childrenIndex: 0,
 });
 
 describe('tokens of the overview of jobs', () => {

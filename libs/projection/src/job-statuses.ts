@@ -17,6 +17,8 @@ export interface JobWithStatus {
   readonly latestDeployment: Deployment | undefined;
   /** Of its children; undefined: it is no parent. */
   readonly childStatuses: readonly JobStatus[] | undefined;
+  /** The highest index of a child; 0: there is none. */
+  readonly childrenIndex: number;
 }
 
 export interface JobStatusOptions extends Page {
@@ -36,6 +38,7 @@ export interface JobStatusRaw {
   readonly versions: readonly string[] | null;
   readonly deployment: string | null;
   readonly children: readonly JobStatus[] | null;
+  readonly children_index: number | null;
 }
 
 /**
@@ -73,7 +76,7 @@ export function jobStatusQuery(options: JobStatusOptions): ListQuery<JobWithStat
   };
   return {
     indexOf: ['jobs'],
-    select: 'r.body, a.allocs, a.versions, d.deployment, c.children',
+    select: 'r.body, a.allocs, a.versions, d.deployment, c.children, c.children_index',
     from: `jobs r
       left join lateral (
         select array_agg(x.body::text order by x.create_index, x.id) as allocs,
@@ -86,7 +89,9 @@ export function jobStatusQuery(options: JobStatusOptions): ListQuery<JobWithStat
         where x.namespace = r.namespace and x.job_id = r.id and x.create_index >= r.create_index
         order by x.create_index desc limit 1) d on true
       left join lateral (
-        select coalesce(array_agg(x.status order by x.create_index), '{}') as children from jobs x
+        select coalesce(array_agg(x.status order by x.create_index), '{}') as children,
+               max(x.modify_index) as children_index
+        from jobs x
         where ${IS_PARENT} and x.namespace = r.namespace and x.parent_id = r.id) c on ${IS_PARENT}`,
     conditions,
     order: BY_CHANGE,
@@ -94,7 +99,14 @@ export function jobStatusQuery(options: JobStatusOptions): ListQuery<JobWithStat
   };
 }
 
-export function jobWithStatus({ body, allocs, versions, deployment, children }: JobStatusRaw): JobWithStatus {
+export function jobWithStatus({
+  body,
+  allocs,
+  versions,
+  deployment,
+  children,
+  children_index,
+}: JobStatusRaw): JobWithStatus {
   return {
     job: body,
     allocs: (allocs ?? []).map((text, at) => ({
@@ -103,5 +115,6 @@ export function jobWithStatus({ body, allocs, versions, deployment, children }: 
     })),
     latestDeployment: deployment === null ? undefined : (parseStored(deployment) as Deployment),
     childStatuses: children ?? undefined,
+    childrenIndex: children_index ?? 0,
   };
 }

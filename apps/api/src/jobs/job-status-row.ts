@@ -54,8 +54,9 @@ const deploymentRow = (deployment: Deployment): object => ({
 
 /** Whatever of these changes, the index is higher. At least 1. */
 export function jobStatusIndex(rows: readonly JobWithStatus[]): number {
-  const indexes = rows.flatMap(({ job, allocs, latestDeployment }) => [
+  const indexes = rows.flatMap(({ job, allocs, latestDeployment, childrenIndex }) => [
     job.ModifyIndex,
+    childrenIndex,
     latestDeployment?.ModifyIndex ?? 0,
     ...allocs.map(({ alloc }) => alloc.ModifyIndex),
   ]);
