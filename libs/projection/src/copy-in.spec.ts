@@ -40,7 +40,7 @@ describe('copiedRows', () => {
     expect(rows.map(([, , , body]) => body?.toString() ?? null)).toEqual(['{}', null]);
   });
 
-  it('is a message also without rows, and when they take more room than there was at first', () => {
+  it('is a message also without rows, and with long ones', () => {
     expect(readRows(copiedRows([{ type: 'text' }], []))).toEqual([]);
     const long = 'x'.repeat(300_000);
     const rows = readRows(copiedRows([{ type: 'varchar' }], [['a'], [long], [`${long}${long}é`], ['b']]));

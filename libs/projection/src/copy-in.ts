@@ -14,26 +14,25 @@ const COUNT_BYTES = 2;
 /** Number of columns of the row that is none. */
 const END_OF_ROWS = -1;
 const COPY_DONE = Buffer.from('c\0\0\0\x04', 'latin1');
-/** Room for some rows with bodies; doubled when they take more. */
-const FIRST_BYTES = 256 * 1024;
 
 /**
  * Rows as `copy … from stdin (format binary)` takes them, with the messages around them: ready to be sent behind the
  * statement. Each row as an array of values, one for each column.
  * @throws TypeError a value is not of its column's type, RangeError an `integer` has more than 32 bits
  */
-export function copiedRows(columns: readonly CopiedColumn[], rows: Iterable<readonly (BinaryValue | null)[]>): Buffer {
+export function copiedRows(
+  columns: readonly CopiedColumn[],
+  rows: readonly (readonly (BinaryValue | null)[])[],
+): Buffer {
   const forms = columns.map(({ type }) => BINARY_FORMS[type]);
-  let buffer = Buffer.allocUnsafe(FIRST_BYTES);
+  let room = MESSAGE_BYTES + SIGNATURE.length + COUNT_BYTES + COPY_DONE.length;
+  for (const values of rows) {
+    room += COUNT_BYTES;
+    forms.forEach((form, i) => (room += roomWithLength(form, values[i] ?? null)));
+  }
+  const buffer = Buffer.allocUnsafe(room);
   let at = MESSAGE_BYTES + SIGNATURE.copy(buffer, MESSAGE_BYTES);
   for (const values of rows) {
-    let room = at + COUNT_BYTES + COUNT_BYTES + COPY_DONE.length;
-    forms.forEach((form, i) => (room += roomWithLength(form, values[i] ?? null)));
-    if (room > buffer.length) {
-      const larger = Buffer.allocUnsafe(Math.max(room, buffer.length * 2));
-      buffer.copy(larger, 0, 0, at);
-      buffer = larger;
-    }
     at = buffer.writeInt16BE(forms.length, at);
     forms.forEach((form, i) => (at = writeWithLength(form, buffer, values[i] ?? null, at)));
   }
