@@ -33,8 +33,8 @@ export class TaskNotRunningError extends Error {
  * that is under way is stopped as soon as it has happened (AG-410). Recovered: running without a new start, or pending until
  * the servers were asked. suspended: the agent put it down on its own way out; no state changes any more.
  *
- * What runs of it is in task-process.ts; its handle is on disk before the driver is asked to start (AG-440). Limits: MAX_TASK_EVENTS, maxKillTimeoutMs,
- * MAX_STOP_ATTEMPTS. Cost: nothing while it waits.
+ * What runs of it is in task-process.ts; its handle is on disk before the driver is asked to start (AG-440).
+ * Limits: MAX_TASK_EVENTS, maxKillTimeoutMs, MAX_STOP_ATTEMPTS. Cost: nothing while it waits.
  */
 export class TaskRunner {
   /** Open when the task is dead or suspended; another gate after a revival. */
