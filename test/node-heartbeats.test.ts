@@ -61,10 +61,17 @@ describe('nodes and agents over NATS', () => {
     await cluster.endAgent(agent, 'SIGTERM');
   });
 
-  it('AG-16, AG-47: it finds the server that is there among several; an allocation for a driver that is not there is failed with the reason', async () => {
+  it('AG-16, AG-47, AG-220, AG-270: it finds the server that is there among several, and has what its settings say; an allocation for a driver that is not there is failed with the reason', async () => {
     const servers = `nats://127.0.0.1:1,${cluster.natsUrl}`;
-    const agent = await cluster.startAgent('plain', { ...DEVELOPMENT, WAYBILL_NATS_URL: servers });
+    const off = { WAYBILL_RAW_EXEC_ENABLED: 'false', WAYBILL_AGENT_SECRETS_IN_MEMORY: 'false' };
+    const agent = await cluster.startAgent('plain', { ...DEVELOPMENT, ...off, WAYBILL_NATS_URL: servers });
     const node = await cluster.node('plain');
+    expect(node.Drivers['raw_exec']).toMatchObject({ Detected: false, HealthDescription: 'disabled' });
+    expect(node.Attributes).not.toHaveProperty(['driver.raw_exec']);
+    expect(node.Attributes).toMatchObject({
+      'secrets.memory': 'false',
+      'secrets.memory.missing': 'WAYBILL_AGENT_SECRETS_IN_MEMORY is off',
+    });
     const alloc = await cluster.place(node.ID, [shellTask('true', { Driver: 'qemu' })]);
     const failed = await cluster.inStatus(alloc.ID, 'failed');
     expect(failed.ClientDescription).toMatch(/^Unable to add allocation due to error: .*qemu/);

@@ -113,8 +113,10 @@ export abstract class SupervisedDriver implements Driver {
     const { user, ...launch } = await this.launch(config, handle);
     const run = runId(handle);
     const runDir = this.runDir(handle);
-    mkdirSync(runDir, { recursive: true });
-    if (user) chownSync(runDir, user.uid, user.gid);
+    if (user) {
+      mkdirSync(runDir, { recursive: true });
+      chownSync(runDir, user.uid, user.gid);
+    }
     const output = await this.openOutput(run, config);
     let supervisor: ChildProcess;
     try {
