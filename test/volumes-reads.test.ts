@@ -1,7 +1,9 @@
 import { CLAIM_STATE, type CSIVolumeRegistration } from '@waybill/model';
 import { fixtures } from '@waybill/state';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { BOOL, INT, STRING } from './support/official-client.js';
 import { eventually } from './support/wait.js';
+import { DATE, listOf, mapOf, orNull } from './support/web-ui-shapes.js';
 import { type Answer, WrittenCluster } from './support/written-cluster.js';
 
 const { aCSIClaim, aControllerPlugin, aGroup, aHostVolume, aJob, anAlloc, anEval, aNode, aNodePlugin } = fixtures;
@@ -98,6 +100,35 @@ describe('reading CSI volumes', () => {
     expect([missing.status, missing.text]).toEqual([404, 'volume not found']);
     expect(missing.index).toBeGreaterThan(1);
     expect(await json('/v1/volume/csi/vol-03?namespace=team')).toMatchObject({ Namespace: 'team' });
+  });
+
+  it('what the storage pages of the official web UI take from them without asking', async () => {
+    const health = { Schedulable: BOOL, ControllerRequired: BOOL, ControllersHealthy: INT, ControllersExpected: INT };
+    const common = {
+      ID: STRING,
+      Namespace: STRING,
+      Name: STRING,
+      PluginID: STRING,
+      Provider: STRING,
+      ExternalID: STRING,
+    };
+    const VOLUME = { ...common, ...health, NodesHealthy: INT, NodesExpected: INT, AccessMode: STRING };
+    const list = await json<object[]>('/v1/volumes?namespace=%2A&type=csi');
+    expect(list).toHaveLength(6);
+    for (const one of list) expect(one).toMatchObject({ ...VOLUME, CurrentReaders: INT, CurrentWriters: INT });
+    // Its allocations are told apart by the two maps, and read like those of every other list.
+    const volume = await json<{ Allocations: object[] }>('/v1/volume/csi/vol-01');
+    expect(volume).toMatchObject({ ...VOLUME, ReadAllocs: expect.any(Object), WriteAllocs: expect.any(Object) });
+    expect(volume.Allocations).toEqual(listOf({ JobID: 'db', NodeID: NODE, TaskGroup: STRING, ClientStatus: STRING }));
+    const INSTANCE = {
+      AllocID: STRING,
+      Provider: STRING,
+      Healthy: BOOL,
+      HealthDescription: STRING,
+      UpdateTime: orNull(DATE),
+    };
+    const { Controllers, Nodes } = await json('/v1/plugin/csi/disks');
+    expect([Controllers, Nodes]).toEqual(listOf(mapOf(INSTANCE)));
   });
 
   it('VL-64: without its plugin it stays readable, and cannot be scheduled', async () => {
