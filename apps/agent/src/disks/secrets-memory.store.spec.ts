@@ -97,6 +97,17 @@ describe('secrets in memory', () => {
     expect([await mountedHere(), statSync(secretsDir).mode & 0o777]).toEqual([[], 0o700]);
   });
 
+  it('AG-220: a machine that lets nobody mount says why in one line', () => {
+    const mount = path.join(root, 'mount');
+    writeFileSync(mount, '#!/bin/sh\necho "mount: no" >&2; echo "  permission" >&2; exit 32\n', { mode: 0o755 });
+    vi.stubEnv('PATH', root);
+    vi.spyOn(process as { getuid: () => number }, 'getuid').mockReturnValue(0);
+    expect(() => SecretsMemory.find(root)).toThrow(new NoSecretsMemoryError('mount: no permission'));
+    vi.stubEnv('PATH', '/nowhere');
+    expect(() => SecretsMemory.find(root)).toThrow(new NoSecretsMemoryError('spawnSync mount ENOENT'));
+    expect(readdirSync(root)).toEqual(['mount']);
+  });
+
   it('one that cannot be mounted is an error of the start, never a directory of the disk', async (context) => {
     const secrets = found();
     if (!secrets) return context.skip('this machine lets nobody mount here');

@@ -43,9 +43,9 @@ export class SecretsMemory {
     const trial = mkdtempSync(path.join(dir, 'trial-'));
     try {
       execFileSync('mount', [...MOUNT, trial], { stdio: 'pipe' });
-      execFileSync('umount', [trial], { stdio: 'pipe' });
+      execFileSync('umount', ['--lazy', trial], { stdio: 'pipe' });
     } catch (error) {
-      throw new NoSecretsMemoryError(error instanceof Error ? error.message.trim() : String(error));
+      throw new NoSecretsMemoryError(whyNot(error));
     } finally {
       rmdirSync(trial);
     }
@@ -99,6 +99,13 @@ export class SecretsMemory {
     shell.once('error', gone).once('exit', gone);
     return shell;
   }
+}
+
+/** What the program said, in one line; the system, if it never ran. */
+function whyNot(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const said = 'stderr' in error && error.stderr ? String(error.stderr).trim() : '';
+  return (said || error.message).replaceAll(/\s+/g, ' ');
 }
 
 /** It is one already, or has something in it. */
