@@ -104,7 +104,7 @@ export class SecretsMemory {
 /** What the program said, in one line; the system, if it never ran. */
 function whyNot(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  const said = 'stderr' in error && error.stderr ? String(error.stderr).trim() : '';
+  const said = 'stderr' in error && Buffer.isBuffer(error.stderr) ? error.stderr.toString().trim() : '';
   return (said || error.message).replaceAll(/\s+/g, ' ');
 }
 
