@@ -29,7 +29,6 @@ import {
 } from '@waybill/rpc';
 import { newUuid } from '@waybill/service';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { unmountBelow } from './support/csi-plugin/disks.mjs';
 import { NodesAndAgent, shellTask } from './support/nodes-and-agent.js';
 import { eventually } from './support/wait.js';
 
@@ -68,7 +67,6 @@ beforeAll(async () => {
 });
 afterEach(() => Promise.all(links.splice(0).map((link) => link.close())));
 afterAll(async () => {
-  if (cluster) unmountBelow(cluster.dir); // of tasks that go on
   await cluster?.stop();
   await rm(keys, { recursive: true, force: true });
 });
@@ -84,9 +82,13 @@ async function refusal(nc: NatsConnection, attempt: () => void): Promise<string 
   return String(first.value.error.message);
 }
 
+/** Its tasks end with it. */
+const DEVELOPMENT = { WAYBILL_AGENT_STOP_TASKS_ON_EXIT: 'true' };
+
 describe('a machine', () => {
   it('registers, runs a task and answers what is asked of it', async () => {
     await cluster.startAgent('m1', {
+      ...DEVELOPMENT,
       WAYBILL_AGENT_DIR: agentDir(),
       WAYBILL_NATS_CREDENTIALS: seed('machine'),
     });
@@ -102,7 +104,8 @@ describe('a machine', () => {
     const otherDir = path.join(keys, 'other-agent');
     await mkdir(otherDir);
     await writeFile(path.join(otherDir, 'client-id'), OTHER_NODE);
-    await cluster.startAgent('m2', { WAYBILL_AGENT_DIR: otherDir, WAYBILL_NATS_CREDENTIALS: seed('other') });
+    const env = { ...DEVELOPMENT, WAYBILL_AGENT_DIR: otherDir, WAYBILL_NATS_CREDENTIALS: seed('other') };
+    await cluster.startAgent('m2', env);
     const disk = { group: { EphemeralDisk: { Sticky: true, Migrate: true, SizeMB: 10 } } };
     const writes = 'head -c 600000 /dev/zero | tr "\\0" x > $NOMAD_ALLOC_DIR/data/large; echo kept > local/small';
     const before = await cluster.place(nodeId, [shellTask(`${writes}; exec sleep 1000`)], disk);
