@@ -1,5 +1,5 @@
-export { DrainCommands } from './drain-commands.js';
-export { Drainer, type DrainerDependencies } from './drainer.js';
-export { DEFAULT_PACE, type HeartbeatPace } from './heartbeat-ttl.js';
-export { NodeEvaluations } from './node-evaluations.js';
+export { DrainCommands } from './drain/drain-commands.js';
+export { Drainer, type DrainerDependencies } from './drain/drainer.js';
+export { DEFAULT_PACE, type HeartbeatPace } from './heartbeats/heartbeat-ttl.js';
+export { NodeEvaluations } from './node/node-evaluations.js';
 export { nodes, nodesService } from './nodes.service.js';

@@ -1,8 +1,8 @@
 import type { Singleton, Term } from '@waybill/lease';
 import type { Applied } from '@waybill/state';
-import type { Drainer } from './drainer.js';
-import type { Heartbeats } from './heartbeats.js';
-import type { MissingNodeEvaluations } from './missing-node-evaluations.js';
+import type { Drainer } from './drain/drainer.js';
+import type { Heartbeats } from './heartbeats/heartbeats.js';
+import type { MissingNodeEvaluations } from './heartbeats/missing-node-evaluations.js';
 
 /**
  * What the holder of role `nodes` does beside answering: it watches over heartbeats, empties draining

@@ -1,15 +1,15 @@
 import { type DynamicModule, Module } from '@nestjs/common';
-import { AllocQueries } from './alloc-queries.js';
-import { AllocUpdates } from './alloc-updates.js';
-import { DrainCommands } from './drain-commands.js';
-import { Heartbeats } from './heartbeats.js';
-import { NodeCommands } from './node-commands.js';
-import { NodeEvents } from './node-events.js';
+import { AllocQueries } from './allocations/alloc-queries.js';
+import { AllocUpdates } from './allocations/alloc-updates.js';
+import { DrainCommands } from './drain/drain-commands.js';
+import { Heartbeats } from './heartbeats/heartbeats.js';
+import { NodeCommands } from './node/node-commands.js';
+import { NodeEvents } from './node/node-events.js';
 import { NodesController } from './nodes.controller.js';
-import { PreviousDisks } from './previous-disks.js';
-import { Registration } from './registration.js';
-import { ServiceQueries } from './service-queries.js';
-import { ServiceRegistrations } from './service-registrations.js';
+import { PreviousDisks } from './allocations/previous-disks.js';
+import { Registration } from './node/registration.js';
+import { ServiceQueries } from './allocations/service-queries.js';
+import { ServiceRegistrations } from './allocations/service-registrations.js';
 
 export interface NodesParts {
   readonly registration: Registration;

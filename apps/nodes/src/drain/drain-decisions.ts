@@ -10,7 +10,7 @@ import {
   type Node,
 } from '@waybill/model';
 import { namespacedKey, oldestFirst, type Tables } from '@waybill/state';
-import { jobOf } from './node-evaluations.js';
+import { jobOf } from '../node/node-evaluations.js';
 
 /** A node whose drain is over: what still has to be marked on it before that is written. */
 export interface EndedDrain {

@@ -4,7 +4,7 @@ import { fixtures } from '@waybill/state';
 import { silentLogger } from '@waybill/telemetry';
 import { DEFAULT_PACE } from './heartbeat-ttl.js';
 import { Heartbeats } from './heartbeats.js';
-import { NodeEvaluations } from './node-evaluations.js';
+import { NodeEvaluations } from '../node/node-evaluations.js';
 
 const LOST_AFTER = {
   LostAfter: 60e9,

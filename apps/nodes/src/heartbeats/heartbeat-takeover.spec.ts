@@ -5,7 +5,7 @@ import { silentLogger } from '@waybill/telemetry';
 import { expect, it } from 'vitest';
 import { DEFAULT_PACE } from './heartbeat-ttl.js';
 import { Heartbeats } from './heartbeats.js';
-import { NodeEvaluations } from './node-evaluations.js';
+import { NodeEvaluations } from '../node/node-evaluations.js';
 
 const SECOND = 1_000;
 const NODES = 5_000;

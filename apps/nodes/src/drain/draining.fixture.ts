@@ -5,7 +5,7 @@ import { draftTxn, fixtures, serviceActor, type TxnPayloads, type TxnType } from
 import { silentLogger } from '@waybill/telemetry';
 import { DrainCommands } from './drain-commands.js';
 import { Drainer } from './drainer.js';
-import { NodeEvaluations } from './node-evaluations.js';
+import { NodeEvaluations } from '../node/node-evaluations.js';
 
 export const SECOND = 1_000;
 export const MINUTE = 60 * SECOND;

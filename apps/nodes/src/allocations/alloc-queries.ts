@@ -11,8 +11,8 @@ import {
 } from '@waybill/rpc';
 import { type Applied, SINGLETON_KEY, type Tables } from '@waybill/state';
 import { catchUp } from './catch-up.js';
-import { permissionDenied, provenNode } from './node-access.js';
-import { jobOf } from './node-evaluations.js';
+import { permissionDenied, provenNode } from '../node/node-access.js';
+import { jobOf } from '../node/node-evaluations.js';
 import type { PlacementTraces } from './placement-traces.js';
 
 /** Why a waiting read goes on: something of its node changed, or it is to be answered with what there is. */

@@ -12,7 +12,7 @@ import {
   RpcError,
   RpcUnavailableError,
 } from '@waybill/rpc';
-import { permissionDenied, provenNode } from './node-access.js';
+import { permissionDenied, provenNode } from '../node/node-access.js';
 
 interface WantedFile {
   /** Where the disk is. */

@@ -12,10 +12,16 @@ import { type NodeStatusRequest, type NodeUpdateResponse, RpcError } from '@wayb
 import { type Actor, type Applied, draftTxn, type Fence, isRejected, serviceActor } from '@waybill/state';
 import type { Logger } from '@waybill/telemetry';
 import { answeredTtlMs, type HeartbeatPace, longestDeadlineMs, ttlNs } from './heartbeat-ttl.js';
-import { newNodeEvent } from './new-node-event.js';
-import { nodeNotFound, permissionDenied } from './node-access.js';
-import type { NodeEvaluations } from './node-evaluations.js';
-import { isNodeStatus, isWaitingForPool, lostStatus, resultingStatus, statusNeedsEvaluations } from './node-status.js';
+import { newNodeEvent } from '../node/new-node-event.js';
+import { nodeNotFound, permissionDenied } from '../node/node-access.js';
+import type { NodeEvaluations } from '../node/node-evaluations.js';
+import {
+  isNodeStatus,
+  isWaitingForPool,
+  lostStatus,
+  resultingStatus,
+  statusNeedsEvaluations,
+} from '../node/node-status.js';
 
 /** A missed heartbeat that could not be written is tried again after this (ND-81). */
 export const LOSS_RETRY_MS = 5_000;

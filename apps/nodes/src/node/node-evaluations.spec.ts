@@ -3,7 +3,7 @@ import { LocalState } from '@waybill/replica';
 import { draftTxn, fixtures, serviceActor, type TxnPayloads, type TxnType } from '@waybill/state';
 import { silentLogger } from '@waybill/telemetry';
 import { describe, expect, it } from 'vitest';
-import { EVALUATIONS_DUE_MS, MissingNodeEvaluations } from './missing-node-evaluations.js';
+import { EVALUATIONS_DUE_MS, MissingNodeEvaluations } from '../heartbeats/missing-node-evaluations.js';
 import { evaluationsOfNode, NodeEvaluations } from './node-evaluations.js';
 import { statusNeedsEvaluations } from './node-status.js';
 

@@ -1,6 +1,6 @@
 import { ConflictError } from '@waybill/journal';
 import type { ReplicatedState } from '@waybill/replica';
-import { CATCH_UP_TIMEOUT_MS } from './catch-up.js';
+import { CATCH_UP_TIMEOUT_MS } from '../allocations/catch-up.js';
 
 /** ND-31: how often a write is decided and tried again because somebody else wrote the node in between. */
 const MAX_CONFLICTS = 5;

@@ -2,7 +2,7 @@ import { FakeTime, type Node } from '@waybill/model';
 import { LocalState } from '@waybill/replica';
 import { draftTxn, fixtures, serviceActor, type TxnPayloads, type TxnType } from '@waybill/state';
 import { describe, expect, it } from 'vitest';
-import { DEFAULT_PACE } from './heartbeat-ttl.js';
+import { DEFAULT_PACE } from '../heartbeats/heartbeat-ttl.js';
 import { NodeEvaluations } from './node-evaluations.js';
 import { Registration } from './registration.js';
 

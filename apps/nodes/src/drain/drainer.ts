@@ -24,7 +24,7 @@ import type { Logger } from '@waybill/telemetry';
 import { completionBatches, markBatches } from './drain-batches.js';
 import { DrainDeadlines } from './drain-deadlines.js';
 import { deadlineMs, type EndedDrain, endedDrain, isForced, marksOfJob, movesInTurn } from './drain-decisions.js';
-import { jobOf } from './node-evaluations.js';
+import { jobOf } from '../node/node-evaluations.js';
 
 /** DR-71: what asks for marks is gathered for this long. */
 export const GATHER_MS = 1_000;

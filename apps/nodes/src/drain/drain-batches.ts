@@ -1,8 +1,8 @@
 import { type Allocation, newEvaluation, nsFromMs } from '@waybill/model';
 import { namespacedKey, type Tables, type TxnPayloads } from '@waybill/state';
 import { type EndedDrain, markOf } from './drain-decisions.js';
-import { newNodeEvent } from './new-node-event.js';
-import { jobOf } from './node-evaluations.js';
+import { newNodeEvent } from '../node/new-node-event.js';
+import { jobOf } from '../node/node-evaluations.js';
 
 /** DR-72: allocations and evaluations, or nodes, in one transaction at most. */
 export const MAX_IDS_PER_TXN = 7_281;

@@ -2,7 +2,7 @@ import { type Allocation, type Node } from '@waybill/model';
 import { fixtures } from '@waybill/state';
 import { tracerFor } from '@waybill/telemetry';
 import { describe, expect, it } from 'vitest';
-import { AllocUpdates, BATCH_WINDOW_MS } from './alloc-updates.js';
+import { AllocUpdates, BATCH_WINDOW_MS } from '../allocations/alloc-updates.js';
 import { DEFAULT_PACE } from './heartbeat-ttl.js';
 import { heartbeating } from './heartbeating.fixture.js';
 

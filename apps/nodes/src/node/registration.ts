@@ -2,7 +2,7 @@ import { ALL_NODES_POOL, type Clock, computedClass, type Node, nsFromMs, poolNam
 import type { ReplicatedState } from '@waybill/replica';
 import { type NodeRegisterRequest, type NodeUpdateResponse, RpcError } from '@waybill/rpc';
 import { draftTxn, isRejected, type Proposed } from '@waybill/state';
-import { answeredTtlMs, type HeartbeatPace, ttlNs } from './heartbeat-ttl.js';
+import { answeredTtlMs, type HeartbeatPace, ttlNs } from '../heartbeats/heartbeat-ttl.js';
 import type { NodeEvaluations } from './node-evaluations.js';
 import { isNodeStatus, registrationNeedsEvaluations } from './node-status.js';
 import { RegistrationTurns } from './registration-turns.js';

@@ -8,7 +8,7 @@ import {
   RpcError,
 } from '@waybill/rpc';
 import { draftTxn, isRejected, type Proposed, type TxnPayloads, type TxnType } from '@waybill/state';
-import { permissionDenied, provenNode } from './node-access.js';
+import { permissionDenied, provenNode } from '../node/node-access.js';
 
 /** In one call; keeps a transaction well below the log's largest message (ST-14). */
 export const MAX_SERVICES_PER_CALL = 500;

@@ -18,12 +18,12 @@ import {
   type SelfDrainStateRequest,
 } from '@waybill/rpc';
 import { draftTxn, isRejected, type TxnDraft } from '@waybill/state';
-import { catchUp } from './catch-up.js';
-import { nodeNotFound, provenNode } from './node-access.js';
-import { newNodeEvent } from './new-node-event.js';
-import { draftContext } from './node-commands.js';
-import type { NodeEvaluations } from './node-evaluations.js';
-import { writeOnNode } from './write-on-node.js';
+import { catchUp } from '../allocations/catch-up.js';
+import { nodeNotFound, provenNode } from '../node/node-access.js';
+import { newNodeEvent } from '../node/new-node-event.js';
+import { draftContext } from '../node/node-commands.js';
+import type { NodeEvaluations } from '../node/node-evaluations.js';
+import { writeOnNode } from '../node/write-on-node.js';
 
 /**
  * What users ask about a node's use: to drain it, to stop draining, to make it eligible or not (nodes.md sections 6 and

@@ -8,7 +8,7 @@ import {
   RpcError,
 } from '@waybill/rpc';
 import type { Applied } from '@waybill/state';
-import { permissionDenied, provenNode } from './node-access.js';
+import { permissionDenied, provenNode } from '../node/node-access.js';
 
 /**
  * What the templates of an allocation read of services (AG-292): those of its own namespace, and no others. Any replica

@@ -2,8 +2,8 @@ import { type CancelTimer, type Clock, isTerminalAllocation, type Node, type Tim
 import type { ReplicatedState } from '@waybill/replica';
 import type { Applied, Change } from '@waybill/state';
 import type { Logger } from '@waybill/telemetry';
-import type { EvaluatedNode, NodeEvaluations } from './node-evaluations.js';
-import { registrationNeedsEvaluations, statusNeedsEvaluations } from './node-status.js';
+import type { EvaluatedNode, NodeEvaluations } from '../node/node-evaluations.js';
+import { registrationNeedsEvaluations, statusNeedsEvaluations } from '../node/node-status.js';
 
 /** ND-73: whoever wrote the node has this long to write its evaluations too. */
 export const EVALUATIONS_DUE_MS = 5_000;

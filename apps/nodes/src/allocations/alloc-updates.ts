@@ -4,7 +4,7 @@ import { type AllocUpdateRequest, type AllocUpdateResponse, RpcError } from '@wa
 import { draftTxn, isRejected, type Proposed, type RefusedNodes, type SecondCopy, serviceActor } from '@waybill/state';
 import { traceparentOf, type Tracer, withSpan } from '@waybill/telemetry';
 import { evaluationsOfUpdates } from './alloc-update-evaluations.js';
-import { permissionDenied } from './node-access.js';
+import { permissionDenied } from '../node/node-access.js';
 
 /** ND-135: updates of all nodes that arrive within this time of the first become one transaction. */
 export const BATCH_WINDOW_MS = 50;
