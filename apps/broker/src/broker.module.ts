@@ -6,7 +6,7 @@ import { tracerFor } from '@waybill/telemetry';
 import { BrokerController } from './broker.controller.js';
 import { Broker } from './broker.js';
 import { ContractMeter, exposeGauges } from './contract-metrics.js';
-import { ReadModelPace } from './read-model-pace.js';
+import { ReadModelPace } from './housekeeping/read-model-pace.js';
 
 @Module({})
 class BrokerModule {}

@@ -3,17 +3,22 @@ import { type HolderWriter, type Singleton, type Term } from '@waybill/lease';
 import { NodeLoads, SINGLETON_KEY, type Applied, type Tables } from '@waybill/state';
 import { SCHEDULER_VERSION } from '@waybill/rpc';
 import { withSpan } from '@waybill/telemetry';
-import { BlockedEvals } from './blocked-evals.js';
-import { BadRequestError, BrokerDisabledError, PlanQueueDisabledError, PlanRefusedError } from './broker-errors.js';
-import type { Delivery, EvalRows } from './delivery.js';
-import { EvalBroker } from './eval-broker.js';
-import { EvalIndexes } from './eval-indexes.js';
+import { BlockedEvals } from './blocked/blocked-evals.js';
+import {
+  BadRequestError,
+  BrokerDisabledError,
+  PlanQueueDisabledError,
+  PlanRefusedError,
+} from './queue/broker-errors.js';
+import type { Delivery, EvalRows } from './queue/delivery.js';
+import { EvalBroker } from './queue/eval-broker.js';
+import { EvalIndexes } from './queue/eval-indexes.js';
 import { EvaluationFlow } from './evaluation-flow.js';
-import { LostDeliveries } from './lost-deliveries.js';
+import { LostDeliveries } from './queue/lost-deliveries.js';
 import { noMeter, type BrokerTimer, type Meter } from './meter.js';
-import type { Launched } from './periodic-dispatcher.js';
-import { jobVersionOf } from './plan-applier.js';
-import { PlanQueue } from './plan-queue.js';
+import type { Launched } from './housekeeping/periodic-dispatcher.js';
+import { jobVersionOf } from './plans/plan-applier.js';
+import { PlanQueue } from './plans/plan-queue.js';
 import { Session, type SessionDeps } from './session.js';
 import { TraceMemory } from './trace-memory.js';
 import { WorkerWrites } from './worker-writes.js';

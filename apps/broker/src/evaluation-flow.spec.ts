@@ -2,8 +2,8 @@ import { type CSIVolume, type Evaluation, SimulatedTime, volumeResource } from '
 import { fixtures, type StateMachine } from '@waybill/state';
 import { silentLogger } from '@waybill/telemetry';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { BlockedEvals } from './blocked-evals.js';
-import { EvalBroker } from './eval-broker.js';
+import { BlockedEvals } from './blocked/blocked-evals.js';
+import { EvalBroker } from './queue/eval-broker.js';
 import { EvaluationFlow } from './evaluation-flow.js';
 import { TraceMemory } from './trace-memory.js';
 

@@ -1,9 +1,9 @@
 import { SINGLETON_KEY, type Applied, type Tables } from '@waybill/state';
 import type { Logger } from '@waybill/telemetry';
-import type { BlockedEvals } from './blocked-evals.js';
-import type { EvalBroker } from './eval-broker.js';
-import { freedSince } from './freed-capacity.js';
-import { signalsOf, type Signal } from './signals.js';
+import type { BlockedEvals } from './blocked/blocked-evals.js';
+import type { EvalBroker } from './queue/eval-broker.js';
+import { freedSince } from './blocked/freed-capacity.js';
+import { signalsOf, type Signal } from './blocked/signals.js';
 import type { TraceMemory } from './trace-memory.js';
 
 export interface EvaluationFlowDeps {

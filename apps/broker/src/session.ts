@@ -3,17 +3,17 @@ import type { Clock, Evaluation, Timers } from '@waybill/model';
 import { HolderWriter, type Term } from '@waybill/lease';
 import type { ReplicatedState } from '@waybill/replica';
 import type { Logger, Tracer } from '@waybill/telemetry';
-import type { BlockedEvals } from './blocked-evals.js';
-import { CoreTimers, type CorePeriods } from './core-timers.js';
-import { DELIVERY_LIMIT, type EvalBrokerOptions } from './delivery.js';
-import type { EvalBroker } from './eval-broker.js';
+import type { BlockedEvals } from './blocked/blocked-evals.js';
+import { CoreTimers, type CorePeriods } from './housekeeping/core-timers.js';
+import { DELIVERY_LIMIT, type EvalBrokerOptions } from './queue/delivery.js';
+import type { EvalBroker } from './queue/eval-broker.js';
 import { JointUpdates } from './joint-updates.js';
 import type { Meter } from './meter.js';
-import { PeriodicDispatcher, type PeriodicDispatcherDeps } from './periodic-dispatcher.js';
-import { PlanApplier } from './plan-applier.js';
-import type { PlanQueue } from './plan-queue.js';
-import { Reapers } from './reapers.js';
-import { RejectionTracker, type RejectionTrackerOptions } from './rejection-tracker.js';
+import { PeriodicDispatcher, type PeriodicDispatcherDeps } from './housekeeping/periodic-dispatcher.js';
+import { PlanApplier } from './plans/plan-applier.js';
+import type { PlanQueue } from './plans/plan-queue.js';
+import { Reapers } from './housekeeping/reapers.js';
+import { RejectionTracker, type RejectionTrackerOptions } from './plans/rejection-tracker.js';
 
 export interface SessionDeps {
   readonly state: ReplicatedState;

@@ -2,10 +2,10 @@ import { CORE_TYPE, type Evaluation } from '@waybill/model';
 import { WriteRejectedError, type HolderWriter } from '@waybill/lease';
 import type { ReplicatedState } from '@waybill/replica';
 import type { ReapRequest } from '@waybill/rpc';
-import type { BlockedEvals } from './blocked-evals.js';
-import { BadRequestError, NotOfThisTermError, NotOutstandingError } from './broker-errors.js';
-import { deletionsOf } from './collected.js';
-import type { EvalBroker } from './eval-broker.js';
+import type { BlockedEvals } from './blocked/blocked-evals.js';
+import { BadRequestError, NotOfThisTermError, NotOutstandingError } from './queue/broker-errors.js';
+import { deletionsOf } from './housekeeping/collected.js';
+import type { EvalBroker } from './queue/eval-broker.js';
 import type { JointUpdates } from './joint-updates.js';
 import type { TraceMemory } from './trace-memory.js';
 

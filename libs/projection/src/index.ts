@@ -1,37 +1,37 @@
-export * from './batch.js';
-export * from './batch-writer.js';
+export * from './writing/batch.js';
+export * from './writing/batch-writer.js';
 export * from './errors.js';
-export { migrate, MIGRATION_LOCK_TIMEOUT_MS } from './migrate.js';
-export { typeOrmSource } from './typeorm-source.js';
-export { openPool, type PoolOptions } from './pool.js';
-export { loadSnapshot, PostgresSnapshots } from './snapshot-source.js';
+export { migrate, MIGRATION_LOCK_TIMEOUT_MS } from './database/migrate.js';
+export { typeOrmSource } from './database/typeorm-source.js';
+export { openPool, type PoolOptions } from './database/pool.js';
+export { loadSnapshot, PostgresSnapshots } from './feed/snapshot-source.js';
 export { takeArchive, type TakenArchive } from './take-archive.js';
-export { TABLE_LAYOUTS, type Column, type TableLayout } from './table-layout.js';
-export type { Namespaces } from './list-query.js';
-export type { Page } from './page.js';
-export type { JobStatusOptions, JobWithStatus, StatusAllocation } from './job-statuses.js';
+export { TABLE_LAYOUTS, type Column, type TableLayout } from './writing/table-layout.js';
+export type { Namespaces } from './reading/list-query.js';
+export type { Page } from './reading/page.js';
+export type { JobStatusOptions, JobWithStatus, StatusAllocation } from './reading/job-statuses.js';
 export type {
   HostVolumeListOptions,
   VolumeClaimListOptions,
   VolumeListOptions,
   VolumeWithPlugin,
   VolumeReads,
-} from './volume-reads.js';
-export { FILTER_SCAN_ROWS, type Found, type KeptRows, type Listed, type ListOptions } from './row-reads.js';
-export * from './read-model.js';
-export { HistoryRetention, MAX_TRIMMED_TXNS } from './history-retention.js';
-export { MAX_WALKED_OBJECTS } from './object-history.js';
-export { inTransaction } from './transaction.js';
-export * from './transaction-log.js';
-export * from './announcement.js';
-export * from './projection-feed.js';
-export { subscribeToAnnouncements, type AnnouncementConnection } from './projection-feed.transport.js';
-export * from './watch-keys.js';
-export { MAX_WATCHES, TooManyWatchesError, type Watch, Watches } from './watches.js';
-export * from './event-frame.js';
-export { SharedTexts } from './shared-texts.js';
-export { eventFloor } from './event-floor.js';
-export * from './event-log.js';
-export * from './event-window.js';
-export { type Interest } from './event-routes.js';
-export { EventStreamUnavailableError, NatsEventStorage } from './event-log.transport.js';
+} from './reading/volume-reads.js';
+export { FILTER_SCAN_ROWS, type Found, type KeptRows, type Listed, type ListOptions } from './reading/row-reads.js';
+export * from './reading/read-model.js';
+export { HistoryRetention, MAX_TRIMMED_TXNS } from './history/history-retention.js';
+export { MAX_WALKED_OBJECTS } from './history/object-history.js';
+export { inTransaction } from './database/transaction.js';
+export * from './history/transaction-log.js';
+export * from './feed/announcement.js';
+export * from './feed/projection-feed.js';
+export { subscribeToAnnouncements, type AnnouncementConnection } from './feed/projection-feed.transport.js';
+export * from './reading/watch-keys.js';
+export { MAX_WATCHES, TooManyWatchesError, type Watch, Watches } from './reading/watches.js';
+export * from './events/event-frame.js';
+export { SharedTexts } from './writing/shared-texts.js';
+export { eventFloor } from './events/event-floor.js';
+export * from './events/event-log.js';
+export * from './events/event-window.js';
+export { type Interest } from './events/event-routes.js';
+export { EventStreamUnavailableError, NatsEventStorage } from './events/event-log.transport.js';

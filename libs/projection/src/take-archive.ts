@@ -2,8 +2,8 @@ import { WAYBILL_VERSION } from '@waybill/model';
 import { ARCHIVE_FORMAT, type ArchiveMeta, packArchive } from '@waybill/model/snapshot-archive';
 import { ARCHIVED_TABLES, archiveLines, StateMachine, type TableName, type Tables } from '@waybill/state';
 import type { Pool } from 'pg';
-import { EventStreamUnavailableError } from './event-log.transport.js';
-import { loadSnapshot } from './snapshot-source.js';
+import { EventStreamUnavailableError } from './events/event-log.transport.js';
+import { loadSnapshot } from './feed/snapshot-source.js';
 
 /** Rows written at a time: between them the process answers others. */
 const ROWS_AT_ONCE = 2_000;

@@ -1,0 +1,64 @@
+import { LOOK_AT_VOLUME } from '@waybill/model';
+import { MAX_REAPED_IDS, MAX_REAPED_JOBS, MAX_REAPED_VOLUMES, type Reap } from '@waybill/rpc';
+import type { TxnPayloads } from '@waybill/state';
+import { BadRequestError } from '../queue/broker-errors.js';
+
+type DeletionType =
+  | 'EvalDelete'
+  | 'JobBatchDeregister'
+  | 'DeploymentDelete'
+  | 'NodeBatchDeregister'
+  | 'CSIPluginDelete'
+  | 'CSIVolumeClaim';
+
+/** A transaction that removes something a core evaluation found. */
+export type Deletion = {
+  [T in DeletionType]: {
+    readonly type: T;
+    readonly payload: TxnPayloads[T];
+    /** Of what has one; "" otherwise. */
+    readonly namespace: string;
+  };
+}[DeletionType];
+
+/**
+ * One transaction for all, but for plugins and volumes: they have one each, so that one that is in use or gone keeps no
+ * other (GC-68, GC-72).
+ * @param scanIndex of the state that was looked at
+ * @throws BadRequestError it is more than one request may hold
+ */
+export function deletionsOf(reap: Reap, scanIndex: number): Deletion[] {
+  const namespace = '';
+  const ScanIndex = scanIndex;
+  switch (reap.Kind) {
+    case 'evaluations': {
+      const { EvalIDs, AllocIDs } = reap;
+      atMost(MAX_REAPED_IDS, EvalIDs.length + AllocIDs.length, 'evaluations and allocations');
+      const payload = { EvalIDs: [...EvalIDs], AllocIDs: [...AllocIDs], ScanIndex, UserInitiated: false };
+      return [{ type: 'EvalDelete', payload, namespace }];
+    }
+    case 'jobs':
+      atMost(MAX_REAPED_JOBS, reap.Jobs.length, 'jobs');
+      return [{ type: 'JobBatchDeregister', payload: { Jobs: [...reap.Jobs], ScanIndex }, namespace }];
+    case 'deployments':
+      atMost(MAX_REAPED_IDS, reap.DeploymentIDs.length, 'deployments');
+      return [{ type: 'DeploymentDelete', payload: { DeploymentIDs: [...reap.DeploymentIDs], ScanIndex }, namespace }];
+    case 'nodes':
+      atMost(MAX_REAPED_IDS, reap.NodeIDs.length, 'nodes');
+      return [{ type: 'NodeBatchDeregister', payload: { NodeIDs: [...reap.NodeIDs], ScanIndex }, namespace }];
+    case 'plugins':
+      atMost(MAX_REAPED_VOLUMES, reap.PluginIDs.length, 'plugins');
+      return reap.PluginIDs.map((ID) => ({ type: 'CSIPluginDelete', payload: { ID }, namespace }));
+    case 'volume-claims':
+      atMost(MAX_REAPED_VOLUMES, reap.Volumes.length, 'volumes');
+      return reap.Volumes.map(({ Namespace, ID }) => ({
+        type: 'CSIVolumeClaim',
+        payload: { VolumeID: ID, Claim: LOOK_AT_VOLUME },
+        namespace: Namespace,
+      }));
+  }
+}
+
+function atMost(limit: number, count: number, what: string): void {
+  if (count > limit) throw new BadRequestError(`a request removes at most ${limit} ${what}`);
+}

@@ -1,0 +1,105 @@
+import {
+  newEvaluation,
+  nsFromMs,
+  type Allocation,
+  type Clock,
+  type Evaluation,
+  type Job,
+  type Plan,
+  type PlanResult,
+} from '@waybill/model';
+import { namespacedKey, stickyClaims, type Tables, type TxnPayloads } from '@waybill/state';
+import { PlanRefusedError } from '../queue/broker-errors.js';
+
+export type PlanPayload = TxnPayloads['ApplyPlanResults'];
+
+export interface PlanPayloadDeps {
+  readonly tables: Tables;
+  readonly clock: Clock;
+  readonly newId: () => string;
+}
+
+/**
+ * The transaction that commits what is left of a plan. Cost: O(allocations placed, stopped and preempted).
+ *
+ * @param job the version the scheduler planned with, null for a plan that only stops
+ * @throws PlanRefusedError if it places something and the job or its namespace is not there (EB-266)
+ */
+export function payloadOf(
+  plan: Plan,
+  job: Job | null,
+  result: PlanResult<Allocation>,
+  { tables, clock, newId }: PlanPayloadDeps,
+): PlanPayload {
+  const now = nsFromMs(clock.nowMs());
+  const placed = Object.values(result.NodeAllocation).flat();
+  if (placed.length > 0 && !job) throw new PlanRefusedError('plan missing embedded job');
+  if (placed.length > 0 && job && !tables.namespaces.has(job.Namespace))
+    throw new PlanRefusedError(`namespace "${job.Namespace}" not found for job "${job.ID}": it was deleted`);
+  const stopped = Object.values(result.NodeUpdate).flat();
+  const preempted = Object.values(result.NodePreemptions).flat();
+  const named = new Set([...placed, ...stopped].map((a) => a.FollowupEvalID));
+  const disconnects = placed.some((alloc) => alloc.ClientStatus === 'unknown');
+  const claims = stickyClaims(tables, job, placed, newId);
+  return {
+    Job: placed.length > 0 ? job : null,
+    AllocsUpdated: placed.map((alloc) => asSent(alloc, job, tables)),
+    AllocsStopped: stopped,
+    AllocsPreempted: preempted,
+    Deployment: result.Deployment,
+    DeploymentUpdates: result.DeploymentUpdates,
+    EvalID: plan.EvalID,
+    PreemptionEvals: preemptionEvals(preempted, tables, now, newId),
+    // EB-22. The end of a disconnect is not named when a delayed replacement is (SC-192), and is needed all the same.
+    FollowupEvals: plan.FollowupEvals.filter(
+      (e) => named.has(e.ID) || (disconnects && e.TriggeredBy === 'max-disconnect-timeout'),
+    ),
+    IneligibleNodes: result.IneligibleNodes,
+    ...(claims.length > 0 && { VolumeClaims: claims }),
+    UpdatedAt: now,
+  };
+}
+
+/**
+ * The job travels once; a stored allocation that moves to another version says so by carrying it (EB-340). Times are
+ * those of the transaction, which the state fills in (EB-267).
+ */
+function asSent(alloc: Allocation, job: Job | null, tables: Tables): Allocation {
+  if (!alloc.Job) return alloc;
+  // Without a job a new allocation is of the plan's, a stored one of the version it has.
+  const otherwise = tables.allocs.get(alloc.ID)?.Job ?? job;
+  return isSameVersion(alloc.Job, otherwise) ? { ...alloc, Job: null } : alloc;
+}
+
+function isSameVersion(a: Job, b: Job | null): boolean {
+  return a.Version === b?.Version && a.CreateIndex === b.CreateIndex;
+}
+
+/** EB-280: one per job that lost an allocation, if the job is still there. */
+function preemptionEvals(
+  preempted: readonly { ID: string }[],
+  tables: Tables,
+  now: number,
+  newId: () => string,
+): Evaluation[] {
+  const evals = new Map<string, Evaluation>();
+  for (const { ID } of preempted) {
+    const alloc = tables.allocs.get(ID);
+    const key = alloc && namespacedKey(alloc.Namespace, alloc.JobID);
+    const job = key === undefined ? undefined : tables.jobs.get(key);
+    if (!job || key === undefined || evals.has(key)) continue;
+    evals.set(
+      key,
+      newEvaluation({
+        ID: newId(),
+        Namespace: job.Namespace,
+        JobID: job.ID,
+        Priority: job.Priority,
+        Type: job.Type,
+        TriggeredBy: 'preemption',
+        CreateTime: now,
+      }),
+    );
+  }
+  return [...evals.values()];
+}

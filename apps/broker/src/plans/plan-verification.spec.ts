@@ -1,0 +1,231 @@
+import type { Allocation, Node, Plan } from '@waybill/model';
+import { NodeLoads, fixtures, StateMachine } from '@waybill/state';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { PlanRefusedError } from '../queue/broker-errors.js';
+import { OptimisticState } from './optimistic-state.js';
+import { verifyPlan } from './plan-verification.js';
+
+let state: StateMachine;
+let node: Node;
+const job = fixtures.aJob();
+
+beforeEach(() => {
+  state = new StateMachine();
+  fixtures.apply(state, 'Initialise', {});
+  node = addNode();
+});
+
+function addNode(over: Partial<Node> = {}): Node {
+  const added = fixtures.aNode(over);
+  fixtures.apply(state, 'NodeRegister', { Node: added, CreateNodePool: false });
+  return added;
+}
+
+function plan(over: Partial<Plan> = {}): Plan {
+  return {
+    EvalID: fixtures.freshId(),
+    EvalToken: 'token',
+    Priority: 50,
+    AllAtOnce: false,
+    Job: job,
+    NodeUpdate: {},
+    NodeAllocation: {},
+    NodePreemptions: {},
+    Deployment: null,
+    DeploymentUpdates: [],
+    FollowupEvals: [],
+    Annotations: null,
+    SnapshotIndex: 0,
+    ...over,
+  };
+}
+
+/** An allocation that takes this much CPU of a node with 4,000 MHz. */
+function alloc(on: Node, mhz: number, over: Partial<Allocation> = {}): Allocation {
+  const a = fixtures.anAlloc({ Job: job, NodeID: on.ID, ...over });
+  const [task] = Object.values(a.AllocatedResources.Tasks);
+  task!.Cpu = { CpuShares: mhz, ReservedCores: null };
+  return a;
+}
+
+/** Puts an allocation into the state, by a plan of its own. */
+function stored(a: Allocation): Allocation {
+  const evaluation = fixtures.anEval();
+  fixtures.apply(state, 'JobRegister', fixtures.aRegistration(job, { Eval: evaluation }));
+  fixtures.apply(
+    state,
+    'ApplyPlanResults',
+    fixtures.aPlanResult({ Job: job, AllocsUpdated: [a], EvalID: evaluation.ID }),
+  );
+  return a;
+}
+
+const verify = (p: Plan) => verifyPlan(p, job, new OptimisticState(state.tables, new NodeLoads(state.tables)));
+const placing = (on: Node, ...allocs: Allocation[]): Pick<Plan, 'NodeAllocation'> => ({
+  NodeAllocation: { [on.ID]: allocs },
+});
+const stopping = (a: Allocation): Pick<Plan, 'NodeUpdate'> => ({
+  NodeUpdate: { [a.NodeID]: [{ ID: a.ID, DesiredDescription: 'x', ClientStatus: '', FollowupEvalID: '' }] },
+});
+const reasons = (p: Plan): string[] => verify(p).rejected.map((r) => r.reason);
+
+describe('one node of a plan', () => {
+  it('EB-247 row 1: only stops are accepted, whatever the node is', () => {
+    const a = stored(alloc(node, 100));
+    fixtures.apply(state, 'NodeDeregister', { NodeID: node.ID });
+    expect(reasons(plan(stopping(a)))).toEqual([]);
+  });
+
+  it('EB-247 row 2: a missing node', () => {
+    const gone = fixtures.aNode();
+    expect(reasons(plan(placing(gone, alloc(gone, 1))))).toEqual(['node does not exist']);
+  });
+
+  it('EB-247 rows 4, 5, 7: nodes that are down, initializing, ineligible', () => {
+    const down = addNode({ Status: 'down' });
+    const starting = addNode({ Status: 'initializing' });
+    const closed = addNode({ SchedulingEligibility: 'ineligible' });
+    const p = plan({
+      NodeAllocation: {
+        [down.ID]: [alloc(down, 1)],
+        [starting.ID]: [alloc(starting, 1)],
+        [closed.ID]: [alloc(closed, 1)],
+      },
+    });
+    expect(reasons(p)).toEqual([
+      'node is down and contains invalid updates',
+      'node is not ready for placements',
+      'node is not eligible',
+    ]);
+  });
+
+  it('EB-247 row 4: on a node that is down, lost ones are accepted', () => {
+    const down = addNode({ Status: 'down' });
+    expect(reasons(plan(placing(down, alloc(down, 1, { ClientStatus: 'lost' }))))).toEqual([]);
+  });
+
+  it('EB-247 row 6: updates of what runs there are accepted without a look at capacity, also if ineligible', () => {
+    const a = stored(alloc(node, 100));
+    fixtures.apply(state, 'NodeUpdateEligibility', {
+      NodeID: node.ID,
+      Eligibility: 'ineligible',
+      NodeEvent: null,
+      UpdatedAt: 0,
+    });
+    expect(reasons(plan(placing(node, alloc(node, 99_999, { ID: a.ID }))))).toEqual([]);
+  });
+
+  it('SC-313: a note on an ended allocation of an ineligible node is accepted, a new allocation there is not', () => {
+    const a = stored(alloc(node, 100));
+    const failed = { ID: a.ID, ClientStatus: 'failed' as const };
+    const report = { ...fixtures.aClientUpdate(a), ClientStatus: 'failed' as const };
+    fixtures.apply(state, 'AllocClientUpdate', { Allocs: [report], Evals: [] });
+    fixtures.apply(state, 'NodeUpdateEligibility', {
+      NodeID: node.ID,
+      Eligibility: 'ineligible',
+      NodeEvent: null,
+      UpdatedAt: 0,
+    });
+    expect(reasons(plan(placing(node, alloc(node, 100, failed))))).toEqual([]);
+    expect(reasons(plan(placing(node, alloc(node, 100))))).toEqual(['node is not eligible']);
+  });
+
+  it('EB-247 row 8, EB-249: what does not fit names the dimension', () => {
+    stored(alloc(node, 3_000));
+    expect(reasons(plan(placing(node, alloc(node, 1_001))))).toEqual(['cpu']);
+    expect(reasons(plan(placing(node, alloc(node, 1_000))))).toEqual([]);
+  });
+
+  it('EB-248: what was told to stop takes up no capacity here, and neither does what this plan stops', () => {
+    const a = stored(alloc(node, 3_000));
+    const p = plan({ ...placing(node, alloc(node, 3_000)), ...stopping(a) });
+    expect(reasons(p)).toEqual([]);
+    const evaluation = fixtures.anEval();
+    fixtures.apply(state, 'EvalUpdate', { Evals: [evaluation] });
+    fixtures.apply(
+      state,
+      'ApplyPlanResults',
+      fixtures.aPlanResult({ EvalID: evaluation.ID, AllocsStopped: Object.values(stopping(a).NodeUpdate).flat() }),
+    );
+    expect(reasons(plan(placing(node, alloc(node, 4_000))))).toEqual([]);
+  });
+
+  it('EB-249: two allocations cannot have one port of one address', () => {
+    const withPort = (): Allocation => {
+      const a = alloc(node, 10);
+      a.AllocatedResources.Shared.Ports = [
+        { Label: 'http', Value: 8080, To: 0, HostIP: '192.168.0.100', IgnoreCollision: false },
+      ];
+      return a;
+    };
+    expect(reasons(plan(placing(node, withPort(), withPort())))).toEqual(['reserved alloc port collision: http=8080']);
+  });
+
+  it('EB-249, SC-106: no two allocations of a plan or of the state have one device', () => {
+    const gpu = (...DeviceIDs: string[]) => {
+      const a = alloc(node, 10);
+      const [task] = Object.values(a.AllocatedResources.Tasks);
+      task!.Devices = [{ Vendor: 'nvidia', Type: 'gpu', Name: 'V100', DeviceIDs }];
+      return a;
+    };
+    const there = stored(gpu('a'));
+    expect(reasons(plan(placing(node, gpu('b'), gpu('c', 'b'))))).toEqual(['device oversubscribed']);
+    expect(reasons(plan(placing(node, gpu('a'))))).toEqual(['device oversubscribed']);
+    expect(reasons(plan(placing(node, gpu('b'), gpu('c'))))).toEqual([]);
+    expect(reasons(plan({ ...placing(node, gpu('a')), ...stopping(there) }))).toEqual([]);
+  });
+
+  it('EB-250: more allocations than the node may have rejects that node', () => {
+    const small = addNode({ NodeMaxAllocs: 1 });
+    expect(reasons(plan(placing(small, alloc(small, 1), alloc(small, 1))))).toEqual(['max allocation exceeded']);
+  });
+});
+
+describe('a plan', () => {
+  it('EB-246, EB-251, EB-253: a rejected node contributes nothing, the rest is kept, and the retry knows how far to read', () => {
+    const a = stored(alloc(node, 3_000));
+    const roomy = addNode();
+    const p = plan({
+      NodeUpdate: { [node.ID]: [], ...stopping(alloc(node, 1, { ID: a.ID })).NodeUpdate },
+      NodeAllocation: { [node.ID]: [alloc(node, 99_999)], [roomy.ID]: [alloc(roomy, 100)] },
+    });
+    const { result } = verify(p);
+    expect(Object.keys(result.NodeAllocation)).toEqual([roomy.ID]);
+    expect(result.NodeUpdate).toEqual({});
+    expect(result.RejectedNodes).toEqual([node.ID]);
+    expect(result.RefreshIndex).toBe(Math.max(state.tables.nodes.tableIndex, state.tables.allocs.tableIndex));
+  });
+
+  it('EB-252: all at once means nothing at all if one node is rejected', () => {
+    const roomy = addNode();
+    const { result } = verify(
+      plan({
+        AllAtOnce: true,
+        NodeAllocation: { [node.ID]: [alloc(node, 99_999)], [roomy.ID]: [alloc(roomy, 100)] },
+        Deployment: fixtures.aDeployment(),
+      }),
+    );
+    expect(result).toMatchObject({ NodeAllocation: {}, NodeUpdate: {}, Deployment: null, AllocIndex: 0 });
+    expect(result.RefreshIndex).toBeGreaterThan(0);
+  });
+
+  it('EB-255: a full commit needs no refresh', () => {
+    expect(verify(plan(placing(node, alloc(node, 100)))).result.RefreshIndex).toBe(0);
+  });
+
+  it('EB-245, SC-312: an unknown allocation fails the whole plan', () => {
+    const unknown = alloc(node, 1);
+    expect(() => verify(plan(stopping(unknown)))).toThrow(PlanRefusedError);
+    expect(() => verify(plan(stopping(unknown)))).toThrow(`alloc ${unknown.ID} doesn't exist`);
+  });
+
+  it('EB-256, DP-122: canaries that were not accepted are not placed; those in state stay; the plan keeps its own object', () => {
+    const canary = alloc(node, 99_999);
+    const deployment = fixtures.aDeployment({
+      TaskGroups: { web: fixtures.aDeploymentState({ PlacedCanaries: ['old', canary.ID] }) },
+    });
+    const { result } = verify(plan({ ...placing(node, canary), Deployment: deployment }));
+    expect(result.Deployment?.TaskGroups['web']?.PlacedCanaries).toEqual(['old']);
+    expect(deployment.TaskGroups['web']?.PlacedCanaries).toEqual(['old', canary.ID]);
+  });
+});

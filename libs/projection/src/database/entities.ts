@@ -1,0 +1,138 @@
+import { TABLE_NAMES } from '@waybill/state';
+import { EntitySchema, type EntitySchemaColumnOptions, type EntitySchemaIndexOptions } from 'typeorm';
+import { type ColumnType, TABLE_LAYOUTS } from '../writing/table-layout.js';
+
+/** Names and keys are compared byte by byte, as the state machine does, whatever the database's locale. */
+const COLLATION = 'C';
+
+const text: EntitySchemaColumnOptions = { type: 'text', collation: COLLATION };
+const bigint: EntitySchemaColumnOptions = { type: 'bigint' };
+const integer: EntitySchemaColumnOptions = { type: 'integer' };
+const json: EntitySchemaColumnOptions = { type: 'json' };
+/** JSON that PostgreSQL does not look at. */
+const unread: EntitySchemaColumnOptions = { type: 'varchar' };
+const key = (column: EntitySchemaColumnOptions): EntitySchemaColumnOptions => ({ ...column, primary: true });
+const nullable = (column: EntitySchemaColumnOptions): EntitySchemaColumnOptions => ({ ...column, nullable: true });
+
+const COLUMN: { readonly [T in ColumnType]: EntitySchemaColumnOptions } = {
+  text,
+  bigint,
+  integer,
+  boolean: { type: 'boolean' },
+};
+
+const index = (name: string, ...columns: string[]): EntitySchemaIndexOptions => ({ name, columns });
+
+/** What lists look rows up by, beside the primary keys. Prefixes of ids need none: keys have collation "C". */
+const INDEXES: Readonly<Record<string, EntitySchemaIndexOptions[]>> = {
+  jobs: [index('jobs_parent', 'namespace', 'parent_id')],
+  evals: [index('evals_created', 'create_index', 'id'), index('evals_job', 'namespace', 'job_id')],
+  allocs: [
+    index('allocs_created', 'create_index', 'id'),
+    index('allocs_job', 'namespace', 'job_id'),
+    index('allocs_node', 'node_id'),
+    index('allocs_eval', 'eval_id'),
+    index('allocs_deployment', 'deployment_id'),
+  ],
+  deployment: [index('deployment_created', 'create_index', 'id'), index('deployment_job', 'namespace', 'job_id')],
+  scaling_policy: [index('scaling_policy_job', 'namespace', 'job_id')],
+  service_registrations: [
+    index('service_registrations_name', 'namespace', 'service_name'),
+    index('service_registrations_alloc', 'alloc_id'),
+  ],
+};
+
+type Entity = Record<string, unknown>;
+
+const stateEntities = TABLE_NAMES.map((table) => {
+  const { columns, primaryKey } = TABLE_LAYOUTS[table];
+  return new EntitySchema<Entity>({
+    name: table,
+    tableName: table,
+    columns: {
+      ...Object.fromEntries(
+        columns.map(({ name, type }) => [name, primaryKey.includes(name) ? key(COLUMN[type]) : COLUMN[type]]),
+      ),
+      body: unread,
+    },
+    ...(INDEXES[table] && { indices: INDEXES[table] }),
+  });
+});
+
+/** Jobs as allocations hold them, see alloc-jobs.ts. */
+const allocJobEntity = new EntitySchema<Entity>({
+  name: 'alloc_job',
+  tableName: 'alloc_job',
+  columns: { namespace: key(text), job_id: key(text), key: key(text), version: bigint, body: unread },
+});
+
+/** Every transaction with its verdict: the audit record, and the window of request ids (ST-6). */
+const txnEntity = new EntitySchema<Entity>({
+  name: 'txn',
+  tableName: 'txn',
+  columns: {
+    index: key(bigint),
+    type: integer,
+    name: text,
+    time_ns: bigint,
+    region: text,
+    namespace: text,
+    actor: json,
+    reason: text,
+    request_id: text,
+    role: text,
+    epoch: bigint,
+    traceparent: text,
+    schema_version: integer,
+    verdict: text,
+    error: nullable(text),
+    result: nullable(json),
+  },
+  indices: [index('txn_time', 'time_ns'), { ...index('txn_trace', 'traceparent'), where: `traceparent <> ''` }],
+});
+
+/** What each transaction did to which objects: the history. */
+const txnObjectEntity = new EntitySchema<Entity>({
+  name: 'txn_object',
+  tableName: 'txn_object',
+  columns: {
+    kind: key(text),
+    id: key(text),
+    index: key(bigint),
+    namespace: key(text),
+    op: text,
+    change: text,
+    job_key: text,
+    undo: nullable(unread),
+  },
+  indices: [index('txn_object_index', 'index'), { ...index('txn_object_job_key', 'job_key'), where: `job_key <> ''` }],
+});
+
+/** Index of every table (ST-27). */
+const tableIndexEntity = new EntitySchema<Entity>({
+  name: 'table_index',
+  tableName: 'table_index',
+  columns: { name: key(text), index: bigint },
+});
+
+/** One row: how far the log has been projected (ST-7), and from which index on the history is kept. */
+const projectionEntity = new EntitySchema<Entity>({
+  name: 'projection',
+  tableName: 'projection',
+  columns: {
+    id: key(integer),
+    applied: bigint,
+    applied_at: { type: 'timestamp with time zone' },
+    history_floor: { ...bigint, default: 1 },
+  },
+});
+
+/** All that Postgres holds, for TypeORM: schema, migrations and rare reads. The hot path goes through pg itself. */
+export const entities: readonly EntitySchema<Entity>[] = [
+  ...stateEntities,
+  allocJobEntity,
+  txnEntity,
+  txnObjectEntity,
+  tableIndexEntity,
+  projectionEntity,
+];

@@ -1,0 +1,189 @@
+import { canonicalJson, type EventFrame } from '@waybill/state';
+import { SharedTexts } from '../writing/shared-texts.js';
+
+/**
+ * Bytes of a frame in one message. A constant, never configuration: after a crash the parts must come out as before
+ * (EV-74). Fits the smallest usual message limit of NATS, 1 MiB, with its headers.
+ */
+export const MAX_PART_BYTES = 900 * 1024;
+/** Bytes of the header that says what a frame is about; a longer one is left out, and readers look into the frame. */
+export const MAX_ABOUT_BYTES = 8 * 1024;
+
+export const INDEX_HEADER = 'Waybill-Index';
+export const TIME_HEADER = 'Waybill-Time';
+/** `k/n`: this is part k of n. */
+export const PART_HEADER = 'Waybill-Part';
+export const ABOUT_HEADER = 'Waybill-About';
+
+/** What one event is about, without its payload (EV-72). */
+export interface EventAbout {
+  readonly topic: string;
+  readonly namespace: string;
+  /** Key and filter keys. */
+  readonly keys: readonly string[];
+}
+
+/** One message of the stream EVENTS: a frame, or a part of a large one. */
+export interface FramePart {
+  readonly index: number;
+  /** From 1. */
+  readonly part: number;
+  readonly parts: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly data: Uint8Array;
+}
+
+const FRAME_END = ']}';
+/** Levels of an event at which objects are alike: the event, its payload, the object of that. */
+const EVENT_LEVELS = 3;
+
+/**
+ * The messages of a frame, in order. Equal frames have equal parts, in whatever order their objects have their members.
+ * @param texts of what is written together with it
+ */
+export function partsOf(frame: EventFrame, texts = new SharedTexts()): FramePart[] {
+  const about = aboutHeader(frame);
+  const bodies = [...bodiesOf(frame, texts)];
+  return bodies.map((data, at) => ({
+    index: frame.Index,
+    part: at + 1,
+    parts: bodies.length,
+    headers: {
+      [INDEX_HEADER]: String(frame.Index),
+      [TIME_HEADER]: String(frame.Time),
+      ...(bodies.length > 1 && { [PART_HEADER]: `${at + 1}/${bodies.length}` }),
+      ...(about !== undefined && { [ABOUT_HEADER]: about }),
+    },
+    data,
+  }));
+}
+
+/**
+ * The frame's JSON, cut between events. A state loaded from Postgres may have other orders of members than the one that
+ * wrote the first parts: an event's text has the same length in each, so the same events are in the same part.
+ */
+function* bodiesOf({ Index, Time, Events }: EventFrame, texts: SharedTexts): Generator<Buffer> {
+  const head = JSON.stringify({ Index, Time, Events: [] }).slice(0, -FRAME_END.length);
+  let [pieces, bytes] = [[head], head.length];
+  for (const [at, event] of Events.entries()) {
+    const comma = at === 0 ? '' : ',';
+    const piece = comma + texts.textOf(event, EVENT_LEVELS);
+    const size = Buffer.byteLength(piece);
+    if (bytes + size + FRAME_END.length > MAX_PART_BYTES) {
+      if (bytes > 0) yield joined(pieces, bytes);
+      [pieces, bytes] = [[], 0];
+    }
+    if (size + FRAME_END.length > MAX_PART_BYTES) yield* cutAnywhere(Buffer.from(comma + canonicalJson(event)));
+    else {
+      pieces.push(piece);
+      bytes += size;
+    }
+  }
+  pieces.push(FRAME_END);
+  yield joined(pieces, bytes + FRAME_END.length);
+}
+
+/** Without a text of a whole part in between. */
+function joined(pieces: readonly string[], bytes: number): Buffer {
+  const buffer = Buffer.allocUnsafe(bytes);
+  let at = 0;
+  for (const piece of pieces) at += buffer.write(piece, at);
+  return buffer;
+}
+
+function* cutAnywhere(bytes: Buffer): Generator<Buffer> {
+  for (let at = 0; at < bytes.length; at += MAX_PART_BYTES) yield bytes.subarray(at, at + MAX_PART_BYTES);
+}
+
+/** `[[topic, namespace, key, filter key…]…]` in ASCII; undefined when too long. */
+function aboutHeader(frame: EventFrame): string | undefined {
+  const events = frame.Events;
+  // The shortest entry has more than ten bytes: no need to write out what cannot fit.
+  if (events.length * 10 > MAX_ABOUT_BYTES) return undefined;
+  const about = JSON.stringify(events.map((e) => [e.Topic, e.Namespace, e.Key, ...(e.FilterKeys ?? [])]));
+  const ascii = about.replaceAll(/[^ -~]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  return ascii.length <= MAX_ABOUT_BYTES ? ascii : undefined;
+}
+
+/** The header's content; undefined when there is none or it is not readable. */
+export function parseAbout(header: string | undefined): EventAbout[] | undefined {
+  if (!header) return undefined;
+  const decoded: unknown = JSON.parse(header);
+  if (!Array.isArray(decoded)) return undefined;
+  return decoded.map((entry: unknown) => {
+    const [topic = '', namespace = '', ...keys] = Array.isArray(entry) ? entry.map(String) : [];
+    return { topic, namespace, keys };
+  });
+}
+
+/** A frame as it was stored: its line is ready to be sent; everything else is worked out on demand, once for all. */
+export class StoredFrame {
+  private parsed: EventFrame | undefined;
+  private aboutEvents: readonly EventAbout[] | undefined;
+
+  constructor(
+    readonly index: number,
+    /** Sequence of its last part. */
+    readonly sequence: number,
+    /** JSON of the frame, without a newline. */
+    readonly data: Uint8Array,
+    private readonly about: string | undefined,
+  ) {}
+
+  /** What its events are about, in their order; without looking into the payloads where the header has it. */
+  get events(): readonly EventAbout[] {
+    return (this.aboutEvents ??=
+      parseAbout(this.about) ??
+      this.frame.Events.map((e) => ({
+        topic: e.Topic,
+        namespace: e.Namespace,
+        keys: [e.Key, ...(e.FilterKeys ?? [])],
+      })));
+  }
+
+  get frame(): EventFrame {
+    return (this.parsed ??= JSON.parse(Buffer.from(this.data).toString('utf8')) as EventFrame);
+  }
+}
+
+/** A message as it lies in EVENTS. */
+export interface StoredPart {
+  readonly sequence: number;
+  readonly index: number;
+  readonly part: number;
+  readonly parts: number;
+  readonly about: string | undefined;
+  readonly data: Uint8Array;
+}
+
+/** What the headers of a stored message say. */
+export function storedPart(sequence: number, header: (name: string) => string, data: Uint8Array): StoredPart {
+  const [part = '1', parts = '1'] = header(PART_HEADER) === '' ? [] : header(PART_HEADER).split('/');
+  return {
+    sequence,
+    index: Number(header(INDEX_HEADER)),
+    part: Number(part),
+    parts: Number(parts),
+    about: header(ABOUT_HEADER) || undefined,
+    data,
+  };
+}
+
+/**
+ * Puts parts together again. Parts of a frame whose beginning was trimmed are left out: the floor is never inside a
+ * frame (EV-74). Memory: one frame.
+ */
+export class FrameAssembler {
+  private pending: StoredPart[] = [];
+
+  /** The frame that is complete with this part, if it is. */
+  add(part: StoredPart): StoredFrame | undefined {
+    if (part.part === 1) this.pending = [];
+    if (part.part !== this.pending.length + 1) return undefined;
+    this.pending.push(part);
+    if (part.part < part.parts) return undefined;
+    const data = this.pending.length === 1 ? part.data : Buffer.concat(this.pending.map((one) => one.data));
+    this.pending = [];
+    return new StoredFrame(part.index, part.sequence, data, part.about);
+  }
+}

@@ -1,0 +1,134 @@
+import type { TableName } from '@waybill/state';
+import type { ListOrder, Page } from './page.js';
+import { afterPrefix } from './page.js';
+import type { NamedStatement } from '../writing/statements.js';
+import { storedText } from '../writing/stored-text.js';
+
+/** The namespaces a list is for; `*`: all of them. */
+export type Namespaces = '*' | readonly string[];
+
+/** SQL conditions on the row `r`, and the values they compare with. */
+export class Conditions {
+  private readonly parts: string[] = [];
+  readonly values: unknown[] = [];
+
+  /** The placeholder of one more value. */
+  value(value: unknown): string {
+    this.values.push(typeof value === 'string' ? storedText(value) : value);
+    return `$${this.values.length}`;
+  }
+
+  equal(column: string, value: string | number): this {
+    this.parts.push(`r."${column}" = ${this.value(value)}`);
+    return this;
+  }
+
+  where(sql: string): this {
+    this.parts.push(sql);
+    return this;
+  }
+
+  in(namespaces: Namespaces, column = 'namespace'): this {
+    if (namespaces !== '*') this.parts.push(`r."${column}" = any(${this.value(namespaces.map(storedText))})`);
+    return this;
+  }
+
+  startsWith(column: string, prefix: string): this {
+    if (prefix === '') return this;
+    const stored = storedText(prefix);
+    this.parts.push(`r."${column}" >= ${this.value(stored)}`);
+    const end = afterPrefix(stored);
+    if (end !== undefined) this.parts.push(`r."${column}" < ${this.value(end)}`);
+    return this;
+  }
+
+  /** This row and those behind it in the order. */
+  from(columns: readonly string[], values: readonly (string | number)[], reverse: boolean): this {
+    // A token may name the first columns only: all rows that have those values.
+    const left = columns
+      .slice(0, values.length)
+      .map((column) => `r."${column}"`)
+      .join(', ');
+    const right = values.map((value) => this.value(value)).join(', ');
+    this.parts.push(`(${left}) ${reverse ? '<=' : '>='} (${right})`);
+    return this;
+  }
+
+  get sql(): string {
+    return this.parts.length === 0 ? '' : `where ${this.parts.join(' and ')}`;
+  }
+}
+
+/** What is read: columns of `r`, the table it stands for, and what is joined to that. */
+export interface RowSource {
+  readonly select: string;
+  readonly from: string;
+  /** More columns, made of the rows `l` that were chosen, in their order, and of those before them. */
+  readonly beside?: string | undefined;
+}
+
+export interface ListQuery<Row> extends RowSource {
+  /** Tables whose index the answer carries (ST-29). */
+  readonly indexOf: readonly TableName[];
+  readonly conditions: () => Conditions;
+  readonly order: ListOrder<Row>;
+  readonly page: Page;
+}
+
+/**
+ * One statement for rows and index: both are of one moment. An empty list still gives one row, with the index.
+ * `limit` 0: no limit.
+ */
+export function listStatement<Row>(
+  query: ListQuery<Row>,
+  start: string,
+  limit: number,
+): { readonly text: string; readonly values: readonly unknown[] } {
+  const conditions = query.conditions();
+  const reverse = query.page.reverse === true;
+  const { columns, parse } = query.order;
+  const from = start === '' ? undefined : parse(start);
+  if (from) conditions.from(columns, from, reverse);
+  const names = conditions.value([...query.indexOf]);
+  const direction = reverse ? ' desc' : '';
+  const order = columns.map((column) => `r."${column}"${direction}`).join(', ');
+  const text = `
+    select i.index as table_index, l.*${alongside(query)} from
+      (select coalesce(max(index), 0) as index from table_index where name = any(${names})) i
+      left join lateral (
+        select true as found, ${query.select} from ${query.from} ${conditions.sql}
+        order by ${order} ${limit > 0 ? `limit ${Math.trunc(limit)}` : ''}) l on true`;
+  return { text, values: conditions.values };
+}
+
+export const bodiesOf = (table: TableName): RowSource => ({ select: 'r.body', from: `"${table}" r` });
+
+const alongside = ({ beside }: RowSource): string => (beside === undefined ? '' : `, ${beside}`);
+
+/**
+ * The job as text, with the first of the rows in a row that hold it: ten thousand allocations of a job mostly do, and it
+ * is longer than they are.
+ */
+export const ALLOCATIONS: RowSource = {
+  select: 'r.body, r.job_key, r.namespace, r.job_id',
+  from: 'allocs r',
+  beside: `case when lag(l.job_key) over () is distinct from l.job_key then
+    (select j.body::text from alloc_job j
+     where j.namespace = l.namespace and j.job_id = l.job_id and j.key = l.job_key) end as job`,
+};
+
+/** A single row of one table by its key, with the index of the table, in one statement. */
+export function findStatement(
+  table: TableName,
+  key: readonly string[],
+  source: RowSource = bodiesOf(table),
+): NamedStatement {
+  const where = key.map((column, at) => `r."${column}" = $${at + 1}`).join(' and ');
+  return {
+    name: `find_${table}_${key.join('_')}`,
+    text: `
+      select i.index as table_index, l.*${alongside(source)} from
+        (select coalesce(max(index), 0) as index from table_index where name = '${table}') i
+        left join lateral (select ${source.select} from ${source.from} where ${where}) l on true`,
+  };
+}

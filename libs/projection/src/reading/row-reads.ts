@@ -1,0 +1,231 @@
+import type { Allocation, Job } from '@waybill/model';
+import type { TableName } from '@waybill/state';
+import type { Pool, PoolClient } from 'pg';
+import { AllocJobsRead } from './alloc-jobs.js';
+import { columnTypes } from '../database/column-types.js';
+import { ALLOCATIONS, bodiesOf, Conditions, findStatement, type ListQuery, listStatement } from './list-query.js';
+import { byCreation, type ListOrder, type Page } from './page.js';
+import type { NamedStatement } from '../writing/statements.js';
+import { parseStored, storedText } from '../writing/stored-text.js';
+import { inTransaction } from '../database/transaction.js';
+
+/** Rows looked at per statement when a filter decides which ones count. */
+export const FILTER_SCAN_ROWS = 500;
+
+/** One object, or none, with the index of the answer (ST-29). */
+export interface Found<Row> {
+  /** At least 1. */
+  readonly index: number;
+  readonly row: Row | undefined;
+}
+
+/** A list with the index of the answer (ST-29). */
+export interface Listed<Row> {
+  /** At least 1. */
+  readonly index: number;
+  readonly rows: readonly Row[];
+  /** Where the next page begins, "" when this is the last (API-63). */
+  readonly nextToken: string;
+}
+
+/** What every list takes. */
+export interface ListOptions<Row> extends Page {
+  /** Beginning of the id, as typed; ids are compared in lower case where they are uuids. */
+  readonly prefix?: string | undefined;
+  /** Rows for which it is false are left out, and pages are full nevertheless (API-62, API-67). */
+  readonly keep?: ((row: Row) => boolean) | undefined;
+}
+
+/** What a list's statement answers for each row; without `found` it is the one that carries the index alone. */
+export interface ListedRaw {
+  readonly table_index: number;
+  readonly found: true | null;
+}
+
+/** What somebody made of rows and keeps, so that a list need not read and make it again. */
+export interface KeptRows<Row, Made> {
+  /** What was made of this row as of this index; undefined: it has to be read. */
+  get(id: string, modifyIndex: number): Made | undefined;
+  make(row: Row): Made;
+}
+
+type Body<Row> = ListedRaw & { readonly body: Row };
+
+interface AllocColumns {
+  readonly body: Allocation;
+  readonly job_key: string;
+  readonly job: string | null;
+}
+
+const FIND_ALLOCATION = findStatement('allocs', ['id'], ALLOCATIONS);
+
+/**
+ * Finds and lists rows of the projected tables, each answer with its index, both from one statement or one
+ * repeatable-read transaction (ST-140). Stateless. Cost: what the answer holds; a list with a filter also what that rejects.
+ */
+export class RowReads {
+  constructor(private readonly pool: Pool) {}
+
+  /** Index: the row's, or the table's when there is none. */
+  find<Row extends { ModifyIndex: number }>(
+    statement: NamedStatement,
+    key: readonly (string | number)[],
+  ): Promise<Found<Row>> {
+    return this.findAs(statement, key, bodyOf<Row>, (row) => row.ModifyIndex);
+  }
+
+  /** @param indexOf index of an answer with this row */
+  async findAs<Row, Raw extends { readonly body: object }>(
+    statement: NamedStatement,
+    key: readonly (string | number)[],
+    rowOf: (raw: Raw) => Row,
+    indexOf: (row: Row, tableIndex: number) => number,
+  ): Promise<Found<Row>> {
+    const values = key.map((part) => (typeof part === 'string' ? storedText(part) : part));
+    const { rows } = await this.pool.query<{ table_index: number } & (Raw | { readonly body: null })>({
+      ...statement,
+      values,
+      types: columnTypes,
+    });
+    const raw = rows[0];
+    const tableIndex = raw?.table_index ?? 0;
+    if (!raw?.body) return { index: atLeastOne(tableIndex), row: undefined };
+    const row = rowOf(raw);
+    return { index: atLeastOne(indexOf(row, tableIndex)), row };
+  }
+
+  allocation(id: string): Promise<Found<Allocation>> {
+    return this.findAs<Allocation, AllocColumns>(FIND_ALLOCATION, [id], withJobs(), (row) => row.ModifyIndex);
+  }
+
+  allocations(
+    conditions: () => Conditions,
+    order: ListOrder<Allocation> = byCreation(),
+    page: Page = {},
+    keep?: (row: Allocation) => boolean,
+  ): Promise<Listed<Allocation>> {
+    const query = { ...ALLOCATIONS, indexOf: ['allocs'] as const, conditions, order, page };
+    return this.listAs<Allocation, ListedRaw & AllocColumns>(query, withJobs(), keep);
+  }
+
+  /** The same, of which only those are read whole that are not kept. Cost beside them: their keys. */
+  async allocationsKept<Made>(
+    conditions: () => Conditions,
+    order: ListOrder<AllocKey>,
+    page: Page,
+    kept: KeptRows<Allocation, Made>,
+  ): Promise<Listed<Made>> {
+    const keys = { select: KEYS, from: 'allocs r', indexOf: ['allocs'] as const, conditions, order, page };
+    const perPage = page.perPage ?? 0;
+    return await inTransaction(this.pool, 'snapshot', async (client) => {
+      const chunk = await readChunk(client, keys, page.nextToken ?? '', perPage && perPage + 1, keyOf);
+      const listed = pageOf(keys, chunk.index, chunk.rows);
+      const made = listed.rows.map(({ ID, ModifyIndex }) => kept.get(ID, ModifyIndex));
+      const missing = listed.rows.filter((_, at) => made[at] === undefined).map(({ ID }) => ID);
+      const fresh = await madeOf(client, missing, kept);
+      const rows = listed.rows.flatMap(({ ID }, at) => made[at] ?? fresh.get(ID) ?? []);
+      return { ...listed, rows };
+    });
+  }
+
+  list<Row>(query: ListQuery<Row>, keep?: (row: Row) => boolean): Promise<Listed<Row>> {
+    return this.listAs<Row, Body<Row>>(query, bodyOf<Row>, keep);
+  }
+
+  async listAs<Row, Raw extends ListedRaw>(
+    query: ListQuery<Row>,
+    rowOf: (raw: Raw) => Row,
+    keep?: (row: Row) => boolean,
+  ): Promise<Listed<Row>> {
+    const perPage = query.page.perPage ?? 0;
+    if (keep === undefined || perPage === 0) {
+      const chunk = await readChunk(this.pool, query, query.page.nextToken ?? '', perPage && perPage + 1, rowOf);
+      return pageOf(query, chunk.index, keep ? chunk.rows.filter(keep) : chunk.rows);
+    }
+    return await inTransaction(this.pool, 'snapshot', async (client) => {
+      const kept: Row[] = [];
+      let start = query.page.nextToken ?? '';
+      for (;;) {
+        const chunk = await readChunk(client, query, start, FILTER_SCAN_ROWS + 1, rowOf);
+        const next = chunk.rows[FILTER_SCAN_ROWS];
+        kept.push(...chunk.rows.slice(0, FILTER_SCAN_ROWS).filter(keep));
+        if (next === undefined || kept.length > perPage) return pageOf(query, chunk.index, kept);
+        start = query.order.tokenOf(next);
+      }
+    });
+  }
+}
+
+/** A list of the rows of one table as they are. */
+export function listOf<Row>(
+  table: TableName,
+  conditions: () => Conditions,
+  order: ListOrder<Row>,
+  page: Page = {},
+): ListQuery<Row> {
+  return { ...bodiesOf(table), indexOf: [table], conditions, order, page };
+}
+
+/** No answer carries index 0 (ST-29). */
+export const atLeastOne = (index: number): number => Math.max(1, index);
+
+/** What orders need of an allocation, and when it changed. */
+type AllocKey = Pick<Allocation, 'ID' | 'CreateIndex' | 'ModifyIndex'>;
+
+const KEYS = 'r.id, r.create_index, r.modify_index';
+
+interface KeyColumns extends ListedRaw {
+  readonly id: string;
+  readonly create_index: number;
+  readonly modify_index: number;
+}
+
+const keyOf = ({ id, create_index, modify_index }: KeyColumns): AllocKey => ({
+  ID: id,
+  CreateIndex: create_index,
+  ModifyIndex: modify_index,
+});
+
+async function madeOf<Made>(
+  client: PoolClient,
+  ids: readonly string[],
+  kept: KeptRows<Allocation, Made>,
+): Promise<Map<string, Made>> {
+  if (ids.length === 0) return new Map();
+  const conditions = (): Conditions => {
+    const chosen = new Conditions();
+    return chosen.where(`r.id = any(${chosen.value(ids)})`);
+  };
+  const whole = { ...ALLOCATIONS, indexOf: ['allocs'] as const, conditions, order: byCreation<Allocation>(), page: {} };
+  const { rows } = await readChunk<Allocation, ListedRaw & AllocColumns>(client, whole, '', 0, withJobs());
+  return new Map(rows.map((row) => [row.ID, kept.make(row)]));
+}
+
+const bodyOf = <Row>({ body }: { readonly body: Row }): Row => body;
+
+async function readChunk<Row, Raw extends ListedRaw>(
+  on: Pool | PoolClient,
+  query: ListQuery<Row>,
+  start: string,
+  limit: number,
+  rowOf: (raw: Raw) => Row,
+): Promise<{ index: number; rows: Row[] }> {
+  const { text, values } = listStatement(query, start, limit);
+  const { rows } = await on.query<Raw>({ text, values: [...values], types: columnTypes });
+  const index = rows[0]?.table_index ?? 0;
+  return { index: atLeastOne(index), rows: rows.filter((raw) => raw.found === true).map(rowOf) };
+}
+
+function pageOf<Row>(query: ListQuery<Row>, index: number, rows: readonly Row[]): Listed<Row> {
+  const perPage = query.page.perPage ?? 0;
+  const next = perPage > 0 ? rows[perPage] : undefined;
+  if (next === undefined) return { index, rows, nextToken: '' };
+  return { index, rows: rows.slice(0, perPage), nextToken: query.order.tokenOf(next, rows[perPage - 1]) };
+}
+
+/** The allocation of a row; one copy of every job for all rows of an answer. */
+function withJobs(): (raw: AllocColumns) => Allocation {
+  const jobs = new AllocJobsRead();
+  return ({ body, job_key: key, job }) =>
+    jobs.complete(body, key, () => (job === null ? null : (parseStored(job) as Job)));
+}

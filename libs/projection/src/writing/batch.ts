@@ -1,0 +1,104 @@
+import {
+  type Applied,
+  type ObjectChange,
+  objectChanges,
+  TABLE_NAMES,
+  type TableName,
+  type Txn,
+  type Verdict,
+} from '@waybill/state';
+import { type AllocJob, AllocJobChanges, jobKeyBefore } from '../reading/alloc-jobs.js';
+
+/** What a batch comes to for one table: every key once, with its last content. */
+export interface TableBatch {
+  readonly table: TableName;
+  /** Rows of the state as they are: those that were not there before the batch, and those that were. */
+  readonly inserts: readonly object[];
+  readonly updates: readonly object[];
+  /** Rows of the state as they were before the batch. */
+  readonly removes: readonly object[];
+}
+
+/** What a batch makes of a row. */
+interface NetChange {
+  readonly before: object | undefined;
+  after: object | undefined;
+}
+
+/** A transaction as it is recorded. */
+export interface TxnRecord {
+  readonly txn: Txn;
+  readonly verdict: Verdict;
+}
+
+/** An object that a transaction is about, as it is recorded. */
+export interface TxnObject {
+  readonly index: number;
+  readonly object: ObjectChange;
+  /** Of an allocation whose job is another one now, or that is gone: under which key its job is stored. */
+  readonly jobKey: string;
+}
+
+/** Any number of consecutive transactions, folded for one database transaction. */
+export interface Batch {
+  /** The index the projection must be at. */
+  readonly from: number;
+  readonly to: number;
+  /** Jobs that allocations of the batch may be the first to hold. */
+  readonly allocJobs: readonly AllocJob[];
+  readonly tables: readonly TableBatch[];
+  readonly tableIndexes: readonly { readonly name: TableName; readonly index: number }[];
+  readonly txns: readonly TxnRecord[];
+  readonly objects: readonly TxnObject[];
+}
+
+/**
+ * Folds transactions into a batch. O(changes).
+ * @throws RangeError when they are not consecutive or none: writing them would leave a hole (ST-7)
+ */
+export function foldBatch(applied: readonly Applied[]): Batch {
+  const first = applied[0];
+  const last = applied.at(-1);
+  if (!first || !last) throw new RangeError('a batch needs at least one transaction');
+  const changed = new Map<TableName, Map<string, NetChange>>();
+  const tableIndexes = new Map<TableName, number>();
+  const allocJobs = new AllocJobChanges();
+  const objects: TxnObject[] = [];
+  applied.forEach((one, position) => {
+    if (one.index !== first.index + position)
+      throw new RangeError(`transaction ${one.index} in a batch where ${first.index + position} is next`);
+    for (const change of one.changes) {
+      let rows = changed.get(change.table);
+      if (!rows) changed.set(change.table, (rows = new Map()));
+      const row = rows.get(change.key);
+      if (row) row.after = change.after;
+      else rows.set(change.key, { before: change.before, after: change.after });
+      allocJobs.add(change);
+      tableIndexes.set(change.table, one.index);
+    }
+    for (const object of objectChanges(one))
+      objects.push({ index: one.index, object, jobKey: object.change ? jobKeyBefore(object.change) : '' });
+  });
+  return {
+    from: first.index - 1,
+    to: last.index,
+    allocJobs: allocJobs.stored,
+    tables: TABLE_NAMES.flatMap((table) => {
+      const rows = changed.get(table);
+      return rows ? [tableBatch(table, rows.values())] : [];
+    }),
+    tableIndexes: [...tableIndexes].map(([name, index]) => ({ name, index })),
+    txns: applied,
+    objects,
+  };
+}
+
+function tableBatch(table: TableName, rows: Iterable<NetChange>): TableBatch {
+  const inserts: object[] = [];
+  const updates: object[] = [];
+  const removes: object[] = [];
+  for (const { after, before } of rows)
+    if (after) (before ? updates : inserts).push(after);
+    else if (before) removes.push(before);
+  return { table, inserts, updates, removes };
+}
