@@ -31,12 +31,16 @@ afterAll(async () => {
   await waybill?.stop();
 });
 
-const startAgent = (name: string): Promise<void> =>
-  waybill.startService('agent', `agent-${name}`, {
+async function startAgent(name: string): Promise<void> {
+  await waybill.startService('agent', `agent-${name}`, {
     WAYBILL_NODE_NAME: name,
     WAYBILL_AGENT_DIR: dirOf(name),
     WAYBILL_NODE_META: `rack=${name}`,
   });
+  await eventually(`${name} is ready`, async () =>
+    (await get<Node[]>('/v1/nodes')).some(({ Name, Status }) => Name === name && Status === 'ready'),
+  );
+}
 
 const get = async <T>(route: string): Promise<T> => (await waybill.api.raw(route)).json() as Promise<T>;
 

@@ -48,7 +48,7 @@ await build({
             {
               name: 'start',
               priority: 4,
-              test: /cli[\\/]dist[\\/](program|command-line|server[\\/](server-call|wire))\.js$/,
+              test: /(cli[\\/]dist[\\/](program|command-line|server[\\/](server-call|wire))|model[\\/]dist[\\/]version)\.js$/,
             },
             { name: 'job-files', priority: 3, test: /libs[\\/]jobspec/ },
             { name: 'common', priority: 2, minShareCount: SHARED_BY, test: /apps[\\/]cli/ },

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { VERSION } from './version.js';
+import { WAYBILL_VERSION } from '@waybill/model/version';
 
 const at = (file: string): string => fileURLToPath(new URL(file, import.meta.url));
 const run = (...words: string[]): { status: number | null; stdout: string; stderr: string } =>
@@ -18,7 +18,7 @@ describe('the bundle', () => {
   const waybill = (...words: string[]): ReturnType<typeof run> => run(path.join(folder, 'waybill.js'), ...words);
 
   it('is the program: a command, one that reads job files, one that is not there', () => {
-    expect(waybill('version')).toMatchObject({ status: 0, stdout: expect.stringContaining(VERSION) as string });
+    expect(waybill('version')).toMatchObject({ status: 0, stdout: expect.stringContaining(WAYBILL_VERSION) as string });
     expect(
       waybill('job', 'validate', '-address=http://127.0.0.1:1', at('../../../examples/service.nomad.hcl')).stdout,
     ).toMatch(/Job validation successful/);

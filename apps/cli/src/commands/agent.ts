@@ -8,7 +8,7 @@ import { type AgentStart, agentStart, WITHOUT_EFFECT } from '../agent/agent-star
 import type { ApiClient } from '../server/api-client.js';
 import { type Call, NO_ARGUMENTS, type ServerCommand } from '../command-spec.js';
 import { causeOf, isInterrupt } from '../failure.js';
-import { VERSION } from '../version.js';
+import { WAYBILL_VERSION } from '@waybill/model/version';
 
 /** How often a part that starts is asked whether it is up. */
 const POLL_MS = 250;
@@ -68,7 +68,7 @@ async function inForeground(call: Call, start: AgentStart, files: readonly strin
   const { terminal, interrupts } = call;
   const loaded = files.length === 0 ? 'No configuration files loaded' : `Loaded configuration from ${files.join(', ')}`;
   terminal.print(`==> ${loaded}\n==> Waybill agent configuration:\n`);
-  const shown = [...start.shown, ['Version', VERSION] as const].toSorted(([a], [b]) => (a < b ? -1 : 1));
+  const shown = [...start.shown, ['Version', WAYBILL_VERSION] as const].toSorted(([a], [b]) => (a < b ? -1 : 1));
   for (const [name, value] of shown) terminal.print(`${name.padStart(NAME_COLUMNS)}: ${value}`);
   terminal.print('');
   const child = AgentProcess.start(start, call.env);

@@ -5,7 +5,7 @@ import { environmentNameOf, environmentOf } from '../server/connection.js';
 import { curlCommand } from '../server/curl-command.js';
 import { ArgumentFailure, causeOf, CommandFailure, isInterrupt } from '../failure.js';
 import { booleanOf } from '../flags/parsed-flags.js';
-import { VERSION } from '../version.js';
+import { WAYBILL_VERSION } from '@waybill/model/version';
 
 /** CL-802 to CL-805. */
 export const command: ServerCommand = {
@@ -91,7 +91,7 @@ function headerOf(text: string): readonly [string, string] {
 function ownHeaders({ api }: Call, body: Buffer | undefined): Record<string, string> {
   const { token, basicAuth } = api.connection;
   return {
-    'User-Agent': `waybill-cli/${VERSION}`,
+    'User-Agent': `waybill-cli/${WAYBILL_VERSION}`,
     ...(token === undefined ? {} : { 'X-Nomad-Token': token }),
     ...(basicAuth === undefined ? {} : { Authorization: `Basic ${Buffer.from(basicAuth).toString('base64')}` }),
     ...(body === undefined ? {} : { 'Content-Length': String(body.length) }),

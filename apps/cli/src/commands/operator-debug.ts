@@ -14,7 +14,7 @@ import { causeOf, CommandFailure } from '../failure.js';
 import type { Flag } from '../flags/flag.js';
 import { GLOBAL_FLAGS } from '../flags/global-flags.js';
 import type { ParsedFlags } from '../flags/parsed-flags.js';
-import { VERSION } from '../version.js';
+import { WAYBILL_VERSION } from '@waybill/model/version';
 
 /** What was asked could be had, but not written. */
 const NOT_WRITTEN = 2;
@@ -65,7 +65,7 @@ async function run(call: Call): Promise<number> {
     });
     await writing(folder.json(['cluster', 'cli-flags.json'], exactOf(flagsGiven(flags))));
     await writing(capture.run());
-    await writing(folder.close({ Version: VERSION, Captured: name }));
+    await writing(folder.close({ Version: WAYBILL_VERSION, Captured: name }));
     tellFiles(call, folder);
     if (output === undefined) await writing(packed(target, parent, name));
   } finally {

@@ -1,5 +1,5 @@
 import { NO_ARGUMENTS, type OfflineCommand } from '../command-spec.js';
-import { API_VERSION, VERSION } from '../version.js';
+import { COMPATIBLE_VERSION, WAYBILL_VERSION } from '@waybill/model/version';
 
 /** CL-911. */
 export const command: OfflineCommand = {
@@ -9,7 +9,7 @@ export const command: OfflineCommand = {
   takes: NO_ARGUMENTS,
   offline: true,
   run: async ({ terminal }) => {
-    terminal.print(`Waybill v${VERSION}\nNomad API ${API_VERSION}`);
+    terminal.print(`Waybill v${WAYBILL_VERSION}\nNomad API ${COMPATIBLE_VERSION}`);
     return 0;
   },
 };

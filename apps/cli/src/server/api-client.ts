@@ -3,7 +3,7 @@ import { abortOf, bodyText, brokenOff, chunksOf } from './answer-body.js';
 import { AnswerFailure, ConnectionFailure } from './api-failure.js';
 import type { Connection } from './connection.js';
 import { type ExactJson, formatExact, parseExact } from '../terminal/exact-json.js';
-import { VERSION } from '../version.js';
+import { WAYBILL_VERSION } from '@waybill/model/version';
 import { exchange, exchangeUpgrade, named, type Upgraded, type WireRequest } from './wire.js';
 
 export type Method = 'GET' | 'PUT' | 'DELETE';
@@ -184,7 +184,7 @@ export class ApiClient {
   private headersFor(body: string | Buffer | undefined): Record<string, string> {
     const { token, basicAuth, reason } = this.connection;
     return {
-      'User-Agent': `waybill-cli/${VERSION}`,
+      'User-Agent': `waybill-cli/${WAYBILL_VERSION}`,
       'Accept-Encoding': 'gzip',
       traceparent: this.traceparent,
       ...Object.fromEntries(Object.entries(this.extraHeaders).map(([name, value]) => [name, encodeHeader(value)])),
