@@ -137,6 +137,8 @@ describe('an allocation', () => {
     expect(isOfOlderSpecification(old, job, CUTOFF)).toBe(true);
     expect(isOfOlderSpecification({ ...old, CreateIndex: 100 }, job, CUTOFF)).toBe(false);
     expect(isOfOlderSpecification({ ...old, ModifyTime: NOW }, job, CUTOFF)).toBe(false);
+    expect(isOfOlderSpecification({ ...old, Job: { ...job, JobModifyIndex: 50 } }, job, CUTOFF)).toBe(true);
+    expect(isOfOlderSpecification({ ...old, Job: job }, job, CUTOFF)).toBe(false); // updated in place
     expect(isOfOlderSpecification({ ...old, ClientStatus: 'pending' }, job, CUTOFF)).toBe(false);
     const stopping = { ...old, DesiredStatus: 'stop', ClientStatus: 'running' } as const;
     expect(isOfOlderSpecification(stopping, job, CUTOFF)).toBe(false);

@@ -18,10 +18,12 @@ export function isCollectable(alloc: Allocation, job: Job | undefined, nowNs: nu
 
 /**
  * Whether an allocation of a batch job that may run again is a result nobody asks for: it is of an older specification
- * (GC-26). Those of the present one say what was done; without them it would be run again.
+ * (GC-26). Those of the present one say what was done; without them it would be run again. One that was updated in place
+ * is of the present one too, however long ago it was made: there the rule, which looks at the making only, would not do.
  */
 export function isOfOlderSpecification(alloc: Allocation, job: Job, cutoffNs: number): boolean {
-  return hasEndedBefore(alloc, cutoffNs) && alloc.CreateIndex < job.JobModifyIndex;
+  const madeFor = alloc.Job?.JobModifyIndex ?? alloc.CreateIndex;
+  return hasEndedBefore(alloc, cutoffNs) && Math.max(alloc.CreateIndex, madeFor) < job.JobModifyIndex;
 }
 
 /** It was told to stop or has ended, and no task of it is up, which its machine would kill at once (GC-99, GC-121). */
