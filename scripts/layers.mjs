@@ -33,6 +33,7 @@ const PARTS = new Set([
   'model/multiregion',
   'model/snapshot-archive',
   'model/task-event',
+  'model/version',
 ]);
 
 /** What a service may import: every library but the embedded servers. */
