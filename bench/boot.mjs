@@ -6,10 +6,10 @@ import { ServiceProcesses, until } from './processes.mjs';
 
 export const describe = 'start of a service on a state with many allocations: time until caught up, memory';
 
-/** The goal is stated for 1,000,000; putting them into Postgres takes minutes. BENCH_ALLOCS=1000000 for all of them. */
-const ALLOCS = Number(process.env.BENCH_ALLOCS ?? 100_000);
-const GOAL_ALLOCS = 1_000_000;
-const GOAL_SECONDS = 20;
+/** A million take PostgreSQL a minute to make and 4.5 GB of disk: BENCH_ALLOCS=100000 for a tenth, which the goals are not for. */
+const ALLOCS = Number(process.env.BENCH_ALLOCS ?? 1_000_000);
+const JOBS = 1_000;
+const NODES = 5_000;
 
 /** @param {import('./harness.mjs').Bench} ctx */
 export async function run(ctx) {
@@ -18,7 +18,7 @@ export async function run(ctx) {
   await processes.add('scheduler', 'empty');
   const emptyBytes = processes.residentBytes('empty');
   await processes.end('empty', 'SIGTERM');
-  await writeOne(processes);
+  await writeFirst(processes);
   const pool = openPool(processes.stack.databaseUrl, { size: 1 });
   ctx.onEnd(() => pool.end());
   const { last } = await processes.journal.bounds();
@@ -31,51 +31,65 @@ export async function run(ctx) {
   await multiply(pool);
 
   let bytes = 0;
-  await ctx.measure(
-    'caughtUpSeconds',
-    { unit: 's', runs: 3, warmups: 0, goal: { below: (GOAL_SECONDS * ALLOCS) / GOAL_ALLOCS } },
-    async () => {
-      const ms = await ctx.time(() => processes.add('scheduler'));
-      bytes = processes.residentBytes('scheduler');
-      await processes.end('scheduler', 'SIGTERM');
-      return ms / 1000;
-    },
-  );
+  let cpuSeconds = 0;
+  await ctx.measure('caughtUpSeconds', { unit: 's', runs: 3, warmups: 0, goal: { below: 20 } }, async () => {
+    const ms = await ctx.time(() => processes.add('scheduler'));
+    bytes = processes.residentBytes('scheduler');
+    cpuSeconds = processes.cpuSeconds('scheduler');
+    await processes.end('scheduler', 'SIGTERM');
+    return ms / 1000;
+  });
+  ctx.metric('caughtUpCpuSeconds', cpuSeconds, { unit: 's' });
   ctx.metric('bytesPerAlloc', (bytes - emptyBytes) / ALLOCS, { unit: 'B', goal: { below: 1_024 } });
   ctx.note(
-    `${ALLOCS} allocations of one job; the goal is 20 s for 1,000,000, here in proportion; from the start of a scheduler ` +
-      'process until /readyz says ready, the start of node included; memory as resident set less that of one with no allocation',
+    `${ALLOCS} pending allocations of ${JOBS} jobs on ${NODES} nodes, all in Postgres; from the start of a scheduler process until ` +
+      '/readyz says ready, the start of node included; memory as resident set right then, garbage included, less that of one ' +
+      'with no allocation',
   );
 }
 
-/** A job with one allocation, through the log. @param {ServiceProcesses} processes */
-async function writeOne({ journal }) {
+/** The jobs, with one allocation each, through the log. @param {ServiceProcesses} processes */
+async function writeFirst({ journal }) {
   const context = () => ({
     timeNs: Date.now() * 1e6,
     requestId: randomUUID(),
     actor: serviceActor('bench'),
     namespace: 'default',
   });
-  const Eval = fixtures.anEval({ ID: randomUUID(), JobID: 'web' });
-  const job = fixtures.aJob({ ID: 'web' });
-  await journal.publish(draftTxn('JobRegister', fixtures.aRegistration(job, { Eval }), context()));
-  const alloc = fixtures.anAlloc({ ID: randomUUID(), JobID: 'web', EvalID: Eval.ID, Job: job, NodeID: randomUUID() });
-  const plan = fixtures.aPlanResult({ Job: job, EvalID: Eval.ID, AllocsUpdated: [alloc] });
-  await journal.publish(draftTxn('ApplyPlanResults', plan, context()));
+  for (let n = 0; n < JOBS; n++) {
+    const job = fixtures.aJob({ ID: `web-${n}` });
+    const Eval = fixtures.anEval({ ID: randomUUID(), JobID: job.ID });
+    await journal.publish(draftTxn('JobRegister', fixtures.aRegistration(job, { Eval }), context()));
+    const ids = { ID: randomUUID(), EvalID: Eval.ID, NodeID: randomUUID() };
+    const AllocsUpdated = [fixtures.anAlloc({ ...ids, JobID: job.ID, Job: job })];
+    const plan = fixtures.aPlanResult({ Job: job, EvalID: Eval.ID, AllocsUpdated });
+    await journal.publish(draftTxn('ApplyPlanResults', plan, context()));
+  }
 }
 
-/** Copies of the one allocation under other ids. @param {import('pg').Pool} pool */
+/**
+ * Copies of the allocations with other ids, names and nodes, in the order in which plans would have placed them.
+ *
+ * @param {import('pg').Pool} pool
+ */
 async function multiply(pool) {
   const { rows } = await pool.query(
     `select column_name as name from information_schema.columns
-     where table_schema = 'public' and table_name = 'allocs' and column_name not in ('id', 'body') order by 1`,
+     where table_schema = 'public' and table_name = 'allocs' and column_name not in ('id', 'node_id', 'body') order by 1`,
   );
-  const columns = rows.map((/** @type {{ name: string }} */ { name }) => name).join(', ');
+  const same = rows.map((/** @type {{ name: string }} */ { name }) => name).join(', ');
+  const body = [
+    ['a.id', 'new.id'],
+    ['a.node_id', 'new.node_id'],
+    ["'[0]'", "'[' || new.n || ']'"],
+  ].reduce((text, [from, to]) => `replace(${text}, ${from}, ${to})`, 'a.body');
   await pool.query(
-    `insert into allocs (id, body, ${columns})
-     select n.id, replace(a.body::text, a.id, n.id)::json, ${columns.replaceAll(/(\w+)/g, 'a.$1')} from allocs a,
-       (select gen_random_uuid()::text as id from generate_series(2, $1)) n`,
-    [ALLOCS],
+    `insert into allocs (id, node_id, body, ${same})
+     select new.id, new.node_id, ${body}, ${same.replaceAll(/(\w+)/g, 'a.$1')}
+     from (select * from allocs order by create_index) a, lateral (
+       select n, gen_random_uuid()::text as id, md5('node' || (a.create_index + n * 7919) % $2)::uuid::text as node_id
+       from generate_series(1, $1) n) new`,
+    [ALLOCS / JOBS - 1, NODES],
   );
   await pool.query('analyze allocs');
 }

@@ -10,7 +10,7 @@ export const describe = 'a singleton’s holder is killed: time until the succes
 
 const TTL_MS = 3_000;
 const DEADLINE_MS = 30_000;
-const CONTENDER = fileURLToPath(new URL('../test/lease-contender.mjs', import.meta.url));
+const CONTENDER = fileURLToPath(new URL('../test/log/lease-contender.mjs', import.meta.url));
 
 const QUEUED = 10_000;
 /** Evaluations that have ended when the broker is killed: work is in flight then. */

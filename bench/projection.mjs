@@ -16,7 +16,7 @@ import {
   subscribeToAnnouncements,
 } from '@waybill/projection';
 import { newTaskEvent } from '@waybill/model';
-import { NatsAnnouncer, NatsEventStream, PostgresStore, Projector } from '@waybill/projector';
+import { BATCH_INTERVAL_MS, NatsAnnouncer, NatsEventStream, PostgresStore, Projector } from '@waybill/projector';
 import { draftTxn, fixtures, serviceActor, StateMachine, TABLE_NAMES } from '@waybill/state';
 import { silentLogger } from '@waybill/telemetry';
 import { figure } from './harness.mjs';
@@ -330,6 +330,7 @@ async function lag(ctx, link, pool) {
     clock,
     timers,
     logger: silentLogger,
+    batchIntervalMs: BATCH_INTERVAL_MS,
   });
   projector.start({
     role: 'projector',

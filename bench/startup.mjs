@@ -1,6 +1,6 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -17,6 +17,7 @@ export const describe = 'From nothing to a running job: first and later starts, 
 /** @param {import('./harness.mjs').Bench} ctx */
 export async function run(ctx) {
   const dir = mkdtempSync(path.join(tmpdir(), 'waybill-bench-'));
+  chmodSync(dir, 0o711); // root's PostgreSQL user passes through
   ctx.onEnd(() => rmSync(dir, { recursive: true, force: true }));
   ctx.log('cloning and installing (not counted)');
   const clone = path.join(dir, 'waybill');

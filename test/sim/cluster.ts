@@ -1,13 +1,17 @@
 import type { Applied } from '@waybill/state';
 import { AcknowledgedWrites } from './checks/acknowledged-writes.js';
+import { HostVolumeDirectories } from './checks/host-volumes.js';
+import { MovedDisks } from './checks/moved-disks.js';
 import { ReferenceState } from './checks/reference-state.js';
 import { ReplicaAgreement } from './checks/replica-agreement.js';
+import { RestoredStates } from './checks/restores.js';
 import { SharedApplications } from './checks/shared-application.js';
 import { VolumeClaims } from './checks/volume-claims.js';
 import type { Report } from './checks/violation.js';
 import type { SeededRandom } from './kernel/seeded-random.js';
 import type { Simulator } from './kernel/simulator.js';
 import { Machine } from './world/machine.js';
+import type { SavedArchive } from './world/simulated-postgres.js';
 import { Server } from './world/server.js';
 import { World } from './world/world.js';
 
@@ -30,6 +34,11 @@ export class Cluster {
   readonly agreement: ReplicaAgreement;
   readonly writes: AcknowledgedWrites;
   readonly claims: VolumeClaims;
+  readonly movedDisks: MovedDisks;
+  readonly hostVolumes: HostVolumeDirectories;
+  readonly restores: RestoredStates;
+  /** Archives that users have saved, oldest first. */
+  readonly snapshots: SavedArchive[] = [];
 
   constructor(
     readonly simulator: Simulator,
@@ -38,7 +47,7 @@ export class Cluster {
     report: Report,
   ) {
     this.world = new World(simulator, random.fork('world'));
-    this.reference = new ReferenceState(this.world.stream, report);
+    this.reference = new ReferenceState(this.world.stream, this.world.archives, report);
     const names = Array.from({ length: size.servers }, (_, n) => `s${n + 1}`);
     const independent = random.fork('server that applies everything itself').pick(names);
     const shared = new SharedApplications(this.reference, independent, report);
@@ -50,6 +59,9 @@ export class Cluster {
       (_, n) => new Machine(`m${n + 1}`, NODE_CLASSES[n % NODE_CLASSES.length] ?? '', n < CONTROLLERS, this.world),
     );
     this.claims = new VolumeClaims(this.reference, this.world.provider, this.machines, report);
+    this.movedDisks = new MovedDisks(this.reference, this.machines, report);
+    this.hostVolumes = new HostVolumeDirectories(this.reference, this.machines);
+    this.restores = new RestoredStates(this.reference, report);
   }
 
   start(): void {

@@ -40,6 +40,7 @@ export function shellJob(
         Name: 'group',
         Count: extra.count ?? 1,
         ...(extra.restart && { RestartPolicy: extra.restart }),
+        EphemeralDisk: { SizeMB: 110 }, // little more than its logs may take: many fit on a disk that is almost full
         Tasks: [
           {
             Name: 'task',

@@ -25,8 +25,8 @@ export class EventReader {
   readonly lines: SeenLine[] = [];
   /** What came after the last complete line. */
   rest = '';
-  /** The connection is over, from whichever side. */
-  readonly ended: Promise<void>;
+  /** The connection is over, from whichever side: whether the server ended the body, and every line of it was JSON. */
+  readonly ended: Promise<boolean>;
   private onLines: (() => void)[] = [];
 
   private constructor(
@@ -68,7 +68,7 @@ export class EventReader {
     this.abort.abort();
   }
 
-  private async read(): Promise<void> {
+  private async read(): Promise<boolean> {
     const decoder = new TextDecoder();
     try {
       for await (const chunk of this.answer.body ?? []) {
@@ -77,8 +77,9 @@ export class EventReader {
         for (const text of pieces) this.take(text);
         for (const resolve of this.onLines.splice(0)) resolve();
       }
+      return true;
     } catch {
-      // broken or closed: what is complete counts (EV-28)
+      return false; // broken or closed: what is complete counts (EV-28)
     }
   }
 

@@ -31,9 +31,14 @@ export class ProcessesWithMachines {
     const infrastructure = new Infrastructure('test', settings, silentLogger, (error) => {
       throw error;
     });
-    const { nc } = (await infrastructure.nats()).link;
-    const cluster = new ProcessesWithMachines(waybill, infrastructure, await infrastructure.replica(), new NatsRpc(nc));
-    onNodesChanged(nc, () => cluster.fleets.forEach((fleet) => fleet.serversChanged()));
+    const { link } = await infrastructure.nats();
+    const cluster = new ProcessesWithMachines(
+      waybill,
+      infrastructure,
+      await infrastructure.replica(),
+      new NatsRpc(link.nc),
+    );
+    onNodesChanged(link, () => cluster.fleets.forEach((fleet) => fleet.serversChanged()));
     return cluster;
   }
 

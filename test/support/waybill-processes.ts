@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createWriteStream, mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, createWriteStream, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -65,6 +65,7 @@ export class WaybillProcesses {
     begin: (waybill: WaybillProcesses) => Promise<void>,
   ): Promise<WaybillProcesses> {
     const dir = mkdtempSync(path.join(tmpdir(), 'waybill-test-'));
+    chmodSync(dir, 0o711); // root's PostgreSQL user passes through
     const stack = await startStack({ restart: true, dir: path.join(dir, 'stack') });
     const httpPort = await freePort();
     const env = {

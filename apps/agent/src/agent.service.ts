@@ -141,7 +141,7 @@ export const agent: ServiceDefinition = {
         await csi.start();
         watch.start();
         await hostVolumes.start();
-        endHearing = onNodesChanged(context.link.nc, () => running.serversChanged());
+        endHearing = onNodesChanged(context.link, () => running.serversChanged());
         await running.start();
         statsd.start();
       },

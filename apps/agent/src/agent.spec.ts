@@ -37,6 +37,17 @@ describe('what the servers want', () => {
     expect(agent.stats()).toMatchObject({ allocations: 3, runningAllocations: 2 });
   });
 
+  it('OP-47: after a restore it registers again: what it has and lacks by now is not what the archive says', async () => {
+    const { time, servers, startedAgent } = agentAndServers();
+    await startedAgent();
+    servers.asked.length = 0;
+    await time.pass(MINUTE_MS);
+    expect(servers.asked).not.toContain('register');
+    servers.restore();
+    await time.pass(MINUTE_MS);
+    expect(servers.asked.filter((call) => call === 'register')).toHaveLength(1);
+  });
+
   it('AG-12, AG-13: it registers before it asks for anything else', async () => {
     const { time, servers, startedAgent } = agentAndServers();
     servers.silent.add('register');
@@ -101,6 +112,18 @@ describe('what the servers want', () => {
     servers.want(anAlloc('next', undefined, { PreviousAllocation: 'nobody knows it' }));
     await startedAgent();
     expect(started).toEqual(['next/web']);
+  });
+
+  it('AG-53: one that the servers forget in the list that has its successor is waited for until its tasks have ended', async () => {
+    const { time, servers, startedAgent, anAlloc, started } = agentAndServers();
+    servers.want(anAlloc('before', [aTask('web', { ...FOREVER, kill_after: '3s' })]));
+    await startedAgent();
+    servers.want(anAlloc('next', undefined, { PreviousAllocation: 'before' }));
+    servers.forget('before');
+    await time.pass(2_000);
+    expect(started).toEqual(['before/web']);
+    await time.pass(MINUTE_MS);
+    expect(started).toEqual(['before/web', 'next/web']);
   });
 
   it('AG-447: one that preempted others starts when they have ended, also when they had before', async () => {

@@ -232,6 +232,8 @@ export class Agent {
   private apply(pulled: Pulled): void {
     this.allocs.apply(pulled);
     this.serversAsked.open();
+    // OP-47: what the servers know of this machine may be from long ago.
+    if (pulled.isRestored) this.contact.nodeChanged();
     if (this.owesStates || pulled.isRestored) this.sendAllStates();
     this.pushLoop.release();
     this.collector.look();

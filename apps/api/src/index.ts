@@ -13,5 +13,7 @@ export { type JobLookup, type Registered, RegisterJob } from './jobs/register-jo
 export type { RegisterJobRequest } from './jobs/register-request.js';
 export { type RevertRequest, RevertJob } from './jobs/revert-job.js';
 export { BrokerInquiry } from './operator/broker-inquiry.js';
+export { ResumedRoles } from './operator/resumed-roles.js';
+export { RestoreSnapshot } from './operator/restore-snapshot.js';
 export { SetSchedulerConfiguration } from './operator/set-scheduler-configuration.js';
 export { Writer } from './writer.js';

@@ -21,7 +21,7 @@ export const READABLE_TIMEOUT_MS = 10_000;
  */
 export class Writer implements Proposer {
   constructor(
-    private readonly log: Log,
+    private readonly log: Pick<Log, 'publish'>,
     private readonly projected: ProjectedVerdicts,
     private readonly tracer: () => Tracer,
   ) {}
@@ -49,12 +49,16 @@ export class Writer implements Proposer {
     try {
       return (await this.log.publish(draft, { ...options, deadlineMs: PUBLISH_DEADLINE_MS })).index;
     } catch (error) {
-      if (error instanceof LogUnavailableError)
-        throw unavailable('the log (NATS JetStream) cannot be reached; nothing was written');
+      if (error instanceof LogUnavailableError) throw unavailable(whyUnavailable(error));
       throw error;
     }
   }
 }
+
+const whyUnavailable = ({ mayBeWritten }: LogUnavailableError): string =>
+  mayBeWritten
+    ? 'the log (NATS JetStream) has not answered; this may have been written, look before you ask again'
+    : 'the log (NATS JetStream) cannot be reached; nothing was written';
 
 /** The text of a refusal as the API answers it: 500 with the text of the verdict (API-36). */
 export function acceptedOrThrow(proposed: Proposed): Proposed {

@@ -85,8 +85,8 @@ export class BrokerController {
 
   @Answers(finish)
   async finish(@Payload() request: FinishRequest, @Ctx() context: RpcContext): Promise<DequeueResponse> {
-    const { Eval, Token, NextOf, Worker } = request;
-    await this.updateEval({ Evals: [Eval], Token });
+    const { Eval, Token, Steps, NextOf, Worker } = request;
+    await this.updateEval({ Evals: [Eval], Token, Steps });
     await this.ack({ EvalID: Eval.ID, Token });
     const next = NextOf.length > 0 ? await this.timed('eval.dequeue', () => this.broker.takeReady(NextOf)) : null;
     return this.handedOver(next, Worker, context);
@@ -95,7 +95,7 @@ export class BrokerController {
   @Answers(updateEval)
   updateEval(@Payload() request: EvalUpdateRequest): Promise<IndexResponse> {
     return this.timed('eval.update', async () => ({
-      Index: await this.broker.writes.update(request.Evals, request.Token),
+      Index: await this.broker.writes.update(request.Evals, request.Token, request.Steps),
     }));
   }
 
@@ -140,7 +140,8 @@ export class BrokerController {
 
   @Answers(submitPlan)
   submitPlan(@Payload() request: SubmitPlanRequest, @Ctx() context: RpcContext): Promise<SubmitPlanResponse> {
-    return answered(async () => ({ Result: await this.broker.submitPlan(request.Plan, context.traceparent) }));
+    const { Plan, Steps } = request;
+    return answered(async () => ({ Result: await this.broker.submitPlan(Plan, context.traceparent, Steps) }));
   }
 
   private handedOver(got: Dequeued | null, worker: string | undefined, context: RpcContext): DequeueResponse {

@@ -205,18 +205,21 @@ export class Broker implements Singleton {
     return this.session.periodic.force(namespace, jobId);
   }
 
-  /** EB-238 to EB-241. The nack timer rests until the answer. */
-  async submitPlan(plan: Plan, traceparent?: string): Promise<PlanResult> {
+  /** EB-238 to EB-241. The nack timer rests until the answer. @param told the worker's steps */
+  async submitPlan(plan: Plan, traceparent?: string, told?: string): Promise<PlanResult> {
     if (!this.session) throw new PlanQueueDisabledError();
     if (!plan) throw new PlanRefusedError('cannot submit nil plan');
     if (!plan.Job) throw new PlanRefusedError('cannot submit plan without job info');
     jobVersionOf(this.tables, plan);
-    this.evals.deliveries.pauseTimer(plan.EvalID, plan.EvalToken);
+    const { deliveries } = this.evals;
+    deliveries.pauseTimer(plan.EvalID, plan.EvalToken);
+    const steps = deliveries.steps(plan.EvalID, plan.EvalToken);
+    steps.append(told);
     const startedAt = this.deps.clock.nowMs();
     try {
-      return await this.plans.submit(plan, traceparent);
+      return await this.plans.submit(plan, { traceparent, submittedMs: startedAt, steps });
     } finally {
-      this.evals.deliveries.resumeTimer(plan.EvalID, plan.EvalToken);
+      deliveries.resumeTimer(plan.EvalID, plan.EvalToken);
       this.meter.observe('plan.submit', this.deps.clock.nowMs() - startedAt);
     }
   }

@@ -78,6 +78,22 @@ describe('EB-159: what made room while nobody handed out evaluations', () => {
     expect(woken).toHaveLength(wakes);
   });
 
+  it('a job that was purged meanwhile may have run anywhere; one that was stopped has still to end', () => {
+    const waits = blockedEval({ JobID: 'waits' });
+    putNode({ ModifyIndex: 1 });
+    const over = { TriggeredBy: 'job-deregister', Status: 'complete', ModifyIndex: SNAPSHOT + 1 } as const;
+    const evaluation = fixtures.anEval({ JobID: 'stopped', ...over });
+    machine.tables.evals.replace(evaluation.ID, evaluation);
+    const job = fixtures.aJob({ ID: 'stopped', Stop: true });
+    machine.tables.jobs.replace('default/stopped', job);
+    flow.followPauseFlag();
+    expect(woken).toEqual([]);
+    flow.off();
+    machine.tables.jobs.replace('default/stopped', undefined);
+    flow.followPauseFlag();
+    expect(woken).toEqual([waits.ID]);
+  });
+
   it('a volume that was given back meanwhile', () => {
     const volume: CSIVolume = { ...fixtures.aCSIVolume({ ID: 'disk' }), ModifyIndex: SNAPSHOT + 1 };
     machine.tables.csi_volumes.replace(`default/${volume.ID}`, volume);

@@ -1,5 +1,5 @@
 import type { Evaluation } from '@waybill/model';
-import { WriteRejectedError } from '@waybill/lease';
+import { type AskedBy, WriteRejectedError } from '@waybill/lease';
 import { fixtures, type TxnPayloads } from '@waybill/state';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { JointUpdates, MAX_JOINT_UPDATES } from './joint-updates.js';
@@ -15,7 +15,10 @@ class SlowLog {
   readonly written: Written[] = [];
   private readonly answers: ((error?: Error) => void)[] = [];
 
-  write(type: string, payload: unknown, namespace = '', by: { traceparent?: string | undefined } = {}) {
+  readonly stepTimes: (string | undefined)[] = [];
+
+  write(type: string, payload: unknown, namespace = '', by: AskedBy = {}) {
+    this.stepTimes.push(by.stepTimes);
     const { Evals } = payload as TxnPayloads['EvalUpdate'];
     this.written.push({ evals: Evals.map(({ ID }) => ID), namespace, traceparent: by.traceparent });
     const index = this.written.length;
@@ -92,6 +95,12 @@ describe('updates written together', () => {
       { evals: ['b'], namespace: 'default', traceparent: 'trace-2' },
       { evals: ['c'], namespace: 'other', traceparent: 'trace-1' },
     ]);
+  });
+
+  it('CL-1065: what is told of each goes with the one transaction', async () => {
+    for (const id of ['a', 'b', 'c']) void updates.write(ended(id), undefined, id === 'b' ? '' : `${id}@1 dequeued0:1`);
+    await settled();
+    expect(log.stepTimes).toEqual(['a@1 dequeued0:1; c@1 dequeued0:1']);
   });
 
   it('puts no more together than the limit', async () => {

@@ -1,11 +1,13 @@
 import type { Evaluation } from '@waybill/model';
 import { WriteRejectedError, type HolderWriter } from '@waybill/lease';
+import { joinedStepTimes } from '@waybill/state';
 
 /** Evaluations in one transaction. It stays far below what a message may be, and no copy of the state stops over it. */
 export const MAX_JOINT_UPDATES = 128;
 
 interface Update {
   readonly evaluation: Evaluation;
+  readonly steps: string;
   readonly written: (index: number) => void;
   readonly failed: (error: unknown) => void;
 }
@@ -24,10 +26,14 @@ export class JointUpdates {
 
   constructor(private readonly writer: Pick<HolderWriter, 'write'>) {}
 
-  /** @returns index of the transaction, which may be that of others too @throws as HolderWriter.write */
-  write(evaluation: Evaluation, traceparent: string | undefined): Promise<number> {
+  /**
+   * @param steps what is to be told of its delivery
+   * @returns index of the transaction, which may be that of others too
+   * @throws as HolderWriter.write
+   */
+  write(evaluation: Evaluation, traceparent: string | undefined, steps = ''): Promise<number> {
     return new Promise((written, failed) => {
-      const update = { evaluation, written, failed };
+      const update = { evaluation, steps, written, failed };
       const key = `${evaluation.Namespace} ${traceparent ?? ''}`;
       const waiting = this.waiting.get(key);
       if (waiting) waiting.push(update);
@@ -47,7 +53,8 @@ export class JointUpdates {
     if (!first) return;
     const Evals = updates.map(({ evaluation }) => evaluation);
     try {
-      const index = await this.writer.write('EvalUpdate', { Evals }, first.evaluation.Namespace, { traceparent });
+      const by = { traceparent, stepTimes: joinedStepTimes(updates.map(({ steps }) => steps)) };
+      const index = await this.writer.write('EvalUpdate', { Evals }, first.evaluation.Namespace, by);
       for (const { written } of updates) written(index);
     } catch (error) {
       const isOver = error instanceof WriteRejectedError && error.kind === 'void';

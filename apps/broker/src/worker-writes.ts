@@ -34,11 +34,15 @@ export interface WritingTerm {
 export class WorkerWrites {
   constructor(private readonly deps: WorkerWritesDeps) {}
 
-  /** EB-214. @returns index of the transaction */
-  async update(evals: readonly Evaluation[], token: string): Promise<number> {
+  /** EB-214. @param told the worker's steps @returns index of the transaction */
+  async update(evals: readonly Evaluation[], token: string, told?: string): Promise<number> {
     const evaluation = onlyOne(evals, 'updated');
-    this.deps.evals.deliveries.resetTimer(evaluation.ID, token);
-    return this.term(evaluation).updates.write(evaluation, this.traceOf(evaluation));
+    const { deliveries } = this.deps.evals;
+    deliveries.resetTimer(evaluation.ID, token);
+    const steps = deliveries.steps(evaluation.ID, token);
+    steps.append(told);
+    const { updates } = this.term(evaluation);
+    return updates.write(evaluation, this.traceOf(evaluation), steps.takeOf(evaluation.ID));
   }
 
   /** EB-215. @returns index of the transaction */

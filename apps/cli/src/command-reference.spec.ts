@@ -30,7 +30,7 @@ const wordsOf = (line: string): string[] =>
 describe('the documentation of commands', () => {
   it('docs/commands.md is what the program says (otherwise run: node apps/cli/dist/write-command-reference.js)', async () => {
     expect(text(REFERENCE_FILE)).toBe(await commandReference());
-  });
+  }, 30_000); // it opens every command's module
 
   it('there are command lines to look at', () => expect(commandLines.length).toBeGreaterThan(50));
 

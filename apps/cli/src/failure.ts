@@ -35,7 +35,16 @@ export function failed(doing: string, cause: unknown): Error {
   return new CommandFailure(`Error ${doing}: ${causeOf(cause)}`);
 }
 
-export const causeOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause));
+/** What the system says, as Node puts it: `ENOENT: no such file or directory, open 'web.hcl'`. */
+const SYSTEM_TEXT = /^E[A-Z0-9]+: (.+), (\w+)(?: '(.*)')?$/;
+
+/** Why something failed, in words for people: `open web.hcl: no such file or directory`. */
+export function causeOf(cause: unknown): string {
+  const text = cause instanceof Error ? cause.message : String(cause);
+  const [, why, doing, path] = SYSTEM_TEXT.exec(text) ?? [];
+  if (why === undefined) return text;
+  return path === undefined ? `${doing}: ${why}` : `${doing} ${path}: ${why}`;
+}
 
 /** Ctrl-C, as an aborted request or wait shows it. */
 export function isInterrupt(error: unknown): error is Error {

@@ -5,6 +5,7 @@ import type { CommandSpec, OfflineCall } from './command-spec.js';
 import type { Environment } from './server/connection.js';
 import { ArgumentFailure, causeOf, CommandFailure, FlagFailure, isInterrupt, UnknownFlag } from './failure.js';
 import { asksForHelp, asksOwnHelp } from './flags/flag-syntax.js';
+import { nearestWord } from './nearest-word.js';
 import type { Interrupts } from './terminal/interrupts.js';
 import { Terminal, type TextSink } from './terminal/terminal.js';
 
@@ -37,12 +38,12 @@ export async function runProgram(called: string, words: readonly string[], aroun
   const found = first === -1 ? undefined : findCommand(words.slice(first));
   if (!found) {
     if (first === -1 && asksForHelp(before)) return printed(plain, await generalPage(program), 0);
-    const near = first === -1 ? undefined : await nearestOf(words[first] ?? '', firstWords());
+    const near = first === -1 ? undefined : await nearestWord(words[first] ?? '', firstWords());
     if (near !== undefined) plain.note(`Unknown command "${words[first]}". Did you mean "${near}"?`);
     return printed(plain, await generalPage(program), UNKNOWN_COMMAND);
   }
   if (found.group !== undefined) {
-    const near = asksForHelp(words) ? undefined : await nearestOf(found.tried, subcommandsOf(found.group));
+    const near = asksForHelp(words) ? undefined : await nearestWord(found.tried, subcommandsOf(found.group));
     if (near !== undefined) plain.note(`Unknown command "${found.group} ${found.tried}". Did you mean "${near}"?`);
     const { groupHelp } = await import('./general-help.js');
     return printed(plain, groupHelp(program, found.group), asksForHelp(words) ? 0 : 1);
@@ -92,13 +93,6 @@ function findCommand(words: readonly string[]): Found | undefined {
   }
   const group = words[0] ?? '';
   return GROUPS.has(group) ? { group, tried: words[1] ?? '' } : undefined;
-}
-
-/** What was only begun is what is meant, else what differs least. Loaded only for those who mistyped. */
-async function nearestOf(written: string, known: readonly string[]): Promise<string | undefined> {
-  const [begun, another] = written === '' ? [] : known.filter((name) => name.startsWith(written));
-  if (begun !== undefined && another === undefined) return begun;
-  return (await import('@waybill/jobspec/nearest-name')).nearest(written, known);
 }
 
 async function load(words: string): Promise<CommandSpec> {
@@ -159,7 +153,7 @@ async function report(
   }
   terminal.error(causeOf(error));
   if (error instanceof UnknownFlag) {
-    const near = await nearestOf(error.flag, error.known);
+    const near = await nearestWord(error.flag, error.known);
     if (near !== undefined) terminal.note(`Did you mean -${near}?`);
   }
   if (error instanceof FlagFailure) terminal.print(await helpPage(words, program));

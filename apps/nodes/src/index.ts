@@ -3,3 +3,4 @@ export { Drainer, type DrainerDependencies } from './drain/drainer.js';
 export { DEFAULT_PACE, type HeartbeatPace } from './heartbeats/heartbeat-ttl.js';
 export { NodeEvaluations } from './node/node-evaluations.js';
 export { nodes, nodesService } from './nodes.service.js';
+export { PreviousDisks } from './allocations/previous-disks.js';

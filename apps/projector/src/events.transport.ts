@@ -1,25 +1,30 @@
-import { jetstream, type JetStreamClient } from '@nats-io/jetstream';
-import { headers as natsHeaders } from '@nats-io/transport-node';
-import { EVENTS_STREAM, LogUnavailableError, type NatsLink, subjectToken } from '@waybill/journal';
-import { NatsEventStorage } from '@waybill/projection';
+import {
+  EVENTS_STREAM,
+  LogUnavailableError,
+  type NatsLink,
+  Publisher,
+  ReadyHeaders,
+  subjectToken,
+} from '@waybill/journal';
+import { EventStreamUnavailableError, NatsEventStorage } from '@waybill/projection';
 import type { AddressedPart, EventStream, EventTail } from './event-stream.js';
 
-/** Appends that wait for their acknowledgement at once, and their bytes. */
+/** Messages on their way at once, and their bytes. */
 export const MAX_APPENDS_IN_FLIGHT = 256;
 export const MAX_BYTES_IN_FLIGHT = 8 * 1024 * 1024;
-/** Until an append that is not acknowledged counts as failed, milliseconds. */
+/** Until messages whose last one is not acknowledged count as failed, milliseconds. */
 export const APPEND_TIMEOUT_MS = 3_000;
 
 /**
- * EVENTS in JetStream. Every append names the sequence it must follow, so many can be on the way at once: if one fails,
- * all behind it fail.
+ * EVENTS in JetStream. Every message names the sequence it must follow, so many can be on the way at once: if one is not
+ * stored, none behind it is. So the acknowledgement of the last stands for all, and the others ask for none.
  */
 export class NatsEventStream implements EventStream {
-  private readonly js: JetStreamClient;
+  private readonly publisher: Publisher;
   private readonly storage: NatsEventStorage;
 
   constructor(private readonly link: NatsLink) {
-    this.js = jetstream(link.nc, { timeout: APPEND_TIMEOUT_MS });
+    this.publisher = new Publisher(link);
     this.storage = new NatsEventStorage(link.nc);
   }
 
@@ -35,30 +40,37 @@ export class NatsEventStream implements EventStream {
     let at = sequence;
     for (const flight of flightsOf(parts)) {
       this.assertConnected();
-      const after = at;
-      const acks = flight.map((part, position) => this.publish(part, after + position));
-      await Promise.all(acks);
-      at += flight.length;
+      for (const part of flight.slice(0, -1)) {
+        const headers = new ReadyHeaders(headersOf(part, at++));
+        this.link.nc.publish(subjectOf(part), part.data, { headers });
+      }
+      for (const last of flight.slice(-1)) await this.acknowledged(last, at++);
     }
     return at;
   }
 
-  private async publish(part: AddressedPart, after: number): Promise<void> {
-    const headers = natsHeaders();
-    for (const [name, value] of Object.entries(part.headers)) headers.set(name, value);
-    const subject = `${EVENTS_STREAM}.${subjectToken(part.txnType)}.${subjectToken(part.namespace)}`;
-    await this.js.publish(subject, part.data, {
-      headers,
-      expect: { lastSequence: after },
-      timeout: APPEND_TIMEOUT_MS,
-      retries: 1,
-    });
+  private async acknowledged(part: AddressedPart, after: number): Promise<void> {
+    const ack = await this.publisher.send(subjectOf(part), headersOf(part, after), part.data, APPEND_TIMEOUT_MS);
+    if (ack.kind === 'stored') return;
+    const reason =
+      ack.kind === 'refused' ? ack.reason : `it ends at ${ack.actual ?? 'another message'}, not at ${after}`;
+    throw new EventStreamUnavailableError(reason);
   }
 
   /** What is published without a connection is buffered and sent much later. */
   private assertConnected(): void {
     if (!this.link.up) throw new LogUnavailableError('not connected to NATS');
   }
+}
+
+const subjectOf = ({ txnType, namespace }: AddressedPart): string =>
+  `${EVENTS_STREAM}.${subjectToken(txnType)}.${subjectToken(namespace)}`;
+
+/** @param after the sequence that it must follow */
+function headersOf(part: AddressedPart, after: number): string {
+  let block = `NATS/1.0\r\nNats-Expected-Last-Sequence: ${after}\r\n`;
+  for (const [name, value] of Object.entries(part.headers)) block += `${name}: ${value}\r\n`;
+  return `${block}\r\n`;
 }
 
 /** Groups that may be on the way together. */

@@ -10,7 +10,7 @@ import { applyTimers } from './apply-timers.js';
 import { NatsAnnouncer } from './announcer.transport.js';
 import { NatsEventStream } from './events.transport.js';
 import { PostgresStore } from './postgres.store.js';
-import { Projector } from './projector.js';
+import { BATCH_INTERVAL_MS, Projector } from './projector.js';
 import { ProjectorRole } from './projector-role.js';
 import { Retention, type RetentionPolicy } from './retention.js';
 
@@ -27,6 +27,7 @@ function projectorOf(context: ServiceContext): ProjectorRole {
     clock,
     timers,
     logger,
+    batchIntervalMs: BATCH_INTERVAL_MS,
     metered: applyTimers(metrics, monotonicClock),
   });
   const archiving = archivingOf(context);

@@ -18,6 +18,12 @@ import { FIRST_PAUSE_MS, LONGEST_PAUSE_MS, pause, retried } from './backoff.js';
 import { type AddressedPart, type EventStream, type EventTail, missingParts } from './event-stream.js';
 import type { Announcer, ProjectionStore } from './projection-store.js';
 
+/**
+ * A batch begins no sooner than this after the one before did, milliseconds. At 500 transactions a second each was a batch
+ * of its own, and cost all servers together a quarter more CPU; whoever writes now and then waits for nothing.
+ */
+export const BATCH_INTERVAL_MS = 4;
+
 /** How often everybody is told where the projection is while nothing happens, milliseconds. */
 export const STANDING_MS = 1_000;
 
@@ -29,6 +35,8 @@ export interface ProjectorOptions {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly logger: Logger;
+  /** As BATCH_INTERVAL_MS. Default 0: a batch begins when the one before is written. */
+  readonly batchIntervalMs?: number;
   /** Default: nobody wants to know how long transactions take to apply. */
   readonly metered?: ApplyMeter;
 }
@@ -123,7 +131,7 @@ export class Projector implements Singleton {
   }
 
   private async session(term: Term, signal: AbortSignal): Promise<void> {
-    const { log, store, events } = this.options;
+    const { log, store, events, clock, timers, batchIntervalMs = 0 } = this.options;
     const machine = new StateMachine();
     this.counters.applied = await store.load(machine);
     this.counters.sessions += 1;
@@ -144,8 +152,12 @@ export class Projector implements Singleton {
     });
     const stopStanding = this.tellStanding(writer);
     try {
-      for (let batch = await backlog.next(); batch && term.isCurrent(); batch = await backlog.next())
+      for (let batch = await backlog.next(); batch && term.isCurrent(); batch = await backlog.next()) {
+        const beganMs = clock.nowMs();
         await this.write(batch, writer, signal);
+        const leftMs = beganMs + batchIntervalMs - clock.nowMs();
+        if (leftMs > 0) await pause(Math.min(leftMs, batchIntervalMs), timers, signal);
+      }
       if (failure) throw failure;
     } finally {
       stopStanding();

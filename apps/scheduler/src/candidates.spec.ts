@@ -98,9 +98,9 @@ describe('machines that are looked at', () => {
         },
         over,
       );
-    const placedFirst = (): Allocation => {
+    const placedFirst = (over: Partial<Job> = {}): Allocation => {
       for (let i = 0; i < 5; i++) world.addNode();
-      world.register(sticky());
+      world.register(sticky(over));
       world.run();
       return world.allocs()[0]!;
     };
@@ -119,6 +119,19 @@ describe('machines that are looked at', () => {
       expect(placed?.PreviousAllocation).toBe(before.ID);
       expect(placed?.NodeID).not.toBe(before.NodeID);
     });
+
+    it.each([{ Datacenter: 'dc2' }, { NodePool: 'others' }])(
+      'SC-37, SC-44: not when that machine is now in %j',
+      (is) => {
+        const before = placedFirst({ Datacenters: ['dc1'] });
+        const Node = { ...world.state.tables.nodes.get(before.NodeID)!, ...is };
+        fixtures.apply(world.state, 'NodeRegister', { Node, CreateNodePool: true });
+        world.register(sticky({ Datacenters: ['dc1'] }, '2h'));
+        const placed = placedBy(world.run());
+        expect(placed).toHaveLength(1);
+        expect(nodesOf(placed)).not.toEqual([before.NodeID]);
+      },
+    );
 
     it('SC-44, SC-333: not when the job has moved to other datacenters', () => {
       const before = placedFirst();

@@ -239,6 +239,20 @@ describe('canaries', () => {
     expect(desired(wants)).toMatchObject({ Ignore: 11, Canary: 1, Stop: 0 });
   });
 
+  it('SC-219, SC-220: a canary that is replaced takes nobody’s place: what is lost beside it is replaced too', () => {
+    const world = rolling({ Canary: 1 });
+    const old = range(0, 10).map((i) => world.addOld(i));
+    const [canary] = withCanaries(world, [0]);
+    Object.assign(canary!, { ClientStatus: 'failed', DesiredTransition: { ...NO_TRANSITION, Reschedule: true } });
+    world.taint(old[7]!, { Status: 'down' });
+    const wants = world.run();
+    expect(wants.stops.map(({ alloc }) => alloc.ID)).toEqual([old[7]!.ID]);
+    expect(wants.placements).toMatchObject([
+      { name: 'web.web[0]', canary: true },
+      { name: 'web.web[7]', canary: false, olderVersion: true, previous: { ID: old[7]!.ID } },
+    ]);
+  });
+
   it('SC-210: promoted, they take the places of those they stood beside (V12)', () => {
     const world = rolling({ Canary: 2, MaxParallel: 2 });
     const old = range(0, 10).map((i) => world.addOld(i));

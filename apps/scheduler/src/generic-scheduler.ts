@@ -8,7 +8,8 @@ import {
   type AttemptInput,
   type BlockedBy,
 } from './attempt.js';
-import { candidatesFor } from './ranking/candidate-nodes.js';
+import { eligibleForAny } from './feasibility/class-eligibility.js';
+import { candidatesFor, mayRunOn } from './ranking/candidate-nodes.js';
 import {
   lastUnknownTime,
   mayRewrite,
@@ -128,12 +129,14 @@ class Placing {
   blockedBy(): BlockedBy[] {
     const failed = this.job.TaskGroups.filter((group) => this.filling.hasFailed(group));
     if (failed.length === 0) return [];
-    const { feasibility } = this.newest;
+    // An older version may run where the newest may not (SC-150).
+    const versions = [this.newest, ...this.older.values()].map(({ feasibility }) => feasibility);
+    const missing = failed.flatMap((group) => versions.flatMap((version) => version.missingResources(group)));
     return [
       {
-        classEligibility: feasibility.eligibility.classes(),
-        escaped: feasibility.eligibility.escaped,
-        missingResources: failed.flatMap((group) => feasibility.missingResources(group)),
+        classEligibility: eligibleForAny(versions.map(({ eligibility }) => Object.entries(eligibility.classes()))),
+        escaped: versions.some(({ eligibility }) => eligibility.escaped),
+        missingResources: [...new Set(missing)],
         failedGroups: this.filling.failedGroups,
         nodeId: '',
       },
@@ -224,7 +227,7 @@ class Placing {
     if (!(Sticky || Migrate) || !before || before.NodePool !== job.NodePool) return undefined;
     if (before.Datacenters.join(',') !== job.Datacenters.join(',')) return undefined;
     const node = this.tables.nodes.get(previous.NodeID);
-    return node && isReadyNode(node) ? node : undefined;
+    return node && isReadyNode(node) && mayRunOn(job, node) ? node : undefined;
   }
 
   /** SC-171, SC-264: counted from the failure, or from when it went out of reach. */

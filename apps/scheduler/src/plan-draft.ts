@@ -7,7 +7,6 @@ import {
   type AllocPreemptionDiff,
   type AllocStateEntry,
   type AllocStopDiff,
-  type Amounts,
   type Deployment,
   type DeploymentStatusUpdate,
   type Evaluation,
@@ -46,43 +45,29 @@ export interface StopOrder {
 
 /** What will be on a node if the plan is committed as it stands: the stored ones that stay, and the plan's. */
 export class NodeView {
-  private listed: Allocation[] | undefined;
+  private listed: readonly Allocation[] | undefined;
 
-  /**
-   * @param load of the stored ones as the plan leaves them; copied before it is changed
-   * @param isOwn it may be changed
-   * @param list walks the allocations; asked at most once, and only by those whom sums do not tell enough
-   */
+  /** @param used by the stored ones as the plan leaves them, and by the plan's */
   constructor(
-    private load: NodeLoad,
-    private isOwn: boolean,
-    private readonly list: () => Allocation[],
+    readonly used: Readonly<NodeLoad>,
+    private readonly nodeId: string,
+    private readonly plan: PlanDraft,
   ) {}
 
-  get used(): Readonly<Amounts> {
-    return this.load;
-  }
-
   get count(): number {
-    return this.load.allocs;
+    return this.used.allocs;
   }
 
+  /** Walks them; asked only by those whom sums do not tell enough. */
   get allocs(): readonly Allocation[] {
-    return (this.listed ??= this.list());
-  }
-
-  add(alloc: Allocation): void {
-    if (isClientTerminal(alloc)) return;
-    if (!this.isOwn) [this.load, this.isOwn] = [{ ...this.load }, true];
-    charge(this.load, alloc);
-    this.listed?.push(alloc);
+    return (this.listed ??= this.plan.allocsOn(this.nodeId));
   }
 }
 
 /**
  * A plan in the making, and the state as it will be with it (SC-97, SC-98). One per attempt; nothing of the state is
- * changed. Cost: the view of a node is O(what the plan changes there) if the loads are kept, and O(1) per placement; who asks
- * for its allocations pays for walking them.
+ * changed. Cost: the view of a node is O(1) if the loads are kept, but O(what the plan changes there) after a change that
+ * took something away; who asks for its allocations pays for walking them.
  */
 export class PlanDraft {
   private readonly stops = new Map<string, AllocStopDiff[]>();
@@ -91,7 +76,8 @@ export class PlanDraft {
   private readonly preemptedPerGroup = new Map<string, number>();
   /** Stored allocations that the plan stops, preempts or rewrites. */
   private readonly replacedIds = new Set<string>();
-  private readonly views = new Map<string, NodeView>();
+  /** What is used on nodes that the plan changes something of; a change that takes something away has it summed up anew. */
+  private readonly changedLoads = new Map<string, NodeLoad | undefined>();
   private readonly loads: NodeLoads;
   readonly followups: Evaluation[] = [];
   deployment: Deployment | null = null;
@@ -126,7 +112,7 @@ export class PlanDraft {
       ...(order.appendStates && { AllocStates: order.appendStates }),
     });
     this.replacedIds.add(alloc.ID);
-    this.views.delete(alloc.NodeID);
+    this.changedLoads.set(alloc.NodeID, undefined);
     if (!isTerminalAllocation(alloc)) this.countChanges.push({ alloc, by: -1 });
   }
 
@@ -137,7 +123,7 @@ export class PlanDraft {
     if (kept.length > 0) this.stops.set(alloc.NodeID, kept);
     else this.stops.delete(alloc.NodeID);
     this.replacedIds.delete(alloc.ID);
-    this.views.delete(alloc.NodeID);
+    this.changedLoads.set(alloc.NodeID, undefined);
     if (!isTerminalAllocation(alloc)) this.countChanges.push({ alloc, by: 1 });
   }
 
@@ -146,7 +132,7 @@ export class PlanDraft {
     this.touchedNodes.push(victim.NodeID);
     listOf(this.preempted, victim.NodeID).push({ ID: victim.ID, PreemptedByAllocation: byId });
     this.replacedIds.add(victim.ID);
-    this.views.delete(victim.NodeID);
+    this.changedLoads.set(victim.NodeID, undefined);
     const group = groupKeyOf(victim);
     this.preemptedPerGroup.set(group, this.preemptedOf(group) + 1);
   }
@@ -166,13 +152,14 @@ export class PlanDraft {
     else there.push(alloc);
     if (isUpdate) {
       this.replacedIds.add(alloc.ID);
-      this.views.delete(alloc.NodeID);
+      this.changedLoads.set(alloc.NodeID, undefined);
       return;
     }
     this.newPlacements++;
     this.countChanges.push({ alloc, by: 1 });
-    const view = this.views.get(alloc.NodeID);
-    view?.add(alloc);
+    const load = this.changedLoads.get(alloc.NodeID);
+    if (!load) this.changedLoads.set(alloc.NodeID, undefined);
+    else charge(load, alloc);
   }
 
   /** No more new allocations fit this plan. */
@@ -186,20 +173,20 @@ export class PlanDraft {
     return this.placed.get(alloc.NodeID)?.find(({ ID }) => ID === alloc.ID) ?? alloc;
   }
 
+  /** As the plan stands now: of no use after its next change. */
   viewOf(nodeId: string): NodeView {
-    const known = this.views.get(nodeId);
+    const used = this.changedLoads.has(nodeId) ? this.changedLoadOf(nodeId) : this.loads.of(nodeId);
+    return new NodeView(used, nodeId, this);
+  }
+
+  private changedLoadOf(nodeId: string): NodeLoad {
+    const known = this.changedLoads.get(nodeId);
     if (known) return known;
-    const placed = this.placed.get(nodeId);
-    const changes = placed !== undefined || this.stops.has(nodeId) || this.preempted.has(nodeId);
-    const stored = this.loads.of(nodeId);
-    const load = changes ? { ...stored } : stored;
-    if (changes) {
-      for (const alloc of this.leavingFrom(nodeId)) charge(load, alloc, -1);
-      for (const alloc of placed ?? []) charge(load, alloc);
-    }
-    const view = new NodeView(load, changes, () => this.allocsOn(nodeId));
-    this.views.set(nodeId, view);
-    return view;
+    const load = { ...this.loads.of(nodeId) };
+    for (const alloc of this.leavingFrom(nodeId)) charge(load, alloc, -1);
+    for (const alloc of this.placed.get(nodeId) ?? []) charge(load, alloc);
+    this.changedLoads.set(nodeId, load);
+    return load;
   }
 
   /** Stored forms of what the plan stops, preempts or rewrites there. */
@@ -213,7 +200,8 @@ export class PlanDraft {
     return leaving;
   }
 
-  private allocsOn(nodeId: string): Allocation[] {
+  /** Those that will be there. Cost: O(allocations of the node). */
+  allocsOn(nodeId: string): Allocation[] {
     const allocs: Allocation[] = [];
     for (const alloc of this.tables.allocs.by('node', nodeId))
       if (!isClientTerminal(alloc) && !this.replacedIds.has(alloc.ID)) allocs.push(alloc);
@@ -222,7 +210,7 @@ export class PlanDraft {
   }
 
   proposed(node: Node): readonly Allocation[] {
-    return this.viewOf(node.ID).allocs;
+    return this.allocsOn(node.ID);
   }
 
   build(evaluation: Evaluation, job: Job | null, snapshotIndex: number, annotations: PlanAnnotations | null): Plan {

@@ -1,6 +1,6 @@
-import type { Allocation, Deployment } from '@waybill/model';
+import type { Allocation, Deployment, DeploymentState } from '@waybill/model';
 import type { Applied, Change, Tables } from '@waybill/state';
-import type { Invariant, ReportViolation } from './invariant.js';
+import { isRestore, type Invariant, type ReportViolation } from './invariant.js';
 
 /** What a deployment has heard of one of its allocations: from `placed` on, and never back. */
 type Heard = 'placed' | 'healthy' | 'unhealthy';
@@ -14,14 +14,32 @@ const COUNTERS = [
 
 /**
  * The counters of a deployment are those of the allocations that were ever placed for it (ST-119), whatever became of
- * them since, at every index that touches one; and its canaries are among them. Memory: one entry per allocation and
+ * them since, at every index that touches one; and its canaries are among them. A restore is believed: what was heard of
+ * allocations that are gone from its rows is what its counters say beyond them. Memory: one entry per allocation and
  * stored deployment. Cost: the allocations of the deployments that a transaction touches.
  */
 export class DeploymentCounters implements Invariant {
   /** By deployment, by group, by allocation. */
   private readonly heard = new Map<string, Map<string, Map<string, Heard>>>();
 
-  after({ index, changes }: Applied, tables: Tables, report: ReportViolation): void {
+  after(applied: Applied, tables: Tables, report: ReportViolation): void {
+    if (isRestore(applied)) this.beginAnew(tables);
+    else this.follow(applied, tables, report);
+  }
+
+  private beginAnew(tables: Tables): void {
+    this.heard.clear();
+    for (const deployment of tables.deployment.all()) {
+      for (const alloc of tables.allocs.by('deployment', deployment.ID))
+        this.of(deployment.ID, alloc.TaskGroup).set(alloc.ID, healthOf(alloc) ?? 'placed');
+      for (const [group, state] of Object.entries(deployment.TaskGroups)) {
+        const allocs = this.of(deployment.ID, group);
+        for (const [id, heard] of heardOfOthers(state, allocs)) allocs.set(id, heard);
+      }
+    }
+  }
+
+  private follow({ index, changes }: Applied, tables: Tables, report: ReportViolation): void {
     const touched = new Map<string, Deployment | undefined>();
     for (const change of changes) {
       if (change.table !== 'allocs' || !change.after?.DeploymentID) continue;
@@ -65,6 +83,20 @@ export class DeploymentCounters implements Invariant {
       if (stranger !== undefined) say(`canary ${stranger} of ${group} was not placed for it`);
     }
   }
+}
+
+/** What a group's counters tell of allocations beside those that are known; canaries among them by their ids. */
+function heardOfOthers(state: DeploymentState, known: ReadonlyMap<string, Heard>): [string, Heard][] {
+  const left = (counter: number, counted: Heard): number =>
+    counter - [...known.values()].filter((heard) => heard === counted).length;
+  const healthy = left(state.HealthyAllocs, 'healthy');
+  const unhealthy = left(state.UnhealthyAllocs, 'unhealthy');
+  const others = Math.max(0, state.PlacedAllocs - known.size);
+  const canaries = state.PlacedCanaries.filter((id) => !known.has(id));
+  return Array.from({ length: others }, (_, n) => [
+    canaries[n] ?? `another ${n}`,
+    n < healthy ? 'healthy' : n < healthy + unhealthy ? 'unhealthy' : 'placed',
+  ]);
 }
 
 function healthOf({ DeploymentStatus }: Allocation): Heard | undefined {

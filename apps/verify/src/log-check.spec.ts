@@ -125,6 +125,32 @@ describe('a log in which all is well', () => {
     expect(report).toMatchObject({ placements: 1, evaluations: { complete: 2 } });
   });
 
+  it('ST-119, OP-46: after a restore the counters of a deployment are judged from what it brings back', () => {
+    const log = new LogUnderTest();
+    const { job, evalId } = log.register();
+    const TaskGroups = { web: fixtures.aDeploymentState({ DesiredTotal: 2 }) };
+    const Deployment = fixtures.aDeployment({ JobID: 'web', TaskGroups });
+    const [one, other] = [0, 1].map((n) => log.alloc(job, { Name: `web.web[${n}]`, DeploymentID: Deployment.ID }));
+    const plan = fixtures.aPlanResult({ Job: job, EvalID: evalId, Deployment, AllocsUpdated: [one!, other!] });
+    log.write('ApplyPlanResults', plan, byBroker);
+    const healthy = (id: string): void => {
+      const heard = { DeploymentID: Deployment.ID, HealthyAllocationIDs: [id], UnhealthyAllocationIDs: [] };
+      const none = { Timestamp: 0, DeploymentUpdate: null, Job: null, Eval: null, SubmissionFrom: null };
+      expect(
+        log.write('DeploymentAllocHealth', { ...heard, ...none, RevertSuffix: '', TrackedVersions: 6 }).verdict.kind,
+      ).toBe('accepted');
+    };
+    healthy(one!.ID);
+    const { allocs, ...others } = readArchive([...archiveLines(log.machine.tables)]);
+    healthy(other!.ID);
+    // The first one is counted in the archive, and was collected before it was taken.
+    const Tables = { ...others, allocs: (allocs ?? []).filter(({ ID }) => ID === other!.ID) };
+    log.write('StateRestore', { Archive: 'a', SHA256: '', Bytes: 0, Index: log.index - 1, Tables });
+    healthy(other!.ID);
+    expect(log.machine.tables.deployment.get(Deployment.ID)?.TaskGroups['web']).toMatchObject({ HealthyAllocs: 2 });
+    expect(log.broken()).not.toContain('deployment-counters');
+  });
+
   it.each([1, 2, 3])('finds nothing that the state machine would let through, in a random log (seed %i)', (seed) => {
     const report = checkLog(fixtures.aRandomLog(seed, 400));
     // Its writers keep to no rule, so only what the state machine itself sees to can hold.
@@ -339,6 +365,18 @@ describe('a log that was broken on purpose', () => {
     log.write('JobDeregister', purge, { namespace: 'default' });
     expect(log.machine.tables.evals.get(evalId)?.Status).toBe('complete');
     log.complete(second.ID, snapshot);
+    expect(log.broken()).toEqual([]);
+  });
+
+  it('one-outstanding: an end that is written once more after its evaluation was collected is no other delivery', () => {
+    const log = new LogUnderTest();
+    const { evalId } = log.register();
+    const pending = log.machine.tables.evals.get(evalId)!;
+    const SnapshotIndex = log.index;
+    log.complete(evalId, SnapshotIndex);
+    log.write('EvalDelete', { EvalIDs: [evalId], AllocIDs: [], ScanIndex: log.index, UserInitiated: false });
+    log.write('EvalUpdate', { Evals: [{ ...pending, Status: 'complete', SnapshotIndex }] }, byBroker);
+    expect(log.machine.tables.evals.get(evalId)?.Status).toBe('complete');
     expect(log.broken()).toEqual([]);
   });
 

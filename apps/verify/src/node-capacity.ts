@@ -1,6 +1,6 @@
 import { allocsFit, isTerminalAllocation, type Allocation, type Node } from '@waybill/model';
 import type { Applied, Tables } from '@waybill/state';
-import type { Invariant, ReportViolation } from './invariant.js';
+import { isRestore, type Invariant, type ReportViolation } from './invariant.js';
 
 /**
  * No transaction puts more on a node than the node has (EB-328): whenever allocations begin to count on a node, all that
@@ -9,7 +9,9 @@ import type { Invariant, ReportViolation } from './invariant.js';
  * Cost: all allocations on the nodes that got some.
  */
 export class NodeCapacity implements Invariant {
-  after({ index, changes }: Applied, tables: Tables, report: ReportViolation): void {
+  after(applied: Applied, tables: Tables, report: ReportViolation): void {
+    if (isRestore(applied)) return;
+    const { index, changes } = applied;
     const gained = new Set<string>();
     for (const change of changes)
       if (change.table === 'allocs' && counts(change.after) && !counts(change.before) && change.after)

@@ -43,8 +43,9 @@ export class OneOutstanding implements Invariant {
       if (after && !isTerminalEvaluation(after)) continue;
       if (before && isTerminalEvaluation(before)) continue;
       const ended = after ?? before;
-      // A purge ends what is pending on the side (ST-65): nobody scheduled that.
-      const byWorker = txn.type === 'EvalUpdate' && after?.Status === 'complete';
+      // A purge ends what is pending on the side (ST-65): nobody scheduled that. What appears with its end was collected
+      // before that was written a second time.
+      const byWorker = txn.type === 'EvalUpdate' && before !== undefined && after?.Status === 'complete';
       if (ended) this.ended(ended, byWorker, index, report);
     }
   }

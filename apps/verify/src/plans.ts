@@ -1,6 +1,6 @@
 import { isTerminalAllocation, type Allocation } from '@waybill/model';
 import { namespacedKey, type Applied, type Tables } from '@waybill/state';
-import type { Invariant, ReportViolation } from './invariant.js';
+import { isRestore, type Invariant, type ReportViolation } from './invariant.js';
 
 /**
  * As far as the log shows it, a plan counts only within a delivery of its evaluation (EB-327): it was written by a holder
@@ -31,7 +31,9 @@ export class NoDoublePlacement implements Invariant {
   /** Name and version of the job that each allocation but a canary was placed for; an update in place takes it to a later one. */
   private readonly placedAs = new Map<string, string>();
 
-  after({ txn, index, changes }: Applied, tables: Tables, report: ReportViolation): void {
+  after(applied: Applied, tables: Tables, report: ReportViolation): void {
+    if (isRestore(applied)) return;
+    const { txn, index, changes } = applied;
     const placedByJob = new Map<string, Set<string>>();
     for (const change of changes) {
       if (change.table !== 'allocs') continue;

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { DataDirectoryError } from './failures.js';
 import { SYSTEM_DIRECTORY, ensureSystemDirectory } from './system-directory.js';
@@ -42,6 +42,7 @@ export function ensureClusterHome(dir: string): string {
   const known = relocatedHome(dir);
   if (known !== undefined) {
     mkdirSync(known, { recursive: true, mode: 0o755 });
+    writeFileSync(path.join(known, OWNER), `${dir}\n`); // it may have been moved
     return known;
   }
   if (!isRoot() || isReachableByAll(dir)) return dir;
@@ -51,7 +52,6 @@ export function ensureClusterHome(dir: string): string {
       'unreachable',
       `The user that runs PostgreSQL can no longer enter ${dir}: make it and the directories above it passable again (chmod o+x).`,
     );
-  removeAbandonedHomes(dir);
   const home = path.join(ensureSystemDirectory(), `data-${randomBytes(8).toString('hex')}`);
   mkdirSync(home, { mode: 0o755 });
   writeFileSync(path.join(home, OWNER), `${dir}\n`);
@@ -59,12 +59,19 @@ export function ensureClusterHome(dir: string): string {
   return home;
 }
 
-/** Whoever removes a data directory by hand leaves its cluster behind; it goes when the same path gets a new one. */
-function removeAbandonedHomes(dir: string): void {
-  for (const name of readdirSync(ensureSystemDirectory())) {
+/**
+ * Homes below /var/lib/waybill that the directory they belong to does not name: what is left of a directory that was removed
+ * by hand. One that was moved, and not started since, looks the same: so they are told of, never removed.
+ */
+export function unclaimedHomes(): readonly { readonly home: string; readonly owner: string }[] {
+  if (!isRoot() || !existsSync(SYSTEM_DIRECTORY)) return [];
+  return readdirSync(SYSTEM_DIRECTORY).flatMap((name) => {
     const home = path.join(SYSTEM_DIRECTORY, name);
-    const owner = path.join(home, OWNER);
-    if (!RELOCATED_NAME.test(name) || !statSync(home).isDirectory() || !existsSync(owner)) continue;
-    if (readFileSync(owner, 'utf8').trim() === dir) rmSync(home, { recursive: true, force: true });
-  }
+    const claim = path.join(home, OWNER);
+    if (!RELOCATED_NAME.test(name) || !existsSync(claim)) return [];
+    const owner = readFileSync(claim, 'utf8').trim();
+    const pointer = path.join(owner, POINTER);
+    const claimed = existsSync(pointer) && readFileSync(pointer, 'utf8').trim() === home;
+    return claimed ? [] : [{ home, owner }];
+  });
 }

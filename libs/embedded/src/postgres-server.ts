@@ -6,7 +6,9 @@ import { awaitLeftoverServer, type ServerFiles } from './leftover-server.js';
 import type { RunningServer } from './nats-server.js';
 import { postgresBinaries, type PostgresBinaries } from './postgres-binaries.js';
 import { DATABASE_USER, openCluster, serverEnvironment, type PostgresCluster } from './postgres-cluster.js';
+import { unclaimedHomes } from './postgres-location.js';
 import { SupervisedServer, type UnexpectedExit } from './supervised-server.js';
+import { SYSTEM_DIRECTORY } from './system-directory.js';
 import { assertPortFree, freePort } from './tcp-port.js';
 
 export interface PostgresOptions {
@@ -47,6 +49,8 @@ const READY_TIMEOUT_MS = 120_000;
 const CONNECT_TIMEOUT_MS = 2_000;
 /** A free port may be gone again before the server has it. */
 const PORT_ATTEMPTS = 5;
+/** Databases without a directory that are named one by one. */
+const TOLD_HOMES = 3;
 
 /**
  * Starts a PostgreSQL with the database `waybill` and resolves when it answers queries.
@@ -61,6 +65,7 @@ export async function startPostgres(options: PostgresOptions): Promise<RunningSe
   } catch (error) {
     throw asDataDirectoryFailure(error, dir);
   }
+  tellOfUnclaimedHomes(options.log ?? (() => {}));
   const wanted = options.port ?? 0;
   for (let attempt = 1; ; attempt++)
     try {
@@ -68,6 +73,13 @@ export async function startPostgres(options: PostgresOptions): Promise<RunningSe
     } catch (error) {
       if (!(error instanceof PortTakenError) || wanted !== 0 || attempt === PORT_ATTEMPTS) throw error;
     }
+}
+
+function tellOfUnclaimedHomes(log: (line: string) => void): void {
+  const homes = unclaimedHomes();
+  for (const { home, owner } of homes.slice(0, TOLD_HOMES))
+    log(`${home} is the database of ${owner}, which is gone or was moved: remove it if nobody needs it.`);
+  if (homes.length > TOLD_HOMES) log(`There are ${homes.length - TOLD_HOMES} more like it in ${SYSTEM_DIRECTORY}.`);
 }
 
 /** The server's files in the home of its cluster. */

@@ -53,7 +53,7 @@ export class Archives {
     const manager = await this.manager();
     const chunks: Uint8Array[] = [];
     for (let n = 0; n * CHUNK_BYTES < Bytes; n++) {
-      const chunk = await manager.direct.getMessage(ARCHIVES_STREAM, { last_by_subj: subjectOfChunk(Archive, n) });
+      const chunk = await manager.streams.getMessage(ARCHIVES_STREAM, { last_by_subj: subjectOfChunk(Archive, n) });
       if (!chunk) throw new ArchiveLostError(Archive, 'is not stored any more');
       chunks.push(chunk.data);
     }
@@ -67,8 +67,7 @@ export class Archives {
     const until = performance.now() + FETCH_DEADLINE_MS;
     for (;;) {
       try {
-        const { state } = await unpackArchive(await this.get(archive));
-        return readArchive(linesOf(state));
+        return (await openArchive(await this.get(archive))).tables;
       } catch (error) {
         if (error instanceof ArchiveLostError || performance.now() >= until) throw error;
         await new Promise((resolve) => setTimeout(resolve, FETCH_PAUSE_MS));
@@ -77,8 +76,21 @@ export class Archives {
   }
 }
 
+/** An archive, taken apart. */
+export interface OpenedArchive {
+  /** Every effect up to this index is in it, and no later one. */
+  readonly index: number;
+  readonly tables: ArchivedTables;
+}
+
+/** All of it is looked at (OP-45). @throws BadArchiveError, BadRowsError */
+export async function openArchive(bytes: Uint8Array): Promise<OpenedArchive> {
+  const { meta, state } = await unpackArchive(bytes);
+  return { index: meta.Index, tables: readArchive(linesOf(state)) };
+}
+
 /** The same reader, which gets restores with what their archives hold. Batches without one pass as they are. */
-export function withArchives(options: FollowOptions, archives: Archives): FollowOptions {
+export function withArchives(options: FollowOptions, archives: Pick<Archives, 'tablesOf'>): FollowOptions {
   const complete = async (txn: Txn): Promise<Txn> => {
     if (!isRestore(txn)) return txn;
     return { ...txn, payload: { ...txn.payload, Tables: await archives.tablesOf(txn.payload) } };
@@ -103,7 +115,7 @@ function chunksOf(bytes: Uint8Array): Uint8Array[] {
 }
 
 /** The lines of a text that may be longer than a string can be. */
-export function* linesOf(text: Buffer): Generator<string> {
+function* linesOf(text: Buffer): Generator<string> {
   for (let at = 0; at < text.length;) {
     const end = text.indexOf(0x0a, at);
     const to = end === -1 ? text.length : end;

@@ -1,8 +1,15 @@
 /** The log did not answer within the deadline (not reachable, no leader, disk full). The caller may try again. */
 export class LogUnavailableError extends Error {
   override readonly name = 'LogUnavailableError';
-  constructor(reason: string, options?: ErrorOptions) {
+  /**
+   * Of a write: it was sent, and nobody said what became of it. False: it is certainly not in the log.
+   * The same request sent again is written once.
+   */
+  readonly mayBeWritten: boolean;
+
+  constructor(reason: string, options: ErrorOptions & { readonly mayBeWritten?: boolean } = {}) {
     super(`the transaction log is not available: ${reason}`, options);
+    this.mayBeWritten = options.mayBeWritten ?? false;
   }
 }
 

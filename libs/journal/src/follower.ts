@@ -1,19 +1,12 @@
-import {
-  AckPolicy,
-  DeliverPolicy,
-  JetStreamApiCodes,
-  JetStreamApiError,
-  ReplayPolicy,
-  type JetStreamManager,
-  type StreamState,
-} from '@nats-io/jetstream';
+import { AckPolicy, DeliverPolicy, ReplayPolicy, type JetStreamManager } from '@nats-io/jetstream';
 import { createInbox, nanos } from '@nats-io/transport-node';
 import type { Msg, Subscription } from '@nats-io/transport-node';
 import type { Txn } from '@waybill/state';
 import type { NatsLink } from './connection.js';
-import { isFatalLogError, LogGapError, LogRewoundError, LogTrimmedError, LogUnavailableError } from './errors.js';
+import { isFatalLogError, LogGapError, LogUnavailableError } from './errors.js';
 import type { Delivery, FollowOptions, Follower } from './log.js';
 import { deliveryOf, MessageText } from './raw-message.js';
+import { SameLog } from './same-log.js';
 import { TXN_STREAM } from './subject.js';
 import { readTxn } from './txn-codec.js';
 
@@ -63,6 +56,8 @@ export class LogFollower implements Follower {
 
   private manager: JetStreamManager | undefined;
   private session: Session | undefined;
+  private readonly log: SameLog;
+  /** Of attempts to open a session: a later one overtakes the others. */
   private generation = 0;
   private recovering: Promise<void> | undefined;
   private waiting: Waiting[] = [];
@@ -83,6 +78,7 @@ export class LogFollower implements Follower {
     private readonly options: FollowOptions,
   ) {
     this.received = this.finished = options.from - 1;
+    this.log = new SameLog(async () => (await getManager()).streams.info(TXN_STREAM));
     this.caughtUp = new Promise((resolve, reject) => {
       this.resolveCaughtUp = resolve;
       this.rejectCaughtUp = reject;
@@ -161,21 +157,17 @@ export class LogFollower implements Follower {
   /** @throws LogTrimmedError, LogRewoundError, or whatever the server's refusal is */
   private async openSession(): Promise<void> {
     const generation = ++this.generation;
-    this.manager ??= await this.getManager();
-    const { state } = await this.manager.streams.info(TXN_STREAM).catch((e: unknown) => {
-      // Deleted under a reader that has read from it: whatever is created in its place is another log.
-      if (e instanceof JetStreamApiError && e.code === JetStreamApiCodes.StreamNotFound && this.received > 0)
-        throw new LogRewoundError(this.received, 0);
-      throw e;
-    });
+    const manager = await this.getManager();
+    this.manager = manager;
     const next = this.received + 1;
-    checkBelongs(state, next);
+    const overtaken = (): boolean => this.stopped || generation !== this.generation;
+    const state = await this.log.stateFor(next, overtaken);
     if (this.target < 0) {
       this.target = state.last_seq;
       this.noteCaughtUp();
     }
 
-    if (this.stopped || generation !== this.generation) return; // overtaken by another recovery
+    if (overtaken()) return;
     this.closeSession();
     const inbox = createInbox();
     const consumer = `follow_${inbox.slice(inbox.lastIndexOf('.') + 1)}`;
@@ -188,7 +180,7 @@ export class LogFollower implements Follower {
     const session: Session = { subscription, consumer, delivered: 0, lastHeardMs: performance.now() };
     this.session = session; // before the consumer exists: its first message may come before the answer
     try {
-      await this.manager.consumers.add(TXN_STREAM, {
+      await manager.consumers.add(TXN_STREAM, {
         name: consumer,
         deliver_subject: inbox,
         deliver_policy: DeliverPolicy.StartSequence,
@@ -207,8 +199,7 @@ export class LogFollower implements Follower {
       if (this.session === session) this.closeSession();
       throw e;
     }
-    // Stopped or overtaken by another recovery while waiting.
-    if (this.stopped || generation !== this.generation) this.discard(session);
+    if (overtaken()) this.discard(session);
   }
 
   private closeSession(): void {
@@ -339,10 +330,4 @@ export class LogFollower implements Follower {
   private noteCaughtUp(): void {
     if (this.target >= 0 && this.finished >= this.target) this.resolveCaughtUp(this.target);
   }
-}
-
-/** @throws LogTrimmedError, LogRewoundError */
-function checkBelongs(state: StreamState, next: number): void {
-  if (next > state.last_seq + 1) throw new LogRewoundError(next - 1, state.last_seq);
-  if (next < state.first_seq) throw new LogTrimmedError(next, state.first_seq);
 }

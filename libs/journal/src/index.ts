@@ -1,5 +1,5 @@
-export { ArchiveLostError, Archives, linesOf } from './archives.js';
-export type { StoredArchive } from './archives.js';
+export { ArchiveLostError, Archives, openArchive, withArchives } from './archives.js';
+export type { OpenedArchive, StoredArchive } from './archives.js';
 export { connect, NatsLink } from './connection.js';
 export type { ConnectOptions } from './connection.js';
 export { CredentialsError, inboxPrefixOf, readCredentials, userKey } from './credentials.js';
@@ -12,7 +12,8 @@ export type { LogBounds } from './journal.js';
 export { JournalContext, JournalServer, subjectMatches } from './journal-server.js';
 export type { JournalServerOptions } from './journal-server.js';
 export type { Delivery, FollowOptions, Follower, Log, Published, PublishOptions } from './log.js';
-export { MAX_IN_FLIGHT, MAX_QUEUED, PUBLISH_DEADLINE_MS } from './publisher.js';
+export { MAX_IN_FLIGHT, MAX_QUEUED, PUBLISH_DEADLINE_MS, Publisher } from './publisher.js';
+export { ReadyHeaders } from './ready-headers.js';
 export {
   DUPLICATE_WINDOW_MS,
   ensureStreams,

@@ -6,7 +6,7 @@ import { ConflictError, LogUnavailableError, TooLargeError } from './errors.js';
 import { LogFollower } from './follower.js';
 import type { FollowOptions, Follower, Log, Published, PublishOptions } from './log.js';
 import { PUBLISH_DEADLINE_MS, Publisher } from './publisher.js';
-import { managerOf, MAX_MESSAGE_BYTES } from './streams.js';
+import { managerOf, MAX_MESSAGE_BYTES, nextMessage } from './streams.js';
 import { subjectOf, TXN_STREAM } from './subject.js';
 import { encodeTxn, headerValue, type PublishConditions } from './txn-codec.js';
 
@@ -54,7 +54,7 @@ export class Journal implements Log {
 
   async lastSequence(subject: string): Promise<number> {
     return this.ask(`the last sequence of ${subject}`, async (manager) => {
-      const last = await manager.direct.getMessage(TXN_STREAM, { last_by_subj: subject });
+      const last = await manager.streams.getMessage(TXN_STREAM, { last_by_subj: subject });
       return last?.seq ?? 0;
     });
   }
@@ -90,8 +90,10 @@ export class Journal implements Log {
         return { index: ack.sequence, duplicate: ack.duplicate };
       case 'wrong-sequence': {
         const expected = conditions.expectedLastSubjectSequence ?? conditions.expectedLastSequence ?? 0;
-        const ours = await this.firstAfter(subject, expected);
-        if (ours?.requestId === headerValue(draft.requestId)) return { index: ours.index, duplicate: true };
+        const ours = await this.ownCopy(subject, expected, draft.requestId).catch((cause: unknown) => {
+          throw new LogUnavailableError(`nobody tells who wrote to ${subject}`, { cause, mayBeWritten: true });
+        });
+        if (ours !== undefined) return { index: ours, duplicate: true };
         throw new ConflictError(subject, expected, ack.actual ?? (await this.lastSequence(subject)));
       }
       case 'refused':
@@ -100,13 +102,14 @@ export class Journal implements Log {
   }
 
   /**
-   * The first message on a subject after an index. JetStream checks the condition before the id, so a conditional
-   * message whose acknowledgement was lost conflicts with its own first copy (ST-6). If that copy exists, it is this.
+   * The index of a message's own first copy. JetStream checks the condition before the id, so a conditional message whose
+   * acknowledgement was lost conflicts with its own first copy (ST-6); if that exists, it is the first on its subject after
+   * the index it was to follow. Undefined: somebody else's is.
    */
-  private async firstAfter(subject: string, index: number): Promise<{ index: number; requestId: string } | undefined> {
-    return this.ask(`the message after ${index} on ${subject}`, async (manager) => {
-      const next = await manager.direct.getMessage(TXN_STREAM, { next_by_subj: subject, seq: index + 1 });
-      return next ? { index: next.seq, requestId: next.header.get('Nats-Msg-Id') } : undefined;
+  private ownCopy(subject: string, expected: number, requestId: string): Promise<number | undefined> {
+    return this.ask(`the message after ${expected} on ${subject}`, async (manager) => {
+      const next = await manager.streams.getMessage(TXN_STREAM, nextMessage(expected + 1, subject));
+      return next?.header.get('Nats-Msg-Id') === headerValue(requestId) ? next.seq : undefined;
     });
   }
 

@@ -1,7 +1,8 @@
-import { createInbox, MsgHdrsImpl } from '@nats-io/transport-node';
+import { createInbox } from '@nats-io/transport-node';
 import type { Msg } from '@nats-io/transport-node';
 import type { NatsLink } from './connection.js';
 import { LogOverloadedError, LogUnavailableError } from './errors.js';
+import { ReadyHeaders } from './ready-headers.js';
 
 /** Messages sent and not yet acknowledged. JetStream loses none of them, but slows down above a few hundred. */
 export const MAX_IN_FLIGHT = 256;
@@ -14,27 +15,18 @@ export const ACK_TIMEOUT_MS = 600;
 /** Pause before sending again when the server answered that it cannot now, milliseconds. */
 export const RETRY_PAUSE_MS = 50;
 
-/** The server's answer to one message. */
+/** The server's answer to one message, or that there is none. */
 export type Ack =
   | { readonly kind: 'stored'; readonly sequence: number; readonly duplicate: boolean }
   | { readonly kind: 'wrong-sequence'; readonly actual: number | undefined }
   | { readonly kind: 'refused'; readonly reason: string }
-  | { readonly kind: 'lost'; readonly reason: string };
+  /** It is not known to be stored; with `mayBeStored` it was sent, and no answer came. */
+  | { readonly kind: 'lost'; readonly reason: string; readonly mayBeStored: boolean };
 
 /** JetStream error codes: the expected last sequence is another one. */
 const WRONG_LAST_SEQUENCE = new Set([10071, 10164]);
 /** The stream's message size limit. */
 const MESSAGE_TOO_LARGE = 10054;
-
-/** A header block that is ready to be sent; the client's own map costs more than the rest of a publish. */
-class ReadyHeaders extends MsgHdrsImpl {
-  constructor(private readonly block: string) {
-    super();
-  }
-  override encode(): Uint8Array {
-    return Buffer.from(this.block, 'latin1');
-  }
-}
 
 interface Waiting {
   readonly settle: (ack: Ack) => void;
@@ -87,12 +79,15 @@ export class Publisher {
     try {
       const ready = new ReadyHeaders(headers);
       let reason = this.link.closed ? 'the connection is closed' : 'not connected to NATS';
+      let mayBeWritten = false;
       for (;;) {
         const leftMs = until - performance.now();
-        if (leftMs <= 0 || !(this.link.up || (await this.link.waitUp(leftMs)))) throw new LogUnavailableError(reason);
+        if (leftMs <= 0 || !(this.link.up || (await this.link.waitUp(leftMs))))
+          throw new LogUnavailableError(reason, { mayBeWritten });
         const ack = await this.attempt(subject, ready, body, Math.min(ACK_TIMEOUT_MS, until - performance.now()));
         if (ack.kind !== 'lost') return ack;
         reason = ack.reason;
+        mayBeWritten ||= ack.mayBeStored;
         if (this.link.up) await new Promise((resolve) => setTimeout(resolve, RETRY_PAUSE_MS));
       }
     } finally {
@@ -123,7 +118,7 @@ export class Publisher {
         this.link.nc.publish(subject, body, { headers, reply: `${this.inbox}.${token}` });
       } catch (e) {
         this.waiting.delete(token);
-        settle({ kind: 'lost', reason: e instanceof Error ? e.message : String(e) });
+        settle({ kind: 'lost', reason: e instanceof Error ? e.message : String(e), mayBeStored: false });
       }
     });
   }
@@ -141,7 +136,7 @@ export class Publisher {
     for (const [token, waiting] of this.waiting) {
       if (waiting.until > now) continue;
       this.waiting.delete(token);
-      waiting.settle({ kind: 'lost', reason: 'no acknowledgement from NATS' });
+      waiting.settle({ kind: 'lost', reason: 'no acknowledgement from NATS', mayBeStored: true });
     }
     if (this.waiting.size > 0) return;
     clearInterval(this.sweep);
@@ -149,7 +144,7 @@ export class Publisher {
   }
 
   private loseAll(reason: string): void {
-    for (const waiting of this.waiting.values()) waiting.settle({ kind: 'lost', reason });
+    for (const waiting of this.waiting.values()) waiting.settle({ kind: 'lost', reason, mayBeStored: true });
     this.waiting.clear();
   }
 }
@@ -162,12 +157,13 @@ interface PubAckBody {
 
 function ackOf(msg: Msg): Ack {
   // No stream listens on the subject: JetStream is still starting, or has no leader.
-  if (msg.data.length === 0) return { kind: 'lost', reason: 'no stream answers (JetStream is not ready)' };
+  if (msg.data.length === 0)
+    return { kind: 'lost', reason: 'no stream answers (JetStream is not ready)', mayBeStored: false };
   let body: PubAckBody;
   try {
     body = msg.json<PubAckBody>();
   } catch {
-    return { kind: 'lost', reason: 'an acknowledgement that is no JSON' };
+    return { kind: 'lost', reason: 'an acknowledgement that is no JSON', mayBeStored: true };
   }
   const { error } = body;
   if (!error) return { kind: 'stored', sequence: body.seq ?? 0, duplicate: body.duplicate ?? false };
@@ -178,5 +174,5 @@ function ackOf(msg: Msg): Ack {
   }
   // A server that is full, read-only or without quorum may recover within the deadline; a bad request will not.
   if (error.code === 400 || code === MESSAGE_TOO_LARGE) return { kind: 'refused', reason: error.description };
-  return { kind: 'lost', reason: error.description };
+  return { kind: 'lost', reason: error.description, mayBeStored: true };
 }

@@ -2,7 +2,7 @@ import { nanos } from '@nats-io/transport-node';
 import type { JetStreamManager } from '@nats-io/jetstream';
 import type { NatsLink } from './connection.js';
 import { LogUnavailableError } from './errors.js';
-import { ARCHIVES_STREAM, EVENTS_STREAM, managerOf } from './streams.js';
+import { ARCHIVES_STREAM, EVENTS_STREAM, managerOf, nextMessage } from './streams.js';
 import { TXN_STREAM } from './subject.js';
 
 /** How long events stay readable: whichever limit is reached first (EV-68). */
@@ -79,7 +79,7 @@ export class StreamRetention {
 async function firstChunkSince(manager: JetStreamManager, sinceMs: number, from: number, to: number): Promise<number> {
   while (from < to) {
     const seq = Math.floor((from + to) / 2);
-    const chunk = await manager.direct.getMessage(ARCHIVES_STREAM, { seq, next_by_subj: `${ARCHIVES_STREAM}.>` });
+    const chunk = await manager.streams.getMessage(ARCHIVES_STREAM, nextMessage(seq, `${ARCHIVES_STREAM}.>`));
     if (!chunk || chunk.time.getTime() >= sinceMs) to = seq;
     else from = chunk.seq + 1;
   }

@@ -44,10 +44,18 @@ export interface StreamOptions {
 export const managerOf = (link: NatsLink): Promise<JetStreamManager> =>
   jetstreamManager(link.nc, { checkAPI: false, timeout: API_TIMEOUT_MS });
 
-type WantedStream = Partial<StreamConfig> & Pick<StreamConfig, 'name' | 'subjects'>;
+/** Asks for the first message at `seq` or behind it. The server knows this form of the question, the client's types do not. */
+export const nextMessage = (seq: number, subject: string): { seq: number; next_by_subj: string } => ({
+  seq,
+  next_by_subj: subject,
+});
+
+type WantedStream = Partial<StreamConfig> & Pick<StreamConfig, 'name' | 'subjects' | 'num_replicas' | 'allow_direct'>;
 
 function wantedStreams(replicas: number): readonly WantedStream[] {
-  const durable = { storage: StorageType.File, num_replicas: replicas, allow_direct: true } as const;
+  // No direct gets: any copy answers those, also one that has not yet got what was acknowledged. Only who reads EVENTS
+  // reckons with that.
+  const durable = { storage: StorageType.File, num_replicas: replicas, allow_direct: false } as const;
   return [
     {
       ...durable,
@@ -62,6 +70,7 @@ function wantedStreams(replicas: number): readonly WantedStream[] {
     },
     {
       ...durable,
+      allow_direct: true,
       name: EVENTS_STREAM,
       subjects: [`${EVENTS_STREAM}.>`],
       retention: RetentionPolicy.Limits,
@@ -95,7 +104,7 @@ function wantedStreams(replicas: number): readonly WantedStream[] {
 }
 
 /**
- * Creates what is missing of the log's streams and brings the replica count of the others up to date. Any number of
+ * Creates what is missing of the log's streams and brings the copies of the others up to date. Any number of
  * services may do this at once. Waits for a server that is still starting.
  * @throws LogUnavailableError after ENSURE_DEADLINE_MS
  */
@@ -123,9 +132,10 @@ async function ensureStream(manager: JetStreamManager, wanted: WantedStream): Pr
     await manager.streams.add(wanted);
   } catch (e) {
     if (!(e instanceof JetStreamApiError) || e.code !== STREAM_NAME_IN_USE) throw e;
-    // It exists and differs: an operator's own limits stay; only the number of copies is ours to set.
+    // It exists and differs: an operator's own limits stay; only the number of copies, and who reads them, is ours to set.
+    const { num_replicas, allow_direct } = wanted;
     const { config } = await manager.streams.info(wanted.name);
-    if (config.num_replicas !== wanted.num_replicas)
-      await manager.streams.update(wanted.name, { num_replicas: wanted.num_replicas });
+    if (config.num_replicas !== num_replicas || config.allow_direct !== allow_direct)
+      await manager.streams.update(wanted.name, { num_replicas, allow_direct });
   }
 }

@@ -1,4 +1,4 @@
-import { draftTxn, fixtures, StateMachine } from '@waybill/state';
+import { draftTxn, fixtures, MAX_STEP_TIMES, StateMachine } from '@waybill/state';
 import type { TxnDraft } from '@waybill/state';
 import { describe, expect, it } from 'vitest';
 import { BadTxnError, UnknownTxnError } from './errors.js';
@@ -53,6 +53,37 @@ describe('the codec of transactions', () => {
     );
     const { headers } = encodeTxn({ ...plan, schemaVersion: 1 });
     expect(decodeTxn(12, headers, JSON.stringify(plan.payload)).payload).toStrictEqual(plan.payload);
+  });
+
+  const stepTimes = 'e1@1772359200009 enqueued-4+4 dequeued0:1; e2@1772359200009 dequeued0:1';
+  const STEPS_HEADER = `Waybill-Steps: ${stepTimes}\r\n`;
+
+  it('CL-1065: the times of steps are a header of their own, by which no writer differs from another', () => {
+    for (const draft of [plain, { ...plain, traceparent: undefined, fence: undefined, reason: '' }]) {
+      const { headers, body } = encodeTxn({ ...draft, stepTimes });
+      expect(headers).toContain(STEPS_HEADER);
+      expect(headers.replace(STEPS_HEADER, '')).toBe(encodeTxn(draft).headers);
+      expect(decodeTxn(12, headers, body)).toEqual({ ...draft, stepTimes, index: 12 });
+      expect(decodeTxn(12, headers.replace('NATS/1.0\r\n', 'NATS/1.0\r\nOther: x\r\n'), body).stepTimes).toBe(
+        stepTimes,
+      );
+    }
+  });
+
+  it('CL-1047: times that could not stand in a header, or are too long, are not written', () => {
+    for (const bad of ['a\r\nWaybill-Type: 7', 'ü', '50%', ' x', 'x'.repeat(MAX_STEP_TIMES + 1)])
+      expect(encodeTxn({ ...plain, stepTimes: bad }).headers).toBe(encodeTxn(plain).headers);
+  });
+
+  it("CL-1047: bad times of another writer's are no error, in whichever order its headers are", () => {
+    const { headers, body } = encodeTxn({ ...plain, stepTimes });
+    for (const bad of ['%zz', '', ':', '\xff', 'x'.repeat(MAX_STEP_TIMES + 1)])
+      for (const first of ['', 'Other: x\r\n']) {
+        const block = headers.replace(STEPS_HEADER, `Waybill-Steps: ${bad}\r\n`).replace('Waybill-Type', `${first}$&`);
+        const read = decodeTxn(12, block, body);
+        expect({ ...read, stepTimes: undefined }).toEqual({ ...plain, index: 12 });
+        expect(read.stepTimes?.length ?? 0).toBeLessThan(MAX_STEP_TIMES);
+      }
   });
 
   it('brings every field of the envelope back, with the index of the message', () => {

@@ -1,4 +1,13 @@
-import { readForm, RETIRED_NUMBERS, ROLES, SKIPPABLE_BIT, TXN_TYPES, txnTypeOf, writtenForm } from '@waybill/state';
+import {
+  MAX_STEP_TIMES,
+  readForm,
+  RETIRED_NUMBERS,
+  ROLES,
+  SKIPPABLE_BIT,
+  TXN_TYPES,
+  txnTypeOf,
+  writtenForm,
+} from '@waybill/state';
 import type { Actor, Fence, Role, Txn, TxnDraft, TxnType } from '@waybill/state';
 import { BadTxnError, UnknownTxnError } from './errors.js';
 
@@ -14,6 +23,8 @@ const PLAIN_VALUE = /^(?! )[\x20-\x24\x26-\x7e]*(?<! )$/;
 export const headerValue = (value: string): string =>
   PLAIN_VALUE.test(value) ? value : encodeURIComponent(wellFormed(value));
 const unescapeValue = (value: string): string => (value.includes('%') ? decodeURIComponent(value) : value);
+/** Nobody's work depends on them: what could not stand in a header, or is too long, is left out. */
+const isTellable = (stepTimes: string): boolean => stepTimes.length <= MAX_STEP_TIMES && PLAIN_VALUE.test(stepTimes);
 /** encodeURIComponent throws on half a surrogate pair; through UTF-8 it becomes U+FFFD, as in a JSON body. */
 const wellFormed = (value: string): string => Buffer.from(value, 'utf8').toString('utf8');
 
@@ -33,11 +44,13 @@ export interface PublishConditions {
 
 /** Cost: one JSON.stringify of the payload and about 400 bytes of headers. */
 export function encodeTxn(draft: TxnDraft, conditions: PublishConditions = {}): EncodedTxn {
+  const steps = draft.stepTimes && isTellable(draft.stepTimes) ? `Waybill-Steps: ${draft.stepTimes}\r\n` : '';
   let headers =
     `${STATUS_LINE}Nats-Msg-Id: ${headerValue(draft.requestId)}\r\n` +
     `Waybill-Type: ${TXN_TYPES[draft.type].number}\r\n` +
     `Waybill-Name: ${draft.type}\r\n` +
     `Waybill-Time: ${draft.timeNs}\r\n` +
+    steps +
     `Waybill-Schema: ${draft.schemaVersion}\r\n` +
     `Waybill-Actor: ${headerValue(JSON.stringify(draft.actor))}\r\n`;
   if (draft.namespace !== '') headers += `Waybill-Namespace: ${headerValue(draft.namespace)}\r\n`;
@@ -58,6 +71,7 @@ interface OwnFields {
   readonly type: string;
   readonly name: string;
   readonly time: string;
+  readonly stepTimes: string;
   readonly traceparent: string;
 }
 
@@ -77,6 +91,7 @@ const FIELD_OF: ReadonlyMap<string, keyof EnvelopeFields> = new Map([
   ['Waybill-Type', 'type'],
   ['Waybill-Name', 'name'],
   ['Waybill-Time', 'time'],
+  ['Waybill-Steps', 'stepTimes'],
   ['Waybill-Schema', 'schema'],
   ['Waybill-Actor', 'actor'],
   ['Waybill-Namespace', 'namespace'],
@@ -94,7 +109,7 @@ const FIELD_OF: ReadonlyMap<string, keyof EnvelopeFields> = new Map([
 const OWN_BLOCK = new RegExp(
   [
     /^NATS\/1\.0\r\nNats-Msg-Id: (.*)\r\nWaybill-Type: (.*)\r\nWaybill-Name: (.*)\r\nWaybill-Time: (.*)\r\n/,
-    /(Waybill-Schema: .*\r\nWaybill-Actor: .*\r\n(?:Waybill-.*\r\n)*)(?:traceparent: (.*)\r\n)?/,
+    /(?:Waybill-Steps: (.*)\r\n)?(Waybill-Schema: .*\r\nWaybill-Actor: .*\r\n(?:Waybill-.*\r\n)*)(?:traceparent: (.*)\r\n)?/,
     /(?:Nats-Expected-.*\r\n)*\r\n$/,
   ]
     .map((part) => part.source)
@@ -107,7 +122,8 @@ function ownFields(found: RegExpExecArray): OwnFields {
     type: found[2] ?? '',
     name: found[3] ?? '',
     time: found[4] ?? '',
-    traceparent: unescapeValue(found[6] ?? ''),
+    stepTimes: found[5] ?? '',
+    traceparent: unescapeValue(found[7] ?? ''),
   };
 }
 
@@ -118,6 +134,7 @@ function fieldsLineByLine(block: string): EnvelopeFields {
     type: '',
     name: '',
     time: '',
+    stepTimes: '',
     schema: '',
     actor: '',
     namespace: '',
@@ -136,7 +153,8 @@ function fieldsLineByLine(block: string): EnvelopeFields {
       const field = FIELD_OF.get(block.slice(at, colon));
       if (field !== undefined) {
         const from = block.charCodeAt(colon + 1) === 32 ? colon + 2 : colon + 1;
-        fields[field] = unescapeValue(block.slice(from, end));
+        const value = block.slice(from, end);
+        fields[field] = field === 'stepTimes' ? value : unescapeValue(value);
       }
     }
     at = end + 2;
@@ -215,7 +233,7 @@ export function readTxn(index: number, written: WrittenTxn, types?: ReadonlySet<
     const known = txnTypeOf(number) ?? skippable(number);
     if (known === undefined) throw new UnknownTxnError(index, number, name);
     const type = types && !types.has(known) ? 'Ignore' : known;
-    const writer = writerOf(headers, own?.[5]);
+    const writer = writerOf(headers, own?.[6]);
     const { schemaVersion } = writer;
     const skip = type === 'Ignore';
     if (!skip && schemaVersion > TXN_TYPES[type].schemaVersion)
@@ -232,6 +250,7 @@ export function readTxn(index: number, written: WrittenTxn, types?: ReadonlySet<
       requestId: detached(fields.requestId),
       fence: writer.fence,
       traceparent: fields.traceparent === '' ? undefined : fields.traceparent,
+      stepTimes: fields.stepTimes !== '' && fields.stepTimes.length <= MAX_STEP_TIMES ? fields.stepTimes : undefined,
       schemaVersion: skip ? TXN_TYPES.Ignore.schemaVersion : schemaVersion,
     } as Txn;
   } catch (e) {

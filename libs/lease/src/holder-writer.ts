@@ -22,12 +22,14 @@ export class WriteRejectedError extends Error {
   }
 }
 
-/** Who asked for a write, where it was not the holder itself. */
+/** Who asked for a write, where it was not the holder itself, and what came before it. */
 export interface AskedBy {
   readonly actor?: Actor;
   readonly reason?: string;
   readonly requestId?: string;
   readonly traceparent?: string | undefined;
+  /** What the steps that led to it took. */
+  readonly stepTimes?: string | undefined;
 }
 
 export interface HolderWriterDeps {
@@ -65,6 +67,7 @@ export class HolderWriter {
       namespace,
       fence: this.fence,
       traceparent: by.traceparent,
+      stepTimes: by.stepTimes,
     });
     const { index, verdict } = await this.deps.state.propose(draft);
     if (isRejected(verdict)) throw new WriteRejectedError(verdict.error, verdict.kind);

@@ -19,6 +19,7 @@ export type {
 } from './reading/volume-reads.js';
 export { FILTER_SCAN_ROWS, type Found, type KeptRows, type Listed, type ListOptions } from './reading/row-reads.js';
 export * from './reading/read-model.js';
+export type { RecordedVerdict } from './reading/recorded-verdict.js';
 export { HistoryRetention, MAX_TRIMMED_TXNS } from './history/history-retention.js';
 export { MAX_WALKED_OBJECTS } from './history/object-history.js';
 export { inTransaction } from './database/transaction.js';

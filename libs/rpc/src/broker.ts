@@ -44,11 +44,15 @@ export interface EvalUpdateRequest {
   readonly Evals: readonly Evaluation[];
   /** Token of the evaluation being worked on. */
   readonly Token: string;
+  /** What the worker has to tell of the delivery: text of a StepLine. */
+  readonly Steps?: string | undefined;
 }
 export interface FinishRequest {
   /** What became of it. */
   readonly Eval: Evaluation;
   readonly Token: string;
+  /** As of an update. */
+  readonly Steps?: string | undefined;
   /** Scheduler types of which the worker takes another one; none: it wants no more now. */
   readonly NextOf: readonly string[];
   /** As in a dequeue: who is handed the next one. */
@@ -77,6 +81,8 @@ export interface ReachedResponse {
 }
 export interface SubmitPlanRequest {
   readonly Plan: Plan;
+  /** As of an update. */
+  readonly Steps?: string | undefined;
 }
 export interface SubmitPlanResponse {
   readonly Result: PlanResult;
@@ -105,14 +111,17 @@ export const forcePeriodic = call<ForcePeriodicRequest, ForcePeriodicResponse>('
 export const reached = call<ReachedRequest, ReachedResponse>('broker.reached', { role });
 /** The allocations of a plan are much alike, and each is on a node: they travel as one list. */
 const plansInShort: WireForm<SubmitPlanRequest> = {
-  write: ({ Plan: plan }) => ({
+  write: ({ Plan: plan, ...rest }) => ({
+    ...rest,
     Plan: { ...plan, NodeAllocation: toldApart(Object.values(plan.NodeAllocation).flat()) },
   }),
   read: (written) => {
-    const { Plan: plan } = written as { Plan: Omit<Plan, 'NodeAllocation'> & { NodeAllocation: ToldApart } };
+    const { Plan: plan, ...rest } = written as Omit<SubmitPlanRequest, 'Plan'> & {
+      Plan: Omit<Plan, 'NodeAllocation'> & { NodeAllocation: ToldApart };
+    };
     const NodeAllocation: Plan['NodeAllocation'] = {};
     for (const alloc of putTogether<Allocation>(plan.NodeAllocation)) (NodeAllocation[alloc.NodeID] ??= []).push(alloc);
-    return { Plan: { ...plan, NodeAllocation } };
+    return { ...rest, Plan: { ...plan, NodeAllocation } };
   },
 };
 

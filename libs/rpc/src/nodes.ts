@@ -16,6 +16,11 @@ const MAX_REGISTRATIONS_IN_PROGRESS = 25_000;
 
 export interface NodeRegisterRequest {
   readonly Node: Node;
+  /**
+   * Index of the node's last change that the agent knows of, 0: of none. It is not taken if the node was changed since: what
+   * a machine has said before cannot come behind what it says now (ND-223). Left out: taken in any case.
+   */
+  readonly After?: number;
 }
 export interface NodeStatusRequest {
   readonly NodeID: string;
@@ -23,6 +28,8 @@ export interface NodeStatusRequest {
   readonly Status: NodeStatus;
 }
 export interface NodeUpdateResponse {
+  /** Of a registration that was not taken: register what is true now, after NodeModifyIndex. */
+  readonly IsOvertaken?: true;
   /** ns until which the next heartbeat must have arrived; 0: not the holder's answer, ask the holder. */
   readonly HeartbeatTTL: number;
   readonly EvalIDs: readonly string[];
@@ -63,6 +70,8 @@ export interface AllocsByIdResponse {
   readonly Allocs: readonly Allocation[];
   /** State they were read at. */
   readonly Index: number;
+  /** As in NodeAllocsResponse: a list from before it is of a state that is no more. */
+  readonly RestoredIndex?: number;
   /** Allocation id → trace of the transaction that last placed or changed it, where this replica saw it live. */
   readonly Traceparents: Record<string, string>;
 }

@@ -35,8 +35,24 @@ export function natsPresence(nc: NatsConnection): Presence {
   };
 }
 
-/** For machines: what they asked of `nodes` may never be answered, because whoever they asked is gone. @returns ends it */
-export function onNodesChanged(nc: NatsConnection, changed: () => void): () => void {
-  const subscription = nc.subscribe(NODES_CHANGES, { callback: (error) => void (error ?? changed()) });
-  return () => subscription.unsubscribe();
+/** A connection to NATS that tells when it is lost and when it is back. */
+export interface WatchedConnection {
+  readonly nc: NatsConnection;
+  /** @returns ends it */
+  onChange(listener: (up: boolean) => void): () => void;
+}
+
+/**
+ * For machines: what they asked of `nodes` may never be answered, because whoever they asked is gone, or because the answer
+ * came while this connection was lost. @returns ends it
+ */
+export function onNodesChanged(connection: WatchedConnection, changed: () => void): () => void {
+  const subscription = connection.nc.subscribe(NODES_CHANGES, { callback: (error) => void (error ?? changed()) });
+  const unwatch = connection.onChange((up) => {
+    if (up) changed();
+  });
+  return () => {
+    unwatch();
+    subscription.unsubscribe();
+  };
 }

@@ -8,6 +8,9 @@ import type { Settings } from './settings.js';
 import { PeerRegions } from './peer-regions.transport.js';
 import { newUuid, systemClock, systemTimers } from './system.js';
 
+/** Connections of one process to Postgres; the read path of the API and the projector's writer share them. */
+const MAX_DATABASE_CONNECTIONS = 10;
+
 /** The connection to NATS, and the log over it. */
 export interface LogConnection {
   readonly link: NatsLink;
@@ -100,13 +103,18 @@ export class Infrastructure {
   }
 
   private async openPool(): Promise<Pool> {
-    const { openPool } = await import('./database.js');
-    return openPool(this.settings.WAYBILL_DATABASE_URL, `waybill-${this.processName}`, this.logger);
+    const { openPool } = await import('@waybill/projection'); // machines have no database, and do not load what one needs
+    return openPool(this.settings.WAYBILL_DATABASE_URL, {
+      size: MAX_DATABASE_CONNECTIONS,
+      applicationName: `waybill-${this.processName}`,
+      // It is replaced at its next use.
+      onError: (error) => this.logger.warn('a connection to Postgres broke', { error }),
+    });
   }
 
   private async snapshotsOf(tables?: readonly TableName[]): Promise<SnapshotSource | null> {
     if (!this.settings.WAYBILL_DATABASE_URL) return null;
-    const { PostgresSnapshots } = await import('./database.js');
+    const { PostgresSnapshots } = await import('@waybill/projection');
     return new PostgresSnapshots(await this.database(), tables);
   }
 
@@ -127,7 +135,7 @@ export class Infrastructure {
   /** Brings the schema of Postgres up to date. Safe when many processes do it at once. */
   async migrate(): Promise<void> {
     if (!this.settings.WAYBILL_DATABASE_URL) return;
-    const { migrate } = await import('./database.js');
+    const { migrate } = await import('@waybill/projection');
     await migrate(this.settings.WAYBILL_DATABASE_URL);
   }
 }

@@ -3,7 +3,7 @@ import { FIXTURE_TIME_NS, freshId, uuid } from './fixtures/identity.js';
 import { aGroup, aJob, aScalingPolicy, aTask } from './fixtures/job.js';
 import { aNamespace, aNode, aNodePool } from './fixtures/node.js';
 import { aRandomLog } from './fixtures/random-log.js';
-import { aMachine, aPlanResult, aRegisteredJob, aRegistration, aTxn, apply } from './fixtures/transaction.js';
+import { aMachine, aPlan, aPlanResult, aRegisteredJob, aRegistration, aTxn, apply } from './fixtures/transaction.js';
 import {
   aControllerPlugin,
   aCSIClaim,
@@ -52,6 +52,7 @@ export const fixtures = {
   aTaskVolumeClaim,
   aSchedulerConfiguration: defaultSchedulerConfiguration,
   aClientUpdate,
+  aPlan,
   aPlanResult,
   aRegistration,
   aTxn,

@@ -17,6 +17,7 @@ export { NodeLoads } from './nodes/node-loads.js';
 export * from './log/proposer.js';
 export * from './machine/rehearsal.js';
 export * from './log/request-window.js';
+export * from './log/step-times.js';
 export * from './machine/row-order.js';
 export * from './archive/state-archive.js';
 export * from './machine/state-machine.js';

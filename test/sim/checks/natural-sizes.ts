@@ -1,20 +1,26 @@
-import { isActiveDeployment } from '@waybill/model';
+import { type Evaluation, isActiveDeployment } from '@waybill/model';
 import type { Role, Tables } from '@waybill/state';
-import type { Server } from '../world/server.js';
 
-/** What a holder may have beyond the rows of its state: housekeeping evaluations, deliveries of what ended on the side. */
+/** What a holder may have beyond the rows of its state: housekeeping evaluations, deliveries whose end is written already. */
 const SLACK = 16;
 
 type Stats = Readonly<Record<string, number>>;
+
+/** A server, as far as it is looked at here: its copy of the state, and what it has in memory of each role. */
+export interface Holdings {
+  readonly name: string;
+  readonly state: { readonly tables: Tables } | undefined;
+  readonly holdings: ReadonlyMap<Role, Stats>;
+}
 
 /** Something that a holder keeps in memory, and what of its state it is made from. */
 interface Kept {
   readonly role: Role;
   readonly name: string;
   readonly size: (stats: Stats) => number;
-  /** Its size at rest, and while things happen the most it may have beside SLACK. */
+  /** Its size at rest, and while things happen what it may have beside SLACK. */
   readonly natural: (tables: Tables) => number;
-  /** While things happen, where it is not the same. */
+  /** While things happen, where it may be more: looked at only when it is. */
   readonly most?: (tables: Tables) => number;
   /** It stays for a while after it has nothing to do. */
   readonly lingers?: true;
@@ -31,25 +37,35 @@ const count = <T>(rows: Iterable<T>, counts: (row: T) => boolean = () => true): 
   return found;
 };
 
+const pendingEvaluations = ({ evals }: Tables): number => evals.count('status', 'pending');
+
+/** Those that a purge has ended are kept until each one's turn comes (EB-337). O(evaluations that have completed). */
+const pendingOrPurged = (tables: Tables): number =>
+  pendingEvaluations(tables) + count(tables.evals.by('status', 'complete'), endedByPurge);
+
+const endedByPurge = ({ JobID, StatusDescription }: Evaluation): boolean =>
+  StatusDescription === `job ${JobID} deleted`;
+
 const KEPT: readonly Kept[] = [
   {
     role: 'broker',
     name: 'evaluations in the broker',
     size: of('totalReady', 'totalUnacked', 'totalPending', 'totalWaiting'),
-    natural: ({ evals }) => count(evals.by('status', 'pending')),
+    natural: pendingEvaluations,
+    most: pendingOrPurged,
   },
   {
     role: 'broker',
     name: 'blocked evaluations',
     size: of('totalBlocked'),
-    natural: ({ evals }) => count(evals.by('status', 'blocked')),
+    natural: ({ evals }) => evals.count('status', 'blocked'),
   },
   {
     role: 'broker',
     name: 'evaluations to be canceled',
     size: of('totalCancelable'),
     natural: () => 0,
-    most: ({ evals }) => count(evals.by('status', 'pending')),
+    most: pendingOrPurged,
   },
   { role: 'broker', name: 'plans in the queue', size: of('planQueueDepth'), natural: () => 0 },
   {
@@ -95,19 +111,22 @@ const KEPT: readonly Kept[] = [
 ];
 
 /** In words, what is larger than what it is made from; undefined: nothing. Looked at while things happen. */
-export function tooLarge(servers: readonly Server[]): string | undefined {
-  return wrongSize(servers, (size, { natural, most = natural }, tables) => size > most(tables) + SLACK);
+export function tooLarge(servers: readonly Holdings[]): string | undefined {
+  return wrongSize(
+    servers,
+    (size, { natural, most = natural }, tables) => size > natural(tables) + SLACK && size > most(tables) + SLACK,
+  );
 }
 
 /** In words, what has not the size it must have when nothing happens, a holder's or of one that is none; undefined: all have. */
-export function notAtRest(servers: readonly Server[]): string | undefined {
+export function notAtRest(servers: readonly Holdings[]): string | undefined {
   return wrongSize(servers, (size, { natural, lingers }, tables) =>
     lingers ? size > natural(tables) + SLACK : size !== natural(tables),
   );
 }
 
 function wrongSize(
-  servers: readonly Server[],
+  servers: readonly Holdings[],
   isWrong: (size: number, kept: Kept, tables: Tables) => boolean,
 ): string | undefined {
   for (const { name: server, state, holdings } of servers)

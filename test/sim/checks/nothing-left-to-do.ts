@@ -12,6 +12,7 @@ import { type Applied, namespacedKey, type Tables } from '@waybill/state';
 import type { Cluster } from '../cluster.js';
 import { SeededRandom } from '../kernel/seeded-random.js';
 import { JOBS } from '../workload/job-shapes.js';
+import { presentHistory } from './restores.js';
 import { InvariantError } from './violation.js';
 
 /** A holder's clock may be behind by this; what became due since then need not have been seen. */
@@ -49,7 +50,7 @@ export function expectNothingLeftToDo({ tables, simulator, reference }: Cluster)
       newId,
     });
     const stopped = namesStoppedForGood(tables, JobID);
-    const endedOn = Type === 'system' ? nodesWhereItEnded(tables, JobID) : new Set<string>();
+    const endedOn = Type === 'system' ? nodesWhereItEnded(reference.applied, tables, JobID) : new Set<string>();
     const placed = Object.values(plan.NodeAllocation)
       .flat()
       .filter(({ ID, NodeID }) => !tables.allocs.has(ID) && !endedOn.has(NodeID))
@@ -70,10 +71,22 @@ function isHalfCollected(tables: Tables, jobId: string): boolean {
   return job?.Type === 'batch' && job.Status === 'dead' && [...tables.allocs.by('job', key)].length === 0;
 }
 
-/** An allocation of a system job that ended is replaced by the next evaluation, whenever it comes; none is made for it. */
-function nodesWhereItEnded(tables: Tables, jobId: string): Set<string> {
-  const ended = [...tables.allocs.by('job', namespacedKey('default', jobId))].filter(isClientTerminal);
-  return new Set(ended.map(({ NodeID }) => NodeID));
+/**
+ * An allocation of a system job that ended is replaced by the next evaluation, whenever it comes; none is made for it. It may
+ * be collected before.
+ */
+function nodesWhereItEnded(log: readonly Applied[], tables: Tables, jobId: string): Set<string> {
+  const key = namespacedKey('default', jobId);
+  const nodes = new Set<string>();
+  for (const alloc of tables.allocs.by('job', key)) if (isClientTerminal(alloc)) nodes.add(alloc.NodeID);
+  const job = tables.jobs.get(key);
+  for (const { changes } of presentHistory(log))
+    for (const { table, before, after } of changes) {
+      if (table !== 'allocs' || after || before?.JobID !== jobId) continue;
+      if (before.Job?.CreateIndex === job?.CreateIndex && before.Job?.Version === job?.Version)
+        nodes.add(before.NodeID);
+    }
+  return nodes;
 }
 
 /**
@@ -93,7 +106,7 @@ function namesStoppedForGood(tables: Tables, jobId: string): Set<string> {
  */
 function jobsOfCollectedFailures(log: readonly Applied[], tables: Tables): Set<string> {
   const jobs = new Set<string>();
-  for (const { changes } of log)
+  for (const { changes } of presentHistory(log))
     for (const { table, before, after } of changes) {
       if (table !== 'deployment' || after || before?.Status !== 'failed') continue;
       const job = tables.jobs.get(namespacedKey(before.Namespace, before.JobID));

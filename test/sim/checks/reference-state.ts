@@ -1,5 +1,6 @@
 import { type Applied, eventsOf, StateMachine } from '@waybill/state';
 import { LogCheck } from '@waybill/verify';
+import type { ArchiveStore } from '../world/archive-store.js';
 import { frozen } from '../world/frozen.js';
 import type { StoredTxn, TxnStream } from '../world/txn-stream.js';
 import type { Report } from './violation.js';
@@ -17,6 +18,7 @@ export class ReferenceState {
 
   constructor(
     stream: TxnStream,
+    private readonly archives: ArchiveStore,
     private readonly report: Report,
   ) {
     stream.onStored((stored) => this.take(stored));
@@ -39,7 +41,7 @@ export class ReferenceState {
   }
 
   private take({ txn }: StoredTxn): void {
-    const applied = this.machine.apply(txn);
+    const applied = this.machine.apply(this.archives.completed(txn));
     for (const { after } of applied.changes) frozen(after);
     this.applied.push(applied);
     this.invariants.after(applied, this.machine.tables);

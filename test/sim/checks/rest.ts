@@ -12,7 +12,6 @@ import type { Cluster } from '../cluster.js';
 import { SeededRandom } from '../kernel/seeded-random.js';
 import { unpauseBroker } from '../workload/operator-actions.js';
 import type { User } from '../workload/user.js';
-import { strayHostVolume } from './host-volumes.js';
 import { notAtRest } from './natural-sizes.js';
 import { expectNothingLeftToDo } from './nothing-left-to-do.js';
 import { differingTable } from './state-equality.js';
@@ -86,7 +85,7 @@ export class RestCheck {
       const isThere = wanted === 'running' && alloc.ClientStatus === 'running';
       if (!isThere) return `allocation ${alloc.ID} of ${alloc.JobID} is to be ${wanted} and is ${alloc.ClientStatus}`;
     }
-    return openClaim(tables) ?? strayHostVolume(tables, cluster.machines) ?? notAtRest(cluster.servers);
+    return openClaim(tables) ?? cluster.hostVolumes.stray() ?? notAtRest(cluster.servers);
   }
 
   private comparePostgres(): void {

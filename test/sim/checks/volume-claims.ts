@@ -3,6 +3,7 @@ import type { Applied, Tables } from '@waybill/state';
 import type { Machine } from '../world/machine.js';
 import type { StorageProvider } from '../world/storage-provider.js';
 import type { ReferenceState } from './reference-state.js';
+import { isRestore } from './restores.js';
 import type { Report } from './violation.js';
 
 /**
@@ -23,7 +24,9 @@ export class VolumeClaims {
     provider.onDetached((volumeId, machine) => this.detached(volumeId, machine));
   }
 
-  private applied({ changes, index }: Applied): void {
+  private applied(applied: Applied): void {
+    if (isRestore(applied)) return this.restored();
+    const { changes, index } = applied;
     for (const change of changes) {
       if (change.table !== 'csi_volumes' || !change.before) continue;
       const left = change.after ? claimsOf(change.after) : new Map<string, CSIVolumeClaim>();
@@ -37,6 +40,14 @@ export class VolumeClaims {
         if (this.isHeld(claim)) this.report('claim-freed-early', `${where}: its tasks run`);
       }
     }
+  }
+
+  /** What a restore takes back was given back or not; how far the others are is what the restored rows say. */
+  private restored(): void {
+    this.detachedOnce.clear();
+    for (const [key, { PastClaims }] of this.reference.machine.tables.csi_volumes.entries())
+      for (const [id, { State }] of Object.entries(PastClaims))
+        if (State !== CLAIM_STATE.unpublishing) this.detachedOnce.add(`${key} ${id}`);
   }
 
   private detached(remoteId: string, machine: string): void {

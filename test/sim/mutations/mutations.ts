@@ -2,10 +2,12 @@ import { Writer } from '@waybill/api';
 import { BlockedEvals, EvalBroker } from '@waybill/broker';
 import { DeploymentWatchers } from '@waybill/deployments';
 import { CLAIM_STATE, emptyLoad, type Evaluation, NS_PER_SECOND } from '@waybill/model';
+import { PreviousDisks } from '@waybill/nodes';
 import { SharedTexts } from '@waybill/projection';
 import { type ProjectionStore, Projector } from '@waybill/projector';
 import { type Applied, namespacedKey, NodeLoads, StateMachine, type Txn, type Write } from '@waybill/state';
 import { VolumeWatcher } from '@waybill/volumes';
+import type { ReplicatedState } from '@waybill/replica';
 import { replaceMethod } from './replaced-method.js';
 
 /** A bug that somebody could write any day, switched on for a run. */
@@ -25,6 +27,11 @@ interface ProjectorSteps {
 /** The parts of an evaluation broker that mutations reach into. */
 interface BrokerSteps {
   makeReady(tracked: unknown): void;
+}
+
+/** What the reading of a previous disk looks into. */
+interface DiskReader {
+  readonly state: Pick<ReplicatedState, 'tables'>;
 }
 
 /** Each is caught within 200 seeds: mutations.test.ts. */
@@ -60,7 +67,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a nack forgets the evaluation',
-    seed: 11,
+    seed: 1,
     apply: () => replaceMethod(EvalBroker, 'redeliverLater', () => () => undefined),
   },
   {
@@ -78,7 +85,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'freed capacity wakes nobody',
-    seed: 3,
+    seed: 4,
     apply: () => replaceMethod(BlockedEvals, 'release', () => () => undefined),
   },
   {
@@ -102,7 +109,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'report taken although a later one was',
-    seed: 129,
+    seed: 180,
     apply: () =>
       replaceMethod(
         StateMachine,
@@ -117,17 +124,17 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'deployments that begin within a term are not watched',
-    seed: 4,
+    seed: 1,
     apply: () => replaceMethod(DeploymentWatchers, 'applied', () => () => undefined),
   },
   {
     name: 'claims that have ended are not freed by the servers',
-    seed: 22,
+    seed: 6,
     apply: () => replaceMethod(VolumeWatcher, 'wake', () => () => undefined),
   },
   {
     name: 'claim freed before its disk is given back',
-    seed: 22,
+    seed: 8,
     apply: () =>
       replaceMethod(
         StateMachine,
@@ -158,6 +165,25 @@ export const MUTATIONS: readonly Mutation[] = [
             const AllocationID = Object.hasOwn(claims, Claim.AllocationID) ? Claim.AllocationID : other;
             const payload = { VolumeID, Claim: { ...Claim, AllocationID } };
             return Reflect.apply(original, this as never, [{ ...txn, payload }]);
+          } as never,
+      ),
+  },
+  {
+    name: 'a disk is moved before its tasks have ended',
+    seed: 8,
+    apply: () =>
+      replaceMethod(
+        PreviousDisks,
+        'wanted',
+        (original) =>
+          function (this: DiskReader, request: unknown) {
+            const { tables } = this.state;
+            const ended = (id: string) => {
+              const alloc = tables.allocs.get(id);
+              return alloc && { ...alloc, ClientStatus: 'complete' };
+            };
+            const reader = { state: { tables: { ...tables, allocs: { get: ended } } } };
+            return Reflect.apply(original, reader as never, [request as never]);
           } as never,
       ),
   },

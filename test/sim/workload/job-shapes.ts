@@ -47,7 +47,11 @@ export function aJobOf(id: string, type: string, random: SeededRandom): Job {
         Count: type === 'service' || type === 'batch' ? 1 + random.below(6) : group.Count,
         Update: group.Update && { ...group.Update, ...updateOf(id, random) },
         Volumes: volumesOf(id, random),
-        EphemeralDisk: { ...group.EphemeralDisk, Sticky: type === 'service' && random.chance(0.3) },
+        EphemeralDisk: {
+          ...group.EphemeralDisk,
+          Sticky: type === 'service' && random.chance(0.5),
+          Migrate: random.chance(0.8),
+        },
         Services: SERVING.has(id) ? [offeredService(id)] : null,
         Disconnect:
           type === 'service' && random.chance(0.3)

@@ -1,6 +1,7 @@
 import {
   type AskOptions,
   type Call,
+  createOnNode,
   type Rpc,
   RpcContext,
   RpcError,
@@ -27,10 +28,11 @@ interface Subscription {
 type Reply = { readonly ok: unknown } | { readonly error: RpcError };
 
 /**
- * A repeated plan would be committed twice: the applier does not look at the token again (EB-327). Core NATS repeats no
- * request, and workers repeat one only when it was certainly not carried out; see docs/simulation.md.
+ * Core NATS repeats no request, and these are not made for it (docs/simulation.md). A repeated plan would be committed twice:
+ * the applier does not look at the token again (EB-327), and workers repeat one only when it was certainly not carried out.
+ * A host volume that its machine refused is taken out of the log; a second copy that is not refused would make it.
  */
-const NEVER_REPEATED: ReadonlySet<string> = new Set([submitPlan.name]);
+const NEVER_REPEATED: ReadonlySet<string> = new Set([submitPlan.name, createOnNode.name]);
 
 /** Core NATS as far as calls go: who answers which subject. */
 export class CallExchange {

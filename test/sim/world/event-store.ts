@@ -40,23 +40,7 @@ export class EventStore {
     return this.parts.length;
   }
 
-  private asked<T>(process: SimulatedProcess, name: string, atNats: () => T): Promise<T> {
-    return new Promise((resolve, reject) => {
-      const cancel = process.after(TIMEOUT_MS, () => reject(new Error(`${name}: no answer`)));
-      this.wire.toNats(process, name, () => {
-        let take: () => void;
-        try {
-          const value = atNats();
-          take = () => resolve(value);
-        } catch (error) {
-          take = () => reject(error instanceof Error ? error : new Error(String(error)));
-        }
-        if (this.wire.happens('ackLoss')) return;
-        this.wire.toProcess(process, `${name} answer`, () => {
-          cancel();
-          take();
-        });
-      });
-    });
+  private asked<T>(process: SimulatedProcess, label: string, atNats: () => T): Promise<T> {
+    return this.wire.ask(process, label, { timeoutMs: TIMEOUT_MS, unanswered: 'ackLoss' }, atNats);
   }
 }

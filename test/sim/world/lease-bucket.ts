@@ -5,6 +5,7 @@ import type { Wire } from './wire.js';
 
 /** One attempt to reach the bucket, as over the real one, milliseconds. */
 const WRITE_TIMEOUT_MS = 700;
+const ASKING = { timeoutMs: WRITE_TIMEOUT_MS, unheard: 'loss', unanswered: 'loss' } as const;
 
 interface LeaseEntry {
   readonly holder: string;
@@ -73,18 +74,7 @@ export class LeaseBucket {
   }
 
   /** @throws when no answer comes: it may or may not have happened */
-  private asked<T>(process: SimulatedProcess, name: string, atNats: () => T): Promise<T> {
-    return new Promise((resolve, reject) => {
-      const cancel = process.after(WRITE_TIMEOUT_MS, () => reject(new Error(`${name}: no answer`)));
-      if (this.wire.happens('loss')) return;
-      this.wire.toNats(process, name, () => {
-        const value = atNats();
-        if (this.wire.happens('loss')) return;
-        this.wire.toProcess(process, `${name} answer`, () => {
-          cancel();
-          resolve(value);
-        });
-      });
-    });
+  private asked<T>(process: SimulatedProcess, label: string, atNats: () => T): Promise<T> {
+    return this.wire.ask(process, label, ASKING, atNats);
   }
 }

@@ -12,7 +12,7 @@ import {
 } from '@waybill/agent';
 import type { DynamicModule } from '@nestjs/common';
 import type { Node, NodeHostVolume } from '@waybill/model';
-import { type Call, collectAllocs, restartAlloc, signalAlloc, subjectOfCall } from '@waybill/rpc';
+import { type Call, collectAllocs, listFiles, readFile, restartAlloc, signalAlloc, subjectOfCall } from '@waybill/rpc';
 import { fixtures } from '@waybill/state';
 import { tracerFor } from '@waybill/telemetry';
 import { InvariantError } from '../checks/violation.js';
@@ -31,6 +31,9 @@ import type { World } from './world.js';
 const SCRATCH: NodeHostVolume = { ID: '', Name: STATIC_HOST_VOLUME, Path: '/scratch', ReadOnly: false };
 
 const CSI_DIR = '/csi';
+
+/** Called when a disk has come to an allocation of this machine from another one, with what is on it. */
+export type DiskMovedListener = (allocId: string, text: string) => void;
 
 /** The plugin runs here since before the agent began to remember: its task is no part of a run. */
 function registrationsOf(name: string, hasController: boolean): PluginRegistration[] {
@@ -56,7 +59,13 @@ export class Machine {
   readonly node: Node;
   /** Its directories for host volumes. */
   readonly volumes = new VolumeDirectories();
-  private readonly disk = new AgentDisk((allocId) => this.inherited(allocId));
+  private readonly disk = new AgentDisk({
+    taken: (allocId) => this.diskTaken(allocId),
+    moved: (allocId, text) => {
+      for (const listener of this.movedListeners) listener(allocId, text);
+    },
+  });
+  private readonly movedListeners = new Set<DiskMovedListener>();
   private power: SimulatedProcess | undefined;
   private tasks: TaskHost | undefined;
   private mounts = new MountTable();
@@ -102,6 +111,15 @@ export class Machine {
     return this.tasks?.runs(allocId) === true;
   }
 
+  /** What an allocation has on its disk here; undefined: it has none. */
+  diskOf(allocId: string): string | undefined {
+    return this.disk.textOf(allocId);
+  }
+
+  onDiskMoved(listener: DiskMovedListener): void {
+    this.movedListeners.add(listener);
+  }
+
   /** What the agent has in memory. */
   get stats(): Record<string, number> {
     return this.agent?.stats() ?? {};
@@ -120,7 +138,11 @@ export class Machine {
   powerOn(): void {
     if (this.power) return;
     this.power = this.world.spawn(`${this.name}-os`);
-    this.tasks = new TaskHost(this.power, () => this.world.tasksFail);
+    this.tasks = new TaskHost(
+      this.power,
+      () => this.world.tasksFail,
+      (allocId) => this.disk.started(allocId),
+    );
     this.mounts = new MountTable();
     this.startAgent();
   }
@@ -155,6 +177,7 @@ export class Machine {
       drivers: new Map([[DRIVER, tasks.driverFor(process)]]),
       directories: disk.directories,
       records: disk.recordsFor(process),
+      incomingDisk: (allocId) => disk.incomingFor(process, allocId),
       diskUse: async () => ({ diskPercent: 10, inodesPercent: 10 }),
       stopTasksOnExit: false,
     }));
@@ -175,6 +198,8 @@ export class Machine {
     answer(restartAlloc, (request) => actions.restart(request));
     answer(signalAlloc, (request) => actions.signal(request));
     answer(collectAllocs, (request) => actions.collect(request));
+    answer(listFiles, async (request) => this.disk.list(request));
+    answer(readFile, async (request) => this.disk.piece(request));
   }
 
   /** What this machine does for volumes, and how the servers reach its plugin. */
@@ -219,8 +244,8 @@ export class Machine {
       this.world.calls.subscribe(subjectOfCall(name, this.node.ID), { process, queue: undefined, answer });
   }
 
-  /** A sticky disk goes on to the next allocation only when nobody writes to it any more (AG-224). */
-  private inherited(allocId: string): void {
+  /** A sticky disk goes on to the next allocation, here or elsewhere, only when nobody writes to it any more (AG-224). */
+  private diskTaken(allocId: string): void {
     if (this.runs(allocId))
       this.world.simulator.fail(
         new InvariantError('disk-inherited-early', `on ${this.name} allocation ${allocId} still runs`),

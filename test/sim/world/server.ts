@@ -119,7 +119,8 @@ export class Server {
 
   private async serve(process: SimulatedProcess): Promise<void> {
     const { world, name } = this;
-    const log = new SimulatedLog(process, world.stream, world.wire);
+    const archives = world.archives.archivesOf(process);
+    const log = new SimulatedLog(process, world.stream, world.wire, archives);
     const database = new DatabaseConnection(process, world.postgres, (machine) => this.witness.loaded(name, machine));
     const logger = world.logger(name);
     const replica = new Replica({
@@ -153,7 +154,7 @@ export class Server {
       world.calls,
       parts.flatMap(({ module }) => answersOf(module)),
     );
-    const api = new UserApi(process, context('api'), database);
+    const api = new UserApi(process, context('api'), database, archives);
     world.announcements.subscribe(process, api.feed);
     for (const part of parts) void part.start?.();
     const singletons = [...parts.flatMap((part) => part.singleton ?? []), projector];

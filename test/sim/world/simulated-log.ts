@@ -7,9 +7,11 @@ import {
   PUBLISH_DEADLINE_MS,
   type Published,
   type PublishOptions,
+  withArchives,
 } from '@waybill/journal';
 import type { TxnDraft } from '@waybill/state';
 import type { SimulatedProcess } from '../kernel/simulated-process.js';
+import type { ArchivesOfProcess } from './archive-store.js';
 import { StreamFollower } from './stream-follower.js';
 import { messageOf, type StreamAnswer, type TxnMessage, type TxnStream } from './txn-stream.js';
 import type { Wire } from './wire.js';
@@ -26,6 +28,7 @@ export class SimulatedLog implements Log {
     private readonly process: SimulatedProcess,
     private readonly stream: TxnStream,
     private readonly wire: Wire,
+    private readonly archives: ArchivesOfProcess,
   ) {}
 
   publish(draft: TxnDraft, options: PublishOptions = {}): Promise<Published> {
@@ -39,7 +42,7 @@ export class SimulatedLog implements Log {
   }
 
   async follow(options: FollowOptions): Promise<Follower> {
-    return new StreamFollower(this.process, this.stream, this.wire, options);
+    return new StreamFollower(this.process, this.stream, this.wire, withArchives(options, this.archives));
   }
 
   lastSequence(subject: string): Promise<number> {
@@ -71,7 +74,7 @@ export class SimulatedLog implements Log {
         take();
       };
       const cancelDeadline = process.after(deadlineMs, () =>
-        settle(() => reject(new LogUnavailableError('no acknowledgement from NATS'))),
+        settle(() => reject(new LogUnavailableError('no acknowledgement from NATS', { mayBeWritten: true }))),
       );
       let cancelRetry = (): void => {};
       const send = (): void => {

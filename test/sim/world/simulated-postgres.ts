@@ -4,15 +4,17 @@ import type { ProjectionStore } from '@waybill/projector';
 import {
   type Applied,
   SINGLETON_KEY,
-  type StateMachine,
+  StateMachine,
   type Table,
   TABLE_NAMES,
   type TableName,
+  type TableRows,
   namespacedKey,
 } from '@waybill/state';
 import type { SimulatedProcess } from '../kernel/simulated-process.js';
 import type { Simulator } from '../kernel/simulator.js';
 import { frozen } from './frozen.js';
+import { plainArchive } from './plain-archive.js';
 import type { Wire } from './wire.js';
 
 const QUERY_MS = 4;
@@ -27,6 +29,9 @@ export class ConnectionLostError extends Error {
     super('the connection to Postgres was lost');
   }
 }
+
+/** An archive that was handed out; most are never read. */
+export type SavedArchive = () => Uint8Array;
 
 /** The read model: rows, record of transactions and applied index, moved by whole database transactions. */
 export class SimulatedPostgres {
@@ -75,6 +80,19 @@ export class SimulatedPostgres {
     this.record.push(...applied);
   }
 
+  /** Everything as of this index. O(rows), and more when it is read. */
+  archive(): SavedArchive {
+    const { appliedIndex } = this;
+    const saved = [...this.rows].map(([name, rows]) => [name, [...rows]] as const);
+    return () => {
+      const machine = new StateMachine();
+      for (const [name, rows] of saved)
+        for (const [key, row] of rows) (machine.tables[name] as Table<object>).replace(key, row);
+      machine.startAt(appliedIndex);
+      return plainArchive(machine);
+    };
+  }
+
   verdictOf(index: number): RecordedVerdict | undefined {
     const one = this.record[index - 1];
     return one && { index, requestId: one.txn.requestId, verdict: one.verdict };
@@ -87,7 +105,7 @@ export class SimulatedPostgres {
     return this.rowsOf(table).get(key);
   }
 
-  all(table: 'allocs' | 'job_version'): object[] {
+  all(table: 'allocs' | 'job_version' | 'leases'): object[] {
     return [...this.rowsOf(table).values()];
   }
 
@@ -164,6 +182,15 @@ export class DatabaseConnection implements ProjectionStore {
 
   schedulerConfiguration(): Promise<SchedulerConfiguration | undefined> {
     return this.query((postgres) => postgres.row('scheduler_config', SINGLETON_KEY));
+  }
+
+  leases(): Promise<TableRows['leases'][]> {
+    return this.query((postgres) => postgres.all('leases') as TableRows['leases'][]);
+  }
+
+  /** What `takeArchive` takes. */
+  archive(): Promise<SavedArchive> {
+    return this.query((postgres) => postgres.archive());
   }
 
   private query<T>(effect: (postgres: SimulatedPostgres) => T): Promise<T> {

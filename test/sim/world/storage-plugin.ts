@@ -20,8 +20,13 @@ export function storagePlugin(provider: StorageProvider, machine: PluginMachine)
   const failure = (method: string, code: status, details: string) => new CsiError(method, code, details);
   const call = <T>(method: string, effect: () => T, options: CallOptions = {}): Promise<T> =>
     new Promise((resolve, reject) => {
-      const end = (take: () => void): void => agent.execute(take);
-      options.signal?.addEventListener('abort', () => reject(failure(method, status.CANCELLED, 'nobody waits for it')));
+      const { signal } = options;
+      const abandon = (): void => reject(failure(method, status.CANCELLED, 'nobody waits for it'));
+      const end = (take: () => void): void => {
+        signal?.removeEventListener('abort', abandon);
+        agent.execute(take);
+      };
+      signal?.addEventListener('abort', abandon, { once: true });
       power.after(provider.callMs(), () => {
         const fails = (): boolean => {
           if (!provider.fails()) return false;

@@ -34,10 +34,12 @@ export class TaskHost {
   /**
    * @param machine what dies when the power fails
    * @param tasksFail whether tasks whose work is never done end by themselves
+   * @param onStart called with the allocation whose task begins
    */
   constructor(
     private readonly machine: SimulatedProcess,
     private readonly tasksFail: () => boolean,
+    private readonly onStart: (allocId: string) => void,
   ) {}
 
   /** Ids of tasks that run. */
@@ -108,6 +110,7 @@ export class TaskHost {
       },
     };
     this.tasks.set(taskId, task);
+    this.onStart(config.allocId);
     if (runForMs > 0)
       this.machine.after(runForMs, () => (isFinite || this.tasksFail()) && task.end(exitWith(exitCode)));
   }

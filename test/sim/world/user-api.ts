@@ -13,6 +13,8 @@ import {
   RegisterJob,
   type RegisterJobRequest,
   Requester,
+  RestoreSnapshot,
+  ResumedRoles,
   RevertJob,
   SetSchedulerConfiguration,
   StopAllocation,
@@ -25,7 +27,9 @@ import type { AskOptions, Call, OnBehalfOf } from '@waybill/rpc';
 import type { ServiceContext } from '@waybill/service';
 import type { Actor } from '@waybill/state';
 import type { SimulatedProcess } from '../kernel/simulated-process.js';
-import type { DatabaseConnection } from './simulated-postgres.js';
+import type { ArchivesOfProcess } from './archive-store.js';
+import { openPlainArchive } from './plain-archive.js';
+import type { DatabaseConnection, SavedArchive } from './simulated-postgres.js';
 
 const NAMESPACE = 'default';
 /** Its namespaces limit nothing, so that nothing is asked of the database for it. */
@@ -50,13 +54,15 @@ export class UserApi {
   private readonly dispatchJob: DispatchJob;
   private readonly forceLaunch: ForceLaunch;
   private readonly planJob: PlanJob;
+  private readonly restoring: RestoreSnapshot;
   private readonly inquiry: BrokerInquiry;
   private readonly calls: HeldCalls;
 
   constructor(
     private readonly process: SimulatedProcess,
     private readonly context: ServiceContext,
-    database: DatabaseConnection,
+    private readonly database: DatabaseConnection,
+    archives: ArchivesOfProcess,
   ) {
     const { log, clock, timers, newId, rpc } = context;
     this.feed = new ProjectionFeed({ record: database, clock, timers });
@@ -78,6 +84,21 @@ export class UserApi {
     this.dispatchJob = new DispatchJob(log, this.writer, this.registerJob, lookup, readable, clock, newId);
     this.forceLaunch = new ForceLaunch(log, rpc, readable);
     this.planJob = new PlanJob(admission, log, rpc, 'global', () => this.feed.applied, clock);
+    this.restoring = new RestoreSnapshot({
+      open: async (bytes) => openPlainArchive(bytes),
+      archives,
+      log,
+      readable: (index, timeoutMs) => this.feed.waitFor(index, timeoutMs),
+      roles: new ResumedRoles({
+        feed: this.feed,
+        leases: () => database.leases(),
+        brokerAt: (index) => this.inquiry.enabledAt(index),
+        clock,
+      }),
+      applied: () => database.appliedIndex(),
+      clock,
+      newId,
+    });
   }
 
   register(job: Job, over: Partial<RegisterJobRequest> = {}): Promise<Written> {
@@ -132,6 +153,15 @@ export class UserApi {
   async collectGarbage(): Promise<Written> {
     await this.inquiry.forceGc();
     return { Index: 0 };
+  }
+
+  /** The archive that is handed out. */
+  saveSnapshot(): Promise<SavedArchive> {
+    return this.database.archive();
+  }
+
+  async restoreSnapshot(archive: SavedArchive): Promise<Written> {
+    return { Index: await this.restoring.run(archive(), this.requester()) };
   }
 
   /** Asked of one machine, which does it itself. */

@@ -33,6 +33,15 @@ export const CALM: Weather = {
   pluginSlow: 0,
 };
 
+export interface AskingNats {
+  /** Nobody waits longer for the answer. */
+  readonly timeoutMs: number;
+  /** The weather in which it is not heard; absent: it always is. */
+  readonly unheard?: keyof Weather;
+  /** The weather in which it acts, and the answer does not arrive. */
+  readonly unanswered: keyof Weather;
+}
+
 const FASTEST_MS = 0.2;
 const USUAL_MS = 3;
 export const SLOWEST_MS = 4_000;
@@ -89,6 +98,33 @@ export class Wire {
   toProcess(to: SimulatedProcess, label: string, run: () => void): void {
     this.simulator.schedule(this.delayMs(), `${label} → ${to.name}`, () => {
       if (this.connects(to)) to.execute(run);
+    });
+  }
+
+  /** Asks the NATS server, which acts at once. @throws what it throws; when no answer comes: it may have acted or not */
+  ask<T>(
+    from: SimulatedProcess,
+    label: string,
+    { timeoutMs, unheard, unanswered }: AskingNats,
+    atNats: () => T,
+  ): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const cancel = from.after(timeoutMs, () => reject(new Error(`${label}: no answer`)));
+      if (unheard && this.happens(unheard)) return;
+      this.toNats(from, label, () => {
+        let take: () => void;
+        try {
+          const value = atNats();
+          take = () => resolve(value);
+        } catch (error) {
+          take = () => reject(error instanceof Error ? error : new Error(String(error)));
+        }
+        if (this.happens(unanswered)) return;
+        this.toProcess(from, `${label} answer`, () => {
+          cancel();
+          take();
+        });
+      });
     });
   }
 

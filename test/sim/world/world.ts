@@ -5,6 +5,7 @@ import type { SeededRandom } from '../kernel/seeded-random.js';
 import { SimulatedProcess } from '../kernel/simulated-process.js';
 import type { Simulator } from '../kernel/simulator.js';
 import { AnnouncementChannel } from './announcement-channel.js';
+import { ArchiveStore } from './archive-store.js';
 import { CallExchange } from './call-exchange.js';
 import { EventStore } from './event-store.js';
 import { LeaseBucket } from './lease-bucket.js';
@@ -17,6 +18,7 @@ import { Wire } from './wire.js';
 export class World {
   readonly wire: Wire;
   readonly stream: TxnStream;
+  readonly archives: ArchiveStore;
   readonly calls: CallExchange;
   readonly leases: LeaseBucket;
   readonly postgres: SimulatedPostgres;
@@ -35,6 +37,7 @@ export class World {
   ) {
     this.wire = new Wire(simulator, random.fork('wire'));
     this.stream = new TxnStream(simulator);
+    this.archives = new ArchiveStore(this.wire);
     this.calls = new CallExchange(this.wire, random.fork('calls'));
     this.leases = new LeaseBucket(simulator, this.wire);
     this.postgres = new SimulatedPostgres(simulator, this.wire);

@@ -50,4 +50,19 @@ describe('over a crash of the agent', () => {
     expect(now(last)).toEqual(['dead/1', 'running/1']);
     expect(last.report().TaskStates['web']!.Events.filter(({ Type }) => Type === 'Started')).toHaveLength(2);
   });
+
+  it('AG-223: an agent that is killed while it removes an allocation knows of it afterwards', async () => {
+    let removed = (): void => {};
+    const { time, runner, records, alloc } = setup([aTask('web', FOREVER)], {
+      directories: { remove: () => new Promise((resolve) => (removed = resolve)) },
+    });
+    runner.run();
+    await time.pass(1_000);
+    const destroyed = runner.destroy();
+    await time.pass(1_000);
+    expect(records.saved.has(alloc.ID)).toBe(true);
+    removed();
+    await destroyed;
+    expect(records.saved.has(alloc.ID)).toBe(false);
+  });
 });

@@ -46,7 +46,7 @@ describe('restart by request', () => {
     ['service with a leader', 'service', { Leader: true }],
     ['batch', 'batch', {}],
   ] as const) {
-    it(`AG-7, AG-161, AG-162, AG-163: the table of section 15, ${what}`, async () => {
+    it(`AG-7, AG-161, AG-162, AG-163, JR-956, JR-957: the table of section 15, ${what}`, async () => {
       const rows: [task: string, all: boolean, after: string][] = [
         ['', true, 'running/1 dead/1 running/1 dead/1 running/1 pending/0'],
         ['', false, 'running/1 dead/0 running/1 dead/0 running/1 pending/0'],
@@ -82,7 +82,7 @@ describe('restart by request', () => {
     ]);
   });
 
-  it('AG-7, AG-108, AG-162: dead tasks run again in the order of the lifecycle, not failed, with a start of their own', async () => {
+  it('AG-7, AG-108, AG-162, JR-957: dead tasks run again in the order of the lifecycle, not failed, with a start of their own', async () => {
     const { time, runner, events } = await running('service');
     const before = runner.report().TaskStates;
     await restarted({ time, runner }, '', true);
@@ -107,17 +107,18 @@ describe('restart by request', () => {
     }
   });
 
-  it('AG-163, AG-412: what is refused, with the texts of the contract', async () => {
+  it('AG-163, AG-412, JR-956, JR-957: what is refused, with the texts of the contract', async () => {
     const { runner, alloc } = await running('service');
     await expect(runner.restart('main', true)).rejects.toThrow('task name cannot be set when restarting all tasks');
     await expect(runner.restart('x', false)).rejects.toThrow('Could not find task runner for task: x');
     await expect(runner.restart('pre once', false)).rejects.toThrow('Task not running');
     await expect(runner.restart('poststop', false)).rejects.toThrow('Task not running');
     runner.update({ ...alloc, DesiredStatus: 'stop', AllocModifyIndex: 11 });
-    await expect(runner.restart('', true)).rejects.toThrow('restart of an alloc that should not run');
+    for (const all of [true, false])
+      await expect(runner.restart('', all)).rejects.toThrow('restart of an alloc that should not run');
   });
 
-  it('AG-413: in the middle of a restart delay it is not running, and the delay goes on', async () => {
+  it('AG-413, JR-956: in the middle of a restart delay it is not running, and the delay goes on', async () => {
     const policy = { ...ONE_RESTART, Delay: 60e9 };
     const { time, runner, states } = setup([aTask('web', { run_for: '1s', exit_code: 1 }, { RestartPolicy: policy })]);
     runner.run();
@@ -130,7 +131,7 @@ describe('restart by request', () => {
     expect(states()).toEqual({ web: 'running' });
   });
 
-  it('AG-164: a task that was killed stays down, and the request does not fail', async () => {
+  it('AG-164, JR-957: a task that was killed stays down, and the request does not fail', async () => {
     const { time, runner, states } = setup([
       aTask('main', { run_for: '5s' }),
       aTask('proxy', FOREVER, lifecycle('prestart', true)),

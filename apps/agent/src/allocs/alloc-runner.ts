@@ -13,7 +13,7 @@ import { traceparentOf, withSpan } from '@waybill/telemetry';
 import { inheritDisk } from '../disks/alloc-disk.js';
 import { AllocHealth } from './alloc-health.js';
 import type { AllocHost } from './alloc-host.js';
-import type { AllocRecord } from '../recovery/alloc-record.js';
+import { type AllocRecord, hasBegun } from '../recovery/alloc-record.js';
 import { AllocNotRunnableError, healthOf, jobOf } from './alloc-report.js';
 import { AllocOffer } from './alloc-offer.js';
 import { AllocProgress } from './alloc-progress.js';
@@ -59,6 +59,9 @@ export class AllocRunner {
   /** Its predecessors on this machine have ended, or it is killed: tasks may start (AG-53). */
   private readonly ready = new Gate();
   private readonly isRestored: boolean;
+  /** Its tasks have begun: what is on its disk is theirs. */
+  private readonly hasDisk: boolean;
+  private inheriting: Promise<void> = Promise.resolve();
   private firstTaskUp = new Gate();
   /** Why its tasks may not start yet; null: they may. */
   private waitsFor: 'predecessors' | 'disk' | null = 'predecessors';
@@ -75,6 +78,7 @@ export class AllocRunner {
     if (!group) throw new AllocNotRunnableError(`job "${job.ID}" has no task group "${current.TaskGroup}"`);
     this.group = group;
     this.isRestored = restored !== undefined;
+    this.hasDisk = restored !== undefined && hasBegun(restored);
     this.stage = restored ? 'prestart' : 'init';
     if (current.DesiredTransition.NoShutdownDelay) this.delaysSkipped.open();
     const seat: TaskSeat = {
@@ -234,8 +238,10 @@ export class AllocRunner {
     await this.crew.killAll();
     this.services.close();
     await this.storage.end();
-    await this.deps.records.remove(this.current.ID);
+    await this.inheriting;
     await this.deps.directories.remove(this.current.ID);
+    // Last: an agent that dies before finds what is left, and removes it then.
+    await this.deps.records.remove(this.current.ID);
   }
 
   /** The agent ends and its tasks must not outlive it: puts them down without an end. */
@@ -292,8 +298,9 @@ export class AllocRunner {
   private async whenPredecessorsEnded(): Promise<void> {
     await this.deps.predecessorsEnded(this.current);
     this.waitsFor = 'disk';
-    // One that was taken up again has what it has.
-    if (!this.isRestored) await inheritDisk(this.deps, this.current, this.group, () => !this.stopping.isBegun);
+    const isWantedHere = (): boolean => !this.stopping.isBegun && this.progress.isTold;
+    if (!this.hasDisk) this.inheriting = inheritDisk(this.deps, this.current, this.group, isWantedHere);
+    await this.inheriting;
     this.waitsFor = null;
     const isWanted = !this.stopping.isBegun && !this.crew.isDead; // AG-82
     if (isWanted && !(await this.prepared())) return;

@@ -30,7 +30,7 @@ describe('an allocation, step by step', () => {
       group: { Services: [aService('db')], EphemeralDisk: { Sticky: true, Migrate: false, SizeMB: 1 } },
       alloc: { PreviousAllocation: 'before' },
       predecessorsEnded: async () => void steps.push('wait'),
-      inherit: async () => void steps.push('disk'),
+      directories: { inherit: async () => void steps.push('disk') },
     });
     runner.run();
     await time.pass(1_000);

@@ -154,10 +154,13 @@ export class LocalAllocs {
     this.wiring.push.changed(notRunnable(alloc, error, rfc3339FromMs(this.host.clock.nowMs())), undefined);
   }
 
-  /** AG-53. One that is not here, or that the servers cannot tell the state of, is not waited for (AG-446). */
+  /**
+   * AG-53. One that is not here, or that the servers cannot tell the state of, is not waited for (AG-446); one that they no
+   * longer know, and whose tasks are being ended, is.
+   */
   private async predecessorsEnded(alloc: Allocation): Promise<void> {
-    await this.leaving.get(alloc.ID);
     const ids = [alloc.PreviousAllocation, ...alloc.PreemptedAllocations];
+    await Promise.all([alloc.ID, ...ids].flatMap((id) => this.leaving.get(id) ?? []));
     const here = ids.flatMap((id) => this.runners.get(id) ?? []);
     await Promise.all(here.filter((one) => one.alloc.ClientStatus !== 'unknown').map((one) => one.ended.opened));
   }

@@ -1,6 +1,6 @@
 import { FakeTime } from '@waybill/model';
 import { describe, expect, it } from 'vitest';
-import { type Disconnectable, RESTORED_GRACE_MS, StopsOnDisconnect } from './stops-on-disconnect.js';
+import { type Disconnectable, LATE_GRACE_MS, RESTORED_GRACE_MS, StopsOnDisconnect } from './stops-on-disconnect.js';
 
 const alloc = (id: string, afterS: number, isRestored = false): Disconnectable => ({
   id,
@@ -70,6 +70,28 @@ describe('stop_on_client_after', () => {
     watch.look();
     await time.pass(6_000);
     expect(stopped).toEqual(['a 5001', 'b 11001']);
+  });
+
+  it('AG-171, AG-172: a clock that is set forward is no time without contact', async () => {
+    const { time, watch, stopped } = setup([alloc('a', 5)]);
+    watch.start();
+    await time.pass(2_000);
+    time.freeze(3_600_000);
+    watch.look(); // a list of the servers was applied
+    await time.pass(5_000);
+    expect(stopped).toEqual([]);
+    await time.pass(1);
+    expect(stopped).toEqual(['a 3607001']);
+  });
+
+  it('AG-171: a machine that stood still for longer than that gets no more than the time of a heartbeat', async () => {
+    const { time, watch, stopped } = setup([alloc('a', 3_600)]);
+    watch.start();
+    time.freeze(7_200_000);
+    await time.pass(LATE_GRACE_MS);
+    expect(stopped).toEqual([]);
+    await time.pass(1);
+    expect(stopped).toEqual(['a 7250001']);
   });
 
   it('one that is stopped stops nothing', async () => {

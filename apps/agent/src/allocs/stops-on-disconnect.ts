@@ -2,6 +2,10 @@ import type { CancelTimer, Clock, Timers } from '@waybill/model';
 
 /** AG-173: allocations that were taken up again get so long after a start without contact. */
 export const RESTORED_GRACE_MS = 50_000;
+/** A look that comes later than this was not held up by work: the clock was set, or the machine stood still. */
+export const MAX_LATE_MS = 5_000;
+/** How long after that a heartbeat may take to tell which of them it was. */
+export const LATE_GRACE_MS = 50_000;
 
 /** An allocation whose group says `stop_on_client_after`. */
 export interface Disconnectable {
@@ -26,10 +30,15 @@ export interface StopsOnDisconnectDependencies {
  *
  * stopped → watching → stopped. A good heartbeat costs nothing here: one timer waits for the first moment at which an
  * allocation could be due, looks then when the contact really was, and waits for the next. So each has its own moment,
- * whatever the others' are. Cost of a look: O(allocations with the setting); no timer while there are none.
+ * whatever the others' are. When the clock was set forward the contact seems long ago: nothing is due before a heartbeat
+ * had the time to say otherwise. Cost of a look: O(allocations with the setting); no timer while there are none.
  */
 export class StopsOnDisconnect {
   private startedMs: number | null = null;
+  /** When the next look is due. */
+  private plannedMs = Infinity;
+  /** Time of the last look that came late. */
+  private lateMs = -Infinity;
   private cancel: CancelTimer = () => {};
 
   constructor(private readonly deps: StopsOnDisconnectDependencies) {}
@@ -49,19 +58,21 @@ export class StopsOnDisconnect {
     this.cancel();
     if (this.startedMs === null) return;
     const nowMs = this.deps.clock.nowMs();
+    if (nowMs - this.plannedMs > MAX_LATE_MS) this.lateMs = nowMs;
     let nextMs = Infinity;
     for (const alloc of this.deps.allocs()) {
       const dueMs = this.dueMs(alloc, this.startedMs);
       if (dueMs < nowMs) this.deps.stop(alloc.id);
       else nextMs = Math.min(nextMs, dueMs + 1);
     }
+    this.plannedMs = nextMs;
     if (nextMs < Infinity) this.cancel = this.deps.timers.after(nextMs - nowMs, () => this.look());
   }
 
   /** "More than that" ago (AG-171): in the moment itself nothing is due yet. */
   private dueMs({ afterMs, isRestored }: Disconnectable, startedMs: number): number {
     const contactMs = this.deps.lastContactMs();
-    if (contactMs !== undefined) return contactMs + afterMs;
-    return startedMs + (isRestored ? RESTORED_GRACE_MS : 0) + afterMs;
+    const sinceMs = contactMs ?? startedMs + (isRestored ? RESTORED_GRACE_MS : 0);
+    return Math.max(sinceMs + afterMs, this.lateMs + Math.min(afterMs, LATE_GRACE_MS));
   }
 }

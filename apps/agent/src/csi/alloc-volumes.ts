@@ -66,9 +66,11 @@ export class AllocVolumes {
   private readonly known: Map<string, AllocVolumeRecord>;
   private readonly claimed = new Map<string, ClaimVolumeResponse>();
   private readonly closing = new AbortController();
-  /** Ends what is being prepared: it is released now. */
-  private readonly abandoning = new AbortController();
-  private readonly unwanted = AbortSignal.any([this.closing.signal, this.abandoning.signal]);
+  /**
+   * Ends what is being prepared: it is released now, or closed. Not an `AbortSignal.any`: one that somebody listens to is
+   * kept for as long as the process runs, with all that its listeners know.
+   */
+  private readonly unwanting = new AbortController();
   private preparing: Promise<void> | undefined;
 
   constructor(
@@ -104,7 +106,7 @@ export class AllocVolumes {
 
   /** VL-228: in whatever way the allocation ends. Never fails; resolves when each volume was tried once. */
   async release(): Promise<void> {
-    this.abandoning.abort();
+    this.unwanting.abort();
     await this.preparing?.catch(() => undefined); // whoever asked for it has heard
     if (!this.preparing && this.known.size === 0) return; // an earlier agent has released all of it
     await Promise.all(Object.keys(this.requests).map((alias) => this.releaseOne(alias)));
@@ -117,6 +119,7 @@ export class AllocVolumes {
   /** VL-231. */
   close(): void {
     this.closing.abort();
+    this.unwanting.abort();
   }
 
   private async inPhases(canMount: boolean): Promise<void> {
@@ -138,7 +141,7 @@ export class AllocVolumes {
   private async restore(alias: string): Promise<void> {
     const known = this.known.get(alias);
     if (!known?.MountInfo.Source) return;
-    await this.deps.pluginReady(known.PluginID, this.unwanted);
+    await this.deps.pluginReady(known.PluginID, this.unwanting.signal);
     if (await this.deps.isMounted(known.MountInfo.Source)) return;
     this.deps.uses.remove(useKey(this.used(alias)), this.alloc.ID);
     this.known.set(alias, { ...known, MountInfo: NOT_MOUNTED });
@@ -147,8 +150,8 @@ export class AllocVolumes {
   private async claim(alias: string): Promise<void> {
     if (this.mountOf(alias)) return;
     const { claims, clock, timers } = this.deps;
-    const retries = { clock, timers, signal: this.unwanted };
-    const asked = () => unless(this.unwanted, claims.claim(this.claimRequest(alias, CLAIM_STATE.taken)));
+    const retries = { clock, timers, signal: this.unwanting.signal };
+    const asked = () => unless(this.unwanting.signal, claims.claim(this.claimRequest(alias, CLAIM_STATE.taken)));
     const answer = await retrying(asked, isPassing, retries).catch((error: unknown) => {
       throw new VolumesError(`could not claim volume ${this.used(alias).volumeId}: ${textOf(error)}`, { cause: error });
     });
@@ -171,7 +174,7 @@ export class AllocVolumes {
     const known = this.known.get(alias);
     const request = this.requests[alias];
     if (!claimed || !known || !request) return;
-    const plugin = await this.deps.pluginReady(known.PluginID, this.unwanted);
+    const plugin = await this.deps.pluginReady(known.PluginID, this.unwanting.signal);
     const { Volume, PublishContext } = claimed;
     const volume: VolumeMount = {
       ...this.mounted(alias),
@@ -180,7 +183,7 @@ export class AllocVolumes {
       context: Volume.Context ?? {},
       publishContext: PublishContext,
     };
-    const MountInfo = await this.deps.mount(plugin, volume, this.unwanted);
+    const MountInfo = await this.deps.mount(plugin, volume, this.unwanting.signal);
     this.known.set(alias, { ...known, ExternalNodeID: plugin.machine.ID, MountInfo });
     this.claimed.delete(alias); // its secrets have done their work
     await this.save();

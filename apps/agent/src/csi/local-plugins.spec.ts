@@ -150,4 +150,18 @@ describe('plugins that run here', () => {
     leaving.abort();
     await expect(waiting).rejects.toThrow('nobody waits for it any more');
   });
+
+  it('VL-231: an agent that ends in the middle of a look says nothing of it', async () => {
+    const { time, plugins, registry, reports, pluginOf } = await setup();
+    await registry.register(of('a'));
+    await time.pass(0);
+    const before = reports.length;
+    let answer: (isReady: boolean) => void = () => {};
+    pluginOf('a').probe = () => new Promise((resolve) => (answer = resolve));
+    await time.pass(30_000);
+    plugins.stop();
+    answer(false);
+    await time.pass(60_000);
+    expect(reports.slice(before)).toEqual([]);
+  });
 });

@@ -64,7 +64,7 @@ export class LocalPlugins {
   stop(): void {
     this.isStarted = false;
     this.cancelResync();
-    for (const { plugin } of this.instances.values()) plugin.close();
+    for (const instance of this.instances.values()) instance.leave();
     this.instances.clear();
   }
 

@@ -63,11 +63,16 @@ export class PluginInstance {
     void this.round();
   }
 
-  withdraw(): void {
-    if (this.isWithdrawn) return;
+  /** Nobody looks at it any more, and nothing is said of it. */
+  leave(): void {
     this.isWithdrawn = true;
     this.cancel();
     this.plugin.close();
+  }
+
+  withdraw(): void {
+    if (this.isWithdrawn) return;
+    this.leave();
     this.report({ ...this.info, Healthy: false, HealthDescription: 'unhealthy' });
   }
 

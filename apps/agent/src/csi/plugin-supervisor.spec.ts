@@ -5,13 +5,13 @@ import { FakePlugin } from '../fixtures/fake-plugin.js';
 import { PluginRegistry } from './plugin-registry.js';
 import { PluginSupervisor } from './plugin-supervisor.js';
 
-function setup(Type = 'monolith') {
+function setup(Type = 'monolith', save = async (): Promise<void> => {}) {
   const time = new FakeTime();
   const plugin = new FakePlugin();
   const events: string[] = [];
   const failures: string[] = [];
   let removed = 0;
-  const registry = new PluginRegistry({ load: async () => [], save: async () => {} }, silentLogger);
+  const registry = new PluginRegistry({ load: async () => [], save }, silentLogger);
   const supervisor = new PluginSupervisor({
     allocId: 'a',
     config: {
@@ -79,6 +79,21 @@ describe('looking after a plugin', () => {
       socketPath: '/s',
       pluginRoot: '/p',
     });
+  });
+
+  it('VL-210: one that is dead before both of its sides are written down is withdrawn as a whole', async () => {
+    let written = (): void => {};
+    const { time, supervisor, registry } = setup('monolith', () => new Promise((resolve) => (written = resolve)));
+    supervisor.taskIs(true);
+    await time.pass(0);
+    expect(registry.active()).toHaveLength(1);
+    const stopped = supervisor.stop();
+    for (let at = 0; at < 3; at++) {
+      written();
+      await time.pass(0);
+    }
+    await stopped;
+    expect(registry.active()).toEqual([]);
   });
 
   it('VL-208: one that cannot say who it is fails', async () => {

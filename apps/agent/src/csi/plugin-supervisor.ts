@@ -127,6 +127,7 @@ export class PluginSupervisor {
       if (this.round !== round) return;
       this.mode = 'watching';
       for (const side of SIDES[config.Type] ?? []) {
+        if (this.round !== round) return; // withdrawn while the other side was written
         const of = { side, pluginId: config.ID, allocId, socketPath, mountRoot, pluginRoot };
         await registry.register({ ...of, provider: name, providerVersion: version });
       }

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -33,4 +33,20 @@ describe('directories of allocations', () => {
     expect(await store.list()).toEqual(['b']);
     expect(readdirSync(volume)).toEqual(['kept']);
   });
+
+  it.each(['alloc/logs', 'alloc/data', 'web/local', 'web/tmp', 'web/private', 'web/secrets'])(
+    'AG-220: a link that a task has put in the place of %s opens nothing of the machine',
+    async (replaced) => {
+      const store = new AllocDirectoryStore(path.join(root, 'allocs'));
+      await store.build('a', 'web');
+      const outside = path.join(root, 'outside');
+      mkdirSync(outside, { mode: 0o700 });
+      writeFileSync(path.join(outside, 'template.done'), '');
+      rmSync(path.join(root, 'allocs/a', replaced), { recursive: true });
+      symlinkSync(outside, path.join(root, 'allocs/a', replaced));
+      await expect(store.build('a', 'web')).rejects.toThrow(replaced);
+      expect(statSync(outside).mode & 0o777).toBe(0o700);
+      expect(readdirSync(outside)).toEqual(['template.done']);
+    },
+  );
 });

@@ -1,4 +1,4 @@
-import { chmod, lstat, mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
+import { constants, lstat, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { isErrno } from '../drivers/process-identity.js';
 import type { AllocDirectories } from './alloc-directories.js';
@@ -108,10 +108,15 @@ const isDirectory = (file: string): Promise<boolean> =>
     () => false,
   );
 
-/** @returns whether it was not there */
+/** @returns whether it was not there @throws when a task has put a link in its place, which would lead out of here */
 async function directory(dir: string, mode: number): Promise<boolean> {
   const made = await mkdir(dir, { recursive: true, mode });
-  // The process's umask must not decide what others may; a driver may have opened to its task what was closed.
-  if (mode === SHARED) await chmod(dir, mode);
+  const opened = await open(dir, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
+  try {
+    // The process's umask must not decide what others may; a driver may have opened to its task what was closed.
+    if (mode === SHARED) await opened.chmod(mode);
+  } finally {
+    await opened.close();
+  }
   return made !== undefined;
 }

@@ -91,6 +91,16 @@ describe('a disk from another machine', () => {
     expect((await readdir(found('.'))).toSorted()).toEqual(['alloc', 'log', 'new', 'web']);
   });
 
+  it('AG-224: what an agent that was killed had of it is no obstacle', async () => {
+    await writeFile(at('alloc/data/x'), 'whole');
+    const broken = incomingDisk(here, alloc.ID);
+    for (const dir of ['alloc/data', 'alloc/data/y']) await broken.directory(dir, 0o777);
+    await (await broken.file('alloc/data/x', 0o644)).close();
+    await fetch();
+    expect(await readFile(found('alloc/data/x'), 'utf8')).toBe('whole');
+    expect(await readdir(found('alloc/data'))).toEqual(['x']);
+  });
+
   it('AG-53: it waits until the allocation before has ended', async () => {
     await writeFile(at('alloc/data/x'), 'x');
     failures = [new RpcError('conflict', 'not yet'), new RpcError('conflict', 'not yet')];

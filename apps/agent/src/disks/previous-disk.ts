@@ -54,6 +54,7 @@ export class PreviousDisk {
   async fetch(alloc: Allocation, tasks: readonly string[], maxBytes: number, isWanted: () => boolean): Promise<void> {
     const incoming = this.deps.incoming(alloc.ID);
     const copy = new Copy(this.deps, alloc.ID, maxBytes, isWanted, incoming);
+    await incoming.discard(); // what an earlier agent had of it
     try {
       for (const root of ['alloc/data', ...tasks.map((task) => `${task}/local`)]) await copy.directory(root, 0o777, 0);
       await incoming.complete(tasks);

@@ -16,7 +16,7 @@ export function secretsOf({ settings, logger }: ServiceContext, dir: string): Se
     return { memory: SecretsMemory.find(dir), attributes: { 'secrets.memory': 'true' } };
   } catch (error) {
     if (!(error instanceof NoSecretsMemoryError)) throw error;
-    logger.warn('secrets of tasks are kept on the disk', { error });
+    logger.warn('secrets of tasks are kept on the disk', { reason: error.message });
     return { memory: undefined, attributes: { 'secrets.memory': 'false', 'secrets.memory.missing': error.message } };
   }
 }

@@ -15,10 +15,13 @@ describe('what an allocation inherits', () => {
       group: { EphemeralDisk },
       alloc: { PreviousAllocation: 'before', ...over },
       predecessorsEnded: () => new Promise<void>((resolve) => (end = resolve)),
-      inherit: async (from, to, tasks) => {
-        const states = Object.values(alloc.states()).join();
-        story.push(`${from} ${to === alloc.alloc.ID} ${tasks.join()} ${states}`);
-        await inherit();
+      directories: {
+        inherit: async (from, to, tasks) => {
+          const states = Object.values(alloc.states()).join();
+          story.push(`${from} ${to === alloc.alloc.ID} ${tasks.join()} ${states}`);
+          await inherit();
+        },
+        remove: async () => void story.push('removed'),
       },
     });
     return { ...alloc, story, ended: () => end() };
@@ -52,6 +55,50 @@ describe('what an allocation inherits', () => {
     ended();
     await time.pass(10);
     expect(states()).toEqual({ web: 'running', log: 'running' });
+  });
+
+  it('AG-224: an agent that ended while one waited has its disk brought by the next, once', async () => {
+    const { time, runner, make, records, alloc, story, ended } = inheriting(STICKY);
+    const saved = () => structuredClone(records.saved.get(alloc.ID)!);
+    runner.run();
+    await time.pass(10);
+    const next = make(saved());
+    next.run();
+    ended();
+    await time.pass(10);
+    expect(story).toEqual(['before true web,log pending,pending']);
+    const last = make(saved()); // its tasks have begun: what is there is theirs
+    last.run();
+    ended();
+    await time.pass(10);
+    expect(story).toHaveLength(1);
+  });
+
+  it('AG-223, AG-224: one that is removed while it waits inherits nothing', async () => {
+    const { time, runner, story, ended } = inheriting(STICKY);
+    runner.run();
+    await time.pass(10);
+    const destroyed = runner.destroy();
+    await time.pass(10);
+    ended();
+    await time.pass(10);
+    await destroyed;
+    expect(story).toEqual(['removed']);
+  });
+
+  it('AG-223, AG-224: one that is removed while its disk is moved is removed after that', async () => {
+    let moved = (): void => {};
+    const { time, runner, story, ended } = inheriting(STICKY, {}, () => new Promise((resolve) => (moved = resolve)));
+    runner.run();
+    ended();
+    await time.pass(10);
+    const destroyed = runner.destroy();
+    await time.pass(10);
+    expect(story).toHaveLength(1);
+    moved();
+    await time.pass(10);
+    await destroyed;
+    expect(story.slice(1)).toEqual(['removed']);
   });
 });
 

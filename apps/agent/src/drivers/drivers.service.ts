@@ -40,7 +40,7 @@ export async function driversOf(
   };
   if (supervision.cgroups instanceof NoCgroupsError)
     logger.warn('tasks get no cgroups: what starts a session of its own is not killed with its task', {
-      error: supervision.cgroups,
+      reason: supervision.cgroups.message,
     });
   const rawExec = new RawExecDriver({
     ...supervision,

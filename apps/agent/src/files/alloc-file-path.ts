@@ -33,4 +33,5 @@ function refuseClosed(root: string, found: string, wanted: string): void {
   if (holds) throw new RpcError('conflict', `Reading ${holds} file prohibited: ${wanted}`);
 }
 
-const escapes = (): RpcError => new RpcError('conflict', 'Path escapes the alloc directory');
+/** AG-302. */
+export const escapes = (): RpcError => new RpcError('conflict', 'Path escapes the alloc directory');

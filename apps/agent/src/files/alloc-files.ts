@@ -1,5 +1,5 @@
 import { constants } from 'node:fs';
-import { lstat, open, readdir, readlink, realpath, stat, type FileHandle } from 'node:fs/promises';
+import { lstat, open, readdir, realpath, stat, type FileHandle } from 'node:fs/promises';
 import path from 'node:path';
 import {
   MAX_FILE_CHUNK_BYTES,
@@ -14,6 +14,7 @@ import {
 } from '@waybill/rpc';
 import type { AllocDirectoryStore } from '../disks/alloc-directories.store.js';
 import { isErrno } from '../drivers/process-identity.js';
+import { NotPlainError, openFound } from './plain-file.store.js';
 import { checkAllocPath, resolveAllocPath } from './alloc-file-path.js';
 import { fileInfo, SNIFFED_BYTES } from './file-info.js';
 
@@ -109,14 +110,11 @@ async function readPiece(found: string, root: string, request: ReadFileRequest):
 
 async function openRegular(found: string, root: string, wanted: string): Promise<FileHandle> {
   if ((await stat(found)).isDirectory()) throw new RpcError('invalid', `file "${wanted}" is a directory`);
-  const file = await open(found, READ_ONLY);
+  const { file, at } = await openFound(found).catch((error: unknown) => {
+    throw error instanceof NotPlainError ? new RpcError('invalid', `file "${wanted}" is no regular file`) : error;
+  });
   try {
-    if (!(await file.stat()).isFile()) throw new RpcError('invalid', `file "${wanted}" is no regular file`);
-    // A directory on the way may have become a link since it was looked at: what counts is what was opened.
-    if (process.platform === 'linux') {
-      const opened = await readlink(`/proc/self/fd/${file.fd}`);
-      checkAllocPath(await realpath(root), opened.replace(/ \(deleted\)$/, ''), wanted);
-    }
+    checkAllocPath(await realpath(root), at, wanted);
     return file;
   } catch (error) {
     await file.close();

@@ -1,4 +1,4 @@
-import { cp, mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 import type { TaskArtifact } from '@waybill/model';
 import { ARTIFACT_LIMITS, ArtifactLimitError, type ArtifactLimits } from '../artifacts/artifact-limits.js';
@@ -8,16 +8,26 @@ import { download } from '../artifacts/download.js';
 import { gitClone } from '../artifacts/git-clone.js';
 import { EscapesError, insideAlloc } from './inside-alloc.js';
 import { Once } from './once.store.js';
+import type { TaskPaths } from '../drivers/driver.js';
 import { HookError, type TaskHook, type TaskStart } from './task-hook.js';
 
 /** AG-290. */
 export const ARTIFACTS_AT_A_TIME = 3;
+/** How directories of artifacts under way begin. */
+const UNFINISHED = 'artifact-';
+/** A program that was told to end may still write something. */
+const REMOVE_RETRIES = 3;
 
 export interface ArtifactOptions {
   /** Artifacts may be files of the machine: whatever the agent can read, a job can then read too. */
   readonly machineFiles: boolean;
   readonly limits?: ArtifactLimits;
 }
+
+/** What it needs to know of a start. */
+type ArtifactStart = Pick<TaskStart, 'task' | 'interpolate' | 'emit' | 'signal'> & {
+  readonly config: { readonly paths: Pick<TaskPaths, 'taskDir' | 'privateDir'> };
+};
 
 /**
  * Fetches a task's artifacts before its first start, three at a time (AG-290). Each is fetched and unpacked beside the
@@ -31,24 +41,40 @@ export class ArtifactHook implements TaskHook {
     this.limits = options.limits ?? ARTIFACT_LIMITS;
   }
 
-  async prestart(start: TaskStart): Promise<void> {
+  async prestart(start: ArtifactStart): Promise<void> {
     const artifacts = (start.task.Artifacts ?? []).map((one) => interpolated(one, start.interpolate));
     if (artifacts.length === 0) return;
     const once = new Once(start.config.paths.privateDir, this.name, artifacts);
     if (await once.isDone()) return;
     start.emit('Downloading Artifacts');
-    const waiting = artifacts.values();
-    const fetchNext = async (): Promise<void> => {
-      for (const artifact of waiting) await this.fetch(artifact, start);
-    };
-    await Promise.all(Array.from({ length: ARTIFACTS_AT_A_TIME }, fetchNext));
+    await removeUnfinished(start.config.paths.privateDir);
+    await this.fetchAll(artifacts, start);
     await once.done();
   }
 
-  private async fetch(artifact: TaskArtifact, start: TaskStart): Promise<void> {
+  /** Fails with the first that does, when the others have come to their end too: a later start finds none at work. */
+  private async fetchAll(artifacts: readonly TaskArtifact[], start: ArtifactStart): Promise<void> {
+    const failed = new AbortController();
+    const signal = AbortSignal.any([start.signal, failed.signal]);
+    const waiting = artifacts.values();
+    const fetchNext = async (): Promise<void> => {
+      try {
+        for (const artifact of waiting) {
+          signal.throwIfAborted();
+          await this.fetch(artifact, start, signal);
+        }
+      } catch (error) {
+        failed.abort(error);
+      }
+    };
+    await Promise.all(Array.from({ length: ARTIFACTS_AT_A_TIME }, fetchNext));
+    failed.signal.throwIfAborted();
+  }
+
+  private async fetch(artifact: TaskArtifact, start: ArtifactStart, stopped: AbortSignal): Promise<void> {
     const { privateDir, taskDir } = start.config.paths;
-    const signal = AbortSignal.any([start.signal, AbortSignal.timeout(this.limits.timeoutMs)]);
-    const workDir = await mkdtemp(path.join(privateDir, 'artifact-'));
+    const signal = AbortSignal.any([stopped, AbortSignal.timeout(this.limits.timeoutMs)]);
+    const workDir = await mkdtemp(path.join(privateDir, UNFINISHED));
     try {
       const source = parseArtifactSource(artifact.GetterSource, artifact.GetterOptions ?? {});
       this.refuse(artifact, source);
@@ -62,7 +88,7 @@ export class ArtifactHook implements TaskHook {
     } catch (error) {
       throw downloadFailure(artifact.GetterSource, error);
     } finally {
-      await rm(workDir, { recursive: true, force: true });
+      await rm(workDir, { recursive: true, force: true, maxRetries: REMOVE_RETRIES });
     }
   }
 
@@ -93,6 +119,12 @@ export class ArtifactHook implements TaskHook {
     const wanted = path.join(tree, path.join('/', source.subdirectory));
     return { path: wanted, isTree: true };
   }
+}
+
+/** What an agent has left that was killed on the way. */
+async function removeUnfinished(privateDir: string): Promise<void> {
+  const left = (await readdir(privateDir)).filter((name) => name.startsWith(UNFINISHED));
+  await Promise.all(left.map((name) => rm(path.join(privateDir, name), { recursive: true, force: true })));
 }
 
 /** AG-290: what may be better another time is tried again by the restart policy. */

@@ -1,5 +1,6 @@
 import { lstat, realpath } from 'node:fs/promises';
 import path from 'node:path';
+import { openFound } from '../files/plain-file.store.js';
 
 /** What a job names leads out of the directory of its allocation. */
 export class EscapesError extends Error {
@@ -27,6 +28,27 @@ export async function insideAlloc(taskDir: string, wanted: string): Promise<stri
   const found = await realpath(existing).catch(() => '');
   if (!isWithin(allocation, found) || !isWithin(allocation, target)) throw new EscapesError(wanted);
   return target;
+}
+
+/** A file is longer than whoever reads it takes. */
+export class FileTooLongError extends Error {
+  override readonly name = 'FileTooLongError';
+}
+
+/**
+ * The text of a file that a task may have put there, at a path that was checked.
+ * @throws EscapesError, NotPlainError, FileTooLongError, and what the file system says
+ */
+export async function readInside(taskDir: string, checked: string, maxBytes: number): Promise<string> {
+  const { file, at } = await openFound(await realpath(checked));
+  try {
+    if (!isWithin(await realpath(path.dirname(taskDir)), at)) throw new EscapesError(checked);
+    const { size } = await file.stat();
+    if (size > maxBytes) throw new FileTooLongError(`${checked} is longer than ${maxBytes} bytes`);
+    return await file.readFile('utf8');
+  } finally {
+    await file.close();
+  }
 }
 
 const isThere = (file: string): Promise<boolean> =>

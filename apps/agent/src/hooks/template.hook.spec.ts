@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -5,6 +6,7 @@ import { NS_PER_SECOND, type Task, type Template } from '@waybill/model';
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { aTask, FOREVER, setup } from '../fixtures/running-alloc.js';
 import { aTemplate } from '../fixtures/task-template.js';
+import { FILE_LOOK_MS } from '../templates/file-source.store.js';
 import { MISSING_EVENT_MS } from '../templates/task-templates.js';
 import { TemplateHook } from './template.hook.js';
 
@@ -212,6 +214,27 @@ describe('templates of a task', () => {
     expect(runner.report().TaskStates['web']?.Events.map(({ DisplayMessage }) => DisplayMessage)).toContainEqual(
       expect.stringContaining('Template failed: template: local/conf:1'),
     );
+  });
+
+  it('AG-37, AG-292: a pipe in the place of a file holds nobody up', async () => {
+    execFileSync('mkfifo', [inTask('local/pipe'), inTask('local/conf')]);
+    const { time, runner, becomes, file, states } = templated([aTemplate({ EmbeddedTmpl: '{{ file "local/pipe" }}' })]);
+    runner.run();
+    await becomes(() => states(), { web: 'pending' });
+    await rm(inTask('local/pipe'));
+    await writeFile(inTask('local/pipe'), 'text');
+    await becomes(async () => {
+      await time.pass(FILE_LOOK_MS);
+      return (await stat(inTask('local/conf'))).isFile() && file();
+    }, 'text');
+  });
+
+  it('AG-37, AG-292: nor does one in the place of a source', async () => {
+    execFileSync('mkfifo', [inTask('local/source')]);
+    const { runner, becomes } = templated([aTemplate({ SourcePath: 'local/source' })]);
+    const why = () => runner.report().TaskStates['web']?.Events.find(({ Type }) => Type === 'Killing')?.DisplayMessage;
+    runner.run();
+    await becomes(why, `Template failed: ${inTask('local/source')} is no regular file`);
   });
 
   it('AG-293: environment is what the task gets, and a source may be a file of it', async () => {

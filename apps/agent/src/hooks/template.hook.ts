@@ -1,13 +1,13 @@
-import { readFile } from 'node:fs/promises';
 import type { Clock, Template, Timers } from '@waybill/model';
 import { TaskNotRunningError } from '../tasks/task-runner.js';
 import { envLines } from '../templates/env-lines.js';
-import { fileSource } from '../templates/file-source.store.js';
+import { fileSource, MAX_TEMPLATE_FILE_BYTES } from '../templates/file-source.store.js';
 import { templatePath, writeRendered } from '../templates/rendered-file.store.js';
 import { TaskTemplates } from '../templates/task-templates.js';
 import type { TemplateAction } from '../templates/template-changes.js';
 import { TemplateInputs } from '../templates/template-inputs.js';
 import type { TemplateSource } from '../templates/template-source.js';
+import { readInside } from './inside-alloc.js';
 import { HookError, type TaskAdditions, type TaskHook, type TaskStart } from './task-hook.js';
 
 export interface TemplateHookDependencies {
@@ -112,7 +112,7 @@ const failureOf = (error: unknown): string =>
 /** @throws EscapesError, or why it cannot be read */
 async function sourceOf(spec: Template, taskDir: string): Promise<string> {
   if (spec.SourcePath === '') return spec.EmbeddedTmpl;
-  return readFile(await templatePath(taskDir, spec.SourcePath), 'utf8');
+  return readInside(taskDir, await templatePath(taskDir, spec.SourcePath), MAX_TEMPLATE_FILE_BYTES);
 }
 
 const interpolated = (spec: Template, interpolate: (text: string) => string): Template => ({

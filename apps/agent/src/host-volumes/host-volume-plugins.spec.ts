@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs';
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -43,6 +44,27 @@ async function installed(id: string, lines: string, mode = 0o755): Promise<void>
 }
 
 describe('the built-in plugin', () => {
+  it('VL-296: whoever looks finds it as it is to be, or not at all: an agent may be killed at any moment', async () => {
+    const mkdirPlugin = await plugin('mkdir');
+    const HostPath = path.join(dir, 'volumes', ID);
+    const seen = new Set<number>();
+    for (let round = 0; round < 50; round++) {
+      let isMade = false;
+      const made = mkdirPlugin.create(volume({ mode: '0777' })).then(() => (isMade = true));
+      while (!isMade) {
+        const there = statSync(HostPath, { throwIfNoEntry: false });
+        if (there) seen.add(there.mode & 0o7777);
+        await new Promise(setImmediate);
+      }
+      await made;
+      await mkdirPlugin.delete(volume());
+    }
+    expect([...seen]).toEqual([0o777]);
+    await mkdir(path.join(dir, 'volumes', `.${ID}.new`, 'half'), { recursive: true });
+    await mkdirPlugin.create(volume());
+    expect(await readdir(path.join(dir, 'volumes'), { recursive: true })).toEqual([ID]);
+  });
+
   it('VL-296: makes a directory of the volume’s ID, 0700 unless it is told otherwise, once', async () => {
     const mkdirPlugin = await plugin('mkdir');
     expect(mkdirPlugin.version).toBe('0.0.1');

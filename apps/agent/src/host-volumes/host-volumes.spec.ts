@@ -25,39 +25,61 @@ function aVolume(over: Partial<HostVolumeOnNode> = {}): HostVolumeOnNode {
   };
 }
 
-/** A machine with one plugin, which says what it was asked; restarted by `again`. */
+/** A machine with one plugin, which says what it was asked; it is starting, as it is after `again`. */
 function machine(disk: HostVolumeRecord[] = []) {
   const node = new LocalNode({ ...fixtures.aNode(), HostVolumes: STATIC });
   let reports = 0;
   node.onChange(() => reports++);
   const asked: string[] = [];
   const paths = new Set(['/srv']);
+  const directories = new Set<string>();
   const plugin = {
     version: '1',
     refuses: false,
     create: async ({ ID }: HostVolumeOnNode) => {
       asked.push(`create ${ID}`);
       if (plugin.refuses) throw new HostVolumeRefusal('full');
+      await new Promise((resolve) => setImmediate(resolve));
+      directories.add(ID);
       return { HostPath: `/made/${ID}`, CapacityBytes: 5 };
     },
-    delete: async ({ ID }: HostVolumeOnNode) => void asked.push(`delete ${ID}`),
+    delete: async ({ ID }: HostVolumeOnNode) => {
+      asked.push(`delete ${ID}`);
+      directories.delete(ID);
+    },
+  };
+  const load = async () => {
+    for (let turn = 0; turn < 3; turn++) await new Promise((resolve) => setImmediate(resolve));
+    return [...disk];
   };
   const save = async (all: readonly HostVolumeRecord[]) => void disk.splice(0, disk.length, ...all);
   const volumes = new HostVolumes({
     node,
     plugins: new Map([['made', plugin]]),
-    records: { load: async () => [...disk], save: async (all) => save(all) },
+    records: { load, save },
     exists: async (path) => paths.has(path),
     logger: silentLogger,
   });
+  const started = volumes.start();
   const shown = () => node.current.HostVolumes;
-  return { volumes, shown, asked, plugin, paths, disk, reports: () => reports, again: () => machine(disk) };
+  return {
+    volumes,
+    shown,
+    asked,
+    directories,
+    plugin,
+    paths,
+    disk,
+    reports: () => reports,
+    started,
+    again: () => machine(disk),
+  };
 }
 
 describe('host volumes of a machine', () => {
   it('VL-289: one that was made is on disk and in the report, beside those of the configuration', async () => {
-    const { volumes, shown, disk, reports } = machine();
-    await volumes.start();
+    const { volumes, shown, disk, reports, started } = machine();
+    await started;
     expect(reports()).toBe(0);
     expect(await volumes.create(aVolume())).toEqual({ HostPath: `/made/${uuid(1)}`, CapacityBytes: 5 });
     expect(shown()).toEqual({
@@ -124,19 +146,36 @@ describe('host volumes of a machine', () => {
     await before.volumes.create(aVolume());
     await before.volumes.register(aVolume({ ID: uuid(2), Name: 'srv', HostPath: '/srv', PluginID: '' }));
     const after = before.again();
-    await after.volumes.start();
+    await after.started;
     expect(after.asked).toEqual([`create ${uuid(1)}`]);
     expect(after.shown()).toEqual(before.shown());
     const later = before.again();
     later.plugin.refuses = true;
     later.paths.clear();
-    await later.volumes.start();
+    await later.started;
     expect(later.shown()).toEqual(STATIC);
     expect(later.disk).toHaveLength(2);
     await expect(later.volumes.create(aVolume({ ID: uuid(3) }))).rejects.toThrow('volume name already exists');
     later.plugin.refuses = false;
     await later.volumes.create(aVolume());
     expect(later.shown()['data']?.ID).toBe(uuid(1));
+  });
+
+  it('VL-290, VL-297: one that is deleted while the machine starts is not made again', async () => {
+    const before = machine();
+    await before.volumes.create(aVolume());
+    const { volumes, directories, shown, disk, started } = before.again();
+    await volumes.delete(aVolume());
+    await started;
+    expect([[...directories], shown(), disk]).toEqual([[], STATIC, []]);
+  });
+
+  it('one that is made while the machine starts takes no other out of the records', async () => {
+    const before = machine();
+    await before.volumes.create(aVolume());
+    const { volumes, disk } = before.again();
+    await volumes.create(aVolume({ ID: uuid(2), Name: 'other' }));
+    expect(disk.map(({ volume }) => volume.ID)).toEqual([uuid(1), uuid(2)]);
   });
 
   it('one that cannot be written down is taken back', async () => {
@@ -148,6 +187,7 @@ describe('host volumes of a machine', () => {
       exists: async () => true,
       logger: silentLogger,
     });
+    await failing.start();
     await expect(failing.create(aVolume())).rejects.toThrow('disk full');
     expect(at.asked).toEqual([`create ${uuid(1)}`, `delete ${uuid(1)}`]);
   });

@@ -1,6 +1,7 @@
 import { type NodeHostVolume, Turns } from '@waybill/model';
 import type { CreatedOnNode, HostVolumeOnNode } from '@waybill/rpc';
 import type { Logger } from '@waybill/telemetry';
+import { Gate } from '../gate.js';
 import type { LocalNode } from '../node/local-node.js';
 import { type HostVolumePlugin, HostVolumeRefusal } from './host-volume-plugin.js';
 
@@ -31,7 +32,8 @@ export interface HostVolumesDependencies {
  * The dynamic host volumes of this machine (3.30), in memory, on disk and in what the node reports.
  *
  * `start` makes sure of those that were here before (VL-297); one that cannot be had again is kept and not reported, and
- * its name stays taken. Then one piece of work at a time for each volume. A volume is reported once it is on disk here.
+ * its name stays taken. What is asked waits until it is known which there are. One piece of work at a time for each
+ * volume, that of `start` first. A volume is reported once it is on disk here.
  * Memory: the volumes of this machine.
  */
 export class HostVolumes {
@@ -41,6 +43,7 @@ export class HostVolumes {
   private readonly missing = new Set<string>();
   /** By name: IDs of volumes that are being made. */
   private readonly coming = new Map<string, string>();
+  private readonly loaded = new Gate();
   private readonly turns = new Turns();
   private readonly writes = new Turns();
   private readonly fromConfiguration: Readonly<Record<string, NodeHostVolume>>;
@@ -52,8 +55,10 @@ export class HostVolumes {
   /** VL-297. */
   async start(): Promise<void> {
     this.records = new Map((await this.deps.records.load()).map((record) => [record.volume.ID, record]));
-    if (this.records.size === 0) return;
-    await Promise.all([...this.records.values()].map((record) => this.restore(record)));
+    const restored = [...this.records].map(([id, record]) => this.turns.take(id, () => this.restore(record)));
+    this.loaded.open();
+    if (restored.length === 0) return;
+    await Promise.all(restored);
     this.report();
   }
 
@@ -83,15 +88,22 @@ export class HostVolumes {
 
   /** VL-305: without a plugin it is the operator's, and its data stays. @throws HostVolumeRefusal */
   async delete(volume: HostVolumeOnNode): Promise<void> {
-    await this.turns.take(checkedId(volume.ID), async () => {
+    await this.take(volume.ID, async () => {
       if (volume.PluginID !== '') await this.pluginOf(volume).delete(volume);
       if (this.records.has(volume.ID)) await this.keep(volume.ID, undefined);
     });
   }
 
+  /** @throws HostVolumeRefusal */
+  private async take<T>(id: string, work: () => Promise<T>): Promise<T> {
+    const key = checkedId(id);
+    await this.loaded.opened;
+    return await this.turns.take(key, work);
+  }
+
   /** VL-290: also not beside another one of its name. */
   private async inTurn<T>({ ID, Name }: HostVolumeOnNode, work: () => Promise<T>): Promise<T> {
-    return await this.turns.take(checkedId(ID), async () => {
+    return await this.take(ID, async () => {
       if (this.isTaken(Name, ID)) throw new HostVolumeRefusal('volume name already exists on this node');
       this.coming.set(Name, ID);
       try {

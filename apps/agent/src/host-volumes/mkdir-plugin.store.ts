@@ -1,7 +1,6 @@
-import { chmod, chown, mkdir, rm } from 'node:fs/promises';
+import { chmod, chown, lstat, mkdir, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import type { CreatedOnNode, HostVolumeOnNode } from '@waybill/rpc';
-import { isErrno } from '../drivers/process-identity.js';
 import { type HostVolumePlugin, HostVolumeRefusal } from './host-volume-plugin.js';
 
 const DEFAULT_MODE = 0o700;
@@ -19,31 +18,41 @@ export class MkdirPlugin implements HostVolumePlugin {
 
   constructor(private readonly volumesDir: string) {}
 
-  /** A directory that is there already stays as it is. */
+  /** A directory that is there already stays as it is; a new one is put in place when it is as it is to be. */
   async create({ ID, Parameters }: HostVolumeOnNode): Promise<CreatedOnNode> {
     const { mode, uid, gid } = ownershipOf(Parameters ?? {});
     const HostPath = path.join(this.volumesDir, ID);
+    if (await isThere(HostPath)) return { HostPath, CapacityBytes: 0 };
+    const unfinished = this.unfinished(ID);
+    await rm(unfinished, { recursive: true, force: true }); // of an agent that was killed
     await mkdir(this.volumesDir, { recursive: true, mode: 0o711 });
+    await mkdir(unfinished);
     try {
-      await mkdir(HostPath);
+      await chmod(unfinished, mode); // whatever the umask of this process is
+      if (uid !== KEEP || gid !== KEEP) await chown(unfinished, uid, gid);
+      await rename(unfinished, HostPath);
     } catch (error) {
-      if (isErrno(error, 'EEXIST')) return { HostPath, CapacityBytes: 0 };
-      throw error;
-    }
-    try {
-      await chmod(HostPath, mode); // whatever the umask of this process is
-      if (uid !== KEEP || gid !== KEEP) await chown(HostPath, uid, gid);
-    } catch (error) {
-      await rm(HostPath, { recursive: true, force: true });
+      await rm(unfinished, { recursive: true, force: true });
       throw new HostVolumeRefusal(error instanceof Error ? error.message : String(error));
     }
     return { HostPath, CapacityBytes: 0 };
   }
 
   async delete({ ID }: HostVolumeOnNode): Promise<void> {
-    await rm(path.join(this.volumesDir, ID), { recursive: true, force: true });
+    for (const made of [this.unfinished(ID), path.join(this.volumesDir, ID)])
+      await rm(made, { recursive: true, force: true });
+  }
+
+  private unfinished(id: string): string {
+    return path.join(this.volumesDir, `.${id}.new`);
   }
 }
+
+const isThere = (file: string): Promise<boolean> =>
+  lstat(file).then(
+    () => true,
+    () => false,
+  );
 
 /** @throws HostVolumeRefusal */
 function ownershipOf(parameters: Readonly<Record<string, string>>): Ownership {

@@ -1,5 +1,7 @@
-import { readdir } from 'node:fs/promises';
+import { type FileHandle, readdir } from 'node:fs/promises';
+import path from 'node:path';
 import { isErrno } from '../drivers/process-identity.js';
+import { openPlain } from '../files/plain-file.store.js';
 
 export type LogType = 'stdout' | 'stderr';
 
@@ -8,6 +10,12 @@ export const logBase = (task: string, type: LogType): string => `${task}.${type}
 
 /** How many bytes of a log its deleted files held: makes offsets into the whole log exact. Hidden from listings. */
 export const deletedBytesFile = (base: string): string => `.${base}.deleted`;
+
+/** A file of a log that tasks could have replaced. @param flags of `constants` @throws NotPlainError */
+export function openInLogs(dir: string, name: string, flags: number, mode?: number): Promise<FileHandle> {
+  const allocation = path.dirname(path.dirname(dir));
+  return openPlain(allocation, path.join(path.relative(allocation, dir), name), flags, mode);
+}
 
 /** Numbers of the files of a log, ascending; none if the directory is gone. */
 export async function logNumbers(dir: string, base: string): Promise<number[]> {

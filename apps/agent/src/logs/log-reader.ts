@@ -1,8 +1,8 @@
-import { open, stat } from 'node:fs/promises';
+import { constants, lstat } from 'node:fs/promises';
 import path from 'node:path';
 import { MAX_LOG_CHUNK_BYTES } from '@waybill/rpc';
 import { isErrno } from '../drivers/process-identity.js';
-import { logBase, logNumbers, type LogType } from './log-file-names.js';
+import { logBase, logNumbers, type LogType, openInLogs } from './log-file-names.js';
 import { deletedBytes } from './rotating-log.js';
 
 /** How often a reader that waits looks for new bytes: output is visible within 100 ms (AG-243). */
@@ -39,7 +39,7 @@ interface Part {
  * Reads a task's log over the borders of its files. Offsets count from the first byte ever written, so they stay right
  * when old files are deleted; a reader whose offset was deleted goes on with the oldest byte there is (AG-452). A task that
  * has ended is waited for like one that runs: it may be started again (AG-316).
- * @returns undefined when the task has no log
+ * @returns undefined when the task has no log @throws NotPlainError
  */
 export async function readLogChunk(read: LogRead): Promise<LogChunk | undefined> {
   const deadline = Date.now() + Math.min(read.waitMs, MAX_LOG_WAIT_MS);
@@ -64,7 +64,7 @@ async function partsOf(dir: string, base: string): Promise<Part[]> {
   for (const number of numbers) {
     const name = `${base}.${number}`;
     try {
-      const { size } = await stat(path.join(dir, name));
+      const { size } = await lstat(path.join(dir, name));
       parts.push({ name, from, size });
       from += size;
     } catch (error) {
@@ -87,7 +87,7 @@ async function chunkAt(
   if (!part || limit <= 0) return { data: Buffer.alloc(0), nextOffset: at, file: part?.name ?? '' };
   const length = Math.max(0, Math.min(limit, part.from + part.size - at));
   const data = Buffer.alloc(length);
-  const file = await open(path.join(dir, part.name), 'r');
+  const file = await openInLogs(dir, part.name, constants.O_RDONLY);
   try {
     const { bytesRead } = await file.read(data, 0, length, at - part.from);
     return { data: data.subarray(0, bytesRead), nextOffset: at + bytesRead, file: part.name };

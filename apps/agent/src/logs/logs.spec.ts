@@ -1,9 +1,13 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { NotPlainError } from '../files/plain-file.store.js';
+import { NEW_STATE } from '../tasks/task-record.js';
 import { readLogChunk } from './log-reader.js';
 import { RotatingLog } from './rotating-log.js';
+import { TaskLogs } from './task-logs.js';
 
 let dir: string;
 beforeEach(() => {
@@ -60,6 +64,65 @@ describe('rotated logs', () => {
     await second.write(Buffer.from(line(3)));
     expect(files()).toEqual(['web.stdout.0', 'web.stdout.1']);
     expect(file(1)).toBe(line(2) + line(3));
+  });
+});
+
+describe('a directory of logs that tasks write to', () => {
+  let outside: string;
+  let at: string;
+  let links: RotatingLog;
+  beforeEach(() => {
+    outside = path.join(dir, 'outside');
+    at = path.join(dir, 'allocation', 'alloc', 'logs');
+    mkdirSync(at, { recursive: true });
+    writeFileSync(outside, 'own');
+    links = new RotatingLog({ dir: at, base: 'web.stdout', maxFiles: 2, maxFileBytes: 20 });
+    opened.push(links);
+  });
+  const read = () =>
+    readLogChunk({ logsDir: at, task: 'web', type: 'stdout', origin: 'end', offset: 10, limit: 99, waitMs: 0 });
+
+  it.each([
+    ['the file itself', 'web.stdout.0'],
+    ['the next file', 'web.stdout.1'],
+    ['the count of what is deleted', '.web.stdout.deleted'],
+  ])('AG-240: nothing is written through a link: %s', async (_what, name) => {
+    symlinkSync('../../../outside', path.join(at, name));
+    for (let n = 0; n < 8; n++) await links.write(Buffer.from(line(n)));
+    expect(readFileSync(outside, 'utf8')).toBe('own');
+    expect((await read())?.data.toString()).toBe(line(7));
+  });
+
+  it('AG-240: nor through one in the place of the directory', async () => {
+    rmSync(at, { recursive: true });
+    mkdirSync(path.join(dir, 'elsewhere'));
+    symlinkSync('../../elsewhere', at);
+    await expect(links.write(Buffer.from('x'))).rejects.toBeInstanceOf(NotPlainError);
+    expect(readdirSync(path.join(dir, 'elsewhere'))).toEqual([]);
+  });
+
+  it('AG-302: nothing is read through a link', async () => {
+    symlinkSync('../../../outside', path.join(at, 'web.stdout.0'));
+    await expect(read()).rejects.toBeInstanceOf(NotPlainError);
+    await expect(
+      new TaskLogs(
+        () => at,
+        () => ({ ...NEW_STATE }),
+      ).read({ AllocID: 'a', Task: 'web', Type: 'stdout', Origin: 'start', Offset: 0, Limit: 99, WaitMs: 0 }),
+    ).rejects.toMatchObject({ code: 'conflict', message: 'Path escapes the alloc directory' });
+  });
+
+  it('AG-240: a pipe in the place of a file holds nobody up', async () => {
+    execFileSync('mkfifo', [path.join(at, 'web.stdout.0'), path.join(at, '.web.stdout.deleted')]);
+    await links.write(Buffer.from(line(1)));
+    expect(readFileSync(path.join(at, 'web.stdout.1'), 'utf8')).toBe(line(1));
+  });
+
+  it('AG-241: what was deleted stays counted when the count cannot be written', async () => {
+    for (let n = 0; n < 5; n++) await links.write(Buffer.from(line(n)));
+    mkdirSync(path.join(at, '.web.stdout.deleted.new'));
+    for (let n = 5; n < 7; n++) await links.write(Buffer.from(line(n))).catch(() => undefined);
+    expect(readFileSync(path.join(at, '.web.stdout.deleted'), 'utf8')).toBe('20');
   });
 });
 

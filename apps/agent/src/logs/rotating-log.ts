@@ -1,10 +1,14 @@
-import { type FileHandle, mkdir, open, readFile, stat, unlink, writeFile } from 'node:fs/promises';
+import { constants, type FileHandle, lstat, mkdir, rename, unlink } from 'node:fs/promises';
 import path from 'node:path';
-import { deletedBytesFile, logNumbers } from './log-file-names.js';
+import { NotPlainError } from '../files/plain-file.store.js';
+import { deletedBytesFile, logNumbers, openInLogs } from './log-file-names.js';
 
 /** AG-241: a file ends at a line end if one is as near as this to its limit. */
 export const NEAR_LINE_END_BYTES = 32 * 1024;
 const NEWLINE = 0x0a;
+const APPEND = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT;
+const REPLACE = constants.O_WRONLY | constants.O_TRUNC | constants.O_CREAT;
+const MODE = 0o644;
 
 export interface RotatingLogSpec {
   readonly dir: string;
@@ -16,7 +20,8 @@ export interface RotatingLogSpec {
 
 /**
  * The files of one output of one task: appends to the one with the highest number (AG-242), begins the next when it is
- * full, deletes the oldest when there are too many. Every byte is in exactly one file, in order.
+ * full, deletes the oldest when there are too many. Every byte is in exactly one file, in order. Tasks write to the
+ * directory too: what one has put in the place of a file is left where it is, and the next number begun.
  * One writer at a time, one write at a time. Cost: one system call per write, some more per rotation.
  */
 export class RotatingLog {
@@ -64,19 +69,25 @@ export class RotatingLog {
 
   private async openLast(): Promise<FileHandle> {
     await mkdir(this.spec.dir, { recursive: true });
-    this.number = (await logNumbers(this.spec.dir, this.spec.base)).at(-1) ?? 0;
-    return this.openFile();
+    const last = (await logNumbers(this.spec.dir, this.spec.base)).at(-1) ?? 0;
+    return this.openFile(last).catch((error: unknown) => {
+      if (error instanceof NotPlainError) return this.openFile(last + 1);
+      throw error;
+    });
   }
 
   private async next(): Promise<void> {
     await this.close();
-    this.number++;
-    await this.openFile();
+    await this.openFile(this.number + 1).catch((error: unknown) => {
+      if (error instanceof NotPlainError) return this.openLast();
+      throw error;
+    });
     await this.deleteOldest();
   }
 
-  private async openFile(): Promise<FileHandle> {
-    const file = await open(this.nameOf(this.number), 'a', 0o644);
+  private async openFile(number: number): Promise<FileHandle> {
+    const file = await openInLogs(this.spec.dir, this.nameOf(number), APPEND, MODE);
+    this.number = number;
     this.file = file;
     this.size = (await file.stat()).size;
     this.endsLine = true;
@@ -87,27 +98,41 @@ export class RotatingLog {
     const numbers = await logNumbers(this.spec.dir, this.spec.base);
     const surplus = numbers.slice(0, Math.max(0, numbers.length - this.spec.maxFiles));
     for (const number of surplus) {
-      const name = this.nameOf(number);
-      const { size } = await stat(name);
-      await writeFile(this.deletedFile(), String((await deletedBytes(this.spec.dir, this.spec.base)) + size));
+      const name = path.join(this.spec.dir, this.nameOf(number));
+      const { size } = await lstat(name);
+      await this.countDeleted(size);
       await unlink(name);
     }
   }
 
-  private nameOf(number: number): string {
-    return path.join(this.spec.dir, `${this.spec.base}.${number}`);
+  /** Written beside: on a full disk the count is what it was. */
+  private async countDeleted(bytes: number): Promise<void> {
+    const { dir, base } = this.spec;
+    const name = deletedBytesFile(base);
+    const beside = await openInLogs(dir, `${name}.new`, REPLACE, MODE);
+    try {
+      await beside.writeFile(String((await deletedBytes(dir, base)) + bytes));
+    } finally {
+      await beside.close();
+    }
+    await rename(path.join(dir, `${name}.new`), path.join(dir, name));
   }
 
-  private deletedFile(): string {
-    return path.join(this.spec.dir, deletedBytesFile(this.spec.base));
+  private nameOf(number: number): string {
+    return `${this.spec.base}.${number}`;
   }
 }
 
 /** Bytes that deleted files of this log held. */
 export async function deletedBytes(dir: string, base: string): Promise<number> {
   try {
-    const bytes = Number(await readFile(path.join(dir, deletedBytesFile(base)), 'utf8'));
-    return Number.isSafeInteger(bytes) ? bytes : 0;
+    const file = await openInLogs(dir, deletedBytesFile(base), constants.O_RDONLY);
+    try {
+      const bytes = Number(await file.readFile('utf8'));
+      return Number.isSafeInteger(bytes) ? bytes : 0;
+    } finally {
+      await file.close();
+    }
   } catch {
     return 0;
   }
@@ -116,6 +141,6 @@ export async function deletedBytes(dir: string, base: string): Promise<number> {
 /** Bytes that a log was given, those of its deleted files included. */
 export async function bytesEverWritten({ dir, base }: Pick<RotatingLogSpec, 'dir' | 'base'>): Promise<number> {
   const files = (await logNumbers(dir, base)).map((number) => path.join(dir, `${base}.${number}`));
-  const sizes = await Promise.all(files.map((file) => stat(file).then(({ size }) => size)));
+  const sizes = await Promise.all(files.map((file) => lstat(file).then(({ size }) => size)));
   return sizes.reduce((total, size) => total + size, await deletedBytes(dir, base));
 }

@@ -1,5 +1,7 @@
 import type { TaskState } from '@waybill/model';
 import { type ReadLogRequest, type ReadLogResponse, RpcError } from '@waybill/rpc';
+import { escapes } from '../files/alloc-file-path.js';
+import { NotPlainError } from '../files/plain-file.store.js';
 import { readLogChunk } from './log-reader.js';
 
 /** Reads of one log at the same time from one agent; a follower that is refused comes back. */
@@ -14,7 +16,7 @@ export class TaskLogs {
     private readonly stateOf: (allocId: string, task: string) => TaskState | undefined,
   ) {}
 
-  /** @throws RpcError not-found for a task that is not here or never ran, limit */
+  /** @throws RpcError not-found for a task that is not here or never ran, conflict for a link (AG-302), limit */
   async read(request: ReadLogRequest): Promise<ReadLogResponse> {
     const { AllocID, Task } = request;
     const state = this.stateOf(AllocID, Task);
@@ -30,6 +32,8 @@ export class TaskLogs {
         offset: Math.max(0, request.Offset),
         limit: request.Limit,
         waitMs: request.WaitMs,
+      }).catch((error: unknown) => {
+        throw error instanceof NotPlainError ? escapes() : error;
       });
       if (!chunk) {
         // A task that has not written anything yet has an empty log; one that has not begun has none (API-198).

@@ -119,8 +119,8 @@ describe('what a machine tells of its allocations', () => {
     const ended = await ran([aTask('web', { run_for: '1s' })]);
     await ended.time.pass(1_000);
     const group = { EphemeralDisk: { Sticky: true, Migrate: true, SizeMB: 10 } };
-    const inherit = () => new Promise<void>(() => {});
-    const moving = await ran([aTask('web', FOREVER)], { alloc: { PreviousAllocation: 'p' }, group, inherit });
+    const directories = { inherit: () => new Promise<void>(() => {}) };
+    const moving = await ran([aTask('web', FOREVER)], { alloc: { PreviousAllocation: 'p' }, group, directories });
     const all = [blocked, running, ended, moving].map(({ runner }) => runner);
     const { metrics } = machine(running, all);
     const counted = values(await metrics.read());

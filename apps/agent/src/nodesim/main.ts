@@ -74,7 +74,7 @@ function report(): void {
 
 process.stdout.write(`${options.nodes} machines of the seed "${options.seed}" against ${url}\n`);
 fleet.start();
-onNodesChanged(link.nc, () => fleet.serversChanged());
+onNodesChanged(link, () => fleet.serversChanged());
 const reporting = setInterval(report, REPORT_EVERY_MS);
 await new Promise<void>((resolve) => {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve());

@@ -19,6 +19,10 @@ export interface AllocRecord {
   readonly acknowledged: ClientAllocUpdate | null;
 }
 
+/** Whether one of its tasks was ever started, or was about to be. */
+export const hasBegun = ({ tasks }: AllocRecord): boolean =>
+  Object.values(tasks).some(({ handle, state }) => handle !== null || state.StartedAt !== null);
+
 /** Where records are. Implemented on files (alloc-record.store.ts). */
 export interface AllocRecords {
   /** Resolves when it is durable. A newer save of the same allocation may take its place. */

@@ -1,4 +1,5 @@
-import { mkdir, open, readFile, rm } from 'node:fs/promises';
+import { createHash, randomUUID } from 'node:crypto';
+import { link, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { writeDurably } from './durable-file.store.js';
 import { identityOf, isAlive, isErrno, type ProcessIdentity } from '../drivers/process-identity.js';
@@ -45,25 +46,77 @@ async function storedOrNew(file: string, newId: () => string): Promise<string> {
 export async function lockDirectory(dir: string): Promise<() => Promise<void>> {
   await mkdir(dir, { recursive: true, mode: 0o700 });
   const file = path.join(dir, 'agent.lock');
-  const self = identityOf(process.pid);
-  for (;;) {
-    try {
-      const handle = await open(file, 'wx', 0o600);
-      await handle.writeFile(JSON.stringify(self));
-      await handle.close();
-      return () => rm(file, { force: true });
-    } catch (error) {
-      if (!isErrno(error, 'EEXIST')) throw error;
-      const owner = await ownerOf(file);
-      if (owner && isAlive(owner)) throw new DirectoryInUseError(dir, owner.pid);
-      await rm(file, { force: true });
+  await new Lock(dir, JSON.stringify(identityOf(process.pid))).take(file);
+  return () => rm(file, { force: true });
+}
+
+/**
+ * A file that names its owner, put in place as a whole. What a dead owner has left is replaced by whoever holds the lock
+ * on replacing just that: several agents may find it at once, and one that was slow finds something else there.
+ */
+class Lock {
+  constructor(
+    private readonly dir: string,
+    private readonly own: string,
+  ) {}
+
+  async take(file: string): Promise<void> {
+    for (;;) {
+      if (await this.placed(file)) return;
+      const left = await textOf(file);
+      if (left === undefined) continue; // it was given back
+      const owner = ownerOf(left);
+      if (owner && isAlive(owner)) throw new DirectoryInUseError(this.dir, owner.pid);
+      const replacing = path.join(
+        this.dir,
+        `agent.lock.${createHash('sha256').update(file).update(left).digest('hex')}`,
+      );
+      await this.take(replacing);
+      try {
+        if ((await textOf(file)) !== left) continue;
+        const beside = await this.written();
+        return await rename(beside, file);
+      } finally {
+        await rm(replacing, { force: true });
+      }
     }
+  }
+
+  /** False: there is one. */
+  private async placed(file: string): Promise<boolean> {
+    const beside = await this.written();
+    try {
+      await link(beside, file);
+      return true;
+    } catch (error) {
+      if (isErrno(error, 'EEXIST')) return false;
+      throw error;
+    } finally {
+      await rm(beside, { force: true });
+    }
+  }
+
+  private async written(): Promise<string> {
+    const beside = path.join(this.dir, `agent.lock.${randomUUID()}`);
+    await writeFile(beside, this.own, { mode: 0o600 });
+    return beside;
   }
 }
 
-async function ownerOf(file: string): Promise<ProcessIdentity | undefined> {
+/** Undefined: it is not there. */
+async function textOf(file: string): Promise<string | undefined> {
   try {
-    return JSON.parse(await readFile(file, 'utf8')) as ProcessIdentity;
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    if (isErrno(error, 'ENOENT')) return undefined;
+    throw error;
+  }
+}
+
+/** Undefined: what is written there names nobody. */
+function ownerOf(text: string): ProcessIdentity | undefined {
+  try {
+    return JSON.parse(text) as ProcessIdentity;
   } catch {
     return undefined;
   }

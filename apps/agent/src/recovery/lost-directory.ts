@@ -3,7 +3,7 @@ import type { Logger } from '@waybill/telemetry';
 import type { AllocDirectories } from '../disks/alloc-directories.js';
 import { jobOf } from '../allocs/alloc-report.js';
 import { AllocStorage, type StorageHost } from '../csi/alloc-storage.js';
-import type { AllocRecord, AllocRecords } from './alloc-record.js';
+import { type AllocRecord, type AllocRecords, hasBegun } from './alloc-record.js';
 import type { Driver } from '../drivers/driver.js';
 
 export interface LostDirectoryDeps {
@@ -28,10 +28,8 @@ export async function hasLostItsDirectory(
   { directories }: Pick<LostDirectoryDeps, 'directories'>,
   record: AllocRecord,
 ): Promise<boolean> {
-  const tasks = Object.values(record.tasks);
-  const hasBegun = tasks.some(({ handle, state }) => handle !== null || state.StartedAt !== null);
-  const hasEnded = tasks.every(({ state }) => state.State === 'dead');
-  return hasBegun && !hasEnded && !(await directories.exists(record.alloc.ID));
+  const hasEnded = Object.values(record.tasks).every(({ state }) => state.State === 'dead');
+  return hasBegun(record) && !hasEnded && !(await directories.exists(record.alloc.ID));
 }
 
 /** Ends what still runs of it, lets go of its volumes (VL-228), and forgets it. */

@@ -24,6 +24,7 @@ class Servers implements Rpc {
   readonly fetches: AllocsByIdRequest[] = [];
   allocs: Allocation[] = [];
   index = 0;
+  restoredIndex: number | undefined;
   async ask<Req, Res>(call: Call<Req, Res>, request: Req): Promise<Res> {
     if (call.name === 'nodes.nodeAllocs')
       return new Promise<Res>((resolve, reject) => {
@@ -36,7 +37,9 @@ class Servers implements Rpc {
     const wanted = request as unknown as AllocsByIdRequest;
     this.fetches.push(wanted);
     const Allocs = this.allocs.filter((a) => wanted.AllocIDs.includes(a.ID));
-    return { Allocs, Index: this.index, Traceparents: {} } satisfies AllocsByIdResponse as Res;
+    const { index: Index, restoredIndex: RestoredIndex } = this;
+    const restored = RestoredIndex === undefined ? {} : { RestoredIndex };
+    return { Allocs, Index, Traceparents: {}, ...restored } satisfies AllocsByIdResponse as Res;
   }
 }
 
@@ -92,6 +95,21 @@ describe('pull of allocations', () => {
     await settle();
     expect(servers.fetches.map(({ AllocIDs }) => AllocIDs)).toEqual([['newer', 'collected']]);
     expect(pulled.map(({ isRestored }) => isRestored)).toEqual([true, false]);
+  });
+
+  it('OP-47: a list from before a restore is not waited for: its allocations may never be as new again', async () => {
+    const { time, servers, pulled, loop, list, alloc } = setup();
+    loop.start(1);
+    await settle();
+    servers.allocs = [alloc('a', 20)];
+    servers.index = servers.restoredIndex = 50;
+    await list({ a: 42 }, 42);
+    await time.pass(3_000);
+    expect([servers.lists.length, pulled.length]).toEqual([2, 0]);
+    expect(servers.lists[1]?.request.MinQueryIndex).toBe(0);
+    servers.lists[1]?.answer({ Allocs: { a: 20 }, Index: 50, RestoredIndex: 50 });
+    await settle();
+    expect(pulled).toMatchObject([{ isRestored: true, changed: [{ alloc: { AllocModifyIndex: 20 } }] }]);
   });
 
   it('AG-40: asks at the last index and ignores an answer that is not above it', async () => {

@@ -52,9 +52,10 @@ export interface PullDependencies {
  * Learns what this machine is to run (agent.md section 6).
  *
  * stopped → asking → (fetching) → asking … → stopped. asking: a read that waits at the servers until something of this
- * node changes. fetching: what is new or newer, at a state not older than the list; repeated until complete. The first
- * read asks for a state that has this agent's registration, so it is never older than what the agent has seen (AG-202).
- * Whoever the read waits at may die with it: at word that the servers have changed the read is given up for a new one.
+ * node changes. fetching: what is new or newer, at a state not older than the list; repeated until complete, or until the
+ * servers' state was taken back and there is another list. The first read asks for a state that has this agent's
+ * registration, so it is never older than what the agent has seen (AG-202). Whoever the read waits at may die with it, and an answer may be lost with a connection: at word that the servers have
+ * changed, or that the connection is back, the read is given up for a new one.
  * Cost: one request per change of this node, one per MAX_ALLOC_QUERY_WAIT_MS without, one per process of the servers that
  * begins or is lost.
  */
@@ -93,7 +94,7 @@ export class PullLoop {
     this.endPause();
   }
 
-  /** A process of the servers is gone, or has begun: what waits may wait for nobody, and who failed may try again. */
+  /** A process of the servers is gone, or has begun, or was out of reach: what waits may wait for nobody, and who failed may try again. */
   serversChanged(): void {
     if (!this.isRunning || this.cancelAskAgain) return;
     this.cancelAskAgain = this.deps.timers.after(this.deps.random() * ASK_AGAIN_SPREAD_MS, () => {
@@ -139,7 +140,7 @@ export class PullLoop {
       ? diffRestoredAllocs(Allocs, this.deps.known())
       : diffAllocs(Allocs, this.deps.known(), this.deps.invalid());
     const changed = await this.fetch(diff, list);
-    if (!this.isRunning) return;
+    if (!this.isRunning || !changed) return;
     this.index = Index;
     this.restoredIndex = RestoredIndex;
     this.deps.apply({ removed: diff.removed, changed, listed: new Set(Object.keys(Allocs)), isRestored });
@@ -150,7 +151,8 @@ export class PullLoop {
     return Promise.race([read, new Promise<undefined>((resolve) => (this.giveUp = () => resolve(undefined)))]);
   }
 
-  private async fetch(diff: AllocDiff, list: NodeAllocsResponse): Promise<PulledAlloc[]> {
+  /** undefined: the state was taken back since the list was made, which may name what is not there any more (OP-47). */
+  private async fetch(diff: AllocDiff, list: NodeAllocsResponse): Promise<PulledAlloc[] | undefined> {
     while (diff.wanted.length > 0 && this.isRunning) {
       const answer = await this.deps.rpc.ask(allocsById, {
         NodeID: this.deps.nodeId,
@@ -158,8 +160,10 @@ export class PullLoop {
         AllocIDs: diff.wanted,
         MinStateIndex: list.Index,
       });
-      if (isComplete(answer, list)) return pulledOf(answer);
+      const isOutdated = (answer.RestoredIndex ?? 0) > (list.RestoredIndex ?? 0);
+      if (!isOutdated && isComplete(answer, list)) return pulledOf(answer);
       await this.pause(INCOMPLETE_RETRY_MS * (1 + this.deps.random()));
+      if (isOutdated) return undefined;
     }
     return [];
   }

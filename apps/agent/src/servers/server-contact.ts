@@ -1,5 +1,5 @@
 import { type CancelTimer, type Clock, msFromNs, type Node, type NodeStatus, type Timers } from '@waybill/model';
-import { heartbeat, type NodeUpdateResponse, registerNode, type Rpc, RpcUnavailableError } from '@waybill/rpc';
+import { heartbeat, type NodeUpdateResponse, type Rpc, RpcUnavailableError } from '@waybill/rpc';
 import type { Logger } from '@waybill/telemetry';
 import {
   DEV_RETRY_MS,
@@ -9,6 +9,7 @@ import {
   REGISTRATION_RETRY_RANDOM_MS,
   retryAfterMs,
 } from './heartbeat-pace.js';
+import { OrderedRegistrations } from './ordered-registrations.js';
 
 export interface ServerContactDependencies {
   readonly rpc: Rpc;
@@ -47,7 +48,11 @@ export class ServerContact {
   private owesChange = false;
   private isTellingChange = false;
 
-  constructor(private readonly deps: ServerContactDependencies) {}
+  private readonly registrations: OrderedRegistrations;
+
+  constructor(private readonly deps: ServerContactDependencies) {
+    this.registrations = new OrderedRegistrations(deps.rpc);
+  }
 
   /** AG-35: unix milliseconds of the last good registration or heartbeat. */
   get lastSuccessMs(): number | undefined {
@@ -88,7 +93,7 @@ export class ServerContact {
     try {
       while (this.owesChange && this.mode === 'heartbeating') {
         this.owesChange = false;
-        await this.deps.rpc.ask(registerNode, { Node: this.registration() });
+        await this.registrations.send(() => this.registration());
       }
     } catch (error) {
       this.owesChange = true;
@@ -106,12 +111,11 @@ export class ServerContact {
     if (this.mode !== 'registering') return;
     try {
       this.owesChange = false;
-      const node = this.registration();
-      const answer = await this.deps.rpc.ask(registerNode, { Node: node });
+      const answer = await this.registrations.send(() => this.registration());
       if (this.isStopped()) return;
       this.succeeded(answer);
       this.mode = 'heartbeating';
-      this.deps.logger.info('registered', { node: node.ID, index: answer.Index });
+      this.deps.logger.info('registered', { node: this.deps.node().ID, index: answer.Index });
       this.deps.registered(answer.Index);
       void this.tellChange();
       this.after(this.deps.dev ? 0 : this.deps.random() * FIRST_HEARTBEAT_RANDOM_MS, () => this.beat());

@@ -1,6 +1,5 @@
-import { readFile, stat } from 'node:fs/promises';
 import type { Timers } from '@waybill/model';
-import { insideAlloc } from '../hooks/inside-alloc.js';
+import { insideAlloc, readInside } from '../hooks/inside-alloc.js';
 import type { TemplateSource } from './template-source.js';
 
 /** A file that a template reads is looked at so often. */
@@ -12,9 +11,7 @@ export const MAX_TEMPLATE_FILE_BYTES = 1024 * 1024;
 export function fileSource(taskDir: string, timers: Timers): TemplateSource {
   const read = async (name: string): Promise<string | undefined> => {
     try {
-      const file = await insideAlloc(taskDir, name);
-      if ((await stat(file)).size > MAX_TEMPLATE_FILE_BYTES) return undefined;
-      return await readFile(file, 'utf8');
+      return await readInside(taskDir, await insideAlloc(taskDir, name), MAX_TEMPLATE_FILE_BYTES);
     } catch {
       return undefined;
     }

@@ -1,7 +1,7 @@
-import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { mkdir, open, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import type { Template } from '@waybill/model';
-import { insideAlloc } from '../hooks/inside-alloc.js';
+import { insideAlloc, readInside } from '../hooks/inside-alloc.js';
 
 /** A path that a job may also give in full, as `${NOMAD_SECRETS_DIR}` does. @throws EscapesError */
 export function templatePath(taskDir: string, wanted: string): Promise<string> {
@@ -15,7 +15,8 @@ export function templatePath(taskDir: string, wanted: string): Promise<string> {
  */
 export async function writeRendered(taskDir: string, spec: Template, text: string): Promise<boolean> {
   const file = await templatePath(taskDir, spec.DestPath);
-  if ((await readFile(file, 'utf8').catch(() => null)) === text) return false;
+  const before = await readInside(taskDir, file, Buffer.byteLength(text)).catch(() => null);
+  if (before === text) return false;
   await mkdir(path.dirname(file), { recursive: true });
   const beside = `${file}.rendering`;
   await rm(beside, { recursive: true, force: true });

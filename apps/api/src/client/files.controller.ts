@@ -1,7 +1,7 @@
 import { Controller, Get, Param, Req, Res } from '@nestjs/common';
 import { ReadModel } from '@waybill/projection';
 import { NatsRpc, statFile } from '@waybill/rpc';
-import { badRequest, failed } from '../http/api-error.js';
+import { badRequest, failed, notFound } from '../http/api-error.js';
 import { param } from '../http/query-string.js';
 import { goneSignal } from '../http/reads.js';
 import { type ApiReply, type ApiRequest, sendJson } from '../http/reply.js';
@@ -12,7 +12,10 @@ import { type FileRange, readAllocFile } from './file-stream.js';
 import { sendPieces } from './frames.js';
 import { knownAllocation } from './known-allocation.js';
 
-/** `/v1/client/fs/…`: the files of an allocation, from the agent that has them (API-194, API-197; logs have their own). */
+/**
+ * `/v1/client/fs/…`: the files of an allocation, from the agent that has them (API-194, API-197; logs have their own).
+ * Wildcards, because a part of a path is never empty, and who names no allocation is told so.
+ */
 @Controller('v1/client/fs')
 export class FilesController {
   constructor(
@@ -20,27 +23,27 @@ export class FilesController {
     private readonly rpc: NatsRpc,
   ) {}
 
-  @Get('ls/:id')
-  async list(@Param('id') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+  @Get('ls/*')
+  async list(@Param('*') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const alloc = await knownAllocation(this.model, id);
     sendJson(request, reply, await listAllocFiles(this.rpc, alloc, param(request.query, 'path') || '/'));
   }
 
-  @Get('stat/:id')
-  async stat(@Param('id') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+  @Get('stat/*')
+  async stat(@Param('*') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const { ID: AllocID, NodeID: target } = await knownAllocation(this.model, id);
     const wanted = { AllocID, Path: pathOf(request) };
     sendJson(request, reply, await askAgent(this.rpc, statFile, wanted, { target, statusOf: missingIs404 }));
   }
 
-  @Get('cat/:id')
-  async cat(@Param('id') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+  @Get('cat/*')
+  async cat(@Param('*') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const path = pathOf(request);
     await this.send(id, reply, { path, origin: 'start', offset: 0, limit: Infinity, follow: false }, true);
   }
 
-  @Get('readat/:id')
-  async readAt(@Param('id') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+  @Get('readat/*')
+  async readAt(@Param('*') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const path = pathOf(request);
     const offset = bytesParam(request.query, 'offset', undefined, failed);
     const limit = bytesParam(request.query, 'limit', 0, failed);
@@ -53,14 +56,19 @@ export class FilesController {
     );
   }
 
-  @Get('stream/:id')
-  async stream(@Param('id') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+  @Get('stream/*')
+  async stream(@Param('*') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const { query } = request;
     const path = pathOf(request);
     const offset = Math.max(0, bytesParam(query, 'offset', 0, failed));
     const origin = originParam(query, badRequest);
     const follow = flagParam(query, 'follow', true, failed);
     await this.send(id, reply, { path, origin, offset, limit: Infinity, follow }, false);
+  }
+
+  @Get('*')
+  nothingElse(): never {
+    throw notFound('Invalid method');
   }
 
   private async send(

@@ -1,10 +1,16 @@
 import type { Allocation } from '@waybill/model';
 import type { ReadModel } from '@waybill/projection';
-import { notFound } from '../http/api-error.js';
+import { badRequest, notFound } from '../http/api-error.js';
 
-/** @throws ApiError 404 (API-194) */
-export async function knownAllocation(model: ReadModel, given: string): Promise<Allocation> {
+/** One whose machine may be asked about it (JR-953). @throws ApiError 404 (API-194), 400 nobody was named (API-197) */
+export async function knownAllocation(
+  model: Pick<ReadModel, 'allocation' | 'node'>,
+  given: string,
+): Promise<Allocation> {
+  if (given === '') throw badRequest('must provide a valid alloc id');
   const { row } = await model.allocation(given.toLowerCase());
   if (!row) throw notFound(`Unknown allocation "${given}"`);
+  const { row: node } = await model.node(row.NodeID);
+  if (!node) throw notFound(`Unknown node ${row.NodeID}`);
   return row;
 }

@@ -19,8 +19,8 @@ export class LogsController {
     private readonly rpc: NatsRpc,
   ) {}
 
-  @Get('logs/:id')
-  async logs(@Param('id') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+  @Get('logs/*')
+  async logs(@Param('*') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const { query } = request;
     const plain = flagParam(query, 'plain', false, badRequest);
     const wanted = await this.wanted(id.toLowerCase(), query);

@@ -1,3 +1,4 @@
+import { StoredFrame } from '@waybill/projection';
 import { describe, expect, it } from 'vitest';
 import { EventFilter, parseTopics } from './event-filter.js';
 
@@ -40,5 +41,16 @@ describe('EventFilter', () => {
     expect(takes([], 'foo')).toBe(false);
     expect(takes([], '*')).toBe(true);
     expect(takes([], 'foo', { ...event, namespace: '' })).toBe(true);
+  });
+
+  it('EV-26: what is wanted whole is the same bytes for everyone, else a line has only what matches, or there is none', () => {
+    const [web, db] = ['web', 'db'].map((Key) => ({ Topic: 'Job', Type: 'JobRegistered', Key, Namespace: 'default' }));
+    const about = JSON.stringify([web, db].map((e) => [e?.Topic, e?.Namespace, e?.Key]));
+    const frame = new StoredFrame(7, 3, Buffer.from(`${JSON.stringify({ Index: 7, Events: [web, db] })}\n`), about);
+    const line = (topic: string) => new EventFilter(parseTopics([topic]), 'default').lineOf(frame);
+    expect(line('Job')).toBe(frame.line);
+    expect(line('*')).toBe(frame.line);
+    expect(line('Job:db')).toBe(`${JSON.stringify({ Index: 7, Events: [db] })}\n`);
+    expect(line('Job:other')).toBeUndefined();
   });
 });

@@ -47,13 +47,11 @@ export class EventFilter {
   lineOf(frame: StoredFrame): string | Uint8Array | undefined {
     const matching = frame.events.map((event) => this.matches(event));
     if (!matching.includes(true)) return undefined;
-    if (!matching.includes(false)) return Buffer.concat([frame.data, NEWLINE]);
+    if (!matching.includes(false)) return frame.line;
     const Events = frame.frame.Events.filter((_, at) => matching[at]);
     return `${JSON.stringify({ ...frame.frame, Events })}\n`;
   }
 }
-
-const NEWLINE = Buffer.from('\n');
 
 function matchesKeys(keys: ReadonlySet<string> | undefined, event: EventAbout): boolean {
   if (!keys) return false;

@@ -2,7 +2,9 @@ import type { Allocation, Evaluation } from '@waybill/model';
 import type { LoggedTxn } from '@waybill/projection';
 import { fixtures } from '@waybill/state';
 import { describe, expect, it } from 'vitest';
-import { evaluationTrace, slowestAllocations, type TraceSources } from './evaluation-trace.js';
+import { slowestAllocations } from './allocation-steps.js';
+import { evaluationTrace, type TraceSources } from './evaluation-trace.js';
+import { aLoggedTxn } from './logged-txn.fixture.js';
 
 const EVAL = '6b4c1d2e-0000-4000-8000-000000000001';
 const ALLOC = '0f9e8d7c-0000-4000-8000-000000000002';
@@ -15,24 +17,8 @@ const at = (ms: number) => (START_MS + ms) * 1e6;
 const sinceStart = (ns: number) => Math.round(ns / 1e6) - START_MS;
 
 function txn(index: number, ms: number, name: string, object: object, more: Partial<LoggedTxn> = {}): LoggedTxn {
-  return {
-    index,
-    timeNs: at(ms),
-    type: 0,
-    name,
-    region: 'global',
-    namespace: 'default',
-    actor: { Kind: 'role', ID: 'broker', Name: 'broker' },
-    requestId: '51d0',
-    reason: '',
-    traceparent: '',
-    role: 'broker',
-    epoch: 7,
-    verdict: 'accepted',
-    error: '',
-    objects: [{ kind: 'eval', namespace: 'default', id: EVAL, op: 'update', change: 'written again', ...object }],
-    ...more,
-  };
+  const written = { kind: 'eval', namespace: 'default', id: EVAL, op: 'update', change: 'written again' } as const;
+  return aLoggedTxn({ index, timeNs: at(ms), name, objects: [{ ...written, ...object }], ...more });
 }
 
 const byToken: Partial<LoggedTxn> = {
@@ -72,6 +58,7 @@ const sources = (more: Partial<TraceSources> = {}): TraceSources => ({
   related: [],
   txns: [registered, planned, completed],
   floor: 1,
+  placed: [placed(2_800, 12_900)],
   allocs: [placed(2_800, 12_900)],
   allocTxns: new Map([
     [ALLOC, [txn(817, 2_900, 'AllocClientUpdate', { kind: 'alloc', id: ALLOC, change: 'client pending -> running' })]],
@@ -119,7 +106,7 @@ describe('the trace of an evaluation', () => {
       txn(820, 900, 'EvalUpdate', { change: 'status blocked -> pending' }),
       txn(822, 950, 'EvalUpdate', { change: 'status pending -> failed' }),
     ];
-    const { Steps } = evaluationTrace(sources({ txns, allocs: [], deploymentTxns: [] }));
+    const { Steps } = evaluationTrace(sources({ txns, placed: [], allocs: [], deploymentTxns: [] }));
     expect(Steps.map(({ Name, Index }) => [Name, Index])).toEqual([
       ['submitted', 0],
       ['committed', 812],
@@ -136,6 +123,23 @@ describe('the trace of an evaluation', () => {
     expect(Steps.filter(({ ClockSkewed }) => ClockSkewed).every(({ Service }) => Service === 'agent')).toBe(true);
     const many = [300, 900, 100, 700, 500, 200, 800].map((ms) => placed(ms, undefined, `alloc-${ms}`));
     expect(slowestAllocations(many).map(({ ID }) => ID)).toEqual([900, 800, 700, 500, 300].map((ms) => `alloc-${ms}`));
+  });
+
+  it('CL-1043: of an allocation that was there already only that it is healthy again is a step', () => {
+    const inPlace = { ...placed(-60_000, 100), CreateIndex: 700 };
+    const names = (more: Partial<TraceSources>) =>
+      evaluationTrace(sources({ placed: [inPlace], allocs: [inPlace], ...more }))
+        .Steps.filter(({ Service }) => Service === 'agent')
+        .map(({ Name }) => Name);
+    expect(names({})).toEqual(['healthy']);
+    // Nobody knows any more which transaction made it.
+    expect(names({ floor: 701 })).toEqual(['received', 'started', 'healthy']);
+  });
+
+  it('CL-1042: what a service wrote in nobody’s name was submitted by that service', () => {
+    const actor = { Kind: 'role', ID: 'nodes', Name: 'nodes' } as const;
+    const { Steps } = evaluationTrace(sources({ txns: [{ ...registered, actor }] }));
+    expect(Steps[0]).toMatchObject({ Name: 'submitted', Service: 'nodes' });
   });
 
   it('CL-1048: steps that are no longer kept are missing, and the trace says so', () => {

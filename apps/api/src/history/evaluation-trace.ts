@@ -1,5 +1,15 @@
-import type { Allocation, AllocMetric, Evaluation, EvaluationStub, EvaluationTrace, TraceStep } from '@waybill/model';
+import {
+  nsFromMs,
+  type Allocation,
+  type AllocMetric,
+  type Evaluation,
+  type EvaluationStub,
+  type EvaluationTrace,
+  type TraceStep,
+} from '@waybill/model';
 import type { LoggedObject, LoggedTxn } from '@waybill/projection';
+import { allocationSteps } from './allocation-steps.js';
+import { lookedAt, shownSteps, toldBy, type ToldStep } from './told-steps.js';
 
 /** What a trace is made of. */
 export interface TraceSources {
@@ -11,13 +21,13 @@ export interface TraceSources {
   readonly txns: readonly LoggedTxn[];
   /** Lowest index of which the log still has records. */
   readonly floor: number;
+  /** All that was placed for it. */
+  readonly placed: readonly Allocation[];
+  /** Those of them whose steps are shown. */
   readonly allocs: readonly Allocation[];
   readonly allocTxns: ReadonlyMap<string, readonly LoggedTxn[]>;
   readonly deploymentTxns: readonly LoggedTxn[];
 }
-
-/** Allocations shown unless all are wanted (CL-1043). */
-const MAX_SLOW = 5;
 
 /**
  * The time line of an evaluation, derived from transactions and from what agents reported (CL-1042, CL-1047).
@@ -25,10 +35,25 @@ const MAX_SLOW = 5;
  */
 export function evaluationTrace(sources: TraceSources): EvaluationTrace {
   const { evalId, evaluation, txns, floor, allocs } = sources;
-  const plannedNs = txns.find(({ name }) => name === PLAN)?.timeNs ?? 0;
+  const plans = txns.filter(({ name }) => name === PLAN);
+  const told = toldBy(evalId, txns);
+  const toldOf = {
+    evaluation,
+    sinceNs: txns.find((txn) => changeOf(txn, evalId)?.op === 'create')?.timeNs ?? 0,
+    metricOf: (txn: LoggedTxn) => metricOf(txn, sources),
+  };
+  // What comes at the same time stays in this order: what led to a transaction, and the transaction.
   const steps = [
-    ...txns.flatMap((txn) => evaluationSteps(txn, sources)),
-    ...allocs.flatMap((alloc) => allocationSteps(alloc, sources.allocTxns.get(alloc.ID) ?? [], plannedNs)),
+    ...withWaits(
+      evaluation,
+      txns.flatMap((txn) => [...shownSteps(txn, told, toldOf), ...evaluationSteps(txn, sources, told)]),
+    ),
+    ...allocs.flatMap((alloc) => {
+      const made = plans.find(({ index }) => index === alloc.CreateIndex);
+      const plannedNs = (made ?? plans[0])?.timeNs ?? 0;
+      const isNew = made !== undefined || alloc.CreateIndex < floor;
+      return allocationSteps({ alloc, txns: sources.allocTxns.get(alloc.ID) ?? [], plannedNs, isNew });
+    }),
     ...sources.deploymentTxns.flatMap(deploymentSteps),
   ];
   return {
@@ -42,15 +67,6 @@ export function evaluationTrace(sources: TraceSources): EvaluationTrace {
       Took: Math.max(0, related.ModifyTime - related.CreateTime),
     })),
   };
-}
-
-/** The allocations whose steps are shown: those that took longest, the slowest first (CL-1043). */
-export function slowestAllocations(allocs: readonly Allocation[]): Allocation[] {
-  const endMs = (alloc: Allocation): number => {
-    const started = Object.values(alloc.TaskStates ?? {}).map(({ StartedAt }) => msOf(StartedAt) ?? 0);
-    return Math.max(msOf(alloc.DeploymentStatus?.Timestamp) ?? 0, ...started, alloc.CreateTime / 1e6);
-  };
-  return allocs.toSorted((a, b) => endMs(b) - endMs(a)).slice(0, MAX_SLOW);
 }
 
 const PLAN = 'ApplyPlanResults';
@@ -72,14 +88,14 @@ const traceIdOf = ({ traceparent }: LoggedTxn): string => traceparent.split('-')
 const changeOf = (txn: LoggedTxn, id: string): LoggedObject | undefined =>
   txn.objects.find((object) => object.id === id);
 
-function evaluationSteps(txn: LoggedTxn, sources: TraceSources): TraceStep[] {
+function evaluationSteps(txn: LoggedTxn, sources: TraceSources, told: readonly ToldStep[]): TraceStep[] {
   const changed = changeOf(txn, sources.evalId);
   if (!changed || txn.verdict === 'refused' || txn.verdict === 'void') return [];
   const transaction = txn.name;
   if (changed.op === 'create') return [submitted(txn, sources), moment(txn, 'committed', 'log', { transaction })];
   if (changed.op === 'delete') return [moment(txn, 'collected', 'log', { transaction })];
   const status = / -> (\w+)/.exec(changed.change)?.[1] ?? '';
-  const steps: TraceStep[] = txn.name === PLAN ? [planCommitted(txn, sources)] : [];
+  const steps: TraceStep[] = txn.name === PLAN ? [planCommitted(txn, sources, told)] : [];
   if (changed.change.startsWith('status blocked -> pending')) steps.push(moment(txn, 'unblocked', 'broker'));
   else if (status === 'complete') steps.push(moment(txn, 'completed', 'log', { transaction }));
   else if (status !== '' && status !== 'pending') steps.push(moment(txn, status, 'log', { transaction }));
@@ -91,7 +107,7 @@ function submitted(txn: LoggedTxn, { evaluation }: TraceSources): TraceStep {
   const { actor, role, timeNs, requestId } = txn;
   const made = Math.min(evaluation?.CreateTime || timeNs, timeNs);
   return {
-    ...moment(txn, 'submitted', role === '' ? 'api' : role, {
+    ...moment(txn, 'submitted', role || (actor.Kind === 'role' ? actor.ID : 'api'), {
       actor: actor.Name || actor.ID || actor.Kind,
       request: requestId,
     }),
@@ -101,62 +117,56 @@ function submitted(txn: LoggedTxn, { evaluation }: TraceSources): TraceStep {
   };
 }
 
-function planCommitted(txn: LoggedTxn, { allocs }: TraceSources): TraceStep {
-  const placed = allocs.filter(({ CreateIndex }) => CreateIndex === txn.index);
-  return moment(txn, 'plan committed', 'log', { allocations: String(placed.length), ...lookedAt(allocs[0]?.Metrics) });
-}
+/** What evaluations are made for that wait from the beginning. */
+const BLOCKED_TRIGGERS: ReadonlySet<string> = new Set(['queued-allocs', 'max-plan-attempts']);
 
-/** What the scheduler looked at for one of them. */
-const lookedAt = (metrics: AllocMetric | null | undefined): Record<string, string> =>
-  metrics
-    ? {
-        'nodes evaluated': String(metrics.NodesEvaluated),
-        filtered: String(metrics.NodesFiltered),
-        exhausted: String(metrics.NodesExhausted),
-      }
-    : {};
-
-/** What agents call the steps of a task, and what the time line calls them. */
-const TASK_STEPS: Readonly<Record<string, string>> = {
-  Received: 'received',
-  'Task Setup': 'set up',
-  Started: 'started',
-};
-
-/** The first of each step of each task; never before the plan was committed, whatever the machine's clock says. */
-function allocationSteps(alloc: Allocation, txns: readonly LoggedTxn[], plannedNs: number): TraceStep[] {
-  const indexOf = (change: RegExp): number =>
-    txns.find((txn) => change.test(changeOf(txn, alloc.ID)?.change ?? ''))?.index ?? 0;
-  const onMachine = (Name: string, timeNs: number, fromNs: number, Index: number, task?: string): TraceStep => ({
-    Time: Math.max(fromNs, plannedNs),
-    EndTime: timeNs > fromNs ? Math.max(timeNs, plannedNs) : 0,
-    Service: 'agent',
-    Instance: alloc.NodeID,
-    Name,
-    Index,
-    ClockSkewed: true,
-    Details: { allocation: alloc.ID, ...(task === undefined ? {} : { task }) },
-  });
-  const steps: TraceStep[] = [];
-  let lastStart = 0;
-  for (const [task, { Events }] of Object.entries(alloc.TaskStates ?? {}).toSorted(([a], [b]) => (a < b ? -1 : 1))) {
-    let before = 0;
-    for (const [type, name] of Object.entries(TASK_STEPS)) {
-      const time = (Events ?? []).find((event) => event.Type === type)?.Time;
-      if (time === undefined) continue;
-      steps.push(onMachine(name, time, before || time, name === 'started' ? indexOf(/-> running\b/) : 0, task));
-      before = time;
-    }
-    lastStart = Math.max(lastStart, before);
+/** With the times in which it was blocked: before each unblocking, or from its beginning up to now or to its end. */
+function withWaits(evaluation: Evaluation | undefined, steps: readonly TraceStep[]): TraceStep[] {
+  const shown: TraceStep[] = [];
+  let soFar = 0;
+  for (const step of steps) {
+    const last = shown.at(-1);
+    if (step.Name === 'unblocked' && last?.Name === 'blocked')
+      shown[shown.length - 1] = { ...last, EndTime: step.Time };
+    else if (step.Name === 'unblocked')
+      shown.push({ ...step, Name: 'blocked', Time: Math.min(soFar, step.Time), EndTime: step.Time, Details: {} });
+    shown.push(step);
+    soFar = Math.max(soFar, step.Time, step.EndTime);
   }
-  const { Healthy, Timestamp, ModifyIndex } = alloc.DeploymentStatus ?? {};
-  const judgedMs = msOf(Timestamp);
-  if (typeof Healthy === 'boolean' && judgedMs !== undefined)
-    steps.push(
-      onMachine(Healthy ? 'healthy' : 'unhealthy', judgedMs * 1e6, lastStart || judgedMs * 1e6, ModifyIndex ?? 0),
-    );
-  return steps;
+  const committed = steps.find(({ Name }) => Name === 'committed');
+  const ended = steps.find(({ Name }) => Name === 'canceled');
+  const waits = evaluation?.Status === 'blocked' || ended !== undefined;
+  if (!committed || !waits || !BLOCKED_TRIGGERS.has(evaluation?.TriggeredBy ?? '')) return shown;
+  if (shown.some(({ Name }) => Name === 'blocked')) return shown;
+  const blocked = {
+    ...committed,
+    Name: 'blocked',
+    Service: 'broker',
+    Index: 0,
+    EndTime: ended?.Time ?? 0,
+    Details: {},
+  };
+  return [...shown, blocked];
 }
+
+/** A moment, unless a later transaction tells how long it took until the plan was in the applier's own state. */
+function planCommitted(txn: LoggedTxn, sources: TraceSources, told: readonly ToldStep[]): TraceStep {
+  const commit = told.find(({ name, details }) => name === 'committed' && Number(details[0]) === txn.index);
+  const check = told.find((step) => step.name === 'checked' && step.txn === txn);
+  const step = moment(txn, 'plan committed', 'log', {
+    allocations: check?.details[1] ?? String(placedBy(txn, sources).length),
+    ...(check ? {} : lookedAt(metricOf(txn, sources))),
+  });
+  return commit?.toMs === undefined ? step : { ...step, Time: nsFromMs(commit.fromMs), EndTime: nsFromMs(commit.toMs) };
+}
+
+/** Of one of the allocations that the transaction places; of one that found no place, if it places none. */
+function metricOf(txn: LoggedTxn, sources: TraceSources): AllocMetric | undefined {
+  return placedBy(txn, sources)[0]?.Metrics ?? Object.values(sources.evaluation?.FailedTGAllocs ?? {})[0];
+}
+
+const placedBy = ({ index }: LoggedTxn, { placed }: TraceSources): Allocation[] =>
+  placed.filter(({ CreateIndex }) => CreateIndex === index);
 
 function deploymentSteps(txn: LoggedTxn): TraceStep[] {
   const changed = txn.objects.find(({ kind }) => kind === 'deployment');
@@ -164,10 +174,4 @@ function deploymentSteps(txn: LoggedTxn): TraceStep[] {
   if (!changed || status === undefined) return [];
   const name = status === 'successful' ? 'deployment ok' : `deployment ${status}`;
   return [moment(txn, name, 'log', { deployment: changed.id })];
-}
-
-/** Unix milliseconds of an agent's time; undefined: none. */
-function msOf(time: string | null | undefined): number | undefined {
-  const ms = Date.parse(time ?? '');
-  return ms > 0 ? ms : undefined;
 }

@@ -59,15 +59,18 @@ function numberParam(query: QueryString, name: string): number | undefined {
   return Number(text);
 }
 
-/** RFC 3339 or unix nanoseconds. */
+/** Furthest from 1970 that the read model can compare with, ns: the largest number below 2^63. */
+const FURTHEST_NS = 2 ** 63 - 1024;
+
+/** RFC 3339 or unix nanoseconds; none is further away than FURTHEST_NS. */
 function timeParam(query: QueryString, name: string): number | undefined {
   const text = param(query, name);
   if (text === undefined || text === '') return undefined;
-  if (/^\d{1,19}$/.test(text)) return Number(text);
+  if (/^\d{1,19}$/.test(text)) return Math.min(Number(text), FURTHEST_NS);
   const ms = /^\d{4}-\d\d-\d\dT/.test(text) ? Date.parse(text) : Number.NaN;
   if (Number.isNaN(ms))
     throw badRequest(`invalid ${name} ${JSON.stringify(text)}: neither RFC 3339 nor unix nanoseconds`);
-  return ms * 1e6;
+  return Math.max(-FURTHEST_NS, Math.min(ms * 1e6, FURTHEST_NS));
 }
 
 function traceParam(query: QueryString): string | undefined {

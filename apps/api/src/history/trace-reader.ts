@@ -2,7 +2,8 @@ import type { Allocation, EvaluationTrace } from '@waybill/model';
 import type { LoggedTxn, LogPage, ReadModel, TransactionLog } from '@waybill/projection';
 import type { ObjectKind } from '@waybill/state';
 import { relatedEvaluations } from '../evaluations/related-evaluations.js';
-import { evaluationTrace, slowestAllocations } from './evaluation-trace.js';
+import { slowestAllocations } from './allocation-steps.js';
+import { evaluationTrace } from './evaluation-trace.js';
 
 /** Transactions of one object that are looked at: an evaluation has a handful. */
 const MAX_TXNS = 1_000;
@@ -40,7 +41,17 @@ export class TraceReader {
     const deployment = evaluation?.DeploymentID;
     const deploymentTxns = deployment ? (await this.history('deployment', deployment)).txns : [];
     const related = evaluation ? await relatedEvaluations(this.model, evaluation) : [];
-    const trace = evaluationTrace({ evalId, evaluation, related, txns, floor, allocs, allocTxns, deploymentTxns });
+    const trace = evaluationTrace({
+      evalId,
+      evaluation,
+      related,
+      txns,
+      floor,
+      placed,
+      allocs,
+      allocTxns,
+      deploymentTxns,
+    });
     const indexes = [history.index, ...deploymentTxns.map(({ index }) => index), ...placed.map((a) => a.ModifyIndex)];
     return { index: Math.max(...indexes), floor, trace };
   }

@@ -17,6 +17,9 @@ it('API-27: a body that is no object says what it is instead', () => {
 it('API-27: a number out of its range is refused', () => {
   expect(intOf({ Count: -1 }, 'Count')).toBe(-1);
   expect(() => intOf({ Count: 1.5 }, 'Count')).toThrow('cannot unmarshal number 1.5 into');
+  for (const beyond of [1e300, -1e300, 2 ** 64])
+    expect(() => intOf({ PromotedAt: beyond }, 'PromotedAt')).toThrow('cannot unmarshal number');
+  expect(intOf({ PromotedAt: -(2 ** 63) }, 'PromotedAt')).toBe(-(2 ** 63));
   expect(uintOf({ JobVersion: 3 }, 'JobVersion')).toBe(3);
   expect(uintOf({}, 'JobVersion')).toBe(0);
   expect(() => uintOf({ JobVersion: -1 }, 'JobVersion')).toThrow(

@@ -27,10 +27,13 @@ export function boolOf(object: JsonObject, name: string): boolean {
   throw DecodeError.wrongType(value, name, 'bool');
 }
 
+/** What 64 bits hold; the greatest of them is read as this very number. */
+const INT_LIMIT = 2 ** 63;
+
 export function intOf(object: JsonObject, name: string): number {
   const value = memberOf(object, name);
   if (value === undefined) return 0;
-  if (typeof value === 'number' && Number.isInteger(value)) return value;
+  if (typeof value === 'number' && Number.isInteger(value) && Math.abs(value) <= INT_LIMIT) return value;
   throw DecodeError.wrongType(value, name, 'int');
 }
 

@@ -1,21 +1,24 @@
 import type { JobWithSummary } from '@waybill/projection';
+import { fixtures } from '@waybill/state';
 import { expect, it } from 'vitest';
 import { JobGauges } from './job-gauges.js';
 
 const counts = { Queued: 0, Complete: 0, Failed: 0, Running: 1, Starting: 0, Lost: 0, Unknown: 0 };
-const job = (ID: string, ParentID: string, Dispatched: boolean): JobWithSummary =>
-  ({
-    job: { ID, ParentID, Dispatched, Namespace: 'default' },
-    summary: { Summary: { g: counts } },
-  }) as unknown as JobWithSummary;
+const job = (ID: string, ParentID: string, Dispatched: boolean): JobWithSummary => {
+  const at = { CreateIndex: 1, ModifyIndex: 1 };
+  return {
+    job: fixtures.aJob({ ID, ParentID, Dispatched }),
+    summary: { JobID: ID, Namespace: 'default', Summary: { g: counts }, Children: null, ...at },
+  };
+};
 const rows = [job('etl', '', false), job('etl/dispatch-17-ab', 'etl', true), job('etl/periodic-18', 'etl', false)];
 const model = {
   jobStatusCounts: () => Promise.resolve({ pending: 0, running: 3, dead: 0 }),
-  jobs: () => Promise.resolve({ rows, nextToken: '' }),
+  jobs: () => Promise.resolve({ rows, index: 1, nextToken: '' }),
 };
 
 const running = async (dispatched: boolean) =>
-  (await new JobGauges(model as never, { host: 'h' }, dispatched).read())
+  (await new JobGauges(model, { host: 'h' }, dispatched).read())
     .filter(({ name }) => name === 'nomad.nomad.job_summary.running')
     .map(({ labels }) => labels);
 

@@ -8,7 +8,7 @@ export const MAX_JOBS_SHOWN = 1_000;
 export class JobGauges {
   /** @param host labels that all of them have @param dispatched whether jobs that were dispatched have gauges of their own */
   constructor(
-    private readonly model: ReadModel,
+    private readonly model: Pick<ReadModel, 'jobStatusCounts' | 'jobs'>,
     private readonly host: Labels,
     private readonly dispatched: boolean,
   ) {}

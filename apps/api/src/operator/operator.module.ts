@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { Archives, managerOf } from '@waybill/journal';
+import { Archives, managerOf, openArchive } from '@waybill/journal';
 import { made } from '../core.module.js';
 import { RestoreSnapshot } from './restore-snapshot.js';
 import { ResumedRoles } from './resumed-roles.js';
@@ -17,6 +17,7 @@ import { SetSchedulerConfiguration } from './set-scheduler-configuration.js';
       ({ context, parts: { feed, model } }, inquiry) => {
         const { link, log, clock, newId } = context;
         return new RestoreSnapshot({
+          open: openArchive,
           archives: new Archives(link, () => managerOf(link)),
           log,
           readable: (index, timeoutMs) => feed.waitFor(index, timeoutMs),

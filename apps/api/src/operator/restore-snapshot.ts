@@ -1,7 +1,7 @@
-import { linesOf, type Log, type StoredArchive } from '@waybill/journal';
+import type { Log, OpenedArchive, StoredArchive } from '@waybill/journal';
 import { type Clock, nsFromMs } from '@waybill/model';
-import { BadArchiveError, unpackArchive } from '@waybill/model/snapshot-archive';
-import { BadRowsError, draftTxn, readArchive } from '@waybill/state';
+import { BadArchiveError } from '@waybill/model/snapshot-archive';
+import { BadRowsError, draftTxn } from '@waybill/state';
 import { badRequest, failed } from '../http/api-error.js';
 import type { Requester } from '../http/requester.js';
 import type { ResumedRoles } from './resumed-roles.js';
@@ -17,6 +17,8 @@ export const MAX_INDEXES_MADE_UP = 2_000_000;
 const MADE_UP_AT_ONCE = 500;
 
 export interface RestoreDeps {
+  /** Takes an archive apart, all of it (OP-45). @throws BadArchiveError, BadRowsError */
+  readonly open: (bytes: Uint8Array) => Promise<OpenedArchive>;
   readonly archives: { put(name: string, bytes: Uint8Array): Promise<StoredArchive> };
   readonly log: Pick<Log, 'publish'>;
   /** Resolves when an index can be read. */
@@ -38,7 +40,7 @@ export class RestoreSnapshot {
   /** @returns the index of the restore @throws ApiError 400, 500 */
   async run(bytes: Uint8Array, requester: Requester): Promise<number> {
     const { archives, newId } = this.deps;
-    const archivedIndex = await indexOf(bytes);
+    const archivedIndex = await this.indexOf(bytes);
     await this.reach(archivedIndex, requester);
     const stored = await archives.put(newId(), bytes);
     const context = requester.draftContext(nsFromMs(this.deps.clock.nowMs()));
@@ -71,17 +73,15 @@ export class RestoreSnapshot {
     const context = requester.draftContext(nsFromMs(this.deps.clock.nowMs()));
     return this.deps.log.publish(draftTxn('Ignore', {}, { ...context, requestId: this.deps.newId() }));
   }
-}
 
-/** @throws ApiError what is wrong with the archive; all of it has been looked at otherwise (OP-45) */
-async function indexOf(bytes: Uint8Array): Promise<number> {
-  try {
-    const { meta, state } = await unpackArchive(bytes);
-    readArchive(linesOf(state));
-    return meta.Index;
-  } catch (error) {
-    if (!(error instanceof BadArchiveError) && !(error instanceof BadRowsError)) throw error;
-    const text = `failed to restore from snapshot: ${error.message}`;
-    throw error instanceof BadArchiveError && error.isForeign ? badRequest(text) : failed(text);
+  /** @throws ApiError what is wrong with the archive */
+  private async indexOf(bytes: Uint8Array): Promise<number> {
+    try {
+      return (await this.deps.open(bytes)).index;
+    } catch (error) {
+      if (!(error instanceof BadArchiveError) && !(error instanceof BadRowsError)) throw error;
+      const text = `failed to restore from snapshot: ${error.message}`;
+      throw error instanceof BadArchiveError && error.isForeign ? badRequest(text) : failed(text);
+    }
   }
 }

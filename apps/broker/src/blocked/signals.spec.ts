@@ -1,4 +1,4 @@
-import { CLAIM_STATE, type CSIVolumeClaim, type Node } from '@waybill/model';
+import { type Allocation, CLAIM_STATE, type CSIVolumeClaim, type Node } from '@waybill/model';
 import { fixtures, type StateMachine, type TxnPayloads, type TxnType } from '@waybill/state';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { signalsOf } from './signals.js';
@@ -74,6 +74,24 @@ describe('which transactions free capacity', () => {
     expect(report(0, 'complete')).toEqual(both(node));
     expect(report(0, 'complete')).toEqual([]);
     expect(report(1, 'failed')).toEqual(both(node));
+  });
+
+  it('EB-175 ST-65: a purge wakes the nodes of what had not ended: no agent’s word will come of it any more', () => {
+    const node = aNode();
+    register(node);
+    const { job, evaluation } = aRegisteredJob(machine);
+    const [ended, runs] = [1, 2].map(() => anAlloc({ Job: job, NodeID: node.ID })) as [Allocation, Allocation];
+    apply(machine, 'ApplyPlanResults', aPlanResult({ AllocsUpdated: [ended, runs], EvalID: evaluation.ID }));
+    const Allocs = [aClientUpdate(ended, { ClientStatus: 'complete' }), aClientUpdate(runs)];
+    apply(machine, 'AllocClientUpdate', { Allocs, Evals: [] });
+    const deregister = (Purge: boolean) =>
+      wakes(
+        'JobDeregister',
+        { JobID: job.ID, Purge, NoShutdownDelay: false, SubmitTime: 0, Eval: null, TrackedVersions: 6 },
+        'default',
+      );
+    expect(deregister(false)).toEqual([]);
+    expect(deregister(true)).toEqual(both(node));
   });
 });
 

@@ -1,4 +1,12 @@
-import { claimHoldersOf, type CSIVolume, type Evaluation, type Node, volumeResource } from '@waybill/model';
+import {
+  type Allocation,
+  claimHoldersOf,
+  type CSIVolume,
+  type Evaluation,
+  isClientTerminal,
+  type Node,
+  volumeResource,
+} from '@waybill/model';
 import type { Applied, Tables, Txn } from '@waybill/state';
 
 /** What one applied transaction means for broker and blocked tracker, in the order in which it must take effect. */
@@ -84,14 +92,19 @@ function capacitySignals(applied: Applied, tables: Tables): Signal[] {
       signals.push(...unblock(change.after, applied.txn.type !== 'NodeRegister'));
     if (change.table === 'csi_volumes' && change.after && mayBeUsed(applied.txn, change.before, change.after))
       signals.push({ kind: 'unblockResources', names: [volumeResource(change.after.Namespace, change.after.ID)] });
-    if (change.table === 'allocs' && applied.txn.type === 'AllocClientUpdate') {
-      const { before, after } = change;
-      const ended = after?.ClientStatus === 'complete' || after?.ClientStatus === 'failed';
-      const node = after && tables.nodes.get(after.NodeID);
-      if (ended && before?.ClientStatus !== after.ClientStatus && node) signals.push(...unblock(node, true));
+    if (change.table === 'allocs' && freesItsPlace(applied.txn, change.before, change.after)) {
+      const node = tables.nodes.get((change.after ?? change.before)?.NodeID ?? '');
+      if (node) signals.push(...unblock(node, true));
     }
   }
   return signals;
+}
+
+/** By its agent's word (EB-175); or by a purge, after which no such word comes any more (ST-65). */
+function freesItsPlace(txn: Txn, before: Allocation | undefined, after: Allocation | undefined): boolean {
+  if (!after) return before !== undefined && !isClientTerminal(before);
+  const hasEnded = after.ClientStatus === 'complete' || after.ClientStatus === 'failed';
+  return txn.type === 'AllocClientUpdate' && hasEnded && before?.ClientStatus !== after.ClientStatus;
 }
 
 function gainsCapacity(txn: Txn, before: Node | undefined, after: Node): boolean {

@@ -114,6 +114,7 @@ export class Reapers {
       ...e,
       Status: 'canceled',
       StatusDescription: why(e),
+      QueuedAllocations: {}, // what waits now is said by the evaluation that took its place (EB-17)
       ModifyTime: laterThanCreation(e, now),
     }));
     try {
@@ -144,7 +145,8 @@ export class Reapers {
     if (evaluation.Type !== CORE_TYPE && !isTerminalEvaluation(evaluation)) {
       logger.warn('evaluation reached delivery limit', { evalId: evaluation.ID, jobId: evaluation.JobID });
       try {
-        await writer.write('EvalUpdate', { Evals: this.failedWithFollowUp(evaluation) });
+        const stepTimes = broker.deliveries.steps(evaluation.ID, token).takeOf(evaluation.ID);
+        await writer.write('EvalUpdate', { Evals: this.failedWithFollowUp(evaluation) }, '', { stepTimes });
       } catch (error) {
         broker.nack(evaluation.ID, token);
         throw error;

@@ -24,21 +24,11 @@ function verdictOn(there: Job, coming: Job): string | undefined {
   const AllocsUpdated = [anAlloc({ Job: there, NodeID: node.ID })];
   apply(state, 'ApplyPlanResults', aPlanResult({ Job: there, AllocsUpdated, EvalID: evaluation.ID }));
   const placed: Allocation = anAlloc({ Job: null, JobID: coming.ID, NodeID: node.ID });
-  const plan: Plan = {
+  const plan: Plan = fixtures.aPlan({
     EvalID: fixtures.freshId(),
-    EvalToken: '',
-    Priority: 50,
-    AllAtOnce: false,
     Job: coming,
-    NodeUpdate: {},
     NodeAllocation: { [node.ID]: [placed] },
-    NodePreemptions: {},
-    Deployment: null,
-    DeploymentUpdates: [],
-    FollowupEvals: [],
-    Annotations: null,
-    SnapshotIndex: 0,
-  };
+  });
   return verifyPlan(plan, coming, new OptimisticState(state.tables, new NodeLoads(state.tables))).rejected[0]?.reason;
 }
 

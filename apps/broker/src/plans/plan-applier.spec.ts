@@ -1,5 +1,5 @@
 import { SimulatedTime, type Allocation, type Plan, type PlanResult } from '@waybill/model';
-import { NodeLoads, fixtures, StateMachine, type Proposed, type TxnDraft } from '@waybill/state';
+import { NodeLoads, fixtures, StateMachine, StepLine, type Proposed, type TxnDraft } from '@waybill/state';
 import { silentLogger, tracerFor } from '@waybill/telemetry';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { HolderWriter, WriteRejectedError } from '@waybill/lease';
@@ -72,22 +72,14 @@ beforeEach(() => {
   begin();
 });
 
-const placing = (over: Partial<Plan> = {}): Plan => ({
-  EvalID: evaluation.ID,
-  EvalToken: 'token',
-  Priority: 50,
-  AllAtOnce: false,
-  Job: state.tables.jobs.get('default/web') ?? null,
-  NodeUpdate: {},
-  NodeAllocation: { [node.ID]: [fixtures.anAlloc({ Job: null, NodeID: node.ID, CreateTime: 0 })] },
-  NodePreemptions: {},
-  Deployment: null,
-  DeploymentUpdates: [],
-  FollowupEvals: [],
-  Annotations: null,
-  SnapshotIndex: 0,
-  ...over,
-});
+const placing = (over: Partial<Plan> = {}): Plan =>
+  fixtures.aPlan({
+    EvalID: evaluation.ID,
+    EvalToken: 'token',
+    Job: state.tables.jobs.get('default/web') ?? null,
+    NodeAllocation: { [node.ID]: [fixtures.anAlloc({ Job: null, NodeID: node.ID, CreateTime: 0 })] },
+    ...over,
+  });
 const submit = (over: Partial<Plan> = {}): Promise<PlanResult> => queue.submit(placing(over));
 const settled = async (): Promise<void> => {
   for (let i = 0; i < 30; i++) await new Promise((resolve) => setImmediate(resolve));
@@ -136,6 +128,20 @@ describe('the plan applier', () => {
     expect(written.slice(3)).toEqual(['Ignore', 'ApplyPlanResults']);
   });
 
+  it("CL-1065: the plan's transaction tells its queue and its check, the delivery's next one its commit", async () => {
+    let told: string | undefined;
+    propose = async (draft) => {
+      told = draft.stepTimes;
+      time.advance(3);
+      return apply(draft);
+    };
+    const steps = new StepLine(time.nowMs());
+    const submittedMs = time.nowMs() - 2;
+    const { AllocIndex } = await queue.submit(placing(), { traceparent: undefined, submittedMs, steps });
+    expect(told).toBe(`${evaluation.ID}@${steps.sinceMs} queued-2+2 checked0+0:0:1`);
+    expect(steps.take()).toBe(` committed0+3:${AllocIndex}`);
+  });
+
   it('EB-22: of a partly committed plan only the follow-ups that a committed allocation names', async () => {
     const full = fixtures.aNode({ Status: 'down' });
     fixtures.apply(state, 'NodeRegister', { Node: full, CreateNodePool: false });
@@ -163,6 +169,20 @@ describe('the plan applier', () => {
     expect(result.AllocIndex).toBe(state.appliedIndex);
     expect(result.RefreshIndex).toBeGreaterThanOrEqual(result.AllocIndex);
   });
+
+  it.each(['down', 'disconnected', 'ready'] as const)(
+    'EB-260: the worker looks again at what was placed on a node that is %s by then, if nobody else will',
+    async (Status) => {
+      const status = { NodeID: node.ID, Status, UpdatedAt: 1, NodeEvent: null, IdentitySigningKeyID: '' };
+      propose = async (draft) => {
+        if (draft.type === 'ApplyPlanResults') fixtures.apply(state, 'NodeUpdateStatus', status);
+        return apply(draft);
+      };
+      const { AllocIndex, RefreshIndex } = await submit();
+      expect(AllocIndex).toBe(state.appliedIndex);
+      expect(RefreshIndex).toBe(Status === 'ready' ? 0 : AllocIndex);
+    },
+  );
 
   it('EB-280, SC-143: a job that lost an allocation to this plan gets one evaluation in the same transaction', async () => {
     await submit();

@@ -1,4 +1,5 @@
 import {
+  countOverNodes,
   isFullCommit,
   isNoopPlanResult,
   type Allocation,
@@ -9,7 +10,7 @@ import {
   type Timers,
 } from '@waybill/model';
 import { WriteRejectedError, type HolderWriter } from '@waybill/lease';
-import { type NodeLoads, namespacedKey, versionKey, type Tables } from '@waybill/state';
+import { type NodeLoads, namespacedKey, type StepLine, versionKey, type Tables } from '@waybill/state';
 import { traceparentOf, withSpan, type Logger, type Tracer } from '@waybill/telemetry';
 import { PlanRefusedError } from '../queue/broker-errors.js';
 import { noMeter, type Meter } from '../meter.js';
@@ -90,7 +91,7 @@ export class PlanApplier {
     const { plan } = pending;
     this.meter.observe('plan.outstanding_apply', this.view.size);
     try {
-      const judged = await this.judge(plan);
+      const judged = await this.judge(pending);
       if (isNoopPlanResult(judged.result)) {
         pending.answer(judged.result);
         return;
@@ -102,7 +103,7 @@ export class PlanApplier {
     }
   }
 
-  private async judge(plan: Plan): Promise<Verification & { job: Job | null }> {
+  private async judge({ plan, submission }: PendingPlan): Promise<Verification & { job: Job | null }> {
     await this.reach(plan);
     const { tables } = this.deps;
     const job = plan.Job && jobVersionOf(tables, plan);
@@ -113,11 +114,16 @@ export class PlanApplier {
       await this.drain();
       verification = verifyPlan(plan, job, this.view);
     }
-    this.meter.observe('plan.evaluate', this.deps.clock.nowMs() - startedAt);
-    for (const { nodeId, reason } of verification.rejected) {
+    const endedAt = this.deps.clock.nowMs();
+    this.meter.observe('plan.evaluate', endedAt - startedAt);
+    if (submission && startedAt > submission.submittedMs)
+      submission.steps.add('queued', submission.submittedMs, startedAt);
+    const { rejected, result } = verification;
+    submission?.steps.add('checked', startedAt, endedAt, rejected.length, countOverNodes(result.NodeAllocation));
+    for (const { nodeId, reason } of rejected) {
       this.deps.logger.info('plan does not fit node any more', { nodeId, reason, evalId: plan.EvalID });
       this.meter.nodeRejected(nodeId);
-      if (this.deps.rejections.add(nodeId)) verification.result.IneligibleNodes.push(nodeId); // EB-288
+      if (this.deps.rejections.add(nodeId)) result.IneligibleNodes.push(nodeId); // EB-288
     }
     return { ...verification, job };
   }
@@ -128,8 +134,10 @@ export class PlanApplier {
     const inFlight = this.view.begin(judged.payload);
     this.meter.observe('plan.optimistic_apply', this.deps.clock.nowMs() - startedAt);
     const attributes = { 'eval.id': plan.EvalID, 'job.id': plan.Job?.ID ?? '' };
-    const options = { traceparent: pending.traceparent, attributes };
-    const commit = withSpan(this.deps.tracer(), 'plan', options, () => this.commit(judged, inFlight))
+    const options = { traceparent: pending.submission?.traceparent, attributes };
+    const commit = withSpan(this.deps.tracer(), 'plan', options, () =>
+      this.commit(judged, inFlight, pending.submission?.steps),
+    )
       .then(pending.answer, (error: unknown) => this.refuse(pending, error))
       .finally(() => this.commits.delete(commit));
     this.commits.add(commit);
@@ -146,23 +154,43 @@ export class PlanApplier {
   }
 
   /** Resolves when the own copy of the state has the plan. The plan is in flight until its outcome is known. */
-  private async commit({ plan, result, payload }: JudgedPlan, inFlight: PlanInFlight): Promise<PlanResult> {
+  private async commit(
+    { plan, result, payload }: JudgedPlan,
+    inFlight: PlanInFlight,
+    steps: StepLine | undefined,
+  ): Promise<PlanResult> {
     const startedAt = this.deps.clock.nowMs();
     let AllocIndex: number;
     try {
-      AllocIndex = await this.write(payload, plan);
+      AllocIndex = await this.write(payload, plan, steps?.takeOf(plan.EvalID));
+      steps?.add('committed', startedAt, this.deps.clock.nowMs(), AllocIndex);
     } finally {
       this.view.end(inFlight);
       this.meter.observe('plan.apply', this.deps.clock.nowMs() - startedAt);
     }
     this.previousPlanIndex = Math.max(this.previousPlanIndex, AllocIndex);
-    const inPart = result.RefreshIndex !== 0 || !isFullCommit(plan, result);
+    const NodeAllocation = this.asCommitted(result.NodeAllocation);
+    const inPart = result.RefreshIndex !== 0 || !isFullCommit(plan, result) || this.strands(NodeAllocation);
     return {
       ...result,
       AllocIndex,
       RefreshIndex: inPart ? Math.max(result.RefreshIndex, AllocIndex) : 0, // EB-254
-      NodeAllocation: this.asCommitted(result.NodeAllocation),
+      NodeAllocation,
     };
+  }
+
+  /**
+   * A node was lost after the plan was judged. Who looks again because of the node may have done so before this plan was
+   * there (EB-260), so the worker does, for what is new on it.
+   */
+  private strands(committed: PlanResult['NodeAllocation']): boolean {
+    for (const [nodeId, allocs] of Object.entries(committed)) {
+      const status = this.deps.tables.nodes.get(nodeId)?.Status;
+      const isLost = status === undefined || status === 'down' || status === 'disconnected';
+      if (isLost && allocs.some(({ CreateIndex, ModifyIndex }) => CreateIndex > 0 && CreateIndex === ModifyIndex))
+        return true;
+    }
+    return false;
   }
 
   /** EB-243. */
@@ -182,11 +210,12 @@ export class PlanApplier {
     }
   }
 
-  private async write(payload: PlanPayload, plan: Plan): Promise<number> {
+  private async write(payload: PlanPayload, plan: Plan, stepTimes: string | undefined): Promise<number> {
     try {
       return await withSpan(this.deps.tracer(), 'apply', {}, (span) =>
         this.deps.writer.write('ApplyPlanResults', payload, plan.Job?.Namespace, {
           traceparent: traceparentOf(span) ?? traceparentOf(),
+          stepTimes,
         }),
       );
     } catch (error) {

@@ -1,22 +1,13 @@
 import type { Plan, PlanResult } from '@waybill/model';
+import { fixtures } from '@waybill/state';
 import { describe, expect, it } from 'vitest';
 import { PlanQueue } from './plan-queue.js';
 
-const planOf = (Priority: number, EvalID: string): Plan => ({
-  EvalID,
-  EvalToken: '',
-  Priority,
-  AllAtOnce: false,
-  Job: null,
-  NodeUpdate: {},
-  NodeAllocation: {},
-  NodePreemptions: {},
-  Deployment: null,
-  DeploymentUpdates: [],
-  FollowupEvals: [],
-  Annotations: null,
-  SnapshotIndex: 0,
-});
+const planOf = (Priority: number, EvalID: string): Plan =>
+  fixtures.aPlan({
+    EvalID,
+    Priority,
+  });
 const result: PlanResult = {
   NodeUpdate: {},
   NodeAllocation: {},

@@ -1,11 +1,21 @@
 import type { Plan, PlanResult } from '@waybill/model';
+import type { StepLine } from '@waybill/state';
 import { PlanQueueDisabledError, PlanQueueFlushedError } from '../queue/broker-errors.js';
 import { Heap, type HeapElement } from '../queue/heap.js';
+
+/** On what occasion a plan was submitted. */
+export interface Submission {
+  readonly traceparent: string | undefined;
+  /** Unix ms. */
+  readonly submittedMs: number;
+  /** What is to be told of the delivery that it is for. */
+  readonly steps: StepLine;
+}
 
 /** A plan that waits to be judged, and how its submitter is answered. */
 export interface PendingPlan extends HeapElement {
   readonly plan: Plan;
-  readonly traceparent: string | undefined;
+  readonly submission: Submission | undefined;
   readonly arrival: number;
   readonly answer: (result: PlanResult) => void;
   readonly fail: (error: Error) => void;
@@ -42,10 +52,10 @@ export class PlanQueue {
   }
 
   /** @throws PlanQueueDisabledError, PlanQueueFlushedError, and what the applier fails with */
-  submit(plan: Plan, traceparent?: string): Promise<PlanResult> {
+  submit(plan: Plan, submission?: Submission): Promise<PlanResult> {
     if (!this.enabled) return Promise.reject(new PlanQueueDisabledError());
     return new Promise((answer, fail) => {
-      this.heap.push({ plan, traceparent, arrival: this.arrivals++, answer, fail, heapAt: -1 });
+      this.heap.push({ plan, submission, arrival: this.arrivals++, answer, fail, heapAt: -1 });
       this.wake?.();
     });
   }

@@ -22,22 +22,12 @@ function addNode(over: Partial<Node> = {}): Node {
 }
 
 function plan(over: Partial<Plan> = {}): Plan {
-  return {
+  return fixtures.aPlan({
     EvalID: fixtures.freshId(),
     EvalToken: 'token',
-    Priority: 50,
-    AllAtOnce: false,
     Job: job,
-    NodeUpdate: {},
-    NodeAllocation: {},
-    NodePreemptions: {},
-    Deployment: null,
-    DeploymentUpdates: [],
-    FollowupEvals: [],
-    Annotations: null,
-    SnapshotIndex: 0,
     ...over,
-  };
+  });
 }
 
 /** An allocation that takes this much CPU of a node with 4,000 MHz. */

@@ -1,5 +1,7 @@
 import type { Clock, Evaluation, Timers } from '@waybill/model';
+import type { StepLine } from '@waybill/state';
 import { EvalNotFoundError, NotOutstandingError, StaleTokenError, TokenMismatchError } from './broker-errors.js';
+import { stepsOf } from './delivery-steps.js';
 import { NackTimers } from './nack-timers.js';
 import type { Outstanding, Tracked } from './tracked-evaluation.js';
 import type { TrackedEvaluations } from './tracked-evaluations.js';
@@ -34,6 +36,7 @@ export class Deliveries {
       token: this.deps.newId(),
       sinceMs,
       requeue: undefined,
+      steps: undefined,
       deadlineMs: 0,
       sooner: undefined,
       later: undefined,
@@ -70,6 +73,11 @@ export class Deliveries {
   /** What is being worked on. @throws NotOutstandingError, StaleTokenError unless the token is that of the delivery */
   verify(evalId: string, token: string): Evaluation {
     return this.worked(evalId, token).tracked.evaluation;
+  }
+
+  /** What is to be told of the delivery (CL-1065). @throws as `verify` */
+  steps(evalId: string, token: string): StepLine {
+    return stepsOf(this.worked(evalId, token));
   }
 
   /** Gives the worker the whole nack timeout again (EB-87). @throws as `verify` */

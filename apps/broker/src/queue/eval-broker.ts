@@ -9,6 +9,7 @@ import {
   type EvalBrokerOptions,
   type EvalRows,
 } from './delivery.js';
+import { returned } from './delivery-steps.js';
 import { DueEvaluations, dueMsOf } from './due-evaluations.js';
 import { EvaluationTimes } from './evaluation-times.js';
 import { JobSlots } from './job-slots.js';
@@ -216,7 +217,9 @@ export class EvalBroker {
   /** EB-56: the job's newest pending evaluation is next, all its others are superseded. */
   private releaseJob(job: JobSlot | undefined): void {
     const next = job && this.jobs.pass(job, this.supersede);
-    if (next) this.makeReady(next);
+    if (!next) return;
+    job.passedAtMs = this.deps.clock.nowMs();
+    this.makeReady(next);
   }
 
   /** Of one job, so either all or none of them are housekeeping, which has nothing to cancel in state (EB-99). */
@@ -282,6 +285,7 @@ export class EvalBroker {
   private endWithoutSuccess(delivery: Outstanding): void {
     this.endDelivery(delivery);
     const { tracked } = delivery;
+    returned(delivery, this.deps.clock.nowMs());
     if (tracked.deliveries >= this.options.deliveryLimit) {
       tracked.queue = this.queues.of(FAILED_QUEUE);
       tracked.enqueuedAtMs = this.deps.clock.nowMs();

@@ -25,6 +25,7 @@ export class JobSlots {
         namespace,
         id,
         holder: tracked,
+        passedAtMs: 0,
         next: undefined,
         nextPriority: 0,
         nextModifyIndex: 0,

@@ -45,6 +45,20 @@ describe('the time that deliveries have', () => {
     expect(expired).toEqual(['b', 'a']);
   });
 
+  it('EB-80: a clock that is set back by an hour makes none late by more than its own time', () => {
+    let behindMs = 0;
+    const clock = { nowMs: () => time.nowMs() - behindMs };
+    timers = new NackTimers({ clock, timers: time, timeoutMs: TIMEOUT_MS, onExpired: (d) => onExpired(d) });
+    timers.start(a, clock.nowMs());
+    behindMs = 3_600_000;
+    timers.start(b, clock.nowMs());
+    time.advance(TIMEOUT_MS);
+    expect(expired).toEqual(['b']);
+    time.advance(TIMEOUT_MS);
+    expect(expired).toEqual(['b', 'a']);
+    expect(time.armedCount).toBe(0);
+  });
+
   it('one that begins because another ended does not make a third one late', () => {
     timers.start(a, time.nowMs());
     time.advance(10);

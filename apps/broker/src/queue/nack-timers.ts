@@ -14,7 +14,8 @@ export interface NackTimersDeps {
  * How long each delivery may still take (EB-80, EB-87 to EB-90). As all have the same time, who starts last expires
  * last: a chain in order of starting, and one timer for its first. A timer whose delivery has ended meanwhile wakes for
  * nothing and waits for the next one: ending a delivery touches no timer.
- * Cost: O(1), nothing allocated. A clock that is set forward ends deliveries early, which costs a redelivery each.
+ * Cost: O(1), nothing allocated. A clock that is set forward ends deliveries early, which costs a redelivery each; one that
+ * is set back gives those that have begun the whole time once more.
  */
 export class NackTimers {
   private first: Outstanding | undefined;
@@ -62,6 +63,10 @@ export class NackTimers {
   private wake(): void {
     const now = this.deps.clock.nowMs();
     for (let next = this.first; next; next = this.first) {
+      if (next.deadlineMs > now + this.deps.timeoutMs) {
+        this.start(next, now); // by a clock that was ahead
+        continue;
+      }
       if (next.deadlineMs > now) {
         this.arm(next.deadlineMs - now);
         return;

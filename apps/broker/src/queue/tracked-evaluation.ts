@@ -1,4 +1,5 @@
 import type { Evaluation } from '@waybill/model';
+import type { StepLine } from '@waybill/state';
 import type { HeapElement } from './heap.js';
 import type { ReadyQueue } from './ready-queues.js';
 
@@ -16,10 +17,19 @@ export interface Tracked {
   /** While unacked. */
   delivery: Outstanding | undefined;
   enqueuedAtMs: number;
+  /** Deliveries that came to nothing, oldest first. */
+  returned: readonly Returned[] | undefined;
   /** Its times go to the meter (EB-321). */
   timed: boolean;
   /** While delayed or awaiting redelivery. */
   delay: Delay | undefined;
+}
+
+/** One delivery that came to nothing, unix ms. */
+export interface Returned {
+  readonly enqueuedMs: number;
+  readonly dequeuedMs: number;
+  readonly returnedMs: number;
 }
 
 /** Waiting for a time. */
@@ -35,6 +45,8 @@ export interface JobSlot {
   readonly id: string;
   /** The one that is ready, unacked or awaiting redelivery (EB-52). */
   holder: Tracked;
+  /** Unix ms at which an earlier one made room for the holder; 0: there was none. */
+  passedAtMs: number;
   /** The newest of those that wait behind it. */
   next: Tracked | undefined;
   /** Copies of what makes it the newest: whoever comes must not have to fetch it. */
@@ -51,6 +63,8 @@ export interface Outstanding {
   readonly sinceMs: number;
   /** Enqueued again, in this state, by the worker's own reblock: comes in anew after the ack (EB-92). */
   requeue: Evaluation | undefined;
+  /** What no transaction has told of it yet; made when one is about to. */
+  steps: StepLine | undefined;
   /** Of the nack timers: unix ms of its end, and its neighbours in order of ending. */
   deadlineMs: number;
   sooner: Outstanding | undefined;

@@ -23,6 +23,7 @@ export class TrackedEvaluations {
       deliveries: 0,
       delivery: undefined,
       enqueuedAtMs: nowMs,
+      returned: undefined,
       timed: measured && this.times.begin(),
       delay: undefined,
     };

@@ -6,7 +6,10 @@ import { Deadline } from '../events/event-deadline.js';
 import { EventFollower, type FollowOptions } from '../events/event-follower.js';
 import { EventPrinter } from '../events/event-printer.js';
 import { eventStart } from '../events/event-start.js';
+import { TOPICS } from '../events/event-topics.js';
 import { isInterrupt } from '../failure.js';
+import { nearestWord } from '../nearest-word.js';
+import type { Terminal } from '../terminal/terminal.js';
 
 export const command: ServerCommand = {
   usage: '[<topic>[:<key>]…]',
@@ -48,6 +51,17 @@ export const command: ServerCommand = {
   run,
 };
 
+/** A server may know more topics than this program, so one that nobody has heard of is asked for all the same. */
+async function warnOfUnknown(topics: readonly string[], terminal: Terminal): Promise<void> {
+  const known = TOPICS.map(([name]) => name);
+  for (const [name = ''] of topics.map((topic) => topic.split(':'))) {
+    if (name === '*' || known.includes(name)) continue;
+    const near = await nearestWord(name, known);
+    const meant = near === undefined ? 'event topics shows those there are' : `did you mean ${near}?`;
+    terminal.warn(`Unknown topic "${name}": ${meant}`);
+  }
+}
+
 async function run(call: Call): Promise<number> {
   const { flags, terminal, args, random } = call;
   const cursorFile = flags.text('cursor');
@@ -55,6 +69,7 @@ async function run(call: Call): Promise<number> {
   const { start, sinceNs } = await eventStart(call, cursor);
   const options: FollowOptions = { start, strict: flags.on('strict'), untilHead: flags.on('no-follow') };
   const topics = [...args, ...flags.list('topic')];
+  await warnOfUnknown(topics, terminal);
   const deadline = new Deadline(flags.durationMs('timeout'));
   const follower = new EventFollower(options, {
     open: (query, signal) =>

@@ -10,6 +10,7 @@ import { apiOf, JOB_INPUT_FLAGS, readJobInput } from '../jobs/job-input.js';
 import { dryRunText, type JobPlanAnswer, planExitCode, preemptionTable } from '../jobs/job-plan-text.js';
 import { printJobWarnings } from '../jobs/job-warnings.js';
 import { jobPath } from '../jobs/resolve-job.js';
+import { shellFlag, shellWord } from '../terminal/shell-word.js';
 
 /** What every failure exits with (CL-322). */
 const FAILED = 255;
@@ -102,15 +103,15 @@ function print(call: Call, file: JobFile, answer: JobPlanAnswer): void {
 function footer({ program, flags, args }: Call, index: number): string {
   const namespace = flags.text('namespace');
   const given = [
-    ...flags.list('var').map((value) => `-var="${value}" `),
-    ...flags.list('var-file').map((file) => `-var-file="${file}" `),
-    ...(namespace === undefined ? [] : [`-namespace="${namespace}" `]),
+    ...flags.list('var').map((value) => `${shellFlag('var', value)} `),
+    ...flags.list('var-file').map((file) => `${shellFlag('var-file', file)} `),
+    ...(namespace === undefined ? [] : [`${shellFlag('namespace', namespace)} `]),
     ...(flags.given('hcl2-strict') && !flags.on('hcl2-strict') ? ['-hcl2-strict=false '] : []),
   ];
   return (
     `Job Modify Index: ${index}\n` +
     'To submit the job only if nobody changes it in between, run:\n\n' +
-    `${program} job run -check-index ${index} ${given.join('')}${args[0] ?? ''}\n\n` +
+    `${program} job run -check-index ${index} ${given.join('')}${shellWord(args[0] ?? '')}\n\n` +
     'With this index the job is registered only while the stored job is the one this plan was made against. If somebody ' +
     'else has changed it, the run is refused, and another plan shows what would happen then.'
   );

@@ -7,6 +7,7 @@ import { Display, VERBOSE_FLAG } from '../terminal/display.js';
 import { DATA_FLAGS } from '../terminal/data-printer.js';
 import { type EvaluationAnswer, evaluationTable } from '../evaluations/evaluation-table.js';
 import { type ExactJson } from '../terminal/exact-json.js';
+import { someAtOnce } from '../server/some-at-once.js';
 import { causeOf, failed, isInterrupt } from '../failure.js';
 import {
   actionRows,
@@ -45,7 +46,7 @@ async function listJobs(call: Call): Promise<number> {
   const { api, terminal } = call;
   const jobs = (await reading('querying jobs', api.get<JobListStub[] | null>('/v1/jobs'))).value ?? [];
   if (call.data) {
-    const parts = await Promise.all(jobs.map(async (job) => exactParts(await readJob(call, job.ID, job.Namespace))));
+    const parts = await someAtOnce(jobs, async (job) => exactParts(await readJob(call, job.ID, job.Namespace)));
     call.data(parts);
   } else if (jobs.length === 0) terminal.print('No running jobs');
   else terminal.print(jobTable(jobs, { withNamespace: api.connection.namespace === '*' }));
@@ -71,7 +72,7 @@ async function showJob(call: Call): Promise<number> {
 async function showParts(call: Call, api: ApiClient, job: Job): Promise<void> {
   const parts = await readJob(call, job.ID, job.Namespace);
   if (job.Periodic) await showPeriodic(call, api, job, parts);
-  else if (job.ParameterizedJob) await showParameterised(call, api, job, parts);
+  else if (isTemplate(job)) await showParameterised(call, api, job, parts);
   else await showRunning(call, api, job, parts);
 }
 
@@ -104,6 +105,9 @@ const exactParts = (parts: JobParts): ExactJson => ({
   Evaluations: parts.evaluations.exact,
 });
 
+/** What was dispatched has its template's block still, and is a job like others. */
+const isTemplate = (job: Job): boolean => Boolean(job.ParameterizedJob) && !job.Dispatched;
+
 /** CL-312 (1). */
 function jobList(job: Job, launch: string | undefined): string {
   const token = job.DispatchIdempotencyToken;
@@ -118,7 +122,7 @@ function jobList(job: Job, launch: string | undefined): string {
     ['Node Pool', job.NodePool],
     ['Status', `${job.Status}${job.Stop ? ' (stopped)' : ''}`],
     ['Periodic', String(Boolean(job.Periodic))],
-    ['Parameterized', String(Boolean(job.ParameterizedJob))],
+    ['Parameterized', String(isTemplate(job))],
     ...(token ? [['Idempotency Token', token] as const] : []),
     ...(launch === undefined ? [] : [['Next Periodic Launch', launch] as const]),
   ]);
@@ -126,7 +130,7 @@ function jobList(job: Job, launch: string | undefined): string {
 
 /** Of periodic jobs that are no templates for dispatches (CL-312). */
 async function launchOf({ clock, terminal }: Call, job: Job): Promise<string | undefined> {
-  if (!job.Periodic || job.ParameterizedJob) return undefined;
+  if (!job.Periodic || isTemplate(job)) return undefined;
   if (job.Stop) return 'none (job stopped)';
   try {
     return (await nextLaunch(job.Periodic, clock.nowMs())) ?? 'none';

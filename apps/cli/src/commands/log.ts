@@ -7,6 +7,7 @@ import { type ExactJson, formatExact } from '../terminal/exact-json.js';
 import { CommandFailure, failed, isInterrupt } from '../failure.js';
 import { pastTime } from '../flags/flag-time.js';
 import { type LogPage, readLog, withoutLog } from '../history/log-query.js';
+import { nearestWord } from '../nearest-word.js';
 import { logTable, type TxnRecord } from '../history/log-record.js';
 import { paginationHint } from '../flags/pagination.js';
 import { retriedRead } from '../server/retried-read.js';
@@ -15,12 +16,27 @@ const DEFAULT_COUNT = 50;
 /** The most the server gives in one answer (API-264). */
 const MAX_PER_PAGE = 1_000;
 
+/** Those that have a history here (API-265). */
+const KINDS = [
+  'job',
+  'alloc',
+  'eval',
+  'deployment',
+  'node',
+  'volume',
+  'host-volume',
+  'plugin',
+  'namespace',
+  'node-pool',
+  'scheduler-config',
+];
+
 /** CL-1021 to CL-1029. */
 export const command: ServerCommand = {
   usage: '[<kind> [<id>]]',
   description:
-    'Shows what was done to an object, or to everything: when, by whom, in which trace; refused attempts too. Kinds: job ' +
-    'alloc eval deployment node namespace node-pool scheduler-config. A prefix of an ID is enough; gone objects are found too.' +
+    'Shows what was done to an object, or to everything: when, by whom, in which trace; refused attempts too. Kinds: ' +
+    `${KINDS.join(' ')}. A prefix of an ID is enough; gone objects are found too.` +
     '\n\nNeeds read access to the object; without a kind: a management token.',
   flags: [
     { name: 'since', kind: 'text', value: 'time', help: 'From this time on, or this long ago (2h).' },
@@ -42,8 +58,21 @@ export const command: ServerCommand = {
     VERBOSE_FLAG,
   ],
   takes: { min: 0, max: 2, otherwise: 'This command takes up to two arguments: [<kind> [<id>]]' },
-  run: (call) => (call.flags.given('at') ? printState(call) : printLog(call)),
+  run: (call) => withKnownKind(call, () => (call.flags.given('at') ? printState(call) : printLog(call))),
 };
+
+/** A kind that the server does not know either may be a slip. */
+async function withKnownKind(call: Call, run: () => Promise<number>): Promise<number> {
+  const [kind = 'job'] = call.args;
+  try {
+    return await run();
+  } catch (error) {
+    if (!(error instanceof CommandFailure) || KINDS.includes(kind)) throw error;
+    const near = await nearestWord(kind, KINDS);
+    const meant = near === undefined ? `Kinds: ${KINDS.join(' ')}` : `Did you mean "${near}"?`;
+    throw new CommandFailure(`${error.message}\n${meant}`);
+  }
+}
 
 async function printLog(call: Call): Promise<number> {
   const { flags, terminal } = call;
@@ -100,7 +129,7 @@ function queryOf({ flags, args, clock }: Call): Query {
   const [kind, id] = args;
   const time = (name: string): string | undefined => {
     const text = flags.text(name);
-    return text === undefined ? undefined : pastTime(text, clock.nowMs());
+    return text === undefined ? undefined : pastTime(name, text, clock.nowMs());
   };
   return {
     kind,
@@ -140,7 +169,7 @@ async function printState(call: Call): Promise<number> {
 }
 
 const textOf = (call: Call, records: readonly TxnRecord[], header: boolean): string =>
-  logTable(records, call.args[0], { display: Display.of(call), terminal: call.terminal, header });
+  logTable(records, call.args, { display: Display.of(call), terminal: call.terminal, header });
 
 /** With -f one JSON object a line, so that another program can read along. */
 function printRecords({ flags, terminal }: Call, data: DataPrinter, records: ExactJson[]): void {

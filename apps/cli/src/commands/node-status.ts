@@ -21,6 +21,7 @@ import { nodeIdOf, SELF_FLAG } from '../nodes/resolve-node.js';
 import { NODE } from '../server/resolve-uuid.js';
 import type { AllocationStats } from '../allocations/task-sections.js';
 import { UI_FLAG, webHint } from '../server/web-hint.js';
+import { someAtOnce } from '../server/some-at-once.js';
 
 export const command: ServerCommand = {
   usage: '[<node>]',
@@ -112,8 +113,9 @@ async function liveUse(
   });
   if (!host) return [];
   const path = ({ ID }: NodeAllocation) => `/v1/client/allocation/${ID}/stats`;
-  const measured = await Promise.all(
-    allocs.filter(isRunning).map(async (alloc) => (await api.get<AllocationStats>(path(alloc))).value),
+  const measured = await someAtOnce(
+    allocs.filter(isRunning),
+    async (alloc) => (await api.get<AllocationStats>(path(alloc))).value,
   ).catch(() => undefined);
   return [
     ...(measured ? [['Allocation Resource Utilization', allocationUse(node, measured)] as const] : []),

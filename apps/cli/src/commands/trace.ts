@@ -7,10 +7,11 @@ import { EvaluationTraceText } from '../evaluations/evaluation-trace-text.js';
 import { CommandFailure } from '../failure.js';
 import { EVALUATION, resolveUuid } from '../server/resolve-uuid.js';
 import { retriedRead } from '../server/retried-read.js';
+import { namespaceWord, watchable } from '../server/watch-on.js';
+import { isUuid } from '../terminal/short-id.js';
 
 /** Between two looks at an evaluation that is under way. */
 const LOOK_MS = 500;
-const FULL_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const OVER = new Set(['complete', 'failed', 'canceled']);
 
 /** CL-1041 to CL-1048. */
@@ -36,7 +37,8 @@ async function run(call: Call): Promise<number> {
   const there = { ...call, api: call.api.within({ namespace }) };
   const read = (one: string) => readTrace(there, one, flags.on('allocs'));
   const following = flags.on('f') && !call.data;
-  const traced = following ? await follow(there, () => read(id)) : await read(id);
+  const again = () => `trace -f${namespaceWord(there.api)} ${Display.of(call).id(id)}`;
+  const traced = following ? await watchable(call, again, () => follow(there, () => read(id))) : await read(id);
   if (!traced) throw notFound(call.args[0] ?? '');
   if (call.data) {
     call.data(traced.answer.exact);
@@ -60,7 +62,7 @@ async function find(call: Call): Promise<{ id: string; namespace: string | undef
     const { ID, Namespace } = await resolveUuid(call.api, EVALUATION, given, Display.of(call));
     return { id: ID, namespace: Namespace };
   } catch (error) {
-    if (error instanceof CommandFailure && error.message === notFound(given).message && FULL_ID.test(given))
+    if (error instanceof CommandFailure && error.message === notFound(given).message && isUuid(given))
       return { id: given, namespace: undefined };
     throw error;
   }
@@ -109,8 +111,11 @@ async function follow(
   }
 }
 
-const keyOf = ({ Name, Details }: TraceStep): string =>
-  [Name, Details['allocation'], Details['task'], Details['request']].join(' ');
+/** What a step is, also when more is known of it later: of an allocation its index, of a commit its length. */
+function keyOf({ Name, Time, Index, Details: { allocation, task } }: TraceStep): string {
+  if (allocation !== undefined) return [Name, allocation, task].join(' ');
+  return Index === 0 ? `${Name} at ${Time}` : `${Name} in ${Index}`;
+}
 
 /** The evaluation is, and so is the deployment it names. */
 function isOver({ evaluation, trace: { Steps } }: TracedEvaluation): boolean {

@@ -1,3 +1,5 @@
+import { quoted, shellWord } from '../terminal/shell-word.js';
+
 /** Shells that can be made to ask this program what may come next. */
 export const SHELLS = ['bash', 'zsh', 'fish'] as const;
 export type Shell = (typeof SHELLS)[number];
@@ -26,10 +28,7 @@ export function completionScript(shell: Shell, program: string, command: string)
   }
 }
 
-const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
-
 /** How a shell starts the program that is running: a script is not always executable by itself. */
 export function startCommand(called: string, node: string): string {
-  const word = (text: string): string => (/^[\w./-]+$/.test(text) ? text : quoted(text));
-  return called.endsWith('.js') ? `${word(node)} ${word(called)}` : word(called);
+  return called.endsWith('.js') ? `${shellWord(node)} ${shellWord(called)}` : shellWord(called);
 }

@@ -10,6 +10,8 @@ const UNACCOUNTED_NS = 100e6;
 /** A step is slow from here on, or when it takes this part of the whole (CL-1044). */
 const SLOW_NS = 1e9;
 const SLOW_PART = 0.5;
+/** What took no time by a clock of milliseconds took less than one. */
+const LESS_NS = 1;
 /** Of rows that come one by one (`-f`). */
 const WIDTHS = [9, 7, 11, 16, 7];
 const HEADER = ['Offset', 'Took', 'Service', 'Step', 'Index', 'Details'];
@@ -99,12 +101,10 @@ export class EvaluationTraceText {
 
   private cells(step: TraceStep): string[] {
     const offset = `${step.ClockSkewed ? '~' : ''}+${shortDuration(step.Time - this.startNs)}`;
-    const details = Object.entries(step.Details).map(
-      ([name, value]) => `${name} ${UUID.test(value) ? this.display.id(value) : value}`,
-    );
+    const details = Object.entries(step.Details).map(([name, value]) => `${name} ${this.display.idOrName(value)}`);
     return [
       offset,
-      step.EndTime === 0 ? '' : shortDuration(tookNs(step)),
+      step.EndTime === 0 ? '' : shortDuration(tookNs(step) || LESS_NS),
       step.Service,
       step.Name,
       step.Index === 0 ? '' : String(step.Index),
@@ -118,8 +118,6 @@ export class EvaluationTraceText {
     return slow ? this.terminal.coloured('yellow', line) : line;
   }
 }
-
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 const tookNs = ({ Time, EndTime }: TraceStep): number => (EndTime === 0 ? 0 : EndTime - Time);
 

@@ -32,7 +32,7 @@ function given(text: string): Start {
 
 /** The log knows the first index at or after a time; who may not read it gets the oldest lines and drops those before it. */
 async function startSince({ api, clock }: Call, text: string): Promise<EventStart> {
-  const since = pastTime(text, clock.nowMs());
+  const since = pastTime('since', text, clock.nowMs());
   const ms = msOf(since);
   if (ms === undefined)
     throw new FlagFailure(

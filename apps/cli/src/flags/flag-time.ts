@@ -1,8 +1,15 @@
 import { NS_PER_MS } from '@waybill/model/clock';
 import { parseDuration } from '@waybill/model/duration';
+import { CommandFailure } from '../failure.js';
 
-/** The RFC 3339 time that a flag names: itself, or that long ago (`2h`). */
-export function pastTime(text: string, nowMs: number): string {
+const UNIX_NS = /^\d+$/;
+
+/** The time that a flag names: itself (RFC 3339 or unix nanoseconds), or that long ago (`2h`). @throws CommandFailure */
+export function pastTime(flag: string, text: string, nowMs: number): string {
   const agoNs = parseDuration(text);
-  return agoNs === undefined ? text : new Date(nowMs - agoNs / NS_PER_MS).toISOString();
+  if (agoNs !== undefined) return new Date(nowMs - agoNs / NS_PER_MS).toISOString();
+  if (UNIX_NS.test(text) || !Number.isNaN(Date.parse(text))) return text;
+  throw new CommandFailure(
+    `Invalid -${flag} "${text}": neither a time like 2026-03-01T10:00:00Z nor how long ago, like 2h`,
+  );
 }

@@ -1,6 +1,7 @@
 import type { Answer } from '../server/api-client.js';
 import type { Call } from '../command-spec.js';
 import { failed } from '../failure.js';
+import { shellWord } from '../terminal/shell-word.js';
 
 /** Flags of everything that lists. */
 export const LIST_FLAGS = [
@@ -14,7 +15,7 @@ export function paginationHint({ program, typed }: Pick<Call, 'program' | 'typed
   const words = typed.filter(
     (word, i) => !/^--?page-token(=|$)/.test(word) && !/^--?page-token$/.test(typed[i - 1] ?? ''),
   );
-  return `\nResults have been paginated. To get the next page run:\n\n${[program, ...words].join(' ')} -page-token ${nextToken}`;
+  return `\nResults have been paginated. To get the next page run:\n\n${[program, ...words, '-page-token', nextToken].map(shellWord).join(' ')}`;
 }
 
 /** One page of a list: as JSON, as a table with what leads to the next page, or the text for none. */

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { Display } from '../terminal/display.js';
 import { type ChangedObject, type TxnRecord, whatBecame, whoDid } from './log-record.js';
 
 const record = (over: Partial<TxnRecord>): TxnRecord => ({
@@ -19,6 +20,8 @@ const record = (over: Partial<TxnRecord>): TxnRecord => ({
 });
 const object = (Kind: string, Change = ''): ChangedObject => ({ Kind, Namespace: '', ID: 'x', Op: 'update', Change });
 
+const became = (of: TxnRecord, asked: readonly string[]) => whatBecame(of, asked, new Display(false, 0));
+
 describe('a row of the log', () => {
   it('CL-1022: who did it', () => {
     const ID = '0f9e8d7c-0000-4000-8000-000000000002';
@@ -30,10 +33,13 @@ describe('a row of the log', () => {
   });
 
   it('CL-1023: what became of the object, or how many objects of which kind', () => {
-    expect(whatBecame(record({ Objects: [object('job', 'version 2 -> 3')] }), 'job')).toBe('version 2 -> 3');
+    expect(became(record({ Objects: [object('job', 'version 2 -> 3')] }), ['job', 'x'])).toBe('version 2 -> 3');
+    expect(became(record({ Objects: [object('job', 'version 2 -> 3')] }), ['job'])).toBe('x: version 2 -> 3');
     const Objects = [object('alloc'), object('alloc'), object('alloc'), object('eval'), object('deployment')];
-    expect(whatBecame(record({ Objects }), undefined)).toBe('3 allocs, 1 eval, 1 deployment');
-    expect(whatBecame(record({ Verdict: 'refused', Error: 'node not found' }), 'node')).toBe('refused: node not found');
-    expect(whatBecame(record({ Verdict: 'void', Error: 'epoch 6 < 7' }), undefined)).toBe('void: epoch 6 < 7');
+    expect(became(record({ Objects }), [])).toBe('3 allocs, 1 eval, 1 deployment');
+    expect(became(record({ Verdict: 'refused', Error: 'node not found' }), ['node', 'x'])).toBe(
+      'refused: node not found',
+    );
+    expect(became(record({ Verdict: 'void', Error: 'epoch 6 < 7' }), [])).toBe('void: epoch 6 < 7');
   });
 });

@@ -36,11 +36,11 @@ const HEADER = ['Index', 'Time', 'Transaction', 'Who', 'What', 'Trace'];
 
 /**
  * One table, with lines under a row where there is more to say of it (CL-1021, CL-1024).
- * @param kind what was asked for; undefined: everything, so `What` counts (CL-1023)
+ * @param asked the kind and the id that were asked for, if any
  */
 export function logTable(
   records: readonly TxnRecord[],
-  kind: string | undefined,
+  asked: readonly string[],
   { display, terminal, header }: { display: Display; terminal: Terminal; header: boolean },
 ): string {
   const rows = records.map((record) => [
@@ -48,7 +48,7 @@ export function logTable(
     absoluteTime(record.Time),
     record.Name,
     whoDid(record),
-    whatBecame(record, kind),
+    whatBecame(record, asked, display),
     shortId(record.TraceID, display.verbose),
   ]);
   const [head = '', ...lines] = table([HEADER, ...rows]).split('\n');
@@ -66,13 +66,18 @@ export function whoDid({ Actor: actor, Role: role, Epoch: epoch }: TxnRecord): s
   return actor.Name || shortId(actor.ID);
 }
 
-/** CL-1023. */
-export function whatBecame({ Verdict: verdict, Error: error, Objects }: TxnRecord, kind: string | undefined): string {
+/** CL-1023: of everything it counts; of a kind without an id it says which object, where there is one. */
+export function whatBecame(
+  { Verdict: verdict, Error: error, Objects }: TxnRecord,
+  [kind, id]: readonly string[],
+  display: Display,
+): string {
   if (verdict === 'refused' || verdict === 'void') return `${verdict}: ${error}`;
   const objects = Objects ?? [];
   if (objects.length === 0) return error || 'nothing changed';
   const [only] = objects;
-  if (kind !== undefined && only && objects.length === 1) return only.Change;
+  if (kind !== undefined && only && objects.length === 1)
+    return id === undefined && only.ID !== kind ? `${display.idOrName(only.ID)}: ${only.Change}` : only.Change;
   const counts = new Map<string, number>();
   for (const object of objects) counts.set(object.Kind, (counts.get(object.Kind) ?? 0) + 1);
   return [...counts].map(([name, count]) => `${count} ${name}${count === 1 ? '' : 's'}`).join(', ');

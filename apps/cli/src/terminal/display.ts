@@ -1,5 +1,5 @@
 import type { Call } from '../command-spec.js';
-import { shortId } from './short-id.js';
+import { isUuid, shortId } from './short-id.js';
 import { absoluteTime, type ApiTime, relativeTime } from './times.js';
 
 /** How a run shows IDs and times: short and relative, or in full (`-verbose`). */
@@ -15,6 +15,11 @@ export class Display {
 
   id(id: string | undefined): string {
     return shortId(id, this.verbose);
+  }
+
+  /** What may be an ID or a name: names stay whole. */
+  idOrName(text: string): string {
+    return isUuid(text) ? this.id(text) : text;
   }
 
   time(time: ApiTime): string {

@@ -1,4 +1,7 @@
 const SHORT = 8;
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+export const isUuid = (text: string): boolean => UUID.test(text);
 
 /** An ID as tables show it: 8 characters, in full when verbose. */
 export const shortId = (id: string | undefined, verbose = false): string =>

@@ -24,52 +24,50 @@ interface Departure {
 /**
  * Stops multiregion jobs in the regions that they do not list any more (DP-1113). The first region of the list sees to it.
  *
- * Each departure: asking → done, or waiting (the region does not answer; asked again after a growing pause) → asking …
+ * Each departure: asking → done (forgotten), or waiting (the region does not answer; asked again after a growing pause) → asking …
  * Nothing is kept beside state: which regions a job has left follows from its stored versions, and whether it still runs
  * there those regions say. So a new holder asks once more, and it matters to nobody which process took the registration.
  * Cost: all jobs when a term begins; one question for each region that a new version has left; a timer while one is out.
  */
 export class DroppedRegions {
   private readonly departures = new Map<string, Departure>();
-  private isStopped = false;
 
   constructor(private readonly deps: DroppedRegionsDeps) {}
 
   begin(): void {
-    for (const job of this.deps.watching.tables.jobs.all()) this.changed(job);
+    for (const job of this.deps.watching.tables.jobs.all()) this.look(job);
   }
 
-  /** The job was registered here, or is so when the term begins. */
-  changed(job: Job): void {
+  /** At a version that is new here, or of which it is not known who has seen to it. */
+  look(job: Job): void {
     const { regions, watching } = this.deps;
     if (regionsOf(job)[0]?.Name !== regions.own) return;
     for (const region of regionsLeft(watching.tables, job)) {
       const key = JSON.stringify([job.Namespace, job.ID, region]);
-      const before = this.departures.get(key);
-      if (before?.job.Version === job.Version) continue;
-      before?.cancelTimer?.();
+      this.departures.get(key)?.cancelTimer?.();
       const departure: Departure = { job, region };
       this.departures.set(key, departure);
-      void this.see(departure, () => this.departures.get(key) === departure, FIRST_DROP_RETRY_MS);
+      void this.see(key, departure, FIRST_DROP_RETRY_MS);
     }
   }
 
   stop(): void {
-    this.isStopped = true;
     for (const { cancelTimer } of this.departures.values()) cancelTimer?.();
     this.departures.clear();
   }
 
-  private async see(departure: Departure, isWanted: () => boolean, pauseMs: number): Promise<void> {
+  private async see(key: string, departure: Departure, pauseMs: number): Promise<void> {
     const { job, region } = departure;
     const { logger, timers } = this.deps.watching;
+    const isWanted = (): boolean => this.departures.get(key) === departure;
     try {
       await this.end(departure);
+      if (isWanted()) this.departures.delete(key);
     } catch (error) {
-      if (this.isStopped || !isWanted()) return;
+      if (!isWanted()) return;
       logger.warn('a region that a job does not list any more has not stopped it yet', { region, job: job.ID, error });
       const next = Math.min(pauseMs * 2, MAX_DROP_RETRY_MS);
-      departure.cancelTimer = timers.after(pauseMs, () => void this.see(departure, isWanted, next));
+      departure.cancelTimer = timers.after(pauseMs, () => void this.see(key, departure, next));
     }
   }
 

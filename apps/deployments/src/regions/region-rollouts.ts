@@ -35,8 +35,8 @@ export class RegionRollouts {
     this.dropped.begin();
   }
 
-  jobChanged(job: Job): void {
-    this.dropped.changed(job);
+  newVersion(job: Job): void {
+    this.dropped.look(job);
   }
 
   /** Of a deployment that is active when the term begins. */

@@ -73,7 +73,8 @@ export class DeploymentWatchers implements Singleton {
       } else if (change.table === 'allocs') {
         const id = change.after?.DeploymentID;
         if (id) this.watchers.get(id)?.changed();
-      } else if (change.table === 'jobs' && change.after) this.rollouts?.jobChanged(change.after);
+      } else if (change.table === 'jobs' && change.after && change.after.Version !== change.before?.Version)
+        this.rollouts?.newVersion(change.after);
     }
   }
 

@@ -52,7 +52,7 @@ async function setup() {
 
 describe('allocation reads of agents', () => {
   it('OP-47: a restore is told, although it takes rows back to lower indexes', async () => {
-    const { state, a, place, read } = await setup();
+    const { state, queries, a, place, read } = await setup();
     const alloc = await place(a);
     const archive = [...archiveLines(state.tables)];
     fixtures.apply(state.machine, 'AllocClientUpdate', {
@@ -69,6 +69,8 @@ describe('allocation reads of agents', () => {
     const answer = { Allocs: { [alloc.ID]: alloc.AllocModifyIndex }, Index: index, RestoredIndex: index };
     expect(waiting.answer).toEqual(answer);
     expect(read(a, index).answer).toBeUndefined();
+    const asked = { NodeID: a.ID, SecretID: a.SecretID, AllocIDs: [alloc.ID], MinStateIndex: 1 };
+    expect(await queries.allocsById(asked)).toMatchObject({ RestoredIndex: index });
   });
 
   it('ND-151: only with the secret of that node; that of an unknown node is no proof', async () => {

@@ -90,7 +90,7 @@ export class AllocQueries {
       const trace = this.traces.of(id);
       if (trace !== undefined) traceparents[id] = trace;
     }
-    return { Allocs: allocs, Index: appliedIndex, Traceparents: traceparents };
+    return { Allocs: allocs, Index: appliedIndex, Traceparents: traceparents, ...restoredOf(tables) };
   }
 
   private changeOf(nodeId: string): Promise<Woken> {
@@ -138,7 +138,11 @@ export function nodeAllocsAnswer(tables: Tables, nodeId: string, seen: number | 
     count++;
   }
   if (count === 0 || (seen !== undefined && count < seen)) index = tables.allocs.tableIndex;
-  const restored = tables.cluster_meta.get(SINGLETON_KEY)?.RestoredIndex;
-  if (restored === undefined) return { Allocs: allocs, Index: Math.max(index, 1) };
-  return { Allocs: allocs, Index: Math.max(index, restored), RestoredIndex: restored };
+  const restored = restoredOf(tables);
+  return { Allocs: allocs, Index: Math.max(index, restored.RestoredIndex ?? 1), ...restored };
+}
+
+function restoredOf({ cluster_meta }: Tables): { readonly RestoredIndex?: number } {
+  const restored = cluster_meta.get(SINGLETON_KEY)?.RestoredIndex;
+  return restored === undefined ? {} : { RestoredIndex: restored };
 }

@@ -62,6 +62,9 @@ describe('allocation writes of agents', () => {
     await expect(send(down, says(addAlloc(down)))).rejects.toThrow(
       `node ${down.ID} is not allowed to update allocs while in status down`,
     );
+    await expect(send(node, says(alloc, { TaskStates: null as never }))).rejects.toThrow(
+      'invalid Allocs.0.TaskStates: ',
+    );
   });
 
   it('EB-27, ND-104: a request that brings its own evaluations is refused, and nothing is written', async () => {

@@ -4,6 +4,7 @@ import { type AllocUpdateRequest, type AllocUpdateResponse, RpcError } from '@wa
 import { draftTxn, isRejected, type Proposed, type RefusedNodes, type SecondCopy, serviceActor } from '@waybill/state';
 import { traceparentOf, type Tracer, withSpan } from '@waybill/telemetry';
 import { evaluationsOfUpdates } from './alloc-update-evaluations.js';
+import { checkAllocUpdates } from '../node/machine-shapes.js';
 import { permissionDenied } from '../node/node-access.js';
 
 /** ND-135: updates of all nodes that arrive within this time of the first become one transaction. */
@@ -81,7 +82,7 @@ export class AllocUpdates {
     if (batch.length > 0) void this.commit(batch);
   }
 
-  /** ND-104, in its order. */
+  /** ND-104, in its order; then what it says is looked at. */
   private admit(request: AllocUpdateRequest): string {
     const [first] = request.Allocs ?? [];
     if (!first) throw new RpcError('invalid', 'must update at least one allocation');
@@ -92,6 +93,7 @@ export class AllocUpdates {
     if (request.Allocs.some((alloc) => !this.isOf(node.ID, alloc))) throw permissionDenied();
     if (node.Status === 'down' || node.Status === 'disconnected') throw notAllowed(node.ID, node.Status);
     if (request.Evals && request.Evals.length > 0) throw new RpcError('invalid', 'evals field must not be set');
+    checkAllocUpdates(request.Allocs);
     return node.ID;
   }
 

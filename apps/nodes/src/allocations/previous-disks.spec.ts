@@ -96,7 +96,7 @@ describe('the disk of the allocation before, on another machine', () => {
     ['one that nobody hears of (AG-53)', undefined, { ClientStatus: 'unknown' }, 'unavailable'],
     ['one of another job', undefined, { JobID: 'another' }, 'not-found'],
     ['one of another group', undefined, { TaskGroup: 'another' }, 'not-found'],
-    ['one that is lost', undefined, { ClientStatus: 'lost' }, 'answered'],
+    ['one that is lost, whose tasks may still run', undefined, { ClientStatus: 'lost' }, 'unavailable'],
   ] as const)('AG-224: %s', async (_what, disk, before, expected) => {
     const { list } = setup(disk, before);
     expect(await code(() => list('/alloc/data'))).toBe(expected);

@@ -56,8 +56,9 @@ export class PreviousDisks {
     if (!previous || !isSame || previous.TaskGroup !== alloc.TaskGroup)
       throw new RpcError('not-found', 'there is no allocation before this one');
     if (!isKeptByDisk(Path)) throw permissionDenied();
-    // One that nobody hears of is not waited for (AG-53).
-    if (previous.ClientStatus === 'unknown') throw new RpcError('unavailable', 'its machine is disconnected');
+    // One that nobody hears of is not waited for (AG-53), nor read: its tasks may run until its machine says otherwise.
+    if (previous.ClientStatus === 'unknown' || previous.ClientStatus === 'lost')
+      throw new RpcError('unavailable', 'its machine is disconnected, or has not said yet that it has ended');
     if (!isClientTerminal(previous)) throw new RpcError('conflict', 'the allocation before has not ended yet');
     return { target: previous.NodeID, AllocID: previous.ID, Path };
   }

@@ -8,6 +8,7 @@ import {
   RpcError,
 } from '@waybill/rpc';
 import { draftTxn, isRejected, type Proposed, type TxnPayloads, type TxnType } from '@waybill/state';
+import { checkServices } from '../node/machine-shapes.js';
 import { permissionDenied, provenNode } from '../node/node-access.js';
 
 /** In one call; keeps a transaction well below the log's largest message (ST-14). */
@@ -28,6 +29,7 @@ export class ServiceRegistrations {
   async register(request: RegisterServicesRequest, traceparent?: string): Promise<IndexResponse> {
     const { Services } = request;
     const node = this.admit(request, Services);
+    checkServices(Services);
     const alloc = this.state.tables.allocs.get(request.AllocID);
     if (!alloc) throw new RpcError('not-found', 'alloc not found');
     const registrations = Services.map((service) => registrationOf(service, alloc, node));

@@ -366,6 +366,17 @@ describe('the drainer', () => {
     expect(d.marked()).toHaveLength(4);
   });
 
+  it('DR-23: of a canceled drain nothing is kept, although nothing happens to its jobs afterwards', async () => {
+    const { d, draining } = await setup();
+    await d.place(await d.job(4), draining, 4);
+    await d.drain(draining, 10 * MINUTE * 1e6);
+    await d.time.pass(2 * SECOND);
+    expect(d.drainer.stats()).toMatchObject({ drainingNodes: 1, drainingJobs: 1 });
+    await d.cancel(draining, true);
+    await d.time.pass(2 * SECOND);
+    expect(d.drainer.stats()).toMatchObject({ drainingNodes: 0, drainingJobs: 0 });
+  });
+
   it('DR-24: a node that is purged is not written any more', async () => {
     const { d, draining } = await setup();
     await d.place(await d.job(1), draining);

@@ -51,8 +51,9 @@ type Job = Pick<Allocation, 'Namespace' | 'JobID'>;
  * one before, and `max_parallel` holds while writes are on their way (DR-102, DR-103). A round that fails is decided anew
  * from state after RETRY_MS. Nothing here but a record of what to look at: a new holder looks at every draining node.
  *
- * Memory: the draining nodes, and the jobs with work on them. Cost of `applied`: the rows the transaction changed. Cost
- * of a round: the allocations of the nodes and jobs that changed.
+ * Memory: the draining nodes, and the jobs with work on them. Cost of `applied`: the rows the transaction changed;
+ * where a drain begins or ends, the allocations of its node. Cost of a round: the allocations of the nodes and jobs that
+ * changed.
  */
 export class Drainer {
   /** Draining nodes, with the strategy last seen. */
@@ -138,11 +139,15 @@ export class Drainer {
     this.look([node.ID], forced ? 0 : GATHER_MS);
   }
 
-  /** DR-23, DR-24: what is marked stays marked, no more is. */
+  /** DR-23, DR-24: what is marked stays marked, no more is. Jobs that had work there are looked at once more, and let go. */
   private untrack(nodeId: string): void {
     if (!this.tracked.delete(nodeId)) return;
     this.deadlines.drop(nodeId);
     this.changedNodes.delete(nodeId);
+    for (const { Namespace, JobID } of this.deps.state.tables.allocs.by('node', nodeId)) {
+      const key = namespacedKey(Namespace, JobID);
+      if (this.watched.has(key)) this.lookAtJob(key);
+    }
   }
 
   private watch(alloc: Allocation): void {

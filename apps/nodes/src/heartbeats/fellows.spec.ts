@@ -34,6 +34,12 @@ describe('processes of the service that watch each other', () => {
     expect([here.changes, a.size, b.size]).toEqual([2, 1, 1]);
   });
 
+  it('one that has just begun and those that are there know of each other at once', () => {
+    const here = new Neighbourhood();
+    const [a, b, c] = [here.begin('a'), here.begin('b'), here.begin('c')];
+    expect([a.size, b.size, c.size]).toEqual([2, 2, 2]);
+  });
+
   it('one that falls silent is missed, once, by every other', async () => {
     const here = new Neighbourhood();
     here.begin('a');

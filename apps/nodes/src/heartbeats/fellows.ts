@@ -14,7 +14,7 @@ export const SILENCE_MS = 3_000;
  *
  * off → on → off; under no lease. Who ends in good order says so: it has answered its reads. Who itself stood still for
  * SILENCE_MS knows nothing of the others and waits for their next sign.
- * Cost: one message per process and second, among few processes; machines pay one read each when a process comes or is
+ * Cost: one message per process and second, and one for each that comes, among few processes; machines pay one read each when a process comes or is
  * lost, and nothing while all is well.
  */
 export class Fellows {
@@ -54,15 +54,21 @@ export class Fellows {
 
   private hear({ instance, ends }: SignOfLife): void {
     if (instance === this.instance) return;
+    const isNew = !ends && !this.heard.has(instance);
     if (ends) this.heard.delete(instance);
     else this.heard.set(instance, this.clock.nowMs());
+    if (isNew) this.sign(); // it knows of this one at once, and misses it even if it goes at once
+  }
+
+  private sign(): void {
+    this.presence.sign({ instance: this.instance, ends: false });
   }
 
   private tick(): void {
     const nowMs = this.clock.nowMs();
     const stoodStill = nowMs - this.lastTickMs >= SILENCE_MS;
     this.lastTickMs = nowMs;
-    this.presence.sign({ instance: this.instance, ends: false });
+    this.sign();
     let isMissed = false;
     for (const [instance, sinceMs] of this.heard) {
       if (stoodStill) this.heard.set(instance, nowMs);

@@ -2,6 +2,7 @@ import { type Clock, nsFromMs } from '@waybill/model';
 import type { ReplicatedState } from '@waybill/replica';
 import { type IndexResponse, type NodeEventsRequest, RpcError } from '@waybill/rpc';
 import { draftTxn, isRejected } from '@waybill/state';
+import { checkNodeEvents } from './machine-shapes.js';
 import { provenNode } from './node-access.js';
 
 /** A node keeps no more than that (ND-162): more in one report would only be dropped at apply. */
@@ -19,6 +20,7 @@ export class NodeEvents {
   async emit(request: NodeEventsRequest, traceparent?: string): Promise<IndexResponse> {
     if (!request.Events?.length) throw new RpcError('invalid', `no node events given for node "${request.NodeID}"`);
     const node = provenNode(this.state.tables, request.NodeID, request.SecretID);
+    checkNodeEvents(request.Events);
     const proposed = await this.state.propose(
       draftTxn(
         'UpsertNodeEvents',

@@ -23,7 +23,7 @@ function setup() {
   });
   const register = (node: Node) => registration.register({ Node: node });
   const stored = (node: Node): Node => state.tables.nodes.get(node.ID)!;
-  return { time, state, register, stored };
+  return { time, state, registration, register, stored };
 }
 
 /** As an agent sends itself. */
@@ -42,10 +42,28 @@ describe('registration', () => {
       [{ SecretID: '', NodePool: 'a b' }, 'missing node secret ID for client registration'],
       [{ NodePool: 'a b' }, 'invalid node pool: invalid name "a b", must match regex ^[a-zA-Z0-9-_]{1,128}$'],
       [{ NodePool: 'all' }, 'node is not allowed to register in node pool "all"'],
+      [{ HostVolumes: undefined as never }, 'invalid Node.HostVolumes: '],
     ];
     for (const [over, text] of cases) await expect(register(described(over))).rejects.toThrow(text);
     await expect(register(null as unknown as Node)).rejects.toThrow('missing node for client registration');
     expect(state.appliedIndex).toBe(before);
+  });
+
+  it('ND-223: one that is written late does not come behind what the machine has said since', async () => {
+    const { registration, stored, state } = setup();
+    const node = described();
+    const { NodeModifyIndex } = await registration.register({ Node: node, After: 0 });
+    const late = { Node: { ...node, Meta: { disks: 'none' } }, After: NodeModifyIndex };
+    const next = await registration.register({ Node: { ...node, Meta: { disks: 'two' } }, After: NodeModifyIndex });
+    const before = state.appliedIndex;
+    expect(await registration.register(late)).toMatchObject({
+      IsOvertaken: true,
+      Index: 0,
+      NodeModifyIndex: next.NodeModifyIndex,
+    });
+    expect([state.appliedIndex, stored(node).Meta]).toEqual([before, { disks: 'two' }]);
+    expect(await registration.register({ ...late, After: next.NodeModifyIndex })).not.toHaveProperty('IsOvertaken');
+    expect(stored(node).Meta).toEqual({ disks: 'none' });
   });
 
   it('ND-27: missing values have defaults, an unknown status is refused', async () => {

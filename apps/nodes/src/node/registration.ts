@@ -3,6 +3,7 @@ import type { ReplicatedState } from '@waybill/replica';
 import { type NodeRegisterRequest, type NodeUpdateResponse, RpcError } from '@waybill/rpc';
 import { draftTxn, isRejected, type Proposed } from '@waybill/state';
 import { answeredTtlMs, type HeartbeatPace, ttlNs } from '../heartbeats/heartbeat-ttl.js';
+import { checkNode } from './machine-shapes.js';
 import type { NodeEvaluations } from './node-evaluations.js';
 import { isNodeStatus, registrationNeedsEvaluations } from './node-status.js';
 import { RegistrationTurns } from './registration-turns.js';
@@ -35,26 +36,34 @@ export class Registration {
   /** @throws RpcError with the texts of ND-26, ND-27, ND-30; limit when too many wait */
   async register(request: NodeRegisterRequest, traceparent?: string): Promise<NodeUpdateResponse> {
     const sent = checkedNode(request);
-    return this.turns.take(() => this.registered(sent, traceparent));
+    return this.turns.take(() => this.registered(sent, request.After, traceparent));
   }
 
-  private async registered(sent: Node, traceparent: string | undefined): Promise<NodeUpdateResponse> {
-    const { before, after, proposed } = await this.write(sent, traceparent);
+  private async registered(
+    sent: Node,
+    comesAfter: number | undefined,
+    traceparent: string | undefined,
+  ): Promise<NodeUpdateResponse> {
+    const { before, after, proposed } = await this.write(sent, comesAfter, traceparent);
+    if (!proposed) return { ...this.answer(after, 0, []), NodeModifyIndex: after.ModifyIndex, IsOvertaken: true };
     const evals = registrationNeedsEvaluations(before, after)
       ? await this.deps.evaluations.create(after, proposed.index, traceparent)
       : { EvalIDs: [], EvalCreateIndex: 0 };
     return this.answer(after, proposed.index, evals.EvalIDs);
   }
 
+  /** Nothing is proposed if the node was changed since what the registration comes after. */
   private write(
     sent: Node,
+    comesAfter = Infinity,
     traceparent: string | undefined,
-  ): Promise<{ before: Node | undefined; after: Node; proposed: Proposed }> {
+  ): Promise<{ before: Node | undefined; after: Node; proposed: Proposed | undefined }> {
     const { state, clock, newId } = this.deps;
     return writeOnNode(state, sent.ID, async (expectedLastSubjectSequence) => {
       const before = state.tables.nodes.get(sent.ID);
       const nowMs = clock.nowMs();
       const node = mergedNode(sent, before, Math.floor(nowMs / 1_000));
+      if (before && before.ModifyIndex > comesAfter) return { before, after: before, proposed: undefined };
       const proposed = await state.propose(
         draftTxn(
           'NodeRegister',
@@ -87,7 +96,7 @@ export class Registration {
   }
 }
 
-/** ND-26, ND-27: checks in order, then defaults. */
+/** ND-26, ND-27: checks in order, then its shape, then defaults. */
 export function checkedNode(request: NodeRegisterRequest): Node {
   const node: Node | null | undefined = request.Node;
   if (!node) throw invalid('missing node for client registration');
@@ -103,6 +112,7 @@ export function checkedNode(request: NodeRegisterRequest): Node {
   if (pool === ALL_NODES_POOL) throw invalid('node is not allowed to register in node pool "all"');
   const status = node.Status || 'initializing';
   if (!isNodeStatus(status)) throw invalid('invalid status for node');
+  checkNode(node);
   return { ...node, NodePool: pool, Status: status, SchedulingEligibility: node.SchedulingEligibility || 'eligible' };
 }
 

@@ -26,6 +26,7 @@ const TABLE: readonly Case[] = [
   { client: 'pending', desired: 'run', job: 'stopped', collect: false },
   { client: 'pending', desired: 'run', job: 'dead', collect: false },
   { client: 'running', desired: 'stop', job: 'dead', collect: false },
+  { client: 'pending', desired: 'stop', collect: false }, // not in the table: its machine has not said that it ended
   { client: 'complete', desired: 'run', collect: true },
   { client: 'complete', desired: 'stop', young: true, collect: false },
   { client: 'failed', desired: 'run', collect: true },

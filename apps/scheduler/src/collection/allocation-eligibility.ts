@@ -26,6 +26,12 @@ export function isOfOlderSpecification(alloc: Allocation, job: Job, cutoffNs: nu
   return hasEndedBefore(alloc, cutoffNs) && Math.max(alloc.CreateIndex, madeFor) < job.JobModifyIndex;
 }
 
-/** It was told to stop or has ended, and no task of it is up, which its machine would kill at once (GC-99, GC-121). */
+/**
+ * It has ended, or was told to and its machine has said so: whatever else of it is up is killed at once where it is no longer
+ * listed (GC-99, GC-121). One that waits between two runs of its task is `pending`, and has a disk that its successor wants.
+ */
 const hasEndedBefore = (alloc: Allocation, cutoffNs: number): boolean =>
-  isTerminalAllocation(alloc) && alloc.ModifyTime <= cutoffNs && alloc.ClientStatus !== 'running';
+  isTerminalAllocation(alloc) &&
+  alloc.ModifyTime <= cutoffNs &&
+  alloc.ClientStatus !== 'running' &&
+  alloc.ClientStatus !== 'pending';

@@ -40,13 +40,19 @@ export class ClassEligibility {
 
   /** SC-36, SC-55: for the blocked evaluation. Empty when escaped. */
   classes(): Record<string, boolean> {
-    const merged: Record<string, boolean> = {};
-    if (this.escaped) return merged;
-    for (const classes of this.ofGroup.values())
-      for (const [computedClass, eligible] of classes)
-        merged[computedClass] = eligible || (merged[computedClass] ?? false);
+    if (this.escaped) return {};
+    const merged = eligibleForAny(this.ofGroup.values());
     for (const [computedClass, eligible] of this.ofJob)
       merged[computedClass] = eligible && (merged[computedClass] ?? true);
     return merged;
   }
+}
+
+/** SC-55: over groups, and over versions of a job that are placed in one attempt: what one can run on could help. */
+export function eligibleForAny(verdicts: Iterable<Iterable<readonly [string, boolean]>>): Record<string, boolean> {
+  const merged: Record<string, boolean> = {};
+  for (const classes of verdicts)
+    for (const [computedClass, eligible] of classes)
+      merged[computedClass] = eligible || (merged[computedClass] ?? false);
+  return merged;
 }

@@ -1,12 +1,13 @@
 import { findTaskGroup, isServerTerminal, type Allocation, type Job } from '@waybill/model';
 import { bucketOf, isLive, lostStop, mayRewrite } from './classification.js';
 import { DELAYED_RESCHEDULE, NOT_NEEDED } from '../descriptions.js';
-import { FollowUps } from './follow-ups.js';
+import { FollowUps, type Due } from './follow-ups.js';
 import { GroupDraft } from './group-draft.js';
 import { reconcileGroup } from './group-reconciler.js';
 import { indexIn } from './name-index.js';
 import { ReconciliationDraft } from './reconciliation-draft.js';
 import { noUpdates, type ReconcileInput, type Reconciliation } from './reconciliation.js';
+import { rescheduleTime } from './reschedule-policy.js';
 import { Rollout } from './rollout.js';
 
 /**
@@ -40,21 +41,19 @@ export function reconcile(input: ReconcileInput): Reconciliation {
 
 /**
  * What failed after it had been healthy was kept while its deployment was active (SC-168). Nothing else would come back to
- * it once that has succeeded, so it gets a follow-up at once, which its policy then answers to.
+ * it once that has succeeded, so it gets the follow-up that it would have had, if its policy still allows an attempt.
  */
 function lookAgain(deploymentId: string, job: Job, input: ReconcileInput, out: ReconciliationDraft): void {
-  const kept = input.allocs.filter(
-    (alloc) =>
-      alloc.DeploymentID === deploymentId &&
-      alloc.ClientStatus === 'failed' &&
-      alloc.NextAllocation === '' &&
-      !isServerTerminal(alloc) &&
-      !out.isStopped(alloc) &&
-      mayRewrite(alloc, input.tainted),
-  );
-  const due = kept.map((alloc) => ({ alloc, atNs: input.nowNs }));
+  const due: Due[] = [];
+  for (const alloc of input.allocs) {
+    if (alloc.DeploymentID !== deploymentId || alloc.ClientStatus !== 'failed' || alloc.NextAllocation !== '') continue;
+    if (isServerTerminal(alloc) || out.isStopped(alloc) || !mayRewrite(alloc, input.tainted)) continue;
+    const { eligible, atNs } = rescheduleTime(alloc);
+    if (alloc.DesiredTransition.ForceReschedule === true) due.push({ alloc, atNs: input.nowNs });
+    else if (eligible) due.push({ alloc, atNs: Math.max(atNs, input.nowNs) });
+  }
   const evalIds = out.followUps.cover(job, due, 'alloc-failure', DELAYED_RESCHEDULE);
-  for (const alloc of kept)
+  for (const { alloc } of due)
     out.rewrites.set(alloc.ID, { ...alloc, Job: null, FollowupEvalID: evalIds.get(alloc.ID) ?? '' });
 }
 

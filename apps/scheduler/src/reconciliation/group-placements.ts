@@ -20,9 +20,11 @@ export function placeMissing(
   canaries: readonly Placement[],
   wait: LostWait,
 ): GroupPlacements {
-  const { group, buckets, rescheduleNow, staying } = draft;
-  // One of a batch job that is stopped with rescheduling is both migrating and replaced now (SC-231).
-  const replaced = new Set([...buckets.migrate, ...rescheduleNow]);
+  const { group, buckets, rescheduleNow, staying, canaries: waiting, isCanarying } = draft;
+  // One of a batch job that is stopped with rescheduling is both migrating and replaced now (SC-231). A canary that waits
+  // is not of those that count (SC-219), when it is replaced either.
+  const counting = isCanarying ? rescheduleNow.filter(({ ID }) => !waiting.has(ID)) : rescheduleNow;
+  const replaced = new Set([...buckets.migrate, ...counting]);
   let existing = buckets.untainted.length + replaced.size + wait.waiting;
   const now = rescheduleNow.map((previous) =>
     replacing(draft, previous, names, staying.has(previous.ID) ? 'keeps-previous' : 'stops-previous'),

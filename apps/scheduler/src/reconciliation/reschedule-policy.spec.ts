@@ -64,6 +64,15 @@ describe('delays (22.7)', () => {
   });
 });
 
+describe('a replacement that was forced while there was no policy', () => {
+  it.each(['exponential', 'fibonacci'] as const)('SC-257: its event has no delay, so a %s series begins', (f) => {
+    const p = policy({ Delay: 30 * S, MaxDelay: 3600 * S, DelayFunction: f });
+    expect(nextDelay(p, [event(0, 0)], S)).toBe(30 * S);
+    expect(nextDelay(p, [event(0, 0), event(0, 0)], S)).toBe(30 * S);
+    expect(nextDelay(p, [event(0, 0), event(0, 30 * S)], S)).toBe(f === 'exponential' ? 60 * S : 30 * S);
+  });
+});
+
 describe('eligibility', () => {
   const failedAt = 1_767_225_600 * S;
   const failed = (p: ReschedulePolicy | null, minutesAgo: number[], over: Partial<Allocation> = {}): Allocation =>

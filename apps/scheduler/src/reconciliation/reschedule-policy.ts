@@ -29,10 +29,13 @@ export function failTime(alloc: Pick<Allocation, 'TaskStates' | 'ModifyTime'>): 
   return latest || alloc.ModifyTime;
 }
 
-/** SC-257 to SC-260: ns until the next try, counted from the failure. */
+/**
+ * SC-257 to SC-260: ns until the next try, counted from the failure. What was forced while there was no policy waited for
+ * nothing: a series that went on from there would never wait again.
+ */
 export function nextDelay(policy: ReschedulePolicy, events: readonly RescheduleEvent[], failedAtNs: number): number {
   const last = events.at(-1);
-  if (!last || policy.DelayFunction === 'constant') return policy.Delay;
+  if (!last || last.Delay === 0 || policy.DelayFunction === 'constant') return policy.Delay;
   const delay = policy.DelayFunction === 'fibonacci' ? fibonacci(policy, events, last) : last.Delay * 2;
   if (policy.MaxDelay <= 0 || delay <= policy.MaxDelay) return delay;
   return failedAtNs - last.RescheduleTime > policy.MaxDelay ? policy.Delay : policy.MaxDelay;

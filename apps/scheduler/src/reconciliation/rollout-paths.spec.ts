@@ -1,6 +1,7 @@
 import { NS_PER_MINUTE, type Allocation, type Job, type TaskGroup, type UpdateStrategy } from '@waybill/model';
 import { fixtures } from '@waybill/state';
 import { beforeEach, describe, expect, it } from 'vitest';
+import type { Attempt } from '../attempt.js';
 import { placedBy, SchedulingFixture, stoppedBy } from '../scheduling.fixture.js';
 
 let world: SchedulingFixture;
@@ -89,6 +90,28 @@ describe('a rolling update, committed step by step', () => {
     expect(replaced).toHaveLength(lost.length);
     expect(replaced.map((a: Allocation) => [a.Job?.Version, a.DeploymentID])).toEqual(lost.map(() => [0, before.ID]));
     expect(versionsLive().toSorted((a, b) => a - b)).toEqual([0, 0, 0, 0, 1]);
+  });
+});
+
+describe('a lost allocation whose older version finds no room', () => {
+  it('SC-36, SC-55, SC-150: what it waits for is room where that version may run, wherever the new one may', () => {
+    const task = fixtures.aTask();
+    const Tasks = [{ ...task, Resources: { ...task.Resources, CPU: 3_000 } }];
+    const onRack = (rack: string, update: Partial<UpdateStrategy> = {}): Job => ({
+      ...version(0, update, { Count: 2, Tasks }),
+      Constraints: [{ LTarget: '${meta.rack}', RTarget: rack, Operand: '=' }],
+    });
+    const inRack = (rack: string) => world.addNode({ Meta: { rack }, ComputedClass: `v1:${rack}` });
+    const [, second] = [inRack('a'), inRack('a'), inRack('b')];
+    world.register(onRack('a'));
+    world.run();
+    world.allRunHealthy();
+    world.settle();
+    world.register(onRack('b', { Canary: 1 }));
+    world.run();
+    world.nodeDown(second);
+    const [blocked] = world.run({ TriggeredBy: 'node-update' }).blocked;
+    expect(blocked).toMatchObject({ escaped: false, classEligibility: { 'v1:a': true } });
   });
 });
 
@@ -181,6 +204,36 @@ describe('a node that is away for a minute', () => {
       ]),
     );
     expect(world.run().isNoop).toBe(true);
+  });
+});
+
+describe('what failed in a rollout after it had been healthy', () => {
+  const POLICY = { ...fixtures.aGroup().ReschedulePolicy!, Delay: 30e9, DelayFunction: 'constant' as const };
+
+  /** Its rollout is over with the pass that is answered. */
+  const failedInTime = (ReschedulePolicy: TaskGroup['ReschedulePolicy']): Attempt => {
+    world.addNode();
+    world.register(version(0, {}, { Count: 1, ReschedulePolicy }));
+    world.run();
+    world.allRunHealthy();
+    world.report(world.allocs()[0]!, { ClientStatus: 'failed' });
+    const attempt = world.run({ TriggeredBy: 'deployment-watcher' });
+    expect(world.deployment()?.Status).toBe('successful');
+    return attempt;
+  };
+
+  it('SC-171, SC-261: it is looked at again when its delay is over, and replaced then', () => {
+    const { followups } = failedInTime({ ...POLICY, Attempts: 0, Unlimited: true });
+    expect(followups.map(({ WaitUntil }) => WaitUntil)).toEqual([new Date(world.nowMs + 30_000).toISOString()]);
+    expect(world.allocs()[0]!.FollowupEvalID).toBe(followups[0]!.ID);
+    world.nowMs += 30_000;
+    expect(placedBy(world.attemptFor(followups[0]!)).map((a) => a.Name)).toEqual(['web.web[0]']);
+  });
+
+  it('SC-266: one that may not be tried again is left as it is', () => {
+    const { followups } = failedInTime({ ...POLICY, Attempts: 0, Unlimited: false });
+    expect(followups).toEqual([]);
+    expect(world.allocs()[0]!.FollowupEvalID).toBe('');
   });
 });
 

@@ -18,6 +18,7 @@ import { within } from './broker-terms.js';
 import type { Planner } from './evaluation-run.js';
 import { backoffMs, type StopSignal } from './stop-signal.js';
 import { timed, type WorkerMeter } from './worker-meter.js';
+import type { WorkerSteps } from './worker-steps.js';
 
 /** Waits between tries while nobody holds the broker's role (EB-206). */
 export const SUBMIT_BACKOFF_MS = { base: 500, limit: 10_000 };
@@ -42,10 +43,12 @@ export class BrokerPlanner implements Planner {
     private readonly signal: StopSignal,
     private readonly term: AbortSignal,
     private readonly measured: { readonly meter: WorkerMeter; readonly clock: Clock },
+    /** Of the delivery; what is in it goes with the next request that causes a transaction of its own. */
+    private readonly steps?: WorkerSteps,
   ) {}
 
   async submitPlan(plan: Plan): Promise<PlanResult> {
-    const asking = { Plan: { ...plan, EvalToken: this.token } };
+    const asking = { Plan: { ...plan, EvalToken: this.token }, Steps: this.steps?.take() };
     const { Result } = await timed(this.measured, 'worker.submit_plan', () => this.ask(submitPlan, asking));
     if (!Result) throw new Error('missing result'); // EB-207
     return Result;
@@ -63,12 +66,14 @@ export class BrokerPlanner implements Planner {
     next: Pick<FinishRequest, 'NextOf' | 'Worker'>,
     onLate: (answer: DequeueResponse) => void,
   ): Promise<DequeueResponse> {
-    const finished = { Eval: evaluation, Token: this.token, ...next };
+    const finished = { Eval: evaluation, Token: this.token, Steps: this.steps?.take(), ...next };
     return timed(this.measured, 'worker.update_eval', () => this.ask(finish, finished, onLate));
   }
 
   async updateEval(evaluation: Evaluation): Promise<void> {
-    await timed(this.measured, 'worker.update_eval', () => this.ask(updateEval, this.naming(evaluation)));
+    await timed(this.measured, 'worker.update_eval', () =>
+      this.ask(updateEval, { ...this.naming(evaluation), Steps: this.steps?.take() }),
+    );
   }
 
   async createEval(evaluation: Evaluation): Promise<void> {

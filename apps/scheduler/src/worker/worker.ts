@@ -23,6 +23,7 @@ import { EvaluationRun } from './evaluation-run.js';
 import { Housekeeping } from './housekeeping.js';
 import { backoffMs, StopSignal } from './stop-signal.js';
 import { noWorkerMeter, timed, type WorkerMeter } from './worker-meter.js';
+import { WorkerSteps } from './worker-steps.js';
 
 /** What a dequeue asks the broker to wait (EB-64); also how long a stop waits for an idle worker. */
 export const DEQUEUE_MS = 500;
@@ -228,14 +229,17 @@ export class Worker {
 
   /** @returns as `takeOn` */
   private async workOff(delivery: Delivery): Promise<Delivery | undefined> {
-    const { state, logger } = this.deps;
+    const { state, logger, clock } = this.deps;
     const waitIndex = indexNeededBy(delivery);
+    const steps = new WorkerSteps(clock, this.id);
     try {
       if (!this.signal.stopped) {
         this.doing = 'WaitingForRaft';
+        const behind = state.appliedIndex < waitIndex;
         await timed(this.measured, 'worker.wait_for_index', () => state.waitFor(waitIndex, WAIT_FOR_INDEX_MS));
+        if (behind) steps.waited(waitIndex);
         this.doing = 'Scheduling';
-        return await this.schedule(delivery);
+        return await this.schedule(delivery, steps);
       }
     } catch (error) {
       logger.warn('evaluation goes back', { error, evalId: delivery.Eval.ID, jobId: delivery.Eval.JobID });
@@ -248,10 +252,10 @@ export class Worker {
   }
 
   /** Also ends the delivery. @returns as `takeOn` */
-  private async schedule(delivery: Delivery): Promise<Delivery | undefined> {
+  private async schedule(delivery: Delivery, steps: WorkerSteps): Promise<Delivery | undefined> {
     const { state, loads, clock, newId, tracer } = this.deps;
     return withSpan(tracer(), 'schedule', spanOf(delivery), async (span) => {
-      const planner = this.plannerOf(delivery, () => traceparentOf(span));
+      const planner = this.plannerOf(delivery, () => traceparentOf(span), steps);
       const run = new EvaluationRun(delivery.Eval, {
         planner,
         snapshots: {
@@ -260,7 +264,7 @@ export class Worker {
             return state.appliedIndex;
           },
           ...(loads && { loads }),
-          reach: (index) => state.waitFor(index, WAIT_FOR_INDEX_MS),
+          reach: (index) => steps.refreshed(index, state.waitFor(index, WAIT_FOR_INDEX_MS)),
         },
         clock,
         newId,
@@ -269,7 +273,9 @@ export class Worker {
           this.doing = 'Scheduling';
           const attempt = pass();
           this.doing = 'Submitting';
-          this.measured.meter.invoked(delivery.Eval.Type, clock.nowMs() - before);
+          const after = clock.nowMs();
+          this.measured.meter.invoked(delivery.Eval.Type, after - before);
+          steps.scheduled(before, after, attempt.plan);
           return attempt;
         },
       });
@@ -280,8 +286,8 @@ export class Worker {
     });
   }
 
-  private plannerOf({ Token }: Delivery, traceparent: () => string | undefined): BrokerPlanner {
-    return new BrokerPlanner(this.deps.rpc, Token, traceparent, this.signal, this.terms.current, this.measured);
+  private plannerOf({ Token }: Delivery, traceparent: () => string | undefined, steps?: WorkerSteps): BrokerPlanner {
+    return new BrokerPlanner(this.deps.rpc, Token, traceparent, this.signal, this.terms.current, this.measured, steps);
   }
 
   /** What it takes more of when it has finished something. */

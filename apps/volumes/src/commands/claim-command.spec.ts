@@ -1,6 +1,6 @@
 import { CLAIM_MODE, CLAIM_STATE } from '@waybill/model';
 import type { AgentClaimRequest } from '@waybill/rpc';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { VolumesCluster } from '../releases/volumes-cluster.fixture.js';
 
 /** Volume `data`, and allocation `a` that runs on machine `m`; the controller, if there is one, on `c`. */
@@ -45,6 +45,20 @@ describe('an agent claims a volume', () => {
     expect(answer.Volume).toMatchObject({ ID: 'data', Secrets: { key: 'secret' }, AccessMode: 'single-node-writer' });
     expect(cluster.stored().WriteClaims['a']).toMatchObject({ NodeID: 'm', ExternalNodeID: 'external-m' });
     expect(cluster.machines.asked).toEqual([]);
+  });
+
+  it('VL-101: one that waited until its allocation had ended is refused: nobody would give the disk back', async () => {
+    const cluster = placed({ controller: true });
+    let lose: (why: Error) => void = () => {};
+    const lost = new Promise<never>((_, reject) => (lose = reject));
+    vi.spyOn(cluster.state, 'propose').mockReturnValueOnce(lost);
+    const before = claim(cluster);
+    const waiting = claim(cluster);
+    cluster.status('a', 'complete');
+    lose(new Error('the log does not answer'));
+    await expect(before).rejects.toThrow('the log does not answer');
+    await expect(waiting).rejects.toThrow('allocation a has ended');
+    expect([cluster.stored().WriteClaims, cluster.machines.asked]).toEqual([{}, []]);
   });
 
   it('VL-95, VL-98: recorded first, attached then, with all that the plugin needs', async () => {

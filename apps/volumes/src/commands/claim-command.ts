@@ -1,4 +1,12 @@
-import { CLAIM_MODE, CLAIM_STATE, claimOf, remoteIdOf, type CSIVolume, type CSIVolumeClaim } from '@waybill/model';
+import {
+  CLAIM_MODE,
+  CLAIM_STATE,
+  claimOf,
+  isClientTerminal,
+  remoteIdOf,
+  type CSIVolume,
+  type CSIVolumeClaim,
+} from '@waybill/model';
 import type { AskedBy, HolderWriter } from '@waybill/lease';
 import { type AgentClaimRequest, type ClaimVolumeResponse, CSI_CONTROLLER } from '@waybill/rpc';
 import { namespacedKey, type Tables } from '@waybill/state';
@@ -34,12 +42,22 @@ export class ClaimCommand {
     this.authenticate(request);
     const claim = this.newClaim(request);
     const { Namespace: namespace, VolumeID } = request;
-    await this.deps.turns.hold(namespace, [VolumeID], () =>
-      this.deps.writer.write('CSIVolumeClaim', { VolumeID, Claim: claim }, namespace, by),
-    );
+    await this.deps.turns.hold(namespace, [VolumeID], async () => {
+      this.refuseEnded(claim.AllocationID);
+      await this.deps.writer.write('CSIVolumeClaim', { VolumeID, Claim: claim }, namespace, by);
+    });
     const volume = this.deps.tables.csi_volumes.get(namespacedKey(namespace, VolumeID));
     if (!volume) throw new VolumeRefusedError(`volume not found: ${VolumeID}`);
     return { PublishContext: await this.attached(volume, claim), Volume: volume };
+  }
+
+  /**
+   * Its machine may have given up the claim while that waited, given it back and said that the allocation has ended: the disk
+   * would be attached for nobody, perhaps behind the release that detached it (VL-101).
+   */
+  private refuseEnded(allocId: string): void {
+    const alloc = this.deps.tables.allocs.get(allocId);
+    if (alloc && isClientTerminal(alloc)) throw new VolumeRefusedError(`allocation ${allocId} has ended`);
   }
 
   /** Resolves with the index. @throws PermissionDeniedError and what UnpublishWorkflow throws */

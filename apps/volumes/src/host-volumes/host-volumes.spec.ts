@@ -91,6 +91,15 @@ describe('creating a host volume', () => {
     expect((await create({ Name: 'other' })).ID).not.toBe(ID);
   });
 
+  it('ST-6: a request that comes twice makes one volume, and nothing that the log does not know of', async () => {
+    const { at, stored, asked } = cluster({ ID: A }, { ID: B });
+    const by = aRequest();
+    const { hostVolumes } = at.term;
+    const { ID } = await hostVolumes.create(aSpecification(), by);
+    expect(await refusal(hostVolumes.create(aSpecification(), by))).toContain('carried out before');
+    expect([stored(ID)?.NodeID, asked()]).toEqual([A, [`hostVolumeCreate ${A}`]]);
+  });
+
   it('VL-288: several of one name at once each get a machine of their own, however long the log takes', async () => {
     const { at, create, stored } = cluster({ ID: A }, { ID: B }, { ID: C });
     const propose = at.state.propose.bind(at.state);

@@ -116,7 +116,10 @@ export class HostVolumes {
       throw new VolumeRefusedError(`validating volume "${named}" against state failed: ${problem}`);
   }
 
-  /** VL-288, VL-289. */
+  /**
+   * VL-288, VL-289. A request that comes twice, to this holder or to two of them, counts once (ST-6): the log has the volume
+   * that was chosen for its first copy, and no machine is asked for another one.
+   */
   private async recordedAtPlace(
     volume: HostVolume,
     origin: HostVolumeOrigin,
@@ -124,6 +127,8 @@ export class HostVolumes {
   ): Promise<HostVolume> {
     const placed = origin === 'create' ? this.placed(volume) : volume;
     await recorded(placed, writer);
+    if (!this.deps.tables.host_volumes.has(namespacedKey(placed.Namespace, placed.ID)))
+      throw new VolumeRefusedError('this request has been carried out before');
     return placed;
   }
 

@@ -191,6 +191,20 @@ describe('the watcher of volumes', () => {
     expect(Object.keys(cluster.stored('shared').WriteClaims)).toEqual(['live']);
   });
 
+  it('VL-69: one that is back before its claim is looked at keeps it too, until it ends', async () => {
+    const cluster = watched();
+    cluster.status('a', 'lost');
+    wake(cluster); // writes the claim down as past
+    cluster.status('a', 'running');
+    expect(Object.keys(cluster.stored().PastClaims)).toHaveLength(1);
+    await cluster.time.pass(10 * LONGEST_RETRY_MS);
+    expect(cluster.machines.calls).toEqual([]);
+    cluster.status('a', 'complete');
+    await cluster.time.pass(LONGEST_RETRY_MS);
+    expect(cluster.machines.calls).toEqual(['NodeDetachVolume']);
+    expect(cluster.stored().PastClaims).toEqual({});
+  });
+
   it('VL-69: an allocation that its machine brings back while its claim is released keeps it, until it ends', async () => {
     const cluster = watched();
     let finish: () => void = () => {};

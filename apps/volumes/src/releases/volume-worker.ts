@@ -8,7 +8,6 @@ import {
   type TokenRate,
 } from '@waybill/model';
 import { type Logger, type Span, traceparentOf, type Tracer, withSpan } from '@waybill/telemetry';
-import { AllocationRevivedError } from '../commands/errors.js';
 
 /** How long a worker stays after its last pass, milliseconds (VL-143). */
 export const QUIESCENT_MS = 5 * 60_000;
@@ -47,7 +46,7 @@ export interface ReleaseCounters {
  * volume as it stands and gives back every past claim; a failure of one does not keep the others (VL-141). Changes while
  * a pass runs come to one more pass (VL-145). After a pass without failure it rests for QUIESCENT_MS and ends, unless the
  * volume changes (VL-143); of a volume that is gone it ends at once (VL-142).
- * Limits: PASS_RATE; one timer.
+ * Limits: PASS_RATE; one timer. Cost of a change: the claims of the volume.
  */
 export class VolumeWorker {
   private readonly passes: TokenBucket;
@@ -58,8 +57,8 @@ export class VolumeWorker {
   private changedMeanwhile = false;
   private ended = false;
   private retryMs = FIRST_RETRY_MS;
-  /** Allocations that came back while their claims were released. */
-  private readonly revived = new Set<string>();
+  /** Allocations with past claims whose end was seen: one that lives all the same came back with its machine. */
+  private readonly seenEnded = new Set<string>();
 
   /** @param onEnd called once when it ends by itself, not when it is stopped */
   constructor(
@@ -73,6 +72,7 @@ export class VolumeWorker {
 
   /** The volume changed: a pass is due. */
   changed(): void {
+    this.noteEnded(this.releasing.volumeOf(this.key));
     this.retryMs = FIRST_RETRY_MS;
     if (this.passing) this.changedMeanwhile = true;
     else if (!this.due) this.arm(this.passes.reserve());
@@ -128,6 +128,7 @@ export class VolumeWorker {
     const volume = this.releasing.volumeOf(this.key);
     if (!volume) return 'gone';
     counters.passes++;
+    this.noteEnded(volume);
     let failed = false;
     for (const claim of Object.values(volume.PastClaims)) {
       if (this.ended) break;
@@ -141,10 +142,16 @@ export class VolumeWorker {
     return failed ? 'failed' : 'done';
   }
 
-  /** It came back while its claim was released, and keeps it until it ends. */
+  /** At each change, not only when there is a turn: an allocation may be back by then. */
+  private noteEnded(volume: CSIVolume | undefined): void {
+    const claims = volume?.PastClaims ?? {};
+    for (const id of this.seenEnded) if (!(id in claims)) this.seenEnded.delete(id);
+    for (const id of Object.keys(claims)) if (!this.releasing.isAlive(id)) this.seenEnded.add(id);
+  }
+
+  /** It came back while its claim was to be released, and keeps it until it ends. Others live, and give it back themselves. */
   private isRevived({ AllocationID: id }: CSIVolumeClaim): boolean {
-    if (this.revived.has(id) && !this.releasing.isAlive(id)) this.revived.delete(id);
-    return this.revived.has(id);
+    return this.seenEnded.has(id) && this.releasing.isAlive(id);
   }
 
   private async released(volume: CSIVolume, claim: CSIVolumeClaim): Promise<boolean> {
@@ -154,7 +161,6 @@ export class VolumeWorker {
       return true;
     } catch (error) {
       if (this.ended) return false;
-      if (error instanceof AllocationRevivedError) this.revived.add(claim.AllocationID);
       counters.failures++;
       const { ID, Namespace } = volume;
       logger.warn('a claim was not released, it is tried again', {

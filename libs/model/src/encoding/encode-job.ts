@@ -1,4 +1,4 @@
-import type { Job, JobListStub, JobSummary } from '../jobs/job.js';
+import { isParameterized, type Job, type JobListStub, type JobSummary } from '../jobs/job.js';
 import type { TaskGroup } from '../jobs/task-group.js';
 import { encodeNetworks, encodeResources, type WireObject } from './wire-object.js';
 
@@ -28,7 +28,7 @@ export function encodeJobStub(job: Job, summary: JobSummary | null, options: { m
     Type: job.Type,
     Priority: job.Priority,
     Periodic: job.Periodic !== null,
-    ParameterizedJob: job.ParameterizedJob !== null,
+    ParameterizedJob: isParameterized(job),
     Stop: job.Stop,
     Status: job.Status,
     StatusDescription: job.StatusDescription,

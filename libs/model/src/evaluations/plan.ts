@@ -95,6 +95,13 @@ export function isFullCommit(
   return expected === actual;
 }
 
+/** How many a plan has of something, over all nodes. */
+export function countOverNodes(byNode: Readonly<Record<string, readonly unknown[]>>): number {
+  let count = 0;
+  for (const nodeId in byNode) count += byNode[nodeId]?.length ?? 0;
+  return count;
+}
+
 function isEmptyMap(map: Record<string, unknown[]>): boolean {
   return Object.values(map).every((list) => list.length === 0);
 }

@@ -16,4 +16,12 @@ describe('times', () => {
   it('parts of a millisecond are dropped', () => {
     expect([msFromNs(1_999_000), msFromNs(999_000), msFromNs(0)]).toEqual([1, 0, 0]);
   });
+
+  it('API-14: an instant beyond what a date holds is written as the last or first one, and throws nothing', () => {
+    expect([rfc3339FromNs(1e300), rfc3339FromMs(Infinity)]).toEqual(Array(2).fill('+275760-09-13T00:00:00.000Z'));
+    expect(rfc3339FromNs(-1e300)).toBe('-271821-04-20T00:00:00.000Z');
+    expect(rfc3339FromNs(nsFromRfc3339('+275760-09-13T00:00:00.000Z') + 10 * NS_PER_MINUTE)).toBe(
+      '+275760-09-13T00:00:00.000Z',
+    );
+  });
 });

@@ -30,9 +30,15 @@ export function rfc3339FromNs(ns: number): string | null {
   return ns === 0 ? null : rfc3339FromMs(msFromNs(ns));
 }
 
-/** Unix milliseconds to an RFC 3339 string in UTC. */
+/** The last instant that a date holds, and by its sign the first, unix ms. */
+const LAST_DATE_MS = 8_640_000_000_000_000;
+
+/**
+ * Unix milliseconds to an RFC 3339 string in UTC. What no date holds is written as the last or first one: a number that a
+ * client or an agent sent must not stop who applies it (ST-8).
+ */
 export function rfc3339FromMs(ms: number): string {
-  return new Date(ms).toISOString();
+  return new Date(Math.max(-LAST_DATE_MS, Math.min(ms, LAST_DATE_MS))).toISOString();
 }
 
 /** RFC 3339 string to unix nanoseconds (millisecond precision); null and an unreadable text are 0. */

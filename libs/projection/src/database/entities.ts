@@ -87,6 +87,7 @@ const txnEntity = new EntitySchema<Entity>({
     verdict: text,
     error: nullable(text),
     result: nullable(json),
+    step_times: { ...text, default: '' },
   },
   indices: [index('txn_time', 'time_ns'), { ...index('txn_trace', 'traceparent'), where: `traceparent <> ''` }],
 });

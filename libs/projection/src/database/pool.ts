@@ -2,8 +2,8 @@ import { Pool } from 'pg';
 
 /** Connections of one process to the read model. */
 export const DEFAULT_POOL_SIZE = 8;
-/** How long to wait for a connection, milliseconds: an unreachable database must turn into an answer. */
-export const CONNECT_TIMEOUT_MS = 2_000;
+/** How long to wait for a connection, milliseconds: an unreachable database must quickly turn into an answer. */
+export const CONNECT_TIMEOUT_MS = 1_500;
 
 export interface PoolOptions {
   readonly size?: number;
@@ -13,12 +13,14 @@ export interface PoolOptions {
   readonly onError?: (error: Error) => void;
 }
 
-export function openPool(url: string, options: PoolOptions = {}): Pool {
+/** @param url undefined: where the environment says, as every client of PostgreSQL */
+export function openPool(url: string | undefined, options: PoolOptions = {}): Pool {
   const pool = new Pool({
     connectionString: url,
     max: options.size ?? DEFAULT_POOL_SIZE,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     keepAlive: true,
+    pipeline: true, // a statement is sent when it is given: the server has it when it is done with the one before
     application_name: options.applicationName ?? 'waybill',
   });
   pool.on('error', (error) => options.onError?.(error));

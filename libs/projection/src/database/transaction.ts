@@ -17,19 +17,62 @@ const BEGIN = {
 } as const;
 
 /** Runs `work` in one database transaction: committed when it returns, rolled back when it throws. */
-export async function inTransaction<T>(
+export function inTransaction<T>(
   pool: Pool,
   kind: keyof typeof BEGIN,
   work: (client: PoolClient) => Promise<T>,
 ): Promise<T> {
-  const client = await pool.connect();
-  client.on('error', ignored); // the query that runs, or the next one, reports it; nobody listening would end the process
-  let broken: boolean | undefined;
-  try {
+  return withClient(pool, async (client) => {
     await client.query(BEGIN[kind]);
     const result = await work(client);
     await client.query('commit');
     return result;
+  });
+}
+
+/** The way to the server within `inTwoTrips`. */
+export interface Outgoing {
+  readonly client: PoolClient;
+  /** What was given to the client up to now is sent; otherwise it goes with the commit. */
+  flush(): void;
+}
+
+/**
+ * One database transaction that writes, in two round trips: its beginning, then all that `work` gives to the client with
+ * the commit behind it. Nobody has to wait in between, for the server answers what follows a failed statement with an
+ * error, and the commit with a rollback. So a condition has to be a statement that fails.
+ * @param work returns what has not been answered yet
+ * @throws what the first statement that failed throws
+ */
+export function inTwoTrips(
+  pool: Pool,
+  work: (outgoing: Outgoing) => Promise<readonly Promise<unknown>[]>,
+): Promise<void> {
+  return withClient(pool, async (client) => {
+    await client.query(BEGIN.write);
+    const { stream } = client.connection;
+    const flush = (): void => {
+      stream.uncork();
+      stream.cork();
+    };
+    let answered: Promise<unknown>;
+    stream.cork();
+    try {
+      const unanswered = await work({ client, flush });
+      answered = Promise.all([...unanswered, client.query('commit')]);
+    } finally {
+      stream.uncork();
+    }
+    await answered;
+  });
+}
+
+async function withClient<T>(pool: Pool, work: (client: PoolClient) => Promise<T>): Promise<T> {
+  const client = await pool.connect();
+  client.on('error', ignored); // the query that runs, or the next one, reports it; nobody listening would end the process
+  let broken: boolean | undefined;
+  try {
+    return await work(client);
   } catch (error) {
     broken = !(await rolledBack(client));
     throw error;

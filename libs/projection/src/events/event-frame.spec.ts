@@ -30,7 +30,7 @@ describe('frames in EVENTS', () => {
     const parts = partsOf(whole);
     expect(parts).toHaveLength(1);
     const read = new FrameAssembler().add(stored(parts)[0]!)!;
-    expect(Buffer.from(read.data).toString()).toBe(JSON.stringify(whole));
+    expect(Buffer.from(read.line).toString()).toBe(`${JSON.stringify(whole)}\n`);
     expect(read.frame).toEqual(whole);
     expect(read.index).toBe(7);
     expect(read.sequence).toBe(100);

@@ -116,6 +116,8 @@ export function parseAbout(header: string | undefined): EventAbout[] | undefined
   });
 }
 
+const NEWLINE = Buffer.from('\n');
+
 /** A frame as it was stored: its line is ready to be sent; everything else is worked out on demand, once for all. */
 export class StoredFrame {
   private parsed: EventFrame | undefined;
@@ -125,8 +127,8 @@ export class StoredFrame {
     readonly index: number,
     /** Sequence of its last part. */
     readonly sequence: number,
-    /** JSON of the frame, without a newline. */
-    readonly data: Uint8Array,
+    /** JSON of the frame and a newline. */
+    readonly line: Uint8Array,
     private readonly about: string | undefined,
   ) {}
 
@@ -142,7 +144,7 @@ export class StoredFrame {
   }
 
   get frame(): EventFrame {
-    return (this.parsed ??= JSON.parse(Buffer.from(this.data).toString('utf8')) as EventFrame);
+    return (this.parsed ??= JSON.parse(Buffer.from(this.line).toString('utf8')) as EventFrame);
   }
 }
 
@@ -182,8 +184,8 @@ export class FrameAssembler {
     if (part.part !== this.pending.length + 1) return undefined;
     this.pending.push(part);
     if (part.part < part.parts) return undefined;
-    const data = this.pending.length === 1 ? part.data : Buffer.concat(this.pending.map((one) => one.data));
+    const line = Buffer.concat([...this.pending.map(({ data }) => data), NEWLINE]);
     this.pending = [];
-    return new StoredFrame(part.index, part.sequence, data, part.about);
+    return new StoredFrame(part.index, part.sequence, line, part.about);
   }
 }

@@ -4,8 +4,10 @@ import { type StoredPart, storedPart } from './event-frame.js';
 import type { EventStorage } from './event-window.js';
 
 const EVENTS_STREAM = 'EVENTS';
-/** One request to the stream, milliseconds. */
+/** One request to the stream, and the time that a copy which lags has to get what is asked for, milliseconds. */
 export const READ_TIMEOUT_MS = 2_000;
+/** Pause before another copy is asked, milliseconds. */
+const LAG_PAUSE_MS = 50;
 
 const END_OF_BATCH = 204;
 const NOT_FOUND = 404;
@@ -20,7 +22,8 @@ export class EventStreamUnavailableError extends Error {
 
 /**
  * Reads EVENTS by sequence, without a consumer: nothing to keep, to lose or to recover when NATS restarts. Batches by the
- * server's direct get.
+ * server's direct get, which any copy of the stream answers, also one that lags behind what the leader has acknowledged:
+ * that it has nothing to give counts only if the leader has nothing either.
  */
 export class NatsEventStorage implements EventStorage {
   private manager: Promise<JetStreamManager> | undefined;
@@ -36,7 +39,18 @@ export class NatsEventStorage implements EventStorage {
     }
   }
 
-  read(sequence: number, messages: number, bytes: number): Promise<StoredPart[]> {
+  async read(sequence: number, messages: number, bytes: number): Promise<StoredPart[]> {
+    for (const until = performance.now() + READ_TIMEOUT_MS; ;) {
+      const parts = await this.readBatch(sequence, messages, bytes);
+      if (parts.length > 0) return parts;
+      const { first, last } = await this.bounds();
+      if (Math.max(first, sequence) > last) return parts;
+      if (performance.now() >= until) throw new EventStreamUnavailableError(`no copy of it gives message ${sequence}`);
+      await new Promise((resolve) => setTimeout(resolve, LAG_PAUSE_MS));
+    }
+  }
+
+  private readBatch(sequence: number, messages: number, bytes: number): Promise<StoredPart[]> {
     const request = JSON.stringify({ seq: Math.max(1, sequence), batch: messages, max_bytes: bytes });
     return new Promise((resolve, reject) => {
       const parts: StoredPart[] = [];

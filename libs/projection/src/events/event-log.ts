@@ -1,7 +1,8 @@
 import { FrameAssembler, type StoredFrame } from './event-frame.js';
 import { eventFloor } from './event-floor.js';
-import { EVERYTHING, EventRoutes, type Interest } from './event-routes.js';
+import { EVERYTHING, type Interest } from './event-routes.js';
 import { type EventStorage, EventWindow, READ_BYTES, READ_MESSAGES } from './event-window.js';
+import { type Waited, WaitingReaders } from './waiting-readers.js';
 import type { ProjectionFeed } from '../feed/projection-feed.js';
 
 /** How many frames a start at index 0 replays unless told otherwise (EV-63). */
@@ -36,30 +37,21 @@ interface Reader {
   isUpToDate: boolean;
 }
 
-/** A subscriber that waits for a frame. */
-interface Parked {
-  /** It goes on, behind the frames that do not concern it. */
-  readonly unpark: () => void;
-}
-
 /**
  * The event stream for all subscribers of one process.
  *
  * A subscriber is an index, nothing more (EV-69). One that is up to date gets the frames of a window in memory that all
  * share, filled as the feed says that there is more; one that is behind the window reads from the stream until
- * it has caught up with it. Only frames that the read model has reached are given out (EV-73). Who has nothing to wait
- * for but the next frame is parked under what it is interested in, and a frame finds those it concerns (EV-72).
+ * it has caught up with it. Only frames that the read model has reached are given out (EV-73). Who has all there is waits
+ * until something concerns it (`WaitingReaders`).
  * Limits: those of the window for all; READ_BYTES for each that is behind. Cost: a frame is read and parsed once for all
  * that are up to date, and not at all while there is no subscriber.
  */
 export class EventLog {
   private readonly window: EventWindow;
   private readonly sleepers = new Set<() => void>();
-  private readonly routes = new EventRoutes<Parked>();
-  private readonly parked = new Set<Parked>();
+  private readonly waiting = new WaitingReaders();
   private readonly readers = new Set<Reader>();
-  /** Frames up to this one have found those they concern; those who are parked need none of them. */
-  private routed = { index: 0, sequence: 0 };
   private wakes = 0;
   private offAdvance: (() => void) | undefined;
 
@@ -69,11 +61,11 @@ export class EventLog {
     pause: (ms: number) => Promise<void>,
   ) {
     this.window = new EventWindow(storage, feed, pause, {
-      opened: () => (this.routed = { index: this.window.after, sequence: this.window.nextSequence - 1 }),
+      opened: () => this.waiting.beginAt({ index: this.window.after, sequence: this.window.nextSequence - 1 }),
       grew: () => this.wake(),
       // They have not been asked about it, so they look into the stream.
       lost: (index) => {
-        if (index > this.routed.index) this.unparkAll();
+        if (index > this.waiting.routedTo) this.waiting.releaseAll();
       },
     });
   }
@@ -89,7 +81,7 @@ export class EventLog {
     this.offAdvance?.();
     this.offAdvance = undefined;
     this.wake();
-    this.unparkAll();
+    this.waiting.releaseAll();
   }
 
   /** Lowest index that can still be asked for without loss, at least 1 (API-263). */
@@ -128,14 +120,14 @@ export class EventLog {
   }
 
   private async follow(reader: Reader, subscription: Subscription): Promise<void> {
-    const { signal } = subscription;
+    const { signal, interests = EVERYTHING } = subscription;
     const give = async (frame: StoredFrame): Promise<void> => {
       await subscription.onFrame(frame);
       reader.next = frame.index + 1;
       reader.after = frame.sequence;
     };
     let caughtUp = subscription.onCaughtUp;
-    while (!signal.aborted && this.offAdvance) {
+    while (this.goesOn(signal)) {
       const { wakes } = this;
       const before = reader.next;
       if (reader.next <= this.window.after) {
@@ -150,10 +142,12 @@ export class EventLog {
           caughtUp();
           caughtUp = undefined;
         }
-        // What is known to be there is still being read, and may be nothing that unparks it.
+        let waited: Waited | undefined;
+        // What is known to be there is still being read, and may be nothing that concerns it.
         if (caughtUp) await this.sleep(signal);
-        else await this.park(reader, subscription);
+        else if (this.goesOn(signal)) waited = await this.waiting.wait(reader.next, interests, signal);
         reader.isUpToDate = false;
+        if (waited) await this.giveConcerning(reader, waited, give, signal);
       }
     }
   }
@@ -178,6 +172,22 @@ export class EventLog {
       if (!frame || frame.index > this.feed.applied) return;
       await give(frame);
     }
+  }
+
+  /** What it has waited for. One that takes so long that the window has lost it goes on in the stream. */
+  private async giveConcerning(
+    reader: Reader,
+    { concerning, to }: Waited,
+    give: (frame: StoredFrame) => Promise<void>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    for (const { index, sequence } of concerning) {
+      [reader.next, reader.after] = [index, sequence];
+      const frame = index > this.window.after ? this.window.from(index) : undefined;
+      if (!frame || signal.aborted) return;
+      await give(frame);
+    }
+    if (to.index >= reader.next) [reader.next, reader.after] = [to.index + 1, to.sequence];
   }
 
   /** From the stream, until the window has what comes next. */
@@ -228,41 +238,12 @@ export class EventLog {
     return !frame || frame.index > this.feed.applied;
   }
 
-  /** Until a frame comes that concerns it; those before it are passed over. */
-  private park(reader: Reader, { signal, interests = EVERYTHING }: Subscription): Promise<void> {
-    if (signal.aborted || !this.offAdvance) return Promise.resolve();
-    return new Promise((resolve) => {
-      const parked: Parked = {
-        unpark: () => {
-          this.parked.delete(parked);
-          this.routes.remove(interests, parked);
-          signal.removeEventListener('abort', parked.unpark);
-          const { index, sequence } = this.routed;
-          if (index >= reader.next) [reader.next, reader.after] = [index + 1, sequence];
-          resolve();
-        },
-      };
-      this.parked.add(parked);
-      this.routes.add(interests, parked);
-      signal.addEventListener('abort', parked.unpark);
-    });
-  }
-
-  private unparkAll(): void {
-    for (const one of this.parked) one.unpark();
-  }
-
-  /** Frames that have become visible find those they concern. */
-  private route(): void {
-    for (const frame of this.window.allFrom(this.routed.index + 1)) {
-      if (frame.index > this.feed.applied) return;
-      if (this.parked.size > 0) for (const event of frame.events) this.routes.find(event, (one) => one.unpark());
-      this.routed = frame;
-    }
+  private goesOn(signal: AbortSignal): boolean {
+    return !signal.aborted && this.offAdvance !== undefined;
   }
 
   private sleep(signal: AbortSignal): Promise<void> {
-    if (signal.aborted) return Promise.resolve();
+    if (!this.goesOn(signal)) return Promise.resolve();
     return new Promise((resolve) => {
       const awake = (): void => {
         this.sleepers.delete(awake);
@@ -276,7 +257,15 @@ export class EventLog {
 
   private wake(): void {
     this.wakes += 1;
-    this.route();
+    this.waiting.route(this.visibleFrom(this.waiting.routedTo + 1));
     for (const awake of this.sleepers) awake();
+  }
+
+  /** Frames of the window that may be given out. */
+  private *visibleFrom(index: number): Iterable<StoredFrame> {
+    for (const frame of this.window.allFrom(index)) {
+      if (frame.index > this.feed.applied) return;
+      yield frame;
+    }
   }
 }

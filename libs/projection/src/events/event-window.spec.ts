@@ -53,6 +53,18 @@ describe('the window on the newest events', () => {
     expect([window.after, held()]).toEqual([3, []]);
   });
 
+  it('reads what the feed has told once, and never to see whether there is more', async () => {
+    await window.enter();
+    const { reads } = stream;
+    await written(2);
+    stream.last = 3; // the projector is about to announce it
+    window.refill();
+    await settled();
+    expect([stream.reads - reads, held()]).toEqual([1, [1, 2]]);
+    await written(4);
+    expect([stream.reads - reads, held()]).toEqual([2, [1, 2, 3, 4]]);
+  });
+
   it('is not open for who came while the stream could not be reached, and is for the next', async () => {
     stream.down = true;
     await expect(window.enter()).rejects.toThrow('does not answer');

@@ -33,8 +33,8 @@ export interface WindowWatcher {
  * The newest frames of EVENTS in memory, for all subscribers of a process that are up to date.
  *
  * closed ⇄ open, from the first `enter` to the last `leave`. Open, it begins at the end of the stream and reads what the
- * feed says is there, one read at a time; while the stream does not answer it asks again. Closed, it reads and holds
- * nothing: an API process that nobody follows does not pay for the events.
+ * feed says is there, one read at a time, and never to see whether there is more; while the stream does not answer it asks
+ * again. Closed, it reads and holds nothing: an API process that nobody follows does not pay for the events.
  * Limits: MAX_RECENT_FRAMES and MAX_RECENT_BYTES.
  */
 export class EventWindow {
@@ -115,7 +115,7 @@ export class EventWindow {
     while (this.readAgain && this.isOpen) {
       this.readAgain = false;
       try {
-        while (await this.readOnce());
+        while (this.feed.events >= this.nextSequence && (await this.readOnce()));
         // A copy of the stream that is a little behind the one that was written to: ask again.
         if (this.feed.events >= this.nextSequence) await this.again();
       } catch {
@@ -124,7 +124,7 @@ export class EventWindow {
     }
   }
 
-  /** @returns whether there may be more */
+  /** @returns whether something was there */
   private async readOnce(): Promise<boolean> {
     const parts = await this.storage.read(this.nextSequence, READ_MESSAGES, READ_BYTES);
     if (!this.isOpen || !parts[0]) return false;
@@ -144,11 +144,11 @@ export class EventWindow {
     const frame = this.assembler.add(part);
     if (!frame) return;
     this.frames.push(frame);
-    this.bytes += frame.data.length;
+    this.bytes += frame.line.length;
     while (this.frames.length > MAX_RECENT_FRAMES || (this.bytes > MAX_RECENT_BYTES && this.frames.length > 1)) {
       const oldest = this.frames.shift();
       if (!oldest) break;
-      this.bytes -= oldest.data.length;
+      this.bytes -= oldest.line.length;
       this.after = oldest.index;
       this.watcher.lost(oldest.index);
     }

@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import type { AnnouncedTxn, Announcement } from './announcement.js';
 import { ProjectionBehindError } from '../errors.js';
 import { ProjectionFeed, SILENCE_MS } from './projection-feed.js';
-import type { RecordedVerdict } from '../reading/read-model.js';
+import type { RecordedVerdict } from '../reading/recorded-verdict.js';
 import type { WatchKey } from '../reading/watch-keys.js';
 
 /** Time that moves only when told to. */

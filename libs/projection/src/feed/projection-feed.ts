@@ -2,7 +2,7 @@ import type { CancelTimer, Clock, Timers } from '@waybill/model';
 import type { Verdict } from '@waybill/state';
 import type { Announcement } from './announcement.js';
 import { ProjectionBehindError } from '../errors.js';
-import type { RecordedVerdict } from '../reading/read-model.js';
+import type { RecordedVerdict } from '../reading/recorded-verdict.js';
 import type { WatchKey } from '../reading/watch-keys.js';
 import { type Watch, Watches } from '../reading/watches.js';
 

@@ -84,7 +84,7 @@ async function loadAllocs(client: PoolClient, machine: StateMachine): Promise<vo
     jobs.set(key, body),
   );
   const read = new AllocJobsRead();
-  const sharing = new SharedMembers<Allocation>(['NodeID', 'NodeName', 'EvalID', 'DeploymentID']);
+  const sharing = new SharedMembers<Allocation>([['NodeID', 'NodeName'], ['EvalID'], ['DeploymentID']]);
   await pages<{ body: Allocation; job_key: string }>(
     client,
     `select body, job_key from allocs order by ${inOrder('allocs')}`,
@@ -136,12 +136,13 @@ async function loadRequestWindow(client: PoolClient, machine: StateMachine): Pro
   );
 }
 
+/** The server works out a page while the one before is taken. */
 async function pages<Row extends object>(client: PoolClient, query: string, take: (row: Row) => void): Promise<void> {
   await client.query(`declare page no scroll cursor for ${query}`);
-  for (;;) {
-    const { rows } = await client.query<Row>({ text: `fetch ${SNAPSHOT_PAGE_ROWS} from page`, types: columnTypes });
-    for (const row of rows) take(row);
-    if (rows.length < SNAPSHOT_PAGE_ROWS) break;
-  }
+  const fetch = async (): Promise<Row[]> =>
+    (await client.query<Row>({ text: `fetch ${SNAPSHOT_PAGE_ROWS} from page`, types: columnTypes })).rows;
+  const takeAll = async (rows: readonly Row[]): Promise<void> => rows.forEach(take);
+  let rows = await fetch();
+  while (rows.length > 0) [rows] = await Promise.all([fetch(), takeAll(rows)]);
   await client.query('close page');
 }

@@ -10,7 +10,7 @@ import type { Pool, PoolClient } from 'pg';
 import { columnTypes } from '../database/column-types.js';
 import { Conditions, type Namespaces } from '../reading/list-query.js';
 import { MAX_WALKED_OBJECTS, objectKey, walkBack } from './object-history.js';
-import { plainText, storedText } from '../writing/stored-text.js';
+import { plainText } from '../writing/stored-text.js';
 import { inTransaction } from '../database/transaction.js';
 
 /** IDs named when a prefix fits several objects (API-265). */
@@ -64,6 +64,8 @@ export interface LoggedTxn {
   readonly requestId: string;
   readonly reason: string;
   readonly traceparent: string;
+  /** As the transaction says it; empty: not at all. */
+  readonly stepTimes: string;
   readonly role: string;
   readonly epoch: number;
   readonly verdict: Verdict['kind'];
@@ -108,6 +110,7 @@ interface TxnRow {
   readonly request_id: string;
   readonly reason: string;
   readonly traceparent: string;
+  readonly step_times: string;
   readonly role: string;
   readonly epoch: number;
   readonly verdict: Verdict['kind'];
@@ -209,7 +212,7 @@ function conditionsOf(query: LogQuery): Conditions {
   if (untilNs !== undefined) chosen.where(`r.time_ns <= ${chosen.value(untilNs)}`);
   if (types && types.length > 0) chosen.where(`r.name = any(${chosen.value(types)})`);
   if (actor !== undefined) {
-    const prefix = chosen.value(storedText(actor));
+    const prefix = chosen.value(actor);
     chosen.where(`(starts_with(r.actor ->> 'ID', ${prefix}) or starts_with(r.actor ->> 'Name', ${prefix}))`);
   }
   if (request !== undefined) chosen.equal('request_id', request);
@@ -222,8 +225,7 @@ function objectIndexes(chosen: Conditions, query: LogQuery, kind: ObjectKind): s
   const { id, namespaces } = query;
   const objects: string[] = [`o.kind = ${chosen.value(kind)}`];
   if (id !== undefined) objects.push(`o.id = ${chosen.value(id)}`);
-  const inside =
-    namespaces === '*' ? 'true' : `o.namespace = any(${chosen.value([...namespaces, ''].map(storedText))})`;
+  const inside = namespaces === '*' ? 'true' : `o.namespace = any(${chosen.value([...namespaces, ''])})`;
   const own = `select o.index from txn_object o where ${objects.join(' and ')} and ${inside}`;
   if (id === undefined || !query.related) return own;
   return `${own} union select o.index from txn_object o join (${relatedObjects(chosen, kind, id)}) x
@@ -338,6 +340,7 @@ function loggedTxn(row: TxnRow, objects: readonly LoggedObject[]): LoggedTxn {
     requestId: plainText(row.request_id),
     reason: plainText(row.reason),
     traceparent: plainText(row.traceparent),
+    stepTimes: plainText(row.step_times),
     role: plainText(row.role),
     epoch: row.epoch,
     verdict: row.verdict,

@@ -61,10 +61,13 @@ export class AllocJobsRead {
   /** `parse` is called the first time this key is seen. Changes `body`, which nobody else has yet. */
   complete(body: Allocation, key: string, parse: () => Job | null): Allocation {
     if (key === '') return body;
-    const job = this.jobs.get(key) ?? parse();
-    if (job === null) return body;
-    this.jobs.set(key, job);
-    keys.set(job, key);
+    let job = this.jobs.get(key);
+    if (job === undefined) {
+      const parsed = parse();
+      if (parsed === null) return body;
+      this.jobs.set(key, (job = parsed));
+      keys.set(job, key);
+    }
     body.Job = job;
     return body;
   }

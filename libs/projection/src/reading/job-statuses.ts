@@ -1,7 +1,7 @@
 import type { Allocation, Deployment, Job, JobStatus } from '@waybill/model';
 import { Conditions, type ListQuery, type Namespaces } from './list-query.js';
 import type { ListOrder, Page } from './page.js';
-import { parseStored, storedText } from '../writing/stored-text.js';
+import { parseStored } from '../writing/stored-text.js';
 
 /** An allocation of a job, without the job. */
 export interface StatusAllocation {
@@ -55,7 +55,7 @@ export const BY_CHANGE: ListOrder<JobWithStatus> = {
   parse: (token) => {
     const [, index, namespace, id] = /^(\d{1,15})(?:\.([^.]*)\.(.*))?$/s.exec(token) ?? [];
     if (index === undefined) return undefined;
-    return id === undefined ? [Number(index)] : [Number(index), storedText(namespace ?? ''), storedText(id)];
+    return id === undefined ? [Number(index)] : [Number(index), namespace ?? '', id];
   },
 };
 
@@ -68,8 +68,8 @@ export function jobStatusQuery(options: JobStatusOptions): ListQuery<JobWithStat
     if (!options.includeChildren) chosen.equal('parent_id', '');
     const { named } = options;
     if (named) {
-      const namespaces = chosen.value(named.map(({ Namespace }) => storedText(Namespace)));
-      const ids = chosen.value(named.map(({ ID }) => storedText(ID)));
+      const namespaces = chosen.value(named.map(({ Namespace }) => Namespace));
+      const ids = chosen.value(named.map(({ ID }) => ID));
       chosen.where(`(r.namespace, r.id) in (select * from unnest(${namespaces}::text[], ${ids}::text[]))`);
     }
     return chosen;

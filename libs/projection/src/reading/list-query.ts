@@ -12,9 +12,13 @@ export class Conditions {
   private readonly parts: string[] = [];
   readonly values: unknown[] = [];
 
-  /** The placeholder of one more value. */
-  value(value: unknown): string {
-    this.values.push(typeof value === 'string' ? storedText(value) : value);
+  /** The placeholder of one more value; texts, and those of a list, are compared as they are stored. */
+  value(value: string | number | readonly (string | number)[]): string {
+    return this.placeholder(typeof value === 'object' ? value.map(asStored) : asStored(value));
+  }
+
+  private placeholder(value: unknown): string {
+    this.values.push(value);
     return `$${this.values.length}`;
   }
 
@@ -29,16 +33,25 @@ export class Conditions {
   }
 
   in(namespaces: Namespaces, column = 'namespace'): this {
-    if (namespaces !== '*') this.parts.push(`r."${column}" = any(${this.value(namespaces.map(storedText))})`);
+    if (namespaces !== '*') this.parts.push(`r."${column}" = any(${this.value(namespaces)})`);
     return this;
   }
 
   startsWith(column: string, prefix: string): this {
-    if (prefix === '') return this;
+    return prefix === '' ? this : this.startsOneWith([column], prefix);
+  }
+
+  /** Any of the columns. */
+  startsOneWith(columns: readonly string[], prefix: string): this {
     const stored = storedText(prefix);
-    this.parts.push(`r."${column}" >= ${this.value(stored)}`);
+    const from = this.placeholder(stored);
     const end = afterPrefix(stored);
-    if (end !== undefined) this.parts.push(`r."${column}" < ${this.value(end)}`);
+    const to = end === undefined ? undefined : this.placeholder(end);
+    const starts = columns.map((column) => {
+      const above = `r."${column}" >= ${from}`;
+      return to === undefined ? above : `${above} and r."${column}" < ${to}`;
+    });
+    this.parts.push(`(${starts.join(' or ')})`);
     return this;
   }
 
@@ -58,6 +71,8 @@ export class Conditions {
     return this.parts.length === 0 ? '' : `where ${this.parts.join(' and ')}`;
   }
 }
+
+const asStored = (value: string | number): string | number => (typeof value === 'string' ? storedText(value) : value);
 
 /** What is read: columns of `r`, the table it stands for, and what is joined to that. */
 export interface RowSource {

@@ -1,5 +1,3 @@
-import { storedText } from '../writing/stored-text.js';
-
 /** Which part of a list: the numbers and texts of the request, checked by nobody yet but for their type. */
 export interface Page {
   /** Rows wanted; 0 or absent: all (API-62). */
@@ -33,12 +31,12 @@ export function byCreation<Row extends { CreateIndex: number; ID: string }>(): L
 
 /** Prefix searches by id, and nodes: `<ID>`. */
 export function byId<Row extends { ID: string }>(): ListOrder<Row> {
-  return { columns: ['id'], tokenOf: (row) => row.ID, parse: (token) => [storedText(token)] };
+  return { columns: ['id'], tokenOf: (row) => row.ID, parse: (token) => [token] };
 }
 
 /** Pools and namespaces: `<Name>`. */
 export function byName<Row extends { Name: string }>(): ListOrder<Row> {
-  return { columns: ['name'], tokenOf: (row) => row.Name, parse: (token) => [storedText(token)] };
+  return { columns: ['name'], tokenOf: (row) => row.Name, parse: (token) => [token] };
 }
 
 /** Jobs: `<namespace>.<ID>`. A namespace never contains a dot, an id may. */
@@ -48,7 +46,7 @@ export function byNamespaceAndId<Row>(of: (row: Row) => { Namespace: string; ID:
     tokenOf: (row) => `${of(row).Namespace}.${of(row).ID}`,
     parse: (token) => {
       const dot = token.indexOf('.');
-      return dot < 0 ? undefined : [storedText(token.slice(0, dot)), storedText(token.slice(dot + 1))];
+      return dot < 0 ? undefined : [token.slice(0, dot), token.slice(dot + 1)];
     },
   };
 }

@@ -12,7 +12,7 @@ import type {
   SchedulerConfiguration,
   ServiceRegistration,
 } from '@waybill/model';
-import { SINGLETON_KEY, type TableName, type TableRows, type Verdict } from '@waybill/state';
+import { SINGLETON_KEY, type TableName, type TableRows } from '@waybill/state';
 import type { Pool } from 'pg';
 import { columnTypes } from '../database/column-types.js';
 import {
@@ -24,6 +24,7 @@ import {
 } from './job-statuses.js';
 import { Conditions, findStatement, type Namespaces } from './list-query.js';
 import { byCreation, byId, byName, byNamespaceAndId, type ListOrder } from './page.js';
+import { type RecordedVerdict, recordedVerdict } from './recorded-verdict.js';
 import {
   atLeastOne,
   type Found,
@@ -35,7 +36,6 @@ import {
   type KeptRows,
 } from './row-reads.js';
 import { READ_APPLIED } from '../writing/statements.js';
-import { plainText, storedText } from '../writing/stored-text.js';
 import { ScalingReads } from './scaling-reads.js';
 import { VolumeReads } from './volume-reads.js';
 
@@ -76,13 +76,6 @@ export interface ServiceListOptions extends NamespacedListOptions<ServiceRegistr
   readonly serviceName?: string | undefined;
   readonly jobId?: string | undefined;
   readonly allocId?: string | undefined;
-}
-
-/** A transaction as it was recorded. */
-export interface RecordedVerdict {
-  readonly index: number;
-  readonly requestId: string;
-  readonly verdict: Verdict;
 }
 
 type JobRow = ListedRaw & { readonly body: Job; readonly summary: JobSummary | null };
@@ -255,7 +248,7 @@ export class ReadModel {
     if (ids.length === 0) return [];
     const conditions = (): Conditions => {
       const chosen = new Conditions();
-      return chosen.where(`r.id = any(${chosen.value(ids.map(storedText))})`);
+      return chosen.where(`r.id = any(${chosen.value(ids)})`);
     };
     return (await this.rows.allocations(conditions)).rows;
   }
@@ -376,22 +369,8 @@ export class ReadModel {
   }
 
   /** What became of a transaction; undefined: not projected yet, or no longer recorded. */
-  async txnVerdict(index: number): Promise<RecordedVerdict | undefined> {
-    const { rows } = await this.pool.query<{
-      request_id: string;
-      verdict: Verdict['kind'];
-      error: string | null;
-      result: unknown;
-    }>({
-      name: 'txn_verdict',
-      text: 'select request_id, verdict, error, result from txn where index = $1',
-      values: [index],
-      types: columnTypes,
-    });
-    const row = rows[0];
-    if (!row) return undefined;
-    const error = row.error === null ? undefined : plainText(row.error);
-    return { index, requestId: plainText(row.request_id), verdict: verdictOf(row.verdict, error, row.result) };
+  txnVerdict(index: number): Promise<RecordedVerdict | undefined> {
+    return recordedVerdict(this.pool, index);
   }
 
   // how
@@ -425,12 +404,3 @@ const ofJob =
 
 const highest = (rows: readonly { readonly ModifyIndex: number }[]): number =>
   rows.reduce((index, row) => Math.max(index, row.ModifyIndex), 0);
-
-function verdictOf(kind: Verdict['kind'], error: string | undefined, result: unknown): Verdict {
-  if (kind === 'refused' || kind === 'void') return { kind, error: error ?? '' };
-  return {
-    kind,
-    ...(error !== undefined && { error }),
-    ...(result !== null && result !== undefined && { result }),
-  };
-}

@@ -1,8 +1,7 @@
 import type { CSIPlugin, CSIVolume, HostVolume, TaskGroupHostVolumeClaim } from '@waybill/model';
 import { Conditions, findStatement, type ListQuery, type Namespaces, type RowSource } from './list-query.js';
-import { afterPrefix, byId, byNamespaceAndId, type Page } from './page.js';
+import { byId, byNamespaceAndId, type Page } from './page.js';
 import { type Found, type Listed, type ListedRaw, listOf, type ListOptions, type RowReads } from './row-reads.js';
-import { storedText } from '../writing/stored-text.js';
 
 /** A volume with the record of its plugin, both as they are now (VL-65). */
 export interface VolumeWithPlugin {
@@ -112,8 +111,8 @@ function volumeQuery(options: VolumeListOptions): ListQuery<VolumeWithPlugin> {
     const chosen = new Conditions().in(namespaces).startsWith('id', prefix);
     if (pluginId !== undefined) chosen.equal('plugin_id', pluginId);
     if (!named) return chosen;
-    const ofNames = chosen.value(named.map(({ Namespace }) => storedText(Namespace)));
-    const ids = chosen.value(named.map(({ ID }) => storedText(ID)));
+    const ofNames = chosen.value(named.map(({ Namespace }) => Namespace));
+    const ids = chosen.value(named.map(({ ID }) => ID));
     return chosen.where(`(r.namespace, r.id) in (select * from unnest(${ofNames}::text[], ${ids}::text[]))`);
   };
   const order = byNamespaceAndId<VolumeWithPlugin>(({ volume }) => volume);
@@ -125,12 +124,7 @@ function hostVolumeConditions(options: HostVolumeListOptions): Conditions {
   const chosen = new Conditions().in(namespaces);
   if (nodeId !== undefined) chosen.equal('node_id', nodeId);
   if (nodePool !== undefined) chosen.equal('node_pool', nodePool);
-  if (prefix === '') return chosen;
-  const stored = storedText(prefix);
-  const [from, end] = [chosen.value(stored), afterPrefix(stored)];
-  const to = end === undefined ? undefined : chosen.value(end);
-  const begins = (column: string) => `r.${column} >= ${from}${to === undefined ? '' : ` and r.${column} < ${to}`}`;
-  return chosen.where(`(${begins('name')} or ${begins('id')})`);
+  return prefix === '' ? chosen : chosen.startsOneWith(['name', 'id'], prefix);
 }
 
 function volumeClaimConditions(options: VolumeClaimListOptions): Conditions {

@@ -8,6 +8,7 @@ import { SharedTexts } from './shared-texts.js';
 import {
   INSERT_TXN_OBJECTS,
   INSERT_TXNS,
+  isNotMoved,
   MOVE_APPLIED,
   MOVE_TABLE_INDEXES,
   READ_APPLIED,
@@ -16,10 +17,16 @@ import {
   STORE_ALLOC_JOBS,
   TABLE_STATEMENTS,
 } from './statements.js';
-import { inTransaction } from '../database/transaction.js';
+import { inTwoTrips, type Outgoing } from '../database/transaction.js';
 
 /** Rows of one statement: small enough that making one and executing the one before take turns, large enough to be worth it. */
-export const MAX_ROWS_PER_STATEMENT = 250;
+export const MAX_ROWS_PER_STATEMENT = 125;
+
+/**
+ * Rows that Postgres has been sent and has not answered, beside the statement that is being made: it always finds the
+ * next one. More of them keep more memory for nothing.
+ */
+export const MAX_ROWS_AHEAD = 2 * MAX_ROWS_PER_STATEMENT;
 
 /**
  * Writes consecutive transactions to Postgres: every changed row once, the record of the transactions, the tables'
@@ -28,7 +35,8 @@ export const MAX_ROWS_PER_STATEMENT = 250;
  * Stateless between batches: what is in Postgres decides. The applied index moves by compare-and-set, so of two
  * projectors the slower one writes nothing. The commit is synchronous: what was announced survives a crash.
  * Rows that are new go by COPY, which is a quarter less work; those that were there replace what was.
- * Cost: one or two statements per table and MAX_ROWS_PER_STATEMENT rows, plus three.
+ * Cost: two round trips; one or two statements per table and MAX_ROWS_PER_STATEMENT rows, plus three. Those of a small
+ * batch go to the server in one write.
  */
 export class BatchWriter {
   constructor(private readonly pool: Pool) {}
@@ -40,7 +48,12 @@ export class BatchWriter {
    */
   async write(applied: readonly Applied[], texts = new SharedTexts()): Promise<void> {
     const batch = foldBatch(applied);
-    await inTransaction(this.pool, 'write', (client) => writeInto(client, batch, texts));
+    try {
+      await inTwoTrips(this.pool, (outgoing) => sendBatch(outgoing, batch, texts));
+    } catch (error) {
+      if (isNotMoved(error)) throw new ProjectionMovedError(batch.from, await this.appliedIndex());
+      throw error;
+    }
   }
 
   /** How far Postgres is. */
@@ -50,22 +63,22 @@ export class BatchWriter {
   }
 }
 
-/** The client makes the values of a statement while Postgres works on the one before. */
-async function writeInto(client: PoolClient, batch: Batch, texts: SharedTexts): Promise<void> {
-  const steps = stepsOf(batch, texts);
-  const moving = client.query({ ...MOVE_APPLIED, values: [batch.from, batch.to] });
-  moving.catch(() => {}); // thrown where it is awaited
-  let step = steps.next();
-  const moved = await moving;
-  if (moved.rowCount !== 1) {
-    const { rows } = await client.query<{ applied: number }>({ ...READ_APPLIED, types: columnTypes });
-    throw new ProjectionMovedError(batch.from, rows[0]?.applied ?? 0);
+/** The client makes the values of a statement while Postgres works on those before. */
+async function sendBatch(outgoing: Outgoing, batch: Batch, texts: SharedTexts): Promise<Promise<unknown>[]> {
+  const sent: { readonly rows: number; readonly answered: Promise<unknown> }[] = [];
+  let ahead = 0;
+  let unflushed = 0;
+  for (const { step, rows } of stepsOf(batch, texts)) {
+    sent.push({ rows, answered: begun(outgoing.client, step) });
+    ahead += rows;
+    unflushed += rows;
+    if (unflushed >= MAX_ROWS_PER_STATEMENT) {
+      outgoing.flush();
+      unflushed = 0;
+    }
+    for (; ahead > MAX_ROWS_AHEAD && sent[0]; ahead -= sent.shift()?.rows ?? 0) await sent[0].answered;
   }
-  while (step.done !== true) {
-    const running = begun(client, step.value);
-    step = steps.next();
-    await running;
-  }
+  return sent.map(({ answered }) => answered);
 }
 
 function begun(client: PoolClient, step: Step): Promise<unknown> {
@@ -74,7 +87,14 @@ function begun(client: PoolClient, step: Step): Promise<unknown> {
   return running;
 }
 
-function* stepsOf(batch: Batch, texts: SharedTexts): Generator<Step> {
+/** A statement and how many rows are in it. */
+interface Sendable {
+  readonly step: Step;
+  readonly rows: number;
+}
+
+function* stepsOf(batch: Batch, texts: SharedTexts): Generator<Sendable> {
+  yield { step: { ...MOVE_APPLIED, values: [batch.from, batch.to] }, rows: 1 };
   yield* chunks(STORE_ALLOC_JOBS, batch.allocJobs, texts);
   for (const { table, inserts, updates, removes } of batch.tables) {
     yield* chunks(TABLE_STATEMENTS[table].remove, removes, texts);
@@ -87,7 +107,9 @@ function* stepsOf(batch: Batch, texts: SharedTexts): Generator<Step> {
 }
 
 /** The values of a statement are made when it is asked for. */
-function* chunks<Row>(statement: RowsStatement<Row>, rows: readonly Row[], texts: SharedTexts): Generator<Step> {
-  for (let at = 0; at < rows.length; at += MAX_ROWS_PER_STATEMENT)
-    yield statement.of(rows.slice(at, at + MAX_ROWS_PER_STATEMENT), texts);
+function* chunks<Row>(statement: RowsStatement<Row>, rows: readonly Row[], texts: SharedTexts): Generator<Sendable> {
+  for (let at = 0; at < rows.length; at += MAX_ROWS_PER_STATEMENT) {
+    const chunk = rows.slice(at, at + MAX_ROWS_PER_STATEMENT);
+    yield { step: statement.of(chunk, texts), rows: chunk.length };
+  }
 }

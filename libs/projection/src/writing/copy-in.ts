@@ -1,4 +1,4 @@
-import type { Connection, Submittable } from 'pg';
+import { type Connection, Query } from 'pg';
 import { BINARY_FORMS, type BinaryType, type BinaryValue, roomWithLength, writeWithLength } from './binary-values.js';
 
 /** A column as rows are copied into it. */
@@ -50,37 +50,23 @@ export function copiedRows(
  * waiting its turn → sent → done. The rows are sent behind the statement, not when the server asks for them: it would
  * idle while the client makes the next ones. If it refuses the statement it ignores them.
  */
-export class CopyIn implements Submittable {
+export class CopyIn extends Query {
   /** @throws DatabaseError as a query */
   readonly done: Promise<void>;
-  private resolve!: () => void;
-  private reject!: (error: Error) => void;
+  override readonly submit: (connection: Connection) => void;
 
-  constructor(
-    private readonly text: string,
-    private readonly rows: Buffer,
-  ) {
+  constructor(text: string, rows: Buffer) {
+    let settle: (error: Error | undefined) => void = () => {};
+    super(text, (error) => settle(error));
     this.done = new Promise((resolve, reject) => {
-      this.resolve = resolve;
-      this.reject = reject;
+      settle = (error) => (error ? reject(error) : resolve());
     });
-  }
-
-  submit(connection: Connection): void {
-    connection.query(this.text);
-    connection.stream.write(this.rows);
+    this.submit = (connection) => {
+      connection.query(text);
+      connection.stream.write(rows);
+    };
   }
 
   /** The rows are on their way. */
   handleCopyInResponse(): void {}
-
-  handleCommandComplete(): void {}
-
-  handleReadyForQuery(): void {
-    this.resolve();
-  }
-
-  handleError(error: Error): void {
-    this.reject(error);
-  }
 }

@@ -34,7 +34,7 @@ describe('members of rows that come one after the other', () => {
   });
 
   it('allocations stay what they are, to the order of their members', () => {
-    const sharing = new SharedMembers<Allocation>(['NodeID']);
+    const sharing = new SharedMembers<Allocation>([['NodeID', 'NodeName']]);
     const rows = Array.from({ length: 50 }, (_, i) =>
       fixtures.anAlloc({ ID: `alloc-${i}`, NodeID: `node-${i % 7}`, ClientStatus: i % 3 ? 'running' : 'failed' }),
     );

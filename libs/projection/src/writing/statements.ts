@@ -1,3 +1,4 @@
+import { DatabaseError } from 'pg';
 import { TABLE_NAMES, type TableName, TXN_TYPES } from '@waybill/state';
 import type { AllocJob } from '../reading/alloc-jobs.js';
 import type { Batch, TxnObject, TxnRecord } from './batch.js';
@@ -133,6 +134,7 @@ const TXN_COLUMNS: readonly StatementColumn<TxnRecord>[] = [
   { name: 'role', type: 'text', valueOf: ({ txn }) => storedText(txn.fence?.role ?? '') },
   { name: 'epoch', type: 'bigint', valueOf: ({ txn }) => txn.fence?.epoch ?? 0 },
   { name: 'traceparent', type: 'text', valueOf: ({ txn }) => storedText(txn.traceparent ?? '') },
+  { name: 'step_times', type: 'text', valueOf: ({ txn }) => storedText(txn.stepTimes ?? '') },
   { name: 'schema_version', type: 'integer', valueOf: ({ txn }) => txn.schemaVersion },
   { name: 'verdict', type: 'text', valueOf: ({ verdict }) => verdict.kind },
   {
@@ -183,12 +185,19 @@ export const STORE_ALLOC_JOBS = unnesting<AllocJob>(
 
 /**
  * First statement of a batch: whoever does not find the index where it left it writes nothing, and of two writers the
- * second waits here for the first. $1: from, $2: to.
+ * second waits here for the first. It fails then, because the column takes no null, and with it what was sent behind it.
+ * $1: from, $2: to.
  */
 export const MOVE_APPLIED: NamedStatement = {
   name: 'move_applied',
-  text: 'update projection set applied = $2, applied_at = now() where id = 1 and applied = $1',
+  text: `update projection set applied = case when applied = $1 then $2::bigint end, applied_at = now() where id = 1`,
 };
+
+const NOT_NULL_VIOLATION = '23502';
+
+/** MOVE_APPLIED did not find the index where it should be. */
+export const isNotMoved = (error: unknown): boolean =>
+  error instanceof DatabaseError && error.code === NOT_NULL_VIOLATION && error.table === 'projection';
 
 export const READ_APPLIED: NamedStatement = {
   name: 'read_applied',

@@ -1,4 +1,5 @@
 import {
+  isServerTerminal,
   type AllocDeploymentStatus,
   type AllocPreemptionDiff,
   type Allocation,
@@ -76,16 +77,23 @@ function jobOf(planned: Allocation, { Job: job }: PlanPayload): Job | null {
   return isSame ? job : own;
 }
 
-/** A known allocation with what the plan may change of it (ST-118). */
+/**
+ * A known allocation with what the plan may change of it (ST-118). What others decided or reported of it after the plan's
+ * snapshot stays: a plan says of that only what it read.
+ */
 function replanned(w: Write, stored: Allocation, planned: Allocation, plan: PlanPayload): Allocation {
-  const isGivenUp = planned.ClientStatus === 'lost' || planned.ClientStatus === 'unknown';
+  const isGivenUp = givesUp(planned) && !isCarriedOver(stored, planned);
   return {
     ...planned,
+    ...(isServerTerminal(stored) && endOf(stored)),
+    DesiredTransition: stored.DesiredTransition,
     Job: planned.Job ? jobOf(planned, plan) : stored.Job,
     TaskStates: stored.TaskStates,
     NetworkStatus: stored.NetworkStatus,
     ClientStatus: isGivenUp ? planned.ClientStatus : stored.ClientStatus,
     ClientDescription: isGivenUp ? planned.ClientDescription : stored.ClientDescription,
+    // One that is stored already was named before; it is cleared when the allocation reports (ST-106).
+    FollowupEvalID: w.tables.evals.has(planned.FollowupEvalID) ? stored.FollowupEvalID : planned.FollowupEvalID,
     NextAllocation: stored.NextAllocation || planned.NextAllocation,
     DeploymentStatus: replannedHealth(w, stored, planned),
     CreateTime: stored.CreateTime,
@@ -94,6 +102,19 @@ function replanned(w: Write, stored: Allocation, planned: Allocation, plan: Plan
     ModifyIndex: w.index,
     AllocModifyIndex: w.index,
   };
+}
+
+const givesUp = ({ ClientStatus }: Allocation): boolean => ClientStatus === 'lost' || ClientStatus === 'unknown';
+
+/** The status was given to it by an earlier plan: this one adds no entry to its states (ST-110). */
+function isCarriedOver({ AllocStates: stored }: Allocation, { AllocStates, ClientStatus }: Allocation): boolean {
+  return AllocStates.length === stored.length && AllocStates.at(-1)?.Value === ClientStatus;
+}
+
+/** How the server ended it: evicted for another job's sake, which no plan of its own job takes back. */
+function endOf(stored: Allocation): Pick<Allocation, 'DesiredStatus' | 'DesiredDescription' | 'PreemptedByAllocation'> {
+  const { DesiredStatus, DesiredDescription, PreemptedByAllocation } = stored;
+  return { DesiredStatus, DesiredDescription, PreemptedByAllocation };
 }
 
 /** While the deployment stays, health and canary flag are not the plan's: one from an older snapshot sets nothing back. */

@@ -164,6 +164,41 @@ describe('plan results', () => {
     });
   });
 
+  it('ST-118 ST-111: what was asked of an allocation while its update was planned stays', () => {
+    const { machine, job, plan } = cluster();
+    const [marked, victim] = [anAlloc({ Job: job }), anAlloc({ Job: job })];
+    plan({ AllocsUpdated: [marked, victim] });
+    const Migrate = { ...marked.DesiredTransition, Migrate: true };
+    apply(machine, 'AllocUpdateDesiredTransition', { Transitions: { [marked.ID]: Migrate }, Evals: [] });
+    plan({ AllocsPreempted: [{ ID: victim.ID, PreemptedByAllocation: 'other' }] });
+    plan({ AllocsUpdated: [marked, victim].map((planned) => ({ ...planned, EvalID: 'later' })) });
+    expect(alloc(machine, marked)).toMatchObject({ EvalID: 'later', DesiredTransition: { Migrate: true } });
+    expect(alloc(machine, victim)).toMatchObject({
+      EvalID: 'later',
+      DesiredStatus: 'evict',
+      DesiredDescription: 'Preempted by alloc ID other',
+      PreemptedByAllocation: 'other',
+    });
+  });
+
+  it('ST-118 ST-106: an update planned while an allocation was away does not undo its return', () => {
+    const { machine, job, plan } = cluster();
+    const first = anAlloc({ Job: job });
+    plan({ AllocsUpdated: [first] });
+    const followup = anEval({ JobID: job.ID, WaitUntil: '2026-01-01T00:05:00Z' });
+    const away: Allocation = {
+      ...first,
+      ClientStatus: 'unknown',
+      AllocStates: [{ Field: 0, Value: 'unknown', Time: null }],
+      FollowupEvalID: followup.ID,
+    };
+    plan({ AllocsUpdated: [away], FollowupEvals: [followup] });
+    expect(alloc(machine, first)).toMatchObject({ ClientStatus: 'unknown', FollowupEvalID: followup.ID });
+    apply(machine, 'AllocClientUpdate', { Allocs: [aClientUpdate(first)], Evals: [] });
+    plan({ AllocsUpdated: [{ ...away, EvalID: 'in place' }] });
+    expect(alloc(machine, first)).toMatchObject({ EvalID: 'in place', ClientStatus: 'running', FollowupEvalID: '' });
+  });
+
   it('EB-273 ST-118 ST-110: a stop sets what it carries and appends to the states, the rest stays', () => {
     const { machine, job, plan } = cluster();
     const tracker = { Events: [], LastReschedule: 'ok' };

@@ -2,6 +2,7 @@ import { type Deployment, DEPLOYMENT_STOPPED_JOB, isActiveDeployment } from '@wa
 import type { TxnPayloads } from '../log/catalogue.js';
 import type { Appliers } from '../machine/applier.js';
 import { canonicalJson } from '../machine/digest.js';
+import { compareText } from '../machine/row-order.js';
 import { ARCHIVED_TABLES, type ArchivedTables } from './state-archive.js';
 import { namespacedKey, SINGLETON_KEY, type TableName } from '../machine/tables.js';
 import type { Write } from '../machine/write.js';
@@ -11,7 +12,7 @@ export const restoreAppliers: Appliers<'StateRestore'> = { StateRestore: restore
 /**
  * Type 101: the state becomes what the archive holds, at once (ST-144, OP-46). Objects keep their indexes; what is the
  * same before and after is left alone, so the changes are the difference, and whoever follows them follows the restore.
- * O(state), twice.
+ * Their order is not that of the rows in this copy, which is another one in each. O(state), twice.
  */
 function restoreState(w: Write, { Tables: archived }: TxnPayloads['StateRestore']): void {
   if (!archived) throw new Error('a restore was handed over without what its archive holds');
@@ -30,7 +31,8 @@ function replaceTable<N extends TableName>(w: Write, table: N, archived: Archive
   const rows = w.tables[table];
   const wanted = archived[table] ?? [];
   const kept = new Set(wanted.map((row) => rows.keyOf(row)));
-  for (const [key] of rows.entries()) if (!kept.has(key)) w.remove(table, key);
+  const gone = [...rows.entries()].map(([key]) => key).filter((key) => !kept.has(key));
+  for (const key of gone.toSorted(compareText)) w.remove(table, key);
   for (const row of wanted) {
     const before = rows.get(rows.keyOf(row));
     if (!before || canonicalJson(before) !== canonicalJson(row)) w.put(table, row);
@@ -42,7 +44,7 @@ function cancelOrphans(w: Write): void {
   const orphans = [...w.tables.deployment.all()].filter(
     (one) => isActiveDeployment(one) && !w.tables.jobs.has(namespacedKey(one.Namespace, one.JobID)),
   );
-  for (const orphan of orphans) {
+  for (const orphan of orphans.toSorted((a, b) => compareText(a.ID, b.ID))) {
     const cancelled: Deployment = {
       ...orphan,
       Status: 'cancelled',

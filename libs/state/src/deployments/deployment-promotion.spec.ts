@@ -170,6 +170,13 @@ describe('promotion', () => {
     expect(machine.tables.evals.has(Eval.ID)).toBe(true);
   });
 
+  it('ST-128: a time of promotion that no date holds is applied, and stops no copy of the state', () => {
+    const { machine, deployment, canaries, report, promote } = rollout({ web: { DesiredCanaries: 1 } });
+    report(canaries[0]!, true);
+    expect(promote({ PromotedAt: 1e300 }).verdict.kind).toBe('accepted');
+    expect(machine.tables.deployment.get(deployment.ID)!.TaskGroups['web']).toMatchObject({ Promoted: true });
+  });
+
   it('ST-123 DP-203: a terminal or missing one is refused', () => {
     const { promote, deployment } = rollout({ web: {} }, { Status: 'failed' });
     expect(promote().verdict).toEqual({

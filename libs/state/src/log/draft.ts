@@ -12,6 +12,7 @@ export interface DraftContext {
   readonly reason?: string;
   readonly fence?: Fence | undefined;
   readonly traceparent?: string | undefined;
+  readonly stepTimes?: string | undefined;
 }
 
 /** A draft with today's schema version of its type. */
@@ -27,6 +28,7 @@ export function draftTxn<T extends TxnType>(type: T, payload: TxnPayloads[T], co
     requestId: context.requestId,
     fence: context.fence,
     traceparent: context.traceparent,
+    stepTimes: context.stepTimes,
     schemaVersion: TXN_TYPES[type].schemaVersion,
   };
 }

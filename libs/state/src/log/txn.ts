@@ -33,6 +33,8 @@ export interface TxnDraft<T extends TxnType = TxnType> {
   readonly fence?: Fence | undefined;
   /** W3C trace context; travels with the message, is no part of state. */
   readonly traceparent?: string | undefined;
+  /** What the steps that led here took (step-times.ts); travels with the message, is no part of state. */
+  readonly stepTimes?: string | undefined;
   readonly schemaVersion: number;
 }
 

@@ -30,7 +30,15 @@ import {
 import { containerUsage, NO_SAMPLE, type UsageSample } from './container-usage.js';
 import { type DockerConfig, dockerConfig } from './docker-config.js';
 import { engineAttributes } from './engine-attributes.js';
-import { engineAt, isMissing, isUnreachable, reasonOf, unlessEnded, unlessMissing } from './engine.transport.js';
+import {
+  engineAt,
+  isAway,
+  isMissing,
+  isUnreachable,
+  reasonOf,
+  unlessEnded,
+  unlessMissing,
+} from './engine.transport.js';
 import { imagesOf } from './image-source.transport.js';
 import { Images, PULL_TIMEOUT_MS } from './images.js';
 import { foundSources, openDirectories } from './task-sources.js';
@@ -49,7 +57,7 @@ export interface DockerOptions {
   readonly imageGc: boolean;
   /** Whose containers these are: another agent on the same engine has another name. */
   readonly agent: string;
-  readonly outputs: TaskOutputs;
+  readonly outputs: Pick<TaskOutputs, 'follow' | 'copied'>;
   readonly mhzPerCore: number;
   readonly clock: Clock;
   readonly timers: Timers;
@@ -148,7 +156,7 @@ export class DockerDriver implements Driver {
     if (this.tasks.has(handle.taskId)) return true;
     const container = await this.untilAnswered(() => this.containerOf(handle));
     if (!container) return false;
-    const { State, Image } = await container.inspect();
+    const { State, Image } = await this.untilAnswered(() => container.inspect());
     if (State.Status === 'created') return false; // the agent went between making and starting it
     this.images.keep(handle.taskId, Image);
     await this.track(handle, container, {});
@@ -259,9 +267,8 @@ export class DockerDriver implements Driver {
     const network = ip === undefined ? null : { ip, portMap, autoAdvertise: false };
     const task: Running = { container, exit, network, usage: NO_SAMPLE(handle.startedAtMs), ended: false };
     this.tasks.set(handle.taskId, task);
-    void exit.then(() => {
-      task.ended = true;
-    });
+    const ended = (): void => void (task.ended = true);
+    exit.then(ended, ended); // whoever waits for it hears of what went wrong
   }
 
   private async exitOf(handle: TaskHandle, container: Docker.Container): Promise<ExitResult> {
@@ -285,7 +292,7 @@ export class DockerDriver implements Driver {
       try {
         return await ask();
       } catch (error) {
-        if (!isUnreachable(error)) throw error;
+        if (!isAway(error)) throw error;
         if (!hasTold) this.options.logger.warn('the container engine does not answer; asking again', { error });
         await pause(RETRY_MS);
       }

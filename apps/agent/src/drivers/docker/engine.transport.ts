@@ -35,6 +35,9 @@ export function statusOf(error: unknown): number | undefined {
 /** It does not answer: it is not there, or was restarted meanwhile. */
 export const isUnreachable = (error: unknown): boolean => statusOf(error) === undefined;
 
+/** The same, or it answers of nothing but its own trouble, as one does that is going down or coming up. */
+export const isAway = (error: unknown): boolean => isUnreachable(error) || (statusOf(error) ?? 0) >= 500;
+
 export const isMissing = (error: unknown): boolean => statusOf(error) === 404;
 
 /** What the engine says, without what its client puts in front of it. */

@@ -229,9 +229,8 @@ export abstract class SupervisedDriver implements Driver {
     const usage = new ProcessUsage(handle.startedAtMs, this.supervision.mhzPerCore);
     const task: Running = { handle, process: identity, exit, usage, ended: false };
     this.tasks.set(handle.taskId, task);
-    void exit.then(() => {
-      task.ended = true;
-    });
+    const ended = (): void => void (task.ended = true);
+    exit.then(ended, ended); // whoever waits for it hears of what went wrong
   }
 
   private async exitOf(

@@ -1,38 +1,36 @@
-import { closeSync, mkdtempSync, openSync, rmSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
-import { allocOfRun, asItIs, newRun, processOf, supervise, troubleOf } from './supervisor.js';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { exitCodeOf, processOf } from './supervisor.js';
 
-let dir: string;
-let nowhere: number;
-beforeEach(() => {
-  dir = mkdtempSync(path.join(tmpdir(), 'waybill-supervisor-'));
-  nowhere = openSync('/dev/null', 'w');
-});
-afterEach(() => {
-  closeSync(nowhere);
-  rmSync(dir, { recursive: true, force: true });
-});
-
-it('AG-271: a task whose oom_score_adj the machine refuses does not start, and it is said why', async () => {
-  const runDir = path.join(dir, 'run');
-  const supervisor = await supervise({
-    runDir,
-    commandLine: asItIs({ runDir, placed: false, oomScoreAdj: 5_000 }, ['/bin/sh', '-c', `: > ${dir}/ran`]),
-    cwd: dir,
-    env: {},
-    stdout: nowhere,
-    stderr: nowhere,
-    dieWithAgent: false,
+describe('records of a run', () => {
+  let run: string;
+  beforeEach(async () => {
+    run = await mkdtemp(path.join(tmpdir(), 'waybill-run-'));
   });
-  expect(supervisor.exitCode).toBe(0);
-  expect(await processOf(runDir)).toBeUndefined();
-  expect(await troubleOf(runDir)).toBe('oom_score_adj cannot be 5000 on this machine');
-});
+  afterEach(() => rm(run, { recursive: true, force: true }));
+  const at = (name: string): string => path.join(run, name);
 
-it('AG-445: the name of a run says whose it is', () => {
-  const allocId = '3f0c9d9e-0000-4000-8000-000000000001';
-  expect(newRun(allocId)).not.toBe(newRun(allocId));
-  expect(allocOfRun(newRun(allocId))).toBe(allocId);
+  it('AG-443: what the supervisor has written', async () => {
+    await writeFile(at('process'), '12 345 boot end\n');
+    await writeFile(at('exit'), '3 end\n');
+    expect(await processOf(run)).toEqual({ pid: 12, startTicks: '345', bootId: 'boot' });
+    expect(await exitCodeOf(run)).toBe(3);
+  });
+
+  it.each<[string, (file: string) => unknown]>([
+    ['nothing', () => {}],
+    ['a torn one', (file) => writeFile(file, '1')],
+    ['an empty one', (file) => writeFile(file, '')],
+    ['a directory', (file) => mkdir(file)],
+    ['a pipe', (file) => execFileSync('mkfifo', [file])],
+    ['a link', (file) => symlink('/etc/hostname', file)],
+    ['something without end', (file) => symlink('/dev/zero', file)],
+  ])('AG-274: %s is none: the directory may be that of the task’s user', async (_what, make) => {
+    await make(at('exit'));
+    await make(at('process'));
+    expect([await exitCodeOf(run), await processOf(run)]).toEqual([undefined, undefined]);
+  });
 });

@@ -2,9 +2,10 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { mkdir, open, readFile, rm } from 'node:fs/promises';
+import { mkdir, open, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { Duplex } from 'node:stream';
+import { openFound } from '../../files/plain-file.store.js';
 import { isErrno, type ProcessIdentity } from '../process-identity.js';
 
 /**
@@ -80,6 +81,9 @@ echo "$code end" > "$run/exit"
 
 /** Where the two programs may be; the first that exists is taken. */
 const SETSID_PATHS = ['/usr/bin/setsid', '/bin/setsid', '/usr/local/bin/setsid'];
+
+/** Of what is written in a run's directory, the beginning counts. */
+const MAX_RECORD_BYTES = 4_096;
 
 /** How long the supervisor may take to start the command. */
 export const START_TIMEOUT_MS = 10_000;
@@ -214,8 +218,7 @@ export async function processOf(runDir: string): Promise<ProcessIdentity | undef
 
 /** Why a run never became its task, if something said so. */
 export async function troubleOf(runDir: string): Promise<string | undefined> {
-  const text = await readFile(path.join(runDir, TROUBLE_FILE), 'utf8').catch(() => '');
-  return text.trim() || undefined;
+  return (await beginningOf(path.join(runDir, TROUBLE_FILE))).trim() || undefined;
 }
 
 /** The task was killed because its agent was gone: how it ended says nothing about the task. */
@@ -251,11 +254,24 @@ export const removeRun = (runDir: string): Promise<void> => rm(runDir, { recursi
 
 /** The words of a record, or none while it is not complete. */
 async function record(file: string): Promise<string[]> {
+  const words = (await beginningOf(file)).split('\n')[0]?.split(' ') ?? [];
+  return words.at(-1) === 'end' ? words.slice(0, -1) : [];
+}
+
+/**
+ * What is written in a run's directory. That may be the task's user's: whatever else he has put there, or more of it, is
+ * not waited for and counts as nothing, and so does what cannot be read.
+ */
+async function beginningOf(name: string): Promise<string> {
   try {
-    const words = (await readFile(file, 'utf8')).split('\n')[0]?.split(' ') ?? [];
-    return words.at(-1) === 'end' ? words.slice(0, -1) : [];
-  } catch (error) {
-    if (isErrno(error, 'ENOENT')) return [];
-    throw error;
+    const { file } = await openFound(name);
+    try {
+      const { bytesRead, buffer } = await file.read(Buffer.alloc(MAX_RECORD_BYTES), 0, MAX_RECORD_BYTES, 0);
+      return buffer.toString('utf8', 0, bytesRead);
+    } finally {
+      await file.close();
+    }
+  } catch {
+    return '';
   }
 }

@@ -1,0 +1,66 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { FakeTime } from '@waybill/model';
+import { silentLogger } from '@waybill/telemetry';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { TASK_LABEL } from './container-options.js';
+import { DockerDriver } from './docker-driver.js';
+
+describe('a container whose engine is going down', () => {
+  let dir: string;
+  let server: Server;
+  /** Answers to come with this status; then it is well. */
+  let failing: Record<string, number[]>;
+
+  beforeEach(async () => {
+    dir = mkdtempSync(path.join(tmpdir(), 'waybill-engine-'));
+    failing = {};
+    server = createServer(({ url = '' }, response) => {
+      const what = url.includes('/wait') ? 'wait' : 'inspect';
+      response.setHeader('content-type', 'application/json');
+      const status = failing[what]?.shift();
+      if (status !== undefined) return void response.writeHead(status).end('{"message":"going down"}');
+      const State = { Status: 'exited', ExitCode: 3, OOMKilled: false, Error: '' };
+      const found = {
+        Id: 'c',
+        Image: 'i',
+        State,
+        Config: { Labels: { [TASK_LABEL]: 'a/web/1' } },
+        NetworkSettings: {},
+      };
+      response.end(JSON.stringify(what === 'wait' ? { StatusCode: 3 } : found));
+    });
+    await new Promise<void>((resolve) => server.listen(path.join(dir, 'engine.sock'), resolve));
+  });
+  afterEach(() => {
+    server.closeAllConnections();
+    server.close();
+    rmSync(dir, { recursive: true, force: true });
+  });
+
+  const driver = (): DockerDriver => {
+    const time = new FakeTime();
+    return new DockerDriver({
+      endpoint: `unix://${dir}/engine.sock`,
+      clock: time,
+      timers: time,
+      logger: silentLogger,
+      outputs: { follow: async () => {}, copied: async () => {} },
+      policy: { volumes: false, privileged: false, allowedCapabilities: [] },
+      imageGc: false,
+      agent: 'test',
+      mhzPerCore: 1_000,
+    });
+  };
+  const handle = { driver: 'docker', taskId: 'a/web/1', startedAtMs: 0, state: { name: 'web-a' } };
+
+  it('AG-107, AG-156: what it says of its own trouble is not the end of the task', async () => {
+    failing = { inspect: [503], wait: [500] };
+    const docker = driver();
+    expect(await docker.recover(handle)).toBe(true);
+    expect(await docker.wait(handle.taskId)).toEqual({ ExitCode: 3, Signal: 0, OOMKilled: false, Err: '' });
+    expect(failing).toEqual({ inspect: [], wait: [] });
+  });
+});

@@ -1,0 +1,45 @@
+import { fixtures } from '@waybill/state';
+import { restartAlloc, type Rpc, RpcError, RpcUnavailableError } from '@waybill/rpc';
+import { describe, expect, it } from 'vitest';
+import { askAgent } from './agent-call.js';
+import { knownAllocation } from './known-allocation.js';
+
+const node = fixtures.aNode();
+const alloc = fixtures.anAlloc({ NodeID: node.ID });
+
+/** A read model that has these two, or one of them. */
+const modelOf = (has: { alloc?: boolean; node?: boolean }): Parameters<typeof knownAllocation>[0] => ({
+  allocation: async (id) => ({ row: has.alloc && id === alloc.ID ? alloc : undefined, index: 1 }),
+  node: async (id) => ({ row: has.node && id === node.ID ? node : undefined, index: 1 }),
+});
+const refusing = (error: Error): Rpc => ({ ask: () => Promise.reject(error) });
+const restart = (error: Error) =>
+  askAgent(refusing(error), restartAlloc, { AllocID: alloc.ID, TaskName: '', AllTasks: false }, { target: node.ID });
+
+describe('what is asked of the machine of an allocation', () => {
+  it('API-194: an allocation that nobody knows, then one whose machine is gone, are not there', async () => {
+    await expect(knownAllocation(modelOf({ node: true }), 'x')).rejects.toMatchObject({
+      status: 404,
+      message: 'Unknown allocation "x"',
+    });
+    await expect(knownAllocation(modelOf({ alloc: true }), alloc.ID)).rejects.toMatchObject({
+      status: 404,
+      message: `Unknown node ${node.ID}`,
+    });
+    expect(await knownAllocation(modelOf({ alloc: true, node: true }), alloc.ID.toUpperCase())).toBe(alloc);
+  });
+
+  it('API-194: no way to the machine is 404, what the machine refuses 500 with its text', async () => {
+    await expect(restart(new RpcUnavailableError('agent.restartAlloc', 'nobody'))).rejects.toMatchObject({
+      status: 404,
+      message: expect.stringMatching(/^No path to node/) as string,
+    });
+    await expect(restart(new RpcError('conflict', 'Task not running'))).rejects.toMatchObject({
+      status: 500,
+      message: 'Task not running',
+    });
+    await expect(restart(new RpcError('not-found', `Unknown allocation "${alloc.ID}"`))).rejects.toMatchObject({
+      status: 404,
+    });
+  });
+});

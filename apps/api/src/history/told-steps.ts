@@ -1,0 +1,116 @@
+import { nsFromMs, rfc3339FromMs, type AllocMetric, type Evaluation, type TraceStep } from '@waybill/model';
+import type { LoggedTxn } from '@waybill/projection';
+import { readStepTimes, type StepName, type StepTime } from '@waybill/state';
+
+/** A step inside broker, worker or plan applier, and the transaction that tells it. */
+export interface ToldStep extends StepTime {
+  readonly txn: LoggedTxn;
+}
+
+/** What is known of the evaluation beside its steps. */
+export interface ToldOf {
+  readonly evaluation: Evaluation | undefined;
+  /** When the evaluation was committed: none of its steps was before that, whatever the clocks say. */
+  readonly sinceNs: number;
+  /** Of something that the transaction's plan places, or could not place. */
+  readonly metricOf: (txn: LoggedTxn) => AllocMetric | undefined;
+}
+
+/**
+ * What the transactions of an evaluation tell of the steps that led to them (CL-1047). Transactions that tell nothing, or
+ * nothing that can be read, have none.
+ * @param txns oldest first
+ */
+export function toldBy(evalId: string, txns: readonly LoggedTxn[]): ToldStep[] {
+  return txns.flatMap((txn) =>
+    readStepTimes(txn.stepTimes)
+      .filter((of) => of.evalId === evalId)
+      .flatMap(({ steps }) => steps.map((step) => ({ ...step, txn }))),
+  );
+}
+
+/** Those that one transaction tells, as they are shown; those that say something of another step are not. */
+export function shownSteps(txn: LoggedTxn, told: readonly ToldStep[], of: ToldOf): TraceStep[] {
+  return told.flatMap((step, at): TraceStep[] => {
+    const [shown, before] = [SHOWN[step.name], told[at - 1]];
+    if (!shown || step.txn !== txn) return [];
+    const again = step.name === 'dequeued' && before?.name === 'rejected';
+    const fromMs = again ? before.fromMs : step.fromMs;
+    const toMs = again ? step.fromMs : step.toMs;
+    const worker = workerOf(told, at);
+    return [
+      {
+        Time: Math.max(of.sinceNs, nsFromMs(fromMs)),
+        EndTime: toMs === undefined ? 0 : Math.max(of.sinceNs, nsFromMs(toMs)),
+        Service: shown.service,
+        Instance: shown.service === 'broker' ? `${step.txn.role}@${step.txn.epoch}` : worker,
+        Name: again ? 'redelivered' : shown.name,
+        Index: 0,
+        ClockSkewed: false,
+        Details: shown.details?.(step, of, worker) ?? {},
+      },
+    ];
+  });
+}
+
+/** What the scheduler looked at for one of the allocations of a plan. */
+export const lookedAt = (metric: AllocMetric | null | undefined): Record<string, string> =>
+  metric
+    ? {
+        'nodes evaluated': String(metric.NodesEvaluated),
+        filtered: String(metric.NodesFiltered),
+        exhausted: String(metric.NodesExhausted),
+      }
+    : {};
+
+interface Shown {
+  readonly service: 'broker' | 'scheduler';
+  readonly name: string;
+  readonly details?: (step: ToldStep, of: ToldOf, worker: string) => Record<string, string>;
+}
+
+const queue: Shown['details'] = (_, { evaluation }): Record<string, string> =>
+  evaluation ? { priority: String(evaluation.Priority), queue: evaluation.Type } : {};
+const index: Shown['details'] = ({ details: [reached = ''] }) => ({ index: reached });
+
+/** CL-1042. */
+const SHOWN: Partial<Record<StepName, Shown>> = {
+  delayed: {
+    service: 'broker',
+    name: 'delayed until',
+    details: ({ toMs = 0 }) => ({ time: rfc3339FromMs(toMs) }),
+  },
+  pending: { service: 'broker', name: 'waiting for earlier eval of job' },
+  enqueued: { service: 'broker', name: 'enqueued', details: queue },
+  unblocked: { service: 'broker', name: 'unblocked', details: queue },
+  dequeued: {
+    service: 'scheduler',
+    name: 'dequeued',
+    details: ({ details: [attempt = ''] }, _, worker) => ({ ...(worker && { worker }), attempt }),
+  },
+  rejected: { service: 'broker', name: 'rejected by worker' },
+  waited: { service: 'scheduler', name: 'waiting for state', details: index },
+  refreshed: { service: 'scheduler', name: 'refreshed', details: index },
+  scheduled: {
+    service: 'scheduler',
+    name: 'scheduled',
+    details: ({ details: [placed = '', stopped = ''], txn }, { metricOf }) => ({
+      ...lookedAt(metricOf(txn)),
+      placed,
+      stopped,
+    }),
+  },
+  queued: { service: 'broker', name: 'plan queued' },
+  checked: {
+    service: 'broker',
+    name: 'plan checked',
+    details: ({ details: [rejected = ''] }) => ({ 'rejected nodes': rejected }),
+  },
+};
+
+/** A worker names itself once for each delivery, right after it was handed over. */
+function workerOf(told: readonly ToldStep[], at: number): string {
+  const named =
+    told[at]?.name === 'dequeued' ? told[at + 1] : told.slice(0, at).findLast(({ name }) => name === 'taken');
+  return named?.name === 'taken' ? (named.details[0] ?? '') : '';
+}

@@ -1,0 +1,179 @@
+import type { ClientAllocUpdate, Node, NodeEvent, TaskState } from '@waybill/model';
+import { type RegisteredService, RpcError } from '@waybill/rpc';
+import { z } from 'zod';
+
+// What machines send is looked at before it is written. A member of another type would throw when it is applied, which
+// every copy of the state has to take for a defect and stop (ST-8), or in every evaluation that looks at the node.
+// A member that agents of an older release do not send has to be optional here; what is not named here is let through.
+
+const text = z.string();
+const amount = z.number();
+const flag = z.boolean();
+/** RFC 3339; what cannot be read counts as never. */
+const time = text.nullable();
+const texts = z.record(text, text);
+const values = z.record(text, z.unknown());
+
+/** Every member that such an object has. */
+type Members<T> = Record<keyof T, z.ZodType>;
+
+const CPU = z.looseObject({ CpuShares: amount });
+const AMOUNTS = {
+  Memory: z.looseObject({ MemoryMB: amount }),
+  Disk: z.looseObject({ DiskMB: amount }),
+};
+const numbers = z.array(amount).nullable();
+
+const NODE_RESOURCES = z.looseObject({
+  ...AMOUNTS,
+  Cpu: CPU.extend({ TotalCpuCores: amount, ReservableCpuCores: numbers }),
+  Processors: z.looseObject({ Topology: values.nullable() }),
+  Devices: z
+    .array(
+      z.looseObject({
+        Vendor: text,
+        Type: text,
+        Name: text,
+        Instances: z.array(z.looseObject({ ID: text, Healthy: flag, HealthDescription: text })),
+        Attributes: values.nullable(),
+      }),
+    )
+    .nullable(),
+  NodeNetworks: z
+    .array(
+      z.looseObject({
+        Mode: text,
+        Device: text,
+        Addresses: z.array(z.looseObject({ Family: text, Alias: text, Address: text, ReservedPorts: text })).nullable(),
+      }),
+    )
+    .nullable(),
+  Networks: z.array(z.looseObject({ Mode: text, Device: text, IP: text })).nullable(),
+  MinDynamicPort: amount,
+  MaxDynamicPort: amount,
+} satisfies Members<Node['NodeResources']>);
+
+const RESERVED_RESOURCES = z.looseObject({
+  ...AMOUNTS,
+  Cpu: CPU.extend({ ReservedCpuCores: numbers }),
+  Networks: z.looseObject({ ReservedHostPorts: text }),
+} satisfies Members<Node['ReservedResources']>);
+
+const CSI_PLUGIN = z.looseObject({
+  PluginID: text,
+  AllocID: text,
+  Healthy: flag,
+  HealthDescription: text,
+  UpdateTime: time,
+  Provider: text,
+  ProviderVersion: text,
+  RequiresControllerPlugin: flag,
+  RequiresTopologies: flag,
+  ControllerInfo: values.optional(),
+  NodeInfo: values.optional(),
+} satisfies Members<Node['CSINodePlugins'][string]>);
+
+const NODE_EVENT = z.looseObject({
+  Message: text,
+  Subsystem: text,
+  Details: texts.nullable(),
+  Timestamp: time,
+  CreateIndex: amount,
+} satisfies Members<NodeEvent>);
+
+const NODE = z.looseObject({
+  ID: text,
+  SecretID: text,
+  Datacenter: text,
+  Name: text,
+  NodeClass: text,
+  NodePool: text.optional(),
+  HTTPAddr: text,
+  TLSEnabled: flag,
+  CgroupParent: text,
+  Attributes: texts,
+  NodeResources: NODE_RESOURCES,
+  ReservedResources: RESERVED_RESOURCES,
+  Links: texts,
+  Meta: texts,
+  ComputedClass: text,
+  DrainStrategy: values.nullable(),
+  SchedulingEligibility: z.enum(['', 'eligible', 'ineligible']).optional(),
+  Status: text.optional(),
+  StatusDescription: text,
+  StatusUpdatedAt: amount,
+  IdentitySigningKeyID: text,
+  Events: z.array(NODE_EVENT),
+  Drivers: z.record(
+    text,
+    z.looseObject({
+      Attributes: texts.nullable(),
+      Detected: flag,
+      Healthy: flag,
+      HealthDescription: text,
+      UpdateTime: time,
+    }),
+  ),
+  CSIControllerPlugins: z.record(text, CSI_PLUGIN),
+  CSINodePlugins: z.record(text, CSI_PLUGIN),
+  HostVolumes: z.record(text, z.looseObject({ Name: text, Path: text, ReadOnly: flag, ID: text })),
+  GCVolumesOnNodeGC: flag,
+  HostNetworks: z.record(text, z.looseObject({ Name: text, CIDR: text, Interface: text, ReservedPorts: text })),
+  LastDrain: values.nullable(),
+  NodeMaxAllocs: amount,
+  LastMissedHeartbeatIndex: amount,
+  LastAllocUpdateIndex: amount,
+  CreateIndex: amount,
+  ModifyIndex: amount,
+} satisfies Members<Node>);
+
+const TASK_STATE = z.looseObject({
+  State: z.enum(['pending', 'running', 'dead']),
+  Failed: flag,
+  Restarts: amount,
+  LastRestart: time,
+  StartedAt: time,
+  FinishedAt: time,
+  Events: z.array(z.looseObject({ Type: text, Time: amount, Message: text, DisplayMessage: text, Details: texts })),
+  Paused: text,
+} satisfies Members<TaskState>);
+
+const ALLOC_UPDATE = z.looseObject({
+  ID: text,
+  NodeID: text,
+  ClientStatus: z.enum(['pending', 'running', 'complete', 'failed', 'lost', 'unknown']),
+  ClientDescription: text,
+  TaskStates: z.record(text, TASK_STATE),
+  NetworkStatus: values.nullable(),
+  ModifyTime: amount,
+  DeploymentStatus: z.looseObject({ Healthy: flag.nullable(), Timestamp: time }).nullable(),
+} satisfies Members<ClientAllocUpdate>);
+
+const SERVICE = z.looseObject({
+  ID: text,
+  ServiceName: text,
+  Tags: z.array(text).nullable(),
+  Address: text,
+  Port: amount,
+} satisfies Members<RegisteredService>);
+
+/**
+ * Refuses what is not of its shape, with the path to the first member that is not.
+ * Cost: O(members); about 10 µs an allocation.
+ */
+function checking(what: string, shape: z.ZodType): (sent: unknown) => void {
+  return (sent) => {
+    const { error } = shape.safeParse(sent);
+    const issue = error?.issues[0];
+    if (issue) throw new RpcError('invalid', `invalid ${[what, ...issue.path].join('.')}: ${issue.message}`);
+  };
+}
+
+/** @throws RpcError invalid */
+export const checkNode = checking('Node', NODE);
+/** @throws RpcError invalid */
+export const checkAllocUpdates = checking('Allocs', z.array(ALLOC_UPDATE));
+/** @throws RpcError invalid */
+export const checkNodeEvents = checking('Events', z.array(NODE_EVENT));
+/** @throws RpcError invalid */
+export const checkServices = checking('Services', z.array(SERVICE));

@@ -1,0 +1,104 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { freePort, type Stack, startStack } from '@waybill/embedded';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { eventually } from '../support/wait.js';
+import { CONTROL_PLANE } from '../support/waybill-processes.js';
+
+let stack: Stack;
+beforeAll(async () => {
+  stack = await startStack();
+});
+afterAll(() => stack?.stop());
+
+const mainOf = (service: string): string =>
+  fileURLToPath(new URL(`../../apps/${service}/dist/main.js`, import.meta.url));
+const environment = (extra: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv => ({
+  PATH: process.env['PATH'],
+  WAYBILL_NATS_URL: stack.natsUrl,
+  WAYBILL_DATABASE_URL: stack.databaseUrl,
+  WAYBILL_HTTP_PORT: '0',
+  ...extra,
+});
+
+describe('every service', () => {
+  it.each([...CONTROL_PLANE])(
+    '%s starts alone, tells how it is, and ends in order on SIGTERM',
+    async (service) => {
+      const port = await freePort();
+      const child = spawn(process.execPath, [mainOf(service)], {
+        env: environment({ WAYBILL_OPS_PORT: String(port) }),
+        stdio: ['ignore', 'pipe', 'inherit'],
+      });
+      let log = '';
+      child.stdout.on('data', (chunk: Buffer) => (log += chunk.toString()));
+      const url = `http://127.0.0.1:${port}`;
+      await eventually(`${service} is ready`, async () => (await fetch(`${url}/readyz`)).ok, 60_000);
+      expect((await fetch(`${url}/healthz`)).status).toBe(200);
+      const metrics = await (await fetch(`${url}/metrics`)).text();
+      expect(metrics).toContain(`service="${service}"`);
+      expect(metrics).toContain('process_resident_memory_bytes');
+      const exited = once(child, 'exit');
+      child.kill('SIGTERM');
+      expect(await exited, log).toEqual([0, null]);
+      const lines = log
+        .trim()
+        .split('\n')
+        .map((line) => (JSON.parse(line) as { msg: string }).msg);
+      expect(lines[0]).toBe('running');
+      expect(lines.at(-1)).toBe('stopped');
+    },
+    90_000,
+  );
+});
+
+describe('a wrong configuration', () => {
+  const run = (extra: NodeJS.ProcessEnv): { status: number | null; stderr: string } => {
+    const { status, stderr } = spawnSync(process.execPath, [mainOf('broker')], {
+      env: environment(extra),
+      encoding: 'utf8',
+      timeout: 30_000,
+    });
+    return { status, stderr };
+  };
+
+  it('is one clear line per problem, before anything starts', () => {
+    const { status, stderr } = run({
+      WAYBILL_LEASE_TTL_MS: 'soon',
+      WAYBILL_LOG_LEVEL: 'loud',
+      WAYBILL_LEASE_TTLMS: '1',
+      WAYBILL_DATABASE_URL: '',
+    });
+    expect(status).toBe(78);
+    const lines = stderr.trim().split('\n');
+    expect(lines).toHaveLength(4);
+    expect(stderr).toContain('WAYBILL_LEASE_TTLMS is no setting of Waybill; did you mean WAYBILL_LEASE_TTL_MS?');
+    expect(stderr).toContain('WAYBILL_LEASE_TTL_MS="soon" is not usable');
+    expect(stderr).toContain('WAYBILL_LOG_LEVEL="loud" is not usable');
+    expect(stderr).toContain('WAYBILL_DATABASE_URL is not set');
+  });
+
+  it('never shows the password of a database URL', () => {
+    const { status, stderr } = run({ WAYBILL_DATABASE_URL: 'mysql://me:hunter2@there/db' });
+    expect(status).toBe(78);
+    expect(stderr).toContain('WAYBILL_DATABASE_URL');
+    expect(stderr).not.toContain('hunter2');
+  });
+
+  it('that names a NATS nobody answers at ends with a line that says so', () => {
+    const { status, stdout } = spawnSync(process.execPath, [mainOf('broker')], {
+      env: environment({ WAYBILL_NATS_URL: 'nats://127.0.0.1:1' }),
+      encoding: 'utf8',
+      timeout: 30_000,
+    });
+    expect(status).toBe(1);
+    expect(stdout).toContain('cannot connect to NATS at nats://127.0.0.1:1');
+  });
+
+  it('--help lists every setting', () => {
+    const { status, stdout } = spawnSync(process.execPath, [mainOf('api'), '--help'], { env: {}, encoding: 'utf8' });
+    expect(status).toBe(0);
+    expect(stdout).toContain('WAYBILL_HTTP_PORT');
+  });
+});
