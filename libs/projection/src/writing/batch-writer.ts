@@ -106,10 +106,14 @@ function* stepsOf(batch: Batch, texts: SharedTexts): Generator<Sendable> {
   yield* chunks(MOVE_TABLE_INDEXES, batch.tableIndexes, texts);
 }
 
-/** The values of a statement are made when it is asked for. */
-function* chunks<Row>(statement: RowsStatement<Row>, rows: readonly Row[], texts: SharedTexts): Generator<Sendable> {
-  for (let at = 0; at < rows.length; at += MAX_ROWS_PER_STATEMENT) {
-    const chunk = rows.slice(at, at + MAX_ROWS_PER_STATEMENT);
+/** Rows and values of a statement are made when it is asked for. */
+function* chunks<Row>(statement: RowsStatement<Row>, rows: Iterable<Row>, texts: SharedTexts): Generator<Sendable> {
+  let chunk: Row[] = [];
+  for (const row of rows) {
+    chunk.push(row);
+    if (chunk.length < MAX_ROWS_PER_STATEMENT) continue;
     yield { step: statement.of(chunk, texts), rows: chunk.length };
+    chunk = [];
   }
+  if (chunk.length > 0) yield { step: statement.of(chunk, texts), rows: chunk.length };
 }

@@ -49,7 +49,8 @@ export interface Batch {
   readonly tables: readonly TableBatch[];
   readonly tableIndexes: readonly { readonly name: TableName; readonly index: number }[];
   readonly txns: readonly TxnRecord[];
-  readonly objects: readonly TxnObject[];
+  /** Made one by one when they are asked for: most of the work of a batch, done while Postgres has something to do. */
+  readonly objects: Iterable<TxnObject>;
 }
 
 /**
@@ -63,7 +64,6 @@ export function foldBatch(applied: readonly Applied[]): Batch {
   const changed = new Map<TableName, Map<string, NetChange>>();
   const tableIndexes = new Map<TableName, number>();
   const allocJobs = new AllocJobChanges();
-  const objects: TxnObject[] = [];
   applied.forEach((one, position) => {
     if (one.index !== first.index + position)
       throw new RangeError(`transaction ${one.index} in a batch where ${first.index + position} is next`);
@@ -76,8 +76,6 @@ export function foldBatch(applied: readonly Applied[]): Batch {
       allocJobs.add(change);
       tableIndexes.set(change.table, one.index);
     }
-    for (const object of objectChanges(one))
-      objects.push({ index: one.index, object, jobKey: object.change ? jobKeyBefore(object.change) : '' });
   });
   return {
     from: first.index - 1,
@@ -89,8 +87,14 @@ export function foldBatch(applied: readonly Applied[]): Batch {
     }),
     tableIndexes: [...tableIndexes].map(([name, index]) => ({ name, index })),
     txns: applied,
-    objects,
+    objects: objectsOf(applied),
   };
+}
+
+function* objectsOf(applied: readonly Applied[]): Generator<TxnObject> {
+  for (const one of applied)
+    for (const object of objectChanges(one))
+      yield { index: one.index, object, jobKey: object.change ? jobKeyBefore(object.change) : '' };
 }
 
 function tableBatch(table: TableName, rows: Iterable<NetChange>): TableBatch {

@@ -17,9 +17,16 @@ type Members = Readonly<Record<string, unknown>>;
 export function undoOf(before: object, after: object | undefined, except?: string): Undo {
   const [old, next]: [Members, Members] = [before as Members, (after ?? {}) as Members];
   const set: Record<string, unknown> = {};
-  for (const name in old)
-    if (name !== except && !(name in next && isDeepStrictEqual(old[name], next[name]))) set[name] = old[name];
-  const unset = Object.keys(next).filter((name) => name !== except && !(name in old));
+  let common = 0;
+  for (const name in old) {
+    const [was, is] = [old[name], next[name]];
+    const inBoth = is !== undefined || name in next;
+    if (inBoth) common += 1;
+    if (!(inBoth && (was === is || isDeepStrictEqual(was, is))) && name !== except) set[name] = was;
+  }
+  const names = Object.keys(next);
+  if (names.length === common) return { set };
+  const unset = names.filter((name) => name !== except && !(name in old));
   return unset.length > 0 ? { set, unset } : { set };
 }
 
