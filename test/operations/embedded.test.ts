@@ -326,7 +326,7 @@ describe.skipIf(!isRoot)('as root (only root can be refused by PostgreSQL)', () 
     const again = closing(await startPostgres({ dir: opened.paths.postgres }));
     expect(await query(again.url, 'SELECT n FROM kept')).toEqual([{ n: 7 }]);
     await again.stop();
-    opened.release();
+    await opened.release();
     await wipe(dir);
     expect(existsSync(postgresHome)).toBe(false);
   });

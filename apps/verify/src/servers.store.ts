@@ -67,7 +67,7 @@ async function startOn(paths: EmbeddedDataPaths, database: boolean): Promise<Ser
   const stops: (() => Promise<void>)[] = [];
   const close = async (): Promise<void> => {
     for (const stop of stops.toReversed()) await stop();
-    directory.release();
+    await directory.release();
   };
   try {
     const natsCredentials = serviceKey(paths);

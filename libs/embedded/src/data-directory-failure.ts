@@ -1,7 +1,14 @@
+import { LockHeldError } from '@waybill/processes';
 import { DataDirectoryError, DiskFullError } from './failures.js';
 
 /** The named error for a failed file operation in `dir`; anything else comes back as it is. */
 export function asDataDirectoryFailure(error: unknown, dir: string): unknown {
+  if (error instanceof LockHeldError)
+    return new DataDirectoryError(
+      dir,
+      'in-use',
+      `${dir} is in use by process ${error.pid}: stop that one first or choose another data directory.`,
+    );
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   switch (code) {
     case 'ENOSPC':

@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { bootId } from '@waybill/processes';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { asDataDirectoryFailure } from './data-directory-failure.js';
 import { openDataDirectory, wipe } from './data-directory.js';
@@ -20,7 +21,7 @@ describe('the data directory', () => {
   it('is created with its format', async () => {
     const opened = await openDataDirectory(dir);
     expect(JSON.parse(readFileSync(at('version'), 'utf8'))).toEqual({ format: 1 });
-    opened.release();
+    await opened.release();
     expect(readdirSync(dir)).toEqual(['version']);
   });
 
@@ -31,19 +32,19 @@ describe('the data directory', () => {
       message: expect.stringContaining(`in use by process ${process.pid}`),
     });
     await expect(wipe(dir)).rejects.toMatchObject({ problem: 'in-use' });
-    first.release();
-    (await openDataDirectory(dir)).release();
+    await first.release();
+    await (await openDataDirectory(dir)).release();
   });
 
   it.each([
-    ['a process that is gone', JSON.stringify({ pid: 2 ** 30, started: '1' })],
-    ['a process id that was given out again', JSON.stringify({ pid: process.pid, started: '1' })],
+    ['a process that is gone', JSON.stringify({ pid: 2 ** 30, startTicks: '1', bootId: bootId() })],
+    ['a process id that was given out again', JSON.stringify({ pid: process.pid, startTicks: '1', bootId: bootId() })],
     ['half a line', '{"pid":'],
     ['nothing', ''],
   ])('is taken over from a lock of %s', async (_, lock) => {
     mkdirSync(dir);
     writeFileSync(at('lock'), lock);
-    (await openDataDirectory(dir)).release();
+    await (await openDataDirectory(dir)).release();
     expect(existsSync(at('lock'))).toBe(false);
   });
 
@@ -64,7 +65,7 @@ describe('the data directory', () => {
   );
 
   it('wiped keeps the fetched programs only', async () => {
-    (await openDataDirectory(dir)).release();
+    await (await openDataDirectory(dir)).release();
     for (const name of ['bin', 'nats', 'postgres', 'agent', 'something']) mkdirSync(at(name));
     await wipe(dir);
     expect(readdirSync(dir).toSorted()).toEqual(['bin', 'version']);
@@ -77,7 +78,7 @@ describe('the data directory', () => {
   });
 
   it('is not wiped by way of a pointer to somewhere else', async () => {
-    (await openDataDirectory(dir)).release();
+    await (await openDataDirectory(dir)).release();
     const precious = path.join(parent, 'precious');
     mkdirSync(precious);
     mkdirSync(at('postgres'));

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { takeLock } from '@waybill/processes';
 import { asDataDirectoryFailure } from './data-directory-failure.js';
-import { lockDataDirectory } from './data-directory-lock.js';
 import { DataDirectoryError } from './failures.js';
 import { awaitLeftoverServer } from './leftover-server.js';
 import { natsFiles } from './nats-server.js';
@@ -11,8 +11,9 @@ import { clusterHome, relocatedHome } from './postgres-location.js';
 /** Raised when a release can't read what an older one wrote. */
 const FORMAT = 1;
 const VERSION = 'version';
+const LOCK = 'lock';
 /** The fetched nats-server lies there by default; it is a program, not data. */
-const KEPT = new Set(['bin', 'lock']);
+const KEPT = new Set(['bin', LOCK]);
 const OURS = new Set([...KEPT, VERSION, 'nats', 'postgres', 'agent', 'credentials']);
 
 export interface EmbeddedDataPaths {
@@ -37,7 +38,7 @@ export interface OpenOptions {
 export interface DataDirectory {
   readonly paths: EmbeddedDataPaths;
   /** Lets another launcher in. Only after everything that uses the directory has stopped. */
-  release(): void;
+  release(): Promise<void>;
 }
 
 export function embeddedDataPaths(dir: string): EmbeddedDataPaths {
@@ -59,15 +60,15 @@ export function embeddedDataPaths(dir: string): EmbeddedDataPaths {
  */
 export async function openDataDirectory(dir: string, options: OpenOptions = {}): Promise<DataDirectory> {
   const root = path.resolve(dir);
-  let release: (() => void) | undefined;
+  let release: (() => Promise<void>) | undefined;
   try {
     mkdirSync(root, { recursive: true, mode: 0o755 });
-    release = lockDataDirectory(root);
+    release = await takeLock(path.join(root, LOCK));
     if (options.fresh) await removeData(root, options.log ?? (() => {}));
     stampOrCheckVersion(root);
     return { paths: embeddedDataPaths(root), release };
   } catch (error) {
-    release?.();
+    await release?.();
     throw asDataDirectoryFailure(error, root);
   }
 }
@@ -79,12 +80,12 @@ export async function openDataDirectory(dir: string, options: OpenOptions = {}):
 export async function wipe(dir: string, options: Pick<OpenOptions, 'log'> = {}): Promise<void> {
   if (!existsSync(dir)) return;
   const directory = await openDataDirectory(dir, { ...options, fresh: true });
-  directory.release();
+  await directory.release();
 }
 
 async function removeData(root: string, log: (line: string) => void): Promise<void> {
   const names = readdirSync(root);
-  const foreign = names.find((name) => !OURS.has(name) && !name.startsWith('lock.'));
+  const foreign = names.find((name) => !OURS.has(name) && !name.startsWith(`${LOCK}.`));
   if (foreign !== undefined && !names.includes(VERSION))
     throw new DataDirectoryError(
       root,

@@ -61,7 +61,7 @@ function pidIn(file: string): number | undefined {
 }
 
 /** True also for a process of another user. */
-export function isAlive(pid: number): boolean {
+function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return true;

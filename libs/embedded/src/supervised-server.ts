@@ -110,7 +110,9 @@ export class SupervisedServer {
       }
       await delay(READY_POLL_MS);
     }
-    throw this.failure(await run.ended);
+    const ending = await run.ended;
+    await run.stop(); // what watched it is gone, too
+    throw this.failure(ending);
   }
 
   private async watchOver(run: SupervisedProcess): Promise<void> {

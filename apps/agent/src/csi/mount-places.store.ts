@@ -1,6 +1,6 @@
 import { lstat, mkdir, rm, rmdir } from 'node:fs/promises';
 import path from 'node:path';
-import { isErrno } from '../drivers/process-identity.js';
+import { isErrno } from '@waybill/processes';
 import { isMountPoint } from '../disks/mount-table.store.js';
 
 /** The directories in which volumes are mounted, as the mounter needs them. */

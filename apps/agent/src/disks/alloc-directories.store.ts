@@ -1,6 +1,6 @@
 import { constants, lstat, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { isErrno } from '../drivers/process-identity.js';
+import { isErrno } from '@waybill/processes';
 import type { AllocDirectories } from './alloc-directories.js';
 import type { TaskPaths } from '../drivers/driver.js';
 import { DONE } from '../hooks/once.store.js';

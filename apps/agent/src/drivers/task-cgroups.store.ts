@@ -1,7 +1,7 @@
 import { closeSync, constants, existsSync, mkdirSync, openSync, rmdirSync, writeFileSync } from 'node:fs';
 import { readdir, readFile, rmdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { isErrno } from './process-identity.js';
+import { isErrno } from '@waybill/processes';
 import { mounts } from '../disks/mount-table.store.js';
 
 /** How long processes that were killed may take to leave. */

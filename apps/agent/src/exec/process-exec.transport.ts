@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { constants } from 'node:os';
 import type { Readable } from 'node:stream';
 import type { IPty } from '@lydell/node-pty';
-import { sendSignal } from '../drivers/process-identity.js';
+import { sendSignal } from '@waybill/processes';
 import { ProcessTables, treeOf } from '../drivers/process-table.js';
 import type { ExecSession } from './exec-session.js';
 import { OutputQueue } from './output-queue.js';

@@ -1,6 +1,7 @@
 import { constants } from 'node:fs';
 import { lstat, open, readdir, realpath, stat, type FileHandle } from 'node:fs/promises';
 import path from 'node:path';
+import { isErrno } from '@waybill/processes';
 import {
   MAX_FILE_CHUNK_BYTES,
   MAX_LISTED_FILES,
@@ -13,7 +14,6 @@ import {
   type ReadFileResponse,
 } from '@waybill/rpc';
 import type { AllocDirectoryStore } from '../disks/alloc-directories.store.js';
-import { isErrno } from '../drivers/process-identity.js';
 import { NotPlainError, openFound } from './plain-file.store.js';
 import { checkAllocPath, resolveAllocPath } from './alloc-file-path.js';
 import { fileInfo, SNIFFED_BYTES } from './file-info.js';

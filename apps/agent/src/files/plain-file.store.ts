@@ -1,6 +1,6 @@
 import { constants, type FileHandle, open, readlink, realpath } from 'node:fs/promises';
 import path from 'node:path';
-import { isErrno } from '../drivers/process-identity.js';
+import { isErrno } from '@waybill/processes';
 
 /** Where a file of the agent's should be, a task has put something else, or a link on the way there. */
 export class NotPlainError extends Error {

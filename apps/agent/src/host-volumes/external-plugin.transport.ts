@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
+import { sendSignal } from '@waybill/processes';
 import { type CreatedOnNode, HOST_VOLUME_PLUGIN_TIMEOUT_MS, type HostVolumeOnNode } from '@waybill/rpc';
-import { sendSignal } from '../drivers/process-identity.js';
 import { type HostVolumePlugin, HostVolumeRefusal } from './host-volume-plugin.js';
 
 const FINGERPRINT_TIMEOUT_MS = 5_000;

@@ -1,7 +1,7 @@
 import { access, constants, readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
+import { isErrno } from '@waybill/processes';
 import type { Logger } from '@waybill/telemetry';
-import { isErrno } from '../drivers/process-identity.js';
 import { ExternalPlugin } from './external-plugin.transport.js';
 import type { HostVolumePlugin } from './host-volume-plugin.js';
 import { MkdirPlugin } from './mkdir-plugin.store.js';

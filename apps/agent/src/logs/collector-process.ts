@@ -6,8 +6,8 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { isErrno } from '@waybill/processes';
 import type { Logger } from '@waybill/telemetry';
-import { isErrno } from '../drivers/process-identity.js';
 import { LogCollector } from './log-collector.js';
 
 /** How long a collector that was started may take to answer. */

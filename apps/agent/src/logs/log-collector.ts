@@ -2,8 +2,8 @@ import { constants, type FSWatcher, mkdirSync, openSync, readSync, watch } from 
 import { readdir, readFile, unlink } from 'node:fs/promises';
 import { Socket } from 'node:net';
 import path from 'node:path';
+import { isErrno } from '@waybill/processes';
 import type { Logger } from '@waybill/telemetry';
-import { isErrno } from '../drivers/process-identity.js';
 import { ContainerLog, type ContainerLogOrder, markFileOf } from './container-log.js';
 import { SharedRun } from '../shared-run.js';
 import { RotatingLog, type RotatingLogSpec } from './rotating-log.js';

@@ -1,6 +1,6 @@
 import { type FileHandle, readdir } from 'node:fs/promises';
 import path from 'node:path';
-import { isErrno } from '../drivers/process-identity.js';
+import { isErrno } from '@waybill/processes';
 import { openPlain } from '../files/plain-file.store.js';
 
 export type LogType = 'stdout' | 'stderr';

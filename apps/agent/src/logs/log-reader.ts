@@ -1,7 +1,7 @@
 import { constants, lstat } from 'node:fs/promises';
 import path from 'node:path';
+import { isErrno } from '@waybill/processes';
 import { MAX_LOG_CHUNK_BYTES } from '@waybill/rpc';
-import { isErrno } from '../drivers/process-identity.js';
 import { logBase, logNumbers, type LogType, openInLogs } from './log-file-names.js';
 import { deletedBytes } from './rotating-log.js';
 

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
+import { isErrno } from '@waybill/processes';
 import type { Logger } from '@waybill/telemetry';
-import { isErrno } from '../drivers/process-identity.js';
 import { writeDurably } from '../recovery/durable-file.store.js';
 import type { DynamicMeta, DynamicMetaStore } from './node-meta.js';
 

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { DirectoryInUseError, loadIdentity, lockDirectory } from './identity.store.js';
+import { loadIdentity, lockDirectory } from './identity.store.js';
 
 let root: string;
 beforeEach(async () => {
@@ -28,18 +28,14 @@ describe('who a machine is', () => {
 });
 
 describe('whose a directory is', () => {
-  const gone = JSON.stringify({ pid: 2 ** 22 + 1, startTicks: '1', bootId: 'before' });
-
-  it('AG-14: of many that come at once one gets it, also where a killed one has left its lock', async () => {
-    for (const left of Array.from({ length: 25 }, () => [undefined, '', '{"pid":', gone]).flat()) {
-      if (left !== undefined) await writeFile(path.join(root, 'agent.lock'), left);
-      const locks = await Promise.allSettled(Array.from({ length: 8 }, () => lockDirectory(root)));
-      const got = locks.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
-      expect(got).toHaveLength(1);
-      const refused = locks.flatMap((one) => (one.status === 'rejected' ? [one.reason as unknown] : []));
-      expect(refused.every((error) => error instanceof DirectoryInUseError)).toBe(true);
-      await got[0]!();
-      expect(await readdir(root)).toEqual([]);
-    }
+  it('AG-14: of one agent at a time; whoever comes meanwhile is told which', async () => {
+    const unlock = await lockDirectory(root);
+    await expect(lockDirectory(root)).rejects.toThrow(
+      `the agent directory ${root} is in use by process ${process.pid}: give each agent its own WAYBILL_AGENT_DIR`,
+    );
+    await unlock();
+    await (
+      await lockDirectory(root)
+    )();
   });
 });

@@ -1,8 +1,7 @@
-import { createHash, randomUUID } from 'node:crypto';
-import { link, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
+import { isErrno, LockHeldError, takeLock } from '@waybill/processes';
 import { writeDurably } from './durable-file.store.js';
-import { identityOf, isAlive, isErrno, type ProcessIdentity } from '../drivers/process-identity.js';
 
 export interface AgentIdentity {
   readonly nodeId: string;
@@ -45,79 +44,9 @@ async function storedOrNew(file: string, newId: () => string): Promise<string> {
  */
 export async function lockDirectory(dir: string): Promise<() => Promise<void>> {
   await mkdir(dir, { recursive: true, mode: 0o700 });
-  const file = path.join(dir, 'agent.lock');
-  await new Lock(dir, JSON.stringify(identityOf(process.pid))).take(file);
-  return () => rm(file, { force: true });
-}
-
-/**
- * A file that names its owner, put in place as a whole. What a dead owner has left is replaced by whoever holds the lock
- * on replacing just that: several agents may find it at once, and one that was slow finds something else there.
- */
-class Lock {
-  constructor(
-    private readonly dir: string,
-    private readonly own: string,
-  ) {}
-
-  async take(file: string): Promise<void> {
-    for (;;) {
-      if (await this.placed(file)) return;
-      const left = await textOf(file);
-      if (left === undefined) continue; // it was given back
-      const owner = ownerOf(left);
-      if (owner && isAlive(owner)) throw new DirectoryInUseError(this.dir, owner.pid);
-      const replacing = path.join(
-        this.dir,
-        `agent.lock.${createHash('sha256').update(file).update(left).digest('hex')}`,
-      );
-      await this.take(replacing);
-      try {
-        if ((await textOf(file)) !== left) continue;
-        const beside = await this.written();
-        return await rename(beside, file);
-      } finally {
-        await rm(replacing, { force: true });
-      }
-    }
-  }
-
-  /** False: there is one. */
-  private async placed(file: string): Promise<boolean> {
-    const beside = await this.written();
-    try {
-      await link(beside, file);
-      return true;
-    } catch (error) {
-      if (isErrno(error, 'EEXIST')) return false;
-      throw error;
-    } finally {
-      await rm(beside, { force: true });
-    }
-  }
-
-  private async written(): Promise<string> {
-    const beside = path.join(this.dir, `agent.lock.${randomUUID()}`);
-    await writeFile(beside, this.own, { mode: 0o600 });
-    return beside;
-  }
-}
-
-/** Undefined: it is not there. */
-async function textOf(file: string): Promise<string | undefined> {
   try {
-    return await readFile(file, 'utf8');
+    return await takeLock(path.join(dir, 'agent.lock'));
   } catch (error) {
-    if (isErrno(error, 'ENOENT')) return undefined;
-    throw error;
-  }
-}
-
-/** Undefined: what is written there names nobody. */
-function ownerOf(text: string): ProcessIdentity | undefined {
-  try {
-    return JSON.parse(text) as ProcessIdentity;
-  } catch {
-    return undefined;
+    throw error instanceof LockHeldError ? new DirectoryInUseError(dir, error.pid) : error;
   }
 }

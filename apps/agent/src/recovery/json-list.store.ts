@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { isErrno } from '../drivers/process-identity.js';
+import { isErrno } from '@waybill/processes';
 import { writeDurably } from './durable-file.store.js';
 
 /** A short list in one file of JSON, written whole. */

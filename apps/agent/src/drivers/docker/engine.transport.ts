@@ -1,5 +1,5 @@
 import type Docker from 'dockerode';
-import { isErrno } from '../process-identity.js';
+import { isErrno } from '@waybill/processes';
 
 export const DEFAULT_ENDPOINT = 'unix:///var/run/docker.sock';
 

@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
-import { isAlive } from '../process-identity.js';
+import { isAlive } from '@waybill/processes';
 import { allocOfRun, processOf } from './supervisor.js';
 
 /** A process that an agent has started, and whose allocation the agent of today may not know. */

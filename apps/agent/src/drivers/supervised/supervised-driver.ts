@@ -1,6 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { chownSync, closeSync, mkdirSync, openSync } from 'node:fs';
 import path from 'node:path';
+import { bootId, isAlive, type ProcessIdentity, sendSignal } from '@waybill/processes';
 import type { TaskResourceUsage } from '@waybill/rpc';
 import type { ExecCommand, ExecSession } from '../../exec/exec-session.js';
 import { logSpec, type OpenOutput, type TaskOutputs } from '../../logs/task-output.js';
@@ -13,7 +14,6 @@ import {
   type TaskHandle,
   TaskNotFoundError,
 } from '../driver.js';
-import { bootId, isAlive, type ProcessIdentity, sendSignal } from '../process-identity.js';
 import { ProcessTables, treeOf } from '../process-table.js';
 import { ProcessUsage } from '../process-usage.js';
 import { NoCgroupsError, type TaskCgroups } from '../task-cgroups.store.js';

@@ -5,8 +5,8 @@ import { existsSync } from 'node:fs';
 import { mkdir, open, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { Duplex } from 'node:stream';
+import { isErrno, type ProcessIdentity } from '@waybill/processes';
 import { openFound } from '../../files/plain-file.store.js';
-import { isErrno, type ProcessIdentity } from '../process-identity.js';
 
 /**
  * What the process of a task does just before it becomes the task: says who it is, as the machine sees it (its pid inside

@@ -1,0 +1,2 @@
+export { LockHeldError, takeLock } from './lock-file.js';
+export { bootId, identityOf, isAlive, isErrno, type ProcessIdentity, sendSignal } from './process-identity.js';
