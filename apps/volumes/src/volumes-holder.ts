@@ -73,14 +73,14 @@ export class VolumesHolder implements Singleton {
     const writer = new HolderWriter(this.deps, term.fence);
     const machines = new MachineCalls(rpc, tracer);
     const calls = new PluginCalls({ tables, machines });
-    const unpublish = new UnpublishWorkflow({ tables, writer, calls, tracer });
+    const unpublish = new UnpublishWorkflow({ state, writer, calls, tracer });
     const turns = new VolumeTurns();
-    const deps = { tables, writer, calls, unpublish, turns, expansion: new VolumeExpansion(tables, calls) };
+    const deps = { tables, writer, calls, turns, expansion: new VolumeExpansion(tables, calls) };
     this.held = {
       writer,
       calls,
       unpublish,
-      claims: new ClaimCommand(deps),
+      claims: new ClaimCommand({ state, writer, calls, unpublish, turns }),
       register: new RegisterCommand(deps),
       create: new CreateCommand(deps),
       deregister: new DeregisterCommand(writer, turns),

@@ -1,7 +1,7 @@
 export type { RefusedNodes } from './allocations/alloc-client-update.js';
 export * from './log/catalogue.js';
 export { isTaking, releaseClaim, withEndedClaims } from './volumes/csi-claims.js';
-export { isUnusedPlugin, volumeWithEndedClaims } from './volumes/csi-volumes.js';
+export { isUnusedPlugin, volumeWithEndedClaims, whyReleaseIsOutdated } from './volumes/csi-volumes.js';
 export * from './machine/digest.js';
 export * from './log/draft.js';
 export type { EvalDeleteResult } from './evaluations/eval-delete.js';

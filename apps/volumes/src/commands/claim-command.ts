@@ -8,6 +8,7 @@ import {
   type CSIVolumeClaim,
 } from '@waybill/model';
 import type { AskedBy, HolderWriter } from '@waybill/lease';
+import type { ReplicatedState } from '@waybill/replica';
 import { type AgentClaimRequest, type ClaimVolumeResponse, CSI_CONTROLLER } from '@waybill/rpc';
 import { namespacedKey, type Tables } from '@waybill/state';
 import { PermissionDeniedError, textOf, VolumeRefusedError, VolumeStepError } from './errors.js';
@@ -18,7 +19,7 @@ import type { UnpublishWorkflow } from '../releases/unpublish-workflow.js';
 import type { VolumeTurns } from '../releases/volume-turns.js';
 
 export interface ClaimCommandDeps {
-  readonly tables: Tables;
+  readonly state: Pick<ReplicatedState, 'tables' | 'appliedIndex'>;
   readonly writer: HolderWriter;
   readonly calls: PluginCalls;
   readonly unpublish: UnpublishWorkflow;
@@ -37,6 +38,10 @@ const RETRYABLE = 'CSI client error (retryable): ';
 export class ClaimCommand {
   constructor(private readonly deps: ClaimCommandDeps) {}
 
+  private get tables(): Tables {
+    return this.deps.state.tables;
+  }
+
   /** @throws PermissionDeniedError, VolumeRefusedError, VolumeStepError, WriteRejectedError */
   async claim(request: AgentClaimRequest, by: AskedBy): Promise<ClaimVolumeResponse> {
     this.authenticate(request);
@@ -44,9 +49,10 @@ export class ClaimCommand {
     const { Namespace: namespace, VolumeID } = request;
     await this.deps.turns.hold(namespace, [VolumeID], async () => {
       this.refuseEnded(claim.AllocationID);
-      await this.deps.writer.write('CSIVolumeClaim', { VolumeID, Claim: claim }, namespace, by);
+      const AsOf = this.deps.state.appliedIndex;
+      await this.deps.writer.write('CSIVolumeClaim', { VolumeID, Claim: claim, AsOf }, namespace, by);
     });
-    const volume = this.deps.tables.csi_volumes.get(namespacedKey(namespace, VolumeID));
+    const volume = this.tables.csi_volumes.get(namespacedKey(namespace, VolumeID));
     if (!volume) throw new VolumeRefusedError(`volume not found: ${VolumeID}`);
     return { PublishContext: await this.attached(volume, claim), Volume: volume };
   }
@@ -56,7 +62,7 @@ export class ClaimCommand {
    * would be attached for nobody, perhaps behind the release that detached it (VL-101).
    */
   private refuseEnded(allocId: string): void {
-    const alloc = this.deps.tables.allocs.get(allocId);
+    const alloc = this.tables.allocs.get(allocId);
     if (alloc && isClientTerminal(alloc)) throw new VolumeRefusedError(`allocation ${allocId} has ended`);
   }
 
@@ -71,8 +77,8 @@ export class ClaimCommand {
 
   /** VL-93: a machine claims for what runs on it. */
   private authenticate({ NodeID, AllocationID, SecretID, Claim }: AgentClaimRequest): void {
-    const alloc = this.deps.tables.allocs.get(AllocationID);
-    const node = this.deps.tables.nodes.get(NodeID || (alloc?.NodeID ?? ''));
+    const alloc = this.tables.allocs.get(AllocationID);
+    const node = this.tables.nodes.get(NodeID || (alloc?.NodeID ?? ''));
     const isOwn = node !== undefined && node.SecretID === SecretID && (!alloc || alloc.NodeID === node.ID);
     if (!isOwn || Claim === CLAIM_MODE.gc) throw new PermissionDeniedError();
   }
@@ -81,10 +87,10 @@ export class ClaimCommand {
   private newClaim(request: AgentClaimRequest): CSIVolumeClaim {
     if (request.VolumeID === '') throw new VolumeRefusedError('missing volume ID');
     const claim = this.withNode({ ...claimOf(request), State: CLAIM_STATE.taken });
-    const volume = this.deps.tables.csi_volumes.get(namespacedKey(request.Namespace, request.VolumeID));
+    const volume = this.tables.csi_volumes.get(namespacedKey(request.Namespace, request.VolumeID));
     if (!volume) return claim; // the log's refusal is the answer (VL-91)
     try {
-      const node = externalNodeOf(this.deps.tables, volume, claim);
+      const node = externalNodeOf(this.tables, volume, claim);
       return 'id' in node ? { ...claim, ExternalNodeID: node.id } : claim;
     } catch (error) {
       if (error instanceof VolumeStepError) return claim; // only who attaches needs it
@@ -94,14 +100,14 @@ export class ClaimCommand {
 
   private withNode(claim: CSIVolumeClaim): CSIVolumeClaim {
     if (claim.NodeID !== '') return claim;
-    const alloc = this.deps.tables.allocs.get(claim.AllocationID);
+    const alloc = this.tables.allocs.get(claim.AllocationID);
     if (!alloc) throw new VolumeRefusedError(`Unknown allocation: ${claim.AllocationID}`);
     return { ...claim, NodeID: alloc.NodeID };
   }
 
   /** VL-97 to VL-100: the publish context. */
   private async attached(volume: CSIVolume, claim: CSIVolumeClaim): Promise<Readonly<Record<string, string>>> {
-    const { tables } = this.deps;
+    const { tables } = this;
     const plugin = tables.csi_plugins.get(volume.PluginID);
     if (!(plugin?.ControllerRequired ?? volume.ControllerRequired)) return {};
     if (plugin && !controllerCan(plugin, 'SupportsAttachDetach')) return {};

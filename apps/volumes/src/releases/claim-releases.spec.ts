@@ -16,10 +16,10 @@ function claimed(): VolumesCluster {
   return cluster;
 }
 
-/** How the claim was written down on its way, by whom the service was asked. */
+/** How the claim was written down on its way, whoever asked the service and when. */
 const stepsOf = (cluster: VolumesCluster): unknown[] =>
   cluster.state.history.flatMap(({ txn }) =>
-    txn.type === 'CSIVolumeClaim' && txn.fence ? [{ ...txn.payload, requestId: undefined }] : [],
+    txn.type === 'CSIVolumeClaim' && txn.fence ? [{ ...txn.payload, AsOf: undefined }] : [],
   );
 
 const unpublishOf = (cluster: VolumesCluster): Promise<number> =>

@@ -1,5 +1,5 @@
 import { CLAIM_MODE, CLAIM_STATE, type CSIVolumeClaim } from '@waybill/model';
-import { fixtures } from '@waybill/state';
+import { archiveLines, fixtures, readArchive } from '@waybill/state';
 import { describe, expect, it } from 'vitest';
 import { VolumesCluster } from './volumes-cluster.fixture.js';
 
@@ -106,6 +106,23 @@ describe('a claim is given back', () => {
     );
     expect(cluster.stored().PastClaims['own']).toMatchObject({ State: CLAIM_STATE.unpublishing });
     expect(Object.keys(cluster.stored().ReadClaims)).toHaveLength(2);
+  });
+
+  it.each([
+    { step: 'NodeDetachVolume', calls: ['NodeDetachVolume'] },
+    { step: 'ControllerDetachVolume', calls: ['NodeDetachVolume', 'ControllerDetachVolume'] },
+  ])('VL-308, OP-46: a restore during $step brings the claim back: it stays, and nothing more is asked', async (it) => {
+    const cluster = published();
+    cluster.status('own', 'running');
+    const Tables = readArchive(archiveLines(cluster.state.tables));
+    cluster.machines.answers.set(`agent.csi${it.step}`, () => {
+      cluster.write('StateRestore', { Archive: 'a', SHA256: '', Bytes: 0, Index: 1, Tables });
+    });
+    await expect(run(cluster, { State: CLAIM_STATE.unpublishing })).rejects.toThrow(
+      'alloc "own" has claimed volume "data" again',
+    );
+    expect(cluster.machines.calls).toEqual(it.calls);
+    expect(cluster.stored()).toMatchObject({ ReadClaims: { own: {}, other: {} }, PastClaims: {} });
   });
 
   it('VL-109: a machine that knows nothing of it has let go', async () => {

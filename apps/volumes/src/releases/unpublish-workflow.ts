@@ -7,8 +7,9 @@ import {
   type CSIVolumeClaim,
 } from '@waybill/model';
 import type { AskedBy, HolderWriter } from '@waybill/lease';
+import type { ReplicatedState } from '@waybill/replica';
 import { CSI_CONTROLLER, CSI_NODE } from '@waybill/rpc';
-import { namespacedKey, releaseClaim, volumeWithEndedClaims, type Tables } from '@waybill/state';
+import { namespacedKey, releaseClaim, volumeWithEndedClaims, whyReleaseIsOutdated, type Tables } from '@waybill/state';
 import { type Span, traceparentOf, type Tracer, withSpan } from '@waybill/telemetry';
 import { AllocationRevivedError, textOf, VolumeRefusedError, VolumeStepError } from '../commands/errors.js';
 import { controllerCan } from '../plugins/controller-abilities.js';
@@ -17,7 +18,7 @@ import type { PluginCalls } from '../plugins/plugin-calls.js';
 import { RequestWriter } from '../commands/request-writer.js';
 
 export interface UnpublishDeps {
-  readonly tables: Tables;
+  readonly state: Pick<ReplicatedState, 'tables' | 'appliedIndex'>;
   readonly writer: HolderWriter;
   readonly calls: PluginCalls;
   readonly tracer: () => Tracer;
@@ -37,6 +38,7 @@ export interface Released {
  * A claim goes unpublishing → node-detached → ready-to-free, and each step is written down when it is done; so whoever
  * tries again, after a failure, a crash or a change of leader, goes on where it was. Nothing is written that changes
  * nothing (VL-124). Two at once for one claim are harmless: plugins and state take the second for done (VL-123).
+ * What an allocation claims while its earlier claim is being given back, after a restore, is not touched (VL-308).
  * A claim without an allocation stands for all past claims of its machine, and frees none itself (VL-111, VL-157).
  * Stateless. Cost: at most three transactions and two remote calls.
  */
@@ -71,6 +73,8 @@ export class UnpublishWorkflow {
 /** One run of the workflow. */
 class Steps {
   private claim: CSIVolumeClaim;
+  /** The state in which it was seen what is to be released. */
+  private readonly asOf: number;
 
   constructor(
     private readonly deps: UnpublishDeps,
@@ -79,6 +83,11 @@ class Steps {
     private readonly span: Span,
   ) {
     this.claim = { ...released.claim, State: firstStateOf(released.claim) };
+    this.asOf = deps.state.appliedIndex;
+  }
+
+  private get tables(): Tables {
+    return this.deps.state.tables;
   }
 
   async walk(): Promise<number> {
@@ -98,7 +107,7 @@ class Steps {
   }
 
   private isAlive(): boolean {
-    const alloc = this.deps.tables.allocs.get(this.claim.AllocationID);
+    const alloc = this.tables.allocs.get(this.claim.AllocationID);
     return alloc !== undefined && !isClientTerminal(alloc);
   }
 
@@ -107,10 +116,16 @@ class Steps {
     if (this.isAlive()) throw new AllocationRevivedError(this.claim.AllocationID);
   }
 
+  /** Its plugin would be asked to take a disk away that is in use. */
+  private refuseIfOutdated(volume: CSIVolume): void {
+    const outdated = whyReleaseIsOutdated(this.tables, volume, this.claim.AllocationID, this.asOf);
+    if (outdated !== undefined) throw new VolumeRefusedError(outdated);
+  }
+
   /** As it stands now, whatever was deleted or claimed meanwhile. */
   private volume(): CSIVolume {
     const { namespace, volumeId } = this.released;
-    const volume = volumeWithEndedClaims(this.deps.tables, namespace, volumeId);
+    const volume = volumeWithEndedClaims(this.tables, namespace, volumeId);
     if (!volume) throw new VolumeRefusedError('no such volume');
     return volume;
   }
@@ -118,23 +133,24 @@ class Steps {
   private async checkpoint(state: CSIVolumeClaim['State']): Promise<void> {
     this.claim = { ...this.claim, State: state };
     const volume = this.volume();
-    const stored = this.deps.tables.csi_volumes.get(namespacedKey(volume.Namespace, volume.ID));
+    const stored = this.tables.csi_volumes.get(namespacedKey(volume.Namespace, volume.ID));
     if (this.claim.AllocationID !== '' && releaseClaim(volume, this.claim) !== stored) await this.write();
   }
 
   private async write(): Promise<void> {
     const { namespace, volumeId } = this.released;
-    await this.writer.write('CSIVolumeClaim', { VolumeID: volumeId, Claim: this.claim }, namespace);
+    await this.writer.write('CSIVolumeClaim', { VolumeID: volumeId, Claim: this.claim, AsOf: this.asOf }, namespace);
   }
 
   /** VL-107 to VL-111. */
   private async nodeStep(): Promise<void> {
-    const node = this.deps.tables.nodes.get(this.claim.NodeID);
+    const node = this.tables.nodes.get(this.claim.NodeID);
     if (!node || node.Status === 'down') {
       this.span.addEvent('node step skipped', { reason: node ? 'the node is down' : 'the node is gone' });
       return;
     }
     const volume = this.volume();
+    this.refuseIfOutdated(volume);
     const failures: string[] = [];
     for (const claim of this.claimsOnNode(volume)) {
       const failure = await this.detachFromNode(volume, claim);
@@ -169,13 +185,14 @@ class Steps {
   /** VL-112 to VL-121. */
   private async controllerStep(): Promise<void> {
     const volume = this.volume();
-    const plugin = this.deps.tables.csi_plugins.get(volume.PluginID);
+    this.refuseIfOutdated(volume);
+    const plugin = this.tables.csi_plugins.get(volume.PluginID);
     if (!(plugin?.ControllerRequired ?? volume.ControllerRequired))
       return this.skipped('the volume needs no controller');
     if (!plugin) throw new VolumeStepError(`no such plugin: "${volume.PluginID}"`);
     if (!controllerCan(plugin, 'SupportsAttachDetach')) return this.skipped('the plugin neither attaches nor detaches');
     if (this.isUsedBeside(volume)) return this.skipped('another allocation of the node uses the volume');
-    const node = externalNodeOf(this.deps.tables, volume, this.claim);
+    const node = externalNodeOf(this.tables, volume, this.claim);
     if ('gone' in node) return this.skipped('the node is gone and its external ID unknown');
     try {
       await this.deps.calls.controller(CSI_CONTROLLER.detach, {
@@ -195,7 +212,7 @@ class Steps {
     const claims = [...Object.values(volume.ReadClaims), ...Object.values(volume.WriteClaims)];
     return claims.some(({ AllocationID, NodeID }) => {
       if (AllocationID === this.claim.AllocationID || NodeID !== this.claim.NodeID) return false;
-      const alloc = this.deps.tables.allocs.get(AllocationID);
+      const alloc = this.tables.allocs.get(AllocationID);
       return alloc !== undefined && !isClientTerminal(alloc);
     });
   }

@@ -130,8 +130,11 @@ export class VolumeWorker {
     counters.passes++;
     this.noteEnded(volume);
     let failed = false;
-    for (const claim of Object.values(volume.PastClaims)) {
+    for (const id of Object.keys(volume.PastClaims)) {
       if (this.ended) break;
+      // The one before may have taken minutes: it may be given back by now, or be taken again (VL-308).
+      const claim = this.releasing.volumeOf(this.key)?.PastClaims[id];
+      if (!claim) continue;
       if (this.isRevived(claim)) {
         failed = true; // looked at again
         continue;

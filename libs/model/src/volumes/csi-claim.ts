@@ -23,6 +23,8 @@ export interface CSIVolumeClaim {
   AccessMode: string;
   AttachmentMode: string;
   State: ClaimState;
+  /** Of a stored claim: when it was taken; absent: before claims of one allocation were told apart (VL-308). */
+  TakenIndex?: number;
 }
 
 /** VL-90: no use of a volume, only a sign to look at it. */

@@ -215,7 +215,12 @@ export interface TxnPayloads {
   /** All or none. The volumes' namespace is the envelope's. */
   CSIVolumeDeregister: { VolumeIDs: string[]; Force: boolean };
   /** The volume's namespace is the envelope's. Without allocation it only wakes whoever watches the volume (VL-90). */
-  CSIVolumeClaim: { VolumeID: string; Claim: CSIVolumeClaim };
+  CSIVolumeClaim: {
+    VolumeID: string;
+    Claim: CSIVolumeClaim;
+    /** VL-308: the state in which the writer saw what it is about; absent: before schema version 2, or it does not matter. */
+    AsOf?: number;
+  };
   /** All or none. */
   CSIVolumeClaimBatch: { Claims: { Namespace: string; VolumeID: string; Claim: CSIVolumeClaim }[] };
   CSIPluginDelete: { ID: string };
@@ -296,7 +301,7 @@ export const TXN_TYPES: { readonly [T in TxnType]: TxnTypeInfo } = {
   ClusterMetadata: { number: 32, eventType: null, schemaVersion: 1 },
   CSIVolumeRegister: { number: 35, eventType: 'CSIVolumeRegistered', schemaVersion: 1 },
   CSIVolumeDeregister: { number: 36, eventType: 'CSIVolumeDeregistered', schemaVersion: 1 },
-  CSIVolumeClaim: { number: 37, eventType: 'CSIVolumeClaim', schemaVersion: 1 },
+  CSIVolumeClaim: { number: 37, eventType: 'CSIVolumeClaim', schemaVersion: 2 },
   CSIVolumeClaimBatch: { number: 39, eventType: 'CSIVolumeClaim', schemaVersion: 1 },
   CSIPluginDelete: { number: 40, eventType: null, schemaVersion: 1 },
   HostVolumeRegister: { number: 75, eventType: 'HostVolumeRegistered', schemaVersion: 1 },

@@ -30,6 +30,8 @@ const UPCASTS: Upcasts = {
     1: (payload) => payload as TxnPayloads['ApplyPlanResults'],
     2: (payload) => payload as TxnPayloads['ApplyPlanResults'],
   },
+  // Without `AsOf` the claims of one allocation are not told apart.
+  CSIVolumeClaim: { 1: (payload) => payload as TxnPayloads['CSIVolumeClaim'] },
   // An old log makes what it made, wrong counters included: a reconciliation of summaries mends them.
   EvalDelete: { 1: (payload) => ({ ...(payload as TxnPayloads['EvalDelete']), KeepsCounters: true }) },
 };

@@ -62,6 +62,16 @@ export function takeClaim(
   };
 }
 
+/**
+ * VL-308: when the claim that an allocation holds became what it is: it was taken, or a restore brought it back. 0: it
+ * holds none, or one of before claims were told apart.
+ * @param restoredIndex of the last restore, 0 without one
+ */
+export function heldSince(volume: CSIVolume, allocId: string, restoredIndex: number): number {
+  const claim = own(volume.ReadClaims, allocId) ?? own(volume.WriteClaims, allocId);
+  return claim ? Math.max(claim.TakenIndex ?? 0, restoredIndex) : 0;
+}
+
 /** VL-85, VL-89, VL-92, VL-105: the volume after a checkpoint of a claim that is being given back. */
 export function releaseClaim(volume: CSIVolume, claim: CSIVolumeClaim): CSIVolume {
   const id = claim.AllocationID;
@@ -94,11 +104,16 @@ export function withEndedClaims(
     for (const [id, claim] of Object.entries(claims)) {
       if (Object.hasOwn(volume.PastClaims, id)) continue;
       const alloc = allocOf(id);
-      if (!alloc || isClientTerminal(alloc)) ended[id] = { ...claim, State: CLAIM_STATE.unpublishing };
+      if (!alloc || isClientTerminal(alloc)) ended[id] = endedOf(claim);
     }
   }
   if (Object.keys(ended).length === 0) return volume;
   return { ...volume, PastClaims: { ...volume.PastClaims, ...ended } };
+}
+
+function endedOf(claim: CSIVolumeClaim): CSIVolumeClaim {
+  const { TakenIndex: _, ...kept } = claim;
+  return { ...kept, State: CLAIM_STATE.unpublishing };
 }
 
 function freed(volume: CSIVolume, id: string): CSIVolume {

@@ -1,7 +1,9 @@
 import { CLAIM_MODE, CLAIM_STATE, type CSIVolumeClaim, type CSIVolumeRegistration } from '@waybill/model';
 import { describe, expect, it } from 'vitest';
+import { archiveLines, readArchive } from '../archive/state-archive.js';
 import { eventsOf } from '../events.js';
 import { fixtures } from '../fixtures.js';
+import { TXN_TYPES } from '../log/catalogue.js';
 import { objectChanges } from '../machine/object-changes.js';
 
 const { aClientUpdate, aCSIClaim, aMachine, anAlloc, aNode, aNodePlugin, aPlanResult, aRegisteredJob } = fixtures;
@@ -159,6 +161,73 @@ describe('claims', () => {
       WriteClaims: { [A]: {}, [B]: {} },
     });
     expect(Object.keys(stored()?.PastClaims ?? {})).toEqual([A]);
+  });
+
+  describe('of one allocation, one after the other', () => {
+    const again = { kind: 'refused', error: `alloc "${A}" has claimed volume "data" again` };
+    const step = ({ machine }: ReturnType<typeof cluster>, State: CSIVolumeClaim['State'], AsOf: number) =>
+      apply(
+        machine,
+        'CSIVolumeClaim',
+        { VolumeID: 'data', Claim: aCSIClaim({ NodeID: NODE, AllocationID: A, State }), AsOf },
+        { namespace: 'default' },
+      );
+
+    it('VL-308: a release that began before the volume was claimed again is refused, one that began later is not', () => {
+      const all = cluster();
+      all.register({});
+      const began = step(all, CLAIM_STATE.taken, all.machine.appliedIndex).index;
+      expect(step(all, CLAIM_STATE.readyToFree, began).verdict.kind).toBe('accepted');
+      const retaken = step(all, CLAIM_STATE.taken, began).index;
+      for (const state of [CLAIM_STATE.unpublishing, CLAIM_STATE.nodeDetached, CLAIM_STATE.readyToFree])
+        expect(step(all, state, began).verdict).toEqual(again);
+      expect(all.stored()).toMatchObject({ WriteClaims: { [A]: { TakenIndex: retaken } }, PastClaims: {} });
+      expect(step(all, CLAIM_STATE.readyToFree, retaken).verdict.kind).toBe('accepted');
+      expect(step(all, CLAIM_STATE.readyToFree, began).verdict.kind).toBe('noop');
+    });
+
+    it('VL-308, OP-46: a release that began before a restore leaves the claim that it brought back', () => {
+      const all = cluster();
+      all.register({});
+      const began = step(all, CLAIM_STATE.taken, all.machine.appliedIndex).index;
+      const archive = [...archiveLines(all.machine.tables)];
+      step(all, CLAIM_STATE.nodeDetached, began);
+      const restored = apply(all.machine, 'StateRestore', {
+        Archive: 'a',
+        SHA256: '',
+        Bytes: 0,
+        Index: began,
+        Tables: readArchive(archive),
+      });
+      expect(step(all, CLAIM_STATE.readyToFree, began).verdict).toEqual(again);
+      expect(step(all, CLAIM_STATE.readyToFree, restored.index).verdict.kind).toBe('accepted');
+    });
+
+    it('VL-308: what an older program wrote makes the rows that it made', () => {
+      const { machine, register, stored } = cluster();
+      register({});
+      const old = (State: CSIVolumeClaim['State']) => {
+        const payload = { VolumeID: 'data', Claim: aCSIClaim({ NodeID: NODE, AllocationID: A, State }) };
+        const txn = fixtures.aTxn(machine.appliedIndex + 1, 'CSIVolumeClaim', payload, { namespace: 'default' });
+        return machine.apply({ ...txn, schemaVersion: TXN_TYPES.CSIVolumeClaim.schemaVersion - 1 });
+      };
+      old(CLAIM_STATE.taken);
+      expect(stored()?.WriteClaims[A]).not.toHaveProperty('TakenIndex');
+      old(CLAIM_STATE.readyToFree);
+      old(CLAIM_STATE.taken);
+      expect(old(CLAIM_STATE.readyToFree).verdict.kind).toBe('accepted');
+      expect(stored()?.WriteClaims).toEqual({});
+    });
+
+    it('VL-68, VL-308: the past claim of an ended one does not say when it was taken', () => {
+      const all = cluster();
+      all.register({});
+      step(all, CLAIM_STATE.taken, all.machine.appliedIndex);
+      all.end(A);
+      all.claim({ AllocationID: '', Mode: CLAIM_MODE.gc, State: CLAIM_STATE.unpublishing });
+      expect(all.stored()?.PastClaims[A]).toMatchObject({ State: CLAIM_STATE.unpublishing });
+      expect(all.stored()?.PastClaims[A]).not.toHaveProperty('TakenIndex');
+    });
   });
 
   it('type 39: a batch is taken whole or not at all', () => {

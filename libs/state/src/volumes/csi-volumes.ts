@@ -13,9 +13,9 @@ import {
 } from '@waybill/model';
 import type { Appliers } from '../machine/applier.js';
 import type { TxnPayloads } from '../log/catalogue.js';
-import { isTaking, releaseClaim, takeClaim, withEndedClaims } from './csi-claims.js';
+import { heldSince, isTaking, releaseClaim, takeClaim, withEndedClaims } from './csi-claims.js';
 import { withoutStaleJobs } from './plugin-jobs.js';
-import { namespacedKey, type Tables } from '../machine/tables.js';
+import { namespacedKey, SINGLETON_KEY, type Tables } from '../machine/tables.js';
 import type { Txn } from '../log/txn.js';
 import { Refused, type Write } from '../machine/write.js';
 
@@ -27,7 +27,7 @@ export const csiVolumeAppliers: Appliers<
     for (const volume of Volumes) registerVolume(w, volume);
   },
   CSIVolumeDeregister: deregisterVolumes,
-  CSIVolumeClaim: (w, { VolumeID, Claim }, txn) => claimVolume(w, txn.namespace, VolumeID, Claim),
+  CSIVolumeClaim: (w, { VolumeID, Claim, AsOf }, txn) => claimVolume(w, txn.namespace, VolumeID, Claim, AsOf),
   CSIVolumeClaimBatch: (w, { Claims }) => {
     for (const { Namespace, VolumeID, Claim } of Claims) claimVolume(w, Namespace, VolumeID, Claim);
   },
@@ -38,6 +38,21 @@ export const csiVolumeAppliers: Appliers<
 export function volumeWithEndedClaims(tables: Tables, namespace: string, id: string): CSIVolume | undefined {
   const volume = tables.csi_volumes.get(namespacedKey(namespace, id));
   return volume && withEndedClaims(volume, (allocId) => tables.allocs.get(allocId));
+}
+
+/**
+ * VL-308: why a release that began when the state was at `asOf` must not go on; undefined: it may. The allocation has taken
+ * the volume since then, or a restore has given it back its claim, and that is another one than the release is about.
+ */
+export function whyReleaseIsOutdated(
+  tables: Tables,
+  volume: CSIVolume,
+  allocId: string,
+  asOf: number,
+): string | undefined {
+  const restoredIndex = tables.cluster_meta.get(SINGLETON_KEY)?.RestoredIndex ?? 0;
+  if (heldSince(volume, allocId, restoredIndex) <= asOf) return undefined;
+  return `alloc "${allocId}" has claimed volume "${volume.ID}" again`;
 }
 
 /** Type 35. What somebody claimed since the writer looked is kept, and what it rules out is refused (VL-300). */
@@ -91,21 +106,26 @@ function deregisterVolumes(
 
 const isLive = (alloc: Allocation | undefined): boolean => alloc !== undefined && !isTerminalAllocation(alloc);
 
-/** Types 37 and 39: VL-70, VL-73 to VL-92. */
-function claimVolume(w: Write, namespace: string, id: string, claim: CSIVolumeClaim): void {
+/** Types 37 and 39: VL-70, VL-73 to VL-92, VL-308. */
+function claimVolume(w: Write, namespace: string, id: string, claim: CSIVolumeClaim, asOf?: number): void {
   const stored = w.tables.csi_volumes.get(namespacedKey(namespace, id));
   const volume = volumeWithEndedClaims(w.tables, namespace, id);
   if (!stored || !volume) throw new Refused(`volume not found: ${id}`);
   const wakes = claim.AllocationID === '';
-  const next = wakes ? volume : claimed(w, volume, claim);
+  const next = wakes ? volume : claimed(w, volume, claim, asOf);
   if (next === stored && !wakes) return;
   w.put('csi_volumes', { ...next, ModifyIndex: w.index, ModifyTime: w.timeNs });
 }
 
-function claimed(w: Write, volume: CSIVolume, claim: CSIVolumeClaim): CSIVolume {
-  if (!isTaking(claim)) return releaseClaim(volume, claim);
-  const alloc = w.tables.allocs.get(claim.AllocationID);
-  return takeClaim(volume, claim, alloc, w.tables.csi_plugins.get(volume.PluginID));
+function claimed(w: Write, volume: CSIVolume, claim: CSIVolumeClaim, asOf: number | undefined): CSIVolume {
+  if (isTaking(claim)) {
+    const taken = asOf === undefined ? claim : { ...claim, TakenIndex: w.index };
+    const alloc = w.tables.allocs.get(claim.AllocationID);
+    return takeClaim(volume, taken, alloc, w.tables.csi_plugins.get(volume.PluginID));
+  }
+  const outdated = asOf !== undefined && whyReleaseIsOutdated(w.tables, volume, claim.AllocationID, asOf);
+  if (outdated) throw new Refused(outdated);
+  return releaseClaim(volume, claim);
 }
 
 /** No machine runs it, and no job is to (GC-70). */
