@@ -43,6 +43,49 @@ describe('schedules', () => {
     expect(next(Berlin, '2026-10-25T00:30:00Z')).toBe('2026-10-26T01:30:00.000Z');
   });
 
+  it('an hour that the clock repeats: every hour goes on, and no time comes before what it is after', () => {
+    const half = { Spec: '*/30 * * * *', TimeZone: 'Europe/Berlin' };
+    expect(next(half, '2026-10-25T00:30:00Z')).toBe('2026-10-25T01:00:00.000Z');
+    expect(next(half, '2026-10-25T01:00:00Z')).toBe('2026-10-25T01:30:00.000Z');
+    expect(next(half, '2026-10-25T01:30:00Z')).toBe('2026-10-25T02:00:00.000Z');
+    expect(next({ ...half, Spec: '@hourly' }, '2026-10-25T00:00:00Z')).toBe('2026-10-25T01:00:00.000Z');
+    expect(next({ ...half, Spec: '15 */2 * * *' }, '2026-10-25T00:15:00Z')).toBe('2026-10-25T01:15:00.000Z');
+    expect(next({ ...half, Spec: '30 2 * * *' }, '2026-10-25T01:10:00Z')).toBe('2026-10-26T01:30:00.000Z');
+    expect(next(half, '2026-03-29T00:30:00Z')).toBe('2026-03-29T01:00:00.000Z');
+    // Thirty minutes of the hour, and a midnight that is left out.
+    expect(next({ Spec: '0 * * * *', TimeZone: 'Australia/Lord_Howe' }, '2026-04-04T14:00:00Z')).toBe(
+      '2026-04-04T15:30:00.000Z',
+    );
+    expect(next({ Spec: '0 0 * * *', TimeZone: 'America/Sao_Paulo' }, '2018-11-03T12:00:00Z')).toBe(
+      '2018-11-04T03:00:00.000Z',
+    );
+    expect(next({ Spec: '0 * 29 2 *', TimeZone: 'America/New_York' }, '2026-01-01T00:00:00Z')).toBe(
+      '2028-02-29T05:00:00.000Z',
+    );
+  });
+
+  it('a time that is due is always later, in every zone, minute by minute around a change', () => {
+    for (const TimeZone of ['Europe/Berlin', 'America/New_York', 'Australia/Lord_Howe', 'Africa/Cairo', 'Local'])
+      for (const Spec of ['*/20 * * * *', '10,50 1-3 * * *', '@hourly', '30 2 * * *', '0 0 * * *'])
+        for (const day of ['2026-03-08', '2026-03-29', '2026-04-04', '2026-10-25', '2026-11-01'])
+          for (let minute = 0; minute < 24 * 60; minute += 41) {
+            const after = Date.parse(`${day}T00:00:00Z`) + minute * 60_000;
+            expect(nextLaunchMs(periodic({ Spec, TimeZone }), after)).toBeGreaterThan(after);
+          }
+  });
+
+  it('what other schedules have: ? for *, a step from a number, long names', () => {
+    expect(next({ Spec: '0 0 ? * MON' }, '2026-11-23T00:00:00Z')).toBe('2026-11-30T00:00:00.000Z');
+    expect(next({ Spec: '0 0 1 * ?' }, '2026-11-22T00:00:00Z')).toBe('2026-12-01T00:00:00.000Z');
+    expect(next({ Spec: '5/20 * * * *' }, '2026-11-22T10:05:00Z')).toBe('2026-11-22T10:25:00.000Z');
+    expect(next({ Spec: '0 0 * * Sunday' }, '2026-11-22T00:00:00Z')).toBe('2026-11-29T00:00:00.000Z');
+    expect(next({ Spec: '0 0 1 january-march *' }, '2026-11-22T00:00:00Z')).toBe('2027-01-01T00:00:00.000Z');
+    expect(next({ Spec: '0 3 1 1 * */2' }, '2026-11-22T00:00:00Z')).toBe('2028-01-01T03:00:00.000Z');
+    expect(next({ Spec: '0 0 * * 5L' }, '2026-11-22T00:00:00Z')).toBe('2026-11-27T00:00:00.000Z');
+    for (const spec of ['2030-01-01T00:00:00', '@every 5m', '/5 * * * *', '* * * *', '* * * * * * * *'])
+      expect(() => checkCron(spec)).toThrow(CronSpecError);
+  });
+
   it('none without a spec, and what is no schedule says so', () => {
     expect(next({}, '2026-01-01T00:00:00Z')).toBeUndefined();
     for (const spec of ['every day', '0 0 1 13 *', '61 * * * *']) expect(() => checkCron(spec)).toThrow(CronSpecError);

@@ -1,5 +1,6 @@
 import { Cron } from 'croner';
 import type { PeriodicConfig } from '../jobs/job.js';
+import { DAY_MS, ZoneClock } from './zone-clock.js';
 
 /** A text that is no schedule. */
 export class CronSpecError extends Error {
@@ -14,7 +15,7 @@ export class CronSpecError extends Error {
 
 /** @throws CronSpecError */
 export function checkCron(spec: string): void {
-  cronOf(spec, undefined);
+  scheduleOf(spec);
 }
 
 /**
@@ -23,10 +24,10 @@ export function checkCron(spec: string): void {
  * @throws CronSpecError
  */
 export function nextLaunchMs(periodic: PeriodicConfig, afterMs: number): number | undefined {
-  const timezone = periodic.TimeZone === 'Local' ? undefined : periodic.TimeZone || 'UTC';
+  const zone = periodic.TimeZone === 'Local' ? undefined : periodic.TimeZone || 'UTC';
   let first: number | undefined;
   for (const spec of specsOf(periodic)) {
-    const next = cronOf(spec, timezone).nextRun(new Date(afterMs))?.getTime();
+    const next = nextOf(scheduleOf(spec), zone, afterMs);
     if (next !== undefined && (first === undefined || next < first)) first = next;
   }
   return first;
@@ -34,12 +35,95 @@ export function nextLaunchMs(periodic: PeriodicConfig, afterMs: number): number 
 
 export const specsOf = ({ Spec, Specs }: PeriodicConfig): readonly string[] => Specs ?? (Spec === '' ? [] : [Spec]);
 
-/** Of six fields the last is the year, as in the schedules people have; the library's sixth would be seconds. */
-function cronOf(spec: string, timezone: string | undefined): Cron {
-  const fields = spec.trim().split(/\s+/);
+interface Schedule {
+  /** First reading of a clock after another one that fits, both as unix milliseconds of a wall in UTC. */
+  readonly nextReading: (afterMs: number) => number | undefined;
+  /** The hour is `*` or a step of it: such a schedule goes on while the clock repeats an hour. */
+  readonly everyHour: boolean;
+}
+
+const SHORTHANDS: Readonly<Record<string, string>> = {
+  '@yearly': '0 0 1 1 *',
+  '@annually': '0 0 1 1 *',
+  '@monthly': '0 0 1 * *',
+  '@weekly': '0 0 * * 0',
+  '@daily': '0 0 * * *',
+  '@midnight': '0 0 * * *',
+  '@hourly': '0 * * * *',
+};
+const LONG_NAMES = new Set(
+  (
+    'january february march april may june july august september october november december ' +
+    'sunday monday tuesday wednesday thursday friday saturday'
+  ).split(' '),
+);
+const YEARS = '1970-2099';
+
+/**
+ * Five fields begin with the minute; of six the last is the year, as in the schedules people have (the library's sixth
+ * would be seconds); seven begin with the second. `?` is `*`: to the library it would be a restriction, which makes
+ * "either of the two days" of what names only one.
+ */
+function scheduleOf(spec: string): Schedule {
+  const given = spec.trim();
+  const fields = (SHORTHANDS[given.toLowerCase()] ?? given).split(/\s+/).map(fieldOf);
+  if (fields.length < 5 || fields.length > 7) throw new CronSpecError(spec, 'five to seven fields are needed');
+  const [second = '0', minute, hour = '', day, month, weekday, year = '*'] =
+    fields.length === 7 ? fields : ['0', ...fields];
+  const pattern = [second, minute, hour, day, month, weekday, year.replace(/^\*\//, `${YEARS}/`)].join(' ');
+  if (/(?:^|[\s,])\//.test(pattern)) throw new CronSpecError(spec, 'a step needs what it starts from');
   try {
-    return new Cron(fields.length === 6 ? `0 ${spec.trim()}` : spec, { ...(timezone && { timezone }) });
+    const cron = new Cron(pattern, { timezone: 'UTC', sloppyRanges: true });
+    return {
+      nextReading: (afterMs) => cron.nextRun(new Date(afterMs))?.getTime(),
+      everyHour: hour.startsWith('*'),
+    };
   } catch (error) {
     throw new CronSpecError(spec, error instanceof Error ? error.message : String(error));
   }
+}
+
+const fieldOf = (field: string): string =>
+  field
+    .replace(/^\?/, '*')
+    .replace(/[a-z]+/gi, (word) => (LONG_NAMES.has(word.toLowerCase()) ? word.slice(0, 3) : word));
+
+function nextOf(schedule: Schedule, zone: string | undefined, afterMs: number): number | undefined {
+  if (zone === 'UTC') return schedule.nextReading(afterMs);
+  const clock = new ZoneClock(zone);
+  return schedule.everyHour ? nextRead(schedule, clock, afterMs) : nextNamed(schedule, clock, afterMs);
+}
+
+/** Whenever the clock shows it: twice where an hour is repeated, not at all where it is left out. */
+function nextRead(schedule: Schedule, clock: ZoneClock, afterMs: number): number | undefined {
+  for (let fromMs = afterMs; ;) {
+    const offset = clock.offsetMs(fromMs);
+    const reading = schedule.nextReading(fromMs + offset);
+    if (reading === undefined) return undefined;
+    const momentMs = reading - offset;
+    const changeMs = clock.changeWithin(fromMs, Math.min(momentMs, fromMs + DAY_MS));
+    if (changeMs !== undefined) {
+      const shown = changeMs + clock.offsetMs(changeMs);
+      if (schedule.nextReading(shown - 1) === shown) return changeMs;
+      fromMs = changeMs;
+    } else if (momentMs <= fromMs + DAY_MS) {
+      return momentMs;
+    } else {
+      // What the clock repeats on the way there would have been read before.
+      fromMs = momentMs - DAY_MS / 2;
+    }
+  }
+}
+
+/** An hour that is named comes once a day: the first time where it is repeated, later where it is left out. */
+function nextNamed(schedule: Schedule, clock: ZoneClock, afterMs: number): number | undefined {
+  for (
+    let reading = schedule.nextReading(afterMs + clock.leastOffsetMs(afterMs));
+    reading !== undefined;
+    reading = schedule.nextReading(reading)
+  ) {
+    const momentMs = clock.momentOf(reading);
+    if (momentMs > afterMs) return momentMs;
+  }
+  return undefined;
 }
