@@ -211,6 +211,8 @@ describe('raw_exec', () => {
         'only one of cgroups_v1_override and cgroups_v2_override may be set',
       ],
       [{ command: 'x', comand: 'y' }, 'unknown key "comand"'],
+      [{ command: 'x', args: 'y' }, 'args must be a list of strings'],
+      [{ command: 'x', args: [['y']] }, 'args must be a list of strings'],
     ];
     for (const [config, text] of cases) expect(() => driver.validate(aTask(config))).toThrow(text);
   });
@@ -266,6 +268,46 @@ describe('raw_exec', () => {
     expect(env).toContain('ONLY=this');
     // What a shell adds by itself; nothing of this process.
     expect(env.filter((line) => !/^(PATH|ONLY|PWD|OLDPWD|SHLVL|_)=/.test(line))).toEqual([]);
+  });
+
+  it('AG-274: no variable is lost or changed, whatever its name; what cannot be one is told without its value', async () => {
+    const env = {
+      PATH: process.env['PATH'] ?? '',
+      ...Object.fromEntries(
+        ['run', 'pid', 'place', 'watch', 'adj', 'stat', 'n', 'IFS', 'OPTIND'].map((name) => [name, 'mine']),
+      ),
+      'NOMAD_META_a.b': 'dotted',
+      'NOMAD_HOST_IP_a-b': 'dashed',
+      '-x': 'an option',
+      '1st': `it's "two"\nlines $HOME \`x\``,
+      LONG: 'ü'.repeat(60_000),
+      LONGER: '€'.repeat(43_000),
+    };
+    const print = 'process.stdout.write(JSON.stringify(process.env))';
+    const task = aTask({ command: process.execPath, args: ['-e', print] }, { env });
+    await started(task);
+    expect(await driver.wait(task.taskId)).toMatchObject({ ExitCode: 0 });
+    const seen = JSON.parse(readFileSync(path.join(task.paths.logsDir, 'web.stdout.0'), 'utf8')) as Record<
+      string,
+      string
+    >;
+    expect(seen).toMatchObject(env);
+    expect(Object.keys(seen).filter((name) => name.startsWith('WAYBILL'))).toEqual([]);
+    const secret = { env: { KEY: 'hidden\0' } };
+    const refused = await started(aTask(shell('true'), secret)).catch((error: unknown) => String(error));
+    expect(refused).toContain('variable "KEY" of the task holds a zero byte');
+    expect(refused).not.toContain('hidden');
+    const tooLong = { env: { KEY: 'x'.repeat(128 * 1024) } };
+    await expect(started(aTask(shell('true'), tooLong))).rejects.toThrow('variable "KEY" of the task is longer than');
+  });
+
+  it('AG-271: numbers and truth values among the arguments are what they are written as; its work_dir is there', async () => {
+    const task = aTask({ command: 'echo', args: ['-p', 8080, true] });
+    await started(task);
+    await driver.wait(task.taskId);
+    expect(read(task, 'web.stdout.0')).toBe('-p 8080 true\n');
+    const nowhere = aTask({ command: 'echo', work_dir: '/not/there' });
+    await expect(started(nowhere)).rejects.toThrow('work_dir "/not/there" is no directory of this machine');
   });
 
   it.runIf(process.getuid?.() === 0)(

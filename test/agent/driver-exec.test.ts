@@ -256,12 +256,19 @@ describe.runIf(isRoot)('exec (needs root)', () => {
   });
 
   it('AG-232: has its variables as they are, and what root runs for it has none of them', async () => {
-    const odd = { 'NOMAD_META_a.b': 'dotted', QUOTED: `it's "two"\nlines $HOME \`x\``, LD_PRELOAD: '/local/evil.so' };
+    const odd = {
+      LONG: '€'.repeat(43_000),
+      LONGER: 'x'.repeat(130_000),
+      'NOMAD_META_a.b': 'dotted',
+      QUOTED: `it's "two"\nlines $HOME \`x\``,
+      LD_PRELOAD: '/local/evil.so',
+    };
     const task = aTask({ command: 'env' }, { env: { PATH: '/usr/bin:/bin', ...odd } });
     await started(task);
     await driver.wait(task.taskId);
     const text = read(task, 'web.stdout.0');
     expect(text).toContain('NOMAD_META_a.b=dotted\n');
+    expect(text).toContain(`LONG=${odd.LONG}\n`);
     expect(text).toContain(`QUOTED=${odd.QUOTED}\n`);
     expect(text).not.toContain('WAYBILL');
     const waiting = aTask({ command: 'sleep', args: ['7779'] }, { env: { PATH: '/usr/bin:/bin', ...odd } });

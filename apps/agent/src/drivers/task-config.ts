@@ -1,5 +1,8 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 import { TaskConfigError } from './driver.js';
+
+/** A list of texts. Numbers and truth values are what they are written as: job files have `args = ["--port", 8080]`. */
+export const texts = z.array(z.union([z.string(), z.number(), z.boolean()], 'a string is wanted').transform(String));
 
 /** A task's configuration as its driver's schema takes it (AG-104). @throws TaskConfigError that names every problem */
 export function checkedConfig<S extends z.ZodType>(

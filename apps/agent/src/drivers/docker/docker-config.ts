@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { checkedConfig } from '../task-config.js';
+import { checkedConfig, texts } from '../task-config.js';
 
-const texts = z.array(z.string()).default([]);
+const list = texts.default([]);
 /** A block of a job file comes as a list of one. */
 const unwrapped = (value: unknown): unknown => (Array.isArray(value) && value.length === 1 ? value[0] : value);
 /** Several blocks of the same name, or a map, are one map. */
@@ -50,21 +50,21 @@ const schema = z.strictObject({
   auth: block(auth),
   auth_soft_fail: z.boolean().default(false),
   command: z.string().default(''),
-  args: texts,
-  entrypoint: z.union([z.string().transform((one) => [one]), z.array(z.string())]).optional(),
+  args: list,
+  entrypoint: z.union([z.string().transform((one) => [one]), texts]).optional(),
   work_dir: z.string().optional(),
   hostname: z.string().optional(),
   labels: map,
-  ports: texts,
+  ports: list,
   port_map: z.preprocess(merged, z.record(z.string(), z.coerce.number().int().min(1).max(65_535))).default({}),
   network_mode: z.string().optional(),
-  network_aliases: texts,
+  network_aliases: list,
   mac_address: z.string().optional(),
-  dns_servers: texts,
-  dns_search_domains: texts,
-  dns_options: texts,
-  extra_hosts: texts,
-  volumes: texts,
+  dns_servers: list,
+  dns_search_domains: list,
+  dns_options: list,
+  extra_hosts: list,
+  volumes: list,
   mount: z.array(mount).default([]),
   mounts: z.array(mount).default([]),
   devices: z.array(device).default([]),
@@ -72,10 +72,10 @@ const schema = z.strictObject({
   shm_size: z.int().min(0).optional(),
   storage_opt: map,
   privileged: z.boolean().default(false),
-  cap_add: texts,
-  cap_drop: texts,
-  security_opt: texts,
-  group_add: texts,
+  cap_add: list,
+  cap_drop: list,
+  security_opt: list,
+  group_add: list,
   ipc_mode: z.string().optional(),
   pid_mode: z.string().optional(),
   uts_mode: z.string().optional(),

@@ -1,8 +1,8 @@
 import path from 'node:path';
 import { z } from 'zod';
-import { checkedConfig } from '../task-config.js';
+import { checkedConfig, texts } from '../task-config.js';
 
-const list = z.array(z.string()).default([]);
+const list = texts.default([]);
 const mode = z.enum(['private', 'host']).default('private');
 const NAME = 'exec';
 

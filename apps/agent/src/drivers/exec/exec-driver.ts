@@ -6,6 +6,7 @@ import { execProcess } from '../../exec/process-exec.transport.js';
 import { type DriverFingerprint, StartError, type TaskConfig, type TaskHandle } from '../driver.js';
 import { findCommand } from '../find-command.js';
 import { type Launch, SupervisedDriver, type SupervisionOptions } from '../supervised/supervised-driver.js';
+import { carried, inTaskEnvironment } from '../supervised/task-environment.js';
 import { NoLimitsError, type TaskLimits } from '../task-limits.store.js';
 import { type UserIds, userIds } from '../user-ids.js';
 import { addedCapabilities, boundingCapabilities } from '../capabilities.js';
@@ -14,7 +15,6 @@ import { enclosed, type EnclosureMount } from './enclosure.js';
 import { type ExecConfig, execConfig } from './exec-config.js';
 import { type ExecTools, ExecUnavailableError, findTools, tryOut } from './exec-tools.js';
 import { enclosureMounts } from './mount-points.js';
-import { carried, inTaskEnvironment } from './task-environment.js';
 
 /** As whom a task runs that does not say. */
 const DEFAULT_USER = 'nobody';

@@ -1,5 +1,6 @@
 import path from 'node:path';
 import { TaskConfigError } from '../driver.js';
+import { texts } from '../task-config.js';
 
 /** AG-271. */
 export interface RawExecConfig {
@@ -33,10 +34,9 @@ const KEYS = new Set([
 export function rawExecConfig(config: Readonly<Record<string, unknown>>): RawExecConfig {
   for (const key of Object.keys(config))
     if (!KEYS.has(key)) throw new TaskConfigError(`unknown key "${key}" in the configuration of raw_exec`);
-  const { command, args = [], denied_envvars: denied = [], work_dir: workDir, oom_score_adj: oomScoreAdj } = config;
+  const { command, work_dir: workDir, oom_score_adj: oomScoreAdj } = config;
   if (typeof command !== 'string' || command === '') throw new TaskConfigError('command is required');
-  if (!isTexts(args)) throw new TaskConfigError('args must be a list of strings');
-  if (!isTexts(denied)) throw new TaskConfigError('denied_envvars must be a list of strings');
+  const [args, deniedVariables] = [textsOf(config, 'args'), textsOf(config, 'denied_envvars')];
   if (workDir !== undefined && (typeof workDir !== 'string' || !path.isAbsolute(workDir)))
     throw new TaskConfigError('work_dir must be an absolute path');
   const { cgroup_v1_override: v1, cgroup_v2_override: cgroupV2 } = config;
@@ -45,7 +45,7 @@ export function rawExecConfig(config: Readonly<Record<string, unknown>>): RawExe
   if (cgroupV2 !== undefined && (typeof cgroupV2 !== 'string' || cgroupV2 === ''))
     throw new TaskConfigError('cgroup_v2_override must be the path of a cgroup');
   const [cgroupV1, oom] = [controllersOf(v1), scoreOf(oomScoreAdj)];
-  return { command, args, workDir, deniedVariables: denied, oomScoreAdj: oom, cgroupV1, cgroupV2 };
+  return { command, args, workDir, deniedVariables, oomScoreAdj: oom, cgroupV1, cgroupV2 };
 }
 
 function scoreOf(value: unknown): number | undefined {
@@ -67,5 +67,8 @@ function controllersOf(value: unknown): [string, string][] {
   });
 }
 
-const isTexts = (value: unknown): value is string[] =>
-  Array.isArray(value) && value.every((one) => typeof one === 'string');
+function textsOf(config: Readonly<Record<string, unknown>>, key: string): string[] {
+  const parsed = texts.safeParse(config[key] ?? []);
+  if (!parsed.success) throw new TaskConfigError(`${key} must be a list of strings`);
+  return parsed.data;
+}

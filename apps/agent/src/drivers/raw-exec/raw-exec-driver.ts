@@ -1,10 +1,11 @@
-import { chownSync } from 'node:fs';
+import { chownSync, statSync } from 'node:fs';
 import type { ExecCommand, ExecSession } from '../../exec/exec-session.js';
 import { execProcess } from '../../exec/process-exec.transport.js';
 import { type DriverFingerprint, StartError, type TaskConfig, type TaskHandle } from '../driver.js';
 import { findCommand, type TaskView } from '../find-command.js';
 import { type Launch, SupervisedDriver, type SupervisionOptions } from '../supervised/supervised-driver.js';
 import { asItIs, findSetsid } from '../supervised/supervisor.js';
+import { carried } from '../supervised/task-environment.js';
 import { NoCgroupsError } from '../task-cgroups.store.js';
 import { type UserIds, userIds } from '../user-ids.js';
 import { chosenCgroups } from './cgroup-override.js';
@@ -61,6 +62,8 @@ export class RawExecDriver extends SupervisedDriver {
     if (!this.options.enabled) throw new StartError('raw_exec is disabled');
     const wanted = rawExecConfig(config.config);
     const { command, args, workDir, oomScoreAdj } = wanted;
+    if (workDir !== undefined && !statSync(workDir, { throwIfNoEntry: false })?.isDirectory())
+      throw new StartError(`work_dir "${workDir}" is no directory of this machine`);
     const executable = found(command, config);
     const user = this.userOf(config);
     if (user) chownSync(config.paths.secretsDir, user.uid, user.gid); // AG-220
@@ -69,7 +72,7 @@ export class RawExecDriver extends SupervisedDriver {
       commandLine: (placed) => asItIs({ runDir: this.runDir(handle), placed, oomScoreAdj }, [executable, ...args]),
       cgroups: await chosenCgroups(wanted),
       cwd: workDir ?? config.paths.taskDir,
-      env: this.seenBy(config),
+      env: carried(this.seenBy(config)),
       user,
     };
   }

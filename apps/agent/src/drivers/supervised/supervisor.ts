@@ -7,16 +7,19 @@ import path from 'node:path';
 import { Duplex } from 'node:stream';
 import { isErrno, type ProcessIdentity } from '@waybill/processes';
 import { openFound } from '../../files/plain-file.store.js';
+import { TAKE_ENVIRONMENT } from './task-environment.js';
 
 /**
  * What the process of a task does just before it becomes the task: says who it is, as the machine sees it (its pid inside
  * a namespace is another), is put into its cgroups, goes to its directory, and tells that the task runs.
  * `begin PROC DIR PLACE COMMAND…`: `PROC` is where the machine's own /proc is, `PLACE` other than `-`: wait until the
- * agent has placed it. Descriptors: 3 to the agent, 7 the record. `ready` is for whoever has more to do at the last moment.
+ * agent has placed it. Descriptors: 3 to the agent, 7 the record. `ready` is for whoever has more to do at the last moment,
+ * `become` for whoever becomes the command in another way.
  */
 export const BEGIN = `
 started() { ticks=\${20}; }
 ready() { :; }
+become() { exec "$@"; }
 begin() {
   read -r stat < "$1/self/stat"; read -r boot < "$1/sys/kernel/random/boot_id"
   pid=\${stat%% *}; place=$3
@@ -27,15 +30,19 @@ begin() {
   [ "$place" != - ] && echo >&3 && read -r _ <&3
   echo >&3; exec 3>&- 7>&-
   ready
-  exec "$@"
+  become "$@"
 }
 `;
 
 /** Where what has to be done before a task starts says why it failed. */
 export const TROUBLE_FILE = 'trouble';
 
-/** How a task becomes one that runs as it is. `adj`: its `oom_score_adj`, or `-` for that of the agent. */
+/**
+ * How a task becomes one that runs as it is, with the variables that were carried (task-environment.ts). `adj`: its
+ * `oom_score_adj`, or `-` for that of the agent.
+ */
 const AS_IT_IS = `${BEGIN}
+become() { ${TAKE_ENVIRONMENT}; exec "$@"; }
 run=$1; adj=$2; shift 2
 if [ "$adj" != - ] && ! { echo "$adj" > /proc/self/oom_score_adj; } 2>/dev/null; then
   echo "oom_score_adj cannot be $adj on this machine" > "$run/${TROUBLE_FILE}"

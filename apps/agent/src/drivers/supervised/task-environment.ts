@@ -1,0 +1,72 @@
+import { StartError } from '../driver.js';
+
+/** What a text of one variable may take, its name and its end included: a limit of Linux. */
+const MAX_STRING_BYTES = 128 * 1024;
+/** Of what is carried: with a command line it has to stay below the 2 MiB that Linux takes in all. */
+const MAX_PIECES = 12;
+const CARRIERS = Array.from({ length: MAX_PIECES }, (_, at) => `WAYBILL_TASK_ENV_${at}`);
+const PIECE_BYTES = MAX_STRING_BYTES - 'WAYBILL_TASK_ENV_00='.length - 1;
+/** Names that a shell keeps for itself, or reads something into. */
+const OF_THE_SHELL = new Set(['PPID', 'UID', 'EUID', 'BASHOPTS', 'SHELLOPTS', 'BASH_VERSINFO', 'OPTIND', 'LINENO']);
+
+/**
+ * What programs that run on the way to a task have as environment: none of the task's own variables, because a loader or a
+ * shell would obey them (`LD_PRELOAD`, `IFS`) and write over those that are named like its own, but all of them as a text
+ * that nothing looks at.
+ * @throws StartError for what no process can have as environment; it names no value
+ */
+export function carried(env: Readonly<Record<string, string>>): Record<string, string> {
+  const entries = Object.entries(env);
+  for (const [name, value] of entries) checkVariable(name, value);
+  const isPlain = (name: string): boolean => /^[A-Za-z_][A-Za-z0-9_]*$/.test(name) && !OF_THE_SHELL.has(name);
+  const exports = entries.filter(([name]) => isPlain(name)).map(([name, value]) => `export ${name}=${quoted(value)}`);
+  const others = entries.filter(([name]) => !isPlain(name)).map(([name, value]) => quoted(`${name}=${value}`));
+  const lines = [
+    `unset ${CARRIERS.join(' ')} PATH`,
+    ...(others.length > 0 ? [`set -- /usr/bin/env -- ${others.join(' ')} "$@"`] : []),
+    ...exports,
+  ];
+  const pieces = piecesOf(lines.join('\n')).map((piece, at) => [CARRIERS[at] ?? '', piece]);
+  return { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', ...Object.fromEntries(pieces) };
+}
+
+/** Shell: gives the process the variables that were carried, and the command that follows them as its arguments. */
+export const TAKE_ENVIRONMENT = `eval "${CARRIERS.map((name) => `$${name}`).join('')}"`;
+
+/** A command that runs another one with the variables that were carried; to be run as the task's user, in its place. */
+export const inTaskEnvironment = (workDir: string, command: readonly string[]): string[] => [
+  '/bin/sh',
+  '-c',
+  `cd "$1" || exit 126; shift; ${TAKE_ENVIRONMENT}; exec "$@"`,
+  'sh',
+  workDir,
+  ...command,
+];
+
+function checkVariable(name: string, value: string): void {
+  if (name.includes('\0') || value.includes('\0'))
+    throw new StartError(
+      `variable ${JSON.stringify(name)} of the task holds a zero byte, which no process can be given`,
+    );
+  if (Buffer.byteLength(name) + Buffer.byteLength(value) + '=\0'.length > MAX_STRING_BYTES)
+    throw new StartError(`variable ${JSON.stringify(name)} of the task is longer than ${MAX_STRING_BYTES} bytes`);
+}
+
+/** No longer than a variable may be, and none ends within a character. */
+function piecesOf(text: string): string[] {
+  const bytes = Buffer.from(text);
+  const pieces: string[] = [];
+  for (let from = 0; from < bytes.length;) {
+    let to = Math.min(from + PIECE_BYTES, bytes.length);
+    while (isWithinCharacter(bytes[to])) to--;
+    pieces.push(bytes.toString('utf8', from, to));
+    from = to;
+  }
+  if (pieces.length > MAX_PIECES)
+    throw new StartError(`the environment of the task is longer than ${MAX_PIECES * PIECE_BYTES} bytes`);
+  return pieces;
+}
+
+const isWithinCharacter = (byte = 0): boolean => (byte & 0b1100_0000) === 0b1000_0000;
+
+const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
