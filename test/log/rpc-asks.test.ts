@@ -3,7 +3,16 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { startNats } from '@waybill/embedded';
 import { connect, type NatsLink } from '@waybill/journal';
-import { call, isNobodyThere, NatsRpc, natsPresence, onNodesChanged, type RpcContext, RpcServer } from '@waybill/rpc';
+import {
+  call,
+  isNobodyThere,
+  isTooLarge,
+  NatsRpc,
+  natsPresence,
+  onNodesChanged,
+  type RpcContext,
+  RpcServer,
+} from '@waybill/rpc';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { eventually } from '../support/wait.js';
 
@@ -13,6 +22,7 @@ const nobody = call<null, null>('test.nobody', { timeoutMs: 20_000 });
 const cleanups: (() => unknown)[] = [];
 let asking: NatsLink;
 let rpc: NatsRpc;
+let server: RpcServer;
 /** Asks that have arrived, by their text, each to be answered by calling it. */
 let arrived: Map<string, () => void>;
 let traceparents: (string | undefined)[];
@@ -35,7 +45,7 @@ beforeEach(async () => {
   rpc = new NatsRpc(asking.nc);
   arrived = new Map();
   traceparents = [];
-  const server = new RpcServer(answering.nc);
+  server = new RpcServer(answering.nc);
   const handler = (text: string, context: RpcContext): Promise<string> => {
     traceparents.push(context.traceparent);
     return new Promise((answer) => arrived.set(text, () => answer(text)));
@@ -111,11 +121,33 @@ it('after a restart of the server answers come in again', async () => {
   expect(after).toBe(true);
 });
 
-it('an ask that cannot be sent is refused as unavailable', async () => {
-  const tooLarge = await outcomeOf(rpc.ask(echo, 'x'.repeat(9 * 1024 * 1024)));
-  expect(tooLarge).toMatchObject({ name: 'RpcUnavailableError', call: 'test.echo' });
+it('an ask with a wrong target is refused as unavailable', async () => {
   const badTarget = await outcomeOf(rpc.ask(echo, 'x', { target: 'a.b' }));
   expect(badTarget).toMatchObject({ name: 'RpcUnavailableError' });
+});
+
+it('a question, and an answer, that are larger than NATS takes are refused with both sizes; whoever answers goes on', async () => {
+  const question = await outcomeOf(rpc.ask(echo, 'x'.repeat(9 * 1024 * 1024)));
+  expect(isTooLarge(question)).toBe(true);
+  expect(String(question)).toMatch(/test\.echo: the question has 9437186 bytes, and NATS takes 8387584/);
+  const largest = 'x'.repeat(8_387_584 - '""'.length);
+  const answer = outcomeOf(rpc.ask(echo, largest)); // what says that it is an answer is too much
+  (await arrivalOf(largest))();
+  expect(String(await answer)).toMatch(/test\.echo: the answer has 8387591 bytes, and NATS takes 8387584/);
+  const next = rpc.ask(echo, 'next');
+  (await arrivalOf('next'))();
+  expect(await next).toBe('next');
+});
+
+it('whoever ends answers what it has taken, and takes nothing more', async () => {
+  const taken = rpc.ask(echo, 'taken');
+  const answerTaken = await arrivalOf('taken');
+  await server.end();
+  expect(isNobodyThere(await outcomeOf(rpc.ask(echo, 'more')))).toBe(true);
+  const closed = server.close();
+  answerTaken();
+  expect(await taken).toBe('taken');
+  await closed;
 });
 
 it('a machine asks again when the servers have changed, and when its own connection was lost and is back', async () => {

@@ -69,14 +69,23 @@ export interface AskOptions {
 /** Asks questions. Implemented over NATS (client.ts), and by the simulator. */
 export interface Rpc {
   /**
-   * @throws RpcError what the answering side refused or failed with
+   * @throws RpcError what the answering side refused or failed with; `too-large`: of the question, or of the answer
    * @throws RpcUnavailableError nobody answers: no holder, no replica, no connection, or too slow
    */
   ask<Req, Res>(call: Call<Req, Res>, request: Req, options?: AskOptions): Promise<Res>;
 }
 
 /** Why an answering side refused. The asker decides what it means by `code`; the text is for people. */
-export type RpcErrorCode = 'invalid' | 'not-found' | 'forbidden' | 'conflict' | 'limit' | 'unavailable' | 'internal';
+export type RpcErrorCode =
+  | 'invalid'
+  | 'not-found'
+  | 'forbidden'
+  | 'conflict'
+  | 'limit'
+  /** The question or its answer is larger than NATS takes: ask for less at once. */
+  | 'too-large'
+  | 'unavailable'
+  | 'internal';
 
 export class RpcError extends Error {
   override readonly name = 'RpcError';
@@ -97,6 +106,8 @@ export class RpcUnavailableError extends Error {
     super(`no answer to ${call}: ${reason}`);
   }
 }
+
+export const isTooLarge = (error: unknown): boolean => error instanceof RpcError && error.code === 'too-large';
 
 /** Why an ask failed that nobody was there to take. */
 export const NO_RESPONDER = 'no responder';

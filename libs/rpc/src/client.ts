@@ -10,6 +10,7 @@ import {
   subjectBetweenRegions,
   subjectOfCall,
 } from './call.js';
+import { encoded, maxMessageBytes, tooLarge } from './message-size.js';
 
 /** What travels back. */
 export type Reply =
@@ -55,12 +56,15 @@ export class NatsRpc implements Rpc {
 
   async ask<Req, Res>(call: Call<Req, Res>, request: Req, options: AskOptions = {}): Promise<Res> {
     const written = call.wireForm ? call.wireForm.write(request) : request;
-    const reply = await this.request(call, JSON.stringify(written ?? null), options);
+    const body = encoded(JSON.stringify(written ?? null));
+    const limit = maxMessageBytes(this.nc);
+    if (body.length > limit) throw tooLarge('question', call.name, body.length, limit);
+    const reply = await this.request(call, body, options);
     if ('error' in reply) throw new RpcError(reply.error.code, reply.error.message);
     return reply.ok as Res;
   }
 
-  private async request(call: Call<unknown, unknown>, body: string, options: AskOptions): Promise<Reply> {
+  private async request(call: Call<unknown, unknown>, body: Uint8Array, options: AskOptions): Promise<Reply> {
     try {
       const { region, target } = options;
       const subject =
@@ -72,8 +76,13 @@ export class NatsRpc implements Rpc {
     }
   }
 
-  /** @throws why there is no answer; whatever the connection refuses to send with: it is closed, the body is too large */
-  private exchange(subject: string, body: string, timeoutMs: number, traceparent: string | undefined): Promise<Msg> {
+  /** @throws why there is no answer; whatever the connection refuses to send with: it is closed */
+  private exchange(
+    subject: string,
+    body: Uint8Array,
+    timeoutMs: number,
+    traceparent: string | undefined,
+  ): Promise<Msg> {
     this.answers ??= this.nc.subscribe(`${this.inbox}.*`, { callback: (error, msg) => this.heard(error, msg) });
     const reply = `${this.inbox}.${(++this.asked).toString(36)}`;
     this.nc.publish(subject, body, { reply, ...(traceparent && { headers: tracing(traceparent) }) });

@@ -5,6 +5,7 @@ import type { Role } from '@waybill/state';
 import { lastValueFrom, type Observable, throwError } from 'rxjs';
 import { type Call, RpcError, subjectBetweenRegions, subjectOfCall, type WireForm } from './call.js';
 import { NO_RESPONDERS_STATUS, type Reply } from './client.js';
+import { encoded, maxMessageBytes, tooLarge } from './message-size.js';
 
 /**
  * Requests of one call in progress at once, unless the call says otherwise; more are refused with code `limit`, so that a
@@ -12,8 +13,13 @@ import { NO_RESPONDERS_STATUS, type Reply } from './client.js';
  */
 export const MAX_REQUESTS_IN_PROGRESS = 4_096;
 
+/** A server that ends waits this long for the answers to what it has taken. Who waits longer asks somebody else. */
+export const MAX_LAST_ANSWERS_MS = 5_000;
+
 /** Messages watched for having no hearer; the server says so within a round trip, so older ones were heard. */
 export const MAX_WATCHED_ANSWERS = 4_096;
+
+const EMPTY = new Uint8Array();
 
 /** Calls back if the asker's connection to NATS is gone; says nothing while it is there. */
 export type LookForAsker = (ifGone: () => void) => void;
@@ -90,9 +96,10 @@ export interface RpcServerOptions {
 /**
  * The Nest transport of our RPC: subscribes the subject of every `@Answers` method.
  *
- * Modes: closed → listening → closed. While listening, calls that any replica answers share a queue group named after
+ * Modes: closed → listening → ending → closed. While listening, calls that any replica answers share a queue group named after
  * the call, so one replica answers each; calls of a role are subscribed between `enter(role)` and `leave(role)` only,
- * so that without a holder the asker hears "no responder" at once instead of waiting.
+ * so that without a holder the asker hears "no responder" at once instead of waiting. Ending: nothing new is taken, and what
+ * was taken is answered, for at most MAX_LAST_ANSWERS_MS.
  * Limits: MAX_REQUESTS_IN_PROGRESS per call. Cost: one subscription per call.
  */
 export class RpcServer extends Server implements CustomTransportStrategy {
@@ -105,6 +112,9 @@ export class RpcServer extends Server implements CustomTransportStrategy {
   private answers = 0;
   /** By call. */
   private readonly inProgress = new Map<string, number>();
+  /** Questions taken and not answered yet, of all calls. */
+  private unanswered = 0;
+  private allAnswered: () => void = () => {};
   private listening = false;
 
   constructor(
@@ -125,11 +135,30 @@ export class RpcServer extends Server implements CustomTransportStrategy {
     done();
   }
 
-  async close(): Promise<void> {
+  /** Takes no new questions: others are asked from now on, or nobody. */
+  async end(): Promise<void> {
     this.listening = false;
-    const open = [...this.subscriptions.values()];
+    const open = [...this.subscriptions].filter(([name]) => name !== this.returns);
+    for (const [name] of open) this.subscriptions.delete(name);
+    await Promise.all(open.map(([, subscription]) => subscription.drain().catch(() => undefined)));
+  }
+
+  async close(): Promise<void> {
+    await this.end();
+    await this.lastAnswers();
+    this.subscriptions.get(this.returns)?.unsubscribe();
     this.subscriptions.clear();
-    await Promise.all(open.map((s) => s.drain().catch(() => undefined)));
+  }
+
+  private async lastAnswers(): Promise<void> {
+    if (this.unanswered === 0) return;
+    await new Promise<void>((resolve) => {
+      const late = setTimeout(resolve, MAX_LAST_ANSWERS_MS);
+      this.allAnswered = () => {
+        clearTimeout(late);
+        resolve();
+      };
+    });
   }
 
   /** This process became the holder of the role: answer the role's calls. */
@@ -163,7 +192,7 @@ export class RpcServer extends Server implements CustomTransportStrategy {
       if (subject === undefined || this.subscriptions.has(name) || (role !== undefined && !this.roles.has(role)))
         continue;
       const callback = (error: Error | null, msg: Msg): void => {
-        if (!error && mayBeAnswered(msg)) void this.answer(name, msg);
+        if (!error && mayBeAnswered(msg)) void this.take(name, msg);
       };
       // A holder is alone and must not share a queue with a predecessor that does not know yet that it is deposed.
       const queue = role === undefined && this.options.target === undefined ? { queue: name } : {};
@@ -177,22 +206,41 @@ export class RpcServer extends Server implements CustomTransportStrategy {
     return region === undefined ? undefined : subjectBetweenRegions(region, name);
   }
 
+  private async take(name: string, msg: Msg): Promise<void> {
+    this.unanswered++;
+    try {
+      await this.answer(name, msg);
+    } finally {
+      if (--this.unanswered === 0) this.allAnswered();
+    }
+  }
+
   private async answer(name: string, msg: Msg): Promise<void> {
     // A message to where the answer went: the server returns it if nobody listens there any more.
     const { reply: to } = msg;
-    const look: LookForAsker = (ifGone) => this.publishWatched(to, '', ifGone);
+    const look: LookForAsker = (ifGone) => this.publishWatched(to, EMPTY, ifGone);
     const context = new RpcContext([msg.headers?.get('traceparent') || undefined, look]);
     const beganMs = performance.now();
     const answer = await this.replyTo(name, msg, context);
     this.options.onAnswer?.(name, 'error' in answer, performance.now() - beganMs);
-    const reply = JSON.stringify(answer);
+    if (this.nc.isClosed()) return; // nobody can be answered any more
+    const reply = this.bodyOf(name, answer);
     const { onUnheard } = context;
     if (onUnheard) this.publishWatched(to, reply, onUnheard);
     else msg.respond(reply);
   }
 
-  private publishWatched(to: string | undefined, body: string, onUnheard: () => void): void {
-    if (to) this.nc.publish(to, body, { reply: this.watch(onUnheard) });
+  /** What NATS takes: an answer that is larger is none, and its asker is told. */
+  private bodyOf(name: string, answer: Reply): Uint8Array {
+    const limit = maxMessageBytes(this.nc);
+    const body = written(answer);
+    if (body && body.length <= limit) return body;
+    const { code, message } = tooLarge('answer', name, body?.length, limit);
+    return encoded(JSON.stringify({ error: { code, message } } satisfies Reply));
+  }
+
+  private publishWatched(to: string | undefined, body: Uint8Array, onUnheard: () => void): void {
+    if (to && !this.nc.isClosed()) this.nc.publish(to, body, { reply: this.watch(onUnheard) });
   }
 
   private watch(onUnheard: () => void): string {
@@ -235,6 +283,16 @@ export class RpcServer extends Server implements CustomTransportStrategy {
     if (error instanceof RpcError) return { code: error.code, message: error.message };
     this.options.onError?.(name, error);
     return { code: 'internal', message: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+/** undefined: longer than a text can be. @throws what else cannot be written, which is a bug */
+function written(answer: Reply): Uint8Array | undefined {
+  try {
+    return encoded(JSON.stringify(answer));
+  } catch (error) {
+    if (error instanceof RangeError) return undefined;
+    throw error;
   }
 }
 

@@ -38,14 +38,15 @@ class ServiceModule {}
  *
  * Modes: starting → running (→ leaving) → stopping → stopped. Starting: infrastructure, then the service's parts, then
  * RPC and the ops port, then the lease and the service's own work. Leaving: everything works on while the service hands
- * its work over. Stopping is the reverse of starting: no new work, the lease is given back, what is in progress is
- * finished, and only then connections close (by whoever owns the infrastructure).
+ * its work over. Stopping is the reverse of starting: no new work and no new questions, the lease is given back, what is in
+ * progress is finished and answered, and only then connections close (by whoever owns the infrastructure).
  */
 export class RunningService {
   private constructor(
     readonly definition: ServiceDefinition,
     private readonly parts: ServiceParts,
     private readonly app: INestApplication,
+    private readonly rpcServer: RpcServer,
     private readonly runner: LeaseRunner | undefined,
     private readonly operations: Operations,
     private readonly tracing: Tracing,
@@ -88,7 +89,17 @@ export class RunningService {
     // Machines are many, and not what is asked for.
     const endOffer =
       parts.rpcTarget === undefined ? offerFigures(context.link.nc, metrics, metricsHost(settings)) : () => {};
-    return new RunningService(definition, parts, app, runner, operations, tracing, endOffer, await app.getUrl());
+    return new RunningService(
+      definition,
+      parts,
+      app,
+      rpcServer,
+      runner,
+      operations,
+      tracing,
+      endOffer,
+      await app.getUrl(),
+    );
   }
 
   state(): ServiceState {
@@ -102,6 +113,7 @@ export class RunningService {
 
   async stop(): Promise<void> {
     this.endOffer();
+    await this.rpcServer.end();
     await this.runner?.stop();
     await this.parts.stop?.();
     await this.app.close();

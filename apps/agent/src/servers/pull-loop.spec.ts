@@ -25,6 +25,9 @@ class Servers implements Rpc {
   allocs: Allocation[] = [];
   index = 0;
   restoredIndex: number | undefined;
+  /** Ids of allocations, of which no answer may have two; and of those that are too large alone. */
+  large: readonly string[] = [];
+  tooLarge: readonly string[] = [];
   async ask<Req, Res>(call: Call<Req, Res>, request: Req): Promise<Res> {
     if (call.name === 'nodes.nodeAllocs')
       return new Promise<Res>((resolve, reject) => {
@@ -36,6 +39,8 @@ class Servers implements Rpc {
       });
     const wanted = request as unknown as AllocsByIdRequest;
     this.fetches.push(wanted);
+    const among = (ids: readonly string[]): number => ids.filter((id) => wanted.AllocIDs.includes(id)).length;
+    if (among(this.large) > 1 || among(this.tooLarge) > 0) throw new RpcError('too-large', 'too many bytes');
     const Allocs = this.allocs.filter((a) => wanted.AllocIDs.includes(a.ID));
     const { index: Index, restoredIndex: RestoredIndex } = this;
     const restored = RestoredIndex === undefined ? {} : { RestoredIndex };
@@ -145,6 +150,21 @@ describe('pull of allocations', () => {
     await time.pass(1);
     expect(pulled[0]?.changed.map(({ alloc: { ID } }) => ID)).toEqual(['a']);
     expect(servers.fetches[0]?.MinStateIndex).toBe(10);
+  });
+
+  it('AG-43: what is too large for one answer is read in several; one that is too large alone holds up no others', async () => {
+    const { servers, pulled, loop, list, alloc } = setup();
+    loop.start(1);
+    await settle();
+    const ids = ['a', 'b', 'c', 'd', 'e'];
+    servers.allocs = ids.map((id) => alloc(id, 9));
+    servers.index = 10;
+    servers.large = ['a', 'b', 'e'];
+    servers.tooLarge = ['d'];
+    await list(Object.fromEntries(ids.map((id) => [id, 9])), 10);
+    expect(pulled[0]?.changed.map(({ alloc: { ID } }) => ID)).toEqual(['a', 'b', 'c', 'e']);
+    expect([...pulled[0]!.listed]).toEqual(ids);
+    expect(servers.lists).toHaveLength(2);
   });
 
   it('AG-400: an answer newer than the list is applied', async () => {

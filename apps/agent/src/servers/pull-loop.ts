@@ -2,6 +2,7 @@ import { type Allocation, type CancelTimer, type Timers } from '@waybill/model';
 import {
   type AllocsByIdResponse,
   allocsById,
+  isTooLarge,
   MAX_ALLOC_QUERY_WAIT_MS,
   nodeAllocs,
   type NodeAllocsResponse,
@@ -154,18 +155,34 @@ export class PullLoop {
   /** undefined: the state was taken back since the list was made, which may name what is not there any more (OP-47). */
   private async fetch(diff: AllocDiff, list: NodeAllocsResponse): Promise<PulledAlloc[] | undefined> {
     while (diff.wanted.length > 0 && this.isRunning) {
-      const answer = await this.deps.rpc.ask(allocsById, {
-        NodeID: this.deps.nodeId,
-        SecretID: this.deps.secretId,
-        AllocIDs: diff.wanted,
-        MinStateIndex: list.Index,
-      });
-      const isOutdated = (answer.RestoredIndex ?? 0) > (list.RestoredIndex ?? 0);
-      if (!isOutdated && isComplete(answer, list)) return pulledOf(answer);
+      const answers = await this.read(diff.wanted, list.Index);
+      const isOutdated = answers.some(({ RestoredIndex }) => (RestoredIndex ?? 0) > (list.RestoredIndex ?? 0));
+      if (!isOutdated && answers.every((answer) => isComplete(answer, list))) return answers.flatMap(pulledOf);
       await this.pause(INCOMPLETE_RETRY_MS * (1 + this.deps.random()));
       if (isOutdated) return undefined;
     }
     return [];
+  }
+
+  /**
+   * In as many answers as it takes: with large jobs one would be larger than a message may be. An allocation that is too
+   * large alone is not run here, and holds up no others.
+   */
+  private async read(ids: readonly string[], minStateIndex: number): Promise<AllocsByIdResponse[]> {
+    const { rpc, nodeId, secretId, logger } = this.deps;
+    try {
+      const asked = { NodeID: nodeId, SecretID: secretId, AllocIDs: ids, MinStateIndex: minStateIndex };
+      return [await rpc.ask(allocsById, asked)];
+    } catch (error) {
+      if (!isTooLarge(error)) throw error;
+      if (ids.length === 1) {
+        logger.error('an allocation is too large to be run here', { alloc: ids[0], error });
+        return [];
+      }
+      const middle = Math.ceil(ids.length / 2);
+      const first = await this.read(ids.slice(0, middle), minStateIndex);
+      return [...first, ...(await this.read(ids.slice(middle), minStateIndex))];
+    }
   }
 
   private retryMs(): number {

@@ -1,4 +1,5 @@
 import { type ClientAllocUpdate, FakeTime } from '@waybill/model';
+import { RpcError } from '@waybill/rpc';
 import { fixtures } from '@waybill/state';
 import { silentLogger } from '@waybill/telemetry';
 import { describe, expect, it } from 'vitest';
@@ -8,7 +9,7 @@ function setup() {
   const time = new FakeTime(0);
   const sent: { at: number; states: string[]; traceparent: string | undefined }[] = [];
   const acknowledged = new Map<string, ClientAllocUpdate>();
-  const servers: { failure?: Error; slow?: Promise<void> } = {};
+  const servers: { failure?: Error; slow?: Promise<void>; most?: number } = {};
   const loop = new PushLoop({
     timers: time,
     logger: silentLogger,
@@ -19,6 +20,7 @@ function setup() {
       sent.push({ at: time.nowMs(), states, traceparent });
       await servers.slow;
       if (servers.failure) throw servers.failure;
+      if (updates.length > (servers.most ?? Infinity)) throw new RpcError('too-large', 'too many bytes');
     },
     acknowledged: (id) => acknowledged.get(id) ?? null,
     acknowledge: (update) => void acknowledged.set(update.ID, update),
@@ -109,6 +111,17 @@ describe('push of states', () => {
     answer();
     await time.pass(200);
     expect(sent[1]?.states.toSorted()).toEqual(['a complete ', 'b running ']);
+  });
+
+  it('AG-64: what is too large for one request goes out in several', async () => {
+    const { time, loop, sent, acknowledged, servers, changed } = setup();
+    loop.release();
+    servers.most = 2;
+    for (const id of ['a', 'b', 'c', 'd', 'e']) changed(id, 'running');
+    await time.pass(200);
+    expect(sent.map(({ states }) => states.length)).toEqual([5, 3, 2, 1, 2]);
+    expect([...acknowledged.keys()]).toEqual(['a', 'b', 'c', 'd', 'e']);
+    expect(loop.pending).toBe(0);
   });
 
   it('AG-68: all present states once more although they are confirmed', async () => {

@@ -1,4 +1,5 @@
 import { type CancelTimer, type ClientAllocUpdate, type Timers } from '@waybill/model';
+import { isTooLarge } from '@waybill/rpc';
 import type { Logger } from '@waybill/telemetry';
 
 /** agent.md section 27. */
@@ -123,7 +124,19 @@ export class PushLoop {
     return [...this.waiting.values()].slice(0, MAX_PUSH_ALLOCS);
   }
 
+  /** In as many requests as it takes: one may be larger than a message may be. */
   private async sendOnce(batch: readonly Waiting[]): Promise<void> {
+    try {
+      await this.sendTogether(batch);
+    } catch (error) {
+      if (!isTooLarge(error) || batch.length === 1) throw error;
+      const middle = Math.ceil(batch.length / 2);
+      await this.sendOnce(batch.slice(0, middle));
+      await this.sendOnce(batch.slice(middle));
+    }
+  }
+
+  private async sendTogether(batch: readonly Waiting[]): Promise<void> {
     const traceparent = batch.find((waiting) => waiting.traceparent !== undefined)?.traceparent;
     await this.deps.send(
       batch.map((waiting) => waiting.update),

@@ -67,6 +67,7 @@ const STATUS_OF_RPC = {
   forbidden: 403,
   conflict: 500,
   limit: 503,
+  'too-large': 413,
   unavailable: 503,
   internal: 500,
 } as const satisfies Record<RpcError['code'], number>;

@@ -1,3 +1,4 @@
+import { TooLargeError } from '@waybill/journal';
 import { tracerFor } from '@waybill/telemetry';
 import { FakeTime, type Allocation, type ClientAllocUpdate, type Job, type Node } from '@waybill/model';
 import { LocalState } from '@waybill/replica';
@@ -50,6 +51,25 @@ function setup() {
 const says = (alloc: Allocation, over: Partial<ClientAllocUpdate> = {}) => fixtures.aClientUpdate(alloc, over);
 
 describe('allocation writes of agents', () => {
+  it('ND-135: what is too much for one transaction is written one node at a time; of one node alone, its agent is told', async () => {
+    const { time, state, addNode, addAlloc, send } = setup();
+    const [a, b] = [addNode(), addNode()];
+    const propose = state.propose.bind(state);
+    let most = 1;
+    state.propose = (draft, options) => {
+      const { Allocs } = draft.payload as { Allocs: readonly unknown[] };
+      if (Allocs.length > most) return Promise.reject(new TooLargeError(draft.type, 9, 8));
+      return propose(draft, options);
+    };
+    const both = [a, b].map((node) => send(node, says(addAlloc(node))));
+    await time.pass(BATCH_WINDOW_MS);
+    expect(await Promise.all(both)).toMatchObject([{ Taken: true }, { Taken: true }]);
+    most = 0;
+    const refused = expect(send(a, says(addAlloc(a)))).rejects.toMatchObject({ name: 'RpcError', code: 'too-large' });
+    await time.pass(BATCH_WINDOW_MS);
+    await refused;
+  });
+
   it('ND-104: the checks, in order, with their texts', async () => {
     const { addNode, addAlloc, send } = setup();
     const node = addNode();

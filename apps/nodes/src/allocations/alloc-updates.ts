@@ -1,3 +1,4 @@
+import { TooLargeError } from '@waybill/journal';
 import { type CancelTimer, type ClientAllocUpdate, type Clock, nsFromMs, type Timers } from '@waybill/model';
 import type { ReplicatedState } from '@waybill/replica';
 import { type AllocUpdateRequest, type AllocUpdateResponse, RpcError } from '@waybill/rpc';
@@ -54,7 +55,7 @@ export class AllocUpdates {
 
   /**
    * Resolves when the update is committed, with the index of its transaction (ND-108), or was overtaken (ND-223).
-   * @throws RpcError with the texts of ND-104; limit when too much waits; what the log throws (ND-136)
+   * @throws RpcError with the texts of ND-104; limit when too much waits; too-large; what the log throws (ND-136)
    */
   async update(request: AllocUpdateRequest, traceparent?: string): Promise<AllocUpdateResponse> {
     const nodeId = this.admit(request);
@@ -147,7 +148,10 @@ export class AllocUpdates {
       );
       for (const pending of batch) answer(pending, proposed);
     } catch (error) {
-      for (const pending of batch) pending.reject(error);
+      if (!(error instanceof TooLargeError)) for (const pending of batch) pending.reject(error);
+      else if (batch.length === 1)
+        for (const pending of batch) pending.reject(new RpcError('too-large', error.message));
+      else for (const pending of batch) void this.commit([pending]); // together they are too much, each alone may not be
     }
   }
 }
