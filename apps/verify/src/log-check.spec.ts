@@ -332,6 +332,18 @@ describe('a log that was broken on purpose', () => {
     expect(log.broken()).toEqual(['no-double-placement']);
   });
 
+  it('no-double-placement: what replaces a promoted canary has the name that the canary shared (SC-229, SC-331)', () => {
+    const log = new LogUnderTest();
+    const { job, evalId } = log.register('web', { TaskGroups: [fixtures.aGroup({ Count: 2 })] });
+    const DeploymentStatus = { Healthy: null, Timestamp: null, Canary: true, ModifyIndex: 0 };
+    const canary = log.alloc(job, { DeploymentStatus });
+    log.plan(job, evalId, [canary, log.alloc(job)]);
+    log.plan(job, evalId, [log.alloc(job, { PreviousAllocation: canary.ID })]);
+    expect(log.broken()).toEqual([]);
+    log.plan(job, evalId, [log.alloc(job)]);
+    expect(log.broken()).toEqual(['no-double-placement']);
+  });
+
   it('one-outstanding (EB-323): two evaluations of a job are worked on at once', () => {
     const log = new LogUnderTest();
     const { job, evalId } = log.register('web', { TaskGroups: [fixtures.aGroup({ Count: 2 })] });

@@ -23,13 +23,15 @@ export class AcceptedPlans implements Invariant {
 /**
  * No second delivery repeats what the first one placed (EB-329): a new allocation of a service or batch job has no twin, a
  * live one of the same name that was placed for the same version of the job and is to run on. Canaries share names on
- * purpose, and keep them when they are promoted (SC-331); one whose node is away (`unknown`) may be replaced, and one
+ * purpose, keep them when they are promoted (SC-331), and leave them to what replaces them (SC-229); one whose node is away (`unknown`) may be replaced, and one
  * that is to migrate may outlive its replacement's placement: a plan that is committed in part can lack the stop
  * (EB-244). Cost: the allocations of the jobs that got new ones. Memory: one entry per allocation.
  */
 export class NoDoublePlacement implements Invariant {
   /** Name and version of the job that each allocation but a canary was placed for; an update in place takes it to a later one. */
   private readonly placedAs = new Map<string, string>();
+  /** Canaries, and what has come in their places. */
+  private readonly shareNames = new Set<string>();
 
   after(applied: Applied, tables: Tables, report: ReportViolation): void {
     if (isRestore(applied)) return;
@@ -38,9 +40,15 @@ export class NoDoublePlacement implements Invariant {
     for (const change of changes) {
       if (change.table !== 'allocs') continue;
       const { before, after } = change;
-      if (!after) this.placedAs.delete(change.key);
+      if (!after) {
+        this.placedAs.delete(change.key);
+        this.shareNames.delete(change.key);
+      }
       if (before || !after) continue;
-      if (after.DeploymentStatus?.Canary === true) continue;
+      if (after.DeploymentStatus?.Canary === true || this.shareNames.has(after.PreviousAllocation)) {
+        this.shareNames.add(after.ID);
+        continue;
+      }
       this.placedAs.set(after.ID, `${after.Job?.CreateIndex}@${after.Job?.Version} ${after.Name}`);
       if (txn.type !== 'ApplyPlanResults' || !mayHaveNoTwin(after)) continue;
       const key = namespacedKey(after.Namespace, after.JobID);

@@ -84,7 +84,7 @@ export class AllocStorage {
     await Promise.race([this.release(), patience]);
     cancel();
     this.close();
-    this.host?.forget(this.wiring.alloc.ID);
+    if (this.volumes) this.host?.forget(this.wiring.alloc.ID, this.volumes);
   }
 
   /** The agent ends: mounts and plugins stay as they are. */

@@ -156,9 +156,9 @@ export class CsiHost {
     return volumes;
   }
 
-  forget(allocId: string): void {
-    this.volumes.get(allocId)?.close();
-    this.volumes.delete(allocId);
+  /** By identity: an allocation that is wanted here again may have new ones by now (AG-402). */
+  forget(allocId: string, volumes: Pick<AllocVolumes, 'close'>): void {
+    if (this.volumes.get(allocId) === volumes) this.volumes.delete(allocId);
   }
 
   mountOf(allocId: string, alias: string): MountInfo | undefined {

@@ -1,0 +1,56 @@
+import { FakeTime } from '@waybill/model';
+import { fixtures } from '@waybill/state';
+import { silentLogger } from '@waybill/telemetry';
+import { describe, expect, it } from 'vitest';
+import { LocalNode } from '../node/local-node.js';
+import { AllocStorage } from './alloc-storage.js';
+import { CsiHost } from './csi-host.js';
+
+const time = new FakeTime();
+const refuse = () => Promise.reject(new Error('nobody asks for it here'));
+
+const host = (): CsiHost =>
+  new CsiHost({
+    csiDir: '/csi',
+    region: 'global',
+    registrations: { load: async () => [], save: async () => {} },
+    places: {
+      isMounted: async () => false,
+      exists: async () => false,
+      make: refuse,
+      remove: refuse,
+      removeSocket: refuse,
+      removeEmpty: refuse,
+    },
+    claims: { claim: refuse, unpublish: async () => {} },
+    node: new LocalNode(fixtures.aNode()),
+    emit: () => {},
+    clock: time,
+    timers: time,
+    logger: silentLogger,
+  });
+
+const storage = (csi: CsiHost): AllocStorage =>
+  new AllocStorage(csi, {
+    alloc: fixtures.anAlloc({ ID: 'a' }),
+    group: fixtures.aGroup({ Volumes: { data: fixtures.aVolumeRequest() } }),
+    drivers: new Map(),
+    timers: time,
+    logger: silentLogger,
+    emit: () => {},
+    fail: () => {},
+    save: async () => {},
+  });
+
+describe('an allocation that is wanted again while it leaves', () => {
+  it('AG-402: the end of its old storage is not that of the new one', async () => {
+    const csi = host();
+    const leaving = storage(csi);
+    const coming = storage(csi);
+    await leaving.end();
+    // One that is closed says nothing of what it lacks: nothing is to follow.
+    await expect(coming.prepare()).rejects.toThrow('no task supports CSI');
+    await coming.end();
+    expect(await coming.prepare()).toBe(false);
+  });
+});
