@@ -95,7 +95,7 @@ describe('/v1/jobs/parse', () => {
   });
 
   it('JS-214: a text that never ends is given up, others are answered meanwhile', async () => {
-    const slow = parse({ JobHCL: `job "x" {\n name = regex_replace("${'a'.repeat(40)}!", "^(a+)+$", "")\n}` });
+    const slow = parse({ JobHCL: 'job "x" {\n name = join("", [for i in range(9) : bcrypt(i, 16)])\n}' });
     const list = await api.raw('/v1/jobs');
     expect(list.status).toBe(200);
     expect(await slow).toEqual({ status: 400, text: 'Failed to parse job: parsing takes longer than 2 s' });

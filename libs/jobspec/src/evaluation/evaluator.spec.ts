@@ -216,6 +216,13 @@ describe('functions', () => {
     ['title("hello world")', 'Hello World'],
     ['trim("xxaxx", "x")', 'a'],
     ['format("%s-%d-%q-%v", "a", 3, "b", [1])', 'a-3-"b"-[1]'],
+    [
+      'format("%X %#x %#v %E % d %+.1f|%-4d|%3d%%", 255, 10, "a", 1.5, 3, 2, 7, 50)',
+      'FF 0xa "a" 1.500000E+00  3 +2.0|7   | 50%',
+    ],
+    ['format("%[2]s %[1]s %s", "a", "b")', 'b a b'],
+    ['regex_replace("Hello", "(?i)h(?P<rest>[[:alpha:]]+)\\\\z", "${rest}$$1x")'.replace('${', '$${'), 'ello$1x'],
+    ['parseint("Zz", 62) + parseint("zZ", 36)', 61 * 62 + 35 + 35 * 36 + 35],
     ['compact(["a", "", null])', ['a']],
     ['base64decode(base64encode("é"))', 'é'],
     ['convert("5", number) + 1', 6],
@@ -280,6 +287,11 @@ describe('limits', () => {
     ],
     ['range(2000)', 'more than 1024 values'],
     ['format("%99999d", 1)', 'at most 1000'],
+    ['format("100%")', 'write it twice'],
+    ['format("%z", 1)', 'unsupported format verb'],
+    ['regex_replace("a", "(?<=a)b", "")', 'error parsing regexp'],
+    ['formatdate("YYYY", "2026-02-30T00:00:00Z")', 'not a valid RFC3339 timestamp'],
+    ['formatdate("YYYY", "2026-02-01T24:00:00Z")', 'not a valid RFC3339 timestamp'],
   ])('jobspec.md 15: %s', (expression, message) => expect(wrong(expression)).toContain(message));
 
   it('jobspec.md 15: doubling a string sixty times ends', () => {

@@ -7,23 +7,29 @@ import { goJson } from './go-json.js';
 import { charactersOf } from '../characters.js';
 import { FunctionError } from './function-table.js';
 
-const VERB = /%(?:%|([-0+ ]*)(\d*)(?:\.(\d+))?([a-zA-Z]))/gu;
+/** Flags, width, precision, which argument, and how to write it; or a percent sign. */
+const VERB = /%(?:%|([-0+ #]*)(\d*)(?:\.(\d+))?(?:\[(\d{1,4})\])?([a-zA-Z]))?/gu;
 /** Widths and precisions beyond this are no formatting any more. */
 const MAX_WIDTH = 1000;
 
 /** `format` (jobspec.md §7). @throws FunctionError */
 export function formatted(format: string, args: readonly Value[]): string {
+  let next = 0;
   let used = 0;
   const text = format.replaceAll(
     VERB,
-    (verb: string, flags: string | undefined, width: string, precision: string | undefined, letter: string) => {
+    (verb: string, flags = '', width = '', precision?: string, argument?: string, letter?: string) => {
       if (verb === '%%') return '%';
-      const at = used++;
+      if (letter === undefined)
+        throw new FunctionError('a "%" that begins no verb; to have a percent sign, write it twice');
+      const at = argument === undefined ? next : Number(argument) - 1;
+      next = at + 1;
+      used = Math.max(used, next);
       const value = args[at];
       if (value === undefined)
         throw new FunctionError(`not enough arguments for "${verb}": need index ${at} but have ${args.length} total`);
       const digits = precision === undefined ? undefined : bounded(Number(precision));
-      return padded(converted(letter, value, digits), flags ?? '', bounded(Number(width)), letter);
+      return padded(converted(letter, flags, value, digits), flags, bounded(Number(width)), letter);
     },
   );
   if (used < args.length) throw new FunctionError(`too many arguments; only ${used} used by format string`);
@@ -45,7 +51,7 @@ function bounded(width: number): number {
   throw new FunctionError(`widths and precisions may be at most ${MAX_WIDTH}`);
 }
 
-function converted(letter: string, value: Value, precision: number | undefined): string {
+function converted(letter: string, flags: string, value: Value, precision: number | undefined): string {
   try {
     switch (letter) {
       case 's': {
@@ -55,19 +61,24 @@ function converted(letter: string, value: Value, precision: number | undefined):
       case 'q':
         return JSON.stringify(toText(value));
       case 'v':
-        return value === null || (typeof value === 'object' && !(value instanceof Decimal))
+        return flags.includes('#') || value === null || (typeof value === 'object' && !(value instanceof Decimal))
           ? goJson(jsonOf(value))
           : toText(value);
       case 't':
         return String(toBoolean(value));
       case 'd':
         return String(toNumber(value).truncated());
+      case 'X':
+        return converted('x', flags, value, precision).toUpperCase();
       case 'x':
       case 'b':
       case 'o':
-        return toNumber(value).truncated().toBigInt().toString({ x: 16, b: 2, o: 8 }[letter]);
+        return inBase(toNumber(value).truncated().toBigInt(), letter, flags.includes('#'));
       case 'f':
+      case 'F':
         return fixed(toNumber(value), precision ?? 6);
+      case 'E':
+        return converted('e', flags, value, precision).toUpperCase();
       case 'e':
         return exponential(
           toNumber(value)
@@ -75,6 +86,7 @@ function converted(letter: string, value: Value, precision: number | undefined):
             .toExponential(precision ?? 6),
         );
       case 'g':
+      case 'G':
         return toNumber(value).toString();
       default:
         throw new FunctionError(`unsupported format verb "%${letter}"`);
@@ -84,6 +96,14 @@ function converted(letter: string, value: Value, precision: number | undefined):
       throw new FunctionError(`unsuitable value for "%${letter}": ${error.message}`);
     throw error;
   }
+}
+
+const BASES = { x: [16, '0x'], b: [2, '0b'], o: [8, '0'] } as const;
+
+function inBase(number: bigint, letter: keyof typeof BASES, isMarked: boolean): string {
+  const [base, mark] = BASES[letter];
+  const digits = (number < 0n ? -number : number).toString(base);
+  return `${number < 0n ? '-' : ''}${isMarked ? mark : ''}${digits}`;
 }
 
 /** Half away from zero, however many digits the number has. */
@@ -100,10 +120,11 @@ function fixed(number: Decimal, digits: number): string {
 const exponential = (text: string): string => text.replace(/e([+-])(\d)$/u, 'e$10$2');
 
 function padded(text: string, flags: string, width: number, letter: string): string {
-  const isNumber = 'dfegxbo'.includes(letter);
-  const signed = isNumber && flags.includes('+') && !text.startsWith('-') ? `+${text}` : text;
+  const isNumber = 'dfFeEgGxXbo'.includes(letter);
+  const positive = flags.includes('+') ? '+' : flags.includes(' ') ? ' ' : '';
+  const signed = isNumber && !text.startsWith('-') ? `${positive}${text}` : text;
   if (flags.includes('-')) return signed.padEnd(width);
   if (!flags.includes('0') || !isNumber) return signed.padStart(width);
-  const sign = /^[+-]/u.exec(signed)?.[0] ?? '';
+  const sign = /^[+ -]/u.exec(signed)?.[0] ?? '';
   return sign + signed.slice(sign.length).padStart(width - sign.length, '0');
 }

@@ -33,12 +33,15 @@ function power(base: Decimal, exponent: Decimal): Decimal {
   return exponent.sign < 0 ? Decimal.of(1).dividedBy(result) : result;
 }
 
-const DIGITS = '0123456789abcdefghijklmnopqrstuvwxyz';
+/** Above base 36 capitals are digits of their own. */
+const DIGITS = '0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ';
+const CASELESS_BASE = 36;
 
 function parsed(text: string, base: number): Decimal {
   if (base < 2 || base > DIGITS.length)
-    throw new FunctionError('base must be a whole number between 2 and 36 inclusive');
-  const unsigned = text.replace(/^[+-]/u, '').toLowerCase();
+    throw new FunctionError('base must be a whole number between 2 and 62 inclusive');
+  const bare = text.replace(/^[+-]/u, '');
+  const unsigned = base > CASELESS_BASE ? bare : bare.toLowerCase();
   const digits = Array.from(unsigned).map((digit) => DIGITS.indexOf(digit));
   if (digits.length === 0 || digits.some((digit) => digit < 0 || digit >= base))
     throw new FunctionError(`cannot parse ${JSON.stringify(text)} as a base ${base} integer`);

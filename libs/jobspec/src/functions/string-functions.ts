@@ -1,3 +1,4 @@
+import { FilterSyntaxError, replaceMatches } from '@waybill/model/pattern-replacement';
 import { charactersOf } from '../characters.js';
 import { Decimal } from '../evaluation/decimal.js';
 import type { StepBudget } from '../evaluation/step-budget.js';
@@ -74,24 +75,15 @@ function literallyReplaced(text: string, old: string, replacement: string, budge
   return budget.text(text.replaceAll(old, () => replacement));
 }
 
-/**
- * Longest text and pattern for a search by pattern: JavaScript's engine may try every way to match, so both stay small.
- * The time limit of the API's worker ends what is still too slow.
- */
-const MAX_SEARCHED = 64 << 10;
-const MAX_PATTERN = 1000;
+/** Steps of the search that cost as much as one of the evaluation. */
+const SEARCH_STEPS_PER_STEP = 16;
 
 function regexReplaced(text: string, pattern: string, replacement: string, budget: StepBudget): string {
-  if (text.length > MAX_SEARCHED || pattern.length > MAX_PATTERN)
-    throw new FunctionError(`regex_replace takes at most ${MAX_SEARCHED} characters and a pattern of ${MAX_PATTERN}`);
-  const js = replacement
-    .replaceAll(/\$\{(\w+)\}/gu, '$$$1')
-    .replaceAll(/\$([A-Za-z_]\w*)/gu, '$$<$1>')
-    .replaceAll('$&', '$$&');
   try {
-    return budget.text(text.replaceAll(new RegExp(pattern, 'gu'), js));
+    const spend = (steps: number): void => budget.spend(steps / SEARCH_STEPS_PER_STEP);
+    return budget.text(replaceMatches(text, pattern, replacement, spend));
   } catch (error) {
-    if (error instanceof SyntaxError) throw new FunctionError(`invalid pattern: ${error.message}`);
+    if (error instanceof FilterSyntaxError) throw new FunctionError(error.message);
     throw error;
   }
 }

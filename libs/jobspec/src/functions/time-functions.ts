@@ -21,8 +21,9 @@ interface Moment {
 function parsed(text: string): Moment {
   const zone = RFC_3339.exec(text)?.[8];
   const local = new Date(zone === undefined ? Number.NaN : `${text.slice(0, -zone.length)}Z`);
-  if (zone === undefined || Number.isNaN(local.getTime()))
-    throw new FunctionError(`not a valid RFC3339 timestamp: ${JSON.stringify(text)}`);
+  // The 30th of February would be taken for the 2nd of March, and hour 24 for the next day's first.
+  const isDate = !Number.isNaN(local.getTime()) && local.toISOString().startsWith(text.slice(0, 19));
+  if (zone === undefined || !isDate) throw new FunctionError(`not a valid RFC3339 timestamp: ${JSON.stringify(text)}`);
   return { local, zone };
 }
 

@@ -3,7 +3,10 @@ import { type Assertion, PatternError, type PatternNode } from './pattern-syntax
 export type Instruction =
   | { readonly kind: 'character'; readonly matches: (codePoint: number) => boolean; next: number }
   | { readonly kind: 'assert'; readonly holds: Assertion; next: number }
+  /** `first` is tried first: what it leads to wins over what `second` leads to. */
   | { readonly kind: 'split'; first: number; second: number }
+  /** Remembers the place: 2n where group n begins, 2n + 1 behind it. */
+  | { readonly kind: 'save'; readonly slot: number; next: number }
   | { readonly kind: 'match' };
 
 /** States of one pattern; counted repetitions are written out, so `(a{100}){100}` is beyond it. */
@@ -36,6 +39,11 @@ function write(node: PatternNode, program: Instruction[], emit: (instruction: In
     case 'choice':
       writeChoice(node.of, program, emit);
       return;
+    case 'group':
+      emit({ kind: 'save', slot: 2 * node.group, next: program.length + 1 });
+      write(node.of, program, emit);
+      emit({ kind: 'save', slot: 2 * node.group + 1, next: program.length + 1 });
+      return;
     case 'repeat':
       writeRepeat(node, program, emit);
   }
@@ -64,26 +72,19 @@ function writeChoice(
 }
 
 function writeRepeat(
-  { of, min, max }: Extract<PatternNode, { kind: 'repeat' }>,
+  { of, min, max, isLazy }: Extract<PatternNode, { kind: 'repeat' }>,
   program: Instruction[],
   emit: (instruction: Instruction) => void,
 ): void {
   for (let i = 0; i < min; i++) write(of, program, emit);
-  if (max === undefined) {
-    const split = { kind: 'split' as const, first: program.length + 1, second: 0 };
+  const skips: { first: number; second: number }[] = [];
+  for (let i = min; max === undefined ? i === min : i < max; i++) {
     const start = program.length;
-    emit(split);
-    write(of, program, emit);
-    emit({ kind: 'split', first: start, second: start });
-    split.second = program.length;
-    return;
-  }
-  const skips: { second: number }[] = [];
-  for (let i = min; i < max; i++) {
-    const split = { kind: 'split' as const, first: program.length + 1, second: 0 };
+    const split = { kind: 'split' as const, first: start + 1, second: start + 1 };
     emit(split);
     skips.push(split);
     write(of, program, emit);
+    if (max === undefined) emit({ kind: 'split', first: start, second: start });
   }
-  for (const skip of skips) skip.second = program.length;
+  for (const skip of skips) skip[isLazy ? 'first' : 'second'] = program.length;
 }

@@ -3,13 +3,21 @@ import { characterClass, type CharacterTest, negated, withoutCase } from './char
 /** Asked between two characters. Code points, -1 beyond either end. */
 export type Assertion = (before: number, after: number) => boolean;
 
-/** A pattern, understood. Groups capture nothing here: all that is asked is whether it matches. */
+/** A pattern, understood. */
 export type PatternNode =
   | { readonly kind: 'character'; readonly matches: CharacterTest }
   | { readonly kind: 'assert'; readonly holds: Assertion }
   | { readonly kind: 'sequence'; readonly parts: readonly PatternNode[] }
   | { readonly kind: 'choice'; readonly of: readonly PatternNode[] }
-  | { readonly kind: 'repeat'; readonly of: PatternNode; readonly min: number; readonly max: number | undefined };
+  | {
+      readonly kind: 'repeat';
+      readonly of: PatternNode;
+      readonly min: number;
+      readonly max: number | undefined;
+      readonly isLazy: boolean;
+    }
+  /** One that captures; counted by their opening brackets, from 1. */
+  | { readonly kind: 'group'; readonly of: PatternNode; readonly group: number };
 
 /** What is wrong with a pattern. */
 export class PatternError extends Error {
@@ -24,6 +32,7 @@ interface Flags {
   readonly i: boolean;
   readonly m: boolean;
   readonly s: boolean;
+  readonly U: boolean;
 }
 
 const NEWLINE = 10;
@@ -42,16 +51,24 @@ const ASSERTIONS: Readonly<Record<string, PatternNode>> = {
   B: { kind: 'assert', holds: (before, after) => !atWordEdge(before, after) },
 };
 
+export interface ParsedPattern {
+  readonly node: PatternNode;
+  /** Groups that capture, from 1; "" has no name. */
+  readonly groupNames: readonly string[];
+}
+
 /** RE2's syntax. @throws PatternError */
-export function parsePattern(text: string): PatternNode {
-  return new PatternParser(text).whole();
+export function parsePattern(text: string): ParsedPattern {
+  const parser = new PatternParser(text);
+  return { node: parser.whole(), groupNames: parser.groupNames };
 }
 
 class PatternParser {
   private readonly points: readonly string[];
   private at = 0;
   private depth = 0;
-  private flags: Flags = { i: false, m: false, s: false };
+  private flags: Flags = { i: false, m: false, s: false, U: false };
+  readonly groupNames: string[] = [];
 
   constructor(text: string) {
     this.points = Array.from(text);
@@ -106,9 +123,10 @@ class PatternParser {
   private group(): PatternNode | undefined {
     if (++this.depth > MAX_NESTING) throw new PatternError('expression nests too deeply');
     const outer = this.flags;
+    let name: string | undefined = '';
     if (this.take('?')) {
-      const named = this.taken(/^(?:P?<(\w+)>)/);
-      if (named === undefined) {
+      name = this.taken(/^P?<\w+>/)?.replace(/^P?<(.*)>$/, '$1');
+      if (name === undefined) {
         const flags = this.taken(/^([imsU]*(?:-[imsU]+)?)([:)])/);
         if (flags === undefined) throw new PatternError('invalid or unsupported Perl syntax');
         this.flags = changed(outer, flags.slice(0, -1));
@@ -118,11 +136,12 @@ class PatternParser {
         }
       }
     }
-    const inside = this.choice();
+    const group = name === undefined ? 0 : this.groupNames.push(name);
+    const of = this.choice();
     if (!this.take(')')) throw new PatternError('missing closing )');
     this.flags = outer;
     this.depth--;
-    return inside;
+    return group === 0 ? of : { kind: 'group', of, group };
   }
 
   private repeated(atom: PatternNode): PatternNode {
@@ -131,8 +150,8 @@ class PatternParser {
       const range = this.range();
       if (!range) return node;
       if (times > 0) throw new PatternError('invalid nested repetition operator');
-      this.take('?'); // lazy or greedy is the same to a test
-      node = { kind: 'repeat', of: node, ...range };
+      const isLazy = this.take('?') !== this.flags.U;
+      node = { kind: 'repeat', of: node, ...range, isLazy };
     }
   }
 
@@ -272,7 +291,7 @@ const plain = (matches: CharacterTest): PatternNode => ({ kind: 'character', mat
 function changed(flags: Flags, given: string): Flags {
   const [on = '', off = ''] = given.split('-');
   const of = (name: string, before: boolean): boolean => (before || on.includes(name)) && !off.includes(name);
-  return { i: of('i', flags.i), m: of('m', flags.m), s: of('s', flags.s) };
+  return { i: of('i', flags.i), m: of('m', flags.m), s: of('s', flags.s), U: of('U', flags.U) };
 }
 
 function codePoint(value: number): string {

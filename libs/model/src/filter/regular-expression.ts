@@ -11,7 +11,7 @@ import { parsePattern, PatternError } from './pattern-syntax.js';
  */
 export function compilePattern(text: string): Pattern {
   try {
-    return new Automaton(compile(parsePattern(text)));
+    return new Automaton(compile(parsePattern(text).node));
   } catch (error) {
     if (!(error instanceof PatternError)) throw error;
     throw new FilterSyntaxError(`error parsing regexp: ${error.message}: \`${text}\``);
@@ -68,6 +68,9 @@ class Automaton implements Pattern {
           break;
         case 'assert':
           if (instruction.holds(before, after)) open.push(instruction.next);
+          break;
+        case 'save':
+          open.push(instruction.next);
           break;
         default:
           break;
