@@ -1,4 +1,12 @@
-import { type Applied, ARCHIVED_TABLES, SINGLETON_KEY, StateMachine, type TableName, type Txn } from '@waybill/state';
+import {
+  type Applied,
+  ARCHIVED_TABLES,
+  SINGLETON_KEY,
+  StateMachine,
+  type TableName,
+  type Txn,
+  withoutReleasesOfLive,
+} from '@waybill/state';
 import type { ReferenceState } from './reference-state.js';
 import { sameRows } from './state-equality.js';
 import type { Report } from './violation.js';
@@ -24,7 +32,7 @@ const NOT_RESTORED: ReadonlySet<TableName> = new Set(['cluster_meta']);
 
 /**
  * A restored state is the one that the log made up to the archive's index, all of it and nothing of a later one (OP-46,
- * OP-258), with the mark of the restore. Works the log out once more, up to there, at each restore.
+ * OP-258), with the mark of the restore; what was on the way back of claims is forgotten (VL-309). Works the log out once more, up to there, at each restore.
  */
 export class RestoredStates {
   constructor(
@@ -41,6 +49,11 @@ export class RestoredStates {
     const archived = txn.payload.Index;
     const then = new StateMachine();
     for (const earlier of applied.slice(0, archived)) then.apply(earlier.txn);
+    const { allocs, csi_volumes } = then.tables;
+    for (const [key, volume] of csi_volumes.entries()) {
+      const kept = withoutReleasesOfLive(volume, (id) => allocs.get(id));
+      if (kept !== volume) csi_volumes.replace(key, { ...kept, ModifyIndex: index, ModifyTime: txn.timeNs });
+    }
     const different = ARCHIVED_TABLES.find(
       (name) => !NOT_RESTORED.has(name) && !sameRows(then.tables[name], machine.tables[name]),
     );

@@ -1,3 +1,4 @@
+import { CLAIM_STATE } from '@waybill/model';
 import { describe, expect, it } from 'vitest';
 import { canonicalJson } from '../machine/digest.js';
 import { eventsOf } from '../events.js';
@@ -81,6 +82,42 @@ describe.each(SEEDS)('a state of seed %i that is taken back', (seed) => {
 });
 
 describe('restoring', () => {
+  const [LIVE, ENDED, NONE] = [fixtures.uuid(1), fixtures.uuid(2), fixtures.uuid(3)];
+  const archiveOfReleases = (): string[] => {
+    const { tables } = aMachine();
+    const step = (AllocationID: string) => fixtures.aCSIClaim({ AllocationID, State: CLAIM_STATE.nodeDetached });
+    const claim = (AllocationID: string) => fixtures.aCSIClaim({ AllocationID });
+    const volume = fixtures.aCSIVolume({
+      WriteClaims: { [LIVE]: claim(LIVE), [ENDED]: claim(ENDED) },
+      PastClaims: { [LIVE]: step(LIVE), [ENDED]: step(ENDED), [NONE]: step(NONE) },
+      ModifyIndex: 7,
+    });
+    tables.csi_volumes.replace('default/data', volume);
+    tables.allocs.replace(LIVE, anAlloc({ ID: LIVE, ClientStatus: 'running' }));
+    tables.allocs.replace(ENDED, anAlloc({ ID: ENDED, ClientStatus: 'complete' }));
+    tables.allocs.replace(NONE, anAlloc({ ID: NONE, ClientStatus: 'running' }));
+    return [...archiveLines(tables)];
+  };
+
+  it('VL-309: a running allocation has its claim, however far the archive says that this was given back', () => {
+    const machine = aMachine();
+    restored(machine, archiveOfReleases());
+    const volume = machine.tables.csi_volumes.get('default/data');
+    expect(Object.keys(volume?.PastClaims ?? {}).toSorted()).toEqual([ENDED, NONE]);
+    expect(Object.keys(volume?.WriteClaims ?? {}).toSorted()).toEqual([LIVE, ENDED]);
+    expect(volume?.ModifyIndex).toBe(machine.appliedIndex);
+  });
+
+  it('VL-309: a restore that an older program wrote makes what it made', () => {
+    const machine = aMachine();
+    const Tables = readArchive(archiveOfReleases());
+    const payload = { Archive: 'a', SHA256: '', Bytes: 0, Index: 1, Tables };
+    machine.apply({ ...fixtures.aTxn(machine.appliedIndex + 1, 'StateRestore', payload), schemaVersion: 1 });
+    const volume = machine.tables.csi_volumes.get('default/data');
+    expect(Object.keys(volume?.PastClaims ?? {})).toHaveLength(3);
+    expect(volume?.ModifyIndex).toBe(7);
+  });
+
   it('ST-133 DP-1404: says why the deployment ended', () => {
     const row = aDeployment({ ID: 'left-behind', JobID: 'gone', Status: 'running', ModifyIndex: 7 });
     const machine = aMachine();

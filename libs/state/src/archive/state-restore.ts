@@ -3,6 +3,7 @@ import type { TxnPayloads } from '../log/catalogue.js';
 import type { Appliers } from '../machine/applier.js';
 import { canonicalJson } from '../machine/digest.js';
 import { compareText } from '../machine/row-order.js';
+import { withoutReleasesOfLive } from '../volumes/csi-claims.js';
 import { ARCHIVED_TABLES, type ArchivedTables } from './state-archive.js';
 import { namespacedKey, SINGLETON_KEY, type TableName } from '../machine/tables.js';
 import type { Write } from '../machine/write.js';
@@ -14,10 +15,11 @@ export const restoreAppliers: Appliers<'StateRestore'> = { StateRestore: restore
  * same before and after is left alone, so the changes are the difference, and whoever follows them follows the restore.
  * Their order is not that of the rows in this copy, which is another one in each. O(state), twice.
  */
-function restoreState(w: Write, { Tables: archived }: TxnPayloads['StateRestore']): void {
+function restoreState(w: Write, { Tables: archived, KeepsReleases }: TxnPayloads['StateRestore']): void {
   if (!archived) throw new Error('a restore was handed over without what its archive holds');
   for (const table of ARCHIVED_TABLES) replaceTable(w, table, archived);
   cancelOrphans(w);
+  if (!KeepsReleases) forgetReleases(w);
   const meta = w.tables.cluster_meta.get(SINGLETON_KEY);
   w.put('cluster_meta', {
     ClusterID: meta?.ClusterID ?? '',
@@ -36,6 +38,15 @@ function replaceTable<N extends TableName>(w: Write, table: N, archived: Archive
   for (const row of wanted) {
     const before = rows.get(rows.keyOf(row));
     if (!before || canonicalJson(before) !== canonicalJson(row)) w.put(table, row);
+  }
+}
+
+/** VL-309: their machines say what has become of it. Volumes go in the order of their keys, like all that is removed. */
+function forgetReleases(w: Write): void {
+  const rows = w.tables.csi_volumes;
+  for (const volume of [...rows.all()].toSorted((a, b) => compareText(rows.keyOf(a), rows.keyOf(b)))) {
+    const kept = withoutReleasesOfLive(volume, (id) => w.tables.allocs.get(id));
+    if (kept !== volume) w.put('csi_volumes', { ...kept, ModifyIndex: w.index, ModifyTime: w.timeNs });
   }
 }
 

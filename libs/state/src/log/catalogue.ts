@@ -253,6 +253,8 @@ export interface TxnPayloads {
     Bytes: number;
     /** The archive's own index. */
     Index: number;
+    /** Written before schema version 2: what the archive says of claims that are being given back stays (VL-309). */
+    KeepsReleases?: boolean;
     /** Not in the log: the log's reader fills in what the archive holds, before anybody applies it. */
     Tables?: ArchivedTables;
   };
@@ -315,7 +317,7 @@ export const TXN_TYPES: { readonly [T in TxnType]: TxnTypeInfo } = {
   NamespaceUpsert: { number: 64, eventType: null, schemaVersion: 1 },
   NamespaceDelete: { number: 65, eventType: null, schemaVersion: 1 },
   LeaseAcquired: { number: 100, eventType: null, schemaVersion: 1 },
-  StateRestore: { number: 101, eventType: null, schemaVersion: 1 },
+  StateRestore: { number: 101, eventType: null, schemaVersion: 2 },
   Initialise: { number: 127, eventType: null, schemaVersion: 1 },
   Ignore: { number: 128, eventType: null, schemaVersion: 1 },
 };

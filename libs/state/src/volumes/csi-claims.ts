@@ -111,6 +111,24 @@ export function withEndedClaims(
   return { ...volume, PastClaims: { ...volume.PastClaims, ...ended } };
 }
 
+/**
+ * VL-309: the volume without the past claims of allocations that hold a claim and have not ended. They are given back anew
+ * when they end. The very same volume if there are none. O(claims).
+ */
+export function withoutReleasesOfLive(
+  volume: CSIVolume,
+  allocOf: (id: string) => Pick<Allocation, 'ClientStatus'> | undefined,
+): CSIVolume {
+  const isOver = (id: string): boolean => {
+    if (!Object.hasOwn(volume.ReadClaims, id) && !Object.hasOwn(volume.WriteClaims, id)) return true;
+    const alloc = allocOf(id);
+    return !alloc || isClientTerminal(alloc);
+  };
+  const past = Object.entries(volume.PastClaims);
+  const kept = past.filter(([id]) => isOver(id));
+  return kept.length === past.length ? volume : { ...volume, PastClaims: Object.fromEntries(kept) };
+}
+
 function endedOf(claim: CSIVolumeClaim): CSIVolumeClaim {
   const { TakenIndex: _, ...kept } = claim;
   return { ...kept, State: CLAIM_STATE.unpublishing };
