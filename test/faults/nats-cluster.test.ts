@@ -4,25 +4,28 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it } from 'vitest';
 import { NatsCluster, WHOLE_WITHIN_MS } from '../support/nats-cluster.js';
 import { eventually } from '../support/wait.js';
 import { WaybillProcesses } from '../support/waybill-processes.js';
 
 const VERIFY = fileURLToPath(new URL('../../apps/verify/dist/main.js', import.meta.url));
-/** Servers elect a new leader after 4 to 9 s, roles are taken again after that. Less than a read of an agent waits for news. */
-const RUNNING_WITHIN_MS = 25_000;
+/**
+ * Servers elect a new leader after 4 to 9 s, on a machine with other work after several times that; roles are taken again
+ * after it. Less than a read of an agent waits for news.
+ */
+const RUNNING_WITHIN_MS = 60_000;
 
 let dir: string;
 let nats: NatsCluster;
 let waybill: WaybillProcesses;
 
-beforeAll(async () => {
+beforeEach(async () => {
   dir = mkdtempSync(path.join(tmpdir(), 'waybill-test-'));
   nats = await NatsCluster.start(dir);
   waybill = await WaybillProcesses.startTogether({ WAYBILL_NATS_URL: nats.url, WAYBILL_STREAM_REPLICAS: '3' });
 });
-afterAll(async () => {
+afterEach(async () => {
   await waybill?.stop();
   await nats?.stop();
   rmSync(dir, { recursive: true, force: true });
@@ -49,6 +52,10 @@ const aJob = (ID: string): object => ({
   ],
 });
 
+/** What is waited for, or the failure of what goes on beside it. */
+const orFails = (beside: Promise<void>, awaited: Promise<unknown>): Promise<unknown> =>
+  Promise.race([awaited, beside.then(() => awaited)]);
+
 interface Listed {
   readonly ID: string;
   readonly JobID: string;
@@ -72,12 +79,21 @@ it('three servers, each killed while jobs are registered: what was acknowledged 
     const before = acknowledged.length;
     let isWhole = false;
     const user = registering(() => !isWhole || acknowledged.length < before + 5);
-    await eventually('a job is under way', () => acknowledged.length > before);
+    await orFails(
+      user,
+      eventually('a job is under way', () => acknowledged.length > before),
+    );
     await nats.kill(n);
     const during = acknowledged.length;
-    await eventually('jobs are accepted by two', () => acknowledged.length > during + 1, 2 * RUNNING_WITHIN_MS);
+    await orFails(
+      user,
+      eventually('jobs are accepted by two', () => acknowledged.length > during + 1, 2 * RUNNING_WITHIN_MS),
+    );
     nats.startServer(n);
-    await eventually(`server ${n} has caught up`, () => nats.isWhole(), WHOLE_WITHIN_MS);
+    await orFails(
+      user,
+      eventually(`server ${n} has caught up`, () => nats.isWhole(), WHOLE_WITHIN_MS),
+    );
     isWhole = true;
     await user;
   }
@@ -86,4 +102,4 @@ it('three servers, each killed while jobs are registered: what was acknowledged 
   expect(allocations.every(({ ClientStatus }) => ClientStatus === 'running')).toBe(true);
   const env = { ...process.env, WAYBILL_NATS_URL: nats.url, WAYBILL_DATABASE_URL: waybill.stack.databaseUrl };
   for (const what of ['log', 'state']) await promisify(execFile)(process.execPath, [VERIFY, what], { env });
-}, 240_000);
+}, 480_000);

@@ -9,7 +9,7 @@ import { eventually } from './wait.js';
 const MANIFESTS = fileURLToPath(new URL('../../k8s/base/nats/', import.meta.url));
 const SERVERS = [0, 1, 2] as const;
 /** They elect leaders, and who was away catches up. */
-export const WHOLE_WITHIN_MS = 30_000;
+export const WHOLE_WITHIN_MS = 60_000;
 
 interface Server {
   readonly dir: string;
