@@ -61,6 +61,23 @@ describe('environment of a task', () => {
     expect(envOf({ job: { ParentID: 'parent' } }).variables['NOMAD_JOB_PARENT_ID']).toBe('parent');
   });
 
+  it('AG-234: meta is interpolated: with the machine, with ports, with other meta; env sees it so', () => {
+    const { variables } = envOf({
+      job: { Meta: { system: '${attr.kernel.name}', plain: 'p' } },
+      groupMeta: { task: '${NOMAD_TASK_NAME}', 'from-plain': '<${NOMAD_META_plain}>', unknown: '${nobody.knows}' },
+      task: { Env: { SEEN: '${NOMAD_META_task}' } },
+      node: { Attributes: { 'kernel.name': 'linux' } },
+    });
+    expect(variables).toMatchObject({
+      NOMAD_META_system: 'linux',
+      NOMAD_META_SYSTEM: 'linux',
+      NOMAD_META_task: 'web',
+      NOMAD_META_from_plain: '<p>',
+      NOMAD_META_unknown: '${nobody.knows}',
+      SEEN: 'web',
+    });
+  });
+
   it('AG-226, AG-230: merged meta twice, the task wins, with clean names', () => {
     const { variables } = envOf({
       job: { Meta: { owner: 'job', 'my-key': 'x' } },

@@ -51,15 +51,17 @@ export class TaskEnv {
     const given = cleaned({
       ...fromHost(input.hostEnv),
       ...identityVariables(input),
-      ...metaVariables(input),
       ...portVariables(input),
       ...taskNetworkVariables(input),
     });
-    const own = Object.entries(input.task?.Env ?? {}).map(([name, value]) => [
-      name,
-      replaced(value, given, this.nodeFacts),
-    ]);
-    this.variables = { ...given, ...Object.fromEntries(own), ...input.added };
+    const meta = cleaned(metaVariables(input));
+    const described = { ...given, ...this.replacedIn(meta, { ...given, ...meta }) };
+    this.variables = { ...described, ...this.replacedIn(input.task?.Env ?? {}, described), ...input.added };
+  }
+
+  private replacedIn(texts: Readonly<Record<string, string>>, variables: Readonly<Record<string, string>>) {
+    const all = Object.entries(texts).map(([name, text]) => [name, replaced(text, variables, this.nodeFacts)] as const);
+    return Object.fromEntries(all);
   }
 
   /** A variable, or a fact of the machine by its name. */
