@@ -45,6 +45,19 @@ describe('looking at a service', () => {
     expect([seen?.method, seen?.url, seen?.headers['x-probe'], body]).toEqual(['POST', '/live?deep=1', 'a, b', 'hi']);
   });
 
+  it('AG-145: a header that is sent once, and a path that looks like another place', async () => {
+    const seen: (string | undefined)[] = [];
+    const port = await serving((request, response) => {
+      seen.push(request.url, request.headers.host);
+      response.end();
+    });
+    const Header = { Host: ['shop.example'] };
+    for (const Path of ['//127.0.0.1:1/live', 'http://127.0.0.1:1/', 'live'])
+      expect(await look(port, { Path, Header })).toMatchObject({ ok: true, statusCode: 200 });
+    const host = 'shop.example';
+    expect(seen).toEqual(['//127.0.0.1:1/live', host, '/http://127.0.0.1:1/', host, '/live', host]);
+  });
+
   it('AG-145: below 400 is a success; the body is shown for all but 200, cut', async () => {
     const port = await serving((request, response) => {
       response.writeHead(Number(request.url?.slice(1)), { location: '/200' }).end('x'.repeat(10_000));

@@ -24,8 +24,10 @@ export const networkProbe: Probe = (check, signal) =>
 /** Follows no redirect: an answer that names another place is one. */
 async function probeHttp({ spec, address, port }: WorkloadCheck, signal: AbortSignal): Promise<ProbeResult> {
   const host = address.includes(':') ? `[${address}]` : address;
-  const url = new URL(spec.Path, `${spec.Protocol || 'http'}://${host}:${port}`);
-  const options = { method: spec.Method || 'GET', headers: spec.Header ?? {}, signal, agent: false } as const;
+  // Put together, not resolved: whatever the path looks like, the service is asked and nobody else.
+  const path = spec.Path.startsWith('/') ? spec.Path : `/${spec.Path}`;
+  const url = new URL(`${spec.Protocol || 'http'}://${host}:${port}${path}`);
+  const options = { method: spec.Method || 'GET', headers: headersOf(spec), signal, agent: false } as const;
   return new Promise((resolve, reject) => {
     const request =
       url.protocol === 'https:'
@@ -46,6 +48,15 @@ async function probeHttp({ spec, address, port }: WorkloadCheck, signal: AbortSi
     request.end(spec.Body || undefined);
   });
 }
+
+/** As lists only where there are several: what may be sent once, as `Host`, is no list. */
+const headersOf = ({ Header }: WorkloadCheck['spec']): Record<string, string | string[]> =>
+  Object.fromEntries(
+    Object.entries(Header ?? {}).map(([name, values]) => [
+      name,
+      values.length === 1 || name.toLowerCase() === 'host' ? (values[0] ?? '') : values,
+    ]),
+  );
 
 /** Whom the certificate has to name; an address cannot be asked for by name. */
 function serverName(given: string, address: string): { servername?: string } {
