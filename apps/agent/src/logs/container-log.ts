@@ -5,7 +5,8 @@ import type Docker from 'dockerode';
 import type { Logger } from '@waybill/telemetry';
 import { engineAt, isMissing, statusOf } from '../drivers/docker/engine.transport.js';
 import { type Frame, FrameReader } from '../drivers/docker/frames.js';
-import { bytesEverWritten, RotatingLog, type RotatingLogSpec } from './rotating-log.js';
+import { bytesEverWritten } from './log-parts.js';
+import { RotatingLog, type RotatingLogSpec } from './rotating-log.js';
 
 /** An engine that does not answer is asked again after this. */
 const RETRY_MS = 500;

@@ -17,6 +17,9 @@ export function openInLogs(dir: string, name: string, flags: number, mode?: numb
   return openPlain(allocation, path.join(path.relative(allocation, dir), name), flags, mode);
 }
 
+/** Above all that a log comes to; a task could name a file so that there is no next number. */
+export const MAX_LOG_NUMBER = 999_999_999;
+
 /** Numbers of the files of a log, ascending; none if the directory is gone. */
 export async function logNumbers(dir: string, base: string): Promise<number[]> {
   let names: string[];
@@ -29,5 +32,6 @@ export async function logNumbers(dir: string, base: string): Promise<number[]> {
   return names
     .filter((name) => name.startsWith(`${base}.`) && /^\d+$/.test(name.slice(base.length + 1)))
     .map((name) => Number(name.slice(base.length + 1)))
+    .filter((number) => number < MAX_LOG_NUMBER)
     .toSorted((a, b) => a - b);
 }

@@ -1,9 +1,8 @@
-import { constants, lstat } from 'node:fs/promises';
-import path from 'node:path';
+import { constants } from 'node:fs/promises';
 import { isErrno } from '@waybill/processes';
 import { MAX_LOG_CHUNK_BYTES } from '@waybill/rpc';
-import { logBase, logNumbers, type LogType, openInLogs } from './log-file-names.js';
-import { deletedBytes } from './rotating-log.js';
+import { logBase, type LogType, openInLogs } from './log-file-names.js';
+import { type LogPart, logParts } from './log-parts.js';
 
 /** How often a reader that waits looks for new bytes: output is visible within 100 ms (AG-243). */
 const LOOK_MS = 50;
@@ -29,12 +28,6 @@ export interface LogChunk {
   readonly available: number;
 }
 
-interface Part {
-  readonly name: string;
-  readonly from: number;
-  readonly size: number;
-}
-
 /**
  * Reads a task's log over the borders of its files. Offsets count from the first byte ever written, so they stay right
  * when old files are deleted; a reader whose offset was deleted goes on with the oldest byte there is (AG-452). A task that
@@ -45,49 +38,35 @@ export async function readLogChunk(read: LogRead): Promise<LogChunk | undefined>
   const deadline = Date.now() + Math.min(read.waitMs, MAX_LOG_WAIT_MS);
   let offset: number | undefined;
   for (;;) {
-    const parts = await partsOf(read.logsDir, logBase(read.task, read.type));
+    const parts = await logParts(read.logsDir, logBase(read.task, read.type));
     const last = parts.at(-1);
     if (last) {
       const total = last.from + last.size;
       offset ??= read.origin === 'end' ? Math.max(0, total - read.offset) : read.offset;
       const chunk = await chunkAt(read.logsDir, parts, offset, Math.min(read.limit, MAX_LOG_CHUNK_BYTES));
+      if (!chunk) continue; // AG-312: rotated away since we looked
       if (chunk.data.length > 0 || Date.now() >= deadline) return { ...chunk, available: total };
     } else if (Date.now() >= deadline) return undefined;
     await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
   }
 }
 
-async function partsOf(dir: string, base: string): Promise<Part[]> {
-  const parts: Part[] = [];
-  const numbers = await logNumbers(dir, base);
-  let from = await deletedBytes(dir, base);
-  for (const number of numbers) {
-    const name = `${base}.${number}`;
-    try {
-      const { size } = await lstat(path.join(dir, name));
-      parts.push({ name, from, size });
-      from += size;
-    } catch (error) {
-      // Deleted while we looked: begin again with what is there now.
-      if (isErrno(error, 'ENOENT')) return partsOf(dir, base);
-      throw error;
-    }
-  }
-  return parts;
-}
-
+/** Undefined: its file is gone. */
 async function chunkAt(
   dir: string,
-  parts: readonly Part[],
+  parts: readonly LogPart[],
   offset: number,
   limit: number,
-): Promise<Omit<LogChunk, 'available'>> {
+): Promise<Omit<LogChunk, 'available'> | undefined> {
   const at = Math.max(offset, parts[0]?.from ?? 0);
   const part = parts.find(({ from, size }) => at < from + size) ?? parts.at(-1);
   if (!part || limit <= 0) return { data: Buffer.alloc(0), nextOffset: at, file: part?.name ?? '' };
   const length = Math.max(0, Math.min(limit, part.from + part.size - at));
   const data = Buffer.alloc(length);
-  const file = await openInLogs(dir, part.name, constants.O_RDONLY);
+  const file = await openInLogs(dir, part.name, constants.O_RDONLY).catch((error: unknown) => {
+    if (!isErrno(error, 'ENOENT')) throw error;
+  });
+  if (!file) return undefined;
   try {
     const { bytesRead } = await file.read(data, 0, length, at - part.from);
     return { data: data.subarray(0, bytesRead), nextOffset: at + bytesRead, file: part.name };

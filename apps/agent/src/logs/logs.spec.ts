@@ -122,7 +122,7 @@ describe('a directory of logs that tasks write to', () => {
     for (let n = 0; n < 5; n++) await links.write(Buffer.from(line(n)));
     mkdirSync(path.join(at, '.web.stdout.deleted.new'));
     for (let n = 5; n < 7; n++) await links.write(Buffer.from(line(n))).catch(() => undefined);
-    expect(readFileSync(path.join(at, '.web.stdout.deleted'), 'utf8')).toBe('20');
+    expect(readFileSync(path.join(at, '.web.stdout.deleted'), 'utf8')).toBe('20 0');
   });
 });
 
@@ -161,6 +161,30 @@ describe('reading logs', () => {
     const oldest = await read({ offset: 0 });
     expect(oldest).toMatchObject({ nextOffset: 60, file: 'web.stdout.5' });
     expect(oldest?.data.toString()).toBe(line(5));
+  });
+
+  it('AG-312: a collector that was killed between counting a file and deleting it leaves nothing twice', async () => {
+    const l = log(10, 2);
+    for (let n = 0; n < 4; n++) await l.write(Buffer.from(line(n)));
+    writeFileSync(path.join(dir, 'web.stdout.1'), line(1)); // as if it had not come to deleting it
+    expect(await read({ offset: 20 })).toMatchObject({ data: Buffer.from(line(2)), nextOffset: 30, available: 40 });
+    const next = log(10, 2);
+    for (let n = 4; n < 6; n++) await next.write(Buffer.from(line(n)));
+    expect(files()).toEqual(['web.stdout.4', 'web.stdout.5']);
+    expect(await read({ offset: 40 })).toMatchObject({ data: Buffer.from(line(4)), available: 60 });
+  });
+
+  it('AG-240: a task that deletes its log files, or makes some of its own, loses nothing that it says then', async () => {
+    const l = log(10, 2);
+    for (let n = 0; n < 4; n++) await l.write(Buffer.from(line(n)));
+    await l.close();
+    for (const name of files()) rmSync(path.join(dir, name));
+    writeFileSync(path.join(dir, 'web.stdout.9007199254740991'), '');
+    mkdirSync(path.join(dir, 'web.stdout.0'));
+    const next = log(10, 2);
+    for (let n = 4; n < 8; n++) await next.write(Buffer.from(line(n)));
+    expect((await read({ offset: 20 }))?.data.toString()).toBe(line(6));
+    expect(readFileSync(path.join(dir, 'web.stdout.5'), 'utf8')).toBe(line(7));
   });
 
   it('counts from the end', async () => {

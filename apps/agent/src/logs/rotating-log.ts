@@ -1,7 +1,9 @@
 import { constants, type FileHandle, lstat, mkdir, rename, unlink } from 'node:fs/promises';
 import path from 'node:path';
+import { isErrno } from '@waybill/processes';
 import { NotPlainError } from '../files/plain-file.store.js';
 import { deletedBytesFile, logNumbers, openInLogs } from './log-file-names.js';
+import { type DeletedPart, deletedPart } from './log-parts.js';
 
 /** AG-241: a file ends at a line end if one is as near as this to its limit. */
 export const NEAR_LINE_END_BYTES = 32 * 1024;
@@ -69,7 +71,9 @@ export class RotatingLog {
 
   private async openLast(): Promise<FileHandle> {
     await mkdir(this.spec.dir, { recursive: true });
-    const last = (await logNumbers(this.spec.dir, this.spec.base)).at(-1) ?? 0;
+    const { dir, base } = this.spec;
+    const { through } = await deletedPart(dir, base);
+    const last = Math.max(through + 1, ...(await logNumbers(dir, base)));
     return this.openFile(last).catch((error: unknown) => {
       if (error instanceof NotPlainError) return this.openFile(last + 1);
       throw error;
@@ -95,23 +99,26 @@ export class RotatingLog {
   }
 
   private async deleteOldest(): Promise<void> {
-    const numbers = await logNumbers(this.spec.dir, this.spec.base);
-    const surplus = numbers.slice(0, Math.max(0, numbers.length - this.spec.maxFiles));
-    for (const number of surplus) {
-      const name = path.join(this.spec.dir, this.nameOf(number));
-      const { size } = await lstat(name);
-      await this.countDeleted(size);
-      await unlink(name);
+    const { dir, base, maxFiles } = this.spec;
+    const numbers = await logNumbers(dir, base);
+    for (const number of numbers.slice(0, Math.max(0, numbers.length - maxFiles))) {
+      const name = path.join(dir, this.nameOf(number));
+      const found = await lstat(name).catch(unlessMissing);
+      if (!found || found.isDirectory()) continue; // a task has been there
+      const { bytes, through } = await deletedPart(dir, base);
+      // A collector that was killed right after may have left one that is counted.
+      if (number > through) await this.countDeleted({ bytes: bytes + found.size, through: number });
+      await unlink(name).catch(unlessMissing);
     }
   }
 
   /** Written beside: on a full disk the count is what it was. */
-  private async countDeleted(bytes: number): Promise<void> {
+  private async countDeleted({ bytes, through }: DeletedPart): Promise<void> {
     const { dir, base } = this.spec;
     const name = deletedBytesFile(base);
     const beside = await openInLogs(dir, `${name}.new`, REPLACE, MODE);
     try {
-      await beside.writeFile(String((await deletedBytes(dir, base)) + bytes));
+      await beside.writeFile(`${bytes} ${through}`);
     } finally {
       await beside.close();
     }
@@ -123,24 +130,6 @@ export class RotatingLog {
   }
 }
 
-/** Bytes that deleted files of this log held. */
-export async function deletedBytes(dir: string, base: string): Promise<number> {
-  try {
-    const file = await openInLogs(dir, deletedBytesFile(base), constants.O_RDONLY);
-    try {
-      const bytes = Number(await file.readFile('utf8'));
-      return Number.isSafeInteger(bytes) ? bytes : 0;
-    } finally {
-      await file.close();
-    }
-  } catch {
-    return 0;
-  }
-}
-
-/** Bytes that a log was given, those of its deleted files included. */
-export async function bytesEverWritten({ dir, base }: Pick<RotatingLogSpec, 'dir' | 'base'>): Promise<number> {
-  const files = (await logNumbers(dir, base)).map((number) => path.join(dir, `${base}.${number}`));
-  const sizes = await Promise.all(files.map((file) => lstat(file).then(({ size }) => size)));
-  return sizes.reduce((total, size) => total + size, await deletedBytes(dir, base));
+function unlessMissing(error: unknown): undefined {
+  if (!isErrno(error, 'ENOENT')) throw error;
 }

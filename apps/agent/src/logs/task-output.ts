@@ -7,7 +7,8 @@ import { CollectorProcess } from './collector-process.js';
 import type { ContainerLogOrder } from './container-log.js';
 import { CONTAINER_SUFFIX, FIFO_SUFFIX, LogCollector, ORDER_SUFFIX } from './log-collector.js';
 import { logBase, type LogType } from './log-file-names.js';
-import { bytesEverWritten, type RotatingLogSpec } from './rotating-log.js';
+import { bytesEverWritten } from './log-parts.js';
+import type { RotatingLogSpec } from './rotating-log.js';
 import { SpareFifos } from './spare-fifos.js';
 
 /** AG-245: how long the end of a task waits for its output to be in the files. A process that fled its group may hold it open. */
