@@ -1,6 +1,6 @@
 import { type CancelTimer, type Clock, msFromNs, parseDuration, type Timers } from '@waybill/model';
 import type { TaskResourceUsage } from '@waybill/rpc';
-import { Gate } from '../gate.js';
+import { Gate, pause } from '../gate.js';
 import type { RotatingLogSpec } from '../logs/rotating-log.js';
 import {
   type Driver,
@@ -194,7 +194,7 @@ export class MockDriver implements Driver {
     try {
       await sink.write(output.text);
       for (let i = 0; i < output.repeat && !stopped.isOpen; i++) {
-        await Promise.race([this.pause(output.everyMs), stopped.opened]);
+        await pause(this.options.timers, output.everyMs, stopped);
         if (!stopped.isOpen) await sink.write(output.text);
       }
     } finally {

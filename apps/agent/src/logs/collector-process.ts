@@ -37,7 +37,7 @@ export function collectorSocket(dir: string): string {
 export class CollectorProcess {
   private connection: Socket | undefined;
   /** Asked for and not answered, in order. */
-  private scans: (() => void)[] = [];
+  private readonly scans: (() => void)[] = [];
   private stopped = false;
 
   constructor(
@@ -72,7 +72,6 @@ export class CollectorProcess {
       };
       this.scans.push(done);
       connection.write('\n');
-      connection.once('close', done);
     });
   }
 
@@ -83,10 +82,9 @@ export class CollectorProcess {
     connection.on('data', (answers) => {
       for (const done of this.scans.splice(0, answers.length)) done();
     });
-    connection.setMaxListeners(0); // one per scan under way
     connection.on('close', () => {
       this.connection = undefined;
-      this.scans = [];
+      for (const done of this.scans.splice(0)) done();
       if (this.stopped) return;
       this.logger.warn('the log collector is gone; starting another one');
       this.start().catch((error: unknown) =>

@@ -2,7 +2,7 @@ import type { Task, TaskState } from '@waybill/model';
 import type { TaskResourceUsage } from '@waybill/rpc';
 import { type DriverNetwork, StartError, type TaskConfig } from '../drivers/driver.js';
 import type { ExecCommand, ExecSession } from '../exec/exec-session.js';
-import { Gate, pause } from '../gate.js';
+import { firstOpened, Gate, pause } from '../gate.js';
 import { type RestartTracker, type RoundEnd } from './restart-tracker.js';
 import type { TaskHost } from './task-host.js';
 import { TaskProcess } from './task-process.js';
@@ -163,7 +163,7 @@ export class TaskRunner {
       this.emit('Restart Signaled', { restart_reason: reason });
       void this.stop.forRestart(handle);
     }
-    await Promise.race([this.restarting.done.opened, this.ended.opened]);
+    await firstOpened(this.restarting.done, this.ended);
   }
 
   /** AG-162: the whole allocation starts again. A task that runs is restarted, one that ended gets another life. */
@@ -232,7 +232,7 @@ export class TaskRunner {
     }
     this.progress.lostItsProcess();
     if (this.suspended) {
-      await Promise.race([this.deps.serversAsked.opened, this.killing.opened]);
+      await firstOpened(this.deps.serversAsked, this.killing);
       this.suspended = false;
     }
     return false;
@@ -309,7 +309,7 @@ export class TaskRunner {
   private async untilGate(): Promise<void> {
     while (!this.isOver() && !this.deps.mayStart()) {
       this.gateMoved = new Gate();
-      await Promise.race([this.gateMoved.opened, this.killing.opened]);
+      await firstOpened(this.gateMoved, this.killing);
     }
   }
 

@@ -1,4 +1,4 @@
-import type { Timers } from '@waybill/model';
+import type { CancelTimer, Timers } from '@waybill/model';
 import { insideAlloc, readInside } from '../hooks/inside-alloc.js';
 import type { TemplateSource } from './template-source.js';
 
@@ -18,12 +18,13 @@ export function fileSource(taskDir: string, timers: Timers): TemplateSource {
   };
   return {
     watch(name, tell, signal) {
+      let cancel: CancelTimer = () => {};
+      signal.addEventListener('abort', () => cancel(), { once: true });
       const look = async (): Promise<void> => {
         const text = await read(name);
         if (signal.aborted) return;
         if (text !== undefined) tell(text);
-        const cancel = timers.after(FILE_LOOK_MS, () => void look());
-        signal.addEventListener('abort', cancel, { once: true });
+        cancel = timers.after(FILE_LOOK_MS, () => void look());
       };
       void look();
     },

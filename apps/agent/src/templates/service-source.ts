@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { ServiceRegistration, Timers } from '@waybill/model';
 import { MAX_ALLOC_QUERY_WAIT_MS, namedServices, type Rpc } from '@waybill/rpc';
+import { Gate, pause } from '../gate.js';
 import type { TemplateSource } from './template-source.js';
 
 /** A read that failed is repeated after this. */
@@ -16,6 +17,8 @@ export interface ServiceSourceDependencies {
 /** The services of the built-in provider by name: one read waits at the servers at all times, for each name. */
 export function serviceSource({ rpc, timers, identity, allocId }: ServiceSourceDependencies): TemplateSource {
   async function follow(name: string, tell: (value: unknown) => void, signal: AbortSignal): Promise<void> {
+    const over = new Gate();
+    signal.addEventListener('abort', () => over.open(), { once: true });
     for (let index = 0; !signal.aborted;) {
       try {
         const { ID: NodeID, SecretID } = identity();
@@ -25,10 +28,7 @@ export function serviceSource({ rpc, timers, identity, allocId }: ServiceSourceD
         tell(answer.Services.map(shown));
       } catch {
         // Whatever it was, the servers will be back; until then the last answer holds.
-        await new Promise<void>((resolve) => {
-          const cancel = timers.after(SERVICE_READ_RETRY_MS, resolve);
-          signal.addEventListener('abort', () => (cancel(), resolve()), { once: true });
-        });
+        await pause(timers, SERVICE_READ_RETRY_MS, over);
       }
     }
   }
