@@ -120,6 +120,21 @@ describe('images that tasks use', () => {
     expect(engine.present.size).toBe(0);
   });
 
+  it('AG-283: an engine that is away when an image has its time is asked again, and brings nobody down', async () => {
+    engine.present.set('i:1', { id: 'i:1', isFromRegistry: true });
+    await use('a');
+    await use('b', { image: 'i:1' });
+    images.release('a');
+    images.release('b');
+    const find = engine.find.bind(engine);
+    engine.find = () => Promise.reject(new Error('connect ENOENT'));
+    await time.pass(2 * UNUSED_IMAGE_MS);
+    expect(engine.present.size).toBe(1);
+    engine.find = find;
+    await time.pass(UNUSED_IMAGE_MS);
+    expect(engine.present.size).toBe(0);
+  });
+
   it('AG-283: one that was made on the machine stays, and so do all where it is switched off', async () => {
     engine.present.set('i:1', { id: 'i:1', isFromRegistry: false });
     await use('a');

@@ -105,12 +105,18 @@ export class Images {
   }
 
   private removeLater(imageId: string): CancelTimer {
-    return this.timers.after(UNUSED_IMAGE_MS, () => {
-      this.removals.delete(imageId);
-      void this.source.find(imageId).then(async (found) => {
-        if (found?.isFromRegistry && !this.users.has(imageId)) await this.source.remove(imageId);
-      });
-    });
+    return this.timers.after(UNUSED_IMAGE_MS, () => void this.removeUnused(imageId));
+  }
+
+  /** An engine that does not answer is asked again as much later: it may have been stopped with its last task. */
+  private async removeUnused(imageId: string): Promise<void> {
+    this.removals.delete(imageId);
+    try {
+      const found = await this.source.find(imageId);
+      if (found?.isFromRegistry && !this.users.has(imageId)) await this.source.remove(imageId);
+    } catch {
+      if (!this.users.has(imageId)) this.removals.set(imageId, this.removeLater(imageId));
+    }
   }
 
   private async pulled(wish: ImageWish, tell: (message: string) => void): Promise<void> {
