@@ -6,17 +6,19 @@ export class EnvLineError extends Error {
   }
 }
 
-const LINE = /^\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_.-]*)\s*=\s*(.*?)\s*$/;
+/** Up to its value. None of what is matched here goes over the same text again and again: a line may be megabytes long. */
+const KEY = /^(?:export\s+)?([A-Za-z_][A-Za-z0-9_.-]*)\s*=/;
 const ESCAPES: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t', '"': '"', '\\': '\\', $: '$' };
 
 /** AG-293: `KEY=value` lines; empty ones and comments are nothing. Quotes are taken off. @throws EnvLineError */
 export function envLines(text: string): Record<string, string> {
   const variables: Record<string, string> = {};
-  for (const [at, line] of text.split('\n').entries()) {
-    if (line.trim() === '' || line.trimStart().startsWith('#')) continue;
-    const [, key, given] = LINE.exec(line) ?? [];
-    if (key === undefined || given === undefined) throw new EnvLineError(at + 1);
-    const value = valueOf(given);
+  for (const [at, whole] of text.split('\n').entries()) {
+    const line = whole.trim();
+    if (line === '' || line.startsWith('#')) continue;
+    const [begin = '', key] = KEY.exec(line) ?? [];
+    if (key === undefined) throw new EnvLineError(at + 1);
+    const value = valueOf(line.slice(begin.length).trimStart());
     if (value === null) throw new EnvLineError(at + 1);
     variables[key] = value;
   }
@@ -27,7 +29,13 @@ export function envLines(text: string): Record<string, string> {
 function valueOf(given: string): string | null {
   const quote = given[0];
   if (quote === "'") return /^'([^']*)'\s*(?:#.*)?$/.exec(given)?.[1] ?? null;
-  if (quote !== '"') return given.replace(/\s+#.*$/, '');
+  if (quote !== '"') return withoutComment(given);
   const body = /^"((?:[^"\\]|\\.)*)"\s*(?:#.*)?$/.exec(given)?.[1];
   return body?.replaceAll(/\\(.)/g, (whole, one: string) => ESCAPES[one] ?? whole) ?? null;
+}
+
+function withoutComment(given: string): string {
+  for (let at = given.indexOf('#', 1); at > 0; at = given.indexOf('#', at + 1))
+    if (given.slice(at - 1, at).trim() === '') return given.slice(0, at).trimEnd();
+  return given;
 }
