@@ -35,6 +35,7 @@ export interface VolumesHolderDeps {
 /** What one term works with: its fence is in everything that is written (VL-148). */
 export interface VolumesTerm {
   readonly writer: HolderWriter;
+  readonly machines: MachineCalls;
   readonly calls: PluginCalls;
   readonly unpublish: UnpublishWorkflow;
   readonly claims: ClaimCommand;
@@ -78,6 +79,7 @@ export class VolumesHolder implements Singleton {
     const deps = { tables, writer, calls, turns, expansion: new VolumeExpansion(tables, calls) };
     this.held = {
       writer,
+      machines,
       calls,
       unpublish,
       claims: new ClaimCommand({ state, writer, calls, unpublish, turns }),
@@ -104,6 +106,7 @@ export class VolumesHolder implements Singleton {
   }
 
   stop(): void {
+    this.held?.machines.close();
     this.held?.calls.close();
     this.held?.writer.close(new NotHolderError());
     this.held = undefined;

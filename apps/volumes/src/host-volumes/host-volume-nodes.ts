@@ -8,7 +8,7 @@ import {
   registerOnNode,
   RpcError,
 } from '@waybill/rpc';
-import { textOf, VolumeStepError } from '../commands/errors.js';
+import { NotHolderError, textOf, VolumeStepError } from '../commands/errors.js';
 import { type MachineCalls, NoPathError } from '../plugins/machine-calls.js';
 
 /** A machine did nothing: it refused (VL-290), or was not reached. */
@@ -26,7 +26,7 @@ export class NodeRefusedError extends VolumeStepError {
 export class HostVolumeNodes {
   constructor(private readonly machines: MachineCalls) {}
 
-  /** @throws NodeRefusedError, VolumeStepError nobody knows what became of it */
+  /** @throws NodeRefusedError, NotHolderError nothing was asked, VolumeStepError nobody knows what became of it */
   create(volume: HostVolume): Promise<CreatedOnNode> {
     return this.ask(createOnNode, 'Create', volume);
   }
@@ -45,6 +45,7 @@ export class HostVolumeNodes {
     try {
       return await this.machines.ask(call, volume.NodeID, onNode(volume));
     } catch (error) {
+      if (error instanceof NotHolderError) throw error;
       if (error instanceof NoPathError || error instanceof RpcError) throw new NodeRefusedError(doing, error);
       throw new VolumeStepError(`HostVolume.${doing} error: ${textOf(error)}`);
     }

@@ -67,6 +67,22 @@ const refusal = (work: Promise<unknown>): Promise<string> =>
     (error: unknown) => (error instanceof Error ? error.message : String(error)),
   );
 
+describe('the end of the term', () => {
+  it('VL-303: what waits behind other work on a volume asks no machine any more', async () => {
+    const { at, create, remove, asked } = cluster();
+    const { ID } = await create();
+    let done: (answer: object) => void = () => {};
+    at.machines.answers.set(CREATE, () => new Promise((resolve) => (done = resolve)));
+    const waiting = Promise.allSettled([create({ ID, NodeID: A }), create({ ID, NodeID: A }), remove(ID)]);
+    await vi.waitFor(() => expect(asked()).toHaveLength(2));
+    at.follow();
+    done({ HostPath: `/volumes/${ID}`, CapacityBytes: 10 });
+    const outcomes = (await waiting).map((one) => (one.status === 'rejected' ? String(one.reason) : one.status));
+    expect(outcomes).toEqual(Array(3).fill('NotHolderError: No cluster leader'));
+    expect(asked()).toHaveLength(2);
+  });
+});
+
 describe('creating a host volume', () => {
   it('VL-283, VL-285, VL-289: without an ID it is a new one, recorded as pending, made, and stored as it was made', async () => {
     const { at, create, stored } = cluster();

@@ -1,6 +1,6 @@
 import { type Call, isNobodyThere, type Rpc } from '@waybill/rpc';
 import { traceparentOf, type Tracer, withSpan } from '@waybill/telemetry';
-import { VolumeStepError } from '../commands/errors.js';
+import { NotHolderError, VolumeStepError } from '../commands/errors.js';
 
 export const NO_PATH = 'No path to node';
 
@@ -11,15 +11,26 @@ export class NoPathError extends VolumeStepError {
   }
 }
 
-/** Asks one machine; every call has a span of its own (VL-149). Calls last as long as they take, and cannot be taken back (VL-132). */
+/**
+ * Asks one machine; every call has a span of its own (VL-149). Calls last as long as they take, and cannot be taken back (VL-132).
+ * Modes: open → closed at the end of the term. Closed, it asks nobody: what a deposed holder would still have done is its
+ * successor's to decide (VL-303).
+ */
 export class MachineCalls {
+  private closed = false;
+
   constructor(
     private readonly rpc: Rpc,
     private readonly tracer: () => Tracer,
   ) {}
 
-  /** @throws NoPathError, RpcError with what the machine refused, RpcUnavailableError nobody knows what became of it */
+  close(): void {
+    this.closed = true;
+  }
+
+  /** @throws NotHolderError, NoPathError, RpcError with what the machine refused, RpcUnavailableError nobody knows what became of it */
   async ask<Req, Res>(call: Call<Req, Res>, nodeId: string, request: Req): Promise<Res> {
+    if (this.closed) throw new NotHolderError();
     return await withSpan(this.tracer(), call.name, { attributes: { 'waybill.node': nodeId } }, async (span) => {
       try {
         return await this.rpc.ask(call, request, { target: nodeId, traceparent: traceparentOf(span) });
