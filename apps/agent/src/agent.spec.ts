@@ -37,6 +37,19 @@ describe('what the servers want', () => {
     expect(agent.stats()).toMatchObject({ allocations: 3, runningAllocations: 2 });
   });
 
+  it('OP-47: one that had ended for good and is to run after a restore hears what becomes of it', async () => {
+    const { time, servers, startedAgent, anAlloc, started } = agentAndServers();
+    const over = anAlloc('a', undefined, { ClientStatus: 'complete' });
+    servers.want(over);
+    await startedAgent();
+    servers.restore({ ...over, ClientStatus: 'running', AllocModifyIndex: 1 });
+    await time.pass(10_000);
+    expect(started).toEqual(['a/web']);
+    servers.want({ ...over, ClientStatus: 'running', DesiredStatus: 'stop' });
+    await time.pass(MINUTE_MS);
+    expect(servers.toldOf('a').at(-1)?.ClientStatus).toBe('complete');
+  });
+
   it('OP-47: after a restore it registers again: what it has and lacks by now is not what the archive says', async () => {
     const { time, servers, startedAgent } = agentAndServers();
     await startedAgent();

@@ -132,6 +132,7 @@ export class LocalAllocs {
     }
     try {
       const runner = new AllocRunner(alloc, this.host);
+      this.setAside.delete(alloc.ID); // a restore has taken it back to before its end (OP-47)
       this.runners.set(alloc.ID, runner);
       runner.run(traceparent);
     } catch (error) {
