@@ -132,6 +132,7 @@ describe('GET /v1/event/stream', () => {
     const answer = await fetch(`${api.url}/v1/event/stream?index=soon`);
     expect(answer.status).toBe(400);
     expect(await answer.text()).toContain('Unable to parse index:');
+    expect((await fetch(`${api.url}/v1/event/stream?index=${2n ** 63n}`)).status).toBe(400);
     const bad = await fetch(`${api.url}/v1/event/stream?topic=a:b:c`);
     expect(bad.status).toBe(400);
   });

@@ -42,12 +42,16 @@ export class EventStreamController {
   }
 }
 
-/** EV-21, EV-67. @throws ApiError 400 */
+const LARGEST_INDEX = 2n ** 63n - 1n;
+
+/** API-403, EV-21, EV-67. @throws ApiError 400 */
 function fromIndexOf(query: QueryString): number {
   const text = param(query, 'index');
   if (text === undefined || text === '') return 0;
-  if (!/^\d{1,20}$/.test(text))
-    throw badRequest(`Unable to parse index: strconv.ParseUint: parsing ${JSON.stringify(text)}: invalid syntax`);
+  const refused = (why: string): ApiError =>
+    badRequest(`Unable to parse index: strconv.ParseUint: parsing ${JSON.stringify(text)}: ${why}`);
+  if (!/^\d+$/.test(text)) throw refused('invalid syntax');
+  if (text.length > 20 || BigInt(text) > LARGEST_INDEX) throw refused('value out of range');
   return Number(text);
 }
 
