@@ -18,7 +18,8 @@ import { EXPIRED } from './alloc-stop.js';
 /** What an allocation consists of. */
 export interface AllocParts {
   readonly alloc: () => Allocation;
-  readonly group: TaskGroup;
+  /** As the servers want it now. */
+  readonly group: () => TaskGroup;
   readonly crew: TaskCrew;
   readonly health: AllocHealth;
   readonly services: AllocServices;
@@ -87,7 +88,7 @@ export class AllocProgress {
       ...status,
       TaskStates: withEnds(crew.states(), status.ClientStatus, rfc3339FromMs(this.host.clock.nowMs())),
       DeploymentStatus: health.value,
-      NetworkStatus: networkStatusOf(alloc, group),
+      NetworkStatus: networkStatusOf(alloc, group()),
       ModifyTime: 0,
     };
   }

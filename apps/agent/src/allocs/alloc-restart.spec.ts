@@ -1,4 +1,4 @@
-import { settle, type Task } from '@waybill/model';
+import { type Allocation, FakeTime, settle, type Task, type TaskGroup } from '@waybill/model';
 import { describe, expect, it } from 'vitest';
 import type { AllocRecord } from '../recovery/alloc-record.js';
 import { aTask, FOREVER, lifecycle, NO_RESTARTS, setup } from '../fixtures/running-alloc.js';
@@ -290,6 +290,54 @@ describe('what an allocation waits for, and how long it may run', () => {
     );
     expect(bye!.StartedAt).toBeNull();
     expect(records.saved.get(alloc.ID)!.expired).toBe(true);
+  });
+
+  /** The same with another group, as an update in place has it. */
+  const updated = (alloc: Allocation, over: Partial<TaskGroup>): Allocation => ({
+    ...alloc,
+    AllocModifyIndex: alloc.AllocModifyIndex + 1,
+    Job: { ...alloc.Job!, TaskGroups: alloc.Job!.TaskGroups.map((group) => ({ ...group, ...over })) },
+  });
+
+  it('AG-77, SC-254: an update in place gives a running allocation another time, or takes it back', async () => {
+    const CreateTime = new FakeTime().nowMs() * 1e6;
+    for (const [MaxRunDuration, endsMs] of [
+      [120e9, 120_000],
+      [30e9, 30_000],
+      [10e9, 20_000],
+      [null, undefined],
+    ] as const) {
+      const given = { group: { MaxRunDuration: 60e9 }, alloc: { CreateTime } };
+      const { time, runner, alloc } = setup([aTask('web', FOREVER)], given);
+      runner.run();
+      await time.pass(20_000);
+      runner.update(updated(alloc, { MaxRunDuration }));
+      await time.pass((endsMs ?? 3_600_000) - 20_000 - 1);
+      if (endsMs !== 20_000) expect(runner.report().ClientStatus).toBe('running');
+      await time.pass(1);
+      expect(runner.isOver).toBe(endsMs !== undefined);
+    }
+  });
+
+  it('AG-77: what has failed stays so when its time passes while its siblings go down', async () => {
+    const tasks = [aTask('web', { run_for: '59s', exit_code: 1 }), aTask('slow', { ...FOREVER, kill_after: '10s' })];
+    const CreateTime = new FakeTime().nowMs() * 1e6;
+    const { time, runner } = setup(tasks, { group: { MaxRunDuration: 60e9 }, alloc: { CreateTime } });
+    runner.run();
+    await time.pass(80_000);
+    expect(runner.report()).toMatchObject({ ClientStatus: 'failed', ClientDescription: 'Failed tasks' });
+  });
+
+  it('AG-154: the delay of the group that is waited for is that of the last update in place', async () => {
+    const { time, runner, alloc } = setup([aTask('web', FOREVER)], { group: { ShutdownDelay: 60e9 } });
+    runner.run();
+    await time.pass(1_000);
+    runner.update(updated(alloc, { ShutdownDelay: 5e9 }));
+    void runner.kill();
+    await time.pass(4_999);
+    expect(runner.isOver).toBe(false);
+    await time.pass(1);
+    expect(runner.isOver).toBe(true);
   });
 });
 

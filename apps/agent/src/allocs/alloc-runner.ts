@@ -46,6 +46,7 @@ import { recruitTask, type TaskSeat } from '../tasks/task-recruit.js';
 export class AllocRunner {
   readonly ended = new Gate();
   private readonly crew: TaskCrew;
+  /** As it was when it came: what its tasks and its disk are made of. */
   private readonly group: TaskGroup;
   private readonly health: AllocHealth;
   private readonly services: AllocServices;
@@ -114,12 +115,13 @@ export class AllocRunner {
       restored: restored?.volumes,
     });
     const alloc = (): Allocation => this.current;
+    const groupNow = (): TaskGroup => findTaskGroup(jobOf(this.current), this.current.TaskGroup) ?? group;
     this.offer = new AllocOffer(deps, alloc, this.crew, this.services, this.isRestored);
     this.stopping = new AllocStop(
       {
         ...deps,
         alloc,
-        group,
+        group: groupNow,
         crew: this.crew,
         ended: this.ended,
         delaysSkipped: this.delaysSkipped,
@@ -131,7 +133,7 @@ export class AllocRunner {
     const { crew, health, services, storage } = this;
     this.progress = new AllocProgress(
       deps,
-      { alloc, group, crew, health, services, storage, isExpired: () => this.stopping.isExpired },
+      { alloc, group: groupNow, crew, health, services, storage, isExpired: () => this.stopping.isExpired },
       restored?.acknowledged ?? null,
     );
   }
@@ -172,6 +174,7 @@ export class AllocRunner {
     if (reconnects) this.crew.emitToLive('Reconnected');
     else {
       this.crew.takeOver(findTaskGroup(jobOf(this.current), alloc.TaskGroup));
+      if (!this.isOver) this.stopping.keepTime(jobOf(this.current).Type);
       this.health.update(alloc, before.DeploymentID);
       this.watchHealth();
     }
@@ -276,12 +279,12 @@ export class AllocRunner {
         await Promise.race([this.firstTaskUp.opened, over]);
       });
     }
-    const cancelExpiry = this.stopping.inTime(jobOf(this.current).Type);
+    this.stopping.keepTime(jobOf(this.current).Type);
     this.watchHealth();
     void this.whenPredecessorsEnded();
     this.changed();
     await over;
-    cancelExpiry();
+    this.stopping.forgetTime();
     this.health.stop();
     if (this.progress.isSilent) return;
     this.ended.open();

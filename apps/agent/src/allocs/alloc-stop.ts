@@ -16,7 +16,8 @@ export const EXPIRED = 'allocation exceeded max_run_duration';
 export interface AllocStopDependencies {
   readonly clock: Clock;
   readonly timers: Timers;
-  readonly group: TaskGroup;
+  /** As the servers want it now. */
+  readonly group: () => TaskGroup;
   readonly alloc: () => Allocation;
   readonly crew: TaskCrew;
   /** Open when all its tasks have ended. */
@@ -36,6 +37,7 @@ export interface AllocStopDependencies {
 export class AllocStop {
   private begun = false;
   private expired: boolean;
+  private cancelExpiry: CancelTimer = () => {};
 
   constructor(
     private readonly deps: AllocStopDependencies,
@@ -75,26 +77,38 @@ export class AllocStop {
     void this.inOrder({});
   }
 
-  /** AG-77. Counts from the servers' time of making it, so it survives restarts of the agent. */
-  inTime(jobType: string): CancelTimer {
-    const { MaxRunDuration } = this.deps.group;
-    if (MaxRunDuration === null || MaxRunDuration <= 0 || (jobType !== 'batch' && jobType !== 'sysbatch'))
-      return () => {};
+  /**
+   * AG-77. Counts from the servers' time of making it, so it survives restarts of the agent. Called again, by what its
+   * group says then: an update in place may have given it another time (SC-254).
+   */
+  keepTime(jobType: string): void {
+    this.cancelExpiry();
+    const { MaxRunDuration } = this.deps.group();
+    if (MaxRunDuration === null || MaxRunDuration <= 0 || (jobType !== 'batch' && jobType !== 'sysbatch')) return;
     const atMs = msFromNs(this.deps.alloc().CreateTime + MaxRunDuration);
-    return this.deps.timers.after(atMs - this.deps.clock.nowMs(), () => {
-      this.expired = true;
-      void this.begin({ kill_reason: EXPIRED });
-    });
+    this.cancelExpiry = this.deps.timers.after(atMs - this.deps.clock.nowMs(), () => this.expire());
+  }
+
+  /** It has ended. */
+  forgetTime(): void {
+    this.cancelExpiry();
   }
 
   /** AG-142, AG-154: the services of the group, then its delay: before a kill and before a restart of several tasks. */
   async groupGoesDown(): Promise<void> {
     const { crew, delaysSkipped, ended, group, timers } = this.deps;
     await this.deps.withdrawGroup();
-    const delayMs = msFromNs(group.ShutdownDelay ?? 0);
+    const delayMs = msFromNs(group().ShutdownDelay ?? 0);
     const isRunning = crew.live.some(({ runner }) => runner.state.State === 'running');
     if (delayMs <= 0 || !isRunning || delaysSkipped.isOpen) return;
     await pause(timers, delayMs, ended, delaysSkipped);
+  }
+
+  /** What is on its way down already ends by what took it there. */
+  private expire(): void {
+    if (this.begun) return;
+    this.expired = true;
+    void this.begin({ kill_reason: EXPIRED });
   }
 
   private async inOrder(details: Record<string, string>): Promise<void> {
