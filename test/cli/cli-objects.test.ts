@@ -299,17 +299,25 @@ describe('commands on one thing, against recorded answers', () => {
       Status: 'running',
     };
     api.play('GET /v1/jobs', [tick]);
-    api.play('GET /v1/job/tick', { ...tick, Periodic }, { ...tick, Periodic, Stop: true });
+    const off = { ...Periodic, Enabled: false };
+    api.play('GET /v1/job/tick', { ...tick, Periodic }, { ...tick, Periodic, Stop: true }, { ...tick, Periodic: off });
     const { out } = await api.run(['job', 'status', '-short', 'tick']);
     expect(out).toMatch(/^Next Periodic Launch = <ts> \(\d+h\d+m\d+s from now\)$/m);
     expect((await api.run(['job', 'status', '-short', 'tick'])).out).toContain(
       'Next Periodic Launch = none (job stopped)',
+    );
+    expect((await api.run(['job', 'status', '-short', 'tick'])).out).toContain(
+      'Next Periodic Launch = none (launches disabled)',
     );
     api.play('PUT /v1/jobs', { EvalID: '' });
     const file = path.join(directory, 'tick.nomad.hcl');
     await writeFile(file, 'job "tick" {\n periodic { crons = ["0 0 1 1 *"] }\n}\n');
     expect((await api.run(['job', 'run', file])).out).toMatch(
       /^Job registration successful\nApproximate next launch time: <ts> \(\d+h\d+m\d+s from now\)\n$/,
+    );
+    await writeFile(file, 'job "tick" {\n periodic {\n crons = ["0 0 1 1 *"]\n enabled = false\n }\n}\n');
+    expect((await api.run(['job', 'run', file])).out).toBe(
+      'Job registration successful\nThe job is not launched: its periodic block is not enabled.\n',
     );
   });
 

@@ -132,6 +132,7 @@ function jobList(job: Job, launch: string | undefined): string {
 async function launchOf({ clock, terminal }: Call, job: Job): Promise<string | undefined> {
   if (!job.Periodic || isTemplate(job)) return undefined;
   if (job.Stop) return 'none (job stopped)';
+  if (!job.Periodic.Enabled) return 'none (launches disabled)';
   try {
     return (await nextLaunch(job.Periodic, clock.nowMs())) ?? 'none';
   } catch (error) {

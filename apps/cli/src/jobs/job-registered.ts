@@ -32,7 +32,10 @@ export async function afterRegistration(
   return 0;
 }
 
+/** @param periodic as in a job file: what it leaves out has its default on the server only */
 async function printNextLaunch({ terminal, clock }: Call, periodic: PeriodicConfig): Promise<void> {
+  const enabled: boolean | null | undefined = periodic.Enabled;
+  if (enabled === false) return terminal.print('The job is not launched: its periodic block is not enabled.');
   try {
     const launch = await nextLaunch(periodic, clock.nowMs());
     if (launch !== undefined) terminal.print(`Approximate next launch time: ${launch}`);
