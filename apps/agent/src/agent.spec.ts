@@ -50,6 +50,16 @@ describe('what the servers want', () => {
     expect(servers.toldOf('a').at(-1)?.ClientStatus).toBe('complete');
   });
 
+  it('OP-47: one that runs stops after a restore to a state in which it was to stop, however old that is', async () => {
+    const { time, servers, startedAgent, anAlloc } = agentAndServers();
+    const wanted = anAlloc('a');
+    servers.want(wanted);
+    await startedAgent();
+    servers.restore({ ...wanted, ClientStatus: 'running', DesiredStatus: 'stop', AllocModifyIndex: 1 });
+    await time.pass(MINUTE_MS);
+    expect(servers.toldOf('a').at(-1)?.ClientStatus).toBe('complete');
+  });
+
   it('OP-47: after a restore it registers again: what it has and lacks by now is not what the archive says', async () => {
     const { time, servers, startedAgent } = agentAndServers();
     await startedAgent();

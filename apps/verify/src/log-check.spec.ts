@@ -286,6 +286,28 @@ describe('a log that was broken on purpose', () => {
     expect(log.broken()).toEqual([]);
   });
 
+  it('node-capacity: after a restore a machine may run what the archive says has ended (OP-47)', () => {
+    const log = new LogUnderTest();
+    const task = fixtures.aTask();
+    const group = fixtures.aGroup({ Count: 3, Tasks: [{ ...task, Resources: { ...task.Resources, CPU: 2_500 } }] });
+    const { job, evalId } = log.register('web', { TaskGroups: [group] });
+    const [first, second, third] = [0, 1, 2].map((n) => log.alloc(job, { Name: `web.web[${n}]` }));
+    const says = (ClientStatus: 'complete' | 'running') => {
+      const update = fixtures.aClientUpdate({ ID: first!.ID, NodeID: NODE }, { ClientStatus });
+      log.write('AllocClientUpdate', { Allocs: [update], Evals: [] });
+    };
+    log.plan(job, evalId, [first!]);
+    says('complete');
+    log.plan(job, evalId, [second!]);
+    const Tables = readArchive(archiveLines(log.machine.tables));
+    log.write('StateRestore', { Archive: 'a', SHA256: '', Bytes: 0, Index: log.index, Tables });
+    says('running');
+    expect(log.machine.tables.allocs.get(first!.ID)?.ClientStatus).toBe('running');
+    expect(log.broken()).not.toContain('node-capacity');
+    log.plan(job, evalId, [third!]);
+    expect(log.broken()).toContain('node-capacity');
+  });
+
   it('accepted-plan (EB-327): a plan counts without a holder', () => {
     const unfenced = new LogUnderTest();
     const other = unfenced.register();

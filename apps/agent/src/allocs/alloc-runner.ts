@@ -163,9 +163,13 @@ export class AllocRunner {
     void this.live(traceparent);
   }
 
-  /** AG-50, AG-51, AG-180: what the servers changed. One that is older than the present is dropped. */
-  update(alloc: Allocation): void {
-    if (alloc.AllocModifyIndex <= this.current.AllocModifyIndex || !this.progress.isTold) return;
+  /**
+   * AG-50, AG-51, AG-180: what the servers changed. One that is older than the present is dropped, unless the servers were
+   * taken back to it (OP-47).
+   */
+  update(alloc: Allocation, isRestored = false): void {
+    if (!this.progress.isTold) return;
+    if (!isRestored && alloc.AllocModifyIndex <= this.current.AllocModifyIndex) return;
     const reconnects = alloc.ClientStatus === 'unknown' && !isServerTerminal(alloc);
     const before = this.current;
     this.current = { ...alloc, Job: alloc.Job ?? before.Job };

@@ -92,10 +92,10 @@ export class LocalAllocs {
   }
 
   /** AG-44: first those that go, then those that changed or come. */
-  apply({ removed, listed, changed }: Pick<Pulled, 'removed' | 'listed' | 'changed'>): void {
+  apply({ removed, listed, changed, isRestored }: Pulled): void {
     for (const id of removed) void this.remove(id);
     for (const id of this.setAside.keys()) if (!listed.has(id)) this.setAside.delete(id);
-    for (const one of changed) this.addOrUpdate(one);
+    for (const one of changed) this.addOrUpdate(one, isRestored);
   }
 
   /** Those that may be collected: over, and the servers have confirmed how (AG-215, AG-405). O(allocations here). */
@@ -118,11 +118,11 @@ export class LocalAllocs {
     await runner.destroy();
   }
 
-  private addOrUpdate(pulled: PulledAlloc): void {
+  private addOrUpdate(pulled: PulledAlloc, isRestored = false): void {
     const { alloc, traceparent } = pulled;
     const known = this.runners.get(alloc.ID);
     if (known && isServerTerminal(known.alloc) && !isServerTerminal(alloc)) return void this.beginAgain(pulled);
-    if (known) return known.update(alloc);
+    if (known) return known.update(alloc, isRestored);
     const told = this.setAside.get(alloc.ID);
     if (told && !isTerminalAllocation(alloc)) return this.wiring.push.sendAgain([told]);
     // AG-46: one that ended elsewhere or before is only remembered by the servers.
