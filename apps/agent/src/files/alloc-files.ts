@@ -24,6 +24,8 @@ export const MAX_FILE_READS = 200;
 const LOOK_MS = 50;
 /** Longest wait of one read; a follower asks again. */
 const MAX_WAIT_MS = 20_000;
+/** What says that there is nothing of that name, or never can be: it is too long, or holds a zero byte. */
+const NO_SUCH_FILE = ['ENOENT', 'ENOTDIR', 'ENAMETOOLONG', 'ELOOP', 'ERR_INVALID_ARG_VALUE'];
 /** A pipe must not hold the reader up until somebody writes, a link not lead it elsewhere than was checked. */
 const READ_ONLY = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW;
 
@@ -78,7 +80,7 @@ export class AllocFiles {
     try {
       return await work(await resolveAllocPath(root, wanted), root);
     } catch (error) {
-      if (isErrno(error, 'ENOENT') || isErrno(error, 'ENOTDIR'))
+      if (NO_SUCH_FILE.some((code) => isErrno(error, code)))
         throw new RpcError('not-found', `open ${wanted}: no such file or directory`);
       throw error;
     }

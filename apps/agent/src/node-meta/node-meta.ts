@@ -58,7 +58,9 @@ export class NodeMeta {
       if (!KEY.test(key)) throw new InvalidMetaError(`invalid metadata key: ${JSON.stringify(key)}`);
     // A key that is only dynamic is forgotten; one of the configuration has to be remembered as taken away.
     const changed = Object.entries({ ...this.dynamic, ...changes });
-    const dynamic = Object.fromEntries(changed.filter(([key, value]) => value !== null || key in this.configured));
+    const dynamic = Object.fromEntries(
+      changed.filter(([key, value]) => value !== null || Object.hasOwn(this.configured, key)),
+    );
     if (Buffer.byteLength(JSON.stringify(dynamic)) > MAX_DYNAMIC_META_BYTES)
       throw new InvalidMetaError(`node metadata is larger than ${MAX_DYNAMIC_META_BYTES} bytes`);
     await this.store.save(dynamic);
