@@ -91,7 +91,7 @@ describe('volume files', () => {
     const file = fileOf('type = "csi"\ncapacity_min = "many"\nplugin = "disks"\n');
     expect(() => file.decoded('csi')).toThrow('Unsupported argument');
     expect(() => fileOf('type = "csi"\ncapacity_min = "many"').decoded('csi')).toThrow(
-      'capacity_min: "many" is not a size such as "10GiB".',
+      'volume.hcl:2,17-21: Invalid capacity; capacity_min: "many" is not a size such as "10GiB".',
     );
     expect(fileOf('id = "x"').type).toBeUndefined();
     expect(() => fileOf('id = ')).toThrow();

@@ -33,9 +33,15 @@ export async function readJobText(path: string): Promise<string> {
 async function bytesOf(path: string): Promise<Buffer> {
   if (path === '-') return buffer(process.stdin);
   if (!/^https?:\/\//.test(path)) return readFile(path);
-  const answer = await fetch(path);
+  const answer = await fetch(path).catch((error: unknown) => Promise.reject(reasonOf(error)));
   if (!answer.ok) throw new Error(`bad response code: ${answer.status}`);
   return Buffer.from(await answer.arrayBuffer());
+}
+
+/** Of a failed fetch: beneath "fetch failed", and beneath one failure for each address of a name. */
+function reasonOf(error: unknown): unknown {
+  if (error instanceof AggregateError && error.errors.length > 0) return error.errors[0];
+  return error instanceof Error && error.cause instanceof Error ? reasonOf(error.cause) : error;
 }
 
 /** The job, or the member `Job` of what is around it, its name in any case (CL-252). @throws CommandFailure */

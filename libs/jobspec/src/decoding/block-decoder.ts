@@ -9,7 +9,7 @@ import { BlockOccurrences, type Occurrence } from './block-occurrences.js';
 import { unshapedOf } from './empty-object.js';
 import { FreeformContent } from './freeform-content.js';
 import type { Json, JsonObject } from './json.js';
-import { type AttributeType, type BlockRule, isSingular, type Schema } from './schema.js';
+import { type AttributeType, type BlockRule, isSingular, type Schema, type Written } from './schema.js';
 
 /**
  * Bodies into JSON, by their schemas (JS-110 to JS-117). It goes on after everything that is wrong: `diagnostics` holds
@@ -36,7 +36,10 @@ export class BlockDecoder {
     this.requireAll(schema, values.names, body.source, openSpan);
     this.blocks(schema, body, scope, json);
     if (!schema.shape) return json;
-    const refuse = (summary: string, detail: string): void => this.report(summary, detail, body.source, block.typeSpan);
+    const spanOf = (name?: string): Span =>
+      body.attributes.find((attribute) => attribute.name === name)?.value.span ?? block.typeSpan;
+    const refuse: Written['refuse'] = (summary, detail, attribute) =>
+      this.report(summary, detail, body.source, spanOf(attribute));
     return schema.shape(json, { values: values.given, refuse });
   }
 

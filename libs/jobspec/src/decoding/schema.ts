@@ -52,7 +52,8 @@ export type BlockRule =
 export interface Written {
   /** HCL names of the attributes that are set. */
   readonly values: ReadonlyMap<string, Json>;
-  readonly refuse: (summary: string, detail: string) => void;
+  /** @param attribute whose value is to be pointed at instead of the block */
+  readonly refuse: (summary: string, detail: string, attribute?: string) => void;
 }
 
 /** Everything about one type of block: names, JSON keys, types, defaults, and the rules that a table cannot say. */

@@ -20,7 +20,8 @@ function capacities({ values, refuse }: Written, min: string, max: string): Json
     const written = values.get(attribute);
     if (typeof written !== 'string' || written === '') return 0;
     const bytes = bytesOf(written);
-    if (bytes === undefined) refuse('Invalid capacity', `${attribute}: "${written}" is not a size such as "10GiB".`);
+    if (bytes === undefined)
+      refuse('Invalid capacity', `${attribute}: "${written}" is not a size such as "10GiB".`, attribute);
     return bytes ?? 0;
   };
   return { [min]: size('capacity_min'), [max]: size('capacity_max') };
