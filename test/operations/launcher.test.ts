@@ -217,6 +217,17 @@ describe('npm start', () => {
 });
 
 describe('npm start -- --processes', () => {
+  it('AG-155: a task has its kill_timeout when everything ends, however long', { timeout: LONG_MS }, async () => {
+    const launcher = await launch({ args: ['--processes', '--empty'] }).up();
+    const end = path.join(parent, 'ended in order');
+    const line = `trap 'sleep 22; touch "${end}"; exit 0' INT TERM; while :; do sleep 1; done`;
+    await launcher.api.register(shellJob('slow', line, { killTimeoutNs: 28e9 }));
+    await runningAllocs(launcher.api, 'slow');
+    expect(await launcher.interrupt()).toEqual({ code: 0, signal: null });
+    expect(existsSync(end)).toBe(true);
+    expect(processesOf(parent)).toEqual([]);
+  });
+
   it('every service killed once comes back, and jobs run afterwards', { timeout: LONG_MS }, async () => {
     const launcher = await launch({ args: ['--processes'] }).up();
     const mainOf = (service: string): string => `apps/${service}/dist/main.js`;
@@ -245,6 +256,12 @@ describe('npm start -- --processes', () => {
     );
     await runningAllocs(launcher.api, 'after');
     await runningAllocs(launcher.api, 'hello');
+    for (const service of SERVICES) {
+      await eventually(`${service} is said to be back`, () => launcher.stdout.includes(`${service} is back`));
+      expect(launcher.stdout.match(new RegExp(`${service} failed: .*`, 'g'))).toEqual([
+        expect.stringMatching(/failed: killed by signal 9 \(log: .*\); starting it again/),
+      ]);
+    }
     expect(await launcher.interrupt()).toEqual({ code: 0, signal: null });
     expect(processesOf(parent)).toEqual([]);
   });

@@ -1,7 +1,11 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { freePort, type Stack, startStack } from '@waybill/embedded';
+import { freePort, type Stack, startNats, startStack } from '@waybill/embedded';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../support/wait.js';
 import { CONTROL_PLANE } from '../support/waybill-processes.js';
@@ -51,6 +55,57 @@ describe('every service', () => {
     },
     90_000,
   );
+});
+
+it('a service that is told to end while it starts ends at once', async () => {
+  const silent = createServer();
+  await once(silent.listen(0, '127.0.0.1'), 'listening');
+  const { port } = silent.address() as AddressInfo;
+  const connected = once(silent, 'connection');
+  const child = spawn(process.execPath, [mainOf('broker')], {
+    env: environment({ WAYBILL_NATS_URL: `nats://127.0.0.1:${port}` }),
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  let log = '';
+  child.stdout.on('data', (chunk: Buffer) => (log += chunk.toString()));
+  await connected;
+  const exited = once(child, 'exit');
+  child.kill('SIGTERM');
+  expect(await exited, log).toEqual([0, null]);
+  expect(log).toContain('stopped while it started');
+  silent.close();
+});
+
+it('a service that is told to end again and again ends in order all the same', async () => {
+  const child = spawn(process.execPath, [mainOf('api')], { env: environment(), stdio: ['ignore', 'pipe', 'inherit'] });
+  let log = '';
+  child.stdout.on('data', (chunk: Buffer) => (log += chunk.toString()));
+  await eventually('it runs', () => log.includes('"running"'), 20_000);
+  const exited = once(child, 'exit');
+  const asking = setInterval(() => child.kill('SIGTERM'), 10);
+  expect(await exited, log).toEqual([0, null]);
+  clearInterval(asking);
+  expect(log).toContain('"stopped"');
+});
+
+it('a service tells that NATS is gone, and that it is back', async () => {
+  const dir = await mkdtemp(path.join(tmpdir(), 'waybill-test-'));
+  let nats = await startNats({ dir });
+  const child = spawn(process.execPath, [mainOf('broker')], {
+    env: environment({ WAYBILL_NATS_URL: nats.url }),
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  let log = '';
+  child.stdout.on('data', (chunk: Buffer) => (log += chunk.toString()));
+  await eventually('it runs', () => log.includes('"running"'), 20_000);
+  await nats.stop();
+  await eventually('it says so', () => log.includes('the connection to NATS is lost'));
+  nats = await startNats({ dir, port: nats.port });
+  await eventually('it says so', () => log.includes('NATS is there again'));
+  child.kill('SIGTERM');
+  expect(await once(child, 'exit'), log).toEqual([0, null]);
+  await nats.stop();
+  await rm(dir, { recursive: true, force: true });
 });
 
 describe('a wrong configuration', () => {

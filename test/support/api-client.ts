@@ -29,7 +29,7 @@ export class ApiClient {
 export function shellJob(
   id: string,
   line: string,
-  extra: { count?: number; type?: string; restart?: object } = {},
+  extra: { count?: number; type?: string; restart?: object; killTimeoutNs?: number } = {},
 ): object {
   return {
     ID: id,
@@ -47,7 +47,7 @@ export function shellJob(
             Driver: 'raw_exec',
             Config: { command: '/bin/sh', args: ['-c', line] },
             Resources: { CPU: 20, MemoryMB: 16 },
-            KillTimeout: 2_000_000_000,
+            KillTimeout: extra.killTimeoutNs ?? 2_000_000_000,
           },
         ],
       },

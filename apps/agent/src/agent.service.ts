@@ -157,6 +157,7 @@ export const agent: ServiceDefinition = {
         const unfinished = () => running.unfinished();
         await new SelfDrain(drain, { rpc, clock, timers, newId, logger, node: () => node.current, unfinished }).run();
       },
+      stopTakesMs: stopTasksOnExit ? settings.WAYBILL_MAX_KILL_TIMEOUT_MS : 0,
       stop: async () => {
         statsd.stop();
         endHearing();

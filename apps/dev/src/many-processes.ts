@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { freePort, SupervisedServer } from '@waybill/embedded';
-import type { ServiceState } from '@waybill/service';
+import { readSettings, type ServiceState } from '@waybill/service';
 import type { Cluster, ClusterEnvironment } from './cluster.js';
 
 /** A service that is not ready after this long has failed. */
@@ -55,6 +55,8 @@ async function childOf(name: string, { env, agentEnv, logDir, say }: ClusterEnvi
       command: process.execPath,
       args: ['--enable-source-maps', `--max-semi-space-size=${youngHeapMb}`, main],
       stopSignal: 'TERM',
+      // It stops its tasks first, and they have their time for that.
+      stopTakesMs: name === 'agent' ? readSettings(env, []).WAYBILL_MAX_KILL_TIMEOUT_MS : 0,
       cwd: process.cwd(),
       env: { ...env, ...(name === 'agent' && agentEnv), WAYBILL_OPS_PORT: String(port) },
       logFile: path.join(logDir, `${name}.log`),
@@ -65,8 +67,8 @@ async function childOf(name: string, { env, agentEnv, logDir, say }: ClusterEnvi
     restart: true,
     brokenByFullDisk: false,
     onDiskFull: () => undefined, // the servers' own report is enough
-    onExit: (exit) => say(`${exit.error.message}; starting it again`),
-    log: () => undefined,
+    onExit: () => undefined, // told by `log`, as is that it is back
+    log: say,
   });
   return { name, opsUrl, server };
 }

@@ -34,7 +34,6 @@ export async function startServers(
   report: Report,
   onStarted: (server: RunningServer) => void,
 ): Promise<Servers> {
-  const onExit = ({ error }: { error: Error }): void => report.warn(`${error.message}; starting it again`);
   const embedded = async (name: string, what: string, start: Promise<RunningServer>): Promise<string> => {
     const server = await report.during(name, what, start);
     onStarted(server);
@@ -54,7 +53,7 @@ export async function startServers(
     credentials = files;
     return await startNats({ dir: paths.nats, port: natsPort, accounts, ...options });
   };
-  const options = { restart: true, onExit, log: report.warn };
+  const options = { restart: true, log: report.warn };
   const natsUrl = env['WAYBILL_NATS_URL'];
   const databaseUrl = env['WAYBILL_DATABASE_URL'];
   const [nats, database] = await Promise.allSettled([

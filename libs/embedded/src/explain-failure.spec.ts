@@ -40,6 +40,21 @@ describe('explainFailure', () => {
     );
   });
 
+  it('takes its last word for the reason, not what went wrong long before', () => {
+    const output =
+      '02:03:54.533 error nodes   a call failed error=no\n02:09:54.533 error nodes   the service cannot go on error=no log\n';
+    expect(explainFailure({ ...run, server: 'nodes', output }).message).toContain(
+      'the service cannot go on error=no log',
+    );
+  });
+
+  it('that was killed had nothing to say about it', () => {
+    const output = '02:03:54.533 error nodes   a call failed error=no\n';
+    expect(explainFailure({ ...run, ending: 'killed by signal 9', output }).message).toBe(
+      'postgres failed: killed by signal 9 (log: /data/postgres.log)',
+    );
+  });
+
   it('says how it ended when it left no word', () => {
     expect(explainFailure({ ...run, output: '\n' }).message).toBe(
       'postgres failed: exited with code 1 (log: /data/postgres.log)',

@@ -14,6 +14,10 @@ const DISK_FULL = /no space left on device|ENOSPC/i;
 const PORT_TAKEN = /address already in use/i;
 /** Backends of a killed postmaster notice its death within moments; until then the next one refuses to start. */
 const PREDECESSOR_STILL_ENDING = /pre-existing shared memory block|lock file "postmaster\.pid" already exists/;
+/** What a server says last of all. */
+const LAST_WORD = /FATAL|PANIC|\[FTL\]|the service cannot go on/;
+/** Nothing that it had said before has to do with such an end. */
+const KILLED = 'killed by signal 9';
 const COMPLAINT = /FATAL|PANIC|\[FTL\]|\[ERR\]|error|panic|cannot|not found/i;
 
 export function saysDiskFull(output: string): boolean {
@@ -25,7 +29,10 @@ export function explainFailure(run: FailedRun): DiskFullError | PortTakenError |
   if (saysDiskFull(run.output)) return new DiskFullError(run.dir);
   if (PORT_TAKEN.test(run.output)) return new PortTakenError(run.port, run.server);
   const lines = run.output.split('\n').filter((line) => line.trim() !== '');
-  const said = lines.find((line) => COMPLAINT.test(line)) ?? lines.at(-1);
+  const said =
+    run.ending === KILLED
+      ? undefined
+      : (lines.findLast((line) => LAST_WORD.test(line)) ?? lines.find((line) => COMPLAINT.test(line)) ?? lines.at(-1));
   const reason = said === undefined ? run.ending : `${run.ending}: ${withoutPrefix(said)}`;
   return new ServerFailedError(run.server, reason, run.logFile, PREDECESSOR_STILL_ENDING.test(run.output));
 }

@@ -6,18 +6,18 @@ import { Readable, type Writable } from 'node:stream';
 
 /**
  * Runs "$@" and watches our end of its standard input. When that closes, because we ask or because we are gone, the server
- * gets its stop signal until it has ended, and SIGKILL after 150 rounds (15 s). The signal is repeated because a shell
+ * gets its stop signal until it has ended, and SIGKILL after a number of rounds of 0.1 s. The signal is repeated because a shell
  * starts background jobs with SIGINT ignored until they install a handler. Descriptor 3 tells us two lines: the server's
  * process id and, when it has ended, its exit code. The shell goes last, so nothing is left to an init that doesn't reap.
  */
 const WATCHER = `
-sig=$1; shift
+sig=$1; rounds=$2; shift 2
 exec 4<&0
 "$@" </dev/null 3>&- 4<&- &
 p=$!
 echo "$p" >&3
 ( exec 3>&-; cat <&4; n=0
-  while kill -s "$sig" "$p"; do n=$((n+1)); if [ $n -gt 150 ]; then sig=KILL; fi; sleep 0.1; done ) >/dev/null 2>&1 &
+  while kill -s "$sig" "$p"; do n=$((n+1)); if [ $n -gt $rounds ]; then sig=KILL; fi; sleep 0.1; done ) >/dev/null 2>&1 &
 exec 4<&- </dev/null
 wait "$p"
 echo "$?" >&3
@@ -25,13 +25,18 @@ exec 3>&-
 wait
 `;
 
-/** A little longer than the watcher's own patience, in case the watcher is gone. */
-const STOP_TIMEOUT_MS = 17_000;
+const ROUND_MS = 100;
+/** How long a server may take to end in order. */
+const STOP_MS = 15_000;
+/** We are a little more patient than the watcher, in case it is gone. */
+const WATCHER_GONE_MS = 2_000;
 
 export interface ProcessSpec {
   readonly command: string;
   readonly args: readonly string[];
   readonly stopSignal: 'INT' | 'TERM';
+  /** How long it may take to end in order, milliseconds, beside STOP_MS; default 0. */
+  readonly stopTakesMs?: number;
   readonly cwd: string;
   readonly env: NodeJS.ProcessEnv;
   /** Standard output and error are appended here: a file, not a pipe, so that a server survives our death long enough to end in order. */
@@ -56,6 +61,7 @@ export class SupervisedProcess {
     readonly pid: number,
     ended: Promise<string>,
     private readonly watcherGone: Promise<unknown>,
+    private readonly stopMs: number,
   ) {
     this.ended = ended.finally(() => {
       this.over = true;
@@ -69,10 +75,12 @@ export class SupervisedProcess {
 
   /** Resolves once the process runs (not: is ready). */
   static async start(spec: ProcessSpec): Promise<SupervisedProcess> {
+    const stopMs = STOP_MS + (spec.stopTakesMs ?? 0);
+    const rounds = String(Math.ceil(stopMs / ROUND_MS));
     const log = openSync(spec.logFile, 'a', 0o600);
     let watcher: ChildProcess;
     try {
-      watcher = spawn('/bin/sh', ['-c', WATCHER, 'sh', spec.stopSignal, spec.command, ...spec.args], {
+      watcher = spawn('/bin/sh', ['-c', WATCHER, 'sh', spec.stopSignal, rounds, spec.command, ...spec.args], {
         cwd: spec.cwd,
         env: spec.env,
         uid: spec.uid,
@@ -90,15 +98,15 @@ export class SupervisedProcess {
     if (stdin === null || !(reports instanceof Readable)) throw new Error('the watcher was spawned with pipes');
     stdin.on('error', () => {}); // how it ended comes through the reports
     const { pid, ended } = await readReports(reports);
-    return new SupervisedProcess(stdin, pid, ended, watcherGone);
+    return new SupervisedProcess(stdin, pid, ended, watcherGone, stopMs);
   }
 
-  /** Asks it to end in order and waits until it and its watcher have; SIGKILL when it takes longer than 15 s. */
+  /** Asks it to end in order and waits until it and its watcher have; SIGKILL when it takes longer than it may. */
   async stop(): Promise<void> {
     this.stdin.end();
     const timer = setTimeout(() => {
       if (!this.over) killQuietly(this.pid);
-    }, STOP_TIMEOUT_MS);
+    }, this.stopMs + WATCHER_GONE_MS);
     try {
       await this.ended;
       await this.watcherGone;

@@ -150,9 +150,11 @@ export class SupervisedServer {
 
   private async comeBack(error: Error, firstDelayMs: number): Promise<void> {
     let reason = error.message;
+    let told: string | undefined;
     for (let pauseMs = firstDelayMs; !this.stopping.signal.aborted; pauseMs = restartDelayMs(++this.failures))
       try {
-        this.spec.log(`${reason}; starting it again`);
+        if (reason !== told) this.spec.log(`${reason}; starting it again`);
+        told = reason;
         await delay(pauseMs, undefined, { signal: this.stopping.signal });
         await this.launch();
         this.spec.log(`${this.spec.server} is back`);

@@ -52,6 +52,8 @@ export interface ServiceParts {
   readonly leave?: (signal: EndSignal) => Promise<void>;
   /** Ends it: takes no new work, finishes or hands back what it has. Called before connections close. */
   readonly stop?: () => Promise<void> | void;
+  /** How long `stop` may take, in milliseconds, beside what the end of any service may; default 0. */
+  readonly stopTakesMs?: number;
   /**
    * Metrics under the contract's names that are not kept but made when somebody looks: shown at `/metrics` of the ops port
    * beside the others, and alone at `/v1/metrics`, as clients of the contract ask for them.

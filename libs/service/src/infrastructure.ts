@@ -86,12 +86,17 @@ export class Infrastructure {
     await (await this.poolOpened?.catch(() => undefined))?.end().catch(() => undefined);
   }
 
-  private openLink(): Promise<NatsLink> {
-    return connect({
+  private async openLink(): Promise<NatsLink> {
+    const link = await connect({
       url: this.settings.WAYBILL_NATS_URL,
       name: `waybill-${this.processName}`,
       credentialsFile: this.settings.WAYBILL_NATS_CREDENTIALS,
     });
+    link.onChange((up) => {
+      if (up) this.logger.info('NATS is there again');
+      else if (!link.closed) this.logger.warn('the connection to NATS is lost; trying again until it is back');
+    });
+    return link;
   }
 
   private async openNats(): Promise<LogConnection> {

@@ -8,7 +8,7 @@ import { describeSettings, readSettings, type SettingName, SettingsError } from 
 export const EXIT_CONFIGURATION = 78;
 export const EXIT_FAILED = 1;
 
-/** A stop that takes longer than this is cut off; whoever takes over finds everything in the log. */
+/** A stop that takes longer than this, and than what the service has asked for, is cut off; whoever takes over finds everything in the log. */
 const STOP_TIMEOUT_MS = 20_000;
 
 /** Variables without default that a service cannot do without. */
@@ -20,7 +20,8 @@ export function requiredSettings(definition: ServiceDefinition): SettingName[] {
 
 /**
  * The `main` of a service: reads the environment, runs until SIGTERM or SIGINT, leaves if it does that, stops in order;
- * a second signal ends the leaving.
+ * a second signal ends the leaving. A signal while it starts ends it at once; those
+ * while it stops change nothing.
  * Ends the process: 0 after a clean stop, EXIT_CONFIGURATION with one line per problem, EXIT_FAILED otherwise.
  */
 export async function runService(definition: ServiceDefinition): Promise<void> {
@@ -35,15 +36,22 @@ export async function runService(definition: ServiceDefinition): Promise<void> {
     process.exit(EXIT_FAILED);
   };
   process.on('unhandledRejection', fail);
+  // Whoever asks again and again, as libs/embedded does, must not cut the stop short.
+  for (const signal of END_SIGNALS) process.on(signal, () => undefined);
+  const asked = nextSignal();
   const infrastructure = new Infrastructure(definition.name, settings, logger, fail, definition.needs.state);
-  const service = await RunningService.start(definition, settings, infrastructure, { processMetrics: true }).catch(
-    fail,
-  );
+  const starting = RunningService.start(definition, settings, infrastructure, { processMetrics: true }).catch(fail);
+  const service = await Promise.race([starting, asked.then(() => undefined)]);
+  if (!service) {
+    logger.info('stopped while it started'); // it has taken nothing yet that it could hand back
+    process.exit(0);
+  }
   logger.info('running', { ops: service.opsUrl });
-  const signal = await nextSignal();
+  const signal = await asked;
   await Promise.race([service.leave(signal), nextSignal()]);
   logger.info('stopping');
-  const late = setTimeout(() => fail(new Error(`not stopped after ${STOP_TIMEOUT_MS} ms`)), STOP_TIMEOUT_MS);
+  const timeoutMs = STOP_TIMEOUT_MS + service.stopTakesMs;
+  const late = setTimeout(() => fail(new Error(`not stopped after ${timeoutMs} ms`)), timeoutMs);
   await service.stop();
   await infrastructure.close();
   clearTimeout(late);
@@ -61,7 +69,9 @@ function readOrExit(definition: ServiceDefinition): ReturnType<typeof readSettin
   }
 }
 
+const END_SIGNALS = ['SIGTERM', 'SIGINT'] as const;
+
 const nextSignal = (): Promise<EndSignal> =>
   new Promise((resolve) => {
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve(signal));
+    for (const signal of END_SIGNALS) process.once(signal, () => resolve(signal));
   });

@@ -107,6 +107,11 @@ export class RunningService {
     return { name: this.definition.name, ready: reasons.length === 0, detail: reasons[0] ?? this.operations.role() };
   }
 
+  /** What the service's own stop may take beside the rest. */
+  get stopTakesMs(): number {
+    return this.parts.stopTakesMs ?? 0;
+  }
+
   async leave(signal: EndSignal): Promise<void> {
     await this.parts.leave?.(signal);
   }
