@@ -60,6 +60,21 @@ describe('what the servers want', () => {
     expect(servers.toldOf('a').at(-1)?.ClientStatus).toBe('complete');
   });
 
+  it('OP-47: one that is to begin again and is stopped before it has left does not begin', async () => {
+    const { time, servers, startedAgent, anAlloc, started } = agentAndServers();
+    servers.want(anAlloc('a', [aTask('web', { ...FOREVER, kill_after: '30s' })]));
+    await startedAgent();
+    const [archived] = [...servers.wanted.values()];
+    servers.want({ ...archived!, DesiredStatus: 'stop' });
+    await time.pass(5_000);
+    servers.restore(archived!);
+    await time.pass(5_000);
+    servers.want({ ...archived!, DesiredStatus: 'stop' });
+    await time.pass(MINUTE_MS);
+    expect(started).toEqual(['a/web']);
+    expect(servers.toldOf('a').at(-1)?.ClientStatus).toBe('complete');
+  });
+
   it('OP-47: after a restore it registers again: what it has and lacks by now is not what the archive says', async () => {
     const { time, servers, startedAgent } = agentAndServers();
     await startedAgent();

@@ -36,6 +36,8 @@ export class LocalAllocs {
   private readonly setAside = new Map<string, ClientAllocUpdate | null>();
   /** Those on their way out of this machine: one that is wanted here again waits for that (AG-402). */
   private readonly leaving = new Map<string, Promise<void>>();
+  /** What the servers said last of those that begin again once they have left (OP-47). */
+  private readonly returning = new Map<string, PulledAlloc>();
   private readonly host: AllocHost;
 
   constructor(
@@ -94,7 +96,7 @@ export class LocalAllocs {
   /** AG-44: first those that go, then those that changed or come. */
   apply({ removed, listed, changed, isRestored }: Pulled): void {
     for (const id of removed) void this.remove(id);
-    for (const id of this.setAside.keys()) if (!listed.has(id)) this.setAside.delete(id);
+    for (const one of [this.setAside, this.returning]) for (const id of one.keys()) if (!listed.has(id)) one.delete(id);
     for (const one of changed) this.addOrUpdate(one, isRestored);
   }
 
@@ -120,6 +122,7 @@ export class LocalAllocs {
 
   private addOrUpdate(pulled: PulledAlloc, isRestored = false): void {
     const { alloc, traceparent } = pulled;
+    if (this.returning.has(alloc.ID)) return void this.returning.set(alloc.ID, pulled);
     const known = this.runners.get(alloc.ID);
     if (known && isServerTerminal(known.alloc) && !isServerTerminal(alloc)) return void this.beginAgain(pulled);
     if (known) return known.update(alloc, isRestored);
@@ -144,9 +147,11 @@ export class LocalAllocs {
   /** OP-47: the servers' state was taken back to before they stopped it. It starts when what is left of it is gone. */
   private async beginAgain(pulled: PulledAlloc): Promise<void> {
     const { ID } = pulled.alloc;
-    this.setAside.set(ID, null); // no other list adds it meanwhile
+    this.returning.set(ID, pulled);
     await this.remove(ID);
-    if (this.setAside.delete(ID) && this.wiring.isPulling()) this.addOrUpdate(pulled);
+    const latest = this.returning.get(ID);
+    this.returning.delete(ID);
+    if (latest && this.wiring.isPulling()) this.addOrUpdate(latest);
   }
 
   /** AG-47. */
