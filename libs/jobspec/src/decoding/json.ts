@@ -20,7 +20,7 @@ export function objectsIn(json: Json | undefined): JsonObject[] {
 const INT64_MAX = 2n ** 63n - 1n;
 const INT64_MIN = -(2n ** 63n);
 
-/** JS-35: whole numbers stay whole where 64 bits hold them. @throws ConversionError for an infinite number */
+/** JS-35: whole numbers stay whole where 64 bits hold them. @throws ConversionError for a number that no double is near */
 export function jsonOf(value: Value): Json {
   if (value instanceof Decimal) return numberOf(value);
   if (value instanceof Sequence) return value.items.map(jsonOf);
@@ -29,8 +29,11 @@ export function jsonOf(value: Value): Json {
 }
 
 function numberOf(value: Decimal): number {
-  if (value.isInfinite) throw new ConversionError('an infinite number cannot be written as JSON');
-  return value.toNumber();
+  const number = value.toNumber();
+  if (Number.isFinite(number)) return number;
+  throw new ConversionError(
+    `${value.isInfinite ? 'an infinite number' : 'a number as large as this'} cannot be written as JSON`,
+  );
 }
 
 /** @throws ConversionError unless whole and within the bounds */

@@ -89,6 +89,8 @@ describe('expressions', () => {
     expect(json('"${100000000000000000000}!"')).toBe('100000000000000000000!');
     expect(json('"${1 / 3}!"')).toMatch(/^0\.3{100,150}!$/u);
     expect(wrong('1 / 0')).toContain('infinite');
+    expect(wrong('-1e400')).toContain('a number as large as this cannot be written as JSON');
+    expect(wrong('jsonencode([1e400])')).toContain('cannot be written as JSON');
   });
 
   it('JS-36: the branches of a condition have one type', () => {
