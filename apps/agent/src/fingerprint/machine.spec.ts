@@ -1,6 +1,6 @@
 import os from 'node:os';
 import { describe, expect, it } from 'vitest';
-import { AS_FOUND, fingerprintMachine, NoInterfaceError } from './machine.js';
+import { AS_FOUND, deviceOfDefaultRoute, fingerprintMachine, NoInterfaceError } from './machine.js';
 
 const LOOPBACK = Object.entries(os.networkInterfaces()).find(([, all]) => all?.some((one) => one.internal));
 
@@ -42,5 +42,22 @@ describe('what a machine has', () => {
     expect(addresses.map(({ address }) => address)).toContain(resources.Networks?.[0]?.IP);
     const missing = fingerprintMachine('.', { ...AS_FOUND, networkInterface: 'none0' });
     await expect(missing).rejects.toThrow(NoInterfaceError);
+  });
+
+  it('AG-20: tasks get the address of the interface that leads to everywhere, by the cheapest way', () => {
+    const head = 'Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT';
+    const route = (device: string, destination: string, metric: number, mask: string) =>
+      [device, destination, '0100A8C0', '0003', '0', '0', metric, mask, '0', '0', '0'].join('\t');
+    const routes = [
+      head,
+      route('docker0', '000011AC', 0, '0000FFFF'),
+      route('wlan0', '00000000', 600, '00000000'),
+      route('eth1', '00000000', 100, '00000000'),
+      route('tun0', '00000000', 0, '00000080'),
+      '',
+    ];
+    expect(deviceOfDefaultRoute(routes.join('\n'))).toBe('eth1');
+    expect(deviceOfDefaultRoute(head)).toBeUndefined();
+    expect(deviceOfDefaultRoute('')).toBeUndefined();
   });
 });

@@ -96,7 +96,10 @@ export async function fingerprintMachine(dir: string, given: MachineOverrides = 
   };
 }
 
-/** Of that interface; without a name, of the first with an address that others reach, else the loopback one. */
+/**
+ * Of that interface; without a name, of the one that leads to everywhere else, or the first with an address that others
+ * reach: a machine may have bridges of its own before it. Else the loopback one.
+ */
 function networkOf(wanted: string): NodeNetwork {
   const all = Object.entries(os.networkInterfaces()).flatMap(([device, addresses]) =>
     (addresses ?? []).map((address) => ({ device, ...address })),
@@ -106,8 +109,21 @@ function networkOf(wanted: string): NodeNetwork {
     if (named.length === 0) throw new NoInterfaceError(`WAYBILL_NETWORK_INTERFACE: there is no interface "${wanted}"`);
     return hostNetwork(named.find((a) => a.family === 'IPv4') ?? named[0]);
   }
-  const found = all.find((a) => !a.internal && a.family === 'IPv4') ?? all.find((a) => !a.internal) ?? all[0];
-  return hostNetwork(found);
+  const outside = all.filter((a) => !a.internal);
+  const device = deviceOfDefaultRoute(readOr('/proc/net/route'));
+  const likely = [...outside.filter((a) => a.device === device), ...outside];
+  return hostNetwork(likely.find((a) => a.family === 'IPv4') ?? likely[0] ?? all[0]);
+}
+
+const EVERYWHERE = '00000000';
+
+/** The interface of the cheapest way to everywhere. @param routes as the kernel shows those of IPv4 */
+export function deviceOfDefaultRoute(routes: string): string | undefined {
+  const ways = routes
+    .split('\n')
+    .map((line) => line.trim().split(/\s+/))
+    .filter(([, destination, , , , , , mask]) => destination === EVERYWHERE && mask === EVERYWHERE);
+  return ways.toSorted((a, b) => Number(a[6]) - Number(b[6]))[0]?.[0];
 }
 
 /** The network of an interface; without one the loopback's. */
@@ -169,7 +185,7 @@ function osRelease(): Record<string, string> {
     readOr('/etc/os-release')
       .split('\n')
       .filter((line) => line.includes('='))
-      .map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1).replaceAll('"', '')]),
+      .map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1).replaceAll(/["']/g, '')]),
   );
 }
 
