@@ -151,6 +151,20 @@ describe('a wrong configuration', () => {
     expect(stdout).toContain('cannot connect to NATS at nats://127.0.0.1:1');
   });
 
+  it.each(['WAYBILL_OPS', 'WAYBILL_HTTP'])(
+    'that has a port of somebody else ends with a line that names it: %s_PORT',
+    (name) => {
+      const port = new URL(stack.natsUrl).port;
+      const { status, stdout } = spawnSync(process.execPath, [mainOf('api')], {
+        env: environment({ [`${name}_PORT`]: port }),
+        encoding: 'utf8',
+        timeout: 30_000,
+      });
+      expect(status).toBe(1);
+      expect(stdout).toContain(`cannot listen at ${name}_HOST=127.0.0.1 and ${name}_PORT=${port}: listen EADDRINUSE`);
+    },
+  );
+
   it('--help lists every setting', () => {
     const { status, stdout } = spawnSync(process.execPath, [mainOf('api'), '--help'], { env: {}, encoding: 'utf8' });
     expect(status).toBe(0);

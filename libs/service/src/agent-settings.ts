@@ -1,13 +1,13 @@
 import { hostname } from 'node:os';
 import { z } from 'zod';
-import { flag, hostVolumes, keyValues, port, positive, word } from './setting-forms.js';
+import { flag, hostVolumes, keyValues, port, ports, positive, ranges, word } from './setting-forms.js';
 
 const amount = z.coerce.number().int().min(0);
 const percent = z.coerce.number().min(0).max(100);
-/** Ports and ranges of them, `22,8000-8100`. */
-const ports = z
+/** Written as it was given: that is how machines tell it. */
+const reservedPorts = z
   .string()
-  .regex(/^$|^\d+(-\d+)?(,\d+(-\d+)?)*$/, 'ports and ranges with commas between, such as 22,8000-8100');
+  .refine((text) => ports.safeParse(text).success, 'ports and ranges with commas between, such as 22,8000-8100');
 
 /** As in capabilities(7), in small letters and without CAP_. */
 const capabilities = z
@@ -15,17 +15,7 @@ const capabilities = z
   .regex(/^$|^[a-z_]+(,[a-z_]+)*$/, 'capabilities with commas between, such as chown,net_bind_service')
   .transform((text) => text.split(',').filter((name) => name !== ''));
 
-/** Ids and ranges of them, `0,1000-1999`: first and last of each. */
-const idRanges = z
-  .string()
-  .regex(/^$|^\d+(-\d+)?(,\d+(-\d+)?)*$/, 'ids and ranges with commas between, such as 0,1000-1999')
-  .transform((text) => text.split(',').filter((part) => part !== ''))
-  .transform((parts) =>
-    parts.map((part): [number, number] => {
-      const [from = '', to = from] = part.split('-');
-      return [Number(from), Number(to)];
-    }),
-  );
+const idRanges = ranges('ids and ranges with commas between, such as 0,1000-1999', 2 ** 32 - 2);
 
 /** Names with commas between, where `*` stands for any part of one. */
 const namePatterns = z
@@ -53,7 +43,9 @@ export const AGENT_SETTINGS = {
   WAYBILL_RESERVED_CPU: amount.default(0).describe('agent: MHz that are not for tasks'),
   WAYBILL_RESERVED_MEMORY_MB: amount.default(0).describe('agent: MiB of memory that are not for tasks'),
   WAYBILL_RESERVED_DISK_MB: amount.default(0).describe('agent: MiB of disk that are not for tasks'),
-  WAYBILL_RESERVED_PORTS: ports.default('').describe('agent: ports that are not for tasks, such as 22,8000-8100'),
+  WAYBILL_RESERVED_PORTS: reservedPorts
+    .default('')
+    .describe('agent: ports that are not for tasks, such as 22,8000-8100'),
   WAYBILL_MAX_KILL_TIMEOUT_MS: positive.default(30_000).describe('agent: the kill_timeout of a task is cut to this'),
   WAYBILL_HOST_VOLUMES: hostVolumes
     .default({})

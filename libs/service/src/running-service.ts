@@ -10,6 +10,7 @@ import { callMeter } from './call-meter.js';
 import type { EndSignal, ServiceContext, ServiceDefinition, ServiceParts } from './definition.js';
 import { offerFigures } from './figures.transport.js';
 import type { Infrastructure } from './infrastructure.js';
+import { listen } from './listen.js';
 import { metricsHost } from './metrics-view.js';
 import { NestLogger } from './nest-logger.js';
 import { OPERATIONS, type Operations, OpsController } from './ops.controller.js';
@@ -83,7 +84,7 @@ export class RunningService {
     const app = await opsApp(parts.module, operations, logger);
     app.connectMicroservice({ strategy: rpcServer });
     await app.startAllMicroservices();
-    await app.listen(settings.WAYBILL_OPS_PORT, settings.WAYBILL_OPS_HOST);
+    await listen(app, 'WAYBILL_OPS', settings);
     await parts.start?.();
     runner?.start();
     // Machines are many, and not what is asked for.

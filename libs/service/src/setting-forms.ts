@@ -1,8 +1,10 @@
+import { validateHeaderName, validateHeaderValue } from 'node:http';
 import { CORE_TYPE, parseDuration } from '@waybill/model';
 import { KNOWN_SCHEDULERS } from '@waybill/rpc';
 import { z } from 'zod';
 
-export const port = z.coerce.number().int().min(0).max(65_535);
+const MAX_PORT = 65_535;
+export const port = z.coerce.number().int().min(0).max(MAX_PORT);
 export const positive = z.coerce.number().int().min(1);
 export const hours = z.coerce.number().positive();
 /** How old something must be, or how often something is due, in nanoseconds; written `4h`, `90m`, `1h30m`. */
@@ -33,16 +35,41 @@ export const interval = (fallback: string, name: string) =>
 export const hostAndPort = z
   .string()
   .regex(/^$|^[^/\s]+:\d{1,5}$/, 'host:port')
+  .refine((text) => text === '' || Number(text.slice(text.lastIndexOf(':') + 1)) <= MAX_PORT, 'host:port')
   .default('');
 export const flag = z.enum(['true', 'false']).transform((v) => v === 'true');
 export const word = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/, 'letters, digits, "-", "_" and "." only');
-export const url = (protocols: readonly string[]) =>
-  z
-    .string()
-    .refine(
-      (v) => protocols.some((p) => v.startsWith(`${p}://`)),
-      `a URL that starts with ${protocols.join(':// or ')}://`,
-    );
+
+/** Of PostgreSQL; what is given beside the host is its own (`?host=/run/postgresql`). */
+export const databaseUrl = z
+  .string()
+  .refine((text) => /^postgres(ql)?:\/\//.test(text), 'a URL that starts with postgres:// or postgresql://')
+  .refine(
+    isReadableUrl,
+    'no URL: of user and password write what is no letter or digit as %40, say, and the port as a number',
+  );
+
+function isReadableUrl(text: string): boolean {
+  try {
+    const { username, password, pathname } = new URL(text);
+    [username, password, pathname].forEach(decodeURIComponent);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** One or more with commas between, of which the first says how. */
+export const natsUrls = z
+  .string()
+  .refine((text) => /^(nats|tls):\/\//.test(text), 'a URL that starts with nats:// or tls://')
+  .refine((text) => text.split(',').every(isNatsServer), 'each of them nats://host:port or tls://host:port');
+
+function isNatsServer(text: string): boolean {
+  const [, host = text.trim()] = /^(?:nats|tls):\/\/(.*)$/.exec(text.trim()) ?? [];
+  return !host.includes('://') && URL.canParse(`http://${host}`);
+}
+
 export const keyValues = z.string().transform((text, ctx) => {
   const pairs: Record<string, string> = {};
   for (const part of text.split(',').filter((p) => p !== '')) {
@@ -52,6 +79,37 @@ export const keyValues = z.string().transform((text, ctx) => {
   }
   return pairs;
 });
+
+/** Of answers over HTTP. */
+export const headers = keyValues.transform((values, ctx) => {
+  for (const [name, value] of Object.entries(values))
+    try {
+      validateHeaderName(name);
+      validateHeaderValue(name, value);
+    } catch {
+      ctx.addIssue({
+        code: 'custom',
+        message: `"${name}" is no name of a header, or its value has characters it may not`,
+      });
+    }
+  return values;
+});
+
+/** Numbers and ranges of them, `0,1000-1999`: first and last of each. */
+export const ranges = (what: string, max: number) =>
+  z
+    .string()
+    .regex(/^$|^\d+(-\d+)?(,\d+(-\d+)?)*$/, what)
+    .transform((text) => text.split(',').filter((part) => part !== ''))
+    .transform((parts, ctx) =>
+      parts.map((part): [number, number] => {
+        const [from = '', to = from] = part.split('-');
+        if (Number(from) > Number(to) || Number(to) > max)
+          ctx.addIssue({ code: 'custom', message: `${what}, up to ${max}; "${part}" is none` });
+        return [Number(from), Number(to)];
+      }),
+    );
+export const ports = ranges('ports and ranges with commas between, such as 22,8000-8100', MAX_PORT);
 
 /** `+prefix` and `-prefix` with commas between (OP-105). */
 export const filterRules = z.string().transform((text, ctx) =>
@@ -83,8 +141,9 @@ export const peers = keyValues.transform((urls, ctx) => {
   for (const [region, peer] of Object.entries(urls)) {
     if (!word.safeParse(region).success)
       ctx.addIssue({ code: 'custom', message: `"${region}" is no name of a region` });
-    if (!/^(nats|tls):\/\//.test(peer))
-      ctx.addIssue({ code: 'custom', message: `"${region}" needs a URL that starts with nats:// or tls://` });
+    const [address = ''] = peer.split('#');
+    if (!natsUrls.safeParse(address).success)
+      ctx.addIssue({ code: 'custom', message: `"${region}" needs a URL such as nats://host:port or tls://host:port` });
   }
   return urls;
 });

@@ -31,6 +31,38 @@ it.each([
   expect(text).not.toContain('hunter2');
 });
 
+it.each([
+  ['WAYBILL_NATS_URL', 'nats://'],
+  ['WAYBILL_NATS_URL', 'nats://127.0.0.1:99999'],
+  ['WAYBILL_NATS_URL', 'nats://a:4222,http://b'],
+  ['WAYBILL_PEERS', 'west=nats://'],
+  ['WAYBILL_PEERS', 'west=nats://west:port#/file'],
+  ['WAYBILL_DATABASE_URL', 'postgres://user@host:port/waybill'],
+  ['WAYBILL_DATABASE_URL', 'postgres://user:100%@host/waybill'],
+  ['WAYBILL_METRICS_STATSD_ADDRESS', 'localhost:99999'],
+  ['WAYBILL_HTTP_RESPONSE_HEADERS', 'two words=x'],
+  ['WAYBILL_HTTP_RESPONSE_HEADERS', 'x-lines=a\nb'],
+  ['WAYBILL_RESERVED_PORTS', '9000-8000'],
+  ['WAYBILL_RESERVED_PORTS', '70000'],
+  ['WAYBILL_RAW_EXEC_DENIED_UIDS', '2000-1000'],
+  ['WAYBILL_MIN_DYNAMIC_PORT', '40000'],
+])('%s=%s is refused before anything starts, and named', (name, value) => {
+  expect(refusal({ [name]: value }).split('\n')).toEqual([expect.stringMatching(new RegExp(`^${name}=`))]);
+});
+
+it.each([
+  ['WAYBILL_NATS_URL', 'nats://a:4222, b:4222,tls://user:secret@[::1]:4222'],
+  ['WAYBILL_PEERS', 'west=nats://west:4222#/etc/waybill/west.seed,east=tls://east'],
+  ['WAYBILL_DATABASE_URL', 'postgres:///waybill?host=/run/postgresql'],
+  ['WAYBILL_DATABASE_URL', 'postgresql://user:p%40ss@[::1]:5432/waybill?sslmode=require'],
+  ['WAYBILL_METRICS_STATSD_ADDRESS', 'localhost:8125'],
+  ['WAYBILL_HTTP_RESPONSE_HEADERS', 'X-Frame-Options=DENY'],
+  ['WAYBILL_RESERVED_PORTS', '22,8000-8100'],
+  ['WAYBILL_RAW_EXEC_DENIED_UIDS', '0,1000-4294967294'],
+])('%s=%s is taken', (name, value) => {
+  expect(() => read({ [name]: value })).not.toThrow();
+});
+
 describe('what a scheduler works on', () => {
   it('EB-228: everything, unless it is told otherwise; or nothing', () => {
     const types = (text: string) => read({ WAYBILL_ENABLED_SCHEDULERS: text }).WAYBILL_ENABLED_SCHEDULERS;

@@ -3,32 +3,29 @@ import { z } from 'zod';
 import { AGENT_SETTINGS } from './agent-settings.js';
 import { METRICS_SETTINGS } from './metrics-settings.js';
 import {
+  databaseUrl,
   duration,
   flag,
+  headers,
   hostAndPort,
   hours,
   interval,
-  keyValues,
+  natsUrls,
   peers,
   port,
   positive,
   schedulers,
-  url,
   word,
 } from './setting-forms.js';
 
 /** Every environment variable of every service, with its form and default. The text is what `--help` of a service shows. */
 export const SETTINGS = {
-  WAYBILL_NATS_URL: url(['nats', 'tls']).describe(
-    'NATS with JetStream, e.g. nats://127.0.0.1:4222; several with commas',
-  ),
+  WAYBILL_NATS_URL: natsUrls.describe('NATS with JetStream, e.g. nats://127.0.0.1:4222; several with commas'),
   WAYBILL_NATS_CREDENTIALS: z
     .string()
     .default('')
     .describe("file with the seed of this process' user of NATS, or .creds; empty: NATS asks nobody who he is"),
-  WAYBILL_DATABASE_URL: url(['postgres', 'postgresql'])
-    .optional()
-    .describe('PostgreSQL, e.g. postgres://user:secret@host/waybill'),
+  WAYBILL_DATABASE_URL: databaseUrl.optional().describe('PostgreSQL, e.g. postgres://user:secret@host/waybill'),
   WAYBILL_REGION: word.default('global').describe('name of this region'),
   WAYBILL_PEERS: peers
     .default({})
@@ -75,7 +72,7 @@ export const SETTINGS = {
     .string()
     .default('')
     .describe('api: directory of an agent beside it, which is then what clients mean by the node of this server'),
-  WAYBILL_HTTP_RESPONSE_HEADERS: keyValues.default({}).describe('api: name=value,… of headers on every answer'),
+  WAYBILL_HTTP_RESPONSE_HEADERS: headers.default({}).describe('api: name=value,… of headers on every answer'),
   WAYBILL_LOG_RETENTION_HOURS: z.coerce
     .number()
     .min(0)
@@ -197,8 +194,15 @@ export function readSettings(env: NodeJS.ProcessEnv, required: readonly SettingN
       const found = `${name}=${JSON.stringify(given[name] ?? '')} is not usable: ${issue.message}`;
       problems.push(`${withoutPasswords(found)} (${SETTINGS[name].description ?? ''})`);
     }
+  else problems.push(...contradictions(parsed.data));
   if (problems.length > 0 || !parsed.success) throw new SettingsError(problems);
   return parsed.data;
+}
+
+/** What is right by itself and wrong together. */
+function contradictions({ WAYBILL_MIN_DYNAMIC_PORT: first, WAYBILL_MAX_DYNAMIC_PORT: last }: Settings): string[] {
+  if (first <= last) return [];
+  return [`WAYBILL_MIN_DYNAMIC_PORT=${first} is above WAYBILL_MAX_DYNAMIC_PORT=${last}: no task could be given a port`];
 }
 
 function unknownName(name: string): string {

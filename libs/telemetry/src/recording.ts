@@ -21,8 +21,12 @@ function shareContext(): void {
   new NodeTracerProvider({ sampler: new AlwaysOffSampler() }).register();
 }
 
-/** Sends batches to an OTLP/HTTP receiver. */
+/** Sends batches to an OTLP/HTTP receiver. @throws if that is no URL */
 export function exportTo(endpoint: string): SpanProcessor {
+  if (!/^https?:\/\//.test(endpoint) || !URL.canParse(endpoint))
+    throw new Error(
+      `OTEL_EXPORTER_OTLP_ENDPOINT=${JSON.stringify(endpoint)} is no URL that starts with http:// or https://`,
+    );
   return new BatchSpanProcessor(new OTLPTraceExporter({ url: `${endpoint.replace(/\/+$/, '')}/v1/traces` }), {
     maxQueueSize: MAX_SPAN_QUEUE,
     maxExportBatchSize: MAX_SPAN_BATCH,

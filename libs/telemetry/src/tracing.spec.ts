@@ -15,6 +15,15 @@ async function traced(service: string): Promise<InMemorySpanExporter> {
 }
 
 describe('tracing', () => {
+  it.each(['garbage', 'grpc://there:4317', 'http://there:port'])(
+    'to %s is refused, and the setting named',
+    async (endpoint) => {
+      await expect(startTracing({ service: 'api', endpoint })).rejects.toThrow(
+        `OTEL_EXPORTER_OTLP_ENDPOINT="${endpoint}"`,
+      );
+    },
+  );
+
   it('links a span to the one whose traceparent travelled with a message, across services of one process', async () => {
     const api = await traced('api');
     const broker = await traced('broker');

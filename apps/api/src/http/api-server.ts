@@ -1,7 +1,7 @@
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { MAX_ARCHIVE_BYTES } from '@waybill/model/snapshot-archive';
-import { NestLogger } from '@waybill/service';
+import { listen, NestLogger } from '@waybill/service';
 import type { FastifyInstance } from 'fastify';
 import type { ApiCore } from '../api-core.js';
 import { ApiModule } from '../api.module.js';
@@ -72,6 +72,6 @@ export async function startApiServer(core: ApiCore): Promise<NestFastifyApplicat
     abortOnError: false,
     bodyParser: false,
   });
-  await app.listen(settings.WAYBILL_HTTP_PORT, settings.WAYBILL_HTTP_HOST);
+  await listen(app, 'WAYBILL_HTTP', settings);
   return app;
 }
