@@ -207,10 +207,26 @@ describe('what the engine is asked for', () => {
 });
 
 describe('what the agent allows', () => {
+  /** A block of a volume that its driver makes, as job files have it. */
+  const volume = (name: string, options: Record<string, string>) => ({
+    target: '/v',
+    source: 'v',
+    volume_options: [{ driver_config: [{ name, options: [options] }] }],
+  });
+
+  it('AG-285: a volume of something else than the machine’s files is no host path', () => {
+    const nfs = volume('local', { type: 'nfs', o: 'addr=10.0.0.1,rw', device: ':/exports' });
+    const memory = volume('local', { type: 'tmpfs', device: 'tmpfs' });
+    const others = volume('pxd', { device: '/dev/x' });
+    expect(checked({ mounts: [nfs, memory, others] })).not.toThrow();
+  });
+
   it.each([
     [{ privileged: true }, 'privileged containers are not allowed'],
     [{ volumes: ['/etc:/e'] }, 'volumes are not enabled on this machine; cannot mount host paths: /etc'],
     [{ mounts: [{ type: 'bind', source: '/etc', target: '/e' }] }, 'cannot mount host paths: /etc'],
+    [{ mounts: [volume('', { type: 'none', o: 'rw,bind', device: 'etc' })] }, 'cannot mount host paths: etc'],
+    [{ mount: [volume('local', { type: 'ext4', device: '/dev/sda' })] }, 'cannot mount host paths: /dev/sda'],
     [{ cap_add: ['SYS_ADMIN'] }, 'driver does not allow the following capabilities: sys_admin'],
   ])('AG-285: %j is refused unless it does', (config, text) => {
     expect(checked(config)).toThrow(text);

@@ -47,8 +47,18 @@ export function checkPolicy(config: DockerConfig, policy: DockerPolicy): void {
   for (const mount of mountsOf(config)) {
     if (mount.type === 'bind' && mount.source === '') throw new TaskConfigError('docker: a bind mount needs a source');
     if (mount.type === 'bind' && mount.source.startsWith('/')) refuseHostPath(mount.source, policy);
+    const machinePath = mount.type === 'volume' ? pathOfVolume(mount) : undefined;
+    if (machinePath !== undefined) refuseHostPath(machinePath, policy);
   }
   for (const limit of Object.entries(config.ulimit)) ulimitOf(limit);
+}
+
+/** Of the machine, that the engine's own volume driver would make a volume of; undefined: it makes it of something else. */
+function pathOfVolume({ volume_options }: DockerMount): string | undefined {
+  const { name = '', options = {} } = volume_options?.driver_config ?? {};
+  if (name !== '' && name !== 'local') return undefined;
+  const { o = '', device = '' } = options;
+  return device.startsWith('/') || /(^|,)r?bind(,|$)/.test(o) ? device : undefined;
 }
 
 function refuseHostPath(source: string, policy: DockerPolicy): void {
