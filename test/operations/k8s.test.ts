@@ -46,6 +46,7 @@ interface Manifest {
         serviceAccountName: string;
         automountServiceAccountToken: boolean;
         enableServiceLinks: boolean;
+        terminationGracePeriodSeconds: number;
       };
     };
   };
@@ -237,6 +238,14 @@ describe.skipIf(kustomize === undefined).each(OVERLAYS)('overlay %s (needs kubec
       name: 'http',
       containerPort: Number(config()['WAYBILL_HTTP_PORT']),
     });
+  });
+
+  it('lets the API serve until nobody is sent to it any more, and still gives it the time that a stop may take', () => {
+    const pod = named('Deployment', 'waybill-api').spec.template.spec;
+    expect(pod.containers[0]).toMatchObject({
+      lifecycle: { preStop: { exec: { command: ['node', '-e', 'setTimeout(() => {}, 5000)'] } } },
+    });
+    expect(pod.terminationGracePeriodSeconds).toBeGreaterThan(5 + 20);
   });
 
   it('refers only to objects that exist', () => {
