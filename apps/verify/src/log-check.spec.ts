@@ -304,7 +304,13 @@ describe('a log that was broken on purpose', () => {
     says('running');
     expect(log.machine.tables.allocs.get(first!.ID)?.ClientStatus).toBe('running');
     expect(log.broken()).not.toContain('node-capacity');
-    log.plan(job, evalId, [third!]);
+    log.write('AllocClientUpdate', {
+      Allocs: [fixtures.aClientUpdate({ ID: second!.ID, NodeID: NODE }, { ClientStatus: 'complete' })],
+      Evals: [],
+    });
+    log.plan(job, evalId, [third!]); // whoever placed it need not have heard of the first one
+    expect(log.broken()).not.toContain('node-capacity');
+    log.plan(job, evalId, [log.alloc(job, { Name: 'web.web[3]' })]);
     expect(log.broken()).toContain('node-capacity');
   });
 

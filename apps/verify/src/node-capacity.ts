@@ -5,12 +5,14 @@ import { isRestore, type Invariant, type ReportViolation } from './invariant.js'
 /**
  * No transaction puts more on a node than the node has (EB-328): whenever allocations begin to count on a node, all that
  * count there must fit together: CPU, memory, disk, cores, ports. Updates in place are not asked, as the plan applier
- * does not ask them. Nor is a node that offers less than before: what it runs stays. Nor, once the state was restored, is a
- * machine that runs what the archive says has ended (OP-47).
- * Cost: all allocations on the nodes that got some.
+ * does not ask them. Nor is a node that offers less than before: what it runs stays. What the archive of a restore says has
+ * ended and its machine still runs is left out: whoever placed beside it could not know (OP-47).
+ * Cost: all allocations on the nodes that got some. Memory: those that were left out.
  */
 export class NodeCapacity implements Invariant {
   private wasRestored = false;
+  /** Allocations that run although an archive said that they had ended. */
+  private readonly unforeseen = new Set<string>();
 
   after(applied: Applied, tables: Tables, report: ReportViolation): void {
     if (isRestore(applied)) {
@@ -18,15 +20,20 @@ export class NodeCapacity implements Invariant {
       return;
     }
     const { index, changes, txn } = applied;
-    if (this.wasRestored && txn.type === 'AllocClientUpdate') return;
+    const isReport = this.wasRestored && txn.type === 'AllocClientUpdate';
     const gained = new Set<string>();
-    for (const change of changes)
-      if (change.table === 'allocs' && counts(change.after) && !counts(change.before) && change.after)
-        gained.add(change.after.NodeID);
+    for (const change of changes) {
+      if (change.table !== 'allocs') continue;
+      if (!counts(change.after)) this.unforeseen.delete(change.key);
+      else if (!counts(change.before) && change.after) {
+        if (isReport) this.unforeseen.add(change.key);
+        else gained.add(change.after.NodeID);
+      }
+    }
     for (const nodeId of gained) {
       const node = tables.nodes.get(nodeId);
       if (!node) continue; // deregistered between verification and commit: what is placed there is lost
-      const { fits, dimension, used } = allocsFit(node, liveOn(node, tables));
+      const { fits, dimension, used } = allocsFit(node, this.foreseenOn(node, tables));
       if (fits) continue;
       report({
         invariant: 'node-capacity',
@@ -36,10 +43,11 @@ export class NodeCapacity implements Invariant {
       });
     }
   }
+
+  private *foreseenOn(node: Node, tables: Tables): Generator<Allocation> {
+    for (const alloc of tables.allocs.by('node', node.ID))
+      if (!isTerminalAllocation(alloc) && !this.unforeseen.has(alloc.ID)) yield alloc;
+  }
 }
 
 const counts = (alloc: Allocation | undefined): boolean => alloc !== undefined && !isTerminalAllocation(alloc);
-
-function* liveOn(node: Node, tables: Tables): Generator<Allocation> {
-  for (const alloc of tables.allocs.by('node', node.ID)) if (!isTerminalAllocation(alloc)) yield alloc;
-}
