@@ -38,5 +38,5 @@ COPY --from=build /waybill/apps apps
 USER 10001:10001
 EXPOSE 4646 9090
 STOPSIGNAL SIGTERM
-ENTRYPOINT ["node", "--enable-source-maps", "--max-semi-space-size=32"]
+ENTRYPOINT ["node", "--enable-source-maps", "--max-semi-space-size=64"]
 CMD ["apps/api/dist/main.js"]

@@ -13,7 +13,7 @@ const WAITING = 100_000;
 const CYCLES = 50_000;
 const ARRIVALS_WHILE_DISABLED = 1_000_000;
 /** The goal is one core's: garbage is collected by the thread that makes it. The young generation is as services have it. */
-const NODE_ARGS = ['--single-threaded-gc', '--max-semi-space-size=32'];
+const NODE_ARGS = ['--single-threaded-gc', '--max-semi-space-size=64'];
 
 /** @param {import('./harness.mjs').Bench} ctx */
 export async function run(ctx) {

@@ -15,7 +15,7 @@ const TICKS_PER_SECOND = 100;
 /** As the container image starts services; and to profile them: BENCH_NODE_ARGS='--cpu-prof --cpu-prof-dir=/tmp/profiles'. */
 const NODE_ARGS = [
   '--enable-source-maps',
-  '--max-semi-space-size=32',
+  '--max-semi-space-size=64',
   ...(process.env.BENCH_NODE_ARGS?.split(' ') ?? []),
 ];
 

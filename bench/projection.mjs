@@ -36,7 +36,7 @@ const TXNS_PER_BATCH = 200;
 const EVALS = 60_000;
 const EVALS_PER_TXN = 10;
 /** Transactions per second and seconds of the lag run. */
-const LAG_RATE = 1_000;
+const LAG_RATE = 2_000;
 const LAG_SECONDS = 10;
 
 const clock = { nowMs: () => Date.now() };
