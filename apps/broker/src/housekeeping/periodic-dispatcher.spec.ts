@@ -245,6 +245,23 @@ describe('taking over', () => {
     expect(launches()).toEqual([120]);
   });
 
+  it.each([
+    ['another schedule', { Spec: 'never' }, {}],
+    ['no schedule, switched off', { Enabled: false }, {}],
+    ['been stopped', {}, { Stop: true }],
+  ])('nothing was missed while the job had %s', async (_, periodic, over) => {
+    const at = (version: number) => ({ Version: version, SubmitTime: time.nowMs() * 1e6 });
+    register({}, at(0));
+    register(periodic, { ...over, ...at(1) });
+    time.advance(10 * MINUTE_MS + 5_000);
+    register({}, at(2));
+    register({}, { ...at(3), Priority: 70 });
+    await takeOver(1_000);
+    expect(launches()).toEqual([]);
+    await takeOver(MINUTE_MS);
+    expect(launches()).toEqual([666]);
+  });
+
   it('ProhibitOverlap holds for what was missed too', async () => {
     register({ ProhibitOverlap: true });
     await pass(MINUTE_MS);

@@ -1,8 +1,10 @@
+import { isDeepStrictEqual } from 'node:util';
 import {
   isLaunched,
   isLaunchParent,
   launchId,
   launchOf,
+  msFromNs,
   newEvaluation,
   nsFromMs,
   type CancelTimer,
@@ -12,7 +14,7 @@ import {
   type Timers,
 } from '@waybill/model';
 import { WriteRejectedError, type HolderWriter } from '@waybill/lease';
-import { DEFAULT_TRACKED_VERSIONS, namespacedKey, type Change, type Tables } from '@waybill/state';
+import { DEFAULT_TRACKED_VERSIONS, namespacedKey, versionKey, type Change, type Tables } from '@waybill/state';
 import type { Logger } from '@waybill/telemetry';
 import { LaunchRefusedError } from '../queue/broker-errors.js';
 import { MAX_TIMER_MS } from '../queue/due-evaluations.js';
@@ -56,7 +58,7 @@ interface Waiting extends HeapElement {
  *
  * Modes: running (start → stop), one term long; pausing the broker does not stop it (EB-131). A job is tracked while it
  * is active; a new specification starts from now. What was missed while nobody held the role is made up for by one
- * launch at the start, by the stored time of the last one. With `ProhibitOverlap` a time is passed over while a child
+ * launch at the start, by the stored time of the last one and what the schedule was since. With `ProhibitOverlap` a time is passed over while a child
  * has not ended.
  * Memory: one record per active periodic job. Cost: O(jobs) at the start, O(log n) per launch; one timer in all.
  */
@@ -133,8 +135,22 @@ export class PeriodicDispatcher {
     const last = this.deps.tables.periodic_launch.get(namespacedKey(job.Namespace, job.ID))?.Launch;
     if (!last) return undefined;
     const now = this.deps.clock.nowMs();
-    const next = this.next(job, Date.parse(last));
+    const next = this.next(job, Math.max(Date.parse(last), this.scheduledSinceMs(job)));
     return next !== undefined && next <= now ? this.freeSecond(job, now) : undefined;
+  }
+
+  /**
+   * When the job got the schedule it has: by another one, switched off or stopped it had nothing to miss. 0: as far back
+   * as versions are kept. Cost: O(versions kept).
+   */
+  private scheduledSinceMs(job: Job): number {
+    for (let version = job; ;) {
+      const earlier = this.deps.tables.job_version.get(versionKey(job.Namespace, job.ID, version.Version - 1));
+      if (!earlier) return 0;
+      if (!isLaunched(earlier) || !isDeepStrictEqual(earlier.Periodic, job.Periodic))
+        return msFromNs(version.SubmitTime);
+      version = earlier;
+    }
   }
 
   private next(job: Job, afterMs: number): number | undefined {
