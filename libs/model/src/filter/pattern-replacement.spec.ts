@@ -86,6 +86,6 @@ function behindMatchesDropped(text: string, pattern: string): string {
       typeof rest[0] === 'number' ? ['', rest[0]] : [rest[0], rest.find((one) => typeof one === 'number')];
     const isBehind = match === '' && at === end;
     end = Number(at) + match.length;
-    return isBehind ? '' : `<${String(group ?? '')}>`;
+    return isBehind ? '' : `<${typeof group === 'string' ? group : ''}>`;
   });
 }
