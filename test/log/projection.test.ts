@@ -60,6 +60,15 @@ afterEach(async () => {
   await Promise.all(pools.splice(0).map((one) => one.end()));
 });
 
+it('a server that does not answer is not waited for for ever, alone or in a transaction; the next question is answered', async () => {
+  const patient = openPool(stack.databaseUrl, { size: 1, answerTimeoutMs: 200 });
+  pools.push(patient);
+  await expect(patient.query('select pg_sleep(60)')).rejects.toThrow('Query read timeout');
+  const inside = inTransaction(patient, 'snapshot', (client) => client.query('select pg_sleep(60)'));
+  await expect(inside).rejects.toThrow('Query read timeout');
+  expect((await patient.query('select 1 as one')).rows).toEqual([{ one: 1 }]);
+});
+
 /** A machine whose transactions write rows directly, so that every table is reached whatever the appliers do. */
 class Scripted {
   readonly machine = new StateMachine();

@@ -46,6 +46,12 @@ describe('what a failure is to a client', () => {
     ],
     ['to reach the log', new LogUnavailableError('no answer'), 503, 'the transaction log is not available: no answer'],
     ['to reach the read model', databaseError('ECONNREFUSED'), 503, /^the read model \(PostgreSQL\) cannot be reached/],
+    [
+      'to hear from the read model',
+      new Error('Query read timeout'),
+      503,
+      /^the read model \(PostgreSQL\) cannot be reached/,
+    ],
     ['that nobody expected', new Error('surprise'), 500, 'surprise'],
   ])('API-35, API-36, OP-3, OP-4: %s', (_what, error, status, text) => {
     expect(toldOf(error)).toEqual({

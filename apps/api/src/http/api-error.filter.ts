@@ -74,7 +74,7 @@ const STATUS_OF_RPC = {
 
 /** Postgres says so itself (class 57, 08, 53), or the connection to it fails. */
 const DOWN_CODES = /^(57P0[123]|08...|53300|ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND)$/;
-const DOWN_TEXTS = ['timeout exceeded when trying to connect', 'Connection terminated'];
+const DOWN_TEXTS = ['timeout exceeded when trying to connect', 'Connection terminated', 'Query read timeout'];
 
 function isDatabaseDown(error: unknown): boolean {
   if (!(error instanceof Error)) return false;

@@ -5,7 +5,15 @@ export const DEFAULT_POOL_SIZE = 8;
 /** How long to wait for a connection, milliseconds: an unreachable database must quickly turn into an answer. */
 export const CONNECT_TIMEOUT_MS = 1_500;
 
+/**
+ * How long to wait for an answer, milliseconds: a server that is frozen, or behind a network that swallows everything, never
+ * says so. Longer than it works on a statement itself (STATEMENT_TIMEOUT_MS). The connection is given up with it.
+ */
+export const ANSWER_TIMEOUT_MS = 35_000;
+
 export interface PoolOptions {
+  /** Default ANSWER_TIMEOUT_MS. */
+  readonly answerTimeoutMs?: number;
   readonly size?: number;
   /** Shown in pg_stat_activity. */
   readonly applicationName?: string;
@@ -19,6 +27,7 @@ export function openPool(url: string | undefined, options: PoolOptions = {}): Po
     connectionString: url,
     max: options.size ?? DEFAULT_POOL_SIZE,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    query_timeout: options.answerTimeoutMs ?? ANSWER_TIMEOUT_MS,
     keepAlive: true,
     pipeline: true, // a statement is sent when it is given: the server has it when it is done with the one before
     application_name: options.applicationName ?? 'waybill',
