@@ -72,6 +72,24 @@ export function heldSince(volume: CSIVolume, allocId: string, restoredIndex: num
   return claim ? Math.max(claim.TakenIndex ?? 0, restoredIndex) : 0;
 }
 
+/**
+ * VL-308: the volume without what an archive said of the allocation's claim being given back, and with that claim as one
+ * of `index`: whoever asks for it after the restore has it anew. The very same volume if it was taken since, or is not there.
+ * @param restoredIndex of the last restore, 0 without one
+ */
+export function withRetakenClaim(volume: CSIVolume, id: string, restoredIndex: number, index: number): CSIVolume {
+  const renewed = (claims: Claims): Claims => {
+    const claim = own(claims, id);
+    return claim && (claim.TakenIndex ?? 0) < restoredIndex
+      ? { ...claims, [id]: { ...claim, TakenIndex: index } }
+      : claims;
+  };
+  const ReadClaims = renewed(volume.ReadClaims);
+  const WriteClaims = renewed(volume.WriteClaims);
+  if (ReadClaims === volume.ReadClaims && WriteClaims === volume.WriteClaims) return volume;
+  return { ...volume, ReadClaims, WriteClaims, PastClaims: without(volume.PastClaims, id) };
+}
+
 /** VL-85, VL-89, VL-92, VL-105: the volume after a checkpoint of a claim that is being given back. */
 export function releaseClaim(volume: CSIVolume, claim: CSIVolumeClaim): CSIVolume {
   const id = claim.AllocationID;

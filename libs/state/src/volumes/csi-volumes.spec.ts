@@ -203,6 +203,20 @@ describe('claims', () => {
       expect(step(all, CLAIM_STATE.readyToFree, restored.index).verdict.kind).toBe('accepted');
     });
 
+    it('VL-308: who asks after a restore for the claim that it brought back has it anew; asked again, nothing changes', () => {
+      const all = cluster();
+      all.register({});
+      const taken = step(all, CLAIM_STATE.taken, all.machine.appliedIndex).index;
+      const archive = { Archive: 'a', SHA256: '', Bytes: 0, Index: taken };
+      const Tables = readArchive(archiveLines(all.machine.tables));
+      const began = apply(all.machine, 'StateRestore', { ...archive, Tables }).index;
+      step(all, CLAIM_STATE.nodeDetached, began);
+      const retaken = step(all, CLAIM_STATE.taken, began).index;
+      expect(all.stored()).toMatchObject({ WriteClaims: { [A]: { TakenIndex: retaken } }, PastClaims: {} });
+      expect(step(all, CLAIM_STATE.readyToFree, began).verdict).toEqual(again);
+      expect(step(all, CLAIM_STATE.taken, retaken).verdict.kind).toBe('noop');
+    });
+
     it('VL-308: what an older program wrote makes the rows that it made', () => {
       const { machine, register, stored } = cluster();
       register({});

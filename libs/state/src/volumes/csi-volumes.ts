@@ -13,7 +13,7 @@ import {
 } from '@waybill/model';
 import type { Appliers } from '../machine/applier.js';
 import type { TxnPayloads } from '../log/catalogue.js';
-import { heldSince, isTaking, releaseClaim, takeClaim, withEndedClaims } from './csi-claims.js';
+import { heldSince, isTaking, releaseClaim, takeClaim, withEndedClaims, withRetakenClaim } from './csi-claims.js';
 import { withoutStaleJobs } from './plugin-jobs.js';
 import { namespacedKey, SINGLETON_KEY, type Tables } from '../machine/tables.js';
 import type { Txn } from '../log/txn.js';
@@ -50,10 +50,11 @@ export function whyReleaseIsOutdated(
   allocId: string,
   asOf: number,
 ): string | undefined {
-  const restoredIndex = tables.cluster_meta.get(SINGLETON_KEY)?.RestoredIndex ?? 0;
-  if (heldSince(volume, allocId, restoredIndex) <= asOf) return undefined;
+  if (heldSince(volume, allocId, restoredIndexOf(tables)) <= asOf) return undefined;
   return `alloc "${allocId}" has claimed volume "${volume.ID}" again`;
 }
+
+const restoredIndexOf = ({ cluster_meta }: Tables): number => cluster_meta.get(SINGLETON_KEY)?.RestoredIndex ?? 0;
 
 /** Type 35. What somebody claimed since the writer looked is kept, and what it rules out is refused (VL-300). */
 function registerVolume(w: Write, given: CSIVolumeRegistration): void {
@@ -119,9 +120,11 @@ function claimVolume(w: Write, namespace: string, id: string, claim: CSIVolumeCl
 
 function claimed(w: Write, volume: CSIVolume, claim: CSIVolumeClaim, asOf: number | undefined): CSIVolume {
   if (isTaking(claim)) {
-    const taken = asOf === undefined ? claim : { ...claim, TakenIndex: w.index };
     const alloc = w.tables.allocs.get(claim.AllocationID);
-    return takeClaim(volume, taken, alloc, w.tables.csi_plugins.get(volume.PluginID));
+    const plugin = w.tables.csi_plugins.get(volume.PluginID);
+    if (asOf === undefined) return takeClaim(volume, claim, alloc, plugin);
+    const taken = takeClaim(volume, { ...claim, TakenIndex: w.index }, alloc, plugin);
+    return withRetakenClaim(taken, claim.AllocationID, restoredIndexOf(w.tables), w.index);
   }
   const outdated = asOf !== undefined && whyReleaseIsOutdated(w.tables, volume, claim.AllocationID, asOf);
   if (outdated) throw new Refused(outdated);
