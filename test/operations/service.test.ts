@@ -88,9 +88,9 @@ it('a service that is told to end again and again ends in order all the same', a
   expect(log).toContain('"stopped"');
 });
 
-it('a service tells that NATS is gone, and that it is back', async () => {
+it('a service tells that NATS takes too little, that it is gone, and that it is back', async () => {
   const dir = await mkdtemp(path.join(tmpdir(), 'waybill-test-'));
-  let nats = await startNats({ dir });
+  let nats = await startNats({ dir, maxPayloadBytes: 1024 * 1024 });
   const child = spawn(process.execPath, [mainOf('broker')], {
     env: environment({ WAYBILL_NATS_URL: nats.url }),
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -98,6 +98,7 @@ it('a service tells that NATS is gone, and that it is back', async () => {
   let log = '';
   child.stdout.on('data', (chunk: Buffer) => (log += chunk.toString()));
   await eventually('it runs', () => log.includes('"running"'), 20_000);
+  expect(log).toContain('raise its max_payload to 8MB');
   await nats.stop();
   await eventually('it says so', () => log.includes('the connection to NATS is lost'));
   nats = await startNats({ dir, port: nats.port });

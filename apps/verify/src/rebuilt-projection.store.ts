@@ -35,7 +35,7 @@ const TABLES: readonly { readonly name: string; readonly where: string }[] = [
 
 /** Every table of a projection, as of one index. Cost: reads and hashes all rows. */
 export async function digestProjection(databaseUrl: string, historyFloor?: number): Promise<ProjectionDigests> {
-  const pool = openPool(databaseUrl, { size: 1, applicationName: 'waybill verify' });
+  const pool = openPool(databaseUrl, { size: 1, applicationName: 'waybill verify', answerTimeoutMs: 0 });
   const client = await pool.connect();
   try {
     await client.query('begin isolation level repeatable read read only');
@@ -76,7 +76,7 @@ export interface Rebuilding {
  */
 export async function digestRebuilt(wanted: Rebuilding): Promise<ProjectionDigests> {
   const name = `waybill_verify_${randomBytes(6).toString('hex')}`;
-  const server = openPool(wanted.databaseUrl, { size: 1, applicationName: 'waybill verify' });
+  const server = openPool(wanted.databaseUrl, { size: 1, applicationName: 'waybill verify', answerTimeoutMs: 0 });
   try {
     await server.query(`create database ${name}`);
     const url = new URL(wanted.databaseUrl);
@@ -94,7 +94,7 @@ export async function digestRebuilt(wanted: Rebuilding): Promise<ProjectionDiges
 
 async function rebuild(databaseUrl: string, { natsUrl, natsCredentials, until }: Rebuilding): Promise<void> {
   await migrate(databaseUrl);
-  const pool: Pool = openPool(databaseUrl, { size: 1, applicationName: 'waybill verify' });
+  const pool: Pool = openPool(databaseUrl, { size: 1, applicationName: 'waybill verify', answerTimeoutMs: 0 });
   try {
     const writer = new BatchWriter(pool);
     const machine = new StateMachine();

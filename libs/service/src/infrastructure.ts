@@ -1,4 +1,4 @@
-import { connect, ensureStreams, initialise, Journal, type NatsLink } from '@waybill/journal';
+import { connect, ensureStreams, initialise, Journal, MAX_MESSAGE_BYTES, type NatsLink } from '@waybill/journal';
 import { LEASE_TABLES, LEASE_TXNS } from '@waybill/lease';
 import { Replica, type SnapshotSource } from '@waybill/replica';
 import type { TableName, TxnType } from '@waybill/state';
@@ -92,6 +92,11 @@ export class Infrastructure {
       name: `waybill-${this.processName}`,
       credentialsFile: this.settings.WAYBILL_NATS_CREDENTIALS,
     });
+    const maxBytes = link.nc.info?.max_payload ?? MAX_MESSAGE_BYTES;
+    if (this.hasState && maxBytes < MAX_MESSAGE_BYTES)
+      this.logger.warn('NATS takes smaller messages than large plans and jobs need: raise its max_payload to 8MB', {
+        maxBytes,
+      });
     link.onChange((up) => {
       if (up) this.logger.info('NATS is there again');
       else if (!link.closed) this.logger.warn('the connection to NATS is lost; trying again until it is back');

@@ -60,6 +60,7 @@ class PeerConnection {
   private connected: { readonly link: NatsLink; readonly rpc: NatsRpc } | undefined;
   private again: CancelTimer | undefined;
   private closed = false;
+  private told = false;
 
   constructor(
     private readonly region: string,
@@ -92,7 +93,8 @@ class PeerConnection {
       logger.info('connected to a region', { region });
     } catch (error) {
       if (this.closed) return;
-      logger.debug('a region cannot be reached yet', { region, error });
+      if (!this.told) logger.warn('a region cannot be reached yet; trying again until it can', { region, error });
+      this.told = true;
       this.again = timers.after(CONNECT_AGAIN_MS, () => void this.connect());
     }
   }

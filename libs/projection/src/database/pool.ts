@@ -12,7 +12,7 @@ export const CONNECT_TIMEOUT_MS = 1_500;
 export const ANSWER_TIMEOUT_MS = 35_000;
 
 export interface PoolOptions {
-  /** Default ANSWER_TIMEOUT_MS. */
+  /** Default ANSWER_TIMEOUT_MS; 0: for ever, as a tool may that looks at everything. */
   readonly answerTimeoutMs?: number;
   readonly size?: number;
   /** Shown in pg_stat_activity. */
