@@ -32,6 +32,7 @@ const PARTS = new Set([
   'model/cron',
   'model/duration',
   'model/multiregion',
+  'model/pattern-replacement',
   'model/snapshot-archive',
   'model/task-event',
   'model/version',
