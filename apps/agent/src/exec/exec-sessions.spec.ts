@@ -113,6 +113,26 @@ describe('commands beside a task', () => {
     expect([stderr, ExitCode]).toEqual(['', 3]);
   });
 
+  const inTerminal = (line: string) =>
+    execProcess({
+      file: '/bin/sh',
+      args: ['-c', line],
+      cwd: dir,
+      env: { PATH: process.env['PATH'] ?? '' },
+      user: undefined,
+      tty: true,
+    });
+
+  it('AG-321: a window that changes its size, or somebody who types, when a terminal has ended is no failure', async () => {
+    real();
+    const session = await inTerminal('exit 3');
+    expect(await session.exitCode).toBe(3);
+    expect(() => session.resize({ height: 10, width: 10 })).not.toThrow();
+    await session.write(Buffer.from('typed'));
+    expect(() => session.closeInput()).not.toThrow();
+    await session.kill();
+  });
+
   it.each([true, false])(
     'AG-326: a peer that vanishes takes the command and all its jobs along (terminal: %s)',
     async (tty) => {

@@ -78,8 +78,10 @@ async function execInTerminal({ file, args, cwd, env, user }: ProcessToExec): Pr
     const bytes = typeof data === 'string' ? Buffer.from(data) : data;
     void queue.push({ stream: 'stdout', data: bytes }).then(() => terminal.resume());
   });
+  let isOver = false;
   const exitCode = new Promise<number>((resolve) => {
     terminal.onExit(({ exitCode: code, signal }) => {
+      isOver = true;
       queue.end();
       resolve(signal ? 128 + signal : code);
     });
@@ -88,7 +90,10 @@ async function execInTerminal({ file, args, cwd, env, user }: ProcessToExec): Pr
     read: () => queue.take(),
     write: async (data) => terminal.write(typed.decode(data, { stream: true })),
     closeInput: () => terminal.write(END_OF_INPUT),
-    resize: ({ height, width }) => terminal.resize(clamp(width), clamp(height)),
+    // The number of its descriptor is somebody else's when it has ended.
+    resize: ({ height, width }) => {
+      if (!isOver) terminal.resize(clamp(width), clamp(height));
+    },
     exitCode,
     kill: async () => {
       await killTree(terminal.pid);
