@@ -133,6 +133,18 @@ describe('commands beside a task', () => {
     await session.kill();
   });
 
+  it('AG-321: a terminal whose program does not read holds up who types, and nobody else', async () => {
+    real();
+    const session = await inTerminal('stty raw -echo; echo ready; exec sleep 60');
+    await session.read();
+    let isDone = false;
+    const typing = session.write(Buffer.alloc(1024 * 1024, 'x')).then(() => (isDone = true));
+    await new Promise((resolve) => setTimeout(resolve, 100)); // this process goes on meanwhile
+    expect(isDone).toBe(false);
+    await session.kill();
+    await typing;
+  });
+
   it.each([true, false])(
     'AG-326: a peer that vanishes takes the command and all its jobs along (terminal: %s)',
     async (tty) => {

@@ -1,9 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { writeSync } from 'node:fs';
+import { Socket } from 'node:net';
 import { constants } from 'node:os';
 import type { Readable } from 'node:stream';
 import type { IPty } from '@lydell/node-pty';
-import { sendSignal } from '@waybill/processes';
+import { isErrno, sendSignal } from '@waybill/processes';
 import { ProcessTables, treeOf } from '../drivers/process-table.js';
 import type { ExecSession } from './exec-session.js';
 import { OutputQueue } from './output-queue.js';
@@ -71,7 +73,6 @@ async function execInTerminal({ file, args, cwd, env, user }: ProcessToExec): Pr
     ...user,
   });
   const queue = new OutputQueue();
-  const typed = new TextDecoder(); // a terminal is written text; what comes may end within a character
   // Without an encoding data are bytes, whatever the types say.
   terminal.onData((data: string | Uint8Array) => {
     terminal.pause();
@@ -88,7 +89,7 @@ async function execInTerminal({ file, args, cwd, env, user }: ProcessToExec): Pr
   });
   return {
     read: () => queue.take(),
-    write: async (data) => terminal.write(typed.decode(data, { stream: true })),
+    write: (data) => type(terminal, data, () => isOver),
     closeInput: () => terminal.write(END_OF_INPUT),
     // The number of its descriptor is somebody else's when it has ended.
     resize: ({ height, width }) => {
@@ -102,6 +103,29 @@ async function execInTerminal({ file, args, cwd, env, user }: ProcessToExec): Pr
       await exitCode;
     },
   };
+}
+
+/** A terminal that takes no more is tried again after this. */
+const TYPE_RETRY_MS = 5;
+
+/**
+ * Writes to a terminal, and waits while its program does not read. Its own `write` would hold the whole process up until
+ * then: what it writes through never says that it has no room.
+ */
+async function type(terminal: IPty, data: Uint8Array, isOver: () => boolean): Promise<void> {
+  const fd = 'fd' in terminal && typeof terminal.fd === 'number' ? terminal.fd : undefined;
+  const through = '_socket' in terminal && terminal._socket instanceof Socket ? terminal._socket : undefined;
+  if (fd === undefined || !through) return terminal.write(Buffer.from(data).toString());
+  // Where it is closed, the descriptor's number is somebody else's.
+  for (let rest = data; rest.byteLength > 0 && !isOver() && !through.destroyed;) {
+    try {
+      rest = rest.subarray(writeSync(fd, rest));
+    } catch (error) {
+      if (isErrno(error, 'EIO')) return; // it has ended
+      if (!isErrno(error, 'EAGAIN')) throw error;
+      await new Promise((resolve) => setTimeout(resolve, TYPE_RETRY_MS));
+    }
+  }
 }
 
 /** Control-D: what a terminal takes for the end of its input. */
