@@ -212,14 +212,14 @@ export class Broker implements Singleton {
     if (!plan.Job) throw new PlanRefusedError('cannot submit plan without job info');
     jobVersionOf(this.tables, plan);
     const { deliveries } = this.evals;
-    deliveries.pauseTimer(plan.EvalID, plan.EvalToken);
+    deliveries.planBegins(plan.EvalID, plan.EvalToken);
     const steps = deliveries.steps(plan.EvalID, plan.EvalToken);
     steps.append(told);
     const startedAt = this.deps.clock.nowMs();
     try {
       return await this.plans.submit(plan, { traceparent, submittedMs: startedAt, steps });
     } finally {
-      deliveries.resumeTimer(plan.EvalID, plan.EvalToken);
+      deliveries.planEnds(plan.EvalID, plan.EvalToken);
       this.meter.observe('plan.submit', this.deps.clock.nowMs() - startedAt);
     }
   }

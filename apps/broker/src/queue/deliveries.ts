@@ -21,13 +21,13 @@ export interface DeliveriesDeps {
 export class Deliveries {
   private readonly nackTimers: NackTimers;
 
-  /** @param onExpired the worker has said nothing for the whole time; its delivery is still here (EB-80) */
+  /** @param onGivenBack it ends without success, by its worker or because that has said nothing for the whole time (EB-80); it is still here */
   constructor(
     private readonly deps: DeliveriesDeps,
     timeoutMs: number,
-    onExpired: (delivery: Outstanding) => void,
+    private readonly onGivenBack: (delivery: Outstanding) => void,
   ) {
-    this.nackTimers = new NackTimers({ ...deps, timeoutMs, onExpired });
+    this.nackTimers = new NackTimers({ ...deps, timeoutMs, onExpired: onGivenBack });
   }
 
   begin(tracked: Tracked, sinceMs: number): Outstanding {
@@ -37,6 +37,8 @@ export class Deliveries {
       sinceMs,
       requeue: undefined,
       steps: undefined,
+      plans: 0,
+      isGivenBack: false,
       deadlineMs: 0,
       sooner: undefined,
       later: undefined,
@@ -49,6 +51,15 @@ export class Deliveries {
   end(delivery: Outstanding): void {
     this.nackTimers.stop(delivery);
     delivery.tracked.delivery = undefined;
+  }
+
+  /**
+   * Ends it without success: at once, or when its plan is answered. Whoever gets the evaluation next must have seen what
+   * became of that plan, or makes the same placements again (EB-329).
+   */
+  giveBack(delivery: Outstanding): void {
+    if (delivery.plans > 0) delivery.isGivenBack = true;
+    else this.onGivenBack(delivery);
   }
 
   /** The delivery that is acked or nacked. @throws EvalNotFoundError, TokenMismatchError */
@@ -85,15 +96,19 @@ export class Deliveries {
     this.nackTimers.start(this.worked(evalId, token), this.deps.clock.nowMs());
   }
 
-  /** Waiting for the plan applier must not cost a worker its delivery (EB-88). @throws as `verify` */
-  pauseTimer(evalId: string, token: string): void {
-    this.nackTimers.stop(this.worked(evalId, token));
+  /** A plan of it goes to the applier: waiting for that must not cost a worker its delivery (EB-88). @throws as `verify` */
+  planBegins(evalId: string, token: string): void {
+    const delivery = this.worked(evalId, token);
+    delivery.plans++;
+    this.nackTimers.stop(delivery);
   }
 
   /** Restarts the full timeout; a delivery that is gone is no error (EB-89, EB-90). */
-  resumeTimer(evalId: string, token: string): void {
+  planEnds(evalId: string, token: string): void {
     const delivery = this.find(evalId, token);
-    if (delivery) this.nackTimers.start(delivery, this.deps.clock.nowMs());
+    if (!delivery || --delivery.plans > 0) return;
+    if (delivery.isGivenBack) this.onGivenBack(delivery);
+    else this.nackTimers.start(delivery, this.deps.clock.nowMs());
   }
 
   /** Of evaluations that are not tracked any more. */

@@ -367,14 +367,31 @@ describe('the nack timer', () => {
     const e = enqueued();
     const { token } = await next();
     time.advance(20_000);
-    broker.deliveries.pauseTimer(e.ID, token);
+    broker.deliveries.planBegins(e.ID, token);
     time.advance(600_000);
-    broker.deliveries.resumeTimer(e.ID, token);
+    broker.deliveries.planEnds(e.ID, token);
     time.advance(59_999);
     expect(totals()).toEqual([0, 1, 0, 0]);
     time.advance(1);
     expect(totals()).toEqual([0, 0, 0, 0]);
-    broker.deliveries.resumeTimer(e.ID, token);
+    broker.deliveries.planEnds(e.ID, token);
+  });
+
+  it('EB-329, EB-327: given back while plans of it are applied, it comes again when the last one is answered', async () => {
+    const e = enqueued();
+    const { token } = await next();
+    broker.deliveries.planBegins(e.ID, token);
+    broker.deliveries.planBegins(e.ID, token);
+    broker.nack(e.ID, token);
+    time.advance(600_000);
+    expect(totals()).toEqual([0, 1, 0, 0]);
+    broker.deliveries.planEnds(e.ID, token);
+    expect(totals()).toEqual([0, 1, 0, 0]);
+    rows.set(e.ID, { ...e, ModifyIndex: 514 }); // by its plan
+    broker.deliveries.planEnds(e.ID, token);
+    expect(() => broker.deliveries.verify(e.ID, token)).toThrow(NotOutstandingError);
+    time.advance(1_000);
+    expect(await next()).toMatchObject({ evaluation: { ID: e.ID }, waitIndex: 514 });
   });
 });
 

@@ -155,10 +155,9 @@ export class EvalBroker {
     this.waiting.serve();
   }
 
-  /** Ends a delivery without success: it comes again after a delay, or goes to the failed queue (EB-79 to EB-86). */
+  /** Ends a delivery without success: it comes again after a delay, or goes to the failed queue (EB-79 to EB-86); see `Deliveries.giveBack`. */
   nack(evalId: string, token: string): void {
-    this.endWithoutSuccess(this.deliveries.answered(evalId, token));
-    this.waiting.serve();
+    this.deliveries.giveBack(this.deliveries.answered(evalId, token));
   }
 
   /** Forgets an evaluation that is not due yet; anything else is left alone (EB-45, EB-46). */

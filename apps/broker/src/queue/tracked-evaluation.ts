@@ -65,6 +65,10 @@ export interface Outstanding {
   requeue: Evaluation | undefined;
   /** What no transaction has told of it yet; made when one is about to. */
   steps: StepLine | undefined;
+  /** Plans of it that are being judged and committed; its nack timer rests meanwhile (EB-88). */
+  plans: number;
+  /** It was given back meanwhile, and ends with the last of them. */
+  isGivenBack: boolean;
   /** Of the nack timers: unix ms of its end, and its neighbours in order of ending. */
   deadlineMs: number;
   sooner: Outstanding | undefined;
