@@ -48,10 +48,10 @@ describe('explainFailure', () => {
     );
   });
 
-  it('that was killed had nothing to say about it', () => {
+  it.each(['killed by signal 9', 'its watcher was killed'])('%s: had nothing to say about it', (ending) => {
     const output = '02:03:54.533 error nodes   a call failed error=no\n';
-    expect(explainFailure({ ...run, ending: 'killed by signal 9', output }).message).toBe(
-      'postgres failed: killed by signal 9 (log: /data/postgres.log)',
+    expect(explainFailure({ ...run, ending, output }).message).toBe(
+      `postgres failed: ${ending} (log: /data/postgres.log)`,
     );
   });
 

@@ -17,7 +17,7 @@ const PREDECESSOR_STILL_ENDING = /pre-existing shared memory block|lock file "po
 /** What a server says last of all. */
 const LAST_WORD = /FATAL|PANIC|\[FTL\]|the service cannot go on/;
 /** Nothing that it had said before has to do with such an end. */
-const KILLED = 'killed by signal 9';
+const KILLED = ['killed by signal 9', 'its watcher was killed'];
 const COMPLAINT = /FATAL|PANIC|\[FTL\]|\[ERR\]|error|panic|cannot|not found/i;
 
 export function saysDiskFull(output: string): boolean {
@@ -29,10 +29,9 @@ export function explainFailure(run: FailedRun): DiskFullError | PortTakenError |
   if (saysDiskFull(run.output)) return new DiskFullError(run.dir);
   if (PORT_TAKEN.test(run.output)) return new PortTakenError(run.port, run.server);
   const lines = run.output.split('\n').filter((line) => line.trim() !== '');
-  const said =
-    run.ending === KILLED
-      ? undefined
-      : (lines.findLast((line) => LAST_WORD.test(line)) ?? lines.find((line) => COMPLAINT.test(line)) ?? lines.at(-1));
+  const said = KILLED.includes(run.ending)
+    ? undefined
+    : (lines.findLast((line) => LAST_WORD.test(line)) ?? lines.find((line) => COMPLAINT.test(line)) ?? lines.at(-1));
   const reason = said === undefined ? run.ending : `${run.ending}: ${withoutPrefix(said)}`;
   return new ServerFailedError(run.server, reason, run.logFile, PREDECESSOR_STILL_ENDING.test(run.output));
 }
