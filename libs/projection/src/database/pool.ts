@@ -2,8 +2,11 @@ import { Pool } from 'pg';
 
 /** Connections of one process to the read model. */
 export const DEFAULT_POOL_SIZE = 8;
-/** How long to wait for a connection, milliseconds: an unreachable database must quickly turn into an answer. */
-export const CONNECT_TIMEOUT_MS = 1_500;
+/**
+ * How long to wait for a connection, milliseconds: for one that is free too, when more is asked at once than the pool has.
+ * A server that is down refuses at once; one that cannot be reached must turn into an answer while somebody still waits.
+ */
+export const CONNECT_TIMEOUT_MS = 5_000;
 
 /**
  * How long to wait for an answer, milliseconds: a server that is frozen, or behind a network that swallows everything, never
