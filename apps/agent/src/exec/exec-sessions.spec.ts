@@ -139,7 +139,7 @@ describe('commands beside a task', () => {
     await session.read();
     let isDone = false;
     const typing = session.write(Buffer.alloc(1024 * 1024, 'x')).then(() => (isDone = true));
-    await new Promise((resolve) => setTimeout(resolve, 100)); // this process goes on meanwhile
+    expect(await (await inTerminal('exit 0')).exitCode).toBe(0);
     expect(isDone).toBe(false);
     await session.kill();
     await typing;
