@@ -111,16 +111,16 @@ describe('services and their checks, on real processes', () => {
   }, 90_000);
 
   it('AG-124 AG-126 AG-128: a rollout whose check fails is a failed one, and says why', async () => {
-    rmSync(healthFile);
+    rmSync(healthFile, { force: true });
     await api.register(aJob('shop', '2'));
     await rolledOut('shop', 1, 'failed');
+    writeFileSync(healthFile, '');
     const stubs = await api.get<Allocation[]>('/v1/job/shop/allocations');
     const states = stubs.map(({ TaskStates }) => TaskStates['server']!.Events);
     const messages = states
       .flat()
       .flatMap(({ Type, Message, Details }) => (Type === 'Alloc Unhealthy' ? [Details?.['message'] ?? Message] : []));
     expect(messages).toContain('Services not healthy by deadline: shop');
-    writeFileSync(healthFile, '');
   }, 90_000);
 
   it('AG-142 ST-107: what is stopped offers nothing, and readers that wait are told', async () => {

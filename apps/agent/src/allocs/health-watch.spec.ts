@@ -8,6 +8,7 @@ const TERMS = { minHealthyTimeNs: 10 * NS_PER_SECOND, healthyDeadlineNs: 60 * NS
 
 function setup(kinds: Record<string, TaskKind> = { web: 'main' }, terms = TERMS) {
   const time = new FakeTime();
+  const clock = { setBackMs: 0, nowMs: () => time.nowMs() - clock.setBackMs };
   const told: Health[] = [];
   const tasks = new Map<string, WatchedTask>(
     Object.entries(kinds).map(([name, kind]) => [
@@ -19,7 +20,7 @@ function setup(kinds: Record<string, TaskKind> = { web: 'main' }, terms = TERMS)
   const watch = new HealthWatch(
     terms,
     () => ({ tasks: [...tasks.values()], checks: [...checks.values()] }),
-    time,
+    clock,
     time,
     (health) => void told.push(health),
   );
@@ -38,7 +39,7 @@ function setup(kinds: Record<string, TaskKind> = { web: 'main' }, terms = TERMS)
     watch.look();
   };
   watch.look();
-  return { time, told, watch, starts, ends, become, checkIs };
+  return { time, clock, told, watch, starts, ends, become, checkIs };
 }
 
 const HEALTHY: Health = { healthy: true, because: {} };
@@ -181,6 +182,15 @@ describe('health of an allocation', () => {
         },
       },
     ]);
+  });
+
+  it('AG-126: the deadline comes even where its timer is early by the clock', async () => {
+    const { time, clock, told, starts, checkIs } = setup();
+    starts('web');
+    checkIs('api', 'failure');
+    clock.setBackMs = 1;
+    await time.pass(60_000);
+    expect(told).toEqual([{ healthy: false, because: { web: 'Services not healthy by deadline: api' } }]);
   });
 
   it('AG-433: health in the instant of the deadline is one result', async () => {

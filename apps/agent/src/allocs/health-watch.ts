@@ -79,7 +79,9 @@ const termsOf = (said: Pick<MigrateStrategy, 'HealthCheck' | 'MinHealthyTime' | 
  * watching → decided (healthy or unhealthy, told once) | stopped (nothing is told). Tasks and checks are looked at whenever
  * one of them changed, when the latest of them is old enough, and at the deadline, which counts from the start of the
  * watch: no need to ask twice a second (AG-130).
- * In the instant of the deadline an allocation that is healthy is so (AG-433). It stops and restarts nothing (AG-131).
+ * In the instant of the deadline an allocation that is healthy is so (AG-433). Its timer is the deadline, whatever the
+ * clock says: timers may come a millisecond before it, and a clock that was set back is not waited for. It stops and
+ * restarts nothing (AG-131).
  * Cost of a look: O(tasks and checks of the group); two timers.
  */
 export class HealthWatch {
@@ -97,13 +99,16 @@ export class HealthWatch {
   ) {
     const forMs = msFromNs(terms.healthyDeadlineNs);
     this.deadlineMs = clock.nowMs() + forMs;
-    this.cancelDeadline = timers.after(forMs, () => this.look());
+    this.cancelDeadline = timers.after(forMs, () => this.lookAt(Math.max(clock.nowMs(), this.deadlineMs)));
   }
 
   /** A task changed, or time has passed. */
   look(): void {
+    this.lookAt(this.clock.nowMs());
+  }
+
+  private lookAt(nowMs: number): void {
     if (this.isOver) return;
-    const nowMs = this.clock.nowMs();
     const watched = this.watched();
     const judgement = judge(watched, this.terms, nowMs);
     this.cancelRipe();
