@@ -56,8 +56,6 @@ export default defineConfig({
           hookTimeout: 120_000,
           maxWorkers: 2,
           isolate: false,
-          // Real processes on a shared machine: in CI a test that fails is run once more before it counts.
-          retry: process.env['CI'] ? 1 : 0,
         },
       },
     ],

@@ -1,6 +1,6 @@
-// A vitest reporter: writes the tally of the run as JSON to the file named by TEST_TALLY_FILE.
+// A vitest reporter: writes the tallies of the run's files as JSON to the file named by TEST_TALLY_FILE.
 import { writeFileSync } from 'node:fs';
-import { emptyTally, skipReason } from './test-tally.mjs';
+import { emptyTally, RUN, skipReason } from './test-tally.mjs';
 
 export default class TallyReporter {
   /**
@@ -8,22 +8,21 @@ export default class TallyReporter {
    * @param {ReadonlyArray<import('vitest/node').SerializedError>} unhandled
    */
   onTestRunEnd(modules, unhandled) {
-    const tally = emptyTally();
-    for (const module of modules) addModule(tally, module);
-    for (const error of unhandled) {
-      tally.failed += 1;
-      tally.problems.push(`unhandled error: ${error.message}`);
+    /** @type {import('./test-tally.mjs').Report} */
+    const report = {};
+    for (const module of modules) report[module.relativeModuleId] = tallyOf(module);
+    if (unhandled.length > 0) {
+      const problems = unhandled.map((error) => `unhandled error: ${error.message}`);
+      report[RUN] = { ...emptyTally(), failed: problems.length, problems };
     }
     const file = process.env.TEST_TALLY_FILE;
-    if (file) writeFileSync(file, JSON.stringify(tally));
+    if (file) writeFileSync(file, JSON.stringify(report));
   }
 }
 
-/**
- * @param {import('./test-tally.mjs').Tally} tally
- * @param {import('vitest/node').TestModule} module
- */
-function addModule(tally, module) {
+/** @param {import('vitest/node').TestModule} module */
+function tallyOf(module) {
+  const tally = emptyTally();
   const file = module.relativeModuleId;
   const suites = [module, ...module.children.allSuites()];
   for (const suite of suites) {
@@ -45,6 +44,7 @@ function addModule(tally, module) {
       tally.problems.push(`${file}: ${test.fullName} never ended`);
     }
   }
+  return tally;
 }
 
 /** @param {import('vitest/node').TestCase} test */

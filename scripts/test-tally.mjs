@@ -6,6 +6,13 @@
  * @typedef {{ passed: number, failed: number, skipped: Skip[], problems: string[] }} Tally
  */
 
+/**
+ * What a run says of itself: the tally of each file; under RUN, what belongs to no file.
+ *
+ * @typedef {Record<string, Tally>} Report
+ */
+export const RUN = '';
+
 /** @returns {Tally} */
 export const emptyTally = () => ({ passed: 0, failed: 0, skipped: [], problems: [] });
 
@@ -21,19 +28,42 @@ export const mergeTallies = (a, b) => ({
   problems: [...a.problems, ...b.problems],
 });
 
+/** Files that may fail and be run once more; with more of them something is broken. */
+export const MAX_SECOND_TRIES = 3;
+
+/**
+ * The files to run once more, from new processes: those that failed, if they are few and nothing else went wrong.
+ *
+ * @param {Report | undefined} report
+ */
+export function filesToTryAgain(report = {}) {
+  const failed = Object.keys(report).filter((file) => (report[file]?.failed ?? 0) > 0);
+  return failed.length > MAX_SECOND_TRIES || failed.includes(RUN) ? [] : failed;
+}
+
+/**
+ * A run with its second try: whatever the second one says of a file counts, and a file it is silent about keeps its first.
+ *
+ * @param {Report} first
+ * @param {Report | undefined} second
+ * @returns {Report}
+ */
+export const withSecondTry = (first, second) => ({ ...first, ...second });
+
 /**
  * Joins a run's exit with its report: a run that ended badly although its report shows no failure is one failure, so
  * that a crash of the runner can never pass.
  *
  * @param {string} project
  * @param {number | string | null} exit exit code, or the signal that ended it
- * @param {Tally | undefined} tally undefined: it ended without a report
+ * @param {Report | undefined} report undefined: it ended without one
  * @returns {Tally}
  */
-export function verdictOf(project, exit, tally) {
-  if (tally === undefined) {
+export function verdictOf(project, exit, report) {
+  if (report === undefined) {
     return { ...emptyTally(), failed: 1, problems: [`the ${project} tests ended (${exit}) without a report`] };
   }
+  const tally = Object.values(report).reduce(mergeTallies, emptyTally());
   const silent = tally.skipped.filter((skip) => skip.reason === '');
   const withSkips = {
     ...tally,
