@@ -1,6 +1,7 @@
 export { Agent, type AgentDependencies } from './agent.js';
 export { agent } from './agent.service.js';
 export { AllocActions } from './allocs/alloc-actions.js';
+export { healthTermsOf, HealthWatch } from './allocs/health-watch.js';
 export type { AllocDirectories } from './disks/alloc-directories.js';
 export type { IncomingDisk } from './disks/previous-disk.js';
 export type { AllocRecord, AllocRecords } from './recovery/alloc-record.js';

@@ -16,6 +16,7 @@ import { notAtRest } from './natural-sizes.js';
 import { expectNothingLeftToDo } from './nothing-left-to-do.js';
 import { differingTable } from './state-equality.js';
 import { InvariantError } from './violation.js';
+import { undecidedHealth } from './undecided-health.js';
 import { openClaim } from './volume-claims.js';
 
 /** When faults have stopped, everything must have ended after this, simulated milliseconds. */
@@ -85,7 +86,7 @@ export class RestCheck {
       const isThere = wanted === 'running' && alloc.ClientStatus === 'running';
       if (!isThere) return `allocation ${alloc.ID} of ${alloc.JobID} is to be ${wanted} and is ${alloc.ClientStatus}`;
     }
-    return openClaim(tables) ?? cluster.hostVolumes.stray() ?? notAtRest(cluster.servers);
+    return undecidedHealth(tables) ?? openClaim(tables) ?? cluster.hostVolumes.stray() ?? notAtRest(cluster.servers);
   }
 
   private comparePostgres(): void {

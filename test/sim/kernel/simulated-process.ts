@@ -7,6 +7,8 @@ import type { Simulator } from './simulator.js';
  *
  * running ⇄ paused → dead. Paused (SIGSTOP, a long collection of garbage, a suspended machine): what would happen to it
  * happens when it goes on, in order. Its wall clock may be off and drift; timers and `monotonic` run in true time.
+ * As on a real machine, wall clock and timers count whole milliseconds, each from a moment of its own: a timer comes up to
+ * a millisecond before the clock has moved by as much.
  */
 export class SimulatedProcess implements Clock, Timers {
   private dead = false;
@@ -15,6 +17,9 @@ export class SimulatedProcess implements Clock, Timers {
   private offsetMs = 0;
   private driftPerMs = 0;
   private driftSinceMs: number;
+  /** Where in its millisecond each of the two stands, [0, 1). */
+  private readonly clockPhaseMs: number;
+  private readonly timerPhaseMs: number;
 
   constructor(
     private readonly simulator: Simulator,
@@ -22,6 +27,9 @@ export class SimulatedProcess implements Clock, Timers {
     readonly random: SeededRandom,
   ) {
     this.driftSinceMs = simulator.nowMs;
+    const phases = random.fork('phases');
+    this.clockPhaseMs = phases.next();
+    this.timerPhaseMs = phases.next();
   }
 
   get isAlive(): boolean {
@@ -31,7 +39,7 @@ export class SimulatedProcess implements Clock, Timers {
   /** Its wall clock, unix milliseconds. */
   nowMs(): number {
     const { nowMs } = this.simulator;
-    return Math.round(nowMs + this.offsetMs + (nowMs - this.driftSinceMs) * this.driftPerMs);
+    return Math.floor(nowMs + this.clockPhaseMs + this.offsetMs + (nowMs - this.driftSinceMs) * this.driftPerMs);
   }
 
   readonly monotonic: Clock = { nowMs: () => this.simulator.nowMs };
@@ -39,7 +47,14 @@ export class SimulatedProcess implements Clock, Timers {
   readonly newId = (): string => this.random.uuid();
 
   after(delayMs: number, run: () => void): CancelTimer {
-    return this.simulator.schedule(delayMs, `${this.name} timer`, () => this.execute(run));
+    const sinceTickMs = (this.simulator.nowMs + this.timerPhaseMs) % 1;
+    const ticks = delayMs >= 1 ? Math.floor(delayMs) : 1;
+    return this.reachedAfter(ticks - sinceTickMs, `${this.name} timer`, run);
+  }
+
+  /** Something is on its way to it, and arrives at any fraction of a millisecond. */
+  reachedAfter(delayMs: number, label: string, run: () => void): CancelTimer {
+    return this.simulator.schedule(delayMs, label, () => this.execute(run));
   }
 
   /** Something reaches it: now, when it goes on, or never. */

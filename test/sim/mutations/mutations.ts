@@ -1,7 +1,8 @@
+import { HealthWatch } from '@waybill/agent';
 import { Writer } from '@waybill/api';
 import { BlockedEvals, EvalBroker } from '@waybill/broker';
 import { DeploymentWatchers } from '@waybill/deployments';
-import { CLAIM_STATE, emptyLoad, type Evaluation, NS_PER_SECOND } from '@waybill/model';
+import { CLAIM_STATE, type Clock, emptyLoad, type Evaluation, NS_PER_SECOND } from '@waybill/model';
 import { PreviousDisks } from '@waybill/nodes';
 import { SharedTexts } from '@waybill/projection';
 import { type ProjectionStore, Projector } from '@waybill/projector';
@@ -27,6 +28,11 @@ interface ProjectorSteps {
 /** The parts of an evaluation broker that mutations reach into. */
 interface BrokerSteps {
   makeReady(tracked: unknown): void;
+}
+
+/** The parts of a watch over health that the mutation of its deadline needs. */
+interface HealthLooks {
+  readonly clock: Clock;
 }
 
 /** What the reading of a previous disk looks into. */
@@ -109,7 +115,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'report taken although a later one was',
-    seed: 180,
+    seed: 129,
     apply: () =>
       replaceMethod(
         StateMachine,
@@ -184,6 +190,19 @@ export const MUTATIONS: readonly Mutation[] = [
             };
             const reader = { state: { tables: { ...tables, allocs: { get: ended } } } };
             return Reflect.apply(original, reader as never, [request as never]);
+          } as never,
+      ),
+  },
+  {
+    name: 'health is looked at by the clock alone',
+    seed: 6,
+    apply: () =>
+      replaceMethod(
+        HealthWatch,
+        'lookAt',
+        (original) =>
+          function (this: HealthLooks) {
+            return Reflect.apply(original, this as never, [this.clock.nowMs() as never]);
           } as never,
       ),
   },

@@ -2,7 +2,7 @@ import { NS_PER_MINUTE, NS_PER_SECOND, type Job, type TaskGroup, type VolumeRequ
 import { fixtures } from '@waybill/state';
 import type { SeededRandom } from '../kernel/seeded-random.js';
 import type { TaskScript } from '../world/task-host.js';
-import { offeredService } from './offered-service.js';
+import { NEVER_PASSES, offeredService } from './offered-service.js';
 
 /** Job ids of a run, with the type each has for ever (API-112). */
 export const JOBS: readonly (readonly [id: string, type: string])[] = [
@@ -52,7 +52,7 @@ export function aJobOf(id: string, type: string, random: SeededRandom): Job {
           Sticky: type === 'service' && random.chance(0.5),
           Migrate: random.chance(0.8),
         },
-        Services: SERVING.has(id) ? [offeredService(id)] : null,
+        Services: SERVING.has(id) ? [offeredService(id, random.chance(0.15) ? NEVER_PASSES : undefined)] : null,
         Disconnect:
           type === 'service' && random.chance(0.3)
             ? {

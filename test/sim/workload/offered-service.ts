@@ -31,8 +31,11 @@ const ALIVE: ServiceCheck = {
   OnUpdate: 'require_healthy',
 };
 
+/** A check that nothing ever passes: what offers it is told as unhealthy once its deadline is over. */
+export const NEVER_PASSES = 'never passes';
+
 /** What the allocations of a group offer under a name, and how it is looked at. */
-export const offeredService = (Name: string): Service => ({
+export const offeredService = (Name: string, checkName = ALIVE.Name): Service => ({
   Name,
   TaskName: '',
   PortLabel: PORT,
@@ -41,7 +44,7 @@ export const offeredService = (Name: string): Service => ({
   EnableTagOverride: false,
   Tags: null,
   CanaryTags: null,
-  Checks: [ALIVE],
+  Checks: [{ ...ALIVE, Name: checkName }],
   Connect: null,
   Meta: null,
   CanaryMeta: null,

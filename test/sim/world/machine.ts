@@ -23,6 +23,7 @@ import { MountTable } from './mount-table.js';
 import { storagePlugin } from './storage-plugin.js';
 import { PLUGIN_ID } from './storage-provider.js';
 import { STATIC_HOST_VOLUME } from '../workload/job-shapes.js';
+import { NEVER_PASSES } from '../workload/offered-service.js';
 import { DRIVER, TaskHost } from './task-host.js';
 import { DIRECTORY_PLUGIN, VolumeDirectories } from './volume-directories.js';
 import type { World } from './world.js';
@@ -173,7 +174,7 @@ export class Machine {
       hostEnv: {},
       node: () => local.current,
       csi,
-      probe: async () => ({ ok: !world.wire.happens('checkFailure'), output: '', statusCode: 0 }),
+      probe: async ({ spec }) => ({ ok: this.passes(spec.Name), output: '', statusCode: 0 }),
       drivers: new Map([[DRIVER, tasks.driverFor(process)]]),
       directories: disk.directories,
       records: disk.recordsFor(process),
@@ -186,6 +187,10 @@ export class Machine {
     void csi.start();
     void hostVolumes.start();
     void agent.start();
+  }
+
+  private passes(checkName: string): boolean {
+    return checkName !== NEVER_PASSES && !this.world.wire.happens('checkFailure');
   }
 
   /** What people ask of the machine and its allocations. */

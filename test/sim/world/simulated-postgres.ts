@@ -124,7 +124,7 @@ export class SimulatedPostgres {
           take = () => reject(error instanceof Error ? error : new Error(String(error)));
         }
         if (this.wire.happens('databaseError')) lost(QUERY_MS / 2);
-        else process.after(QUERY_MS / 2, take);
+        else process.reachedAfter(QUERY_MS / 2, `answer → ${process.name}`, take);
       });
     });
   }

@@ -52,7 +52,7 @@ export class StreamFollower implements Follower {
   }
 
   private deliverAfter(delayMs: number): void {
-    this.process.after(delayMs, () => {
+    this.process.reachedAfter(delayMs, `log → ${this.process.name}`, () => {
       if (!this.wire.connects(this.process)) return this.deliverAfter(RECOVERY_MS);
       if (this.process.stalledForMs > 0) return this.deliverAfter(this.process.stalledForMs);
       void this.deliver();
