@@ -19,7 +19,8 @@ export function* framePieces(data: Buffer, offset: number, file: string): Genera
 
 /**
  * Sends pieces as they come: frames, or with `plain` the bytes alone (AG-313). The first piece decides about the status;
- * after it there is only the end of the body (AG-315). A client that does not read holds the source up (AG-314).
+ * after it there is only the end of the body (AG-315). A client that does not read holds the source up (AG-314), one that
+ * has gone ends it.
  */
 export async function sendPieces(
   reply: ApiReply,
@@ -37,6 +38,7 @@ export async function sendPieces(
     if (!raw.write(chunk) && !gone.aborted) await drained(raw, gone);
   }
   raw.end();
+  await pieces.return(undefined);
 }
 
 const END = { done: true, value: undefined } as const;
@@ -56,7 +58,12 @@ function frameOf(piece: FilePiece): string {
 
 function drained(raw: ApiReply['raw'], gone: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
-    raw.once('drain', resolve);
-    gone.addEventListener('abort', () => resolve(), { once: true });
+    const done = (): void => {
+      raw.off('drain', done);
+      gone.removeEventListener('abort', done);
+      resolve();
+    };
+    raw.once('drain', done);
+    gone.addEventListener('abort', done);
   });
 }

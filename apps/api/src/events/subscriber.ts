@@ -43,6 +43,7 @@ export class Subscriber {
   }
 
   open(): void {
+    if (this.closed) return;
     this.write(HEARTBEAT);
     this.scheduleHeartbeat();
   }

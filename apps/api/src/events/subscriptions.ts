@@ -3,7 +3,7 @@ import { EventsTrimmedError, type EventLog } from '@waybill/projection';
 import type { Logger } from '@waybill/telemetry';
 import type { EventFilter } from './event-filter.js';
 import { sinkOf } from '../http/line-sink.js';
-import type { ApiReply } from '../http/reply.js';
+import { type ApiReply, whenClosed } from '../http/reply.js';
 import { Subscriber } from './subscriber.js';
 
 export interface SubscriptionOptions {
@@ -18,7 +18,7 @@ export class Subscriptions {
   private readonly open = new Set<Subscriber>();
 
   constructor(
-    private readonly events: EventLog,
+    private readonly events: Pick<EventLog, 'subscribe'>,
     private readonly timers: Timers,
     private readonly logger: Logger,
     private readonly options: SubscriptionOptions,
@@ -39,7 +39,7 @@ export class Subscriptions {
   async serve(raw: ApiReply['raw'], fromIndex: number, filter: EventFilter, untilHead: boolean): Promise<void> {
     const subscriber = new Subscriber(sinkOf(raw), this.timers);
     this.open.add(subscriber);
-    raw.once('close', () => subscriber.close());
+    whenClosed(raw, () => subscriber.close());
     subscriber.open();
     try {
       await this.events.subscribe({

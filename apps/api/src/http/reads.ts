@@ -5,7 +5,7 @@ import { ApiError } from './api-error.js';
 import type { ListAnswers } from './list-answers.js';
 import type { ReadModelAge } from './log-contact.js';
 import { indexParam, staleParam, waitParam } from './query-string.js';
-import { type ApiReply, type ApiRequest, sendJson, setReadHeaders } from './reply.js';
+import { type ApiReply, type ApiRequest, sendJson, setReadHeaders, whenClosed } from './reply.js';
 
 /** Answers reads of replicated state: blocking, with their headers, found or not (API-31, API-33, API-47 to API-58). */
 export class Reads {
@@ -54,11 +54,11 @@ function listKey({ url, query }: ApiRequest): string {
   return JSON.stringify([path, ...names.toSorted().map((name) => [name, query[name]])]);
 }
 
-/** Aborted when the client goes away before it was answered (API-58). */
-export function goneSignal(reply: ApiReply): AbortSignal {
+/** Aborted when the client goes away before it was answered (API-58), or has gone already. */
+export function goneSignal({ raw }: Pick<ApiReply, 'raw'>): AbortSignal {
   const gone = new AbortController();
-  reply.raw.once('close', () => {
-    if (!reply.raw.writableFinished) gone.abort();
+  whenClosed(raw, () => {
+    if (!raw.writableFinished) gone.abort();
   });
   return gone.signal;
 }

@@ -25,6 +25,12 @@ export interface ApiReply {
   readonly raw: ServerResponse;
 }
 
+/** Calls `run` when the connection of an answer is closed; at once if it is, as its `close` comes only once. */
+export function whenClosed(raw: ApiReply['raw'], run: () => void): void {
+  if (raw.closed) run();
+  else raw.once('close', run);
+}
+
 /** What a read knows beside its answer (API-31). */
 export interface ReadMeta {
   /** X-Nomad-Index, at least 1. */

@@ -6,7 +6,7 @@ import { failed } from '../http/api-error.js';
 import { readJsonBody } from '../http/body.js';
 import { pathOf } from '../http/path.js';
 import { param, type QueryString } from '../http/query-string.js';
-import type { ApiReply, ApiRequest } from '../http/reply.js';
+import { type ApiReply, type ApiRequest, whenClosed } from '../http/reply.js';
 import { jobPathOf } from '../jobs/job-path.js';
 
 /** Region that has passed a request on; a request is passed on once. */
@@ -53,7 +53,7 @@ export class RegionForwarding {
     if (request.headers[FORWARDED_BY] !== undefined) throw noPath(region, 'the request has come from another region');
     const upstream = await this.connect(request, region, await this.addressOf(region));
     this.passing(region);
-    reply.raw.once('close', () => upstream.destroy()); // whoever does not wait any more ends it there too
+    whenClosed(reply.raw, () => upstream.destroy()); // whoever does not wait any more ends it there too
     const answer = await answerOf(request, upstream).catch((error: unknown) => {
       throw noPath(region, error);
     });
