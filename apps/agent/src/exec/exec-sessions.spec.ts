@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { FakeTime, type Timers } from '@waybill/model';
@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { identityOf } from '@waybill/processes';
 import { aTask, FOREVER, setup } from '../fixtures/running-alloc.js';
 import { beginExec } from './begin-exec.js';
-import { ExecSessions, PEER_TIMEOUT_MS } from './exec-sessions.js';
+import { ExecSessions, MAX_READ_WAIT_MS, PEER_TIMEOUT_MS } from './exec-sessions.js';
 import { execProcess } from './process-exec.transport.js';
 
 let dir: string;
@@ -164,11 +164,45 @@ describe('commands beside a task', () => {
     },
   );
 
-  it('a command that is not there is an error, not a session', async () => {
-    real();
-    await expect(start(['/no/such/command'])).rejects.toThrow('ENOENT');
+  it('AG-326: a peer that vanishes takes along what has closed its output and runs on', async () => {
+    const time = new FakeTime();
+    real(time);
+    const id = await start(['sh', '-c', 'echo $$ > own.pid; exec >&- 2>&-; exec sleep 300']);
+    const pid = await vi.waitFor(async () => {
+      const text = await readFile(path.join(dir, 'own.pid'), 'utf8');
+      expect(text).toMatch(/\d\n$/);
+      return Number(text);
+    });
+    const reading = sessions.read({ SessionID: id });
+    await vi.waitFor(async () => {
+      await time.pass(MAX_READ_WAIT_MS);
+      await expect(Promise.race([reading, Promise.resolve('waiting')])).resolves.toEqual({
+        Chunks: [],
+        ExitCode: null,
+      });
+    });
+    await time.pass(PEER_TIMEOUT_MS);
+    await vi.waitFor(() => expect(isThere(pid)).toBe(false));
     expect(sessions.count).toBe(0);
   });
+
+  it.each([true, false])(
+    'AG-324: a command that is not there is an error, not a session (terminal: %s)',
+    async (tty) => {
+      real();
+      await expect(start(['/no/such/command'], tty)).rejects.toThrow('executable file not found: /no/such/command');
+      const script = path.join(dir, 'script');
+      await writeFile(script, '#!/no/such/shell -e\n', { mode: 0o755 });
+      await expect(start([script], tty)).rejects.toThrow(
+        `${script} cannot be run: its interpreter /no/such/shell is missing`,
+      );
+      const gone = { file: '/bin/sh', args: [], cwd: path.join(dir, 'gone'), env: {}, user: undefined, tty };
+      await expect(execProcess(gone)).rejects.toThrow(
+        `/bin/sh cannot be run in ${gone.cwd}: there is no such directory`,
+      );
+      expect(sessions.count).toBe(0);
+    },
+  );
 });
 
 describe('commands in tasks that pretend', () => {

@@ -73,7 +73,9 @@ export class ExecSessions {
     try {
       const chunks = await this.gather(held);
       if (chunks !== 'ended') return { Chunks: chunks, ExitCode: null };
-      const ExitCode = await held.session.exitCode;
+      // One that closed its output may run on for as long as it likes.
+      const ExitCode = await this.within(held.session.exitCode, MAX_READ_WAIT_MS);
+      if (ExitCode === 'late') return { Chunks: [], ExitCode: null };
       this.forget(SessionID, held);
       return { Chunks: [], ExitCode };
     } finally {

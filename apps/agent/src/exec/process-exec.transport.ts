@@ -1,8 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { writeSync } from 'node:fs';
+import { accessSync, closeSync, constants as access, openSync, readSync, statSync, writeSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { constants } from 'node:os';
+import path from 'node:path';
 import type { Readable } from 'node:stream';
 import type { IPty } from '@lydell/node-pty';
 import { isErrno, sendSignal } from '@waybill/processes';
@@ -20,8 +21,56 @@ export interface ProcessToExec {
 }
 
 /** Runs a process of the machine, in a session of its own so that it can be killed with all that it started. @throws why it cannot be started */
-export const execProcess = (wanted: ProcessToExec): Promise<ExecSession> =>
-  wanted.tty ? execInTerminal(wanted) : execWithPipes(wanted);
+export async function execProcess(wanted: ProcessToExec): Promise<ExecSession> {
+  refuseUnstartable(wanted);
+  return wanted.tty ? execInTerminal(wanted) : execWithPipes(wanted);
+}
+
+/** A program that does not start. */
+export class NotStartableError extends Error {
+  override readonly name = 'NotStartableError';
+}
+
+/** As much of a file as says who interprets it. */
+const SHEBANG_BYTES = 256;
+
+/**
+ * What the system would say only by a number, and in a terminal not even of which file: that the program, its directory
+ * or its interpreter is missing. One that is found by `PATH` is left to the system. @throws NotStartableError
+ */
+function refuseUnstartable({ file, cwd }: ProcessToExec): void {
+  if (!statSync(cwd, { throwIfNoEntry: false })?.isDirectory())
+    throw new NotStartableError(`${file} cannot be run in ${cwd}: there is no such directory`);
+  if (!path.isAbsolute(file)) return;
+  if (!mayRun(file)) throw new NotStartableError(`executable file not found: ${file}`);
+  const interpreter = interpreterOf(file);
+  if (interpreter !== undefined && !mayRun(interpreter))
+    throw new NotStartableError(`${file} cannot be run: its interpreter ${interpreter} is missing`);
+}
+
+function mayRun(file: string): boolean {
+  try {
+    accessSync(file, access.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Undefined: it is no script, or may not be read. */
+function interpreterOf(file: string): string | undefined {
+  try {
+    const fd = openSync(file, 'r');
+    try {
+      const head = Buffer.alloc(SHEBANG_BYTES);
+      return /^#![ \t]*(\/[^ \t\n]+)/.exec(head.toString('latin1', 0, readSync(fd, head)))?.[1];
+    } finally {
+      closeSync(fd);
+    }
+  } catch {
+    return undefined;
+  }
+}
 
 async function execWithPipes({ file, args, cwd, env, user }: ProcessToExec): Promise<ExecSession> {
   const child = spawn(file, args, { cwd, env, detached: true, stdio: 'pipe', ...user });
