@@ -8,7 +8,7 @@ import {
   nsFromMs,
 } from '@waybill/model';
 import { schedule, schedulerTypeFor } from '@waybill/scheduler';
-import { type Applied, namespacedKey, type Tables } from '@waybill/state';
+import { type Applied, namespacedKey, SINGLETON_KEY, type Tables } from '@waybill/state';
 import type { Cluster } from '../cluster.js';
 import { SeededRandom } from '../kernel/seeded-random.js';
 import { JOBS } from '../workload/job-shapes.js';
@@ -49,7 +49,7 @@ export function expectNothingLeftToDo({ tables, simulator, reference }: Cluster)
       nowNs,
       newId,
     });
-    const stopped = namesStoppedForGood(tables, JobID);
+    const stopped = new Set([...namesStoppedForGood(tables, JobID), ...namesEndedByPastOrder(tables, JobID)]);
     const endedOn = Type === 'system' ? nodesWhereItEnded(reference.applied, tables, JobID) : new Set<string>();
     const placed = Object.values(plan.NodeAllocation)
       .flat()
@@ -98,6 +98,17 @@ function namesStoppedForGood(tables: Tables, jobId: string): Set<string> {
     (alloc) => alloc.Job?.Type === 'batch' && isServerTerminal(alloc) && alloc.DesiredTransition.Reschedule === true,
   );
   return new Set(stopped.map(({ Name }) => Name));
+}
+
+/**
+ * A machine that has not heard of a restore yet carries out what it was told before: an allocation of a service that runs
+ * again by the restored state ends as it was to (OP-47), and no evaluation is made for that (ND-131).
+ */
+function namesEndedByPastOrder(tables: Tables, jobId: string): string[] {
+  if (!tables.cluster_meta.get(SINGLETON_KEY)?.RestoredIndex) return [];
+  const allocs = [...tables.allocs.by('job', namespacedKey('default', jobId))];
+  const ended = allocs.filter((alloc) => alloc.Job?.Type === 'service' && alloc.ClientStatus === 'complete');
+  return ended.filter((alloc) => !isServerTerminal(alloc)).map(({ Name }) => Name);
 }
 
 /**
