@@ -25,7 +25,8 @@ export interface LeaseOptions {
  * One contender for one lease.
  *
  * waiting → asking → holding → waiting; stopped.
- * waiting: asks when the store says that the lease is free, and once per TTL in case that was missed.
+ * waiting: asks when the store says that the lease is free, and once per TTL in case that was missed; after a release only
+ * when its pause is over.
  * holding: renews RENEWALS_PER_TTL times per TTL. It trusts the lease for TRUSTED_SHARE of the TTL from the moment the
  * last successful write was *sent*; that is always over before the store lets go. A renewal that fails is tried again
  * until then; after that the lease is given up, whatever the store may say later.
@@ -35,7 +36,10 @@ export class Lease {
   private revision = 0;
   private trustedUntilMs = 0;
   private mode: 'idle' | 'waiting' | 'asking' | 'holding' | 'stopped' = 'idle';
-  private notBeforeMs = 0;
+  private isPausing = false;
+  /** There is reason to ask again: the lease became free after the store had looked, perhaps. */
+  private asksAgain = false;
+  private cancelPause: CancelTimer | undefined;
   private cancelWatch: (() => void) | undefined;
   private cancelPoll: CancelTimer | undefined;
   private cancelRenew: CancelTimer | undefined;
@@ -58,10 +62,14 @@ export class Lease {
 
   /** Gives the lease back, and does not ask for it again for `pauseMs`. No `onLoss`. */
   async release(pauseMs: number): Promise<void> {
-    this.notBeforeMs = this.options.clock.nowMs() + pauseMs;
+    this.cancelPause?.();
+    this.isPausing = true;
+    this.cancelPause = this.options.timers.after(pauseMs, () => {
+      this.isPausing = false;
+      void this.ask();
+    });
     if (this.mode !== 'holding') return;
     this.mode = 'waiting';
-    this.options.timers.after(pauseMs, () => void this.ask());
     await this.handBack();
   }
 
@@ -71,6 +79,7 @@ export class Lease {
     this.mode = 'stopped';
     this.cancelWatch?.();
     this.cancelPoll?.();
+    this.cancelPause?.();
     if (held) await this.handBack();
   }
 
@@ -84,8 +93,10 @@ export class Lease {
   private async ask(): Promise<void> {
     const { store, role, holder, ttlMs, clock } = this.options;
     const sentMs = clock.nowMs();
-    if (this.mode !== 'waiting' || sentMs < this.notBeforeMs) return;
+    if (this.mode === 'asking') this.asksAgain = true;
+    if (this.mode !== 'waiting' || this.isPausing) return;
     this.mode = 'asking';
+    this.asksAgain = false;
     let revision: number | undefined;
     try {
       revision = await store.acquire(role, holder, ttlMs);
@@ -97,7 +108,10 @@ export class Lease {
       return;
     }
     this.mode = 'waiting';
-    if (revision === undefined) return;
+    if (revision === undefined) {
+      if (this.asksAgain) void this.ask();
+      return;
+    }
     this.mode = 'holding';
     this.trust(revision, sentMs);
     if (!this.held) {
@@ -145,7 +159,7 @@ export class Lease {
     this.trustedUntilMs = sentMs + this.options.ttlMs * TRUSTED_SHARE;
     this.cancelGiveUp?.();
     this.cancelGiveUp = this.options.timers.after(this.trustedUntilMs - this.options.clock.nowMs(), () => {
-      if (this.mode === 'holding' && !this.held) this.lose('it was not renewed in time');
+      if (this.mode === 'holding') this.lose('it was not renewed in time'); // however little the clock may lack
     });
   }
 

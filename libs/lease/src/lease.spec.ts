@@ -1,0 +1,92 @@
+import { FakeTime, settle } from '@waybill/model';
+import { describe, expect, it } from 'vitest';
+import { Lease, TRUSTED_SHARE } from './lease.js';
+import type { LeaseStore } from './lease-store.js';
+
+const TTL_MS = 3_000;
+
+/** A lease of a store that answers when it is told to, and a clock that may lack a millisecond when a timer comes. */
+function setup() {
+  const time = new FakeTime();
+  const clock = { lacksMs: 0, nowMs: () => time.nowMs() - clock.lacksMs };
+  const asked: ((revision: number | undefined) => void)[] = [];
+  let tellFree = (): void => {};
+  let isReachable = true;
+  const store: LeaseStore = {
+    acquire: () => new Promise((resolve) => void asked.push(resolve)),
+    renew: () => (isReachable ? Promise.resolve(2) : Promise.reject(new Error('down'))),
+    release: () => Promise.resolve(),
+    watch: (_, onFree) => {
+      tellFree = onFree;
+      return () => {};
+    },
+  };
+  const events: string[] = [];
+  const lease = new Lease({
+    store,
+    role: 'broker',
+    holder: 'me',
+    ttlMs: TTL_MS,
+    clock,
+    timers: time,
+    onGain: () => void events.push('gained'),
+    onLoss: (reason) => void events.push(`lost at ${time.nowMs() - began}: ${reason}`),
+  });
+  const began = time.nowMs();
+  const answer = async (revision: number | undefined): Promise<void> => {
+    asked.shift()?.(revision);
+    await settle();
+  };
+  const setReachable = (reachable: boolean) => void (isReachable = reachable);
+  return { time, clock, lease, events, asked, answer, free: () => tellFree(), setReachable };
+}
+
+describe('a lease', () => {
+  it('is asked for again when the pause after a release is over, also where its timer is early by the clock', async () => {
+    const { time, clock, lease, asked, answer } = setup();
+    lease.start();
+    await answer(1);
+    await time.pass(TTL_MS / 10);
+    await lease.release(250);
+    clock.lacksMs = 1;
+    await time.pass(249);
+    expect(asked).toHaveLength(0);
+    await time.pass(1);
+    expect(asked).toHaveLength(1);
+    await lease.stop();
+  });
+
+  it('that becomes free while the store says that somebody has it is asked for once more', async () => {
+    const { time, lease, events, asked, answer, free } = setup();
+    lease.start();
+    free();
+    await answer(undefined);
+    expect(asked).toHaveLength(1);
+    await answer(1);
+    expect(events).toEqual(['gained']);
+    await lease.stop();
+    await time.pass(TTL_MS);
+    expect(time.pending).toBe(0);
+  });
+
+  it('is not asked for without end by one word that it is free', async () => {
+    const { lease, asked, answer, free } = setup();
+    lease.start();
+    free();
+    await answer(undefined);
+    await answer(undefined);
+    expect(asked).toHaveLength(0);
+    await lease.stop();
+  });
+
+  it('that cannot be renewed is given up in time, also where the timer is early by the clock', async () => {
+    const { time, clock, lease, events, answer, setReachable } = setup();
+    lease.start();
+    await answer(1);
+    setReachable(false);
+    clock.lacksMs = 1;
+    await time.pass(TTL_MS);
+    expect(events).toEqual(['gained', `lost at ${TTL_MS * TRUSTED_SHARE}: it was not renewed in time`]);
+    await lease.stop();
+  });
+});
