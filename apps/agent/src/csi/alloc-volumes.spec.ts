@@ -5,6 +5,7 @@ import { silentLogger } from '@waybill/telemetry';
 import { describe, expect, it } from 'vitest';
 import { AllocVolumes, type AllocVolumesRecord } from './alloc-volumes.js';
 import type { LocalNodePlugin } from './local-plugins.js';
+import { useKey } from './volume-mounter.js';
 import { VolumeUses } from './volume-uses.js';
 
 const alloc = fixtures.anAlloc({ Name: 'job.group[2]' });
@@ -31,6 +32,7 @@ function setup(
   } = {},
 ) {
   const time = new FakeTime();
+  const uses = new VolumeUses();
   const did: string[] = [];
   const claimed: CSIVolumeClaimRequest[] = [];
   const given_back: CSIVolumeClaimRequest[] = [];
@@ -60,7 +62,7 @@ function setup(
           next(given.unpublishes);
         },
       },
-      uses: new VolumeUses(),
+      uses,
       isMounted: async () => {
         did.push('check');
         return given.isMounted ?? false;
@@ -92,7 +94,7 @@ function setup(
     unpublish: did.filter((one) => one === 'unpublish').length,
     check: did.filter((one) => one === 'check').length,
   });
-  return { time, did, claimed, given_back, volumes, counts, saved: () => saved };
+  return { time, did, claimed, given_back, volumes, counts, uses, saved: () => saved };
 }
 
 const MAX_CLAIMS = new Error('alloc "x" failed to claim volume "data": volume max claims reached');
@@ -239,6 +241,21 @@ describe('the volumes of an allocation', () => {
     stuck.volumes.close();
     await stuck.time.pass(3_600_000);
     expect(stuck.counts().unmount).toBe(tried);
+  });
+
+  it('VL-69, VL-246: nobody takes them away before its tasks have ended', async () => {
+    const { volumes } = setup();
+    await volumes.prepare(true);
+    expect(volumes.areInUse).toBe(true);
+    await volumes.release();
+    expect(volumes.areInUse).toBe(false);
+  });
+
+  it('VL-242: a restarted agent counts as used what may be mounted: also what it was killed in the middle of mounting', () => {
+    const claimed = { ...PERSISTED['data']!, MountInfo: { Source: '', IsDevice: false } };
+    const { uses } = setup({ restored: { data: claimed } });
+    const use = { namespace: alloc.Namespace, volumeId: 'data', usage: fixtures.aVolumeRequest() };
+    expect(uses.isUsed(useKey(use))).toBe(true);
   });
 
   it('AG-82: what an earlier agent has released is not released again', async () => {

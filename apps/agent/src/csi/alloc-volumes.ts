@@ -72,6 +72,7 @@ export class AllocVolumes {
    */
   private readonly unwanting = new AbortController();
   private preparing: Promise<void> | undefined;
+  private isReleased = false;
 
   constructor(
     private readonly alloc: Pick<Allocation, 'ID' | 'Name' | 'Namespace' | 'NodeID'>,
@@ -83,9 +84,8 @@ export class AllocVolumes {
     restored: AllocVolumesRecord = {},
   ) {
     this.known = new Map(Object.entries(restored));
-    // VL-242: before anybody is unmounted.
-    for (const [alias, { MountInfo }] of this.known)
-      if (MountInfo.Source !== '' && requests[alias]) deps.uses.add(useKey(this.used(alias)), alloc.ID);
+    // VL-242: before anybody is unmounted. Also of what was claimed only: the mount may have been under way.
+    for (const alias of this.known.keys()) if (requests[alias]) deps.uses.add(useKey(this.used(alias)), alloc.ID);
   }
 
   record(): AllocVolumesRecord {
@@ -106,10 +106,16 @@ export class AllocVolumes {
 
   /** VL-228: in whatever way the allocation ends. Never fails; resolves when each volume was tried once. */
   async release(): Promise<void> {
+    this.isReleased = true;
     this.unwanting.abort();
     await this.preparing?.catch(() => undefined); // whoever asked for it has heard
     if (!this.preparing && this.known.size === 0) return; // an earlier agent has released all of it
     await Promise.all(Object.keys(this.requests).map((alias) => this.releaseOne(alias)));
+  }
+
+  /** Its tasks may use them: nobody but itself takes them from it (VL-69, VL-246). */
+  get areInUse(): boolean {
+    return !this.isReleased;
   }
 
   get isClosed(): boolean {

@@ -161,6 +161,11 @@ export class CsiHost {
     if (this.volumes.get(allocId) === volumes) this.volumes.delete(allocId);
   }
 
+  /** An allocation of this machine whose tasks may use its volumes. */
+  usesVolumes(allocId: string): boolean {
+    return this.volumes.get(allocId)?.areInUse ?? false;
+  }
+
   mountOf(allocId: string, alias: string): MountInfo | undefined {
     return this.volumes.get(allocId)?.mountOf(alias);
   }

@@ -11,7 +11,7 @@ type Answer = (request: never) => Promise<unknown>;
  * What the servers ask of the storage plugins of this machine: a method for every call of the tables, made here, because
  * Nest finds answers by the methods of a class.
  */
-export function csiControllerOf(host: Pick<CsiHost, 'plugins' | 'mounter'>): Type {
+export function csiControllerOf(host: Pick<CsiHost, 'plugins' | 'mounter' | 'usesVolumes'>): Type {
   @Controller()
   class CsiController {}
   const answered = (

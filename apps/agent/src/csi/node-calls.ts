@@ -6,22 +6,33 @@ import { NoSuchPluginError } from './local-plugins.js';
 import { jsonBytes } from './provider-views.js';
 import type { MountedVolume } from './volume-mounter.js';
 
-/** A request of the servers that names too little. */
+/** A request of the servers that names too little, or what is not theirs to take. */
 export class NodeCallError extends Error {
   override readonly name = 'NodeCallError';
 }
 
 export type NodeAnswers = CsiAnswers<typeof CSI_NODE>;
 
+/** What of a machine its volumes are taken through. */
+export interface NodeVolumes extends Pick<CsiHost, 'usesVolumes'> {
+  readonly plugins: Pick<CsiHost['plugins'], 'nodePlugin' | 'nodePluginReady'>;
+  readonly mounter: Pick<CsiHost['mounter'], 'unmount' | 'expand'>;
+}
+
 /** What the servers have done to the volumes of this machine through its node plugins (VL-246, VL-247). All @throws RpcError */
-export const nodeAnswers = ({ plugins, mounter }: Pick<CsiHost, 'plugins' | 'mounter'>): NodeAnswers => ({
-  /** Of what is not mounted it is a success. */
+export const nodeAnswers = (host: NodeVolumes): NodeAnswers => ({
+  /**
+   * Of what is not mounted it is a success. Servers that have lost sight of the machine may take for ended what runs here:
+   * until it has ended here, too, it keeps its disk (VL-69).
+   */
   detach: (request) =>
     answering(CSI_NODE.detach.method, async () => {
       const volume = volumeOf(request);
-      const plugin = plugins.nodePlugin(request.PluginID);
+      if (host.usesVolumes(volume.allocId))
+        throw new NodeCallError(`allocation "${volume.allocId}" has not ended on this client`);
+      const plugin = host.plugins.nodePlugin(request.PluginID);
       if (!plugin) throw new NoSuchPluginError('node', request.PluginID);
-      await mounter.unmount(plugin, volume, new AbortController().signal);
+      await host.mounter.unmount(plugin, volume, new AbortController().signal);
       return null;
     }),
 
@@ -29,10 +40,10 @@ export const nodeAnswers = ({ plugins, mounter }: Pick<CsiHost, 'plugins' | 'mou
   expand: (request) =>
     answering(CSI_NODE.expand.method, async () => {
       const volume = volumeOf(request);
-      const plugin = await plugins.nodePluginReady(request.PluginID, new AbortController().signal);
+      const plugin = await host.plugins.nodePluginReady(request.PluginID, new AbortController().signal);
       const options = request.MountOptions ?? { FSType: '', MountFlags: null };
       const secrets = request.Secrets ?? {};
-      const bytes = await mounter.expand(plugin, { ...volume, options, secrets }, capacityOf(request));
+      const bytes = await host.mounter.expand(plugin, { ...volume, options, secrets }, capacityOf(request));
       return { CapacityBytes: jsonBytes(bytes) };
     }),
 });

@@ -18,6 +18,8 @@ let mounted: Set<string>;
 let uses: VolumeUses;
 /** What a call meets before it takes effect. */
 let before: (method: string) => Promise<void> | void;
+/** A method that is answered and does nothing. */
+let forgotten = '';
 let places: MountPlaces;
 let mounter: VolumeMounter;
 
@@ -45,7 +47,7 @@ function plugin(stages = true): LocalNodePlugin {
     await before(method);
     const here = target.replace('/own', '/host');
     if (up) mounted.add(here);
-    else mounted.delete(here);
+    else if (method !== forgotten) mounted.delete(here);
   };
   const node: Pick<NodeClient, keyof NodeClient> = {
     capabilities: async () => new Set(),
@@ -176,6 +178,24 @@ describe('mounting a volume', () => {
     mounted.add(`/host/per-alloc/a/db/${MODE}`);
     places.remove = () => Promise.reject(new Error('EBUSY: still mounted'));
     await expect(mounter.unmount(p, volume('a'), never)).rejects.toThrow(/something else.*EBUSY: still mounted/);
+  });
+
+  it('VL-310: what is still mounted is not unmounted, whatever its plugin says; asked again it may be', async () => {
+    const p = plugin();
+    await mounter.mount(p, volume('a'), never);
+    const staged = `/host/staging/default/db/${MODE}`;
+    const published = `/host/per-alloc/a/db/${MODE}`;
+    for (const [method, place] of [
+      ['unpublish', published],
+      ['unstage', staged],
+    ] as const) {
+      forgotten = method;
+      await expect(mounter.unmount(p, volume('a'), never)).rejects.toThrow(`it is still mounted at ${place}`);
+    }
+    expect(events.at(-1)?.Details).toMatchObject({ success: 'false' });
+    forgotten = '';
+    await mounter.unmount(p, volume('a'), never);
+    expect([...mounted]).toEqual([]);
   });
 
   it('VL-245: every mount and unmount is an event, also one that fails', async () => {

@@ -28,6 +28,14 @@ export interface MountInfo {
   readonly IsDevice: boolean;
 }
 
+/** VL-310: the plugin has answered that it has unmounted the volume, and has not; asked again, it may. */
+export class StillMountedError extends Error {
+  override readonly name = 'StillMountedError';
+  constructor(place: string) {
+    super(`the plugin says that it has unmounted the volume, but it is still mounted at ${place}`);
+  }
+}
+
 export interface VolumeMounterDependencies {
   readonly places: MountPlaces;
   readonly uses: VolumeUses;
@@ -60,7 +68,7 @@ export class VolumeMounter {
     });
   }
 
-  /** Of something that is not mounted it does nothing. @throws UnsafePathError, CsiError, or the error of a file with both in its text */
+  /** Of something that is not mounted it does nothing. @throws UnsafePathError, StillMountedError, CsiError, or the error of a file with both in its text */
   async unmount(plugin: LocalNodePlugin, volume: MountedVolume, signal: AbortSignal): Promise<void> {
     const at = placesOf(plugin, volume);
     await this.inTurn('Unmount volume', volume, async () => {
@@ -68,6 +76,7 @@ export class VolumeMounter {
       this.deps.uses.remove(useKey(volume), volume.allocId);
       if (!plugin.machine.RequiresNodeStageVolume || this.deps.uses.isUsed(useKey(volume))) return;
       await plugin.node.unstage(volume.externalId, at.staging.inPlugin, { signal });
+      await this.refuseIfMounted(at.staging);
       await this.deps.places.removeEmpty(at.staging.here, plugin.mountRoot);
     });
   }
@@ -133,7 +142,13 @@ export class VolumeMounter {
       const isGone = !(await places.exists(target.here));
       if (!(isGone && textOf(error).includes('no mount point'))) await removedOr(error, places.remove(target.here));
     }
+    await this.refuseIfMounted(target);
     await places.removeEmpty(path.dirname(target.here), mountRoot);
+  }
+
+  /** VL-310: whatever its plugin says. @throws StillMountedError */
+  private async refuseIfMounted({ here }: Place): Promise<void> {
+    if (await this.deps.places.isMounted(here)) throw new StillMountedError(here);
   }
 
   /** VL-243, VL-245. */

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { readFile, realpath } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
+import { isErrno } from '@waybill/processes';
 
 const run = promisify(execFile);
 
@@ -13,10 +14,16 @@ export interface Mount {
   readonly options: readonly string[];
 }
 
-/** What is mounted where this process can see it; nothing where the machine does not tell. Cost: O(mounts of the machine). */
-export async function mounts(): Promise<Mount[]> {
-  const table = await readFile('/proc/self/mounts', 'utf8').catch(() => '');
-  return table
+/**
+ * What is mounted where this process can see it; nothing where the machine does not tell. Cost: O(mounts of the machine).
+ * @throws when the table is there and cannot be read: who is about to remove something must not take that for no mounts
+ */
+export async function mounts(table = '/proc/self/mounts'): Promise<Mount[]> {
+  const text = await readFile(table, 'utf8').catch((error: unknown) => {
+    if (isErrno(error, 'ENOENT')) return '';
+    throw error;
+  });
+  return text
     .split('\n')
     .map((line) => line.split(' '))
     .flatMap(([device, point, type = '', options = '']) =>
@@ -26,8 +33,11 @@ export async function mounts(): Promise<Mount[]> {
     );
 }
 
+/** Also of a place whose way there leads over links. What is mounted there is not touched: it may not answer. */
 export async function isMountPoint(directory: string): Promise<boolean> {
-  return (await mounts()).some(({ point }) => point === directory);
+  const above = path.dirname(directory);
+  const place = path.join(await realpath(above).catch(() => above), path.basename(directory));
+  return (await mounts()).some(({ point }) => point === place);
 }
 
 /**

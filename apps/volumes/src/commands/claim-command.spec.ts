@@ -61,6 +61,23 @@ describe('an agent claims a volume', () => {
     expect([cluster.stored().WriteClaims, cluster.machines.asked]).toEqual([{}, []]);
   });
 
+  it('VL-102, VL-129: asked again while the plugin hangs it shares its call; afterwards it is called again', async () => {
+    const cluster = placed({ controller: true });
+    const hanging: ((answer: object) => void)[] = [];
+    cluster.machines.answers.set(
+      'agent.csiControllerAttachVolume',
+      () => new Promise((answer) => hanging.push(answer)),
+    );
+    const asked = [claim(cluster), claim(cluster), claim(cluster)];
+    await expect.poll(() => hanging.length).toBe(1);
+    hanging[0]?.({ PublishContext: { device: '/dev/x' } });
+    for (const { PublishContext } of await Promise.all(asked)) expect(PublishContext).toEqual({ device: '/dev/x' });
+    expect(cluster.machines.calls).toEqual(['ControllerAttachVolume']);
+    cluster.machines.answers.clear();
+    await claim(cluster);
+    expect(cluster.machines.calls).toHaveLength(2);
+  });
+
   it('VL-95, VL-98: recorded first, attached then, with all that the plugin needs', async () => {
     const cluster = placed({ controller: true });
     let recorded = false;

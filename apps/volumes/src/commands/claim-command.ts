@@ -29,13 +29,20 @@ export interface ClaimCommandDeps {
 /** Of a plugin's refusal that another time may not meet (VL-100). */
 const RETRYABLE = 'CSI client error (retryable): ';
 
+type PublishContext = Readonly<Record<string, string>>;
+
 /**
  * What agents ask for their allocations: a claim, and to give it back (section 3.10).
  *
  * The claim is recorded first and the disk attached then (VL-95): what the record refuses never reaches the plugin, and
- * a failure in between leaves a claim that the agent gives back (VL-101). Asked again, both steps are repeated (VL-102).
+ * a failure in between leaves a claim that the agent gives back (VL-101). Asked again, both steps are repeated (VL-102);
+ * while a plugin has yet to answer, all who ask for one claim share its call, so that a plugin that hangs gathers no more
+ * of them than there are claims.
  */
 export class ClaimCommand {
+  /** Calls on their way, by claim. */
+  private readonly attaching = new Map<string, Promise<PublishContext>>();
+
   constructor(private readonly deps: ClaimCommandDeps) {}
 
   private get tables(): Tables {
@@ -54,7 +61,17 @@ export class ClaimCommand {
     });
     const volume = this.tables.csi_volumes.get(namespacedKey(namespace, VolumeID));
     if (!volume) throw new VolumeRefusedError(`volume not found: ${VolumeID}`);
-    return { PublishContext: await this.attached(volume, claim), Volume: volume };
+    return { PublishContext: await this.attachedOnce(volume, claim), Volume: volume };
+  }
+
+  private attachedOnce(volume: CSIVolume, claim: CSIVolumeClaim): Promise<PublishContext> {
+    const { AllocationID: id } = claim;
+    // One that was given back meanwhile and taken again is another (VL-308): its disk may have been detached.
+    const { TakenIndex } = volume.ReadClaims[id] ?? volume.WriteClaims[id] ?? {};
+    const key = JSON.stringify([volume.Namespace, volume.ID, id, TakenIndex]);
+    const attaching = this.attaching.get(key) ?? this.attached(volume, claim).finally(() => this.attaching.delete(key));
+    this.attaching.set(key, attaching);
+    return attaching;
   }
 
   /**
@@ -106,7 +123,7 @@ export class ClaimCommand {
   }
 
   /** VL-97 to VL-100: the publish context. */
-  private async attached(volume: CSIVolume, claim: CSIVolumeClaim): Promise<Readonly<Record<string, string>>> {
+  private async attached(volume: CSIVolume, claim: CSIVolumeClaim): Promise<PublishContext> {
     const { tables } = this;
     const plugin = tables.csi_plugins.get(volume.PluginID);
     if (!(plugin?.ControllerRequired ?? volume.ControllerRequired)) return {};

@@ -177,9 +177,26 @@ describe('a claim is given back', () => {
 
   it('VL-113: its own allocation does not count, though its agent has not said that it ended', async () => {
     const cluster = published();
-    cluster.claimed('late', 'm', { read: true, accessMode: MULTI });
-    await run(cluster, { AllocationID: 'late' });
+    cluster.status('own', 'running');
+    await run(cluster);
     expect(cluster.machines.calls).toEqual(['NodeDetachVolume', 'ControllerDetachVolume']);
+  });
+
+  it('VL-113: nor while the machine has yet to unmount it of one that has ended; whoever is last detaches it', async () => {
+    const cluster = published({ beside: 'm' });
+    cluster.status('other', 'complete');
+    await run(cluster);
+    expect(cluster.machines.calls).toEqual(['NodeDetachVolume']);
+    await run(cluster, { AllocationID: 'other' });
+    expect(cluster.machines.calls.slice(1)).toEqual(['NodeDetachVolume', 'ControllerDetachVolume']);
+    expect(cluster.stored()).toMatchObject({ ReadClaims: {}, PastClaims: {} });
+  });
+
+  it('VL-111, VL-113: an operator’s detach has unmounted all that had ended, and detaches the disk', async () => {
+    const cluster = published({ beside: 'm' });
+    cluster.status('other', 'complete');
+    await run(cluster, { AllocationID: '', Mode: CLAIM_MODE.gc });
+    expect(cluster.machines.calls).toEqual(['NodeDetachVolume', 'NodeDetachVolume', 'ControllerDetachVolume']);
   });
 
   it('VL-112: neither attached nor detached by a plugin that cannot, or of which there is no need', async () => {

@@ -91,7 +91,7 @@ class Steps {
   }
 
   async walk(): Promise<number> {
-    const hadEnded = !this.isAlive();
+    const hadEnded = !this.isAlive(this.claim.AllocationID);
     await this.checkpoint(this.claim.State); // before any call, so that a crash leaves a trace (VL-105)
     if (this.claim.State === CLAIM_STATE.unpublishing) {
       await this.nodeStep();
@@ -106,14 +106,15 @@ class Steps {
     return this.volume().ModifyIndex;
   }
 
-  private isAlive(): boolean {
-    const alloc = this.tables.allocs.get(this.claim.AllocationID);
+  private isAlive(allocId: string): boolean {
+    const alloc = this.tables.allocs.get(allocId);
     return alloc !== undefined && !isClientTerminal(alloc);
   }
 
   /** One that was given up with its machine runs again when the machine comes back, and keeps its disk (VL-69). */
   private refuseIfAlive(): void {
-    if (this.isAlive()) throw new AllocationRevivedError(this.claim.AllocationID);
+    const { AllocationID } = this.claim;
+    if (this.isAlive(AllocationID)) throw new AllocationRevivedError(AllocationID);
   }
 
   /** Its plugin would be asked to take a disk away that is in use. */
@@ -207,14 +208,23 @@ class Steps {
     this.span.addEvent('detached from controller');
   }
 
-  /** VL-113: by another allocation of the machine, until its agent says that it has ended. */
+  /**
+   * VL-113: by another allocation of the machine, until its agent says that it has ended and the machine has unmounted it,
+   * which writes down what is not on the disk yet. Its own release detaches the disk then.
+   */
   private isUsedBeside(volume: CSIVolume): boolean {
     const claims = [...Object.values(volume.ReadClaims), ...Object.values(volume.WriteClaims)];
-    return claims.some(({ AllocationID, NodeID }) => {
-      if (AllocationID === this.claim.AllocationID || NodeID !== this.claim.NodeID) return false;
-      const alloc = this.tables.allocs.get(AllocationID);
-      return alloc !== undefined && !isClientTerminal(alloc);
-    });
+    return claims.some(
+      ({ AllocationID: id, NodeID }) =>
+        id !== this.claim.AllocationID &&
+        NodeID === this.claim.NodeID &&
+        (this.isAlive(id) || this.isStillMounted(volume, id)),
+    );
+  }
+
+  /** Of an operator's detach everything that had ended was unmounted a step ago (VL-111). */
+  private isStillMounted({ PastClaims }: CSIVolume, allocId: string): boolean {
+    return this.claim.AllocationID !== '' && PastClaims[allocId]?.State === CLAIM_STATE.unpublishing;
   }
 
   private skipped(reason: string): void {

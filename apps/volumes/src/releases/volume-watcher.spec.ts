@@ -1,6 +1,7 @@
-import { LOOK_AT_VOLUME } from '@waybill/model';
+import { CLAIM_STATE, LOOK_AT_VOLUME } from '@waybill/model';
 import { fixtures } from '@waybill/state';
 import { describe, expect, it } from 'vitest';
+import { AGENTS_TURN_MS } from './volume-watcher.js';
 import { LONGEST_RETRY_MS, QUIESCENT_MS } from './volume-worker.js';
 import { VolumesCluster } from './volumes-cluster.fixture.js';
 
@@ -219,6 +220,29 @@ describe('the watcher of volumes', () => {
     cluster.status('a', 'complete');
     await cluster.time.pass(LONGEST_RETRY_MS);
     expect(cluster.stored().WriteClaims).toEqual({});
+  });
+
+  it('VL-151: a claim that its agent has not given back after its turn is freed, though no request ever came', async () => {
+    const cluster = watched();
+    cluster.status('a', 'complete');
+    await cluster.time.pass(AGENTS_TURN_MS - 1);
+    expect(cluster.machines.asked).toEqual([]); // the agent is about to
+    await cluster.time.pass(10);
+    expect(cluster.machines.calls).toEqual(['NodeDetachVolume']);
+    expect(cluster.stored().WriteClaims).toEqual({});
+  });
+
+  it('VL-151: one that its agent gave back in time starts nothing, nor does one of a deposed holder', async () => {
+    const cluster = watched();
+    cluster.status('a', 'complete');
+    const claim = fixtures.aCSIClaim({ AllocationID: 'a', NodeID: 'm', State: CLAIM_STATE.nodeDetached });
+    await cluster.term.unpublish.run({ namespace: 'default', volumeId: 'data', claim });
+    await cluster.time.pass(2 * AGENTS_TURN_MS + QUIESCENT_MS);
+    expect(cluster.machines.asked).toEqual([]);
+    cluster.claimed('b', 'm');
+    cluster.status('b', 'complete');
+    cluster.follow();
+    expect(cluster.time.pending).toBe(0);
   });
 
   it('VL-151: the claim of an allocation that is lost with its machine is freed without waiting for housekeeping', async () => {

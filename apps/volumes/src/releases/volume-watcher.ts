@@ -1,6 +1,9 @@
-import { isClientTerminal, volumeSource, type Allocation } from '@waybill/model';
+import { type Allocation, type CancelTimer, isClientTerminal, volumeSource } from '@waybill/model';
 import { namespacedKey, volumeWithEndedClaims, type Applied, type Tables } from '@waybill/state';
 import { VolumeWorker, type ReleaseCounters, type Releasing } from './volume-worker.js';
+
+/** How long the agent of an allocation that has ended has for giving its claims back itself, milliseconds (VL-151). */
+export const AGENTS_TURN_MS = 60_000;
 
 /** What a watcher is given for a term. */
 export interface Watched extends Omit<Releasing, 'volumeOf' | 'isAlive' | 'counters'> {
@@ -13,11 +16,12 @@ export interface Watched extends Omit<Releasing, 'volumeOf' | 'isAlive' | 'count
  * Modes: disabled ⇄ enabled. Enabling looks at all volumes once and begins with those that have something to free
  * (VL-136); disabling stops all workers before it returns, and what comes then is ignored (VL-135). Enabled, a change of
  * a volume starts its worker or wakes it, and nobody else's (VL-152); so does the end of an allocation whose machine
- * cannot give its claims back (VL-151).
- * Memory: one small object per volume that changed in the last minutes. Cost of `applied`: the rows that changed.
+ * cannot give its claims back, and after AGENTS_TURN_MS that of one whose agent has not (VL-151).
+ * Memory: one small object per volume that changed in the last minutes, one timer per volume whose user ended in the last. Cost of `applied`: the rows that changed.
  */
 export class VolumeWatcher {
   private readonly workers = new Map<string, VolumeWorker>();
+  private readonly looks = new Map<string, CancelTimer>();
   private enabled: (Watched & { readonly releasing: Releasing }) | undefined;
   private readonly counters: ReleaseCounters & { started: number } = {
     passes: 0,
@@ -45,17 +49,22 @@ export class VolumeWatcher {
     this.enabled = undefined;
     for (const worker of this.workers.values()) worker.stop();
     this.workers.clear();
+    for (const cancel of this.looks.values()) cancel();
+    this.looks.clear();
   }
 
   applied({ changes }: Applied): void {
     if (!this.enabled) return;
+    const { tables } = this.enabled;
     for (const change of changes) {
       if (change.table === 'csi_volumes') {
         if (change.after) this.wake(change.key);
         else this.workers.get(change.key)?.changed(); // finds it gone, and ends
       } else if (change.table === 'allocs') {
-        const over = endedWithoutItsAgent(change.before, change.after);
-        if (over) this.wakeVolumesOf(over, this.enabled.tables);
+        const lost = endedWithoutItsAgent(change.before, change.after);
+        if (lost) for (const key of claimedBy(lost, tables)) this.wake(key);
+        const ended = lost ? undefined : endedByItself(change.before, change.after);
+        if (ended) for (const key of claimedBy(ended, tables)) this.lookLater(key);
       }
     }
   }
@@ -80,16 +89,34 @@ export class VolumeWatcher {
     if (this.workers.get(worker.key) === worker) this.workers.delete(worker.key);
   }
 
-  private wakeVolumesOf(alloc: Allocation, tables: Tables): void {
-    const group = alloc.Job?.TaskGroups.find(({ Name }) => Name === alloc.TaskGroup);
-    for (const request of Object.values(group?.Volumes ?? {})) {
-      if (request.Type !== 'csi') continue;
-      const key = namespacedKey(alloc.Namespace, volumeSource(request, alloc.Name));
-      const volume = tables.csi_volumes.get(key);
-      const claims = [volume?.ReadClaims, volume?.WriteClaims, volume?.PastClaims];
-      if (claims.some((of) => of !== undefined && Object.hasOwn(of, alloc.ID))) this.wake(key);
-    }
+  /** Its agent's request may have found nobody, or may never come. What somebody has begun to release has woken its worker. */
+  private lookLater(key: string): void {
+    if (!this.enabled || this.looks.has(key)) return;
+    const { timers, tables, releasing } = this.enabled;
+    const look = (): void => {
+      this.looks.delete(key);
+      if (releasing.volumeOf(key) !== tables.csi_volumes.get(key)) this.wake(key);
+    };
+    this.looks.set(key, timers.after(AGENTS_TURN_MS, look));
   }
+}
+
+/** The volumes that an allocation holds, or is giving back. */
+function claimedBy(alloc: Allocation, tables: Tables): string[] {
+  const group = alloc.Job?.TaskGroups.find(({ Name }) => Name === alloc.TaskGroup);
+  const requests = Object.values(group?.Volumes ?? {}).filter(({ Type }) => Type === 'csi');
+  const keys = requests.map((request) => namespacedKey(alloc.Namespace, volumeSource(request, alloc.Name)));
+  return keys.filter((key) => {
+    const volume = tables.csi_volumes.get(key);
+    const claims = [volume?.ReadClaims, volume?.WriteClaims, volume?.PastClaims];
+    return claims.some((of) => of !== undefined && Object.hasOwn(of, alloc.ID));
+  });
+}
+
+/** Its agent says so. */
+function endedByItself(before: Allocation | undefined, after: Allocation | undefined): Allocation | undefined {
+  const hasEnded = after !== undefined && isClientTerminal(after) && !(before && isClientTerminal(before));
+  return hasEnded ? after : undefined;
 }
 
 /** Lost, or deleted: its agent will not give its claims back. */
