@@ -34,6 +34,7 @@ const PARTS = new Set([
   'model/multiregion',
   'model/pattern-replacement',
   'model/snapshot-archive',
+  'model/system-timers',
   'model/task-event',
   'model/version',
 ]);

@@ -49,6 +49,7 @@ export * from './time/simulated-time.js';
 export * from './evaluations/task-event.js';
 export * from './jobs/task-group.js';
 export * from './jobs/task.js';
+export * from './time/system-timers.js';
 export * from './time/timers.js';
 export * from './time/token-bucket.js';
 export * from './time/turns.js';

@@ -3,6 +3,8 @@ import { z } from 'zod';
 import { flag, hostVolumes, keyValues, port, ports, positive, ranges, word } from './setting-forms.js';
 
 const amount = z.coerce.number().int().min(0);
+/** 20 days: an agent that ends, and what watches it, wait for its tasks so long. */
+const MAX_KILL_TIMEOUT_MS = 20 * 24 * 3_600_000;
 const percent = z.coerce.number().min(0).max(100);
 /** Written as it was given: that is how machines tell it. */
 const reservedPorts = z
@@ -46,7 +48,10 @@ export const AGENT_SETTINGS = {
   WAYBILL_RESERVED_PORTS: reservedPorts
     .default('')
     .describe('agent: ports that are not for tasks, such as 22,8000-8100'),
-  WAYBILL_MAX_KILL_TIMEOUT_MS: positive.default(30_000).describe('agent: the kill_timeout of a task is cut to this'),
+  WAYBILL_MAX_KILL_TIMEOUT_MS: positive
+    .max(MAX_KILL_TIMEOUT_MS)
+    .default(30_000)
+    .describe('agent: the kill_timeout of a task is cut to this; at most 20 days'),
   WAYBILL_HOST_VOLUMES: hostVolumes
     .default({})
     .describe('agent: name=/path,… of directories that jobs may mount; :ro behind a path: for reading only'),

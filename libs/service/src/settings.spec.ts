@@ -46,6 +46,7 @@ it.each([
   ['WAYBILL_RESERVED_PORTS', '70000'],
   ['WAYBILL_RAW_EXEC_DENIED_UIDS', '2000-1000'],
   ['WAYBILL_MIN_DYNAMIC_PORT', '40000'],
+  ['WAYBILL_MAX_KILL_TIMEOUT_MS', '2147483648'],
 ])('%s=%s is refused before anything starts, and named', (name, value) => {
   expect(refusal({ [name]: value }).split('\n')).toEqual([expect.stringMatching(new RegExp(`^${name}=`))]);
 });

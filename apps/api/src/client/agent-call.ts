@@ -1,4 +1,4 @@
-import { findTaskGroup, msFromNs, type Allocation } from '@waybill/model';
+import { type Allocation, findTaskGroup, MAX_TIMER_MS, msFromNs } from '@waybill/model';
 import { type AskOptions, type Call, type Rpc, RpcError, RpcUnavailableError } from '@waybill/rpc';
 import { ApiError, failed, notFound } from '../http/api-error.js';
 
@@ -35,7 +35,7 @@ export async function askAgent<Req, Res>(
 export function restartTimeoutMs(alloc: Allocation): number {
   const group = alloc.Job ? findTaskGroup(alloc.Job, alloc.TaskGroup) : undefined;
   const killNs = Math.max(0, ...(group?.Tasks ?? []).map((task) => task.KillTimeout));
-  return msFromNs((group?.ShutdownDelay ?? 0) + STOP_WAVES * killNs) + STOP_MARGIN_MS;
+  return Math.min(msFromNs((group?.ShutdownDelay ?? 0) + STOP_WAVES * killNs) + STOP_MARGIN_MS, MAX_TIMER_MS);
 }
 
 /** An agent that is there but slow is not one that is missing: what was asked of it may still happen. */

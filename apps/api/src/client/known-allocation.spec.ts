@@ -1,7 +1,8 @@
+import { MAX_TIMER_MS, NS_PER_HOUR } from '@waybill/model';
 import { fixtures } from '@waybill/state';
 import { restartAlloc, type Rpc, RpcError, RpcUnavailableError } from '@waybill/rpc';
 import { describe, expect, it } from 'vitest';
-import { askAgent } from './agent-call.js';
+import { askAgent, restartTimeoutMs } from './agent-call.js';
 import { knownAllocation } from './known-allocation.js';
 
 const node = fixtures.aNode();
@@ -27,6 +28,14 @@ describe('what is asked of the machine of an allocation', () => {
       message: `Unknown node ${node.ID}`,
     });
     expect(await knownAllocation(modelOf({ alloc: true, node: true }), alloc.ID.toUpperCase())).toBe(alloc);
+  });
+
+  it('JR-959: delays of months are waited for as long as a timer holds, not for a millisecond', () => {
+    const [group] = alloc.Job?.TaskGroups ?? [];
+    if (!alloc.Job || !group) throw new Error('the fixture has a job');
+    const slow = { ...alloc, Job: { ...alloc.Job, TaskGroups: [{ ...group, ShutdownDelay: 60 * 24 * NS_PER_HOUR }] } };
+    expect(restartTimeoutMs(slow)).toBe(MAX_TIMER_MS);
+    expect(restartTimeoutMs(alloc)).toBeLessThan(3_600_000);
   });
 
   it('API-194: no way to the machine is 404, what the machine refuses 500 with its text', async () => {

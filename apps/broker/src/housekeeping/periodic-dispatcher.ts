@@ -4,6 +4,7 @@ import {
   isLaunchParent,
   launchId,
   launchOf,
+  MAX_TIMER_MS,
   msFromNs,
   newEvaluation,
   nsFromMs,
@@ -17,7 +18,6 @@ import { WriteRejectedError, type HolderWriter } from '@waybill/lease';
 import { DEFAULT_TRACKED_VERSIONS, namespacedKey, versionKey, type Change, type Tables } from '@waybill/state';
 import type { Logger } from '@waybill/telemetry';
 import { LaunchRefusedError } from '../queue/broker-errors.js';
-import { MAX_TIMER_MS } from '../queue/due-evaluations.js';
 import { Heap, type HeapElement } from '../queue/heap.js';
 
 /** A launch that could not be written, because the log did not take it, is tried again after this long. */

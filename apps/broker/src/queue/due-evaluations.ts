@@ -1,9 +1,14 @@
-import { msFromNs, nsFromRfc3339, type CancelTimer, type Clock, type Evaluation, type Timers } from '@waybill/model';
+import {
+  MAX_TIMER_MS,
+  msFromNs,
+  nsFromRfc3339,
+  type CancelTimer,
+  type Clock,
+  type Evaluation,
+  type Timers,
+} from '@waybill/model';
 import { Heap } from './heap.js';
 import type { Delay, Tracked } from './tracked-evaluation.js';
-
-/** The delay timer wakes at least this often: what a JavaScript timer holds (EB-42). */
-export const MAX_TIMER_MS = 2_147_483_647;
 
 export interface DueEvaluationsDeps {
   readonly clock: Clock;

@@ -1,18 +1,16 @@
+import { systemTimers } from '@waybill/model/system-timers';
+
 /** The end of -timeout, as an abort. */
 export class Deadline {
   private readonly controller = new AbortController();
-  private readonly timer: NodeJS.Timeout | undefined;
+  readonly stop: () => void;
 
   constructor(ms: number | undefined) {
-    if (ms !== undefined) this.timer = setTimeout(() => this.controller.abort(), ms);
+    this.stop = ms === undefined ? () => {} : systemTimers.after(ms, () => this.controller.abort());
   }
 
   get signal(): AbortSignal {
     return this.controller.signal;
-  }
-
-  stop(): void {
-    clearTimeout(this.timer);
   }
 
   /** Rejects with an AbortError when the deadline comes first. */

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { setTimeout as wait } from 'node:timers/promises';
 import { ApiClient } from './api-client.js';
 import type { Call, CommandSpec, OfflineCall } from '../command-spec.js';
 import { connectionFrom, environmentOf } from './connection.js';
 import { dataPrinter } from '../terminal/data-printer.js';
 import type { ParsedFlags } from '../flags/parsed-flags.js';
 import type { Surroundings } from '../program.js';
+import { sleep } from './sleep.js';
 import { Terminal } from '../terminal/terminal.js';
 import { startTrace } from './trace-context.js';
 
@@ -24,7 +24,7 @@ export async function serverCall(
     api: new ApiClient(connectionFrom(call.flags, env), traceparent, interrupt),
     env,
     clock: { nowMs: () => Date.now() },
-    sleep: (ms, signal) => wait(ms, undefined, { signal: untilEither(signal) }),
+    sleep: (ms, signal) => sleep(ms, untilEither(signal)),
     ask: async (question, signal) => (await import('../terminal/question.js')).ask(question, untilEither(signal)),
     canAsk: stdinIsTTY && call.terminal.options.interactive,
     random: Math.random,
