@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ApiClient, shellJob } from '../support/api-client.js';
+import { eventually } from '../support/wait.js';
 import { WaybillProcesses } from '../support/waybill-processes.js';
 
 /** What registering, scaling and stopping a job does, and what it refuses. No machine is needed for that. */
@@ -37,6 +38,8 @@ const idle = (id: string, over: object = {}): Record<string, unknown> => ({
   ...over,
 });
 const stored = (id: string): Promise<Job> => api.get<Job>(`/v1/job/${encodeURIComponent(id)}`);
+const statusOf = async (evalId: string): Promise<unknown> =>
+  (await api.get<Record<string, unknown>>(`/v1/evaluation/${evalId}`))['Status'];
 const evaluationOf = async (answer: string) =>
   api.get<Record<string, unknown>>(`/v1/evaluation/${(JSON.parse(answer) as { EvalID: string }).EvalID}`);
 
@@ -188,10 +191,9 @@ describe('stopping', () => {
 
   it('API-639, API-604: a blocked read of a job that is purged wakes with 404; its evaluations stay', async () => {
     const { EvalID } = await api.register(idle('purged'));
-    const { ModifyIndex } = await stored('purged');
-    const reads = ['', '/scale', '/summary'].map((sub) =>
-      answerOf(`/v1/job/purged${sub}?index=${ModifyIndex + 1}&wait=20s`),
-    );
+    await eventually('it is at rest', async () => (await statusOf(EvalID)) === 'complete');
+    const index = (await api.raw('/v1/job/purged')).headers.get('x-nomad-index');
+    const reads = ['', '/scale', '/summary'].map((sub) => answerOf(`/v1/job/purged${sub}?index=${index}&wait=300s`));
     await answerOf('/v1/job/purged?purge=true', { method: 'DELETE' });
     for (const read of reads) expect((await read)[0]).toBe(404);
     expect((await answerOf(`/v1/evaluation/${EvalID}`))[0]).toBe(200);

@@ -27,14 +27,14 @@ beforeAll(async () => {
 afterAll(() => waybill.stop(), SECONDS);
 
 /** A web server whose rollouts are judged by its check. */
-const aJob = (id: string, version: string) => ({
+const aJob = (id: string, version: string, { healthyS = 6, progressS = 20 } = {}) => ({
   ID: id,
   Datacenters: ['*'],
   Update: {
     HealthCheck: 'checks',
     MinHealthyTime: NS_PER_SECOND,
-    HealthyDeadline: 6 * NS_PER_SECOND,
-    ProgressDeadline: 20 * NS_PER_SECOND,
+    HealthyDeadline: healthyS * NS_PER_SECOND,
+    ProgressDeadline: progressS * NS_PER_SECOND,
   },
   TaskGroups: [
     {
@@ -112,7 +112,7 @@ describe('services and their checks, on real processes', () => {
 
   it('AG-124 AG-126 AG-128: a rollout whose check fails is a failed one, and says why', async () => {
     rmSync(healthFile, { force: true });
-    await api.register(aJob('shop', '2'));
+    await api.register(aJob('shop', '2', { healthyS: 4, progressS: 8 }));
     await rolledOut('shop', 1, 'failed');
     writeFileSync(healthFile, '');
     const stubs = await api.get<Allocation[]>('/v1/job/shop/allocations');
