@@ -51,6 +51,7 @@ export * from './jobs/task-group.js';
 export * from './jobs/task.js';
 export * from './time/system-timers.js';
 export * from './time/timers.js';
+export * from './time/wall-clock-timers.js';
 export * from './time/token-bucket.js';
 export * from './time/turns.js';
 export * from './volumes/update-csi-volume.js';

@@ -1,4 +1,4 @@
-import { SimulatedTime, type Job, type PeriodicConfig } from '@waybill/model';
+import { CLOCK_LOOK_MS, SimulatedTime, type Job, type PeriodicConfig } from '@waybill/model';
 import { fixtures, StateMachine, type TxnPayloads, type TxnType } from '@waybill/state';
 import { silentLogger } from '@waybill/telemetry';
 import { beforeEach, describe, expect, it } from 'vitest';
@@ -12,6 +12,8 @@ let state: StateMachine;
 let dispatcher: PeriodicDispatcher;
 let fails: Error | undefined;
 let startMs: number;
+/** By how much the clock was set. */
+let setMs: number;
 
 /** Every minute of the clock; "never", and what is no schedule. */
 const everyMinute = ({ Spec }: PeriodicConfig, afterMs: number): number | undefined => {
@@ -38,7 +40,7 @@ const dispatcherOf = (): PeriodicDispatcher => {
         return index;
       },
     },
-    clock: time,
+    clock: { nowMs: () => time.nowMs() + setMs },
     timers: time,
     newId: () => `eval-${++ids}`,
     logger: silentLogger,
@@ -49,6 +51,7 @@ const dispatcherOf = (): PeriodicDispatcher => {
 beforeEach(() => {
   time = new SimulatedTime();
   startMs = time.nowMs();
+  setMs = 0;
   state = new StateMachine();
   fails = undefined;
   dispatcher = dispatcherOf();
@@ -115,6 +118,14 @@ describe('launching', () => {
       },
     ]);
     expect(state.tables.periodic_launch.get('default/backup')).toMatchObject({ Launch: '2026-01-01T00:01:00.000Z' });
+  });
+
+  it('by the time of day, also when the clock was set forward', async () => {
+    register();
+    setMs = 50_000;
+    await pass(CLOCK_LOOK_MS);
+    await pass(9_000);
+    expect(launches()).toEqual([60]);
   });
 
   it('again at each time', async () => {

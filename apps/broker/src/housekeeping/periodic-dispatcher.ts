@@ -4,7 +4,6 @@ import {
   isLaunchParent,
   launchId,
   launchOf,
-  MAX_TIMER_MS,
   msFromNs,
   newEvaluation,
   nsFromMs,
@@ -13,6 +12,7 @@ import {
   type Job,
   type PeriodicConfig,
   type Timers,
+  WallClockTimers,
 } from '@waybill/model';
 import { WriteRejectedError, type HolderWriter } from '@waybill/lease';
 import { DEFAULT_TRACKED_VERSIONS, namespacedKey, versionKey, type Change, type Tables } from '@waybill/state';
@@ -68,7 +68,11 @@ export class PeriodicDispatcher {
   private stopTimer: CancelTimer = () => {};
   private running = false;
 
-  constructor(private readonly deps: PeriodicDispatcherDeps) {}
+  private readonly timers: Timers;
+
+  constructor(private readonly deps: PeriodicDispatcherDeps) {
+    this.timers = new WallClockTimers(deps);
+  }
 
   start(): void {
     this.running = true;
@@ -167,8 +171,7 @@ export class PeriodicDispatcher {
     this.stopTimer();
     const first = this.due.peek();
     if (!first || !this.running) return;
-    const ms = Math.min(Math.max(0, first.dueMs - this.deps.clock.nowMs()), MAX_TIMER_MS);
-    this.stopTimer = this.deps.timers.after(ms, () => this.onDue());
+    this.stopTimer = this.timers.after(first.dueMs - this.deps.clock.nowMs(), () => this.onDue());
   }
 
   private onDue(): void {

@@ -1,11 +1,11 @@
 import {
-  MAX_TIMER_MS,
   msFromNs,
   nsFromRfc3339,
   type CancelTimer,
   type Clock,
   type Evaluation,
   type Timers,
+  WallClockTimers,
 } from '@waybill/model';
 import { Heap } from './heap.js';
 import type { Delay, Tracked } from './tracked-evaluation.js';
@@ -19,14 +19,18 @@ export interface DueEvaluationsDeps {
 
 /**
  * Evaluations that wait for a time: delayed ones, and those that come again after a nack. One timer for all of them,
- * for the earliest; it may come early and then waits on. Cost: O(log n).
+ * for the earliest by the time of day; it may come early and then waits on. Cost: O(log n).
  */
 export class DueEvaluations {
   private heap = new Heap<Delay>(dueBefore);
   private stopTimer: CancelTimer = () => {};
   private timerAt = Infinity;
 
-  constructor(private readonly deps: DueEvaluationsDeps) {}
+  private readonly timers: Timers;
+
+  constructor(private readonly deps: DueEvaluationsDeps) {
+    this.timers = new WallClockTimers(deps);
+  }
 
   get size(): number {
     return this.heap.size;
@@ -67,8 +71,7 @@ export class DueEvaluations {
     if (!next || next.dueMs >= this.timerAt) return;
     this.stopTimer();
     this.timerAt = next.dueMs;
-    const delay = Math.min(Math.max(0, next.dueMs - this.deps.clock.nowMs()), MAX_TIMER_MS);
-    this.stopTimer = this.deps.timers.after(delay, () => this.wake());
+    this.stopTimer = this.timers.after(next.dueMs - this.deps.clock.nowMs(), () => this.wake());
   }
 
   private wake(): void {

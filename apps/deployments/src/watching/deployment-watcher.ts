@@ -30,7 +30,10 @@ export const MAX_RETRY_MS = 30_000;
 export interface Watching {
   readonly tables: Tables;
   readonly clock: Clock;
+  /** For pauses. */
   readonly timers: Timers;
+  /** For what is due at a time of day (DP-1804). */
+  readonly deadlines: Timers;
   readonly newId: () => string;
   readonly logger: Logger;
   readonly writer: HolderWriter;
@@ -67,7 +70,7 @@ type Decide = (deployment: Deployment) => (() => Promise<unknown>) | undefined;
  */
 export class DeploymentWatcher implements Reader {
   private mode: 'watching' | 'writing' | 'pausing' | 'stopped' = 'watching';
-  private timer: { readonly atMs: number; readonly cancel: CancelTimer } | undefined;
+  private timer: { readonly atMs: number | undefined; readonly cancel: CancelTimer } | undefined;
   private hasNews = false;
   private retryMs = FIRST_RETRY_MS;
 
@@ -141,7 +144,9 @@ export class DeploymentWatcher implements Reader {
     const atMs = deployment && cutoffMs(deployment);
     if (atMs === this.timer?.atMs) return;
     this.cancelTimer();
-    if (atMs !== undefined) this.setTimer(atMs, () => this.deadlinePassed());
+    if (atMs === undefined) return;
+    const { deadlines, clock } = this.shared;
+    this.setTimer(deadlines, atMs - clock.nowMs(), () => this.deadlinePassed(), atMs);
   }
 
   /** DP-508, DP-515. */
@@ -200,11 +205,11 @@ export class DeploymentWatcher implements Reader {
    */
   private writeFailed(error: unknown): void {
     if (this.mode === 'stopped') return;
-    const { logger, counters, clock } = this.shared;
+    const { logger, counters, timers } = this.shared;
     logger.warn('a write of a deployment watcher failed', { error, deployment: this.id });
     counters.statusWriteRetries++;
     this.mode = 'pausing';
-    this.setTimer(clock.nowMs() + this.retryMs, () => this.goOn(true));
+    this.setTimer(timers, this.retryMs, () => this.goOn(true));
     this.retryMs = Math.min(this.retryMs * 2, MAX_RETRY_MS);
   }
 
@@ -239,10 +244,10 @@ export class DeploymentWatcher implements Reader {
     return nsFromMs(this.shared.clock.nowMs());
   }
 
-  private setTimer(atMs: number, run: () => void): void {
-    const { timers, clock, counters } = this.shared;
-    counters.timersArmed++;
-    const cancel = timers.after(atMs - clock.nowMs(), () => {
+  /** @param atMs of a deadline */
+  private setTimer(timers: Timers, delayMs: number, run: () => void, atMs?: number): void {
+    this.shared.counters.timersArmed++;
+    const cancel = timers.after(delayMs, () => {
       this.timer = undefined;
       run();
     });

@@ -1,5 +1,5 @@
 import { HolderWriter, type Singleton, type Term } from '@waybill/lease';
-import { isActiveDeployment, type Clock, type Deployment, type Timers, Turns } from '@waybill/model';
+import { isActiveDeployment, type Clock, type Deployment, type Timers, Turns, WallClockTimers } from '@waybill/model';
 import type { ReplicatedState } from '@waybill/replica';
 import type { Regions } from '@waybill/rpc';
 import type { Applied } from '@waybill/state';
@@ -9,7 +9,6 @@ import { NotEnabledError } from '../commands/not-enabled-error.js';
 import { ReadLimiter } from './read-limiter.js';
 import { RegionRollouts } from '../regions/region-rollouts.js';
 import { UpdateBatcher } from './update-batcher.js';
-import { WallClockTimers } from './wall-clock-timers.js';
 
 export interface DeploymentWatchersDeps {
   readonly state: ReplicatedState;
@@ -159,7 +158,8 @@ export class DeploymentWatchers implements Singleton {
     return {
       tables: state.tables,
       clock,
-      timers: new WallClockTimers({ clock, timers }),
+      timers,
+      deadlines: new WallClockTimers({ clock, timers }),
       newId,
       logger,
       writer,

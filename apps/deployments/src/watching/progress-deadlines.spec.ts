@@ -201,4 +201,15 @@ describe('progress deadlines', () => {
     expect(rollout.deployment.Status).toBe('failed');
     expect(cluster.written('DeploymentStatusUpdate')).toHaveLength(1);
   });
+
+  it('DP-613: and a clock that is set back does not make that later', async () => {
+    const cluster = leading();
+    const rollout = cluster.rollout({ web: { placed: 1 } });
+    cluster.state.failure = new Error('the log is gone');
+    await cluster.time.pass(11 * MINUTE);
+    cluster.state.failure = undefined;
+    cluster.clockAheadMs = -50_000;
+    await cluster.time.pass(30_000);
+    expect(rollout.deployment.Status).toBe('failed');
+  });
 });

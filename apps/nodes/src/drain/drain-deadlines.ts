@@ -1,22 +1,28 @@
-import type { CancelTimer, Clock, Timers } from '@waybill/model';
+import { type CancelTimer, type Clock, type Timers, WallClockTimers } from '@waybill/model';
 
 /** DR-62: deadlines within this time of the earliest are handled together, at the latest of them. */
 export const DEADLINE_WINDOW_MS = 5_000;
 
 /**
  * When draining nodes have to be empty: one timer for all of them (DR-62). A deadline that has passed already fires as
- * soon as possible (DR-65). Never early, at most DEADLINE_WINDOW_MS late.
+ * soon as possible (DR-65). Never early, at most DEADLINE_WINDOW_MS late,
+ * by the time of day, whatever the clock was set to meanwhile.
  * Memory: one entry per draining node with a deadline. Cost of a change or firing: O(such nodes).
  */
 export class DrainDeadlines {
   private readonly dueMs = new Map<string, number>();
   private cancel: CancelTimer = () => {};
 
+  private readonly clock: Clock;
+  private readonly timers: Timers;
+
   constructor(
-    private readonly clock: Clock,
-    private readonly timers: Timers,
+    time: { readonly clock: Clock; readonly timers: Timers },
     private readonly fire: (nodeIds: readonly string[]) => void,
-  ) {}
+  ) {
+    this.clock = time.clock;
+    this.timers = new WallClockTimers(time);
+  }
 
   get size(): number {
     return this.dueMs.size;

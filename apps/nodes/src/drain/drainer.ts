@@ -73,7 +73,7 @@ export class Drainer {
   private completions = 0;
 
   constructor(private readonly deps: DrainerDependencies) {
-    this.deadlines = new DrainDeadlines(deps.clock, deps.timers, (nodeIds) => this.look(nodeIds, 0));
+    this.deadlines = new DrainDeadlines(deps, (nodeIds) => this.look(nodeIds, 0));
   }
 
   /** O(nodes), once per term: only the nodes themselves say that they drain (DR-20, DR-92). */

@@ -1,5 +1,6 @@
-import { type Clock, FakeTime } from '@waybill/model';
 import { describe, expect, it } from 'vitest';
+import type { Clock } from './clock.js';
+import { FakeTime } from './fake-time.js';
 import { CLOCK_LOOK_MS, WallClockTimers } from './wall-clock-timers.js';
 
 /** Time that passes, and a clock that can be set. */

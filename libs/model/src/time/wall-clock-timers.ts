@@ -1,4 +1,5 @@
-import type { CancelTimer, Clock, Timers } from '@waybill/model';
+import type { Clock } from './clock.js';
+import type { CancelTimer, Timers } from './timers.js';
 
 /** How often the clock is looked at, and so how late a timer may be when it was set forward, milliseconds (DP-1804). */
 export const CLOCK_LOOK_MS = 1_000;

@@ -1,0 +1,32 @@
+import { CLOCK_LOOK_MS, FakeTime } from '@waybill/model';
+import { expect, it } from 'vitest';
+import { DrainDeadlines } from './drain-deadlines.js';
+
+/** Deadlines by a clock that can be set. */
+function setup() {
+  const time = new FakeTime();
+  const clock = { setMs: 0, nowMs: () => time.nowMs() + clock.setMs };
+  const fired: string[] = [];
+  const deadlines = new DrainDeadlines({ clock, timers: time }, (nodeIds) => void fired.push(...nodeIds));
+  return { time, clock, fired, deadlines };
+}
+
+it('DR-62: a deadline has passed when the clock says so, also one that was set forward', async () => {
+  const { time, clock, fired, deadlines } = setup();
+  deadlines.set('node', clock.nowMs() + 3_600_000);
+  await time.pass(60_000);
+  clock.setMs = 7_200_000;
+  await time.pass(CLOCK_LOOK_MS);
+  expect(fired).toEqual(['node']);
+  expect(time.pending).toBe(0);
+});
+
+it('DR-62: it is waited for on when its timer is a millisecond early by the clock', async () => {
+  const { time, clock, fired, deadlines } = setup();
+  deadlines.set('node', clock.nowMs() + 60_000);
+  clock.setMs = -1;
+  await time.pass(60_000);
+  expect(fired).toEqual([]);
+  await time.pass(1);
+  expect(fired).toEqual(['node']);
+});
