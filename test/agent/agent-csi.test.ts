@@ -306,7 +306,7 @@ describe('an allocation with a volume', () => {
     await ended(next);
     await releasedOf(next);
     expect(onDisk(disk, 'data')).toBe('here\n');
-    expect(mountsBelow(disk)).toEqual([]);
+    expect(mountsBelow('/silent/')).toEqual([]);
   });
 
   it('VL-248: a plugin that is killed comes back by its restart policy and is found again', async (ctx) => {
@@ -327,7 +327,7 @@ describe('an allocation with a volume', () => {
     await ended(next);
     expect(onDisk(disk, 'data')).toBe('here\n');
     await releasedOf(next);
-    await eventually('nothing is left mounted', () => mountsBelow(disk).length === 0);
+    await eventually('nothing is left mounted', () => mountsBelow('/crash/').length === 0);
   });
 
   it('VL-232, VL-245: an unmount that fails is given back as not done, tried on, and given back again', async (ctx) => {
@@ -342,7 +342,7 @@ describe('an allocation with a volume', () => {
     faults.set({});
     expect(given.map(({ State }) => State)).toEqual([CLAIM_STATE.unpublishing, CLAIM_STATE.nodeDetached]);
     expect(methods(disk).filter((method) => method === 'NodeUnpublishVolume')).toHaveLength(2);
-    expect(mountsBelow(disk)).toEqual([]);
+    expect(mountsBelow('/stuck/')).toEqual([]);
     const events = await eventually('the servers have heard of both', () => {
       const all = cluster.state.tables.nodes.get(node.ID)?.Events ?? [];
       const of = all.filter(
@@ -377,7 +377,7 @@ describe('an allocation with a volume', () => {
     expect(methods(disk).at(-2)).toBe('NodeUnstageVolume');
     for (const alloc of [first, second]) expect(claims.claimsOf(alloc.ID)).toHaveLength(1);
     expect(methods(disk).filter((method) => method === 'NodePublishVolume')).toHaveLength(2);
-    expect(mountsBelow(disk)).toEqual([]);
+    expect(mountsBelow('/shared-disk/')).toEqual([]);
   });
 
   it('VL-246, VL-247: the servers may have it grown and detached', async (ctx) => {
@@ -400,12 +400,34 @@ describe('an allocation with a volume', () => {
     await expect(cluster.rpc.ask(CSI_NODE.detach.call, nobody, to)).rejects.toThrow(
       'CSI.NodeDetachVolume: AllocID is required',
     );
-    await cluster.rpc.ask(CSI_NODE.detach.call, of, to);
-    expect(methods(disk).slice(-2)).toEqual(['NodeUnpublishVolume', 'NodeUnstageVolume']);
-    expect(mountsBelow(disk)).toEqual([]);
-    await cluster.rpc.ask(CSI_NODE.detach.call, of, to); // again: done is done
+    await expect(cluster.rpc.ask(CSI_NODE.detach.call, of, to)).rejects.toThrow(
+      `CSI.NodeDetachVolume: allocation "${alloc.ID}" has not ended on this client`,
+    );
+    expect(mountsBelow('/far/')).not.toEqual([]);
+    faults.set({ NodeUnpublishVolume: { code: INTERNAL } });
     await cluster.stopAlloc(alloc);
     await releasedOf(alloc);
+    expect(mountsBelow('/far/')).not.toEqual([]);
+    faults.set({});
+    await cluster.rpc.ask(CSI_NODE.detach.call, of, to);
+    expect(mountsBelow('/far/')).toEqual([]);
+    await cluster.rpc.ask(CSI_NODE.detach.call, of, to); // again: done is done
+    await releasedOf(alloc, 2);
+  });
+
+  it('VL-310: a mount that its plugin forgets is not taken for unmounted, and goes when the plugin is asked again', async (ctx) => {
+    needsMounts(ctx);
+    await isUp();
+    await aVolume('forgotten');
+    faults.set({ NodeUnpublishVolume: { forget: true } });
+    const alloc = await user('true', 'forgotten');
+    await ended(alloc);
+    const [first] = await releasedOf(alloc);
+    expect(first?.State).toBe(CLAIM_STATE.unpublishing);
+    expect(mountsBelow('/forgotten/')).not.toEqual([]);
+    faults.set({});
+    await releasedOf(alloc, 2);
+    expect(mountsBelow('/forgotten/')).toEqual([]);
   });
 });
 

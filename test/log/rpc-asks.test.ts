@@ -5,6 +5,7 @@ import { startNats } from '@waybill/embedded';
 import { connect, type NatsLink } from '@waybill/journal';
 import {
   call,
+  isGone,
   isNobodyThere,
   isTooLarge,
   NatsRpc,
@@ -13,7 +14,7 @@ import {
   type RpcContext,
   RpcServer,
 } from '@waybill/rpc';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { eventually } from '../support/wait.js';
 
 const echo = call<string, string>('test.echo', { timeoutMs: 20_000 });
@@ -26,6 +27,7 @@ let server: RpcServer;
 /** Asks that have arrived, by their text, each to be answered by calling it. */
 let arrived: Map<string, () => void>;
 let traceparents: (string | undefined)[];
+let natsUrl: string;
 let restartNats: () => Promise<void>;
 
 beforeEach(async () => {
@@ -33,6 +35,7 @@ beforeEach(async () => {
   cleanups.push(() => rm(dir, { recursive: true, force: true }));
   let nats = await startNats({ dir });
   cleanups.push(() => nats.stop());
+  natsUrl = nats.url;
   restartNats = async () => {
     const { port } = new URL(nats.url);
     await nats.stop();
@@ -137,6 +140,56 @@ it('a question, and an answer, that are larger than NATS takes are refused with 
   const next = rpc.ask(echo, 'next');
   (await arrivalOf('next'))();
   expect(await next).toBe('next');
+});
+
+describe('a watched call', () => {
+  const long = call<string, string>('test.long', { timeoutMs: 600_000, watched: true });
+  let watching: NatsRpc;
+
+  /** Somebody who answers machine `m`, with a connection of its own. @returns its death */
+  async function machine(): Promise<() => Promise<void>> {
+    const link = await connect({ url: natsUrl, name: 'machine' });
+    cleanups.push(() => link.nc.close());
+    const answering = new RpcServer(link.nc, { target: 'm' });
+    const handler = (text: string): Promise<string> => new Promise((answer) => arrived.set(text, () => answer(text)));
+    answering.addHandler(long.name, handler as never, false, { watched: true });
+    answering.listen(() => {});
+    await link.nc.flush();
+    return () => link.nc.close();
+  }
+  const ask = (text: string): Promise<string> => watching.ask(long, text, { target: 'm' });
+
+  beforeEach(() => {
+    watching = new NatsRpc(asking.nc, undefined, 20);
+  });
+
+  it('is waited for as long as whoever took it is at it', async () => {
+    await machine();
+    let looks = 0;
+    const subscription = asking.nc.subscribe('rpc.test.long-under-way.m', { callback: () => void (looks += 1) });
+    const asked = ask('slow');
+    await eventually('it was looked after', () => looks > 3);
+    arrived.get('slow')?.();
+    expect(await asked).toBe('slow');
+    subscription.unsubscribe();
+  });
+
+  it('ends when whoever took it has died, and when another has come in its place', async () => {
+    const die = await machine();
+    const first = outcomeOf(ask('first'));
+    await arrivalOf('first');
+    await die();
+    expect(isGone(await first)).toBe(true);
+    const dieToo = await machine();
+    const second = outcomeOf(ask('second'));
+    await arrivalOf('second');
+    await dieToo();
+    await machine();
+    expect(await second).toMatchObject({ reason: 'whoever was asked is gone' });
+    const third = ask('third');
+    (await arrivalOf('third'))();
+    expect(await third).toBe('third');
+  });
 });
 
 it('whoever ends answers what it has taken, and takes nothing more', async () => {

@@ -182,6 +182,49 @@ describe('a claim is given back', () => {
   }, 120_000);
 });
 
+describe('whoever is asked dies in the middle of it', () => {
+  /** Controllers are asked in this order (VL-127). */
+  const firstNode = () => [...cluster.state.tables.nodes.all()].toSorted((a, b) => (a.ID < b.ID ? -1 : 1))[0]!;
+  /** A fraction of what a call may take, so that only word of the death can have come in time. */
+  const WITHOUT_TIMEOUT_MS = 150_000;
+
+  it('VL-127, VL-129: a machine: its plugin is asked elsewhere, and nobody waits behind the call that died', async (ctx) => {
+    needsMounts(ctx);
+    const disk = await cluster.create('orphan');
+    await cluster.run('orphan', 'orphan');
+    const alloc = await cluster.running('orphan');
+    const asked = firstNode();
+    cluster.faults.set({ ControllerUnpublishVolume: { never: true } });
+    await cluster.api.stop('orphan');
+    await eventually('the provider is asked', () => cluster.calls('ControllerUnpublishVolume', disk) > 0, 60_000);
+    await cluster.waybill.kill(`agent-${asked.Name}`);
+    cluster.faults.set({});
+    await cluster.startAgent(asked.Name);
+    await eventually('its claim is freed', () => cluster.freedOf(alloc) > 0, WITHOUT_TIMEOUT_MS);
+    expect(cluster.disks.provided.attached.some((one) => one.disk === disk)).toBe(false);
+    await cluster.pluginsHealthy(2);
+  }, 300_000);
+
+  it('VL-102, VL-131: the holder of the role: the claim is asked for again, and the job runs', async (ctx) => {
+    needsMounts(ctx);
+    const disk = await cluster.create('heir');
+    cluster.faults.set({ ControllerPublishVolume: { never: true } });
+    await cluster.run('heir', 'heir');
+    await eventually('the provider is asked', () => cluster.calls('ControllerPublishVolume', disk) > 0, 60_000);
+    await cluster.waybill.kill('volumes');
+    cluster.faults.set({});
+    // The plugin never answers the call that the old holder sent, and its machine makes one at a time.
+    const asked = firstNode();
+    await cluster.waybill.kill(`agent-${asked.Name}`);
+    await cluster.startAgent(asked.Name);
+    await cluster.waybill.startService('volumes');
+    await cluster.running('heir', '', WITHOUT_TIMEOUT_MS);
+    await cluster.api.stop('heir');
+    await eventually('it is free', () => Object.keys(cluster.volume('heir')?.WriteClaims ?? {}).length === 0, 60_000);
+    await cluster.pluginsHealthy(2);
+  }, 300_000);
+});
+
 describe('operators', () => {
   it('VL-266, VL-1, VL-17: a volume is answered as it is stored, without its secrets', async (ctx) => {
     needsMounts(ctx);

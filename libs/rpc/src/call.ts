@@ -22,6 +22,11 @@ export interface Call<Req, Res> {
   readonly maxInProgress: number | undefined;
   /** Answered to other regions, and to nobody else. */
   readonly betweenRegions: boolean;
+  /**
+   * It may take minutes, and one process alone can have taken it, a holder or a machine: whoever asks looks again and again
+   * whether that is still at it, and gives up when it has died.
+   */
+  readonly watched: boolean;
   /** Of its requests; undefined: as they are. */
   readonly wireForm?: WireForm<Req> | undefined;
   /** Carries the types only. */
@@ -33,6 +38,7 @@ export interface CallOptions<Req = never> {
   readonly timeoutMs?: number;
   readonly maxInProgress?: number;
   readonly betweenRegions?: boolean;
+  readonly watched?: boolean;
   readonly wireForm?: WireForm<Req>;
 }
 
@@ -40,9 +46,13 @@ export interface CallOptions<Req = never> {
 export const DEFAULT_CALL_TIMEOUT_MS = 5_000;
 
 export function call<Req, Res>(name: string, options: CallOptions<Req> = {}): Call<Req, Res> {
-  const { role, timeoutMs = DEFAULT_CALL_TIMEOUT_MS, maxInProgress, betweenRegions = false, wireForm } = options;
-  return { name, role, timeoutMs, maxInProgress, betweenRegions, wireForm };
+  const { role, timeoutMs = DEFAULT_CALL_TIMEOUT_MS, maxInProgress, betweenRegions = false } = options;
+  const { watched = false, wireForm } = options;
+  return { name, role, timeoutMs, maxInProgress, betweenRegions, watched, wireForm };
 }
+
+/** Where whoever answers a watched call says whether it is still at one: a name of the same form. */
+export const nameOfLook = (name: string): string => `${name}-under-way`;
 
 /** Target tokens are node ids; anything else would change the subject's meaning. */
 const TARGET = /^[A-Za-z0-9_-]{1,64}$/;
@@ -111,6 +121,12 @@ export const isTooLarge = (error: unknown): boolean => error instanceof RpcError
 
 /** Why an ask failed that nobody was there to take. */
 export const NO_RESPONDER = 'no responder';
+
+/** Why an ask failed that was taken by somebody who has died since. */
+export const GONE = 'whoever was asked is gone';
+
+/** Nobody will answer any more, and nobody knows how far it got. */
+export const isGone = (error: unknown): boolean => error instanceof RpcUnavailableError && error.reason === GONE;
 
 /** The request was certainly not carried out: nobody holds the role, or whoever was asked does not serve it now. */
 export function isNobodyThere(error: unknown): boolean {

@@ -2,6 +2,8 @@ import { createInbox, headers, type Msg, type NatsConnection, type Subscription 
 import {
   type AskOptions,
   type Call,
+  GONE,
+  nameOfLook,
   NO_RESPONDER,
   type Rpc,
   RpcError,
@@ -20,9 +22,17 @@ export type Reply =
 /** Status of a message that comes back because nobody subscribes its subject. */
 export const NO_RESPONDERS_STATUS = 503;
 
+/** A watched ask is looked after this often. */
+const LOOK_INTERVAL_MS = 5_000;
+const LOOK_TIMEOUT_MS = 5_000;
+/** That nobody hears a look may be a connection that is being made again; so often in a row it is not. */
+const MAX_UNHEARD_LOOKS = 2;
+
 /** An ask in flight. */
 interface Asked {
   readonly timer: NodeJS.Timeout;
+  /** The next look after it. */
+  look?: NodeJS.Timeout;
   readonly answer: (msg: Msg) => void;
   readonly fail: (error: Error) => void;
 }
@@ -32,11 +42,11 @@ interface Asked {
  *
  * All answers come in by one subscription, which is made at the first ask and lives as long as the connection; each ask
  * has a subject of its own below it. An ask ends exactly once: by its answer, by word of the server that nobody is there
- * to take it, by its timeout, or with the connection. What comes later finds nobody. A connection that is lost and comes
- * back ends nothing: asks that were on their way run into their timeouts.
+ * to take it, by its timeout, or with the connection; a watched one also when whoever took it has died. What comes later
+ * finds nobody. A connection that is lost and comes back ends nothing: asks that were on their way run into their timeouts.
  * Not the client's own `request`, which builds two errors with their stack traces for each request that succeeds: a
  * tenth of what a process of workers did.
- * Cost: one entry and one timer per ask in flight.
+ * Cost: one entry and one timer per ask in flight; a message to and fro every LOOK_INTERVAL_MS per watched one.
  */
 export class NatsRpc implements Rpc {
   private readonly inbox: string;
@@ -49,6 +59,7 @@ export class NatsRpc implements Rpc {
   constructor(
     private readonly nc: NatsConnection,
     inboxPrefix?: string,
+    private readonly lookIntervalMs = LOOK_INTERVAL_MS,
   ) {
     this.inbox = createInbox(inboxPrefix);
     void nc.closed().then(() => this.failAll(new Error('connection closed')));
@@ -66,10 +77,11 @@ export class NatsRpc implements Rpc {
 
   private async request(call: Call<unknown, unknown>, body: Uint8Array, options: AskOptions): Promise<Reply> {
     try {
-      const { region, target } = options;
+      const { region, target, traceparent, timeoutMs = call.timeoutMs } = options;
       const subject =
         region === undefined ? subjectOfCall(call.name, target) : subjectBetweenRegions(region, call.name);
-      const msg = await this.exchange(subject, body, options.timeoutMs ?? call.timeoutMs, options.traceparent);
+      const look = call.watched ? subjectOfCall(nameOfLook(call.name), target) : undefined;
+      const msg = await this.exchange(subject, body, timeoutMs, { traceparent, look });
       return msg.json<Reply>();
     } catch (error) {
       throw new RpcUnavailableError(call.name, error instanceof Error ? error.message : String(error));
@@ -81,7 +93,7 @@ export class NatsRpc implements Rpc {
     subject: string,
     body: Uint8Array,
     timeoutMs: number,
-    traceparent: string | undefined,
+    { traceparent, look }: { readonly traceparent?: string | undefined; readonly look?: string | undefined } = {},
   ): Promise<Msg> {
     this.answers ??= this.nc.subscribe(`${this.inbox}.*`, { callback: (error, msg) => this.heard(error, msg) });
     const reply = `${this.inbox}.${(++this.asked).toString(36)}`;
@@ -89,7 +101,31 @@ export class NatsRpc implements Rpc {
     return new Promise((answer, fail) => {
       const timer = setTimeout(() => this.take(reply)?.fail(new Error('timeout')), timeoutMs);
       this.asks.set(reply, { answer, fail, timer });
+      if (look !== undefined) this.lookAfter(reply, look, 0);
     });
+  }
+
+  /** @param unheard looks in a row that nobody heard */
+  private lookAfter(reply: string, subject: string, unheard: number): void {
+    const asked = this.asks.get(reply);
+    if (asked) asked.look = setTimeout(() => void this.look(reply, subject, unheard), this.lookIntervalMs);
+  }
+
+  private async look(reply: string, subject: string, unheardBefore: number): Promise<void> {
+    const found = await this.isUnderWay(reply, subject);
+    const unheard = found === 'nobody' ? unheardBefore + 1 : 0;
+    if (found === 'gone' || unheard >= MAX_UNHEARD_LOOKS) this.take(reply)?.fail(new Error(GONE));
+    else this.lookAfter(reply, subject, unheard);
+  }
+
+  /** An answer that is on its way was sent before anybody could say that it is not under way. */
+  private async isUnderWay(reply: string, subject: string): Promise<'yes' | 'gone' | 'nobody' | 'unknown'> {
+    try {
+      const msg = await this.exchange(subject, encoded(reply), LOOK_TIMEOUT_MS);
+      return msg.json<boolean>() ? 'yes' : 'gone';
+    } catch (error) {
+      return error instanceof Error && error.message === NO_RESPONDER ? 'nobody' : 'unknown';
+    }
   }
 
   private heard(refused: Error | null, msg: Msg): void {
@@ -109,6 +145,7 @@ export class NatsRpc implements Rpc {
     const asked = this.asks.get(reply);
     this.asks.delete(reply);
     clearTimeout(asked?.timer);
+    clearTimeout(asked?.look);
     return asked;
   }
 

@@ -7,7 +7,11 @@ const CSI_CALL_TIMEOUT_MS = 5 * 60_000;
 const MAX_CSI_CALLS_IN_PROGRESS = 256;
 
 const toPlugin = <Req, Res>(method: string) =>
-  call<Req, Res>(`agent.csi${method}`, { timeoutMs: CSI_CALL_TIMEOUT_MS, maxInProgress: MAX_CSI_CALLS_IN_PROGRESS });
+  call<Req, Res>(`agent.csi${method}`, {
+    timeoutMs: CSI_CALL_TIMEOUT_MS,
+    maxInProgress: MAX_CSI_CALLS_IN_PROGRESS,
+    watched: true,
+  });
 
 type StringMap = Readonly<Record<string, string>>;
 

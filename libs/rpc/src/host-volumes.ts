@@ -7,9 +7,9 @@ import type { OnBehalfOf } from './deployments.js';
 export const HOST_VOLUME_PLUGIN_TIMEOUT_MS = 60_000;
 /** The machine's own part, and other work on the same volume that comes first. */
 const MACHINE_TIMEOUT_MS = 2 * HOST_VOLUME_PLUGIN_TIMEOUT_MS;
-const MACHINE = { timeoutMs: MACHINE_TIMEOUT_MS };
+const MACHINE = { timeoutMs: MACHINE_TIMEOUT_MS, watched: true };
 /** Other work on the same volume may come first here, too. */
-const OPERATED = { role: 'volumes', timeoutMs: 2 * MACHINE_TIMEOUT_MS } as const;
+const OPERATED = { role: 'volumes', timeoutMs: 2 * MACHINE_TIMEOUT_MS, watched: true } as const;
 
 interface OperatorRequest {
   readonly For: OnBehalfOf;

@@ -1,4 +1,4 @@
-import { subjectOfCall } from './call.js';
+import { nameOfLook, subjectOfCall } from './call.js';
 import * as nodes from './nodes.js';
 import { NODES_CHANGES } from './presence.js';
 import { claimVolume, unpublishVolume } from './volumes.js';
@@ -20,7 +20,7 @@ const ASKED_BY_MACHINES = [
   nodes.selfDrainState,
   claimVolume,
   unpublishVolume,
-].map((call) => subjectOfCall(call.name));
+].flatMap(({ name, watched }) => [name, ...(watched ? [nameOfLook(name)] : [])].map((one) => subjectOfCall(one)));
 
 /** Longer than the slowest call to a machine (agent.execWrite) may be open. */
 const ANSWER_WITHIN = '15m';

@@ -3,7 +3,7 @@ import { applyDecorators, Catch, type RpcExceptionFilter, UseFilters } from '@ne
 import { BaseRpcContext, type CustomTransportStrategy, MessagePattern, Server } from '@nestjs/microservices';
 import type { Role } from '@waybill/state';
 import { lastValueFrom, type Observable, throwError } from 'rxjs';
-import { type Call, RpcError, subjectBetweenRegions, subjectOfCall, type WireForm } from './call.js';
+import { type Call, nameOfLook, RpcError, subjectBetweenRegions, subjectOfCall, type WireForm } from './call.js';
 import { NO_RESPONDERS_STATUS, type Reply } from './client.js';
 import { encoded, maxMessageBytes, tooLarge } from './message-size.js';
 
@@ -58,6 +58,7 @@ interface AnswerExtras {
   readonly role: Role | undefined;
   readonly maxInProgress: number | undefined;
   readonly betweenRegions: boolean;
+  readonly watched: boolean;
   readonly wireForm: WireForm<unknown> | undefined;
 }
 
@@ -75,6 +76,7 @@ export function Answers<Req, Res>(answered: Call<Req, Res>): MethodDecorator {
     role: answered.role,
     maxInProgress: answered.maxInProgress,
     betweenRegions: answered.betweenRegions,
+    watched: answered.watched,
     wireForm: answered.wireForm,
   };
   return applyDecorators(MessagePattern<string>(answered.name, undefined, extras), UseFilters(new AsItIs()));
@@ -100,7 +102,7 @@ export interface RpcServerOptions {
  * the call, so one replica answers each; calls of a role are subscribed between `enter(role)` and `leave(role)` only,
  * so that without a holder the asker hears "no responder" at once instead of waiting. Ending: nothing new is taken, and what
  * was taken is answered, for at most MAX_LAST_ANSWERS_MS.
- * Limits: MAX_REQUESTS_IN_PROGRESS per call. Cost: one subscription per call.
+ * Limits: MAX_REQUESTS_IN_PROGRESS per call. Cost: one subscription per call, two per watched one.
  */
 export class RpcServer extends Server implements CustomTransportStrategy {
   override readonly transportId = Symbol('waybill-rpc');
@@ -110,6 +112,8 @@ export class RpcServer extends Server implements CustomTransportStrategy {
   private readonly returns: string;
   private readonly watched = new Map<string, () => void>();
   private answers = 0;
+  /** What is being answered, by where the answer is to go. */
+  private readonly underWay = new Set<string>();
   /** By call. */
   private readonly inProgress = new Map<string, number>();
   /** Questions taken and not answered yet, of all calls. */
@@ -171,10 +175,12 @@ export class RpcServer extends Server implements CustomTransportStrategy {
   leave(role: Role): void {
     this.roles.delete(role);
     for (const [name, handler] of this.messageHandlers)
-      if (roleOf(handler.extras) === role) {
-        this.subscriptions.get(name)?.unsubscribe();
-        this.subscriptions.delete(name);
-      }
+      if (roleOf(handler.extras) === role) for (const one of [name, nameOfLook(name)]) this.unsubscribe(one);
+  }
+
+  private unsubscribe(name: string): void {
+    this.subscriptions.get(name)?.unsubscribe();
+    this.subscriptions.delete(name);
   }
 
   override on(): never {
@@ -197,7 +203,17 @@ export class RpcServer extends Server implements CustomTransportStrategy {
       // A holder is alone and must not share a queue with a predecessor that does not know yet that it is deposed.
       const queue = role === undefined && this.options.target === undefined ? { queue: name } : {};
       this.subscriptions.set(name, this.nc.subscribe(subject, { ...queue, callback }));
+      if (handler.extras?.['watched'] === true) this.subscribeLooks(name);
     }
+  }
+
+  /** Of askers who want to know whether what they asked died with whoever took it. */
+  private subscribeLooks(name: string): void {
+    const look = nameOfLook(name);
+    const callback = (error: Error | null, msg: Msg): void => {
+      if (!error && mayBeAnswered(msg)) msg.respond(JSON.stringify(this.underWay.has(msg.string())));
+    };
+    this.subscriptions.set(look, this.nc.subscribe(subjectOfCall(look, this.options.target), { callback }));
   }
 
   private subjectOf(name: string, extras: Record<string, unknown> | undefined): string | undefined {
@@ -207,10 +223,13 @@ export class RpcServer extends Server implements CustomTransportStrategy {
   }
 
   private async take(name: string, msg: Msg): Promise<void> {
+    const { reply = '' } = msg;
     this.unanswered++;
+    this.underWay.add(reply);
     try {
       await this.answer(name, msg);
     } finally {
+      this.underWay.delete(reply);
       if (--this.unanswered === 0) this.allAnswered();
     }
   }

@@ -23,15 +23,10 @@ export interface ClaimVolumeResponse {
   readonly Volume: CSIVolume;
 }
 
-export const claimVolume = call<AgentClaimRequest, ClaimVolumeResponse>('volumes.claim', {
-  role: 'volumes',
-  timeoutMs: CLAIM_TIMEOUT_MS,
-});
+const CLAIMED = { role: 'volumes', timeoutMs: CLAIM_TIMEOUT_MS, watched: true } as const;
+export const claimVolume = call<AgentClaimRequest, ClaimVolumeResponse>('volumes.claim', CLAIMED);
 /** The state says what the agent has done itself (VL-110). */
-export const unpublishVolume = call<AgentClaimRequest, IndexResponse>('volumes.unpublish', {
-  role: 'volumes',
-  timeoutMs: CLAIM_TIMEOUT_MS,
-});
+export const unpublishVolume = call<AgentClaimRequest, IndexResponse>('volumes.unpublish', CLAIMED);
 
 /** A provider may take minutes for each disk, and a plugin does one thing at a time (VL-129). */
 const OPERATOR_TIMEOUT_MS = 10 * 60_000;
@@ -95,7 +90,7 @@ export interface ExternalVolumesResponse {
   readonly NextToken: string;
 }
 
-const OPERATED = { role: 'volumes', timeoutMs: OPERATOR_TIMEOUT_MS } as const;
+const OPERATED = { role: 'volumes', timeoutMs: OPERATOR_TIMEOUT_MS, watched: true } as const;
 export const registerVolumes = call<WriteVolumesRequest, IndexResponse>('volumes.register', OPERATED);
 export const createVolumes = call<WriteVolumesRequest, IndexResponse>('volumes.create', OPERATED);
 export const deregisterVolumes = call<DeregisterVolumesRequest, IndexResponse>('volumes.deregister', OPERATED);

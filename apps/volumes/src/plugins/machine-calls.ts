@@ -1,4 +1,4 @@
-import { type Call, isNobodyThere, type Rpc } from '@waybill/rpc';
+import { type Call, isGone, isNobodyThere, type Rpc } from '@waybill/rpc';
 import { traceparentOf, type Tracer, withSpan } from '@waybill/telemetry';
 import { NotHolderError, VolumeStepError } from '../commands/errors.js';
 
@@ -8,6 +8,13 @@ export const NO_PATH = 'No path to node';
 export class NoPathError extends VolumeStepError {
   constructor() {
     super(NO_PATH);
+  }
+}
+
+/** The machine has died, or its agent was started anew, in the middle of it: nobody knows how far it got, and asking again is safe. */
+export class LostInTheMiddleError extends VolumeStepError {
+  constructor() {
+    super('CSI client error (retryable): the client was lost in the middle of the call');
   }
 }
 
@@ -28,13 +35,14 @@ export class MachineCalls {
     this.closed = true;
   }
 
-  /** @throws NotHolderError, NoPathError, RpcError with what the machine refused, RpcUnavailableError nobody knows what became of it */
+  /** @throws NotHolderError, NoPathError, LostInTheMiddleError, RpcError with what the machine refused, RpcUnavailableError nobody knows what became of it */
   async ask<Req, Res>(call: Call<Req, Res>, nodeId: string, request: Req): Promise<Res> {
     if (this.closed) throw new NotHolderError();
     return await withSpan(this.tracer(), call.name, { attributes: { 'waybill.node': nodeId } }, async (span) => {
       try {
         return await this.rpc.ask(call, request, { target: nodeId, traceparent: traceparentOf(span) });
       } catch (error) {
+        if (isGone(error)) throw new LostInTheMiddleError();
         throw isNobodyThere(error) ? new NoPathError() : error;
       }
     });

@@ -1,5 +1,5 @@
 import { FakeTime } from '@waybill/model';
-import { RpcError, CSI_CONTROLLER } from '@waybill/rpc';
+import { CSI_CONTROLLER, GONE, RpcError, RpcUnavailableError } from '@waybill/rpc';
 import { describe, expect, it } from 'vitest';
 import { type Asked, VolumesCluster } from '../releases/volumes-cluster.fixture.js';
 
@@ -40,6 +40,16 @@ describe('calls to controller plugins', () => {
       expect(askedOf(cluster)).toEqual(['a', 'b']);
     },
   );
+
+  it('VL-127: the next is asked when the machine of one dies in the middle of a call', async () => {
+    const cluster = withControllers('a', 'b');
+    cluster.machines.answers.set('agent.csiControllerDetachVolume', ({ name, nodeId }: Asked) => {
+      if (nodeId === 'a') throw new RpcUnavailableError(name, GONE);
+      return {};
+    });
+    await detach(cluster);
+    expect(askedOf(cluster)).toEqual(['a', 'b']);
+  });
 
   it('VL-127, VL-133: any other error is the answer, with the name of the call', async () => {
     const cluster = withControllers('a', 'b');
