@@ -69,8 +69,8 @@ export class TaskCgroups {
       if (isErrno(error, 'ENOENT') || isErrno(error, 'ENODEV')) return true; // somebody else has just removed it
       throw error;
     }
-    for (const deadline = Date.now() + EMPTY_TIMEOUT_MS; await isPopulated(directory);) {
-      if (Date.now() >= deadline) return false;
+    for (const deadline = performance.now() + EMPTY_TIMEOUT_MS; await isPopulated(directory);) {
+      if (performance.now() >= deadline) return false;
       await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
     }
     await removeTree(directory);

@@ -5,9 +5,9 @@ const LOOK_MS = 10;
 
 /** The first answer that is one, or undefined after `timeoutMs`. */
 export async function until<T>(look: () => Promise<T | undefined>, timeoutMs: number): Promise<T | undefined> {
-  for (const deadline = Date.now() + timeoutMs; ;) {
+  for (const deadline = performance.now() + timeoutMs; ;) {
     const found = await look();
-    if (found !== undefined || Date.now() >= deadline) return found;
+    if (found !== undefined || performance.now() >= deadline) return found;
     await pause(LOOK_MS);
   }
 }

@@ -10,6 +10,7 @@ import { isErrno, sendSignal } from '@waybill/processes';
 import { ProcessTables, treeOf } from '../drivers/process-table.js';
 import type { ExecSession } from './exec-session.js';
 import { OutputQueue } from './output-queue.js';
+import { roomIn } from './room.js';
 
 export interface ProcessToExec {
   readonly file: string;
@@ -83,8 +84,7 @@ async function execWithPipes({ file, args, cwd, env, user }: ProcessToExec): Pro
   return {
     read: () => queue.take(),
     write: async (data) => {
-      if (child.stdin.writable && !child.stdin.write(data))
-        await Promise.race([once(child.stdin, 'drain').catch(() => {}), exitCode]);
+      if (child.stdin.writable && !child.stdin.write(data)) await roomIn(child.stdin); // closed when it has ended
     },
     closeInput: () => void child.stdin.end(),
     resize: () => {},

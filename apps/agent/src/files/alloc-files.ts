@@ -90,7 +90,7 @@ export class AllocFiles {
 async function readPiece(found: string, root: string, request: ReadFileRequest): Promise<ReadFileResponse> {
   const file = await openRegular(found, root, request.Path);
   try {
-    const until = Date.now() + Math.min(request.WaitMs, MAX_WAIT_MS);
+    const until = performance.now() + Math.min(request.WaitMs, MAX_WAIT_MS);
     const { size } = await file.stat();
     let offset = request.Origin === 'end' ? Math.max(0, size - request.Offset) : request.Offset;
     for (;;) {
@@ -102,7 +102,7 @@ async function readPiece(found: string, root: string, request: ReadFileRequest):
       if (data.length > 0 || event) return { Data: data.toString('base64'), Offset: offset, FileEvent: event };
       // Only what is asked with patience is told that nothing will come: others want the end of the file.
       if (request.WaitMs > 0 && now.nlink === 0) return { Data: '', Offset: offset, FileEvent: 'file deleted' };
-      if (Date.now() >= until) return { Data: '', Offset: offset, FileEvent: '' };
+      if (performance.now() >= until) return { Data: '', Offset: offset, FileEvent: '' };
       await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
     }
   } finally {

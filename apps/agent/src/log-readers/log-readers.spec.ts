@@ -39,6 +39,20 @@ describe('OP-82: the log of a machine, read from elsewhere', () => {
     expect(await read()).toEqual({ Lines: ['again'], Dropped: 0 });
   });
 
+  it('a call that is repeated before it is answered ends nobody who goes on reading', async () => {
+    const { time, feed, read } = watched();
+    const twice = [read(), read()];
+    await time.pass(QUIET_MS);
+    await Promise.all(twice);
+    for (const line of ['one', 'two', 'three']) {
+      await time.pass(READER_GONE_MS / 2);
+      feed.offer(INFO, line);
+      expect(await read()).toEqual({ Lines: [line], Dropped: 0 });
+    }
+    await time.pass(READER_GONE_MS);
+    expect([feed.lowest, time.pending]).toEqual([Infinity, 0]);
+  });
+
   it('who stops asking is forgotten; readers are apart, and not too many', async () => {
     const { time, feed, read } = watched();
     const all = Array.from({ length: MAX_READERS }, (_, n) => read(`reader ${n}`, n === 0 ? DEBUG : INFO));

@@ -41,6 +41,7 @@ export class LogReaders {
     const answer = { Lines: reader.lines, Dropped: reader.dropped };
     reader.lines = [];
     reader.dropped = 0;
+    reader.stopWaiting();
     reader.stopWaiting = this.timers.after(READER_GONE_MS, reader.leave);
     return answer;
   }

@@ -8,11 +8,14 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isErrno } from '@waybill/processes';
 import type { Logger } from '@waybill/telemetry';
+import { pause } from '../drivers/waiting.js';
 import { LogCollector } from './log-collector.js';
 
 /** How long a collector that was started may take to answer. */
 const START_TIMEOUT_MS = 10_000;
 const CONNECT_RETRY_MS = 20;
+/** Pause before another attempt to have a collector after one that failed. */
+const RESTART_PAUSE_MS = 500;
 /** How long a busy collector may take to open new streams. */
 const SCAN_TIMEOUT_MS = 5_000;
 /** A collector without an agent and without a stream ends after this, and at once when its directory is gone. */
@@ -76,6 +79,7 @@ export class CollectorProcess {
   }
 
   private use(connection: Socket): void {
+    if (this.stopped) return void connection.destroy();
     this.connection = connection;
     connection.unref();
     connection.on('error', () => {}); // told by the close that follows
@@ -87,10 +91,20 @@ export class CollectorProcess {
       for (const done of this.scans.splice(0)) done();
       if (this.stopped) return;
       this.logger.warn('the log collector is gone; starting another one');
-      this.start().catch((error: unknown) =>
-        this.logger.error('no log collector: tasks will wait when their pipes are full', { error }),
-      );
+      void this.startAgain();
     });
+  }
+
+  /** Until one runs, or nobody wants it any more: meanwhile tasks wait whose pipes are full. */
+  private async startAgain(): Promise<void> {
+    for (let hasTold = false; !this.stopped; hasTold = true) {
+      try {
+        return await this.start();
+      } catch (error) {
+        if (!hasTold) this.logger.error('no log collector: tasks will wait when their pipes are full', { error });
+        await pause(RESTART_PAUSE_MS);
+      }
+    }
   }
 
   private async launch(): Promise<Socket> {
@@ -106,10 +120,10 @@ export class CollectorProcess {
     } finally {
       closeSync(log);
     }
-    for (const deadline = Date.now() + START_TIMEOUT_MS; Date.now() < deadline;) {
+    for (const deadline = performance.now() + START_TIMEOUT_MS; performance.now() < deadline;) {
       const connection = await tryConnect(collectorSocket(this.dir));
       if (connection) return connection;
-      await new Promise((resolve) => setTimeout(resolve, CONNECT_RETRY_MS));
+      await pause(CONNECT_RETRY_MS);
     }
     throw new Error(`the log collector did not answer within ${START_TIMEOUT_MS} ms; see ${this.dir}/collector.log`);
   }
@@ -135,11 +149,11 @@ export async function runCollector(dir: string, logger: Logger): Promise<void> {
     agent.on('error', () => {});
     agent.on('close', () => agents--);
   });
-  let idleSince = Date.now();
+  let idleSince = performance.now();
   await new Promise<void>((resolve) => {
     const look = setInterval(() => {
-      if (agents > 0 || collector.open > 0) idleSince = Date.now();
-      else if (Date.now() - idleSince >= IDLE_EXIT_MS || !existsSync(dir)) {
+      if (agents > 0 || collector.open > 0) idleSince = performance.now();
+      else if (performance.now() - idleSince >= IDLE_EXIT_MS || !existsSync(dir)) {
         clearInterval(look);
         resolve();
       }

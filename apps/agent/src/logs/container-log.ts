@@ -56,7 +56,7 @@ export class ContainerLog {
   private readonly logs: PerStream<RotatingLog>;
   private readonly stopping = new AbortController();
   private mark = BEGIN;
-  private notedAtMs = 0;
+  private notedAtMs = -Infinity;
 
   constructor(
     private readonly order: ContainerLogOrder,
@@ -176,7 +176,7 @@ export class ContainerLog {
   }
 
   private async note(mark: Mark): Promise<void> {
-    const nowMs = Date.now();
+    const nowMs = performance.now();
     if (nowMs - this.notedAtMs < NOTE_EVERY_MS || mark.since === this.mark.since) return;
     this.notedAtMs = nowMs;
     this.mark = mark;

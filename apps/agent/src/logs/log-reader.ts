@@ -35,7 +35,7 @@ export interface LogChunk {
  * @returns undefined when the task has no log @throws NotPlainError
  */
 export async function readLogChunk(read: LogRead): Promise<LogChunk | undefined> {
-  const deadline = Date.now() + Math.min(read.waitMs, MAX_LOG_WAIT_MS);
+  const deadline = performance.now() + Math.min(read.waitMs, MAX_LOG_WAIT_MS);
   let offset: number | undefined;
   for (;;) {
     const parts = await logParts(read.logsDir, logBase(read.task, read.type));
@@ -45,8 +45,8 @@ export async function readLogChunk(read: LogRead): Promise<LogChunk | undefined>
       offset ??= read.origin === 'end' ? Math.max(0, total - read.offset) : read.offset;
       const chunk = await chunkAt(read.logsDir, parts, offset, Math.min(read.limit, MAX_LOG_CHUNK_BYTES));
       if (!chunk) continue; // AG-312: rotated away since we looked
-      if (chunk.data.length > 0 || Date.now() >= deadline) return { ...chunk, available: total };
-    } else if (Date.now() >= deadline) return undefined;
+      if (chunk.data.length > 0 || performance.now() >= deadline) return { ...chunk, available: total };
+    } else if (performance.now() >= deadline) return undefined;
     await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
   }
 }

@@ -68,10 +68,16 @@ export class TaskOutputs {
     // Open for both directions: a pipe without reader would kill the writer, and without writer would be at its end.
     const fds = fifos.map((fifo) => openSync(fifo, constants.O_RDWR));
     const [out, err] = fds as [number, number];
-    this.order(`${id}.stdout`, ORDER_SUFFIX, stdout);
-    this.order(`${id}.stderr`, ORDER_SUFFIX, stderr);
-    await this.collector.scan();
-    return { stdout: out, stderr: err, release: () => fds.forEach((fd) => closeSync(fd)) };
+    const release = (): void => fds.forEach((fd) => closeSync(fd));
+    try {
+      this.order(`${id}.stdout`, ORDER_SUFFIX, stdout);
+      this.order(`${id}.stderr`, ORDER_SUFFIX, stderr);
+      await this.collector.scan();
+    } catch (error) {
+      release(); // on a full disk a task may be tried to start for days
+      throw error;
+    }
+    return { stdout: out, stderr: err, release };
   }
 
   /** What an engine keeps of a container's output goes to the files of its task. To be called before it starts. */
@@ -83,8 +89,8 @@ export class TaskOutputs {
 
   /** Resolves when all output of this start is in its files, or after DRAIN_TIMEOUT_MS. */
   async drained(id: string): Promise<void> {
-    const deadline = Date.now() + DRAIN_TIMEOUT_MS;
-    while (this.fifosOf(id).some((fifo) => existsSync(fifo)) && Date.now() < deadline) await look();
+    const deadline = performance.now() + DRAIN_TIMEOUT_MS;
+    while (this.fifosOf(id).some((fifo) => existsSync(fifo)) && performance.now() < deadline) await look();
   }
 
   /**
@@ -99,9 +105,10 @@ export class TaskOutputs {
     );
     const written = async () => String(await Promise.all(files.map((file) => bytesEverWritten(file))));
     let last = await written();
-    for (let deadline = Date.now() + DRAIN_TIMEOUT_MS; existsSync(entry) && Date.now() < deadline; await look()) {
+    let deadline = performance.now() + DRAIN_TIMEOUT_MS;
+    for (; existsSync(entry) && performance.now() < deadline; await look()) {
       const now = await written();
-      if (now !== last) deadline = Date.now() + DRAIN_TIMEOUT_MS;
+      if (now !== last) deadline = performance.now() + DRAIN_TIMEOUT_MS;
       last = now;
     }
   }

@@ -33,11 +33,14 @@ async function failureOf(task: Pick<TaskRunner, 'exec'>, script: ChangeScript, t
       isLate = true;
       void session.kill();
     });
-    while ((await session.read()) !== null); // what it says is of no use to anybody
-    const code = await session.exitCode;
-    cancel();
-    if (isLate) return 'timed out';
-    return code === 0 ? null : `Exit code: ${code}`;
+    try {
+      while ((await session.read()) !== null); // what it says is of no use to anybody
+      const code = await session.exitCode;
+      if (isLate) return 'timed out';
+      return code === 0 ? null : `Exit code: ${code}`;
+    } finally {
+      cancel();
+    }
   } catch (error) {
     if (error instanceof TaskNotRunningError) return null;
     return error instanceof Error ? error.message : String(error);

@@ -4,6 +4,7 @@ import type Docker from 'dockerode';
 import type { ExecCommand, ExecSession } from '../../exec/exec-session.js';
 import { OutputQueue } from '../../exec/output-queue.js';
 import { killTree } from '../../exec/process-exec.transport.js';
+import { roomIn } from '../../exec/room.js';
 import { FrameReader } from './frames.js';
 
 /** How long a command whose output has ended may take to have an exit code. */
@@ -34,11 +35,7 @@ export async function execInContainer(
   return {
     read: () => queue.take(),
     write: async (data) => {
-      if (stream.writable && !stream.write(data))
-        await new Promise<void>((resolve) => {
-          stream.once('drain', resolve);
-          stream.once('close', resolve);
-        });
+      if (stream.writable && !stream.write(data)) await roomIn(stream);
     },
     closeInput: () => void stream.end(),
     resize: ({ height, width }) => void exec.resize({ h: height, w: width }).catch(() => {}),
@@ -61,10 +58,10 @@ async function copy(stream: Duplex, tty: boolean, queue: OutputQueue): Promise<v
 }
 
 async function endOf(exec: Docker.Exec): Promise<number> {
-  for (const deadline = Date.now() + EXIT_CODE_TIMEOUT_MS; ;) {
+  for (const deadline = performance.now() + EXIT_CODE_TIMEOUT_MS; ;) {
     const { Running, ExitCode } = await exec.inspect();
     if (!Running && ExitCode !== null) return ExitCode;
-    if (Date.now() >= deadline) throw new Error('the engine does not say how the command ended');
+    if (performance.now() >= deadline) throw new Error('the engine does not say how the command ended');
     await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
   }
 }
