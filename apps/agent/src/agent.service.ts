@@ -35,7 +35,7 @@ import { NodeMetaModule } from './node-meta/node-meta.module.js';
 import { describeNode } from './node/node-description.js';
 import { SelfDrain } from './servers/self-drain.js';
 import { TaskLogs } from './logs/task-logs.js';
-import { serviceSource } from './templates/service-source.js';
+import { ServiceReads } from './templates/service-source.js';
 
 /** The `agent` service: one per machine. */
 export const agent: ServiceDefinition = {
@@ -62,6 +62,7 @@ export const agent: ServiceDefinition = {
     const csi = csiHostOf(context, dir, node, events);
     const hostVolumes = hostVolumesOf(context, dir, node, volumePlugins);
     const hostUsage = new HostUsage(mhzPerCore);
+    const services = new ServiceReads({ rpc, timers, identity: () => node.current });
     const running = new Agent({
       rpc,
       clock,
@@ -84,7 +85,7 @@ export const agent: ServiceDefinition = {
           clock,
           timers,
           random: context.random,
-          services: (allocId) => serviceSource({ rpc, timers, identity: () => node.current, allocId }),
+          services: (allocId) => services.of(allocId),
         },
       }),
       incomingDisk: (allocId) => incomingDisk(directories, allocId),

@@ -1,38 +1,68 @@
 import { createHash } from 'node:crypto';
 import type { ServiceRegistration, Timers } from '@waybill/model';
 import { MAX_ALLOC_QUERY_WAIT_MS, namedServices, type Rpc } from '@waybill/rpc';
-import { Gate, pause } from '../gate.js';
+import { pause } from '../gate.js';
 import type { TemplateSource } from './template-source.js';
 
 /** A read that failed is repeated after this. */
 export const SERVICE_READ_RETRY_MS = 2_000;
 
-export interface ServiceSourceDependencies {
+export interface ServiceReadsDependencies {
   readonly rpc: Rpc;
   readonly timers: Timers;
   readonly identity: () => { readonly ID: string; readonly SecretID: string };
-  readonly allocId: string;
 }
 
-/** The services of the built-in provider by name: one read waits at the servers at all times, for each name. */
-export function serviceSource({ rpc, timers, identity, allocId }: ServiceSourceDependencies): TemplateSource {
-  async function follow(name: string, tell: (value: unknown) => void, signal: AbortSignal): Promise<void> {
-    const over = new Gate();
-    signal.addEventListener('abort', () => over.open(), { once: true });
-    for (let index = 0; !signal.aborted;) {
+interface Read {
+  readonly watchers: Set<(value: unknown) => void>;
+  /** The last answer; undefined: none yet. */
+  last: { readonly index: number; readonly value: unknown } | undefined;
+}
+
+/**
+ * What the templates of this machine read of services of the built-in provider. For each allocation and name one read
+ * waits at the servers as long as somebody watches it, and is taken over by whoever begins while it waits: a task that is
+ * started again and again leaves none behind. Memory: the last answer to each.
+ */
+export class ServiceReads {
+  private readonly reads = new Map<string, Read>();
+
+  constructor(private readonly deps: ServiceReadsDependencies) {}
+
+  /** What an allocation may see. */
+  of(allocId: string): TemplateSource {
+    return { watch: (name, tell, signal) => this.watch(allocId, name, tell, signal) };
+  }
+
+  private watch(allocId: string, name: string, tell: (value: unknown) => void, signal: AbortSignal): void {
+    if (signal.aborted) return;
+    const key = `${allocId}\n${name}`;
+    const waiting = this.reads.get(key);
+    const read = waiting ?? { watchers: new Set(), last: undefined };
+    read.watchers.add(tell);
+    signal.addEventListener('abort', () => read.watchers.delete(tell), { once: true });
+    if (read.last) tell(read.last.value);
+    if (waiting) return;
+    this.reads.set(key, read);
+    void this.follow(allocId, name, read).finally(() => this.reads.delete(key));
+  }
+
+  private async follow(AllocID: string, ServiceName: string, read: Read): Promise<void> {
+    const { rpc, timers, identity } = this.deps;
+    while (read.watchers.size > 0) {
       try {
         const { ID: NodeID, SecretID } = identity();
-        const request = { NodeID, SecretID, AllocID: allocId, ServiceName: name, MinQueryIndex: index };
-        const answer = await rpc.ask(namedServices, { ...request, MaxQueryTimeMs: MAX_ALLOC_QUERY_WAIT_MS });
-        index = answer.Index;
-        tell(answer.Services.map(shown));
+        const asked = { NodeID, SecretID, AllocID, ServiceName, MinQueryIndex: read.last?.index ?? 0 };
+        const answer = await rpc.ask(namedServices, { ...asked, MaxQueryTimeMs: MAX_ALLOC_QUERY_WAIT_MS });
+        const value = answer.Services.map(shown);
+        read.last = { index: answer.Index, value };
+        for (const tell of read.watchers) tell(value);
       } catch {
         // Whatever it was, the servers will be back; until then the last answer holds.
-        await pause(timers, SERVICE_READ_RETRY_MS, over);
+        await pause(timers, SERVICE_READ_RETRY_MS);
       }
     }
   }
-  return { watch: (name, tell, signal) => void follow(name, tell, signal) };
 }
 
 /** A service as templates see it. */

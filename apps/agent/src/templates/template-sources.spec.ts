@@ -2,11 +2,11 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { FakeTime, settle } from '@waybill/model';
-import { RpcUnavailableError } from '@waybill/rpc';
+import { type Call, type NamedServicesResponse, type Rpc, RpcUnavailableError } from '@waybill/rpc';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { CountedController } from '../fixtures/counted-controller.js';
 import { FILE_LOOK_MS, fileSource } from './file-source.store.js';
-import { SERVICE_READ_RETRY_MS, serviceSource } from './service-source.js';
+import { SERVICE_READ_RETRY_MS, ServiceReads } from './service-source.js';
 
 /** So often something is looked at while a task runs on. */
 const LOOKS = 50;
@@ -45,7 +45,7 @@ describe('what templates read from elsewhere, while their task runs on', () => {
       },
     };
     const identity = () => ({ ID: 'n', SecretID: 's' });
-    serviceSource({ rpc, timers: time, identity, allocId: 'a' }).watch('db', () => {}, over.signal);
+    new ServiceReads({ rpc, timers: time, identity }).of('a').watch('db', () => {}, over.signal);
     for (let look = 0; look < LOOKS; look++) await time.pass(SERVICE_READ_RETRY_MS);
     expect(asked).toBe(LOOKS + 1);
     expect(over.listeners).toBe(1);
@@ -53,5 +53,35 @@ describe('what templates read from elsewhere, while their task runs on', () => {
     await settle();
     await time.pass(10 * SERVICE_READ_RETRY_MS);
     expect(asked).toBe(LOOKS + 1);
+    expect(time.pending).toBe(0);
+  });
+
+  it('AG-292: a task that is started again and again has one read at the servers, and what is known at once', async () => {
+    const waiting: ((answer: NamedServicesResponse) => void)[] = [];
+    const rpc: Rpc = {
+      ask: <Req, Res>(_: Call<Req, Res>): Promise<Res> =>
+        new Promise((resolve) => void waiting.push((answer) => resolve(answer as Res))),
+    };
+    const reads = new ServiceReads({ rpc, timers: new FakeTime(), identity: () => ({ ID: 'n', SecretID: 's' }) });
+    const told: unknown[] = [];
+    const start = () => {
+      const over = new AbortController();
+      reads.of('a').watch('db', (value) => told.push(value), over.signal);
+      return over;
+    };
+    const first = start();
+    waiting.shift()?.({ Services: [], Index: 7 });
+    await settle();
+    first.abort();
+    for (let again = 0; again < LOOKS; again++) start().abort();
+    const last = start();
+    expect([waiting.length, told]).toEqual([1, Array(LOOKS + 2).fill([])]);
+    waiting.shift()?.({ Services: [], Index: 8 });
+    await settle();
+    expect([waiting.length, told.length]).toEqual([1, LOOKS + 3]);
+    last.abort();
+    waiting.shift()?.({ Services: [], Index: 9 });
+    await settle();
+    expect([waiting.length, told.length]).toEqual([0, LOOKS + 3]);
   });
 });
