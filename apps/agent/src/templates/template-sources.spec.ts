@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { FakeTime, settle } from '@waybill/model';
-import { type Call, type NamedServicesResponse, type Rpc, RpcUnavailableError } from '@waybill/rpc';
+import { type Call, namedServices, type NamedServicesResponse, type Rpc, RpcUnavailableError } from '@waybill/rpc';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { CountedController } from '../fixtures/counted-controller.js';
 import { FILE_LOOK_MS, fileSource } from './file-source.store.js';
@@ -59,8 +59,10 @@ describe('what templates read from elsewhere, while their task runs on', () => {
   it('AG-292: a task that is started again and again has one read at the servers, and what is known at once', async () => {
     const waiting: ((answer: NamedServicesResponse) => void)[] = [];
     const rpc: Rpc = {
-      ask: <Req, Res>(_: Call<Req, Res>): Promise<Res> =>
-        new Promise((resolve) => void waiting.push((answer) => resolve(answer as Res))),
+      ask: <Req, Res>(call: Call<Req, Res>, request: Req): Promise<Res> => {
+        expect([call.name, request]).toMatchObject([namedServices.name, { AllocID: 'a', ServiceName: 'db' }]);
+        return new Promise((resolve) => void waiting.push((answer) => resolve(answer as Res)));
+      },
     };
     const reads = new ServiceReads({ rpc, timers: new FakeTime(), identity: () => ({ ID: 'n', SecretID: 's' }) });
     const told: unknown[] = [];
