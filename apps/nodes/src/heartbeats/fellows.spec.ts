@@ -9,8 +9,12 @@ class Neighbourhood implements Presence {
   changes = 0;
   private readonly hearers = new Set<(sign: SignOfLife) => void>();
 
+  /** By how much the clock was set. */
+  setMs = 0;
+
   begin(instance: string): Fellows {
-    const fellows = new Fellows(this, instance, this.time, this.time);
+    const clock = { nowMs: () => this.time.nowMs() + this.setMs };
+    const fellows = new Fellows(this, instance, clock, this.time);
     fellows.start();
     return fellows;
   }
@@ -73,4 +77,18 @@ describe('processes of the service that watch each other', () => {
     await here.time.pass(SILENCE_MS);
     expect([here.changes, a.size]).toEqual([2, 0]);
   });
+
+  it.each([-3_600_000, 3_600_000])(
+    'a clock that is set by %d ms blames nobody, and hides nobody who is gone',
+    async (ms) => {
+      const here = new Neighbourhood();
+      const a = here.begin('a');
+      here.sign({ instance: 'b', ends: false });
+      here.setMs = ms;
+      await here.time.pass(SIGN_EVERY_MS);
+      expect([here.changes, a.size]).toEqual([1, 1]);
+      await here.time.pass(SILENCE_MS);
+      expect([here.changes, a.size]).toEqual([2, 0]);
+    },
+  );
 });

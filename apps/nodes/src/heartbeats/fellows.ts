@@ -13,7 +13,7 @@ export const SILENCE_MS = 3_000;
  * ask again: a machine learns of new work within SILENCE_MS and the time over which they spread, not after its timeout.
  *
  * off → on → off; under no lease. Who ends in good order says so: it has answered its reads. Who itself stood still for
- * SILENCE_MS knows nothing of the others and waits for their next sign.
+ * SILENCE_MS, or whose clock was set, knows nothing of the others and waits for their next sign.
  * Cost: one message per process and second, and one for each that comes, among few processes; machines pay one read each when a process comes or is
  * lost, and nothing while all is well.
  */
@@ -66,12 +66,12 @@ export class Fellows {
 
   private tick(): void {
     const nowMs = this.clock.nowMs();
-    const stoodStill = nowMs - this.lastTickMs >= SILENCE_MS;
+    const isOutOfTime = Math.abs(nowMs - this.lastTickMs) >= SILENCE_MS;
     this.lastTickMs = nowMs;
     this.sign();
     let isMissed = false;
     for (const [instance, sinceMs] of this.heard) {
-      if (stoodStill) this.heard.set(instance, nowMs);
+      if (isOutOfTime) this.heard.set(instance, nowMs);
       else if (nowMs - sinceMs >= SILENCE_MS) isMissed = this.heard.delete(instance);
     }
     if (isMissed) this.presence.announceChange();

@@ -106,6 +106,21 @@ describe('heartbeats', () => {
     expect(stored(node).Events.at(-1)).toMatchObject({ Subsystem: 'Cluster', Message: 'Node heartbeat missed' });
   });
 
+  it('ND-76: a node that came back is watched also where its evaluations could not be written', async () => {
+    const { time, state, add, work, take, beat, stored } = heartbeating();
+    const node = add({ Status: 'down' });
+    work(node);
+    take();
+    state.onApplied(({ txn }) => {
+      if (txn.type === 'NodeUpdateStatus') state.failure = new Error('the log is gone');
+    });
+    await expect(beat(node)).rejects.toThrow('the log is gone');
+    state.failure = undefined;
+    expect(stored(node).Status).toBe('ready');
+    await time.pass(60_000);
+    expect(stored(node).Status).toBe('down');
+  });
+
   it('ND-81: a loss that could not be written is tried again', async () => {
     const { time, state, add, take, stored } = heartbeating();
     const node = add();

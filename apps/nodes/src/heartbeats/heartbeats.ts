@@ -67,13 +67,16 @@ export class Heartbeats {
       if (node.Status !== 'down') this.arm(node.ID, this.deps.pace.failoverTtlMs);
   }
 
-  /** Arms what another replica registered (ND-79), and drops what is down or gone (ND-87, ND-208). */
+  /**
+   * Arms what another replica registered (ND-79), and what came back, whatever becomes of the answer to its heartbeat:
+   * nobody else would ever find out that it is gone again. Drops what is down or gone (ND-87, ND-208).
+   */
   applied(applied: Applied): void {
     if (!this.fence) return;
     for (const change of applied.changes) {
       if (change.table !== 'nodes') continue;
       if (!change.after || change.after.Status === 'down') this.disarm(change.key);
-      else if (applied.txn.type === 'NodeRegister')
+      else if (applied.txn.type === 'NodeRegister' || (isLost(change.before) && !isLost(change.after)))
         this.arm(change.key, longestDeadlineMs(this.deps.state.tables.nodes.size, this.deps.pace));
     }
   }
@@ -216,6 +219,8 @@ export class Heartbeats {
     }
   }
 }
+
+const isLost = (node: Node | undefined): boolean => node?.Status === 'down' || node?.Status === 'disconnected';
 
 function rejected(error: string): RpcError {
   return error.includes('node not found') ? nodeNotFound() : new RpcError('conflict', error);

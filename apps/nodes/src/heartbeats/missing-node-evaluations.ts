@@ -88,7 +88,8 @@ export class MissingNodeEvaluations {
       this.forget(node.ID, index);
     } catch (error) {
       this.logger.warn('evaluations of a node could not be written; trying again', { node: node.ID, error });
-      if (this.on) this.remember(node, index, EVALUATIONS_DUE_MS);
+      const due = this.due.get(node.ID);
+      if (this.on && !(due && due.index > index)) this.remember(node, index, EVALUATIONS_DUE_MS);
     }
   }
 

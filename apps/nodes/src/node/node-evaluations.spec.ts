@@ -150,6 +150,30 @@ describe('evaluations that a crash left out', () => {
     expect(evals().filter((e) => e.NodeModifyIndex === index)).toHaveLength(1);
   });
 
+  it('ND-73: an attempt that fails does not take the place of what a later transaction needs', async () => {
+    const { time, state, node } = setup();
+    const asked: { readonly index: number; readonly fail: () => void }[] = [];
+    const evaluations = new NodeEvaluations(state, time);
+    evaluations.create = (_node, index) =>
+      new Promise((_, reject) => void asked.push({ index, fail: () => reject(new Error('the log is gone')) }));
+    const missing = new MissingNodeEvaluations(state, evaluations, time, time, silentLogger);
+    state.onApplied((applied) => missing.applied(applied));
+    missing.start();
+    await time.pass(0);
+    asked.length = 0;
+    const become = async (Status: NodeStatus): Promise<number> => {
+      const UpdatedAt = node.StatusUpdatedAt;
+      const status = { NodeID: node.ID, Status, UpdatedAt, NodeEvent: null, IdentitySigningKeyID: '' };
+      return (await state.propose(draft('NodeUpdateStatus', status))).index;
+    };
+    const first = await become('down');
+    await time.pass(EVALUATIONS_DUE_MS);
+    const second = await become('ready');
+    asked[0]?.fail();
+    await time.pass(2 * EVALUATIONS_DUE_MS);
+    expect(asked.map(({ index }) => index)).toEqual([first, second]);
+  });
+
   it('GC-59: of a collected node they are written at once: for system jobs, and for work that is not over', async () => {
     const { state, time, missing, node, work, evals } = holder();
     work(job('web'));
