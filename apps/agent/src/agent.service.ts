@@ -156,7 +156,7 @@ export const agent: ServiceDefinition = {
           ignoreSystemJobs: settings.WAYBILL_AGENT_DRAIN_IGNORE_SYSTEM_JOBS,
         };
         const unfinished = () => running.unfinished();
-        await new SelfDrain(drain, { rpc, clock, timers, newId, logger, node: () => node.current, unfinished }).run();
+        await new SelfDrain(drain, { rpc, timers, newId, logger, node: () => node.current, unfinished }).run();
       },
       stopTakesMs: stopTasksOnExit ? settings.WAYBILL_MAX_KILL_TIMEOUT_MS : 0,
       stop: async () => {

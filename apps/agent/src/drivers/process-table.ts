@@ -1,4 +1,5 @@
 import { readdir, readFile } from 'node:fs/promises';
+import { isYounger } from '@waybill/model';
 
 /** `USER_HZ`: what /proc counts processor time in, the same on every Linux that Node runs on. */
 export const TICKS_PER_SECOND = 100;
@@ -34,7 +35,7 @@ export class ProcessTables {
   private looking: Promise<ProcessTable> | undefined;
 
   async now(): Promise<ProcessTable> {
-    if (this.latest && Date.now() - this.latest.takenAtMs < TABLE_REUSE_MS) return this.latest;
+    if (this.latest && isYounger(this.latest.takenAtMs, Date.now(), TABLE_REUSE_MS)) return this.latest;
     this.looking ??= look().finally(() => (this.looking = undefined));
     this.latest = await this.looking;
     return this.latest;

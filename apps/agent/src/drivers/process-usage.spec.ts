@@ -46,6 +46,17 @@ describe('usage of a process tree', () => {
     expect(second.Pids!['2']!.CpuStats).toMatchObject({ UserMode: 0, SystemMode: 50 });
   });
 
+  it('AG-331: after the clock was set back it is measured anew, not repeated until the clock is there again', () => {
+    const usage = new ProcessUsage(3_600_000, 1_000);
+    usage.sample(3_601_000, [sampled(1, 100, 0, 4096)]);
+    expect(usage.recent(1_000)).toBeUndefined();
+    expect(usage.sample(1_000, [sampled(1, 150, 0, 8192)]).ResourceUsage).toMatchObject({
+      MemoryStats: { RSS: 8192 },
+      CpuStats: { Percent: 0 },
+    });
+    expect(usage.sample(2_000, [sampled(1, 200, 0, 8192)]).ResourceUsage.CpuStats).toMatchObject({ Percent: 50 });
+  });
+
   it('AG-331: what is told is never older than a second; a sample that is too young to say anything new is repeated', () => {
     const usage = new ProcessUsage(0, 1_000);
     const first = usage.sample(1_000, [sampled(1, 100, 0, 1), sampled(2, 100, 0, 1)]);

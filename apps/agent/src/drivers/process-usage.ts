@@ -1,3 +1,4 @@
+import { isYounger } from '@waybill/model';
 import type { CpuStats, MemoryStats, ResourceUsage, TaskResourceUsage } from '@waybill/rpc';
 import { type ProcessMemory, type ProcessRow, TICKS_PER_SECOND } from './process-table.js';
 
@@ -31,14 +32,15 @@ export class ProcessUsage {
 
   /** The last sample, if it is young enough to be repeated. */
   recent(nowMs: number): TaskResourceUsage | undefined {
-    return nowMs - this.last.atMs < MIN_SAMPLE_MS ? this.last.usage : undefined;
+    return isYounger(this.last.atMs, nowMs, MIN_SAMPLE_MS) ? this.last.usage : undefined;
   }
 
   sample(atMs: number, processes: readonly ProcessSample[]): TaskResourceUsage {
     const recent = this.recent(atMs);
     if (recent) return recent; // two asked at once
     const before = this.last;
-    const seconds = Math.max(atMs - before.atMs, 1) / 1_000;
+    // After the clock was set back nobody knows how long it took: this once nothing was used.
+    const seconds = atMs < before.atMs ? Infinity : Math.max(atMs - before.atMs, 1) / 1_000;
     const total = { userTicks: sum(processes, 'userTicks'), systemTicks: sum(processes, 'systemTicks') };
     const memory = { rssBytes: sum(processes, 'rssBytes'), swapBytes: sum(processes, 'swapBytes') };
     const pids = processes.map((process) => [

@@ -1,4 +1,4 @@
-import type { Clock, Timers } from '@waybill/model';
+import { type Clock, isYounger, type Timers } from '@waybill/model';
 import type { AllocResourceUsage, HostStats } from '@waybill/rpc';
 import type { Labels, Series, Shown } from '@waybill/telemetry';
 import {
@@ -61,7 +61,7 @@ export class MachineMetrics {
 
   read(): Promise<Shown> {
     const nowMs = this.options.clock.nowMs();
-    if (this.last && nowMs - this.lastMs < this.options.collectionIntervalMs) return this.last;
+    if (this.last && isYounger(this.lastMs, nowMs, this.options.collectionIntervalMs)) return this.last;
     this.lastMs = nowMs;
     return (this.last = this.look());
   }

@@ -1,3 +1,4 @@
+import { isYounger } from '@waybill/model';
 import type { HostCpuStats, HostDiskStats, HostStats } from '@waybill/rpc';
 
 /** Milliseconds that a core has spent, since the machine started. */
@@ -29,7 +30,7 @@ export class HostUsage {
   constructor(private readonly mhzPerCore: number) {}
 
   of(sample: HostSample): HostStats {
-    if (sample.atMs - this.lastMs >= MIN_HOST_SAMPLE_MS) {
+    if (!isYounger(this.lastMs, sample.atMs, MIN_HOST_SAMPLE_MS)) {
       this.cpu = sample.cores.map((core, i) => this.coreUsage(`cpu${i}`, core, this.before[i] ?? NO_TIME));
       this.before = sample.cores;
       this.lastMs = sample.atMs;

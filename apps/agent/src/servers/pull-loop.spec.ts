@@ -12,7 +12,7 @@ import { fixtures } from '@waybill/state';
 import { silentLogger } from '@waybill/telemetry';
 import { describe, expect, it } from 'vitest';
 import { diffAllocs, type KnownAlloc } from './alloc-diff.js';
-import { ASK_AGAIN_SPREAD_MS, MAX_PULL_RETRY_MS, type Pulled, PullLoop } from './pull-loop.js';
+import { ASK_AGAIN_SPREAD_MS, MAX_PULL_RETRY_MS, PULL_RETRY_MS, type Pulled, PullLoop } from './pull-loop.js';
 
 /** Answers lists when told to; fetches from `allocs`, at `index`. */
 class Servers implements Rpc {
@@ -83,6 +83,21 @@ describe('pull of allocations', () => {
     ];
     const listed = { same: 5, older: 6, fresh: 1, refused: 9 };
     expect(diffAllocs(listed, known, new Set(['refused']))).toEqual({ removed: ['gone'], wanted: ['older', 'fresh'] });
+  });
+
+  it('AG-44: a list that could not be applied is asked for again', async () => {
+    const { time, servers, pulled, loop, list } = setup();
+    pulled.push = () => {
+      Reflect.deleteProperty(pulled, 'push');
+      throw new Error('not applied');
+    };
+    loop.start(1);
+    await settle();
+    await list({}, 5);
+    await time.pass(2 * PULL_RETRY_MS);
+    expect(servers.lists.at(-1)!.request.MinQueryIndex).toBe(0);
+    await list({}, 5);
+    expect(pulled).toHaveLength(1);
   });
 
   it('OP-47: after a restore, what the servers have as older or had refused is news too; once', async () => {

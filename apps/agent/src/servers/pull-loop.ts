@@ -142,9 +142,9 @@ export class PullLoop {
       : diffAllocs(Allocs, this.deps.known(), this.deps.invalid());
     const changed = await this.fetch(diff, list);
     if (!this.isRunning || !changed) return;
-    this.index = Index;
-    this.restoredIndex = RestoredIndex;
     this.deps.apply({ removed: diff.removed, changed, listed: new Set(Object.keys(Allocs)), isRestored });
+    this.index = Index; // not before: what could not be applied is asked for again
+    this.restoredIndex = RestoredIndex;
   }
 
   /** undefined: given up; its answer, should it still come, is nobody's. */

@@ -35,7 +35,6 @@ function leaving(over: Partial<ShutdownDrain> = {}, allocs: Allocation[] = []) {
     { ...DRAIN, ...over },
     {
       rpc: servers,
-      clock: time,
       timers: time,
       newId: () => 'request',
       logger: silentLogger,

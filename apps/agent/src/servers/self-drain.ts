@@ -1,4 +1,4 @@
-import { type Allocation, type Clock, type Node, nsFromMs, type Timers } from '@waybill/model';
+import { type Allocation, type Node, nsFromMs, type Timers } from '@waybill/model';
 import { drainSelf, type Rpc, selfDrainState } from '@waybill/rpc';
 import type { Logger } from '@waybill/telemetry';
 
@@ -18,7 +18,6 @@ export interface ShutdownDrain {
 
 export interface SelfDrainDependencies {
   readonly rpc: Rpc;
-  readonly clock: Clock;
   readonly timers: Timers;
   readonly newId: () => string;
   readonly logger: Logger;
@@ -49,16 +48,18 @@ export class SelfDrain {
 
   /** Resolves when the machine may end. Never fails. */
   async run(): Promise<void> {
-    const { clock, logger } = this.deps;
-    const givesUpAtMs = clock.nowMs() + this.drain.deadlineMs + GRACE_MS;
+    const { logger, timers } = this.deps;
+    let givesUp = false;
+    const cancel = timers.after(this.drain.deadlineMs + GRACE_MS, () => (givesUp = true));
     logger.info('leaving: this machine is drained', { ...this.drain });
     while (!(await this.isOver())) {
-      if (clock.nowMs() >= givesUpAtMs) {
+      if (givesUp) {
         logger.warn('the drain took too long; leaving with work unfinished', { unfinished: this.unfinished });
         return;
       }
-      await new Promise<void>((resolve) => this.deps.timers.after(LOOK_MS, resolve));
+      await new Promise<void>((resolve) => timers.after(LOOK_MS, resolve));
     }
+    cancel();
     logger.info('this machine is drained');
   }
 

@@ -47,6 +47,17 @@ describe('restart policy', () => {
     });
   });
 
+  it('AG-112, AG-117: a clock that is set back begins the interval anew, instead of making it longer', () => {
+    for (const Mode of ['fail', 'delay'] as const) {
+      const time = new FakeTime();
+      const clock = { setMs: 0, nowMs: () => time.nowMs() + clock.setMs };
+      const t = new RestartTracker({ ...SERVICE, Mode, Attempts: 1 }, true, clock, () => 0);
+      t.decide(exit(1));
+      clock.setMs = -3_600_000;
+      expect(t.decide(exit(1))).toMatchObject({ kind: 'restart', delayMs: 15_000 });
+    }
+  });
+
   it('the delay grows by up to 25 % of it', () => {
     expect(tracker({}, true, 0.5).tracker.decide(exit(1))).toMatchObject({ delayMs: 16_875 });
     expect(tracker({}, true, 0.999999).tracker.decide(exit(1))).toMatchObject({ delayMs: 18_749 });

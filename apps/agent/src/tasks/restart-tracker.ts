@@ -27,8 +27,8 @@ export type RestartDecision =
 
 /**
  * Decides after each round of a task whether it starts again in place (agent.md section 11, "Decision").
- * State: when the present interval began, and the restarts counted in it; in memory only (AG-116). The policy may be
- * replaced at any time and applies from the next decision, the count is kept (AG-115).
+ * State: when the present interval began, and the restarts counted in it; in memory only (AG-116). One that has yet to
+ * begin, because the clock was set back, begins now. The policy may be replaced at any time and applies from the next decision, the count is kept (AG-115).
  */
 export class RestartTracker {
   private intervalBeganMs: number;
@@ -51,7 +51,8 @@ export class RestartTracker {
     const doneWell = end.kind === 'exit' && isSuccess(end.result) && !this.restartOnSuccess;
     if (Attempts === 0) return doneWell ? { kind: 'done' } : { kind: 'failed', reason: REASON_NO_RESTARTS };
     const nowMs = this.clock.nowMs();
-    if (nsFromMs(nowMs - this.intervalBeganMs) > Interval) {
+    const intoIntervalMs = nowMs - this.intervalBeganMs;
+    if (nsFromMs(intoIntervalMs) > Interval || intoIntervalMs < 0) {
       this.intervalBeganMs = nowMs;
       this.count = 0;
     }

@@ -40,6 +40,19 @@ describe('BlockingQueries', () => {
     expect(MAX_WAIT_MS).toBe(300_000);
   });
 
+  it('ST-150: a clock that is set back does not make the wait longer', async () => {
+    let setMs = 0;
+    const queries = new BlockingQueries(watches, { nowMs: () => time.nowMs() + setMs }, () => 0);
+    const options = { minIndex: 5, waitMs: 10_000, signal: new AbortController().signal };
+    let answered: unknown;
+    void queries.run(options, WATCHED, async () => ({ index })).then((answer) => (answered = answer));
+    await time.pass(1_000);
+    setMs = -3_600_000;
+    watches.wakeAll();
+    await time.pass(10_000);
+    expect(answered).toEqual({ index: 5 });
+  });
+
   it('API-49, ST-150: a random part of up to a sixteenth is added to the wait', async () => {
     const [least, most] = [asked(5, 16_000, 0), asked(5, 16_000, 0.999_999)];
     await time.pass(16_000);

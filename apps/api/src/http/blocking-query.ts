@@ -43,12 +43,13 @@ export class BlockingQueries {
   async run<A extends QueryAnswer>(options: BlockingOptions, watched: Watched, query: () => Promise<A>): Promise<A> {
     this.begun();
     if (options.minIndex === 0) return query();
-    const until = this.clock.nowMs() + options.waitMs * (1 + this.random() * JITTER_FRACTION);
+    const waitMs = options.waitMs * (1 + this.random() * JITTER_FRACTION);
+    const until = this.clock.nowMs() + waitMs;
     const watch = this.source.watch(watched);
     try {
       for (;;) {
         const answer = await query();
-        const leftMs = until - this.clock.nowMs();
+        const leftMs = Math.min(until - this.clock.nowMs(), waitMs); // also by a clock that was set back
         if (answer.index > options.minIndex || leftMs <= 0 || options.signal.aborted) return answer;
         if (!(await watch.changed(leftMs, options.signal))) return answer;
       }

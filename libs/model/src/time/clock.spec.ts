@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { msFromNs, NS_PER_MINUTE, nsFromMs, nsFromRfc3339, rfc3339FromMs, rfc3339FromNs } from './clock.js';
+import { isYounger, msFromNs, NS_PER_MINUTE, nsFromMs, nsFromRfc3339, rfc3339FromMs, rfc3339FromNs } from './clock.js';
 
 /** 2026, where a unix time in nanoseconds is far beyond what a number holds exactly. */
 const SOME_MS = Date.UTC(2026, 0, 1);
@@ -11,6 +11,15 @@ describe('times', () => {
       expect(msFromNs(nsFromMs(ms) + 10 * NS_PER_MINUTE)).toBe(ms + 600_000);
       expect(rfc3339FromNs(nsFromRfc3339(rfc3339FromMs(ms)))).toBe(rfc3339FromMs(ms));
     }
+  });
+
+  it('what seems to come from the future, as the clock was set back, is not young', () => {
+    expect([isYounger(100, 149, 50), isYounger(100, 150, 50), isYounger(-Infinity, 0, 50)]).toEqual([
+      true,
+      false,
+      false,
+    ]);
+    expect(isYounger(100, 99, 50)).toBe(false);
   });
 
   it('parts of a millisecond are dropped', () => {

@@ -12,6 +12,9 @@ export const NS_PER_SECOND = 1_000_000_000;
 export const NS_PER_MINUTE = 60 * NS_PER_SECOND;
 export const NS_PER_HOUR = 60 * NS_PER_MINUTE;
 
+/** Whether what was made at `atMs` is younger than `ageMs`. Of a time that is still to come, as the clock was set back, it is not. */
+export const isYounger = (atMs: number, nowMs: number, ageMs: number): boolean => nowMs >= atMs && nowMs - atMs < ageMs;
+
 /** Milliseconds (unix time or duration) to nanoseconds. */
 export function nsFromMs(ms: number): number {
   return Math.round(ms) * NS_PER_MS;

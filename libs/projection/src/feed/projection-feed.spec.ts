@@ -117,6 +117,16 @@ describe('ProjectionFeed', () => {
     expect(await verdict).toEqual(accepted);
   });
 
+  it('also when the clock was set back since the last announcement', async () => {
+    announce(0, [{}]);
+    time.nowMs = () => -3_600_000;
+    const verdict = feed.waitFor(2, 10_000);
+    storedAt = 2;
+    stored.set(2, accepted);
+    await time.pass(SILENCE_MS);
+    expect(await Promise.race([verdict, settled()])).toEqual(accepted);
+  });
+
   it('nobody waiting, nobody asked', async () => {
     announce(0, [{}]);
     const watch = feed.watch([['jobs', '*']]);

@@ -42,6 +42,8 @@ export class ProjectionFeed {
   private appliedTo = 0;
   private appliedAtMs: number;
   private heardAtMs: number;
+  /** Announcements that have arrived. */
+  private heard = 0;
   private eventSequence = 0;
   private stopped = false;
   private readonly verdicts = new Map<number, Verdict>();
@@ -85,6 +87,7 @@ export class ProjectionFeed {
   receive(announcement: Announcement): void {
     if (this.stopped) return;
     const { from, to, entries } = announcement;
+    this.heard += 1;
     this.heardAtMs = this.options.clock.nowMs();
     this.eventSequence = Math.max(this.eventSequence, announcement.eventSequence);
     if (to <= this.appliedTo) {
@@ -201,12 +204,11 @@ export class ProjectionFeed {
 
   private listenForSilence(): void {
     if (this.silenceTimer || this.stopped) return;
-    const startedAtMs = this.options.clock.nowMs();
+    const heardBefore = this.heard;
     this.silenceTimer = this.options.timers.after(SILENCE_MS, () => {
       this.silenceTimer = undefined;
       if (this.waiting === 0) return;
-      const silent = this.heardAtMs <= startedAtMs;
-      if (!silent) this.listenForSilence();
+      if (this.heard > heardBefore) this.listenForSilence();
       else
         void this.resync()
           .catch(() => {})
