@@ -6,9 +6,7 @@ import type { Logger } from '@waybill/telemetry';
 import type { KnownPaths } from './known-paths.js';
 import type { ApiReply, ApiRequest } from './reply.js';
 import { ApiError } from './api-error.js';
-import { MAX_BODY_BYTES } from './body.js';
-
-const BYTES_PER_MIB = 1024 * 1024;
+import { bodyTooLarge } from './body.js';
 
 interface Answer {
   readonly status: number;
@@ -51,15 +49,11 @@ export class ApiErrorFilter implements ExceptionFilter {
 
   /** API-2, API-3: an unknown path is an empty 404, a known one with another method is 405. */
   private notRouted(error: HttpException, request: ApiRequest): Answer {
-    if (error.getStatus() === 413) return { status: 413, text: tooLarge(request) };
+    if (error.getStatus() === 413) return { status: 413, text: bodyTooLarge(request.routeOptions.bodyLimit).message };
     if (error.getStatus() !== 404) return { status: error.getStatus(), text: error.message };
     return this.paths.has(request.url) ? { status: 405, text: 'Invalid method' } : { status: 404, text: '' };
   }
 }
-
-/** The contract knows no limit (API-29), so who meets ours is told it. */
-const tooLarge = ({ routeOptions: { bodyLimit = MAX_BODY_BYTES } }: ApiRequest): string =>
-  `Request body is too large: at most ${Math.floor(bodyLimit / BYTES_PER_MIB)} MiB`;
 
 const STATUS_OF_RPC = {
   invalid: 400,

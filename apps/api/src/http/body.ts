@@ -1,7 +1,12 @@
-import { badRequest } from './api-error.js';
+import { ApiError, badRequest } from './api-error.js';
 
+const BYTES_PER_MIB = 1024 * 1024;
 /** Bytes of a request's body. A job that fits no transaction is refused later, with a text of its own. */
-export const MAX_BODY_BYTES = 32 * 1024 * 1024;
+export const MAX_BODY_BYTES = 32 * BYTES_PER_MIB;
+
+/** The contract knows no limit (API-29), so who meets ours is told it. @param limit bytes that the path takes */
+export const bodyTooLarge = (limit = MAX_BODY_BYTES): ApiError =>
+  new ApiError(413, `Request body is too large: at most ${Math.floor(limit / BYTES_PER_MIB)} MiB`);
 
 /** Deeper nesting than any job has; keeps recursive decoding off the stack's end. */
 export const MAX_JSON_DEPTH = 256;

@@ -2,8 +2,8 @@ import { type ClientRequest, type IncomingMessage, request as httpRequest, type 
 import { pipeline } from 'node:stream/promises';
 import { apiAddress, isUnreachable, type Regions } from '@waybill/rpc';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { failed } from '../http/api-error.js';
-import { readJsonBody } from '../http/body.js';
+import { ApiError, failed } from '../http/api-error.js';
+import { bodyTooLarge, MAX_BODY_BYTES, readJsonBody } from '../http/body.js';
 import { pathOf } from '../http/path.js';
 import { param, type QueryString } from '../http/query-string.js';
 import { type ApiReply, type ApiRequest, whenClosed } from '../http/reply.js';
@@ -13,6 +13,8 @@ import { jobPathOf } from '../jobs/job-path.js';
 const FORWARDED_BY = 'x-waybill-forwarded-by';
 /** Until a connection to the other region stands; the answer itself may take as long as a query may block. */
 const CONNECT_TIMEOUT_MS = 3_000;
+/** A machine that is gone without a word is noticed some 10 s after this long without one. */
+const KEEP_ALIVE_MS = 15_000;
 /** Belong to one connection, not to the request. */
 const HOP_BY_HOP = [
   'connection',
@@ -25,7 +27,7 @@ const HOP_BY_HOP = [
   'upgrade',
 ];
 
-type Forwarded = Pick<ApiRequest, 'method' | 'url' | 'headers' | 'body' | 'raw'>;
+type Forwarded = Pick<ApiRequest, 'method' | 'url' | 'headers' | 'body' | 'raw' | 'routeOptions'>;
 
 /**
  * Passes requests for another region on to an API of that region, as they are, and its answer back, as it comes (API-43):
@@ -48,10 +50,11 @@ export class RegionForwarding {
     return this.peers.names;
   }
 
-  /** @throws ApiError 500: the region is unknown or does not answer (DP-1141) */
+  /** @throws ApiError 500: the region is unknown or does not answer (DP-1141); 413 (API-29) */
   async pass(request: Forwarded, reply: ApiReply, region: string): Promise<void> {
     if (request.headers[FORWARDED_BY] !== undefined) throw noPath(region, 'the request has come from another region');
-    const upstream = await this.connect(request, region, await this.addressOf(region));
+    refuseTooLarge(request);
+    const upstream = this.connect(request, region, await this.addressOf(region));
     this.passing(region);
     whenClosed(reply.raw, () => upstream.destroy()); // whoever does not wait any more ends it there too
     const answer = await answerOf(request, upstream).catch((error: unknown) => {
@@ -70,13 +73,15 @@ export class RegionForwarding {
     }
   }
 
-  private async connect(request: Forwarded, region: string, address: string): Promise<ClientRequest> {
+  private connect(request: Forwarded, region: string, address: string): ClientRequest {
+    if (!URL.canParse(`http://${address}`)) throw noPath(region, `its API says that it is at ${address}`);
     const { pathname, search } = inRegion(request.url, region);
     const headers = { ...request.headers, [FORWARDED_BY]: this.own };
     for (const name of HOP_BY_HOP) Reflect.deleteProperty(headers, name);
     const { hostname, port } = new URL(`http://${address}`);
     const options = { hostname, port, path: pathname + search, method: request.method, headers, agent: false };
     const upstream = httpRequest(options);
+    upstream.setSocketKeepAlive(true, KEEP_ALIVE_MS);
     const tooSlow = setTimeout(() => upstream.destroy(new Error('no connection in time')), CONNECT_TIMEOUT_MS);
     upstream.once('socket', (socket) => socket.once('connect', () => clearTimeout(tooSlow)));
     upstream.once('close', () => clearTimeout(tooSlow));
@@ -86,7 +91,8 @@ export class RegionForwarding {
 
 /**
  * Requests whose query names another region, or, where it names none, their body (API-28). Those that register or plan a
- * job have an order of their own (API-101).
+ * job have an order of their own (API-101). A body whose length is known is passed on as it comes, another is read first: how
+ * much of it there may be is this server's to say, as only it can still be heard by whoever sends.
  */
 export function forwardToRegions(fastify: FastifyInstance, forwarding: RegionForwarding): void {
   const passTo = async (region: string | undefined, request: FastifyRequest, reply: FastifyReply): Promise<void> => {
@@ -95,14 +101,23 @@ export function forwardToRegions(fastify: FastifyInstance, forwarding: RegionFor
       await forwarding.pass(request, reply, region);
     } catch (error) {
       const text = error instanceof Error ? error.message : String(error);
-      await reply.code(500).header('Content-Type', 'text/plain; charset=utf-8').send(text);
+      const status = error instanceof ApiError ? error.status : 500;
+      if (status === 413) void reply.header('Connection', 'close'); // what is still coming is not read
+      await reply.code(status).header('Content-Type', 'text/plain; charset=utf-8').send(text);
     }
   };
   const inQuery = (request: FastifyRequest) => param(request.query as QueryString, 'region');
-  fastify.addHook('onRequest', (request, reply) => passTo(inQuery(request), request, reply));
-  fastify.addHook('preHandler', (request, reply) =>
-    passTo(inQuery(request) ? undefined : regionInBody(request), request, reply),
-  );
+  fastify.addHook('onRequest', async (request, reply) => {
+    if (!isOfUnknownLength(request)) await passTo(inQuery(request), request, reply);
+  });
+  fastify.addHook('preHandler', (request, reply) => passTo(inQuery(request) || regionInBody(request), request, reply));
+}
+
+const isOfUnknownLength = ({ headers }: Forwarded): boolean => headers['transfer-encoding'] !== undefined;
+
+/** @throws ApiError */
+function refuseTooLarge({ headers, routeOptions: { bodyLimit = MAX_BODY_BYTES } }: Forwarded): void {
+  if (Number(headers['content-length'] ?? 0) > bodyLimit) throw bodyTooLarge(bodyLimit);
 }
 
 /** Undefined too for what is no JSON: what is wrong with it is said by who reads it. Cost: none for bodies without the word. */
