@@ -35,9 +35,20 @@ export async function mounts(table = '/proc/self/mounts'): Promise<Mount[]> {
 
 /** Also of a place whose way there leads over links. What is mounted there is not touched: it may not answer. */
 export async function isMountPoint(directory: string): Promise<boolean> {
-  const above = path.dirname(directory);
-  const place = path.join(await realpath(above).catch(() => above), path.basename(directory));
+  const place = await canonical(directory);
   return (await mounts()).some(({ point }) => point === place);
+}
+
+/** Without the links on the way there. */
+async function canonical(place: string): Promise<string> {
+  const above = path.dirname(place);
+  return path.join(await realpath(above).catch(() => above), path.basename(place));
+}
+
+/** Where something is mounted, of a directory and all that is below it. @throws when the table of mounts cannot be read */
+export async function mountsFrom(directory: string): Promise<string[]> {
+  const root = await canonical(directory);
+  return (await mounts()).map(({ point }) => point).filter((at) => at === root || at.startsWith(root + path.sep));
 }
 
 /**

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { statSync } from 'node:fs';
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -7,6 +8,8 @@ import { fixtures } from '@waybill/state';
 import { silentLogger } from '@waybill/telemetry';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { findHostVolumePlugins } from './host-volume-plugins.store.js';
+
+const canMount = process.getuid?.() === 0;
 
 let dir: string;
 beforeEach(async () => void (dir = await mkdtemp(path.join(tmpdir(), 'waybill-host-volume-plugins-'))));
@@ -44,6 +47,26 @@ async function installed(id: string, lines: string, mode = 0o755): Promise<void>
 }
 
 describe('the built-in plugin', () => {
+  it.skipIf(!canMount)(
+    'VL-296: a volume in which something is mounted is not deleted with it (needs root)',
+    async () => {
+      const mkdirPlugin = await plugin('mkdir');
+      const { HostPath } = await mkdirPlugin.create(volume());
+      const [at, elsewhere] = [path.join(HostPath, 'mounted'), path.join(dir, 'elsewhere')];
+      for (const one of [at, elsewhere]) await mkdir(one);
+      await writeFile(path.join(elsewhere, 'precious'), 'data');
+      execFileSync('mount', ['--bind', elsewhere, at]);
+      try {
+        await expect(mkdirPlugin.delete(volume())).rejects.toThrow(`something is mounted at ${at}: unmount it first`);
+        expect(await readFile(path.join(elsewhere, 'precious'), 'utf8')).toBe('data');
+      } finally {
+        execFileSync('umount', [at]);
+      }
+      await mkdirPlugin.delete(volume());
+      expect(await readdir(path.join(dir, 'volumes'))).toEqual([]);
+    },
+  );
+
   it('VL-296: whoever looks finds it as it is to be, or not at all: an agent may be killed at any moment', async () => {
     const mkdirPlugin = await plugin('mkdir');
     const HostPath = path.join(dir, 'volumes', ID);

@@ -178,7 +178,7 @@ describe('host volumes of a machine', () => {
     expect(disk.map(({ volume }) => volume.ID)).toEqual([uuid(1), uuid(2)]);
   });
 
-  it('one that cannot be written down is taken back', async () => {
+  it('one that cannot be written down is taken back; one that the servers know to be made is not: it may hold data', async () => {
     const at = machine();
     const failing = new HostVolumes({
       node: new LocalNode(fixtures.aNode()),
@@ -190,5 +190,7 @@ describe('host volumes of a machine', () => {
     await failing.start();
     await expect(failing.create(aVolume())).rejects.toThrow('disk full');
     expect(at.asked).toEqual([`create ${uuid(1)}`, `delete ${uuid(1)}`]);
+    await expect(failing.create(aVolume({ HostPath: `/made/${uuid(1)}` }))).rejects.toThrow('disk full');
+    expect(at.asked.slice(2)).toEqual([`create ${uuid(1)}`]);
   });
 });

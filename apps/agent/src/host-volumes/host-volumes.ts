@@ -67,7 +67,8 @@ export class HostVolumes {
     return this.inTurn(volume, async () => {
       const plugin = this.pluginOf(volume);
       const made = await plugin.create(volume);
-      const isNew = !this.records.has(volume.ID);
+      // One that the servers know to be made may hold data, also when it is on no list here.
+      const isNew = !this.records.has(volume.ID) && volume.HostPath === '';
       await this.keep(volume.ID, { volume: { ...volume, HostPath: made.HostPath }, isRegistered: false }).catch(
         async (error: unknown) => {
           if (isNew) await plugin.delete({ ...volume, HostPath: made.HostPath });

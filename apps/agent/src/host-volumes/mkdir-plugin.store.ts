@@ -1,6 +1,7 @@
 import { chmod, chown, lstat, mkdir, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import type { CreatedOnNode, HostVolumeOnNode } from '@waybill/rpc';
+import { mountsFrom } from '../disks/mount-table.store.js';
 import { type HostVolumePlugin, HostVolumeRefusal } from './host-volume-plugin.js';
 
 const DEFAULT_MODE = 0o700;
@@ -38,7 +39,10 @@ export class MkdirPlugin implements HostVolumePlugin {
     return { HostPath, CapacityBytes: 0 };
   }
 
+  /** @throws HostVolumeRefusal when something is mounted there: what is on it is none of the volume's */
   async delete({ ID }: HostVolumeOnNode): Promise<void> {
+    const [mounted] = await mountsFrom(path.join(this.volumesDir, ID));
+    if (mounted !== undefined) throw new HostVolumeRefusal(`something is mounted at ${mounted}: unmount it first`);
     for (const made of [this.unfinished(ID), path.join(this.volumesDir, ID)])
       await rm(made, { recursive: true, force: true });
   }

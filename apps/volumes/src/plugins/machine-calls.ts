@@ -14,7 +14,7 @@ export class NoPathError extends VolumeStepError {
 /** The machine has died, or its agent was started anew, in the middle of it: nobody knows how far it got, and asking again is safe. */
 export class LostInTheMiddleError extends VolumeStepError {
   constructor() {
-    super('CSI client error (retryable): the client was lost in the middle of the call');
+    super('the client was lost in the middle of the call');
   }
 }
 

@@ -2,11 +2,12 @@ import type { CSIPlugin } from '@waybill/model';
 import type { Call, CsiCall } from '@waybill/rpc';
 import type { Tables } from '@waybill/state';
 import { failing, textOf, VolumeStepError } from '../commands/errors.js';
-import { type MachineCalls, NO_PATH } from './machine-calls.js';
+import { LostInTheMiddleError, type MachineCalls, NO_PATH } from './machine-calls.js';
 import { PluginTurns } from './plugin-turns.js';
 
+const RETRYABLE = 'CSI client error (retryable): ';
 /** Of errors with these in them another instance may know nothing (VL-127). */
-const NEXT_INSTANCE = ['CSI client error (retryable)', 'Unknown node', NO_PATH];
+const NEXT_INSTANCE = [RETRYABLE, 'Unknown node', NO_PATH];
 
 export interface PluginCallsDeps {
   readonly tables: Pick<Tables, 'csi_plugins' | 'nodes'>;
@@ -51,7 +52,8 @@ export class PluginCalls {
     for (const nodeId of this.controllersOf(request.PluginID)) {
       try {
         return await this.deps.machines.ask(call, nodeId, request);
-      } catch (error) {
+      } catch (given) {
+        const error = given instanceof LostInTheMiddleError ? new VolumeStepError(RETRYABLE + given.message) : given;
         if (!NEXT_INSTANCE.some((text) => textOf(error).includes(text))) throw error;
         last = error;
       }
