@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { silentLogger } from '@waybill/telemetry';
@@ -16,3 +16,20 @@ it('a collector whose directory is deleted says nothing: its words would go to a
   await collector.stop();
   expect(said).toBe(0);
 });
+
+it.runIf(process.platform === 'linux')(
+  'what stands in the place of a pipe costs no descriptor each time it is looked at',
+  async () => {
+    const dir = mkdtempSync(path.join(tmpdir(), 'waybill-collector-'));
+    writeFileSync(path.join(dir, 'run.stdout.fifo'), 'no pipe');
+    writeFileSync(path.join(dir, 'run.stdout.json'), JSON.stringify({ dir, base: 'x', maxFiles: 1, maxFileBytes: 1 }));
+    const collector = new LogCollector(dir, silentLogger);
+    await collector.start();
+    const open = () => readdirSync('/proc/self/fd').length;
+    const before = open();
+    for (let look = 0; look < 10; look++) await collector.scan();
+    expect(open()).toBe(before);
+    await collector.stop();
+    rmSync(dir, { recursive: true });
+  },
+);

@@ -1,4 +1,4 @@
-import { constants, type FSWatcher, mkdirSync, openSync, readSync, watch } from 'node:fs';
+import { closeSync, constants, type FSWatcher, mkdirSync, openSync, readSync, watch } from 'node:fs';
 import { readdir, readFile, unlink } from 'node:fs/promises';
 import { Socket } from 'node:net';
 import path from 'node:path';
@@ -102,8 +102,7 @@ export class LogCollector {
       const fifo = path.join(this.dir, name + FIFO_SUFFIX);
       // The socket takes the descriptor over and closes it. Opening without a writer must not wait for one.
       const fd = openSync(fifo, constants.O_RDONLY | constants.O_NONBLOCK);
-      const first = firstChunk(fd);
-      const socket = new Socket({ fd, readable: true, writable: false });
+      const { socket, first } = opened(fd);
       const done = this.copy(socket, first, new RotatingLog(spec)).then((ended) => this.finish(name, ended));
       this.streams.set(name, { stop: () => socket.destroy(), done });
     } catch (error) {
@@ -162,6 +161,17 @@ export class LogCollector {
       await unlink(path.join(this.dir, name + ORDER_SUFFIX)).catch(() => undefined);
     }
     this.streams.delete(name);
+  }
+}
+
+/** @throws what is no pipe; its descriptor is closed then, for it is tried again every RESCAN_MS */
+function opened(fd: number): { readonly socket: Socket; readonly first: Buffer | null } {
+  try {
+    const first = firstChunk(fd);
+    return { socket: new Socket({ fd, readable: true, writable: false }), first };
+  } catch (error) {
+    closeSync(fd);
+    throw error;
   }
 }
 
