@@ -206,7 +206,25 @@ describe('a volume is made larger', () => {
     await expect(register(cluster, sized(2_000, 0))).rejects.toThrow(
       'unable to update volume: 1 error occurred:\n\t* CSI.NodeExpandVolume error: No path to node\n\n',
     );
+    expect(cluster.stored()).toMatchObject({ Capacity: 2_000, RequestedCapacityMin: 0 });
+  });
+
+  it('VL-51: asked again, the machine is asked again, until it has seen the size', async () => {
+    const cluster = await expanding();
+    cluster.claimed('a', 'm');
+    cluster.machines.answers.set(EXPAND, () => ({ CapacityBytes: 2_000, NodeExpansionRequired: true }));
+    cluster.machines.unreachable('agent.csiNodeExpandVolume');
+    for (const calls of [['ControllerExpandVolume', 'NodeExpandVolume'], ['NodeExpandVolume']]) {
+      await expect(register(cluster, sized(2_000, 0))).rejects.toThrow('No path to node');
+      expect(cluster.machines.calls).toEqual(calls);
+      cluster.machines.asked.splice(0);
+    }
+    cluster.machines.answers.clear();
+    await register(cluster, sized(2_000, 0));
+    expect(cluster.machines.calls).toEqual(['NodeExpandVolume']);
     expect(cluster.stored()).toMatchObject({ Capacity: 2_000, RequestedCapacityMin: 2_000 });
+    await register(cluster, sized(2_000, 0));
+    expect(cluster.machines.calls).toHaveLength(1);
   });
 
   it('VL-51: also when another volume of the request fails', async () => {

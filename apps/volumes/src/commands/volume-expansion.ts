@@ -12,10 +12,10 @@ import { controllerCan } from '../plugins/controller-abilities.js';
 import { failing, textOf, VolumeStepError } from './errors.js';
 import type { PluginCalls } from '../plugins/plugin-calls.js';
 
-/** A volume with its new sizes, which are to be stored whatever `failure` says (VL-51). */
+/** A volume with what has become of it, which is to be stored whatever `failure` says (VL-51). */
 export interface Resized {
   readonly volume: CSIVolume;
-  /** Why a machine does not see the new size yet. */
+  /** Why a machine does not see the new size yet; until all do, the sizes asked for are not stored, so that they can be asked for again. */
   readonly failure?: string;
 }
 
@@ -35,6 +35,8 @@ export class VolumeExpansion {
         throw new VolumeStepError(change.error);
       case 'stored':
         return { volume: { ...volume, ...change.requested } };
+      case 'reached':
+        return this.seenOnNodes(volume, change.requested);
       case 'expanded':
         return this.expanded(volume, change.requested);
     }
@@ -57,10 +59,16 @@ export class VolumeExpansion {
         Secrets,
       })
       .catch(failing('unable to expand volume: '));
-    const larger = { ...volume, ...requested, Capacity: CapacityBytes };
-    if (!NodeExpansionRequired) return { volume: larger };
-    const failures = await this.expandOnNodes(larger, sizes);
-    return failures.length === 0 ? { volume: larger } : { volume: larger, failure: formatErrors(failures) };
+    const larger = { ...volume, Capacity: CapacityBytes };
+    return NodeExpansionRequired ? await this.seenOnNodes(larger, requested) : { volume: { ...larger, ...requested } };
+  }
+
+  private async seenOnNodes(volume: CSIVolume, requested: RequestedCapacity): Promise<Resized> {
+    const { RequestedCapacityMin: CapacityMin, RequestedCapacityMax: CapacityMax } = requested;
+    const failures = await this.expandOnNodes(volume, { CapacityMin, CapacityMax });
+    return failures.length === 0
+      ? { volume: { ...volume, ...requested } }
+      : { volume, failure: formatErrors(failures) };
   }
 
   /** VL-49: on all of them, whatever becomes of the others. */

@@ -35,7 +35,8 @@ it.each([
   ['VL-45', sizes(0, 14), { kind: 'refused', error: current('14 B', '15 B') }],
   ['VL-46', sizes(5, 20), { kind: 'stored', requested: sizes(5, 20) }],
   ['VL-46', sizes(10, 50), { kind: 'stored', requested: sizes(10, 50) }],
-  ['VL-46', sizes(15, 0), { kind: 'stored', requested: sizes(15, 0) }],
+  ['VL-46', sizes(0, 50), { kind: 'stored', requested: sizes(0, 50) }],
+  ['VL-51', sizes(15, 0), { kind: 'reached', requested: sizes(15, 0) }],
   ['VL-47', sizes(16, 0), { kind: 'expanded', requested: sizes(16, 0) }],
 ])('%s: %j of a volume of 15 bytes', (_, given, change) => {
   expect(capacityChange({ Capacity: 15, ...sizes(10, 20) }, given)).toEqual(change);

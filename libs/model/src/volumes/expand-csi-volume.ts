@@ -12,10 +12,12 @@ export type CapacityChange =
   | { readonly kind: 'refused'; readonly error: string }
   /** Nothing to do for the plugin: the new numbers are stored. */
   | { readonly kind: 'stored'; readonly requested: RequestedCapacity }
+  /** The disk is as large already; a machine that has it mounted may not have seen that, when it failed the last time (VL-51). */
+  | { readonly kind: 'reached'; readonly requested: RequestedCapacity }
   /** The plugin must make it larger, and says how large it has become. */
   | { readonly kind: 'expanded'; readonly requested: RequestedCapacity };
 
-/** VL-43 to VL-47. */
+/** VL-43 to VL-47, VL-51. */
 export function capacityChange(
   stored: Pick<CSIVolume, 'Capacity' | 'RequestedCapacityMin' | 'RequestedCapacityMax'>,
   given: Pick<CSIVolumeSpecification, 'RequestedCapacityMin' | 'RequestedCapacityMax'>,
@@ -26,7 +28,8 @@ export function capacityChange(
   if (max > 0 && max < min) return refused(max, 'min', min);
   if (max > 0 && max < stored.Capacity) return refused(max, 'current', stored.Capacity);
   const requested = { RequestedCapacityMin: min, RequestedCapacityMax: max };
-  return { kind: min > stored.Capacity ? 'expanded' : 'stored', requested };
+  if (min > stored.Capacity) return { kind: 'expanded', requested };
+  return { kind: min > stored.RequestedCapacityMin ? 'reached' : 'stored', requested };
 }
 
 const refused = (max: number, than: string, size: number): CapacityChange => ({
