@@ -39,6 +39,17 @@ describe('calls of users to the holder of a role', () => {
     expect(time.pending).toBe(0);
   });
 
+  it('API-39: nor longer when the clock is set back meanwhile', async () => {
+    const time = new FakeTime();
+    let setMs = 0;
+    const clock = { nowMs: () => time.nowMs() + setMs };
+    const answer = new HeldCalls(new ScriptedRpc([nobody]), clock, time).ask(ofHolder, null);
+    const ended = expect(answer).rejects.toBeInstanceOf(RpcUnavailableError);
+    setMs = -3_600_000;
+    await time.pass(5_000);
+    await ended;
+  });
+
   it.each([
     ['what the holder refuses', ofHolder, new RpcError('conflict', "can't pause terminal deployment")],
     ['what may have been carried out', ofHolder, new RpcUnavailableError(ofHolder.name, 'timeout')],
