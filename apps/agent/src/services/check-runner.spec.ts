@@ -1,5 +1,5 @@
 import { type AllocCheckStatus, FakeTime } from '@waybill/model';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { aCheck } from '../fixtures/offered-service.js';
 import { CheckRunner } from './check-runner.js';
 import type { ProbeResult } from './probe.transport.js';
@@ -55,6 +55,21 @@ describe('one check', () => {
     await time.pass(60_000);
     expect(looks).toHaveLength(3);
     expect(time.pending).toBe(0);
+  });
+
+  it('AG-145: looks again and again at no growing cost, and a stop ends the look that is under way', async () => {
+    const composed = vi.spyOn(AbortSignal, 'any');
+    onTestFinished(() => composed.mockRestore());
+    const signals: AbortSignal[] = [];
+    const { time, runner } = setup((signal) => {
+      signals.push(signal);
+      return signals.length < 10 ? Promise.resolve(OK) : new Promise(() => {});
+    });
+    await time.pass(96_000);
+    expect(composed).not.toHaveBeenCalled(); // each would stay with the signal that lives as long as the check
+    expect(signals.map(({ aborted }) => aborted)).toEqual(Array(10).fill(false));
+    runner.stop();
+    expect(signals.at(-1)?.aborted).toBe(true);
   });
 
   it('AG-145: a failure begins the time of passing again', async () => {

@@ -21,7 +21,9 @@ export interface CheckRunnerDependencies {
 export class CheckRunner {
   private result: AllocCheckStatus;
   private passing: number | undefined;
-  private readonly stopped = new AbortController();
+  private isStopped = false;
+  /** Ends the look that is under way. One for each: what is composed with a signal that lives on stays with that. */
+  private giveUp: (why: Error) => void = () => {};
   private cancelTimer: CancelTimer;
 
   /** @param last of an earlier run of the agent (AG-146) */
@@ -45,14 +47,15 @@ export class CheckRunner {
   }
 
   stop(): void {
-    this.stopped.abort();
+    this.isStopped = true;
+    this.giveUp(new Error('the check has ended'));
     this.cancelTimer();
   }
 
   private async look(): Promise<void> {
     const { clock, timers } = this.deps;
     const result = await this.lookOnce();
-    if (this.stopped.signal.aborted) return;
+    if (this.isStopped) return;
     const nowMs = clock.nowMs();
     const before = this.result;
     this.result = {
@@ -69,14 +72,13 @@ export class CheckRunner {
   }
 
   private async lookOnce(): Promise<ProbeResult> {
-    const timeout = new AbortController();
-    const giveUp = () => timeout.abort(new Error('timed out'));
-    const cancel = this.deps.timers.after(msFromNs(this.check.spec.Timeout), giveUp);
+    const over = new AbortController();
+    this.giveUp = (why) => over.abort(why);
+    const cancel = this.deps.timers.after(msFromNs(this.check.spec.Timeout), () => this.giveUp(new Error('timed out')));
     try {
-      return await this.deps.probe(this.check, AbortSignal.any([timeout.signal, this.stopped.signal]));
+      return await this.deps.probe(this.check, over.signal);
     } catch (error) {
-      const text = timeout.signal.aborted ? 'timed out' : textOf(error);
-      return { ok: false, output: `nomad: ${text}`, statusCode: 0 };
+      return { ok: false, output: `nomad: ${textOf(over.signal.aborted ? over.signal.reason : error)}`, statusCode: 0 };
     } finally {
       cancel();
     }
