@@ -1,4 +1,5 @@
-// Validates Kubernetes objects against the schemas bundled in kubernetes-models, unknown keys included.
+// Validates Kubernetes objects against the schemas bundled in kubernetes-models, unknown keys included; those of the
+// Prometheus operator against its own.
 //
 // The schemas are there only as compiled validators, and those let unknown keys pass. A validator asks an object for every
 // key that its schema knows (or lists all keys, where the schema says "any key"). So the object is handed over behind
@@ -37,11 +38,12 @@ export function findingsIn(object, { partial = false } = {}) {
  * @returns {(() => void) | undefined} to be called with the object as `this`
  */
 function validatorOf(apiVersion, kind) {
-  try {
-    return require(`kubernetes-models/${String(apiVersion)}/${String(kind)}`)[String(kind)].prototype.validate;
-  } catch {
-    return undefined;
+  for (const schemas of ['kubernetes-models', '@kubernetes-models/prometheus-operator']) {
+    try {
+      return require(`${schemas}/${String(apiVersion)}/${String(kind)}`)[String(kind)].prototype.validate;
+    } catch {} // not one of theirs
   }
+  return undefined;
 }
 
 /**

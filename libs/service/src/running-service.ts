@@ -15,6 +15,7 @@ import { metricsHost } from './metrics-view.js';
 import { NestLogger } from './nest-logger.js';
 import { OPERATIONS, type Operations, OpsController } from './ops.controller.js';
 import type { Settings } from './settings.js';
+import { stateGauges } from './state-gauges.js';
 import { newUuid, systemClock, systemTimers } from './system.js';
 
 /** A clear state line for people: `broker  holder, epoch 3`. */
@@ -81,6 +82,7 @@ export class RunningService {
     const copy = await copyOf(definition, parts, infrastructure);
     const runner = parts.singleton && copy && leaseRunner(parts.singleton, copy, context, settings, rpcServer);
     const operations = operationsOf(context, copy, parts, runner);
+    stateGauges(metrics, { copy: definition.needs.state ? copy : undefined, notReady: () => operations.notReady() });
     const app = await opsApp(parts.module, operations, logger);
     app.connectMicroservice({ strategy: rpcServer });
     await app.startAllMicroservices();

@@ -7,6 +7,7 @@ import type { ApiCore } from '../api-core.js';
 import { ApiModule } from '../api.module.js';
 import { serveExec } from '../client/exec/exec.transport.js';
 import { forwardToRegions } from '../regions/forwarding.transport.js';
+import { measureAnswers } from './answer-metrics.js';
 import { MAX_BODY_BYTES } from './body.js';
 import {
   HEADERS_TIMEOUT_MS,
@@ -57,6 +58,7 @@ export async function startApiServer(core: ApiCore): Promise<NestFastifyApplicat
   limitRequests(fastify, limit, metrics);
   compressAnswers(fastify);
   timeRequests(fastify, metrics);
+  measureAnswers(fastify, metrics);
   traceRequests(fastify, () => parts.context.tracer);
   serveExec(fastify, {
     model: parts.model,

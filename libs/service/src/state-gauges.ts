@@ -1,0 +1,22 @@
+import { WAYBILL_VERSION } from '@waybill/model';
+import type { Metrics } from '@waybill/telemetry';
+
+export interface Gauged {
+  /** Its copy of the state, if it has one. */
+  readonly copy: { readonly appliedIndex: number } | undefined;
+  /** Why it takes no work, as `/readyz` says; empty: it does. */
+  readonly notReady: () => readonly string[];
+}
+
+/** What every service tells of itself, whatever it does: which version, ready or not, how far its copy of the state is. */
+export function stateGauges(metrics: Metrics, { copy, notReady }: Gauged): void {
+  metrics.gauge('build_info', 'always 1, with the version that runs', {
+    labels: ['version'],
+    collectInto: (gauge) => gauge.set({ version: WAYBILL_VERSION }, 1),
+  });
+  metrics.gauge('ready', 'what /readyz says: 1 ready, 0 not', { collect: () => (notReady().length === 0 ? 1 : 0) });
+  if (copy)
+    metrics.gauge('state_applied_index', 'index that the copy of the state in this process has reached', {
+      collect: () => copy.appliedIndex,
+    });
+}
