@@ -85,7 +85,8 @@ export class AllocVolumes {
   ) {
     this.known = new Map(Object.entries(restored));
     // VL-242: before anybody is unmounted. Also of what was claimed only: the mount may have been under way.
-    for (const alias of this.known.keys()) if (requests[alias]) deps.uses.add(useKey(this.used(alias)), alloc.ID);
+    for (const [alias, { VolumeExternalID }] of this.known)
+      if (requests[alias]) deps.uses.add(useKey(this.used(alias)), alloc.ID, VolumeExternalID);
   }
 
   record(): AllocVolumesRecord {

@@ -198,6 +198,19 @@ describe('mounting a volume', () => {
     expect([...mounted]).toEqual([]);
   });
 
+  it('VL-311: another disk under the name of one that is still mounted is not mistaken for it, and waits', async () => {
+    const p = plugin();
+    await mounter.mount(p, volume('old', { externalId: 'disk-before' }), never);
+    calls = [];
+    await expect(mounter.mount(p, volume('new'), never)).rejects.toThrow(
+      'volume "db" is still another disk here: allocation "old" has "disk-before" mounted as it',
+    );
+    expect(asked()).toEqual([]);
+    await mounter.unmount(p, volume('old', { externalId: 'disk-before' }), never);
+    await mounter.mount(p, volume('new'), never);
+    expect(asked().at(-1)).toBe(`publish staged ${target('new')}`);
+  });
+
   it('VL-245: every mount and unmount is an event, also one that fails', async () => {
     const p = plugin();
     await mounter.mount(p, volume('a'), never);

@@ -36,6 +36,14 @@ export class StillMountedError extends Error {
   }
 }
 
+/** VL-311: until that allocation has let go of it. */
+export class OtherDiskError extends Error {
+  override readonly name = 'OtherDiskError';
+  constructor(volumeId: string, disk: string, allocId: string) {
+    super(`volume "${volumeId}" is still another disk here: allocation "${allocId}" has "${disk}" mounted as it`);
+  }
+}
+
 export interface VolumeMounterDependencies {
   readonly places: MountPlaces;
   readonly uses: VolumeUses;
@@ -52,13 +60,14 @@ export interface VolumeMounterDependencies {
 export class VolumeMounter {
   constructor(private readonly deps: VolumeMounterDependencies) {}
 
-  /** @throws UnsafePathError before anything is made; CsiError, CsiArgumentError */
+  /** @throws UnsafePathError before anything is made; OtherDiskError, CsiError, CsiArgumentError */
   async mount(plugin: LocalNodePlugin, volume: VolumeMount, signal: AbortSignal): Promise<MountInfo> {
     const at = placesOf(plugin, volume);
     // Before its turn: whoever unmounts meanwhile leaves it staged.
-    this.deps.uses.add(useKey(volume), volume.allocId);
+    this.deps.uses.add(useKey(volume), volume.allocId, volume.externalId);
     return this.inTurn('Mount volume', volume, async () => {
       try {
+        if (plugin.machine.RequiresNodeStageVolume) this.refuseOtherDisk(volume);
         await this.stageAndPublish(plugin, volume, at, signal);
       } catch (error) {
         this.deps.uses.remove(useKey(volume), volume.allocId);
@@ -144,6 +153,12 @@ export class VolumeMounter {
     }
     await this.refuseIfMounted(target);
     await places.removeEmpty(path.dirname(target.here), mountRoot);
+  }
+
+  /** VL-311: what is staged at the place of this volume may be the disk that had its name before. @throws OtherDiskError */
+  private refuseOtherDisk(volume: VolumeMount): void {
+    const other = this.deps.uses.otherDisk(useKey(volume), volume.externalId);
+    if (other) throw new OtherDiskError(volume.volumeId, other.disk, other.allocId);
   }
 
   /** VL-310: whatever its plugin says. @throws StillMountedError */
