@@ -25,13 +25,14 @@ export interface TaskTemplatesDependencies {
  * rendering → watching → stopped. rendering: until everything that they ask for is known and all are written; what is
  * missing is told as an event. watching: after a change, and a while of quiet if a template wants one (`wait`), all are
  * rendered again; if a file is then another, the task is told as its templates say, after a random part of the longest
- * splay. One rendering at a time; what changes meanwhile makes another one. A failure ends it.
+ * splay, together with what changes meanwhile. One rendering at a time; what changes meanwhile makes another one. A failure ends it.
  * Cost of a change: all templates of the task are rendered. One or two timers.
  */
 export class TaskTemplates {
   private mode: 'rendering' | 'watching' | 'stopped' = 'rendering';
   private isBusy = false;
   private isStale = false;
+  private isSplaying = false;
   private missing: readonly string[] = [];
   private told = '';
   private cancelMissing: CancelTimer = () => {};
@@ -43,7 +44,7 @@ export class TaskTemplates {
   private readonly texts = new Map<Template, string>();
 
   constructor(
-    private readonly renderings: readonly TemplateRendering[],
+    private readonly renderings: readonly Pick<TemplateRendering, 'spec' | 'render'>[],
     private readonly deps: TaskTemplatesDependencies,
     private readonly nowMs: () => number,
   ) {
@@ -81,13 +82,14 @@ export class TaskTemplates {
   /** Files that the task does not have yet as they are: told as a change (after a restart of the agent). */
   tell(changed: readonly Template[]): void {
     this.waiting.push(...changed);
-    const actions = actionsOf(this.waiting);
-    if (actions.length === 0) return void this.waiting.splice(0);
-    this.cancelSplay();
+    if (this.isSplaying) return; // told together with those before
+    if (actionsOf(this.waiting).length === 0) return void this.waiting.splice(0);
+    this.isSplaying = true;
     const splayMs = msFromNs(splayOf(this.waiting)) * this.deps.random();
     this.cancelSplay = this.deps.timers.after(splayMs, () => {
-      this.waiting = [];
-      for (const action of actions) this.deps.act(action).catch((error: unknown) => this.fail(error));
+      this.isSplaying = false;
+      for (const action of actionsOf(this.waiting.splice(0)))
+        this.deps.act(action).catch((error: unknown) => this.fail(error));
     });
   }
 
