@@ -3,6 +3,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { EventLog, NatsEventStorage, ProjectionFeed, ReadModel, subscribeToAnnouncements } from '@waybill/projection';
 import type { ServiceContext, ServiceDefinition, ServiceParts } from '@waybill/service';
 import { ApiCore } from './api-core.js';
+import { advertisedAddress, leadsNowhere } from './regions/advertised-address.js';
 import { API_ADDRESS, RegionCallsController } from './regions/region-calls.controller.js';
 import { RegionJobs, regionJobsOf } from './regions/region-jobs.js';
 import { startApiServer } from './http/api-server.js';
@@ -14,8 +15,10 @@ class ApiRpcModule {}
 
 /** What other regions ask this one. */
 function answersToRegions(core: ApiCore): DynamicModule {
-  const { settings } = core.context;
-  const address = settings.WAYBILL_HTTP_ADVERTISE || `${settings.WAYBILL_HTTP_HOST}:${settings.WAYBILL_HTTP_PORT}`;
+  const { settings, regions, logger } = core.context;
+  const address = advertisedAddress(settings);
+  if (regions.names.length > 1 && leadsNowhere(settings))
+    logger.warn('other regions cannot reach this API: set WAYBILL_HTTP_ADVERTISE to where it is', { told: address });
   const providers = [
     { provide: RegionJobs, useValue: regionJobsOf(core) },
     { provide: API_ADDRESS, useValue: address },
