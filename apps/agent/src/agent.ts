@@ -5,6 +5,7 @@ import {
   type Node,
   type TaskState,
   type Timers,
+  WallClockTimers,
 } from '@waybill/model';
 import type { Rpc } from '@waybill/rpc';
 import type { Logger, Tracer } from '@waybill/telemetry';
@@ -127,15 +128,17 @@ export class Agent {
       ...(deps.keepLimits && { limits: deps.keepLimits }),
       remove: (allocId) => this.allocs.collect(allocId),
     });
+    const deadlines = new WallClockTimers({ clock, timers });
     this.disconnectStops = new StopsOnDisconnect({
       clock,
-      timers,
+      timers: deadlines,
       lastContactMs: () => this.contact.lastSuccessMs,
       allocs: () => this.allocs.all().flatMap((runner) => runner.disconnectable ?? []),
       stop: (allocId) => this.stopDisconnected(allocId),
     });
     const host = {
       ...deps,
+      deadlines,
       maxKillTimeoutMs: deps.maxKillTimeoutMs ?? MAX_KILL_TIMEOUT_MS,
       probe: deps.probe ?? networkProbe,
       registry: serversRegistry(rpc, deps.node),

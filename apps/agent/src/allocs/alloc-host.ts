@@ -17,6 +17,8 @@ export interface AllocHost extends TaskPreparationDependencies {
   readonly records: AllocRecords;
   readonly clock: Clock;
   readonly timers: Timers;
+  /** For what is due at a time of day, whatever the clock is set to meanwhile. */
+  readonly deadlines: Timers;
   readonly newId: () => string;
   /** In [0, 1). */
   readonly random: () => number;

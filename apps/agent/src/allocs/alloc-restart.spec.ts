@@ -292,6 +292,20 @@ describe('what an allocation waits for, and how long it may run', () => {
     expect(records.saved.get(alloc.ID)!.expired).toBe(true);
   });
 
+  it('AG-77: its time is one of day: also of a machine that slept meanwhile', async () => {
+    const timeOfDay = new FakeTime();
+    const { time, runner } = setup([aTask('web', FOREVER)], {
+      group: { MaxRunDuration: 60e9 },
+      alloc: { CreateTime: timeOfDay.nowMs() * 1e6 },
+      deadlines: timeOfDay,
+    });
+    runner.run();
+    await time.pass(1_000);
+    await timeOfDay.pass(60_000);
+    await time.pass(1_000);
+    expect(runner.report().ClientDescription).toBe('allocation exceeded max_run_duration');
+  });
+
   /** The same with another group, as an update in place has it. */
   const updated = (alloc: Allocation, over: Partial<TaskGroup>): Allocation => ({
     ...alloc,

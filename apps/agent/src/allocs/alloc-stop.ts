@@ -16,6 +16,7 @@ export const EXPIRED = 'allocation exceeded max_run_duration';
 export interface AllocStopDependencies {
   readonly clock: Clock;
   readonly timers: Timers;
+  readonly deadlines: Timers;
   /** As the servers want it now. */
   readonly group: () => TaskGroup;
   readonly alloc: () => Allocation;
@@ -86,7 +87,8 @@ export class AllocStop {
     const { MaxRunDuration } = this.deps.group();
     if (MaxRunDuration === null || MaxRunDuration <= 0 || (jobType !== 'batch' && jobType !== 'sysbatch')) return;
     const atMs = msFromNs(this.deps.alloc().CreateTime + MaxRunDuration);
-    this.cancelExpiry = this.deps.timers.after(atMs - this.deps.clock.nowMs(), () => this.expire());
+    const { deadlines, clock } = this.deps;
+    this.cancelExpiry = deadlines.after(atMs - clock.nowMs(), () => this.expire());
   }
 
   /** It has ended. */

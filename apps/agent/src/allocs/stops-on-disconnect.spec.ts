@@ -1,4 +1,4 @@
-import { FakeTime } from '@waybill/model';
+import { CLOCK_LOOK_MS, FakeTime, WallClockTimers } from '@waybill/model';
 import { describe, expect, it } from 'vitest';
 import { type Disconnectable, LATE_GRACE_MS, RESTORED_GRACE_MS, StopsOnDisconnect } from './stops-on-disconnect.js';
 
@@ -10,13 +10,14 @@ const alloc = (id: string, afterS: number, isRestored = false): Disconnectable =
 
 function setup(allocs: Disconnectable[]) {
   const time = new FakeTime(1_800_000_000_000);
+  const clock = { setMs: 0, nowMs: () => time.nowMs() + clock.setMs };
   const from = time.nowMs();
   const living = new Map(allocs.map((one) => [one.id, one]));
   const stopped: string[] = [];
   let contactMs: number | undefined = from;
   const watch = new StopsOnDisconnect({
-    clock: time,
-    timers: time,
+    clock,
+    timers: new WallClockTimers({ clock, timers: time }),
     lastContactMs: () => contactMs,
     allocs: () => [...living.values()],
     stop: (id) => {
@@ -26,7 +27,7 @@ function setup(allocs: Disconnectable[]) {
   });
   const heartbeat = () => void (contactMs = time.nowMs());
   const without = () => void (contactMs = undefined);
-  return { time, watch, living, stopped, heartbeat, without };
+  return { time, clock, watch, living, stopped, heartbeat, without };
 }
 
 describe('stop_on_client_after', () => {
@@ -37,6 +38,17 @@ describe('stop_on_client_after', () => {
     heartbeat();
     await time.pass(60_000);
     expect(stopped).toEqual(['five 5001']);
+  });
+
+  it('AG-171: a machine that slept stops what its time was over for, after a heartbeat could have told otherwise', async () => {
+    const { time, clock, watch, stopped } = setup([alloc('hour', 3_600)]);
+    watch.start();
+    await time.pass(60_000);
+    clock.setMs = 7_200_000;
+    await time.pass(CLOCK_LOOK_MS + LATE_GRACE_MS - 1_000);
+    expect(stopped).toEqual([]);
+    await time.pass(2_000);
+    expect(stopped).toHaveLength(1);
   });
 
   it('AG-172, AG-461: a heartbeat just before begins the time again, for each to the millisecond', async () => {
