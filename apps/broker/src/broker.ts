@@ -139,6 +139,11 @@ export class Broker implements Singleton {
     return this.session?.rejections.scores() ?? [];
   }
 
+  /** It holds the role and hands nothing out, because somebody wants it so (EB-124). */
+  get isPaused(): boolean {
+    return this.session !== undefined && !this.evals.isEnabled;
+  }
+
   stats(): Record<string, number> {
     const { byScheduler: _, ...broker } = this.evals.stats();
     return { ...broker, ...this.blocked.stats(), planQueueDepth: this.plans.depth };

@@ -50,6 +50,16 @@ const shown = async (name: string): Promise<string[]> =>
         .replace(/,?service="broker"/, ''),
     );
 
+it('EB-124: a broker that is paused says so, one without the role does not', async () => {
+  const paused = async () => (await lines()).filter((line) => line.startsWith('waybill_broker_paused'));
+  expect(await paused()).toEqual(['waybill_broker_paused{service="broker"} 0']);
+  const Config = { ...fixtures.aSchedulerConfiguration(), PauseEvalBroker: true };
+  fixtures.apply(state.machine, 'SchedulerConfig', { Config, CAS: false, ModifyIndex: 0 });
+  expect(await paused()).toEqual(['waybill_broker_paused{service="broker"} 1']);
+  await broker.stop();
+  expect(await paused()).toEqual(['waybill_broker_paused{service="broker"} 0']);
+});
+
 describe('the figures of section 16', () => {
   it('EB-107: what is tracked, in total and per type', async () => {
     for (const JobID of ['a', 'a', 'b']) broker.evals.enqueue(fixtures.anEval({ JobID }));

@@ -82,6 +82,9 @@ export function exposeGauges(metrics: Metrics, broker: Broker): void {
   simple('blocked_evals.total_escaped', () => broker.blocked.stats().totalEscaped);
   simple('blocked_evals.total_quota_limit', () => broker.blocked.stats().totalQuotaLimit);
   simple('plan.queue_depth', () => broker.plans.depth);
+  metrics.gauge('broker_paused', 'whether the holder of the role is paused: 0 or 1', {
+    collect: () => (broker.isPaused ? 1 : 0),
+  });
 
   const labelled = (name: string, labels: readonly string[], collectInto: (gauge: Gauge) => void): void => {
     metrics.gauge(nameOf(name), `nomad.${name}`, { labels, collectInto });
