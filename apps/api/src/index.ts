@@ -17,4 +17,8 @@ export { BrokerInquiry } from './operator/broker-inquiry.js';
 export { ResumedRoles } from './operator/resumed-roles.js';
 export { RestoreSnapshot } from './operator/restore-snapshot.js';
 export { SetSchedulerConfiguration } from './operator/set-scheduler-configuration.js';
+export { DeregisterEverywhere } from './regions/deregister-everywhere.js';
+export { API_ADDRESS, RegionCallsController } from './regions/region-calls.controller.js';
+export { RegionJobs } from './regions/region-jobs.js';
+export { RegisterEverywhere } from './regions/register-everywhere.js';
 export { Writer } from './writer.js';

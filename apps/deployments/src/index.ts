@@ -1,5 +1,10 @@
 export { DeploymentWatchers, type DeploymentWatchersDeps } from './watching/deployment-watchers.js';
 export { deployments } from './deployments.module.js';
 export { OperatorCommands } from './commands/operator-commands.js';
+export { DroppedRegions } from './regions/dropped-regions.js';
+export { RegionRollout } from './regions/region-rollout.js';
+export { nextSteps, type RegionProgress } from './regions/next-region.js';
+export { progressHere } from './regions/region-rollouts.js';
+export { rolledOutJob } from './watching/rolled-out-job.js';
 export { RegionCommands } from './regions/region-commands.js';
 export { RegionsController } from './regions/regions.controller.js';

@@ -6,6 +6,8 @@ export interface RolloutName {
   readonly Namespace: string;
   readonly JobID: string;
   readonly JobVersion: number;
+  /** Of which registration; absent: of any that made this version. */
+  readonly Registration?: string | undefined;
 }
 
 /** A region's part of a rollout. */

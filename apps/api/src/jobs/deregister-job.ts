@@ -1,5 +1,5 @@
 import { jobSubject, type Log } from '@waybill/journal';
-import { type Clock, isParameterized, isPeriodic, newEvaluation, nsFromMs } from '@waybill/model';
+import { type Clock, isParameterized, isPeriodic, type Job, newEvaluation, nsFromMs } from '@waybill/model';
 import { draftTxn, type Proposer } from '@waybill/state';
 import type { Requester } from '../http/requester.js';
 import { acceptedOrThrow } from '../writer.js';
@@ -34,11 +34,16 @@ export class DeregisterJob {
     private readonly newId: () => string,
   ) {}
 
+  /** The job as of the last transaction about it. */
+  async stored(namespace: string, id: string): Promise<Job | undefined> {
+    const written = await this.log.lastSequence(jobSubject(namespace, id));
+    if (written > 0) await this.readable(written);
+    return this.read.job(namespace, id);
+  }
+
   /** @throws ApiError */
   async run(options: DeregisterOptions, requester: Requester): Promise<Deregistered> {
-    const written = await this.log.lastSequence(jobSubject(options.namespace, options.id));
-    if (written > 0) await this.readable(written);
-    const job = await this.read.job(options.namespace, options.id);
+    const job = await this.stored(options.namespace, options.id);
     if (!job) return answer('', 0);
     const nowNs = nsFromMs(this.clock.nowMs());
     const evaluation =

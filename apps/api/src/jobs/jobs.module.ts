@@ -44,7 +44,7 @@ import { ScaleJob } from './scale-job.js';
     ),
     made(
       DeregisterEverywhere,
-      ({ context, lookup }, deregister) => new DeregisterEverywhere(context.regions, lookup, deregister),
+      ({ context }, deregister) => new DeregisterEverywhere(context.regions, deregister),
       DeregisterJob,
     ),
     made(

@@ -111,7 +111,7 @@ export class RegisterJob {
         SubmissionFrom: request.SubmissionFrom ?? null,
         TrackedVersions: JOB_TRACKED_VERSIONS,
         ...(request.isPartOfRollout &&
-          isRolledOutInOrder(job) && { Deployment: this.waitingDeployment(request, nowNs) }),
+          isRolledOutInOrder(job) && { Deployment: this.waitingDeployment(request, requester.requestId, nowNs) }),
         ...(request.Scaling && { Scaling: ofEvaluation(request.Scaling, evaluation) }),
       },
       context,
@@ -122,12 +122,17 @@ export class RegisterJob {
     return answer(evaluation, index, index, warnings);
   }
 
-  /** DP-1107: what it says of the job is filled in where it is applied. */
-  private waitingDeployment({ Job: job, EvalPriority }: RegisterJobRequest, nowNs: number): Deployment {
+  /** DP-1107: what it says of the job is filled in where it is applied. @param registration the same in all regions */
+  private waitingDeployment(
+    { Job: job, EvalPriority }: RegisterJobRequest,
+    registration: string,
+    nowNs: number,
+  ): Deployment {
     return {
       ID: this.newId(),
       ...deployedJob(job),
       IsMultiregion: true,
+      Registration: registration,
       TaskGroups: {},
       Status: 'initializing',
       StatusDescription: DEPLOYMENT_PENDING_PEER,

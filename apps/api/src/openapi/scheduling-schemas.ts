@@ -85,7 +85,7 @@ export const SCHEDULING_SCHEMAS: Readonly<Record<string, t.JsonSchema>> = {
     ),
     PreemptedAllocs: t.maybeListOf(t.ref('AllocListStub')),
   }),
-  Deployment: t.object<Omit<Deployment, 'HasRun'>>({
+  Deployment: t.object<Omit<Deployment, 'HasRun' | 'Registration'>>({
     ID: t.text,
     Namespace: t.text,
     JobID: t.text,

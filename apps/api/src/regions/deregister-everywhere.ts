@@ -3,17 +3,16 @@ import { deregisterInRegion, type Regions } from '@waybill/rpc';
 import { failed } from '../http/api-error.js';
 import type { Requester } from '../http/requester.js';
 import type { DeregisterJob, Deregistered, DeregisterOptions } from '../jobs/deregister-job.js';
-import type { JobLookup } from '../jobs/register-job.js';
 import { inEachRegion } from './each-region.js';
 
 /**
  * Stops a job here, or in all regions it lists (DP-1139). Whoever stops a job everywhere wants as much of it stopped as
- * can be: one region that does not answer spares none of the others, and is named in the error. Asking again is safe.
+ * can be: one region that does not answer spares none of the others, and is named in the error. Asking again is safe: until
+ * every other region has purged it, it is only stopped here, for who asks again needs its list of regions.
  */
 export class DeregisterEverywhere {
   constructor(
     private readonly regions: Regions,
-    private readonly read: JobLookup,
     private readonly deregisterJob: DeregisterJob,
   ) {}
 
@@ -33,13 +32,13 @@ export class DeregisterEverywhere {
     const { errors } = await inEachRegion(peers, (region) =>
       this.regions.ask(region, deregisterInRegion, wanted, { traceparent }),
     );
-    const here = await this.deregisterJob.run(options, requester);
+    const here = await this.deregisterJob.run({ ...options, purge: options.purge && errors.length === 0 }, requester);
     if (errors.length > 0) throw failed(`job "${ID}" was not stopped everywhere, stop it again: ${errors.join('; ')}`);
     return here;
   }
 
   private async peersOf(namespace: string, id: string): Promise<string[]> {
-    const job = await this.read.job(namespace, id);
+    const job = await this.deregisterJob.stored(namespace, id);
     const names = job ? regionsOf(job).map(({ Name }) => Name) : [];
     return names.filter((name) => name !== this.regions.own);
   }

@@ -42,7 +42,7 @@ describe("a region's part of a registration", () => {
   it('DP-1107: of a service it comes with a deployment that waits', async () => {
     const { Job, Deployment, Eval } = await written({ Type: 'service' });
     expect(Job.Version).toBe(4);
-    expect(Deployment).toMatchObject({ Status: 'initializing', IsMultiregion: true, JobVersion: 4 });
+    expect(Deployment).toMatchObject({ Status: 'initializing', IsMultiregion: true, JobVersion: 4, Registration: 'r' });
     expect(Eval).toMatchObject({ TriggeredBy: 'job-register' });
   });
 

@@ -101,12 +101,13 @@ export class RegionRollout {
 
   /** DP-1130: a region that does not answer is unknown, whatever the reason. */
   private async progressOfPeer(region: string, deployment: Deployment): Promise<PeerProgress> {
-    const { Namespace, JobID, JobVersion } = deployment;
+    const { Namespace, JobID, JobVersion, Registration } = deployment;
     try {
       const { Status, DeploymentID, HasRun } = await this.shared.contacts.ask(region, regionRollout, {
         Namespace,
         JobID,
         JobVersion,
+        Registration,
       });
       return { deploymentId: DeploymentID, progress: { name: region, status: Status, hasRun: HasRun } };
     } catch {

@@ -91,16 +91,23 @@ export class RegionRollouts {
   }
 }
 
-/** What this region answers others about its part (DP-1119, DP-1127). */
+/**
+ * What this region answers others about its part (DP-1119, DP-1127): none, if it has the version of another registration,
+ * which came to it first.
+ */
 export function progressHere(tables: Tables, name: RolloutName): RolloutOfRegion {
   const deployment = deploymentOf(tables, name);
   if (deployment) {
+    if (isOfOther(deployment, name)) return { DeploymentID: '', Status: 'none', HasRun: false };
     const { ID: DeploymentID, Status, HasRun = false } = deployment;
     return { DeploymentID, Status, HasRun };
   }
   const version = tables.job_version.get(versionKey(name.Namespace, name.JobID, name.JobVersion));
   return { DeploymentID: '', Status: version?.Stable ? 'successful' : 'none', HasRun: false };
 }
+
+const isOfOther = ({ Registration: here }: Deployment, { Registration: asked }: RolloutName): boolean =>
+  here !== undefined && asked !== undefined && here !== asked;
 
 /** The newest: a job that was purged may have come back with the same version. */
 function deploymentOf(tables: Tables, { Namespace, JobID, JobVersion }: RolloutName): Deployment | undefined {

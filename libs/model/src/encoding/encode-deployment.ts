@@ -3,6 +3,6 @@ import type { WireObject } from './wire-object.js';
 
 /** Deployments are plain: every field is shown but what only regions tell each other. */
 export function encodeDeployment(deployment: Deployment): WireObject {
-  const { HasRun: _, ...shown } = deployment;
+  const { HasRun: _, Registration: __, ...shown } = deployment;
   return shown;
 }

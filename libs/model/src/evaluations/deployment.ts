@@ -27,6 +27,12 @@ export interface Deployment {
    * see it (DP-1118).
    */
   HasRun?: boolean;
+  /**
+   * The registration that one that is part of a multiregion rollout came with, the same in all its regions; absent: of one
+   * from before there were such ids. Two users who register at once may leave one region with the version of the one, and
+   * another with that of the other under the same number. Between regions only (DP-1115).
+   */
+  Registration?: string;
   TaskGroups: Record<string, DeploymentState>;
   Status: DeploymentStatus;
   StatusDescription: string;
