@@ -1,5 +1,6 @@
 import type { Applied } from '@waybill/state';
 import { AcknowledgedWrites } from './checks/acknowledged-writes.js';
+import type { GlobalStops } from './checks/global-stops.js';
 import { HostVolumeDirectories } from './checks/host-volumes.js';
 import { MovedDisks } from './checks/moved-disks.js';
 import { ReferenceState } from './checks/reference-state.js';
@@ -25,7 +26,7 @@ const NODE_CLASSES = ['small', 'large'];
 /** Machines through which the servers reach the provider of disks. */
 const CONTROLLERS = 2;
 
-/** A whole cluster: servers with all services, machines with agents, and those who watch that all is as it must be. */
+/** A whole cluster, one region: servers with all services, machines with agents, and those who watch that all is as it must be. */
 export class Cluster {
   readonly world: World;
   readonly servers: readonly Server[];
@@ -39,14 +40,17 @@ export class Cluster {
   readonly restores: RestoredStates;
   /** Archives that users have saved, oldest first. */
   readonly snapshots: SavedArchive[] = [];
+  /** Of jobs of several regions, if there are several. */
+  globalStops: GlobalStops | undefined;
 
   constructor(
     readonly simulator: Simulator,
     random: SeededRandom,
     size: ClusterSize,
     report: Report,
+    region: string,
   ) {
-    this.world = new World(simulator, random.fork('world'));
+    this.world = new World(simulator, random.fork('world'), region);
     this.reference = new ReferenceState(this.world.stream, this.world.archives, report);
     const names = Array.from({ length: size.servers }, (_, n) => `s${n + 1}`);
     const independent = random.fork('server that applies everything itself').pick(names);
@@ -84,6 +88,7 @@ export class Cluster {
     const { world } = this;
     world.wire.setNats(true);
     world.wire.calmDown();
+    for (const link of world.links.values()) link.mend();
     world.postgres.isUp = true;
     world.stream.forgetsIds = false;
     world.tasksFail = false;

@@ -10,6 +10,7 @@ describe('npm run sim', () => {
     expect([...range.seeds]).toEqual([3, 4, 5]);
     expect(range).toMatchObject({ size: SMALL_RUN, jobs: availableParallelism() });
     expect(readCommandLine(['--seeds', '3..5', '--jobs', '3'], 7).jobs).toBe(3);
+    expect(readCommandLine(['--seed', '3', '--regions', '2'], 7).size.regions).toBe(2);
     const fresh = readCommandLine(['--minutes', '10'], 7);
     expect(fresh.forMs).toBe(600_000);
     expect(fresh.seeds[Symbol.iterator]().next().value).toBe(7);
@@ -19,5 +20,6 @@ describe('npm run sim', () => {
     expect(() => readCommandLine(['--seed', 'x'], 7)).toThrow('"x" is no whole number');
     expect(() => readCommandLine(['--minutes', '0'], 7)).toThrow('no number above 0');
     expect(() => readCommandLine(['--jobs', '0'], 7)).toThrow('somebody has to do it');
+    expect(() => readCommandLine(['--regions', '3'], 7)).toThrow('"3" is neither 1 nor 2');
   });
 });

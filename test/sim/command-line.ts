@@ -1,14 +1,15 @@
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
-import { type RunSize, SHORT_RUN, SMALL_RUN } from './run-plan.js';
+import { type AnySize, SHORT_RUN, SMALL_RUN } from './run-plan.js';
 import { seedRange } from './seeds.js';
 
-export const USAGE = `usage: npm run sim -- [--seed N | --seeds A..B | --minutes M] [--small] [--jobs N] [--mutation NAME] [--no-shrink]
+export const USAGE = `usage: npm run sim -- [--seed N | --seeds A..B | --minutes M] [--small] [--regions N] [--jobs N] [--mutation NAME] [--no-shrink]
 
   --seed N         one run; says what it came to
   --seeds A..B     these seeds, until one fails
   --minutes M      seeds nobody has tried, for this long, until one fails (default: 1)
   --small          fewer machines and actions, as in the test suite
+  --regions N      1 or 2 of them in each run (default: 2 in every eighth seed)
   --jobs N         runs at once, each in a process of its own (default: one for each core); what is found is the same
   --mutation NAME  with a known bug switched on; a wrong name lists them
   --no-shrink      tell the story of the failed run as it is
@@ -25,7 +26,7 @@ export interface Wanted {
   readonly seeds: Iterable<number>;
   /** Real milliseconds; undefined: until the seeds are used up. */
   readonly forMs: number | undefined;
-  readonly size: RunSize;
+  readonly size: AnySize;
   readonly mutation: string | undefined;
   readonly shrinks: boolean;
   /** Runs at once. */
@@ -41,12 +42,13 @@ export function readCommandLine(args: readonly string[], fresh: number): Wanted 
       seeds: { type: 'string' },
       minutes: { type: 'string' },
       small: { type: 'boolean', default: false },
+      regions: { type: 'string' },
       jobs: { type: 'string' },
       mutation: { type: 'string' },
       'no-shrink': { type: 'boolean', default: false },
     },
   });
-  const size = values.small ? SMALL_RUN : SHORT_RUN;
+  const size = { ...(values.small ? SMALL_RUN : SHORT_RUN), ...regionsOf(values.regions) };
   const jobs = values.jobs === undefined ? availableParallelism() : wholeNumber('--jobs', values.jobs);
   if (jobs === 0) throw new UsageError('--jobs: somebody has to do it');
   const common = { size, mutation: values.mutation, shrinks: !values['no-shrink'], jobs };
@@ -61,6 +63,12 @@ export function readCommandLine(args: readonly string[], fresh: number): Wanted 
   const minutes = Number(values.minutes ?? 1);
   if (!(minutes > 0)) throw new UsageError(`--minutes: ${values.minutes} is no number above 0`);
   return { ...common, seeds: seedRange(fresh, Number.MAX_SAFE_INTEGER), forMs: minutes * 60_000 };
+}
+
+function regionsOf(given: string | undefined): Pick<AnySize, 'regions'> {
+  if (given === undefined) return {};
+  if (given !== '1' && given !== '2') throw new UsageError(`--regions: "${given}" is neither 1 nor 2`);
+  return { regions: given === '1' ? 1 : 2 };
 }
 
 function wholeNumber(option: string, text: string): number {

@@ -3,11 +3,11 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { inOrder } from './in-order.js';
 import type { Outcome } from './outcome.js';
-import type { RunSize } from './run-plan.js';
+import type { AnySize } from './run-plan.js';
 
 /** What a member of the crew is told when it is hired. */
 export interface Orders {
-  readonly size: RunSize;
+  readonly size: AnySize;
   readonly mutation: string | undefined;
 }
 

@@ -9,7 +9,9 @@ const MAX_SEEDS = 200;
 describe('a bug that is switched on is found', () => {
   for (const mutation of MUTATIONS)
     it(`${mutation.name}: within ${MAX_SEEDS} seeds`, { timeout: 300_000 }, async () => {
-      const found = await firstToCatch(mutation, [mutation.seed, ...seedRange(1, MAX_SEEDS - 1)], SMALL_RUN);
+      const { regions, seed } = mutation;
+      const size = { ...SMALL_RUN, ...(regions && { regions }) };
+      const found = await firstToCatch(mutation, [seed, ...seedRange(1, MAX_SEEDS - 1)], size);
       expect(found?.result.failure).toBeInstanceOf(Error);
     });
 });

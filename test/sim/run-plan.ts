@@ -1,6 +1,7 @@
 import { FAULTS } from './faults/faults.js';
+import { REGION_FAULTS } from './faults/region-faults.js';
 import { SeededRandom } from './kernel/seeded-random.js';
-import { ACTIONS } from './workload/actions.js';
+import { ACTIONS, ACTIONS_IN_REGIONS } from './workload/actions.js';
 
 /** Something that is to happen in a run: what it is, when, and the luck with which it picks whom it is about. */
 export interface PlannedEvent {
@@ -11,10 +12,16 @@ export interface PlannedEvent {
 }
 
 export interface RunSize {
+  /** Of each region. */
   readonly servers: number;
+  /** Of all regions together. */
   readonly machines: number;
   readonly actions: number;
+  readonly regions: 1 | 2;
 }
+
+/** Before it is known how many regions a seed has. */
+export type AnySize = Omit<RunSize, 'regions'> & Partial<Pick<RunSize, 'regions'>>;
 
 /** A run before it is run; leaving events out of it changes nothing about the others. */
 export interface RunPlan extends RunSize {
@@ -23,10 +30,10 @@ export interface RunPlan extends RunSize {
 }
 
 /** The short run that throughput is measured with. */
-export const SHORT_RUN: RunSize = { servers: 3, machines: 20, actions: 200 };
+export const SHORT_RUN: AnySize = { servers: 3, machines: 20, actions: 200 };
 
 /** For the test suite: the same kinds of things happen, to a smaller cluster. */
-export const SMALL_RUN: RunSize = { servers: 3, machines: 6, actions: 40 };
+export const SMALL_RUN: AnySize = { servers: 3, machines: 6, actions: 40 };
 
 /** Time for the first leaders and machines to be there before anything happens, milliseconds. */
 const SETTLE_MS = 4_000;
@@ -35,26 +42,36 @@ const PACE_MS = [300, 900] as const;
 /** Mean time between two faults, milliseconds; each run is quieter or wilder. */
 const FAULT_PACE_MS = 3_500;
 
+/** Every so many seeds have two regions. */
+const TWO_REGIONS_EVERY = 8;
+
+const EVENTS = {
+  1: { actions: ACTIONS, faults: FAULTS },
+  2: { actions: ACTIONS_IN_REGIONS, faults: { ...FAULTS, ...REGION_FAULTS } },
+} as const;
+
 type Catalogue = Readonly<Record<string, readonly [weight: number, what: unknown]>>;
 
-export function planOf(seed: number, size: RunSize = SHORT_RUN): RunPlan {
+export function planOf(seed: number, size: AnySize = SHORT_RUN): RunPlan {
+  const { regions = seed % TWO_REGIONS_EVERY === 0 ? 2 : 1 } = size;
+  const { actions, faults } = EVENTS[regions];
   const random = new SeededRandom(`plan ${seed}`);
   const events: PlannedEvent[] = [];
   const paceMs = random.between(...PACE_MS);
   let atMs = SETTLE_MS;
   for (let n = 0; n < size.actions; n++) {
     atMs += waitOf(random, paceMs);
-    events.push({ atMs, kind: 'action', name: pickWeighted(ACTIONS, random), luck: `${seed} action ${n}` });
+    events.push({ atMs, kind: 'action', name: pickWeighted(actions, random), luck: `${seed} action ${n}` });
   }
   const end = atMs;
   const wildness = random.between(0.3, 2);
-  const kinds = someOf(FAULTS, random);
+  const kinds = someOf(faults, random);
   for (let n = 0, at = SETTLE_MS; ; n++) {
     at += waitOf(random, FAULT_PACE_MS / wildness);
     if (at > end) break;
     events.push({ atMs: at, kind: 'fault', name: pickWeighted(kinds, random), luck: `${seed} fault ${n}` });
   }
-  return { ...size, seed, events: events.toSorted((a, b) => a.atMs - b.atMs) };
+  return { ...size, regions, seed, events: events.toSorted((a, b) => a.atMs - b.atMs) };
 }
 
 /** Exponentially distributed, whole milliseconds. */

@@ -1,10 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { FAULTS } from './faults/faults.js';
+import { REGION_FAULTS } from './faults/region-faults.js';
 import { SMALL_RUN } from './run-plan.js';
 import { firstFailure, seedRange } from './seeds.js';
 import type { RunResult } from './simulation.js';
 import { storyOf } from './story.js';
 import { ACTIONS } from './workload/actions.js';
+import { REGION_ACTIONS } from './workload/region-actions.js';
 
 const FIXED_SEEDS = 200;
 /** Beside the fixed ones, other ones each time. */
@@ -30,7 +32,8 @@ describe('whatever happens to a cluster', () => {
     );
 
   it('every fault has happened in these runs, and every action has been done', () => {
-    expect([...Object.keys(FAULTS), ...Object.keys(ACTIONS)].filter((name) => !seen.has(name))).toEqual([]);
+    const all = [FAULTS, REGION_FAULTS, ACTIONS, REGION_ACTIONS].flatMap((catalogue) => Object.keys(catalogue));
+    expect(all.filter((name) => !seen.has(name))).toEqual([]);
   });
 
   const fresh = 1_000 + Math.floor(Math.random() * 1_000_000_000);

@@ -1,5 +1,5 @@
 import type { Mutation } from './mutations/mutations.js';
-import { planOf, type RunPlan, type RunSize, SHORT_RUN } from './run-plan.js';
+import { planOf, type RunPlan, type AnySize, SHORT_RUN } from './run-plan.js';
 import { type RunResult, simulate } from './simulation.js';
 
 /** A run that found something. */
@@ -13,7 +13,7 @@ export interface FailedRun {
 /** Runs seed after seed until one fails; undefined: none did. */
 export async function firstFailure(
   seeds: Iterable<number>,
-  size: RunSize = SHORT_RUN,
+  size: AnySize = SHORT_RUN,
   onRun: (result: RunResult) => void = () => {},
 ): Promise<FailedRun | undefined> {
   let runs = 0;
@@ -31,7 +31,7 @@ export async function firstFailure(
 export async function firstToCatch(
   mutation: Mutation,
   seeds: Iterable<number>,
-  size?: RunSize,
+  size?: AnySize,
 ): Promise<FailedRun | undefined> {
   const untried = seeds[Symbol.iterator]();
   let runs = 0;

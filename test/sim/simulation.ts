@@ -1,14 +1,15 @@
-import { Cluster } from './cluster.js';
+import type { Cluster } from './cluster.js';
 import { InvariantError } from './checks/violation.js';
 import { RestCheck } from './checks/rest.js';
 import { tooLarge } from './checks/natural-sizes.js';
 import { FAULTS } from './faults/faults.js';
+import { REGION_FAULTS } from './faults/region-faults.js';
+import { Federation } from './federation.js';
 import { forbidRealWorld } from './kernel/real-world.js';
 import { SeededRandom } from './kernel/seeded-random.js';
 import { BEGINNING_MS, Simulator } from './kernel/simulator.js';
 import type { PlannedEvent, RunPlan } from './run-plan.js';
-import { ACTIONS } from './workload/actions.js';
-import { User } from './workload/user.js';
+import { ACTIONS, ACTIONS_IN_REGIONS } from './workload/actions.js';
 
 /** What a run came to. */
 export interface RunResult {
@@ -24,25 +25,22 @@ export interface RunResult {
   /** Simulated time, milliseconds. */
   readonly simulatedMs: number;
   readonly failure: Error | undefined;
-  /** As it stood at the end, for the story of a failure. */
-  readonly cluster: Cluster;
+  /** As they stood at the end, for the story of a failure; one for each region. */
+  readonly clusters: readonly Cluster[];
 }
 
 /** Runs a plan to its end, lets everything come to rest, and checks. Real clock, chance and timers are out of reach. */
-export async function simulate(plan: RunPlan, prepare: (cluster: Cluster) => void = () => {}): Promise<RunResult> {
+export async function simulate(plan: RunPlan): Promise<RunResult> {
   const simulator = new Simulator();
   const random = new SeededRandom(`run ${plan.seed}`);
-  const cluster = new Cluster(simulator, random, plan, (invariant, details) =>
-    simulator.fail(new InvariantError(invariant, details)),
-  );
+  const federation = new Federation(simulator, random, plan);
   const rejected = (reason: unknown): void =>
     simulator.fail(reason instanceof Error ? reason : new Error(String(reason)));
   process.prependListener('unhandledRejection', rejected);
   const allowRealWorld = forbidRealWorld();
   let failure: Error | undefined;
   try {
-    prepare(cluster);
-    await perform(plan, cluster);
+    await perform(plan, federation);
   } catch (error) {
     failure = error instanceof Error ? error : new Error(String(error));
   } finally {
@@ -52,31 +50,32 @@ export async function simulate(plan: RunPlan, prepare: (cluster: Cluster) => voi
   return {
     seed: plan.seed,
     hash: simulator.history.hash,
-    transactions: cluster.log.length,
+    transactions: federation.transactions,
     events: simulator.eventCount,
     faults: new Set(plan.events.filter(({ kind }) => kind === 'fault').map(({ name }) => name)),
-    acknowledged: cluster.writes.byAction,
+    acknowledged: federation.acknowledged,
     simulatedMs: simulator.nowMs - BEGINNING_MS,
     failure,
-    cluster,
+    clusters: federation.clusters,
   };
 }
 
-async function perform(plan: RunPlan, cluster: Cluster): Promise<void> {
-  const { simulator } = cluster;
-  const user = new User(cluster, (invariant, details) => simulator.fail(new InvariantError(invariant, details)));
+async function perform(plan: RunPlan, federation: Federation): Promise<void> {
+  const { simulator } = federation;
   for (const event of plan.events)
-    simulator.schedule(event.atMs, `${event.kind} ${event.name}`, () => happen(event, cluster, user));
-  cluster.start();
+    simulator.schedule(event.atMs, `${event.kind} ${event.name}`, () => happen(event, federation));
+  federation.start();
   const lastMs = plan.events.at(-1)?.atMs ?? 0;
   await simulator.runUntil(BEGINNING_MS + lastMs);
-  await new RestCheck(cluster, user).comeToRest();
+  await new RestCheck(federation).comeToRest();
 }
 
-function happen({ kind, name, luck }: PlannedEvent, cluster: Cluster, user: User): void {
+/** To one of the regions. */
+function happen({ kind, name, luck }: PlannedEvent, { regions, simulator }: Federation): void {
   const random = new SeededRandom(luck);
+  const { cluster, user } = random.fork('region').pick(regions);
   const excess = tooLarge(cluster.servers);
-  if (excess) return cluster.simulator.fail(new InvariantError('bounded-memory', excess));
-  if (kind === 'fault') FAULTS[name]?.[1](cluster, random);
-  else user.act(name, random, (api) => ACTIONS[name]?.[1](api, cluster, random));
+  if (excess) return simulator.fail(new InvariantError('bounded-memory', excess));
+  if (kind === 'fault') (FAULTS[name] ?? REGION_FAULTS[name])?.[1](cluster, random);
+  else user.act(name, random, (api) => (ACTIONS[name] ?? ACTIONS_IN_REGIONS[name])?.[1](api, cluster, random));
 }

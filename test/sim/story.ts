@@ -9,16 +9,22 @@ const LAST_TRANSACTIONS = 40;
 const MAX_ROWS = 12;
 
 /** A failed run for a person: what does not hold, what was done and broken, and the last transactions. */
-export function storyOf(plan: RunPlan, { failure, cluster, hash }: RunResult, last = LAST_TRANSACTIONS): string {
+export function storyOf(
+  plan: RunPlan,
+  { failure, clusters, transactions, hash }: RunResult,
+  last = LAST_TRANSACTIONS,
+): string {
   const lines = [
     `seed ${plan.seed}: ${failure?.message ?? 'nothing is wrong'}`,
-    `history ${hash}, ${plan.events.length} actions and faults, ${cluster.log.length} transactions`,
+    `history ${hash}, ${plan.events.length} actions and faults, ${transactions} transactions`,
     '',
     'what was done and what broke:',
     ...plan.events.map(({ atMs, kind, name, luck }) => `  ${seconds(atMs)}  ${kind} ${name} (${luck})`),
     '',
-    'the last transactions:',
-    ...cluster.log.slice(-last).flatMap(linesOf),
+    ...clusters.flatMap(({ world, log }) => [
+      clusters.length === 1 ? 'the last transactions:' : `the last transactions of ${world.region}:`,
+      ...log.slice(-last).flatMap(linesOf),
+    ]),
   ];
   return lines.join('\n');
 }

@@ -9,11 +9,12 @@ import {
 import { StateMachine } from '@waybill/state';
 import { compareStates } from '@waybill/verify';
 import type { Cluster } from '../cluster.js';
+import type { Federation } from '../federation.js';
 import { SeededRandom } from '../kernel/seeded-random.js';
 import { unpauseBroker } from '../workload/operator-actions.js';
-import type { User } from '../workload/user.js';
 import { notAtRest } from './natural-sizes.js';
 import { expectNothingLeftToDo } from './nothing-left-to-do.js';
+import { openBetweenRegions } from './region-rollouts.js';
 import { differingTable } from './state-equality.js';
 import { InvariantError } from './violation.js';
 import { undecidedHealth } from './undecided-health.js';
@@ -28,92 +29,101 @@ const QUIET_LOOKS = 4;
 
 /** The end of a run: faults stop, everything that is open ends, and then all copies of the truth are compared. */
 export class RestCheck {
-  constructor(
-    private readonly cluster: Cluster,
-    private readonly user: User,
-  ) {}
+  constructor(private readonly federation: Federation) {}
 
   /** @throws InvariantError */
   async comeToRest(): Promise<void> {
-    const { cluster } = this;
-    const { simulator } = cluster;
-    cluster.repair();
+    const { federation } = this;
+    const { simulator } = federation;
+    federation.repair();
     const untilMs = simulator.nowMs + REST_LIMIT_MS;
     for (let quiet = 0; quiet < QUIET_LOOKS;) {
       await simulator.runUntil(simulator.nowMs + LOOK_MS);
       const open = this.whatIsOpen();
       quiet = open === undefined ? quiet + 1 : 0;
       if (simulator.nowMs >= untilMs) throw new InvariantError('everything-ends', open ?? 'it does not stay at rest');
-      if (this.isPaused()) this.user.act('unpause broker', new SeededRandom(String(simulator.nowMs)), unpauseBroker);
+      for (const { cluster, user } of federation.regions)
+        if (isPaused(cluster)) user.act('unpause broker', new SeededRandom(String(simulator.nowMs)), unpauseBroker);
     }
-    cluster.reference.finish();
-    cluster.agreement.finish();
-    expectNothingLeftToDo(cluster);
-    this.comparePostgres();
-    this.compareEvents();
-  }
-
-  private isPaused(): boolean {
-    for (const { PauseEvalBroker } of this.cluster.tables.scheduler_config.all()) if (PauseEvalBroker) return true;
-    return false;
+    for (const cluster of federation.clusters) expectAtRest(cluster);
   }
 
   /** What must still end, in words; undefined: nothing. */
   private whatIsOpen(): string | undefined {
-    const { cluster } = this;
-    const { tables, simulator } = cluster;
-    const last = cluster.world.stream.last;
-    if (this.isPaused()) return 'the broker is paused';
-    for (const { name, isServing, state } of cluster.servers) {
-      if (!isServing || !state) return `${name} does not serve`;
-      if (state.appliedIndex < last) return `${name} is at index ${state.appliedIndex} of ${last}`;
+    const { clusters } = this.federation;
+    for (const cluster of clusters) {
+      const open = openIn(cluster);
+      if (open !== undefined) return open;
     }
-    if (cluster.world.postgres.appliedIndex < last)
-      return `Postgres is at ${cluster.world.postgres.appliedIndex} of ${last}`;
-    for (const evaluation of tables.evals.by('status', 'pending'))
-      if (msFromNs(nsFromRfc3339(evaluation.WaitUntil)) <= simulator.nowMs)
-        return `evaluation ${evaluation.ID} of ${evaluation.JobID} (${evaluation.TriggeredBy}) is pending`;
-    for (const deployment of tables.deployment.all())
-      if (deployment.Status === 'running' && hasDeadline(deployment) && !isWaitingForPromotion(deployment))
-        return `deployment ${deployment.ID} of ${deployment.JobID} is running`;
-    for (const { Name, Status, DrainStrategy } of tables.nodes.all()) {
-      if (Status !== 'ready') return `node ${Name} is ${Status}`;
-      if (DrainStrategy) return `node ${Name} drains`;
-    }
-    for (const alloc of tables.allocs.all()) {
-      if (isTerminalAllocation(alloc) && (isClientTerminal(alloc) || !isServerTerminal(alloc))) continue;
-      const wanted = isServerTerminal(alloc) ? 'stopped' : 'running';
-      const isThere = wanted === 'running' && alloc.ClientStatus === 'running';
-      if (!isThere) return `allocation ${alloc.ID} of ${alloc.JobID} is to be ${wanted} and is ${alloc.ClientStatus}`;
-    }
-    return undecidedHealth(tables) ?? openClaim(tables) ?? cluster.hostVolumes.stray() ?? notAtRest(cluster.servers);
+    return openBetweenRegions(clusters);
   }
+}
 
-  private comparePostgres(): void {
-    const { cluster } = this;
-    const projected = new StateMachine();
-    cluster.world.postgres.loadInto(projected);
-    const { machine } = cluster.reference;
-    if (!differingTable(machine.tables, projected.tables)) return;
-    const different = compareStates(machine, projected).tables.filter((one) => one.differences > 0 || one.tableIndexes);
-    throw new InvariantError('postgres-equals-log', JSON.stringify(different));
+/** Of one region. */
+function openIn(cluster: Cluster): string | undefined {
+  const { tables, simulator } = cluster;
+  const last = cluster.world.stream.last;
+  if (isPaused(cluster)) return 'the broker is paused';
+  for (const { name, isServing, state } of cluster.servers) {
+    if (!isServing || !state) return `${name} does not serve`;
+    if (state.appliedIndex < last) return `${name} is at index ${state.appliedIndex} of ${last}`;
   }
+  if (cluster.world.postgres.appliedIndex < last)
+    return `Postgres is at ${cluster.world.postgres.appliedIndex} of ${last}`;
+  for (const evaluation of tables.evals.by('status', 'pending'))
+    if (msFromNs(nsFromRfc3339(evaluation.WaitUntil)) <= simulator.nowMs)
+      return `evaluation ${evaluation.ID} of ${evaluation.JobID} (${evaluation.TriggeredBy}) is pending`;
+  for (const deployment of tables.deployment.all())
+    if (deployment.Status === 'running' && hasDeadline(deployment) && !isWaitingForPromotion(deployment))
+      return `deployment ${deployment.ID} of ${deployment.JobID} is running`;
+  for (const { Name, Status, DrainStrategy } of tables.nodes.all()) {
+    if (Status !== 'ready') return `node ${Name} is ${Status}`;
+    if (DrainStrategy) return `node ${Name} drains`;
+  }
+  for (const alloc of tables.allocs.all()) {
+    if (isTerminalAllocation(alloc) && (isClientTerminal(alloc) || !isServerTerminal(alloc))) continue;
+    const wanted = isServerTerminal(alloc) ? 'stopped' : 'running';
+    const isThere = wanted === 'running' && alloc.ClientStatus === 'running';
+    if (!isThere) return `allocation ${alloc.ID} of ${alloc.JobID} is to be ${wanted} and is ${alloc.ClientStatus}`;
+  }
+  return undecidedHealth(tables) ?? openClaim(tables) ?? cluster.hostVolumes.stray() ?? notAtRest(cluster.servers);
+}
 
-  /** EV-60: every frame once, in order, with all its parts. */
-  private compareEvents(): void {
-    const { cluster } = this;
-    const { parts } = cluster.world.events;
-    const broken = parts.find(({ part }, at) => part !== 1 && parts[at - 1]?.part !== part - 1);
-    if (broken)
-      throw new InvariantError('events-complete', `part ${broken.part} of frame ${broken.index} stands alone`);
-    const expected = cluster.reference.frames();
-    const actual = parts.filter(({ part, parts: of }) => part === of).map(({ index }) => index);
-    const at = Array.from({ length: Math.max(expected.length, actual.length) }, (_, n) => n).find(
-      (n) => expected[n] !== actual[n],
-    );
-    if (at !== undefined)
-      throw new InvariantError('events-complete', `frame ${at} is of index ${actual[at]}, expected ${expected[at]}`);
-  }
+/** @throws InvariantError */
+function expectAtRest(cluster: Cluster): void {
+  cluster.reference.finish();
+  cluster.agreement.finish();
+  expectNothingLeftToDo(cluster);
+  comparePostgres(cluster);
+  compareEvents(cluster);
+}
+
+function isPaused({ tables }: Cluster): boolean {
+  for (const { PauseEvalBroker } of tables.scheduler_config.all()) if (PauseEvalBroker) return true;
+  return false;
+}
+
+function comparePostgres(cluster: Cluster): void {
+  const projected = new StateMachine();
+  cluster.world.postgres.loadInto(projected);
+  const { machine } = cluster.reference;
+  if (!differingTable(machine.tables, projected.tables)) return;
+  const different = compareStates(machine, projected).tables.filter((one) => one.differences > 0 || one.tableIndexes);
+  throw new InvariantError('postgres-equals-log', JSON.stringify(different));
+}
+
+/** EV-60: every frame once, in order, with all its parts. */
+function compareEvents(cluster: Cluster): void {
+  const { parts } = cluster.world.events;
+  const broken = parts.find(({ part }, at) => part !== 1 && parts[at - 1]?.part !== part - 1);
+  if (broken) throw new InvariantError('events-complete', `part ${broken.part} of frame ${broken.index} stands alone`);
+  const expected = cluster.reference.frames();
+  const actual = parts.filter(({ part, parts: of }) => part === of).map(({ index }) => index);
+  const at = Array.from({ length: Math.max(expected.length, actual.length) }, (_, n) => n).find(
+    (n) => expected[n] !== actual[n],
+  );
+  if (at !== undefined)
+    throw new InvariantError('events-complete', `frame ${at} is of index ${actual[at]}, expected ${expected[at]}`);
 }
 
 /** A group of which nothing was placed yet, or that was healthy once, waits for capacity as long as it takes (DP-507, DP-510). */

@@ -5,8 +5,11 @@ import type { Weather } from '../world/wire.js';
 /** Something that breaks, and mends itself after a while. */
 export type Fault = (cluster: Cluster, random: SeededRandom) => void;
 
-/** Each with how often it happens, compared with the others. To add one: docs/simulation.md. */
-export const FAULTS: Readonly<Record<string, readonly [weight: number, fault: Fault]>> = {
+/** Each with how often it happens, compared with the others. */
+export type Faults = Readonly<Record<string, readonly [weight: number, fault: Fault]>>;
+
+/** What breaks in a region. To add one: docs/simulation.md. */
+export const FAULTS: Faults = {
   'server dies': [
     6,
     (cluster, random) => {

@@ -1,8 +1,8 @@
 import { HealthWatch } from '@waybill/agent';
-import { Writer } from '@waybill/api';
+import { DeregisterJob, Writer } from '@waybill/api';
 import { BlockedEvals, EvalBroker } from '@waybill/broker';
-import { DeploymentWatchers } from '@waybill/deployments';
-import { CLAIM_STATE, type Clock, emptyLoad, type Evaluation, NS_PER_SECOND } from '@waybill/model';
+import { DeploymentWatchers, DroppedRegions, RegionRollout } from '@waybill/deployments';
+import { CLAIM_STATE, type Clock, emptyLoad, type Evaluation, type Job, NS_PER_SECOND } from '@waybill/model';
 import { PreviousDisks } from '@waybill/nodes';
 import { SharedTexts } from '@waybill/projection';
 import { type ProjectionStore, Projector } from '@waybill/projector';
@@ -16,6 +16,8 @@ export interface Mutation {
   readonly name: string;
   /** Tried first: it caught the mutation when this was written. */
   readonly seed: number;
+  /** Of all runs; absent: as many as each seed has. */
+  readonly regions?: 1 | 2;
   /** @returns the way back */
   readonly apply: () => () => void;
 }
@@ -33,6 +35,18 @@ interface BrokerSteps {
 /** The parts of a watch over health that the mutation of its deadline needs. */
 interface HealthLooks {
   readonly clock: Clock;
+}
+
+/** The parts of what stops a job that the mutation of its reading needs. */
+interface JobReader {
+  readonly read: { job(namespace: string, id: string): Promise<Job | undefined> };
+}
+
+/** The parts of a rollout over regions that the mutation of its pauses needs. */
+interface RolloutLooks {
+  mode: string;
+  readonly hasNews: boolean;
+  wake(): void;
 }
 
 /** What the reading of a previous disk looks into. */
@@ -176,7 +190,8 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a disk is moved before its tasks have ended',
-    seed: 8,
+    seed: 32,
+    regions: 1,
     apply: () =>
       replaceMethod(
         PreviousDisks,
@@ -203,6 +218,49 @@ export const MUTATIONS: readonly Mutation[] = [
         (original) =>
           function (this: HealthLooks) {
             return Reflect.apply(original, this as never, [this.clock.nowMs() as never]);
+          } as never,
+      ),
+  },
+  {
+    name: 'regions look at each other only when they hear something',
+    seed: 40,
+    regions: 2,
+    apply: () =>
+      replaceMethod(
+        RegionRollout,
+        'rest',
+        () =>
+          function (this: RolloutLooks) {
+            if (this.mode !== 'stopped') this.mode = 'resting';
+            if (this.mode === 'resting' && this.hasNews) this.wake();
+          } as never,
+      ),
+  },
+  {
+    name: 'a region that a job has left is asked once',
+    seed: 2,
+    regions: 2,
+    apply: () =>
+      replaceMethod(
+        DroppedRegions,
+        'see',
+        () =>
+          async function (this: { end(departure: unknown): Promise<void> }, _key: string, departure: unknown) {
+            await this.end(departure).catch(() => undefined);
+          } as never,
+      ),
+  },
+  {
+    name: 'a job is stopped by what can be read of it',
+    seed: 4,
+    regions: 2,
+    apply: () =>
+      replaceMethod(
+        DeregisterJob,
+        'stored',
+        () =>
+          function (this: JobReader, namespace: string, id: string) {
+            return this.read.job(namespace, id);
           } as never,
       ),
   },

@@ -8,6 +8,8 @@ export interface AnsweredCall {
   readonly name: string;
   /** Only while its process holds this role. */
   readonly role: Role | undefined;
+  /** Answered to other regions, and to nobody else. */
+  readonly betweenRegions: boolean;
   readonly answer: AnswerCall;
 }
 
@@ -32,9 +34,9 @@ function answersOfController(Controller: Type<object>, provided: ReadonlyMap<unk
     if (typeof handler !== 'function') return [];
     const [name] = (Reflect.getMetadata(PATTERN_METADATA, handler) ?? []) as string[];
     if (name === undefined) return [];
-    const extras = Reflect.getMetadata(PATTERN_EXTRAS_METADATA, handler) as { role?: Role } | undefined;
+    const extras = Reflect.getMetadata(PATTERN_EXTRAS_METADATA, handler) as Partial<AnsweredCall> | undefined;
     const answer: AnswerCall = async (request, context) => handler.call(controller, request, context);
-    return [{ name, role: extras?.role, answer }];
+    return [{ name, role: extras?.role, betweenRegions: extras?.betweenRegions === true, answer }];
   });
 }
 

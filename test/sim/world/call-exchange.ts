@@ -6,6 +6,7 @@ import {
   RpcContext,
   RpcError,
   RpcUnavailableError,
+  subjectBetweenRegions,
   subjectOfCall,
   submitPlan,
 } from '@waybill/rpc';
@@ -13,7 +14,7 @@ import type { SeededRandom } from '../kernel/seeded-random.js';
 import type { SimulatedProcess } from '../kernel/simulated-process.js';
 import { frozen } from './frozen.js';
 import { received } from './received.js';
-import type { Wire } from './wire.js';
+import type { Road, Wire } from './wire.js';
 
 /** Answers one call; what goes in and out is what JSON can say (received.ts). */
 export type AnswerCall = (request: unknown, context: RpcContext) => Promise<unknown>;
@@ -23,6 +24,12 @@ interface Subscription {
   /** Of those with the same one, one answers. */
   readonly queue: string | undefined;
   readonly answer: AnswerCall;
+}
+
+/** Who asks, and how it reaches this NATS. */
+interface Asker {
+  readonly process: SimulatedProcess;
+  readonly road: Road;
 }
 
 type Reply = { readonly ok: unknown } | { readonly error: RpcError };
@@ -51,18 +58,16 @@ export class CallExchange {
     return () => found.delete(subscription);
   }
 
-  rpcOf(process: SimulatedProcess): Rpc {
-    return { ask: (call, request, options) => this.ask(process, call, request, options ?? {}) };
+  /** @param road of a process of another region: how it comes here */
+  rpcOf(process: SimulatedProcess, road: Road = this.wire): Rpc {
+    return { ask: (call, request, options) => this.ask({ process, road }, call, request, options ?? {}) };
   }
 
-  private ask<Req, Res>(
-    asker: SimulatedProcess,
-    call: Call<Req, Res>,
-    request: Req,
-    options: AskOptions,
-  ): Promise<Res> {
+  private ask<Req, Res>(asker: Asker, call: Call<Req, Res>, request: Req, options: AskOptions): Promise<Res> {
     const body = frozen(received<unknown>(request));
-    const subject = subjectOfCall(call.name, options.target);
+    const { process, road } = asker;
+    const { region, target } = options;
+    const subject = region === undefined ? subjectOfCall(call.name, target) : subjectBetweenRegions(region, call.name);
     return new Promise((resolve, reject) => {
       let over = false;
       const settle = (take: () => void): void => {
@@ -72,21 +77,21 @@ export class CallExchange {
         take();
       };
       const unavailable = (reason: string): void => settle(() => reject(new RpcUnavailableError(call.name, reason)));
-      const cancelTimeout = asker.after(options.timeoutMs ?? call.timeoutMs, () => unavailable('timeout'));
+      const cancelTimeout = process.after(options.timeoutMs ?? call.timeoutMs, () => unavailable('timeout'));
       const settled = (reply: Reply): void =>
         settle(() => ('error' in reply ? reject(reply.error) : resolve(reply.ok as Res)));
       const copies = !NEVER_REPEATED.has(call.name) && this.wire.happens('repeat') ? 2 : 1;
       for (let copy = 0; copy < copies; copy++)
         this.send(asker, call.name, () => {
           const receivers = this.receiversOf(subject);
-          if (receivers.length === 0) this.wire.toProcess(asker, 'no responder', () => unavailable('no responder'));
+          if (receivers.length === 0) road.toProcess(process, 'no responder', () => unavailable('no responder'));
           for (const receiver of receivers) this.hand(receiver, asker, call.name, body, options.traceparent, settled);
         });
     });
   }
 
-  private send(from: SimulatedProcess, label: string, run: () => void): void {
-    if (!this.wire.happens('loss')) this.wire.toNats(from, label, run);
+  private send({ process, road }: Asker, label: string, run: () => void): void {
+    if (!this.wire.happens('loss')) road.toNats(process, label, run);
   }
 
   /** Of each queue one, and everybody who has none: a holder shares none with a predecessor that is not aware yet. */
@@ -99,7 +104,7 @@ export class CallExchange {
 
   private hand(
     receiver: Subscription,
-    asker: SimulatedProcess,
+    asker: Asker,
     name: string,
     body: unknown,
     traceparent: string | undefined,
@@ -109,8 +114,8 @@ export class CallExchange {
     this.wire.toProcess(process, name, () => {
       const context = new RpcContext([traceparent]);
       void replyOf(answer, body, context).then((reply) =>
-        this.send(process, `${name} answer`, () => {
-          if (asker.isAlive) this.wire.toProcess(asker, `${name} answer`, () => settled(reply));
+        this.send({ process, road: this.wire }, `${name} answer`, () => {
+          if (asker.process.isAlive) asker.road.toProcess(asker.process, `${name} answer`, () => settled(reply));
           else this.wire.toProcess(process, `${name} unheard`, () => context.onUnheard?.());
         }),
       );

@@ -1,4 +1,4 @@
-import { subjectOfCall } from '@waybill/rpc';
+import { subjectBetweenRegions, subjectOfCall } from '@waybill/rpc';
 import type { Role } from '@waybill/state';
 import type { SimulatedProcess } from '../kernel/simulated-process.js';
 import type { AnsweredCall } from './call-answers.js';
@@ -12,6 +12,7 @@ export class CallHost {
     private readonly process: SimulatedProcess,
     private readonly exchange: CallExchange,
     private readonly calls: readonly AnsweredCall[],
+    private readonly region: string,
   ) {
     for (const call of calls) if (call.role === undefined) this.subscribe(call, call.name);
   }
@@ -30,7 +31,8 @@ export class CallHost {
     this.ofRole.delete(role);
   }
 
-  private subscribe({ name, answer }: AnsweredCall, queue: string | undefined): () => void {
-    return this.exchange.subscribe(subjectOfCall(name), { process: this.process, queue, answer });
+  private subscribe({ name, betweenRegions, answer }: AnsweredCall, queue: string | undefined): () => void {
+    const subject = betweenRegions ? subjectBetweenRegions(this.region, name) : subjectOfCall(name);
+    return this.exchange.subscribe(subject, { process: this.process, queue, answer });
   }
 }

@@ -170,7 +170,7 @@ export class Machine {
       random: process.random.next,
       logger: world.logger(name),
       tracer: () => tracerFor('simulation'),
-      region: 'global',
+      region: world.region,
       hostEnv: {},
       node: () => local.current,
       csi,
@@ -213,7 +213,7 @@ export class Machine {
     const rpc = world.calls.rpcOf(process);
     const csi = new CsiHost({
       csiDir: CSI_DIR,
-      region: 'global',
+      region: world.region,
       registrations: {
         load: async () => (power ? registrationsOf(name, this.hasController) : []),
         save: async () => {},

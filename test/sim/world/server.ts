@@ -1,10 +1,12 @@
+import type { DynamicModule } from '@nestjs/common';
+import { API_ADDRESS, RegionCallsController, RegionJobs } from '@waybill/api';
 import { brokerService } from '@waybill/broker';
 import { deployments } from '@waybill/deployments';
 import { LeaseRunner, type Singleton } from '@waybill/lease';
 import { DEFAULT_PACE, nodesService } from '@waybill/nodes';
 import { Projector } from '@waybill/projector';
 import { Replica } from '@waybill/replica';
-import { type Presence, regionAlone } from '@waybill/rpc';
+import type { Presence } from '@waybill/rpc';
 import { schedulerService } from '@waybill/scheduler';
 import { readSettings, type ServiceContext, type ServiceDefinition, type ServiceParts } from '@waybill/service';
 import { Metrics, tracerFor } from '@waybill/telemetry';
@@ -13,6 +15,7 @@ import { volumes } from '@waybill/volumes';
 import type { SimulatedProcess } from '../kernel/simulated-process.js';
 import { answersOf } from './call-answers.js';
 import { CallHost } from './call-host.js';
+import { regionsSeenBy } from './region-link.js';
 import { DatabaseConnection } from './simulated-postgres.js';
 import { SimulatedLog } from './simulated-log.js';
 import { UserApi } from './user-api.js';
@@ -43,6 +46,16 @@ const servicesOf = (process: SimulatedProcess, { announcements }: World): readon
   deployments,
   volumes,
 ];
+
+/** @param address of the API, as other regions are told it */
+const answersToRegions = (jobs: RegionJobs, address: string): DynamicModule => ({
+  module: RegionCallsController,
+  controllers: [RegionCallsController],
+  providers: [
+    { provide: RegionJobs, useValue: jobs },
+    { provide: API_ADDRESS, useValue: address },
+  ],
+});
 
 /** What a server's copy of the state goes through, for those who check it. */
 export interface ReplicaWitness {
@@ -149,12 +162,9 @@ export class Server {
       logger,
     });
     if (!process.isAlive) return;
-    const host = new CallHost(
-      process,
-      world.calls,
-      parts.flatMap(({ module }) => answersOf(module)),
-    );
     const api = new UserApi(process, context('api'), database, archives);
+    const modules = [...parts.map(({ module }) => module), answersToRegions(api.forRegions, name)];
+    const host = new CallHost(process, world.calls, modules.flatMap(answersOf), world.region);
     world.announcements.subscribe(process, api.feed);
     for (const part of parts) void part.start?.();
     const singletons = [...parts.flatMap((part) => part.singleton ?? []), projector];
@@ -175,7 +185,7 @@ export class Server {
       monotonic: process.monotonic,
       timers: process,
       newId: process.newId,
-      region: 'global',
+      region: this.world.region,
       logger: this.world.logger(this.name),
       onTerm: (term) => (term ? host.enter(role) : host.leave(role)),
     });
@@ -187,7 +197,7 @@ export class Server {
     };
     return {
       name,
-      settings: SETTINGS,
+      settings: { ...SETTINGS, WAYBILL_REGION: this.world.region },
       logger: this.world.logger(this.name),
       metrics: new Metrics(name),
       tracer: tracerFor('simulation'),
@@ -197,7 +207,7 @@ export class Server {
       random: process.random.next,
       log,
       rpc: this.world.calls.rpcOf(process),
-      regions: regionAlone('global'),
+      regions: regionsSeenBy(process, this.world),
       state,
       get link() {
         return missing('the connection to NATS');

@@ -1,5 +1,6 @@
 import {
   BrokerInquiry,
+  DeregisterEverywhere,
   DeregisterJob,
   type DeregisterOptions,
   DispatchJob,
@@ -10,6 +11,8 @@ import {
   JobAdmission,
   type JobLookup,
   PlanJob,
+  RegionJobs,
+  RegisterEverywhere,
   RegisterJob,
   type RegisterJobRequest,
   Requester,
@@ -23,7 +26,7 @@ import {
 } from '@waybill/api';
 import type { Job, SchedulerConfiguration } from '@waybill/model';
 import { ProjectionFeed } from '@waybill/projection';
-import type { AskOptions, Call, OnBehalfOf } from '@waybill/rpc';
+import { apiAddress, type AskOptions, type Call, type OnBehalfOf } from '@waybill/rpc';
 import type { ServiceContext } from '@waybill/service';
 import type { Actor } from '@waybill/state';
 import type { SimulatedProcess } from '../kernel/simulated-process.js';
@@ -41,12 +44,14 @@ export interface Written {
   readonly Index: number;
 }
 
-/** The API's writes in one server: the use cases themselves, over a simulated log and database. HTTP is left out. */
+/** The API's writes in one server, and what it answers other regions: the use cases themselves, over a simulated log and database. HTTP is left out. */
 export class UserApi {
   readonly feed: ProjectionFeed;
   private readonly writer: Writer;
-  private readonly registerJob: RegisterJob;
-  private readonly deregisterJob: DeregisterJob;
+  /** What it answers other regions. */
+  readonly forRegions: RegionJobs;
+  private readonly registerJob: RegisterEverywhere;
+  private readonly deregisterJob: DeregisterEverywhere;
   private readonly evaluateJob: EvaluateJob;
   private readonly revertJob: RevertJob;
   private readonly stopAllocation: StopAllocation;
@@ -64,7 +69,7 @@ export class UserApi {
     private readonly database: DatabaseConnection,
     archives: ArchivesOfProcess,
   ) {
-    const { log, clock, timers, newId, rpc } = context;
+    const { log, clock, timers, newId, rpc, regions } = context;
     this.feed = new ProjectionFeed({ record: database, clock, timers });
     this.writer = new Writer(log, this.feed, () => context.tracer);
     const lookup: JobLookup = {
@@ -75,15 +80,18 @@ export class UserApi {
     this.calls = new HeldCalls(rpc, clock, timers);
     this.inquiry = new BrokerInquiry(this.calls);
     const admission = new JobAdmission(NO_LIMITS);
-    this.registerJob = new RegisterJob(log, this.writer, admission, lookup, readable, clock, newId);
-    this.deregisterJob = new DeregisterJob(log, this.writer, lookup, readable, clock, newId);
+    const registerHere = new RegisterJob(log, this.writer, admission, lookup, readable, clock, newId);
+    const deregisterHere = new DeregisterJob(log, this.writer, lookup, readable, clock, newId);
+    this.forRegions = new RegionJobs(log, lookup, readable, registerHere, deregisterHere);
+    this.registerJob = new RegisterEverywhere(regions, admission, registerHere, this.forRegions);
+    this.deregisterJob = new DeregisterEverywhere(regions, deregisterHere);
     this.evaluateJob = new EvaluateJob(log, this.writer, database, readable, clock, newId);
-    this.revertJob = new RevertJob(log, this.registerJob, database, readable);
+    this.revertJob = new RevertJob(log, registerHere, database, readable);
     this.stopAllocation = new StopAllocation(this.writer, (id) => database.allocation(id), clock, newId);
     this.setConfiguration = new SetSchedulerConfiguration(lookup, this.writer, this.inquiry, clock);
-    this.dispatchJob = new DispatchJob(log, this.writer, this.registerJob, lookup, readable, clock, newId);
+    this.dispatchJob = new DispatchJob(log, this.writer, registerHere, lookup, readable, clock, newId);
     this.forceLaunch = new ForceLaunch(log, rpc, readable);
-    this.planJob = new PlanJob(admission, log, rpc, 'global', () => this.feed.applied, clock);
+    this.planJob = new PlanJob(admission, log, rpc, regions.own, () => this.feed.applied, clock);
     this.restoring = new RestoreSnapshot({
       open: async (bytes) => openPlainArchive(bytes),
       archives,
@@ -116,8 +124,17 @@ export class UserApi {
     return this.registerJob.run(request, this.requester());
   }
 
-  deregister(id: string, over: Partial<DeregisterOptions> = {}): Promise<Written> {
-    const options = { namespace: NAMESPACE, id, purge: false, evalPriority: 0, noShutdownDelay: false, ...over };
+  /** @param over with `global`: in all regions that the job lists */
+  deregister(id: string, over: Partial<DeregisterOptions & { readonly global: boolean }> = {}): Promise<Written> {
+    const options = {
+      namespace: NAMESPACE,
+      id,
+      purge: false,
+      evalPriority: 0,
+      noShutdownDelay: false,
+      global: false,
+      ...over,
+    };
     return this.deregisterJob.run(options, this.requester());
   }
 
@@ -142,6 +159,11 @@ export class UserApi {
 
   launch(id: string): Promise<Written> {
     return this.forceLaunch.run(NAMESPACE, id);
+  }
+
+  /** Where another region takes requests. @throws RpcUnavailableError */
+  async addressIn(region: string): Promise<string> {
+    return (await this.context.regions.ask(region, apiAddress, null)).Address;
   }
 
   /** Played through, written nowhere. */

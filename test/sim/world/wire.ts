@@ -42,6 +42,12 @@ export interface AskingNats {
   readonly unanswered: keyof Weather;
 }
 
+/** How messages of a process reach a NATS server, and the other way. What cannot pass is lost. */
+export interface Road {
+  toNats(from: SimulatedProcess, label: string, run: () => void): void;
+  toProcess(to: SimulatedProcess, label: string, run: () => void): void;
+}
+
 const FASTEST_MS = 0.2;
 const USUAL_MS = 3;
 export const SLOWEST_MS = 4_000;
@@ -50,7 +56,7 @@ export const SLOWEST_MS = 4_000;
  * The network: a star, every process is connected to NATS and to nothing else. A process that is cut off neither sends
  * nor receives; while NATS is down nobody does. What is on its way at that moment is lost.
  */
-export class Wire {
+export class Wire implements Road {
   weather: Weather = { ...CALM };
   private readonly cutOff = new Set<string>();
   private natsDown = false;

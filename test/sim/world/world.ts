@@ -9,12 +9,13 @@ import { ArchiveStore } from './archive-store.js';
 import { CallExchange } from './call-exchange.js';
 import { EventStore } from './event-store.js';
 import { LeaseBucket } from './lease-bucket.js';
+import type { RegionLink } from './region-link.js';
 import { SimulatedPostgres } from './simulated-postgres.js';
 import { StorageProvider } from './storage-provider.js';
 import { messageOf, TxnStream } from './txn-stream.js';
 import { Wire } from './wire.js';
 
-/** All that stands around the processes of a cluster: one NATS, one Postgres, the network to both. */
+/** All that stands around the processes of a cluster, which is one region: one NATS, one Postgres, the network to both. */
 export class World {
   readonly wire: Wire;
   readonly stream: TxnStream;
@@ -29,11 +30,14 @@ export class World {
   logger: (processName: string) => Logger = () => silentLogger;
   /** Tasks that should run for ever end by themselves now and then. */
   tasksFail = true;
+  /** To the other regions, by their names. */
+  readonly links = new Map<string, RegionLink>();
   private starts = 0;
 
   constructor(
     readonly simulator: Simulator,
     readonly random: SeededRandom,
+    readonly region: string,
   ) {
     this.wire = new Wire(simulator, random.fork('wire'));
     this.stream = new TxnStream(simulator);

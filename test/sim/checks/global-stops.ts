@@ -1,0 +1,70 @@
+import { type Job, regionsOf } from '@waybill/model';
+import { namespacedKey } from '@waybill/state';
+import type { Cluster } from '../cluster.js';
+import { InvariantError } from './violation.js';
+
+/** Where the logs stood when a user asked for a job to be stopped in all its regions. */
+export interface AskedStop {
+  /** The user was told that it is not. */
+  failed(): void;
+  /** @throws InvariantError: the user was told that it is stopped, and it is not */
+  expectStopped(): void;
+}
+
+/** Who was told that a job is stopped in all its regions finds it stopped in each, unless it was registered there since (DP-1139). */
+export class GlobalStops {
+  /** The regions of jobs that a stop which was not complete has removed here; who is told so asks again. */
+  private readonly unfinished = new Map<string, readonly Cluster[]>();
+
+  constructor(
+    private readonly here: Cluster,
+    private readonly clusters: readonly Cluster[],
+  ) {}
+
+  begin(jobId: string): AskedStop {
+    const key = namespacedKey('default', jobId);
+    const job = this.here.tables.jobs.get(key);
+    const listed = job ? this.regionsOf(job) : (this.unfinished.get(jobId) ?? []);
+    const regions = listed.map((cluster) => ({ cluster, from: cluster.log.length }));
+    this.unfinished.delete(jobId);
+    const before = this.here.log.length;
+    return {
+      failed: () => {
+        if (wasPurged(this.here, before, jobId)) this.unfinished.set(jobId, listed);
+      },
+      expectStopped: () => {
+        if (wasRegistered(this.here, before, jobId)) return; // it may have other regions by now
+        for (const { cluster, from } of regions) {
+          const there = cluster.tables.jobs.get(key);
+          if (there && !there.Stop && !wasRegistered(cluster, from, jobId))
+            throw new InvariantError('stopped-everywhere', `job ${jobId} runs on in ${cluster.world.region}`);
+        }
+      },
+    };
+  }
+
+  private regionsOf(job: Job): readonly Cluster[] {
+    const names = new Set(regionsOf(job).map(({ Name }) => Name));
+    return this.clusters.filter(({ world }) => names.has(world.region));
+  }
+}
+
+/** By a user; what was collected as dead nobody remembers (docs/gaps.md). */
+const wasPurged = ({ log }: Cluster, from: number, jobId: string): boolean =>
+  log
+    .slice(from)
+    .some(
+      ({ txn, changes }) =>
+        txn.type === 'JobDeregister' &&
+        changes.some(({ table, before, after }) => table === 'jobs' && !after && before?.ID === jobId),
+    );
+
+const wasRegistered = ({ log }: Cluster, from: number, jobId: string): boolean =>
+  log
+    .slice(from)
+    .some(({ changes }) =>
+      changes.some(
+        ({ table, before, after }) =>
+          table === 'jobs' && after?.ID === jobId && !after.Stop && after.Version !== before?.Version,
+      ),
+    );
