@@ -54,7 +54,7 @@ it('EB-124: a broker that is paused says so, one without the role does not', asy
   const paused = async () => (await lines()).filter((line) => line.startsWith('waybill_broker_paused'));
   expect(await paused()).toEqual(['waybill_broker_paused{service="broker"} 0']);
   const Config = { ...fixtures.aSchedulerConfiguration(), PauseEvalBroker: true };
-  fixtures.apply(state.machine, 'SchedulerConfig', { Config, CAS: false, ModifyIndex: 0 });
+  broker.applied(fixtures.apply(state.machine, 'SchedulerConfig', { Config, CAS: false, ModifyIndex: 0 }));
   expect(await paused()).toEqual(['waybill_broker_paused{service="broker"} 1']);
   await broker.stop();
   expect(await paused()).toEqual(['waybill_broker_paused{service="broker"} 0']);
