@@ -2,6 +2,8 @@ import type { ProjectionFeed } from '@waybill/projection';
 
 /** Longest wait between two looks, milliseconds; a restore wakes it at once. */
 const LOOK_MS = 3_600_000;
+/** The same after a look that failed. */
+export const LOOK_RETRY_MS = 1_000;
 
 /**
  * Knows when the state was last taken back to an archive, and tells whoever must begin anew (OP-46, EV-75).
@@ -35,12 +37,16 @@ export class RestoreWatch {
   }
 
   private async follow(watch: ReturnType<ProjectionFeed['watch']>): Promise<void> {
-    while (!this.stopped.signal.aborted) {
-      if (!(await watch.changed(LOOK_MS, this.stopped.signal))) continue;
+    const { signal } = this.stopped;
+    for (let hasFailed = false; ;) {
+      await watch.changed(hasFailed ? LOOK_RETRY_MS : LOOK_MS, signal);
+      if (signal.aborted) break;
       try {
         await this.look();
+        hasFailed = false;
       } catch (error) {
-        this.onError(error);
+        if (!hasFailed) this.onError(error);
+        hasFailed = true;
       }
     }
     watch.close();
