@@ -164,6 +164,15 @@ describe('commands beside a task', () => {
     },
   );
 
+  it('AG-326: a command that begins while the agent ends is ended too', async () => {
+    real();
+    const starting = start(['sh', '-c', 'echo $$ > own.pid; exec sleep 300']);
+    await sessions.stop();
+    await expect(starting).rejects.toThrow('the agent of this machine ends');
+    const pid = Number(await readFile(path.join(dir, 'own.pid'), 'utf8').catch(() => '0'));
+    expect([sessions.count, pid > 0 && isThere(pid)]).toEqual([0, false]);
+  });
+
   it('AG-326: a peer that vanishes takes along what has closed its output and runs on', async () => {
     const time = new FakeTime();
     real(time);

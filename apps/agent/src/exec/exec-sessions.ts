@@ -44,6 +44,7 @@ interface Held {
  */
 export class ExecSessions {
   private readonly sessions = new Map<string, Held>();
+  private isStopped = false;
 
   constructor(private readonly deps: ExecSessionsDependencies) {}
 
@@ -56,6 +57,10 @@ export class ExecSessions {
     if (this.sessions.size >= MAX_EXEC_SESSIONS)
       throw new RpcError('limit', 'too many commands are being run in tasks of this machine');
     const session = await this.deps.begin(request);
+    if (this.isStopped) {
+      await session.kill(); // nobody would end it any more
+      throw new RpcError('unavailable', 'the agent of this machine ends');
+    }
     const held: Held = { session, reading: null, isReading: false, cancelVanished: () => {} };
 
     const SessionID = this.deps.newId();
@@ -102,7 +107,9 @@ export class ExecSessions {
     return null;
   }
 
+  /** Also what is only beginning now. */
   async stop(): Promise<void> {
+    this.isStopped = true;
     await Promise.all([...this.sessions.keys()].map((id) => this.end(id)));
   }
 
