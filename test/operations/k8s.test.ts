@@ -1,8 +1,9 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { natsServerPath } from '../../libs/embedded/nats-server-binary.mjs';
 import { findingsIn } from '../../scripts/kubernetes-schema.mjs';
@@ -38,6 +39,7 @@ interface Manifest {
     podSelector: { matchLabels?: Record<string, string> };
     policyTypes: string[];
     scaleTargetRef: { name: string };
+    podMetricsEndpoints: { port: string }[];
     template: {
       metadata: { labels: Record<string, string> };
       spec: {
@@ -80,9 +82,9 @@ function kustomizeCommand(): string[] | undefined {
 
 const kustomize = kustomizeCommand();
 
-function render(overlay: string): Manifest[] {
+function render(folder: string): Manifest[] {
   const [program = '', ...args] = kustomize ?? [];
-  const text = execFileSync(program, [...args, path.join(root, 'k8s/overlays', overlay)], { encoding: 'utf8' });
+  const text = execFileSync(program, [...args, folder], { encoding: 'utf8' });
   return documentsOf(text).map((object) => (object.kind === 'Secret' ? unfolded(object) : object));
 }
 
@@ -194,7 +196,7 @@ describe.skipIf(kustomize === undefined).each(OVERLAYS)('overlay %s (needs kubec
     ofKind('ConfigMap').find((object) => object.metadata.name.startsWith('waybill-config'))?.data ?? {};
 
   beforeAll(() => {
-    manifests = render(overlay);
+    manifests = render(path.join(root, 'k8s/overlays', overlay));
   });
 
   it('renders only valid objects, each once and in its namespace', () => {
@@ -289,6 +291,38 @@ describe.skipIf(kustomize === undefined).each(OVERLAYS)('overlay %s (needs kubec
   it('leaves the number of replicas to an autoscaler where there is one', () => {
     for (const scaler of ofKind('HorizontalPodAutoscaler')) {
       expect(named('Deployment', scaler.spec.scaleTargetRef.name).spec.replicas).toBeUndefined();
+    }
+  });
+});
+
+describe.skipIf(kustomize === undefined)('the monitoring component (needs kubectl 1.24 or kustomize 4)', () => {
+  let folder: string;
+  beforeAll(() => {
+    folder = mkdtempSync(path.join(realpathSync(tmpdir()), 'waybill-overlay-'));
+    const at = (below: string) => path.relative(folder, path.join(root, 'k8s', below));
+    const kustomization = {
+      apiVersion: 'kustomize.config.k8s.io/v1beta1',
+      kind: 'Kustomization',
+      namespace: 'waybill',
+      resources: [at('overlays/dev')],
+      components: [at('components/monitoring')],
+    };
+    writeFileSync(path.join(folder, 'kustomization.yaml'), JSON.stringify(kustomization));
+  });
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  it('scrapes a port of every pod that is ours, in the namespace of the overlay', () => {
+    const manifests = render(folder);
+    expect(manifests.flatMap((object) => describeFindings(object))).toEqual([]);
+    const monitor = manifests.find(({ kind }) => kind === 'PodMonitor');
+    expect(monitor?.metadata.namespace).toBe('waybill');
+    const { selector, podMetricsEndpoints } = monitor!.spec;
+    const pods = manifests.filter(({ kind }) => kind === 'Deployment' || kind === 'DaemonSet');
+    expect(pods).toHaveLength(SERVICES.length + 1);
+    for (const { spec } of pods) {
+      expect(spec.template.metadata.labels).toMatchObject(selector.matchLabels);
+      const ports = spec.template.spec.containers.flatMap(({ ports: own }) => own.map(({ name }) => name));
+      expect(ports).toEqual(expect.arrayContaining(podMetricsEndpoints.map(({ port }) => port)));
     }
   });
 });
