@@ -14,8 +14,8 @@ export type ServiceName = (typeof CONTROL_PLANE)[number] | 'agent';
 
 const EVERYTHING: readonly ServiceName[] = [...CONTROL_PLANE, 'agent'];
 
-/** Eight processes that start at once on two busy cores. */
-const READY_TIMEOUT_MS = 60_000;
+/** Eight processes that start at once on two busy cores, whose disk may stand still for a while. */
+const READY_TIMEOUT_MS = 100_000;
 
 interface Running {
   child: ChildProcess;
