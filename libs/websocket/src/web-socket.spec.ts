@@ -48,6 +48,14 @@ describe('a WebSocket', () => {
     expect(client.closing).toEqual({ code: 1005, reason: 'the connection broke off' });
   });
 
+  it('a peer that leaves without a word takes the connection along', async () => {
+    const [own, peer] = duplexPair();
+    const socket = new WebSocket(own, EMPTY, { role: 'server', maxMessageBytes: MAX });
+    peer.end();
+    expect(await all(socket)).toEqual([]);
+    expect([socket.closed.aborted, own.destroyed]).toEqual([true, true]);
+  });
+
   it('a message in pieces is put together, with a ping answered in between', async () => {
     const { client, server } = withPlayedServer();
     const piece = (opcode: number, text: string, final: boolean) => {

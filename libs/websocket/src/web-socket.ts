@@ -117,6 +117,7 @@ export class WebSocket {
         }
       }
       this.gone();
+      this.socket.destroy(); // half open it would stay for ever: nobody writes to a peer that has left
     } catch (error) {
       if (!(error instanceof WebSocketProtocolError)) return;
       this.heard = { code: error.code, reason: error.message };

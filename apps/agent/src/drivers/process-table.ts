@@ -1,10 +1,14 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { isYounger } from '@waybill/model';
+import { isErrno } from '@waybill/processes';
+import { SharedRun } from '../shared-run.js';
 
 /** `USER_HZ`: what /proc counts processor time in, the same on every Linux that Node runs on. */
 export const TICKS_PER_SECOND = 100;
 /** Askers within this time share one look at /proc: it costs a file for each process of the machine. */
 export const TABLE_REUSE_MS = 250;
+/** Files of /proc that one look has open at a time. */
+const READ_AT_ONCE = 32;
 
 /** One process as /proc shows it. Ticks include those of its children that ended and were waited for. */
 export interface ProcessRow {
@@ -27,18 +31,23 @@ export interface ProcessMemory {
 }
 
 /**
- * The processes of this machine. Keeps the newest table for TABLE_REUSE_MS, and the look that is under way.
+ * The processes of this machine. Keeps the newest table for TABLE_REUSE_MS; of those who want a newer one all share a look.
  * Cost of a look: one small read for each process of the machine. Where there is no /proc: no rows.
  */
 export class ProcessTables {
   private latest: ProcessTable | undefined;
-  private looking: Promise<ProcessTable> | undefined;
+  private readonly looking = new SharedRun(async () => void (this.latest = await look()));
 
+  /** @throws what the system says: it has no descriptors left, say */
   async now(): Promise<ProcessTable> {
     if (this.latest && isYounger(this.latest.takenAtMs, Date.now(), TABLE_REUSE_MS)) return this.latest;
-    this.looking ??= look().finally(() => (this.looking = undefined));
-    this.latest = await this.looking;
-    return this.latest;
+    return this.fresh();
+  }
+
+  /** One that was begun after this call. @throws as `now` */
+  async fresh(): Promise<ProcessTable> {
+    await this.looking.ask();
+    return this.latest ?? NO_TABLE;
   }
 
   /** Zero for a process that is gone. */
@@ -66,13 +75,29 @@ export function treeOf(table: ProcessTable, leader: number): ProcessRow[] {
   return [...members.values()];
 }
 
+const NO_TABLE: ProcessTable = { takenAtMs: 0, rows: [] };
+
 async function look(): Promise<ProcessTable> {
   const takenAtMs = Date.now();
-  const names = await readdir('/proc').catch(() => []);
-  const pids = names.filter((name) => /^\d+$/.test(name));
-  const rows = await Promise.all(pids.map((pid) => readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')));
-  return { takenAtMs, rows: rows.flatMap((stat) => parsedRow(stat) ?? []) };
+  const pids = (await readdir('/proc').catch(unlessGone([]))).filter((name) => /^\d+$/.test(name)).values();
+  const rows: ProcessRow[] = [];
+  const readOn = async (): Promise<void> => {
+    for (const pid of pids) {
+      const row = parsedRow(await readFile(`/proc/${pid}/stat`, 'utf8').catch(unlessGone('')));
+      if (row) rows.push(row);
+    }
+  };
+  await Promise.all(Array.from({ length: READ_AT_ONCE }, readOn));
+  return { takenAtMs, rows };
 }
+
+/** Nothing else is taken for a process that is gone: who is to be killed would live on. */
+const unlessGone =
+  <T>(nothing: T) =>
+  (error: unknown): T => {
+    if (isErrno(error, 'ENOENT') || isErrno(error, 'ESRCH')) return nothing;
+    throw error;
+  };
 
 /** A line of /proc/<pid>/stat; undefined for a process that is gone, or of which only its exit code is left. */
 export function parsedRow(stat: string): ProcessRow | undefined {

@@ -183,9 +183,15 @@ const END_OF_INPUT = '\u0004';
 /** What a terminal's size can be. */
 const clamp = (cells: number): number => Math.min(Math.max(Math.trunc(cells) || 1, 1), 65_535);
 
-/** All of its session and what descends from it: an interactive shell gives each of its jobs a group of its own. */
+const processes = new ProcessTables();
+
+/**
+ * All of its session and what descends from it: an interactive shell gives each of its jobs a group of its own. Where it
+ * cannot be looked for, as an agent without descriptors cannot, its group at least.
+ */
 export async function killTree(pid: number | undefined): Promise<void> {
   if (pid === undefined) return;
-  const members = treeOf(await new ProcessTables().now(), pid);
-  for (const member of members) sendSignal(member.pid, 'SIGKILL');
+  const table = await processes.fresh().catch(() => undefined);
+  if (table) for (const member of treeOf(table, pid)) sendSignal(member.pid, 'SIGKILL');
+  else for (const isGroup of [true, false]) sendSignal(pid, 'SIGKILL', isGroup);
 }
