@@ -6,7 +6,7 @@ import type { Replica } from '@waybill/replica';
 import { Infrastructure, readSettings } from '@waybill/service';
 import { silentLogger } from '@waybill/telemetry';
 import type { ApiClient } from './api-client.js';
-import { callsIn } from './csi-plugin/directory-plugin.mjs';
+import { callsIn, type SeenCall } from './csi-plugin/directory-plugin.mjs';
 import { Disks, isMounted, unmount } from './csi-plugin/disks.mjs';
 import { Faults } from './csi-plugin/faults.mjs';
 import { processesOf } from './launcher.js';
@@ -142,6 +142,7 @@ export class VolumesCluster {
           {
             Name: 'db',
             Count: count,
+            ReschedulePolicy: { Unlimited: true, Delay: 5 * NS_PER_SECOND, DelayFunction: 'constant' },
             Volumes: { data: { Type: 'csi', Source: volume, PerAlloc: perAlloc, ...CAPABILITY } },
             Tasks: [
               {
@@ -191,11 +192,18 @@ export class VolumesCluster {
       .split('\n');
   }
 
-  /** Calls of one kind about a disk, to all instances of the plugin. */
+  /** How many calls of one kind about a disk there were, to all instances of the plugin. */
   calls(method: string, disk: string): number {
-    const nodes = [...this.state.tables.nodes.all()];
-    const all = nodes.flatMap(({ ID }) => callsIn(path.join(this.providerRoot, `calls-${ID}.jsonl`)));
-    return all.filter((call) => call.method === method && call.volume === disk).length;
+    return this.callsTo(method, disk).length;
+  }
+
+  /** Calls of one kind about a disk, with the machines that were asked, in the order of time. */
+  callsTo(method: string, disk: string): (SeenCall & { readonly node: string })[] {
+    const all = [...this.state.tables.nodes.all()].flatMap(({ ID: node }) =>
+      callsIn(path.join(this.providerRoot, `calls-${node}.jsonl`)).map((call) => ({ ...call, node })),
+    );
+    const wanted = all.filter((call) => call.method === method && call.volume === disk);
+    return wanted.toSorted((one, other) => one.at - other.at);
   }
 
   mounts(name: string): string[] {
@@ -217,7 +225,10 @@ export class VolumesCluster {
       Resources: { CPU: 20, MemoryMB: 64 },
       KillTimeout: NS_PER_SECOND,
     };
-    return { ID: job, Type: 'system', Datacenters: ['*'], TaskGroups: [{ Name: 'plugin', Tasks: [Task] }] };
+    // However often a test kills it.
+    const RestartPolicy = { Attempts: 100, Delay: NS_PER_SECOND, Interval: 3_600 * NS_PER_SECOND, Mode: 'delay' };
+    const TaskGroups = [{ Name: 'plugin', RestartPolicy, Tasks: [Task] }];
+    return { ID: job, Type: 'system', Datacenters: ['*'], TaskGroups };
   }
 }
 
