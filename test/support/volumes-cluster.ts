@@ -6,7 +6,7 @@ import type { Replica } from '@waybill/replica';
 import { Infrastructure, readSettings } from '@waybill/service';
 import { silentLogger } from '@waybill/telemetry';
 import type { ApiClient } from './api-client.js';
-import { callsIn, type SeenCall } from './csi-plugin/directory-plugin.mjs';
+import { callsIn } from './csi-plugin/directory-plugin.mjs';
 import { Disks, isMounted, unmount } from './csi-plugin/disks.mjs';
 import { Faults } from './csi-plugin/faults.mjs';
 import { processesOf } from './launcher.js';
@@ -21,6 +21,14 @@ const CAPABILITY = { AccessMode: 'single-node-writer', AttachmentMode: 'file-sys
 export interface Freed {
   readonly volume: string;
   readonly alloc: string;
+}
+
+/** One that a plugin has had. */
+export interface CallToPlugin {
+  /** Unix ms. */
+  readonly at: number;
+  /** The machine whose plugin was asked. */
+  readonly node: string;
 }
 
 /**
@@ -198,11 +206,12 @@ export class VolumesCluster {
   }
 
   /** Calls of one kind about a disk, with the machines that were asked, in the order of time. */
-  callsTo(method: string, disk: string): (SeenCall & { readonly node: string })[] {
-    const all = [...this.state.tables.nodes.all()].flatMap(({ ID: node }) =>
-      callsIn(path.join(this.providerRoot, `calls-${node}.jsonl`)).map((call) => ({ ...call, node })),
+  callsTo(method: string, disk: string): CallToPlugin[] {
+    const wanted = [...this.state.tables.nodes.all()].flatMap(({ ID: node }) =>
+      callsIn(path.join(this.providerRoot, `calls-${node}.jsonl`))
+        .filter((call) => call.method === method && call.volume === disk)
+        .map(({ at }) => ({ at, node })),
     );
-    const wanted = all.filter((call) => call.method === method && call.volume === disk);
     return wanted.toSorted((one, other) => one.at - other.at);
   }
 
