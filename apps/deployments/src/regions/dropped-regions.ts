@@ -7,6 +7,11 @@ import type { PeerContacts } from './peer-contacts.js';
 /** First and longest pause before a region that does not answer is asked again, milliseconds. */
 export const FIRST_DROP_RETRY_MS = 5_000;
 export const MAX_DROP_RETRY_MS = 300_000;
+/**
+ * A region that has nothing to stop is asked once more after this: a registration from before, by another region, may still
+ * have been on its way there. Longer than any registration takes, milliseconds.
+ */
+export const LATE_REGISTRATION_MS = 60_000;
 
 export interface DroppedRegionsDeps {
   readonly regions: Regions;
@@ -18,16 +23,19 @@ export interface DroppedRegionsDeps {
 interface Departure {
   readonly job: Job;
   readonly region: string;
+  /** It had nothing to stop. */
+  isLastLook?: boolean;
   cancelTimer?: CancelTimer;
 }
 
 /**
  * Stops multiregion jobs in the regions that they do not list any more (DP-1113). The first region of the list sees to it.
  *
- * Each departure: asking → done (forgotten), or waiting (the region does not answer; asked again after a growing pause) → asking …
+ * Each departure: asking → done (forgotten), or waiting → asking …: the region does not answer, and is asked again after a
+ * growing pause, or had nothing to stop, and is asked once more.
  * Nothing is kept beside state: which regions a job has left follows from its stored versions, and whether it still runs
  * there those regions say. So a new holder asks once more, and it matters to nobody which process took the registration.
- * Cost: all jobs when a term begins; one question for each region that a new version has left; a timer while one is out.
+ * Cost: all jobs when a term begins; two questions for each region that a new version has left; a timer while one is out.
  */
 export class DroppedRegions {
   private readonly departures = new Map<string, Departure>();
@@ -60,28 +68,34 @@ export class DroppedRegions {
     const { job, region } = departure;
     const { logger, timers } = this.deps.watching;
     const isWanted = (): boolean => this.departures.get(key) === departure;
+    const later = (delayMs: number, nextPauseMs: number): void => {
+      departure.cancelTimer = timers.after(delayMs, () => void this.see(key, departure, nextPauseMs));
+    };
     try {
-      await this.end(departure);
-      if (isWanted()) this.departures.delete(key);
+      const wasStopped = await this.end(departure);
+      if (!isWanted()) return;
+      if (wasStopped || departure.isLastLook) return void this.departures.delete(key);
+      departure.isLastLook = true;
+      later(LATE_REGISTRATION_MS, FIRST_DROP_RETRY_MS);
     } catch (error) {
       if (!isWanted()) return;
       logger.warn('a region that a job does not list any more has not stopped it yet', { region, job: job.ID, error });
-      const next = Math.min(pauseMs * 2, MAX_DROP_RETRY_MS);
-      departure.cancelTimer = timers.after(pauseMs, () => void this.see(key, departure, next));
+      later(pauseMs, Math.min(pauseMs * 2, MAX_DROP_RETRY_MS));
     }
   }
 
-  /** @throws what the region failed with, or that it cannot be reached */
-  private async end({ job, region }: Departure): Promise<void> {
+  /** @returns whether there was something to stop @throws what the region failed with, or that it cannot be reached */
+  private async end({ job, region }: Departure): Promise<boolean> {
     const { contacts, regions, watching } = this.deps;
     const { Namespace, ID } = job;
     const { Job: there } = await contacts.ask(region, jobInThatRegion, { Namespace, ID });
     const isOurs = there && regionsOf(there).some(({ Name }) => Name === regions.own);
-    if (!isOurs || there.Stop || there.Version > job.Version) return; // gone, or registered there by somebody since
+    if (!isOurs || there.Stop || there.Version > job.Version) return false; // gone, or registered there by somebody since
     const Reason = `region ${region} is not listed any more`;
     const For = { Actor: serviceActor('deployments'), Reason, RequestID: watching.newId() };
     const wanted = { Namespace, ID, Purge: false, EvalPriority: 0, NoShutdownDelay: false, For };
     await contacts.ask(region, deregisterInRegion, wanted);
+    return true;
   }
 }
 
