@@ -21,7 +21,8 @@ export class GlobalStops {
     private readonly clusters: readonly Cluster[],
   ) {}
 
-  begin(jobId: string): AskedStop {
+  /** @param requestId of what is asked */
+  begin(jobId: string, requestId: string): AskedStop {
     const key = namespacedKey('default', jobId);
     const job = this.here.tables.jobs.get(key);
     const listed = job ? this.regionsOf(job) : (this.unfinished.get(jobId) ?? []);
@@ -30,10 +31,11 @@ export class GlobalStops {
     const before = this.here.log.length;
     return {
       failed: () => {
-        if (wasPurged(this.here, before, jobId)) this.unfinished.set(jobId, listed);
+        if (this.purges(before, jobId).includes(requestId)) this.unfinished.set(jobId, listed);
       },
       expectStopped: () => {
         if (wasRegistered(this.here, before, jobId)) return; // it may have other regions by now
+        if (this.purges(before, jobId).some((by) => by !== requestId)) return; // it was not there any more
         for (const { cluster, from } of regions) {
           const there = cluster.tables.jobs.get(key);
           if (there && !there.Stop && !wasRegistered(cluster, from, jobId))
@@ -43,21 +45,24 @@ export class GlobalStops {
     };
   }
 
+  /**
+   * The requests that have removed the job here since then. What others have purged meanwhile, or what is collected as dead,
+   * nobody remembers the regions of (docs/gaps.md).
+   */
+  private purges(from: number, jobId: string): string[] {
+    return this.here.log
+      .slice(from)
+      .filter(({ changes }) =>
+        changes.some(({ table, before, after }) => table === 'jobs' && before?.ID === jobId && !after),
+      )
+      .map(({ txn }) => txn.requestId);
+  }
+
   private regionsOf(job: Job): readonly Cluster[] {
     const names = new Set(regionsOf(job).map(({ Name }) => Name));
     return this.clusters.filter(({ world }) => names.has(world.region));
   }
 }
-
-/** By a user; what was collected as dead nobody remembers (docs/gaps.md). */
-const wasPurged = ({ log }: Cluster, from: number, jobId: string): boolean =>
-  log
-    .slice(from)
-    .some(
-      ({ txn, changes }) =>
-        txn.type === 'JobDeregister' &&
-        changes.some(({ table, before, after }) => table === 'jobs' && !after && before?.ID === jobId),
-    );
 
 const wasRegistered = ({ log }: Cluster, from: number, jobId: string): boolean =>
   log

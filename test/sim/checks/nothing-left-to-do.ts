@@ -49,6 +49,8 @@ export function expectNothingLeftToDo({ tables, simulator, reference }: Cluster)
       nowNs,
       newId,
     });
+    for (const { DeploymentID, Status } of plan.DeploymentUpdates)
+      throw new InvariantError('nothing-left-to-do', `job ${JobID}, evaluated once more: ${DeploymentID} is ${Status}`);
     const stopped = new Set([...namesStoppedForGood(tables, JobID), ...namesEndedByPastOrder(tables, JobID)]);
     const endedOn = Type === 'system' ? nodesWhereItEnded(reference.applied, tables, JobID) : new Set<string>();
     const placed = Object.values(plan.NodeAllocation)

@@ -87,9 +87,10 @@ function aRegionalJob(id: string, type: string, { world }: Cluster, random: Seed
 async function stopEverywhere(api: UserApi, cluster: Cluster, random: SeededRandom, purge: boolean): Promise<Written> {
   const [id] = random.pick(REGIONAL_JOBS);
   const stop = async (triesLeft: number): Promise<Written> => {
-    const asked = cluster.globalStops?.begin(id);
+    const requestId = random.uuid();
+    const asked = cluster.globalStops?.begin(id, requestId);
     try {
-      const written = await api.deregister(id, { global: true, purge });
+      const written = await api.deregister(id, { global: true, purge }, requestId);
       asked?.expectStopped();
       return written;
     } catch (error) {

@@ -124,8 +124,12 @@ export class UserApi {
     return this.registerJob.run(request, this.requester());
   }
 
-  /** @param over with `global`: in all regions that the job lists */
-  deregister(id: string, over: Partial<DeregisterOptions & { readonly global: boolean }> = {}): Promise<Written> {
+  /** @param over with `global`: in all regions that the job lists @param requestId of what it writes, in each of them */
+  deregister(
+    id: string,
+    over: Partial<DeregisterOptions & { readonly global: boolean }> = {},
+    requestId = this.process.newId(),
+  ): Promise<Written> {
     const options = {
       namespace: NAMESPACE,
       id,
@@ -135,7 +139,7 @@ export class UserApi {
       global: false,
       ...over,
     };
-    return this.deregisterJob.run(options, this.requester());
+    return this.deregisterJob.run(options, this.requester(requestId));
   }
 
   evaluate(id: string, over: Partial<EvaluateOptions> = {}): Promise<Written> {
@@ -207,7 +211,7 @@ export class UserApi {
     return answer;
   }
 
-  private requester(): Requester {
-    return Requester.inOtherRegion({ Actor: USER, Reason: '', RequestID: this.process.newId() }, undefined);
+  private requester(RequestID = this.process.newId()): Requester {
+    return Requester.inOtherRegion({ Actor: USER, Reason: '', RequestID }, undefined);
   }
 }
