@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
-export const describe = 'short simulated runs per hour on two cores: 200 actions, 20 machines, 3 servers';
+export const describe = 'short simulated runs of one region per hour on two cores: 200 actions, 20 machines, 3 servers';
 
 const JOBS = 2;
 /** Of each measurement. */
@@ -31,7 +31,17 @@ export async function run(ctx) {
 
 /** The lines of one simulator, as its runs end. @param {import('./harness.mjs').Bench} ctx */
 function simulated(ctx) {
-  const args = ['--min-semi-space-size=64', '--max-semi-space-size=64', main, '--seeds', SEEDS, '--jobs', `${JOBS}`];
+  const args = [
+    '--min-semi-space-size=64',
+    '--max-semi-space-size=64',
+    main,
+    '--seeds',
+    SEEDS,
+    '--regions',
+    '1',
+    '--jobs',
+    `${JOBS}`,
+  ];
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
   ctx.onEnd(async () => {
     if (child.kill()) await once(child, 'exit');
