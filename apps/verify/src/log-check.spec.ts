@@ -54,7 +54,24 @@ class LogUnderTest {
     return { ...fixtures.anAlloc({ Job: job, NodeID: NODE, ...over }), Job: null };
   }
 
-  plan(job: Job, evalId: string, allocs: Allocation[], over: Parameters<typeof fixtures.aTxn>[3] = byBroker): Applied {
+  /** As the holder of the role that there is. */
+  private get byHolder(): { fence: Fence } {
+    return { fence: { role: 'broker', epoch: this.machine.epochOf('broker') } };
+  }
+
+  /** And the role taken anew, as its holder does. */
+  restore(Tables: ReturnType<typeof readArchive>): Applied {
+    const restored = this.write('StateRestore', { Archive: 'a', SHA256: '', Bytes: 0, Index: this.index, Tables });
+    this.write('LeaseAcquired', { Role: 'broker', Epoch: this.machine.epochOf('broker') + 1, Holder: 'b1' });
+    return restored;
+  }
+
+  plan(
+    job: Job,
+    evalId: string,
+    allocs: Allocation[],
+    over: Parameters<typeof fixtures.aTxn>[3] = this.byHolder,
+  ): Applied {
     return this.write(
       'ApplyPlanResults',
       fixtures.aPlanResult({ Job: job, EvalID: evalId, AllocsUpdated: allocs }),
@@ -67,7 +84,7 @@ class LogUnderTest {
     return this.write(
       'EvalUpdate',
       { Evals: [{ ...stored, Status: 'complete', SnapshotIndex: snapshotIndex }] },
-      byBroker,
+      this.byHolder,
     );
   }
 
@@ -116,8 +133,7 @@ describe('a log in which all is well', () => {
     const archive = readArchive([...archiveLines(log.machine.tables)]);
     log.complete(evalId);
     log.register(); // version 1
-    const restore = { Archive: 'a', SHA256: '', Bytes: 0, Index: 4 };
-    expect(log.write('StateRestore', { ...restore, Tables: archive }).changes.length).toBeGreaterThan(2);
+    expect(log.restore(archive).changes.length).toBeGreaterThan(2);
     log.plan(log.machine.tables.jobs.get('default/web')!, evalId, []);
     log.complete(evalId);
     const report = checkLog(log.txns, { pendingLimitMs: 0 });
@@ -300,7 +316,7 @@ describe('a log that was broken on purpose', () => {
     says('complete');
     log.plan(job, evalId, [second!]);
     const Tables = readArchive(archiveLines(log.machine.tables));
-    log.write('StateRestore', { Archive: 'a', SHA256: '', Bytes: 0, Index: log.index, Tables });
+    log.restore(Tables);
     says('running');
     expect(log.machine.tables.allocs.get(first!.ID)?.ClientStatus).toBe('running');
     expect(log.broken()).not.toContain('node-capacity');

@@ -17,12 +17,33 @@ export class IndexOrder implements Invariant {
   }
 }
 
+/** An account of the epochs that does not believe the tables: a role that is taken has the next one, and a restore ends every term (OP-46). */
+class Epochs {
+  private readonly byRole = new Map<string, number>();
+
+  of(role: string): number {
+    return this.byRole.get(role) ?? 0;
+  }
+
+  follow({ txn, verdict }: Applied): void {
+    if (verdict.kind !== 'accepted') return;
+    if (txn.type === 'LeaseAcquired') {
+      const { Role, Epoch } = txn.payload;
+      this.byRole.set(Role, Math.max(Epoch, this.of(Role)));
+    } else if (txn.type === 'StateRestore' && txn.schemaVersion > RESTORE_THAT_KEEPS_TERMS)
+      for (const [role, epoch] of this.byRole) this.byRole.set(role, epoch + 1);
+  }
+}
+
+/** Newest form of a restore that ended no terms. */
+const RESTORE_THAT_KEEPS_TERMS = 2;
+
 /**
  * The epochs of a role follow each other, and whatever counted with a fence carried the epoch of its time (EB-144,
- * ST-15). It keeps its own account of the epochs, so that it does not believe the tables.
+ * ST-15).
  */
 export class EpochOrder implements Invariant {
-  private readonly epochs = new Map<string, number>();
+  private readonly epochs = new Epochs();
 
   after(applied: Applied, _tables: Tables, report: ReportViolation): void {
     const { txn, index, verdict } = applied;
@@ -31,20 +52,21 @@ export class EpochOrder implements Invariant {
     // A second copy of a request is a no-op or refused like its first, whatever the epoch is by then (ST-6).
     if (txn.fence && verdict.kind === 'accepted') {
       const { role, epoch } = txn.fence;
-      const current = this.epochs.get(role) ?? 0;
+      const current = this.epochs.of(role);
       if (epoch !== current) say(role, `${txn.type} was accepted with epoch ${epoch} while the epoch was ${current}`);
     }
-    if (txn.type !== 'LeaseAcquired' || verdict.kind !== 'accepted') return;
-    const { Role, Epoch } = txn.payload;
-    const before = this.epochs.get(Role) ?? 0;
-    if (Epoch !== before + 1) say(Role, `epoch ${Epoch} was accepted after epoch ${before}`);
-    this.epochs.set(Role, Math.max(Epoch, before));
+    if (txn.type === 'LeaseAcquired' && verdict.kind === 'accepted') {
+      const { Role, Epoch } = txn.payload;
+      const before = this.epochs.of(Role);
+      if (Epoch !== before + 1) say(Role, `epoch ${Epoch} was accepted after epoch ${before}`);
+    }
+    this.epochs.follow(applied);
   }
 }
 
 /** A rejected transaction says why, changed nothing, and if it was void its writer had been deposed (ST-9, ST-15). */
 export class ExplainedVerdicts implements Invariant {
-  private readonly epochs = new Map<string, number>();
+  private readonly epochs = new Epochs();
   private readonly voidedRequests = new Set<string>();
 
   after(applied: Applied, _tables: Tables, report: ReportViolation): void {
@@ -56,7 +78,7 @@ export class ExplainedVerdicts implements Invariant {
       if (changes.length > 0) say(`${verdict.kind}, and yet it changed ${changes.length} rows`);
     }
     if (verdict.kind === 'void') {
-      const current = txn.fence && (this.epochs.get(txn.fence.role) ?? 0);
+      const current = txn.fence && this.epochs.of(txn.fence.role);
       const isStale = txn.fence !== undefined && current !== undefined && txn.fence.epoch < current;
       const isCopy = this.voidedRequests.has(txn.requestId);
       if (!isStale && !isCopy)
@@ -67,7 +89,6 @@ export class ExplainedVerdicts implements Invariant {
         );
       this.voidedRequests.add(txn.requestId);
     }
-    if (txn.type === 'LeaseAcquired' && verdict.kind === 'accepted')
-      this.epochs.set(txn.payload.Role, txn.payload.Epoch);
+    this.epochs.follow(applied);
   }
 }

@@ -215,8 +215,8 @@ describe('LeaseRunner', () => {
     const archive = { Archive: 'a', SHA256: '', Bytes: 0, Index: 1, Tables: {} };
     log.append(draftTxn('StateRestore', archive, { timeNs: 1, requestId: 'r', actor: serviceActor('broker') }));
     await time.pass(TTL_MS / 4);
-    expect(a!.singleton.calls).toEqual(['start 1', 'stop', 'start 2']);
-    expect([a!.runner.epoch, b!.runner.epoch]).toEqual([2, undefined]);
+    expect(a!.singleton.calls).toEqual(['start 1', 'stop', 'start 3']);
+    expect([a!.runner.epoch, b!.runner.epoch]).toEqual([3, undefined]);
   });
 
   it('gives the lease back only after the singleton has stopped', async () => {

@@ -116,7 +116,9 @@ describe('a claim is given back', () => {
     cluster.status('own', 'running');
     const Tables = readArchive(archiveLines(cluster.state.tables));
     cluster.machines.answers.set(`agent.csi${it.step}`, () => {
-      cluster.write('StateRestore', { Archive: 'a', SHA256: '', Bytes: 0, Index: 1, Tables });
+      // As an older program wrote it: now a restore ends the term as well, and nothing more of it counts at all.
+      const restore = { Archive: 'a', SHA256: '', Bytes: 0, Index: 1, Tables, KeepsTerms: true };
+      cluster.write('StateRestore', restore);
     });
     await expect(run(cluster, { State: CLAIM_STATE.unpublishing })).rejects.toThrow(
       'alloc "own" has claimed volume "data" again',

@@ -35,13 +35,18 @@ export class SimulatedTime implements Clock, Timers {
     };
   }
 
+  /** Time passes without any timer running: the process stands still. */
+  freeze(ms: number): void {
+    this.now += ms;
+  }
+
   /** Lets time pass and runs what comes due, also what is armed meanwhile. */
   advance(ms: number): void {
     const until = this.now + ms;
     for (let next = this.nextDue(until); next; next = this.nextDue(until)) {
       const { atMs, run } = next;
       this.armed = this.armed.filter((other) => other !== next);
-      this.now = atMs;
+      this.now = Math.max(this.now, atMs);
       run();
     }
     this.now = until;

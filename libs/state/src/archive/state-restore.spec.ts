@@ -46,7 +46,11 @@ describe.each(SEEDS)('a state of seed %i that is taken back', (seed) => {
       if (table === 'cluster_meta' || table === 'deployment') continue;
       expect([table, rowsOf(machine, table)]).toEqual([table, rowsOf(then, table)]);
     }
-    expect(rowsOf(machine, 'leases')).toEqual(before.get('leases'));
+    for (const [role, row] of rowsOf(machine, 'leases')) {
+      const { Epoch, Holder } = JSON.parse(before.get('leases')?.get(role) ?? '') as { Epoch: number; Holder: string };
+      expect(JSON.parse(row)).toEqual({ Role: role, Epoch: Epoch + 1, Holder, ModifyIndex: 901 });
+    }
+    expect(rowsOf(machine, 'leases').size).toBe(before.get('leases')?.size);
     expect(machine.appliedIndex).toBe(901);
     expect(machine.tables.cluster_meta.get(SINGLETON_KEY)).toMatchObject({ RestoredIndex: 901, ModifyIndex: 901 });
   });
@@ -116,6 +120,33 @@ describe('restoring', () => {
     const volume = machine.tables.csi_volumes.get('default/data');
     expect(Object.keys(volume?.PastClaims ?? {})).toHaveLength(3);
     expect(volume?.ModifyIndex).toBe(7);
+  });
+
+  const deletion = (machine: StateMachine, epoch: number): Applied => {
+    const payload = { EvalIDs: [], AllocIDs: [], ScanIndex: 0, UserInitiated: false };
+    const txn = fixtures.aTxn(machine.appliedIndex + 1, 'EvalDelete', payload);
+    return machine.apply({ ...txn, fence: { role: 'broker', epoch } });
+  };
+  const takeRole = (machine: StateMachine, Epoch: number): Applied =>
+    apply(machine, 'LeaseAcquired', { Role: 'broker', Epoch, Holder: 'x' });
+
+  it('ST-15: what a holder writes that has not seen the restore is void; who takes the role then counts', () => {
+    const machine = aMachine();
+    takeRole(machine, 1);
+    expect(deletion(machine, 1).verdict.kind).not.toBe('void');
+    restored(machine, [...archiveLines(machine.tables)]);
+    expect(deletion(machine, 1).verdict.kind).toBe('void');
+    expect(takeRole(machine, 2).verdict.kind).toBe('refused'); // proposed before the restore
+    expect(takeRole(machine, 3).verdict.kind).toBe('accepted');
+    expect(deletion(machine, 3).verdict.kind).not.toBe('void');
+  });
+
+  it('ST-15: a restore that an older program wrote left terms as they were', () => {
+    const machine = aMachine();
+    takeRole(machine, 1);
+    const payload = { Archive: 'a', SHA256: '', Bytes: 0, Index: 1, Tables: readArchive(archiveOfReleases()) };
+    machine.apply({ ...fixtures.aTxn(machine.appliedIndex + 1, 'StateRestore', payload), schemaVersion: 2 });
+    expect(machine.epochOf('broker')).toBe(1);
   });
 
   it('ST-133 DP-1404: says why the deployment ended', () => {

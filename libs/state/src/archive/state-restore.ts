@@ -15,11 +15,12 @@ export const restoreAppliers: Appliers<'StateRestore'> = { StateRestore: restore
  * same before and after is left alone, so the changes are the difference, and whoever follows them follows the restore.
  * Their order is not that of the rows in this copy, which is another one in each. O(state), twice.
  */
-function restoreState(w: Write, { Tables: archived, KeepsReleases }: TxnPayloads['StateRestore']): void {
+function restoreState(w: Write, { Tables: archived, KeepsReleases, KeepsTerms }: TxnPayloads['StateRestore']): void {
   if (!archived) throw new Error('a restore was handed over without what its archive holds');
   for (const table of ARCHIVED_TABLES) replaceTable(w, table, archived);
   cancelOrphans(w);
   if (!KeepsReleases) forgetReleases(w);
+  if (!KeepsTerms) endTerms(w);
   const meta = w.tables.cluster_meta.get(SINGLETON_KEY);
   w.put('cluster_meta', {
     ClusterID: meta?.ClusterID ?? '',
@@ -39,6 +40,12 @@ function replaceTable<N extends TableName>(w: Write, table: N, archived: Archive
     const before = rows.get(rows.keyOf(row));
     if (!before || canonicalJson(before) !== canonicalJson(row)) w.put(table, row);
   }
+}
+
+/** OP-46: what a holder has decided by the state before, and writes behind the restore, must not count (ST-15). */
+function endTerms(w: Write): void {
+  for (const lease of [...w.tables.leases.all()].toSorted((a, b) => compareText(a.Role, b.Role)))
+    w.put('leases', { ...lease, Epoch: lease.Epoch + 1, ModifyIndex: w.index });
 }
 
 /** VL-309: their machines say what has become of it. Volumes go in the order of their keys, like all that is removed. */

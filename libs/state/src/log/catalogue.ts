@@ -255,6 +255,8 @@ export interface TxnPayloads {
     Index: number;
     /** Written before schema version 2: what the archive says of claims that are being given back stays (VL-309). */
     KeepsReleases?: boolean;
+    /** Written before schema version 3: what holders write that have not seen it yet counts. */
+    KeepsTerms?: boolean;
     /** Not in the log: the log's reader fills in what the archive holds, before anybody applies it. */
     Tables?: ArchivedTables;
   };
@@ -317,7 +319,7 @@ export const TXN_TYPES: { readonly [T in TxnType]: TxnTypeInfo } = {
   NamespaceUpsert: { number: 64, eventType: null, schemaVersion: 1 },
   NamespaceDelete: { number: 65, eventType: null, schemaVersion: 1 },
   LeaseAcquired: { number: 100, eventType: null, schemaVersion: 1 },
-  StateRestore: { number: 101, eventType: null, schemaVersion: 2 },
+  StateRestore: { number: 101, eventType: null, schemaVersion: 3 },
   Initialise: { number: 127, eventType: null, schemaVersion: 1 },
   Ignore: { number: 128, eventType: null, schemaVersion: 1 },
 };

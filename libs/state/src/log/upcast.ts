@@ -34,7 +34,10 @@ const UPCASTS: Upcasts = {
   CSIVolumeClaim: { 1: (payload) => payload as TxnPayloads['CSIVolumeClaim'] },
   // An old log makes what it made, wrong counters included: a reconciliation of summaries mends them.
   EvalDelete: { 1: (payload) => ({ ...(payload as TxnPayloads['EvalDelete']), KeepsCounters: true }) },
-  StateRestore: { 1: (payload) => ({ ...(payload as TxnPayloads['StateRestore']), KeepsReleases: true }) },
+  StateRestore: {
+    1: (payload) => ({ ...(payload as TxnPayloads['StateRestore']), KeepsReleases: true, KeepsTerms: true }),
+    2: (payload) => ({ ...(payload as TxnPayloads['StateRestore']), KeepsTerms: true }),
+  },
 };
 
 /** The payload as today's appliers expect it. Free for today's version. */
