@@ -333,12 +333,12 @@ describe.runIf(isRoot)('exec (needs root)', () => {
     const given = await driver.exec(task.taskId, task, { command: ['sleep', '7770'], tty: false });
     await eventually('it runs', () => processesWith('sleep 7770'));
     await given.kill(); // AG-326
-    expect(processesWith('sleep 7770')).toBe('');
+    await eventually('it is gone', () => processesWith('sleep 7770') === '');
     const long = await driver.exec(task.taskId, task, { command: ['sleep', '7773'], tty: true });
     await eventually('it runs', () => processesWith('sleep 7773'));
     await driver.stop(task.taskId, 0, '');
     expect(await long.exitCode).not.toBe(0);
-    expect(processesWith('sleep 7773')).toBe('');
+    await eventually('it is gone, too', () => processesWith('sleep 7773') === '');
   });
 
   it('AG-278: stats are those of the task', async () => {
