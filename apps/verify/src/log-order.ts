@@ -17,7 +17,13 @@ export class IndexOrder implements Invariant {
   }
 }
 
-/** An account of the epochs that does not believe the tables: a role that is taken has the next one, and a restore ends every term (OP-46). */
+/** Newest form of a restore that ended no terms. */
+const RESTORE_THAT_KEEPS_TERMS = 2;
+
+/**
+ * An account of the epochs that does not believe the tables: a role that is taken has the next one, and a restore ends
+ * every term (OP-46). Memory: one number per role.
+ */
 class Epochs {
   private readonly byRole = new Map<string, number>();
 
@@ -34,9 +40,6 @@ class Epochs {
       for (const [role, epoch] of this.byRole) this.byRole.set(role, epoch + 1);
   }
 }
-
-/** Newest form of a restore that ended no terms. */
-const RESTORE_THAT_KEEPS_TERMS = 2;
 
 /**
  * The epochs of a role follow each other, and whatever counted with a fence carried the epoch of its time (EB-144,

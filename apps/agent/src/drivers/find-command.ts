@@ -45,7 +45,8 @@ function isFile(file: string): boolean {
   return statSync(file, { throwIfNoEntry: false })?.isFile() ?? false;
 }
 
-function isExecutable(file: string | undefined): boolean {
+/** A file, and no directory, that this process may run. */
+export function isExecutable(file: string | undefined): boolean {
   if (file === undefined || !isFile(file)) return false;
   try {
     accessSync(file, constants.X_OK);

@@ -200,6 +200,7 @@ describe('commands beside a task', () => {
     async (tty) => {
       real();
       await expect(start(['/no/such/command'], tty)).rejects.toThrow('executable file not found: /no/such/command');
+      await expect(start(['/usr'], tty)).rejects.toThrow('executable file not found: /usr');
       const script = path.join(dir, 'script');
       await writeFile(script, '#!/no/such/shell -e\n', { mode: 0o755 });
       await expect(start([script], tty)).rejects.toThrow(

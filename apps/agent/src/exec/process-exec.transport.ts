@@ -1,12 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { accessSync, closeSync, constants as access, openSync, readSync, statSync, writeSync } from 'node:fs';
+import { closeSync, openSync, readSync, statSync, writeSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { constants } from 'node:os';
 import path from 'node:path';
 import type { Readable } from 'node:stream';
 import type { IPty } from '@lydell/node-pty';
 import { isErrno, sendSignal } from '@waybill/processes';
+import { isExecutable } from '../drivers/find-command.js';
 import { ProcessTables, treeOf } from '../drivers/process-table.js';
 import type { ExecSession } from './exec-session.js';
 import { OutputQueue } from './output-queue.js';
@@ -43,19 +44,10 @@ function refuseUnstartable({ file, cwd }: ProcessToExec): void {
   if (!statSync(cwd, { throwIfNoEntry: false })?.isDirectory())
     throw new NotStartableError(`${file} cannot be run in ${cwd}: there is no such directory`);
   if (!path.isAbsolute(file)) return;
-  if (!mayRun(file)) throw new NotStartableError(`executable file not found: ${file}`);
+  if (!isExecutable(file)) throw new NotStartableError(`executable file not found: ${file}`);
   const interpreter = interpreterOf(file);
-  if (interpreter !== undefined && !mayRun(interpreter))
+  if (interpreter !== undefined && !isExecutable(interpreter))
     throw new NotStartableError(`${file} cannot be run: its interpreter ${interpreter} is missing`);
-}
-
-function mayRun(file: string): boolean {
-  try {
-    accessSync(file, access.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** Undefined: it is no script, or may not be read. */

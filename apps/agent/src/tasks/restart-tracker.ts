@@ -28,7 +28,8 @@ export type RestartDecision =
 /**
  * Decides after each round of a task whether it starts again in place (agent.md section 11, "Decision").
  * State: when the present interval began, and the restarts counted in it; in memory only (AG-116). One that has yet to
- * begin, because the clock was set back, begins now. The policy may be replaced at any time and applies from the next decision, the count is kept (AG-115).
+ * begin, because the clock was set back, begins now. The policy may be replaced at any time and applies from the next
+ * decision, the count is kept (AG-115).
  */
 export class RestartTracker {
   private intervalBeganMs: number;

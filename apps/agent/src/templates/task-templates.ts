@@ -25,7 +25,8 @@ export interface TaskTemplatesDependencies {
  * rendering → watching → stopped. rendering: until everything that they ask for is known and all are written; what is
  * missing is told as an event. watching: after a change, and a while of quiet if a template wants one (`wait`), all are
  * rendered again; if a file is then another, the task is told as its templates say, after a random part of the longest
- * splay, together with what changes meanwhile. One rendering at a time; what changes meanwhile makes another one. A failure ends it.
+ * splay, together with what changes meanwhile. One rendering at a time; what changes meanwhile makes another one. A
+ * failure ends it.
  * Cost of a change: all templates of the task are rendered. One or two timers.
  */
 export class TaskTemplates {

@@ -5,8 +5,8 @@ export const DEADLINE_WINDOW_MS = 5_000;
 
 /**
  * When draining nodes have to be empty: one timer for all of them (DR-62). A deadline that has passed already fires as
- * soon as possible (DR-65). Never early, at most DEADLINE_WINDOW_MS late,
- * by the time of day, whatever the clock was set to meanwhile.
+ * soon as possible (DR-65). Never early, at most DEADLINE_WINDOW_MS late, by the time of day, whatever the clock was set
+ * to meanwhile.
  * Memory: one entry per draining node with a deadline. Cost of a change or firing: O(such nodes).
  */
 export class DrainDeadlines {

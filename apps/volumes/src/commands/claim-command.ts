@@ -14,7 +14,7 @@ import { namespacedKey, type Tables } from '@waybill/state';
 import { PermissionDeniedError, textOf, VolumeRefusedError, VolumeStepError } from './errors.js';
 import { controllerCan } from '../plugins/controller-abilities.js';
 import { externalNodeOf } from '../plugins/external-node-id.js';
-import type { PluginCalls } from '../plugins/plugin-calls.js';
+import { type PluginCalls, RETRYABLE } from '../plugins/plugin-calls.js';
 import type { UnpublishWorkflow } from '../releases/unpublish-workflow.js';
 import type { VolumeTurns } from '../releases/volume-turns.js';
 
@@ -25,9 +25,6 @@ export interface ClaimCommandDeps {
   readonly unpublish: UnpublishWorkflow;
   readonly turns: VolumeTurns;
 }
-
-/** Of a plugin's refusal that another time may not meet (VL-100). */
-const RETRYABLE = 'CSI client error (retryable): ';
 
 type PublishContext = Readonly<Record<string, string>>;
 

@@ -5,7 +5,8 @@ import { failing, textOf, VolumeStepError } from '../commands/errors.js';
 import { LostInTheMiddleError, type MachineCalls, NO_PATH } from './machine-calls.js';
 import { PluginTurns } from './plugin-turns.js';
 
-const RETRYABLE = 'CSI client error (retryable): ';
+/** Begins what another time may not meet (VL-100). */
+export const RETRYABLE = 'CSI client error (retryable): ';
 /** Of errors with these in them another instance may know nothing (VL-127). */
 const NEXT_INSTANCE = [RETRYABLE, 'Unknown node', NO_PATH];
 

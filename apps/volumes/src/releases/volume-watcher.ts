@@ -17,7 +17,8 @@ export interface Watched extends Omit<Releasing, 'volumeOf' | 'isAlive' | 'count
  * (VL-136); disabling stops all workers before it returns, and what comes then is ignored (VL-135). Enabled, a change of
  * a volume starts its worker or wakes it, and nobody else's (VL-152); so does the end of an allocation whose machine
  * cannot give its claims back, and after AGENTS_TURN_MS that of one whose agent has not (VL-151).
- * Memory: one small object per volume that changed in the last minutes, one timer per volume whose user ended in the last. Cost of `applied`: the rows that changed.
+ * Memory: one small object per volume that changed in the last minutes, one timer per volume whose user ended in the last.
+ * Cost of `applied`: the rows that changed.
  */
 export class VolumeWatcher {
   private readonly workers = new Map<string, VolumeWorker>();
