@@ -9,8 +9,8 @@ export const describe = 'short simulated runs of one region per hour on two core
 const JOBS = 2;
 /** Of each measurement. */
 const RUNS = 50;
-/** More than are ever asked for: the processes go on until the benchmark is over, as they do in an hour. Behind 19, which fails. */
-const SEEDS = '20..1000000';
+/** More than are ever asked for: the processes go on until the benchmark is over, as they do in an hour. */
+const SEEDS = '1..1000000';
 const MS_PER_HOUR = 3_600_000;
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -34,6 +34,7 @@ function simulated(ctx) {
   const args = [
     '--min-semi-space-size=64',
     '--max-semi-space-size=64',
+    '--initial-heap-size=1024',
     main,
     '--seeds',
     SEEDS,
