@@ -9,6 +9,7 @@ import { identityOf } from '@waybill/processes';
 import { aTask, FOREVER, setup } from '../fixtures/running-alloc.js';
 import { beginExec } from './begin-exec.js';
 import { ExecSessions, MAX_READ_WAIT_MS, PEER_TIMEOUT_MS } from './exec-sessions.js';
+import { MAX_QUEUED_OUTPUT_BYTES } from './output-queue.js';
 import { execProcess } from './process-exec.transport.js';
 
 let dir: string;
@@ -143,6 +144,18 @@ describe('commands beside a task', () => {
     expect(isDone).toBe(false);
     await session.kill();
     await typing;
+  });
+
+  it('AG-323: what a terminal has shown is there for a reader who comes after its end', async () => {
+    real();
+    // 6 KiB more than the queue holds, which only the line itself can keep.
+    const session = await inTerminal('seq 1 40000; exit 4');
+    expect(await session.exitCode).toBe(4);
+    let text = '';
+    for (let chunk = await session.read(); chunk; chunk = await session.read())
+      text += Buffer.from(chunk.data).toString();
+    expect(text.length).toBeGreaterThan(MAX_QUEUED_OUTPUT_BYTES);
+    expect(text.endsWith('\r\n39999\r\n40000\r\n')).toBe(true);
   });
 
   it.each([true, false])(

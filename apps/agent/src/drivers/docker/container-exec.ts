@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream';
 import type Docker from 'dockerode';
 import type { ExecCommand, ExecSession } from '../../exec/exec-session.js';
 import { OutputQueue } from '../../exec/output-queue.js';
-import { killTree } from '../../exec/process-exec.transport.js';
+import { killTree } from '../../exec/kill-tree.transport.js';
 import { roomIn } from '../../exec/room.js';
 import { FrameReader } from './frames.js';
 
