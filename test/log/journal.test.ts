@@ -324,6 +324,29 @@ describe('following', () => {
     expect(errors).toEqual([]);
   });
 
+  it('ST-7: a message that is lost between servers is read again, also when none comes behind it', async () => {
+    const { nc } = link;
+    const subscribe = nc.subscribe.bind(nc);
+    let losing = 0;
+    nc.subscribe = (subject, options) =>
+      subscribe(subject, {
+        ...options,
+        callback: (error, msg) => {
+          if (losing > 0 && msg.reply?.startsWith('$JS.ACK.')) losing--;
+          else void options?.callback?.(error, msg);
+        },
+      });
+    const { txns, errors } = await read();
+    await journal.publish(draft());
+    await until('the first is read', () => txns.length === 1);
+    losing = 2;
+    await Promise.all([journal.publish(draft()), journal.publish(draft())]);
+    await until('both are read', () => txns.length === 3);
+    expect(losing).toBe(0);
+    expect(txns.map((t) => t.index)).toEqual(upTo(3));
+    expect(errors).toEqual([]);
+  });
+
   it('makes its consumer anew when the server forgets it', async () => {
     const { txns } = await read();
     await journal.publish(draft());

@@ -43,7 +43,7 @@ interface Session {
  * starting → reading ⇄ recovering → stopped. Each time the connection returns, the server falls silent, or a delivery
  * is missing, the consumer is thrown away and a new one made that starts behind the last message received; so a
  * restart of NATS neither loses nor repeats anything, and costs about one round trip after it is back. The index of
- * every message is checked: it must be the next one (ST-7).
+ * every message is checked: it must be the next one (ST-7). A last message that is lost shows with the next heartbeat.
  *
  * Back-pressure: the server's flow control. It sends no more than a window (it grows to 32 MB) ahead of the last
  * message that `onTxns` has finished with, so that is also the most that waits here.
@@ -231,7 +231,7 @@ export class LogFollower implements Follower {
     session.lastHeardMs = performance.now();
     const delivery = deliveryOf(msg);
     if (!delivery) {
-      this.receiveStatus(msg);
+      this.receiveStatus(session, msg);
       return;
     }
     if (delivery.number !== session.delivered + 1) {
@@ -250,10 +250,14 @@ export class LogFollower implements Follower {
     this.schedulePump();
   }
 
-  private receiveStatus(msg: Msg): void {
+  private receiveStatus(session: Session, msg: Msg): void {
     const headers = msg.headers;
     if (headers?.code !== FLOW_CONTROL) {
       this.recover(); // consumer deleted, server shutting down
+      return;
+    }
+    if (Number(headers.get('Nats-Last-Consumer')) > session.delivered) {
+      this.recover(); // the last it sent was lost on its way, and nothing behind it shows the gap
       return;
     }
     if (msg.reply) {
