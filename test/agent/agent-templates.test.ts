@@ -43,14 +43,20 @@ describe('templates of a task', () => {
     await api.register(
       templated('reader', line, [
         { EmbeddedTmpl: `[${list}]`, DestPath: 'local/db', ChangeMode: 'signal', ChangeSignal: 'SIGHUP', Splay: 0 },
+        {
+          EmbeddedTmpl: '{{ range nomadServices }}{{ .Name }}:{{ range .Tags }}{{ . }}{{ end }};{{ end }}',
+          DestPath: 'local/names',
+          ChangeMode: 'noop',
+        },
         { EmbeddedTmpl: 'GREETING=hello {{ env "node.datacenter" }}', DestPath: 'secrets/env', Envvars: true },
       ]),
     );
     const reader = await allocOf('reader');
     await eventually('it has said what it found', async () => (await log(reader)) === 'hello dc1\n[]');
-    const db = { Name: 'db', Provider: 'nomad', Address: '10.1.2.3' };
+    const db = { Name: 'db', Provider: 'nomad', Address: '10.1.2.3', Tags: ['sql'] };
     await api.register(templated('db', 'sleep 1000', [], [db]));
     await eventually('it is told', async () => (await log(reader)).includes('[10.1.2.3:0 ]'));
+    await eventually('the names too', async () => (await file(reader, 'task/local/names')) === 'db:sql;');
     const state = await eventually('its event', async () => {
       const found = await stateOf(reader);
       return found.Events.at(-1)?.Type === 'Signaling' && found;

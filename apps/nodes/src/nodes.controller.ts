@@ -41,6 +41,9 @@ import {
   type SelfDrainState,
   selfDrainState,
   type SelfDrainStateRequest,
+  serviceNames,
+  type ServiceNamesRequest,
+  type ServiceNamesResponse,
   updateAllocs,
   updateNodeDrain,
   updateNodeEligibility,
@@ -120,6 +123,11 @@ export class NodesController {
   @Answers(namedServices)
   namedServices(@Payload() request: NamedServicesRequest): Promise<NamedServicesResponse> {
     return this.serviceQueries.named(request);
+  }
+
+  @Answers(serviceNames)
+  serviceNames(@Payload() request: ServiceNamesRequest): Promise<ServiceNamesResponse> {
+    return this.serviceQueries.names(request);
   }
 
   @Answers(listPreviousDisk)

@@ -14,6 +14,7 @@ const ASKED_BY_MACHINES = [
   nodes.registerServices,
   nodes.deregisterServices,
   nodes.namedServices,
+  nodes.serviceNames,
   nodes.listPreviousDisk,
   nodes.readPreviousDisk,
   nodes.drainSelf,

@@ -116,15 +116,26 @@ export interface DeregisterServicesRequest extends OfOwnAllocation {
 
 /** Templates of allocations that wait for news of a service, per replica. */
 export const MAX_WAITING_SERVICE_QUERIES = 50_000;
-export interface NamedServicesRequest extends OfOwnAllocation {
-  /** In the namespace of the allocation. */
-  readonly ServiceName: string;
+/** Services in the namespace of the allocation. */
+export interface ServiceNamesRequest extends OfOwnAllocation {
   /** Answer when the index is above this, or the wait is over. */
   readonly MinQueryIndex: number;
   readonly MaxQueryTimeMs: number;
 }
+export interface NamedServicesRequest extends ServiceNamesRequest {
+  readonly ServiceName: string;
+}
 export interface NamedServicesResponse {
   readonly Services: readonly ServiceRegistration[];
+  readonly Index: number;
+}
+/** A name, and the tags of all its registrations. */
+export interface ServiceName {
+  readonly Name: string;
+  readonly Tags: readonly string[];
+}
+export interface ServiceNamesResponse {
+  readonly Services: readonly ServiceName[];
   readonly Index: number;
 }
 
@@ -217,6 +228,10 @@ export const emitNodeEvents = call<NodeEventsRequest, IndexResponse>('nodes.emit
 export const registerServices = call<RegisterServicesRequest, IndexResponse>('nodes.registerServices');
 export const deregisterServices = call<DeregisterServicesRequest, IndexResponse>('nodes.deregisterServices');
 export const namedServices = call<NamedServicesRequest, NamedServicesResponse>('nodes.namedServices', {
+  timeoutMs: MAX_ALLOC_QUERY_WAIT_MS + 5_000,
+  maxInProgress: MAX_WAITING_SERVICE_QUERIES,
+});
+export const serviceNames = call<ServiceNamesRequest, ServiceNamesResponse>('nodes.serviceNames', {
   timeoutMs: MAX_ALLOC_QUERY_WAIT_MS + 5_000,
   maxInProgress: MAX_WAITING_SERVICE_QUERIES,
 });

@@ -41,7 +41,14 @@ function templated(templates: Template[], over: Partial<Task> = {}) {
   };
   const alloc = setup([aTask('web', FOREVER, { Templates: templates, ...over })], {
     paths,
-    hooks: (time) => [new TemplateHook({ clock: time, timers: time, random: () => 0.5, services: () => source })],
+    hooks: (time) => [
+      new TemplateHook({
+        clock: time,
+        timers: time,
+        random: () => 0.5,
+        services: () => ({ service: source, services: source }),
+      }),
+    ],
   });
   const last = () => alloc.runner.report().TaskStates['web']?.Events.at(-1);
   const services = (...ids: string[]) => {

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { ServiceRegistration, Timers } from '@waybill/model';
-import { MAX_ALLOC_QUERY_WAIT_MS, namedServices, type Rpc } from '@waybill/rpc';
+import { MAX_ALLOC_QUERY_WAIT_MS, namedServices, type Rpc, serviceNames, type ServiceNamesRequest } from '@waybill/rpc';
 import { pause } from '../gate.js';
-import type { TemplateSource } from './template-source.js';
+import type { TemplateSource, TemplateSources } from './template-source.js';
 
 /** A read that failed is repeated after this. */
 export const SERVICE_READ_RETRY_MS = 2_000;
@@ -13,14 +13,17 @@ export interface ServiceReadsDependencies {
   readonly identity: () => { readonly ID: string; readonly SecretID: string };
 }
 
+/** What is read at the servers, and what of the answer templates get. */
+type Ask = (at: ServiceNamesRequest) => Promise<{ readonly index: number; readonly value: unknown }>;
+
 interface Read {
   readonly watchers: Set<(value: unknown) => void>;
   /** The last answer; undefined: none yet. */
-  last: { readonly index: number; readonly value: unknown } | undefined;
+  last: Awaited<ReturnType<Ask>> | undefined;
 }
 
 /**
- * What the templates of this machine read of services of the built-in provider. For each allocation and name one read
+ * What the templates of this machine read of services of the built-in provider. For each allocation and question one read
  * waits at the servers as long as somebody watches it, and is taken over by whoever begins while it waits: a task that is
  * started again and again leaves none behind. Memory: the last answer to each.
  */
@@ -30,13 +33,27 @@ export class ServiceReads {
   constructor(private readonly deps: ServiceReadsDependencies) {}
 
   /** What an allocation may see. */
-  of(allocId: string): TemplateSource {
-    return { watch: (name, tell, signal) => this.watch(allocId, name, tell, signal) };
+  of(allocId: string): Pick<TemplateSources, 'service' | 'services'> {
+    const source = (ask: (name: string) => Ask, kind: string): TemplateSource => ({
+      watch: (name, tell, signal) => this.watch(allocId, `${allocId}\n${kind}\n${name}`, ask(name), tell, signal),
+    });
+    return { service: source(this.named, 'service'), services: source(() => this.names, 'services') };
   }
 
-  private watch(allocId: string, name: string, tell: (value: unknown) => void, signal: AbortSignal): void {
+  private readonly named =
+    (ServiceName: string): Ask =>
+    async (at) => {
+      const { Services, Index } = await this.deps.rpc.ask(namedServices, { ...at, ServiceName });
+      return { index: Index, value: Services.map(shown) };
+    };
+
+  private readonly names: Ask = async (at) => {
+    const { Services, Index } = await this.deps.rpc.ask(serviceNames, at);
+    return { index: Index, value: Services };
+  };
+
+  private watch(allocId: string, key: string, ask: Ask, tell: (value: unknown) => void, signal: AbortSignal): void {
     if (signal.aborted) return;
-    const key = `${allocId}\n${name}`;
     const waiting = this.reads.get(key);
     const read = waiting ?? { watchers: new Set(), last: undefined };
     read.watchers.add(tell);
@@ -44,19 +61,18 @@ export class ServiceReads {
     if (read.last) tell(read.last.value);
     if (waiting) return;
     this.reads.set(key, read);
-    void this.follow(allocId, name, read).finally(() => this.reads.delete(key));
+    void this.follow(allocId, ask, read).finally(() => this.reads.delete(key));
   }
 
-  private async follow(AllocID: string, ServiceName: string, read: Read): Promise<void> {
-    const { rpc, timers, identity } = this.deps;
+  private async follow(AllocID: string, ask: Ask, read: Read): Promise<void> {
+    const { timers, identity } = this.deps;
     while (read.watchers.size > 0) {
       try {
         const { ID: NodeID, SecretID } = identity();
-        const asked = { NodeID, SecretID, AllocID, ServiceName, MinQueryIndex: read.last?.index ?? 0 };
-        const answer = await rpc.ask(namedServices, { ...asked, MaxQueryTimeMs: MAX_ALLOC_QUERY_WAIT_MS });
-        const value = answer.Services.map(shown);
-        read.last = { index: answer.Index, value };
-        for (const tell of read.watchers) tell(value);
+        const MinQueryIndex = read.last?.index ?? 0;
+        const answer = await ask({ NodeID, SecretID, AllocID, MinQueryIndex, MaxQueryTimeMs: MAX_ALLOC_QUERY_WAIT_MS });
+        read.last = answer;
+        for (const tell of read.watchers) tell(answer.value);
       } catch {
         // Whatever it was, the servers will be back; until then the last answer holds.
         await pause(timers, SERVICE_READ_RETRY_MS);

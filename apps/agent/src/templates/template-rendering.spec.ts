@@ -16,7 +16,7 @@ function setup(text: string, known: Record<string, unknown> = {}, over: Paramete
     },
   });
   let changes = 0;
-  const sources = { service: source('service'), file: source('file') };
+  const sources = { service: source('service'), services: source('services'), file: source('file') };
   const inputs = new TemplateInputs(sources, () => changes++, new AbortController().signal);
   const facts = { inputs, lookup: (name: string) => FACTS[name], clock: new FakeTime(1_800_000_000_000) };
   const rendering = new TemplateRendering(aTemplate(over), text, facts);
@@ -56,6 +56,17 @@ describe('one template', () => {
     const one = setup('{{ range nomadService 1 "me" "db" }}{{ .ID }}{{ end }}', { 'service(db)': SERVICES });
     expect(one.rendering.render()).toEqual(one.rendering.render());
     expect(one.rendering.render()).toMatchObject({ text: expect.stringMatching(/^[ab]$/) });
+  });
+
+  it('AG-292: the names of all services, with their tags', () => {
+    const { rendering, told } = setup('{{ range nomadServices }}{{ .Name }}={{ join "," .Tags }};{{ end }}');
+    expect(rendering.render()).toEqual({ missing: ['services(all)'] });
+    const services = [
+      { Name: 'db', Tags: ['x', 'y'] },
+      { Name: 'web', Tags: [] },
+    ];
+    told.get('services(all)')!(services);
+    expect(rendering.render()).toEqual({ text: 'db=x,y;web=;' });
   });
 
   it('AG-292: delimiters and error_on_missing_key are those of the job', () => {

@@ -67,6 +67,7 @@ function factFunctions({ inputs, lookup, clock }: TemplateFacts): TemplateFuncti
         throw new TemplateFunctionError('nomadService takes a name, or a count, a key and a name');
       return chosenServices(services, values[0], name(values[1]));
     },
+    nomadServices: () => inputs.read('services', 'all') ?? [],
     timestamp: () => rfc3339FromMs(clock.nowMs()).replace(/\.\d+/, ''),
   };
 }

@@ -1,5 +1,5 @@
-/** What a template can wait for: a service by its name, a file of the allocation. */
-export type SourceKind = 'service' | 'file';
+/** What a template can wait for: a service by its name, the names of all services, a file of the allocation. */
+export type SourceKind = 'service' | 'services' | 'file';
 
 /** Where values come from that may change while a task runs. */
 export interface TemplateSource {

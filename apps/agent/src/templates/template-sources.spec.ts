@@ -45,7 +45,7 @@ describe('what templates read from elsewhere, while their task runs on', () => {
       },
     };
     const identity = () => ({ ID: 'n', SecretID: 's' });
-    new ServiceReads({ rpc, timers: time, identity }).of('a').watch('db', () => {}, over.signal);
+    new ServiceReads({ rpc, timers: time, identity }).of('a').service.watch('db', () => {}, over.signal);
     for (let look = 0; look < LOOKS; look++) await time.pass(SERVICE_READ_RETRY_MS);
     expect(asked).toBe(LOOKS + 1);
     expect(over.listeners).toBe(1);
@@ -68,7 +68,7 @@ describe('what templates read from elsewhere, while their task runs on', () => {
     const told: unknown[] = [];
     const start = () => {
       const over = new AbortController();
-      reads.of('a').watch('db', (value) => told.push(value), over.signal);
+      reads.of('a').service.watch('db', (value) => told.push(value), over.signal);
       return over;
     };
     const first = start();

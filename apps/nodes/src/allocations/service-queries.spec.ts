@@ -16,8 +16,12 @@ function setup() {
     return alloc;
   };
   const [reader, offering, elsewhere] = [on(node.ID, 'team'), on(other.ID, 'team'), on(other.ID, 'rest')];
+  const withdraw = (alloc: typeof reader, ServiceName: string) => {
+    const of = { NodeID: other.ID, SecretID: other.SecretID, AllocID: alloc.ID };
+    return registrations.deregister({ ...of, IDs: [`${registrationPrefix(alloc.ID)}x-${ServiceName}`] });
+  };
   const registrations = new ServiceRegistrations(state, time, fixtures.freshId);
-  const offer = (alloc: typeof reader, ServiceName: string) =>
+  const offer = (alloc: typeof reader, ServiceName: string, Tags: string[] | null = null) =>
     registrations.register({
       NodeID: other.ID,
       SecretID: other.SecretID,
@@ -26,23 +30,31 @@ function setup() {
         {
           ID: `${registrationPrefix(alloc.ID)}x-${ServiceName}`,
           ServiceName,
-          Tags: null,
+          Tags,
           Address: '10.0.0.1',
           Port: 1,
         },
       ],
     });
   const queries = new ServiceQueries(state, time);
-  const read = (ServiceName: string, MinQueryIndex = 0, as = node, MaxQueryTimeMs = 30_000) =>
-    queries.named({
-      NodeID: as.ID,
-      SecretID: as.SecretID,
-      AllocID: reader.ID,
-      ServiceName,
-      MinQueryIndex,
-      MaxQueryTimeMs,
-    });
-  return { time, node, other, offering, elsewhere, offer, queries, read };
+  const asked = (MinQueryIndex: number, { ID, SecretID } = node) => {
+    return { NodeID: ID, SecretID, AllocID: reader.ID, MinQueryIndex, MaxQueryTimeMs: 30_000 };
+  };
+  const read = (ServiceName: string, MinQueryIndex = 0, as = node) =>
+    queries.named({ ...asked(MinQueryIndex, as), ServiceName });
+  const names = (MinQueryIndex = 0, as = node) => queries.names(asked(MinQueryIndex, as));
+  return {
+    time,
+    other,
+    another: () => on(other.ID, 'team'),
+    offering,
+    elsewhere,
+    offer,
+    withdraw,
+    queries,
+    read,
+    names,
+  };
 }
 
 describe('what templates read of services', () => {
@@ -68,6 +80,43 @@ describe('what templates read of services', () => {
     expect(time.pending).toBe(0);
   });
 
+  it('AG-292: the names of the namespace with all their tags, again when one comes, goes, or has other tags', async () => {
+    const { time, another, offering, elsewhere, offer, withdraw, names } = setup();
+    await offer(offering, 'web', ['b', 'a']);
+    await offer(elsewhere, 'db');
+    const web = { Name: 'web', Tags: ['a', 'b'] };
+    let known = await names();
+    expect(known.Services).toEqual([web]);
+    const news = async (change: () => Promise<unknown>) => {
+      const waiting = names(known.Index);
+      await change();
+      known = await waiting;
+      return known.Services;
+    };
+    const second = another();
+    expect(await news(() => offer(second, 'web', ['c']))).toEqual([{ Name: 'web', Tags: ['a', 'b', 'c'] }]);
+    expect(await news(() => offer(second, 'web', ['b', 'a']))).toEqual([web]);
+    expect(await news(() => offer(second, 'db'))).toEqual([{ Name: 'db', Tags: [] }, web]);
+    expect(await news(() => withdraw(second, 'db'))).toEqual([web]);
+    expect(time.pending).toBe(0);
+  });
+
+  it('AG-292: who reads names is not woken by another of the same, as a rollout makes thousands', async () => {
+    const { time, another, elsewhere, offering, offer, withdraw, names } = setup();
+    await offer(offering, 'web', ['a']);
+    const { Index } = await names();
+    let isAnswered = false;
+    const waiting = names(Index).then((answer) => ((isAnswered = true), answer));
+    const second = another();
+    await offer(second, 'web', ['a']);
+    await withdraw(offering, 'web');
+    await offer(elsewhere, 'db');
+    await settle();
+    expect(isAnswered).toBe(false);
+    await time.pass(30_000);
+    expect((await waiting).Services).toEqual([{ Name: 'web', Tags: ['a'] }]);
+  });
+
   it('a wait ends with its time, or with the process', async () => {
     const { time, queries, read } = setup();
     const { Index } = await read('db');
@@ -80,7 +129,8 @@ describe('what templates read of services', () => {
   });
 
   it('ND-39: only the machine of the allocation may ask', async () => {
-    const { other, read } = setup();
+    const { other, read, names } = setup();
     await expect(read('db', 0, other)).rejects.toThrow('Permission denied');
+    await expect(names(0, other)).rejects.toThrow('Permission denied');
   });
 });

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { ServiceRegistration, Timers } from '@waybill/model';
 import type { ReplicatedState } from '@waybill/replica';
 import {
@@ -6,15 +7,17 @@ import {
   type NamedServicesRequest,
   type NamedServicesResponse,
   RpcError,
+  type ServiceNamesRequest,
+  type ServiceNamesResponse,
 } from '@waybill/rpc';
-import type { Applied } from '@waybill/state';
+import { type Applied, namespacedKey } from '@waybill/state';
 import { permissionDenied, provenNode } from '../node/node-access.js';
 
 /**
  * What the templates of an allocation read of services (AG-292): those of its own namespace, and no others. Any replica
- * answers. A read waits in a list of its service and is woken by a transaction that changed one of that name, so the
- * cost of a transaction is what it changed. A first look costs O(registrations). Limits: MAX_WAITING_SERVICE_QUERIES,
- * MAX_ALLOC_QUERY_WAIT_MS.
+ * answers. A read waits in a list of its service, or of the names of its namespace, and is woken by a transaction that
+ * changed what it asked for, so the cost of a transaction is what it changed; that of an answer are the registrations of
+ * the name, or of the namespace. Limits: MAX_WAITING_SERVICE_QUERIES, MAX_ALLOC_QUERY_WAIT_MS.
  */
 export class ServiceQueries {
   private readonly waiting = new Map<string, Set<() => void>>();
@@ -38,24 +41,47 @@ export class ServiceQueries {
 
   /** @throws RpcError forbidden, not-found, limit */
   async named(request: NamedServicesRequest): Promise<NamedServicesResponse> {
-    const { tables } = this.state;
-    const node = provenNode(tables, request.NodeID, request.SecretID);
-    const alloc = tables.allocs.get(request.AllocID);
-    if (!alloc) throw new RpcError('not-found', 'alloc not found');
-    if (alloc.NodeID !== node.ID) throw permissionDenied();
-    const answer = this.answer(alloc.Namespace, request.ServiceName);
-    if (this.stopped || answer.Index > request.MinQueryIndex) return answer;
-    await this.change(keyOf(alloc.Namespace, request.ServiceName), request.MaxQueryTimeMs);
-    return this.answer(alloc.Namespace, request.ServiceName);
+    const key = namespacedKey(this.namespaceOf(request), request.ServiceName);
+    await this.news(key, request);
+    const services = [...this.table.by('name', key)].toSorted((a, b) => (a.ID < b.ID ? -1 : 1));
+    return { Services: services, Index: this.index };
   }
 
-  private answer(namespace: string, name: string): NamedServicesResponse {
-    const { service_registrations: table } = this.state.tables;
-    const services: ServiceRegistration[] = [];
-    for (const service of table.all())
-      if (service.Namespace === namespace && service.ServiceName === name) services.push(service);
-    services.sort((a, b) => (a.ID < b.ID ? -1 : 1));
-    return { Services: services, Index: Math.max(table.tableIndex, 1) };
+  /** By name. @throws RpcError forbidden, not-found, limit */
+  async names(request: ServiceNamesRequest): Promise<ServiceNamesResponse> {
+    const namespace = this.namespaceOf(request);
+    await this.news(namesKey(namespace), request);
+    const tags = new Map<string, Set<string>>();
+    for (const { ServiceName, Tags } of this.table.by('namespace', namespace)) {
+      const ofName = tags.get(ServiceName) ?? new Set();
+      tags.set(ServiceName, ofName);
+      for (const tag of Tags ?? []) ofName.add(tag);
+    }
+    const services = [...tags].map(([Name, ofName]) => ({ Name, Tags: [...ofName].toSorted() }));
+    return { Services: services.toSorted((a, b) => (a.Name < b.Name ? -1 : 1)), Index: this.index };
+  }
+
+  private get table() {
+    return this.state.tables.service_registrations;
+  }
+
+  private get index(): number {
+    return Math.max(this.table.tableIndex, 1);
+  }
+
+  /** @throws RpcError forbidden, not-found */
+  private namespaceOf({ NodeID, SecretID, AllocID }: ServiceNamesRequest): string {
+    const { tables } = this.state;
+    const node = provenNode(tables, NodeID, SecretID);
+    const alloc = tables.allocs.get(AllocID);
+    if (!alloc) throw new RpcError('not-found', 'alloc not found');
+    if (alloc.NodeID !== node.ID) throw permissionDenied();
+    return alloc.Namespace;
+  }
+
+  /** Waits as the reader asks, unless there is something that it does not know. @throws RpcError limit */
+  private async news(key: string, { MinQueryIndex, MaxQueryTimeMs }: ServiceNamesRequest): Promise<void> {
+    if (!this.stopped && this.index <= MinQueryIndex) await this.change(key, MaxQueryTimeMs);
   }
 
   private async change(key: string, maxMs: number): Promise<void> {
@@ -83,8 +109,21 @@ export class ServiceQueries {
     for (const change of changes) {
       if (change.table !== 'service_registrations') continue;
       const service = change.after ?? change.before;
-      if (service) this.wake(keyOf(service.Namespace, service.ServiceName));
+      if (!service) continue;
+      this.wake(namespacedKey(service.Namespace, service.ServiceName));
+      if (this.waiting.size > 0 && this.isOwnInName(service, change.before)) this.wake(namesKey(service.Namespace));
     }
+  }
+
+  /** Whether a registration brings, or brought, something to its name: a rollout changes thousands that do not. O(1). */
+  private isOwnInName(
+    { ID, Namespace, ServiceName, Tags }: ServiceRegistration,
+    before?: ServiceRegistration,
+  ): boolean {
+    if (before && !isDeepStrictEqual(before.Tags, Tags)) return true;
+    for (const other of this.table.by('name', namespacedKey(Namespace, ServiceName)))
+      if (other.ID !== ID) return !isDeepStrictEqual(other.Tags, Tags);
+    return true;
   }
 
   private wake(key: string): void {
@@ -92,4 +131,5 @@ export class ServiceQueries {
   }
 }
 
-const keyOf = (namespace: string, name: string): string => `${namespace}\n${name}`;
+/** No service has this name. */
+const namesKey = (namespace: string): string => namespacedKey(namespace, '');

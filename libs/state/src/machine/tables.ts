@@ -180,6 +180,8 @@ export function createTables(): Tables {
       {
         alloc: (s) => s.AllocID,
         node: (s) => s.NodeID,
+        namespace: (s) => s.Namespace,
+        name: (s) => namespacedKey(s.Namespace, s.ServiceName),
       },
     ),
     csi_volumes: new Table<TableRows['csi_volumes']>('csi_volumes', (v) => namespacedKey(v.Namespace, v.ID), {
