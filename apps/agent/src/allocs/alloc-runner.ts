@@ -27,6 +27,7 @@ import type { Watched } from './health-watch.js';
 import { AllocServices } from '../services/alloc-services.js';
 import type { Disconnectable } from './stops-on-disconnect.js';
 import { AllocActionError, TaskCrew } from '../tasks/task-crew.js';
+import { WaitNotice } from '../wait-notice.js';
 import { isGateOpen, type Stage, stageAfter } from '../tasks/task-lifecycle.js';
 import { recruitTask, type TaskSeat } from '../tasks/task-recruit.js';
 
@@ -67,6 +68,7 @@ export class AllocRunner {
   /** Why its tasks may not start yet; null: they may. */
   private waitsFor: 'predecessors' | 'disk' | null = 'predecessors';
   private startTrace: string | undefined;
+  private readonly notice: WaitNotice;
 
   /** @throws AllocNotRunnableError */
   constructor(
@@ -114,6 +116,7 @@ export class AllocRunner {
       save: () => this.progress.save(),
       restored: restored?.volumes,
     });
+    this.notice = new WaitNotice(deps.timers, (message) => this.crew.emitToLive('Task Setup', { message }));
     const alloc = (): Allocation => this.current;
     const groupNow = (): TaskGroup => findTaskGroup(jobOf(this.current), this.current.TaskGroup) ?? group;
     this.offer = new AllocOffer(deps, alloc, this.crew, this.services, this.isRestored);
@@ -288,6 +291,7 @@ export class AllocRunner {
     void this.whenPredecessorsEnded();
     this.changed();
     await over;
+    this.notice.set('');
     this.stopping.forgetTime();
     this.health.stop();
     if (this.progress.isSilent) return;
@@ -303,24 +307,34 @@ export class AllocRunner {
 
   /** AG-53, AG-80; the group's services are there before its tasks (AG-141), and so are its volumes. */
   private async whenPredecessorsEnded(): Promise<void> {
+    const { PreviousAllocation, PreemptedAllocations } = this.current;
+    const predecessors = [PreviousAllocation, ...PreemptedAllocations].filter((id) => id !== '');
+    this.noteWait(predecessors.length > 0 ? `the end of allocation ${predecessors.join(', ')}` : 'its end from before');
     await this.deps.predecessorsEnded(this.current);
     this.waitsFor = 'disk';
+    this.noteWait(`the disk of allocation ${PreviousAllocation}`);
     const isWantedHere = (): boolean => !this.stopping.isBegun && this.progress.isTold;
     if (!this.hasDisk) this.inheriting = inheritDisk(this.deps, this.current, this.group, isWantedHere);
     await this.inheriting;
     this.waitsFor = null;
     const isWanted = !this.stopping.isBegun && !this.crew.isDead; // AG-82
     if (isWanted && !(await this.prepared())) return;
+    this.notice.set('');
     if (this.stopping.isBegun) void this.offer.shut();
     else await this.offer.open();
     this.ready.open();
     this.crew.gatesMayHaveOpened();
   }
 
+  /** Told as an event of its tasks when it takes long: they say nothing else while they are pending. */
+  private noteWait(what: string): void {
+    this.notice.set(this.crew.isDead ? '' : `Waiting for ${what}`);
+  }
+
   /** AG-81. */
   private async prepared(): Promise<boolean> {
     try {
-      return await this.storage.prepare();
+      return await this.storage.prepare((what) => this.noteWait(what));
     } catch (error) {
       this.stopping.failSetup(`failed to setup alloc: ${error instanceof Error ? error.message : String(error)}`);
       return false;

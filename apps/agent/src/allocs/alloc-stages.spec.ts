@@ -2,6 +2,8 @@ import type { Service } from '@waybill/model';
 import { fixtures } from '@waybill/state';
 import { describe, expect, it } from 'vitest';
 import type { StorageHost } from '../csi/alloc-storage.js';
+import { Gate } from '../gate.js';
+import { WAIT_NOTICE_MS } from '../wait-notice.js';
 import { aNetwork } from '../fixtures/a-network.js';
 import type { TaskHook } from '../hooks/task-hook.js';
 import { aService as aServiceOf } from '../fixtures/offered-service.js';
@@ -35,6 +37,66 @@ describe('an allocation, step by step', () => {
     runner.run();
     await time.pass(1_000);
     expect(steps).toEqual(['wait', 'disk', 'offer db', 'task']);
+  });
+
+  it('AG-80: what it waits for is told when that takes long, and again when it is something else', async () => {
+    const before = new Gate();
+    const claimed = new Gate();
+    let waitsFor: (what: string) => void = () => {};
+    const volumes = {
+      prepare: (_: boolean, tell: (what: string) => void) => {
+        waitsFor = tell;
+        return claimed.opened;
+      },
+      release: async () => {},
+      record: () => ({}),
+      isClosed: false,
+      close: () => {},
+    };
+    const csi: StorageHost = {
+      volumesOf: () => volumes,
+      forget: () => {},
+      supervisor: () => expect.unreachable('it is no plugin'),
+    };
+    const { time, runner } = setup([aTask('web', FOREVER)], {
+      group: { Volumes: { data: fixtures.aVolumeRequest() } },
+      alloc: { PreviousAllocation: 'before' },
+      predecessorsEnded: () => before.opened,
+      csi,
+    });
+    const told = () =>
+      runner.report().TaskStates['web']?.Events.filter(({ Details }) => Details['message']?.startsWith('Waiting'));
+    const messages = () => told()?.map(({ Details }) => Details['message']);
+    runner.run();
+    await time.pass(WAIT_NOTICE_MS - 1);
+    expect(messages()).toEqual([]);
+    await time.pass(1);
+    const first = 'Waiting for the end of allocation before';
+    expect(messages()).toEqual([first]);
+    before.open();
+    await time.pass(0);
+    waitsFor('volume disk: volume max claims reached');
+    await time.pass(10 * WAIT_NOTICE_MS);
+    const second = 'Waiting for volume disk: volume max claims reached';
+    expect(messages()).toEqual([first, second]);
+    waitsFor('storage plugin disks');
+    claimed.open();
+    await time.pass(10 * WAIT_NOTICE_MS);
+    expect(messages()).toEqual([first, second]);
+    expect(runner.report().ClientStatus).toBe('running');
+  });
+
+  it('AG-80: who is ended while it waits is told no more', async () => {
+    const { time, runner } = setup([aTask('web', FOREVER)], {
+      alloc: { PreviousAllocation: 'before' },
+      predecessorsEnded: () => new Promise(() => {}),
+    });
+    runner.run();
+    await time.pass(1);
+    void runner.kill();
+    await time.pass(10 * WAIT_NOTICE_MS);
+    expect(runner.report().TaskStates['web']?.Events.map(({ Type }) => Type)).not.toContain('Task Setup');
+    expect(time.pending).toBe(0);
   });
 
   it('AG-90: services are withdrawn first, then volumes given back; the end is told without waiting for either', async () => {

@@ -54,11 +54,16 @@ export class AllocStorage {
     return this.volumes?.record() ?? {};
   }
 
-  /** Before any task starts. @returns false: it was closed meanwhile, nothing is to follow. @throws VolumesError */
-  async prepare(): Promise<boolean> {
+  /**
+   * Before any task starts.
+   *
+   * @param waitsFor called with each thing that may take long
+   * @returns false: it was closed meanwhile, nothing is to follow. @throws VolumesError
+   */
+  async prepare(waitsFor: (what: string) => void): Promise<boolean> {
     const canMount = this.wiring.group.Tasks.some((task) => this.mountsOf(task) !== 'none');
     try {
-      await this.volumes?.prepare(canMount);
+      await this.volumes?.prepare(canMount, waitsFor);
     } catch (error) {
       if (!this.volumes?.isClosed) throw error;
     }

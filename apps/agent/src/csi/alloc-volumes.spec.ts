@@ -165,6 +165,21 @@ describe('the volumes of an allocation', () => {
     expect(counts()).toMatchObject({ claim: 2, mount: 1 });
   });
 
+  it('VL-226: tells what it waits for', async () => {
+    const { volumes, time } = setup({ claims: [MAX_CLAIMS] });
+    const waits: string[] = [];
+    const prepared = volumes.prepare(true, (what) => waits.push(what));
+    await time.pass(2_000);
+    await prepared;
+    const id = fixtures.aVolumeRequest().Source;
+    expect(waits).toEqual([
+      `volume ${id}`,
+      `volume ${id}: ${MAX_CLAIMS.message}`,
+      'storage plugin disks',
+      `storage plugin disks to mount volume ${id}`,
+    ]);
+  });
+
   it('VL-227: waits 2 s, 4 s, … a minute, for a day', async () => {
     const { volumes, time, claimed } = setup({ claims: Array.from({ length: 2_000 }, () => MAX_CLAIMS) });
     const startMs = time.nowMs();

@@ -99,9 +99,13 @@ export class AllocVolumes {
     return info?.Source ? info : undefined;
   }
 
-  /** @param canMount a driver of one of its tasks can give it mounts. @throws VolumesError */
-  prepare(canMount: boolean): Promise<void> {
-    this.preparing = this.inPhases(canMount);
+  /**
+   * @param canMount a driver of one of its tasks can give it mounts
+   * @param waitsFor called with each thing that may take long
+   * @throws VolumesError
+   */
+  prepare(canMount: boolean, waitsFor: (what: string) => void = () => {}): Promise<void> {
+    this.preparing = this.inPhases(canMount, waitsFor);
     return this.preparing;
   }
 
@@ -129,7 +133,7 @@ export class AllocVolumes {
     this.unwanting.abort();
   }
 
-  private async inPhases(canMount: boolean): Promise<void> {
+  private async inPhases(canMount: boolean, waitsFor: (what: string) => void): Promise<void> {
     const aliases = Object.keys(this.requests).toSorted();
     if (!canMount) throw new VolumesError('no task supports CSI');
     const phase = async (what: string, work: (alias: string) => Promise<void>): Promise<void> => {
@@ -139,28 +143,32 @@ export class AllocVolumes {
         });
       }
     };
-    await phase('restoring mounts', (alias) => this.restore(alias));
-    await phase('claiming volumes', (alias) => this.claim(alias));
-    await phase('mounting volumes', (alias) => this.mount(alias));
+    await phase('restoring mounts', (alias) => this.restore(alias, waitsFor));
+    await phase('claiming volumes', (alias) => this.claim(alias, waitsFor));
+    await phase('mounting volumes', (alias) => this.mount(alias, waitsFor));
   }
 
   /** VL-222. */
-  private async restore(alias: string): Promise<void> {
+  private async restore(alias: string, waitsFor: (what: string) => void): Promise<void> {
     const known = this.known.get(alias);
     if (!known?.MountInfo.Source) return;
+    waitsFor(`storage plugin ${known.PluginID}`);
     await this.deps.pluginReady(known.PluginID, this.unwanting.signal);
     if (await this.deps.isMounted(known.MountInfo.Source)) return;
     this.deps.uses.remove(useKey(this.used(alias)), this.alloc.ID);
     this.known.set(alias, { ...known, MountInfo: NOT_MOUNTED });
   }
 
-  private async claim(alias: string): Promise<void> {
+  private async claim(alias: string, waitsFor: (what: string) => void): Promise<void> {
     if (this.mountOf(alias)) return;
     const { claims, clock, timers } = this.deps;
-    const retries = { clock, timers, signal: this.unwanting.signal };
+    const volume = `volume ${this.used(alias).volumeId}`;
+    const onRetry = (error: unknown): void => waitsFor(`${volume}: ${textOf(error)}`);
+    const retries = { clock, timers, signal: this.unwanting.signal, onRetry };
+    waitsFor(volume);
     const asked = () => unless(this.unwanting.signal, claims.claim(this.claimRequest(alias, CLAIM_STATE.taken)));
     const answer = await retrying(asked, isPassing, retries).catch((error: unknown) => {
-      throw new VolumesError(`could not claim volume ${this.used(alias).volumeId}: ${textOf(error)}`, { cause: error });
+      throw new VolumesError(`could not claim ${volume}: ${textOf(error)}`, { cause: error });
     });
     this.claimed.set(alias, answer);
     const { Volume } = answer;
@@ -176,12 +184,14 @@ export class AllocVolumes {
   }
 
   /** VL-224. */
-  private async mount(alias: string): Promise<void> {
+  private async mount(alias: string, waitsFor: (what: string) => void): Promise<void> {
     const claimed = this.claimed.get(alias);
     const known = this.known.get(alias);
     const request = this.requests[alias];
     if (!claimed || !known || !request) return;
+    waitsFor(`storage plugin ${known.PluginID}`);
     const plugin = await this.deps.pluginReady(known.PluginID, this.unwanting.signal);
+    waitsFor(`storage plugin ${known.PluginID} to mount volume ${known.VolumeID}`);
     const { Volume, PublishContext } = claimed;
     const volume: VolumeMount = {
       ...this.mounted(alias),

@@ -10,13 +10,15 @@ export interface RetryDependencies {
   readonly timers: Timers;
   /** Ends the waiting; what failed last is thrown. */
   readonly signal: AbortSignal;
+  /** It failed and will be tried again. */
+  readonly onRetry?: (error: unknown) => void;
 }
 
 /** Tries at once, then with growing waits while what fails is worth it. @throws the last failure */
 export async function retrying<T>(
   work: () => Promise<T>,
   isWorthIt: (error: unknown) => boolean,
-  { clock, timers, signal }: RetryDependencies,
+  { clock, timers, signal, onRetry }: RetryDependencies,
 ): Promise<T> {
   const untilMs = clock.nowMs() + PATIENCE_MS;
   for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(waitMs * 2, MAX_WAIT_MS)) {
@@ -24,6 +26,7 @@ export async function retrying<T>(
       return await work();
     } catch (error) {
       if (!isWorthIt(error) || signal.aborted || clock.nowMs() + waitMs > untilMs) throw error;
+      onRetry?.(error);
       await paused(waitMs, timers, signal);
       if (signal.aborted) throw error;
     }

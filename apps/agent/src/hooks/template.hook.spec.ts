@@ -7,7 +7,7 @@ import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vite
 import { aTask, FOREVER, setup } from '../fixtures/running-alloc.js';
 import { aTemplate } from '../fixtures/task-template.js';
 import { FILE_LOOK_MS } from '../templates/file-source.store.js';
-import { MISSING_EVENT_MS } from '../templates/task-templates.js';
+import { WAIT_NOTICE_MS } from '../wait-notice.js';
 import { TemplateHook } from './template.hook.js';
 
 let root: string;
@@ -100,9 +100,9 @@ describe('templates of a task', () => {
       aTemplate({ EmbeddedTmpl: OF_SERVICES }),
     ]);
     runner.run();
-    await time.pass(MISSING_EVENT_MS - 1);
+    await time.pass(WAIT_NOTICE_MS - 1);
     await becomes(states, { web: 'pending' });
-    await time.pass(MISSING_EVENT_MS);
+    await time.pass(WAIT_NOTICE_MS);
     expect(last()).toMatchObject({ Type: 'Template', Message: '', DisplayMessage: 'Missing: service(db)' });
     expect(states()).toEqual({ web: 'pending' });
     services('a');

@@ -1,9 +1,7 @@
 import { type CancelTimer, msFromNs, type Template, type Timers } from '@waybill/model';
 import type { TemplateRendering } from './template-rendering.js';
+import { WaitNotice } from '../wait-notice.js';
 import { actionsOf, missingText, splayOf, type TemplateAction } from './template-changes.js';
-
-/** What a template waits for is told after this, and again after it when it has become something else. */
-export const MISSING_EVENT_MS = 3_000;
 
 export interface TaskTemplatesDependencies {
   readonly timers: Timers;
@@ -34,9 +32,7 @@ export class TaskTemplates {
   private isBusy = false;
   private isStale = false;
   private isSplaying = false;
-  private missing: readonly string[] = [];
-  private told = '';
-  private cancelMissing: CancelTimer = () => {};
+  private readonly notice: WaitNotice;
   private cancelQuiet: CancelTimer = () => {};
   private cancelSplay: CancelTimer = () => {};
   private quietUntilMs = 0;
@@ -49,6 +45,7 @@ export class TaskTemplates {
     private readonly deps: TaskTemplatesDependencies,
     private readonly nowMs: () => number,
   ) {
+    this.notice = new WaitNotice(deps.timers, (message) => deps.emit('Template', { message }));
     deps.over.addEventListener('abort', () => this.stop(), { once: true });
   }
 
@@ -119,7 +116,7 @@ export class TaskTemplates {
       if ('text' in rendered) texts.set(rendering.spec, rendered.text);
       else for (const one of rendered.missing) missing.add(one);
     }
-    this.miss([...missing]);
+    this.notice.set(missing.size > 0 ? missingText([...missing]) : '');
     if (missing.size > 0) return;
     const changed: Template[] = [];
     for (const [spec, text] of texts) {
@@ -133,17 +130,6 @@ export class TaskTemplates {
     this.settleFirst();
   }
 
-  private miss(missing: readonly string[]): void {
-    this.missing = missing;
-    this.cancelMissing();
-    if (missing.length === 0) return;
-    this.cancelMissing = this.deps.timers.after(MISSING_EVENT_MS, () => {
-      const message = missingText(this.missing);
-      if (message !== this.told) this.deps.emit('Template', { message });
-      this.told = message;
-    });
-  }
-
   private fail(error: unknown): void {
     if (this.isStopped()) return;
     const isFirst = this.mode === 'rendering';
@@ -155,7 +141,7 @@ export class TaskTemplates {
   private stop(error: unknown = new Error('the task ended')): void {
     const wasFirst = this.mode === 'rendering';
     this.mode = 'stopped';
-    this.cancelMissing();
+    this.notice.set('');
     this.cancelQuiet();
     this.cancelSplay();
     if (wasFirst) this.settleFirst(error);
