@@ -49,8 +49,8 @@ describe('an allocation that is wanted again while it leaves', () => {
     const coming = storage(csi);
     await leaving.end();
     // One that is closed says nothing of what it lacks: nothing is to follow.
-    await expect(coming.prepare()).rejects.toThrow('no task supports CSI');
+    await expect(coming.prepare(() => {})).rejects.toThrow('no task supports CSI');
     await coming.end();
-    expect(await coming.prepare()).toBe(false);
+    expect(await coming.prepare(() => {})).toBe(false);
   });
 });

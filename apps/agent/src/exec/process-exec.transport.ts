@@ -6,7 +6,7 @@ import type { ExecSession } from './exec-session.js';
 import { killTree } from './kill-tree.transport.js';
 import { OutputQueue } from './output-queue.js';
 import { roomIn } from './room.js';
-import { type ProcessToExec, refuseUnstartable } from './startable.js';
+import { type ProcessToExec, refuseUnstartable } from './startable.store.js';
 import { execInTerminal } from './terminal-exec.transport.js';
 
 /** Runs a process of the machine, in a session of its own so that it can be killed with all that it started. @throws why it cannot be started */

@@ -5,7 +5,7 @@ import { isErrno } from '@waybill/processes';
 import type { ExecSession } from './exec-session.js';
 import { killTree } from './kill-tree.transport.js';
 import { OutputQueue } from './output-queue.js';
-import type { ProcessToExec } from './startable.js';
+import type { ProcessToExec } from './startable.store.js';
 
 /** Runs it at a terminal of its own, which both its outputs go to. */
 export async function execInTerminal({ file, args, cwd, env, user }: ProcessToExec): Promise<ExecSession> {

@@ -53,7 +53,12 @@ it('AG-102: the payload is there first, then volumes, artifacts, and templates, 
       taskHooks({
         volumes: [volume],
         artifacts: { machineFiles: true },
-        templates: { clock, timers: clock, random: () => 0, services: () => NO_SOURCE },
+        templates: {
+          clock,
+          timers: clock,
+          random: () => 0,
+          services: () => ({ service: NO_SOURCE, services: NO_SOURCE }),
+        },
       }),
   });
   runner.run();
