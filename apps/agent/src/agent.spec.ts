@@ -75,6 +75,28 @@ describe('what the servers want', () => {
     expect(servers.toldOf('a').at(-1)?.ClientStatus).toBe('complete');
   });
 
+  it('OP-47: what it did by an order from before a restore is not told behind it; it hears first what it is to run now', async () => {
+    const { time, servers, startedAgent, anAlloc, started } = agentAndServers();
+    servers.want(anAlloc('a'));
+    await startedAgent();
+    const [archived] = [...servers.wanted.values()];
+    servers.silent.add('nodeAllocs').add('updateAllocs');
+    servers.want({ ...archived!, DesiredStatus: 'stop' });
+    await time.pass(MINUTE_MS);
+    servers.restore(archived!);
+    servers.silent.delete('updateAllocs');
+    servers.told.length = 0;
+    servers.asked.length = 0;
+    await time.pass(MINUTE_MS);
+    expect(servers.asked).toContain('updateAllocs');
+    expect(servers.told).toEqual([]);
+    servers.silent.delete('nodeAllocs');
+    await time.pass(2 * MINUTE_MS);
+    expect(started).toEqual(['a/web', 'a/web']);
+    expect(servers.toldOf('a').map(({ ClientStatus }) => ClientStatus)).not.toContain('complete');
+    expect(servers.toldOf('a').at(-1)?.ClientStatus).toBe('running');
+  });
+
   it('OP-47: after a restore it registers again: what it has and lacks by now is not what the archive says', async () => {
     const { time, servers, startedAgent } = agentAndServers();
     await startedAgent();

@@ -109,7 +109,7 @@ export class Agent {
       invalid: () => this.allocs.idsSetAside(),
       apply: (pulled) => this.apply(pulled),
     });
-    const updates = new OrderedUpdates(rpc, deps.node);
+    const updates = new OrderedUpdates(rpc, deps.node, () => this.pullLoop.restoredIndex);
     this.pushLoop = new PushLoop({
       timers,
       random,

@@ -82,16 +82,19 @@ export interface AllocUpdateRequest {
   /** Never: the evaluations are computed here (EB-27). What is given is refused. */
   readonly Evals?: readonly unknown[];
   /**
-   * Index of the last update of this node that the agent knows of, 0: of none. It is not taken if the node has another
-   * one by then: two updates of a node cannot overtake each other (ND-223). Left out: taken in any case.
+   * Index of the last update of this node that the agent knows of, or of the last restore if that is later; 0: of neither.
+   * It is not taken if there is another one by then: two updates of a node cannot overtake each other (ND-223), and what
+   * was true before a restore is not said behind it (OP-47). Left out: taken in any case.
    */
   readonly After?: number;
 }
 export interface AllocUpdateResponse {
-  /** Of the node's last update: this one if it was taken. */
+  /** Of the node's last update, this one if it was taken, or of a restore. */
   readonly Index: number;
   /** False: the node has said something that this update did not come after; send again what is true now. */
   readonly Taken: boolean;
+  /** With one that was not taken: of the last restore, if there was one. The list of allocations says first what it left. */
+  readonly RestoredIndex?: number;
 }
 export interface NodeEventsRequest {
   readonly NodeID: string;

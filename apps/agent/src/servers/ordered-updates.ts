@@ -2,7 +2,18 @@ import type { ClientAllocUpdate, Node } from '@waybill/model';
 import { type Rpc, updateAllocs } from '@waybill/rpc';
 import { untilTaken } from './overtaken.js';
 
-/** Tells the servers states of allocations so that none overtakes another: each names the one it comes after (ND-223). */
+/** What is true here is by a state of the servers that is no more; what is true by the present one, their list says first. */
+export class RestoredMeanwhileError extends Error {
+  override readonly name = 'RestoredMeanwhileError';
+  constructor() {
+    super("the servers' state was taken back, and this machine has not heard what it is to run by now");
+  }
+}
+
+/**
+ * Tells the servers states of allocations so that none overtakes another: each names the one it comes after (ND-223), or
+ * the restore that this machine has heard of since (OP-47).
+ */
 export class OrderedUpdates {
   /** Index of the last update that the servers took, as far as known here. */
   private lastTold = 0;
@@ -10,18 +21,23 @@ export class OrderedUpdates {
   constructor(
     private readonly rpc: Rpc,
     private readonly node: () => Node,
+    /** Index of the last restore that this machine has heard of, 0: of none. */
+    private readonly restoredIndex: () => number,
   ) {}
 
   /**
    * An earlier one of unknown outcome may have been taken meanwhile: the answer names it, and this one comes after it.
-   * @throws OvertakenError, or what the call throws
+   * @throws RestoredMeanwhileError, OvertakenError, or what the call throws
    */
   async send(Allocs: readonly ClientAllocUpdate[], traceparent: string | undefined): Promise<void> {
     const { ID: NodeID, SecretID } = this.node();
+    const known = this.restoredIndex();
+    let After = Math.max(this.lastTold, known);
     await untilTaken(async () => {
-      const update = { NodeID, SecretID, Allocs, After: this.lastTold };
-      const { Index, Taken } = await this.rpc.ask(updateAllocs, update, { traceparent });
-      this.lastTold = Index;
+      const update = { NodeID, SecretID, Allocs, After };
+      const { Index, Taken, RestoredIndex = 0 } = await this.rpc.ask(updateAllocs, update, { traceparent });
+      if (!Taken && RestoredIndex > known) throw new RestoredMeanwhileError();
+      this.lastTold = After = Index;
       return Taken ? Index : undefined;
     });
   }

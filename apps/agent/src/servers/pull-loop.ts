@@ -63,7 +63,7 @@ export interface PullDependencies {
 export class PullLoop {
   private mode: 'stopped' | 'running' = 'stopped';
   private index = 0;
-  private restoredIndex = 0;
+  private restore = 0;
   private failures = 0;
   private cancelPause: CancelTimer = () => {};
   private endPause: () => void = () => {};
@@ -75,6 +75,11 @@ export class PullLoop {
   /** Index of the last list that was applied; 0 before the first. */
   get appliedIndex(): number {
     return this.index;
+  }
+
+  /** Index of the last restore that was applied; 0: of none. */
+  get restoredIndex(): number {
+    return this.restore;
   }
 
   get isRunning(): boolean {
@@ -136,7 +141,7 @@ export class PullLoop {
     );
     if (!this.isRunning || !list || list.Index <= this.index) return;
     const { Index, Allocs, RestoredIndex = 0 } = list;
-    const isRestored = RestoredIndex > this.restoredIndex;
+    const isRestored = RestoredIndex > this.restore;
     const diff = isRestored
       ? diffRestoredAllocs(Allocs, this.deps.known())
       : diffAllocs(Allocs, this.deps.known(), this.deps.invalid());
@@ -144,7 +149,7 @@ export class PullLoop {
     if (!this.isRunning || !changed) return;
     this.deps.apply({ removed: diff.removed, changed, listed: new Set(Object.keys(Allocs)), isRestored });
     this.index = Index; // not before: what could not be applied is asked for again
-    this.restoredIndex = RestoredIndex;
+    this.restore = RestoredIndex;
   }
 
   /** undefined: given up; its answer, should it still come, is nobody's. */

@@ -2,7 +2,15 @@ import { TooLargeError } from '@waybill/journal';
 import { type CancelTimer, type ClientAllocUpdate, type Clock, nsFromMs, type Timers } from '@waybill/model';
 import type { ReplicatedState } from '@waybill/replica';
 import { type AllocUpdateRequest, type AllocUpdateResponse, RpcError } from '@waybill/rpc';
-import { draftTxn, isRejected, type Proposed, type RefusedNodes, type SecondCopy, serviceActor } from '@waybill/state';
+import {
+  draftTxn,
+  isRejected,
+  type Proposed,
+  type RefusedNodes,
+  restoredIndexOf,
+  type SecondCopy,
+  serviceActor,
+} from '@waybill/state';
 import { traceparentOf, type Tracer, withSpan } from '@waybill/telemetry';
 import { evaluationsOfUpdates } from './alloc-update-evaluations.js';
 import { checkAllocUpdates } from '../node/machine-shapes.js';
@@ -38,7 +46,8 @@ export interface AllocUpdateDependencies {
  * Modes: empty → gathering (the window of the first update is open) → empty. Each gathered batch is one transaction;
  * several may be on their way at once, because an agent waits for its answer before it writes again. One that it has
  * given up may still arrive, here or at another replica, after its successor: each names the one it comes after, so that
- * only one of them is taken (ND-223). A batch has one update of a node. It carries the trace of its first traced update.
+ * only one of them is taken (ND-223), and none behind a restore of which its agent has not heard (OP-47). A batch has one
+ * update of a node. It carries the trace of its first traced update.
  * Limits: BATCH_WINDOW_MS, MAX_BATCH_ALLOCS, MAX_PENDING_ALLOCS. Cost: O(updates).
  */
 export class AllocUpdates {
@@ -146,7 +155,7 @@ export class AllocUpdates {
           },
         ),
       );
-      for (const pending of batch) answer(pending, proposed);
+      for (const pending of batch) answer(pending, proposed, restoredIndexOf(state.tables));
     } catch (error) {
       if (!(error instanceof TooLargeError)) for (const pending of batch) pending.reject(error);
       else if (batch.length === 1)
@@ -177,14 +186,15 @@ function afterOf(batch: readonly Pending[]): Record<string, number> {
 }
 
 /** The verdict of a combined write names the nodes that were left out; only their callers are told (ST-105, ND-223). */
-function answer(pending: Pending, { index, verdict }: Proposed): void {
+function answer(pending: Pending, { index, verdict }: Proposed, restoredIndex: number): void {
   if (isRejected(verdict)) return pending.reject(new RpcError('conflict', verdict.error));
   const left = (verdict.result ?? {}) as RefusedNodes & Partial<SecondCopy>;
   const refusal = left.RefusedNodes?.[pending.nodeId];
   // What became of a first copy, nobody knows any more: sent again behind it, the update is taken or overtaken for sure.
   const overtakenBy = left.firstIndex ?? left.OvertakenNodes?.[pending.nodeId];
   if (refusal !== undefined) pending.reject(new RpcError('conflict', refusal));
-  else if (overtakenBy !== undefined) pending.resolve({ Index: overtakenBy, Taken: false });
+  else if (overtakenBy !== undefined)
+    pending.resolve({ Index: overtakenBy, Taken: false, ...(restoredIndex > 0 && { RestoredIndex: restoredIndex }) });
   else pending.resolve({ Index: index, Taken: true });
 }
 

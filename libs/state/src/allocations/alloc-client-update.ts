@@ -14,20 +14,21 @@ import { withAllocUpdateIndex, withReport } from '../machine/hot-rows.js';
 import { recomputeJobStatus } from '../jobs/job-status.js';
 import { AllocationCounts } from '../jobs/job-summary.js';
 import { isUnresponsive } from '../nodes/node-status.js';
-import { namespacedKey } from '../machine/tables.js';
+import { namespacedKey, restoredIndexOf } from '../machine/tables.js';
 import { Refused, type Write } from '../machine/write.js';
 
 /** The verdict's result when nodes were left out. */
 export interface RefusedNodes {
   /** Why, by node id (ST-105). */
   readonly RefusedNodes?: Readonly<Record<string, string>>;
-  /** Nodes whose update was overtaken by another one, with the index of that (ND-223). */
+  /** Nodes whose update was overtaken by another one or by a restore, with the index of that (ND-223). */
   readonly OvertakenNodes?: Readonly<Record<string, number>>;
 }
 
 /** Type 9: what agents report of their allocations (ST-100 to ST-109). */
-export function updateAllocsFromClients(w: Write, { Allocs, Evals, After }: TxnPayloads['AllocClientUpdate']): void {
-  const nodes = admitNodes(w, Allocs, After ?? {});
+export function updateAllocsFromClients(w: Write, payload: TxnPayloads['AllocClientUpdate']): void {
+  const { Allocs, Evals, After = {}, OutlivesRestores = false } = payload;
+  const nodes = admitNodes(w, Allocs, After, OutlivesRestores ? 0 : restoredIndexOf(w.tables));
   if (nodes.size === 0 && Allocs.length > 0) return;
   const jobs: string[] = [];
   const before = updateAllocs(w, Allocs, nodes);
@@ -52,12 +53,15 @@ export function updateAllocsFromClients(w: Write, { Allocs, Evals, After }: TxnP
 
 /**
  * The nodes of the batch that may report. Names the others in the verdict: those that are not responsive, refused when
- * no node is left (ST-105), and those whose update was overtaken by another one of the same node (ND-223).
+ * no node is left (ST-105), and those whose update was overtaken by another one of the same node, or by a restore of
+ * which the node had not heard (ND-223, OP-47).
+ * @param restoredIndex of the last restore, 0 without one
  */
 function admitNodes(
   w: Write,
   updates: readonly ClientAllocUpdate[],
   after: Readonly<Record<string, number>>,
+  restoredIndex: number,
 ): ReadonlySet<string> {
   const admitted = new Set<string>();
   const refused: Record<string, string> = {};
@@ -65,10 +69,10 @@ function admitNodes(
   for (const NodeID of distinct(updates.map((update) => update.NodeID))) {
     const node = w.tables.nodes.get(NodeID);
     const expected = after[NodeID];
+    const last = Math.max(node?.LastAllocUpdateIndex ?? 0, restoredIndex);
     if (node && isUnresponsive(node.Status))
       refused[NodeID] = `node ${NodeID} is not allowed to update allocs while in status ${node.Status}`;
-    else if (node && expected !== undefined && expected !== node.LastAllocUpdateIndex)
-      overtaken[NodeID] = node.LastAllocUpdateIndex;
+    else if (node && expected !== undefined && expected !== last) overtaken[NodeID] = last;
     else admitted.add(NodeID);
   }
   const texts = Object.values(refused);

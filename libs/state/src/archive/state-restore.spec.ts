@@ -149,6 +149,42 @@ describe('restoring', () => {
     expect(machine.epochOf('broker')).toBe(1);
   });
 
+  describe('of what nodes report', () => {
+    const reporting = () => {
+      const machine = aMachine();
+      const node = fixtures.aNode();
+      apply(machine, 'NodeRegister', { Node: node, CreateNodePool: false });
+      const alloc = anAlloc({ NodeID: node.ID, ClientStatus: 'running' });
+      machine.tables.allocs.replace(alloc.ID, alloc);
+      const report = (after: number) => ({
+        Allocs: [fixtures.aClientUpdate(alloc, { ClientStatus: 'complete' })],
+        Evals: [],
+        After: { [node.ID]: after },
+      });
+      restored(machine, [...archiveLines(machine.tables)]);
+      return { machine, node, report, status: () => machine.tables.allocs.get(alloc.ID)?.ClientStatus };
+    };
+
+    it('OP-47, ND-223: what it says that has not heard of the restore is not taken; once it has, it is', () => {
+      const { machine, node, report, status } = reporting();
+      const RestoredIndex = machine.appliedIndex;
+      const late = apply(machine, 'AllocClientUpdate', report(0));
+      expect(late.verdict).toEqual({ kind: 'noop', result: { OvertakenNodes: { [node.ID]: RestoredIndex } } });
+      expect(status()).toBe('running');
+      const told = apply(machine, 'AllocClientUpdate', report(RestoredIndex));
+      expect([told.verdict.kind, status()]).toEqual(['accepted', 'complete']);
+      expect(apply(machine, 'AllocClientUpdate', report(RestoredIndex)).verdict.kind).toBe('noop');
+      expect(apply(machine, 'AllocClientUpdate', report(told.index)).verdict.kind).toBe('accepted');
+    });
+
+    it('ST-15: what an older program wrote is taken as it was', () => {
+      const { machine, report, status } = reporting();
+      const txn = fixtures.aTxn(machine.appliedIndex + 1, 'AllocClientUpdate', report(0));
+      machine.apply({ ...txn, schemaVersion: 1 });
+      expect(status()).toBe('complete');
+    });
+  });
+
   it('ST-133 DP-1404: says why the deployment ended', () => {
     const row = aDeployment({ ID: 'left-behind', JobID: 'gone', Status: 'running', ModifyIndex: 7 });
     const machine = aMachine();

@@ -136,8 +136,13 @@ export interface TxnPayloads {
   AllocClientUpdate: {
     Allocs: ClientAllocUpdate[];
     Evals: Evaluation[];
-    /** Index that a node's LastAllocUpdateIndex must have, by node id; a node that is not here is taken as it is (ND-223). */
+    /**
+     * Index that a node's LastAllocUpdateIndex must have, or the last restore where that is later, by node id; a node that
+     * is not here is taken as it is (ND-223).
+     */
     After?: Record<string, number>;
+    /** Written before schema version 2: `After` knows nothing of restores. */
+    OutlivesRestores?: boolean;
   };
   AllocUpdateDesiredTransition: { Transitions: Record<string, DesiredTransition>; Evals: Evaluation[] };
   ApplyPlanResults: {
@@ -285,7 +290,7 @@ export const TXN_TYPES: { readonly [T in TxnType]: TxnTypeInfo } = {
   JobDeregister: { number: 5, eventType: 'JobDeregistered', schemaVersion: 1 },
   EvalUpdate: { number: 6, eventType: 'EvaluationUpdated', schemaVersion: 1 },
   EvalDelete: { number: 7, eventType: null, schemaVersion: 2 },
-  AllocClientUpdate: { number: 9, eventType: 'AllocationUpdated', schemaVersion: 1 },
+  AllocClientUpdate: { number: 9, eventType: 'AllocationUpdated', schemaVersion: 2 },
   ReconcileJobSummaries: { number: 10, eventType: null, schemaVersion: 1 },
   ApplyPlanResults: { number: 13, eventType: 'PlanResult', schemaVersion: 3 },
   DeploymentStatusUpdate: { number: 14, eventType: 'DeploymentStatusUpdate', schemaVersion: 1 },

@@ -25,6 +25,9 @@ type Upcasts = { readonly [T in TxnType]?: Readonly<Record<number, Step<T>>> };
  * the catalogue means adding the step from the old one here; the log is never rewritten.
  */
 const UPCASTS: Upcasts = {
+  AllocClientUpdate: {
+    1: (payload) => ({ ...(payload as TxnPayloads['AllocClientUpdate']), OutlivesRestores: true }),
+  },
   // Only its forms in the log are others (written-form.ts).
   ApplyPlanResults: {
     1: (payload) => payload as TxnPayloads['ApplyPlanResults'],

@@ -202,3 +202,7 @@ export function createTables(): Tables {
     leases: new Table<TableRows['leases']>('leases', (l) => l.Role),
   };
 }
+
+/** Of the last restore (EV-75), 0 without one. */
+export const restoredIndexOf = ({ cluster_meta }: Pick<Tables, 'cluster_meta'>): number =>
+  cluster_meta.get(SINGLETON_KEY)?.RestoredIndex ?? 0;

@@ -15,7 +15,7 @@ import type { Appliers } from '../machine/applier.js';
 import type { TxnPayloads } from '../log/catalogue.js';
 import { heldSince, isTaking, releaseClaim, takeClaim, withEndedClaims, withRetakenClaim } from './csi-claims.js';
 import { withoutStaleJobs } from './plugin-jobs.js';
-import { namespacedKey, SINGLETON_KEY, type Tables } from '../machine/tables.js';
+import { namespacedKey, restoredIndexOf, type Tables } from '../machine/tables.js';
 import type { Txn } from '../log/txn.js';
 import { Refused, type Write } from '../machine/write.js';
 
@@ -53,8 +53,6 @@ export function whyReleaseIsOutdated(
   if (heldSince(volume, allocId, restoredIndexOf(tables)) <= asOf) return undefined;
   return `alloc "${allocId}" has claimed volume "${volume.ID}" again`;
 }
-
-const restoredIndexOf = ({ cluster_meta }: Tables): number => cluster_meta.get(SINGLETON_KEY)?.RestoredIndex ?? 0;
 
 /** Type 35. What somebody claimed since the writer looked is kept, and what it rules out is refused (VL-300). */
 function registerVolume(w: Write, given: CSIVolumeRegistration): void {
