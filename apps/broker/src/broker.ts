@@ -108,10 +108,11 @@ export class Broker implements Singleton {
 
   /** After every transaction this copy applied, in order. */
   applied(applied: Applied): void {
+    // Also when the term is over: a plan of it may still be judged.
+    for (const change of applied.changes) this.loads.changed(change);
     if (!this.session) return;
     for (const change of applied.changes) {
       this.indexes.changed(change);
-      this.loads.changed(change);
       this.session.periodic.changed(change);
     }
     this.flow.applied(applied);
@@ -130,8 +131,8 @@ export class Broker implements Singleton {
     this.flow.off();
     this.lost.clear();
     this.indexes.clear();
-    this.loads.clear();
     await session?.applierEnded;
+    this.loads.clear();
   }
 
   /** Of the rejection tracker of this term, for metrics. */
