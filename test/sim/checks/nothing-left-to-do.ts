@@ -1,14 +1,16 @@
 import {
+  type Allocation,
   isClientTerminal,
   isParameterized,
   isPeriodic,
   isServerTerminal,
+  type Job,
   newEvaluation,
   NS_PER_SECOND,
   nsFromMs,
 } from '@waybill/model';
 import { schedule, schedulerTypeFor } from '@waybill/scheduler';
-import { type Applied, namespacedKey, SINGLETON_KEY, type Tables } from '@waybill/state';
+import { type Applied, namespacedKey, type Tables } from '@waybill/state';
 import type { Cluster } from '../cluster.js';
 import { SeededRandom } from '../kernel/seeded-random.js';
 import { JOBS } from '../workload/job-shapes.js';
@@ -30,7 +32,6 @@ export function expectNothingLeftToDo({ tables, simulator, reference }: Cluster)
   const known = [...tables.jobs.all()].filter((job) => !isPeriodic(job) && !isParameterized(job));
   for (const [JobID, Type] of [...gone, ...known.map((job) => [job.ID, job.Type] as const)]) {
     if (heldBack.has(JobID) || isHalfCollected(tables, JobID)) continue;
-    if (Type === 'sysbatch') continue; // a node that comes back starts none: a finished one must not run again (ND-98)
     const evaluation = newEvaluation({
       ID: newId(),
       Namespace: 'default',
@@ -51,11 +52,16 @@ export function expectNothingLeftToDo({ tables, simulator, reference }: Cluster)
     });
     for (const { DeploymentID, Status } of plan.DeploymentUpdates)
       throw new InvariantError('nothing-left-to-do', `job ${JobID}, evaluated once more: ${DeploymentID} is ${Status}`);
-    const stopped = new Set([...namesStoppedForGood(tables, JobID), ...namesEndedByPastOrder(tables, JobID)]);
-    const endedOn = Type === 'system' ? nodesWhereItEnded(reference.applied, tables, JobID) : new Set<string>();
+    const stopped = namesStoppedForGood(tables, JobID);
+    const nodes = nodesOfPast(reference.applied, tables, JobID);
+    const isDue = ({ NodeID }: Allocation): boolean => {
+      if (Type === 'system') return !nodes.ended.has(NodeID);
+      // A node that comes back starts none (ND-98), but none does again what it has done.
+      return Type !== 'sysbatch' || nodes.done.has(NodeID);
+    };
     const placed = Object.values(plan.NodeAllocation)
       .flat()
-      .filter(({ ID, NodeID }) => !tables.allocs.has(ID) && !endedOn.has(NodeID))
+      .filter((alloc) => !tables.allocs.has(alloc.ID) && isDue(alloc))
       .filter(({ Name }) => !stopped.has(Name));
     if (placed.length === 0) continue;
     const changes = placed.map(({ Name, NodeName }) => `place ${Name} on ${NodeName}`);
@@ -74,22 +80,28 @@ function isHalfCollected(tables: Tables, jobId: string): boolean {
 }
 
 /**
- * An allocation of a system job that ended is replaced by the next evaluation, whenever it comes; none is made for it. It may
- * be collected before.
+ * The nodes where an allocation of the job has ended, collected or not: one of a system job is replaced by the next
+ * evaluation, whenever it comes, and none is made for it. And those where the present version of the job is done.
  */
-function nodesWhereItEnded(log: readonly Applied[], tables: Tables, jobId: string): Set<string> {
+function nodesOfPast(log: readonly Applied[], tables: Tables, jobId: string) {
   const key = namespacedKey('default', jobId);
-  const nodes = new Set<string>();
-  for (const alloc of tables.allocs.by('job', key)) if (isClientTerminal(alloc)) nodes.add(alloc.NodeID);
+  const ended = new Set<string>();
+  const done = new Set<string>();
   const job = tables.jobs.get(key);
+  const note = (alloc: Allocation): void => {
+    ended.add(alloc.NodeID);
+    if (!isOf(alloc, job)) return;
+    if (alloc.ClientStatus === 'complete' && !isServerTerminal(alloc)) done.add(alloc.NodeID);
+  };
+  for (const alloc of tables.allocs.by('job', key)) if (isClientTerminal(alloc)) note(alloc);
   for (const { changes } of presentHistory(log))
-    for (const { table, before, after } of changes) {
-      if (table !== 'allocs' || after || before?.JobID !== jobId) continue;
-      if (before.Job?.CreateIndex === job?.CreateIndex && before.Job?.Version === job?.Version)
-        nodes.add(before.NodeID);
-    }
-  return nodes;
+    for (const { table, before, after } of changes)
+      if (table === 'allocs' && !after && before?.JobID === jobId && isOf(before, job)) note(before);
+  return { ended, done };
 }
+
+const isOf = (alloc: Allocation, job: Job | undefined): boolean =>
+  alloc.Job?.CreateIndex === job?.CreateIndex && alloc.Job?.Version === job?.Version;
 
 /**
  * Of a batch job, what was stopped to be rescheduled and had no try left is not replaced (SC-231); the next evaluation,
@@ -100,17 +112,6 @@ function namesStoppedForGood(tables: Tables, jobId: string): Set<string> {
     (alloc) => alloc.Job?.Type === 'batch' && isServerTerminal(alloc) && alloc.DesiredTransition.Reschedule === true,
   );
   return new Set(stopped.map(({ Name }) => Name));
-}
-
-/**
- * A machine that has not heard of a restore yet carries out what it was told before: an allocation of a service that runs
- * again by the restored state ends as it was to (OP-47), and no evaluation is made for that (ND-131).
- */
-function namesEndedByPastOrder(tables: Tables, jobId: string): string[] {
-  if (!tables.cluster_meta.get(SINGLETON_KEY)?.RestoredIndex) return [];
-  const allocs = [...tables.allocs.by('job', namespacedKey('default', jobId))];
-  const ended = allocs.filter((alloc) => alloc.Job?.Type === 'service' && alloc.ClientStatus === 'complete');
-  return ended.filter((alloc) => !isServerTerminal(alloc)).map(({ Name }) => Name);
 }
 
 /**

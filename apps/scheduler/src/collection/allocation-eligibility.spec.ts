@@ -1,7 +1,7 @@
 import { NS_PER_MINUTE, type Allocation, type Job, type ReschedulePolicy } from '@waybill/model';
 import { fixtures } from '@waybill/state';
 import { describe, expect, it } from 'vitest';
-import { isCollectable, isOfOlderSpecification } from './allocation-eligibility.js';
+import { isCollectable, isFormerResult } from './allocation-eligibility.js';
 
 const NOW = 1_767_225_600_000 * 1e6;
 const OLD = NOW - 120 * NS_PER_MINUTE;
@@ -135,13 +135,13 @@ describe('an allocation', () => {
   it('GC-26 GC-99: a result of an older specification goes, but not while its task is up', () => {
     const job = { ...fixtures.aJob(), JobModifyIndex: 100 };
     const old = { ...allocOf({ client: 'complete', desired: 'run', collect: true }), CreateIndex: 99 };
-    expect(isOfOlderSpecification(old, job, CUTOFF)).toBe(true);
-    expect(isOfOlderSpecification({ ...old, CreateIndex: 100 }, job, CUTOFF)).toBe(false);
-    expect(isOfOlderSpecification({ ...old, ModifyTime: NOW }, job, CUTOFF)).toBe(false);
-    expect(isOfOlderSpecification({ ...old, Job: { ...job, JobModifyIndex: 50 } }, job, CUTOFF)).toBe(true);
-    expect(isOfOlderSpecification({ ...old, Job: job }, job, CUTOFF)).toBe(false); // updated in place
-    expect(isOfOlderSpecification({ ...old, ClientStatus: 'pending' }, job, CUTOFF)).toBe(false);
+    expect(isFormerResult(old, job, CUTOFF)).toBe(true);
+    expect(isFormerResult({ ...old, CreateIndex: 100 }, job, CUTOFF)).toBe(false);
+    expect(isFormerResult({ ...old, ModifyTime: NOW }, job, CUTOFF)).toBe(false);
+    expect(isFormerResult({ ...old, Job: { ...job, JobModifyIndex: 50 } }, job, CUTOFF)).toBe(true);
+    expect(isFormerResult({ ...old, Job: job }, job, CUTOFF)).toBe(false); // updated in place
+    expect(isFormerResult({ ...old, ClientStatus: 'pending' }, job, CUTOFF)).toBe(false);
     const stopping = { ...old, DesiredStatus: 'stop', ClientStatus: 'running' } as const;
-    expect(isOfOlderSpecification(stopping, job, CUTOFF)).toBe(false);
+    expect(isFormerResult(stopping, job, CUTOFF)).toBe(false);
   });
 });

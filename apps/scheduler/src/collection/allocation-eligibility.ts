@@ -1,4 +1,5 @@
 import { isTerminalAllocation, type Allocation, type Job } from '@waybill/model';
+import { isOfOlderSpecification } from '@waybill/state';
 
 /**
  * Whether nobody needs the allocation: its tasks have ended, and it is no history that a replacement depends on (GC-18).
@@ -18,13 +19,10 @@ export function isCollectable(alloc: Allocation, job: Job | undefined, nowNs: nu
 
 /**
  * Whether an allocation of a batch job that may run again is a result nobody asks for: it is of an older specification
- * (GC-26). Those of the present one say what was done; without them it would be run again. One that was updated in place
- * is of the present one too, however long ago it was made: there the rule, which looks at the making only, would not do.
+ * (GC-26). Those of the present one say what was done; without them it would be run again.
  */
-export function isOfOlderSpecification(alloc: Allocation, job: Job, cutoffNs: number): boolean {
-  const madeFor = alloc.Job?.JobModifyIndex ?? alloc.CreateIndex;
-  return hasEndedBefore(alloc, cutoffNs) && Math.max(alloc.CreateIndex, madeFor) < job.JobModifyIndex;
-}
+export const isFormerResult = (alloc: Allocation, job: Job, cutoffNs: number): boolean =>
+  hasEndedBefore(alloc, cutoffNs) && isOfOlderSpecification(alloc, job);
 
 /**
  * It has ended, or was told to and its machine has said so: whatever else of it is up is killed at once where it is no longer

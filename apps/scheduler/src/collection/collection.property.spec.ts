@@ -3,6 +3,7 @@ import {
   type DeploymentStatus,
   type EvalStatus,
   isActiveDeployment,
+  isBatchJob,
   isTerminalAllocation,
   isTerminalEvaluation,
   type Job,
@@ -92,7 +93,7 @@ const isPresentResult = (
   alloc: { Namespace: string; JobID: string; CreateIndex: number },
 ): boolean => {
   const row = jobs.get(namespacedKey(alloc.Namespace, alloc.JobID));
-  return row?.Type === 'batch' && row.Status !== 'dead' && alloc.CreateIndex >= row.JobModifyIndex;
+  return row !== undefined && isBatchJob(row) && row.Status !== 'dead' && alloc.CreateIndex >= row.JobModifyIndex;
 };
 
 describe('any history, collected by force', () => {

@@ -124,14 +124,19 @@ describe('collecting evaluations', () => {
 
 describe('collecting evaluations of batch jobs', () => {
   const batch = (over: Partial<Job>): Job => world.job({ Type: 'batch', JobModifyIndex: 100, ...over });
-
-  it.each([
+  const states = [
     ['stopped and dead', { Status: 'dead', Stop: true }, []],
     ['running', { Status: 'running' }, ['present']],
     ['pending', { Status: 'pending' }, ['present']],
     ['dead, but not stopped', { Status: 'dead' }, ['present']],
-  ] as const)('GC-25 GC-26 GC-100: of a job that is %s', async (_state, over, left) => {
-    const job = batch(over);
+  ] as const;
+
+  it.each(
+    (['batch', 'sysbatch'] as const).flatMap((Type) =>
+      states.map(([state, over, left]) => [Type, state, over, left] as const),
+    ),
+  )('GC-25 GC-26 GC-100: of a %s job that is %s', async (Type, _state, over, left) => {
+    const job = batch({ Type, ...over });
     world.alloc(world.evaluation(job), { Name: 'present', CreateIndex: 101 });
     world.alloc(world.evaluation(job), { Name: 'former', CreateIndex: 99 });
     world.evaluation(job);

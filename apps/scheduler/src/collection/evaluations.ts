@@ -1,6 +1,6 @@
-import { isTerminalEvaluation, type Evaluation, type Job } from '@waybill/model';
+import { type Evaluation, isBatchJob, isTerminalEvaluation, type Job } from '@waybill/model';
 import { namespacedKey } from '@waybill/state';
-import { isCollectable, isOfOlderSpecification } from './allocation-eligibility.js';
+import { isCollectable, isFormerResult } from './allocation-eligibility.js';
 import type { Scan } from './scan.js';
 
 /**
@@ -18,7 +18,7 @@ export async function collectEvaluations({ tables, nowNs, thresholds, batches, t
     turns.alsoLookedAt(allocs.length);
     const going = allocs.filter(
       mayRunAgain(evaluation, job)
-        ? (alloc) => isOfOlderSpecification(alloc, job, cutoffNs)
+        ? (alloc) => isFormerResult(alloc, job, cutoffNs)
         : (alloc) => isCollectable(alloc, job, nowNs, cutoffNs),
     );
     const evalIds = going.length === allocs.length ? [evaluation.ID] : [];
@@ -29,6 +29,9 @@ export async function collectEvaluations({ tables, nowNs, thresholds, batches, t
   }
 }
 
-/** GC-25, GC-26: a batch job is over for good only when it is both stopped and dead. */
+/**
+ * GC-25, GC-26: a batch job is over for good only when it is both stopped and dead. So is one of type sysbatch, which the
+ * rule leaves out: what it has done on some machines would be done again as long as it waits for others.
+ */
 const mayRunAgain = (evaluation: Evaluation, job: Job | undefined): job is Job =>
-  evaluation.Type === 'batch' && job !== undefined && !(job.Stop && job.Status === 'dead');
+  isBatchJob(evaluation) && job !== undefined && !(job.Stop && job.Status === 'dead');

@@ -1,4 +1,4 @@
-import { isParameterized, isTerminalEvaluation, type Job } from '@waybill/model';
+import { isBatchJob, isParameterized, isTerminalEvaluation, type Job } from '@waybill/model';
 import { namespacedKey, type Tables } from '@waybill/state';
 import { isCollectable } from './allocation-eligibility.js';
 import type { Scan } from './scan.js';
@@ -17,18 +17,18 @@ export async function collectJobs({ tables, nowNs, thresholds, batches, turns }:
     turns.alsoLookedAt(evals.length + allocs.length);
     if (!evals.every((e) => isTerminalEvaluation(e) && e.ModifyTime <= cutoffNs)) continue;
     if (!allocs.every((alloc) => isCollectable(alloc, job, nowNs, cutoffNs))) continue;
-    await batches.evaluations(
+    await batches.job(
+      job,
       evals.map(({ ID }) => ID),
       allocs.map(({ ID }) => ID),
     );
-    await batches.job(job);
   }
 }
 
 /** GC-36. What starts jobs of its own is never over by itself. */
 function isOver(job: Job): boolean {
   if (job.Periodic?.Enabled || isParameterized(job)) return job.Stop;
-  return job.Status === 'dead' && (job.Stop || job.Type === 'batch' || job.Type === 'sysbatch');
+  return job.Status === 'dead' && (job.Stop || isBatchJob(job));
 }
 
 /** GC-40: somebody gave a version a name, to come back to it. */

@@ -31,7 +31,7 @@ describe('batches', () => {
     for (const id of ['1', '2', '3']) {
       await batches.deployment(id);
       await batches.node(id);
-      await batches.job(job(id));
+      await batches.job(job(id), [], []);
     }
     await batches.flush();
     expect(sent.toSorted((a, b) => (a.Kind < b.Kind ? -1 : 1))).toEqual([
@@ -64,15 +64,28 @@ describe('batches', () => {
   it('GC-135, ST-168: sent as soon as a batch is full, and no job before the last of its own', async () => {
     await batches.evaluations(['a'], ['1']);
     expect(sent).toEqual([evaluations(['1'], ['a'])]);
-    await batches.evaluations(['b'], []);
-    await batches.job(job('web'));
+    await batches.job(job('web'), ['b'], []);
     await batches.evaluations([], ['2']);
-    await batches.evaluations([], ['3']);
-    await batches.job(job('api'));
+    await batches.job(job('api'), [], ['3']);
     expect(sent.slice(1)).toEqual([
       evaluations(['2'], ['b']),
       evaluations(['3']),
       { Kind: 'jobs', Jobs: [job('web'), job('api')] },
+    ]);
+  });
+
+  it('GC-38 GC-135: a job that fits into a batch is not cut by one', async () => {
+    await batches.job(job('web'), [], ['1']);
+    await batches.job(job('api'), ['a'], ['2']);
+    await batches.job(job('large'), ['b'], ['3', '4', '5']);
+    await batches.flush();
+    expect(sent).toEqual([
+      evaluations(['1']),
+      evaluations(['2'], ['a']),
+      { Kind: 'jobs', Jobs: [job('web'), job('api')] },
+      evaluations(['3', '4']),
+      evaluations(['5'], ['b']),
+      { Kind: 'jobs', Jobs: [job('large')] },
     ]);
   });
 });

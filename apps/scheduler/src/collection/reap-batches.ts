@@ -42,11 +42,13 @@ export class ReapBatches {
   async evaluations(evalIds: readonly string[], allocIds: readonly string[]): Promise<void> {
     for (const id of allocIds) this.allocs.push(id);
     for (const id of evalIds) this.evals.push(id);
-    while (this.allocs.length + this.evals.length >= this.limits.ids) await this.sendEvaluations();
+    while (this.gathered >= this.limits.ids) await this.sendEvaluations();
   }
 
-  /** A job whose evaluations and allocations were all brought here. */
-  async job({ Namespace, ID }: Reaped): Promise<void> {
+  /** A job with all that is its own. It is taken whole (GC-38): no batch ends within a job that fits into one (GC-135). */
+  async job({ Namespace, ID }: Reaped, evalIds: readonly string[], allocIds: readonly string[]): Promise<void> {
+    if (this.gathered + evalIds.length + allocIds.length > this.limits.ids) await this.sendAllEvaluations();
+    await this.evaluations(evalIds, allocIds);
     this.jobs.push({ Namespace, ID });
     if (this.jobs.length >= this.limits.jobs) await this.sendJobs();
   }
@@ -81,6 +83,14 @@ export class ReapBatches {
     if (this.nodes.length > 0) await this.sendNodes();
   }
 
+  private get gathered(): number {
+    return this.allocs.length + this.evals.length;
+  }
+
+  private async sendAllEvaluations(): Promise<void> {
+    while (this.gathered > 0) await this.sendEvaluations();
+  }
+
   private async sendEvaluations(): Promise<void> {
     const AllocIDs = this.allocs.splice(0, this.limits.ids);
     const EvalIDs = this.evals.splice(0, this.limits.ids - AllocIDs.length);
@@ -88,7 +98,7 @@ export class ReapBatches {
   }
 
   private async sendJobs(): Promise<void> {
-    while (this.allocs.length + this.evals.length > 0) await this.sendEvaluations();
+    await this.sendAllEvaluations();
     const Jobs = this.jobs.splice(0);
     if (Jobs.length > 0) await this.send({ Kind: 'jobs', Jobs });
   }

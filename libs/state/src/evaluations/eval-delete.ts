@@ -1,4 +1,5 @@
 import {
+  type Allocation,
   type Evaluation,
   Filter,
   FilterEvaluationError,
@@ -7,6 +8,7 @@ import {
 } from '@waybill/model';
 import type { TxnPayloads } from '../log/catalogue.js';
 import { removeAllocation } from '../allocations/alloc-services.js';
+import { isBatchResult } from '../allocations/batch-results.js';
 import { isSafeToDelete } from './eval-safety.js';
 import { recomputeJobStatus } from '../jobs/job-status.js';
 import { AllocationCounts } from '../jobs/job-summary.js';
@@ -25,8 +27,9 @@ export interface EvalDeleteResult {
 }
 
 /**
- * Type 7, by ids or by filter: ST-96 to ST-98. Garbage collection leaves out what was written since its scan, and
- * evaluations that keep an allocation (ST-16); what a user deletes is not compared with a scan.
+ * Type 7, by ids or by filter: ST-96 to ST-98. Garbage collection leaves out what was written since its scan, evaluations
+ * that keep an allocation (ST-16), and all of a batch job that would not be whole without it; what a user deletes is not
+ * compared with a scan.
  */
 export function deleteEvaluations(w: Write, payload: EvalDelete): void {
   const byFilter = payload.Filter !== undefined;
@@ -40,12 +43,15 @@ export function deleteEvaluations(w: Write, payload: EvalDelete): void {
   }
 }
 
-function deleteByIds(w: Write, { EvalIDs, AllocIDs, ScanIndex, UserInitiated, KeepsCounters }: EvalDelete): number {
-  const isNewer = (row: { ModifyIndex: number }) => !UserInitiated && row.ModifyIndex > ScanIndex;
+function deleteByIds(w: Write, payload: EvalDelete): number {
+  const { EvalIDs, AllocIDs, ScanIndex, UserInitiated, KeepsCounters } = payload;
+  const kept = UserInitiated || payload.PartsOfJobs === true ? NO_JOBS : jobsToKeep(w.tables, payload);
+  const stays = (row: Allocation | Evaluation): boolean =>
+    !UserInitiated && (row.ModifyIndex > ScanIndex || kept.has(jobKeyOf(row)));
   const counts = new AllocationCounts(w);
   for (const id of AllocIDs) {
     const alloc = w.tables.allocs.get(id);
-    if (!alloc || isNewer(alloc)) continue;
+    if (!alloc || stays(alloc)) continue;
     removeAllocation(w, id);
     if (KeepsCounters !== true) counts.forget(alloc);
   }
@@ -53,12 +59,31 @@ function deleteByIds(w: Write, { EvalIDs, AllocIDs, ScanIndex, UserInitiated, Ke
   const deleted: Evaluation[] = [];
   for (const id of EvalIDs) {
     const evaluation = w.tables.evals.get(id);
-    if (!evaluation || isNewer(evaluation)) continue;
+    if (!evaluation || stays(evaluation)) continue;
     if (!UserInitiated && w.tables.allocs.count('eval', id) > 0) continue;
     if (w.remove('evals', id)) deleted.push(evaluation);
   }
   forgetIn(w, deleted);
   return deleted.length;
+}
+
+const NO_JOBS: ReadonlySet<string> = new Set();
+
+const jobKeyOf = ({ Namespace, JobID }: Allocation | Evaluation): string => namespacedKey(Namespace, JobID);
+
+/**
+ * The batch jobs of which results are listed and nothing may go, because the job or one of those was written since the scan:
+ * its next evaluation would do again what the results that went had said was done (GC-38, GC-47).
+ */
+function jobsToKeep(tables: Tables, { AllocIDs, ScanIndex }: EvalDelete): ReadonlySet<string> {
+  const kept = new Set<string>();
+  for (const id of AllocIDs) {
+    const alloc = tables.allocs.get(id);
+    const job = alloc && tables.jobs.get(jobKeyOf(alloc));
+    if (!job || Math.max(job.ModifyIndex, alloc.ModifyIndex) <= ScanIndex) continue;
+    if (isBatchResult(alloc, job)) kept.add(jobKeyOf(alloc));
+  }
+  return kept;
 }
 
 /**

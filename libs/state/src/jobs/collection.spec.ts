@@ -293,4 +293,72 @@ describe('deleting collected evaluations and allocations', () => {
     expect(machine.tables.allocs.get(back.ID)).toBe(back);
     expect(machine.tables.evals.has(evaluation.ID)).toBe(true);
   });
+
+  describe('of a batch job that is over', () => {
+    const evaluationsAndResults = () => {
+      const { job, evaluation } = fixtures.aRegisteredJob(machine, aJob({ Type: 'batch' }));
+      apply(machine, 'EvalUpdate', { Evals: [{ ...evaluation, Status: 'complete' }] });
+      const done = {
+        JobID: job.ID,
+        EvalID: evaluation.ID,
+        DesiredStatus: 'run',
+        CreateIndex: machine.appliedIndex,
+      } as const;
+      const results = [putAlloc(done), putAlloc(done)];
+      const ScanIndex = machine.appliedIndex;
+      const AllocIDs = results.map(({ ID }) => ID);
+      return { evaluation, results, deletion: { EvalIDs: [evaluation.ID], AllocIDs, ScanIndex, UserInitiated: false } };
+    };
+    const left = () => [machine.tables.evals.size, machine.tables.allocs.size];
+    /** An evaluation of a user, as it comes and as it ends. */
+    const evaluated = (Status: 'pending' | 'complete') =>
+      apply(machine, 'EvalUpdate', { Evals: [fixtures.anEval({ JobID: 'web', Type: 'batch', Status })] });
+
+    it('GC-38: everything listed goes', () => {
+      apply(machine, 'EvalDelete', evaluationsAndResults().deletion);
+      expect(left()).toEqual([0, 0]);
+    });
+
+    it.each<[string, (of: ReturnType<typeof evaluationsAndResults>) => unknown, number]>([
+      ['one of its allocations', ({ results: [, b] }) => putAlloc({ ...b, ModifyIndex: machine.appliedIndex + 1 }), 1],
+      ['nothing, but it is to be evaluated,', () => evaluated('pending'), 2],
+      [
+        'nothing, but it was evaluated and is over again,',
+        () => {
+          evaluated('pending');
+          const waiting = [...machine.tables.evals.all()].find(({ Status }) => Status === 'pending')!;
+          apply(machine, 'EvalUpdate', { Evals: [{ ...waiting, Status: 'complete' }] });
+        },
+        2,
+      ],
+    ])(
+      'GC-38 GC-47: %s was written since the scan: nothing goes, and none of it is done again',
+      (_what, write, evals) => {
+        const of = evaluationsAndResults();
+        write(of);
+        expect(apply(machine, 'EvalDelete', of.deletion).verdict.kind).toBe('noop');
+        expect(left()).toEqual([evals, 2]);
+      },
+    );
+
+    it('GC-47: once it is stopped its results matter no more: what was not written since goes', () => {
+      const { results, deletion } = evaluationsAndResults();
+      putAlloc({ ...results[1]!, ModifyIndex: machine.appliedIndex + 2 });
+      apply(
+        machine,
+        'JobDeregister',
+        { JobID: 'web', Purge: false, NoShutdownDelay: false, SubmitTime: 0, Eval: null, TrackedVersions: 6 },
+        { namespace: 'default' },
+      );
+      apply(machine, 'EvalDelete', deletion);
+      expect(left()).toEqual([1, 1]);
+    });
+
+    it('ST-8: a deletion of an older program takes what it took', () => {
+      const { results, deletion } = evaluationsAndResults();
+      putAlloc({ ...results[1]!, ModifyIndex: machine.appliedIndex + 1 });
+      machine.apply({ ...fixtures.aTxn(machine.appliedIndex + 1, 'EvalDelete', deletion), schemaVersion: 2 });
+      expect(left()).toEqual([1, 1]);
+    });
+  });
 });

@@ -132,6 +132,8 @@ export interface TxnPayloads {
     Namespace?: string;
     /** Only of schema version 1, and nobody writes it: the summaries go on counting allocations that are gone. */
     KeepsCounters?: boolean;
+    /** Written before schema version 3: takes what it can of a batch job, whose next evaluation does it again. */
+    PartsOfJobs?: boolean;
   };
   AllocClientUpdate: {
     Allocs: ClientAllocUpdate[];
@@ -289,7 +291,7 @@ export const TXN_TYPES: { readonly [T in TxnType]: TxnTypeInfo } = {
   JobRegister: { number: 4, eventType: 'JobRegistered', schemaVersion: 1 },
   JobDeregister: { number: 5, eventType: 'JobDeregistered', schemaVersion: 1 },
   EvalUpdate: { number: 6, eventType: 'EvaluationUpdated', schemaVersion: 1 },
-  EvalDelete: { number: 7, eventType: null, schemaVersion: 2 },
+  EvalDelete: { number: 7, eventType: null, schemaVersion: 3 },
   AllocClientUpdate: { number: 9, eventType: 'AllocationUpdated', schemaVersion: 2 },
   ReconcileJobSummaries: { number: 10, eventType: null, schemaVersion: 1 },
   ApplyPlanResults: { number: 13, eventType: 'PlanResult', schemaVersion: 3 },

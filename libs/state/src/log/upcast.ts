@@ -36,7 +36,10 @@ const UPCASTS: Upcasts = {
   // Without `AsOf` the claims of one allocation are not told apart.
   CSIVolumeClaim: { 1: (payload) => payload as TxnPayloads['CSIVolumeClaim'] },
   // An old log makes what it made, wrong counters included: a reconciliation of summaries mends them.
-  EvalDelete: { 1: (payload) => ({ ...(payload as TxnPayloads['EvalDelete']), KeepsCounters: true }) },
+  EvalDelete: {
+    1: (payload) => ({ ...(payload as TxnPayloads['EvalDelete']), KeepsCounters: true }),
+    2: (payload) => ({ ...(payload as TxnPayloads['EvalDelete']), PartsOfJobs: true }),
+  },
   StateRestore: {
     1: (payload) => ({ ...(payload as TxnPayloads['StateRestore']), KeepsReleases: true, KeepsTerms: true }),
     2: (payload) => ({ ...(payload as TxnPayloads['StateRestore']), KeepsTerms: true }),
