@@ -11,10 +11,16 @@ export interface AskedStop {
   expectStopped(): void;
 }
 
+/** A region that is to stop a job, and where its log stood when the user asked first. */
+interface AskedRegion {
+  readonly cluster: Cluster;
+  readonly from: number;
+}
+
 /** Who was told that a job is stopped in all its regions finds it stopped in each, unless it was registered there since (DP-1139). */
 export class GlobalStops {
   /** The regions of jobs that a stop which was not complete has removed here; who is told so asks again. */
-  private readonly unfinished = new Map<string, readonly Cluster[]>();
+  private readonly unfinished = new Map<string, readonly AskedRegion[]>();
 
   constructor(
     private readonly here: Cluster,
@@ -25,13 +31,13 @@ export class GlobalStops {
   begin(jobId: string, requestId: string): AskedStop {
     const key = namespacedKey('default', jobId);
     const job = this.here.tables.jobs.get(key);
-    const listed = job ? this.regionsOf(job) : (this.unfinished.get(jobId) ?? []);
-    const regions = listed.map((cluster) => ({ cluster, from: cluster.log.length }));
+    const now = job ? this.regionsOf(job).map((cluster) => ({ cluster, from: cluster.log.length })) : undefined;
+    const regions = now ?? this.unfinished.get(jobId) ?? [];
     this.unfinished.delete(jobId);
     const before = this.here.log.length;
     return {
       failed: () => {
-        if (this.purges(before, jobId).includes(requestId)) this.unfinished.set(jobId, listed);
+        if (this.purges(before, jobId).includes(requestId)) this.unfinished.set(jobId, regions);
       },
       expectStopped: () => {
         if (wasRegistered(this.here, before, jobId)) return; // it may have other regions by now
