@@ -35,7 +35,6 @@ export interface VolumesHolderDeps {
 /** What one term works with: its fence is in everything that is written (VL-148). */
 export interface VolumesTerm {
   readonly writer: HolderWriter;
-  readonly machines: MachineCalls;
   readonly calls: PluginCalls;
   readonly unpublish: UnpublishWorkflow;
   readonly claims: ClaimCommand;
@@ -72,14 +71,13 @@ export class VolumesHolder implements Singleton {
     const { rpc, tracer, state, clock, timers, logger, newId } = this.deps;
     const { tables } = state;
     const writer = new HolderWriter(this.deps, term.fence);
-    const machines = new MachineCalls(rpc, tracer);
+    const machines = new MachineCalls(rpc, tracer, term);
     const calls = new PluginCalls({ tables, machines });
     const unpublish = new UnpublishWorkflow({ state, writer, calls, tracer });
     const turns = new VolumeTurns();
     const deps = { tables, writer, calls, turns, expansion: new VolumeExpansion(tables, calls) };
     this.held = {
       writer,
-      machines,
       calls,
       unpublish,
       claims: new ClaimCommand({ state, writer, calls, unpublish, turns }),
@@ -106,7 +104,6 @@ export class VolumesHolder implements Singleton {
   }
 
   stop(): void {
-    this.held?.machines.close();
     this.held?.calls.close();
     this.held?.writer.close(new NotHolderError());
     this.held = undefined;

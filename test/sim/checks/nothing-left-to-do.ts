@@ -14,7 +14,7 @@ import { type Applied, namespacedKey, type Tables } from '@waybill/state';
 import type { Cluster } from '../cluster.js';
 import { SeededRandom } from '../kernel/seeded-random.js';
 import { JOBS } from '../workload/job-shapes.js';
-import { presentHistory } from './restores.js';
+import { isRestore, presentHistory } from './restores.js';
 import { InvariantError } from './violation.js';
 
 /** A holder's clock may be behind by this; what became due since then need not have been seen. */
@@ -94,9 +94,11 @@ function nodesOfPast(log: readonly Applied[], tables: Tables, jobId: string) {
     if (alloc.ClientStatus === 'complete' && !isServerTerminal(alloc)) done.add(alloc.NodeID);
   };
   for (const alloc of tables.allocs.by('job', key)) if (isClientTerminal(alloc)) note(alloc);
-  for (const { changes } of presentHistory(log))
-    for (const { table, before, after } of changes)
+  for (const applied of presentHistory(log)) {
+    if (isRestore(applied)) continue; // what it takes away, a state says that is no more
+    for (const { table, before, after } of applied.changes)
       if (table === 'allocs' && !after && before?.JobID === jobId && isOf(before, job)) note(before);
+  }
   return { ended, done };
 }
 

@@ -1,15 +1,23 @@
+import type { Term } from '@waybill/lease';
 import type { Call, Regions } from '@waybill/rpc';
+import { NotEnabledError } from '../commands/not-enabled-error.js';
 
 export interface Contact {
   calls: number;
   errors: number;
 }
 
-/** Asks other regions, and counts how that goes (DP-1308). */
+/**
+ * Asks other regions, and counts how that goes (DP-1308). One per term. When that is over, or its lease has run out while
+ * this process stood still, it asks nobody: what it knows of a rollout may be no more.
+ */
 export class PeerContacts {
   private readonly contacts = new Map<string, Contact>();
 
-  constructor(private readonly regions: Regions) {}
+  constructor(
+    private readonly regions: Regions,
+    private readonly term: Pick<Term, 'isCurrent'>,
+  ) {}
 
   of(region: string): Contact {
     let contact = this.contacts.get(region);
@@ -17,8 +25,9 @@ export class PeerContacts {
     return contact;
   }
 
-  /** @throws RpcError, RpcUnavailableError, NoPathToRegionError */
+  /** @throws NotEnabledError, RpcError, RpcUnavailableError, NoPathToRegionError */
   async ask<Req, Res>(region: string, call: Call<Req, Res>, request: Req): Promise<Res> {
+    if (!this.term.isCurrent()) throw new NotEnabledError();
     const contact = this.of(region);
     contact.calls++;
     try {

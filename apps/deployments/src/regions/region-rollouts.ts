@@ -1,3 +1,4 @@
+import type { Term } from '@waybill/lease';
 import { isActiveDeployment, regionsOf, type Deployment, type Job } from '@waybill/model';
 import { rolloutChanged, type RegionRollout as RolloutOfRegion, type Regions, type RolloutName } from '@waybill/rpc';
 import { namespacedKey, versionKey, type Tables } from '@waybill/state';
@@ -12,6 +13,7 @@ export interface RegionRolloutsDeps {
   readonly regions: Regions;
   readonly random: () => number;
   readonly watching: Watching;
+  readonly term: Pick<Term, 'isCurrent'>;
 }
 
 /**
@@ -25,8 +27,9 @@ export class RegionRollouts {
   private readonly dropped: DroppedRegions;
 
   constructor(deps: RegionRolloutsDeps) {
-    const { regions, watching } = deps;
-    this.shared = { ...deps, commands: new RegionCommands(() => watching), contacts: new PeerContacts(regions) };
+    const { regions, watching, term } = deps;
+    const contacts = new PeerContacts(regions, term);
+    this.shared = { ...deps, commands: new RegionCommands(() => watching), contacts };
     this.dropped = new DroppedRegions(this.shared);
   }
 

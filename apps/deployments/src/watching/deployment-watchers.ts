@@ -55,7 +55,7 @@ export class DeploymentWatchers implements Singleton {
     const session = this.newSession(term);
     const { peers } = this.deps;
     this.session = session;
-    this.rollouts = peers && new RegionRollouts({ ...peers, watching: session });
+    this.rollouts = peers && new RegionRollouts({ ...peers, watching: session, term });
     // All deployments once per term: there is nothing else to begin from.
     for (const deployment of this.deps.state.tables.deployment.all())
       if (isActiveDeployment(deployment)) this.begin(deployment);

@@ -81,6 +81,15 @@ describe('the end of the term', () => {
     expect(outcomes).toEqual(Array(3).fill('NotHolderError: No cluster leader'));
     expect(asked()).toHaveLength(2);
   });
+
+  it('VL-303: one that stood still for longer than its lease asks no machine when it wakes', async () => {
+    const { at, create, remove, asked } = cluster();
+    const { ID } = await create();
+    at.oversleep();
+    expect(await refusal(create({ ID, NodeID: A }))).toBe('No cluster leader');
+    expect(await refusal(remove(ID))).toBe('No cluster leader');
+    expect(asked()).toHaveLength(1);
+  });
 });
 
 describe('creating a host volume', () => {

@@ -1,3 +1,4 @@
+import type { Term } from '@waybill/lease';
 import { type Call, isGone, isNobodyThere, type Rpc } from '@waybill/rpc';
 import { traceparentOf, type Tracer, withSpan } from '@waybill/telemetry';
 import { NotHolderError, VolumeStepError } from '../commands/errors.js';
@@ -20,24 +21,19 @@ export class LostInTheMiddleError extends VolumeStepError {
 
 /**
  * Asks one machine; every call has a span of its own (VL-149). Calls last as long as they take, and cannot be taken back (VL-132).
- * Modes: open → closed at the end of the term. Closed, it asks nobody: what a deposed holder would still have done is its
- * successor's to decide (VL-303).
+ * One per term. When that is over, or its lease has run out while this process stood still, it asks nobody: what a deposed
+ * holder would still have done is its successor's to decide (VL-303).
  */
 export class MachineCalls {
-  private closed = false;
-
   constructor(
     private readonly rpc: Rpc,
     private readonly tracer: () => Tracer,
+    private readonly term: Pick<Term, 'isCurrent'>,
   ) {}
-
-  close(): void {
-    this.closed = true;
-  }
 
   /** @throws NotHolderError, NoPathError, LostInTheMiddleError, RpcError with what the machine refused, RpcUnavailableError nobody knows what became of it */
   async ask<Req, Res>(call: Call<Req, Res>, nodeId: string, request: Req): Promise<Res> {
-    if (this.closed) throw new NotHolderError();
+    if (!this.term.isCurrent()) throw new NotHolderError();
     return await withSpan(this.tracer(), call.name, { attributes: { 'waybill.node': nodeId } }, async (span) => {
       try {
         return await this.rpc.ask(call, request, { target: nodeId, traceparent: traceparentOf(span) });

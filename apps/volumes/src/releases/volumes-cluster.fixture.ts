@@ -64,6 +64,7 @@ export class VolumesCluster {
   readonly holder: VolumesHolder;
   private ids = 0;
   private held = false;
+  private lease: 'lasts' | 'over' = 'lasts';
 
   constructor() {
     this.holder = new VolumesHolder({
@@ -102,9 +103,17 @@ export class VolumesCluster {
     const epoch = this.state.machine.epochOf('volumes') + 1;
     this.write('LeaseAcquired', { Role: 'volumes', Epoch: epoch, Holder: 'test' });
     const fence = { role: 'volumes', epoch } as const;
-    const term: Term = { role: 'volumes', epoch, fence, isCurrent: () => true, barrierMs: 0 };
+    const isCurrent = (): boolean =>
+      this.held && this.lease === 'lasts' && this.state.machine.epochOf('volumes') === epoch;
+    const term: Term = { role: 'volumes', epoch, fence, isCurrent, barrierMs: 0 };
     this.held = true;
+    this.lease = 'lasts';
     this.holder.start(term);
+  }
+
+  /** The process stands still for longer than its lease: it knows by its clock alone. */
+  oversleep(): void {
+    this.lease = 'over';
   }
 
   follow(): void {
