@@ -46,6 +46,11 @@ export interface NodeAllocsRequest {
   readonly SecretID: string;
   /** Answer when the index is above this, or the wait is over. */
   readonly MinQueryIndex: number;
+  /**
+   * How many allocations the list of MinQueryIndex had: fewer by now is an answer too, for nothing else shows that one is
+   * gone. Left out by older agents: then only what goes while a read waits shows (ND-153).
+   */
+  readonly Listed?: number;
   readonly MaxQueryTimeMs: number;
   /** The replica must have applied this index first: makes an agent's first read consistent (AG-41). */
   readonly MinStateIndex: number;

@@ -132,6 +132,18 @@ describe('pull of allocations', () => {
     expect(pulled).toMatchObject([{ isRestored: true, changed: [{ alloc: { AllocModifyIndex: 20 } }] }]);
   });
 
+  it('AG-40, ND-153: says how many the last list had, so that it hears of one that is gone since', async () => {
+    const { servers, loop, list, alloc } = setup();
+    servers.allocs = [alloc('a', 20), alloc('b', 30)];
+    servers.index = 50;
+    loop.start(1);
+    await settle();
+    await list({ a: 20, b: 30 }, 30);
+    await list({ a: 20, b: 30 }, 30);
+    await list({ b: 30 }, 40);
+    expect(servers.lists.map(({ request }) => request.Listed)).toEqual([0, 2, 2, 1]);
+  });
+
   it('AG-40: asks at the last index and ignores an answer that is not above it', async () => {
     const { servers, pulled, loop, list } = setup();
     loop.start(40);

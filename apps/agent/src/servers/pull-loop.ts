@@ -63,6 +63,7 @@ export interface PullDependencies {
 export class PullLoop {
   private mode: 'stopped' | 'running' = 'stopped';
   private index = 0;
+  private listed = 0;
   private restore = 0;
   private failures = 0;
   private cancelPause: CancelTimer = () => {};
@@ -135,6 +136,7 @@ export class PullLoop {
         NodeID: this.deps.nodeId,
         SecretID: this.deps.secretId,
         MinQueryIndex: this.index,
+        Listed: this.listed,
         MaxQueryTimeMs: MAX_ALLOC_QUERY_WAIT_MS,
         MinStateIndex: this.index === 0 ? minStateIndex : 0,
       }),
@@ -147,8 +149,10 @@ export class PullLoop {
       : diffAllocs(Allocs, this.deps.known(), this.deps.invalid());
     const changed = await this.fetch(diff, list);
     if (!this.isRunning || !changed) return;
-    this.deps.apply({ removed: diff.removed, changed, listed: new Set(Object.keys(Allocs)), isRestored });
+    const listed = new Set(Object.keys(Allocs));
+    this.deps.apply({ removed: diff.removed, changed, listed, isRestored });
     this.index = Index; // not before: what could not be applied is asked for again
+    this.listed = listed.size;
     this.restore = RestoredIndex;
   }
 

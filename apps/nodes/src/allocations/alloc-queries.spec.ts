@@ -1,6 +1,6 @@
 import { FakeTime, settle, type Allocation, type Node } from '@waybill/model';
 import { LocalState } from '@waybill/replica';
-import type { NodeAllocsResponse } from '@waybill/rpc';
+import type { NodeAllocsRequest, NodeAllocsResponse } from '@waybill/rpc';
 import { archiveLines, draftTxn, fixtures, readArchive, serviceActor } from '@waybill/state';
 import { describe, expect, it } from 'vitest';
 import { AllocQueries, nodeAllocsAnswer } from './alloc-queries.js';
@@ -37,10 +37,17 @@ async function setup() {
       ),
     );
   /** A read that waits; `answer` is undefined as long as it does. */
-  const read = (node: Node, MinQueryIndex: number, MaxQueryTimeMs = 10_000) => {
+  const read = (node: Node, MinQueryIndex: number, over: Partial<NodeAllocsRequest> = {}) => {
     const waiting: { answer?: NodeAllocsResponse; error?: Error } = {};
     queries
-      .nodeAllocs({ NodeID: node.ID, SecretID: node.SecretID, MinQueryIndex, MaxQueryTimeMs, MinStateIndex: 0 })
+      .nodeAllocs({
+        NodeID: node.ID,
+        SecretID: node.SecretID,
+        MinQueryIndex,
+        MaxQueryTimeMs: 10_000,
+        MinStateIndex: 0,
+        ...over,
+      })
       .then(
         (answer) => (waiting.answer = answer),
         (error: Error) => (waiting.error = error),
@@ -109,7 +116,7 @@ describe('allocation reads of agents', () => {
   it('ST-151: at the end of the wait it answers what there is', async () => {
     const { time, a, place, read } = await setup();
     const mine = await place(a);
-    const waiting = read(a, mine.ModifyIndex, 5_000);
+    const waiting = read(a, mine.ModifyIndex, { MaxQueryTimeMs: 5_000 });
     await time.pass(4_999);
     expect(waiting.answer).toBeUndefined();
     await time.pass(1);
@@ -153,6 +160,19 @@ describe('allocation reads of agents', () => {
     await remove(first.ID);
     await settle();
     expect(emptying.answer).toEqual({ Allocs: {}, Index: state.appliedIndex });
+  });
+
+  it('ND-153, ND-218: what goes while nobody waits is an answer to the next read, of any process', async () => {
+    const { state, a, place, remove, read } = await setup();
+    const first = await place(a);
+    const last = await place(a);
+    await remove(first.ID);
+    const shrunk = read(a, last.ModifyIndex, { Listed: 2 });
+    await settle();
+    expect(shrunk.answer).toEqual({ Allocs: { [last.ID]: last.AllocModifyIndex }, Index: state.appliedIndex });
+    const waiting = read(a, state.appliedIndex, { Listed: 1 });
+    await settle();
+    expect(waiting.answer).toBeUndefined();
   });
 
   it('ND-156: wakes by a client write too, with AllocModifyIndex unmoved', async () => {

@@ -59,14 +59,14 @@ export class AllocQueries {
     const { tables } = this.state;
     provenNode(tables, request.NodeID, request.SecretID);
     this.wake(request.NodeID, 'over');
-    let seen: number | undefined;
+    let known = request.Listed;
     let over = waitMs === 0;
     const cancel = over ? () => {} : this.timers.after(waitMs, () => this.wake(request.NodeID, 'over'));
     try {
       for (;;) {
-        const answer = nodeAllocsAnswer(tables, request.NodeID, seen);
+        const answer = nodeAllocsAnswer(tables, request.NodeID, known);
         if (over || this.stopped || answer.Index > request.MinQueryIndex) return answer;
-        seen = Object.keys(answer.Allocs).length;
+        known ??= Object.keys(answer.Allocs).length;
         over = (await this.changeOf(request.NodeID)) === 'over';
         if (!tables.nodes.has(request.NodeID)) throw permissionDenied();
       }
@@ -123,12 +123,11 @@ export class AllocQueries {
 }
 
 /**
- * ST-155. Index: the highest ModifyIndex of the node's allocations; the table's index when it has none, or fewer than
- * `seen` (a deletion lowers no row's index and must still be an answer, ND-153); at least 1.
- * The first look of a read has no `seen`: ND-153 then takes the table's index only when the node has none.
+ * ST-155. Index: the highest ModifyIndex of the node's allocations; the table's index when it has none, or fewer than the
+ * asker knows (a deletion lowers no row's index and must still be an answer, ND-153); at least 1.
  * A restore takes rows back to lower indexes, and must be an answer (OP-47).
  */
-export function nodeAllocsAnswer(tables: Tables, nodeId: string, seen: number | undefined): NodeAllocsResponse {
+export function nodeAllocsAnswer(tables: Tables, nodeId: string, known: number | undefined): NodeAllocsResponse {
   const allocs: Record<string, number> = {};
   let index = 0;
   let count = 0;
@@ -137,7 +136,7 @@ export function nodeAllocsAnswer(tables: Tables, nodeId: string, seen: number | 
     index = Math.max(index, alloc.ModifyIndex);
     count++;
   }
-  if (count === 0 || (seen !== undefined && count < seen)) index = tables.allocs.tableIndex;
+  if (count === 0 || (known !== undefined && count < known)) index = tables.allocs.tableIndex;
   const restored = restoredOf(tables);
   return { Allocs: allocs, Index: Math.max(index, restored.RestoredIndex ?? 1), ...restored };
 }
