@@ -74,7 +74,7 @@ async function perform(plan: RunPlan, federation: Federation): Promise<void> {
 function happen({ kind, name, luck }: PlannedEvent, { regions, simulator }: Federation): void {
   const random = new SeededRandom(luck);
   const { cluster, user } = random.fork('region').pick(regions);
-  const excess = tooLarge(cluster.servers);
+  const excess = tooLarge(cluster.servers, cluster.reference.applied);
   if (excess) return simulator.fail(new InvariantError('bounded-memory', excess));
   if (kind === 'fault') (FAULTS[name] ?? REGION_FAULTS[name])?.[1](cluster, random);
   else user.act(name, random, (api) => (ACTIONS[name] ?? ACTIONS_IN_REGIONS[name])?.[1](api, cluster, random));

@@ -6,7 +6,8 @@ const PURGED = 40;
 
 /** A holder of the broker's role that has `held` evaluations in memory; the job of PURGED of its state was purged. */
 function holderWith(held: number) {
-  const { tables } = new StateMachine();
+  const machine = new StateMachine();
+  const { tables } = machine;
   for (let n = 0; n < PURGED; n++) {
     const ended = { JobID: 'web', Status: 'complete', StatusDescription: 'job web deleted' } as const;
     tables.evals.replace(`e${n}`, fixtures.anEval({ ID: `e${n}`, ...ended }));
@@ -22,13 +23,28 @@ function holderWith(held: number) {
     totalBlocked: 0,
     planQueueDepth: 0,
   };
-  return [{ name: 's1', state: { tables }, holdings: new Map([['broker' as const, broker]]) }];
+  return [{ name: 's1', state: machine, holdings: new Map([['broker' as const, broker]]) }];
 }
 
 describe('what a broker holds in memory', () => {
   it('EB-337: what a purge has ended is kept until its turn comes, and nothing else beyond what is pending', () => {
-    expect(tooLarge(holderWith(1 + PURGED))).toBeUndefined();
-    expect(tooLarge(holderWith(1 + PURGED + 17))).toContain('s1 has 58, its state makes them 1');
+    expect(tooLarge(holderWith(1 + PURGED), [])).toBeUndefined();
+    expect(tooLarge(holderWith(1 + PURGED + 17), [])).toContain('s1 has 58, its state makes them 1');
+  });
+
+  it('EB-337: also when they are collected before', () => {
+    const servers = holderWith(1 + PURGED);
+    const machine = servers[0]!.state;
+    const EvalIDs = [...machine.tables.evals.by('status', 'complete')].map(({ ID }) => ID);
+    const collected = fixtures.apply(machine, 'EvalDelete', {
+      EvalIDs,
+      AllocIDs: [],
+      ScanIndex: 0,
+      UserInitiated: false,
+    });
+    expect(machine.tables.evals.size).toBe(1);
+    expect(tooLarge(servers, [])).toContain('s1 has 41, its state makes them 1');
+    expect(tooLarge(servers, [collected])).toBeUndefined();
   });
 
   it('is at rest exactly what is pending', () => {

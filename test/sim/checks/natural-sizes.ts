@@ -1,5 +1,5 @@
 import { type Evaluation, isActiveDeployment } from '@waybill/model';
-import type { Role, Tables } from '@waybill/state';
+import type { Applied, Change, Role, Tables } from '@waybill/state';
 
 /** What a holder may have beyond the rows of its state: housekeeping evaluations, deliveries whose end is written already. */
 const SLACK = 16;
@@ -21,7 +21,7 @@ interface Kept {
   /** Its size at rest, and while things happen what it may have beside SLACK. */
   readonly natural: (tables: Tables) => number;
   /** While things happen, where it may be more: looked at only when it is. */
-  readonly most?: (tables: Tables) => number;
+  readonly most?: (tables: Tables, log: readonly Applied[]) => number;
   /** It stays for a while after it has nothing to do. */
   readonly lingers?: true;
 }
@@ -39,9 +39,15 @@ const count = <T>(rows: Iterable<T>, counts: (row: T) => boolean = () => true): 
 
 const pendingEvaluations = ({ evals }: Tables): number => evals.count('status', 'pending');
 
-/** Those that a purge has ended are kept until each one's turn comes (EB-337). O(evaluations that have completed). */
-const pendingOrPurged = (tables: Tables): number =>
-  pendingEvaluations(tables) + count(tables.evals.by('status', 'complete'), endedByPurge);
+/** Those that a purge has ended are kept until each one's turn comes, also when they are collected before (EB-337). O(log). */
+const pendingOrPurged = (tables: Tables, log: readonly Applied[]): number =>
+  pendingEvaluations(tables) + count(tables.evals.by('status', 'complete'), endedByPurge) + purgedAndCollected(log);
+
+const purgedAndCollected = (log: readonly Applied[]): number =>
+  log.reduce((sum, { changes }) => sum + count(changes, isPurgedAndCollected), 0);
+
+const isPurgedAndCollected = ({ table, before, after }: Change): boolean =>
+  table === 'evals' && before !== undefined && !after && endedByPurge(before);
 
 const endedByPurge = ({ JobID, StatusDescription }: Evaluation): boolean =>
   StatusDescription === `job ${JobID} deleted`;
@@ -110,11 +116,14 @@ const KEPT: readonly Kept[] = [
   },
 ];
 
-/** In words, what is larger than what it is made from; undefined: nothing. Looked at while things happen. */
-export function tooLarge(servers: readonly Holdings[]): string | undefined {
+/**
+ * In words, what is larger than what it is made from; undefined: nothing. Looked at while things happen.
+ * @param log what was applied so far
+ */
+export function tooLarge(servers: readonly Holdings[], log: readonly Applied[]): string | undefined {
   return wrongSize(
     servers,
-    (size, { natural, most = natural }, tables) => size > natural(tables) + SLACK && size > most(tables) + SLACK,
+    (size, { natural, most = natural }, tables) => size > natural(tables) + SLACK && size > most(tables, log) + SLACK,
   );
 }
 
