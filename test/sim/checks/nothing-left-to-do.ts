@@ -53,12 +53,7 @@ export function expectNothingLeftToDo({ tables, simulator, reference }: Cluster)
     for (const { DeploymentID, Status } of plan.DeploymentUpdates)
       throw new InvariantError('nothing-left-to-do', `job ${JobID}, evaluated once more: ${DeploymentID} is ${Status}`);
     const stopped = namesStoppedForGood(tables, JobID);
-    const nodes = nodesOfPast(reference.applied, tables, JobID);
-    const isDue = ({ NodeID }: Allocation): boolean => {
-      if (Type === 'system') return !nodes.ended.has(NodeID);
-      // A node that comes back starts none (ND-98), but none does again what it has done.
-      return Type !== 'sysbatch' || nodes.done.has(NodeID);
-    };
+    const isDue = dueOn(Type, () => nodesOfPast(reference.applied, tables, JobID));
     const placed = Object.values(plan.NodeAllocation)
       .flat()
       .filter((alloc) => !tables.allocs.has(alloc.ID) && isDue(alloc))
@@ -79,11 +74,24 @@ function isHalfCollected(tables: Tables, jobId: string): boolean {
   return job?.Type === 'batch' && job.Status === 'dead' && [...tables.allocs.by('job', key)].length === 0;
 }
 
+/** Whether an allocation that could be placed on a node shows that something was forgotten. */
+function dueOn(type: string, past: () => NodesOfPast): (alloc: Allocation) => boolean {
+  if (type !== 'system' && type !== 'sysbatch') return () => true;
+  const { ended, done } = past();
+  // A node that comes back starts no sysbatch job (ND-98), but none does again what it has done.
+  return ({ NodeID }) => (type === 'system' ? !ended.has(NodeID) : done.has(NodeID));
+}
+
+interface NodesOfPast {
+  readonly ended: ReadonlySet<string>;
+  readonly done: ReadonlySet<string>;
+}
+
 /**
  * The nodes where an allocation of the job has ended, collected or not: one of a system job is replaced by the next
  * evaluation, whenever it comes, and none is made for it. And those where the present version of the job is done.
  */
-function nodesOfPast(log: readonly Applied[], tables: Tables, jobId: string) {
+function nodesOfPast(log: readonly Applied[], tables: Tables, jobId: string): NodesOfPast {
   const key = namespacedKey('default', jobId);
   const ended = new Set<string>();
   const done = new Set<string>();
