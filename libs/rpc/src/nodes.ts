@@ -88,13 +88,14 @@ export interface AllocUpdateRequest {
   readonly Evals?: readonly unknown[];
   /**
    * Index of the last update of this node that the agent knows of, or of the last restore if that is later; 0: of neither.
-   * It is not taken if there is another one by then: two updates of a node cannot overtake each other (ND-223), and what
-   * was true before a restore is not said behind it (OP-47). Left out: taken in any case.
+   * It is not taken if there was another one since, or the node was registered for the first time: two updates of a node
+   * cannot overtake each other (ND-223), and what was true before a restore is not said behind it (OP-47). The answer names
+   * what it has to come after. Left out: taken in any case.
    */
   readonly After?: number;
 }
 export interface AllocUpdateResponse {
-  /** Of the node's last update, this one if it was taken, or of a restore. */
+  /** What the next update comes after: this one if it was taken. */
   readonly Index: number;
   /** False: the node has said something that this update did not come after; send again what is true now. */
   readonly Taken: boolean;

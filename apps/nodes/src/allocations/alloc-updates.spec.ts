@@ -154,7 +154,8 @@ describe('allocation writes of agents', () => {
     const alloc = addAlloc(node);
     const sayAfter = (After: number, ClientStatus: 'running' | 'complete') =>
       updates.update({ NodeID: node.ID, SecretID: node.SecretID, Allocs: [says(alloc, { ClientStatus })], After });
-    const both = Promise.all([sayAfter(0, 'complete'), sayAfter(0, 'running')]);
+    const { CreateIndex } = state.tables.nodes.get(node.ID)!;
+    const both = Promise.all([sayAfter(CreateIndex, 'complete'), sayAfter(CreateIndex, 'running')]);
     await time.pass(BATCH_WINDOW_MS);
     const [done, late] = await both;
     expect(done).toMatchObject({ Taken: true });

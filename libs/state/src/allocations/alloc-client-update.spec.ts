@@ -113,12 +113,29 @@ describe('updates from agents', () => {
         Evals: [anEval()],
         After: { [node.ID]: index },
       });
-    const done = after(0, 'complete');
+    const { CreateIndex } = machine.tables.nodes.get(node.ID)!;
+    const done = after(CreateIndex, 'complete');
     expect(done.verdict.kind).toBe('accepted');
-    const late = after(0, 'running');
+    const late = after(CreateIndex, 'running');
     expect(late.verdict).toEqual({ kind: 'noop', result: { OvertakenNodes: { [node.ID]: done.index } } });
     expect(row(machine, alloc).ClientStatus).toBe('complete');
     expect(after(done.index, 'running').verdict.kind).toBe('accepted');
+  });
+
+  it('ND-223: one that a node sent before it was purged and registered anew is overtaken by that', () => {
+    const { machine, node, alloc } = cluster();
+    const first = machine.tables.nodes.get(node.ID)!.CreateIndex;
+    apply(machine, 'NodeDeregister', { NodeID: node.ID });
+    const anew = apply(machine, 'NodeRegister', { Node: node, CreateNodePool: false }).index;
+    for (const index of [0, first]) {
+      const late = { Allocs: [aClientUpdate(alloc)], Evals: [], After: { [node.ID]: index } };
+      expect(apply(machine, 'AllocClientUpdate', late).verdict).toMatchObject({
+        kind: 'noop',
+        result: { OvertakenNodes: { [node.ID]: anew } },
+      });
+    }
+    const now = { Allocs: [aClientUpdate(alloc)], Evals: [], After: { [node.ID]: anew } };
+    expect(apply(machine, 'AllocClientUpdate', now).verdict.kind).toBe('accepted');
   });
 
   it('ST-176: a reconnecting node is refused, heartbeats, and is heard', () => {

@@ -5,6 +5,7 @@ import {
   type AllocDeploymentStatus,
   type Allocation,
   type ClientAllocUpdate,
+  type Node,
 } from '@waybill/model';
 import { dropServicesIfEnded } from './alloc-services.js';
 import type { TxnPayloads } from '../log/catalogue.js';
@@ -21,14 +22,16 @@ import { Refused, type Write } from '../machine/write.js';
 export interface RefusedNodes {
   /** Why, by node id (ST-105). */
   readonly RefusedNodes?: Readonly<Record<string, string>>;
-  /** Nodes whose update was overtaken by another one or by a restore, with the index of that (ND-223). */
+  /** Nodes whose update was overtaken, with the index of what did (ND-223). */
   readonly OvertakenNodes?: Readonly<Record<string, number>>;
 }
 
 /** Type 9: what agents report of their allocations (ST-100 to ST-109). */
 export function updateAllocsFromClients(w: Write, payload: TxnPayloads['AllocClientUpdate']): void {
-  const { Allocs, Evals, After = {}, OutlivesRestores = false } = payload;
-  const nodes = admitNodes(w, Allocs, After, OutlivesRestores ? 0 : restoredIndexOf(w.tables));
+  const { Allocs, Evals, After = {}, KnowsUpdatesOnly = false } = payload;
+  const nodes = admitNodes(w, Allocs, After, (node) =>
+    KnowsUpdatesOnly ? node.LastAllocUpdateIndex : lastOf(w, node),
+  );
   if (nodes.size === 0 && Allocs.length > 0) return;
   const jobs: string[] = [];
   const before = updateAllocs(w, Allocs, nodes);
@@ -52,16 +55,22 @@ export function updateAllocsFromClients(w: Write, payload: TxnPayloads['AllocCli
 }
 
 /**
+ * An update of a node is overtaken by another one of it, by a restore of which it had not heard (OP-47), and when the node
+ * was purged and registered anew: what it said before may still be on its way.
+ */
+const lastOf = ({ tables }: Write, { LastAllocUpdateIndex, CreateIndex }: Node): number =>
+  Math.max(LastAllocUpdateIndex, CreateIndex, restoredIndexOf(tables));
+
+/**
  * The nodes of the batch that may report. Names the others in the verdict: those that are not responsive, refused when
- * no node is left (ST-105), and those whose update was overtaken by another one of the same node, or by a restore of
- * which the node had not heard (ND-223, OP-47).
- * @param restoredIndex of the last restore, 0 without one
+ * no node is left (ST-105), and those whose update was overtaken (ND-223).
+ * @param lastOf index that an update of a node must come after
  */
 function admitNodes(
   w: Write,
   updates: readonly ClientAllocUpdate[],
   after: Readonly<Record<string, number>>,
-  restoredIndex: number,
+  lastOf: (node: Node) => number,
 ): ReadonlySet<string> {
   const admitted = new Set<string>();
   const refused: Record<string, string> = {};
@@ -69,7 +78,7 @@ function admitNodes(
   for (const NodeID of distinct(updates.map((update) => update.NodeID))) {
     const node = w.tables.nodes.get(NodeID);
     const expected = after[NodeID];
-    const last = Math.max(node?.LastAllocUpdateIndex ?? 0, restoredIndex);
+    const last = node ? lastOf(node) : 0;
     if (node && isUnresponsive(node.Status))
       refused[NodeID] = `node ${NodeID} is not allowed to update allocs while in status ${node.Status}`;
     else if (node && expected !== undefined && expected !== last) overtaken[NodeID] = last;

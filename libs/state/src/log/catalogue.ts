@@ -139,12 +139,12 @@ export interface TxnPayloads {
     Allocs: ClientAllocUpdate[];
     Evals: Evaluation[];
     /**
-     * Index that a node's LastAllocUpdateIndex must have, or the last restore where that is later, by node id; a node that
-     * is not here is taken as it is (ND-223).
+     * Index of what was last for a node, by node id: its last update of allocations, its first registration, or a restore.
+     * A node that is not here is taken as it is (ND-223).
      */
     After?: Record<string, number>;
-    /** Written before schema version 2: `After` knows nothing of restores. */
-    OutlivesRestores?: boolean;
+    /** Written before schema version 2: `After` knows nothing of registrations and restores. */
+    KnowsUpdatesOnly?: boolean;
   };
   AllocUpdateDesiredTransition: { Transitions: Record<string, DesiredTransition>; Evals: Evaluation[] };
   ApplyPlanResults: {

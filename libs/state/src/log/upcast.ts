@@ -26,7 +26,7 @@ type Upcasts = { readonly [T in TxnType]?: Readonly<Record<number, Step<T>>> };
  */
 const UPCASTS: Upcasts = {
   AllocClientUpdate: {
-    1: (payload) => ({ ...(payload as TxnPayloads['AllocClientUpdate']), OutlivesRestores: true }),
+    1: (payload) => ({ ...(payload as TxnPayloads['AllocClientUpdate']), KnowsUpdatesOnly: true }),
   },
   // Only its forms in the log are others (written-form.ts).
   ApplyPlanResults: {
