@@ -24,7 +24,7 @@ import { openClaim } from './volume-claims.js';
 export const REST_LIMIT_MS = 30 * 60_000;
 /** Between two looks. */
 const LOOK_MS = 5_000;
-/** At rest only if nothing was open for this many looks in a row. */
+/** At rest only if nothing was open for this many looks in a row, and nothing happened between the last two. */
 const QUIET_LOOKS = 4;
 
 /** The end of a run: faults stop, everything that is open ends, and then all copies of the truth are compared. */
@@ -37,10 +37,13 @@ export class RestCheck {
     const { simulator } = federation;
     federation.repair();
     const untilMs = simulator.nowMs + REST_LIMIT_MS;
-    for (let quiet = 0; quiet < QUIET_LOOKS;) {
+    for (let quiet = 0, written = 0; quiet < QUIET_LOOKS;) {
       await simulator.runUntil(simulator.nowMs + LOOK_MS);
       const open = this.whatIsOpen();
-      quiet = open === undefined ? quiet + 1 : 0;
+      const before = written;
+      written = federation.clusters.reduce((sum, { world }) => sum + world.stream.last, 0);
+      if (open !== undefined) quiet = 0;
+      else if (written === before || quiet + 1 < QUIET_LOOKS) quiet++;
       if (simulator.nowMs >= untilMs) throw new InvariantError('everything-ends', open ?? 'it does not stay at rest');
       for (const { cluster, user } of federation.regions)
         if (isPaused(cluster)) user.act('unpause broker', new SeededRandom(String(simulator.nowMs)), unpauseBroker);

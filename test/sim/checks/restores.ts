@@ -1,6 +1,8 @@
+import { DEPLOYMENT_STOPPED_JOB, isActiveDeployment } from '@waybill/model';
 import {
   type Applied,
   ARCHIVED_TABLES,
+  namespacedKey,
   SINGLETON_KEY,
   StateMachine,
   type TableName,
@@ -32,7 +34,8 @@ const NOT_RESTORED: ReadonlySet<TableName> = new Set(['cluster_meta']);
 
 /**
  * A restored state is the one that the log made up to the archive's index, all of it and nothing of a later one (OP-46,
- * OP-258), with the mark of the restore; what was on the way back of claims is forgotten (VL-309). Works the log out once more, up to there, at each restore.
+ * OP-258), with the mark of the restore; what was on the way back of claims is forgotten (VL-309), and rollouts of jobs that
+ * were not there end (ST-133). Works the log out once more, up to there, at each restore.
  */
 export class RestoredStates {
   constructor(
@@ -53,6 +56,12 @@ export class RestoredStates {
     for (const [key, volume] of csi_volumes.entries()) {
       const kept = withoutReleasesOfLive(volume, (id) => allocs.get(id));
       if (kept !== volume) csi_volumes.replace(key, { ...kept, ModifyIndex: index, ModifyTime: txn.timeNs });
+    }
+    for (const [key, rollout] of then.tables.deployment.entries()) {
+      if (!isActiveDeployment(rollout) || then.tables.jobs.has(namespacedKey(rollout.Namespace, rollout.JobID)))
+        continue;
+      const ended = { Status: 'cancelled', StatusDescription: DEPLOYMENT_STOPPED_JOB } as const;
+      then.tables.deployment.replace(key, { ...rollout, ...ended, ModifyIndex: index, ModifyTime: txn.timeNs });
     }
     const different = ARCHIVED_TABLES.find(
       (name) => !NOT_RESTORED.has(name) && !sameRows(then.tables[name], machine.tables[name]),

@@ -1,11 +1,12 @@
 import { isActiveDeployment, type Deployment, type DeploymentState } from '@waybill/model';
 import type { TxnPayloads } from '../log/catalogue.js';
 import { markVersionStable, putDeploymentStatus } from '../deployments/deployment-status.js';
+import { namespacedKey } from '../machine/tables.js';
 import { Refused, type Write } from '../machine/write.js';
 
 /** The plan's deployment (ST-114) and its updates of others' status (ST-115). */
 export function applyPlanDeployments(w: Write, plan: TxnPayloads['ApplyPlanResults']): void {
-  if (plan.Deployment) upsertDeployment(w, plan.Deployment);
+  if (plan.Deployment) upsertDeployment(w, plan.Deployment, plan.StoresAnyDeployment === true);
   for (const update of plan.DeploymentUpdates) {
     const deployment = w.tables.deployment.get(update.DeploymentID);
     if (deployment && mayBecome(deployment, update.Status)) putDeploymentStatus(w, deployment, update, plan.UpdatedAt);
@@ -23,9 +24,11 @@ function mayBecome(deployment: Deployment, status: Deployment['Status']): boolea
   return true;
 }
 
-function upsertDeployment(w: Write, planned: Deployment): void {
+/** A new one of a job that is gone or stopped by now is left out, as its allocations are (EB-275): nobody would end it. */
+function upsertDeployment(w: Write, planned: Deployment, storesAny: boolean): void {
   const stored = w.tables.deployment.get(planned.ID);
   if (!stored) {
+    if (!storesAny && !isWanted(w, planned)) return;
     w.put('deployment', { ...planned, CreateIndex: w.index, ModifyIndex: w.index });
     if (planned.Status === 'successful') markVersionStable(w, planned);
     return;
@@ -45,6 +48,9 @@ function upsertDeployment(w: Write, planned: Deployment): void {
     ModifyIndex: w.index,
   });
 }
+
+const isWanted = ({ tables }: Write, { Namespace, JobID }: Deployment): boolean =>
+  tables.jobs.get(namespacedKey(Namespace, JobID))?.Stop === false;
 
 /** What allocation updates count is theirs: a plan made from an older snapshot must not set it back. */
 function mergedGroups(

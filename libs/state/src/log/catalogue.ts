@@ -162,6 +162,8 @@ export interface TxnPayloads {
     VolumeClaims?: TaskGroupHostVolumeClaim[];
     /** unix ns */
     UpdatedAt: number;
+    /** Written before schema version 4: stores the deployment of a job that is gone or stopped by then. */
+    StoresAnyDeployment?: boolean;
   };
   DeploymentStatusUpdate: {
     Update: DeploymentStatusUpdate;
@@ -294,7 +296,7 @@ export const TXN_TYPES: { readonly [T in TxnType]: TxnTypeInfo } = {
   EvalDelete: { number: 7, eventType: null, schemaVersion: 3 },
   AllocClientUpdate: { number: 9, eventType: 'AllocationUpdated', schemaVersion: 2 },
   ReconcileJobSummaries: { number: 10, eventType: null, schemaVersion: 1 },
-  ApplyPlanResults: { number: 13, eventType: 'PlanResult', schemaVersion: 3 },
+  ApplyPlanResults: { number: 13, eventType: 'PlanResult', schemaVersion: 4 },
   DeploymentStatusUpdate: { number: 14, eventType: 'DeploymentStatusUpdate', schemaVersion: 1 },
   DeploymentPromote: { number: 15, eventType: 'DeploymentPromotion', schemaVersion: 1 },
   DeploymentAllocHealth: { number: 16, eventType: 'DeploymentAllocHealth', schemaVersion: 1 },

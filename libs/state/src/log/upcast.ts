@@ -28,10 +28,11 @@ const UPCASTS: Upcasts = {
   AllocClientUpdate: {
     1: (payload) => ({ ...(payload as TxnPayloads['AllocClientUpdate']), KnowsUpdatesOnly: true }),
   },
-  // Only its forms in the log are others (written-form.ts).
   ApplyPlanResults: {
+    // Only their forms in the log are others (written-form.ts).
     1: (payload) => payload as TxnPayloads['ApplyPlanResults'],
     2: (payload) => payload as TxnPayloads['ApplyPlanResults'],
+    3: (payload) => ({ ...(payload as TxnPayloads['ApplyPlanResults']), StoresAnyDeployment: true }),
   },
   // Without `AsOf` the claims of one allocation are not told apart.
   CSIVolumeClaim: { 1: (payload) => payload as TxnPayloads['CSIVolumeClaim'] },
