@@ -1,5 +1,6 @@
 import {
   type Allocation,
+  isBatchJob,
   isClientTerminal,
   isParameterized,
   isPeriodic,
@@ -71,7 +72,7 @@ export function expectNothingLeftToDo({ tables, simulator, reference }: Cluster)
 function isHalfCollected(tables: Tables, jobId: string): boolean {
   const key = namespacedKey('default', jobId);
   const job = tables.jobs.get(key);
-  return job?.Type === 'batch' && job.Status === 'dead' && [...tables.allocs.by('job', key)].length === 0;
+  return job !== undefined && isBatchJob(job) && job.Status === 'dead' && tables.allocs.count('job', key) === 0;
 }
 
 /** Whether an allocation that could be placed on a node shows that something was forgotten. */
@@ -114,15 +115,19 @@ const isOf = (alloc: Allocation, job: Job | undefined): boolean =>
   alloc.Job?.CreateIndex === job?.CreateIndex && alloc.Job?.Version === job?.Version;
 
 /**
- * Of a batch job, what was stopped to be rescheduled and had no try left is not replaced (SC-231); the next evaluation,
- * whenever it comes, does not see it any more (SC-156) and fills its place.
+ * Of a batch job, what was stopped to be rescheduled and had no try left is not replaced (SC-231), nor what a drain stopped
+ * at its deadline (SC-229); the next evaluation does not see it any more, if it is of an older version (SC-156), and fills its
+ * place.
  */
 function namesStoppedForGood(tables: Tables, jobId: string): Set<string> {
   const stopped = [...tables.allocs.by('job', namespacedKey('default', jobId))].filter(
-    (alloc) => alloc.Job?.Type === 'batch' && isServerTerminal(alloc) && alloc.DesiredTransition.Reschedule === true,
+    (alloc) => alloc.Job?.Type === 'batch' && isServerTerminal(alloc) && isStoppedForGood(alloc.DesiredTransition),
   );
   return new Set(stopped.map(({ Name }) => Name));
 }
+
+const isStoppedForGood = ({ Reschedule, MigrateDisablePlacement }: Allocation['DesiredTransition']): boolean =>
+  Reschedule === true || MigrateDisablePlacement === true;
 
 /**
  * A deployment that failed holds its version back (SC-234); once it is collected (GC-53), the next evaluation, whenever it

@@ -24,9 +24,11 @@ export function placeMissing(
   // One of a batch job that is stopped with rescheduling is both migrating and replaced now (SC-231). A canary that waits
   // is not of those that count (SC-219), when it is replaced either.
   const counting = isCanarying ? rescheduleNow.filter(({ ID }) => !waiting.has(ID)) : rescheduleNow;
-  const replaced = new Set([...buckets.migrate, ...counting]);
+  const beyond = new Set(counting.slice(roomFor(draft, counting, wait)));
+  const replaced = new Set([...buckets.migrate, ...counting.filter((alloc) => !beyond.has(alloc))]);
   let existing = buckets.untainted.length + replaced.size + wait.waiting;
-  const now = rescheduleNow.map((previous) =>
+  const due = rescheduleNow.filter((alloc) => !beyond.has(alloc));
+  const now = due.map((previous) =>
     replacing(draft, previous, names, staying.has(previous.ID) ? 'keeps-previous' : 'stops-previous'),
   );
   const lost: Placement[] = [];
@@ -46,6 +48,17 @@ export function placeMissing(
   if (all.length > group.Count) draft.desired.Place = group.Count; // SC-221
   draft.out.placements.push(...all.slice(0, group.Count));
   return { wanted, made: placements.length };
+}
+
+/**
+ * How many of those that are due may be replaced: with the others they are no more than wanted. By the letter (SC-214) each
+ * is replaced, and one too many runs until the job's next evaluation, which may be never.
+ */
+function roomFor({ group, buckets }: GroupDraft, due: readonly Allocation[], wait: LostWait): number {
+  const replaced = new Set(due);
+  const stay = buckets.untainted.filter(({ ClientStatus }) => ClientStatus !== 'unknown').length;
+  const move = buckets.migrate.filter((alloc) => !replaced.has(alloc)).length;
+  return Math.max(0, group.Count - stay - move - wait.waiting);
 }
 
 /** SC-229, SC-230. */

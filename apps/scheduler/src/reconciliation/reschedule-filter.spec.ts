@@ -169,6 +169,16 @@ describe('what it does to the counts', () => {
     world.add(1, { ClientStatus: 'failed', ModifyTime: NOW_NS - 60 * S });
     const wants = world.run();
     expect(stoppedIndexes(wants)).not.toContain(0);
+    expect(wants.placements).toEqual([]); // by the letter one more than wanted, until the next evaluation
+  });
+
+  it('SC-214: of those that are due, as many are replaced as are wanted beside what runs', () => {
+    const world = ReconcilingFixture.of({ Count: 2, Update: null, ...policy(S) });
+    for (const i of [0, 2, 3]) world.add(i, { ClientStatus: 'failed', ModifyTime: NOW_NS - 60 * S });
+    world.add(1);
+    const wants = world.run();
+    expect(wants.placements.map(({ name }) => name)).toEqual(['web.web[0]']);
+    expect(stoppedIndexes(wants)).toEqual([]);
   });
 
   it('SC-225: what is rescheduled keeps its name, what is lost is replaced, the rest gets free names', () => {
