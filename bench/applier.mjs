@@ -43,8 +43,9 @@ async function placementsPerSecond(pipelineDepth) {
         requestId: `write-${(requests += 1)}`,
         fence: { role: 'broker', epoch: 1 },
       });
-      const { index, verdict, changes } = machine.apply(draft);
-      for (const change of changes) loads.changed(change);
+      const applied = machine.apply(draft);
+      loads.applied(applied);
+      const { index, verdict } = applied;
       if (verdict.kind !== 'accepted') throw new Error(`${verdict.kind}: ${verdict.error}`);
       return index;
     },

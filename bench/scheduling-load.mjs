@@ -53,8 +53,9 @@ export function clusterOf(nodes, racks) {
         EvalID: plan.EvalID,
         UpdatedAt: NOW_NS,
       };
-      const { verdict, changes } = fixtures.apply(state, 'ApplyPlanResults', payload);
-      for (const change of changes) loads.changed(change);
+      const applied = fixtures.apply(state, 'ApplyPlanResults', payload);
+      loads.applied(applied);
+      const { verdict } = applied;
       if (verdict.kind === 'refused') throw new Error(verdict.error);
     },
     /** The agents report the end of what the attempt evicted. @param {import('@waybill/scheduler').Attempt} attempt */
@@ -62,8 +63,7 @@ export function clusterOf(nodes, racks) {
       const Allocs = Object.entries(plan.NodePreemptions).flatMap(([NodeID, victims]) =>
         victims.map(({ ID }) => fixtures.aClientUpdate({ ID, NodeID }, { ClientStatus: 'complete' })),
       );
-      const { changes } = fixtures.apply(state, 'AllocClientUpdate', { Allocs, Evals: [] });
-      for (const change of changes) loads.changed(change);
+      loads.applied(fixtures.apply(state, 'AllocClientUpdate', { Allocs, Evals: [] }));
     },
   };
 }

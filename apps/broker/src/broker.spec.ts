@@ -1,30 +1,37 @@
 import { type Plan, SimulatedTime } from '@waybill/model';
 import { LocalState } from '@waybill/replica';
-import { fixtures } from '@waybill/state';
+import { draftTxn, fixtures, serviceActor, type TxnDraft, type TxnPayloads, type TxnType } from '@waybill/state';
 import { silentLogger, tracerFor } from '@waybill/telemetry';
-import { beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it, vi } from 'vitest';
 import { Broker } from './broker.js';
 
 const node = fixtures.aNode();
 let state: LocalState;
 let broker: Broker;
-/** Calls that wait for the copy of the state to come as far as they ask. */
-let behind: (() => void)[] | undefined;
+/** As whoever runs the broker for its role: it hears of the log only while it holds that. */
+let holds: boolean;
+/** What waits for the copy of the state to come as far as it asks, and for the log; undefined: nothing has to. */
+let reads: (() => void)[] | undefined;
+let writes: (() => void)[] | undefined;
+let ids: number;
 
-const apply: typeof fixtures.apply = (machine, ...txn) => {
-  const applied = fixtures.apply(machine, ...txn);
-  broker.applied(applied);
-  return applied;
-};
+const passes = (waiting: (() => void)[] | undefined): Promise<void> =>
+  waiting ? new Promise((resolve) => waiting.push(resolve)) : Promise.resolve();
 
 beforeEach(() => {
   const time = new SimulatedTime();
-  let ids = 0;
+  ids = 0;
   state = new LocalState();
-  behind = undefined;
-  state.waitFor = () => (behind ? new Promise((resolve) => behind?.push(resolve)) : Promise.resolve());
+  reads = undefined;
+  writes = undefined;
+  holds = false;
+  state.waitFor = () => passes(reads);
+  const propose = async (draft: TxnDraft) => {
+    await passes(writes);
+    return state.propose(draft);
+  };
   broker = new Broker({
-    state,
+    state: Object.assign(Object.create(state) as LocalState, { propose }),
     clock: time,
     timers: time,
     newId: () => `id-${++ids}`,
@@ -33,51 +40,85 @@ beforeEach(() => {
     tracer: () => tracerFor('test'),
     region: 'global',
   });
-  state.onApplied((applied) => broker.applied(applied));
-  apply(state.machine, 'Initialise', {});
-  apply(state.machine, 'NodeRegister', { Node: node, CreateNodePool: false });
+  state.onApplied((applied) => holds && broker.applied(applied));
+  write('Initialise', {});
+  write('NodeRegister', { Node: node, CreateNodePool: false });
   const ready = { Status: 'ready', NodeEvent: null, UpdatedAt: 1, IdentitySigningKeyID: '' } as const;
-  apply(state.machine, 'NodeUpdateStatus', { NodeID: node.ID, ...ready });
+  write('NodeUpdateStatus', { NodeID: node.ID, ...ready });
 });
 
-/** A term of this process, in the log and here. */
-async function termOf(epoch: number): Promise<void> {
-  apply(state.machine, 'LeaseAcquired', { Role: 'broker', Epoch: epoch, Holder: 'test' });
+/** Applied before it returns. */
+function write<T extends TxnType>(type: T, payload: TxnPayloads[T]): void {
+  const context = { timeNs: fixtures.timeNs, requestId: `test-${++ids}`, actor: serviceActor('test') };
+  void state.propose(draftTxn(type, payload, context));
+}
+
+const roleTaken = (Epoch: number): void => write('LeaseAcquired', { Role: 'broker', Epoch, Holder: 'test' });
+
+async function hold(epoch: number): Promise<void> {
+  roleTaken(epoch);
   const fence = { role: 'broker', epoch } as const;
+  holds = true;
   await broker.start({ ...fence, fence, isCurrent: () => true, barrierMs: 0 });
 }
 
+function letGo(): Promise<void> {
+  holds = false;
+  return broker.stop();
+}
+
+function release(): void {
+  for (const go of [...(reads ?? []), ...(writes ?? [])]) go();
+  reads = undefined;
+  writes = undefined;
+}
+
 /** Two of them are more than the node has. */
-function aPlan(): Plan {
+function aPlan(JobID: string): Plan {
   const task = fixtures.aTask();
   const group = fixtures.aGroup({ Tasks: [{ ...task, Resources: { ...task.Resources, CPU: 2_500 } }] });
-  const { job, evaluation } = fixtures.aRegisteredJob(state.machine, fixtures.aJob({ TaskGroups: [group] }));
+  const Eval = fixtures.anEval({ JobID });
+  write('JobRegister', fixtures.aRegistration(fixtures.aJob({ ID: JobID, TaskGroups: [group] }), { Eval }));
+  const job = state.tables.jobs.get(`default/${JobID}`)!;
   return fixtures.aPlan({
-    EvalID: evaluation.ID,
+    EvalID: Eval.ID,
     Job: job,
-    NodeAllocation: { [node.ID]: [{ ...fixtures.anAlloc({ Job: job, NodeID: node.ID }), Job: null }] },
+    NodeAllocation: { [node.ID]: [{ ...fixtures.anAlloc({ Job: job, JobID, NodeID: node.ID }), Job: null }] },
     SnapshotIndex: state.appliedIndex,
   });
 }
 
-it('EB-141 EB-328: a plan that is judged when its term is over leaves nothing that the next term judges by', async () => {
-  await termOf(1);
-  behind = [];
-  const late = broker.plans.submit(aPlan()).catch((error: Error) => error);
-  await Promise.resolve();
-  const ended = broker.stop();
-  apply(state.machine, 'LeaseAcquired', { Role: 'broker', Epoch: 2, Holder: 'somebody else' });
-  for (const reached of behind.splice(0)) reached();
-  behind = undefined;
-  await ended;
-  expect(await late).toBeInstanceOf(Error);
+const allocs = (): number => state.tables.allocs.size;
+const outcome = (answer: Promise<object>): Promise<unknown> => answer.catch((error: Error) => error);
 
-  const meanwhile = aPlan();
-  const Job = state.machine.tables.jobs.get('default/web')!;
-  const AllocsUpdated = meanwhile.NodeAllocation[node.ID]!;
-  apply(state.machine, 'ApplyPlanResults', fixtures.aPlanResult({ Job, EvalID: meanwhile.EvalID, AllocsUpdated }));
-  expect(state.machine.tables.allocs.size).toBe(1);
-  await termOf(3);
-  const { RejectedNodes } = await broker.plans.submit(aPlan());
-  expect(RejectedNodes).toEqual([node.ID]);
+it('EB-328: a plan that is judged when its term is over leaves nothing that the next term judges by', async () => {
+  await hold(1);
+  reads = [];
+  const late = outcome(broker.plans.submit(aPlan('late')));
+  await Promise.resolve();
+  const ended = letGo();
+  roleTaken(2);
+  release();
+  await ended;
+  expect([await late, allocs()]).toMatchObject([{ name: 'WriteRejectedError' }, 0]);
+
+  const { EvalID, NodeAllocation } = aPlan('meanwhile');
+  const Job = state.tables.jobs.get('default/meanwhile')!;
+  const AllocsUpdated = NodeAllocation[node.ID]!;
+  write('ApplyPlanResults', fixtures.aPlanResult({ Job, EvalID, AllocsUpdated }));
+  expect(allocs()).toBe(1);
+  await hold(3);
+  expect(await broker.plans.submit(aPlan('next'))).toMatchObject({ RejectedNodes: [node.ID] });
+});
+
+it('EB-328: the plan before it is counted also when the term ends here while the log still takes both', async () => {
+  await hold(1);
+  writes = [];
+  const answers = [aPlan('first'), aPlan('second')].map((plan) => outcome(broker.plans.submit(plan)));
+  await vi.waitFor(() => expect(writes).toHaveLength(1));
+  const ended = letGo();
+  release();
+  await ended;
+  expect([await answers[0], allocs()]).toMatchObject([{ RefreshIndex: 0 }, 1]);
+  expect(await answers[1]).toMatchObject({ RejectedNodes: [node.ID] });
 });

@@ -65,6 +65,8 @@ export class Broker implements Singleton {
     this.tables = deps.state.tables;
     this.indexes = new EvalIndexes(this.tables);
     this.loads = new NodeLoads(this.tables);
+    // By itself, not by our `applied`: when the term is over here, a plan may still be judged, and count in the log.
+    deps.state.onApplied(this.loads.applied);
     this.meter = deps.meter ?? noMeter;
     this.evals = new EvalBroker({ ...deps, rows: this.rows() }, deps.options);
     this.blocked = new BlockedEvals({
@@ -108,8 +110,6 @@ export class Broker implements Singleton {
 
   /** After every transaction this copy applied, in order. */
   applied(applied: Applied): void {
-    // Also when the term is over: a plan of it may still be judged.
-    for (const change of applied.changes) this.loads.changed(change);
     if (!this.session) return;
     for (const change of applied.changes) {
       this.indexes.changed(change);

@@ -73,9 +73,7 @@ export const scheduler = schedulerService();
 /** One for all workers of the process: what each node's allocations take, as of the state. */
 function loadsKept(state: ReplicatedState): NodeLoads {
   const loads = occupyingLoads(state.tables);
-  state.onApplied(({ changes }) => {
-    for (const change of changes) loads.changed(change);
-  });
+  state.onApplied(loads.applied);
   return loads;
 }
 

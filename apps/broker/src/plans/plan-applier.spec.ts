@@ -18,11 +18,9 @@ const node = fixtures.aNode();
 const evaluation = fixtures.anEval();
 
 const apply = (draft: TxnDraft): Proposed => {
-  const { index, verdict, changes } = state.apply({ ...draft, index: state.appliedIndex + 1 } as Parameters<
-    typeof state.apply
-  >[0]);
-  for (const change of changes) loads.changed(change);
-  return { index, verdict };
+  const applied = state.apply({ ...draft, index: state.appliedIndex + 1 } as Parameters<typeof state.apply>[0]);
+  loads.applied(applied);
+  return applied;
 };
 
 let depth = 1;

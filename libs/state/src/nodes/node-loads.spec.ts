@@ -20,7 +20,7 @@ describe('what is taken of each node', () => {
       const loads = new NodeLoads(state.tables, counts);
       let compared = 0;
       for (const txn of fixtures.aRandomLog(seed, TXNS)) {
-        for (const change of state.apply(txn).changes) loads.changed(change);
+        loads.applied(state.apply(txn));
         for (const node of state.tables.nodes.all()) {
           const live = [...state.tables.allocs.by('node', node.ID)].filter(counts);
           const { allocs, claimants: _claimants, ...amounts } = loads.of(node.ID);

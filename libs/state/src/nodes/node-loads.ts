@@ -1,4 +1,5 @@
 import { charge, emptyLoad, isTerminalAllocation, type Allocation, type NodeLoad } from '@waybill/model';
+import type { Applied } from '../machine/state-machine.js';
 import type { Tables } from '../machine/tables.js';
 import type { Change } from '../machine/write.js';
 
@@ -28,7 +29,12 @@ export class NodeLoads {
     return load;
   }
 
-  changed(change: Change): void {
+  /** A listener of a copy of the state. */
+  readonly applied = ({ changes }: Applied): void => {
+    for (const change of changes) this.changed(change);
+  };
+
+  private changed(change: Change): void {
     if (change.table === 'nodes' && !change.after) this.loads.delete(change.key);
     if (change.table !== 'allocs') return;
     const { before, after } = change;
