@@ -1,6 +1,6 @@
 import { nextSteps, progressHere, type RegionProgress, rolledOutJob } from '@waybill/deployments';
 import { type Deployment, isActiveDeployment, type Job, regionsOf } from '@waybill/model';
-import { namespacedKey, type Tables } from '@waybill/state';
+import { namespacedKey, type Tables, versionKey } from '@waybill/state';
 import type { Cluster } from '../cluster.js';
 
 /**
@@ -50,7 +50,7 @@ function progressIn(tables: Tables | undefined, name: string, of: Deployment): R
 
 /**
  * DP-1113: the first region of the list sees to it that those it has left stop the job. One that goes its own way, with a
- * newer version or one that does not list the first region, keeps it.
+ * newer version or one that does not list the first region, keeps it, and one where somebody started it again.
  */
 function regionNotLeft(tablesOf: ReadonlyMap<string, Tables>, region: string, job: Job): string | undefined {
   const listed = regionsOf(job).map(({ Name }) => Name);
@@ -59,9 +59,15 @@ function regionNotLeft(tablesOf: ReadonlyMap<string, Tables>, region: string, jo
   const versions = [...(tablesOf.get(region)?.job_version.by('job', key) ?? [])];
   const former = versions.filter((one) => one.CreateIndex === job.CreateIndex && one.Version < job.Version);
   for (const { Name } of former.flatMap((one) => regionsOf(one))) {
-    const there = listed.includes(Name) ? undefined : tablesOf.get(Name)?.jobs.get(key);
+    const left = listed.includes(Name) ? undefined : tablesOf.get(Name);
+    const there = left?.jobs.get(key);
     const isOurs = there && regionsOf(there).some((listedThere) => listedThere.Name === region);
-    if (isOurs && !there.Stop && there.Version <= job.Version) return Name;
+    if (isOurs && !there.Stop && there.Version <= job.Version && !wasStartedAgain(left, there)) return Name;
   }
   return undefined;
 }
+
+const wasStartedAgain = (tables: Tables | undefined, { Namespace, ID, Version, CreateIndex }: Job): boolean => {
+  const before = tables?.job_version.get(versionKey(Namespace, ID, Version - 1));
+  return before?.CreateIndex === CreateIndex && before.Stop;
+};

@@ -47,6 +47,16 @@ describe('a region that a job has left', () => {
     expect(east).toMatchObject({ asked: 2, stopped: 1 });
   });
 
+  it('DP-1113: has stopped it, and is asked once more all the same', async () => {
+    const { time, east } = setup(true);
+    east.job = ofRegions(1, 'west', 'east');
+    east.isCut = false;
+    await time.pass(FIRST_DROP_RETRY_MS);
+    expect(east.stopped).toBe(1);
+    await time.pass(60 * LATE_REGISTRATION_MS);
+    expect(east.stopped).toBe(2);
+  });
+
   it('DP-1113: still has nothing, and is let be', async () => {
     const { time, east } = setup();
     await time.pass(60 * LATE_REGISTRATION_MS);

@@ -8,8 +8,8 @@ import type { PeerContacts } from './peer-contacts.js';
 export const FIRST_DROP_RETRY_MS = 5_000;
 export const MAX_DROP_RETRY_MS = 300_000;
 /**
- * A region that has nothing to stop is asked once more after this: a registration from before, by another region, may still
- * have been on its way there. Longer than any registration takes, milliseconds.
+ * A region that has stopped it, or had nothing to stop, is asked once more after this: a registration from before, by another
+ * region, may still have been on its way there. Longer than any registration takes, milliseconds.
  */
 export const LATE_REGISTRATION_MS = 60_000;
 
@@ -23,7 +23,7 @@ export interface DroppedRegionsDeps {
 interface Departure {
   readonly job: Job;
   readonly region: string;
-  /** It had nothing to stop. */
+  /** It was seen to; what may come late is looked for. */
   isLastLook?: boolean;
   cancelTimer?: CancelTimer;
 }
@@ -31,11 +31,11 @@ interface Departure {
 /**
  * Stops multiregion jobs in the regions that they do not list any more (DP-1113). The first region of the list sees to it.
  *
- * Each departure: asking → done (forgotten), or waiting → asking …: the region does not answer, and is asked again after a
- * growing pause, or had nothing to stop, and is asked once more.
+ * Each departure: asking → waiting → asking → … → done (forgotten). A region that does not answer is asked again after a
+ * growing pause, one that has seen to it once more.
  * Nothing is kept beside state: which regions a job has left follows from its stored versions, and whether it still runs
  * there those regions say. So a new holder asks once more, and it matters to nobody which process took the registration.
- * Cost: all jobs when a term begins; two questions for each region that a new version has left; a timer while one is out.
+ * Cost: all jobs when a term begins; two questions and a timer for each region that a new version has left.
  */
 export class DroppedRegions {
   private readonly departures = new Map<string, Departure>();
@@ -72,9 +72,9 @@ export class DroppedRegions {
       departure.cancelTimer = timers.after(delayMs, () => void this.see(key, departure, nextPauseMs));
     };
     try {
-      const wasStopped = await this.end(departure);
+      await this.end(departure);
       if (!isWanted()) return;
-      if (wasStopped || departure.isLastLook) return void this.departures.delete(key);
+      if (departure.isLastLook) return void this.departures.delete(key);
       departure.isLastLook = true;
       later(LATE_REGISTRATION_MS, FIRST_DROP_RETRY_MS);
     } catch (error) {
@@ -84,18 +84,17 @@ export class DroppedRegions {
     }
   }
 
-  /** @returns whether there was something to stop @throws what the region failed with, or that it cannot be reached */
-  private async end({ job, region }: Departure): Promise<boolean> {
+  /** Stops it if it is there and is ours. @throws what the region failed with, or that it cannot be reached */
+  private async end({ job, region }: Departure): Promise<void> {
     const { contacts, regions, watching } = this.deps;
     const { Namespace, ID } = job;
     const { Job: there } = await contacts.ask(region, jobInThatRegion, { Namespace, ID });
     const isOurs = there && regionsOf(there).some(({ Name }) => Name === regions.own);
-    if (!isOurs || there.Stop || there.Version > job.Version) return false; // gone, or registered there by somebody since
+    if (!isOurs || there.Stop || there.Version > job.Version) return; // gone, or registered there by somebody since
     const Reason = `region ${region} is not listed any more`;
     const For = { Actor: serviceActor('deployments'), Reason, RequestID: watching.newId() };
     const wanted = { Namespace, ID, Purge: false, EvalPriority: 0, NoShutdownDelay: false, For };
     await contacts.ask(region, deregisterInRegion, wanted);
-    return true;
   }
 }
 
