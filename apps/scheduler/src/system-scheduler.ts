@@ -46,6 +46,7 @@ export function attemptSystem(type: 'system' | 'sysbatch', input: AttemptInput):
     latest: latestDeployment(key, tables),
     isOn: type === 'system',
     isNews: wants.isNews,
+    stopped: new Set(wants.stops.map(({ alloc }) => alloc.ID)),
     newId: input.newId,
   });
   const plan = new PlanDraft(tables, input.placementLimit, input.loads);

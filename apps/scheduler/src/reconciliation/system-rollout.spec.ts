@@ -208,6 +208,19 @@ describe('system canaries', () => {
     expect(stoppedBy(attempt)).toEqual([]);
   });
 
+  it('SC-295: one whose node drains counts no more: another node gets one in the same attempt', () => {
+    const nodes = installed(4);
+    world.register(version(1, { Canary: 25 }));
+    const [canary] = placedBy(run());
+    world.allRunHealthy();
+    world.makeIneligible(nodes.find(({ ID }) => ID === canary!.NodeID)!);
+    world.migrate(canary!);
+    const attempt = run();
+    expect(stoppedBy(attempt).map(({ ID }) => ID)).toContain(canary!.ID);
+    expect(placedBy(attempt)).toMatchObject([{ DeploymentStatus: { Canary: true } }]);
+    expect(placedBy(attempt)[0]!.NodeID).not.toBe(canary!.NodeID);
+  });
+
   it('SC-296: what joins meanwhile is no canary', () => {
     installed(4);
     world.register(version(1, { Canary: 25 }));

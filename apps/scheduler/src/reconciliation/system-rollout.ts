@@ -30,6 +30,8 @@ export interface SystemRolloutInput {
   readonly isOn: boolean;
   /** Of the reconciliation (SC-288). */
   readonly isNews: boolean;
+  /** IDs of what this attempt stops, because its node drains or is gone: as canaries they count no more (SC-295). */
+  readonly stopped: ReadonlySet<string>;
   readonly newId: () => string;
 }
 
@@ -133,7 +135,8 @@ export class SystemRollout {
   }
 
   private liveCanaries(group: TaskGroup): Allocation[] {
-    return this.input.allocs.filter((a) => a.TaskGroup === group.Name && isLive(a) && this.wasCanary(a));
+    const { allocs, stopped } = this.input;
+    return allocs.filter((a) => a.TaskGroup === group.Name && isLive(a) && !stopped.has(a.ID) && this.wasCanary(a));
   }
 
   /** SC-281. */
