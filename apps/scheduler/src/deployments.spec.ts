@@ -239,6 +239,17 @@ describe('canaries', () => {
     expect(desired(wants)).toMatchObject({ Ignore: 11, Canary: 1, Stop: 0 });
   });
 
+  it('SC-218: one that was evicted is placed again although all that it goes before migrates', () => {
+    const world = rolling({ Canary: 1 }, { Count: 1 });
+    world.addOld(0, migrating);
+    const [canary] = withCanaries(world, [0]);
+    Object.assign(canary!, { DesiredStatus: 'evict', ClientStatus: 'complete' });
+    expect(world.run().placements).toMatchObject([
+      { name: 'web.web[0]', canary: true },
+      { name: 'web.web[0]', canary: false, olderVersion: true },
+    ]);
+  });
+
   it('SC-219, SC-220: a canary that is replaced takes nobody’s place: what is lost beside it is replaced too', () => {
     const world = rolling({ Canary: 1 });
     const old = range(0, 10).map((i) => world.addOld(i));

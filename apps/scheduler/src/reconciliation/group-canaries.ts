@@ -39,16 +39,17 @@ export function setCanariesAside({ buckets, canaries, isCanarying }: GroupDraft)
   if (isCanarying) buckets.untainted = buckets.untainted.filter(({ ID }) => !canaries.has(ID));
 }
 
-/** SC-218. @param destructive what they go before */
+/** SC-218. @param destructive what they go before; where all of that moves to other nodes just now, it does so as it is */
 export function newCanaries(draft: GroupDraft, names: NameIndex, destructive: readonly Allocation[]): Placement[] {
-  const { state, group, rollout, canaries } = draft;
+  const { state, group, rollout, canaries, isCanarying, buckets } = draft;
   const wanted = updateOf(group)?.Canary ?? 0;
-  if (!state || state.Promoted || destructive.length === 0 || canaries.size >= wanted) return [];
+  const before = destructive.length > 0 || !isCanarying ? destructive : buckets.migrate;
+  if (!state || state.Promoted || before.length === 0 || canaries.size >= wanted) return [];
   state.DesiredCanaries = wanted;
   const missing = wanted - canaries.size;
   draft.desired.Canary += missing;
   if (rollout.isPaused || rollout.isFailed) return [];
   return names
-    .nextCanaries(missing, canaries.values(), destructive)
+    .nextCanaries(missing, canaries.values(), before)
     .map((name) => ({ name, group, previous: undefined, reschedule: 'no', canary: true, olderVersion: false }));
 }
