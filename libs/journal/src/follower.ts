@@ -20,6 +20,8 @@ export const SILENCE_MS = 1_500;
 export const RECOVERY_PAUSE_MS = 100;
 /** The server forgets a consumer whose reader is gone after this long, milliseconds. */
 export const CONSUMER_IDLE_MS = 30_000;
+/** Of its name, which every message carries: enough to tell the readers of one log apart; one that is taken is refused. */
+const CONSUMER_ID_CHARS = 8;
 const FLOW_CONTROL = 100;
 
 /** A message that has come and is not yet delivered; index 0: a flow control request, at the place where it came. */
@@ -47,7 +49,8 @@ interface Session {
  *
  * Back-pressure: the server's flow control. It sends no more than a window (it grows to 32 MB) ahead of the last
  * message that `onTxns` has finished with, so that is also the most that waits here.
- * Cost: one decode per message, in the pump, after all messages of a network read are in.
+ * Cost: one decode per message, in the pump, as soon as all messages of a network read are in: while they are in the
+ * processor's cache.
  */
 export class LogFollower implements Follower {
   readonly caughtUp: Promise<number>;
@@ -170,7 +173,7 @@ export class LogFollower implements Follower {
     if (overtaken()) return;
     this.closeSession();
     const inbox = createInbox();
-    const consumer = `follow_${inbox.slice(inbox.lastIndexOf('.') + 1)}`;
+    const consumer = `follow_${inbox.slice(-CONSUMER_ID_CHARS)}`;
     const subscription = this.link.nc.subscribe(inbox, {
       callback: (error, msg) => {
         if (error || this.stopped || this.session?.subscription !== subscription) return;
@@ -279,7 +282,7 @@ export class LogFollower implements Follower {
   private schedulePump(): void {
     if (this.pumping || this.pumpScheduled) return;
     this.pumpScheduled = true;
-    setImmediate(() => {
+    queueMicrotask(() => {
       this.pumpScheduled = false;
       if (this.pumping || this.stopped) return;
       this.pumping = this.pump()

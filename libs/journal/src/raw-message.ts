@@ -7,7 +7,27 @@ export interface DeliveryNumbers {
   readonly number: number;
 }
 
-const ACK_PREFIX = '$JS.ACK.';
+/** The client's message keeps the bytes it got, headers first; its getters make texts and maps of lists of them. */
+interface RawMsg extends Msg {
+  readonly _rdata: Uint8Array;
+  readonly _msg: { readonly hdr: number; readonly reply?: Uint8Array };
+}
+
+function isRaw(msg: Msg | RawMsg): msg is RawMsg {
+  const { _rdata, _msg }: Partial<RawMsg> = msg as Partial<RawMsg>;
+  return _rdata instanceof Uint8Array && typeof _msg?.hdr === 'number';
+}
+
+const replyOf = (msg: Msg): Uint8Array | undefined =>
+  isRaw(msg) ? msg._msg.reply : msg.reply === undefined ? undefined : Buffer.from(msg.reply, 'latin1');
+
+const ACK_PREFIX = Buffer.from('$JS.ACK.');
+const DOT = 46;
+const ZERO = 48;
+/** Dots behind the prefix: in the short form, and before its stream sequence; the long form has two more before. */
+const SHORT_FORM = 6;
+const BEFORE_SEQUENCE = 3;
+const MORE_IN_LONG_FORM = 2;
 
 /**
  * The numbers in a JetStream delivery's reply subject, undefined if it is no delivery. The subject has two forms,
@@ -15,33 +35,30 @@ const ACK_PREFIX = '$JS.ACK.';
  * deliveries, stream sequence, delivery number, time, pending.
  */
 export function deliveryOf(msg: Msg): DeliveryNumbers | undefined {
-  const { reply } = msg;
-  if (!reply?.startsWith(ACK_PREFIX)) return undefined;
-  let dots = 0;
-  for (let i = reply.indexOf('.'); i >= 0; i = reply.indexOf('.', i + 1)) dots++;
-  let at = 0;
-  for (let skip = dots === 8 ? 5 : 7; skip > 0; skip--) at = reply.indexOf('.', at) + 1;
-  const second = reply.indexOf('.', at) + 1;
-  return {
-    sequence: Number(reply.slice(at, second - 1)),
-    number: Number(reply.slice(second, reply.indexOf('.', second))),
-  };
+  const reply = replyOf(msg);
+  if (!reply || !isDelivery(reply)) return undefined;
+  let [dots, short, long] = [0, 0, 0];
+  for (let i = ACK_PREFIX.length; i < reply.length; i++) {
+    if (reply[i] !== DOT) continue;
+    dots++;
+    if (dots === BEFORE_SEQUENCE) short = i + 1;
+    else if (dots === BEFORE_SEQUENCE + MORE_IN_LONG_FORM) long = i + 1;
+  }
+  const at = dots === SHORT_FORM ? short : long;
+  return { sequence: wholeNumberAt(reply, at), number: wholeNumberAt(reply, reply.indexOf(DOT, at) + 1) };
 }
 
-/** The client's message keeps the bytes it got, headers first; through `headers` each would become a map of lists. */
-interface RawMsg extends Msg {
-  readonly _rdata: Uint8Array;
-  readonly _msg: { readonly hdr: number };
+function isDelivery(reply: Uint8Array): boolean {
+  for (let i = 0; i < ACK_PREFIX.length; i++) if (reply[i] !== ACK_PREFIX[i]) return false;
+  return true;
 }
 
-const isRaw = (msg: Msg): msg is RawMsg =>
-  '_rdata' in msg &&
-  msg._rdata instanceof Uint8Array &&
-  '_msg' in msg &&
-  typeof msg._msg === 'object' &&
-  msg._msg !== null &&
-  'hdr' in msg._msg &&
-  typeof msg._msg.hdr === 'number';
+/** The digits from `from` up to the next dot. */
+function wholeNumberAt(subject: Uint8Array, from: number): number {
+  let n = 0;
+  for (let i = from; i < subject.length && subject[i] !== DOT; i++) n = n * 10 + (subject[i] as number) - ZERO;
+  return n;
+}
 
 /** Reads header block and body of a message of the log out of the one buffer, without making views of it first. */
 export class MessageText implements WrittenTxn {

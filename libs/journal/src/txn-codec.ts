@@ -72,12 +72,12 @@ interface OwnFields {
   readonly name: string;
   readonly time: string;
   readonly stepTimes: string;
+  readonly schema: string;
   readonly traceparent: string;
 }
 
 /** All fields as they stood in the headers; names this version does not know are left out. */
 interface EnvelopeFields extends OwnFields {
-  readonly schema: string;
   readonly actor: string;
   readonly namespace: string;
   readonly region: string;
@@ -109,7 +109,7 @@ const FIELD_OF: ReadonlyMap<string, keyof EnvelopeFields> = new Map([
 const OWN_BLOCK = new RegExp(
   [
     /^NATS\/1\.0\r\nNats-Msg-Id: (.*)\r\nWaybill-Type: (.*)\r\nWaybill-Name: (.*)\r\nWaybill-Time: (.*)\r\n/,
-    /(?:Waybill-Steps: (.*)\r\n)?(Waybill-Schema: .*\r\nWaybill-Actor: .*\r\n(?:Waybill-.*\r\n)*)(?:traceparent: (.*)\r\n)?/,
+    /(?:Waybill-Steps: (.*)\r\n)?Waybill-Schema: (.*)\r\n(Waybill-Actor: .*\r\n(?:Waybill-.*\r\n)*)(?:traceparent: (.*)\r\n)?/,
     /(?:Nats-Expected-.*\r\n)*\r\n$/,
   ]
     .map((part) => part.source)
@@ -123,7 +123,8 @@ function ownFields(found: RegExpExecArray): OwnFields {
     name: found[3] ?? '',
     time: found[4] ?? '',
     stepTimes: found[5] ?? '',
-    traceparent: unescapeValue(found[7] ?? ''),
+    schema: found[6] ?? '',
+    traceparent: unescapeValue(found[8] ?? ''),
   };
 }
 
@@ -178,29 +179,47 @@ function wholeNumber(what: string, text: string): number {
 }
 
 /** What a writer puts on each of its messages. */
-type Writer = Pick<Txn, 'actor' | 'namespace' | 'region' | 'reason' | 'fence' | 'schemaVersion'>;
+type Writer = Pick<Txn, 'actor' | 'namespace' | 'region' | 'reason' | 'fence'>;
 
-/** Writers repeat: the last few hundred are kept read, by the text of their headers. */
-const MAX_KNOWN_WRITERS = 512;
-const knownWriters = new Map<string, Writer>();
+interface KnownWriter {
+  readonly text: string;
+  readonly writer: Writer;
+}
+
+/** Writers repeat: the last one of each place is kept read, by the text of its headers. A power of two. */
+const WRITER_PLACES = 512;
+const knownWriters: (KnownWriter | undefined)[] = [];
+/** So many characters of a writer's text are passed over for each that is looked at: an actor's ID has 36. */
+const PLACE_STEP = 8;
+
+/** Where a writer is kept. A `Map` would look at all of the text: that takes longer than to compare it with one other. */
+function placeOf(text: string): number {
+  let hash = text.length;
+  for (let i = text.length - 1; i >= 0; i -= PLACE_STEP) hash = Math.imul(hash ^ text.charCodeAt(i), 16_777_619);
+  return (hash ^ (hash >>> 9)) & (WRITER_PLACES - 1);
+}
 
 /** @param text what `OWN_BLOCK` found of the writer, undefined if the block has another form */
 function writerOf(block: string, text: string | undefined): Writer {
-  const known = text === undefined ? undefined : knownWriters.get(text);
-  if (known) return known;
+  if (text === undefined) return readWriter(block);
+  const place = placeOf(text);
+  const known = knownWriters[place];
+  if (known?.text === text) return known.writer;
+  const writer = readWriter(block);
+  knownWriters[place] = { text, writer };
+  return writer;
+}
+
+function readWriter(block: string): Writer {
   const fields = fieldsLineByLine(block);
   const actor: Actor = JSON.parse(fields.actor);
-  const writer: Writer = {
+  return {
     actor: Object.freeze(actor),
     namespace: fields.namespace,
     region: fields.region,
     reason: fields.reason,
     fence: fenceOf(fields),
-    schemaVersion: wholeNumber('schema version', fields.schema),
   };
-  if (knownWriters.size >= MAX_KNOWN_WRITERS) knownWriters.clear();
-  if (text !== undefined) knownWriters.set(text, writer);
-  return writer;
 }
 
 /** A transaction as a message has it. */
@@ -233,8 +252,8 @@ export function readTxn(index: number, written: WrittenTxn, types?: ReadonlySet<
     const known = txnTypeOf(number) ?? skippable(number);
     if (known === undefined) throw new UnknownTxnError(index, number, name);
     const type = types && !types.has(known) ? 'Ignore' : known;
-    const writer = writerOf(headers, own?.[6]);
-    const { schemaVersion } = writer;
+    const writer = writerOf(headers, own?.[7]);
+    const schemaVersion = wholeNumber('schema version', fields.schema);
     const skip = type === 'Ignore';
     if (!skip && schemaVersion > TXN_TYPES[type].schemaVersion)
       throw new Error(`schema version ${schemaVersion} of ${type} is newer than this version of Waybill`);

@@ -34,12 +34,10 @@ export function updateAllocsFromClients(w: Write, payload: TxnPayloads['AllocCli
   );
   if (nodes.size === 0 && Allocs.length > 0) return;
   const jobs: string[] = [];
-  const before = updateAllocs(w, Allocs, nodes);
   // Against the rows before this transaction, so that two updates of one allocation count as the last (ST-82).
   const counts = new AllocationCounts(w);
-  for (const first of before) {
-    const last = w.tables.allocs.get(first.ID);
-    if (last) counts.count(first, last);
+  for (const { first, last } of updateAllocs(w, Allocs, nodes)) {
+    counts.count(first, last);
     jobs.push(counts.jobOf(first));
   }
   counts.put();
@@ -48,10 +46,7 @@ export function updateAllocsFromClients(w: Write, payload: TxnPayloads['AllocCli
     jobs.push(namespacedKey(evaluation.Namespace, evaluation.JobID));
   }
   for (const job of distinct(jobs)) recomputeJobStatus(w, job);
-  for (const nodeId of nodes) {
-    const node = w.tables.nodes.get(nodeId);
-    if (node) w.put('nodes', withAllocUpdateIndex(node, w.index));
-  }
+  for (const node of nodes.values()) if (node) w.put('nodes', withAllocUpdateIndex(node, w.index));
 }
 
 /**
@@ -71,27 +66,31 @@ function admitNodes(
   updates: readonly ClientAllocUpdate[],
   after: Readonly<Record<string, number>>,
   lastOf: (node: Node) => number,
-): ReadonlySet<string> {
-  const admitted = new Set<string>();
-  const refused: Record<string, string> = {};
-  const overtaken: Record<string, number> = {};
+): ReadonlyMap<string, Node | undefined> {
+  const admitted = new Map<string, Node | undefined>();
+  let refused: Record<string, string> | undefined;
+  let overtaken: Record<string, number> | undefined;
   for (const NodeID of distinct(updates.map((update) => update.NodeID))) {
     const node = w.tables.nodes.get(NodeID);
     const expected = after[NodeID];
-    const last = node ? lastOf(node) : 0;
-    if (node && isUnresponsive(node.Status))
+    const last = node && expected !== undefined ? lastOf(node) : 0;
+    if (node && isUnresponsive(node.Status)) {
+      refused ??= {};
       refused[NodeID] = `node ${NodeID} is not allowed to update allocs while in status ${node.Status}`;
-    else if (node && expected !== undefined && expected !== last) overtaken[NodeID] = last;
-    else admitted.add(NodeID);
+    } else if (node && expected !== undefined && expected !== last) {
+      overtaken ??= {};
+      overtaken[NodeID] = last;
+    } else admitted.set(NodeID, node);
   }
-  const texts = Object.values(refused);
-  const isAnyOvertaken = Object.keys(overtaken).length > 0;
-  if (texts.length > 0 && admitted.size === 0 && !isAnyOvertaken) throw new Refused(texts.join('; '));
-  if (texts.length > 0) w.notice = texts.join('; ');
-  if (texts.length > 0 || isAnyOvertaken)
+  if (refused) {
+    const text = Object.values(refused).join('; ');
+    if (admitted.size === 0 && !overtaken) throw new Refused(text);
+    w.notice = text;
+  }
+  if (refused || overtaken)
     w.result = {
-      ...(texts.length > 0 && { RefusedNodes: refused }),
-      ...(isAnyOvertaken && { OvertakenNodes: overtaken }),
+      ...(refused && { RefusedNodes: refused }),
+      ...(overtaken && { OvertakenNodes: overtaken }),
     } satisfies RefusedNodes;
   return admitted;
 }
@@ -101,21 +100,37 @@ function distinct(names: readonly string[]): Iterable<string> {
   return names.length < 2 ? names : new Set(names);
 }
 
-/** Writes the rows of the reports of admitted nodes; answers each row as it was before, once. */
-function updateAllocs(w: Write, updates: readonly ClientAllocUpdate[], admitted: ReadonlySet<string>): Allocation[] {
-  const before: Allocation[] = [];
-  const seen = updates.length > 1 ? new Set<string>() : undefined;
+/** An allocation before a transaction, and after it. */
+interface Updated {
+  readonly first: Allocation;
+  last: Allocation;
+}
+
+/** Writes the rows of the reports of admitted nodes; answers each allocation once, whatever number of reports it had. */
+function updateAllocs(
+  w: Write,
+  updates: readonly ClientAllocUpdate[],
+  admitted: ReadonlyMap<string, unknown>,
+): readonly Updated[] {
+  const updated: Updated[] = [];
+  const known = updates.length > 1 ? new Map<string, Updated>() : undefined;
   for (const update of updates) {
     const stored = w.tables.allocs.get(update.ID);
     if (!stored || !admitted.has(update.NodeID)) continue;
-    if (!seen?.has(stored.ID)) before.push(stored);
-    seen?.add(stored.ID);
-    updateAlloc(w, stored, update);
+    const last = updateAlloc(w, stored, update);
+    const before = known?.get(stored.ID);
+    if (before) {
+      before.last = last;
+      continue;
+    }
+    const one = { first: stored, last };
+    updated.push(one);
+    known?.set(stored.ID, one);
   }
-  return before;
+  return updated;
 }
 
-function updateAlloc(w: Write, stored: Allocation, update: ClientAllocUpdate): void {
+function updateAlloc(w: Write, stored: Allocation, update: ClientAllocUpdate): Allocation {
   const reconnects = waitsForReconnect(stored) && REPORTS_LIFE.has(update.ClientStatus);
   const next = withReport(stored, {
     ClientStatus: update.ClientStatus,
@@ -131,6 +146,7 @@ function updateAlloc(w: Write, stored: Allocation, update: ClientAllocUpdate): v
   if (reconnects) cancelFollowup(w, stored, update.ModifyTime);
   w.put('allocs', next);
   dropServicesIfEnded(w, next);
+  return next;
 }
 
 /** ST-102: only news counts, and no news takes nothing back. */

@@ -60,6 +60,7 @@ export class DeploymentCounts {
 
 /** For a transaction that writes one allocation, or few. @param before the row that this write replaces */
 export function countInDeployment(w: Write, before: Allocation | undefined, after: Allocation): void {
+  if (!after.DeploymentID) return;
   const counts = new DeploymentCounts(w);
   counts.count(before, after);
   counts.put();

@@ -22,10 +22,14 @@ export interface StatusCause {
 }
 
 /** ST-70, first match wins. O(1): the tables count what is live, open and active per job. */
-export function deriveJobStatus(tables: Tables, job: Job, cause: StatusCause = {}): JobStatus {
+export function deriveJobStatus(
+  tables: Tables,
+  job: Job,
+  cause: StatusCause = {},
+  key = namespacedKey(job.Namespace, job.ID),
+): JobStatus {
   if (job.Type === 'system' || isPeriodic(job) || isParameterized(job)) return job.Stop ? 'dead' : 'running';
-  const key = namespacedKey(job.Namespace, job.ID);
-  if (cause.deploys || tables.deployment.count('active', key) > 0 || tables.allocs.count('live', key) > 0)
+  if (cause.deploys || tables.allocs.count('live', key) > 0 || tables.deployment.count('active', key) > 0)
     return 'running';
   if (isOpen(cause.evaluation) || tables.evals.count('open', key) > 0) return 'pending';
   if (tables.evals.count('job', key) > 0 || job.Stop || cause.evalsDeleted) return 'dead';
@@ -39,7 +43,7 @@ const isOpen = (evaluation: Evaluation | null | undefined): boolean =>
 export function recomputeJobStatus(w: Write, jobKey: string, cause: StatusCause = {}): void {
   const job = w.tables.jobs.get(jobKey);
   if (!job) return;
-  const status = deriveJobStatus(w.tables, job, cause);
+  const status = deriveJobStatus(w.tables, job, cause, jobKey);
   if (status === job.Status) return;
   const changed = withStatus(job, status, w.index);
   w.put('jobs', changed);

@@ -82,12 +82,11 @@ export class Write {
   }
 
   /**
-   * Every write so far, a row as often as it was written. For what follows from rows, whichever transaction wrote them;
-   * it may write while it goes through them, and does not meet its own writes.
+   * Every write so far, a row as often as it was written. For what follows from rows, whichever transaction wrote them.
+   * Live: who writes while going through them picks the rows first.
    */
-  *rowsWritten(): IterableIterator<Change> {
-    const { length } = this.written;
-    for (let i = 0; i < length; i++) yield changeOf(this.written[i] as Written);
+  get rowsWritten(): readonly Change[] {
+    return this.written as readonly Change[]; // as `changeOf` below
   }
 
   rollback(): void {

@@ -78,8 +78,7 @@ export function usesHostVolume(alloc: Allocation, volume: Pick<HostVolume, 'Name
  */
 export function settleHostVolumes(w: Write): void {
   if (w.tables.host_volumes.size === 0) return;
-  for (const { table, before, after } of w.rowsWritten()) {
-    if (table !== 'nodes') continue;
+  for (const { before, after } of w.rowsWritten.filter((row) => row.table === 'nodes')) {
     if (before && after && keepsVolumes(before, after)) continue;
     for (const volume of oldestFirst(w.tables.host_volumes.by('node', after?.ID ?? before?.ID ?? ''))) {
       if (after) followNode(w, volume, after);

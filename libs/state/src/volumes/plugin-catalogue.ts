@@ -20,7 +20,7 @@ import {
 } from './plugin-jobs.js';
 import { compareText } from '../machine/row-order.js';
 import type { Tables } from '../machine/tables.js';
-import type { Write } from '../machine/write.js';
+import type { Change, Write } from '../machine/write.js';
 
 /** The two sides of a plugin, and where a node reports each. */
 const SIDES = [
@@ -37,24 +37,24 @@ type Side = (typeof SIDES)[number];
  * instances (its record is one row).
  */
 export function settlePlugins(w: Write): void {
+  const rows = w.rowsWritten.filter((row) => concernsPlugins(w.tables, row));
+  if (rows.length === 0) return;
   const edits = new PluginEdits(w);
   const jobs = new WrittenJobs();
-  for (const { table, key, before, after } of w.rowsWritten()) {
+  for (const { table, key, before, after } of rows) {
     switch (table) {
       case 'jobs':
         jobs.add(key, before, true);
         jobs.add(key, after, true);
         break;
-      case 'job_summary': {
-        const job = w.tables.jobs.get(key);
-        if (job?.Type === 'system') jobs.add(key, job, false);
+      case 'job_summary':
+        jobs.add(key, w.tables.jobs.get(key), false);
         break;
-      }
       case 'nodes':
         settleNode(edits, w.tables, before, after);
         break;
       case 'allocs':
-        if (before && w.tables.csi_plugins.size > 0 && hasEnded(before, after)) dropInstance(edits, before);
+        if (before) dropInstance(edits, before);
         break;
       default:
         break;
@@ -63,6 +63,29 @@ export function settlePlugins(w: Write): void {
   for (const job of jobs.all()) settleJob(edits, w.tables, job);
   edits.put();
 }
+
+/** Hardly any write does, so that this is asked first. */
+function concernsPlugins(tables: Tables, { table, key, before, after }: Change): boolean {
+  switch (table) {
+    case 'jobs':
+      return implementsPlugin(before) || implementsPlugin(after);
+    case 'job_summary': {
+      const job = tables.jobs.get(key);
+      return job?.Type === 'system' && implementsPlugin(job);
+    }
+    case 'nodes':
+      return (
+        before?.CSINodePlugins !== after?.CSINodePlugins || before?.CSIControllerPlugins !== after?.CSIControllerPlugins
+      );
+    case 'allocs':
+      return tables.csi_plugins.size > 0 && before !== undefined && hasEnded(before, after);
+    default:
+      return false;
+  }
+}
+
+const implementsPlugin = (job: Job | undefined): boolean =>
+  job?.TaskGroups.some(({ Tasks }) => Tasks.some(({ CSIPluginConfig }) => CSIPluginConfig)) ?? false;
 
 /** A job whose row or summary was written, and the plugins that it implements or did. */
 interface WrittenJob {
@@ -115,7 +138,7 @@ function dropInstance(edits: PluginEdits, alloc: Allocation): void {
       if (edits.get(id)?.[side.instances][alloc.NodeID]?.AllocID === alloc.ID) edits.drop(id, side, alloc.NodeID);
 }
 
-/** VL-185 to VL-188. Nothing to do for the writes that leave the node's fingerprint alone, which are nearly all. */
+/** VL-185 to VL-188. */
 function settleNode(edits: PluginEdits, tables: Tables, before: Node | undefined, after: Node | undefined): void {
   for (const side of SIDES) {
     const [had, has] = [before?.[side.reported] ?? {}, after?.[side.reported] ?? {}];
