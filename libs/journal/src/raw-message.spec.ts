@@ -25,13 +25,19 @@ const publicMsg = (reply: string): Msg => ({
 const rawMsg = (bytes: Buffer): Msg =>
   Object.assign(publicMsg(''), { _rdata: bytes, _msg: { hdr: headers.length }, data: bytes.subarray(headers.length) });
 
+const rawReply = (reply: string): Msg =>
+  Object.assign(publicMsg('not looked at'), { _rdata: body, _msg: { hdr: -1, reply: Buffer.from(reply) } });
+
 describe('raw messages', () => {
-  it('reads stream sequence and delivery number from both forms of the reply subject', () => {
-    expect(deliveryOf(publicMsg('$JS.ACK.TXN.c1.1.42.7.1700000000.0'))).toEqual({ sequence: 42, number: 7 });
-    expect(deliveryOf(publicMsg('$JS.ACK._.acc.TXN.c1.1.42.7.1700000000.0'))).toEqual({ sequence: 42, number: 7 });
-    expect(deliveryOf(publicMsg('$JS.ACK._.acc.TXN.c1.1.42.7.1700000000.0.rnd'))).toEqual({ sequence: 42, number: 7 });
-    expect(deliveryOf(publicMsg('$JS.FC.TXN.c1.x'))).toBeUndefined();
-    expect(deliveryOf(publicMsg(''))).toBeUndefined();
+  it('reads stream sequence and delivery number from both forms of the reply subject, raw or through the interface', () => {
+    for (const of of [publicMsg, rawReply]) {
+      const numbers = { sequence: 1_234_567, number: 7 };
+      expect(deliveryOf(of('$JS.ACK.TXN.c1.1.1234567.7.1700000000.0'))).toEqual(numbers);
+      expect(deliveryOf(of('$JS.ACK._.acc.TXN.c1.1.1234567.7.1700000000.0'))).toEqual(numbers);
+      expect(deliveryOf(of('$JS.ACK._.acc.TXN.c1.1.1234567.7.1700000000.0.rnd'))).toEqual(numbers);
+      expect(deliveryOf(of('$JS.FC.TXN.c1.x'))).toBeUndefined();
+      expect(deliveryOf(of(''))).toBeUndefined();
+    }
   });
 
   it('decodes the same transaction from the raw bytes and from the public interface', () => {
