@@ -17,6 +17,8 @@ export class VolumeDirectories {
   /** Ids of the volumes they were made for. */
   readonly made = new Set<string>();
   private written: readonly HostVolumeRecord[] = [];
+  /** Of agents on this machine. */
+  private starts = 0;
 
   /** A dead agent writes nothing. */
   recordsFor(agent: SimulatedProcess): HostVolumeRecords {
@@ -28,11 +30,16 @@ export class VolumeDirectories {
     };
   }
 
-  /** Slow and failing like the provider's plugins; one that failed has done nothing. What was begun goes on without the agent. */
+  /**
+   * For an agent that starts. Slow and failing like the provider's plugins; one that failed has done nothing. What was
+   * begun goes on without the agent, until the next one starts, which ends it.
+   */
   pluginFor(agent: SimulatedProcess, machine: SimulatedProcess, provider: StorageProvider): HostVolumePlugin {
+    const start = ++this.starts;
     const call = <T>(effect: () => T): Promise<T> =>
       new Promise((resolve, reject) => {
         machine.after(provider.callMs(), () => {
+          if (start !== this.starts) return;
           if (provider.fails()) return agent.execute(() => reject(new HostVolumeRefusal('the disk is full')));
           const value = effect();
           agent.execute(() => resolve(value));

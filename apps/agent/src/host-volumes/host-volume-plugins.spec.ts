@@ -3,6 +3,7 @@ import { statSync } from 'node:fs';
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { identityOf } from '@waybill/processes';
 import type { HostVolumeOnNode } from '@waybill/rpc';
 import { fixtures } from '@waybill/state';
 import { silentLogger } from '@waybill/telemetry';
@@ -162,6 +163,27 @@ esac`,
       ]),
     );
     expect(await said('delete')).toEqual(expect.arrayContaining(['DHV_OPERATION=delete', 'DHV_CREATED_PATH=/made']));
+  });
+
+  it('VL-290: what an agent that was killed had begun is ended, with all it has started, before anything is asked', async () => {
+    await installed(
+      'disk',
+      `[ "$1" = fingerprint ] && echo '{"version":"1"}' && exit 0
+sleep 600 &
+echo $! > "$DHV_PLUGIN_DIR/../begun"
+wait`,
+    );
+    const pipe = path.join(dir, 'begun');
+    execFileSync('mkfifo', [pipe]);
+    const begun = (await plugin('disk')).create(volume());
+    const failed = expect(begun).rejects.toThrow('plugin "disk" failed to create: exit code null');
+    const helper = Number(await readFile(pipe, 'utf8'));
+    const elsewhere = { volumesDir: path.join(dir, 'others'), pluginDir: path.join(dir, 'plugins') };
+    await findHostVolumePlugins(elsewhere, silentLogger);
+    expect(identityOf(helper)).toBeDefined();
+    expect([...(await found()).keys()]).toContain('disk');
+    await failed;
+    await expect.poll(() => identityOf(helper)).toBeUndefined();
   });
 
   it.each([

@@ -4,6 +4,7 @@ import { isErrno } from '@waybill/processes';
 import type { Logger } from '@waybill/telemetry';
 import { ExternalPlugin } from './external-plugin.transport.js';
 import type { HostVolumePlugin } from './host-volume-plugin.js';
+import { endLeftPrograms } from './left-programs.store.js';
 import { MkdirPlugin } from './mkdir-plugin.store.js';
 
 export interface HostVolumeDirectories {
@@ -24,6 +25,7 @@ export async function findHostVolumePlugins(
       const file = path.join(pluginDir, id);
       try {
         if (plugins.has(id)) throw new Error(`"${id}" is built in`);
+        await endLeftPrograms({ file, volumesDir });
         plugins.set(id, await ExternalPlugin.at({ id, file, pluginDir, volumesDir }));
       } catch (error) {
         logger.warn('this host volume plugin cannot be used', { file, error });
