@@ -126,7 +126,7 @@ export const agent: ServiceDefinition = {
     return {
       module: AgentModule.of(
         logs,
-        new AllocFiles(directories),
+        new AllocFiles(directories, (allocId) => running.isLive(allocId)),
         actions,
         csi,
         hostVolumes,

@@ -210,6 +210,11 @@ export class Agent {
   }
 
   /** The allocation here, if it is. */
+  /** Whether tasks of it may run here. */
+  isLive(allocId: string): boolean {
+    return this.allocs.isLive(allocId);
+  }
+
   runnerOf(allocId: string): AllocRunner | undefined {
     return this.allocs.get(allocId);
   }

@@ -23,7 +23,11 @@ export interface AllocFileRequest {
   readonly AllocID: string;
   readonly Path: string;
 }
-export interface ListFilesRequest extends AllocFileRequest {
+interface OfEndedAlloc extends AllocFileRequest {
+  /** Refused as `conflict` while the allocation's tasks run there, whatever the servers know: they may still write. */
+  readonly IfEnded?: boolean;
+}
+export interface ListFilesRequest extends OfEndedAlloc {
   /** Entries behind this name; empty: from the first. */
   readonly After: string;
 }
@@ -32,7 +36,7 @@ export interface ListFilesResponse {
   readonly Files: AllocFileInfo[];
   readonly More: boolean;
 }
-export interface ReadFileRequest extends AllocFileRequest {
+export interface ReadFileRequest extends OfEndedAlloc {
   readonly Origin: 'start' | 'end';
   /** Bytes from the origin; with `end`, counted backwards. */
   readonly Offset: number;

@@ -12,7 +12,16 @@ import {
 } from '@waybill/agent';
 import type { DynamicModule } from '@nestjs/common';
 import type { Node, NodeHostVolume } from '@waybill/model';
-import { type Call, collectAllocs, listFiles, readFile, restartAlloc, signalAlloc, subjectOfCall } from '@waybill/rpc';
+import {
+  type Call,
+  collectAllocs,
+  listFiles,
+  readFile,
+  restartAlloc,
+  RpcError,
+  signalAlloc,
+  subjectOfCall,
+} from '@waybill/rpc';
 import { fixtures } from '@waybill/state';
 import { tracerFor } from '@waybill/telemetry';
 import { InvariantError } from '../checks/violation.js';
@@ -203,8 +212,12 @@ export class Machine {
     answer(restartAlloc, (request) => actions.restart(request));
     answer(signalAlloc, (request) => actions.signal(request));
     answer(collectAllocs, (request) => actions.collect(request));
-    answer(listFiles, async (request) => this.disk.list(request));
-    answer(readFile, async (request) => this.disk.piece(request));
+    const ofEnded = <Req extends { AllocID: string; IfEnded?: boolean }>(request: Req): Req => {
+      if (request.IfEnded && agent.isLive(request.AllocID)) throw new RpcError('conflict', 'it has not ended here yet');
+      return request;
+    };
+    answer(listFiles, async (request) => this.disk.list(ofEnded(request)));
+    answer(readFile, async (request) => this.disk.piece(ofEnded(request)));
   }
 
   /** What this machine does for volumes, and how the servers reach its plugin. */

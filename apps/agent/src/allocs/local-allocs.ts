@@ -60,6 +60,12 @@ export class LocalAllocs {
     return this.runners.get(allocId);
   }
 
+  /** Whether tasks of it may run here: also of one that the servers have forgotten, and that is on its way out. */
+  isLive(allocId: string): boolean {
+    const runner = this.runners.get(allocId);
+    return runner ? !runner.isOver : this.leaving.has(allocId);
+  }
+
   idsSetAside(): ReadonlySet<string> {
     return new Set(this.setAside.keys());
   }

@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -25,6 +26,8 @@ describe('a disk from another machine', () => {
   /** Pauses, in order; none takes time. */
   let pauses: number[];
   let onPause: () => void;
+  /** Tasks of the allocation before run on their machine. */
+  let lives: boolean;
   /** Failures of the next asks, in order. */
   let failures: Error[];
   let listed: { Name: string; IsDir: boolean; Size: number; FileMode: string; ModTime: string }[] | undefined;
@@ -34,7 +37,7 @@ describe('a disk from another machine', () => {
     there = new AllocDirectoryStore(path.join(root, 'there'));
     here = new AllocDirectoryStore(path.join(root, 'here'));
     for (const task of ['web', 'log']) await there.build('before', task);
-    [failures, listed, pauses, onPause] = [[], undefined, [], () => {}];
+    [failures, listed, pauses, onPause, lives] = [[], undefined, [], () => {}, false];
   });
   afterEach(() => rm(root, { recursive: true, force: true }));
 
@@ -48,11 +51,11 @@ describe('a disk from another machine', () => {
       if (failure) throw failure;
       expect(request).toMatchObject({ NodeID: 'node', SecretID: 'secret', AllocID: alloc.ID });
       const { Path, After = '', Offset = 0 } = request as Asked;
-      const files = new AllocFiles(there);
+      const files = new AllocFiles(there, () => lives);
       const file = { AllocID: 'before', Path };
       if (call.name !== listPreviousDisk.name)
-        return (await files.read({ ...file, Origin: 'start', Offset, Limit: 1_000, WaitMs: 0 })) as Res;
-      return (listed ? { Files: listed, More: false } : await files.list({ ...file, After })) as Res;
+        return (await files.read({ ...file, IfEnded: true, Origin: 'start', Offset, Limit: 1_000, WaitMs: 0 })) as Res;
+      return (listed ? { Files: listed, More: false } : await files.list({ ...file, IfEnded: true, After })) as Res;
     },
   };
   const timers: Timers = {
@@ -107,6 +110,19 @@ describe('a disk from another machine', () => {
     await fetch();
     expect(pauses).toEqual([PREVIOUS_DISK_RETRY_MS, PREVIOUS_DISK_RETRY_MS]);
     expect(await readFile(found('alloc/data/x'), 'utf8')).toBe('x');
+  });
+
+  it('AG-53, OP-47: nor is it read while its tasks run, whatever the servers say', async () => {
+    await writeFile(at('alloc/data/x'), 'half');
+    lives = true;
+    onPause = () => {
+      if (pauses.length < 3) return;
+      writeFileSync(at('alloc/data/x'), 'whole');
+      lives = false;
+    };
+    await fetch();
+    expect(pauses).toHaveLength(3);
+    expect(await readFile(found('alloc/data/x'), 'utf8')).toBe('whole');
   });
 
   it('gives up when the allocation is not wanted any more', async () => {

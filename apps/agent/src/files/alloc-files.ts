@@ -37,11 +37,16 @@ const READ_ONLY = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLL
 export class AllocFiles {
   private reading = 0;
 
-  constructor(private readonly directories: Pick<AllocDirectoryStore, 'directoryOf' | 'exists'>) {}
+  constructor(
+    private readonly directories: Pick<AllocDirectoryStore, 'directoryOf' | 'exists'>,
+    /** Whether tasks of an allocation may run here. */
+    private readonly isLive: (allocId: string) => boolean,
+  ) {}
 
   /** Cost: the names of the whole directory, the facts of one page. @throws RpcError */
-  list({ AllocID, Path, After }: ListFilesRequest): Promise<ListFilesResponse> {
-    return this.within(AllocID, Path, async (found) => {
+  async list({ AllocID, Path, After, IfEnded }: ListFilesRequest): Promise<ListFilesResponse> {
+    if (IfEnded) this.refuseLive(AllocID);
+    return await this.within(AllocID, Path, async (found) => {
       const names = (await readdir(found)).filter((name) => name > After).toSorted(byText);
       const page = names.slice(0, MAX_LISTED_FILES);
       const Files: AllocFileInfo[] = [];
@@ -60,6 +65,7 @@ export class AllocFiles {
 
   /** A piece of a file; with WaitMs, as soon as there is one. @throws RpcError */
   async read(request: ReadFileRequest): Promise<ReadFileResponse> {
+    if (request.IfEnded) this.refuseLive(request.AllocID);
     if (this.reading >= MAX_FILE_READS) throw new RpcError('limit', 'too many file reads on this machine');
     this.reading++;
     try {
@@ -67,6 +73,10 @@ export class AllocFiles {
     } finally {
       this.reading--;
     }
+  }
+
+  private refuseLive(allocId: string): void {
+    if (this.isLive(allocId)) throw new RpcError('conflict', `allocation ${allocId} has not ended here yet`);
   }
 
   private async within<T>(

@@ -51,7 +51,7 @@ describe('the disk of the allocation before, on another machine', () => {
     const { disks, own, other, previous, asked } = setup();
     await disks.list({ ...own, Path: '/alloc/data/sub', After: 'a' });
     await disks.read({ ...own, Path: '/web/local/x', Offset: 7 });
-    const file = { AllocID: previous.ID };
+    const file = { AllocID: previous.ID, IfEnded: true };
     expect(asked).toEqual([
       ['agent.listFiles', other.ID, { ...file, Path: '/alloc/data/sub', After: 'a' }],
       [

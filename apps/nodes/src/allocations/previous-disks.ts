@@ -31,16 +31,24 @@ export class PreviousDisks {
     private readonly rpc: Rpc,
   ) {}
 
-  /** @throws RpcError forbidden; not-found; conflict: it has not ended yet; unavailable: its machine does not answer */
+  /** @throws RpcError forbidden; not-found; conflict: it has not ended yet, by its
+   * machine's word too: after a restore that may know better; unavailable: its machine does not answer */
   list(request: ListPreviousDiskRequest): Promise<ListFilesResponse> {
     const { target, ...file } = this.wanted(request);
-    return fromMachine(this.rpc.ask(listFiles, { ...file, After: request.After }, { target }));
+    return fromMachine(this.rpc.ask(listFiles, { ...file, After: request.After, IfEnded: true }, { target }));
   }
 
   /** The next piece of a file, empty at its end. @throws RpcError as list() */
   read(request: ReadPreviousDiskRequest): Promise<ReadFileResponse> {
     const { target, ...file } = this.wanted(request);
-    const piece = { ...file, Origin: 'start', Offset: request.Offset, Limit: MAX_FILE_CHUNK_BYTES, WaitMs: 0 } as const;
+    const piece = {
+      ...file,
+      Origin: 'start',
+      Offset: request.Offset,
+      Limit: MAX_FILE_CHUNK_BYTES,
+      WaitMs: 0,
+      IfEnded: true,
+    } as const;
     return fromMachine(this.rpc.ask(readFile, piece, { target }));
   }
 
