@@ -30,6 +30,8 @@ export default defineConfig({
           name: 'unit',
           include: ['{libs,apps}/*/src/**/*.spec.ts', '{scripts,bench}/**/*.spec.ts'],
           testTimeout: 10_000,
+          // What a real process or disk does comes soon, and on a busy machine later.
+          expect: { poll: { timeout: 8_000, interval: 10 } },
           // The default leaves one core idle.
           maxWorkers: '100%',
           // One load of the modules per worker: no file leaves anything behind in them.

@@ -34,10 +34,12 @@ function tallyOf(module) {
   }
   const hookFailed = suites.some((suite) => suite.errors().length > 0);
   for (const test of module.children.allTests()) {
-    const { state } = test.result();
+    const { state, errors } = test.result();
     if (state === 'passed') tally.passed += 1;
-    else if (state === 'failed') tally.failed += 1;
-    else if (state === 'skipped' && !hookFailed) {
+    else if (state === 'failed') {
+      tally.failed += 1;
+      tally.problems.push(`${file}: ${test.fullName}: ${errors[0]?.message ?? 'no error was given'}`);
+    } else if (state === 'skipped' && !hookFailed) {
       tally.skipped.push({ file, name: test.fullName, reason: skipReason(test.fullName, noteOf(test)) });
     } else if (state === 'pending') {
       tally.failed += 1;

@@ -1,6 +1,6 @@
 /**
  * What a test run came to. `failed` counts failed tests and every other failure (a file that does not load, an
- * unhandled error, a skip without a reason); `problems` are the texts of those others.
+ * unhandled error, a skip without a reason); `problems` says of each what it was.
  *
  * @typedef {{ file: string, name: string, reason: string }} Skip
  * @typedef {{ passed: number, failed: number, skipped: Skip[], problems: string[] }} Tally

@@ -82,8 +82,9 @@ try {
 
 const ran = total.passed + total.failed;
 if (ran === 0) process.stdout.write(`\nno test ran${filters.length ? ` for ${filters.join(' ')}` : ''}\n`);
-for (const problem of total.problems) process.stdout.write(`\nfailure: ${problem}\n`);
 if (triedAgain.length > 0) process.stdout.write(`\nneeded a second try: ${triedAgain.join(' ')}\n`);
 if (total.skipped.length > 0) process.stdout.write(`\nskipped:\n${skippedTable(total.skipped)}\n`);
+// Last, where whoever reads only the end of a long output finds them.
+for (const problem of total.problems) process.stdout.write(`\nfailure: ${problem}\n`);
 process.stdout.write(`\n${summaryLine(total)}\n`);
 process.exitCode = total.failed > 0 || ran === 0 ? 1 : 0;

@@ -1,4 +1,4 @@
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { SharedRun } from './shared-run.js';
 
 /** Work that ends when the test says so. */
@@ -19,12 +19,12 @@ describe('work that is shared', () => {
     runs[0]!.end();
     await first;
     void shared.ask(); // as long as one waits there is no other
-    await vi.waitFor(() => expect(runs).toHaveLength(2));
+    await expect.poll(() => runs).toHaveLength(2);
     const last = shared.ask();
     expect(runs).toHaveLength(2);
     runs[1]!.end();
     await Promise.all(later);
-    await vi.waitFor(() => expect(runs).toHaveLength(3));
+    await expect.poll(() => runs).toHaveLength(3);
     runs[2]!.end();
     await last;
     expect([runs.length, shared.isIdle]).toEqual([3, true]);
@@ -36,7 +36,7 @@ describe('work that is shared', () => {
     const next = shared.ask();
     runs[0]!.fail(new Error('disk full'));
     await expect(first).rejects.toThrow('disk full');
-    await vi.waitFor(() => expect(runs).toHaveLength(2));
+    await expect.poll(() => runs).toHaveLength(2);
     runs[1]!.end();
     await next;
   });
@@ -48,7 +48,7 @@ describe('work that is shared', () => {
     const settled = shared.settled().then(() => (isSettled = true));
     runs[0]!.end();
     await asked[0];
-    await vi.waitFor(() => expect(runs).toHaveLength(2));
+    await expect.poll(() => runs).toHaveLength(2);
     expect(isSettled).toBe(false);
     runs[1]!.fail(new Error('disk full'));
     await settled;

@@ -2,7 +2,7 @@ import { type Plan, SimulatedTime } from '@waybill/model';
 import { LocalState } from '@waybill/replica';
 import { draftTxn, fixtures, serviceActor, type TxnDraft, type TxnPayloads, type TxnType } from '@waybill/state';
 import { silentLogger, tracerFor } from '@waybill/telemetry';
-import { beforeEach, expect, it, vi } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import { Broker } from './broker.js';
 
 const node = fixtures.aNode();
@@ -115,7 +115,7 @@ it('EB-328: the plan before it is counted also when the term ends here while the
   await hold(1);
   writes = [];
   const answers = [aPlan('first'), aPlan('second')].map((plan) => outcome(broker.plans.submit(plan)));
-  await vi.waitFor(() => expect(writes).toHaveLength(1));
+  await expect.poll(() => writes).toHaveLength(1);
   const ended = letGo();
   release();
   await ended;

@@ -6,7 +6,8 @@ import { JobspecError } from './syntax/diagnostic.js';
 /** Of every text; a parse that takes longer is a way to hold up a server. */
 const MAX_MS = 3000;
 const MUTATIONS = 3000;
-const seed = Number(process.env['JOBSPEC_SEED'] ?? Date.now() % 1_000_000);
+/** JOBSPEC_SEED varies it. */
+const seed = Number(process.env['JOBSPEC_SEED'] ?? 1);
 
 /** Numbers below one from a seed. */
 function randomFrom(start: number): () => number {

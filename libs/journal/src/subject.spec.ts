@@ -52,7 +52,7 @@ function randomNames(seed: number, count: number): string[] {
 }
 
 describe('subjectToken', () => {
-  const seed = Date.now() % 1_000_000;
+  const seed = 1;
   const names = [...new Set([...AWKWARD, ...randomNames(seed, 5000)])];
 
   it(`makes one legal token of bounded length from any name (seed ${seed})`, () => {

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { FakeTime, type Timers } from '@waybill/model';
 import type { ExecReadResponse } from '@waybill/rpc';
 import { systemTimers } from '@waybill/service';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { identityOf } from '@waybill/processes';
 import { aTask, FOREVER, setup } from '../fixtures/running-alloc.js';
 import { beginExec } from './begin-exec.js';
@@ -49,6 +49,13 @@ async function drained(SessionID: string) {
 
 const isThere = (pid: number): boolean => identityOf(pid) !== undefined;
 
+/** The process id that a command has written to this file, as soon as it has. */
+async function pidIn(name: string): Promise<number> {
+  const read = () => readFile(path.join(dir, name), 'utf8').catch(() => '');
+  await expect.poll(read).toMatch(/\d\n$/);
+  return Number(await read());
+}
+
 describe('commands beside a task', () => {
   it('AG-277, AG-323: both outputs whole, then the exit code', async () => {
     real();
@@ -82,25 +89,18 @@ describe('commands beside a task', () => {
   it('what nobody reads holds the command up', async () => {
     real();
     const id = await start(['sh', '-c', 'yes & echo $! > yes.pid; wait']);
-    const pid = await vi.waitFor(async () => {
-      const text = await readFile(path.join(dir, 'yes.pid'), 'utf8');
-      expect(text).toMatch(/\d\n$/);
-      return Number(text);
-    });
+    const pid = await pidIn('yes.pid');
     const ticks = async (): Promise<string> =>
       (await readFile(`/proc/${pid}/stat`, 'utf8')).split(' ').slice(13, 15).join();
     let before = '';
-    await vi.waitFor(
-      async () => {
-        const now = await ticks();
-        const isHeld = now === before;
-        before = now;
-        expect(isHeld).toBe(true);
-      },
-      { interval: 200, timeout: 5_000 },
-    );
+    const isHeld = async (): Promise<boolean> => {
+      const last = before;
+      before = await ticks();
+      return before === last;
+    };
+    await expect.poll(isHeld, { interval: 200 }).toBe(true);
     await sessions.end(id);
-    await vi.waitFor(() => expect(isThere(pid)).toBe(false));
+    await expect.poll(() => isThere(pid)).toBe(false);
   });
 
   it('AG-322, AG-321: a terminal has a size, echoes, and everything comes as stdout', async () => {
@@ -164,15 +164,11 @@ describe('commands beside a task', () => {
       const time = new FakeTime();
       real(time);
       const id = await start(['sh', '-c', 'set -m; sleep 300 & echo $! > job.pid; wait'], tty);
-      const pid = await vi.waitFor(async () => {
-        const text = await readFile(path.join(dir, 'job.pid'), 'utf8');
-        expect(text).toMatch(/\d\n$/);
-        return Number(text);
-      });
+      const pid = await pidIn('job.pid');
       await time.pass(PEER_TIMEOUT_MS - 1);
       expect(isThere(pid)).toBe(true);
       await time.pass(1);
-      await vi.waitFor(() => expect(isThere(pid)).toBe(false));
+      await expect.poll(() => isThere(pid)).toBe(false);
       await expect(sessions.read({ SessionID: id })).rejects.toThrow('this session has ended');
     },
   );
@@ -190,21 +186,16 @@ describe('commands beside a task', () => {
     const time = new FakeTime();
     real(time);
     const id = await start(['sh', '-c', 'echo $$ > own.pid; exec >&- 2>&-; exec sleep 300']);
-    const pid = await vi.waitFor(async () => {
-      const text = await readFile(path.join(dir, 'own.pid'), 'utf8');
-      expect(text).toMatch(/\d\n$/);
-      return Number(text);
-    });
+    const pid = await pidIn('own.pid');
     const reading = sessions.read({ SessionID: id });
-    await vi.waitFor(async () => {
-      await time.pass(MAX_READ_WAIT_MS);
-      await expect(Promise.race([reading, Promise.resolve('waiting')])).resolves.toEqual({
-        Chunks: [],
-        ExitCode: null,
-      });
-    });
+    await expect
+      .poll(async () => {
+        await time.pass(MAX_READ_WAIT_MS);
+        return await Promise.race([reading, Promise.resolve('waiting')]);
+      })
+      .toEqual({ Chunks: [], ExitCode: null });
     await time.pass(PEER_TIMEOUT_MS);
-    await vi.waitFor(() => expect(isThere(pid)).toBe(false));
+    await expect.poll(() => isThere(pid)).toBe(false);
     expect(sessions.count).toBe(0);
   });
 

@@ -2,7 +2,7 @@ import { mkdtempSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fixtures } from '@waybill/state';
-import { afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest';
+import { afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { aTask, FOREVER, setup } from '../fixtures/running-alloc.js';
 import { aTemplate } from '../fixtures/task-template.js';
 import { taskHooks } from './hooks.service.js';
@@ -62,9 +62,11 @@ it('AG-102: the payload is there first, then volumes, artifacts, and templates, 
       }),
   });
   runner.run();
-  await vi.waitFor(async () => {
-    await time.pass(0);
-    expect(events('web')).toEqual(['Received', 'Task Setup', 'Downloading Artifacts', 'Started']);
-  });
+  await expect
+    .poll(async () => {
+      await time.pass(0);
+      return events('web');
+    })
+    .toEqual(['Received', 'Task Setup', 'Downloading Artifacts', 'Started']);
   expect([seen, readFileSync(at('local/conf'), 'utf8')]).toEqual([['from the payload'], 'from the volume']);
 });

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { NS_PER_SECOND, type Task, type Template } from '@waybill/model';
-import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { aTask, FOREVER, setup } from '../fixtures/running-alloc.js';
 import { aTemplate } from '../fixtures/task-template.js';
 import { FILE_LOOK_MS } from '../templates/file-source.store.js';
@@ -57,10 +57,12 @@ function templated(templates: Template[], over: Partial<Task> = {}) {
   };
   /** Files are written outside of the fake clock. */
   const becomes = (look: () => unknown, value: unknown) =>
-    vi.waitFor(async () => {
-      await alloc.time.pass(0);
-      expect(await look()).toEqual(value);
-    });
+    expect
+      .poll(async () => {
+        await alloc.time.pass(0);
+        return await look();
+      })
+      .toEqual(value);
   const file = (name = 'local/conf') => readFile(inTask(name), 'utf8').catch(() => null);
   return { ...alloc, last, services, becomes, file };
 }
@@ -135,10 +137,12 @@ describe('templates of a task', () => {
     await becomes(file, 'a b ');
     expect(last()?.Type).toBe('Started');
     const changedMs = time.nowMs();
-    await vi.waitFor(async () => {
-      await time.pass(200);
-      expect(events('web')?.filter((type) => type === 'Started')).toHaveLength(2);
-    });
+    await expect
+      .poll(async () => {
+        await time.pass(200);
+        return events('web')?.filter((type) => type === 'Started');
+      })
+      .toHaveLength(2);
     expect(time.nowMs() - changedMs).toBeGreaterThanOrEqual(2_500);
     const signaled = runner.report().TaskStates['web']?.Events.find(({ Type }) => Type === 'Restart Signaled');
     expect(signaled?.DisplayMessage).toBe('Template with change_mode restart re-rendered');

@@ -3,14 +3,14 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { FakeTime, settle } from '@waybill/model';
 import { type Call, namedServices, type NamedServicesResponse, type Rpc, RpcUnavailableError } from '@waybill/rpc';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { CountedController } from '../fixtures/counted-controller.js';
 import { FILE_LOOK_MS, fileSource } from './file-source.store.js';
 import { SERVICE_READ_RETRY_MS, ServiceReads } from './service-source.js';
 
 /** So often something is looked at while a task runs on. */
 const LOOKS = 50;
-const OFTEN = { interval: 1, timeout: 5_000 };
+const OFTEN = { interval: 1 };
 
 describe('what templates read from elsewhere, while their task runs on', () => {
   it('AG-292: a file is looked at again and again at no growing cost, and no more after the task', async () => {
@@ -24,10 +24,10 @@ describe('what templates read from elsewhere, while their task runs on', () => {
     await writeFile(path.join(taskDir, 'key'), '0');
     fileSource(taskDir, time).watch('key', (value) => told.push(value), over.signal);
     for (let look = 1; look <= LOOKS; look++) {
-      await vi.waitFor(() => expect(told).toHaveLength(look), OFTEN);
+      await expect.poll(() => told, OFTEN).toHaveLength(look);
       await time.pass(FILE_LOOK_MS);
     }
-    await vi.waitFor(() => expect(told).toHaveLength(LOOKS + 1), OFTEN);
+    await expect.poll(() => told, OFTEN).toHaveLength(LOOKS + 1);
     expect(over.listeners).toBe(1);
     over.abort();
     await time.pass(10 * FILE_LOOK_MS);

@@ -74,7 +74,7 @@ describe('the end of the term', () => {
     let done: (answer: object) => void = () => {};
     at.machines.answers.set(CREATE, () => new Promise((resolve) => (done = resolve)));
     const waiting = Promise.allSettled([create({ ID, NodeID: A }), create({ ID, NodeID: A }), remove(ID)]);
-    await vi.waitFor(() => expect(asked()).toHaveLength(2));
+    await expect.poll(asked).toHaveLength(2);
     at.follow();
     done({ HostPath: `/volumes/${ID}`, CapacityBytes: 10 });
     const outcomes = (await waiting).map((one) => (one.status === 'rejected' ? String(one.reason) : one.status));
