@@ -1,4 +1,4 @@
-import { HealthWatch } from '@waybill/agent';
+import { Agent, HealthWatch } from '@waybill/agent';
 import { DeregisterJob, Writer } from '@waybill/api';
 import { BlockedEvals, EvalBroker } from '@waybill/broker';
 import { DeploymentWatchers, DroppedRegions, RegionRollout } from '@waybill/deployments';
@@ -192,8 +192,10 @@ export const MUTATIONS: readonly Mutation[] = [
     name: 'a disk is moved before its tasks have ended',
     seed: 32,
     regions: 1,
-    apply: () =>
-      replaceMethod(
+    // Neither the servers nor the machine that has it mind.
+    apply: () => {
+      const onMachine = replaceMethod(Agent, 'isLive', () => () => false);
+      const onServers = replaceMethod(
         PreviousDisks,
         'wanted',
         (original) =>
@@ -206,7 +208,9 @@ export const MUTATIONS: readonly Mutation[] = [
             const reader = { state: { tables: { ...tables, allocs: { get: ended } } } };
             return Reflect.apply(original, reader as never, [request as never]);
           } as never,
-      ),
+      );
+      return () => [onMachine, onServers].forEach((undo) => undo());
+    },
   },
   {
     name: 'health is looked at by the clock alone',
