@@ -292,10 +292,13 @@ describe.runIf(isRoot)('exec (needs root)', () => {
 
   it('AG-257: nothing outlives it, neither its end nor its kill, and no mount is left', async () => {
     const before = mountsHere();
-    const escape = (mark: string) => `setsid sh -c 'trap "" INT TERM; sleep ${mark}' & trap "" INT TERM; sleep ${mark}`;
-    const killed = aTask(shell(escape('7771')));
+    const killed = aTask(shell('trap "" INT TERM; setsid sleep 7771 & sleep 7771'));
     const handle = await started(killed);
-    await eventually('both run', () => processesWith('sleep 7771').split('\n').length >= 2);
+    const sleeping = () =>
+      processesWith('sleep 7771')
+        .split('\n')
+        .filter((line) => /^\s*\d+ sleep/.test(line));
+    await eventually('both run', () => sleeping().length === 2);
     expect(mountsHere()).toBe(before);
     await driver.stop(killed.taskId, 200, 'SIGTERM');
     expect(await driver.wait(killed.taskId)).toMatchObject({ ExitCode: 137, Signal: 9 });

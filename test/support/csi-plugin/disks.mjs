@@ -4,6 +4,7 @@ import {
   existsSync,
   mkdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   rmdirSync,
   symlinkSync,
@@ -39,7 +40,10 @@ export class Disks {
   change(change) {
     const provided = this.provided;
     change(provided);
-    writeFileSync(this.file, JSON.stringify(provided));
+    // At once: others read it meanwhile, and whoever writes may be killed.
+    const next = `${this.file}.${process.pid}`;
+    writeFileSync(next, JSON.stringify(provided));
+    renameSync(next, this.file);
   }
 
   /** @param {string} id */
