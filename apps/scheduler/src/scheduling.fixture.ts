@@ -38,6 +38,18 @@ export class SchedulingFixture {
     });
   }
 
+  drain({ ID }: Node): void {
+    fixtures.apply(this.state, 'NodeUpdateDrain', {
+      NodeID: ID,
+      DrainStrategy: { Deadline: 0, IgnoreSystemJobs: true, ForceDeadline: null, StartedAt: null },
+      MarkEligible: false,
+      NodeEvent: null,
+      UpdatedAt: this.nowMs / 1000,
+      Meta: {},
+      UpdatedBy: '',
+    });
+  }
+
   nodeDown(node: Node): void {
     this.nodeIs(node, 'down');
   }

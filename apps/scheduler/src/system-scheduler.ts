@@ -65,7 +65,7 @@ export function attemptSystem(type: 'system' | 'sysbatch', input: AttemptInput):
     failedGroups: placing?.filling.failedGroups ?? {},
     wanted: placing?.wanted ?? {},
     annotations,
-    deploymentId: rollout.deploymentId,
+    deploymentId: deployment?.ID ?? rollout.rollout.activeId,
     followups: [],
     blocked: placing?.blockedBy() ?? [],
   };
@@ -137,7 +137,8 @@ class SystemPlacing {
       this.place(placement, this.rollout.wasCanary(placement.previous), wants);
     }
     const tried = ended.length + done + placements.length;
-    const total = counts.Ignore + counts.InPlaceUpdate + tried - (this.nowhere.get(group.Name) ?? 0);
+    const nowhere = (this.nowhere.get(group.Name) ?? 0) + (wants.outdated[group.Name] ?? 0);
+    const total = counts.Ignore + counts.InPlaceUpdate + tried - nowhere;
     this.rollout.wants(group.Name, total, replaceable.length > done);
     counts.Place = this.reportedPlaces(group, placements.length, counts.Ignore + counts.InPlaceUpdate + tried);
   }

@@ -39,6 +39,8 @@ export interface NodeReconciliation {
   /** Allocations that became unknown (S7). */
   readonly rewrites: Allocation[];
   readonly desired: Record<string, DesiredUpdates>;
+  /** By group: what is ignored although the job has changed, on nodes that drain or are away: no rollout waits for it (DP-1603). */
+  readonly outdated: Record<string, number>;
   /** Some considered node has nothing of this version yet, or something to update: a reason for a deployment (SC-288). */
   readonly isNews: boolean;
 }
@@ -70,6 +72,7 @@ class NodeReconciler {
     updates: [] as NodeUpdate[],
     rewrites: [] as Allocation[],
     desired: {} as Record<string, DesiredUpdates>,
+    outdated: {} as Record<string, number>,
   };
   private readonly wanted: ReadonlyMap<string, TaskGroup>;
   private readonly candidateIds: ReadonlySet<string>;
@@ -158,7 +161,10 @@ class NodeReconciler {
   }
 
   private ignore(alloc: Allocation): void {
+    const { job } = this.input;
+    const { outdated } = this.out;
     this.counts(alloc.TaskGroup).Ignore++;
+    if (job && !isOfSameSpec(alloc, job)) outdated[alloc.TaskGroup] = (outdated[alloc.TaskGroup] ?? 0) + 1;
   }
 
   private counts(group: string): DesiredUpdates {

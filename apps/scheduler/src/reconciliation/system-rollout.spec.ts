@@ -120,6 +120,27 @@ describe('deployments of system jobs', () => {
     expect(run().isNoop).toBe(true);
   });
 
+  it('SC-237, SC-288: none while no node can take anything; the first that can begins it', () => {
+    world.addNode({ Meta: { fit: 'no' }, ComputedClass: 'v1:no' });
+    world.register(version(0, {}, { Constraints: [{ LTarget: '${meta.fit}', RTarget: 'yes', Operand: '=' }] }));
+    expect(run()).toMatchObject({ plan: { Deployment: null, DeploymentUpdates: [] }, deploymentId: '' });
+    world.addNode({ Meta: { fit: 'yes' }, ComputedClass: 'v1:yes' });
+    const begun = run({ TriggeredBy: 'node-update' });
+    expect(begun.plan.Deployment).toMatchObject({ ID: begun.deploymentId, TaskGroups: { web: { DesiredTotal: 1 } } });
+    expect(placedBy(begun)).toMatchObject([{ DeploymentID: begun.deploymentId }]);
+  });
+
+  it('DP-1603: what runs an older version on a node that drains is not waited for', () => {
+    const [drains] = installed(3);
+    world.drain(drains!);
+    world.register(version(1));
+    expect(run().annotations.DesiredTGUpdates['web']).toMatchObject({ Ignore: 1, DestructiveUpdate: 2 });
+    expect(web().DesiredTotal).toBe(2);
+    world.allRunHealthy();
+    run();
+    expect(world.deployment()?.Status).toBe('successful');
+  });
+
   it.each(['paused', 'failed'] as const)(
     'SC-299, DP-1608: %s, nothing is replaced and new nodes are filled',
     (status) => {

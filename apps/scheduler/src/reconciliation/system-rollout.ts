@@ -100,10 +100,14 @@ export class SystemRollout {
     if (waiting) this.waiting.add(group);
   }
 
-  /** What the plan carries: the deployment if anything of it changes, and the updates of status. */
+  /**
+   * What the plan carries: the deployment if anything of it changes, and the updates of status. None is created while no node
+   * can take anything, as of a service job (SC-237): nothing would end it, and its version would be undone at its deadline.
+   */
   result(evaluation: Evaluation, nowNs: number): { deployment: Deployment | null; updates: DeploymentStatusUpdate[] } {
     const { rollout } = this;
-    for (const [name, state] of this.states) {
+    const isAny = rollout.current !== null || [...this.states.values()].some(({ DesiredTotal }) => DesiredTotal > 0);
+    for (const [name, state] of isAny ? this.states : []) {
       const known = rollout.stateOf(name);
       const same = known?.DesiredTotal === state.DesiredTotal && known.DesiredCanaries === state.DesiredCanaries;
       if (!same) rollout.attach(name, state);
