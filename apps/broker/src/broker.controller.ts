@@ -155,6 +155,7 @@ export class BrokerController {
       Eval: got?.evaluation ?? null,
       Token: got?.token ?? '',
       WaitIndex: got?.waitIndex ?? 0,
+      DueNs: got?.dueNs ?? 0,
       Traceparent: got?.traceparent ?? null,
     };
   }

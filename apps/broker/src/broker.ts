@@ -36,6 +36,7 @@ export interface Dequeued {
   readonly evaluation: Evaluation;
   readonly token: string;
   readonly waitIndex: number;
+  readonly dueNs: number;
   readonly traceparent: string | undefined;
 }
 
@@ -262,11 +263,11 @@ export class Broker implements Singleton {
   }
 
   /** With the trace that the evaluation belongs to, in which its wait is a span. */
-  private async traced({ evaluation, token, waitIndex, enqueuedAtMs }: Delivery): Promise<Dequeued> {
+  private async traced({ evaluation, token, waitIndex, dueNs, enqueuedAtMs }: Delivery): Promise<Dequeued> {
     const traceparent = this.traces.of(evaluation.ID);
     const attributes = { 'eval.id': evaluation.ID, 'eval.type': evaluation.Type, 'job.id': evaluation.JobID };
     const options = { traceparent, startTimeMs: enqueuedAtMs, attributes };
     await withSpan(this.deps.tracer(), 'broker wait', options, () => {});
-    return { evaluation, token, waitIndex, traceparent };
+    return { evaluation, token, waitIndex, dueNs, traceparent };
   }
 }

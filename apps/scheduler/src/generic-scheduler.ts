@@ -49,6 +49,7 @@ export function attemptGeneric(input: AttemptInput): Attempt {
     allocs,
     tainted,
     hasSettled: (nodeId) => tables.nodes.get(nodeId)?.Status === 'ready',
+    isComing: (evalId) => tables.evals.get(evalId)?.Status === 'pending',
     deployment: latestDeployment(key, tables),
     evaluation,
     nowNs,

@@ -33,6 +33,11 @@ export interface DequeueResponse {
   readonly Token: string;
   /** The worker must have applied this index before it schedules. */
   readonly WaitIndex: number;
+  /**
+   * Unix ns: the latest time that the evaluation waited for, or one that it supersedes (EB-56); 0: none did. It has come by
+   * the broker's clock, which decides; the worker's may be behind. Absent: from a broker of before.
+   */
+  readonly DueNs?: number;
   /** Trace of the transaction that made the evaluation, if this holder saw it live. */
   readonly Traceparent: string | null;
 }

@@ -39,6 +39,8 @@ export interface Delivery {
   readonly token: string;
   /** What the worker's copy of the state must have applied before it schedules (EB-67). */
   readonly waitIndex: number;
+  /** Unix ns: the latest time that it waited for, or one that it supersedes (EB-56); 0: none did. */
+  readonly dueNs: number;
   /** Unix ms at which it became known here (again, after a nack): the begin of the wait (EB-322). */
   readonly enqueuedAtMs: number;
 }

@@ -174,6 +174,18 @@ describe('order', () => {
     expect(await timesOut(broker.dequeue(['service', 'batch'], 10))).toBe(true);
   });
 
+  it('EB-56: the newest is handed out with the latest time that those it supersedes waited for', async () => {
+    const dueMs = time.nowMs() + 5_000;
+    const WaitUntil = rfc3339FromMs(dueMs);
+    const first = enqueued({ JobID: 'web' });
+    const held = await next();
+    enqueued({ JobID: 'web', ModifyIndex: 2, WaitUntil });
+    const newest = enqueued({ JobID: 'web', ModifyIndex: 3 });
+    time.advance(5_000);
+    broker.ack(first.ID, held.token);
+    expect([held.dueNs, await next()]).toMatchObject([0, { evaluation: newest, dueNs: dueMs * 1e6 }]);
+  });
+
   it('EB-53, EB-56: the worked example of two namespaces, step by step', async () => {
     const index = { n: 0 };
     const of = (Namespace: string): Evaluation => {

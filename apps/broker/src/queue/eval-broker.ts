@@ -274,7 +274,8 @@ export class EvalBroker {
     this.queues.began(tracked.queue);
     try {
       const waitIndex = Math.max(row.ModifyIndex, this.deps.rows.highestEvalIndex(Namespace, JobID));
-      return { evaluation: row, token: delivery.token, waitIndex, enqueuedAtMs: tracked.enqueuedAtMs };
+      const { enqueuedAtMs, job } = tracked;
+      return { evaluation: row, token: delivery.token, waitIndex, dueNs: job?.dueNs ?? 0, enqueuedAtMs };
     } catch (error) {
       this.endWithoutSuccess(delivery); // EB-69
       throw error;

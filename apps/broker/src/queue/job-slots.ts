@@ -1,3 +1,4 @@
+import { nsFromRfc3339, type Evaluation } from '@waybill/model';
 import type { JobSlot, Tracked } from './tracked-evaluation.js';
 
 /**
@@ -26,6 +27,7 @@ export class JobSlots {
         id,
         holder: tracked,
         passedAtMs: 0,
+        dueNs: dueNsOf(tracked.evaluation),
         next: undefined,
         nextPriority: 0,
         nextModifyIndex: 0,
@@ -36,6 +38,7 @@ export class JobSlots {
     }
     tracked.job = slot;
     if (slot.holder === tracked) return true;
+    slot.dueNs = Math.max(slot.dueNs, dueNsOf(tracked.evaluation));
     this.waitIn(slot, tracked);
     return false;
   }
@@ -81,6 +84,10 @@ export class JobSlots {
     if (ofNamespace?.size === 0) this.slots.delete(namespace);
   }
 }
+
+/** EB-34: with `Wait` the other does not count. */
+const dueNsOf = ({ Wait, WaitUntil }: Evaluation): number =>
+  Wait > 0 || WaitUntil === null ? 0 : nsFromRfc3339(WaitUntil);
 
 /** EB-50: whether it comes before the newest so far. */
 function isNewer({ evaluation }: Tracked, slot: JobSlot, next: Tracked): boolean {

@@ -47,6 +47,8 @@ export interface JobSlot {
   holder: Tracked;
   /** Unix ms at which an earlier one made room for the holder; 0: there was none. */
   passedAtMs: number;
+  /** Unix ns: the latest `WaitUntil` of all that came here; each had its time by this broker's clock. 0: none had one. */
+  dueNs: number;
   /** The newest of those that wait behind it. */
   next: Tracked | undefined;
   /** Copies of what makes it the newest: whoever comes must not have to fetch it. */

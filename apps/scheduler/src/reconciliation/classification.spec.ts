@@ -73,6 +73,7 @@ describe('predicates (1.12)', () => {
       allocs: world.allocs,
       tainted: world.tainted,
       hasSettled: () => true,
+      isComing: () => true,
       deployment: null,
       evaluation: world.evaluation,
       nowNs: NOW_NS,

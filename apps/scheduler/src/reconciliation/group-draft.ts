@@ -72,6 +72,7 @@ export class GroupDraft {
       nowNs: this.input.nowNs,
       activeDeploymentId: this.rollout.activeId,
       stored: this.stored,
+      isComing: this.input.isComing,
       mayRewrite: (alloc) => mayRewrite(alloc, this.input.tainted),
     };
   }

@@ -67,6 +67,8 @@ export interface ReconcileInput {
   readonly tainted: TaintedNodes;
   /** Whether a plan may write down what came back on this node (SC-313): not before it is ready (ND-58, ND-70). */
   readonly hasSettled: (nodeId: string) => boolean;
+  /** Whether an evaluation is stored and has not ended. */
+  readonly isComing: (evalId: string) => boolean;
   /** The newest of the job, by index; null: none. */
   readonly deployment: Deployment | null;
   readonly evaluation: Evaluation;

@@ -73,6 +73,7 @@ export class ReconcilingFixture {
       allocs: this.allocs,
       tainted: this.tainted,
       hasSettled: () => true,
+      isComing: () => true,
       deployment: this.deployment,
       evaluation: this.evaluation,
       nowNs: this.nowNs,

@@ -28,6 +28,7 @@ const view = (over: Partial<RescheduleView> = {}): RescheduleView => ({
   nowNs: NOW_NS,
   activeDeploymentId: '',
   stored: new Map(),
+  isComing: () => true,
   mayRewrite: () => true,
   ...over,
 });
@@ -55,6 +56,12 @@ describe('what an allocation wants of the reschedule block', () => {
     expect(kindOf(alloc({ FollowupEvalID: 'this evaluation' }))).toBe('now');
     expect(kindOf(alloc({ FollowupEvalID: 'another' }))).toBe('keep');
     expect(rescheduleVerdict(alloc(), view())).toEqual({ kind: 'later', atNs: NOW_NS + 30 * S });
+  });
+
+  it('SC-176: a follow-up that was deleted or superseded comes no more: there is another one', () => {
+    const isComing = () => false;
+    expect(kindOf(alloc({ FollowupEvalID: 'gone' }), { isComing })).toBe('later');
+    expect(kindOf(alloc({ FollowupEvalID: 'gone' }, S), { isComing })).toBe('now');
   });
 
   it('SC-151: what found no place is due at the next evaluation, also when its follow-up came before its time', () => {

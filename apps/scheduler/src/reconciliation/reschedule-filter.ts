@@ -25,6 +25,8 @@ export interface RescheduleView {
   readonly activeDeploymentId: string;
   /** By id, of all that are stored of the group. */
   readonly stored: ReadonlyMap<string, Allocation>;
+  /** Whether an evaluation is stored and has not ended. */
+  readonly isComing: (evalId: string) => boolean;
   /** Whether a plan may rewrite an allocation where it is (SC-313). */
   readonly mayRewrite: (alloc: Allocation) => boolean;
 }
@@ -51,7 +53,8 @@ function examine(alloc: Allocation, view: RescheduleView, leaving: boolean): Res
   const { eligible, atNs } = timeFor(alloc, view, leaving);
   if (!eligible) return KEEP;
   if (hasWaited(alloc, view) || atNs - view.nowNs <= RESCHEDULE_NOW_NS) return NOW;
-  if (FollowupEvalID !== '') return KEEP;
+  // One that was deleted, or superseded by another, comes no more (SC-176).
+  if (FollowupEvalID !== '' && view.isComing(FollowupEvalID)) return KEEP;
   // On a node that takes no rewrite nothing could name the follow-up, and nobody would look again: it goes now.
   return leaving || view.mayRewrite(alloc) ? { kind: 'later', atNs } : NOW;
 }

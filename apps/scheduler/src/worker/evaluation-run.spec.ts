@@ -68,7 +68,7 @@ const planner: Planner = {
   },
 };
 
-async function run(over: Partial<Evaluation> = {}, timed?: EvaluationRunDeps['timed']): Promise<Evaluation> {
+async function run(over: Partial<Evaluation> = {}, deps: Partial<EvaluationRunDeps> = {}): Promise<Evaluation> {
   const evaluation = fixtures.anEval(over);
   fixtures.apply(world.state, 'EvalUpdate', { Evals: [evaluation] });
   const { state } = world;
@@ -84,8 +84,9 @@ async function run(over: Partial<Evaluation> = {}, timed?: EvaluationRunDeps['ti
       },
     },
     clock: { nowMs: () => world.nowMs },
+    dueNs: 0,
     newId: world.newId,
-    ...(timed && { timed }),
+    ...deps,
   }).run();
   if (ended) await planner.updateEval(ended);
   return evaluation;
@@ -132,13 +133,14 @@ describe('a run that succeeds', () => {
     const before = world.state.appliedIndex + 1; // with the evaluation itself
     answers = [nothing];
     const seen: { from: number; to: number; snapshot: number }[] = [];
-    await run({}, (pass) => {
+    const timed: EvaluationRunDeps['timed'] = (pass) => {
       queueMicrotask(() => world.addNode());
       const from = world.state.appliedIndex;
       const attempt = pass();
       seen.push({ from, to: world.state.appliedIndex, snapshot: attempt.plan.SnapshotIndex });
       return attempt;
-    });
+    };
+    await run({}, { timed });
     expect(seen[0]).toEqual({ from: before, to: before, snapshot: before });
     expect(seen[1]!.from).toBeGreaterThan(before);
     expect(seen[1]!.to).toBe(seen[1]!.from);
@@ -206,10 +208,10 @@ describe('a run that succeeds', () => {
     world.report(world.allocs()[0]!, { ClientStatus: 'running' });
     world.nodeIs(node, 'disconnected');
     await run({ TriggeredBy: 'node-update' });
-    const WaitUntil = rfc3339FromNs((world.nowMs + LOST_AFTER_MS) * 1e6);
+    const dueNs = (world.nowMs + LOST_AFTER_MS) * 1e6;
 
-    world.nowMs += LOST_AFTER_MS - 2_000; // the broker's clock has reached WaitUntil
-    await run({ TriggeredBy: 'max-disconnect-timeout', WaitUntil });
+    world.nowMs += LOST_AFTER_MS - 2_000; // the broker's clock has reached it
+    await run({ TriggeredBy: 'max-disconnect-timeout', WaitUntil: rfc3339FromNs(dueNs) }, { dueNs });
     expect(world.allocs()[0]).toMatchObject({ ClientStatus: 'lost', DesiredStatus: 'stop' });
   });
 
@@ -329,13 +331,14 @@ describe('a run against conflicts', () => {
     world.addNode();
     register(3);
     const times = new Set<number>();
-    await run({}, (pass) => {
+    const timed: EvaluationRunDeps['timed'] = (pass) => {
       const attempt = pass();
       for (const { CreateTime, ModifyTime } of Object.values(attempt.plan.NodeAllocation).flat())
         times.add(CreateTime).add(ModifyTime);
       world.nowMs += 1_000;
       return attempt;
-    });
+    };
+    await run({}, { timed });
     expect(times.size).toBe(1);
   });
 

@@ -36,6 +36,8 @@ export interface EvaluationRunDeps {
   readonly planner: Planner;
   readonly snapshots: Snapshots;
   readonly clock: Clock;
+  /** Of the delivery. */
+  readonly dueNs: number;
   readonly newId: () => string;
   /** Wraps the pure pass: for its span and timing. */
   readonly timed?: (attempt: () => Attempt) => Attempt;
@@ -97,7 +99,7 @@ export class EvaluationRun {
   }
 
   private attempt(type: SchedulerType): Attempt {
-    const { snapshots, clock, newId } = this.deps;
+    const { snapshots, newId } = this.deps;
     this.result = undefined;
     const pass = (): Attempt =>
       schedule(type, {
@@ -105,7 +107,7 @@ export class EvaluationRun {
         tables: snapshots.tables,
         ...(snapshots.loads && { loads: snapshots.loads }),
         index: snapshots.appliedIndex,
-        nowNs: this.nowNs(clock),
+        nowNs: this.nowNs,
         newId,
       });
     return this.deps.timed ? this.deps.timed(pass) : pass();
@@ -113,11 +115,10 @@ export class EvaluationRun {
 
   /**
    * The broker's clock decides when a delayed evaluation is due. By a worker's clock that is behind, what it was made for
-   * (a disconnect window that ends, SC-191) might not have come yet, and nobody would look again.
+   * (a disconnect window that ends, SC-191; a failed allocation, SC-171) might not have come yet, and nobody would look again.
    */
-  private nowNs(clock: Clock): number {
-    const nowNs = nsFromMs(clock.nowMs());
-    return this.evaluation.Wait > 0 ? nowNs : Math.max(nowNs, nsFromRfc3339(this.evaluation.WaitUntil));
+  private get nowNs(): number {
+    return Math.max(nsFromMs(this.deps.clock.nowMs()), this.deps.dueNs);
   }
 
   private async succeed(type: SchedulerType, attempt: Attempt): Promise<Evaluation | undefined> {

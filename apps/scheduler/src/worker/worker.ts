@@ -267,6 +267,7 @@ export class Worker {
           reach: (index) => steps.refreshed(index, state.waitFor(index, WAIT_FOR_INDEX_MS)),
         },
         clock,
+        dueNs: delivery.DueNs ?? 0,
         newId,
         timed: (pass) => {
           const before = clock.nowMs();
