@@ -257,7 +257,7 @@ describe('what workers ask', () => {
     await commit(first, second);
     const { Token } = await next();
     const unwanted = await plane.ask(finish, { Eval: { ...first, Status: 'complete' }, Token, NextOf: [] });
-    expect(unwanted).toEqual({ Eval: null, Token: '', WaitIndex: 0, Traceparent: null });
+    expect(unwanted).toEqual({ Eval: null, Token: '', WaitIndex: 0, DueNs: 0, Traceparent: null });
     const last = await next();
     const none = await plane.ask(finish, {
       Eval: { ...second, Status: 'complete' },
