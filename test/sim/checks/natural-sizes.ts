@@ -1,8 +1,11 @@
 import { type Evaluation, isActiveDeployment } from '@waybill/model';
 import type { Applied, Change, Role, Tables } from '@waybill/state';
 
-/** What a holder may have beyond the rows of its state: housekeeping evaluations, deliveries whose end is written already. */
-const SLACK = 16;
+/**
+ * What a holder may have beyond the rows of its state: housekeeping evaluations, of a dozen kinds, which come again while
+ * they wait for a worker; deliveries whose end is written already.
+ */
+const SLACK = 32;
 
 type Stats = Readonly<Record<string, number>>;
 
