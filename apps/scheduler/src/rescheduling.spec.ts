@@ -57,6 +57,19 @@ describe('without room for those that failed', () => {
     expect(placed?.RescheduleTracker?.Events.map(({ Delay }) => Delay / NS_PER_SECOND)).toEqual([30, 60]);
   });
 
+  it('SC-176: a follow-up that was canceled is made again by whatever comes next', () => {
+    world.addNode();
+    world.register(jobOf());
+    world.settle();
+    fail(world.allocs()[0]!);
+    const [canceled] = world.run({ TriggeredBy: 'alloc-failure' }).followups;
+    const evaluation = world.state.tables.evals.get(canceled!.ID)!;
+    fixtures.apply(world.state, 'EvalUpdate', { Evals: [{ ...evaluation, Status: 'canceled' }] });
+    const [again] = world.run({ TriggeredBy: 'node-update' }).followups;
+    expect(again).toMatchObject({ TriggeredBy: 'alloc-reschedule', WaitUntil: canceled!.WaitUntil });
+    expect(world.allocs()[0]!.FollowupEvalID).toBe(again!.ID);
+  });
+
   it('SC-325: an evaluation that comes before the time changes nothing', () => {
     world.addNode();
     world.register(jobOf());

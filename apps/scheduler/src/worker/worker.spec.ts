@@ -134,6 +134,16 @@ describe('a worker', () => {
     expect(timers.filter((timer) => timer === 'worker.dequeue_eval')).toHaveLength(1);
   });
 
+  it("SC-171, EB-56: what has come by the broker's clock has come, also where the clock here is behind", async () => {
+    world.addNode();
+    world.register(fixtures.aJob({ TaskGroups: [fixtures.aGroup({ Count: 1 })] }));
+    const dueNs = (time.nowMs() + 3_000) * 1e6;
+    delivered({ DueNs: dueNs }, { TriggeredBy: 'job-register' });
+    worker.start();
+    await settled();
+    expect(Object.values(submitted[0]!.NodeAllocation).flat()).toMatchObject([{ CreateTime: dueNs }]);
+  });
+
   it('keeps the time of each step, also of one that fails, and names no job', async () => {
     refuse = (call) => (call === 'finish' ? new Error('no') : undefined);
     delivered();
