@@ -42,6 +42,7 @@ export const brokerService = (hearProjected: HearProjected = overNats): ServiceD
       logger: context.logger,
       tracer: () => tracerFor(name),
       region: settings.WAYBILL_REGION,
+      defaultConfiguration: settings.WAYBILL_DEFAULT_SCHEDULER_CONFIG,
       pipelineDepth: settings.WAYBILL_PLAN_APPLY_PIPELINE,
       rejectionTracker: {
         enabled: settings.WAYBILL_PLAN_REJECTION_TRACKER,

@@ -1,4 +1,4 @@
-import { type Plan, SimulatedTime } from '@waybill/model';
+import { defaultSchedulerConfiguration, type Plan, type SchedulerConfiguration, SimulatedTime } from '@waybill/model';
 import { LocalState } from '@waybill/replica';
 import { draftTxn, fixtures, serviceActor, type TxnDraft, type TxnPayloads, type TxnType } from '@waybill/state';
 import { silentLogger, tracerFor } from '@waybill/telemetry';
@@ -14,6 +14,7 @@ let holds: boolean;
 let reads: (() => void)[] | undefined;
 let writes: (() => void)[] | undefined;
 let ids: number;
+let create: (defaultConfiguration?: SchedulerConfiguration) => Broker;
 
 const passes = (waiting: (() => void)[] | undefined): Promise<void> =>
   waiting ? new Promise((resolve) => waiting.push(resolve)) : Promise.resolve();
@@ -30,16 +31,19 @@ beforeEach(() => {
     await passes(writes);
     return state.propose(draft);
   };
-  broker = new Broker({
-    state: Object.assign(Object.create(state) as LocalState, { propose }),
-    clock: time,
-    timers: time,
-    newId: () => `id-${++ids}`,
-    random: () => 0,
-    logger: silentLogger,
-    tracer: () => tracerFor('test'),
-    region: 'global',
-  });
+  create = (defaultConfiguration) =>
+    new Broker({
+      defaultConfiguration,
+      state: Object.assign(Object.create(state) as LocalState, { propose }),
+      clock: time,
+      timers: time,
+      newId: () => `id-${++ids}`,
+      random: () => 0,
+      logger: silentLogger,
+      tracer: () => tracerFor('test'),
+      region: 'global',
+    });
+  broker = create();
   state.onApplied((applied) => holds && broker.applied(applied));
   write('Initialise', {});
   write('NodeRegister', { Node: node, CreateNodePool: false });
@@ -121,4 +125,24 @@ it('EB-328: the plan before it is counted also when the term ends here while the
   await ended;
   expect([await answers[0], allocs()]).toMatchObject([{ RefreshIndex: 0 }, 1]);
   expect(await answers[1]).toMatchObject({ RejectedNodes: [node.ID] });
+});
+
+it('EB-127, OP-10: the first holder obeys and stores the configured default, a later one what is stored', async () => {
+  const paused = { ...defaultSchedulerConfiguration(), SchedulerAlgorithm: 'spread', PauseEvalBroker: true } as const;
+  broker = create(paused);
+  writes = [];
+  roleTaken(1);
+  const started = hold(2);
+  expect(broker.evals.isEnabled).toBe(false);
+  release();
+  await started;
+  expect(broker.evals.isEnabled).toBe(false);
+  expect([...state.tables.scheduler_config.all()]).toMatchObject([
+    { SchedulerAlgorithm: 'spread', PauseEvalBroker: true },
+  ]);
+  await letGo();
+
+  broker = create(defaultSchedulerConfiguration());
+  await hold(3);
+  expect(broker.evals.isEnabled).toBe(false);
 });

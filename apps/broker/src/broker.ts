@@ -1,4 +1,11 @@
-import { defaultSchedulerConfiguration, nsFromMs, type Evaluation, type Plan, type PlanResult } from '@waybill/model';
+import {
+  defaultSchedulerConfiguration,
+  nsFromMs,
+  type Evaluation,
+  type Plan,
+  type PlanResult,
+  type SchedulerConfiguration,
+} from '@waybill/model';
 import { type HolderWriter, type Singleton, type Term } from '@waybill/lease';
 import { NodeLoads, SINGLETON_KEY, type Applied, type Tables } from '@waybill/state';
 import { SCHEDULER_VERSION } from '@waybill/rpc';
@@ -61,6 +68,7 @@ export class Broker implements Singleton {
   private readonly indexes: EvalIndexes;
   private readonly loads: NodeLoads;
   private readonly meter: Meter;
+  private readonly defaultConfiguration: SchedulerConfiguration;
 
   constructor(private readonly deps: BrokerDeps) {
     this.tables = deps.state.tables;
@@ -69,6 +77,7 @@ export class Broker implements Singleton {
     // By itself, not by our `applied`: when the term is over here, a plan may still be judged, and count in the log.
     deps.state.onApplied(this.loads.applied);
     this.meter = deps.meter ?? noMeter;
+    this.defaultConfiguration = deps.defaultConfiguration ?? defaultSchedulerConfiguration();
     this.evals = new EvalBroker({ ...deps, rows: this.rows() }, deps.options);
     this.blocked = new BlockedEvals({
       clock: deps.clock,
@@ -76,8 +85,8 @@ export class Broker implements Singleton {
       enqueue: (batch) => this.evals.enqueueAll(batch),
       onDuplicate: () => this.session?.reapers.wakeCanceler(),
     });
-    const { tables, evals, blocked, traces } = this;
-    this.flow = new EvaluationFlow({ tables, evals, blocked, traces, logger: deps.logger });
+    const { tables, evals, blocked, traces, defaultConfiguration } = this;
+    this.flow = new EvaluationFlow({ tables, evals, blocked, traces, logger: deps.logger, defaultConfiguration });
     this.writes = new WorkerWrites({
       state: deps.state,
       evals,
@@ -252,7 +261,7 @@ export class Broker implements Singleton {
         CreateTime: nsFromMs(this.deps.clock.nowMs()),
       });
     if (!this.tables.scheduler_config.has(SINGLETON_KEY))
-      await writer.write('SchedulerConfig', { Config: defaultSchedulerConfiguration(), CAS: false, ModifyIndex: 0 });
+      await writer.write('SchedulerConfig', { Config: this.defaultConfiguration, CAS: false, ModifyIndex: 0 });
   }
 
   private rows(): EvalRows {

@@ -30,6 +30,7 @@ beforeEach(() => {
     blocked,
     traces: new TraceMemory(),
     logger: silentLogger,
+    defaultConfiguration: fixtures.aSchedulerConfiguration(),
   });
 });
 

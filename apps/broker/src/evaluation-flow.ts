@@ -1,3 +1,4 @@
+import type { SchedulerConfiguration } from '@waybill/model';
 import { SINGLETON_KEY, type Applied, type Tables } from '@waybill/state';
 import type { Logger } from '@waybill/telemetry';
 import type { BlockedEvals } from './blocked/blocked-evals.js';
@@ -12,6 +13,8 @@ export interface EvaluationFlowDeps {
   readonly blocked: BlockedEvals;
   readonly traces: TraceMemory;
   readonly logger: Logger;
+  /** Decides while none is stored (EB-127). */
+  readonly defaultConfiguration: SchedulerConfiguration;
 }
 
 /**
@@ -28,8 +31,8 @@ export class EvaluationFlow {
 
   /** EB-124, EB-128: on or paused as the stored configuration says, by comparing that with what is. */
   followPauseFlag(): void {
-    const { tables, evals, logger } = this.deps;
-    const enabled = !(tables.scheduler_config.get(SINGLETON_KEY)?.PauseEvalBroker ?? false);
+    const { tables, evals, logger, defaultConfiguration } = this.deps;
+    const enabled = !(tables.scheduler_config.get(SINGLETON_KEY) ?? defaultConfiguration).PauseEvalBroker;
     if (enabled === evals.isEnabled) return;
     this.enable(enabled);
     logger.info(enabled ? 'evaluation broker enabled' : 'evaluation broker paused');

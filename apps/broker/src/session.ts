@@ -1,5 +1,5 @@
 import type { NodeLoads } from '@waybill/state';
-import type { Clock, Evaluation, Timers } from '@waybill/model';
+import type { Clock, Evaluation, SchedulerConfiguration, Timers } from '@waybill/model';
 import { HolderWriter, type Term } from '@waybill/lease';
 import type { ReplicatedState } from '@waybill/replica';
 import type { Logger, Tracer } from '@waybill/telemetry';
@@ -32,6 +32,8 @@ export interface SessionDeps {
   /** EB-262. */
   readonly pipelineDepth?: number;
   readonly meter?: Meter;
+  /** The scheduler configuration that a new cluster starts with (OP-10); by default the contract's. */
+  readonly defaultConfiguration?: SchedulerConfiguration;
   /** Of kinds of housekeeping whose interval is not the usual one. */
   readonly corePeriodsMs?: CorePeriods;
   /** Resolves when the read model has the index; without it nobody waits for that. @throws ReadModelBehindError */

@@ -45,6 +45,19 @@ describe('CL-922: a configuration file of the agent', () => {
     expect(parsed('')).toEqual({ flags: {}, meta: {}, idle: [] });
   });
 
+  it('OP-10: the default scheduler configuration is one value, with what is said to be false, without what is unsaid', () => {
+    const block = 'pause_eval_broker = true\n preemption_config { system_scheduler_enabled = false }';
+    const { flags, idle } = parsed(`server {\n default_scheduler_config {\n ${block}\n }\n }`);
+    expect(JSON.parse(String(flags['default-scheduler-config']))).toEqual({
+      PauseEvalBroker: true,
+      PreemptionConfig: { SystemSchedulerEnabled: false },
+    });
+    expect(idle).toEqual([]);
+    expect(() => parsed('server {\n default_scheduler_config {\n pause_broker = true\n }\n }')).toThrow(
+      'agent.hcl:3,2-14: Unsupported argument',
+    );
+  });
+
   it.each([
     ['datacentr = "x"', 'agent.hcl:1,1-10: Unsupported argument; ', 'Did you mean "datacenter"?'],
     ['client {\n  enabled = "maybe"\n}', 'agent.hcl:2,14-19: ', 'a bool is required'],

@@ -24,6 +24,8 @@ export function parseAgentConfig(file: TextFile): AgentConfig {
       if (isUnsaid(value)) continue;
       if (key.startsWith('$')) idle.add(key.slice(1));
       else if (key === 'meta') meta = value as Record<string, string>;
+      // One flag and one setting for the whole block: a false in it is said, so nothing but null is left out.
+      else if (key === 'default-scheduler-config') flags[key] = JSON.stringify(value, withoutUnset);
       else if (isObject(value)) take(value);
       else if (typeof value !== 'object') flags[key] = value;
     }
@@ -41,6 +43,9 @@ const isUnsaid = (value: Json | undefined): boolean =>
   value === 0 ||
   value === false ||
   (Array.isArray(value) && value.length === 0);
+
+/** For `JSON.stringify`: leaves out the members that are null. */
+const withoutUnset = (_key: string, value: Json): Json | undefined => value ?? undefined;
 
 const isObject = (value: Json | undefined): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -1,5 +1,5 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http';
-import { CORE_TYPE, parseDuration } from '@waybill/model';
+import { CORE_TYPE, defaultSchedulerConfiguration, parseDuration } from '@waybill/model';
 import { KNOWN_SCHEDULERS } from '@waybill/rpc';
 import { z } from 'zod';
 
@@ -165,3 +165,38 @@ export const hostVolumes = keyValues.transform((paths, ctx) => {
   }
   return volumes;
 });
+
+const schedulerConfigurationForm = z
+  .strictObject({
+    SchedulerAlgorithm: z.enum(['binpack', 'spread']),
+    PreemptionConfig: z
+      .strictObject({
+        SystemSchedulerEnabled: z.boolean(),
+        SysBatchSchedulerEnabled: z.boolean(),
+        BatchSchedulerEnabled: z.boolean(),
+        ServiceSchedulerEnabled: z.boolean(),
+      })
+      .partial(),
+    MemoryOversubscriptionEnabled: z.boolean(),
+    RejectJobRegistration: z.boolean(),
+    PauseEvalBroker: z.boolean(),
+    NodeLimitForFeasibilityChecks: z.int().min(0),
+  })
+  .partial();
+
+/** A scheduler configuration as JSON, by the names of the API (OP-2); members that are left out keep their defaults. */
+export const schedulerConfiguration = z
+  .string()
+  .transform((text, ctx): unknown => {
+    try {
+      return JSON.parse(text);
+    } catch {
+      ctx.addIssue({ code: 'custom', message: 'a JSON object such as {"PauseEvalBroker":true}' });
+      return z.NEVER;
+    }
+  })
+  .pipe(schedulerConfigurationForm)
+  .transform(({ PreemptionConfig, ...given }) => {
+    const defaults = defaultSchedulerConfiguration();
+    return { ...defaults, ...given, PreemptionConfig: { ...defaults.PreemptionConfig, ...PreemptionConfig } };
+  });

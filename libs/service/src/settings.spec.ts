@@ -1,4 +1,4 @@
-import { NS_PER_HOUR, NS_PER_MINUTE } from '@waybill/model';
+import { defaultSchedulerConfiguration, NS_PER_HOUR, NS_PER_MINUTE } from '@waybill/model';
 import { describe, expect, it } from 'vitest';
 import { readSettings, SettingsError } from './settings.js';
 
@@ -47,6 +47,10 @@ it.each([
   ['WAYBILL_RAW_EXEC_DENIED_UIDS', '2000-1000'],
   ['WAYBILL_MIN_DYNAMIC_PORT', '40000'],
   ['WAYBILL_MAX_KILL_TIMEOUT_MS', '2147483648'],
+  ['WAYBILL_DEFAULT_SCHEDULER_CONFIG', 'paused'],
+  ['WAYBILL_DEFAULT_SCHEDULER_CONFIG', '{"PauseBroker":true}'],
+  ['WAYBILL_DEFAULT_SCHEDULER_CONFIG', '{"SchedulerAlgorithm":"random"}'],
+  ['WAYBILL_DEFAULT_SCHEDULER_CONFIG', '{"PreemptionConfig":{"SystemSchedulerEnabled":1}}'],
 ])('%s=%s is refused before anything starts, and named', (name, value) => {
   expect(refusal({ [name]: value }).split('\n')).toEqual([expect.stringMatching(new RegExp(`^${name}=`))]);
 });
@@ -62,6 +66,21 @@ it.each([
   ['WAYBILL_RAW_EXEC_DENIED_UIDS', '0,1000-4294967294'],
 ])('%s=%s is taken', (name, value) => {
   expect(() => read({ [name]: value })).not.toThrow();
+});
+
+it('OP-10: the scheduler configuration of a new cluster has all members, with defaults where none is given', () => {
+  const unset = read({}).WAYBILL_DEFAULT_SCHEDULER_CONFIG;
+  expect(unset).toEqual(defaultSchedulerConfiguration());
+  const given = {
+    PauseEvalBroker: true,
+    SchedulerAlgorithm: 'spread',
+    PreemptionConfig: { BatchSchedulerEnabled: true },
+  };
+  expect(read({ WAYBILL_DEFAULT_SCHEDULER_CONFIG: JSON.stringify(given) }).WAYBILL_DEFAULT_SCHEDULER_CONFIG).toEqual({
+    ...unset,
+    ...given,
+    PreemptionConfig: { ...unset.PreemptionConfig, BatchSchedulerEnabled: true },
+  });
 });
 
 describe('what a scheduler works on', () => {

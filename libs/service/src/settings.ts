@@ -1,5 +1,6 @@
 import { KNOWN_SCHEDULERS, MAX_WORKERS } from '@waybill/rpc';
 import { z } from 'zod';
+import { defaultSchedulerConfiguration } from '@waybill/model';
 import { AGENT_SETTINGS } from './agent-settings.js';
 import { METRICS_SETTINGS } from './metrics-settings.js';
 import {
@@ -14,6 +15,7 @@ import {
   peers,
   port,
   positive,
+  schedulerConfiguration,
   schedulers,
   word,
 } from './setting-forms.js';
@@ -114,6 +116,9 @@ export const SETTINGS = {
     .describe(
       'scheduler: types of evaluations that are worked on, with commas between; _core, housekeeping, is a must',
     ),
+  WAYBILL_DEFAULT_SCHEDULER_CONFIG: schedulerConfiguration
+    .default(defaultSchedulerConfiguration)
+    .describe('broker: scheduler configuration of a new cluster, as JSON; ignored once the cluster has one'),
   WAYBILL_DEPLOY_QUERY_RATE_LIMIT: z.coerce
     .number()
     .min(0, 'deploy_query_rate_limit must be greater than 0')

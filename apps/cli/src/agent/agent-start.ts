@@ -34,6 +34,7 @@ const SETTINGS: Readonly<Record<string, string>> = {
   nats: 'WAYBILL_NATS_URL',
   database: 'WAYBILL_DATABASE_URL',
   region: 'WAYBILL_REGION',
+  'default-scheduler-config': 'WAYBILL_DEFAULT_SCHEDULER_CONFIG',
 };
 
 /** Of Nomad's agent: what there is no raft, gossip or catalogue for (CL-922). */

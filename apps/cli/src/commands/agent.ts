@@ -41,6 +41,12 @@ export const command: ServerCommand = {
     { name: 'meta', kind: 'list', value: 'key=value', help: 'What jobs may constrain on.' },
     { name: 'nats', kind: 'text', value: 'url', help: 'NATS. WAYBILL_NATS_URL.' },
     { name: 'database', kind: 'text', value: 'url', help: 'PostgreSQL. WAYBILL_DATABASE_URL.' },
+    {
+      name: 'default-scheduler-config',
+      kind: 'text',
+      value: 'json',
+      help: 'Scheduler configuration of a new cluster; server.default_scheduler_config of a file. Ignored once the cluster has one.',
+    },
     { name: 'log-level', kind: 'text', value: 'level', help: 'trace, debug, info, warn or error.' },
     { name: 'log-json', kind: 'switch', help: 'Log lines as JSON.' },
     ...WITHOUT_EFFECT.map((name) => ({ name, kind: 'text', value: 'value', help: 'Without effect.' }) as const),

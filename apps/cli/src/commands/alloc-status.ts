@@ -129,7 +129,7 @@ function showSection({ terminal }: Call, { title, text }: TitledTable): void {
   terminal.print(text);
 }
 
-/** When the evaluation that will replace a failed allocation is due; undefined: none, or it cannot be told. */
+/** When the evaluation that will reschedule a failed allocation is due; undefined: none, or it cannot be told. */
 async function rescheduleTime({ api, clock }: Call, { FollowupEvalID }: AllocationAnswer): Promise<number | undefined> {
   if (!FollowupEvalID) return undefined;
   const evaluation = await unlessItFails(api.get<Partial<Evaluation>>(`/v1/evaluation/${FollowupEvalID}`));

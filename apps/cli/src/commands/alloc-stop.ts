@@ -7,7 +7,7 @@ import { readAllocation } from '../allocations/read-allocation.js';
 export const command: ServerCommand = {
   usage: '<allocation>',
   description:
-    'Stops an allocation; the scheduler replaces it as its job wants, and that is watched.\n\nNeeds the capability ' +
+    'Stops an allocation. The scheduler migrates it: it places a new one as the job wants. The command monitors that evaluation.\n\nNeeds the capability ' +
     'alloc-lifecycle; to watch, read-job.',
   flags: [
     DETACH_FLAG,

@@ -15,7 +15,7 @@ export const command: ServerCommand = {
     {
       name: 'force-reschedule',
       kind: 'switch',
-      help: 'Replace failed allocations now, even if it is not their time yet.',
+      help: 'Reschedule failed allocations now, even if their delay is not over yet.',
     },
     VERBOSE_FLAG,
   ],

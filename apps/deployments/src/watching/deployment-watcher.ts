@@ -101,7 +101,7 @@ export class DeploymentWatcher implements Reader {
     if (this.mode !== 'watching' || !deployment) return;
     const findings = this.findings(deployment);
     if (findings.failure) return this.write((now) => this.healthFailure(now));
-    if (findings.wantsEvaluation || findings.replaceable.length > 0) this.shared.batcher.request(this.id);
+    if (findings.wantsEvaluation || findings.reschedulable.length > 0) this.shared.batcher.request(this.id);
     if (mayAutoPromote(deployment, this.alloc)) this.write((now) => this.promotion(now));
   }
 
@@ -109,12 +109,12 @@ export class DeploymentWatcher implements Reader {
   update(): DeploymentUpdate | undefined {
     const deployment = this.deployment();
     if (!deployment) return undefined;
-    const { wantsEvaluation, replaceable } = this.findings(deployment);
-    if (!wantsEvaluation && replaceable.length === 0) return undefined;
+    const { wantsEvaluation, reschedulable } = this.findings(deployment);
+    if (!wantsEvaluation && reschedulable.length === 0) return undefined;
     const { tables, newId } = this.shared;
     try {
       return {
-        transitions: Object.fromEntries(replaceable.map((id) => [id, { ...NO_TRANSITION, Reschedule: true }])),
+        transitions: Object.fromEntries(reschedulable.map((id) => [id, { ...NO_TRANSITION, Reschedule: true }])),
         evaluation: watcherEvaluation(tables, deployment, newId(), this.nowNs()),
       };
     } catch (error) {

@@ -4,8 +4,8 @@ import { findTaskGroup, type Allocation, type Deployment, type DeploymentState }
 export interface HealthFindings {
   /** The deployment has failed; `reverts` if a group that failed it wants the old version back. */
   readonly failure: { readonly reverts: boolean } | undefined;
-  /** Allocations that may be replaced now. */
-  readonly replaceable: readonly string[];
+  /** IDs of unhealthy allocations that may be rescheduled now. */
+  readonly reschedulable: readonly string[];
   /** Something became healthy that no evaluation has seen. */
   readonly wantsEvaluation: boolean;
 }
@@ -23,7 +23,7 @@ export function healthFindings(
   let failed = false;
   let reverts = false;
   let wantsEvaluation = false;
-  const replaceable: string[] = [];
+  const reschedulable: string[] = [];
   for (const alloc of allocs) {
     const state = stateOf(deployment, alloc);
     const health = alloc.DeploymentStatus;
@@ -33,9 +33,9 @@ export function healthFindings(
     } else if (state.ProgressDeadline === 0 || isOutOfAttempts(alloc, nowNs)) {
       failed = true;
       reverts ||= state.AutoRevert;
-    } else if (alloc.DesiredTransition.Reschedule !== true) replaceable.push(alloc.ID);
+    } else if (alloc.DesiredTransition.Reschedule !== true) reschedulable.push(alloc.ID);
   }
-  return { failure: failed ? { reverts } : undefined, replaceable, wantsEvaluation };
+  return { failure: failed ? { reverts } : undefined, reschedulable, wantsEvaluation };
 }
 
 function stateOf(deployment: Deployment, alloc: Allocation): DeploymentState | undefined {

@@ -11,7 +11,7 @@ export const MAX_BATCH_BYTES = 256 * 1024;
 export const FIRST_RETRY_MS = 500;
 export const MAX_RETRY_MS = 30_000;
 
-/** What one deployment needs now: replacements permitted, and the evaluation that goes with them. */
+/** What one deployment needs now: allocations that may be rescheduled, and the evaluation that goes with them. */
 export interface DeploymentUpdate {
   readonly transitions: Readonly<Record<string, DesiredTransition>>;
   readonly evaluation: Evaluation;

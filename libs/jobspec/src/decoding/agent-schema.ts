@@ -38,6 +38,28 @@ const idle = Object.fromEntries(WITHOUT_EFFECT.map((name) => [name, freeform(`$$
   BlockRule
 >;
 
+/** The scheduler configuration of a new cluster (OP-10), by the names of the API. Unset members stay null. */
+const schedulerConfiguration: Schema = {
+  attributes: {
+    scheduler_algorithm: optional.text('SchedulerAlgorithm'),
+    memory_oversubscription_enabled: optional.bool('MemoryOversubscriptionEnabled'),
+    reject_job_registration: optional.bool('RejectJobRegistration'),
+    pause_eval_broker: optional.bool('PauseEvalBroker'),
+    node_limit_for_feasibility_checks: optional.integer('NodeLimitForFeasibilityChecks'),
+  },
+  blocks: {
+    preemption_config: one('PreemptionConfig', {
+      attributes: {
+        system_scheduler_enabled: optional.bool('SystemSchedulerEnabled'),
+        sysbatch_scheduler_enabled: optional.bool('SysBatchSchedulerEnabled'),
+        batch_scheduler_enabled: optional.bool('BatchSchedulerEnabled'),
+        service_scheduler_enabled: optional.bool('ServiceSchedulerEnabled'),
+      },
+      blocks: NO_BLOCKS,
+    }),
+  },
+};
+
 /** A file of the agent (CL-922). Its JSON keys are the flags of the command `agent`; those that begin with `$` have no effect. */
 export const agentSchema: Schema = {
   attributes: {
@@ -77,7 +99,7 @@ export const agentSchema: Schema = {
       },
       blocks: {
         server_join: freeform('$server_join'),
-        default_scheduler_config: freeform('$default_scheduler_config'),
+        default_scheduler_config: one('default-scheduler-config', schedulerConfiguration),
       },
     }),
     client: one('client', {
