@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { MAX_DESCRIPTION_CHARS, NAMESPACE_NAME } from '../limits/name-limits.js';
 
 /** `Hash` base64. */
 export interface Namespace {
@@ -30,15 +31,12 @@ export type NamespaceSpecification = Omit<Namespace, 'Hash' | 'CreateIndex' | 'M
 /** Always there; may be described, not deleted (OP-175). */
 export const DEFAULT_NAMESPACE = 'default';
 
-export const MAX_NAMESPACE_DESCRIPTION_CHARS = 256;
-const NAMESPACE_NAME = /^[a-zA-Z0-9-]{1,128}$/;
-
 /** OP-178: what is wrong with a namespace as given. */
 export function namespaceProblems({ Name, Description }: Pick<Namespace, 'Name' | 'Description'>): string[] {
   const problems: string[] = [];
   if (!NAMESPACE_NAME.test(Name)) problems.push(`invalid name "${Name}". Must match regex ${NAMESPACE_NAME.source}`);
-  if (Array.from(Description).length > MAX_NAMESPACE_DESCRIPTION_CHARS)
-    problems.push(`description longer than ${MAX_NAMESPACE_DESCRIPTION_CHARS}`);
+  if (Array.from(Description).length > MAX_DESCRIPTION_CHARS)
+    problems.push(`description longer than ${MAX_DESCRIPTION_CHARS}`);
   return problems;
 }
 

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { MAX_DESCRIPTION_CHARS, NODE_POOL_NAME } from '../limits/name-limits.js';
 
 /** `NodeIdentityTTL` in nanoseconds; `Hash` base64. */
 export interface NodePool {
@@ -20,8 +21,6 @@ export const ALL_NODES_POOL = 'all';
 
 /** ND-188: 24 h, in nanoseconds. */
 export const DEFAULT_NODE_IDENTITY_TTL_NS = 24 * 3_600e9;
-export const MAX_POOL_DESCRIPTION_CHARS = 256;
-const POOL_NAME = /^[a-zA-Z0-9-_]{1,128}$/;
 
 /** `default` and `all` always exist and cannot be deleted or changed. */
 export function isBuiltInNodePool(name: string): boolean {
@@ -30,15 +29,15 @@ export function isBuiltInNodePool(name: string): boolean {
 
 /** Why no pool can be called so; undefined: one can (ND-26, ND-183). */
 export function poolNameProblem(name: string): string | undefined {
-  return POOL_NAME.test(name) ? undefined : `invalid name "${name}", must match regex ${POOL_NAME.source}`;
+  return NODE_POOL_NAME.test(name) ? undefined : `invalid name "${name}", must match regex ${NODE_POOL_NAME.source}`;
 }
 
 /** ND-183: what is wrong with a pool as given; undefined: nothing. */
 export function nodePoolProblem(pool: Pick<NodePool, 'Name' | 'Description'>): string | undefined {
   const problem = poolNameProblem(pool.Name);
   if (problem !== undefined) return problem;
-  if (Array.from(pool.Description).length <= MAX_POOL_DESCRIPTION_CHARS) return undefined;
-  return `description longer than ${MAX_POOL_DESCRIPTION_CHARS} characters`;
+  if (Array.from(pool.Description).length <= MAX_DESCRIPTION_CHARS) return undefined;
+  return `description longer than ${MAX_DESCRIPTION_CHARS} characters`;
 }
 
 /** Equal for pools that say the same, whatever the order of their meta. */

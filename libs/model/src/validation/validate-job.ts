@@ -1,4 +1,11 @@
 import { CORE_TYPE } from '../evaluations/core-evaluation.js';
+import {
+  MAX_DATACENTER_BYTES,
+  MAX_JOB_ID_BYTES,
+  MAX_JOB_NAME_BYTES,
+  MAX_LONG_DESCRIPTION_CHARS,
+  nameLengthErrors,
+} from '../limits/name-limits.js';
 import { checkCron, CronSpecError, specsOf } from '../time/cron.js';
 import type { Job, ParameterizedJobConfig, PeriodicConfig } from '../jobs/job.js';
 import { nestedList } from './message-list.js';
@@ -9,7 +16,6 @@ import { taskGroupErrors, taskGroupWarnings } from './validate-task-group.js';
 const JOB_TYPES = new Set(['service', 'batch', 'system', 'sysbatch']);
 const MIN_PRIORITY = 1;
 const MAX_PRIORITY = 100;
-const MAX_UI_DESCRIPTION = 1000;
 
 export interface ValidationOptions {
   /** Most allocations one job may ask for; without it there is no limit. */
@@ -62,8 +68,10 @@ function identityErrors(job: Job): string[] {
   if (job.ID === '') errors.push('Missing job ID');
   if (job.ID.includes(' ')) errors.push('Job ID contains a space');
   if (job.ID.includes('\0')) errors.push('Job ID contains a null character');
+  errors.push(...nameLengthErrors('Job ID', job.ID, MAX_JOB_ID_BYTES));
   if (job.Name === '') errors.push('Missing job name');
   if (job.Name.includes('\0')) errors.push('Job Name contains a null character');
+  errors.push(...nameLengthErrors('Job Name', job.Name, MAX_JOB_NAME_BYTES));
   if (job.Namespace === '') errors.push('Job must be in a namespace');
   return errors;
 }
@@ -76,13 +84,16 @@ function typeErrors({ Type }: Job): string[] {
 function datacenterErrors(job: Job): string[] {
   const { Datacenters } = job;
   if (Datacenters.length === 0 && !isMultiregion(job)) return ['Missing job datacenters'];
-  return Datacenters.includes('') ? ['Job datacenter must be non-empty string'] : [];
+  return [
+    ...(Datacenters.includes('') ? ['Job datacenter must be non-empty string'] : []),
+    ...Datacenters.flatMap((datacenter) => nameLengthErrors('Job datacenter', datacenter, MAX_DATACENTER_BYTES)),
+  ];
 }
 
 function descriptionErrors({ UI }: Job): string[] {
   const length = UI?.Description.length ?? 0;
-  return length > MAX_UI_DESCRIPTION
-    ? [`UI description must be under ${MAX_UI_DESCRIPTION} characters, currently ${length}`]
+  return length > MAX_LONG_DESCRIPTION_CHARS
+    ? [`UI description must be under ${MAX_LONG_DESCRIPTION_CHARS} characters, currently ${length}`]
     : [];
 }
 

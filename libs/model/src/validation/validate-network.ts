@@ -1,3 +1,4 @@
+import { MAX_PORT_LABEL_BYTES, nameLengthErrors } from '../limits/name-limits.js';
 import { nestedList } from './message-list.js';
 import type { NetworkResource, Port } from '../nodes/resources.js';
 
@@ -23,7 +24,10 @@ export function validateNetworks(networks: readonly NetworkResource[] | null): s
 function labelErrors(port: Port, labels: Map<string, string>): string[] {
   const holder = labels.get(port.Label);
   labels.set(port.Label, nameOf(port));
-  return holder === undefined ? [] : [`Port label ${port.Label} already in use by ${holder}`];
+  return [
+    ...(holder === undefined ? [] : [`Port label ${port.Label} already in use by ${holder}`]),
+    ...nameLengthErrors('Port label', port.Label, MAX_PORT_LABEL_BYTES),
+  ];
 }
 
 function mappingErrors(port: Port, mode: string): string[] {

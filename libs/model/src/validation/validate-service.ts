@@ -1,8 +1,13 @@
 import { NS_PER_SECOND } from '../time/clock.js';
 import { formatDuration } from '../time/duration.js';
 import type { Service, ServiceCheck } from '../jobs/service.js';
+import {
+  MAX_PORT_LABEL_BYTES,
+  MAX_SERVICE_TEMPLATE_BYTES,
+  nameLengthErrors,
+  SERVICE_NAME,
+} from '../limits/name-limits.js';
 
-const SERVICE_NAME = /^(?!-)[A-Za-z0-9-]{1,63}(?<!-)$/;
 const ON_UPDATE = new Set(['require_healthy', 'ignore_warnings', 'ignore']);
 const SERVICE_ADDRESS_MODES = new Set(['', 'auto', 'host', 'driver', 'alloc', 'alloc_ipv6']);
 const CHECK_ADDRESS_MODES = new Set(['', 'host', 'driver', 'alloc', 'alloc_ipv6']);
@@ -20,6 +25,10 @@ export function serviceErrors(service: Service): string[] {
         `and must be no longer than 63 characters: "${service.Name}"`,
     );
   }
+  errors.push(
+    ...nameLengthErrors('Service name', service.Name, MAX_SERVICE_TEMPLATE_BYTES),
+    ...nameLengthErrors('Service port', service.PortLabel, MAX_PORT_LABEL_BYTES),
+  );
   if (!SERVICE_ADDRESS_MODES.has(service.AddressMode)) {
     errors.push(`Service address_mode must be "auto", "host", or "driver"; not "${service.AddressMode}"`);
   } else if (service.Address !== '' && service.AddressMode !== 'auto') {

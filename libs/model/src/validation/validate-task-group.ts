@@ -1,4 +1,5 @@
 import type { Job } from '../jobs/job.js';
+import { MAX_GROUP_NAME_BYTES, nameLengthErrors } from '../limits/name-limits.js';
 import { nestedList } from './message-list.js';
 import { isReservedName } from './reserved-name.js';
 import type { Service } from '../jobs/service.js';
@@ -85,7 +86,10 @@ export function taskGroupWarnings(group: TaskGroup, context: WarningContext): st
 function nameErrors({ Name }: TaskGroup): string[] {
   if (Name === '') return ['Missing task group name'];
   if (isReservedName(Name)) return [`Task group cannot be named "${Name}"`];
-  return Name.includes('\0') ? ['Task group name contains null character'] : [];
+  return [
+    ...(Name.includes('\0') ? ['Task group name contains null character'] : []),
+    ...nameLengthErrors('Task group name', Name, MAX_GROUP_NAME_BYTES),
+  ];
 }
 
 function durationErrors({ MaxRunDuration }: TaskGroup, jobType: string): string[] {

@@ -1,4 +1,5 @@
 import { formatDuration } from '../time/duration.js';
+import { ACTION_NAME, IDENTITY_NAME, MAX_TASK_NAME_BYTES, nameLengthErrors } from '../limits/name-limits.js';
 import { nestedList } from './message-list.js';
 import type { Constraint } from '../jobs/placement-rules.js';
 import { isReservedName } from './reserved-name.js';
@@ -12,7 +13,6 @@ import { mountErrors, pluginErrors } from './validate-volume.js';
 
 const MIN_CPU_MHZ = 1;
 const MIN_MEMORY_MB = 10;
-const IDENTITY_NAME = /^[A-Za-z0-9._/-]{1,128}$/;
 const MAX_PERMS = 0o7777;
 
 /** API-340 to API-344 for one task of the group. Messages without the task's prefix. */
@@ -73,6 +73,7 @@ function nameErrors({ Name }: Task): string[] {
   if (Name === 'alloc' || isReservedName(Name)) errors.push(`Task cannot be named "${Name}"`);
   if (/[/\\]/.test(Name)) errors.push('Task name cannot include slashes');
   if (Name.includes('\0')) errors.push('Task name cannot include null characters');
+  errors.push(...nameLengthErrors('Task name', Name, MAX_TASK_NAME_BYTES));
   return errors;
 }
 
@@ -273,7 +274,7 @@ function actionErrors(task: Task): string[] {
   const seen = new Set<string>();
   return (task.Actions ?? []).flatMap((action) => {
     const errors: string[] = [];
-    if (!/^[A-Za-z0-9-]{1,128}$/.test(action.Name)) errors.push(`invalid name '${action.Name}'`);
+    if (!ACTION_NAME.test(action.Name)) errors.push(`invalid name '${action.Name}'`);
     if (action.Command === '') errors.push('command cannot be empty');
     const messages = errors.length === 0 ? [] : [`Action ${action.Name} validation failed: ${nestedList(errors)}`];
     if (seen.has(action.Name)) messages.push(`Action ${action.Name} defined multiple times`);

@@ -1,3 +1,4 @@
+import { MAX_PLUGIN_ID_BYTES, MAX_VOLUME_NAME_BYTES, nameLengthErrors } from '../limits/name-limits.js';
 import { nestedList } from './message-list.js';
 import type { Task, VolumeMount } from '../jobs/task.js';
 import type { TaskGroup } from '../jobs/task-group.js';
@@ -14,7 +15,11 @@ const HOST_ACCESS_MODES = new Set([
 /** API-342, VL-170: the volume requests of a group, one message each that has errors. */
 export function validateVolumes(group: TaskGroup, jobType: string): string[] {
   return Object.entries(group.Volumes ?? {}).flatMap(([name, volume]) => {
-    const errors = [...commonErrors(volume, group, jobType), ...typeErrors(volume, group)];
+    const errors = [
+      ...nameLengthErrors('volume name', name, MAX_VOLUME_NAME_BYTES),
+      ...commonErrors(volume, group, jobType),
+      ...typeErrors(volume, group),
+    ];
     return errors.length === 0 ? [] : [`Task group volume validation for ${name} failed: ${nestedList(errors)}`];
   });
 }
@@ -34,6 +39,7 @@ function typeErrors(volume: VolumeRequest, group: TaskGroup): string[] {
 function commonErrors(volume: VolumeRequest, group: TaskGroup, jobType: string): string[] {
   const errors: string[] = [];
   if (volume.Source === '') errors.push('volume has an empty source');
+  errors.push(...nameLengthErrors('volume source', volume.Source, MAX_VOLUME_NAME_BYTES));
   if (!volume.PerAlloc) return errors;
   if (jobType === 'system' || jobType === 'sysbatch') {
     errors.push('volume cannot be per_alloc for system or sysbatch jobs');
@@ -115,6 +121,7 @@ export function pluginErrors({ CSIPluginConfig: plugin }: Pick<Task, 'CSIPluginC
   if (!plugin) return [];
   const errors: string[] = [];
   if (plugin.ID === '') errors.push('CSIPluginConfig must have a non-empty PluginID');
+  errors.push(...nameLengthErrors('CSIPluginConfig PluginID', plugin.ID, MAX_PLUGIN_ID_BYTES));
   if (!['node', 'controller', 'monolith'].includes(plugin.Type))
     errors.push(`CSIPluginConfig PluginType must be one of 'node', 'controller', or 'monolith', got: "${plugin.Type}"`);
   if (isInside(plugin.StagePublishBaseDir, plugin.MountDir)) {

@@ -1,3 +1,4 @@
+import { MAX_PLUGIN_ID_BYTES, MAX_VOLUME_NAME_BYTES, nameLengthErrors } from '../limits/name-limits.js';
 import type { Topology } from './csi-plugin.js';
 import type { CSIVolumeSpecification } from './csi-volume.js';
 
@@ -5,7 +6,12 @@ import type { CSIVolumeSpecification } from './csi-volume.js';
 export function validateVolume(volume: CSIVolumeSpecification): string {
   const errors: string[] = [];
   if (volume.ID === '') errors.push('missing volume id');
+  errors.push(
+    ...nameLengthErrors('volume id', volume.ID, MAX_VOLUME_NAME_BYTES),
+    ...nameLengthErrors('volume name', volume.Name, MAX_VOLUME_NAME_BYTES),
+  );
   if (volume.PluginID === '') errors.push('missing plugin id');
+  errors.push(...nameLengthErrors('plugin id', volume.PluginID, MAX_PLUGIN_ID_BYTES));
   if (volume.Namespace === '') errors.push('missing namespace');
   if (volume.SnapshotID !== '' && volume.CloneID !== '') errors.push('only one of snapshot_id and clone_id is allowed');
   if (!volume.RequestedCapabilities?.length) errors.push('must include at least one capability block');

@@ -1,3 +1,4 @@
+import { MAX_PLUGIN_ID_BYTES, MAX_VOLUME_NAME_BYTES, nameLengthErrors } from '../limits/name-limits.js';
 import type { HostVolume, HostVolumeSpecification } from './host-volume.js';
 import { nestedList } from '../validation/message-list.js';
 import { constraintErrors } from '../validation/validate-placement.js';
@@ -15,10 +16,14 @@ const PLACES_OTHERS = new Set(['distinct_hosts', 'distinct_property']);
 
 /** VL-284: what is wrong with a host volume whatever the state is; "": nothing. One error stands alone. */
 export function validateHostVolume(volume: HostVolumeSpecification): string {
-  const { ID, Name, RequestedCapacityMinBytes: min, RequestedCapacityMaxBytes: max } = volume;
+  const { ID, Name, PluginID, RequestedCapacityMinBytes: min, RequestedCapacityMaxBytes: max } = volume;
   const errors: string[] = [];
   if (ID !== '' && !UUID.test(ID)) errors.push(`invalid ID "${ID}"`);
   if (Name === '') errors.push('missing name');
+  errors.push(
+    ...nameLengthErrors('name', Name, MAX_VOLUME_NAME_BYTES),
+    ...nameLengthErrors('plugin ID', PluginID, MAX_PLUGIN_ID_BYTES),
+  );
   if (max < min) errors.push(`capacity_max (${max}) must be larger than capacity_min (${min})`);
   for (const capability of volume.RequestedCapabilities ?? []) errors.push(...capabilityErrors(capability));
   for (const constraint of volume.Constraints ?? []) {
