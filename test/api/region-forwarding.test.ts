@@ -82,6 +82,14 @@ describe('requests for another region', () => {
     expect(await put(said.body, said)).toEqual([200, String(LIMIT)]);
   });
 
+  it('API-43: what a browser says of its page is judged here and not passed on', async () => {
+    const page = { Origin: url(''), Referer: url('/ui'), 'Sec-Fetch-Site': 'same-origin', 'X-Nomad-Token': 'secret' };
+    expect(await put('x', { headers: page })).toEqual([200, '1']);
+    expect(asked[0]?.headers).toMatchObject({ 'x-nomad-token': 'secret', host: `127.0.0.1:${portOf(east)}` });
+    const said = Object.keys(asked[0]?.headers ?? {});
+    expect(said.filter((name) => /^(origin|referer|sec-fetch-.*)$/.test(name))).toEqual([]);
+  });
+
   it('API-43: whoever has gone before it is known where the region is asks nothing there', async () => {
     let found: (at: string) => void = () => {};
     const known = address;

@@ -1,9 +1,8 @@
 import type { Json } from './official-client.js';
 import { TestWebSocket } from './websocket.js';
 
-const ORIGIN = 'http://ui.example';
 const CONTENT_TYPE = 'application/json; charset=utf-8';
-const BROWSER = { Accept: '*/*', 'Accept-Encoding': 'gzip, deflate, br', Origin: ORIGIN, Referer: `${ORIGIN}/ui/jobs` };
+const BROWSER = { Accept: '*/*', 'Accept-Encoding': 'gzip, deflate, br' };
 
 export type Params = Record<string, string | number | boolean | null | undefined>;
 
@@ -58,7 +57,8 @@ export class BrowserUi {
 
   /** What does not go through the adapters: `fetch` with the browser's own headers. */
   fetch(path: string, init: Init = {}): Promise<Response> {
-    return fetch(`${this.url}${path}`, { ...init, headers: { ...BROWSER, ...init.headers } });
+    const page = { Origin: this.url, Referer: `${this.url}/ui/jobs` };
+    return fetch(`${this.url}${path}`, { ...init, headers: { ...BROWSER, ...page, ...init.headers } });
   }
 
   /** Refused, as by the reference, when the page came from elsewhere: the proxy before it hands the host through. */

@@ -18,3 +18,5 @@ export {
 export type { ConfiguredHostVolume } from './setting-forms.js';
 export { newUuid, systemClock, systemTimers } from './system.js';
 export { NestLogger } from './nest-logger.js';
+export { judgeWebRequest, type WebAccess, type WebVerdict } from './web/web-access.js';
+export { guardWebAccess, webAccessOf } from './web/web-access.transport.js';

@@ -6,6 +6,7 @@ import { KvLeaseStore, LeaseRunner, monotonicClock, type Singleton } from '@wayb
 import type { Replica } from '@waybill/replica';
 import { NatsRpc, RpcServer } from '@waybill/rpc';
 import { createLogger, type Logger, Metrics, startTracing, tracerFor, type Tracing } from '@waybill/telemetry';
+import type { FastifyInstance } from 'fastify';
 import { callMeter } from './call-meter.js';
 import type { EndSignal, ServiceContext, ServiceDefinition, ServiceParts } from './definition.js';
 import { offerFigures } from './figures.transport.js';
@@ -17,6 +18,7 @@ import { OPERATIONS, type Operations, OpsController } from './ops.controller.js'
 import type { Settings } from './settings.js';
 import { stateGauges } from './state-gauges.js';
 import { newUuid, systemClock, systemTimers } from './system.js';
+import { guardWebAccess, webAccessOf } from './web/web-access.transport.js';
 
 /** A clear state line for people: `broker  holder, epoch 3`. */
 export interface ServiceState {
@@ -83,7 +85,7 @@ export class RunningService {
     const runner = parts.singleton && copy && leaseRunner(parts.singleton, copy, context, settings, rpcServer);
     const operations = operationsOf(context, copy, parts, runner);
     stateGauges(metrics, { copy: definition.needs.state ? copy : undefined, notReady: () => operations.notReady() });
-    const app = await opsApp(parts.module, operations, logger);
+    const app = await opsApp(parts.module, operations, settings, logger);
     app.connectMicroservice({ strategy: rpcServer });
     await app.startAllMicroservices();
     await listen(app, 'WAYBILL_OPS', settings);
@@ -212,14 +214,21 @@ function operationsOf(
   };
 }
 
-async function opsApp(module: DynamicModule, operations: Operations, logger: Logger): Promise<NestFastifyApplication> {
+async function opsApp(
+  module: DynamicModule,
+  operations: Operations,
+  settings: Settings,
+  logger: Logger,
+): Promise<NestFastifyApplication> {
   const root: DynamicModule = {
     module: ServiceModule,
     imports: [module],
     controllers: [OpsController],
     providers: [{ provide: OPERATIONS, useValue: operations }],
   };
-  const app = await NestFactory.create<NestFastifyApplication>(root, new FastifyAdapter(), {
+  const adapter = new FastifyAdapter();
+  guardWebAccess(adapter.getInstance<FastifyInstance>(), webAccessOf(settings));
+  const app = await NestFactory.create<NestFastifyApplication>(root, adapter, {
     logger: new NestLogger(logger),
     abortOnError: false,
   });

@@ -37,6 +37,33 @@ export const hostAndPort = z
   .regex(/^$|^[^/\s]+:\d{1,5}$/, 'host:port')
   .refine((text) => text === '' || Number(text.slice(text.lastIndexOf(':') + 1)) <= MAX_PORT, 'host:port')
   .default('');
+const commaSeparated = (text: string): string[] =>
+  text
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
+
+/** Of a server, without ports. `.example.com` is every name below it, `*` every name. */
+export const hostNames = z.string().transform((text, ctx) => {
+  const names = commaSeparated(text);
+  for (const name of names)
+    if (!/^(\*|\.?[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*)$/.test(name))
+      ctx.addIssue({ code: 'custom', message: `names with commas between, without ports; "${name}" is none` });
+  return names;
+});
+
+/** Of web pages, as browsers write them. */
+export const origins = z.string().transform((text, ctx) => {
+  const found = commaSeparated(text);
+  for (const origin of found)
+    if (!/^https?:/.test(origin) || !URL.canParse(origin) || new URL(origin).origin !== origin)
+      ctx.addIssue({
+        code: 'custom',
+        message: `origins such as https://ui.example.com with commas; "${origin}" is none`,
+      });
+  return found;
+});
+
 export const flag = z.enum(['true', 'false']).transform((v) => v === 'true');
 export const word = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/, 'letters, digits, "-", "_" and "." only');
 

@@ -9,9 +9,11 @@ import {
   flag,
   headers,
   hostAndPort,
+  hostNames,
   hours,
   interval,
   natsUrls,
+  origins,
   peers,
   port,
   positive,
@@ -59,6 +61,14 @@ export const SETTINGS = {
   WAYBILL_HTTP_ADVERTISE: hostAndPort.describe(
     'api: host:port at which other regions reach /v1; empty: the address it listens on',
   ),
+  WAYBILL_HTTP_ALLOWED_HOSTS: hostNames
+    .default([])
+    .describe(
+      'names beside its own under which /v1 and the ops port answer; .example.com: all below it; *: every name, which lets any web page in',
+    ),
+  WAYBILL_HTTP_ALLOWED_ORIGINS: origins
+    .default([])
+    .describe('origins of web pages that may use /v1 beside those it hands out itself, e.g. https://ui.example.com'),
   WAYBILL_HTTP_MAX_CONNS_PER_CLIENT: z.coerce
     .number()
     .int()

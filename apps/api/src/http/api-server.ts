@@ -1,7 +1,7 @@
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { MAX_ARCHIVE_BYTES } from '@waybill/model/snapshot-archive';
-import { listen, NestLogger } from '@waybill/service';
+import { guardWebAccess, listen, NestLogger, webAccessOf } from '@waybill/service';
 import type { FastifyInstance } from 'fastify';
 import type { ApiCore } from '../api-core.js';
 import { ApiModule } from '../api.module.js';
@@ -20,7 +20,7 @@ import { limitConnections } from './connection-limit.js';
 import { compressAnswers } from './content-coding.js';
 import { KnownPaths } from './known-paths.js';
 import { limitRequests, RequestLimit } from './request-limit.js';
-import { addResponseHeaders } from './response-headers.js';
+import { addConfiguredHeaders, addPageHeaders } from './response-headers.js';
 import { timeRequests } from './request-timers.js';
 import { traceRequests } from './trace-requests.js';
 
@@ -53,7 +53,10 @@ export async function startApiServer(core: ApiCore): Promise<NestFastifyApplicat
     if (route.url === ARCHIVE_PATH) route.bodyLimit = MAX_ARCHIVE_BYTES;
   });
   limitConnections(fastify.server, settings.WAYBILL_HTTP_MAX_CONNS_PER_CLIENT, metrics, clock);
-  addResponseHeaders(fastify, settings.WAYBILL_HTTP_RESPONSE_HEADERS);
+  addConfiguredHeaders(fastify, settings.WAYBILL_HTTP_RESPONSE_HEADERS);
+  const access = webAccessOf(settings);
+  guardWebAccess(fastify, access);
+  addPageHeaders(fastify);
   const limit = new RequestLimit(settings.WAYBILL_HTTP_MAX_REQUESTS_PER_SECOND, clock);
   limitRequests(fastify, limit, metrics);
   compressAnswers(fastify);
@@ -64,6 +67,7 @@ export async function startApiServer(core: ApiCore): Promise<NestFastifyApplicat
     model: parts.model,
     rpc: parts.context.rpc,
     region: regions.own,
+    access,
     limit,
     warn: (text, fields) => logger.warn(text, fields),
   });

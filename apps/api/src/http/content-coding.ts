@@ -32,7 +32,8 @@ export class Packed {
 export function compressAnswers(fastify: FastifyInstance): void {
   const packed = new Packed();
   fastify.addHook('onSend', async (request, reply, payload) => {
-    reply.header('Vary', 'Accept-Encoding');
+    const also = reply.raw.getHeader('Vary');
+    reply.header('Vary', also === undefined ? 'Accept-Encoding' : `Accept-Encoding, ${String(also)}`);
     const answer = typeof payload === 'string' ? Buffer.from(payload) : payload;
     if (!Buffer.isBuffer(answer) || answer.length === 0 || reply.getHeader('Content-Type') === PACKED) return payload;
     if (!acceptsGzip(request.headers['accept-encoding'])) return payload;

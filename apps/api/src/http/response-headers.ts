@@ -8,16 +8,23 @@ const OPEN_TO_PAGES: readonly { readonly path: RegExp; readonly methods: string 
   { path: /^\/v1\/var\//, methods: 'HEAD,GET,PUT,DELETE' },
 ];
 
+/** The configured headers, which an answer has whatever it says, streams and refusals included (API-24). */
+export function addConfiguredHeaders(fastify: FastifyInstance, configured: Readonly<Record<string, string>>): void {
+  fastify.addHook('onRequest', (_request, { raw }, done) => {
+    // On the socket's own answer: streams do not go through Fastify's reply.
+    for (const [name, value] of Object.entries(configured)) raw.setHeader(name, value);
+    done();
+  });
+}
+
 /**
- * Headers that an answer has whatever it says, streams included: the configured ones (API-24), those that let web pages
- * read (API-34), those that keep a browser from running what a task wrote (API-79).
+ * Headers for browsers: those that let web pages read (API-34), whose requests get here only from allowed origins, and those
+ * that keep a browser from running what a task wrote (API-79).
  */
-export function addResponseHeaders(fastify: FastifyInstance, configured: Readonly<Record<string, string>>): void {
+export function addPageHeaders(fastify: FastifyInstance): void {
   fastify.addHook('onRequest', (request, reply, done) => {
     const path = pathOf(request.url);
-    // On the socket's own answer: streams do not go through Fastify's reply.
     const { raw } = reply;
-    for (const [name, value] of Object.entries(configured)) raw.setHeader(name, value);
     const open = OPEN_TO_PAGES.find((one) => one.path.test(path));
     if (open) {
       raw.setHeader('Access-Control-Allow-Origin', '*');

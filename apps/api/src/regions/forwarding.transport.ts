@@ -27,6 +27,9 @@ const HOP_BY_HOP = [
   'upgrade',
 ];
 
+/** What browsers say of the page that asks. It was judged here, and means nothing to a server of another name. */
+const OF_PAGES = ['origin', 'referer', 'sec-fetch-site', 'sec-fetch-mode', 'sec-fetch-dest', 'sec-fetch-user'];
+
 type Forwarded = Pick<ApiRequest, 'method' | 'url' | 'headers' | 'body' | 'raw' | 'routeOptions'>;
 
 /**
@@ -77,7 +80,7 @@ export class RegionForwarding {
     if (!URL.canParse(`http://${address}`)) throw noPath(region, `its API says that it is at ${address}`);
     const { pathname, search } = inRegion(request.url, region);
     const headers = { ...request.headers, [FORWARDED_BY]: this.own };
-    for (const name of HOP_BY_HOP) Reflect.deleteProperty(headers, name);
+    for (const name of [...HOP_BY_HOP, ...OF_PAGES]) Reflect.deleteProperty(headers, name);
     const { hostname, port } = new URL(`http://${address}`);
     const options = { hostname, port, path: pathname + search, method: request.method, headers, agent: false };
     const upstream = httpRequest(options);

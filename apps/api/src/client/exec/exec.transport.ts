@@ -1,7 +1,8 @@
-import type { IncomingMessage } from 'node:http';
+import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { ReadModel } from '@waybill/projection';
 import { type Rpc, RpcError } from '@waybill/rpc';
+import { judgeWebRequest, type WebAccess } from '@waybill/service';
 import { handshakeAnswer, handshakeProblem, WebSocket } from '@waybill/websocket';
 import type { FastifyInstance } from 'fastify';
 import { ApiError } from '../../http/api-error.js';
@@ -20,20 +21,23 @@ export interface ExecUpgradeDependencies {
   readonly rpc: Rpc;
   /** This one: a session is not passed on to another. */
   readonly region: string;
+  readonly access: WebAccess;
   /** A session counts as one request. */
   readonly limit: Pick<RequestLimit, 'take'>;
   readonly warn: (text: string, fields: Record<string, unknown>) => void;
 }
 
 /**
- * `/v1/client/allocation/:id/exec` and `/v1/job/:id/action` (AG-320). A WebSocket is no request to Fastify, so its handshake is taken here. A page
- * of another site may not open one in the name of whoever looks at it: browsers say where a page is from, and send no
- * question first.
+ * `/v1/client/allocation/:id/exec` and `/v1/job/:id/action` (AG-320). A WebSocket is no request to Fastify, so its handshake is taken here. Pages
+ * of other origins are refused here as everywhere: browsers send no question before they open one.
  */
 export function serveExec(fastify: FastifyInstance, deps: ExecUpgradeDependencies): void {
   const peers = new Set<WebSocket>();
   fastify.server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     socket.on('error', () => {});
+    const verdict = judgeWebRequest(request, deps.access);
+    if (verdict.kind === 'refused')
+      return refuse(socket, `${verdict.status} ${STATUS_CODES[verdict.status]}`, verdict.text);
     const retryAfterS = deps.limit.take(request.socket.remoteAddress ?? '');
     if (retryAfterS > 0)
       return refuse(socket, '429 Too Many Requests', TOO_MANY_REQUESTS, `Retry-After: ${retryAfterS}`);
@@ -44,7 +48,6 @@ export function serveExec(fastify: FastifyInstance, deps: ExecUpgradeDependencie
     if (region && region !== deps.region) return refuse(socket, '500 Internal Server Error', 'No path to region');
     const problem = handshakeProblem(request);
     if (problem !== null) return refuse(socket, '400 Bad Request', problem);
-    if (!isSameSite(request)) return refuse(socket, '403 Forbidden', 'a page of another site may not do this');
     socket.write(handshakeAnswer(request));
     const peer = new WebSocket(socket, head, { role: 'server', maxMessageBytes: MAX_MESSAGE_BYTES, pingMs: PING_MS });
     peers.add(peer);
@@ -75,13 +78,6 @@ async function serve(
 /** AG-320. Nothing is to be shown yet: there is no access control. @throws ExecMessageError */
 async function greeted(peer: WebSocket): Promise<void> {
   tokenOf(await peer.first());
-}
-
-/** Programs send no origin. */
-function isSameSite({ headers }: IncomingMessage): boolean {
-  const { origin, host } = headers;
-  if (origin === undefined) return true;
-  return URL.canParse(origin) && new URL(origin).host === host;
 }
 
 function refuse(socket: Duplex, status: string, text: string, ...headers: readonly string[]): void {

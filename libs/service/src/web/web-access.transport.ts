@@ -1,0 +1,65 @@
+import { hostname } from 'node:os';
+import type { FastifyInstance } from 'fastify';
+import type { Settings } from '../settings.js';
+import { ServerNames } from './server-names.js';
+import { judgeWebRequest, type WebAccess } from './web-access.js';
+
+type Configured = Pick<
+  Settings,
+  | 'WAYBILL_HTTP_HOST'
+  | 'WAYBILL_OPS_HOST'
+  | 'WAYBILL_HTTP_ADVERTISE'
+  | 'WAYBILL_HTTP_ALLOWED_HOSTS'
+  | 'WAYBILL_HTTP_ALLOWED_ORIGINS'
+>;
+
+/** The machine's own name, those it listens at and is told to others by, and those of the settings. */
+export function webAccessOf(settings: Configured): WebAccess {
+  const { WAYBILL_HTTP_ADVERTISE: advertised } = settings;
+  const names = [
+    hostname(),
+    settings.WAYBILL_HTTP_HOST,
+    settings.WAYBILL_OPS_HOST,
+    advertised.slice(0, Math.max(0, advertised.lastIndexOf(':'))),
+    ...settings.WAYBILL_HTTP_ALLOWED_HOSTS,
+  ];
+  return {
+    names: new ServerNames(names.filter((name) => name !== '')),
+    origins: new Set(settings.WAYBILL_HTTP_ALLOWED_ORIGINS),
+  };
+}
+
+/** What a page of an allowed origin may send and read; the token of Nomad's clients is among the headers. */
+const CORS_HEADERS = {
+  'Access-Control-Allow-Methods': 'GET, HEAD, POST, PUT, DELETE, OPTIONS',
+  'Access-Control-Allow-Headers': 'Authorization, Content-Type, X-Nomad-Token',
+  'Access-Control-Expose-Headers':
+    'X-Nomad-Index, X-Nomad-KnownLeader, X-Nomad-LastContact, X-Nomad-NextToken, Retry-After',
+  'Access-Control-Max-Age': '600',
+  Vary: 'Origin',
+} as const;
+
+/**
+ * Refuses what web pages of other origins ask, and what is asked under a name that is not the server's, before anything
+ * else looks at the request. Answers the preflights of pages that are allowed.
+ */
+export function guardWebAccess(fastify: FastifyInstance, access: WebAccess): void {
+  fastify.addHook('onRequest', (request, reply, done) => {
+    const verdict = judgeWebRequest(request.raw, access);
+    if (verdict.kind === 'own') return done();
+    if (verdict.kind === 'refused') {
+      void reply
+        .code(verdict.status)
+        .header('Content-Type', 'text/plain; charset=utf-8')
+        .header('X-Content-Type-Options', 'nosniff')
+        .send(verdict.text);
+      return;
+    }
+    // On the socket's own answer: streams do not go through Fastify's reply.
+    reply.raw.setHeader('Access-Control-Allow-Origin', verdict.origin);
+    for (const [name, value] of Object.entries(CORS_HEADERS)) reply.raw.setHeader(name, value);
+    const isPreflight = request.method === 'OPTIONS' && request.headers['access-control-request-method'] !== undefined;
+    if (!isPreflight) return done();
+    void reply.code(204).send();
+  });
+}
