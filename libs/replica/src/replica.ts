@@ -57,6 +57,7 @@ export class Replica implements ReplicatedState {
   private readonly listeners = new Set<(applied: Applied) => void>();
   private readonly verdicts = new Map<number, Verdict>();
   private caughtUpOnce = false;
+  private defective = 0;
   private fatal: Error | undefined;
 
   constructor(private readonly options: ReplicaOptions) {
@@ -74,6 +75,11 @@ export class Replica implements ReplicatedState {
   /** It has seen all that was in the log when it started, and has not stopped. */
   get ready(): boolean {
     return this.caughtUpOnce && this.fatal === undefined;
+  }
+
+  /** Transactions that could not be applied here since the start: every copy refuses them alike. */
+  get defects(): number {
+    return this.defective;
   }
 
   /** Epoch of a role as of the applied index. */
@@ -139,9 +145,20 @@ export class Replica implements ReplicatedState {
     for (const txn of batch) {
       const applied = this.machine.apply(txn);
       this.remember(applied);
+      if (applied.defect) this.report(applied);
       for (const listener of this.listeners) this.tell(listener, applied);
     }
     this.waiters.wake(this.machine.appliedIndex);
+  }
+
+  private report({ txn, index, defect: error }: Applied): void {
+    this.defective += 1;
+    this.options.logger.error('a transaction could not be applied and is refused in every copy of the state', {
+      index,
+      type: txn.type,
+      requestId: txn.requestId,
+      error,
+    });
   }
 
   /** A listener's failure must not stop the copy that others depend on. */

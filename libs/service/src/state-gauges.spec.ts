@@ -8,19 +8,21 @@ const valuesOf = async (metrics: Metrics) =>
 
 it('a service tells its version, whether it is ready and how far it is, as it is when it is asked', async () => {
   const metrics = new Metrics('broker');
-  const copy = { appliedIndex: 7 };
+  const copy = { appliedIndex: 7, defects: 0 };
   let reasons: string[] = ['not connected to NATS'];
   stateGauges(metrics, { copy, notReady: () => reasons });
   expect(await valuesOf(metrics)).toEqual([
     ['waybill_build_info', { version: WAYBILL_VERSION }, 1],
     ['waybill_ready', {}, 0],
     ['waybill_state_applied_index', {}, 7],
+    ['waybill_state_defects', {}, 0],
   ]);
   reasons = [];
-  copy.appliedIndex = 8;
+  Object.assign(copy, { appliedIndex: 8, defects: 1 });
   expect((await valuesOf(metrics)).slice(1)).toEqual([
     ['waybill_ready', {}, 1],
     ['waybill_state_applied_index', {}, 8],
+    ['waybill_state_defects', {}, 1],
   ]);
 });
 

@@ -3,7 +3,7 @@ import type { Metrics } from '@waybill/telemetry';
 
 export interface Gauged {
   /** Its copy of the state, if it has one. */
-  readonly copy: { readonly appliedIndex: number } | undefined;
+  readonly copy: { readonly appliedIndex: number; readonly defects: number } | undefined;
   /** Why it takes no work, as `/readyz` says; empty: it does. */
   readonly notReady: () => readonly string[];
 }
@@ -15,8 +15,11 @@ export function stateGauges(metrics: Metrics, { copy, notReady }: Gauged): void 
     collectInto: (gauge) => gauge.set({ version: WAYBILL_VERSION }, 1),
   });
   metrics.gauge('ready', 'what /readyz says: 1 ready, 0 not', { collect: () => (notReady().length === 0 ? 1 : 0) });
-  if (copy)
-    metrics.gauge('state_applied_index', 'index that the copy of the state in this process has reached', {
-      collect: () => copy.appliedIndex,
-    });
+  if (!copy) return;
+  metrics.gauge('state_applied_index', 'index that the copy of the state in this process has reached', {
+    collect: () => copy.appliedIndex,
+  });
+  metrics.gauge('state_defects', 'transactions since the start that a defect kept from being applied: all refuse them', {
+    collect: () => copy.defects,
+  });
 }

@@ -4,7 +4,7 @@ import { stateDigest } from './digest.js';
 import { eventsOf } from '../events.js';
 import { fixtures } from '../fixtures.js';
 import { REQUEST_WINDOW_NS, RequestWindow } from '../log/request-window.js';
-import { IndexGapError, StateMachine } from './state-machine.js';
+import { IndexGapError, NOT_APPLICABLE, StateMachine } from './state-machine.js';
 import { UnknownSchemaVersionError } from '../log/upcast.js';
 
 const {
@@ -32,16 +32,21 @@ describe('the log', () => {
     expect(machine.appliedIndex).toBe(2);
   });
 
-  it('ST-8: a defect in a payload stops with nothing changed and nothing skipped', () => {
+  it('a payload that an applier fails at is refused everywhere, with nothing of it kept, and the log goes on', () => {
     const machine = aMachine();
     aRegisteredJob(machine);
-    const before = stateDigest(machine);
+    const jobs = structuredClone([...machine.tables.jobs.all()]);
     const broken = aTxn(3, 'EvalUpdate', {
       Evals: [anEval(), { ...anEval(), FailedTGAllocs: null as never, Status: 'complete' }],
     });
-    expect(() => machine.apply(broken)).toThrow(TypeError);
-    expect(machine.appliedIndex).toBe(2);
-    expect(stateDigest(machine)).toBe(before);
+    const { verdict, changes, defect } = machine.apply(broken);
+    expect([verdict, changes]).toEqual([{ kind: 'refused', error: NOT_APPLICABLE }, []]);
+    expect(defect).toBeInstanceOf(TypeError);
+    expect(machine.tables.evals.has(anEval().ID)).toBe(false);
+    expect([...machine.tables.jobs.all()]).toEqual(jobs);
+    expect(machine.apply(aTxn(4, 'Ignore', {})).verdict.kind).toBe('noop');
+    const again = aTxn(5, 'EvalUpdate', broken.payload);
+    expect(machine.apply({ ...again, requestId: broken.requestId }).verdict).toEqual(verdict);
   });
 
   it('ST-8: a payload of a newer schema stops, it is not guessed at', () => {

@@ -17,7 +17,7 @@ import { restoreAppliers } from '../archive/state-restore.js';
 import { RequestWindow, STALE_EPOCH } from '../log/request-window.js';
 import { createTables, type Tables } from './tables.js';
 import type { Txn, Verdict } from '../log/txn.js';
-import { upcast } from '../log/upcast.js';
+import { UnknownSchemaVersionError, upcast } from '../log/upcast.js';
 import { Refused, Write, type Change } from './write.js';
 
 /** Every type of the catalogue has exactly one applier; a missing one does not compile. */
@@ -44,7 +44,16 @@ export interface Applied {
   readonly verdict: Verdict;
   /** Rows changed, in the order of the last write to each. */
   readonly changes: readonly Change[];
+  /** Why the verdict is `NOT_APPLICABLE`: what the applier threw. The process that applied it reports it. */
+  readonly defect?: Error;
 }
+
+/**
+ * Verdict on a transaction whose application failed by a defect. A constant: the text of an exception differs between
+ * versions of the runtime, and the verdict is state.
+ */
+export const NOT_APPLICABLE =
+  'the transaction could not be applied: a defect of Waybill, described in the logs of its servers; nothing was changed';
 
 /** The log skipped an index: applying out of order would make replicas differ (ST-7). */
 export class IndexGapError extends Error {
@@ -62,8 +71,9 @@ export class IndexGapError extends Error {
  * randomness, no configuration, no I/O. Same log, same tables, byte for byte.
  *
  * Modes: empty (index 0), or loaded at an index from a snapshot (`startAt`); then `apply` in log order.
- * An applier that throws anything but `Refused` is a defect: the transaction is taken back and the error goes on to
- * the caller, which must stop, because skipping would make replicas differ (ST-8).
+ * An applier that throws anything but `Refused` is a defect. It is deterministic as everything else here, so every copy
+ * takes the transaction back and refuses it with `NOT_APPLICABLE`: one transaction must not stop them all for good.
+ * Only a schema that this version does not know goes on to the caller, which must stop: a newer version applies it (ST-8).
  * Memory: all rows of the cluster. Cost of apply: what the transaction touches.
  */
 export class StateMachine {
@@ -90,7 +100,9 @@ export class StateMachine {
   apply(txn: Txn): Applied {
     if (txn.index !== this.applied + 1) throw new IndexGapError(this.applied + 1, txn.index);
     const w = new Write(this.tables, txn.index, txn.timeNs);
-    const rejected = this.requests.verdictFor(txn) ?? this.voidByEpoch(txn) ?? this.run(w, txn);
+    const outcome = this.requests.verdictFor(txn) ?? this.voidByEpoch(txn) ?? this.run(w, txn);
+    const defect = outcome instanceof Error ? outcome : undefined;
+    const rejected = outcome instanceof Error ? DEFECTIVE : outcome;
     const changes = w.commit();
     const verdict = rejected ?? w.verdict(changes);
     this.requests.remember({
@@ -100,7 +112,7 @@ export class StateMachine {
       rejected: rejected?.error ?? null,
     });
     this.applied = txn.index;
-    return { txn, index: txn.index, verdict, changes };
+    return defect ? { txn, index: txn.index, verdict, changes, defect } : { txn, index: txn.index, verdict, changes };
   }
 
   private voidByEpoch(txn: Txn): Verdict | undefined {
@@ -108,7 +120,8 @@ export class StateMachine {
     return { kind: 'void', error: STALE_EPOCH };
   }
 
-  private run(w: Write, txn: Txn): Verdict | undefined {
+  /** The verdict, if it is rejected; an error that is a defect. */
+  private run(w: Write, txn: Txn): Verdict | Error | undefined {
     try {
       applyTyped(w, txn);
       settlePlugins(w);
@@ -117,10 +130,13 @@ export class StateMachine {
     } catch (error) {
       w.rollback();
       if (error instanceof Refused) return { kind: 'refused', error: error.message };
-      throw error;
+      if (error instanceof UnknownSchemaVersionError) throw error;
+      return error instanceof Error ? error : new Error(String(error));
     }
   }
 }
+
+const DEFECTIVE: Verdict = Object.freeze({ kind: 'refused', error: NOT_APPLICABLE });
 
 function applyTyped<T extends TxnType>(w: Write, txn: Txn<T>): void {
   const apply: Applier<T> = appliers[txn.type];

@@ -52,6 +52,19 @@ describe('a table', () => {
     expect(table.get('a')).toBe(next);
   });
 
+  it('a row that an index cannot read leaves rows and indexes as they were', () => {
+    const unreadable = new Table<Row>('rows', (row) => row.ID, {
+      id: (row) => row.ID,
+      colour: (row) => row.colour.toLowerCase(),
+    });
+    unreadable.replace('a', { ID: 'a', colour: 'red' });
+    const broken = (ID: string): Row => ({ ID, colour: null as never });
+    for (const key of ['a', 'b']) expect(() => unreadable.replace(key, broken(`new ${key}`))).toThrow(TypeError);
+    expect([...unreadable.entries()]).toEqual([['a', { ID: 'a', colour: 'red' }]]);
+    expect(['a', 'new a', 'new b', 'b'].map((id) => unreadable.count('id', id))).toEqual([1, 0, 0, 0]);
+    expect(unreadable.count('colour', 'red')).toBe(1);
+  });
+
   it('removing what is not there is nothing, asking for an index it has not is a defect', () => {
     const table = aTable();
     table.replace('gone', undefined);

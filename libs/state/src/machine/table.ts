@@ -86,7 +86,10 @@ export class Table<Row extends object> {
     return cells ? 1 : 0;
   }
 
-  /** Sets or removes a row without bookkeeping and answers the one before. For `Write`, and for loading a snapshot. */
+  /**
+   * Sets or removes a row without bookkeeping and answers the one before. For `Write`, and for loading a snapshot.
+   * What an index throws for a row that it cannot read leaves the table as it was.
+   */
   replace(key: string, row: Row | undefined): Row | undefined {
     const cell = this.cells.get(key);
     if (!cell) {
@@ -101,9 +104,16 @@ export class Table<Row extends object> {
 
   private insert(key: string, row: Row): void {
     const cell: Cell<Row> = { row };
-    for (const index of this.indexes) {
-      const value = index.of(row);
-      if (value !== undefined) enter(index, value, cell);
+    let entered = 0;
+    try {
+      for (const index of this.indexes) {
+        const value = index.of(row);
+        if (value !== undefined) enter(index, value, cell);
+        entered += 1;
+      }
+    } catch (error) {
+      for (const index of this.indexes.slice(0, entered)) move(index, cell, index.of(row), undefined);
+      throw error;
     }
     this.cells.set(key, cell);
   }
@@ -111,13 +121,16 @@ export class Table<Row extends object> {
   private update(cell: Cell<Row>, row: Row): void {
     const before = cell.row;
     cell.row = row;
-    for (const index of this.indexes) {
-      if (index.keeps?.(before, row)) continue;
-      const from = index.of(before);
-      const to = index.of(row);
-      if (from === to) continue;
-      if (from !== undefined) leave(index, from, cell);
-      if (to !== undefined) enter(index, to, cell);
+    let moved = 0;
+    try {
+      for (const index of this.indexes) {
+        if (!index.keeps?.(before, row)) move(index, cell, index.of(before), index.of(row));
+        moved += 1;
+      }
+    } catch (error) {
+      cell.row = before;
+      for (const index of this.indexes.slice(0, moved)) move(index, cell, index.of(row), index.of(before));
+      throw error;
     }
   }
 
@@ -140,6 +153,17 @@ function enter<Row>(index: SecondaryIndex<Row>, value: string, cell: Cell<Row>):
   const cells = index.cells.get(value);
   if (cells instanceof Set) cells.add(cell);
   else index.cells.set(value, cells ? new Set([cells, cell]) : cell);
+}
+
+function move<Row>(
+  index: SecondaryIndex<Row>,
+  cell: Cell<Row>,
+  from: string | undefined,
+  to: string | undefined,
+): void {
+  if (from === to) return;
+  if (from !== undefined) leave(index, from, cell);
+  if (to !== undefined) enter(index, to, cell);
 }
 
 function leave<Row>(index: SecondaryIndex<Row>, value: string, cell: Cell<Row>): void {
