@@ -425,7 +425,7 @@ describe('read model', () => {
     scripted = new Scripted();
   });
 
-  const write = (...changes: ((w: Write) => void)[]): Promise<void> =>
+  const write = (...changes: ((w: Write) => void)[]): Promise<unknown> =>
     new BatchWriter(pool).write(changes.map((change) => scripted.next(change)));
   const at = (w: Write): { CreateIndex: number; ModifyIndex: number } => ({
     CreateIndex: w.index,

@@ -221,6 +221,7 @@ describe('projector', () => {
     const dies = startProjector({
       store: (real) => ({
         load: (machine) => real.load(machine),
+        setAside: () => real.setAside(),
         write: (applied, texts) => {
           if ((applied.at(-1)?.index ?? 0) <= beforeCrash) return real.write(applied, texts);
           crashes += 1;
@@ -261,6 +262,7 @@ describe('projector', () => {
     startProjector({
       events: (real) => ({
         tail: () => real.tail(),
+        refusalOf: (part) => real.refusalOf(part),
         append: async (parts, sequence) => {
           if (!half || parts.every((part) => part.index < big)) return await real.append(parts, sequence);
           half = false;

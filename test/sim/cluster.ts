@@ -90,6 +90,7 @@ export class Cluster {
     world.wire.calmDown();
     for (const link of world.links.values()) link.mend();
     world.postgres.isUp = true;
+    world.postgres.mend();
     world.stream.forgetsIds = false;
     world.tasksFail = false;
     for (const server of this.servers) server.start();

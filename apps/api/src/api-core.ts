@@ -54,8 +54,8 @@ export class ApiCore {
   readonly readable = (index: number): Promise<unknown> => this.writer.readable(index);
 
   readonly lookup: JobLookup & AdmissionLookup = {
-    job: async (namespace, id) => (await this.model.job(namespace, id)).row,
-    namespace: async (name) => (await this.model.namespace(name)).row,
+    job: (namespace, id) => this.model.decidedOnJob(namespace, id),
+    namespace: (name) => this.model.decidedOnNamespace(name),
     schedulerConfiguration: async () => (await this.model.schedulerConfiguration()).row,
   };
 

@@ -74,6 +74,8 @@ export const SYNOPSES: Readonly<Record<string, string>> = {
   'operator autopilot set-config': 'Ask for another configuration of autopilot',
   'operator debug': 'Capture the state of a cluster for somebody else',
   'operator metrics': 'Print the figures of the servers',
+  'operator projection retry': 'Try again to store what PostgreSQL refused',
+  'operator projection status': 'Show what PostgreSQL refused to store',
   'operator raft list-peers': 'Show the servers as peers',
   'operator raft remove-peer': 'Forget a server that is gone',
   'operator raft transfer-leadership': 'Ask a server to lead',

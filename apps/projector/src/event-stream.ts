@@ -19,6 +19,8 @@ export interface AddressedPart extends FramePart {
 export interface EventStream {
   /** @throws when the stream does not answer */
   tail(): Promise<EventTail>;
+  /** Why the stream can never take this part, however often it is tried; undefined: it can. */
+  refusalOf(part: AddressedPart): string | undefined;
   /**
    * Appends the parts behind `sequence`, in order, all or the first few. Answers the last sequence.
    * @throws when the stream does not answer or does not end at `sequence`: then read `tail` again

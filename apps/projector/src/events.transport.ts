@@ -1,17 +1,20 @@
 import {
   EVENTS_STREAM,
   LogUnavailableError,
+  MAX_MESSAGE_BYTES,
   type NatsLink,
   Publisher,
   ReadyHeaders,
   subjectToken,
 } from '@waybill/journal';
-import { EventStreamUnavailableError, NatsEventStorage } from '@waybill/projection';
+import { EventStreamUnavailableError, MAX_ABOUT_BYTES, NatsEventStorage } from '@waybill/projection';
 import type { AddressedPart, EventStream, EventTail } from './event-stream.js';
 
 /** Messages on their way at once, and their bytes. */
 export const MAX_APPENDS_IN_FLIGHT = 256;
 export const MAX_BYTES_IN_FLIGHT = 8 * 1024 * 1024;
+/** More than the headers of any part. */
+const ROOM_FOR_HEADERS = 2 * MAX_ABOUT_BYTES;
 /** Until messages whose last one is not acknowledged count as failed, milliseconds. */
 export const APPEND_TIMEOUT_MS = 3_000;
 
@@ -34,6 +37,14 @@ export class NatsEventStream implements EventStream {
     const [newest] = last >= first ? await this.storage.read(last, 1, 1) : [];
     if (!newest) return { sequence: last, index: 0, part: 0, parts: 0 };
     return { sequence: last, index: newest.index, part: newest.part, parts: newest.parts };
+  }
+
+  /** A message must fit NATS' limit with its headers, whatever the sequence that it follows. */
+  refusalOf(part: AddressedPart): string | undefined {
+    const limit = Math.min(MAX_MESSAGE_BYTES, this.link.nc.info?.max_payload ?? MAX_MESSAGE_BYTES);
+    if (part.data.length + ROOM_FOR_HEADERS <= limit) return undefined;
+    const bytes = part.data.length + headersOf(part, Number.MAX_SAFE_INTEGER).length;
+    return bytes <= limit ? undefined : `its message has ${bytes} bytes, and NATS takes at most ${limit}`;
   }
 
   async append(parts: readonly AddressedPart[], sequence: number): Promise<number> {

@@ -1,4 +1,4 @@
-import { BatchWriter, loadSnapshot, type SharedTexts } from '@waybill/projection';
+import { BatchWriter, loadSnapshot, type SetAsideRow, SetAsideRows, type SharedTexts } from '@waybill/projection';
 import type { Applied, StateMachine } from '@waybill/state';
 import type { Pool } from 'pg';
 import type { ProjectionStore } from './projection-store.js';
@@ -14,7 +14,11 @@ export class PostgresStore implements ProjectionStore {
     return loadSnapshot(this.pool, machine);
   }
 
-  write(applied: readonly Applied[], texts: SharedTexts): Promise<void> {
+  write(applied: readonly Applied[], texts: SharedTexts): Promise<readonly SetAsideRow[]> {
     return this.writer.write(applied, texts);
+  }
+
+  setAside(): Promise<number> {
+    return new SetAsideRows(this.pool).count();
   }
 }

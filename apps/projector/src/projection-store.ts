@@ -1,4 +1,4 @@
-import type { SharedTexts } from '@waybill/projection';
+import type { SetAsideRow, SharedTexts } from '@waybill/projection';
 import type { Applied, StateMachine } from '@waybill/state';
 
 /** Postgres, as the projector uses it. */
@@ -6,10 +6,13 @@ export interface ProjectionStore {
   /** Loads the state as of the applied index into an empty machine; answers the index. */
   load(machine: StateMachine): Promise<number>;
   /**
+   * Answers the rows that Postgres refused to store, which are set aside.
    * @param texts of the events of the same transactions
    * @throws ProjectionMovedError when the projection is not at the index before the first
    */
-  write(applied: readonly Applied[], texts: SharedTexts): Promise<void>;
+  write(applied: readonly Applied[], texts: SharedTexts): Promise<readonly SetAsideRow[]>;
+  /** How many rows are set aside. */
+  setAside(): Promise<number>;
 }
 
 /** Tells everybody how far the projection is; may lose messages. */

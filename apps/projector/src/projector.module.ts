@@ -49,6 +49,7 @@ function projectorOf(context: ServiceContext): ProjectorRole {
   gauge('projector_lag_ms', 'Age of the last transaction when it was announced', 'lagMs');
   gauge('projector_rows', 'Changed rows written since the start', 'rows');
   gauge('projector_frames', 'Event frames stored since the start', 'frames');
+  gauge('projection_set_aside', 'Rows that Postgres refused to store and that are kept aside', 'setAside');
   gauge('projector_log_first_index', 'Oldest transaction that the log keeps, when this trimmed it last', 'logFirst');
   gauge('projector_history_floor', 'Lowest index of which the history is kept', 'historyFloor');
   gauge('projector_archive_index', 'Index of the newest archive, if archives are put away', 'archiveIndex');
@@ -56,6 +57,7 @@ function projectorOf(context: ServiceContext): ProjectorRole {
     metrics.counted(name, help, () => made.stats()[stat] ?? 0, { projection: 'postgres' });
   };
   counted('nomad_waybill_log_apply_errors', 'Attempts to project that failed and are made again', 'applyErrors');
+  counted('projection_replaced_frames', 'Frames that EVENTS could not take: others stand for them', 'replacedFrames');
   counted('nomad_waybill_log_redelivered', 'Transactions read again for what was not written before', 'redelivered');
   return made;
 }

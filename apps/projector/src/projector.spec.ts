@@ -22,8 +22,12 @@ const projectorOf = (
 ): Projector =>
   new Projector({
     log: { follow } satisfies Pick<Log, 'follow'> as Log,
-    events: { tail: async () => ({ sequence: 0, index: 0, part: 1, parts: 1 }), append: async () => 0 },
-    store: { load: async () => 0, write },
+    events: {
+      tail: async () => ({ sequence: 0, index: 0, part: 1, parts: 1 }),
+      append: async () => 0,
+      refusalOf: () => undefined,
+    },
+    store: { load: async () => 0, write, setAside: async () => 0 },
     announcer: { send: () => {} },
     clock: time,
     timers: time,
@@ -46,6 +50,7 @@ it('OP-107: attempts that failed are counted, and what had to be read again', as
     async () => {
       const failure = failures.shift();
       if (failure) throw failure;
+      return [];
     },
   );
   projector.start({ isCurrent: () => true } as never);
@@ -67,7 +72,10 @@ it('what comes soon after a batch waits and is written together; what comes afte
       arrive = (index) => void options.onTxns([txn(index)], { live: true });
       return follower;
     },
-    async (applied) => void written.push([time.nowMs() - began, ...applied.map(({ index }) => index)]),
+    async (applied) => {
+      written.push([time.nowMs() - began, ...applied.map(({ index }) => index)]);
+      return [];
+    },
     BATCH_INTERVAL_MS,
   );
   projector.start({ isCurrent: () => true } as never);

@@ -5,17 +5,18 @@ import {
   announcementsOf,
   databaseErrorCode,
   isTransientDatabaseError,
-  partsOf,
   ProjectionMovedError,
+  type SetAsideRow,
   SharedTexts,
   standingAt,
 } from '@waybill/projection';
-import { type Applied, eventsOf, StateMachine, type Txn } from '@waybill/state';
+import { type Applied, StateMachine, type Txn } from '@waybill/state';
 import type { Logger } from '@waybill/telemetry';
 import { type ApplyMeter, noApplyMeter } from './apply-timers.js';
 import { Backlog } from './backlog.js';
 import { FIRST_PAUSE_MS, LONGEST_PAUSE_MS, pause, retried } from './backoff.js';
 import { type AddressedPart, type EventStream, type EventTail, missingParts } from './event-stream.js';
+import { framePartsOf } from './frame-parts.js';
 import type { Announcer, ProjectionStore } from './projection-store.js';
 
 /**
@@ -23,6 +24,9 @@ import type { Announcer, ProjectionStore } from './projection-store.js';
  * of its own, and cost all servers together a quarter more CPU; whoever writes now and then waits for nothing.
  */
 export const BATCH_INTERVAL_MS = 4;
+
+/** Rows of one transaction that were refused and are named in the log. */
+const MAX_NAMED_ROWS = 5;
 
 /** How often everybody is told where the projection is while nothing happens, milliseconds. */
 export const STANDING_MS = 1_000;
@@ -55,6 +59,10 @@ export interface ProjectorCounters {
   redelivered: number;
   /** Age of the newest transaction when it was announced, milliseconds. */
   lagMs: number;
+  /** Rows that Postgres refused to store and that are kept aside, as it said last. */
+  setAside: number;
+  /** Frames that EVENTS could not take: others, which say so, are in their places. */
+  replacedFrames: number;
 }
 
 /**
@@ -66,6 +74,10 @@ export interface ProjectorCounters {
  * machine of its own, follows the log from there, and writes what arrived while it was writing the batch before. It ends
  * with the term, or when Postgres turns out not to be where the session left it (another projector wrote, or the
  * database was restored); then the next one begins from Postgres again. While Postgres or NATS is down it waits.
+ *
+ * One transaction holds nothing up. A row that Postgres refuses is set aside by the store, a frame that EVENTS could
+ * never take is replaced by one that says so, a transaction whose application fails is refused: each is logged, counted
+ * and gone past.
  *
  * A deposed projector does no harm: EVENTS takes a frame only behind the last one, Postgres moves only from the index
  * expected, and what both would write is the same.
@@ -87,6 +99,8 @@ export class Projector implements Singleton {
     applyErrors: 0,
     redelivered: 0,
     lagMs: 0,
+    setAside: 0,
+    replacedFrames: 0,
   };
   /** Highest index that any session has read. */
   private readTo = 0;
@@ -134,6 +148,7 @@ export class Projector implements Singleton {
     const { log, store, events, clock, timers, batchIntervalMs = 0 } = this.options;
     const machine = new StateMachine();
     this.counters.applied = await store.load(machine);
+    this.counters.setAside = await store.setAside();
     this.counters.sessions += 1;
     const writer = new FrameWriter(events, await events.tail());
     if (signal.aborted) return;
@@ -173,7 +188,7 @@ export class Projector implements Singleton {
     if (!last) return;
     // Made only now: in the backlog they would be many times as large as the changes.
     const texts = new SharedTexts();
-    const parts = applied.flatMap((one) => partsOfEvents(one, texts));
+    const parts = applied.flatMap((one) => this.partsOfEvents(one, texts));
     await this.patiently(
       'EVENTS',
       signal,
@@ -181,6 +196,7 @@ export class Projector implements Singleton {
       () => writer.publish(parts),
     );
     await this.patiently('Postgres', signal, isTransientDatabaseError, () => this.store(applied, texts, last.index));
+    if (this.counters.setAside > 0) this.counters.setAside = await this.options.store.setAside();
     const appliedAtMs = clock.nowMs();
     for (const message of announcementsOf(applied, { appliedAtMs, eventSequence: writer.sequence }))
       announcer.send(message);
@@ -196,9 +212,46 @@ export class Projector implements Singleton {
   /** An index at or above the batch's end means that this batch is there: written by a commit whose answer was lost, or by another projector, which writes the same. */
   private async store(applied: readonly Applied[], texts: SharedTexts, to: number): Promise<void> {
     try {
-      await this.options.store.write(applied, texts);
+      const refused = await this.options.store.write(applied, texts);
+      this.counters.setAside += refused.length;
+      this.reportSetAside(refused);
     } catch (error) {
       if (!(error instanceof ProjectionMovedError) || error.actual < to) throw error;
+    }
+  }
+
+  private partsOfEvents(applied: Applied, texts: SharedTexts): readonly AddressedPart[] {
+    const { events, logger } = this.options;
+    const { parts, replaced } = framePartsOf(applied, texts, (part) => events.refusalOf(part));
+    if (replaced !== undefined) {
+      this.counters.replacedFrames += 1;
+      const { index, txn } = applied;
+      logger.error('EVENTS cannot take the events of a transaction; a frame without objects stands for them', {
+        index,
+        type: txn.type,
+        reason: replaced,
+      });
+    }
+    return parts;
+  }
+
+  /** One line for each transaction. */
+  private reportSetAside(rows: readonly SetAsideRow[]): void {
+    for (const index of new Set(rows.map((row) => row.index))) {
+      const refused = rows.filter((row) => row.index === index);
+      const [first] = refused;
+      this.options.logger.error(
+        'Postgres refuses a part of a transaction; it is set aside, and everything else goes on',
+        {
+          index,
+          type: first?.txnName,
+          rows: refused.slice(0, MAX_NAMED_ROWS).map(({ part, object }) => `${part} ${object}`),
+          count: refused.length,
+          sqlstate: first?.sqlstate,
+          reason: first?.error,
+          next: 'waybill operator projection retry, after an upgrade or a repair',
+        },
+      );
     }
   }
 
@@ -237,17 +290,17 @@ export class Projector implements Singleton {
     for (const txn of txns) {
       if (txn.index <= this.readTo) this.counters.redelivered += 1;
       else this.readTo = txn.index;
-      backlog.add(metered(txn, () => machine.apply(txn)));
+      const applied = metered(txn, () => machine.apply(txn));
+      if (applied.defect)
+        this.options.logger.error('a transaction could not be applied and is refused in every copy of the state', {
+          index: txn.index,
+          type: txn.type,
+          error: applied.defect,
+        });
+      backlog.add(applied);
     }
     return backlog.room();
   }
-}
-
-/** The messages of a transaction's events, in order: the same whenever they are made, for they follow from it alone (EV-13). */
-function partsOfEvents(applied: Applied, texts: SharedTexts): AddressedPart[] {
-  const frame = eventsOf(applied);
-  const { type, namespace } = applied.txn;
-  return frame ? partsOf(frame, texts).map((part) => ({ ...part, txnType: type, namespace })) : [];
 }
 
 /** Publishes frames behind the end of EVENTS, and knows where that is. After a failure it looks again. */

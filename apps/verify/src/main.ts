@@ -41,10 +41,10 @@ async function verifyLog({ natsUrl, natsCredentials }: Servers, { json, ended }:
 }
 
 async function verifyState({ natsUrl, natsCredentials, databaseUrl }: Servers, { json }: Options): Promise<boolean> {
-  const projected = await readProjection(databaseUrl ?? '');
+  const { machine: projected, setAside } = await readProjection(databaseUrl ?? '');
   const machine = new StateMachine();
   await readLog({ natsUrl, natsCredentials, until: projected.appliedIndex }, (txn) => machine.apply(txn));
-  const report = compareStates(machine, projected);
+  const report = compareStates(machine, projected, setAside);
   process.stdout.write(json ? `${JSON.stringify(report)}\n` : stateReportText(report));
   return report.ok;
 }

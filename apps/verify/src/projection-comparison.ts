@@ -13,6 +13,8 @@ export interface ProjectionReport {
   readonly index: number;
   readonly historyFloor: number;
   readonly tables: readonly RebuiltTable[];
+  /** Rows that Postgres refused to store in the running projection: in their tables they are missing. */
+  readonly setAside: number;
 }
 
 /** Every table of two projections that are at the same index. */
@@ -22,5 +24,5 @@ export function compareProjections(running: ProjectionDigests, rebuilt: Projecti
     return { table, rows, rebuiltRows: other?.rows ?? 0, equal: other?.digest === digest };
   });
   const ok = running.index === rebuilt.index && tables.every(({ equal }) => equal);
-  return { ok, index: running.index, historyFloor: running.historyFloor, tables };
+  return { ok, index: running.index, historyFloor: running.historyFloor, tables, setAside: running.setAside };
 }

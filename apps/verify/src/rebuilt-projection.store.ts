@@ -18,6 +18,8 @@ export interface ProjectionDigests {
   /** Below it the records of transactions may have been removed: they are not compared. */
   readonly historyFloor: number;
   readonly tables: ReadonlyMap<string, TableDigest>;
+  /** Rows that Postgres refused to store in their tables. */
+  readonly setAside: number;
 }
 
 /** Columns of which part of a table is compared; a row's JSON is compared whatever the order of its members. */
@@ -39,13 +41,14 @@ export async function digestProjection(databaseUrl: string, historyFloor?: numbe
   const client = await pool.connect();
   try {
     await client.query('begin isolation level repeatable read read only');
-    const { rows } = await client.query<{ applied: string; floor: string }>(
-      'select applied, history_floor as floor from projection where id = 1',
+    const { rows } = await client.query<{ applied: string; floor: string; aside: string }>(
+      'select applied, history_floor as floor, (select count(*) from set_aside) as aside from projection where id = 1',
     );
     const floor = historyFloor ?? Number(rows[0]?.floor ?? 1);
     const tables = new Map<string, TableDigest>();
     for (const { name, where } of TABLES) tables.set(name, await digestTable(client, name, where, floor));
-    return { index: Number(rows[0]?.applied ?? 0), historyFloor: floor, tables };
+    const { applied = 0, aside = 0 } = rows[0] ?? {};
+    return { index: Number(applied), historyFloor: floor, tables, setAside: Number(aside) };
   } finally {
     client.release(true);
     await pool.end();
@@ -99,7 +102,7 @@ async function rebuild(databaseUrl: string, { natsUrl, natsCredentials, until }:
     const writer = new BatchWriter(pool);
     const machine = new StateMachine();
     let batch: Applied[] = [];
-    let written: Promise<void> = Promise.resolve();
+    let written: Promise<unknown> = Promise.resolve();
     const flush = (): void => {
       const full = batch;
       batch = [];

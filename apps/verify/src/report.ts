@@ -42,6 +42,7 @@ export function stateReportText(report: StateReport): string {
       lines.push(`  ${kind} ${key}${members.length > 0 ? `: ${members.join(', ')}` : ''}`);
     if (tableIndexes) lines.push(`  table index: the log makes it ${tableIndexes[0]}, Postgres has ${tableIndexes[1]}`);
   }
+  if (report.setAside > 0) lines.push(asideText(report.setAside, 'they are compared like all others'));
   lines.push(report.ok ? `Equal: ${report.digests.log}` : 'The projection is not what the log makes.');
   return `${lines.join('\n')}\n`;
 }
@@ -55,9 +56,14 @@ export function projectionReportText(report: ProjectionReport): string {
     const said = equal ? 'equal' : `DIFFERENT, rebuilt ${rebuiltRows} rows`;
     lines.push(`${table.padEnd(22)} ${String(rows).padStart(8)} rows  ${said}`);
   }
+  if (report.setAside > 0)
+    lines.push(asideText(report.setAside, 'their tables cannot be compared until a retry has stored them'));
   lines.push(report.ok ? 'Equal.' : 'The projection is not what the log makes.');
   return `${lines.join('\n')}\n`;
 }
+
+const asideText = (rows: number, consequence: string): string =>
+  `${rows} rows are set aside, because PostgreSQL refuses them (waybill operator projection status): ${consequence}.`;
 
 const counts = (of: Readonly<Record<string, number>>): string =>
   Object.entries(of)

@@ -10,6 +10,25 @@ export class ProjectionMovedError extends Error {
   }
 }
 
+/** What was asked for is there, but PostgreSQL refused to store it where it can be read: this object alone. */
+export class SetAsideError extends Error {
+  override readonly name = 'SetAsideError';
+  constructor(
+    readonly part: string,
+    readonly object: string,
+    readonly index: number,
+    readonly txnName: string,
+    /** What PostgreSQL said. */
+    readonly reason: string,
+  ) {
+    super(
+      `${part} ${object} cannot be shown: PostgreSQL refused to store it (transaction ${index}, ${txnName}: ${reason}). ` +
+        'It is kept aside, and nothing else is affected. After an upgrade or a repair run ' +
+        '"waybill operator projection retry"',
+    );
+  }
+}
+
 /** The database was migrated by a newer version of Waybill; writing to it could destroy what that version stored. */
 export class DatabaseNewerError extends Error {
   override readonly name = 'DatabaseNewerError';
@@ -49,12 +68,20 @@ export function databaseErrorCode(error: unknown): string {
   return typeof code === 'string' ? code : '';
 }
 
+/** SQLSTATE classes of errors that are the data's: it is out of range, violates a constraint, is refused or too large. */
+const DATA_CLASSES = /^(22|23|44|54|P0)/;
+
+/** PostgreSQL refuses what it was given, and will again: its SQLSTATE says that the data is at fault. */
+export const isDataError = (error: unknown): boolean => DATA_CLASSES.test(databaseErrorCode(error));
+
+/** A value cannot be written in the form that PostgreSQL takes: what our own encoding throws. */
+export const isEncodingError = (error: unknown): boolean => error instanceof RangeError || error instanceof TypeError;
+
 /**
- * Whether trying again can help: the connection broke, the server is starting, stopping, out of room or busy. Data and
- * statement errors (SQLSTATE classes 0A, 21, 22, 23, 42) stay what they are.
+ * Whether trying again can help: the connection broke, the server is starting, stopping, out of room or busy. Errors of
+ * the data, of the statement (SQLSTATE classes 0A, 21, 42) and of the encoding stay what they are.
  */
 export function isTransientDatabaseError(error: unknown): boolean {
   if (error instanceof ProjectionMovedError || error instanceof DatabaseNewerError) return false;
-  if (error instanceof RangeError || error instanceof TypeError) return false; // a defect
-  return !/^(0A|21|22|23|42)/.test(databaseErrorCode(error));
+  return !isEncodingError(error) && !isDataError(error) && !/^(0A|21|42)/.test(databaseErrorCode(error));
 }

@@ -20,6 +20,8 @@ export type {
 export { FILTER_SCAN_ROWS, type Found, type KeptRows, type Listed, type ListOptions } from './reading/row-reads.js';
 export * from './reading/read-model.js';
 export type { RecordedVerdict } from './reading/recorded-verdict.js';
+export { MAX_RETRIED_AT_ONCE, type Retried, type SetAside, SetAsideRows } from './set-aside/retry-set-aside.js';
+export { MAX_SHOWN_CHARS, type SetAsidePart, type SetAsideRow } from './set-aside/set-aside-row.js';
 export { HistoryRetention, MAX_TRIMMED_TXNS } from './history/history-retention.js';
 export { MAX_WALKED_OBJECTS } from './history/object-history.js';
 export { inTransaction } from './database/transaction.js';

@@ -32,7 +32,7 @@ export class LocalState implements ReplicatedState {
     return this.machine.appliedIndex;
   }
 
-  /** @throws ConflictError as the log would, and `failure` if one is set */
+  /** @throws ConflictError as the log would, `failure` if one is set, and a defect of an applier, which a test must see */
   async propose(draft: TxnDraft, options: ProposeOptions = {}): Promise<Proposed> {
     if (this.failure) throw this.failure;
     const subject = subjectOf(draft);
@@ -42,6 +42,7 @@ export class LocalState implements ReplicatedState {
     const index = this.appliedIndex + 1;
     this.lastOfSubject.set(subject, index);
     const applied = this.machine.apply({ ...draft, index } as Txn);
+    if (applied.defect) throw applied.defect;
     this.history.push(applied);
     for (const listener of this.listeners) listener(applied);
     return { index, verdict: applied.verdict };

@@ -19,7 +19,11 @@ export function stateGauges(metrics: Metrics, { copy, notReady }: Gauged): void 
   metrics.gauge('state_applied_index', 'index that the copy of the state in this process has reached', {
     collect: () => copy.appliedIndex,
   });
-  metrics.gauge('state_defects', 'transactions since the start that a defect kept from being applied: all refuse them', {
-    collect: () => copy.defects,
-  });
+  metrics.gauge(
+    'state_defects',
+    'transactions since the start that a defect kept from being applied: all refuse them',
+    {
+      collect: () => copy.defects,
+    },
+  );
 }

@@ -42,6 +42,7 @@ export class ReferenceState {
 
   private take({ txn }: StoredTxn): void {
     const applied = this.machine.apply(this.archives.completed(txn));
+    if (applied.defect) this.report('no-defect', `${txn.type} at index ${txn.index}: ${applied.defect.stack ?? ''}`);
     for (const { after } of applied.changes) frozen(after);
     this.applied.push(applied);
     this.invariants.after(applied, this.machine.tables);

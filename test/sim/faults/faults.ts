@@ -1,3 +1,4 @@
+import { TABLE_NAMES, type TableName } from '@waybill/state';
 import type { Cluster } from '../cluster.js';
 import type { SeededRandom } from '../kernel/seeded-random.js';
 import type { Weather } from '../world/wire.js';
@@ -46,6 +47,16 @@ export const FAULTS: Faults = {
     (cluster, random) => {
       cluster.world.postgres.isUp = false;
       later(cluster, random.between(500, 15_000), 'Postgres is back', () => (cluster.world.postgres.isUp = true));
+    },
+  ],
+  'Postgres refuses rows': [
+    3,
+    (cluster, random) => {
+      const { postgres } = cluster.world;
+      const every = Math.floor(random.between(3, 12));
+      const tables = new Set<TableName>(TABLE_NAMES.filter((table) => table !== 'leases' && random.chance(0.5)));
+      postgres.refuses = (table, key) => tables.has(table) && hashOf(key) % every === 0;
+      later(cluster, random.between(1_000, 40_000), 'Postgres takes rows again', () => postgres.mend());
     },
   ],
   'messages are lost': [4, (cluster, random) => weather(cluster, random, { loss: random.between(0.02, 0.3) })],
@@ -101,6 +112,13 @@ export const FAULTS: Faults = {
       random.pick(cluster.servers).running?.setClock(random.between(-5_000, 5_000), random.between(-0.001, 0.001)),
   ],
 };
+
+/** Of a key, the same in every run. */
+function hashOf(key: string): number {
+  let hash = 0;
+  for (const char of key) hash = (hash * 31 + (char.codePointAt(0) ?? 0)) % 1_000_003;
+  return hash;
+}
 
 function later(cluster: Cluster, delayMs: number, label: string, run: () => void): void {
   cluster.simulator.schedule(delayMs, label, run);

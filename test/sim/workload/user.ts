@@ -15,6 +15,7 @@ const ANSWERS = new Set([
   'ProjectionBehindError',
   'RpcError',
   'RpcUnavailableError',
+  'SetAsideError',
 ]);
 /** Texts of defects, whatever error carries them over the network. */
 const DEFECT = /is not a function|Cannot read propert|is not defined|is not iterable|undefined \(reading/;

@@ -17,6 +17,7 @@ export class EventStore {
   streamOf(process: SimulatedProcess): EventStream {
     return {
       tail: () => this.asked(process, 'events tail', () => this.tail()),
+      refusalOf: () => undefined,
       append: (parts, sequence) => this.asked(process, 'events append', () => this.append(parts, sequence)),
     };
   }

@@ -1,4 +1,4 @@
-import { ProjectionMovedError, type RecordedVerdict } from '@waybill/projection';
+import { ProjectionMovedError, type RecordedVerdict, SetAsideError, type SetAsideRow } from '@waybill/projection';
 import type { Allocation, Job, SchedulerConfiguration } from '@waybill/model';
 import type { ProjectionStore } from '@waybill/projector';
 import {
@@ -33,9 +33,22 @@ export class ConnectionLostError extends Error {
 /** An archive that was handed out; most are never read. */
 export type SavedArchive = () => Uint8Array;
 
-/** The read model: rows, record of transactions and applied index, moved by whole database transactions. */
+/** Which row. */
+type RowName = `${TableName} ${string}`;
+
+/**
+ * The read model: rows, record of transactions and applied index, moved by whole database transactions. Rows that it
+ * refuses are set aside as `BatchWriter` does it, and as there, reads of such an object fail alone.
+ */
 export class SimulatedPostgres {
   isUp = true;
+  /** Whether it refuses to store a row; a test of the row's key, so that it does not depend on when it is asked. */
+  refuses: (table: TableName, key: string) => boolean = () => false;
+  /** What was refused: the row as it is in the state, and the transaction that it comes from. */
+  private readonly aside = new Map<
+    RowName,
+    { readonly table: TableName; readonly key: string; row: object; index: number }
+  >();
   private readonly rows = new Map<TableName, Map<string, object>>(TABLE_NAMES.map((name) => [name, new Map()]));
   private readonly tableIndexes = new Map<TableName, number>();
   private readonly record: Applied[] = [];
@@ -54,6 +67,7 @@ export class SimulatedPostgres {
     for (const name of TABLE_NAMES) {
       const table = machine.tables[name] as Table<object>;
       for (const [key, row] of [...this.rowsOf(name)].toReversed()) table.replace(key, row);
+      for (const one of this.aside.values()) if (one.table === name) table.replace(one.key, one.row);
       table.tableIndex = this.tableIndexes.get(name) ?? 0;
     }
     for (const { txn, index, verdict } of this.record)
@@ -67,27 +81,48 @@ export class SimulatedPostgres {
     return this.appliedIndex;
   }
 
-  /** @throws ProjectionMovedError */
-  write(applied: readonly Applied[]): void {
+  get setAside(): number {
+    return this.aside.size;
+  }
+
+  /** It refuses nothing any more, and an operator has it try again: all of it is stored. */
+  mend(): void {
+    this.refuses = () => false;
+    for (const [name, { table, key, row }] of this.aside) {
+      this.rowsOf(table).set(key, row);
+      this.aside.delete(name);
+    }
+  }
+
+  /** Answers how many rows were refused. @throws ProjectionMovedError */
+  write(applied: readonly Applied[]): SetAsideRow[] {
+    const refused: SetAsideRow[] = [];
     const from = (applied[0]?.index ?? 0) - 1;
     if (from !== this.appliedIndex) throw new ProjectionMovedError(from, this.appliedIndex);
     for (const { index, changes } of applied)
       for (const { table, key, after } of changes) {
-        if (after) this.rowsOf(table).set(key, frozen(after));
-        else this.rowsOf(table).delete(key);
+        this.aside.delete(`${table} ${key}`);
+        this.rowsOf(table).delete(key);
+        if (after && this.refuses(table, key)) {
+          this.aside.set(`${table} ${key}`, { table, key, row: frozen(after), index });
+          refused.push(refusedRow(table, key, after, index));
+        } else if (after) this.rowsOf(table).set(key, frozen(after));
         this.tableIndexes.set(table, index);
       }
     this.record.push(...applied);
+    return refused;
   }
 
   /** Everything as of this index. O(rows), and more when it is read. */
   archive(): SavedArchive {
     const { appliedIndex } = this;
     const saved = [...this.rows].map(([name, rows]) => [name, [...rows]] as const);
+    const aside = [...this.aside.values()];
     return () => {
       const machine = new StateMachine();
       for (const [name, rows] of saved)
         for (const [key, row] of rows) (machine.tables[name] as Table<object>).replace(key, row);
+      for (const { table, key, row } of aside) (machine.tables[table] as Table<object>).replace(key, row);
       machine.startAt(appliedIndex);
       return plainArchive(machine);
     };
@@ -102,7 +137,14 @@ export class SimulatedPostgres {
   row(table: 'allocs', key: string): Allocation | undefined;
   row(table: 'scheduler_config', key: string): SchedulerConfiguration | undefined;
   row(table: TableName, key: string): object | undefined {
+    const aside = this.aside.get(`${table} ${key}`);
+    if (aside) throw new SetAsideError(table, key, aside.index, '', 'refused');
     return this.rowsOf(table).get(key);
+  }
+
+  /** For decisions: the job also if it is set aside. */
+  decidedOnJob(key: string): Job | undefined {
+    return (this.aside.get(`jobs ${key}`)?.row ?? this.rowsOf('jobs').get(key)) as Job | undefined;
   }
 
   all(table: 'allocs' | 'job_version' | 'leases'): object[] {
@@ -134,6 +176,20 @@ export class SimulatedPostgres {
   }
 }
 
+const refusedRow = (part: TableName, object: string, body: object, index: number): SetAsideRow => ({
+  part,
+  keyHash: object,
+  object,
+  index,
+  txnName: '',
+  timeNs: 0,
+  sqlstate: '54000',
+  error: 'refused',
+  jobKey: '',
+  gone: false,
+  body,
+});
+
 /** Postgres as one process sees it: what the projector writes to, what a replica starts from, what the API reads. */
 export class DatabaseConnection implements ProjectionStore {
   constructor(
@@ -150,8 +206,12 @@ export class DatabaseConnection implements ProjectionStore {
     });
   }
 
-  write(applied: readonly Applied[]): Promise<void> {
+  write(applied: readonly Applied[]): Promise<readonly SetAsideRow[]> {
     return this.query((postgres) => postgres.write(applied));
+  }
+
+  setAside(): Promise<number> {
+    return this.query((postgres) => postgres.setAside);
   }
 
   appliedIndex(): Promise<number> {
@@ -164,6 +224,10 @@ export class DatabaseConnection implements ProjectionStore {
 
   job(namespace: string, id: string): Promise<{ row: Job | undefined }> {
     return this.query((postgres) => ({ row: postgres.row('jobs', namespacedKey(namespace, id)) }));
+  }
+
+  decidedOnJob(namespace: string, id: string): Promise<Job | undefined> {
+    return this.query((postgres) => postgres.decidedOnJob(namespacedKey(namespace, id)));
   }
 
   jobVersions(namespace: string, id: string): Promise<{ rows: Job[] }> {

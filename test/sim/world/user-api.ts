@@ -73,7 +73,7 @@ export class UserApi {
     this.feed = new ProjectionFeed({ record: database, clock, timers });
     this.writer = new Writer(log, this.feed, () => context.tracer);
     const lookup: JobLookup = {
-      job: async (namespace, id) => (await database.job(namespace, id)).row,
+      job: (namespace, id) => database.decidedOnJob(namespace, id),
       schedulerConfiguration: () => database.schedulerConfiguration(),
     };
     const readable = (index: number): Promise<unknown> => this.writer.readable(index);

@@ -1,6 +1,7 @@
 import { type ArgumentsHost, NotFoundException, PayloadTooLargeException } from '@nestjs/common';
 import { LogUnavailableError, TooLargeError } from '@waybill/journal';
 import { DecodeError } from '@waybill/model';
+import { SetAsideError } from '@waybill/projection';
 import { RpcError, RpcUnavailableError } from '@waybill/rpc';
 import { silentLogger } from '@waybill/telemetry';
 import { describe, expect, it } from 'vitest';
@@ -51,6 +52,12 @@ describe('what a failure is to a client', () => {
       new Error('Query read timeout'),
       503,
       /^the read model \(PostgreSQL\) cannot be reached/,
+    ],
+    [
+      'to store what was asked for',
+      new SetAsideError('jobs', 'default/x', 7, 'JobRegister', 'too long'),
+      500,
+      /^jobs default\/x cannot be shown: .* \(transaction 7, JobRegister: too long\).*waybill operator projection retry/,
     ],
     ['that nobody expected', new Error('surprise'), 500, 'surprise'],
   ])('API-35, API-36, OP-3, OP-4: %s', (_what, error, status, text) => {

@@ -1,6 +1,7 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException } from '@nestjs/common';
 import { ConflictError, LogOverloadedError, LogUnavailableError, TooLargeError } from '@waybill/journal';
 import { DecodeError } from '@waybill/model';
+import { SetAsideError } from '@waybill/projection';
 import { RpcError, RpcUnavailableError } from '@waybill/rpc';
 import type { Logger } from '@waybill/telemetry';
 import type { KnownPaths } from './known-paths.js';
@@ -37,6 +38,7 @@ export class ApiErrorFilter implements ExceptionFilter {
     if (error instanceof ConflictError) return { status: 500, text: 'too many writes to the same object; try again' };
     if (error instanceof RpcUnavailableError) return { status: 500, text: 'No cluster leader' };
     if (error instanceof RpcError) return { status: STATUS_OF_RPC[error.code], text: error.message };
+    if (error instanceof SetAsideError) return { status: 500, text: error.message };
     if (isDatabaseDown(error))
       return {
         status: 503,

@@ -248,6 +248,8 @@ const CLUSTER: Operation[] = [
   ...get('/v1/agent/pprof/{profile}', 'A profile'),
   ...get('/v1/operator/snapshot', 'The whole state as an archive', { query: ['stale'], answer: anything }),
   ...write('/v1/operator/snapshot', 'Take the whole state back to an archive'),
+  ...get('/v1/operator/projection', 'What PostgreSQL refused to store', { answer: ref('ProjectionStanding') }),
+  ...write('/v1/operator/projection/retry', 'Try again to store it', { answer: ref('ProjectionRetried') }),
   ...get('/v1/operator/raft/configuration', 'The servers as Raft peers', { answer: ref('RaftConfiguration') }),
   ...remove('/v1/operator/raft/peer', 'Forget a peer', { query: ['id', 'address'] }),
   ...write('/v1/operator/raft/transfer-leadership', 'Hand the lead over', {

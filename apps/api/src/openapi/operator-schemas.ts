@@ -13,6 +13,22 @@ export const OPERATOR_SCHEMAS: Readonly<Record<string, t.JsonSchema>> = {
     Voter: t.flag,
     RaftProtocol: t.text,
   }),
+  ProjectionStanding: t.plain({
+    Index: t.uint,
+    Count: t.uint,
+    SetAside: t.listOf(
+      t.plain({
+        Part: t.text,
+        Object: t.text,
+        Index: t.uint,
+        Name: t.text,
+        Time: t.int,
+        SQLState: t.text,
+        Error: t.text,
+      }),
+    ),
+  }),
+  ProjectionRetried: t.plain({ Stored: t.uint, Left: t.uint }),
   LeadershipTransfer: t.plain({ From: address, To: address, Noop: t.flag, Err: t.anything }),
   AutopilotConfiguration: t.plain({
     CleanupDeadServers: t.flag,

@@ -5,11 +5,12 @@ import { RestoreSnapshot } from './restore-snapshot.js';
 import { ResumedRoles } from './resumed-roles.js';
 import { SnapshotController } from './snapshot.controller.js';
 import { BrokerInquiry } from './broker-inquiry.js';
+import { ProjectionController } from './projection.controller.js';
 import { SchedulerConfigurationController } from './scheduler-configuration.controller.js';
 import { SetSchedulerConfiguration } from './set-scheduler-configuration.js';
 
 @Module({
-  controllers: [SchedulerConfigurationController, SnapshotController],
+  controllers: [SchedulerConfigurationController, ProjectionController, SnapshotController],
   providers: [
     made(BrokerInquiry, ({ calls }) => new BrokerInquiry(calls)),
     made(

@@ -109,6 +109,25 @@ const txnObjectEntity = new EntitySchema<Entity>({
   indices: [index('txn_object_index', 'index'), { ...index('txn_object_job_key', 'job_key'), where: `job_key <> ''` }],
 });
 
+/** What PostgreSQL refused to store where it belongs, see set-aside/. */
+const setAsideEntity = new EntitySchema<Entity>({
+  name: 'set_aside',
+  tableName: 'set_aside',
+  columns: {
+    part: key(text),
+    key_hash: key(text),
+    index: bigint,
+    txn_name: text,
+    time_ns: bigint,
+    object: text,
+    sqlstate: text,
+    error: text,
+    job_key: text,
+    gone: { type: 'boolean' },
+    body: unread,
+  },
+});
+
 /** Index of every table (ST-27). */
 const tableIndexEntity = new EntitySchema<Entity>({
   name: 'table_index',
@@ -134,6 +153,7 @@ export const entities: readonly EntitySchema<Entity>[] = [
   allocJobEntity,
   txnEntity,
   txnObjectEntity,
+  setAsideEntity,
   tableIndexEntity,
   projectionEntity,
 ];

@@ -55,15 +55,16 @@ export function inTwoTrips(
       stream.uncork();
       stream.cork();
     };
-    let answered: Promise<unknown>;
+    let answers: readonly Promise<unknown>[];
     stream.cork();
     try {
       const unanswered = await work({ client, flush });
-      answered = Promise.all([...unanswered, client.query('commit')]);
+      answers = [...unanswered, client.query('commit')];
     } finally {
       stream.uncork();
     }
-    await answered;
+    // In their order: of answers that arrive together, one to a statement behind the failure can reject first.
+    for (const answer of await Promise.allSettled(answers)) if (answer.status === 'rejected') throw answer.reason;
   });
 }
 

@@ -9,6 +9,7 @@ import { READ_APPLIED } from '../writing/statements.js';
 import { plainText } from '../writing/stored-text.js';
 import { TABLE_LAYOUTS } from '../writing/table-layout.js';
 import { inTransaction } from '../database/transaction.js';
+import { loadSetAside, setAsideJobs, setAsideRequests } from '../set-aside/load-set-aside.js';
 
 /** Rows fetched at a time: bounds the memory of a start beside the state itself. */
 export const SNAPSHOT_PAGE_ROWS = 2_000;
@@ -31,6 +32,7 @@ export async function loadSnapshot(
     const index = await inTransaction(pool, 'snapshot', async (client) => {
       for (const table of tables)
         await (table === 'allocs' ? loadAllocs(client, machine) : loadTable(client, machine, table));
+      await loadSetAside(client, machine, tables);
       await loadTableIndexes(client, machine);
       await loadRequestWindow(client, machine);
       return await appliedIndex(client);
@@ -79,7 +81,7 @@ async function loadTable<N extends TableName>(client: PoolClient, machine: State
 /** Allocations share their job and what they have in common, as they do when they come from the log. */
 async function loadAllocs(client: PoolClient, machine: StateMachine): Promise<void> {
   const { allocs } = machine.tables;
-  const jobs = new Map<string, Job>();
+  const jobs = await setAsideJobs(client);
   await pages<{ key: string; body: Job }>(client, 'select key, body from alloc_job', ({ key, body }) =>
     jobs.set(key, body),
   );
@@ -126,14 +128,17 @@ const REQUEST_WINDOW_SQL = `
   order by index`;
 
 async function loadRequestWindow(client: PoolClient, machine: StateMachine): Promise<void> {
-  await pages<WindowRow>(client, REQUEST_WINDOW_SQL, (row) =>
+  const aside = await setAsideRequests(client);
+  await pages<WindowRow>(client, REQUEST_WINDOW_SQL, (row) => {
+    for (; aside[0] && aside[0].index < row.index; aside.shift()) machine.requests.remember(aside[0]);
     machine.requests.remember({
       requestId: plainText(row.request_id),
       index: row.index,
       timeNs: row.time_ns,
       rejected: row.rejected === null ? null : plainText(row.rejected),
-    }),
-  );
+    });
+  });
+  for (const request of aside) machine.requests.remember(request);
 }
 
 /** The server works out a page while the one before is taken. */

@@ -61,6 +61,7 @@ async function trimSome(client: PoolClient, floor: number, beforeNs: number): Pr
   if (next <= floor) return floor;
   await client.query('delete from txn_object where index < $1', [next]);
   await client.query('delete from txn where index < $1', [next]);
+  await client.query(`delete from set_aside where part in ('txn', 'txn_object') and index < $1`, [next]);
   await client.query('update projection set history_floor = greatest(history_floor, $1) where id = 1', [next]);
   return next;
 }
@@ -74,5 +75,11 @@ async function releaseJobs(client: PoolClient): Promise<void> {
   await client.query(`delete from alloc_job j
     where not exists (
       select from allocs a where a.namespace = j.namespace and a.job_id = j.job_id and a.job_key = j.key)
-    and not exists (select from txn_object o where o.job_key = j.key and o.job_key <> '')`);
+    and not exists (select from txn_object o where o.job_key = j.key and o.job_key <> '')
+    and not exists (select from set_aside s where s.job_key = j.key)`);
+  // A job that was set aside itself.
+  await client.query(`delete from set_aside j where part = 'alloc_job' and not exists (
+      select from set_aside s where s.job_key = j.body::json ->> 'key')
+    and not exists (select from allocs a where a.job_key = j.body::json ->> 'key')
+    and not exists (select from txn_object o where o.job_key = j.body::json ->> 'key' and o.job_key <> '')`);
 }

@@ -1,8 +1,10 @@
 import type { Job } from '@waybill/model';
-import { HISTORY_TABLES, type ObjectName, SINGLETON_KEY, type Undo, undone } from '@waybill/state';
+import { HISTORY_TABLES, type ObjectName, SINGLETON_KEY, type TableName, type Undo, undone } from '@waybill/state';
 import type { PoolClient } from 'pg';
 import { columnTypes } from '../database/column-types.js';
 import { plainText, storedText } from '../writing/stored-text.js';
+import { findSetAside } from '../set-aside/find-set-aside.js';
+import { bodiesOf, setAsideJobs } from '../set-aside/load-set-aside.js';
 import { TABLE_LAYOUTS } from '../writing/table-layout.js';
 
 /** Objects whose history is walked in one request. */
@@ -77,7 +79,19 @@ async function undoRowsOf(client: PoolClient, objects: readonly ObjectName[], af
     ],
     types: columnTypes,
   });
-  return rows.map((row) => ({ ...row, ...plainName(row) }));
+  const aside = await undoRowsAside(client, new Set(objects.map(objectKey)), after);
+  const named = rows.map((row) => ({ ...row, ...plainName(row) }));
+  return aside.length === 0 ? named : [...named, ...aside].toSorted((a, b) => b.index - a.index);
+}
+
+/** Of changes whose record PostgreSQL refused to store. */
+async function undoRowsAside(client: PoolClient, keys: ReadonlySet<string>, after: number): Promise<UndoRow[]> {
+  const kept = await bodiesOf(client, 'txn_object');
+  return kept.flatMap(({ index, object, jobKey }) => {
+    const { kind, namespace, id, op, undo } = object;
+    if (index <= after || op === 'none' || !keys.has(objectKey(object))) return [];
+    return [{ kind, namespace, id, index, op, undo, job_key: jobKey }];
+  });
 }
 
 const plainName = ({ namespace, id }: UndoRow): { namespace: string; id: string } => ({
@@ -102,9 +116,32 @@ async function currentRow(client: PoolClient, { kind, namespace, id }: ObjectNam
     ],
     types: columnTypes,
   });
-  const found = rows[0];
+  const found =
+    rows[0] ??
+    (await rowAside(
+      client,
+      table,
+      kind === 'scheduler-config' ? SINGLETON_KEY : id,
+      byNamespace ? namespace : undefined,
+    ));
   if (!found) return undefined;
   return kind === 'alloc' ? { ...found.body, Job: found.job } : found.body;
+}
+
+/** The row, if PostgreSQL refused to store it in its table. */
+async function rowAside(
+  client: PoolClient,
+  table: TableName,
+  id: string,
+  namespace: string | undefined,
+): Promise<{ body: object; job: Job | null } | undefined> {
+  const key = [...(namespace === undefined ? [] : [storedText(namespace)]), storedText(id)];
+  const aside = await findSetAside(client, table, key);
+  if (!aside) return undefined;
+  const { body, jobKey } = aside;
+  if (jobKey === '') return { body, job: null };
+  const job = (await jobsByKey(client, [jobKey])).get(jobKey) ?? (await setAsideJobs(client)).get(jobKey);
+  return { body, job: job ?? null };
 }
 
 async function jobsByKey(client: PoolClient, keys: readonly string[]): Promise<Map<string, Job>> {

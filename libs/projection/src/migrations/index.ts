@@ -3,6 +3,7 @@ import { AddPeriodicLaunches1763697600000 } from './add-periodic-launches.js';
 import { AddReportingViews1763708400000 } from './add-reporting-views.js';
 import { AddScalingEvents1763701200000 } from './add-scaling-events.js';
 import { AddScalingPolicies1763719200000 } from './add-scaling-policies.js';
+import { AddSetAside1763740800000 } from './add-set-aside.js';
 import { AddStepTimes1763726400000 } from './add-step-times.js';
 import { AddVolumes1763715600000 } from './add-volumes.js';
 import { CreateTables1763690000000 } from './create-tables.js';
@@ -24,4 +25,5 @@ export const migrations = [
   AddScalingPolicies1763719200000,
   NarrowHistoryKeys1763722800000,
   AddStepTimes1763726400000,
+  AddSetAside1763740800000,
 ];

@@ -132,14 +132,23 @@ export const ALLOCATIONS: RowSource = {
      where j.namespace = l.namespace and j.job_id = l.job_id and j.key = l.job_key) end as job`,
 };
 
-/** A single row of one table by its key, with the index of the table, in one statement. */
+/** Finds a single row of a table by its primary key. */
+export interface FindStatement extends NamedStatement {
+  readonly table: TableName;
+}
+
+/**
+ * A single row of one table by its key, with the index of the table, in one statement.
+ * @param key columns of the primary key, in their order
+ */
 export function findStatement(
   table: TableName,
   key: readonly string[],
   source: RowSource = bodiesOf(table),
-): NamedStatement {
+): FindStatement {
   const where = key.map((column, at) => `r."${column}" = $${at + 1}`).join(' and ');
   return {
+    table,
     name: `find_${table}_${key.join('_')}`,
     text: `
       select i.index as table_index, l.*${alongside(source)} from

@@ -36,6 +36,7 @@ import {
   type KeptRows,
 } from './row-reads.js';
 import { READ_APPLIED } from '../writing/statements.js';
+import { SetAsideRows } from '../set-aside/retry-set-aside.js';
 import { ScalingReads } from './scaling-reads.js';
 import { VolumeReads } from './volume-reads.js';
 
@@ -98,23 +99,33 @@ const FIND = {
  * repeatable-read transaction, so they are of the same index (ST-140); the objects are the state's rows as they are,
  * secrets included: encode before handing them out.
  *
+ * A row that PostgreSQL refused to store is missing in lists, and asking for it alone throws SetAsideError.
+ *
  * Cost: what the answer holds; a list with a filter also what the filter rejects. Errors of the database go through.
  */
 export class ReadModel {
   readonly volumes: VolumeReads;
   readonly scaling: ScalingReads;
+  /** What PostgreSQL refused to store where it belongs. */
+  readonly setAside: SetAsideRows;
   private readonly rows: RowReads;
 
   constructor(private readonly pool: Pool) {
     this.rows = new RowReads(pool);
     this.volumes = new VolumeReads(this.rows);
     this.scaling = new ScalingReads(this.rows);
+    this.setAside = new SetAsideRows(pool);
   }
 
   // jobs
 
   job(namespace: string, id: string): Promise<Found<Job>> {
     return this.rows.find(FIND.job, [namespace, id]);
+  }
+
+  /** The job that a write is decided on, also if PostgreSQL refused to store it. */
+  decidedOnJob(namespace: string, id: string): Promise<Job | undefined> {
+    return this.rows.findEvenAside(FIND.job, [namespace, id]);
   }
 
   jobSummary(namespace: string, id: string): Promise<Found<JobSummary>> {
@@ -301,6 +312,11 @@ export class ReadModel {
 
   namespace(name: string): Promise<Found<Namespace>> {
     return this.rows.find(FIND.namespace, [name]);
+  }
+
+  /** The namespace that a write is decided on, also if PostgreSQL refused to store it. */
+  decidedOnNamespace(name: string): Promise<Namespace | undefined> {
+    return this.rows.findEvenAside(FIND.namespace, [name]);
   }
 
   namespaces(options: ListOptions<Namespace> = {}): Promise<Listed<Namespace>> {

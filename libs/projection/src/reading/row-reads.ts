@@ -3,9 +3,18 @@ import type { TableName } from '@waybill/state';
 import type { Pool, PoolClient } from 'pg';
 import { AllocJobsRead } from './alloc-jobs.js';
 import { columnTypes } from '../database/column-types.js';
-import { ALLOCATIONS, bodiesOf, Conditions, findStatement, type ListQuery, listStatement } from './list-query.js';
+import {
+  ALLOCATIONS,
+  bodiesOf,
+  Conditions,
+  type FindStatement,
+  findStatement,
+  type ListQuery,
+  listStatement,
+} from './list-query.js';
 import { byCreation, type ListOrder, type Page } from './page.js';
-import type { NamedStatement } from '../writing/statements.js';
+import { SetAsideError } from '../errors.js';
+import { findSetAside } from '../set-aside/find-set-aside.js';
 import { parseStored, storedText } from '../writing/stored-text.js';
 import { inTransaction } from '../database/transaction.js';
 
@@ -66,22 +75,39 @@ const FIND_ALLOCATION = findStatement('allocs', ['id'], ALLOCATIONS);
 export class RowReads {
   constructor(private readonly pool: Pool) {}
 
-  /** Index: the row's, or the table's when there is none. */
+  /** Index: the row's, or the table's when there is none. @throws SetAsideError */
   find<Row extends { ModifyIndex: number }>(
-    statement: NamedStatement,
+    statement: FindStatement,
     key: readonly (string | number)[],
   ): Promise<Found<Row>> {
     return this.findAs(statement, key, bodyOf<Row>, (row) => row.ModifyIndex);
   }
 
-  /** @param indexOf index of an answer with this row */
+  /**
+   * The row as it is in the state, also if PostgreSQL refused to store it: for deciding on it. A table's own rows only,
+   * no allocation.
+   */
+  async findEvenAside<Row extends { ModifyIndex: number }>(
+    statement: FindStatement,
+    key: readonly (string | number)[],
+  ): Promise<Row | undefined> {
+    try {
+      return (await this.find<Row>(statement, key)).row;
+    } catch (error) {
+      if (!(error instanceof SetAsideError)) throw error;
+      // What a part holds is what was put there: a row of its table.
+      return (await findSetAside(this.pool, statement.table, key.map(asColumn)))?.body as Row | undefined;
+    }
+  }
+
+  /** @param indexOf index of an answer with this row @throws SetAsideError */
   async findAs<Row, Raw extends { readonly body: object }>(
-    statement: NamedStatement,
+    { table, ...statement }: FindStatement,
     key: readonly (string | number)[],
     rowOf: (raw: Raw) => Row,
     indexOf: (row: Row, tableIndex: number) => number,
   ): Promise<Found<Row>> {
-    const values = key.map((part) => (typeof part === 'string' ? storedText(part) : part));
+    const values = key.map(asColumn);
     const { rows } = await this.pool.query<{ table_index: number } & (Raw | { readonly body: null })>({
       ...statement,
       values,
@@ -89,13 +115,30 @@ export class RowReads {
     });
     const raw = rows[0];
     const tableIndex = raw?.table_index ?? 0;
-    if (!raw?.body) return { index: atLeastOne(tableIndex), row: undefined };
+    if (!raw?.body) {
+      const aside = await findSetAside(this.pool, table, values);
+      if (aside) throw aside.error;
+      return { index: atLeastOne(tableIndex), row: undefined };
+    }
     const row = rowOf(raw);
     return { index: atLeastOne(indexOf(row, tableIndex)), row };
   }
 
-  allocation(id: string): Promise<Found<Allocation>> {
-    return this.findAs<Allocation, AllocColumns>(FIND_ALLOCATION, [id], withJobs(), (row) => row.ModifyIndex);
+  /** @throws SetAsideError also if only its job was set aside */
+  async allocation(id: string): Promise<Found<Allocation>> {
+    let jobKey = '';
+    const complete = withJobs();
+    const rowOf = (raw: AllocColumns): Allocation => {
+      jobKey = raw.job_key;
+      return complete(raw);
+    };
+    const found = await this.findAs<Allocation, AllocColumns>(FIND_ALLOCATION, [id], rowOf, (row) => row.ModifyIndex);
+    const { row } = found;
+    if (row?.Job === null && jobKey !== '') {
+      const aside = await findSetAside(this.pool, 'alloc_job', [row.Namespace, row.JobID, jobKey]);
+      if (aside) throw aside.error;
+    }
+    return found;
   }
 
   allocations(
@@ -165,6 +208,8 @@ export function listOf<Row>(
 ): ListQuery<Row> {
   return { ...bodiesOf(table), indexOf: [table], conditions, order, page };
 }
+
+const asColumn = (part: string | number): string | number => (typeof part === 'string' ? storedText(part) : part);
 
 /** No answer carries index 0 (ST-29). */
 export const atLeastOne = (index: number): number => Math.max(1, index);

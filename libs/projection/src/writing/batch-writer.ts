@@ -1,9 +1,12 @@
 import type { Applied } from '@waybill/state';
 import type { Pool, PoolClient } from 'pg';
-import { type Batch, foldBatch } from './batch.js';
+import { assertConsecutive, type Batch, foldBatch } from './batch.js';
 import { columnTypes } from '../database/column-types.js';
 import { CopyIn } from './copy-in.js';
-import { ProjectionMovedError } from '../errors.js';
+import { isDataError, isEncodingError, ProjectionMovedError } from '../errors.js';
+import { writeSettingAside } from '../set-aside/careful-write.js';
+import { FORGET_SET_ASIDE, rewrittenBy } from '../set-aside/forget-set-aside.js';
+import type { SetAsideRow } from '../set-aside/set-aside-row.js';
 import { SharedTexts } from './shared-texts.js';
 import {
   INSERT_TXN_OBJECTS,
@@ -12,6 +15,7 @@ import {
   MOVE_APPLIED,
   MOVE_TABLE_INDEXES,
   READ_APPLIED,
+  READ_STANDING,
   type RowsStatement,
   type Step,
   STORE_ALLOC_JOBS,
@@ -32,28 +36,60 @@ export const MAX_ROWS_AHEAD = 2 * MAX_ROWS_PER_STATEMENT;
  * Writes consecutive transactions to Postgres: every changed row once, the record of the transactions, the tables'
  * indexes and the applied index, all in one database transaction (ST-7).
  *
- * Stateless between batches: what is in Postgres decides. The applied index moves by compare-and-set, so of two
+ * What PostgreSQL refuses to store is set aside, row by row, and everything else is written (set-aside/): a batch that
+ * fails by an error of its data is written a second time, carefully.
+ *
+ * Stateless between batches, but for a guess whether rows are set aside: what is in Postgres decides. The applied index moves by compare-and-set, so of two
  * projectors the slower one writes nothing. The commit is synchronous: what was announced survives a crash.
  * Rows that are new go by COPY, which is a quarter less work; those that were there replace what was.
  * Cost: two round trips; one or two statements per table and MAX_ROWS_PER_STATEMENT rows, plus three. Those of a small
  * batch go to the server in one write.
  */
 export class BatchWriter {
+  /** Whether rows are set aside, as far as this writer has seen: then those that a batch writes anew are no longer. */
+  private anyAside = false;
+
   constructor(private readonly pool: Pool) {}
 
   /**
+   * Answers the rows that were set aside.
    * @param texts of what is written elsewhere of the same changes
    * @throws ProjectionMovedError the projection is not at the index before the first transaction; nothing was written
    * @throws RangeError the transactions are not consecutive
    */
-  async write(applied: readonly Applied[], texts = new SharedTexts()): Promise<void> {
-    const batch = foldBatch(applied);
+  async write(applied: readonly Applied[], texts = new SharedTexts()): Promise<readonly SetAsideRow[]> {
+    const from = assertConsecutive(applied) - 1;
+    for (;;)
+      try {
+        await inTwoTrips(this.pool, (outgoing) => sendBatch(outgoing, foldBatch(applied), texts, this.anyAside));
+        return [];
+      } catch (error) {
+        if (isNotMoved(error)) await this.lookAgain(from);
+        else if (isDataError(error) || isEncodingError(error)) return await this.writeCarefully(applied, from);
+        else throw error;
+      }
+  }
+
+  private async writeCarefully(applied: readonly Applied[], from: number): Promise<readonly SetAsideRow[]> {
     try {
-      await inTwoTrips(this.pool, (outgoing) => sendBatch(outgoing, batch, texts));
+      const rows = await writeSettingAside(this.pool, applied);
+      this.anyAside ||= rows.length > 0;
+      return rows;
     } catch (error) {
-      if (isNotMoved(error)) throw new ProjectionMovedError(batch.from, await this.appliedIndex());
+      if (isNotMoved(error)) throw new ProjectionMovedError(from, await this.appliedIndex());
       throw error;
     }
+  }
+
+  /** The guess was wrong, or the projection is elsewhere. @throws ProjectionMovedError */
+  private async lookAgain(from: number): Promise<void> {
+    const { rows } = await this.pool.query<{ applied: number; aside: boolean }>({
+      ...READ_STANDING,
+      types: columnTypes,
+    });
+    const { applied = 0, aside = false } = rows[0] ?? {};
+    if (applied !== from || aside === this.anyAside) throw new ProjectionMovedError(from, applied);
+    this.anyAside = aside;
   }
 
   /** How far Postgres is. */
@@ -64,11 +100,16 @@ export class BatchWriter {
 }
 
 /** The client makes the values of a statement while Postgres works on those before. */
-async function sendBatch(outgoing: Outgoing, batch: Batch, texts: SharedTexts): Promise<Promise<unknown>[]> {
+async function sendBatch(
+  outgoing: Outgoing,
+  batch: Batch,
+  texts: SharedTexts,
+  anyAside: boolean,
+): Promise<Promise<unknown>[]> {
   const sent: { readonly rows: number; readonly answered: Promise<unknown> }[] = [];
   let ahead = 0;
   let unflushed = 0;
-  for (const { step, rows } of stepsOf(batch, texts)) {
+  for (const { step, rows } of stepsOf(batch, texts, anyAside)) {
     sent.push({ rows, answered: begun(outgoing.client, step) });
     ahead += rows;
     unflushed += rows;
@@ -93,8 +134,9 @@ interface Sendable {
   readonly rows: number;
 }
 
-function* stepsOf(batch: Batch, texts: SharedTexts): Generator<Sendable> {
-  yield { step: { ...MOVE_APPLIED, values: [batch.from, batch.to] }, rows: 1 };
+function* stepsOf(batch: Batch, texts: SharedTexts, anyAside: boolean): Generator<Sendable> {
+  yield { step: { ...MOVE_APPLIED, values: [batch.from, batch.to, anyAside] }, rows: 1 };
+  if (anyAside) yield* chunks(FORGET_SET_ASIDE, rewrittenBy(batch), texts);
   yield* chunks(STORE_ALLOC_JOBS, batch.allocJobs, texts);
   for (const { table, inserts, updates, removes } of batch.tables) {
     yield* chunks(TABLE_STATEMENTS[table].remove, removes, texts);

@@ -27,7 +27,7 @@ interface NetChange {
 
 /** A transaction as it is recorded. */
 export interface TxnRecord {
-  readonly txn: Txn;
+  readonly txn: Omit<Txn, 'payload'>;
   readonly verdict: Verdict;
 }
 
@@ -54,19 +54,26 @@ export interface Batch {
 }
 
 /**
- * Folds transactions into a batch. O(changes).
+ * Answers the index of the first.
  * @throws RangeError when they are not consecutive or none: writing them would leave a hole (ST-7)
  */
+export function assertConsecutive(applied: readonly Applied[]): number {
+  const first = applied[0]?.index;
+  if (first === undefined) throw new RangeError('a batch needs at least one transaction');
+  applied.forEach(({ index }, position) => {
+    if (index !== first + position)
+      throw new RangeError(`transaction ${index} in a batch where ${first + position} is next`);
+  });
+  return first;
+}
+
+/** Folds consecutive transactions into a batch. O(changes). @throws RangeError as `assertConsecutive` */
 export function foldBatch(applied: readonly Applied[]): Batch {
-  const first = applied[0];
-  const last = applied.at(-1);
-  if (!first || !last) throw new RangeError('a batch needs at least one transaction');
+  const first = assertConsecutive(applied);
   const changed = new Map<TableName, Map<string, NetChange>>();
   const tableIndexes = new Map<TableName, number>();
   const allocJobs = new AllocJobChanges();
-  applied.forEach((one, position) => {
-    if (one.index !== first.index + position)
-      throw new RangeError(`transaction ${one.index} in a batch where ${first.index + position} is next`);
+  for (const one of applied)
     for (const change of one.changes) {
       let rows = changed.get(change.table);
       if (!rows) changed.set(change.table, (rows = new Map()));
@@ -76,10 +83,9 @@ export function foldBatch(applied: readonly Applied[]): Batch {
       allocJobs.add(change);
       tableIndexes.set(change.table, one.index);
     }
-  });
   return {
-    from: first.index - 1,
-    to: last.index,
+    from: first - 1,
+    to: first + applied.length - 1,
     allocJobs: allocJobs.stored,
     tables: TABLE_NAMES.flatMap((table) => {
       const rows = changed.get(table);

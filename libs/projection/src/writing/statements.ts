@@ -33,7 +33,7 @@ interface StatementColumn<Row> {
  * A statement with `unnest(…)` of one array per column in it. The client works the columns out: Postgres looks at no body.
  * @param text of the statement, around that
  */
-function unnesting<Row>(
+export function unnesting<Row>(
   name: string,
   columns: readonly StatementColumn<Row>[],
   text: (unnested: string) => string,
@@ -186,11 +186,12 @@ export const STORE_ALLOC_JOBS = unnesting<AllocJob>(
 /**
  * First statement of a batch: whoever does not find the index where it left it writes nothing, and of two writers the
  * second waits here for the first. It fails then, because the column takes no null, and with it what was sent behind it.
- * $1: from, $2: to.
+ * $1: from, $2: to, $3: whether the writer believes that rows are set aside; null: it does not matter.
  */
 export const MOVE_APPLIED: NamedStatement = {
   name: 'move_applied',
-  text: `update projection set applied = case when applied = $1 then $2::bigint end, applied_at = now() where id = 1`,
+  text: `update projection set applied = case when applied = $1
+    and ($3::boolean is null or $3 = exists (select from set_aside)) then $2::bigint end, applied_at = now() where id = 1`,
 };
 
 const NOT_NULL_VIOLATION = '23502';
@@ -198,6 +199,12 @@ const NOT_NULL_VIOLATION = '23502';
 /** MOVE_APPLIED did not find the index where it should be. */
 export const isNotMoved = (error: unknown): boolean =>
   error instanceof DatabaseError && error.code === NOT_NULL_VIOLATION && error.table === 'projection';
+
+/** How far it is, and whether rows are set aside. */
+export const READ_STANDING: NamedStatement = {
+  name: 'read_standing',
+  text: 'select applied, exists (select from set_aside) as aside from projection where id = 1',
+};
 
 export const READ_APPLIED: NamedStatement = {
   name: 'read_applied',

@@ -20,6 +20,7 @@ function applyAll(machine: StateMachine, txns: readonly Txn[]): Outcome {
   const outcome: Outcome = { verdicts: [], frames: [] };
   for (const txn of txns) {
     const applied = machine.apply(txn);
+    if (applied.defect) throw applied.defect;
     outcome.verdicts.push(canonicalJson(applied.verdict));
     const frame = eventsOf(applied);
     if (frame) outcome.frames.push(canonicalJson(frame));

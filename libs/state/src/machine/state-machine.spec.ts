@@ -36,16 +36,15 @@ describe('the log', () => {
     const machine = aMachine();
     aRegisteredJob(machine);
     const jobs = structuredClone([...machine.tables.jobs.all()]);
-    const broken = aTxn(3, 'EvalUpdate', {
-      Evals: [anEval(), { ...anEval(), FailedTGAllocs: null as never, Status: 'complete' }],
-    });
+    const payload = { Evals: [anEval(), { ...anEval(), FailedTGAllocs: null as never, Status: 'complete' as const }] };
+    const broken = aTxn(3, 'EvalUpdate', payload);
     const { verdict, changes, defect } = machine.apply(broken);
     expect([verdict, changes]).toEqual([{ kind: 'refused', error: NOT_APPLICABLE }, []]);
     expect(defect).toBeInstanceOf(TypeError);
     expect(machine.tables.evals.has(anEval().ID)).toBe(false);
     expect([...machine.tables.jobs.all()]).toEqual(jobs);
     expect(machine.apply(aTxn(4, 'Ignore', {})).verdict.kind).toBe('noop');
-    const again = aTxn(5, 'EvalUpdate', broken.payload);
+    const again = aTxn(5, 'EvalUpdate', payload);
     expect(machine.apply({ ...again, requestId: broken.requestId }).verdict).toEqual(verdict);
   });
 

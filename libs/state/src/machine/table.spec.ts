@@ -55,7 +55,7 @@ describe('a table', () => {
   it('a row that an index cannot read leaves rows and indexes as they were', () => {
     const unreadable = new Table<Row>('rows', (row) => row.ID, {
       id: (row) => row.ID,
-      colour: (row) => row.colour.toLowerCase(),
+      colour: (row) => row.colour!.toLowerCase(),
     });
     unreadable.replace('a', { ID: 'a', colour: 'red' });
     const broken = (ID: string): Row => ({ ID, colour: null as never });

@@ -1,0 +1,111 @@
+import type { Applied } from '@waybill/state';
+import type { Pool, PoolClient } from 'pg';
+import { inTransaction } from '../database/transaction.js';
+import { databaseErrorCode, isDataError, isEncodingError } from '../errors.js';
+import { foldBatch } from '../writing/batch.js';
+import { CopyIn } from '../writing/copy-in.js';
+import { SharedTexts } from '../writing/shared-texts.js';
+import { MOVE_APPLIED, MOVE_TABLE_INDEXES, type Step } from '../writing/statements.js';
+import { storedJson, storedText } from '../writing/stored-text.js';
+import { FORGET_SET_ASIDE, rewrittenBy } from './forget-set-aside.js';
+import { type Portion, portionsOf } from './portions.js';
+import { MAX_SHOWN_CHARS, type SetAsideRow } from './set-aside-row.js';
+
+/** Rows tried together before they are tried by halves. */
+const MAX_TRIED_ROWS = 125;
+
+/**
+ * Writes a batch of which PostgreSQL refuses a part: rows that it takes go where they belong, the others into `set_aside`,
+ * all in one database transaction with the applied index. What was stored of a refused row's object is removed, so that
+ * nobody reads it as if it were new.
+ *
+ * Halving finds the refused rows: a chunk that fails by an error of its data is tried by halves, each behind a savepoint.
+ * Cost: three round trips per chunk, and some 3 × log2(125) more per refused row.
+ * @throws what is no fault of the data: then nothing is written
+ */
+export function writeSettingAside(pool: Pool, applied: readonly Applied[]): Promise<readonly SetAsideRow[]> {
+  const batch = foldBatch(applied);
+  const texts = new SharedTexts();
+  return inTransaction(pool, 'write', async (client) => {
+    await client.query('set constraints all immediate'); // what the commit would refuse is refused by its statement
+    await client.query({ ...MOVE_APPLIED, values: [batch.from, batch.to, null] });
+    const rewritten = [...rewrittenBy(batch)];
+    if (rewritten.length > 0) await run(client, FORGET_SET_ASIDE.of(rewritten, texts));
+    const refused: SetAsideRow[] = [];
+    for (const portion of portionsOf(batch, applied, texts))
+      for (let from = 0; from < portion.size; from += MAX_TRIED_ROWS)
+        refused.push(...(await stored(client, portion, from, Math.min(from + MAX_TRIED_ROWS, portion.size))));
+    if (batch.tableIndexes.length > 0) await run(client, MOVE_TABLE_INDEXES.of(batch.tableIndexes, texts));
+    return refused;
+  });
+}
+
+/** Stores the rows of a portion from `from` to before `to`; sets aside, and answers, those that are refused. */
+async function stored(client: PoolClient, portion: Portion, from: number, to: number): Promise<SetAsideRow[]> {
+  const refusal = await refusalOf(client, () => portion.stepOf(from, to));
+  if (!refusal) return [];
+  if (to - from === 1) {
+    const row = { ...portion.rowAt(from), ...refusal };
+    const removal = portion.removalOf(from);
+    if (removal) await refusalOf(client, removal); // refused too: what is set aside counts
+    await client.query(KEEP_ASIDE, valuesOf(row));
+    return [row];
+  }
+  const middle = (from + to) >>> 1;
+  const first = await stored(client, portion, from, middle);
+  return [...first, ...(await stored(client, portion, middle, to))];
+}
+
+const COLUMNS = 'part, key_hash, index, txn_name, time_ns, object, sqlstate, error, job_key, gone, body';
+
+const KEEP_ASIDE = `insert into set_aside (${COLUMNS}) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+  on conflict (part, key_hash) do update set ${COLUMNS.split(', ')
+    .map((name) => `${name} = excluded.${name}`)
+    .join(', ')}`;
+
+const valuesOf = (row: SetAsideRow): unknown[] => [
+  row.part,
+  row.keyHash,
+  row.index,
+  row.txnName,
+  row.timeNs,
+  storedText(row.object),
+  row.sqlstate,
+  storedText(row.error),
+  row.jobKey,
+  row.gone,
+  storedJson(row.body),
+];
+
+/** Why a row was refused. */
+export type Refusal = Pick<SetAsideRow, 'sqlstate' | 'error'>;
+
+/**
+ * Runs a statement behind a savepoint; undefined: it was executed.
+ * @throws what is no fault of the data
+ */
+export async function refusalOf(client: PoolClient, stepOf: () => Step): Promise<Refusal | undefined> {
+  let step: Step;
+  try {
+    step = stepOf();
+  } catch (error) {
+    if (!isEncodingError(error)) throw error;
+    return { sqlstate: '', error: shown(error) };
+  }
+  await client.query('savepoint row');
+  try {
+    await run(client, step);
+    await client.query('release savepoint row');
+    return undefined;
+  } catch (error) {
+    if (!isDataError(error)) throw error;
+    await client.query('rollback to savepoint row; release savepoint row');
+    return { sqlstate: databaseErrorCode(error), error: shown(error) };
+  }
+}
+
+const shown = (error: unknown): string =>
+  (error instanceof Error ? error.message : String(error)).slice(0, MAX_SHOWN_CHARS);
+
+const run = (client: PoolClient, step: Step): Promise<unknown> =>
+  step instanceof CopyIn ? client.query(step).done : client.query(step);

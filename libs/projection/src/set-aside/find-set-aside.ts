@@ -1,0 +1,47 @@
+import type { Pool, PoolClient } from 'pg';
+import { columnTypes } from '../database/column-types.js';
+import { SetAsideError } from '../errors.js';
+import type { ColumnValue } from '../writing/table-layout.js';
+import { plainText } from '../writing/stored-text.js';
+import { keyHash, type SetAsidePart } from './set-aside-row.js';
+
+interface FoundColumns {
+  readonly index: number;
+  readonly txn_name: string;
+  readonly object: string;
+  readonly sqlstate: string;
+  readonly error: string;
+  readonly job_key: string;
+  readonly body: object;
+}
+
+/** A row that is set aside: its content, and what is told to those who may not have it. */
+export interface FoundAside {
+  readonly body: object;
+  /** Of an allocation: under which key its job is stored. */
+  readonly jobKey: string;
+  readonly error: SetAsideError;
+}
+
+/**
+ * Whether a row that is not where it belongs was set aside. Asked only when nothing was found.
+ * @param key values of the primary key as columns have them
+ */
+export async function findSetAside(
+  on: Pool | PoolClient,
+  part: SetAsidePart,
+  key: readonly ColumnValue[],
+): Promise<FoundAside | undefined> {
+  const { rows } = await on.query<FoundColumns>({
+    name: 'find_set_aside',
+    text: `select index, txn_name, object, sqlstate, error, job_key, body from set_aside
+      where part = $1 and key_hash = $2 and not gone`,
+    values: [part, keyHash(key)],
+    types: columnTypes,
+  });
+  const [row] = rows;
+  if (!row) return undefined;
+  const reason = plainText(row.error) + (row.sqlstate === '' ? '' : `, SQLSTATE ${row.sqlstate}`);
+  const error = new SetAsideError(part, plainText(row.object), row.index, row.txn_name, reason);
+  return { body: row.body, jobKey: row.job_key, error };
+}

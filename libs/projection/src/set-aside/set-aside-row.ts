@@ -1,0 +1,88 @@
+import { createHash } from 'node:crypto';
+import type { Allocation } from '@waybill/model';
+import { type ObjectChange, TABLE_NAMES, type TableName } from '@waybill/state';
+import { type AllocJob, allocJobKey } from '../reading/alloc-jobs.js';
+import type { TxnObject, TxnRecord } from '../writing/batch.js';
+import { type ColumnValue, TABLE_LAYOUTS, type TableLayout } from '../writing/table-layout.js';
+
+/** Where a row belongs that was set aside: a table of the state, or one of those beside it. */
+export type SetAsidePart = TableName | 'alloc_job' | 'txn' | 'txn_object';
+
+/** Of an object's name and of an error's text, in what people are shown. */
+export const MAX_SHOWN_CHARS = 200;
+
+/** A row on its way into the table `set_aside`. */
+export interface SetAsideRow {
+  readonly part: SetAsidePart;
+  readonly keyHash: string;
+  /** Transaction that the row comes from. */
+  readonly index: number;
+  readonly txnName: string;
+  readonly timeNs: number;
+  /** Its key, shortened, for people. */
+  readonly object: string;
+  /** Empty: our own encoding refused it. */
+  readonly sqlstate: string;
+  readonly error: string;
+  /** Of an allocation, or of a change of one: under which key its job is stored, so that it stays there. */
+  readonly jobKey: string;
+  /** The row is no more, and PostgreSQL refused to remove it: `body` is the row that was. */
+  readonly gone: boolean;
+  readonly body: object;
+}
+
+/** What is kept of each part: enough to store it later as a newer version stores it, and to load the state from it. */
+export interface SetAsideBodies {
+  readonly alloc_job: AllocJob;
+  readonly txn: TxnRecord;
+  readonly txn_object: Omit<TxnObject, 'object'> & { readonly object: Omit<ObjectChange, 'change'> };
+}
+
+/** Under what a row is found, whatever its key: names can be longer than an index of PostgreSQL takes. */
+export const keyHash = (key: readonly (ColumnValue | null)[]): string =>
+  createHash('sha256').update(JSON.stringify(key)).digest('base64url');
+
+/** Values of the primary key, as they stand in the columns. */
+export function keyOfRow(table: TableName, row: object): ColumnValue[] {
+  const { columns, primaryKey } = TABLE_LAYOUTS[table] as TableLayout<object>;
+  return primaryKey.map((name) => columns.find((column) => column.name === name)?.valueOf(row) ?? '');
+}
+
+export const keyOfAllocJob = ({ namespace, jobId, key }: AllocJob): string[] => [namespace, jobId, key];
+
+/** Which row: what of `SetAsideRow` does not depend on how it was refused. */
+export type RowIdentity = Pick<SetAsideRow, 'part' | 'keyHash' | 'object' | 'jobKey' | 'gone' | 'body'>;
+
+function identity(
+  part: SetAsidePart,
+  key: readonly ColumnValue[],
+  body: object,
+  more: Partial<Pick<SetAsideRow, 'jobKey' | 'gone'>> = {},
+): RowIdentity {
+  const object = key.map(String).join('/').slice(0, MAX_SHOWN_CHARS);
+  return { part, keyHash: keyHash(key), object, jobKey: '', gone: false, ...more, body };
+}
+
+export function identityOfRow(table: TableName, row: object, gone: boolean): RowIdentity {
+  const jobKey = table === 'allocs' ? allocJobKey(row as Allocation) : '';
+  const { bodyOf } = TABLE_LAYOUTS[table] as TableLayout<object>;
+  return identity(table, keyOfRow(table, row), bodyOf ? bodyOf(row) : row, { jobKey, gone });
+}
+
+export const identityOfAllocJob = (job: AllocJob): RowIdentity => identity('alloc_job', keyOfAllocJob(job), job);
+
+export function identityOfTxn({ txn, verdict }: TxnRecord): RowIdentity {
+  const { payload: _, ...recorded } = { payload: undefined, ...txn };
+  const body: SetAsideBodies['txn'] = { txn: recorded, verdict };
+  return identity('txn', [txn.index], body);
+}
+
+export function identityOfTxnObject({ index, object, jobKey }: TxnObject): RowIdentity {
+  const { kind, namespace, id, op, text, undo } = object;
+  const body: SetAsideBodies['txn_object'] = { index, object: { kind, namespace, id, op, text, undo }, jobKey };
+  return identity('txn_object', [index, kind, namespace, id], body, { jobKey });
+}
+
+const tableNames: ReadonlySet<string> = new Set(TABLE_NAMES);
+
+export const isTableName = (part: string): part is TableName => tableNames.has(part);
