@@ -12,7 +12,7 @@ const run = (...words: string[]): { status: number | null; stdout: string; stder
 
 describe('the bundle', () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'waybill-bundle-'));
-  beforeAll(() => expect(run(at('../bundle.mjs'), folder)).toMatchObject({ status: 0, stderr: '' }));
+  beforeAll(() => expect(run(at('../bundle.mjs'), folder)).toMatchObject({ status: 0, stderr: '' }), 60_000);
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
   const waybill = (...words: string[]): ReturnType<typeof run> => run(path.join(folder, 'waybill.js'), ...words);

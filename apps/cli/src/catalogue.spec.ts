@@ -15,7 +15,7 @@ describe('the catalogue', () => {
 });
 
 describe('help', () => {
-  it('CL-109: the help of every command documents every flag it accepts', async () => {
+  it('CL-109: the help of every command documents every flag it accepts', { timeout: 60_000 }, async () => {
     for (const { words, load } of CATALOGUE) {
       const { command } = await load();
       const help = helpOf(command, words, 'waybill');

@@ -45,7 +45,7 @@ describe('waiting for an index', () => {
     expect([waiters.size, time.armedCount]).toEqual([0, 0]);
   });
 
-  it('is refused beyond the limit, and ended when the copy stops', async () => {
+  it('is refused beyond the limit, and ended when the copy stops', { timeout: 60_000 }, async () => {
     for (let i = 0; i < MAX_WAITERS; i++) wait(i + 2);
     wait(1);
     await settled();

@@ -9,7 +9,7 @@ import { undone } from './undo.js';
 const SEED = 20_260_101;
 
 describe('objectChanges', () => {
-  it('API-268: walking back from now gives every object as it was at every index', () => {
+  it('API-268: walking back from now gives every object as it was at every index', { timeout: 60_000 }, () => {
     const machine = new StateMachine();
     const rows = new Map<string, object | undefined>();
     const snapshots: Map<string, string>[] = [];
