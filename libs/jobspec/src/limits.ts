@@ -2,6 +2,12 @@
 export const MAX_SOURCE_BYTES = 1 << 20;
 /** Of blocks in blocks and of expressions in expressions: deeper, the stack would end. */
 export const MAX_NESTING = 200;
+/** Operators, or steps such as `.a` and `[0]`, in a row: each makes the tree one level deeper. */
+export const MAX_CHAIN = 250;
+/** Of what is evaluated within each other: nesting and chains together, far from the stack's end. */
+export const MAX_EVALUATION_DEPTH = 500;
+/** Names of all `locals` blocks together: each may refer to all others. */
+export const MAX_LOCALS = 1_000;
 /** Blocks made by `dynamic`, over the whole file. */
 export const MAX_GENERATED_BLOCKS = 10_000;
 /** Nodes of the syntax tree evaluated, elements made by functions included. */

@@ -1,6 +1,7 @@
 import type { Evaluator } from './evaluation/evaluator.js';
 import type { Scope } from './evaluation/scope.js';
 import { Mapping, type Value } from './evaluation/value.js';
+import { MAX_LOCALS } from './limits.js';
 import { type Diagnostic, JobspecError } from './syntax/diagnostic.js';
 import { referencesIn } from './syntax/references.js';
 import type { Attribute, Block } from './syntax/syntax-tree.js';
@@ -19,8 +20,17 @@ export class Locals {
     private readonly report: (diagnostics: readonly Diagnostic[]) => void,
   ) {}
 
+  /** @throws JobspecError when there are too many */
   add({ body }: Block): void {
     for (const attribute of body.attributes) {
+      if (this.definitions.size >= MAX_LOCALS)
+        throw new JobspecError([
+          {
+            summary: 'Too many locals',
+            detail: `A job file may have ${MAX_LOCALS} of them.`,
+            at: { source: body.source, span: attribute.nameSpan },
+          },
+        ]);
       if (this.definitions.has(attribute.name))
         this.report([
           {

@@ -106,15 +106,8 @@ const FIELD_OF: ReadonlyMap<string, keyof EnvelopeFields> = new Map([
  * A block as `encodeTxn` writes it: its own fields, and as one text all that a writer puts on each of its messages.
  * One pattern reads it in a fraction of the time that going line by line takes.
  */
-const OWN_BLOCK = new RegExp(
-  [
-    /^NATS\/1\.0\r\nNats-Msg-Id: (.*)\r\nWaybill-Type: (.*)\r\nWaybill-Name: (.*)\r\nWaybill-Time: (.*)\r\n/,
-    /(?:Waybill-Steps: (.*)\r\n)?Waybill-Schema: (.*)\r\n(Waybill-Actor: .*\r\n(?:Waybill-.*\r\n)*)(?:traceparent: (.*)\r\n)?/,
-    /(?:Nats-Expected-.*\r\n)*\r\n$/,
-  ]
-    .map((part) => part.source)
-    .join(''),
-);
+const OWN_BLOCK =
+  /^NATS\/1\.0\r\nNats-Msg-Id: (.*)\r\nWaybill-Type: (.*)\r\nWaybill-Name: (.*)\r\nWaybill-Time: (.*)\r\n(?:Waybill-Steps: (.*)\r\n)?Waybill-Schema: (.*)\r\n(Waybill-Actor: .*\r\n(?:Waybill-.*\r\n)*)(?:traceparent: (.*)\r\n)?(?:Nats-Expected-.*\r\n)*\r\n$/;
 
 function ownFields(found: RegExpExecArray): OwnFields {
   return {

@@ -116,5 +116,6 @@ export function parsedRow(stat: string): ProcessRow | undefined {
 }
 
 function kilobytes(status: string, name: string): number {
-  return Number(new RegExp(`^${name}:\\s+(\\d+) kB$`, 'm').exec(status)?.[1] ?? 0) * 1024;
+  const line = status.split('\n').find((one) => one.startsWith(`${name}:`));
+  return Number(/(\d+) kB$/.exec(line ?? '')?.[1] ?? 0) * 1024;
 }

@@ -7,7 +7,8 @@ import { pathOf } from './path.js';
  * that found none look.
  */
 export class KnownPaths {
-  private readonly patterns = new Map<string, RegExp>();
+  /** Parts between slashes. */
+  private readonly routes = new Map<string, readonly string[]>();
 
   /** Before the first route is registered. */
   static of(fastify: FastifyInstance): KnownPaths {
@@ -16,17 +17,22 @@ export class KnownPaths {
     return paths;
   }
 
-  /** @param route as the router has it: `:name` is one part of a path, `*` any rest that is not empty */
+  /** @param route as the router has it: `:name` is one part of a path, `*` at its end any rest that is not empty */
   add(route: string): void {
-    const literal = route.replaceAll(/[.+?^${}()|[\]\\]/g, String.raw`\$&`);
-    const pattern = literal.replaceAll(/:[^/]+/g, '[^/]+').replaceAll('*', '.+');
-    this.patterns.set(route, new RegExp(`^${pattern}$`));
+    this.routes.set(route, route.split('/'));
   }
 
   /** @param url with or without a query */
   has(url: string): boolean {
-    const path = pathOf(url);
-    for (const pattern of this.patterns.values()) if (pattern.test(path)) return true;
+    const parts = pathOf(url).split('/');
+    for (const route of this.routes.values()) if (leadsThere(route, parts)) return true;
     return false;
   }
+}
+
+function leadsThere(route: readonly string[], parts: readonly string[]): boolean {
+  const isOpen = route.at(-1) === '*';
+  const fixed = isOpen ? route.slice(0, -1) : route;
+  if (isOpen ? parts.slice(fixed.length).join('/') === '' : parts.length !== fixed.length) return false;
+  return fixed.every((part, at) => (part.startsWith(':') ? parts[at] !== '' : parts[at] === part));
 }

@@ -62,4 +62,4 @@ async function runAs(words: string, call: Call): Promise<number> {
   return spec.run({ ...call, typed: [...words.split(' '), ...given], flags, data });
 }
 
-const isFlag = (word: string, name: string): boolean => new RegExp(`^--?${name}(=|$)`).test(word);
+const isFlag = (word: string, name: string): boolean => [`-${name}`, `--${name}`].includes(word.split('=')[0] ?? '');

@@ -4,7 +4,7 @@ export type ExactJson = null | boolean | number | string | ExactJson[] | { [memb
 /** Opens a string that stands for a number. Private use area: no JSON of ours has it. */
 const MARK = '\uF8FFn:';
 const TOKEN = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g;
-const MARKED = new RegExp(`"${MARK}(-?\\d[\\d.eE+-]*)"`, 'g');
+const MARKED = /"\uF8FFn:(-?\d[\d.eE+-]*)"/g;
 
 /** JSON with every number kept digit for digit (CL-126). Costs two passes over the text. @throws SyntaxError */
 export function parseExact(text: string): ExactJson {

@@ -69,6 +69,16 @@ describe('evaluations of a node', () => {
     expect(jobsOf().toSorted()).toEqual(['default/all-pools', 'default/glob', 'default/here']);
   });
 
+  it('ND-97: a datacenter pattern of 200 stars takes no longer than another', () => {
+    const { state, work, jobsOf } = setup();
+    const many = system('many', { Datacenters: ['*a'.repeat(200), '*'.repeat(200)] });
+    state.tables.jobs.replace('default/many', many);
+    const before = performance.now();
+    work(many);
+    expect(performance.now() - before).toBeLessThan(1_000);
+    expect(jobsOf()).toEqual(['default/many']);
+  });
+
   it('ND-102: fields; the same node and index give the same ids', () => {
     const { state, node, work } = setup();
     work(job('web', { Priority: 77 }));

@@ -3,6 +3,7 @@ import {
   type Allocation,
   type Clock,
   type Evaluation,
+  globMatcher,
   isClientTerminal,
   isServerTerminal,
   type Job,
@@ -84,13 +85,7 @@ export function isForNode(
   node: Pick<Node, 'NodePool' | 'Datacenter'>,
 ): boolean {
   if (job.NodePool !== 'all' && job.NodePool !== node.NodePool) return false;
-  return job.Datacenters.some((pattern) => matchesGlob(pattern, node.Datacenter));
-}
-
-function matchesGlob(pattern: string, text: string): boolean {
-  if (!pattern.includes('*')) return pattern === text;
-  const parts = pattern.split('*').map((part) => part.replaceAll(/[.+?^${}()|[\]\\]/g, String.raw`\$&`));
-  return new RegExp(`^${parts.join('.*')}$`).test(text);
+  return globMatcher(job.Datacenters)(node.Datacenter);
 }
 
 /** A uuid (version 8) that depends on `text` only. */

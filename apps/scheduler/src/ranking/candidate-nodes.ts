@@ -1,4 +1,4 @@
-import { isReadyNode, type Job, type Node } from '@waybill/model';
+import { globMatcher, isReadyNode, type Job, type Node } from '@waybill/model';
 import type { Tables } from '@waybill/state';
 
 /** The pool that means every pool (SC-39). */
@@ -13,7 +13,7 @@ export interface Candidates {
 
 /** O(nodes of the pool), once per attempt. */
 export function candidatesFor(job: Pick<Job, 'NodePool' | 'Datacenters'>, tables: Tables): Candidates {
-  const inDatacenter = datacenterMatcher(job.Datacenters);
+  const inDatacenter = globMatcher(job.Datacenters);
   const nodes: Node[] = [];
   const perDatacenter: Record<string, number> = {};
   const everyPool = job.NodePool === '' || job.NodePool === ALL_POOLS;
@@ -28,26 +28,5 @@ export function candidatesFor(job: Pick<Job, 'NodePool' | 'Datacenters'>, tables
 /** Whether a job would have this node as a candidate once it is ready. */
 export function mayRunOn(job: Pick<Job, 'NodePool' | 'Datacenters'>, node: Node): boolean {
   const inPool = job.NodePool === '' || job.NodePool === ALL_POOLS || job.NodePool === node.NodePool;
-  return inPool && datacenterMatcher(job.Datacenters)(node.Datacenter);
-}
-
-/** SC-38: `*` is any run of characters, everything else is itself. Linear: no pattern can make it slow. */
-export function datacenterMatcher(globs: readonly string[]): (datacenter: string) => boolean {
-  const parts = globs.map((glob) => glob.split('*'));
-  return (datacenter) => parts.some((p) => matches(p, datacenter));
-}
-
-function matches(parts: readonly string[], text: string): boolean {
-  const first = parts[0] ?? '';
-  const last = parts.at(-1) ?? '';
-  if (parts.length === 1) return text === first;
-  if (!text.startsWith(first) || !text.endsWith(last) || text.length < first.length + last.length) return false;
-  let at = first.length;
-  const end = text.length - last.length;
-  for (const part of parts.slice(1, -1)) {
-    const found = text.indexOf(part, at);
-    if (found < 0 || found + part.length > end) return false;
-    at = found + part.length;
-  }
-  return true;
+  return inPool && globMatcher(job.Datacenters)(node.Datacenter);
 }

@@ -280,7 +280,7 @@ describe('functions', () => {
   });
 });
 
-describe('limits', () => {
+describe('limits', { timeout: 60_000 }, () => {
   it.each([
     ['[for a in range(1000) : [for b in range(1000) : [for c in range(1000) : c]]]', 'steps'],
     [

@@ -1,6 +1,8 @@
 import type { FunctionTable } from '../functions/function-table.js';
 import { FunctionError } from '../functions/function-table.js';
+import { MAX_EVALUATION_DEPTH, MAX_NESTING } from '../limits.js';
 import { JobspecError } from '../syntax/diagnostic.js';
+import { nestedTooDeeply } from '../syntax/references.js';
 import type { Span } from '../syntax/source-text.js';
 import type { Expression, ForExpression, Reference, Step } from '../syntax/syntax-tree.js';
 import { AccessError, elementOf, stepInto } from './access.js';
@@ -11,7 +13,7 @@ import type { Scope } from './scope.js';
 import { BudgetExceeded, type StepBudget } from './step-budget.js';
 import { TemplateText } from './template-text.js';
 import { BOOL, ConversionError, convert, toText } from './type.js';
-import { Mapping, Sequence, tuple, typeName, type Value } from './value.js';
+import { depthOf, Mapping, Sequence, tuple, typeName, type Value } from './value.js';
 
 /** Where constants are wanted (JS-73), references and functions are errors. */
 export type Mode = 'full' | 'constant';
@@ -31,6 +33,7 @@ export function elementsOf(value: Value): (readonly [key: Value, value: Value])[
 export class Evaluator {
   private readonly templates = new TemplateText(this);
   private readonly calls: FunctionCalls;
+  private depth = 0;
 
   constructor(
     functions: FunctionTable,
@@ -42,19 +45,46 @@ export class Evaluator {
 
   /** @throws JobspecError */
   evaluate(expression: Expression, scope: Scope): Value {
-    return this.located(expression, expression.span, () => {
+    // As `nested` and `located` do it, without two closures for every node of the tree.
+    this.enter(expression);
+    try {
       this.budget.spend(1);
-      return this.valueOf(expression, scope);
-    });
+      const value = this.valueOf(expression, scope);
+      if (depthOf(value) <= MAX_NESTING) return value;
+    } catch (error) {
+      throw placed(error, expression, expression.span);
+    } finally {
+      this.depth--;
+    }
+    throw this.failure(
+      expression,
+      expression.span,
+      'Nesting too deep',
+      `The value has lists and objects within each other, more than ${MAX_NESTING} deep.`,
+    );
+  }
+
+  /** @throws JobspecError when evaluations are nested too deeply */
+  nested<T>(expression: Expression, make: () => T): T {
+    this.enter(expression);
+    try {
+      return make();
+    } finally {
+      this.depth--;
+    }
+  }
+
+  private enter(expression: Expression): void {
+    if (this.depth >= MAX_EVALUATION_DEPTH) throw nestedTooDeeply(expression);
+    this.depth++;
   }
 
   /** Runs `make`; whatever is wrong with the values there gets the place. */
-  located<T>({ source }: Expression, span: Span, make: () => T): T {
+  located<T>(expression: Expression, span: Span, make: () => T): T {
     try {
       return make();
     } catch (error) {
-      const [summary, detail] = described(error);
-      throw new JobspecError([{ summary, detail, at: { source, span } }]);
+      throw placed(error, expression, span);
     }
   }
 
@@ -257,6 +287,12 @@ export class Evaluator {
       [...entries].map(([name, items]) => [name, groups ? tuple(items) : (items[0] ?? null)]),
     );
   }
+}
+
+/** The error with the place, if it is about values. @throws what is not */
+function placed(error: unknown, { source }: Expression, span: Span): JobspecError {
+  const [summary, detail] = described(error);
+  return new JobspecError([{ summary, detail, at: { source, span } }]);
 }
 
 /** Summary and detail of what may go wrong with values; everything else is a bug and goes on. */

@@ -16,12 +16,14 @@ export class TemplateText {
 
   private textOf(parts: readonly TemplatePart[], whole: Expression, scope: Scope): string {
     const { budget } = this.evaluator;
-    let text = '';
-    for (const part of parts) {
-      text += this.partText(part, whole, scope);
-      budget.text(text);
-    }
-    return text;
+    return this.evaluator.nested(whole, () => {
+      let text = '';
+      for (const part of parts) {
+        text += this.partText(part, whole, scope);
+        budget.text(text);
+      }
+      return text;
+    });
   }
 
   private partText(part: TemplatePart, whole: Expression, scope: Scope): string {

@@ -5,22 +5,39 @@ export type Value = null | boolean | string | Decimal | Sequence | Mapping;
 
 /** `tuple`: what `[…]` makes, each element its own type; `list` and `set` come from conversions and functions. */
 export class Sequence {
+  /** Sequences and mappings within each other, this one included. */
+  readonly depth: number;
+
   constructor(
     readonly kind: 'tuple' | 'list' | 'set',
     readonly items: readonly Value[],
-  ) {}
+  ) {
+    this.depth = depthAround(items);
+  }
 }
 
 /** `object`: what `{…}` makes; `map` comes from conversions and functions. Keys ascend (JS-37). */
 export class Mapping {
   readonly entries: ReadonlyMap<string, Value>;
+  /** As of a sequence. */
+  readonly depth: number;
 
   constructor(
     readonly kind: 'object' | 'map',
     entries: Iterable<readonly [string, Value]>,
   ) {
     this.entries = new Map([...new Map(entries)].toSorted(([a], [b]) => compareText(a, b)));
+    this.depth = depthAround(this.entries.values());
   }
+}
+
+export const depthOf = (value: Value): number =>
+  value instanceof Sequence || value instanceof Mapping ? value.depth : 0;
+
+function depthAround(items: Iterable<Value>): number {
+  let inner = 0;
+  for (const item of items) inner = Math.max(inner, depthOf(item));
+  return inner + 1;
 }
 
 export const tuple = (items: readonly Value[]): Sequence => new Sequence('tuple', items);

@@ -12,6 +12,9 @@ const yaml = (): typeof import('yaml') => createRequire(import.meta.url)('yaml')
 /** `*name` that may be followed in one text, so that a short one cannot unfold into gigabytes. */
 const MAX_ALIASES = 100;
 
+/** Of tokens: a list or a map is three, with its items and what an item consists of. */
+const MAX_SYNTAX_NESTING = 3 * MAX_NESTING + 3;
+
 export const YAML_FUNCTIONS: Readonly<Record<string, LanguageFunction>> = {
   yamlencode: of([nullable('value')], ([value = null], budget) => budget.text(encoded(jsonOf(value)))),
   yamldecode: onText((text, budget) => {
@@ -40,7 +43,9 @@ function encoded(json: Json): string {
 }
 
 function decoded(text: string): Value {
-  const { parseDocument } = yaml();
+  const { parseDocument, Lexer, Parser } = yaml();
+  refuseDeepBrackets(new Lexer().lex(text));
+  for (const token of new Parser().parse(text)) refuseDeep(token);
   const document = parseDocument(text, { intAsBigInt: true, logLevel: 'error', prettyErrors: false });
   const [error] = document.errors;
   if (error) throw new FunctionError(error.message);
@@ -51,6 +56,33 @@ function decoded(text: string): Value {
     throw new FunctionError(unfolding instanceof Error ? unfolding.message : String(unfolding));
   }
   return valueOf(plain, MAX_NESTING);
+}
+
+/** Brackets that are open at a time: known without reading on. */
+function refuseDeepBrackets(lexemes: Iterable<string>): void {
+  let depth = 0;
+  for (const lexeme of lexemes) {
+    if (lexeme === '[' || lexeme === '{') depth++;
+    if (lexeme === ']' || lexeme === '}') depth--;
+    if (depth > MAX_NESTING) throw new FunctionError('the YAML is nested too deeply');
+  }
+}
+
+/** Before the tree is composed, which is done by recursion: the parser below it keeps a stack of its own. */
+function refuseDeep(document: object): void {
+  let level: unknown[] = [document];
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > MAX_SYNTAX_NESTING) throw new FunctionError('the YAML is nested too deeply');
+    level = level.flatMap((token) => childrenOf(token));
+  }
+}
+
+/** Keys, values and items of a token of the YAML parser, and the tokens of an item. */
+function childrenOf(token: unknown): unknown[] {
+  if (Array.isArray(token)) return token;
+  if (typeof token !== 'object' || token === null) return [];
+  const { items, key, value } = token as { readonly items?: unknown; readonly key?: unknown; readonly value?: unknown };
+  return [items, key, value].filter((child) => typeof child === 'object' && child !== null);
 }
 
 function valueOf(plain: unknown, depth: number): Value {

@@ -68,10 +68,11 @@ export class ExpressionParser {
   /** By precedence climbing: operators that bind at least as tightly as `level`. */
   private binary(level: number): Expression {
     let left = this.unary();
-    for (;;) {
+    for (let operators = 1; ; operators++) {
       const { kind, text: operator } = this.tokens.peek();
       const precedence = kind === 'symbol' ? (PRECEDENCE.get(operator) ?? -1) : -1;
       if (precedence < level || !isBinary(operator)) return left;
+      this.tokens.checkChain(operators);
       this.tokens.next();
       const right = this.binary(precedence + 1);
       left = { type: 'binary', operator, left, right, ...this.from(left) };
@@ -89,7 +90,8 @@ export class ExpressionParser {
 
   private postfix(start: Expression): Expression {
     let value = start;
-    for (;;) {
+    for (let steps = 1; ; steps++) {
+      this.tokens.checkChain(steps);
       if (this.tokens.isSymbol('.')) value = this.afterDot(value);
       else if (this.tokens.isSymbol('[')) value = this.tokens.nested(() => this.afterBracket(value));
       else return value;
@@ -100,7 +102,10 @@ export class ExpressionParser {
     const dot = this.tokens.next();
     if (this.tokens.takes('*')) {
       const steps: Step[] = [];
-      while (this.tokens.isSymbol('.')) steps.push(this.step(this.tokens.next().start));
+      while (this.tokens.isSymbol('.')) {
+        steps.push(this.step(this.tokens.next().start));
+        this.tokens.checkChain(steps.length);
+      }
       return { type: 'splat', of, steps, ...this.from(of) };
     }
     return this.stepOf(of, this.step(dot.start));
@@ -139,6 +144,7 @@ export class ExpressionParser {
     const { tokens } = this;
     const steps: (Step | Expression)[] = [];
     for (;;) {
+      tokens.checkChain(steps.length);
       if (tokens.isSymbol('.')) {
         steps.push(this.step(tokens.next().start));
       } else if (tokens.isSymbol('[')) {

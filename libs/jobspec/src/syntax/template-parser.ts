@@ -3,6 +3,7 @@ import type { ExpressionParser } from './expression-parser.js';
 import type { ForClause, ForParser } from './for-parser.js';
 import { type HeredocPiece, withoutIndentation } from './heredoc-indentation.js';
 import type { Span } from './source-text.js';
+import { MAX_NESTING } from '../limits.js';
 import { nearest } from '../nearest-name.js';
 import type { Expression, Label, TemplatePart } from './syntax-tree.js';
 import type { TokenReader } from './token-reader.js';
@@ -237,7 +238,9 @@ export class TemplateParser {
   /** Directives with what is between them. */
   private paired(pieces: readonly Piece[], whole: Span): TemplatePart[] {
     let at = 0;
-    const until = (ends: readonly string[], opened: Span): { parts: TemplatePart[]; end: string } => {
+    const until = (ends: readonly string[], opened: Span, depth = 0): { parts: TemplatePart[]; end: string } => {
+      if (depth > MAX_NESTING)
+        throw this.tokens.failure(opened, 'Nesting too deep', `Directives may be nested ${MAX_NESTING} deep.`);
       const parts: TemplatePart[] = [];
       for (;;) {
         const piece = pieces[at++];
@@ -251,11 +254,11 @@ export class TemplateParser {
         }
         const { directive, span } = piece;
         if (directive.word === 'if') {
-          const first = until(['else', 'endif'], span);
-          const whenFalse = first.end === 'else' ? until(['endif'], span).parts : [];
+          const first = until(['else', 'endif'], span, depth + 1);
+          const whenFalse = first.end === 'else' ? until(['endif'], span, depth + 1).parts : [];
           parts.push({ kind: 'if', condition: directive.condition, whenTrue: first.parts, whenFalse });
         } else if (directive.word === 'for') {
-          parts.push({ kind: 'for', ...directive.clause, body: until(['endfor'], span).parts });
+          parts.push({ kind: 'for', ...directive.clause, body: until(['endfor'], span, depth + 1).parts });
         } else if (ends.includes(directive.word)) {
           return { parts, end: directive.word };
         } else {

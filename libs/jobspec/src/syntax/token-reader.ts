@@ -1,4 +1,4 @@
-import { MAX_NESTING } from '../limits.js';
+import { MAX_CHAIN, MAX_NESTING } from '../limits.js';
 import { type Diagnostic, JobspecError } from './diagnostic.js';
 import type { SourceText, Span } from './source-text.js';
 
@@ -122,6 +122,16 @@ export class TokenReader {
     } finally {
       this.nesting--;
     }
+  }
+
+  /** @param length of the chain of operators or steps that goes on here @throws JobspecError when it is too long */
+  checkChain(length: number): void {
+    if (length <= MAX_CHAIN) return;
+    throw this.failure(
+      this.peek(),
+      'Expression too long',
+      `At most ${MAX_CHAIN} operators or steps may follow each other.`,
+    );
   }
 
   failure(span: Span, summary: string, detail: string): JobspecError {

@@ -1,3 +1,5 @@
+import { UNICODE_CLASSES } from './unicode-classes.js';
+
 /** Whether a code point belongs to a class; -1, beyond the text, never does. */
 export type CharacterTest = (codePoint: number) => boolean;
 
@@ -17,51 +19,48 @@ export function withoutCase(test: CharacterTest): CharacterTest {
   };
 }
 
-const PERL: Readonly<Record<string, string>> = { d: '0-9', s: '\\t\\n\\f\\r ', w: '0-9A-Za-z_' };
+const PERL: ReadonlyMap<string, RegExp> = new Map([
+  ['d', /^[0-9]$/u],
+  ['s', /^[\t\n\f\r ]$/u],
+  ['w', /^[0-9A-Za-z_]$/u],
+]);
 
-const POSIX: Readonly<Record<string, string>> = {
-  alnum: '0-9A-Za-z',
-  alpha: 'A-Za-z',
-  ascii: '\\x00-\\x7F',
-  blank: '\\t ',
-  cntrl: '\\x00-\\x1F\\x7F',
-  digit: '0-9',
-  graph: '!-~',
-  lower: 'a-z',
-  print: ' -~',
-  punct: '!-\\/:-@\\[-`\\{-~',
-  space: '\\t\\n\\v\\f\\r ',
-  upper: 'A-Z',
-  word: '0-9A-Za-z_',
-  xdigit: '0-9A-Fa-f',
-};
+const POSIX: ReadonlyMap<string, RegExp> = new Map([
+  ['alnum', /^[0-9A-Za-z]$/u],
+  ['alpha', /^[A-Za-z]$/u],
+  // oxlint-disable-next-line no-control-regex
+  ['ascii', /^[\x00-\x7F]$/u],
+  ['blank', /^[\t ]$/u],
+  // oxlint-disable-next-line no-control-regex
+  ['cntrl', /^[\x00-\x1F\x7F]$/u],
+  ['digit', /^[0-9]$/u],
+  ['graph', /^[!-~]$/u],
+  ['lower', /^[a-z]$/u],
+  ['print', /^[ -~]$/u],
+  ['punct', /^[!-/:-@[-`{-~]$/u],
+  ['space', /^[\t\n\v\f\r ]$/u],
+  ['upper', /^[A-Z]$/u],
+  ['word', /^[0-9A-Za-z_]$/u],
+  ['xdigit', /^[0-9A-Fa-f]$/u],
+]);
 
 /** A class by its name: `d`, `W`, `[:alpha:]`, `[:^space:]`, `pL`, `P{Greek}`; undefined: there is none. */
 export function characterClass(name: string): CharacterTest | undefined {
   if (name.startsWith('[')) {
     const not = name.startsWith('[:^');
-    const members = POSIX[name.slice(not ? 3 : 2, -2)];
-    return members === undefined ? undefined : oneOf(`[${not ? '^' : ''}${members}]`);
+    return oneOf(POSIX.get(name.slice(not ? 3 : 2, -2)), not);
   }
   if (/^[pP]/.test(name)) return unicodeClass(name);
-  const members = PERL[name.toLowerCase()];
-  return members === undefined ? undefined : oneOf(`[${/[A-Z]/.test(name) ? '^' : ''}${members}]`);
+  return oneOf(PERL.get(name.toLowerCase()), /[A-Z]/.test(name));
 }
 
 function unicodeClass(name: string): CharacterTest | undefined {
   const inner = name.slice(1).replaceAll(/[{}]/g, '');
   const not = name.startsWith('P') !== inner.startsWith('^');
-  const property = inner.replace('^', '');
-  const escape = not ? 'P' : 'p';
-  return oneOf(`\\${escape}{${property}}`) ?? oneOf(`\\${escape}{Script=${property}}`);
+  return oneOf(UNICODE_CLASSES.get(inner.replace('^', '')), not);
 }
 
 /** One character against one class: nothing that could be tried twice. */
-function oneOf(source: string): CharacterTest | undefined {
-  try {
-    const pattern = new RegExp(`^${source}$`, 'u');
-    return (c) => c >= 0 && pattern.test(String.fromCodePoint(c));
-  } catch {
-    return undefined;
-  }
+function oneOf(pattern: RegExp | undefined, not: boolean): CharacterTest | undefined {
+  return pattern && ((c) => c >= 0 && pattern.test(String.fromCodePoint(c)) !== not);
 }

@@ -34,7 +34,7 @@ const fails = (expression: string, object: object = job): string => {
   throw new Error(`${expression} was decided`);
 };
 
-describe('filter expressions', () => {
+describe('filter expressions', { timeout: 60_000 }, () => {
   it.each([
     ['ID == web', true],
     ['ID == "web"', true],

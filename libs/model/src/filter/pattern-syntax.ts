@@ -27,6 +27,8 @@ export class PatternError extends Error {
 /** RE2's own limits. */
 const MAX_REPEAT = 1_000;
 const MAX_NESTING = 200;
+/** Characters of a pattern: more would make a program that is too large, after seconds of reading. */
+export const MAX_PATTERN_LENGTH = 16_384;
 
 interface Flags {
   readonly i: boolean;
@@ -59,6 +61,8 @@ export interface ParsedPattern {
 
 /** RE2's syntax. @throws PatternError */
 export function parsePattern(text: string): ParsedPattern {
+  if (text.length > MAX_PATTERN_LENGTH)
+    throw new PatternError(`the pattern is longer than ${MAX_PATTERN_LENGTH} characters`);
   const parser = new PatternParser(text);
   return { node: parser.whole(), groupNames: parser.groupNames };
 }

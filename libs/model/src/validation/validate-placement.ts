@@ -15,9 +15,9 @@ const COMPARISONS = new Set(['=', '==', 'is', '!=', 'not', '<', '<=', '>', '>=']
 const SET_OPERATORS = new Set(['set_contains', 'set_contains_all', 'set_contains_any']);
 
 // No two neighbouring parts can match the same character: text from clients is tested in linear time.
-const VERSION = String.raw`v?\d+(\.\d+)*([A-Za-z~-][0-9A-Za-z~-]*(\.[0-9A-Za-z~-]+)*)?(\+[0-9A-Za-z~-]+(\.[0-9A-Za-z~-]+)*)?`;
-const VERSION_CONSTRAINT = new RegExp(String.raw`^\s*((=|!=|>|<|>=|<=|~>)\s*)?${VERSION}\s*$`);
-const SEMVER_CONSTRAINT = new RegExp(String.raw`^\s*((=|!=|>|<|>=|<=)\s*)?${VERSION}\s*$`);
+const VERSION = /^v?\d+(\.\d+)*([A-Za-z~-][0-9A-Za-z~-]*(\.[0-9A-Za-z~-]+)*)?(\+[0-9A-Za-z~-]+(\.[0-9A-Za-z~-]+)*)?$/;
+const VERSION_OPERATOR = /^\s*(?:(?:=|!=|>=|<=|~>|>|<)\s*)?/;
+const SEMVER_OPERATOR = /^\s*(?:(?:=|!=|>=|<=|>|<)\s*)?/;
 
 const MAX_SPREAD_PERCENT = 100;
 
@@ -110,9 +110,9 @@ function patternErrors(kind: 'constraint' | 'affinity', operand: string, text: s
     const problem = regexpProblem(text);
     return problem === undefined ? [] : [`Regular expression failed to compile: ${problem}`];
   }
-  const pattern = operand === 'version' ? VERSION_CONSTRAINT : SEMVER_CONSTRAINT;
+  const operator = operand === 'version' ? VERSION_OPERATOR : SEMVER_OPERATOR;
   const title = operand === 'version' ? 'Version' : 'Semver';
-  const malformed = text.split(',').find((part) => !pattern.test(part));
+  const malformed = text.split(',').find((part) => !VERSION.test(part.replace(operator, '').trimEnd()));
   return malformed === undefined ? [] : [`${title} ${kind} is invalid: Malformed constraint: ${malformed}`];
 }
 

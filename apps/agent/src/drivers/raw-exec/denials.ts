@@ -1,3 +1,4 @@
+import { globMatcher } from '@waybill/model';
 import { StartError } from '../driver.js';
 import type { UserIds } from '../user-ids.js';
 
@@ -26,18 +27,9 @@ export function allowedVariables(
   { variables }: Denials,
   ofTask: readonly string[],
 ): Record<string, string> {
-  const denied = [...variables, ...ofTask].map(patternOf);
-  return Object.fromEntries(Object.entries(env).filter(([name]) => !denied.some((pattern) => pattern.test(name))));
+  const isDenied = globMatcher([...variables, ...ofTask]);
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !isDenied(name)));
 }
 
 const isWithin = (ranges: readonly IdRange[], id: number): boolean =>
   ranges.some(([from, to]) => from <= id && id <= to);
-
-const patternOf = (text: string): RegExp =>
-  new RegExp(
-    `^${text
-      .split('*')
-      .map((part) => part.replaceAll(/[\\^$.|?+()[\]{}]/g, String.raw`\$&`))
-      .join('.*')}$`,
-    's',
-  );
