@@ -359,13 +359,13 @@ async function framesOf(
   const frames: StoredFrame[] = [];
   if (count === 0) return frames;
   const enough = new AbortController();
-  const onFrame = (frame: StoredFrame): void => {
-    if (frames.length < count) frames.push(frame);
+  const onFrames = (given: readonly StoredFrame[]): void => {
+    frames.push(...given.slice(0, count - frames.length));
     if (frames.length === count) enough.abort();
   };
   await log.subscribe({
     fromIndex,
-    onFrame,
+    onFrames,
     signal: enough.signal,
     ...(replayFrames !== undefined && { replayFrames }),
   });
@@ -390,12 +390,14 @@ describe('event log', () => {
       [1, 2, 5, 17, 20, 30, 60, 100].map(async (fromIndex) => {
         await until(() => feed.applied >= fromIndex);
         const got: number[] = [];
-        const onFrame = async (frame: StoredFrame): Promise<void> => {
-          expect(frame.index).toBeLessThanOrEqual(feed.applied);
-          if (fromIndex % 2 === 0) await pause(1); // a slow reader
-          got.push(frame.index);
+        const onFrames = async (frames: readonly StoredFrame[]): Promise<void> => {
+          for (const frame of frames) {
+            expect(frame.index).toBeLessThanOrEqual(feed.applied);
+            if (fromIndex % 2 === 0) await pause(1); // a slow reader
+            got.push(frame.index);
+          }
         };
-        void log.subscribe({ fromIndex, onFrame, signal: ends.signal });
+        void log.subscribe({ fromIndex, onFrames, signal: ends.signal });
         return { fromIndex, got };
       }),
     );
@@ -430,12 +432,13 @@ describe('event log', () => {
     const subscription = log.subscribe({
       fromIndex: 1,
       interests: [['Evaluation', 'rare']],
-      onFrame: (frame) => void got.push(frame.index),
+      onFrames: (frames) => void got.push(...frames.map(({ index }) => index)),
       signal: ends.signal,
     });
     let read = 0; // by the log itself, as who wants everything sees
-    void log.subscribe({ fromIndex: 1, onFrame: (frame) => void (read = frame.index), signal: ends.signal });
-    await until(() => got.length > 0 && read > 0); // the past is given whole
+    const onFrames = (frames: readonly StoredFrame[]): void => void (read = frames.at(-1)?.index ?? read);
+    void log.subscribe({ fromIndex: 1, onFrames, signal: ends.signal });
+    await until(() => read > 0);
     const past = got.length;
     // More than the window holds, and then all of it is trimmed.
     const big = { Evals: someEvals(100).Evals.map((one) => ({ ...one, StatusDescription: 'x'.repeat(8_000) })) };

@@ -256,8 +256,10 @@ describe('a control plane that trims its log all the time', () => {
     let release: () => void = () => {};
     const stuck = new Promise<void>((resolve) => (release = resolve));
     let got = 0;
-    const onFrame = (): Promise<void> | undefined => (++got === 100 ? stuck : undefined);
-    const subscription = log.subscribe({ fromIndex: 1, onFrame, signal: new AbortController().signal });
+    const onFrames = async (frames: readonly unknown[]): Promise<void> => {
+      for (const _ of frames) if (++got === 100) await stuck;
+    };
+    const subscription = log.subscribe({ fromIndex: 1, onFrames, signal: new AbortController().signal });
     await eventually('it is stuck', () => got === 100);
     const manager = await jetstreamManager(link.nc);
     const { state } = await manager.streams.info('EVENTS');

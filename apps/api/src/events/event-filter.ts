@@ -22,13 +22,23 @@ export function parseTopics(given: readonly string[]): Topics {
   return topics;
 }
 
+/** Lines to be sent together, each with its newline, and the index of the last of them. */
+export interface Lines {
+  readonly bytes: string | Uint8Array;
+  readonly last: number;
+}
+
 /** Which events of the stream a subscriber gets (EV-30 to EV-34). Costs O(keys of the event) per event. */
 export class EventFilter {
+  private readonly matchesAll: boolean;
+
   constructor(
     private readonly topics: Topics,
     /** `*`: all. */
     private readonly namespace: string,
-  ) {}
+  ) {
+    this.matchesAll = namespace === '*' && topics.get('*')?.has('*') === true;
+  }
 
   /** Topics and keys that it may match. */
   get interests(): readonly Interest[] {
@@ -45,12 +55,33 @@ export class EventFilter {
    * Looks into the payloads only when some match and some do not (EV-72).
    */
   lineOf(frame: StoredFrame): string | Uint8Array | undefined {
+    if (this.matchesAll) return frame.line;
     const matching = frame.events.map((event) => this.matches(event));
     if (!matching.includes(true)) return undefined;
     if (!matching.includes(false)) return frame.line;
     const Events = frame.frame.Events.filter((_, at) => matching[at]);
     return `${JSON.stringify({ ...frame.frame, Events })}\n`;
   }
+
+  /** The lines for these frames. Stored ones that lie next to each other in memory are sent as one piece of it. */
+  *linesOf(frames: readonly StoredFrame[]): Iterable<Lines> {
+    let pending: Lines | undefined;
+    for (const frame of frames) {
+      const bytes = this.lineOf(frame);
+      if (bytes === undefined) continue;
+      const joined = pending && joinedInMemory(pending.bytes, bytes);
+      if (pending && !joined) yield pending;
+      pending = { bytes: joined ?? bytes, last: frame.index };
+    }
+    if (pending) yield pending;
+  }
+}
+
+/** One view of both, if the second begins where the first ends. */
+function joinedInMemory(first: string | Uint8Array, second: string | Uint8Array): Uint8Array | undefined {
+  if (typeof first === 'string' || typeof second === 'string' || first.buffer !== second.buffer) return undefined;
+  if (first.byteOffset + first.byteLength !== second.byteOffset) return undefined;
+  return new Uint8Array(first.buffer, first.byteOffset, first.byteLength + second.byteLength);
 }
 
 function matchesKeys(keys: ReadonlySet<string> | undefined, event: EventAbout): boolean {

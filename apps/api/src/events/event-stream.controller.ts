@@ -2,6 +2,7 @@ import { Controller, Get, Req, Res } from '@nestjs/common';
 import { EventLog } from '@waybill/projection';
 import { ApiError, badRequest, failed } from '../http/api-error.js';
 import { boolParam, namespaceOf, param, params, type QueryString } from '../http/query-string.js';
+import { NEXT_TRAILER } from '../http/line-sink.js';
 import type { ApiReply, ApiRequest } from '../http/reply.js';
 import { EventFilter, parseTopics } from './event-filter.js';
 import { RestoreWatch } from './restore-watch.js';
@@ -36,7 +37,12 @@ export class EventStreamController {
       throw new ApiError(410, 'requested index not in buffer');
     }
     reply.hijack();
-    reply.raw.writeHead(200, { 'Content-Type': 'application/json', 'Cache-Control': 'no-cache', ...bounds });
+    reply.raw.writeHead(200, {
+      'Content-Type': 'application/json',
+      'Cache-Control': 'no-cache',
+      Trailer: NEXT_TRAILER,
+      ...bounds,
+    });
     // What is in memory may be older than what is kept; it is not given out, so that the floor means the same to all.
     await this.subscriptions.serve(reply.raw, fromIndex > 0 ? Math.max(fromIndex, floor) : 0, filter, untilHead);
   }

@@ -50,7 +50,7 @@ describe('Subscriber', () => {
 
   it('API-416, API-622, EV-69: a client that takes nothing for 40 s is closed, however little waits', async () => {
     client.reading = false;
-    await subscriber.send('{"Index":1}\n');
+    await subscriber.send('{"Index":1}\n', 1);
     await time.pass(STALLED_WRITE_MS - 1);
     expect(client.ended).toBe(false);
     await time.pass(1);
@@ -62,7 +62,7 @@ describe('Subscriber', () => {
 
   it('EV-69: a client that is slow and not stuck stays', async () => {
     client.reading = false;
-    await subscriber.send('x'.repeat(1_000));
+    await subscriber.send('x'.repeat(1_000), 1);
     for (let at = 0; at < 5; at++) {
       client.take(100);
       await time.pass(STALLED_WRITE_MS);
@@ -72,11 +72,12 @@ describe('Subscriber', () => {
     expect(client.ended).toBe(true);
   });
 
-  it('API-416, API-622, EV-69: whoever sends waits while more than a megabyte does, so nothing piles up', async () => {
+  it('API-416, API-622, EV-69: whoever sends waits while more than 64 KiB do, so nothing piles up', async () => {
     client.reading = false;
     let sent = 0;
     const sending = (async () => {
-      for (; sent < 10 && !subscriber.signal.aborted; sent++) await subscriber.send('x'.repeat(MAX_BUFFERED_BYTES / 2));
+      for (; sent < 10 && !subscriber.signal.aborted; sent++)
+        await subscriber.send('x'.repeat(MAX_BUFFERED_BYTES / 2), sent);
     })();
     await time.pass(1);
     expect(sent).toBe(2); // the third is over the limit, and waits
@@ -85,7 +86,7 @@ describe('Subscriber', () => {
     expect(sent).toBe(5);
     subscriber.close();
     await sending;
-    await subscriber.send('nothing is written to a closed one');
+    await subscriber.send('nothing is written to a closed one', 11);
     expect(client.lines.at(-1)).not.toContain('nothing');
   });
 });

@@ -4,8 +4,8 @@ import type { Timers } from '@waybill/model';
 export const HEARTBEAT_MS = 30_000;
 /** A write that makes no progress for this long closes the connection (EV-69). */
 export const STALLED_WRITE_MS = 40_000;
-/** Bytes waiting in one connection before its reader is told to wait. */
-export const MAX_BUFFERED_BYTES = 1024 * 1024;
+/** Bytes waiting in one connection before its reader is told to wait: thousands may be slow at once. */
+export const MAX_BUFFERED_BYTES = 64 * 1024;
 
 /** The connection of one subscriber. */
 export interface LineSink {
@@ -14,14 +14,15 @@ export interface LineSink {
   readonly bufferedBytes: number;
   /** Resolves when the client has taken what was buffered. */
   drained(): Promise<void>;
-  end(): void;
+  /** @param next the index to go on with, if it is known */
+  end(next: number | undefined): void;
 }
 
 /**
  * Writes lines to one subscriber, with heartbeats in between.
  *
  * Modes: open → closed (the client went away, stalled, or the server ends). Heartbeats are skipped while lines wait.
- * Memory: at most MAX_BUFFERED_BYTES plus one line; the reader waits in `send` until the client has taken them. While
+ * Memory: at most MAX_BUFFERED_BYTES plus what is sent at once, of which stored lines are shared; the reader waits in `send` until the client has taken them. While
  * anything waits, the client must take at least a byte in STALLED_WRITE_MS, or it is closed and everything is freed.
  */
 export class Subscriber {
@@ -30,6 +31,7 @@ export class Subscriber {
   private cancelStall: (() => void) | undefined;
   private giveUp: (() => void) | undefined;
   private written = 0;
+  private next: number | undefined;
   private readonly over = new AbortController();
 
   constructor(
@@ -48,10 +50,19 @@ export class Subscriber {
     this.scheduleHeartbeat();
   }
 
-  /** Resolves when there is room for more. Does nothing once closed. */
-  async send(line: string | Uint8Array): Promise<void> {
+  /** Nothing before this index is left to be sent. */
+  beginAt(index: number): void {
+    this.next = index;
+  }
+
+  /**
+   * Resolves when there is room for more. Does nothing once closed.
+   * @param last index of the last line
+   */
+  async send(lines: string | Uint8Array, last: number): Promise<void> {
     if (this.closed) return;
-    this.write(line);
+    this.write(lines);
+    this.next = last + 1;
     if (this.sink.bufferedBytes > MAX_BUFFERED_BYTES) await this.room();
   }
 
@@ -69,7 +80,7 @@ export class Subscriber {
     this.cancelStall?.();
     this.over.abort();
     this.giveUp?.();
-    this.sink.end();
+    this.sink.end(this.next);
   }
 
   private write(line: string | Uint8Array): void {

@@ -48,9 +48,9 @@ export class Subscriptions {
         interests: filter.interests,
         signal: subscriber.signal,
         ...(untilHead && { onCaughtUp: () => subscriber.finish() }),
-        onFrame: (frame) => {
-          const line = filter.lineOf(frame);
-          return line === undefined ? undefined : subscriber.send(line);
+        onBegin: (index) => subscriber.beginAt(index),
+        onFrames: async (frames) => {
+          for (const { bytes, last } of filter.linesOf(frames)) await subscriber.send(bytes, last);
         },
       });
     } catch (error) {

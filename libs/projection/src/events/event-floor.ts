@@ -7,14 +7,14 @@ import { type EventStorage, READ_BYTES, READ_MESSAGES } from './event-window.js'
  */
 export async function eventFloor(storage: EventStorage, applied: number): Promise<number> {
   const { first, last } = await storage.bounds();
+  if (first <= 1) return 1; // nothing was ever trimmed
   for (let at = first; at <= last;) {
     const parts = await storage.read(at, READ_MESSAGES, READ_BYTES);
     const begin = parts.find((part) => part.part === 1);
-    // Nothing was ever trimmed: everything from the first index on is there.
-    if (begin) return first <= 1 ? 1 : begin.index;
+    if (begin) return begin.index;
     const newest = parts.at(-1);
     if (!newest) break;
     at = newest.sequence + 1;
   }
-  return first <= 1 ? 1 : applied + 1;
+  return applied + 1;
 }

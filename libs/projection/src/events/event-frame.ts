@@ -120,7 +120,8 @@ const NEWLINE = Buffer.from('\n');
 
 /** A frame as it was stored: its line is ready to be sent; everything else is worked out on demand, once for all. */
 export class StoredFrame {
-  private parsed: EventFrame | undefined;
+  /** Goes when memory is needed: a thousand parsed frames take several times what their lines do. */
+  private parsed: WeakRef<EventFrame> | undefined;
   private aboutEvents: readonly EventAbout[] | undefined;
 
   constructor(
@@ -144,7 +145,22 @@ export class StoredFrame {
   }
 
   get frame(): EventFrame {
-    return (this.parsed ??= JSON.parse(Buffer.from(this.line).toString('utf8')) as EventFrame);
+    const known = this.parsed?.deref();
+    if (known) return known;
+    const { buffer, byteOffset, byteLength } = this.line;
+    const frame = JSON.parse(Buffer.from(buffer, byteOffset, byteLength).toString('utf8')) as EventFrame;
+    this.parsed = new WeakRef(frame);
+    return frame;
+  }
+
+  /** Bytes of the header that says what it is about; about as many where it was left out. */
+  get aboutLength(): number {
+    return this.about?.length ?? this.line.length >> 3;
+  }
+
+  /** The same frame, its line in another place. */
+  withLine(line: Uint8Array): StoredFrame {
+    return new StoredFrame(this.index, this.sequence, line, this.about);
   }
 }
 
@@ -177,6 +193,11 @@ export function storedPart(sequence: number, header: (name: string) => string, d
  */
 export class FrameAssembler {
   private pending: StoredPart[] = [];
+
+  /** The last part was not the last of its frame. */
+  get isInsideFrame(): boolean {
+    return this.pending.length > 0;
+  }
 
   /** The frame that is complete with this part, if it is. */
   add(part: StoredPart): StoredFrame | undefined {

@@ -1,16 +1,22 @@
-import { FakeTime, settle } from '@waybill/model';
+import { FakeTime } from '@waybill/model';
 import { expect, it } from 'vitest';
+import type { StoredFrame } from './event-frame.js';
 import { EventLog } from './event-log.js';
 import { MAX_RECENT_FRAMES } from './event-window.js';
 import { MemoryEvents } from './memory-events.fixture.js';
 import { ProjectionFeed } from '../feed/projection-feed.js';
+
+/** Lets what is under way come to rest, readers' turns too. */
+async function settle(): Promise<void> {
+  for (let round = 0; round < 10; round++) await new Promise(setImmediate);
+}
 
 function setup() {
   const time = new FakeTime();
   const stream = new MemoryEvents();
   const record = { appliedIndex: async () => stream.last, txnVerdict: async () => undefined };
   const feed = new ProjectionFeed({ record, clock: time, timers: time });
-  const log = new EventLog(stream, feed, () => Promise.resolve());
+  const log = new EventLog(stream, feed, () => new Promise(setImmediate));
   log.start();
   /** So much more has been projected, each index with a frame. */
   const written = async (count: number): Promise<void> => {
@@ -27,20 +33,22 @@ it('OP-107: the lag of events is that of the subscriber who is furthest behind',
   const ends = new AbortController();
   let takes = (): void => {};
   await written(5);
-  const fast = log.subscribe({ fromIndex: 1, onFrame: () => {}, signal: ends.signal });
+  const fast = log.subscribe({ fromIndex: 1, onFrames: () => {}, signal: ends.signal });
   const slow = log.subscribe({
     fromIndex: 3,
-    onFrame: () => new Promise<void>((resolve) => (takes = resolve)),
+    onFrames: oneByOne(() => new Promise<void>((resolve) => (takes = resolve))),
     signal: ends.signal,
   });
   await settle();
-  expect(log.lag).toBe(3); // it is being given the third of five
-  takes();
-  await settle();
-  expect(log.lag).toBe(2);
+  expect(log.lag).toBe(3); // it is being given the third to the fifth together
+  for (let n = 0; n < 3; n++) {
+    takes();
+    await settle();
+  }
+  expect(log.lag).toBe(0);
   await written(10);
-  expect(log.lag).toBe(12);
-  for (let n = 0; n < 12; n++) {
+  expect(log.lag).toBe(10);
+  for (let n = 0; n < 10; n++) {
     takes();
     await settle();
   }
@@ -57,9 +65,9 @@ it('EV-72: who waits for one job is given its frames and no others, however many
   const ends = new AbortController();
   const [of3, of5, all]: number[][] = [[], [], []];
   const following = [
-    log.subscribe({ fromIndex: 1, interests: [['Job', 'job-3']], onFrame: intoOf(of3), signal: ends.signal }),
-    log.subscribe({ fromIndex: 1, interests: [['*', 'job-5']], onFrame: intoOf(of5), signal: ends.signal }),
-    log.subscribe({ fromIndex: 1, onFrame: intoOf(all), signal: ends.signal }),
+    log.subscribe({ fromIndex: 1, interests: [['Job', 'job-3']], onFrames: intoOf(of3), signal: ends.signal }),
+    log.subscribe({ fromIndex: 1, interests: [['*', 'job-5']], onFrames: intoOf(of5), signal: ends.signal }),
+    log.subscribe({ fromIndex: 1, onFrames: intoOf(all), signal: ends.signal }),
   ];
   await settle();
   await written(1);
@@ -84,11 +92,11 @@ it('EV-64: who begins at an index that is applied and not yet read is given noth
   const ends = new AbortController();
   const first: number[] = [];
   const later: number[] = [];
-  const following = [log.subscribe({ fromIndex: 1, onFrame: intoOf(first), signal: ends.signal })];
+  const following = [log.subscribe({ fromIndex: 1, onFrames: intoOf(first), signal: ends.signal })];
   await settle();
   stream.down = true;
   await written(10);
-  following.push(log.subscribe({ fromIndex: 8, onFrame: intoOf(later), signal: ends.signal }));
+  following.push(log.subscribe({ fromIndex: 8, onFrames: intoOf(later), signal: ends.signal }));
   await settle();
   stream.down = false;
   await written(2);
@@ -106,11 +114,11 @@ it('EV-69: one that is slow loses none of its frames, though the window has lost
   const slow = log.subscribe({
     fromIndex: 1,
     interests: [['Job', 'mine']],
-    onFrame: ({ index, events }) => {
+    onFrames: oneByOne(({ index, events }) => {
       if (events[0]?.keys[0] !== 'mine') return undefined;
       given.push(index);
       return new Promise<void>((resolve) => (takes = resolve));
-    },
+    }),
     signal: ends.signal,
   });
   await settle();
@@ -121,11 +129,50 @@ it('EV-69: one that is slow loses none of its frames, though the window has lost
     return given;
   };
   await expect.poll(taken).toEqual([998, 999, 1_998, 1_999, 2_998, 2_999, 3_998, 3_999]);
+  takes();
   ends.abort();
   await slow;
 });
 
+it('EV-60: a hundred that begin together get every frame, and read the stream about once', async () => {
+  const { log, stream, written } = setup();
+  await written(3_000);
+  const ends = new AbortController();
+  const got = Array.from({ length: 100 }, (): number[] => []);
+  let inTurn = 0;
+  const following = got.map((given, at) =>
+    log.subscribe({
+      fromIndex: 1 + (at % 70),
+      interests: at % 2 === 0 ? [['*', '*']] : [['Job', `job-${2_000 + at}`]],
+      onFrames: async (frames) => {
+        given.push(...frames.map(({ index }) => index));
+        if (at === 7 || at === 8) await new Promise(() => {}); // takes nothing more
+        inTurn += 1;
+      },
+      signal: ends.signal,
+    }),
+  );
+  await expect
+    .poll(() => log.lag && got.filter((given) => given.at(-1) === 3_000).length, { timeout: 20_000 })
+    .toBe(49);
+  for (const [at, given] of got.entries()) {
+    if (at === 8) continue;
+    if (at % 2 === 1) expect(given).toEqual([2_000 + at]);
+    else expect(given).toEqual(Array.from({ length: 3_000 - (at % 70) }, (_, n) => n + 1 + (at % 70)));
+  }
+  expect(inTurn).toBeGreaterThan(98);
+  expect(stream.reads).toBeLessThan(60);
+  ends.abort();
+  await Promise.all(following.filter((_, at) => at !== 7 && at !== 8));
+});
+
 const intoOf =
   (given: number[] = []) =>
-  ({ index }: { index: number }): void =>
-    void given.push(index);
+  (frames: readonly StoredFrame[]): void =>
+    void given.push(...frames.map(({ index }) => index));
+
+const oneByOne =
+  (give: (frame: StoredFrame) => Promise<void> | undefined) =>
+  async (frames: readonly StoredFrame[]): Promise<void> => {
+    for (const frame of frames) await give(frame);
+  };

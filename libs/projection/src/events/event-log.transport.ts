@@ -4,7 +4,7 @@ import { type StoredPart, storedPart } from './event-frame.js';
 import type { EventStorage } from './event-window.js';
 
 const EVENTS_STREAM = 'EVENTS';
-/** One request to the stream, and the time that a copy which lags has to get what is asked for, milliseconds. */
+/** Longest silence in the answer to a request, and the time that a copy which lags has to get what is asked for, milliseconds. */
 export const READ_TIMEOUT_MS = 2_000;
 /** Pause before another copy is asked, milliseconds. */
 const LAG_PAUSE_MS = 50;
@@ -55,13 +55,24 @@ export class NatsEventStorage implements EventStorage {
     return new Promise((resolve, reject) => {
       const parts: StoredPart[] = [];
       const inbox = createInbox();
+      let isOver = false;
       const end = (error?: Error): void => {
+        isOver = true;
         clearTimeout(timer);
         subscription.unsubscribe();
         if (error) reject(error);
         else resolve(parts);
       };
-      const timer = setTimeout(() => end(new EventStreamUnavailableError('no answer')), READ_TIMEOUT_MS);
+      // An answer that has arrived while this process was busy is taken before the time counts as over.
+      let known = 0;
+      const timer = setTimeout(() => {
+        setImmediate(() => {
+          if (isOver) return;
+          if (parts.length === known) return end(new EventStreamUnavailableError('no answer'));
+          known = parts.length;
+          timer.refresh();
+        });
+      }, READ_TIMEOUT_MS);
       const subscription = this.nc.subscribe(inbox, {
         callback: (error, message) => {
           if (error) end(new EventStreamUnavailableError(error.message, { cause: error }));

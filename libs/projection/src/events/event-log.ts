@@ -1,7 +1,9 @@
-import { FrameAssembler, type StoredFrame } from './event-frame.js';
-import { eventFloor } from './event-floor.js';
+import type { StoredFrame } from './event-frame.js';
+import { batchesOf } from './event-page.js';
+import { EventPages } from './event-pages.js';
 import { EVERYTHING, type Interest } from './event-routes.js';
-import { type EventStorage, EventWindow, READ_BYTES, READ_MESSAGES } from './event-window.js';
+import { type EventStorage, EventWindow, READ_MESSAGES } from './event-window.js';
+import { FairTurns } from './fair-turns.js';
 import { type Waited, WaitingReaders } from './waiting-readers.js';
 import type { ProjectionFeed } from '../feed/projection-feed.js';
 
@@ -19,15 +21,19 @@ export interface Subscription {
   /** First index wanted: 0 the last `replayFrames`, above what is applied: from now on (EV-60 to EV-66). */
   readonly fromIndex: number;
   readonly replayFrames?: number;
-  /** While it is up to date, only frames with such events need be given; default: all. */
+  /** Only frames with such events need be given; default: all. */
   readonly interests?: readonly Interest[];
-  /** Called with every frame that may be wanted, in order, one at a time: the next waits for the promise. */
-  readonly onFrame: (frame: StoredFrame) => void | Promise<void>;
+  /** Called with all frames that may be wanted, in order, some at a time: the next ones wait for the promise. */
+  readonly onFrames: (frames: readonly StoredFrame[]) => void | Promise<void>;
+  /** Called once, with the first index that may be given, before any is. */
+  readonly onBegin?: (index: number) => void;
   /** Called once, when all that was applied when it began has been given. */
   readonly onCaughtUp?: () => void;
   /** Ends the subscription. */
   readonly signal: AbortSignal;
 }
+
+type Give = (frames: readonly StoredFrame[]) => Promise<void>;
 
 /** Where a subscriber is: the index it gets next, and the sequence of what it got last. */
 interface Reader {
@@ -41,14 +47,18 @@ interface Reader {
  * The event stream for all subscribers of one process.
  *
  * A subscriber is an index, nothing more (EV-69). One that is up to date gets the frames of a window in memory that all
- * share, filled as the feed says that there is more; one that is behind the window reads from the stream until
- * it has caught up with it. Only frames that the read model has reached are given out (EV-73). Who has all there is waits
- * until something concerns it (`WaitingReaders`).
- * Limits: those of the window for all; READ_BYTES for each that is behind. Cost: a frame is read and parsed once for all
- * that are up to date, and not at all while there is no subscriber.
+ * share, filled as the feed says that there is more; one that is behind the window reads pages of the stream, which
+ * all that are behind share as well (`EventPages`), until it has caught up with the window. Only frames that the read
+ * model has reached are given out (EV-73). Who has all there is waits until something concerns it (`WaitingReaders`).
+ * Readers that are behind take turns, a page each, so that thousands of them keep nobody else waiting; one whose
+ * connection takes nothing waits by itself, without a turn.
+ * Limits: those of the window and of the pages, for all together. Cost: a frame is read and decoded once for all that are
+ * up to date, about once for all that come by while its page is kept, and not at all while there is no subscriber.
  */
 export class EventLog {
   private readonly window: EventWindow;
+  private readonly pages: EventPages;
+  private readonly turns = new FairTurns();
   private readonly sleepers = new Set<() => void>();
   private readonly waiting = new WaitingReaders();
   private readonly readers = new Set<Reader>();
@@ -56,10 +66,11 @@ export class EventLog {
   private offAdvance: (() => void) | undefined;
 
   constructor(
-    private readonly storage: EventStorage,
+    storage: EventStorage,
     private readonly feed: ProjectionFeed,
     pause: (ms: number) => Promise<void>,
   ) {
+    this.pages = new EventPages(storage, pause);
     this.window = new EventWindow(storage, feed, pause, {
       opened: () => this.waiting.beginAt({ index: this.window.after, sequence: this.window.nextSequence - 1 }),
       grew: () => this.wake(),
@@ -86,7 +97,7 @@ export class EventLog {
 
   /** Lowest index that can still be asked for without loss, at least 1 (API-263). */
   floor(): Promise<number> {
-    return eventFloor(this.storage, this.feed.applied);
+    return this.pages.floor(this.feed.applied);
   }
 
   /** Highest index a subscriber can have seen, at least 1 (API-263). */
@@ -103,7 +114,7 @@ export class EventLog {
 
   /**
    * Delivers frames until `signal` is aborted.
-   * @throws EventsTrimmedError when the reader was so slow that its position is gone; what `onFrame` throws; when the
+   * @throws EventsTrimmedError when the reader was so slow that its position is gone; what `onFrames` throws; when the
    * stream cannot be reached
    */
   async subscribe(subscription: Subscription): Promise<void> {
@@ -112,26 +123,28 @@ export class EventLog {
     try {
       reader = { next: await this.firstIndex(subscription), after: undefined, isUpToDate: false };
       this.readers.add(reader);
+      subscription.onBegin?.(reader.next);
       await this.follow(reader, subscription);
     } finally {
       if (reader) this.readers.delete(reader);
+      if (this.readers.size === 0) this.pages.clear();
       this.window.leave();
     }
   }
 
   private async follow(reader: Reader, subscription: Subscription): Promise<void> {
     const { signal, interests = EVERYTHING } = subscription;
-    const give = async (frame: StoredFrame): Promise<void> => {
-      await subscription.onFrame(frame);
-      reader.next = frame.index + 1;
-      reader.after = frame.sequence;
+    const give: Give = async (frames) => {
+      await subscription.onFrames(frames);
+      const last = frames.at(-1);
+      if (last) [reader.next, reader.after] = [last.index + 1, last.sequence];
     };
     let caughtUp = subscription.onCaughtUp;
     while (this.goesOn(signal)) {
       const { wakes } = this;
       const before = reader.next;
       if (reader.next <= this.window.after) {
-        await this.giveStored(reader, give, signal);
+        await this.giveStored(reader, interests, give, signal);
         // Nothing given, and nothing has happened since it was looked for.
         if (reader.next === before && wakes === this.wakes) await this.sleep(signal);
       } else {
@@ -155,22 +168,19 @@ export class EventLog {
   private async firstIndex({ fromIndex, replayFrames }: Subscription): Promise<number> {
     if (fromIndex > this.feed.applied) return this.feed.applied + 1;
     if (fromIndex > 0) return fromIndex;
-    const { first, last } = await this.storage.bounds();
+    const { first, last } = await this.pages.bounds();
     const at = Math.max(first, last - (replayFrames ?? DEFAULT_REPLAY_FRAMES) + 1);
-    const [part] = at > last ? [] : await this.storage.read(at, 1, READ_BYTES);
-    return part === undefined ? this.feed.applied + 1 : part.index;
+    const index = at > last ? undefined : await this.pages.indexAt(at);
+    return index ?? this.feed.applied + 1;
   }
 
   /** From the window, as far as it goes. */
-  private async giveRecent(
-    reader: Reader,
-    give: (frame: StoredFrame) => Promise<void>,
-    signal: AbortSignal,
-  ): Promise<void> {
+  private async giveRecent(reader: Reader, give: Give, signal: AbortSignal): Promise<void> {
     while (!signal.aborted && reader.next > this.window.after) {
-      const frame = this.window.from(reader.next);
-      if (!frame || frame.index > this.feed.applied) return;
-      await give(frame);
+      const [batch] = batchesOf(firstOf(this.visibleFrom(reader.next), READ_MESSAGES));
+      if (!batch) return;
+      await give(batch);
+      await this.turns.take();
     }
   }
 
@@ -178,14 +188,14 @@ export class EventLog {
   private async giveConcerning(
     reader: Reader,
     { concerning, to }: Waited,
-    give: (frame: StoredFrame) => Promise<void>,
+    give: Give,
     signal: AbortSignal,
   ): Promise<void> {
     for (const { index, sequence } of concerning) {
       [reader.next, reader.after] = [index, sequence];
       const frame = index > this.window.after ? this.window.from(index) : undefined;
       if (!frame || signal.aborted) return;
-      await give(frame);
+      await give([frame]);
     }
     if (to.index >= reader.next) [reader.next, reader.after] = [to.index + 1, to.sequence];
   }
@@ -193,42 +203,36 @@ export class EventLog {
   /** From the stream, until the window has what comes next. */
   private async giveStored(
     reader: Reader,
-    give: (frame: StoredFrame) => Promise<void>,
+    interests: readonly Interest[],
+    give: Give,
     signal: AbortSignal,
   ): Promise<void> {
-    const assembler = new FrameAssembler();
     // Who has been given nothing yet begins at the floor; for all others a missing message is a loss.
     let promised = reader.after !== undefined;
-    let sequence = reader.after === undefined ? await this.sequenceOf(reader.next) : reader.after + 1;
+    let sequence = reader.after === undefined ? await this.pages.nearIndex(reader.next) : reader.after + 1;
     while (!signal.aborted && reader.next <= this.window.after) {
-      const parts = await this.storage.read(sequence, READ_MESSAGES, READ_BYTES);
-      const oldest = parts[0];
-      if (promised && (oldest?.sequence ?? Number.POSITIVE_INFINITY) > sequence)
-        throw new EventsTrimmedError(oldest?.index ?? this.window.after + 1);
-      if (!oldest) reader.next = Math.max(reader.next, this.window.after + 1); // all that was asked for has been trimmed
-      for (const part of parts) {
-        sequence = part.sequence + 1;
-        const frame = assembler.add(part);
-        if (!frame || frame.index < reader.next) continue;
-        if (frame.index > this.feed.applied || signal.aborted) return;
-        await give(frame);
-      }
+      const { after } = this.window; // all up to here was in the stream before it is read
+      const page = await this.pages.at(sequence);
+      await this.turns.take();
+      if (promised && (page?.begin ?? Number.POSITIVE_INFINITY) > sequence)
+        throw new EventsTrimmedError(page?.frames[0]?.index ?? after + 1);
       promised = true;
+      if (!page || page.to < sequence) {
+        reader.next = Math.max(reader.next, after + 1); // what was asked for has been trimmed, or never was
+        return;
+      }
+      const { applied } = this.feed;
+      for (const batch of batchesOf(page.concerning(interests, reader.next).filter(({ index }) => index <= applied))) {
+        if (signal.aborted) return;
+        await give(batch);
+      }
+      const last = page.frames.at(-1);
+      // What has not become visible yet is the next to be given, once it has.
+      if (last && last.index > applied) return;
+      if (last) reader.next = Math.max(reader.next, last.index + 1);
+      reader.after = page.to;
+      sequence = page.to + 1;
     }
-  }
-
-  /** Sequence of the first message with this index or a higher one. O(log messages) reads. */
-  private async sequenceOf(index: number): Promise<number> {
-    const bounds = await this.storage.bounds();
-    let low = bounds.first;
-    let high = bounds.last + 1;
-    while (low < high) {
-      const middle = Math.floor((low + high) / 2);
-      const [part] = await this.storage.read(middle, 1, READ_BYTES);
-      if (part && part.index < index) low = part.sequence + 1;
-      else high = middle;
-    }
-    return low;
   }
 
   /** There is nothing for it that can be given out. */
@@ -268,4 +272,13 @@ export class EventLog {
       yield frame;
     }
   }
+}
+
+function firstOf<T>(items: Iterable<T>, count: number): T[] {
+  const first: T[] = [];
+  for (const item of items) {
+    first.push(item);
+    if (first.length === count) break;
+  }
+  return first;
 }
