@@ -182,6 +182,104 @@ describe('disconnecting', () => {
     expect(desired(wants)).toMatchObject({ Disconnect: 2, RescheduleLater: 2 });
   });
 
+  it('SC-168, SC-192: those of a deployment that is active too, at once or when their follow-up runs', () => {
+    const deploying = (over: Partial<TaskGroup>, alloc: Partial<Allocation>) => {
+      const world = group(1, over);
+      const { ID } = world.deploy();
+      world.taint(world.add(0, { DeploymentID: ID, ...alloc }), { Status: 'disconnected' });
+      return world;
+    };
+    const wants = deploying(policy(30 * S), {}).run();
+    expect(wants.followups.map(({ TriggeredBy }) => TriggeredBy)).toEqual([
+      'max-disconnect-timeout',
+      'alloc-reschedule',
+    ]);
+    const due = deploying(policy(30 * S), {
+      ClientStatus: 'unknown',
+      AllocStates: states(['unknown', 30 * S]),
+    });
+    due.allocs[0]!.FollowupEvalID = due.evaluation.ID;
+    expect(due.run().placements).toMatchObject([{ name: 'web.web[0]', reschedule: 'keeps-previous' }]);
+  });
+
+  describe('of a batch job', () => {
+    const away = (world: ReconcilingFixture, over: Partial<Allocation> = {}): Allocation =>
+      world.add(0, { ClientStatus: 'unknown', AllocStates: states(['unknown', 30 * S]), ...over });
+    const batch = () => group(1, policy(30 * S), { Type: 'batch' });
+    const ended = (Failed = false): Pick<Allocation, 'TaskStates'> => ({
+      TaskStates: {
+        web: {
+          State: 'dead',
+          Failed,
+          Restarts: 0,
+          LastRestart: null,
+          StartedAt: null,
+          FinishedAt: null,
+          Paused: '',
+          Events: [],
+        },
+      },
+    });
+
+    it('SC-194: its follow-up places the replacement, as that of a service does', () => {
+      const world = batch();
+      const alloc = away(world, { FollowupEvalID: world.evaluation.ID });
+      world.taint(alloc, { Status: 'disconnected' });
+      expect(world.run().placements).toMatchObject([{ previous: { ID: alloc.ID }, reschedule: 'keeps-previous' }]);
+    });
+
+    it('SC-192: before its follow-up is due nothing is placed', () => {
+      const world = batch();
+      world.taint(away(world, { FollowupEvalID: 'another' }), { Status: 'disconnected' });
+      expect(world.run()).toMatchObject({ placements: [], stops: [] });
+    });
+
+    it('what ended well while it was out of reach counts, and its replacement is not needed any more', () => {
+      const world = batch();
+      const original = away(world, { ClientStatus: 'complete', ...ended() });
+      const replacement = world.add(0, { PreviousAllocation: original.ID });
+      original.NextAllocation = replacement.ID;
+      const wants = world.run();
+      expect(wants.stops).toMatchObject([
+        { alloc: { ID: replacement.ID }, description: 'alloc not needed due to disconnected client reconnect' },
+      ]);
+      expect(wants.placements).toEqual([]);
+      // Nor is anything placed once that is stopped.
+      Object.assign(replacement, { DesiredStatus: 'stop', ClientStatus: 'complete', ...ended(true) });
+      expect(world.run()).toMatchObject({ stops: [], placements: [] });
+    });
+
+    it.each<[string, Partial<Allocation>]>([
+      ['its replacement has done the work too', { ClientStatus: 'complete', ...ended() }],
+      ['it failed, and its replacement runs', { ClientStatus: 'running' }],
+    ])('SC-166: %s: nothing is stopped or placed', (_, over) => {
+      const world = batch();
+      const hasFailed = over.ClientStatus === 'running';
+      const original = away(world, { ClientStatus: 'complete', ...ended(hasFailed) });
+      const replacement = world.add(0, { PreviousAllocation: original.ID, ...over });
+      original.NextAllocation = replacement.ID;
+      expect(world.run()).toMatchObject({ stops: [], placements: [] });
+    });
+  });
+
+  it('SC-340: what comes back to a machine that drains is stopped, and not placed beside its replacement', () => {
+    const world = group(1);
+    const original = world.add(0, {
+      ClientStatus: 'unknown',
+      AllocStates: unknown,
+      DesiredTransition: { ...NO_TRANSITION, Migrate: true },
+    });
+    const replacement = world.add(0, { PreviousAllocation: original.ID });
+    original.NextAllocation = replacement.ID;
+    const wants = world.run();
+    expect(wants.stops.map(({ alloc }) => alloc.ID)).toEqual([original.ID]);
+    expect(wants.placements).toEqual([]);
+    // One whose replacement is not there any more moves.
+    replacement.ClientStatus = 'complete';
+    replacement.DesiredStatus = 'stop';
+    expect(world.run().placements).toMatchObject([{ previous: { ID: original.ID } }]);
+  });
+
   it('SC-170, SC-193: without replace they are only marked', () => {
     const wants = half({ Disconnect: disconnect({ Replace: false }) }).run();
     expect(wants).toMatchObject({ placements: [], stops: [] });

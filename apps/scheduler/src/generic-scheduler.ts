@@ -22,7 +22,7 @@ import { RESCHEDULED, UPDATING } from './descriptions.js';
 import { inDeployment } from './reconciliation/in-deployment.js';
 import { InPlaceUpdates } from './reconciliation/in-place-update.js';
 import type { NodeSelector } from './ranking/node-selector.js';
-import { olderVersionFor, type OlderVersion } from './reconciliation/older-version.js';
+import { olderVersionFor, versionBefore, type OlderVersion } from './reconciliation/older-version.js';
 import { PlanDraft, type StopOrder } from './plan-draft.js';
 import { PlanFilling } from './plan-filling.js';
 import type { DestructiveUpdate, Placement, Reconciliation } from './reconciliation/reconciliation.js';
@@ -54,6 +54,7 @@ export function attemptGeneric(input: AttemptInput): Attempt {
     evaluation,
     nowNs,
     newId,
+    versionBefore: (group) => (job ? versionBefore(group, job, tables) : undefined),
     decideUpdate: (alloc, group) => placing?.inPlace.decide(alloc, group) ?? { kind: 'ignore' },
   });
   for (const order of [...stopsNobodyReports(allocs, tainted, nowNs), ...wants.stops]) plan.stop(order);
@@ -196,7 +197,7 @@ class Placing {
   }
 
   private olderVersionOf({ previous, group }: Placement): OlderVersion | undefined {
-    return previous && olderVersionFor(previous, group.Name, this.job, this.tables);
+    return olderVersionFor(previous, group.Name, this.job, this.tables);
   }
 
   private choose(

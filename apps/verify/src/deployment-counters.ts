@@ -1,20 +1,30 @@
-import type { Allocation, Deployment, DeploymentState } from '@waybill/model';
+import {
+  isActiveDeployment,
+  isTerminalAllocation,
+  type Allocation,
+  type Deployment,
+  type DeploymentState,
+} from '@waybill/model';
 import type { Applied, Change, Tables } from '@waybill/state';
 import { isRestore, type Invariant, type ReportViolation } from './invariant.js';
 
-/** What a deployment has heard of one of its allocations: from `placed` on, and never back. */
-type Heard = 'placed' | 'healthy' | 'unhealthy';
+/**
+ * What a deployment has heard of one of its allocations: from `placed` on, and never back. `ended`: a healthy canary that
+ * ended while its promotion was waited for, and counts as placed only.
+ */
+type Heard = 'placed' | 'healthy' | 'ended' | 'unhealthy';
 
 /** The counters of a group, and what each counts. */
 const COUNTERS = [
-  ['PlacedAllocs', ['placed', 'healthy', 'unhealthy']],
+  ['PlacedAllocs', ['placed', 'healthy', 'ended', 'unhealthy']],
   ['HealthyAllocs', ['healthy']],
   ['UnhealthyAllocs', ['unhealthy']],
 ] as const;
 
 /**
  * The counters of a deployment are those of the allocations that were ever placed for it (ST-119), whatever became of
- * them since, at every index that touches one; and its canaries are among them. A restore is believed: what was heard of
+ * them since, but for canaries that end before they are promoted, at every index that touches one; and its canaries are
+ * among them. A restore is believed: what was heard of
  * allocations that are gone from its rows is what its counters say beyond them. Memory: one entry per allocation and
  * stored deployment. Cost: the allocations of the deployments that a transaction touches.
  */
@@ -31,7 +41,7 @@ export class DeploymentCounters implements Invariant {
     this.heard.clear();
     for (const deployment of tables.deployment.all()) {
       for (const alloc of tables.allocs.by('deployment', deployment.ID))
-        this.of(deployment.ID, alloc.TaskGroup).set(alloc.ID, healthOf(alloc) ?? 'placed');
+        this.of(deployment.ID, alloc.TaskGroup).set(alloc.ID, heardOf(alloc, isAwaited(deployment, alloc)) ?? 'placed');
       for (const [group, state] of Object.entries(deployment.TaskGroups)) {
         const allocs = this.of(deployment.ID, group);
         for (const [id, heard] of heardOfOthers(state, allocs)) allocs.set(id, heard);
@@ -43,7 +53,7 @@ export class DeploymentCounters implements Invariant {
     const touched = new Map<string, Deployment | undefined>();
     for (const change of changes) {
       if (change.table !== 'allocs' || !change.after?.DeploymentID) continue;
-      this.hear(change);
+      this.hear(change, tables);
       touched.set(change.after.DeploymentID, tables.deployment.get(change.after.DeploymentID));
     }
     for (const change of changes) if (change.table === 'deployment') touched.set(change.key, change.after);
@@ -53,12 +63,18 @@ export class DeploymentCounters implements Invariant {
     }
   }
 
-  private hear({ before, after }: Extract<Change, { table: 'allocs' }>): void {
+  private hear({ before, after }: Extract<Change, { table: 'allocs' }>, tables: Tables): void {
     if (!after) return;
     const known = this.of(after.DeploymentID, after.TaskGroup);
     const last = known.get(after.ID);
     if (before?.DeploymentID !== after.DeploymentID) known.set(after.ID, last ?? 'placed');
-    else if (last && last !== 'unhealthy') known.set(after.ID, healthOf(after) ?? last);
+    else if (last && last !== 'unhealthy') {
+      const deployment = tables.deployment.get(after.DeploymentID);
+      const awaited = deployment !== undefined && isAwaited(deployment, after);
+      const news = heardOf(after, awaited) ?? last;
+      // What has ended stays so once its deployment is over.
+      known.set(after.ID, news === 'healthy' && last === 'ended' && !awaited ? last : news);
+    }
   }
 
   private of(deployment: string, group: string): Map<string, Heard> {
@@ -99,7 +115,13 @@ function heardOfOthers(state: DeploymentState, known: ReadonlyMap<string, Heard>
   ]);
 }
 
-function healthOf({ DeploymentStatus }: Allocation): Heard | undefined {
-  const healthy = DeploymentStatus?.Healthy ?? null;
-  return healthy === null ? undefined : healthy ? 'healthy' : 'unhealthy';
+/** @param isAwaited whether a deployment that goes on waits for its promotion, if it is a canary */
+function heardOf(alloc: Allocation, isAwaited: boolean): Heard | undefined {
+  const healthy = alloc.DeploymentStatus?.Healthy ?? null;
+  if (healthy === null) return undefined;
+  if (!healthy) return 'unhealthy';
+  return isAwaited && alloc.DeploymentStatus?.Canary === true && isTerminalAllocation(alloc) ? 'ended' : 'healthy';
 }
+
+const isAwaited = (deployment: Deployment, { TaskGroup }: Allocation): boolean =>
+  isActiveDeployment(deployment) && deployment.TaskGroups[TaskGroup]?.Promoted !== true;

@@ -15,6 +15,7 @@ import { unpauseBroker } from '../workload/operator-actions.js';
 import { notAtRest } from './natural-sizes.js';
 import { expectNothingLeftToDo } from './nothing-left-to-do.js';
 import { openBetweenRegions } from './region-rollouts.js';
+import { expectNoShortGroup } from './short-groups.js';
 import { differingTable } from './state-equality.js';
 import { InvariantError } from './violation.js';
 import { undecidedHealth } from './undecided-health.js';
@@ -96,6 +97,7 @@ function openIn(cluster: Cluster): string | undefined {
 function expectAtRest(cluster: Cluster): void {
   cluster.reference.finish();
   cluster.agreement.finish();
+  expectNoShortGroup(cluster.tables, cluster.simulator.nowMs);
   expectNothingLeftToDo(cluster);
   comparePostgres(cluster);
   compareEvents(cluster);
@@ -136,7 +138,9 @@ function hasDeadline({ TaskGroups }: Deployment): boolean {
   );
 }
 
-/** Nobody promotes it any more, and without progress it has no deadline (DP-508). */
+/** Its canaries are healthy: nobody promotes them any more, and without progress it has no deadline (DP-508, DP-509). */
 function isWaitingForPromotion({ TaskGroups }: Deployment): boolean {
-  return Object.values(TaskGroups).some((group) => group.DesiredCanaries > 0 && !group.Promoted);
+  return Object.values(TaskGroups).some(
+    (group) => group.DesiredCanaries > 0 && !group.Promoted && group.HealthyAllocs >= group.DesiredCanaries,
+  );
 }

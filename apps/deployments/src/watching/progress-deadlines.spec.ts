@@ -74,6 +74,33 @@ describe('progress deadlines', () => {
     expect(rollout.deployment.Status).toBe('failed');
   });
 
+  it('DP-509: with its canary lost while it waits for promotion, it has its progress deadline again from then on', async () => {
+    const cluster = leading();
+    const rollout = cluster.rollout({ web: { placed: 1, DesiredCanaries: 1 } });
+    const [canary] = rollout.allocs;
+    rollout.report(true, canary);
+    await cluster.time.pass(60 * MINUTE);
+    expect(rollout.deployment.Status).toBe('running');
+    rollout.lose(canary);
+    await cluster.time.pass(10 * MINUTE - 1);
+    expect(rollout.deployment.Status).toBe('running');
+    await cluster.time.pass(1);
+    expect(rollout.deployment).toMatchObject({
+      Status: 'failed',
+      StatusDescription: 'Failed due to progress deadline',
+    });
+  });
+
+  it('DP-509: with a lost canary replaced by a healthy one, it waits for promotion without end', async () => {
+    const cluster = leading();
+    const rollout = cluster.rollout({ web: { placed: 1, DesiredCanaries: 1 } });
+    rollout.report(true, rollout.allocs[0]);
+    rollout.lose(rollout.allocs[0]);
+    rollout.report(true, ...rollout.place('web', 1));
+    await cluster.time.pass(24 * 60 * MINUTE);
+    expect(rollout.deployment.Status).toBe('running');
+  });
+
   it('DP-504: a group that could place nothing waits without end', async () => {
     const cluster = leading();
     const rollout = cluster.rollout({ web: { placed: 0 } });

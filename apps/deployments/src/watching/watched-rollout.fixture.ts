@@ -176,6 +176,23 @@ export class Rollout {
     });
   }
 
+  /** Its machine is down. */
+  lose(alloc: Allocation | undefined): Applied {
+    const { ID } = present(alloc);
+    return this.cluster.plan(this.job, {
+      AllocsStopped: [
+        {
+          ID,
+          DesiredDescription: 'lost',
+          ClientStatus: 'lost',
+          FollowupEvalID: '',
+          RescheduleTracker: null,
+          AllocStates: [],
+        },
+      ],
+    });
+  }
+
   /** Evaluations that a watcher or a command asked for. */
   get evaluations() {
     return [...this.cluster.state.tables.evals.by('deployment', this.id)].filter(

@@ -78,6 +78,7 @@ describe('predicates (1.12)', () => {
       evaluation: world.evaluation,
       nowNs: NOW_NS,
       newId: world.newId,
+      versionBefore: () => undefined,
       decideUpdate: () => ({ kind: 'ignore' }),
     });
     expect(wants.stops).toHaveLength(2);

@@ -1,11 +1,54 @@
-import type { Allocation } from '@waybill/model';
-import { asReconnected, asUnknown, disconnectOf, lostStop } from './classification.js';
+import { isServerTerminal, ranSuccessfully, type Allocation } from '@waybill/model';
+import { asReconnected, asUnknown, disconnectOf, lostStop, needsReconnect } from './classification.js';
 import { replaceableFrom } from './delayed-stop.js';
-import { DELAYED_RESCHEDULE, DISCONNECT_TIMEOUT } from '../descriptions.js';
+import { DELAYED_RESCHEDULE, DISCONNECT_TIMEOUT, MIGRATING, NOT_NEEDED_RECONNECTED } from '../descriptions.js';
 import type { Due } from './follow-ups.js';
 import type { GroupDraft } from './group-draft.js';
-import { resolveReconnecting } from './reconnect.js';
+import { chainOf, resolveReconnecting } from './reconnect.js';
 import { rescheduleVerdict } from './reschedule-filter.js';
+
+/**
+ * A batch allocation that ended well while it was out of reach has done its work: what replaced it meanwhile is not needed
+ * any more, unless it has done the work too. By the letter (SC-166) the replacement does it once more.
+ */
+export function keepFinished(draft: GroupDraft): void {
+  if (!draft.isBatch) return;
+  const dropped = new Set<string>();
+  for (const original of draft.buckets.untainted) {
+    if (original.ClientStatus !== 'complete' || original.NextAllocation === '') continue;
+    if (!needsReconnect(original) || !ranSuccessfully(original)) continue;
+    const chain = chainOf(original, draft.stored);
+    if (chain.some(ranSuccessfully)) continue;
+    draft.finished.add(original.ID);
+    for (const alloc of chain) {
+      if (isServerTerminal(alloc)) continue;
+      dropped.add(alloc.ID);
+      draft.desired.Stop++;
+      draft.stopAs(alloc, NOT_NEEDED_RECONNECTED);
+    }
+  }
+  if (dropped.size === 0) return;
+  for (const name of ['untainted', 'migrate', 'lost', 'expiring', 'reconnecting', 'disconnecting'] as const)
+    draft.buckets[name] = draft.buckets[name].filter(({ ID }) => !dropped.has(ID));
+}
+
+/**
+ * What was out of reach and has to leave its machine now that it is back is not placed again where its replacement runs: the
+ * name would run twice until the next evaluation (SC-340).
+ */
+export function stopReplaced(draft: GroupDraft): void {
+  const { buckets, stored, desired } = draft;
+  buckets.migrate = buckets.migrate.filter((alloc) => {
+    if (!chainOf(alloc, stored).some(standsIn)) return true;
+    desired.Stop++;
+    draft.stopAs(alloc, MIGRATING);
+    return false;
+  });
+}
+
+/** A failed one too: its place is kept for it (SC-266). */
+const standsIn = (alloc: Allocation): boolean =>
+  !isServerTerminal(alloc) && ['pending', 'running', 'failed'].includes(alloc.ClientStatus);
 
 /** SC-179 to SC-187: those that came back stay or go, with their replacements. */
 export function reconnect(draft: GroupDraft): void {

@@ -29,22 +29,32 @@ export function findCanaries(draft: GroupDraft): void {
     if (bucket === 'migrate' || bucket === 'lost' || bucket === 'expiring') {
       gone.add(alloc.ID);
       draft.stopAs(alloc, MIGRATING);
-    } else if (!isServerTerminal(alloc)) draft.canaries.set(alloc.ID, alloc);
+    } else if (!isServerTerminal(alloc) && !hasEnded(alloc)) draft.canaries.set(alloc.ID, alloc);
   }
   draft.allocs = draft.allocs.filter(({ ID }) => !gone.has(ID));
 }
+
+/** It will not be healthy again and nothing reschedules it (SC-167): another one takes its place. */
+const hasEnded = ({ ClientStatus }: Allocation): boolean => ClientStatus === 'complete' || ClientStatus === 'lost';
 
 /** SC-219: while they wait they never count towards `Count`. */
 export function setCanariesAside({ buckets, canaries, isCanarying }: GroupDraft): void {
   if (isCanarying) buckets.untainted = buckets.untainted.filter(({ ID }) => !canaries.has(ID));
 }
 
-/** SC-218. @param destructive what they go before; where all of that moves to other nodes just now, it does so as it is */
+/**
+ * SC-218. Those of a rollout that waits for them are placed anew however they were lost, also where nothing of the version
+ * before is left to go before.
+ * @param destructive what they go before; where all of that moves to other nodes just now, it does so as it is
+ */
 export function newCanaries(draft: GroupDraft, names: NameIndex, destructive: readonly Allocation[]): Placement[] {
   const { state, group, rollout, canaries, isCanarying, buckets } = draft;
   const wanted = updateOf(group)?.Canary ?? 0;
   const before = destructive.length > 0 || !isCanarying ? destructive : buckets.migrate;
-  if (!state || state.Promoted || before.length === 0 || canaries.size >= wanted) return [];
+  if (!state || state.Promoted || canaries.size >= wanted) return [];
+  if (rollout.current && rollout.activeId === '' && !rollout.isFailed) return []; // cancelled: nobody waits for them
+  const isAwaited = isCanarying && rollout.activeId !== '';
+  if (before.length === 0 && !isAwaited) return [];
   state.DesiredCanaries = wanted;
   const missing = wanted - canaries.size;
   draft.desired.Canary += missing;

@@ -1,4 +1,11 @@
-import { isServerTerminal, type Allocation, type DeploymentState, type Job, type TaskGroup } from '@waybill/model';
+import {
+  findTaskGroup,
+  isServerTerminal,
+  type Allocation,
+  type DeploymentState,
+  type Job,
+  type TaskGroup,
+} from '@waybill/model';
 import { bucketOf, lostStop, mayRewrite, type Bucket } from './classification.js';
 import type { Due } from './follow-ups.js';
 import type { ReconciliationDraft } from './reconciliation-draft.js';
@@ -39,6 +46,8 @@ export class GroupDraft {
   later: Due[] = [];
   /** Allocations in `rescheduleNow` that are not stopped when they are replaced (SC-172). */
   readonly staying = new Set<string>();
+  /** Batch allocations that ended well while they were out of reach, and whose results count. */
+  readonly finished = new Set<string>();
   /** SC-216: those of the current deployment that count, by id. */
   readonly canaries = new Map<string, Allocation>();
 
@@ -71,6 +80,8 @@ export class GroupDraft {
       evaluationId: this.input.evaluation.ID,
       nowNs: this.input.nowNs,
       activeDeploymentId: this.rollout.activeId,
+      isWaitingCanary: ({ ID }) => this.isCanarying && this.canaries.has(ID),
+      isFinished: ({ ID }) => this.finished.has(ID),
       stored: this.stored,
       isComing: this.input.isComing,
       mayRewrite: (alloc) => mayRewrite(alloc, this.input.tainted),
@@ -86,9 +97,25 @@ export class GroupDraft {
     return this.state !== undefined && this.state.DesiredCanaries > 0 && !this.state.Promoted;
   }
 
+  /** What is no canary is placed in the version from before the rollout (SC-150, DP-1110). */
+  get placesOlder(): boolean {
+    return this.isCanarying || this.rollout.isBeforeItsTurn;
+  }
+
   /** SC-226: nothing holds the group back. */
   get isFree(): boolean {
     return !this.rollout.isPaused && !this.rollout.isFailed && !this.isCanarying;
+  }
+
+  /**
+   * How many places a group had whose rollout is held back: those of the version before, or what the rollout itself has
+   * placed. What was lost and found no room is not among the allocations any more, and is placed all the same (DP-115); what
+   * the rollout would add waits until it goes on. By the letter (SC-220, SC-227) such a place stays empty for good.
+   */
+  placesBefore(): number {
+    const before = this.input.versionBefore(this.group.Name);
+    const count = (before && findTaskGroup(before, this.group.Name)?.Count) ?? 0;
+    return this.placesOlder ? count : Math.max(count, this.known?.PlacedAllocs ?? 0);
   }
 
   bucketOf(alloc: Allocation): Bucket {

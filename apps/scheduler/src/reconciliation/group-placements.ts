@@ -13,7 +13,7 @@ export interface GroupPlacements {
   readonly made: number;
 }
 
-/** SC-199, SC-200, SC-220, SC-221, SC-225 to SC-227. */
+/** SC-199, SC-200, SC-220, SC-221, SC-225 to SC-227. @param canaries the new ones, placed beside the others */
 export function placeMissing(
   draft: GroupDraft,
   names: NameIndex,
@@ -42,11 +42,20 @@ export function placeMissing(
   let placements: Placement[] = [];
   if (wait.delayed) placements = []; // SC-202
   else if (draft.isFree) placements = [...now, ...lost, ...names.next(missing).map((name) => fresh(draft, name))];
-  else placements = [...now.filter(({ previous }) => !isOfFailedDeployment(draft, previous)), ...lost];
+  else {
+    const vacant = Math.max(0, Math.min(group.Count, draft.placesBefore()) - existing);
+    const beside = isCanarying ? [...canaries, ...[...waiting.values()].map(({ Name: name }) => ({ name }))] : [];
+    placements = [
+      ...now.filter(({ previous }) => !isOfFailedDeployment(draft, previous)),
+      ...lost,
+      ...names.next(vacant, beside).map((name) => fresh(draft, name)),
+    ];
+  }
   draft.desired.Place += placements.length;
-  const all = [...canaries, ...placements];
-  if (all.length > group.Count) draft.desired.Place = group.Count; // SC-221
-  draft.out.placements.push(...all.slice(0, group.Count));
+  // SC-221, of canaries by themselves: they stand beside what is placed.
+  const placedCanaries = canaries.slice(0, group.Count);
+  if (canaries.length > placedCanaries.length) draft.desired.Place = group.Count;
+  draft.out.placements.push(...placedCanaries, ...placements);
   return { wanted, made: placements.length };
 }
 
@@ -78,12 +87,12 @@ function isOfFailedDeployment({ rollout }: GroupDraft, alloc: Allocation | undef
   return rollout.isFailed && alloc?.DeploymentID === rollout.current?.ID;
 }
 
-function fresh({ group }: GroupDraft, name: string): Placement {
-  return { name, group, previous: undefined, reschedule: 'no', canary: false, olderVersion: false };
+function fresh({ group, placesOlder }: GroupDraft, name: string): Placement {
+  return { name, group, previous: undefined, reschedule: 'no', canary: false, olderVersion: placesOlder };
 }
 
 function replacing(
-  { group, isCanarying }: GroupDraft,
+  { group, placesOlder }: GroupDraft,
   previous: Allocation,
   names: NameIndex,
   reschedule: Placement['reschedule'],
@@ -95,6 +104,6 @@ function replacing(
     previous,
     reschedule,
     canary,
-    olderVersion: isCanarying && !canary,
+    olderVersion: placesOlder && !canary,
   };
 }

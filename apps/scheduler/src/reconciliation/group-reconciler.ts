@@ -1,5 +1,5 @@
 import { isFromOlderJob, isLive } from './classification.js';
-import { disconnect, reconnect, stopLost, waitForLost } from './group-absences.js';
+import { disconnect, keepFinished, reconnect, stopLost, stopReplaced, waitForLost } from './group-absences.js';
 import { findCanaries, newCanaries, setCanariesAside, stopUnneededCanaries } from './group-canaries.js';
 import type { GroupDraft } from './group-draft.js';
 import { migrateAway, placeMissing } from './group-placements.js';
@@ -29,6 +29,8 @@ export function reconcileGroup(draft: GroupDraft): boolean {
   stopUnneededCanaries(draft);
   findCanaries(draft);
   classify(draft);
+  keepFinished(draft);
+  stopReplaced(draft);
   filterForRescheduling(draft);
   reconnect(draft);
   buckets.lost.push(...buckets.expiring);

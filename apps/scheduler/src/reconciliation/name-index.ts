@@ -16,10 +16,16 @@ export class NameIndex {
     for (const { Name } of inUse) this.add(indexIn(Name));
   }
 
-  /** Unused names below Count in ascending order; when there are no more, names from 0 on a second time. */
-  next(n: number): string[] {
+  /**
+   * Unused names below Count in ascending order; when there are no more, names from 0 on a second time.
+   * @param canaries names in use that keep nothing else from having them
+   */
+  next(n: number, canaries: Iterable<{ readonly name: string }> = []): string[] {
     const names: string[] = [];
-    for (let i = 0; i < this.count && names.length < n; i++) if (!this.used.has(i)) names.push(this.take(i));
+    const shared = new Map<number, number>();
+    for (const { name } of canaries) shared.set(indexIn(name), (shared.get(indexIn(name)) ?? 0) + 1);
+    const isFree = (index: number): boolean => (this.used.get(index) ?? 0) <= (shared.get(index) ?? 0);
+    for (let i = 0; i < this.count && names.length < n; i++) if (isFree(i)) names.push(this.take(i));
     for (let i = 0; names.length < n; i++) names.push(this.take(i));
     return names;
   }

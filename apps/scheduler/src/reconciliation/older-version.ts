@@ -1,8 +1,8 @@
 import { findTaskGroup, type Allocation, type Job } from '@waybill/model';
 import { namespacedKey, versionKey, type Tables } from '@waybill/state';
-import { updateOf } from './rollout.js';
+import { updateOf, waitsForItsTurn } from './rollout.js';
 
-/** A former version of a job that a replacement is made of while canaries wait. */
+/** A former version of a job that is placed while the rollout of a newer one is held back. */
 export interface OlderVersion {
   readonly job: Job;
   /** The deployment that rolled it out; empty: none. */
@@ -10,20 +10,31 @@ export interface OlderVersion {
 }
 
 /**
- * SC-150: which version replaces an allocation that is no canary while canaries wait; undefined: the newest.
- * Cost: O(deployments of the job).
+ * SC-150: the version of a placement that is no canary while canaries wait, or a region's turn has not come; undefined: the
+ * newest. Where no deployment tells of one (it was collected), the newest stored version that ran counts.
+ * Cost: O(deployments and versions of the job).
+ *
+ * @param previous what it replaces, if that is known
  */
 export function olderVersionFor(
-  previous: Allocation,
+  previous: Allocation | undefined,
   group: string,
   job: Job,
   tables: Tables,
 ): OlderVersion | undefined {
-  const rolledOut = newestRolledOut(group, job, tables);
-  const found = rolledOut ?? withoutUpdateBlock(previous, group);
+  const found =
+    newestRolledOut(group, job, tables) ?? withoutUpdateBlock(previous, group) ?? newestThatRan(group, job, tables);
   if (!found || !findTaskGroup(found.job, group)) return undefined;
-  const isBehind = previous.Job !== null && found.job.Version < previous.Job.Version;
+  const isBehind = previous?.Job != null && found.job.Version < previous.Job.Version;
   return isBehind || found.job.Version === job.Version ? undefined : found;
+}
+
+/** The version that ran a group before the job's, unless the job was stopped in between: then nothing of it is owed. */
+export function versionBefore(group: string, job: Job, tables: Tables): Job | undefined {
+  const found = olderVersionFor(undefined, group, job, tables)?.job;
+  if (!found) return undefined;
+  const since = versionsBefore(job, tables).filter(({ Version }) => Version >= found.Version);
+  return since.some(({ Stop }) => Stop) ? undefined : found;
 }
 
 function newestRolledOut(group: string, job: Job, tables: Tables): OlderVersion | undefined {
@@ -31,7 +42,8 @@ function newestRolledOut(group: string, job: Job, tables: Tables): OlderVersion 
   for (const deployment of tables.deployment.by('job', namespacedKey(job.Namespace, job.ID))) {
     const state = deployment.TaskGroups[group];
     const done = state !== undefined && (state.Promoted || state.DesiredCanaries === 0);
-    if (!done || deployment.JobCreateIndex !== job.CreateIndex) continue;
+    if (!done || waitsForItsTurn(deployment) || deployment.JobCreateIndex !== job.CreateIndex) continue;
+    if (deployment.JobVersion >= job.Version) continue;
     if (!newest || deployment.JobVersion > newest.version)
       newest = { version: deployment.JobVersion, id: deployment.ID };
   }
@@ -39,7 +51,23 @@ function newestRolledOut(group: string, job: Job, tables: Tables): OlderVersion 
   return newest && version ? { job: version, deploymentId: newest.id } : undefined;
 }
 
-function withoutUpdateBlock(previous: Allocation, group: string): OlderVersion | undefined {
-  const { Job: job } = previous;
+function withoutUpdateBlock(previous: Allocation | undefined, group: string): OlderVersion | undefined {
+  const job = previous?.Job;
   return job && !updateOf(findTaskGroup(job, group)) ? { job, deploymentId: '' } : undefined;
+}
+
+/** Without an update block a version runs at once; with one it is stable once its deployment has succeeded. */
+function newestThatRan(group: string, job: Job, tables: Tables): OlderVersion | undefined {
+  let newest: Job | undefined;
+  for (const version of versionsBefore(job, tables)) {
+    const stored = findTaskGroup(version, group);
+    if (version.Stop || !stored || (updateOf(stored) && !version.Stable)) continue;
+    if (!newest || version.Version > newest.Version) newest = version;
+  }
+  return newest && { job: newest, deploymentId: '' };
+}
+
+function versionsBefore(job: Job, tables: Tables): Job[] {
+  const stored = [...tables.job_version.by('job', namespacedKey(job.Namespace, job.ID))];
+  return stored.filter(({ CreateIndex, Version }) => CreateIndex === job.CreateIndex && Version < job.Version);
 }

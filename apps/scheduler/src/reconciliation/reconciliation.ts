@@ -22,7 +22,7 @@ export interface Placement {
   readonly reschedule: 'no' | 'stops-previous' | 'keeps-previous';
   /** Of the new version, beside the old one (SC-148). */
   readonly canary: boolean;
-  /** Replaces an allocation that is no canary while canaries wait: an older version of the job (SC-150). */
+  /** Of the version from before a rollout that is held back: no canary, while canaries wait or a region's turn has not come (SC-150). */
   readonly olderVersion: boolean;
 }
 
@@ -74,6 +74,8 @@ export interface ReconcileInput {
   readonly evaluation: Evaluation;
   readonly nowNs: number;
   readonly newId: () => string;
+  /** The version that runs a group while the rollout of the job's version is held back (SC-150); undefined: none ran before. */
+  readonly versionBefore: (group: string) => Job | undefined;
   readonly decideUpdate: (alloc: Allocation, group: TaskGroup) => UpdateDecision;
 }
 

@@ -19,6 +19,8 @@ export class ReconcilingFixture {
   deployment: Deployment | null = null;
   nowNs = NOW_NS;
   evaluation = fixtures.anEval();
+  /** What ran before the job's version; undefined: nothing did. */
+  before: Job | undefined;
   /** What becomes of an allocation of an older version. */
   olderIs: UpdateDecision['kind'] = 'destructive';
   private ids = 0;
@@ -78,6 +80,7 @@ export class ReconcilingFixture {
       evaluation: this.evaluation,
       nowNs: this.nowNs,
       newId: this.newId,
+      versionBefore: () => this.before,
       decideUpdate: (alloc): UpdateDecision =>
         alloc.Job && alloc.Job.Version < this.job.Version && !isClientTerminal(alloc)
           ? { kind: this.olderIs, alloc }

@@ -51,14 +51,18 @@ function stopOfOriginal(alloc: Allocation, job: Job, nowNs: number): StopOrder |
   return unwanted || isServerTerminal(alloc) ? { alloc, description: NOT_NEEDED } : undefined;
 }
 
-/** SC-180: a replacement may have failed and been replaced in turn. A chain that bites itself ends there. */
-function replacementsOf(original: Allocation, stored: ReadonlyMap<string, Allocation>): Allocation[] {
+/** SC-180: those that may still be stopped. */
+const replacementsOf = (original: Allocation, stored: ReadonlyMap<string, Allocation>): Allocation[] =>
+  chainOf(original, stored).filter((alloc) => !isServerTerminal(alloc));
+
+/** What replaced it, what replaced that in turn, and so on. A chain that bites itself ends there. */
+export function chainOf(original: Allocation, stored: ReadonlyMap<string, Allocation>): Allocation[] {
   const chain: Allocation[] = [];
   const seen = new Set([original.ID]);
   let next = stored.get(original.NextAllocation);
   while (next && !seen.has(next.ID)) {
     seen.add(next.ID);
-    if (!isServerTerminal(next)) chain.push(next);
+    chain.push(next);
     next = stored.get(next.NextAllocation);
   }
   return chain;

@@ -27,6 +27,8 @@ const view = (over: Partial<RescheduleView> = {}): RescheduleView => ({
   evaluationId: 'this evaluation',
   nowNs: NOW_NS,
   activeDeploymentId: '',
+  isWaitingCanary: () => false,
+  isFinished: () => false,
   stored: new Map(),
   isComing: () => true,
   mayRewrite: () => true,

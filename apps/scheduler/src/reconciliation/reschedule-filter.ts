@@ -23,6 +23,10 @@ export interface RescheduleView {
   readonly nowNs: number;
   /** The current deployment while it is active: it decides on what failed in it (SC-168). */
   readonly activeDeploymentId: string;
+  /** Whether an allocation is a canary that waits for promotion. */
+  readonly isWaitingCanary: (alloc: Allocation) => boolean;
+  /** Whether a batch allocation ended well while it was out of reach, and nothing else has done its work. */
+  readonly isFinished: (alloc: Allocation) => boolean;
   /** By id, of all that are stored of the group. */
   readonly stored: ReadonlyMap<string, Allocation>;
   /** Whether an evaluation is stored and has not ended. */
@@ -38,15 +42,15 @@ const NOW: RescheduleVerdict = { kind: 'now' };
 /** SC-164 to SC-171: what an allocation that is not lost wants of the `reschedule` block. `leaving`: its node is just gone. */
 export function rescheduleVerdict(alloc: Allocation, view: RescheduleView, leaving = false): RescheduleVerdict {
   if (leaving && alloc.ClientStatus === 'unknown') return DROP; // SC-165
-  if (alloc.NextAllocation !== '' && !isLive(alloc)) return DROP; // SC-166
+  if (alloc.NextAllocation !== '' && !isLive(alloc)) return view.isFinished(alloc) ? KEEP : DROP; // SC-166
   const filter = view.isBatch ? batchFilter(alloc) : serviceFilter(alloc);
   if (filter === 'drop') return DROP;
   return filter === 'keep' && !leaving ? KEEP : examine(alloc, view, leaving);
 }
 
 function examine(alloc: Allocation, view: RescheduleView, leaving: boolean): RescheduleVerdict {
-  const { DesiredTransition: wanted, DeploymentID, FollowupEvalID } = alloc;
-  if (DeploymentID !== '' && DeploymentID === view.activeDeploymentId && wanted.Reschedule !== true) return KEEP; // SC-168
+  const { DesiredTransition: wanted, FollowupEvalID } = alloc;
+  if (isLeftToDeployment(alloc, view, leaving)) return KEEP; // SC-168
   if (hasSuccessor(alloc, view)) return KEEP; // SC-178
   if (wanted.ForceReschedule === true && isClientTerminal(alloc)) return NOW; // SC-169
   if (leaving && groupOf(alloc)?.Disconnect?.Replace === false) return KEEP; // SC-170
@@ -57,6 +61,18 @@ function examine(alloc: Allocation, view: RescheduleView, leaving: boolean): Res
   if (FollowupEvalID !== '' && view.isComing(FollowupEvalID)) return KEEP;
   // On a node that takes no rewrite nothing could name the follow-up, and nobody would look again: it goes now.
   return leaving || view.mayRewrite(alloc) ? { kind: 'later', atNs } : NOW;
+}
+
+/**
+ * SC-168. What is out of reach has not failed: the deployment hears nothing of it and does nothing about it, so it is
+ * replaced as its group's blocks say (SC-192). Of a canary that failed after it had been healthy the deployment hears nothing more (DP-306), and its promotion may
+ * be days away: it is rescheduled by its policy.
+ */
+function isLeftToDeployment(alloc: Allocation, view: RescheduleView, leaving: boolean): boolean {
+  const { DesiredTransition: wanted, DeploymentID, DeploymentStatus, ClientStatus } = alloc;
+  if (DeploymentID === '' || DeploymentID !== view.activeDeploymentId || wanted.Reschedule === true) return false;
+  if (leaving || ClientStatus === 'unknown') return false;
+  return !(ClientStatus === 'failed' && DeploymentStatus?.Healthy === true && view.isWaitingCanary(alloc));
 }
 
 /**
@@ -82,7 +98,7 @@ function hasSuccessor(alloc: Allocation, view: RescheduleView): boolean {
 const groupOf = (alloc: Allocation): ReturnType<typeof findTaskGroup> =>
   alloc.Job ? findTaskGroup(alloc.Job, alloc.TaskGroup) : undefined;
 
-/** SC-167, batch rows. */
+/** SC-167, batch rows. One that is out of reach is examined too, or its follow-up (SC-194) would find nothing to do. */
 function batchFilter(alloc: Allocation): 'keep' | 'drop' | 'examine' {
   const { DesiredTransition: wanted, DesiredStatus } = alloc;
   if (wanted.MigrateDisablePlacement === true) return 'keep';
@@ -92,7 +108,7 @@ function batchFilter(alloc: Allocation): 'keep' | 'drop' | 'examine' {
     return alloc.RescheduleTracker?.LastReschedule === 'no placement' ? 'examine' : 'drop';
   }
   if (DesiredStatus === 'evict') return 'drop';
-  return alloc.ClientStatus === 'failed' ? 'examine' : 'keep';
+  return alloc.ClientStatus === 'failed' || alloc.ClientStatus === 'unknown' ? 'examine' : 'keep';
 }
 
 /** SC-167, service rows. */

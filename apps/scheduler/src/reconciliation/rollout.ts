@@ -82,6 +82,11 @@ export class Rollout {
     return this.current?.Status === 'failed';
   }
 
+  /** Of a multiregion job whose turn in this region has not come (DP-1110). */
+  get isBeforeItsTurn(): boolean {
+    return this.current !== null && waitsForItsTurn(this.current);
+  }
+
   /** Id of the current one while it is active. */
   get activeId(): string {
     return this.current && isActiveDeployment(this.current) ? this.current.ID : '';
@@ -116,8 +121,7 @@ export class Rollout {
   complete(): string | undefined {
     const { current } = this;
     if (!current || !isActiveDeployment(current)) return undefined;
-    if (current.Status === 'initializing' || current.Status === 'pending') return undefined;
-    if (current.Status === 'paused' && current.IsMultiregion && !current.HasRun) return undefined;
+    if (waitsForItsTurn(current)) return undefined;
     if (!current.IsMultiregion) {
       this.update(current, 'successful', DEPLOYMENT_SUCCESSFUL);
       return current.ID;
@@ -160,6 +164,15 @@ export class Rollout {
   private update({ ID }: Deployment, status: DeploymentStatusUpdate['Status'], description: string): void {
     this.updates.push({ DeploymentID: ID, Status: status, StatusDescription: description });
   }
+}
+
+/** Whether nothing of its version may be placed yet (DP-1110): it has not run, or an operator paused it before it did (DP-1118). */
+export function waitsForItsTurn({
+  Status,
+  IsMultiregion,
+  HasRun,
+}: Pick<Deployment, 'Status' | 'IsMultiregion' | 'HasRun'>): boolean {
+  return Status === 'initializing' || Status === 'pending' || (Status === 'paused' && IsMultiregion && HasRun !== true);
 }
 
 /** SC-238: what a running deployment waits for. */

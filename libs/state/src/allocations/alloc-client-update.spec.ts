@@ -2,6 +2,7 @@ import {
   type Allocation,
   type AllocStateEntry,
   type ClientAllocUpdate,
+  type Job,
   type Evaluation,
   newTaskEvent,
   type TaskEvent,
@@ -16,11 +17,11 @@ const { aClientUpdate, aMachine, anAlloc, anEval, aNode, aPlanResult, aRegistere
   fixtures;
 const UNKNOWN: AllocStateEntry[] = [{ Field: 0, Value: 'unknown', Time: '2026-01-01T00:00:00Z' }];
 
-function cluster(allocs: Partial<Allocation>[] = [{}]) {
+function cluster(allocs: Partial<Allocation>[] = [{}], over: Partial<Job> = {}) {
   const machine = aMachine();
   const node = aNode();
   apply(machine, 'NodeRegister', { Node: node, CreateNodePool: false });
-  const { job, evaluation } = aRegisteredJob(machine);
+  const { job, evaluation } = aRegisteredJob(machine, fixtures.aJob(over));
   const placed = allocs.map((over) => anAlloc({ Job: job, NodeID: node.ID, ...over }));
   apply(machine, 'ApplyPlanResults', aPlanResult({ AllocsUpdated: placed, EvalID: evaluation.ID }));
   return { machine, node, job, evaluation, placed, alloc: placed[0]! };
@@ -200,6 +201,37 @@ describe('reconnecting', () => {
         ModifyTime: 9,
       });
     }
+  });
+
+  it('SC-192: the timeout beside a follow-up for rescheduling is cancelled too, once nothing of the job is out of reach', () => {
+    const timeout = anEval({ TriggeredBy: 'max-disconnect-timeout' });
+    const later = anEval({ TriggeredBy: 'alloc-reschedule', Status: 'complete' });
+    const away: Partial<Allocation> = { FollowupEvalID: later.ID, AllocStates: UNKNOWN, ClientStatus: 'unknown' };
+    const { machine, placed } = cluster([away, away]);
+    apply(machine, 'EvalUpdate', { Evals: [timeout, later] });
+    const back = (at: number) => report(machine, [aClientUpdate(placed[at]!, { ClientStatus: 'complete' })]);
+    back(0);
+    expect(machine.tables.evals.get(timeout.ID)!.Status).toBe('pending');
+    back(1);
+    expect(machine.tables.evals.get(timeout.ID)).toMatchObject({
+      Status: 'canceled',
+      StatusDescription: 'allocs reconnected',
+    });
+  });
+
+  it('SC-192: a batch job that ended while its machine was out of reach is dead when it is back', () => {
+    const timeout = anEval({ Type: 'batch', TriggeredBy: 'max-disconnect-timeout' });
+    const later = anEval({ Type: 'batch', TriggeredBy: 'alloc-reschedule', Status: 'complete' });
+    const statusAfter = (schemaVersion: number): string => {
+      const away: Partial<Allocation> = { FollowupEvalID: later.ID, AllocStates: UNKNOWN, ClientStatus: 'unknown' };
+      const { machine, alloc, evaluation } = cluster([away], { Type: 'batch' });
+      apply(machine, 'EvalUpdate', { Evals: [timeout, later, { ...evaluation, Status: 'complete' }] });
+      const txn = { Allocs: [aClientUpdate(alloc, { ClientStatus: 'complete' })], Evals: [] };
+      machine.apply({ ...fixtures.aTxn(machine.appliedIndex + 1, 'AllocClientUpdate', txn), schemaVersion });
+      return machine.tables.jobs.get('default/web')!.Status;
+    };
+    expect(statusAfter(3)).toBe('dead');
+    expect(statusAfter(2)).not.toBe('dead'); // ST-8: what an older program wrote makes what it made
   });
 
   it('AG-184, AG-407: a reconnect is known from AllocStates: whether its event was dropped, or the agent’s clock is an hour off', () => {

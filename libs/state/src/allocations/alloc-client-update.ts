@@ -5,6 +5,7 @@ import {
   type AllocDeploymentStatus,
   type Allocation,
   type ClientAllocUpdate,
+  type Evaluation,
   type Node,
 } from '@waybill/model';
 import { dropServicesIfEnded } from './alloc-services.js';
@@ -17,6 +18,8 @@ import { AllocationCounts } from '../jobs/job-summary.js';
 import { isUnresponsive } from '../nodes/node-status.js';
 import { namespacedKey, restoredIndexOf } from '../machine/tables.js';
 import { Refused, type Write } from '../machine/write.js';
+
+type AllocReports = TxnPayloads['AllocClientUpdate'];
 
 /** The verdict's result when nodes were left out. */
 export interface RefusedNodes {
@@ -36,7 +39,7 @@ export function updateAllocsFromClients(w: Write, payload: TxnPayloads['AllocCli
   const jobs: string[] = [];
   // Against the rows before this transaction, so that two updates of one allocation count as the last (ST-82).
   const counts = new AllocationCounts(w);
-  for (const { first, last } of updateAllocs(w, Allocs, nodes)) {
+  for (const { first, last } of updateAllocs(w, payload, nodes)) {
     counts.count(first, last);
     jobs.push(counts.jobOf(first));
   }
@@ -107,17 +110,14 @@ interface Updated {
 }
 
 /** Writes the rows of the reports of admitted nodes; answers each allocation once, whatever number of reports it had. */
-function updateAllocs(
-  w: Write,
-  updates: readonly ClientAllocUpdate[],
-  admitted: ReadonlyMap<string, unknown>,
-): readonly Updated[] {
+function updateAllocs(w: Write, payload: AllocReports, admitted: ReadonlyMap<string, unknown>): readonly Updated[] {
+  const { Allocs: updates } = payload;
   const updated: Updated[] = [];
   const known = updates.length > 1 ? new Map<string, Updated>() : undefined;
   for (const update of updates) {
     const stored = w.tables.allocs.get(update.ID);
     if (!stored || !admitted.has(update.NodeID)) continue;
-    const last = updateAlloc(w, stored, update);
+    const last = updateAlloc(w, stored, update, payload);
     const before = known?.get(stored.ID);
     if (before) {
       before.last = last;
@@ -130,7 +130,7 @@ function updateAllocs(
   return updated;
 }
 
-function updateAlloc(w: Write, stored: Allocation, update: ClientAllocUpdate): Allocation {
+function updateAlloc(w: Write, stored: Allocation, update: ClientAllocUpdate, payload: AllocReports): Allocation {
   const reconnects = waitsForReconnect(stored) && REPORTS_LIFE.has(update.ClientStatus);
   const next = withReport(stored, {
     ClientStatus: update.ClientStatus,
@@ -142,9 +142,10 @@ function updateAlloc(w: Write, stored: Allocation, update: ClientAllocUpdate): A
     ModifyIndex: w.index,
     ModifyTime: update.ModifyTime,
   });
-  countInDeployment(w, stored, next);
+  countInDeployment(w, stored, next, { keepsEndedCanaries: payload.KeepsEndedCanaries });
   if (reconnects) cancelFollowup(w, stored, update.ModifyTime);
   w.put('allocs', next);
+  if (reconnects && !payload.KeepsTimeouts) cancelTimeouts(w, next);
   dropServicesIfEnded(w, next);
   return next;
 }
@@ -178,11 +179,34 @@ function waitsForReconnect(alloc: Allocation): boolean {
 /** ST-106: the evaluation that would have replaced it is not needed, unless another allocation waits for the same. */
 function cancelFollowup(w: Write, reconnected: Allocation, atNs: number): void {
   const evaluation = w.tables.evals.get(reconnected.FollowupEvalID);
-  if (!evaluation || isTerminalEvaluation(evaluation)) return;
+  if (!evaluation || isTerminalEvaluation(evaluation) || isAwaited(w, evaluation, reconnected)) return;
+  cancel(w, evaluation, atNs);
+}
+
+/** Whether another allocation of the job names it. */
+function isAwaited(w: Write, evaluation: Evaluation, reconnected: Allocation): boolean {
   for (const other of w.tables.allocs.by('followup', evaluation.ID)) {
     const isOfJob = other.JobID === reconnected.JobID && other.Namespace === reconnected.Namespace;
-    if (other.ID !== reconnected.ID && isOfJob && !isTerminalAllocation(other)) return;
+    if (other.ID !== reconnected.ID && isOfJob && !isTerminalAllocation(other)) return true;
   }
+  return false;
+}
+
+/**
+ * An allocation out of reach that is also to be rescheduled names the follow-up for that alone (SC-192), so the one for the
+ * end of its `lost_after` is found by the job: nothing waits for it once nothing of the job is out of reach. It would keep
+ * a batch job that is over from being dead until then. O(allocations and evaluations of the job).
+ */
+function cancelTimeouts(w: Write, reconnected: Allocation): void {
+  const job = namespacedKey(reconnected.Namespace, reconnected.JobID);
+  for (const alloc of w.tables.allocs.by('job', job))
+    if (alloc.ClientStatus === 'unknown' && !isTerminalAllocation(alloc)) return;
+  for (const evaluation of [...w.tables.evals.by('job', job)])
+    if (evaluation.TriggeredBy === 'max-disconnect-timeout' && evaluation.Status === 'pending')
+      if (!isAwaited(w, evaluation, reconnected)) cancel(w, evaluation, reconnected.ModifyTime);
+}
+
+function cancel(w: Write, evaluation: Evaluation, atNs: number): void {
   w.put('evals', {
     ...evaluation,
     Status: 'canceled',

@@ -9,8 +9,11 @@ import { Refused, type Write } from '../machine/write.js';
 export function setAllocHealth(w: Write, payload: TxnPayloads['DeploymentAllocHealth']): void {
   const { DeploymentID, Timestamp } = payload;
   activeDeployment(w, DeploymentID);
-  for (const id of payload.HealthyAllocationIDs) setHealth(w, memberOf(w, DeploymentID, id), true, Timestamp);
-  for (const id of payload.UnhealthyAllocationIDs) setHealth(w, memberOf(w, DeploymentID, id), false, Timestamp);
+  const set = (ids: readonly string[], healthy: boolean): void => {
+    for (const id of ids) setHealth(w, memberOf(w, DeploymentID, id), { healthy, atNs: Timestamp }, payload);
+  };
+  set(payload.HealthyAllocationIDs, true);
+  set(payload.UnhealthyAllocationIDs, false);
   const counted = activeDeployment(w, DeploymentID);
   if (payload.DeploymentUpdate) applyStatusAndRevert(w, counted, payload.DeploymentUpdate, Timestamp, payload);
   if (payload.Eval) upsertEvaluation(w, payload.Eval);
@@ -25,8 +28,13 @@ function memberOf(w: Write, deploymentId: string, allocId: string): Allocation {
   return alloc;
 }
 
-/** @param atNs unix ns */
-function setHealth(w: Write, alloc: Allocation, Healthy: boolean, atNs: number): void {
+/** `atNs` in unix ns. */
+function setHealth(
+  w: Write,
+  alloc: Allocation,
+  { healthy: Healthy, atNs }: { readonly healthy: boolean; readonly atNs: number },
+  { KeepsEndedCanaries: keepsEndedCanaries }: TxnPayloads['DeploymentAllocHealth'],
+): void {
   const next: Allocation = {
     ...alloc,
     DeploymentStatus: {
@@ -38,6 +46,6 @@ function setHealth(w: Write, alloc: Allocation, Healthy: boolean, atNs: number):
     ModifyIndex: w.index,
     ModifyTime: atNs,
   };
-  countInDeployment(w, alloc, next);
+  countInDeployment(w, alloc, next, { keepsEndedCanaries });
   w.put('allocs', next);
 }

@@ -46,7 +46,7 @@ function deployed(state: Partial<DeploymentState> = {}) {
     const { PlacedAllocs, HealthyAllocs, UnhealthyAllocs } = stored().TaskGroups['web']!;
     return [PlacedAllocs, HealthyAllocs, UnhealthyAllocs];
   };
-  return { machine, job, deployment, plan, place, report, stored, counts };
+  return { machine, job, evaluation, deployment, plan, place, report, stored, counts };
 }
 
 describe('counters of a deployment', () => {
@@ -136,6 +136,105 @@ describe('counters of a deployment', () => {
     };
     plan({ AllocsStopped: [{ ...diff, ID: alloc.ID, ClientStatus: 'lost' }] });
     expect(counts()).toEqual([1, 1, 0]);
+  });
+
+  describe('a healthy canary that ends before it is promoted', () => {
+    const canarying = (over: Partial<DeploymentState> = {}) => {
+      const world = deployed({ DesiredCanaries: 1, ...over });
+      const canary = world.place({
+        DeploymentStatus: { Healthy: null, Timestamp: null, Canary: true, ModifyIndex: 0 },
+      });
+      world.report(true, canary);
+      return { ...world, canary };
+    };
+    type World = ReturnType<typeof canarying>;
+    const lostPlan = ({ canary }: World) => ({
+      AllocsStopped: [
+        {
+          ID: canary.ID,
+          DesiredDescription: 'lost',
+          ClientStatus: 'lost' as const,
+          ModifyTime: timeNs,
+          FollowupEvalID: '',
+          RescheduleTracker: null,
+          AllocStates: [],
+        },
+      ],
+      UpdatedAt: timeNs + 3_600e9,
+    });
+    const said = ({ canary }: World, ClientStatus: 'complete' | 'failed') => ({
+      Allocs: [aClientUpdate(canary, { ClientStatus, ModifyTime: timeNs + 3_600e9 })],
+      Evals: [],
+    });
+
+    it.each<[string, (world: World) => void]>([
+      ['lost', (w) => w.plan(lostPlan(w))],
+      [
+        'preempted',
+        (w) =>
+          w.plan({
+            AllocsPreempted: [{ ID: w.canary.ID, PreemptedByAllocation: 'another' }],
+            UpdatedAt: timeNs + 3_600e9,
+          }),
+      ],
+      ['complete', (w) => apply(w.machine, 'AllocClientUpdate', said(w, 'complete'))],
+      ['failed', (w) => apply(w.machine, 'AllocClientUpdate', said(w, 'failed'))],
+    ])('is not healthy any more, and the progress deadline runs again: %s', (_how, end) => {
+      const world = canarying();
+      expect(world.counts()).toEqual([1, 1, 0]);
+      end(world);
+      expect(world.counts()).toEqual([1, 0, 0]);
+      expect(world.stored().TaskGroups['web']!.RequireProgressBy).toBe('2026-01-01T01:10:00.000Z');
+      end(world);
+      expect(world.counts()).toEqual([1, 0, 0]);
+    });
+
+    it('counts as unhealthy if that is said afterwards, and is not taken off twice', () => {
+      const world = canarying();
+      world.plan(lostPlan(world));
+      world.report(false, world.canary);
+      expect(world.counts()).toEqual([1, 0, 1]);
+    });
+
+    it('DP-501: without a progress deadline none begins', () => {
+      const world = canarying({ ProgressDeadline: 0 });
+      world.plan(lostPlan(world));
+      expect(world.stored().TaskGroups['web']!.RequireProgressBy).toBeNull();
+    });
+
+    it('DP-405 DP-406: takes nothing back once its deployment is over or it was promoted', () => {
+      const failed = canarying();
+      failed.plan({
+        DeploymentUpdates: [{ DeploymentID: failed.deployment.ID, Status: 'failed', StatusDescription: 'over' }],
+      });
+      failed.plan(lostPlan(failed));
+      expect(failed.counts()).toEqual([1, 1, 0]);
+      const promoted = canarying();
+      apply(promoted.machine, 'DeploymentPromote', {
+        DeploymentID: promoted.deployment.ID,
+        All: true,
+        Groups: [],
+        PromotedAt: timeNs,
+        Eval: null,
+      });
+      promoted.plan(lostPlan(promoted));
+      expect(promoted.counts()).toEqual([1, 1, 0]);
+    });
+
+    it('ST-8: goes on counting where an older program wrote its end', () => {
+      const older = (world: World, txn: Parameters<World['machine']['apply']>[0], schemaVersion: number) => {
+        world.machine.apply({ ...txn, schemaVersion });
+        return world.counts();
+      };
+      const planned = canarying();
+      const { job, evaluation } = planned;
+      const plan = aPlanResult({ EvalID: evaluation.ID, Job: job, ...lostPlan(planned) });
+      const next = ({ machine }: World) => machine.appliedIndex + 1;
+      expect(older(planned, fixtures.aTxn(next(planned), 'ApplyPlanResults', plan), 4)).toEqual([1, 1, 0]);
+      const reported = canarying();
+      const report = fixtures.aTxn(next(reported), 'AllocClientUpdate', said(reported, 'failed'));
+      expect(older(reported, report, 2)).toEqual([1, 1, 0]);
+    });
   });
 
   it('DP-407 DP-1303 DP-1306: several of one message are one deployment and one event', () => {

@@ -1,4 +1,6 @@
 import {
+  isActiveDeployment,
+  isTerminalAllocation,
   nsFromRfc3339,
   rfc3339FromNs,
   type AllocDeploymentStatus,
@@ -10,13 +12,22 @@ import type { Write } from '../machine/write.js';
 
 interface Counted {
   readonly placed: 0 | 1;
-  readonly healthy: -1 | 0 | 1;
+  readonly healthy: number;
   readonly unhealthy: 0 | 1;
+  /** It was a healthy canary, and is no more: another one has to prove itself. */
+  readonly endsCanary?: boolean;
+}
+
+/** How an older program counted, for what it wrote. */
+export interface Counting {
+  /** A canary that has ended is as healthy as before. */
+  readonly keepsEndedCanaries?: boolean | undefined;
 }
 
 /**
  * Counts the allocations that one transaction writes into their deployments (ST-119), moves the progress deadlines of
- * their groups (ST-120), and then writes each deployment once.
+ * their groups (ST-120), and then writes each deployment once. A healthy canary that ends before it was promoted is not
+ * healthy any more, and the progress deadline of its group runs again, from then on.
  * Modes: counting → put. Nobody else may write a deployment in between.
  * Cost: O(1) for an allocation; a copy of each deployment that counts one.
  */
@@ -24,12 +35,15 @@ export class DeploymentCounts {
   /** Copies that are ours to change. */
   private readonly counted = new Map<string, Deployment>();
 
-  constructor(private readonly w: Write) {}
+  constructor(
+    private readonly w: Write,
+    private readonly counting: Counting = {},
+  ) {}
 
   /** @param before the row that this write replaces */
   count(before: Allocation | undefined, after: Allocation): void {
     if (!after.DeploymentID) return;
-    const counted = whatCounts(before, after);
+    const counted = this.whatCounts(before, after);
     const deployment = counted && this.deploymentOf(after);
     const state = deployment?.TaskGroups[after.TaskGroup];
     if (!counted || !deployment || !state) return;
@@ -43,6 +57,23 @@ export class DeploymentCounts {
 
   put(): void {
     for (const deployment of this.counted.values()) this.w.put('deployment', deployment);
+  }
+
+  /** Looks before a copy is made: most writes of allocations count nothing. */
+  private whatCounts(before: Allocation | undefined, after: Allocation): Counted | undefined {
+    const counted = newHealth(before, after);
+    if (!before || counted?.placed === 1 || this.counting.keepsEndedCanaries) return counted;
+    if (!isEndedCanary(before) && !isEndedCanary(after)) return counted;
+    if (!this.isAwaited(after)) return isEndedCanary(before) && counted?.healthy === -1 ? UNHEALTHY : counted;
+    const healthy = countsAsHealthy(after) - countsAsHealthy(before);
+    if (healthy === 0 && !counted) return undefined;
+    return { placed: 0, healthy, unhealthy: counted?.unhealthy ?? 0, endsCanary: healthy < 0 };
+  }
+
+  /** Whether a deployment that goes on waits for the canaries of an allocation's group. */
+  private isAwaited({ DeploymentID, TaskGroup }: Allocation): boolean {
+    const deployment = this.counted.get(DeploymentID) ?? this.w.tables.deployment.get(DeploymentID);
+    return deployment !== undefined && isActiveDeployment(deployment) && !deployment.TaskGroups[TaskGroup]?.Promoted;
   }
 
   /** Undefined: it is gone, or has no such group. */
@@ -59,22 +90,36 @@ export class DeploymentCounts {
 }
 
 /** For a transaction that writes one allocation, or few. @param before the row that this write replaces */
-export function countInDeployment(w: Write, before: Allocation | undefined, after: Allocation): void {
+export function countInDeployment(
+  w: Write,
+  before: Allocation | undefined,
+  after: Allocation,
+  counting: Counting = {},
+): void {
   if (!after.DeploymentID) return;
-  const counts = new DeploymentCounts(w);
+  const counts = new DeploymentCounts(w, counting);
   counts.count(before, after);
   counts.put();
 }
 
 const healthOf = (status: AllocDeploymentStatus | null): boolean | null => status?.Healthy ?? null;
 
+/** Promotion takes the flag from each canary that lives and is healthy (DP-853): what still has it was not promoted. */
+const isEndedCanary = (alloc: Allocation): boolean =>
+  alloc.DeploymentStatus?.Canary === true && isTerminalAllocation(alloc);
+
+const countsAsHealthy = (alloc: Allocation): number =>
+  healthOf(alloc.DeploymentStatus) === true && !isEndedCanary(alloc) ? 1 : 0;
+
+const UNHEALTHY: Counted = { placed: 0, healthy: 0, unhealthy: 1 };
+
 /** A placement counts as that only, even if it carries health; from unhealthy there is no way back. */
-function whatCounts(before: Allocation | undefined, after: Allocation): Counted | undefined {
+function newHealth(before: Allocation | undefined, after: Allocation): Counted | undefined {
   if (before?.DeploymentID !== after.DeploymentID) return { placed: 1, healthy: 0, unhealthy: 0 };
   const was = healthOf(before.DeploymentStatus);
   const is = healthOf(after.DeploymentStatus);
   if (was === null && is === true) return { placed: 0, healthy: 1, unhealthy: 0 };
-  if (was === null && is === false) return { placed: 0, healthy: 0, unhealthy: 1 };
+  if (was === null && is === false) return UNHEALTHY;
   if (was === true && is === false) return { placed: 0, healthy: -1, unhealthy: 1 };
   return undefined;
 }
@@ -84,16 +129,22 @@ function withCanary(canaries: string[], alloc: Allocation): string[] {
   return [...canaries, alloc.ID];
 }
 
-/** The first placement starts it, a newly healthy allocation may move it forward; nothing moves it back. */
+/**
+ * The first placement starts it, a newly healthy allocation may move it forward, as does the end of a healthy canary, which
+ * begins the wait anew; nothing moves it back.
+ */
 function progressDeadline(state: DeploymentState, alloc: Allocation, counted: Counted): string | null {
   if (state.ProgressDeadline === 0) return state.RequireProgressBy;
   if (counted.placed === 1 && state.RequireProgressBy === null) {
     return rfc3339FromNs(alloc.ModifyTime + state.ProgressDeadline);
   }
-  if (counted.healthy !== 1) return state.RequireProgressBy;
-  const healthyAtNs = nsFromRfc3339(alloc.DeploymentStatus?.Timestamp ?? null);
-  const moved = healthyAtNs + state.ProgressDeadline;
-  return healthyAtNs > 0 && moved > nsFromRfc3339(state.RequireProgressBy)
-    ? rfc3339FromNs(moved)
-    : state.RequireProgressBy;
+  const fromNs = runsFrom(alloc, counted);
+  const moved = fromNs + state.ProgressDeadline;
+  return fromNs > 0 && moved > nsFromRfc3339(state.RequireProgressBy) ? rfc3339FromNs(moved) : state.RequireProgressBy;
+}
+
+/** Unix ns; 0: it stays where it is. */
+function runsFrom(alloc: Allocation, { healthy, endsCanary }: Counted): number {
+  if (endsCanary) return alloc.ModifyTime;
+  return healthy === 1 ? nsFromRfc3339(alloc.DeploymentStatus?.Timestamp ?? null) : 0;
 }

@@ -145,6 +145,10 @@ export interface TxnPayloads {
     After?: Record<string, number>;
     /** Written before schema version 2: `After` knows nothing of registrations and restores. */
     KnowsUpdatesOnly?: boolean;
+    /** Written before schema version 3: a healthy canary that ends goes on counting. */
+    KeepsEndedCanaries?: boolean;
+    /** Written before schema version 3: only the follow-up that a reconnected allocation names is canceled. */
+    KeepsTimeouts?: boolean;
   };
   AllocUpdateDesiredTransition: { Transitions: Record<string, DesiredTransition>; Evals: Evaluation[] };
   ApplyPlanResults: {
@@ -164,6 +168,8 @@ export interface TxnPayloads {
     UpdatedAt: number;
     /** Written before schema version 4: stores the deployment of a job that is gone or stopped by then. */
     StoresAnyDeployment?: boolean;
+    /** Written before schema version 5: a healthy canary that ends goes on counting. */
+    KeepsEndedCanaries?: boolean;
   };
   DeploymentStatusUpdate: {
     Update: DeploymentStatusUpdate;
@@ -203,6 +209,8 @@ export interface TxnPayloads {
     RevertSuffix: string;
     SubmissionFrom: number | null;
     TrackedVersions: number;
+    /** Written before schema version 2: a healthy canary that has ended goes on counting. */
+    KeepsEndedCanaries?: boolean;
   };
   /** The job's namespace is the envelope's. */
   JobStability: { JobID: string; JobVersion: number; Stable: boolean };
@@ -294,12 +302,12 @@ export const TXN_TYPES: { readonly [T in TxnType]: TxnTypeInfo } = {
   JobDeregister: { number: 5, eventType: 'JobDeregistered', schemaVersion: 1 },
   EvalUpdate: { number: 6, eventType: 'EvaluationUpdated', schemaVersion: 1 },
   EvalDelete: { number: 7, eventType: null, schemaVersion: 3 },
-  AllocClientUpdate: { number: 9, eventType: 'AllocationUpdated', schemaVersion: 2 },
+  AllocClientUpdate: { number: 9, eventType: 'AllocationUpdated', schemaVersion: 3 },
   ReconcileJobSummaries: { number: 10, eventType: null, schemaVersion: 1 },
-  ApplyPlanResults: { number: 13, eventType: 'PlanResult', schemaVersion: 4 },
+  ApplyPlanResults: { number: 13, eventType: 'PlanResult', schemaVersion: 5 },
   DeploymentStatusUpdate: { number: 14, eventType: 'DeploymentStatusUpdate', schemaVersion: 1 },
   DeploymentPromote: { number: 15, eventType: 'DeploymentPromotion', schemaVersion: 1 },
-  DeploymentAllocHealth: { number: 16, eventType: 'DeploymentAllocHealth', schemaVersion: 1 },
+  DeploymentAllocHealth: { number: 16, eventType: 'DeploymentAllocHealth', schemaVersion: 2 },
   DeploymentDelete: { number: 17, eventType: null, schemaVersion: 1 },
   JobStability: { number: 18, eventType: null, schemaVersion: 1 },
   JobVersionTag: { number: 61, eventType: null, schemaVersion: 1 },

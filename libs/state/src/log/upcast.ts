@@ -27,15 +27,24 @@ type Upcasts = { readonly [T in TxnType]?: Readonly<Record<number, Step<T>>> };
 const UPCASTS: Upcasts = {
   AllocClientUpdate: {
     1: (payload) => ({ ...(payload as TxnPayloads['AllocClientUpdate']), KnowsUpdatesOnly: true }),
+    2: (payload) => ({
+      ...(payload as TxnPayloads['AllocClientUpdate']),
+      KeepsEndedCanaries: true,
+      KeepsTimeouts: true,
+    }),
   },
   ApplyPlanResults: {
     // Only their forms in the log are others (written-form.ts).
     1: (payload) => payload as TxnPayloads['ApplyPlanResults'],
     2: (payload) => payload as TxnPayloads['ApplyPlanResults'],
     3: (payload) => ({ ...(payload as TxnPayloads['ApplyPlanResults']), StoresAnyDeployment: true }),
+    4: (payload) => ({ ...(payload as TxnPayloads['ApplyPlanResults']), KeepsEndedCanaries: true }),
   },
   // Without `AsOf` the claims of one allocation are not told apart.
   CSIVolumeClaim: { 1: (payload) => payload as TxnPayloads['CSIVolumeClaim'] },
+  DeploymentAllocHealth: {
+    1: (payload) => ({ ...(payload as TxnPayloads['DeploymentAllocHealth']), KeepsEndedCanaries: true }),
+  },
   // An old log makes what it made, wrong counters included: a reconciliation of summaries mends them.
   EvalDelete: {
     1: (payload) => ({ ...(payload as TxnPayloads['EvalDelete']), KeepsCounters: true }),
