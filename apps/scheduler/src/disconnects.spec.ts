@@ -263,7 +263,7 @@ describe('disconnecting', () => {
   });
 
   it('SC-340: what comes back to a machine that drains is stopped, and not placed beside its replacement', () => {
-    const world = group(1);
+    const world = group(2);
     const original = world.add(0, {
       ClientStatus: 'unknown',
       AllocStates: unknown,
@@ -271,13 +271,14 @@ describe('disconnecting', () => {
     });
     const replacement = world.add(0, { PreviousAllocation: original.ID });
     original.NextAllocation = replacement.ID;
+    // With another one lost there is no surplus that would stop it.
+    const lost = world.taint(world.add(1), { Status: 'down' });
     const wants = world.run();
-    expect(wants.stops.map(({ alloc }) => alloc.ID)).toEqual([original.ID]);
-    expect(wants.placements).toEqual([]);
+    expect(wants.stops.map(({ alloc }) => alloc.ID).toSorted()).toEqual([original.ID, lost.ID].toSorted());
+    expect(wants.placements.map(({ previous }) => previous?.ID)).toEqual([lost.ID]);
     // One whose replacement is not there any more moves.
-    replacement.ClientStatus = 'complete';
-    replacement.DesiredStatus = 'stop';
-    expect(world.run().placements).toMatchObject([{ previous: { ID: original.ID } }]);
+    Object.assign(replacement, { ClientStatus: 'complete', DesiredStatus: 'stop' });
+    expect(world.run().placements.map(({ previous }) => previous?.ID)).toEqual([lost.ID, original.ID]);
   });
 
   it('SC-170, SC-193: without replace they are only marked', () => {

@@ -74,7 +74,8 @@ function latestOf(job: Job, tables: Tables): Deployment | undefined {
 /** There is no room for it, or a follow-up places it later. */
 function isExpected(job: Job, group: string, tables: Tables, nowMs: number): boolean {
   for (const { Status, FailedTGAllocs, WaitUntil } of tables.evals.by('job', keyOf(job))) {
-    if (Status === 'blocked' && (!FailedTGAllocs || Object.hasOwn(FailedTGAllocs, group))) return true;
+    const failed = Object.keys(FailedTGAllocs ?? {});
+    if (Status === 'blocked' && (failed.length === 0 || failed.includes(group))) return true;
     if (Status === 'pending' && msFromNs(nsFromRfc3339(WaitUntil)) > nowMs) return true;
   }
   return false;

@@ -9,7 +9,6 @@ import { type ProjectionStore, Projector } from '@waybill/projector';
 import { type Applied, namespacedKey, NodeLoads, StateMachine, type Txn, type Write } from '@waybill/state';
 import { VolumeWatcher } from '@waybill/volumes';
 import type { ReplicatedState } from '@waybill/replica';
-import { GroupDraft } from '@waybill/scheduler';
 import { replaceMethod } from './replaced-method.js';
 
 /** A bug that somebody could write any day, switched on for a run. */
@@ -268,11 +267,6 @@ export const MUTATIONS: readonly Mutation[] = [
             return this.read.job(namespace, id);
           } as never,
       ),
-  },
-  {
-    name: 'what a rollout that is held back has lost stays lost',
-    seed: 1,
-    apply: () => replaceMethod(GroupDraft, 'placesBefore', () => () => 0),
   },
   {
     name: 'the next evaluation of a job waits for ever',
