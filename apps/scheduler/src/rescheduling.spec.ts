@@ -57,6 +57,35 @@ describe('without room for those that failed', () => {
     expect(placed?.RescheduleTracker?.Events.map(({ Delay }) => Delay / NS_PER_SECOND)).toEqual([30, 60]);
   });
 
+  it('SC-110: what failed avoids its machine, the fuller one, and those of the failures before', () => {
+    const task = fixtures.aTask();
+    const Tasks = [{ ...task, Resources: { ...task.Resources, CPU: 500 } }];
+    const full = world.addNode();
+    world.register(fixtures.aJob({ ID: 'other', TaskGroups: [fixtures.aGroup({ Count: 3, Tasks })] }));
+    world.run({ JobID: 'other' });
+    const [free, freer] = [world.addNode(), world.addNode()];
+    world.makeIneligible(freer);
+    world.register(jobOf());
+    world.settle();
+    const newest = () => world.allocs().find((a) => a.JobID === 'web' && a.NextAllocation === '')!;
+    const failedOver = () => {
+      fail(newest());
+      const [followup] = world.run({ TriggeredBy: 'alloc-failure' }).followups;
+      world.nowMs += 3_600_000;
+      world.commit(due(followup!.ID));
+      return newest().NodeID;
+    };
+    expect(newest().NodeID).toBe(full.ID);
+    expect(failedOver()).toBe(free.ID);
+    fixtures.apply(world.state, 'NodeUpdateEligibility', {
+      NodeID: freer.ID,
+      Eligibility: 'eligible',
+      NodeEvent: null,
+      UpdatedAt: world.nowMs / 1000,
+    });
+    expect(failedOver()).toBe(freer.ID);
+  });
+
   it('SC-176: a follow-up that was canceled is made again by whatever comes next', () => {
     world.addNode();
     world.register(jobOf());

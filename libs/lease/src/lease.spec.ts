@@ -12,9 +12,13 @@ function setup() {
   const asked: ((revision: number | undefined) => void)[] = [];
   let tellFree = (): void => {};
   let isReachable = true;
+  let renewal: Promise<number> | undefined;
   const store: LeaseStore = {
     acquire: () => new Promise((resolve) => void asked.push(resolve)),
-    renew: () => (isReachable ? Promise.resolve(2) : Promise.reject(new Error('down'))),
+    renew: () => {
+      if (renewal) return renewal;
+      return isReachable ? Promise.resolve(2) : Promise.reject(new Error('down'));
+    },
     release: () => Promise.resolve(),
     watch: (_, onFree) => {
       tellFree = onFree;
@@ -38,7 +42,8 @@ function setup() {
     await settle();
   };
   const setReachable = (reachable: boolean) => void (isReachable = reachable);
-  return { time, clock, lease, events, asked, answer, free: () => tellFree(), setReachable };
+  const setRenewal = (next: Promise<number>) => void (renewal = next);
+  return { time, clock, lease, events, asked, answer, free: () => tellFree(), setReachable, setRenewal };
 }
 
 describe('a lease', () => {
@@ -67,6 +72,37 @@ describe('a lease', () => {
     await lease.stop();
     await time.pass(TTL_MS);
     expect(time.pending).toBe(0);
+  });
+
+  it('is trusted from when it was asked for, not from when the answer came', async () => {
+    const { time, lease, answer } = setup();
+    lease.start();
+    await time.pass(1_000);
+    await answer(1);
+    expect(lease.held).toBe(true);
+    time.freeze(TTL_MS * TRUSTED_SHARE - 1_000 - 1);
+    expect(lease.held).toBe(true);
+    time.freeze(1);
+    expect(lease.held).toBe(false);
+    await lease.stop();
+  });
+
+  it('that is renewed is trusted from when the renewal was sent, not from when its answer came', async () => {
+    const { time, lease, answer, setRenewal } = setup();
+    lease.start();
+    await answer(1);
+    let arrive = (_revision: number): void => {};
+    setRenewal(new Promise((resolve) => (arrive = resolve)));
+    const sentAfterMs = TTL_MS / 5;
+    await time.pass(sentAfterMs);
+    await time.pass(1_000);
+    arrive(2);
+    await settle();
+    time.freeze(TTL_MS * TRUSTED_SHARE - 1_000 - 1);
+    expect(lease.held).toBe(true);
+    time.freeze(1);
+    expect(lease.held).toBe(false);
+    await lease.stop();
   });
 
   it('is not asked for without end by one word that it is free', async () => {

@@ -442,6 +442,20 @@ describe('disabled', () => {
     expect(time.armedCount).toBe(0);
   });
 
+  it.each<[string, (evaluations: Evaluation[]) => void]>([
+    ['a batch', (evaluations) => broker.enqueueAll(evaluations.map((evaluation) => ({ evaluation, token: '' })))],
+    ['what is restored', (evaluations) => broker.restore(evaluations)],
+  ])('EB-112: nor %s while it is disabled', (_, takeIn) => {
+    const evaluations = [stored(), stored({ Wait: 1e9 })];
+    broker.setEnabled(false);
+    takeIn(evaluations);
+    expect(broker.stats()).toMatchObject(nothingLeft);
+    expect(time.armedCount).toBe(0);
+    broker.setEnabled(true);
+    takeIn(evaluations);
+    expect(broker.stats()).toMatchObject({ totalReady: 1, totalWaiting: 1 });
+  });
+
   it('EB-109, EB-114, EB-118: disabling flushes everything, stops all timers and ends deliveries', async () => {
     const e = enqueued({ JobID: 'a' });
     enqueued({ JobID: 'a' });

@@ -149,6 +149,16 @@ describe('a claim is given back', () => {
     expect(cluster.claimWrites).toBe(before + 1);
   });
 
+  it('API-627: without an allocation, what has ended on other machines is left alone', async () => {
+    const cluster = published();
+    cluster.status('other', 'complete');
+    await run(cluster, { AllocationID: '', Mode: CLAIM_MODE.gc, AccessMode: '', AttachmentMode: '' });
+    const detached = cluster.machines.asked.filter(({ name }) => name === 'agent.csiNodeDetachVolume');
+    expect(detached.map(({ nodeId, request }) => [nodeId, (request['Claim'] as CSIVolumeClaim).AllocationID])).toEqual([
+      ['m', 'own'],
+    ]);
+  });
+
   it('VL-111: all are tried, and any error stops', async () => {
     const cluster = published();
     cluster.claimed('second', 'm', { read: true, accessMode: MULTI });

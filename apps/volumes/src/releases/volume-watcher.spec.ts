@@ -37,6 +37,24 @@ describe('the watcher of volumes', () => {
     expect(cluster.stored()).toMatchObject({ WriteClaims: {}, PastClaims: {}, AccessMode: '' });
   });
 
+  it('VL-141: a claim that cannot be given back keeps none of the others', async () => {
+    const cluster = new VolumesCluster();
+    const AccessMode = 'multi-node-multi-writer';
+    cluster.volume({ RequestedCapabilities: [{ AttachmentMode: 'file-system', AccessMode }] });
+    for (const id of ['a', 'b', 'c']) {
+      cluster.machine(`machine-${id}`);
+      cluster.claimed(id, `machine-${id}`, { read: true, accessMode: AccessMode });
+    }
+    cluster.lead();
+    cluster.machines.answers.set('agent.csiNodeDetachVolume', ({ nodeId }) => {
+      if (nodeId === 'machine-a') throw new Error('no');
+    });
+    for (const id of ['a', 'b', 'c']) cluster.status(id, 'complete');
+    wake(cluster);
+    await cluster.time.pass(10);
+    expect(Object.keys(cluster.stored().PastClaims)).toEqual(['a']);
+  });
+
   it('VL-136, VL-154: what ended while nobody watched is freed by the next holder, once', async () => {
     const cluster = watched();
     cluster.follow();

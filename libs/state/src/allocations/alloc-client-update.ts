@@ -201,9 +201,11 @@ function cancelTimeouts(w: Write, reconnected: Allocation): void {
   const job = namespacedKey(reconnected.Namespace, reconnected.JobID);
   for (const alloc of w.tables.allocs.by('job', job))
     if (alloc.ClientStatus === 'unknown' && !isTerminalAllocation(alloc)) return;
-  for (const evaluation of [...w.tables.evals.by('job', job)])
-    if (evaluation.TriggeredBy === 'max-disconnect-timeout' && evaluation.Status === 'pending')
-      if (!isAwaited(w, evaluation, reconnected)) cancel(w, evaluation, reconnected.ModifyTime);
+  const needless = [...w.tables.evals.by('job', job)].filter(
+    (one) =>
+      one.TriggeredBy === 'max-disconnect-timeout' && one.Status === 'pending' && !isAwaited(w, one, reconnected),
+  );
+  for (const evaluation of needless) cancel(w, evaluation, reconnected.ModifyTime);
 }
 
 function cancel(w: Write, evaluation: Evaluation, atNs: number): void {

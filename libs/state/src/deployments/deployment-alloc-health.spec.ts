@@ -55,6 +55,20 @@ function rollout() {
 }
 
 describe('health set by a user', () => {
+  it('ST-132: a canary stays one, whatever health it is given', () => {
+    const { machine, job, deployment, set, stored } = rollout();
+    const DeploymentStatus = { Healthy: null, Timestamp: null, Canary: true, ModifyIndex: 0 };
+    const canary = anAlloc({ Job: job, DeploymentID: deployment.ID, DeploymentStatus });
+    const [evaluation] = machine.tables.evals.by('job', 'default/web');
+    apply(machine, 'ApplyPlanResults', aPlanResult({ EvalID: evaluation!.ID, Job: job, AllocsUpdated: [canary] }));
+    const status = () => machine.tables.allocs.get(canary.ID)!.DeploymentStatus;
+    set({ HealthyAllocationIDs: [canary.ID] });
+    expect(status()).toMatchObject({ Healthy: true, Canary: true });
+    set({ UnhealthyAllocationIDs: [canary.ID] });
+    expect(status()).toMatchObject({ Healthy: false, Canary: true });
+    expect(stored().TaskGroups['web']!.PlacedCanaries).toEqual([canary.ID]);
+  });
+
   it('API-213, ST-131 DP-907: an unknown or foreign allocation refuses all of it', () => {
     const { machine, deployment, first, foreign, set, stored } = rollout();
     const before = stored();
