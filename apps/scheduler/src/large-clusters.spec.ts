@@ -45,34 +45,43 @@ describe('the shapes of the benchmark', () => {
   );
 
   // The larger numbers of nodes of the matrix are the benchmark's (bench/scheduler.mjs): here it is what comes out.
-  it.each([500])('SC-341, SC-342: %d nodes: what fits is placed, the rest is one failed group', (nodes) => {
-    const worlds = new Map([25, 50, 75].map((racks) => [racks, clusterOf(nodes, racks)]));
-    for (const [i, { racks, count, spread }] of cases.entries()) {
-      const world = worlds.get(racks)!;
-      const JobID = `job-${i}`;
-      world.register(racksJob(racks, count, spread, JobID));
-      const attempt = world.attempt({ JobID });
-      const placed = placedBy(attempt);
-      const room =
-        2 *
-        [...world.state.tables.nodes.all()].filter(({ Meta }) => Number(Meta['rack']?.slice(1)) < Math.floor(racks / 2))
-          .length;
-      expect(room).toBeGreaterThanOrEqual(480);
-      expect(room).toBeLessThanOrEqual(520);
-      expect(placed).toHaveLength(Math.min(count, room));
-      expect(attempt.blocked).toHaveLength(count > room ? 1 : 0);
-      const failures = attempt.failedGroups['web']?.CoalescedFailures ?? -1;
-      expect(failures + 1 + placed.length).toBe(count);
-    }
-  });
+  it.each([500])(
+    'SC-341, SC-342: %d nodes: what fits is placed, the rest is one failed group',
+    { timeout: 60_000 },
+    (nodes) => {
+      const worlds = new Map([25, 50, 75].map((racks) => [racks, clusterOf(nodes, racks)]));
+      for (const [i, { racks, count, spread }] of cases.entries()) {
+        const world = worlds.get(racks)!;
+        const JobID = `job-${i}`;
+        world.register(racksJob(racks, count, spread, JobID));
+        const attempt = world.attempt({ JobID });
+        const placed = placedBy(attempt);
+        const room =
+          2 *
+          [...world.state.tables.nodes.all()].filter(
+            ({ Meta }) => Number(Meta['rack']?.slice(1)) < Math.floor(racks / 2),
+          ).length;
+        expect(room).toBeGreaterThanOrEqual(480);
+        expect(room).toBeLessThanOrEqual(520);
+        expect(placed).toHaveLength(Math.min(count, room));
+        expect(attempt.blocked).toHaveLength(count > room ? 1 : 0);
+        const failures = attempt.failedGroups['web']?.CoalescedFailures ?? -1;
+        expect(failures + 1 + placed.length).toBe(count);
+      }
+    },
+  );
 
-  it('SC-343: 600 allocations spread over 100 racks of 5,000 nodes are one plan that is not empty', () => {
-    const world = clusterOf(5_000, 100);
-    world.register(racksJob(100, 600, true));
-    const plans = [];
-    for (let attempt = world.run(); !attempt.isNoop; attempt = world.run()) plans.push(attempt);
-    expect(plans).toHaveLength(1);
-    expect(placedBy(plans[0]!)).toHaveLength(600);
-    expect(plans[0]!.truncated).toBe(false);
-  });
+  it(
+    'SC-343: 600 allocations spread over 100 racks of 5,000 nodes are one plan that is not empty',
+    { timeout: 60_000 },
+    () => {
+      const world = clusterOf(5_000, 100);
+      world.register(racksJob(100, 600, true));
+      const plans = [];
+      for (let attempt = world.run(); !attempt.isNoop; attempt = world.run()) plans.push(attempt);
+      expect(plans).toHaveLength(1);
+      expect(placedBy(plans[0]!)).toHaveLength(600);
+      expect(plans[0]!.truncated).toBe(false);
+    },
+  );
 });

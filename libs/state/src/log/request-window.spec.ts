@@ -35,7 +35,7 @@ const asked = (requestId: string, timeNs: number): Txn => ({
 });
 
 describe('the window of request ids', () => {
-  it('ST-6: answers as a list would, while it grows, turns round, empties and shrinks', () => {
+  it('ST-6: answers as a list would, while it grows, turns round, empties and shrinks', { timeout: 60_000 }, () => {
     const next = random(7);
     const window = new RequestWindow();
     const model = new Model();
