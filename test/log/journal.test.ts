@@ -17,6 +17,7 @@ import {
   JournalContext,
   JournalServer,
   LogOverloadedError,
+  LogReplacedError,
   LogRewoundError,
   LogTrimmedError,
   LogUnavailableError,
@@ -423,12 +424,24 @@ describe('following', () => {
 
   it('ST-1: a log that ends below what was read from it is another log: fatal, at start and while reading', async () => {
     await expect(read(2)).rejects.toThrow(LogRewoundError);
+    journal.history.accept();
     for (const i of upTo(3)) await journal.publish(ofNode(`n${i}`));
     const { txns, errors } = await read();
     await until('all are read', () => txns.length === 3);
     await (await managerOf(link)).streams.delete('TXN');
     await until('it is reported', () => errors.length > 0, 10_000);
     expect(errors[0]).toBeInstanceOf(LogRewoundError);
+  });
+
+  it('ST-1: a log that has another transaction where one was read is another log, however long it is', async () => {
+    for (const i of upTo(5)) await journal.publish(ofNode(`n${i}`));
+    const after = { index: 3, requestId: 'lost in a power cut', timeNs: 1 };
+    const replaced = journal.follow({ from: 4, after, onTxns: () => {}, onError: () => {} });
+    await expect(replaced).rejects.toThrow(LogReplacedError);
+    await expect(journal.publish(draft())).rejects.toThrow('waybill operator log status');
+    expect((await journal.bounds()).last).toBe(5);
+    journal.history.accept(await journal.markAt(5));
+    expect((await journal.publish(draft())).index).toBe(6);
   });
 
   it('ST-8: skips an unknown type with bit 128 but counts its index, and stops at one without', async () => {

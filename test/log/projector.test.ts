@@ -249,7 +249,7 @@ describe('projector', () => {
       .map((part) => ({ ...part, txnType: 'EvalUpdate', namespace: 'default' }));
     const events = new NatsEventStream(Object.assign(Object.create(link) as NatsLink, { nc }));
     await expect(events.append(parts, 0)).rejects.toThrow('it ends at 2, not at 4');
-    expect(await events.tail()).toEqual({ sequence: 2, index: 2, part: 1, parts: 1 });
+    expect(await events.tail()).toEqual({ sequence: 2, end: 2, index: 2, part: 1, parts: 1 });
     expect(await events.append(parts.slice(2), 2)).toBe(5);
     expect((await events.tail()).index).toBe(5);
   });

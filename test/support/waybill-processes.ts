@@ -56,7 +56,10 @@ export class WaybillProcesses {
   ): Promise<WaybillProcesses> {
     return WaybillProcesses.around(extraEnv, async (waybill) => {
       const shared = services.filter((name) => !apart.includes(name));
-      await Promise.all([waybill.startAsOne(shared), ...apart.map((name) => waybill.startService(name))]);
+      await Promise.all([
+        ...(shared.length > 0 ? [waybill.startAsOne(shared)] : []),
+        ...apart.map((name) => waybill.startService(name)),
+      ]);
     });
   }
 

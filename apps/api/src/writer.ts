@@ -1,4 +1,4 @@
-import { type Log, LogUnavailableError } from '@waybill/journal';
+import { type Log, LogDivergedError, LogUnavailableError } from '@waybill/journal';
 import type { Proposed, Proposer, ProposeOptions, TxnDraft, Verdict } from '@waybill/state';
 import { SpanKind, traceparentOf, type Tracer, withSpan } from '@waybill/telemetry';
 import { ApiError, unavailable } from './http/api-error.js';
@@ -55,10 +55,12 @@ export class Writer implements Proposer {
   }
 }
 
-const whyUnavailable = ({ mayBeWritten }: LogUnavailableError): string =>
-  mayBeWritten
-    ? 'the log (NATS JetStream) has not answered; this may have been written, look before you ask again'
-    : 'the log (NATS JetStream) cannot be reached; nothing was written';
+const whyUnavailable = ({ mayBeWritten, cause }: LogUnavailableError): string =>
+  cause instanceof LogDivergedError
+    ? cause.message
+    : mayBeWritten
+      ? 'the log (NATS JetStream) has not answered; this may have been written, look before you ask again'
+      : 'the log (NATS JetStream) cannot be reached; nothing was written';
 
 /** The text of a refusal as the API answers it: 500 with the text of the verdict (API-36). */
 export function acceptedOrThrow(proposed: Proposed): Proposed {

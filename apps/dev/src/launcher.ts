@@ -68,7 +68,7 @@ async function bringUp(options: LaunchOptions, stops: Stop[], end: EndOfRun, rep
   mkdirSync(logDir, { recursive: true });
   report.say(`Waybill starts in ${data.paths.root}`);
   const loading = loadCluster(options.processes); // its second of work, while the servers do theirs
-  const servers = await startServers(data.paths, process.env, options.natsPort, report, (server) =>
+  const servers = await startServers(data.paths, process.env, options, report, (server) =>
     stops.push(() => server.stop()),
   );
   const startCluster = await loading;

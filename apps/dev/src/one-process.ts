@@ -2,9 +2,10 @@ import { createWriteStream } from 'node:fs';
 import { once } from 'node:events';
 import path from 'node:path';
 import { beginServerLog } from '@waybill/embedded';
-import { Infrastructure, readSettings, RunningService, type ServiceState } from '@waybill/service';
+import { HistoryChangedError, Infrastructure, readSettings, RunningService, type ServiceState } from '@waybill/service';
 import { createLogger } from '@waybill/telemetry';
 import { type Cluster, type ClusterEnvironment, ServiceStartError } from './cluster.js';
+import type { ServiceName } from './service-names.js';
 import { SERVICES } from './services.js';
 
 /**
@@ -24,25 +25,86 @@ export async function startInOneProcess(environment: ClusterEnvironment): Promis
     destination: logTo,
   });
   const agentSettings = readSettings({ ...environment.env, ...environment.agentEnv }, ['WAYBILL_NATS_URL']);
-  const shared = new Infrastructure('dev', settings, logger, environment.onFatal);
   const agents = new Infrastructure('agent', agentSettings, logger, environment.onFatal);
-  const running: RunningService[] = [];
-  const stop = async (): Promise<void> => {
-    for (const service of running.toReversed()) await service.stop();
-    await agents.close();
-    await shared.close();
-    await new Promise<void>((resolve) => logFile.end(() => resolve()));
-  };
-  for (const name of environment.services)
+  const start = async (name: ServiceName, infrastructure: Infrastructure): Promise<RunningService> => {
+    const own = name === 'agent' ? agentSettings : settings;
     try {
-      environment.signal.throwIfAborted();
-      const processMetrics = running.length === 0;
-      const [own, infrastructure] = name === 'agent' ? [agentSettings, agents] : [settings, shared];
-      running.push(await RunningService.start(SERVICES[name], own, infrastructure, { logTo, processMetrics }));
+      return await RunningService.start(SERVICES[name], own, infrastructure, { logTo, processMetrics: name === FIRST });
     } catch (error) {
       logger.error(`${name} does not start`, { error });
-      await stop().catch(() => undefined);
       throw new ServiceStartError(name, file, error);
     }
-  return { states: (): ServiceState[] => running.map((service) => service.state()), stop };
+  };
+  /** Those that have read the log, which start anew when an operator has decided which history of it counts. */
+  const startServers = async (): Promise<Servers> => {
+    const shared = new Infrastructure('dev', settings, logger, onFatal, true, environment.say);
+    const running: RunningService[] = [];
+    const servers = { shared, running };
+    try {
+      for (const name of await inOrder(environment.services, shared)) {
+        environment.signal.throwIfAborted();
+        running.push(await start(name, shared));
+      }
+      return servers;
+    } catch (error) {
+      await stopServers(servers).catch(() => undefined);
+      throw error;
+    }
+  };
+  let servers: Promise<Servers>;
+  const onFatal = (error: Error): void => {
+    if (!(error instanceof HistoryChangedError)) return environment.onFatal(error);
+    environment.say('an operator has decided which history of the log counts: the services start anew');
+    servers = servers.then(stopServers).then(startServers);
+    servers.catch((reason: unknown) =>
+      environment.onFatal(reason instanceof Error ? reason : new Error(String(reason))),
+    );
+  };
+  const agent: RunningService[] = [];
+  const stop = async (): Promise<void> => {
+    for (const service of agent) await service.stop();
+    await agents.close();
+    await servers.then(stopServers, () => undefined);
+    await new Promise<void>((resolve) => logFile.end(() => resolve()));
+  };
+  servers = startServers();
+  try {
+    await servers;
+    if (environment.services.includes('agent')) agent.push(await start('agent', agents));
+  } catch (error) {
+    await stop().catch(() => undefined);
+    throw error;
+  }
+  return {
+    states: async (): Promise<ServiceState[]> => {
+      const { running } = await servers;
+      return [...running, ...agent].map((service) => service.state());
+    },
+    stop,
+  };
+}
+
+interface Servers {
+  readonly shared: Infrastructure;
+  readonly running: readonly RunningService[];
+}
+
+async function stopServers({ shared, running }: Servers): Promise<void> {
+  for (const service of running.toReversed()) await service.stop();
+  await shared.close();
+}
+
+/** Whose metrics are those of the process. */
+const FIRST: ServiceName = 'projector';
+
+/**
+ * The API goes first where the log is not the one that Postgres knows: all others wait then for an operator's decision,
+ * which is made through it.
+ */
+async function inOrder(services: readonly ServiceName[], shared: Infrastructure): Promise<readonly ServiceName[]> {
+  const servers = services.filter((name) => name !== 'agent');
+  if (servers.length === 0) return servers;
+  const { journal } = await shared.nats();
+  const isSame = await journal.history.isSame();
+  return isSame ? servers : servers.toSorted((a, b) => Number(b === 'api') - Number(a === 'api'));
 }

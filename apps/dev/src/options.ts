@@ -13,6 +13,8 @@ export interface LaunchOptions {
   readonly region?: string;
   /** URL of the NATS of each other region. */
   readonly peer: Readonly<Record<string, string>>;
+  /** When nats-server syncs to disk: `always`, before it acknowledges, or at an interval. */
+  readonly sync: string;
   /** Where other regions reach the nats-server; 0: any free port. */
   readonly natsPort: number;
 }
@@ -27,6 +29,7 @@ export function readOptions(argv: readonly string[]): LaunchOptions {
     .option('--processes', 'run every service in a process of its own, as in production', false)
     .option('--empty', 'do not register examples/hello.nomad.json', false)
     .option('--no-agent', 'start no agent: other machines run the tasks')
+    .option('--sync <when>', 'when the log is synced to disk: always, or an interval such as 100ms', syncWhen, '100ms')
     .option('--region <name>', 'name of this region')
     .option('--peer <region=url>', 'another region, its NATS and #file of credentials; once for each', peers, {})
     .option('--nats-port <port>', 'port of nats-server on 127.0.0.1 (default: any that is free)', portNumber, 0)
@@ -41,6 +44,12 @@ function peers(text: string, known: Readonly<Record<string, string>>): Readonly<
   if (region === undefined || url === undefined)
     throw new InvalidArgumentError('a peer is a region and the URL of its NATS: west=nats://127.0.0.1:4302');
   return { ...known, [region]: url };
+}
+
+function syncWhen(text: string): string {
+  if (!/^(always|\d{1,6}(ms|s|m))$/.test(text))
+    throw new InvalidArgumentError('the log is synced always, or at an interval such as 100ms or 2s');
+  return text;
 }
 
 function portNumber(text: string): number {

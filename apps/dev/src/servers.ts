@@ -29,8 +29,8 @@ export function isFirstStart(dataDir: string): boolean {
 export async function startServers(
   paths: EmbeddedDataPaths,
   env: NodeJS.ProcessEnv,
-  /** 0: any free one. */
-  natsPort: number,
+  /** Port, 0: any free one; and when it syncs to disk. */
+  { natsPort, sync }: { readonly natsPort: number; readonly sync: string },
   report: Report,
   onStarted: (server: RunningServer) => void,
 ): Promise<Servers> {
@@ -51,7 +51,7 @@ export async function startServers(
     const { natsCredentials } = await import('./nats-credentials.js');
     const { files, accounts } = await natsCredentials(paths);
     credentials = files;
-    return await startNats({ dir: paths.nats, port: natsPort, accounts, ...options });
+    return await startNats({ dir: paths.nats, port: natsPort, syncInterval: sync, accounts, ...options });
   };
   const options = { restart: true, log: report.warn };
   const natsUrl = env['WAYBILL_NATS_URL'];

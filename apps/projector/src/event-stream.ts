@@ -3,6 +3,8 @@ import type { FramePart } from '@waybill/projection';
 /** The end of EVENTS: its last sequence, and which part of which index lies there. Index 0: nothing does. */
 export interface EventTail {
   readonly sequence: number;
+  /** What the next message has to follow: `sequence`, or that of what was removed behind it. */
+  readonly end: number;
   readonly index: number;
   readonly part: number;
   readonly parts: number;

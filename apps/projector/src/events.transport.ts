@@ -33,10 +33,10 @@ export class NatsEventStream implements EventStream {
 
   async tail(): Promise<EventTail> {
     this.assertConnected();
-    const { first, last } = await this.storage.bounds();
+    const { first, last, end } = await this.storage.bounds();
     const [newest] = last >= first ? await this.storage.read(last, 1, 1) : [];
-    if (!newest) return { sequence: last, index: 0, part: 0, parts: 0 };
-    return { sequence: last, index: newest.index, part: newest.part, parts: newest.parts };
+    if (!newest) return { sequence: last, end, index: 0, part: 0, parts: 0 };
+    return { sequence: last, end, index: newest.index, part: newest.part, parts: newest.parts };
   }
 
   /** A message must fit NATS' limit with its headers, whatever the sequence that it follows. */

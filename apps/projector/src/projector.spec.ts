@@ -23,7 +23,7 @@ const projectorOf = (
   new Projector({
     log: { follow } satisfies Pick<Log, 'follow'> as Log,
     events: {
-      tail: async () => ({ sequence: 0, index: 0, part: 1, parts: 1 }),
+      tail: async () => ({ sequence: 0, end: 0, index: 0, part: 1, parts: 1 }),
       append: async () => 0,
       refusalOf: () => undefined,
     },

@@ -162,6 +162,7 @@ export class Projector implements Singleton {
     signal.addEventListener('abort', onAbort);
     const follower = await log.follow({
       from: machine.appliedIndex + 1,
+      after: machine.mark,
       onTxns: (txns) => this.intake(machine, backlog, txns),
       onError: end,
     });
@@ -323,7 +324,8 @@ class FrameWriter {
     this.tail = undefined; // until it is known again
     const missing = missingParts(parts, tail);
     const last = missing.at(-1);
-    this.sequence = last ? await this.events.append(missing, tail.sequence) : tail.sequence;
-    this.tail = last ? { sequence: this.sequence, index: last.index, part: last.part, parts: last.parts } : tail;
+    this.sequence = last ? await this.events.append(missing, tail.end) : tail.sequence;
+    const { sequence } = this;
+    this.tail = last ? { sequence, end: sequence, index: last.index, part: last.part, parts: last.parts } : tail;
   }
 }

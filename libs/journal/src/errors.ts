@@ -57,17 +57,42 @@ export class LogTrimmedError extends Error {
   }
 }
 
+/** What an operator does when state and log no longer belong together. */
+export const DIVERGENCE_ADVICE = 'nothing is decided until an operator does: see `waybill operator log status`';
+
+/** The log is not the one that was read: state and log no longer belong together (ST-1). Only an operator can decide. */
+export abstract class LogDivergedError extends Error {
+  /** The last index that was read from the log before. */
+  abstract readonly applied: number;
+}
+
 /**
- * The log's last index is below what this reader has already applied: the stream was deleted and created again, or
- * restored from an older copy. State and log no longer belong together (ST-1).
+ * The log's last index is below what this reader has already applied: it lost its end in a power cut, or the stream was
+ * deleted and created again, or restored from an older copy.
  */
-export class LogRewoundError extends Error {
+export class LogRewoundError extends LogDivergedError {
   override readonly name = 'LogRewoundError';
   constructor(
     readonly applied: number,
     readonly last: number,
   ) {
-    super(`the log ends at index ${last} but index ${applied} was already read from it: it is not the same log`);
+    super(
+      `the log ends at index ${last} but index ${applied} was already read from it: it is not the same log; ${DIVERGENCE_ADVICE}`,
+    );
+  }
+}
+
+/** The log has another transaction at an index that this reader has read: it lost its end and has grown again since. */
+export class LogReplacedError extends LogDivergedError {
+  override readonly name = 'LogReplacedError';
+  constructor(
+    readonly applied: number,
+    readonly expected: string,
+    readonly found: string,
+  ) {
+    super(
+      `the log has another transaction at index ${applied}, request ${found} where ${expected} was read: it is not the same log; ${DIVERGENCE_ADVICE}`,
+    );
   }
 }
 
@@ -109,7 +134,7 @@ export class UnknownTxnError extends Error {
 /** The errors after which a follower stops for good: trying again cannot help, only an operator can. */
 export const isFatalLogError = (e: unknown): boolean =>
   e instanceof LogTrimmedError ||
-  e instanceof LogRewoundError ||
+  e instanceof LogDivergedError ||
   e instanceof LogGapError ||
   e instanceof BadTxnError ||
   e instanceof UnknownTxnError;

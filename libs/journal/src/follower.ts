@@ -1,14 +1,15 @@
 import { AckPolicy, DeliverPolicy, ReplayPolicy, type JetStreamManager } from '@nats-io/jetstream';
 import { createInbox, nanos } from '@nats-io/transport-node';
 import type { Msg, Subscription } from '@nats-io/transport-node';
-import type { Txn } from '@waybill/state';
+import { type LogMark, markOf, type Txn } from '@waybill/state';
 import type { NatsLink } from './connection.js';
-import { isFatalLogError, LogGapError, LogUnavailableError } from './errors.js';
+import { isFatalLogError, LogDivergedError, LogGapError, LogUnavailableError } from './errors.js';
 import type { Delivery, FollowOptions, Follower } from './log.js';
 import { deliveryOf, MessageText } from './raw-message.js';
-import { SameLog } from './same-log.js';
+import type { LogHistory } from './log-history.js';
+import { logView, SameLog } from './same-log.js';
 import { TXN_STREAM } from './subject.js';
-import { readTxn } from './txn-codec.js';
+import { readMark, readTxn } from './txn-codec.js';
 
 /** Most transactions in one call of `onTxns`: enough to spread the cost of a database transaction. */
 export const MAX_BATCH = 1000;
@@ -64,8 +65,9 @@ export class LogFollower implements Follower {
   private generation = 0;
   private recovering: Promise<void> | undefined;
   private waiting: Waiting[] = [];
-  /** Index of the last message put into `waiting`. */
+  /** Index of the last message put into `waiting`, and that message, if any has come. */
   private received: number;
+  private lastReceived: Msg | undefined;
   private finished: number;
   /** Last index of the log when following began. */
   private target = -1;
@@ -79,9 +81,10 @@ export class LogFollower implements Follower {
     private readonly link: NatsLink,
     private readonly getManager: () => Promise<JetStreamManager>,
     private readonly options: FollowOptions,
+    private readonly history?: Pick<LogHistory, 'note' | 'report'>,
   ) {
     this.received = this.finished = options.from - 1;
-    this.log = new SameLog(async () => (await getManager()).streams.info(TXN_STREAM));
+    this.log = new SameLog(logView(getManager));
     this.caughtUp = new Promise((resolve, reject) => {
       this.resolveCaughtUp = resolve;
       this.rejectCaughtUp = reject;
@@ -102,6 +105,7 @@ export class LogFollower implements Follower {
       await this.openSession();
     } catch (e) {
       if (isFatalLogError(e)) {
+        if (e instanceof LogDivergedError) this.history?.report(e);
         await this.stop();
         throw e;
       }
@@ -129,6 +133,7 @@ export class LogFollower implements Follower {
   private fail(error: unknown): void {
     if (this.stopped) return;
     const reason = error instanceof Error ? error : new Error(String(error));
+    if (reason instanceof LogDivergedError) this.history?.report(reason);
     this.halt(reason);
     this.options.onError(reason);
   }
@@ -164,7 +169,7 @@ export class LogFollower implements Follower {
     this.manager = manager;
     const next = this.received + 1;
     const overtaken = (): boolean => this.stopped || generation !== this.generation;
-    const state = await this.log.stateFor(next, overtaken);
+    const state = await this.log.stateFor(next, overtaken, this.lastMark());
     if (this.target < 0) {
       this.target = state.last_seq;
       this.noteCaughtUp();
@@ -203,6 +208,12 @@ export class LogFollower implements Follower {
       throw e;
     }
     if (overtaken()) this.discard(session);
+  }
+
+  /** Worked out when it is asked for: messages pay nothing for it. */
+  private lastMark(): LogMark | undefined {
+    const { lastReceived: msg } = this;
+    return msg ? readMark(this.received, (name) => msg.headers?.get(name) ?? '') : this.options.after;
   }
 
   private closeSession(): void {
@@ -249,6 +260,7 @@ export class LogFollower implements Follower {
       return;
     }
     this.received = delivery.sequence;
+    this.lastReceived = msg;
     this.waiting.push({ index: delivery.sequence, msg });
     this.schedulePump();
   }
@@ -331,6 +343,7 @@ export class LogFollower implements Follower {
     const working = this.options.onTxns(batch, delivery);
     if (working) await working;
     this.finished = last.index;
+    this.history?.note(markOf(last));
     this.noteCaughtUp();
   }
 

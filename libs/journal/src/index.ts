@@ -9,6 +9,8 @@ export { initialise } from './initialise.js';
 export type { InitialiseOptions } from './initialise.js';
 export { Journal } from './journal.js';
 export type { LogBounds } from './journal.js';
+export { COMPARE_INTERVAL_MS, LogHistory } from './log-history.js';
+export type { LogRecord } from './log-history.js';
 export { JournalContext, JournalServer, subjectMatches } from './journal-server.js';
 export type { JournalServerOptions } from './journal-server.js';
 export type { Delivery, FollowOptions, Follower, Log, Published, PublishOptions } from './log.js';
@@ -30,6 +32,7 @@ export {
   nodeSubject,
   subjectOf,
   subjectToken,
+  SYSTEM_SUBJECT,
   TXN_STREAM,
 } from './subject.js';
 export { decodeTxn, encodeTxn, readTxn, type WrittenTxn } from './txn-codec.js';

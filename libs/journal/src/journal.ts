@@ -1,11 +1,13 @@
 import type { JetStreamManager } from '@nats-io/jetstream';
-import type { TxnDraft } from '@waybill/state';
+import type { LogMark, TxnDraft } from '@waybill/state';
 import { Archives, withArchives } from './archives.js';
 import type { NatsLink } from './connection.js';
 import { ConflictError, LogUnavailableError, TooLargeError } from './errors.js';
 import { LogFollower } from './follower.js';
+import { LogHistory } from './log-history.js';
 import type { FollowOptions, Follower, Log, Published, PublishOptions } from './log.js';
 import { PUBLISH_DEADLINE_MS, Publisher } from './publisher.js';
+import { logView } from './same-log.js';
 import { managerOf, MAX_MESSAGE_BYTES, nextMessage } from './streams.js';
 import { subjectOf, TXN_STREAM } from './subject.js';
 import { encodeTxn, headerValue, type PublishConditions } from './txn-codec.js';
@@ -22,12 +24,18 @@ export interface LogBounds {
  */
 export class Journal implements Log {
   private readonly publisher: Publisher;
+  /** Whether this is still the log that the process knows. */
+  readonly history: LogHistory;
   /** What restores in the log bring back. */
   readonly archives: Archives;
   private manager: Promise<JetStreamManager> | undefined;
 
   constructor(readonly link: NatsLink) {
-    this.publisher = new Publisher(link);
+    this.history = new LogHistory(
+      link,
+      logView(() => this.getManager()),
+    );
+    this.publisher = new Publisher(link, () => this.history.gate());
     this.archives = new Archives(link, () => this.getManager());
   }
 
@@ -46,8 +54,18 @@ export class Journal implements Log {
     return this.append(draft, { expectedLastSequence: 0 });
   }
 
+  /** Publishes only if the log ends at this index. @throws ConflictError: it does not */
+  async publishAt(draft: TxnDraft, last: number): Promise<Published> {
+    return this.append(draft, { expectedLastSequence: last });
+  }
+
   async follow(options: FollowOptions): Promise<Follower> {
-    const follower = new LogFollower(this.link, () => this.getManager(), withArchives(options, this.archives));
+    const follower = new LogFollower(
+      this.link,
+      () => this.getManager(),
+      withArchives(options, this.archives),
+      this.history,
+    );
     await follower.start();
     return follower;
   }
@@ -67,8 +85,14 @@ export class Journal implements Log {
     });
   }
 
+  /** The transaction that the log has at an index; undefined: none, or not any more. @throws LogUnavailableError */
+  async markAt(index: number): Promise<LogMark | undefined> {
+    return this.ask(`the transaction ${index}`, (manager) => logView(() => Promise.resolve(manager)).markAt(index));
+  }
+
   /** Ends the publisher: what waits fails with LogUnavailableError. */
   close(): void {
+    this.history.close();
     this.publisher.close();
   }
 

@@ -1,4 +1,4 @@
-import type { Txn, TxnDraft, TxnType } from '@waybill/state';
+import type { LogMark, Txn, TxnDraft, TxnType } from '@waybill/state';
 
 /** What a publish came to. `duplicate`: the log already held this RequestID; `index` is the first copy's (ST-6). */
 export interface Published {
@@ -21,6 +21,8 @@ export interface Delivery {
 export interface FollowOptions {
   /** First index to deliver. */
   readonly from: number;
+  /** The transaction at `from - 1`, if it is known: the log must have it (ST-1). */
+  readonly after?: LogMark | undefined;
   /** All that the reader looks at; the others come as `Ignore`, and their bodies are not read. Absent: all. */
   readonly types?: ReadonlySet<TxnType> | undefined;
   /**

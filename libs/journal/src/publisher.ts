@@ -1,7 +1,7 @@
 import { createInbox } from '@nats-io/transport-node';
 import type { Msg } from '@nats-io/transport-node';
 import type { NatsLink } from './connection.js';
-import { LogOverloadedError, LogUnavailableError } from './errors.js';
+import { LogDivergedError, LogOverloadedError, LogUnavailableError } from './errors.js';
 import { ReadyHeaders } from './ready-headers.js';
 
 /** Messages sent and not yet acknowledged. JetStream loses none of them, but slows down above a few hundred. */
@@ -52,7 +52,11 @@ export class Publisher {
   private sweep: NodeJS.Timeout | undefined;
   private readonly off: () => void;
 
-  constructor(private readonly link: NatsLink) {
+  /** @param gate what each message waits for before it is sent; throws LogUnavailableError: it must not be sent */
+  constructor(
+    private readonly link: NatsLink,
+    private readonly gate: () => Promise<void> | undefined = () => undefined,
+  ) {
     link.nc.subscribe(`${this.inbox}.*`, { callback: (_error, msg) => this.onAck(msg) });
     this.off = link.onChange((up) => {
       if (!up) this.loseAll('the connection broke');
@@ -84,6 +88,13 @@ export class Publisher {
         const leftMs = until - performance.now();
         if (leftMs <= 0 || !(this.link.up || (await this.link.waitUp(leftMs))))
           throw new LogUnavailableError(reason, { mayBeWritten });
+        const isClosed = await this.closedGate(until - performance.now());
+        if (isClosed) {
+          if (isClosed.cause instanceof LogDivergedError) throw isClosed;
+          reason = isClosed.message;
+          await new Promise((resolve) => setTimeout(resolve, RETRY_PAUSE_MS));
+          continue;
+        }
         const ack = await this.attempt(subject, ready, body, Math.min(ACK_TIMEOUT_MS, until - performance.now()));
         if (ack.kind !== 'lost') return ack;
         reason = ack.reason;
@@ -102,6 +113,18 @@ export class Publisher {
     this.off();
     clearInterval(this.sweep);
     this.loseAll('the connection is closed');
+  }
+
+  /** @param leftMs what the comparison may take; it goes on for others */
+  private async closedGate(leftMs: number): Promise<LogUnavailableError | undefined> {
+    try {
+      const opening = this.gate();
+      if (opening) await within(opening, leftMs);
+      return undefined;
+    } catch (error) {
+      if (error instanceof LogUnavailableError) return error;
+      throw error;
+    }
   }
 
   private queued(): Promise<void> {
@@ -146,6 +169,19 @@ export class Publisher {
   private loseAll(reason: string): void {
     for (const waiting of this.waiting.values()) waiting.settle({ kind: 'lost', reason, mayBeStored: true });
     this.waiting.clear();
+  }
+}
+
+/** @throws LogUnavailableError it takes longer */
+async function within(work: Promise<void>, ms: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new LogUnavailableError('it could not be compared in time')), ms);
+  });
+  try {
+    await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
   }
 }
 

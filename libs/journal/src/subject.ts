@@ -3,6 +3,8 @@ import type { TxnDraft, TxnPayloads, TxnType } from '@waybill/state';
 
 /** The stream that holds the log, and the prefix of all its subjects. */
 export const TXN_STREAM = 'TXN';
+/** What begins a history of the log: its first transaction, and restores. */
+export const SYSTEM_SUBJECT = `${TXN_STREAM}.system`;
 /** Longest escaped token written out; longer ones are hashed, so that a subject stays below NATS' 4 KB line limit. */
 export const MAX_TOKEN_CHARS = 128;
 
@@ -80,8 +82,8 @@ const SUBJECTS: { readonly [T in TxnType]: (payload: TxnPayloads[T], namespace: 
   SchedulerConfig: () => `${TXN_STREAM}.scheduler_config`,
   ClusterMetadata: () => `${TXN_STREAM}.cluster`,
   LeaseAcquired: (p) => leaseSubject(p.Role),
-  StateRestore: () => `${TXN_STREAM}.system`,
-  Initialise: () => `${TXN_STREAM}.system`,
+  StateRestore: () => SYSTEM_SUBJECT,
+  Initialise: () => SYSTEM_SUBJECT,
   Ignore: () => `${TXN_STREAM}.ignore`,
 };
 

@@ -8,7 +8,7 @@ import {
   txnTypeOf,
   writtenForm,
 } from '@waybill/state';
-import type { Actor, Fence, Role, Txn, TxnDraft, TxnType } from '@waybill/state';
+import type { Actor, Fence, LogMark, Role, Txn, TxnDraft, TxnType } from '@waybill/state';
 import { BadTxnError, UnknownTxnError } from './errors.js';
 
 /**
@@ -271,6 +271,14 @@ export function readTxn(index: number, written: WrittenTxn, types?: ReadonlySet<
       cause: e,
     });
   }
+}
+
+/** Which transaction a message is, without reading all of it; undefined if its headers do not say. */
+export function readMark(index: number, header: (name: string) => string): LogMark | undefined {
+  const time = header('Waybill-Time');
+  const timeNs = Number(time);
+  if (time === '' || !Number.isFinite(timeNs)) return undefined;
+  return { index, requestId: unescapeValue(header('Nats-Msg-Id')), timeNs };
 }
 
 /** A copy that does not keep the whole header block in memory: request ids are remembered for minutes (ST-6). */

@@ -1,11 +1,13 @@
 export * from './writing/batch.js';
 export * from './writing/batch-writer.js';
+export { differenceOf, rewindProjection, type Rewound } from './writing/rewind.js';
 export * from './errors.js';
 export { migrate, MIGRATION_LOCK_TIMEOUT_MS } from './database/migrate.js';
 export { typeOrmSource } from './database/typeorm-source.js';
 export { openPool, type PoolOptions } from './database/pool.js';
 export { loadSnapshot, PostgresSnapshots } from './feed/snapshot-source.js';
-export { takeArchive, type TakenArchive } from './take-archive.js';
+export { recordedMarks, type RecordedMarks } from './history/recorded-marks.js';
+export { archiveOf, takeArchive, type TakenArchive } from './take-archive.js';
 export { TABLE_LAYOUTS, type Column, type TableLayout } from './writing/table-layout.js';
 export type { Namespaces } from './reading/list-query.js';
 export type { Page } from './reading/page.js';
@@ -19,6 +21,7 @@ export type {
 } from './reading/volume-reads.js';
 export { FILTER_SCAN_ROWS, type Found, type KeptRows, type Listed, type ListOptions } from './reading/row-reads.js';
 export * from './reading/read-model.js';
+export { appliedMark } from './reading/applied-mark.js';
 export type { RecordedVerdict } from './reading/recorded-verdict.js';
 export { MAX_RETRIED_AT_ONCE, type Retried, type SetAside, SetAsideRows } from './set-aside/retry-set-aside.js';
 export { MAX_SHOWN_CHARS, type SetAsidePart, type SetAsideRow } from './set-aside/set-aside-row.js';

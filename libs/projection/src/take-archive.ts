@@ -24,6 +24,11 @@ export interface TakenArchive {
 export async function takeArchive(pool: Pool, floorAt: FloorAt, id: string): Promise<TakenArchive> {
   const machine = new StateMachine();
   await loadSnapshot(pool, machine);
+  return archiveOf(machine, floorAt, id);
+}
+
+/** The archive of a state. Cost: once more the state, as text. */
+export async function archiveOf(machine: StateMachine, floorAt: FloorAt, id: string): Promise<TakenArchive> {
   const { tables, appliedIndex } = machine;
   const ofTables = (figure: (name: TableName) => number): Record<string, number> =>
     Object.fromEntries(ARCHIVED_TABLES.map((name) => [name, figure(name)]));

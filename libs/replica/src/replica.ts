@@ -91,6 +91,7 @@ export class Replica implements ReplicatedState {
     const from = (await this.loadSnapshot()) + 1;
     this.follower = await this.options.log.follow({
       from,
+      after: this.machine.mark,
       types: this.options.types,
       onTxns: (batch) => this.applyAll(batch),
       onError: (error) => this.stopFor(error),

@@ -1,5 +1,5 @@
 import type { DynamicModule } from '@nestjs/common';
-import type { Log, NatsLink } from '@waybill/journal';
+import type { Log, LogHistory, NatsLink } from '@waybill/journal';
 import type { Singleton } from '@waybill/lease';
 import type { Clock, Timers } from '@waybill/model';
 import type { Replica } from '@waybill/replica';
@@ -23,6 +23,8 @@ export interface ServiceContext {
   readonly link: NatsLink;
   /** @throws if the definition asked for neither state nor database */
   readonly log: Log;
+  /** Whether the log is the one that this process knows. @throws as `log` */
+  readonly history: LogHistory;
   readonly rpc: Rpc;
   /** This region and its peers. */
   readonly regions: Regions;

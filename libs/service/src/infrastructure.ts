@@ -1,9 +1,18 @@
-import { connect, ensureStreams, initialise, Journal, MAX_MESSAGE_BYTES, type NatsLink } from '@waybill/journal';
+import {
+  connect,
+  ensureStreams,
+  initialise,
+  Journal,
+  LogDivergedError,
+  MAX_MESSAGE_BYTES,
+  type NatsLink,
+} from '@waybill/journal';
 import { LEASE_TABLES, LEASE_TXNS } from '@waybill/lease';
 import { Replica, type SnapshotSource } from '@waybill/replica';
-import type { TableName, TxnType } from '@waybill/state';
+import { restoredIndexOf, type TableName, type TxnType } from '@waybill/state';
 import type { Logger } from '@waybill/telemetry';
 import type { Pool } from 'pg';
+import { Divergence, HistoryChangedError, type RecordedHistory } from './divergence.js';
 import type { Settings } from './settings.js';
 import { PeerRegions } from './peer-regions.transport.js';
 import { newUuid, systemClock, systemTimers } from './system.js';
@@ -15,6 +24,7 @@ const MAX_DATABASE_CONNECTIONS = 10;
 export interface LogConnection {
   readonly link: NatsLink;
   readonly journal: Journal;
+  readonly divergence: Divergence;
 }
 
 /**
@@ -29,6 +39,8 @@ export class Infrastructure {
   private replicaOpened: Promise<Replica> | undefined;
   private leasesOpened: Promise<Replica> | undefined;
   private regionsOpened: PeerRegions | undefined;
+  /** Copies of the state that follow the log. */
+  private readonly copies = new Set<Replica>();
 
   /** @param hasState whether any service of the process needs the whole state */
   constructor(
@@ -37,6 +49,8 @@ export class Infrastructure {
     private readonly logger: Logger,
     private readonly onFatal: (error: Error) => void,
     private readonly hasState = true,
+    /** Told that the log is not the one that was read, beside the log line. */
+    private readonly say?: (line: string) => void,
   ) {}
 
   /** The connection alone: for those who have no part in the log. */
@@ -78,10 +92,14 @@ export class Infrastructure {
 
   /** Closes what was opened, in reverse. Services must have stopped before. */
   async close(): Promise<void> {
+    // A copy may be waiting for an operator's decision.
+    void this.natsOpened?.then(({ divergence }) => divergence.stop()).catch(() => undefined);
     await (await this.replicaOpened?.catch(() => undefined))?.stop();
     await (await this.leasesOpened?.catch(() => undefined))?.stop();
     await this.regionsOpened?.close();
-    (await this.natsOpened?.catch(() => undefined))?.journal.close();
+    const nats = await this.natsOpened?.catch(() => undefined);
+    nats?.divergence.stop();
+    nats?.journal.close();
     await (await this.linkOpened?.catch(() => undefined))?.close();
     await (await this.poolOpened?.catch(() => undefined))?.end().catch(() => undefined);
   }
@@ -108,8 +126,27 @@ export class Infrastructure {
     const link = await this.link();
     await ensureStreams(link, { replicas: this.settings.WAYBILL_STREAM_REPLICAS });
     const journal = new Journal(link);
-    await initialise(journal, { region: this.settings.WAYBILL_REGION, clock: systemClock, newId: newUuid });
-    return { link, journal };
+    const recorded = await this.recordedHistory();
+    if (recorded) journal.history.compareWith(() => recorded.mark());
+    const divergence = new Divergence(
+      {
+        journal,
+        recorded,
+        logger: this.logger,
+        restoredIndexHere: () => this.restoredIndexHere(),
+        say: this.say,
+      },
+      (mustStartAnew) => {
+        if (mustStartAnew) this.onFatal(new HistoryChangedError());
+      },
+    );
+    try {
+      await initialise(journal, { region: this.settings.WAYBILL_REGION, clock: systemClock, newId: newUuid });
+    } catch (error) {
+      // An empty log, and a Postgres that knows more: whoever needs the log waits for an operator's decision.
+      if (!journal.history.divergence) throw error;
+    }
+    return { link, journal, divergence };
   }
 
   private async openPool(): Promise<Pool> {
@@ -129,17 +166,42 @@ export class Infrastructure {
   }
 
   private async openReplica(tables?: readonly TableName[], types?: ReadonlySet<TxnType>): Promise<Replica> {
-    const { journal } = await this.nats();
-    const replica = new Replica({
-      log: journal,
-      snapshots: await this.snapshotsOf(tables),
-      ...(types && { types }),
-      timers: systemTimers,
-      logger: this.logger,
-      onFatal: this.onFatal,
-    });
-    await replica.start();
-    return replica;
+    const { journal, divergence } = await this.nats();
+    for (;;) {
+      const replica = new Replica({
+        log: journal,
+        snapshots: await this.snapshotsOf(tables),
+        ...(types && { types }),
+        timers: systemTimers,
+        logger: this.logger,
+        // The process stays, says why it is not ready, and starts anew when an operator has decided.
+        onFatal: (error) => {
+          if (!(error instanceof LogDivergedError)) this.onFatal(error);
+        },
+      });
+      try {
+        await replica.start();
+        this.copies.add(replica);
+        return replica;
+      } catch (error) {
+        if (!(error instanceof LogDivergedError)) throw error;
+        await divergence.settled();
+        if (divergence.isStopped) throw error;
+      }
+    }
+  }
+
+  /** Of the copies here that have read the log; undefined: none has. */
+  private restoredIndexHere(): number | undefined {
+    const known = [...this.copies].map(({ tables }) => restoredIndexOf(tables));
+    return known.length === 0 ? undefined : Math.max(...known);
+  }
+
+  private async recordedHistory(): Promise<RecordedHistory | undefined> {
+    if (!this.settings.WAYBILL_DATABASE_URL) return undefined;
+    const { appliedMark } = await import('@waybill/projection');
+    const pool = await this.database();
+    return { mark: () => appliedMark(pool) };
   }
 
   /** Brings the schema of Postgres up to date. Safe when many processes do it at once. */

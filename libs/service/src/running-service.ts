@@ -2,6 +2,7 @@ import { hostname } from 'node:os';
 import { type DynamicModule, type INestApplication, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { LogHistory } from '@waybill/journal';
 import { KvLeaseStore, LeaseRunner, monotonicClock, type Singleton } from '@waybill/lease';
 import type { Replica } from '@waybill/replica';
 import { NatsRpc, RpcServer } from '@waybill/rpc';
@@ -83,14 +84,21 @@ export class RunningService {
     });
     const copy = await copyOf(definition, parts, infrastructure);
     const runner = parts.singleton && copy && leaseRunner(parts.singleton, copy, context, settings, rpcServer);
-    const operations = operationsOf(context, copy, parts, runner);
-    stateGauges(metrics, { copy: definition.needs.state ? copy : undefined, notReady: () => operations.notReady() });
+    const history = hasLog(definition) ? context.history : undefined;
+    const operations = operationsOf(context, copy, parts, runner, history);
+    stateGauges(metrics, {
+      copy: definition.needs.state ? copy : undefined,
+      notReady: () => operations.notReady(),
+      isDiverged: history && (() => history.divergence !== undefined),
+    });
     const app = await opsApp(parts.module, operations, settings, logger);
     app.connectMicroservice({ strategy: rpcServer });
     await app.startAllMicroservices();
     await listen(app, 'WAYBILL_OPS', settings);
     await parts.start?.();
     runner?.start();
+    // Nothing is decided on a log that is not the one that was read: the role goes, and comes back to a process that knows it.
+    const offDivergence = history?.onDivergence(() => void runner?.stop());
     // Machines are many, and not what is asked for.
     const endOffer =
       parts.rpcTarget === undefined ? offerFigures(context.link.nc, metrics, metricsHost(settings)) : () => {};
@@ -102,7 +110,10 @@ export class RunningService {
       runner,
       operations,
       tracing,
-      endOffer,
+      () => {
+        endOffer();
+        offDivergence?.();
+      },
       await app.getUrl(),
     );
   }
@@ -163,6 +174,9 @@ async function contextOf(
     get log() {
       return journal ?? refuse('state or the database, without which there is no log');
     },
+    get history() {
+      return journal?.history ?? refuse('state or the database, without which there is no log');
+    },
     rpc: new NatsRpc(link.nc, link.inboxPrefix),
     get regions() {
       return infrastructure.regions();
@@ -194,13 +208,16 @@ function operationsOf(
   copy: Replica | undefined,
   parts: ServiceParts,
   runner: LeaseRunner | undefined,
+  history: LogHistory | undefined,
 ): Operations {
   return {
     healthy: () => true,
     notReady: () => {
       const reasons: string[] = [];
       if (!context.link.up) reasons.push('not connected to NATS');
-      if (copy && !copy.ready) reasons.push('the copy of the state has stopped');
+      const divergence = history?.divergence;
+      if (divergence) reasons.push(divergence.message);
+      else if (copy && !copy.ready) reasons.push('the copy of the state has stopped');
       const own = parts.notReady?.();
       if (own) reasons.push(own);
       return reasons;

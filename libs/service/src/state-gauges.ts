@@ -6,15 +6,21 @@ export interface Gauged {
   readonly copy: { readonly appliedIndex: number; readonly defects: number } | undefined;
   /** Why it takes no work, as `/readyz` says; empty: it does. */
   readonly notReady: () => readonly string[];
+  /** Whether the log is another one than was read; undefined: it does not read the log. */
+  readonly isDiverged?: (() => boolean) | undefined;
 }
 
 /** What every service tells of itself, whatever it does: which version, ready or not, how far its copy of the state is. */
-export function stateGauges(metrics: Metrics, { copy, notReady }: Gauged): void {
+export function stateGauges(metrics: Metrics, { copy, notReady, isDiverged }: Gauged): void {
   metrics.gauge('build_info', 'always 1, with the version that runs', {
     labels: ['version'],
     collectInto: (gauge) => gauge.set({ version: WAYBILL_VERSION }, 1),
   });
   metrics.gauge('ready', 'what /readyz says: 1 ready, 0 not', { collect: () => (notReady().length === 0 ? 1 : 0) });
+  if (isDiverged)
+    metrics.gauge('log_diverged', 'whether the log is another one than was read: 1 until an operator decides', {
+      collect: () => (isDiverged() ? 1 : 0),
+    });
   if (!copy) return;
   metrics.gauge('state_applied_index', 'index that the copy of the state in this process has reached', {
     collect: () => copy.appliedIndex,

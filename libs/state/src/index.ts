@@ -4,6 +4,7 @@ export { isTaking, releaseClaim, withEndedClaims, withoutReleasesOfLive } from '
 export { isUnusedPlugin, volumeWithEndedClaims, whyReleaseIsOutdated } from './volumes/csi-volumes.js';
 export * from './machine/digest.js';
 export * from './log/draft.js';
+export * from './log/log-mark.js';
 export type { EvalDeleteResult } from './evaluations/eval-delete.js';
 export { isSafeToDelete } from './evaluations/eval-safety.js';
 export * from './events.js';

@@ -26,8 +26,8 @@ export class EventStore {
     const last = this.parts.at(-1);
     const sequence = this.parts.length;
     return last
-      ? { sequence, index: last.index, part: last.part, parts: last.parts }
-      : { sequence, index: 0, part: 0, parts: 0 };
+      ? { sequence, end: sequence, index: last.index, part: last.part, parts: last.parts }
+      : { sequence, end: sequence, index: 0, part: 0, parts: 0 };
   }
 
   /** @throws when the stream does not end at `sequence`; after an acknowledgement was lost perhaps only the first few are there */

@@ -209,6 +209,9 @@ export class Server {
       rpc: this.world.calls.rpcOf(process),
       regions: regionsSeenBy(process, this.world),
       state,
+      get history() {
+        return missing('the history of the log');
+      },
       get link() {
         return missing('the connection to NATS');
       },

@@ -18,6 +18,7 @@ import {
 } from './client-errors.js';
 import { limitConnections } from './connection-limit.js';
 import { compressAnswers } from './content-coding.js';
+import { refuseWritesWhileDiverged } from './diverged-log.js';
 import { KnownPaths } from './known-paths.js';
 import { limitRequests, RequestLimit } from './request-limit.js';
 import { addConfiguredHeaders, addPageHeaders } from './response-headers.js';
@@ -26,8 +27,8 @@ import { traceRequests } from './trace-requests.js';
 
 /** Idle connections are kept this long, longer than a blocking query's longest wait. */
 const KEEP_ALIVE_MS = 330_000;
-/** Takes a whole archive as its body; no other path takes more than MAX_BODY_BYTES. */
-const ARCHIVE_PATH = '/v1/operator/snapshot';
+/** Take a whole archive as their body; no other path takes more than MAX_BODY_BYTES. */
+const ARCHIVE_PATHS: readonly string[] = ['/v1/operator/snapshot', '/v1/operator/log/restore'];
 /** Longest part of a path: a percent-encoded job id. */
 const MAX_PARAM_LENGTH = 4_096;
 
@@ -50,7 +51,7 @@ export async function startApiServer(core: ApiCore): Promise<NestFastifyApplicat
   fastify.removeAllContentTypeParsers();
   fastify.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
   fastify.addHook('onRoute', (route) => {
-    if (route.url === ARCHIVE_PATH) route.bodyLimit = MAX_ARCHIVE_BYTES;
+    if (ARCHIVE_PATHS.includes(route.url)) route.bodyLimit = MAX_ARCHIVE_BYTES;
   });
   limitConnections(fastify.server, settings.WAYBILL_HTTP_MAX_CONNS_PER_CLIENT, metrics, clock);
   addConfiguredHeaders(fastify, settings.WAYBILL_HTTP_RESPONSE_HEADERS);
@@ -72,6 +73,7 @@ export async function startApiServer(core: ApiCore): Promise<NestFastifyApplicat
     warn: (text, fields) => logger.warn(text, fields),
   });
   forwardToRegions(fastify, core.forwarding);
+  refuseWritesWhileDiverged(fastify, parts.context.history);
   const paths = KnownPaths.of(fastify);
   const app = await NestFactory.create<NestFastifyApplication>(ApiModule.of(core, paths), adapter, {
     logger: new NestLogger(logger),

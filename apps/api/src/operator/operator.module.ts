@@ -1,6 +1,10 @@
 import { Module } from '@nestjs/common';
-import { Archives, managerOf, openArchive } from '@waybill/journal';
+import { Archives, Journal, managerOf, openArchive } from '@waybill/journal';
+import { archiveOf, NatsEventStorage, recordedMarks, rewindProjection, TransactionLog } from '@waybill/projection';
+import { StateMachine } from '@waybill/state';
 import { made } from '../core.module.js';
+import { LogRecovery } from './log-recovery.js';
+import { LogRecoveryController } from './log-recovery.controller.js';
 import { RestoreSnapshot } from './restore-snapshot.js';
 import { ResumedRoles } from './resumed-roles.js';
 import { SnapshotController } from './snapshot.controller.js';
@@ -10,7 +14,7 @@ import { SchedulerConfigurationController } from './scheduler-configuration.cont
 import { SetSchedulerConfiguration } from './set-scheduler-configuration.js';
 
 @Module({
-  controllers: [SchedulerConfigurationController, ProjectionController, SnapshotController],
+  controllers: [LogRecoveryController, SchedulerConfigurationController, ProjectionController, SnapshotController],
   providers: [
     made(BrokerInquiry, ({ calls }) => new BrokerInquiry(calls)),
     made(
@@ -35,6 +39,30 @@ import { SetSchedulerConfiguration } from './set-scheduler-configuration.js';
       },
       BrokerInquiry,
     ),
+    made(LogRecovery, ({ context, parts: { events, model } }) => {
+      const { link, database, clock, newId, logger, history } = context;
+      const storage = new NatsEventStorage(link.nc);
+      const transactions = new TransactionLog(database);
+      return new LogRecovery({
+        openJournal: () => new Journal(link),
+        marks: () => recordedMarks(database),
+        lostAbove: async (index, limit) =>
+          (await transactions.page({ namespaces: '*', from: index + 1, perPage: limit })).txns,
+        restoredIndex: () => model.restoredIndex(),
+        leases: () => model.leases(),
+        rewind: (rewound) => rewindProjection(database, rewound, new StateMachine()),
+        events: {
+          newestIndex: async () => (await storage.newest())?.index ?? 0,
+          removeAbove: (index) => storage.removeAbove(index),
+        },
+        pack: (machine) => archiveOf(machine, () => events.floor(), newId()),
+        open: openArchive,
+        divergence: () => history.divergence,
+        clock,
+        newId,
+        logger,
+      });
+    }),
     made(
       SetSchedulerConfiguration,
       ({ lookup, writer, context }, inquiry) => new SetSchedulerConfiguration(lookup, writer, inquiry, context.clock),

@@ -88,12 +88,13 @@ export class ApiClient {
     return this.ask<T>('DELETE', path, query, body === undefined ? undefined : formatExact(body, 0));
   }
 
-  /** Bytes as they are; what is answered is read by nobody. @throws AnswerFailure, ConnectionFailure */
-  async putBytes(path: string, body: Buffer): Promise<void> {
+  /** Bytes as they are; resolves with the text of the answer. @throws AnswerFailure, ConnectionFailure */
+  async putBytes(path: string, body: Buffer): Promise<string> {
     const url = this.urlOf(path, {});
     const message = await this.follow('PUT', url, body, this.interrupt);
     const text = await bodyText(message, () => abortOf(this.interrupt) ?? brokenOff('PUT', url));
     if (message.statusCode !== 200) throw new AnswerFailure(message.statusCode ?? 0, text, message.headers);
+    return text;
   }
 
   /**

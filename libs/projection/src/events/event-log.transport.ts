@@ -30,10 +30,16 @@ export class NatsEventStorage implements EventStorage {
 
   constructor(private readonly nc: NatsConnection) {}
 
-  async bounds(): Promise<{ first: number; last: number }> {
+  /** `end`: what the next message has to follow, the last one even if that was removed. */
+  async bounds(): Promise<{ first: number; last: number; end: number }> {
     try {
-      const { state } = await (await this.getManager()).streams.info(EVENTS_STREAM);
-      return { first: state.messages === 0 ? state.last_seq + 1 : state.first_seq, last: state.last_seq };
+      const manager = await this.getManager();
+      const { state } = await manager.streams.info(EVENTS_STREAM);
+      const end = state.last_seq;
+      if (state.messages === 0) return { first: end + 1, last: end, end };
+      if (!state.num_deleted) return { first: state.first_seq, last: end, end };
+      const newest = await manager.streams.getMessage(EVENTS_STREAM, { last_by_subj: `${EVENTS_STREAM}.>` });
+      return { first: state.first_seq, last: newest?.seq ?? end, end };
     } catch (error) {
       throw new EventStreamUnavailableError(error instanceof Error ? error.message : String(error), { cause: error });
     }
@@ -48,6 +54,19 @@ export class NatsEventStorage implements EventStorage {
       if (performance.now() >= until) throw new EventStreamUnavailableError(`no copy of it gives message ${sequence}`);
       await new Promise((resolve) => setTimeout(resolve, LAG_PAUSE_MS));
     }
+  }
+
+  /** The message at the end of the stream; undefined: there is none. */
+  async newest(): Promise<StoredPart | undefined> {
+    const { first, last } = await this.bounds();
+    return last >= first ? (await this.read(last, 1, 1))[0] : undefined;
+  }
+
+  /** Removes the frames of transactions above an index, which a decision about the log's history has made nobody's. */
+  async removeAbove(index: number): Promise<void> {
+    const manager = await this.getManager();
+    for (let part = await this.newest(); part && part.index > index; part = await this.newest())
+      await manager.streams.deleteMessage(EVENTS_STREAM, part.sequence, false);
   }
 
   private readBatch(sequence: number, messages: number, bytes: number): Promise<StoredPart[]> {

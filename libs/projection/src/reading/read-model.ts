@@ -12,7 +12,7 @@ import type {
   SchedulerConfiguration,
   ServiceRegistration,
 } from '@waybill/model';
-import { SINGLETON_KEY, type TableName, type TableRows } from '@waybill/state';
+import { type LogMark, SINGLETON_KEY, type TableName, type TableRows } from '@waybill/state';
 import type { Pool } from 'pg';
 import { columnTypes } from '../database/column-types.js';
 import {
@@ -24,6 +24,7 @@ import {
 } from './job-statuses.js';
 import { Conditions, findStatement, type Namespaces } from './list-query.js';
 import { byCreation, byId, byName, byNamespaceAndId, type ListOrder } from './page.js';
+import { appliedMark } from './applied-mark.js';
 import { type RecordedVerdict, recordedVerdict } from './recorded-verdict.js';
 import {
   atLeastOne,
@@ -382,6 +383,11 @@ export class ReadModel {
   async appliedIndex(): Promise<number> {
     const { rows } = await this.pool.query<{ applied: number }>({ ...READ_APPLIED, types: columnTypes });
     return rows[0]?.applied ?? 0;
+  }
+
+  /** The transaction that was projected last, as the log knows it again (ST-1); undefined: there is none. */
+  appliedMark(): Promise<LogMark | undefined> {
+    return appliedMark(this.pool);
   }
 
   /** What became of a transaction; undefined: not projected yet, or no longer recorded. */

@@ -9,9 +9,12 @@ import { FORGET_SET_ASIDE, rewrittenBy } from '../set-aside/forget-set-aside.js'
 import type { SetAsideRow } from '../set-aside/set-aside-row.js';
 import { SharedTexts } from './shared-texts.js';
 import {
+  FORGET_TXN_OBJECTS,
+  FORGET_TXNS,
   INSERT_TXN_OBJECTS,
   INSERT_TXNS,
   isNotMoved,
+  LOWER_FLOOR,
   MOVE_APPLIED,
   MOVE_TABLE_INDEXES,
   READ_APPLIED,
@@ -83,13 +86,37 @@ export class BatchWriter {
 
   /** The guess was wrong, or the projection is elsewhere. @throws ProjectionMovedError */
   private async lookAgain(from: number): Promise<void> {
+    const { applied, aside } = await this.standing();
+    if (applied !== from || aside === this.anyAside) throw new ProjectionMovedError(from, applied);
+    this.anyAside = aside;
+  }
+
+  /**
+   * Writes what another history of the log makes of the rows: see `rewindProjection`.
+   * @param keepsHistoryTo records of transactions above this index are removed first
+   * @throws ProjectionMovedError
+   */
+  async rewrite(batch: Batch, keepsHistoryTo: number): Promise<void> {
+    const { aside } = await this.standing();
+    try {
+      await inTwoTrips(this.pool, async (outgoing) => {
+        const forgotten = [FORGET_TXNS, FORGET_TXN_OBJECTS, LOWER_FLOOR].map((statement) =>
+          begun(outgoing.client, { ...statement, values: [keepsHistoryTo] }),
+        );
+        return [...forgotten, ...(await sendBatch(outgoing, batch, new SharedTexts(), aside))];
+      });
+    } catch (error) {
+      if (isNotMoved(error)) throw new ProjectionMovedError(batch.from, await this.appliedIndex());
+      throw error;
+    }
+  }
+
+  private async standing(): Promise<{ readonly applied: number; readonly aside: boolean }> {
     const { rows } = await this.pool.query<{ applied: number; aside: boolean }>({
       ...READ_STANDING,
       types: columnTypes,
     });
-    const { applied = 0, aside = false } = rows[0] ?? {};
-    if (applied !== from || aside === this.anyAside) throw new ProjectionMovedError(from, applied);
-    this.anyAside = aside;
+    return rows[0] ?? { applied: 0, aside: false };
   }
 
   /** How far Postgres is. */

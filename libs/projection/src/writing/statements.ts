@@ -194,6 +194,17 @@ export const MOVE_APPLIED: NamedStatement = {
     and ($3::boolean is null or $3 = exists (select from set_aside)) then $2::bigint end, applied_at = now() where id = 1`,
 };
 
+/** Records of a history that does not count. $1: the last index that does. */
+export const FORGET_TXNS: NamedStatement = { name: 'forget_txns', text: 'delete from txn where index > $1' };
+export const FORGET_TXN_OBJECTS: NamedStatement = {
+  name: 'forget_txn_objects',
+  text: 'delete from txn_object where index > $1',
+};
+export const LOWER_FLOOR: NamedStatement = {
+  name: 'lower_floor',
+  text: 'update projection set history_floor = least(history_floor, $1::bigint + 1) where id = 1',
+};
+
 const NOT_NULL_VIOLATION = '23502';
 
 /** MOVE_APPLIED did not find the index where it should be. */

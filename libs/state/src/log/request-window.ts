@@ -58,6 +58,11 @@ export class RequestWindow {
     return this.count;
   }
 
+  /** What was remembered last. */
+  get newestEntry(): SeenRequest | undefined {
+    return this.count === 0 ? undefined : this.entryAt((this.head + this.count - 1) & (this.capacity - 1));
+  }
+
   /** The verdict for a second copy, or undefined for a first one. */
   verdictFor(txn: Txn): Verdict | undefined {
     const slot = this.slotOf(txn.requestId);

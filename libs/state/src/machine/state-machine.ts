@@ -14,6 +14,7 @@ import { planAppliers } from '../allocations/plans.js';
 import { settlePlugins } from '../volumes/plugin-catalogue.js';
 import { serviceAppliers } from '../allocations/service-registrations.js';
 import { restoreAppliers } from '../archive/state-restore.js';
+import type { LogMark } from '../log/log-mark.js';
 import { RequestWindow, STALE_EPOCH } from '../log/request-window.js';
 import { createTables, type Tables } from './tables.js';
 import type { Txn, Verdict } from '../log/txn.js';
@@ -85,6 +86,13 @@ export class StateMachine {
   /** Index of the last transaction applied. */
   get appliedIndex(): number {
     return this.applied;
+  }
+
+  /** The last transaction applied, as a log knows it again (ST-1); undefined: none, or one without a request id. */
+  get mark(): LogMark | undefined {
+    const newest = this.requests.newestEntry;
+    if (newest?.index !== this.applied) return undefined;
+    return { index: newest.index, requestId: newest.requestId, timeNs: newest.timeNs };
   }
 
   /** After the tables were loaded from a snapshot taken at `index`. */

@@ -1,0 +1,241 @@
+import type { Follower, Journal, OpenedArchive } from '@waybill/journal';
+import { type Clock, nsFromMs } from '@waybill/model';
+import type { LoggedTxn, RecordedMarks, Rewound, TakenArchive } from '@waybill/projection';
+import {
+  type Applied,
+  ARCHIVED_TABLES,
+  type ArchivedTables,
+  type DraftContext,
+  draftTxn,
+  StateMachine,
+  type TableName,
+  type TableRows,
+} from '@waybill/state';
+import type { Logger } from '@waybill/telemetry';
+import { ApiError } from '../http/api-error.js';
+import type { Requester } from '../http/requester.js';
+import { commonIndex } from './log-comparison.js';
+
+/** Lost transactions that are named in an answer; the rest are counted. */
+export const MAX_LOST_NAMED = 500;
+/**
+ * Numbers that are passed over beyond the last one known to be lost: a service may have read some that never reached
+ * Postgres, and no index may be given out twice (ST-1). As many as one service may have on their way.
+ */
+export const INDEXES_PASSED_OVER = 256;
+/** Transactions that pass over a lost index, on their way at once. */
+const PASSED_OVER_AT_ONCE = 200;
+/** The log may grow while it is read; then it is read on, this often at most. */
+const MAX_ATTEMPTS = 5;
+
+/** How the log and Postgres compare. */
+export interface LogComparison {
+  /** First and last index of the log. */
+  readonly log: { readonly first: number; readonly last: number };
+  /** Index that Postgres is at. */
+  readonly applied: number;
+  /** The last index at which both have the same transaction. */
+  readonly common: number;
+  /** Index of the newest frame of events; 0: there is none. */
+  readonly events: number;
+  /** Why this process writes nothing; undefined: the log is the one that it knows. */
+  readonly divergence: string | undefined;
+  /** Index of the restore with which the log's present history began; 0: it is the first. */
+  readonly historyIndex: number;
+  /** Transactions that Postgres has and the log has not, newest first, at most MAX_LOST_NAMED. */
+  readonly lost: readonly LoggedTxn[];
+  readonly lostCount: number;
+}
+
+/** What a decision came to. */
+export interface Recovered {
+  /** Index of the transaction with which the new history begins. */
+  readonly index: number;
+  readonly found: LogComparison;
+}
+
+export interface LogRecoveryDeps {
+  /**
+   * A journal that knows nothing of the log, so that it writes to whatever log is there: only for those who were told by
+   * an operator which history counts. To be closed.
+   */
+  readonly openJournal: () => Journal;
+  readonly marks: () => Promise<RecordedMarks>;
+  readonly lostAbove: (index: number, limit: number) => Promise<readonly LoggedTxn[]>;
+  readonly restoredIndex: () => Promise<number>;
+  readonly leases: () => Promise<readonly TableRows['leases'][]>;
+  readonly rewind: (rewound: Rewound) => Promise<void>;
+  readonly events: { newestIndex(): Promise<number>; removeAbove(index: number): Promise<void> };
+  readonly pack: (machine: StateMachine) => Promise<TakenArchive>;
+  /** @throws BadArchiveError, BadRowsError */
+  readonly open: (bytes: Uint8Array) => Promise<OpenedArchive>;
+  readonly divergence: () => Error | undefined;
+  readonly clock: Clock;
+  readonly newId: () => string;
+  readonly logger: Logger;
+}
+
+/**
+ * What an operator decides when the log is not the one that Postgres and the services have read (ST-1).
+ *
+ * `adopt`: the log is the truth. Postgres and EVENTS are taken back to what both have in common, the lost indexes are
+ * passed over so that no index means two things, and a restore of the log's own state begins a new history, of which
+ * services, agents and clients hear as of any restore (OP-46, OP-47).
+ * `restore`: an archive is the truth. The same, with the archive's state; for a log whose beginning was trimmed.
+ *
+ * Every step can be taken again: after a crash in between the same command goes on.
+ * Cost: reads the log from its first transaction; two copies of the state in memory.
+ */
+export class LogRecovery {
+  constructor(private readonly deps: LogRecoveryDeps) {}
+
+  async status(): Promise<LogComparison> {
+    return this.withJournal((journal) => this.compare(journal));
+  }
+
+  /** @throws ApiError 409 the log does not begin with its first transaction */
+  async adopt(requester: Requester): Promise<Recovered> {
+    return this.withJournal(async (journal) => {
+      const found = await this.compare(journal);
+      if (found.log.first > 1)
+        throw new ApiError(
+          409,
+          `the log begins at index ${found.log.first}: what it was before cannot be read from it. ` +
+            'Take an archive: waybill operator log restore FILE',
+        );
+      await this.passOver(journal, found, requester);
+      const machine = new StateMachine();
+      const to = this.rewindTo(found);
+      await replay(journal, machine, to);
+      if (to < found.applied) await this.deps.rewind({ machine, keepsHistoryTo: to });
+      await this.deps.events.removeAbove(to);
+      const reason = `the log was adopted: ${found.lostCount} transactions behind index ${found.common} are lost`;
+      return { index: await this.beginHistory(journal, machine, requester, reason), found };
+    });
+  }
+
+  /** @throws ApiError 409, BadArchiveError, BadRowsError */
+  async restore(bytes: Uint8Array, requester: Requester): Promise<Recovered> {
+    const { index: archived, tables } = await this.deps.open(bytes);
+    return this.withJournal(async (journal) => {
+      const found = await this.compare(journal);
+      await this.passOver(journal, found, requester, archived);
+      const last = (await journal.bounds()).last;
+      const machine = machineOf(tables, await this.deps.leases(), last - 1);
+      const applied = await replay(journal, machine, last);
+      const keepsHistoryTo = Math.min(found.common, last - 1);
+      await this.deps.rewind({ machine, keepsHistoryTo, txns: applied ? [applied] : [] });
+      await this.deps.events.removeAbove(found.common);
+      const reason = `an archive of index ${archived} was restored: ${found.lostCount} transactions behind index ${found.common} are lost`;
+      return { index: await this.beginHistory(journal, machine, requester, reason), found };
+    });
+  }
+
+  private async compare(journal: Journal): Promise<LogComparison> {
+    const { deps } = this;
+    const [log, recorded] = [await journal.bounds(), await deps.marks()];
+    const common = await commonIndex(recorded, { ...log, markAt: (index) => journal.markAt(index) });
+    const lostCount = Math.max(0, recorded.last - common);
+    return {
+      log,
+      applied: recorded.last,
+      common,
+      events: await deps.events.newestIndex(),
+      divergence: deps.divergence()?.message,
+      historyIndex: await deps.restoredIndex(),
+      lost: lostCount > 0 ? await deps.lostAbove(common, MAX_LOST_NAMED) : [],
+      lostCount,
+    };
+  }
+
+  /** Frames that EVENTS lost are made again from where it ends; those of lost transactions go. */
+  private rewindTo({ common, events }: LogComparison): number {
+    return events > 0 ? Math.min(common, events) : common;
+  }
+
+  /** No index that anybody may have seen is given out again (ST-1). */
+  private async passOver(journal: Journal, found: LogComparison, requester: Requester, atLeast = 0): Promise<void> {
+    const known = Math.max(found.log.last, found.applied, atLeast);
+    let missing = known + (found.lostCount > 0 ? INDEXES_PASSED_OVER : 1) - found.log.last;
+    for (; missing > 0; missing -= PASSED_OVER_AT_ONCE)
+      await Promise.all(
+        Array.from({ length: Math.min(missing, PASSED_OVER_AT_ONCE) }, () => {
+          const context = this.contextOf(requester, 'passes over an index that was lost');
+          return journal.publish(draftTxn('Ignore', {}, { ...context, requestId: this.deps.newId() }));
+        }),
+      );
+  }
+
+  /** The state that the log makes is restored as it is: nothing of it changes, and everybody begins anew from there. */
+  private async beginHistory(
+    journal: Journal,
+    machine: StateMachine,
+    requester: Requester,
+    reason: string,
+  ): Promise<number> {
+    const { pack, newId, logger } = this.deps;
+    for (let attempt = 1; ; attempt++) {
+      await replay(journal, machine, (await journal.bounds()).last);
+      const { meta, bytes } = await pack(machine);
+      const stored = await journal.archives.put(newId(), bytes);
+      const context = { ...this.contextOf(requester, reason), requestId: newId() };
+      const draft = draftTxn('StateRestore', { ...stored, Index: meta.Index }, context);
+      try {
+        const { index } = await journal.publishAt(draft, machine.appliedIndex);
+        logger.warn('a new history of the log begins', { index, reason });
+        return index;
+      } catch (error) {
+        if (attempt >= MAX_ATTEMPTS) throw error; // somebody writes: what was written meanwhile must not be undone
+      }
+    }
+  }
+
+  private contextOf(requester: Requester, reason: string): DraftContext {
+    const context = requester.draftContext(nsFromMs(this.deps.clock.nowMs()));
+    return { ...context, reason: context.reason ? `${context.reason} (${reason})` : reason };
+  }
+
+  private async withJournal<T>(work: (journal: Journal) => Promise<T>): Promise<T> {
+    const journal = this.deps.openJournal();
+    try {
+      return await work(journal);
+    } finally {
+      journal.close();
+    }
+  }
+}
+
+/** Applies the log up to an index that it has. */
+async function replay(journal: Journal, machine: StateMachine, to: number): Promise<Applied | undefined> {
+  if (machine.appliedIndex >= to) return undefined;
+  let last: Applied | undefined;
+  let follower: Follower | undefined;
+  await new Promise<void>((resolve, reject) => {
+    const following = journal.follow({
+      from: machine.appliedIndex + 1,
+      onTxns: (batch) => {
+        for (const txn of batch) if (txn.index <= to) last = machine.apply(txn);
+        if (machine.appliedIndex >= to) resolve();
+      },
+      onError: reject,
+    });
+    following.then((begun) => (follower = begun), reject);
+  });
+  await follower?.stop();
+  return last;
+}
+
+/** The state of an archive, as of an index of this log. Who holds which role is not in it (OP-44). */
+function machineOf(tables: ArchivedTables, leases: readonly TableRows['leases'][], index: number): StateMachine {
+  const machine = new StateMachine();
+  for (const name of ARCHIVED_TABLES) fill(machine, name, tables[name] ?? [], index);
+  fill(machine, 'leases', leases, index);
+  machine.startAt(index);
+  return machine;
+}
+
+function fill(machine: StateMachine, name: TableName, rows: readonly object[], index: number): void {
+  const table = machine.tables[name];
+  for (const row of rows) table.replace(table.keyOf(row as never), row as never);
+  table.tableIndex = index;
+}

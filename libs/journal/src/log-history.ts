@@ -1,0 +1,175 @@
+import type { LogMark } from '@waybill/state';
+import type { NatsLink } from './connection.js';
+import { LogDivergedError, LogTrimmedError, LogUnavailableError } from './errors.js';
+import { type LogView, SameLog } from './same-log.js';
+
+/** The log is compared with what is known of it this often, beside each time the connection returns, milliseconds. */
+export const COMPARE_INTERVAL_MS = 1_000;
+/** The database may take this long to say what it knows of the log, milliseconds; then what is in memory has to do. */
+export const RECORD_TIMEOUT_MS = 500;
+
+/** What the database knows of the log: the transaction that it has applied last. */
+export type LogRecord = () => Promise<LogMark | undefined>;
+
+/**
+ * Whether the log is still the one that this process knows (ST-1), and the gate that every write passes.
+ *
+ * unconfirmed → confirmed → unconfirmed …, and from both → diverged → (accept) unconfirmed. Unconfirmed: the connection is
+ * new, and what this process knows of the log is compared before anything is written to it. Confirmed: compared on this
+ * connection, and once more every COMPARE_INTERVAL_MS, for a log with several copies can lose its end without a lost
+ * connection. Diverged: nothing is written until somebody has decided which history counts.
+ *
+ * What is known: the newest mark that a follower has read, an announcement has named, or the database has.
+ * Cost: two requests per second and process, and nothing per write.
+ */
+export class LogHistory {
+  private readonly log: SameLog;
+  private known: LogMark | undefined;
+  private recordOf: LogRecord | undefined;
+  private isConfirmed = false;
+  /** Of connections and accepted histories: what was begun in an earlier one does not count. */
+  private era = 0;
+  private confirming: Promise<void> | undefined;
+  private diverged: LogDivergedError | undefined;
+  private readonly listeners = new Set<(error: LogDivergedError) => void>();
+  private readonly timer: NodeJS.Timeout;
+  private readonly offLink: () => void;
+  private closed = false;
+
+  constructor(
+    private readonly link: Pick<NatsLink, 'up' | 'onChange'>,
+    view: LogView,
+  ) {
+    this.log = new SameLog(view);
+    this.offLink = link.onChange((up) => {
+      this.isConfirmed = false;
+      this.era += 1;
+      if (up && (this.known || this.recordOf)) this.compareSoon();
+    });
+    this.timer = setInterval(() => this.compareSoon(), COMPARE_INTERVAL_MS).unref();
+  }
+
+  /** Why nothing may be written; undefined: the log is the one that is known. */
+  get divergence(): LogDivergedError | undefined {
+    return this.diverged;
+  }
+
+  /** The newest transaction that is known to be in the log. */
+  get mark(): LogMark | undefined {
+    return this.known;
+  }
+
+  /** The log has this transaction. */
+  note(mark: LogMark): void {
+    if (this.diverged || mark.index <= (this.known?.index ?? 0)) return;
+    this.known = mark;
+  }
+
+  /** From now on the database is asked too. */
+  compareWith(record: LogRecord): void {
+    this.recordOf = record;
+    this.isConfirmed = false;
+  }
+
+  /** Somebody has read the log and found it to be another one. */
+  report(error: LogDivergedError): void {
+    if (this.diverged) return;
+    this.diverged = error;
+    this.isConfirmed = false;
+    for (const listener of this.listeners) listener(error);
+  }
+
+  /** Called once for each divergence; at once if there is one. Returns the way to stop. */
+  onDivergence(listener: (error: LogDivergedError) => void): () => void {
+    this.listeners.add(listener);
+    if (this.diverged) listener(this.diverged);
+    return () => this.listeners.delete(listener);
+  }
+
+  /** It was decided which history counts: what was known before is forgotten. */
+  accept(mark?: LogMark): void {
+    this.diverged = undefined;
+    this.known = mark;
+    this.isConfirmed = false;
+    this.era += 1;
+  }
+
+  /**
+   * What a write waits for; undefined: nothing.
+   * @throws LogUnavailableError the log is another one, or cannot be compared
+   */
+  gate(): Promise<void> | undefined {
+    if (this.diverged) throw this.refusal(this.diverged);
+    return this.isConfirmed ? undefined : this.confirm();
+  }
+
+  /** Compares now. @throws LogUnavailableError it cannot be compared */
+  async isSame(): Promise<boolean> {
+    try {
+      await this.gate();
+      return true;
+    } catch (error) {
+      if (this.diverged) return false;
+      throw error;
+    }
+  }
+
+  close(): void {
+    this.closed = true;
+    this.offLink();
+    clearInterval(this.timer);
+  }
+
+  private compareSoon(): void {
+    if (this.closed || this.diverged || !this.link.up) return;
+    this.confirm().catch(() => {}); // told to the listeners; what cannot be compared is compared by the next write
+  }
+
+  private confirm(): Promise<void> {
+    return (this.confirming ??= this.compare().finally(() => {
+      this.confirming = undefined;
+    }));
+  }
+
+  private async compare(): Promise<void> {
+    const { era } = this;
+    const mark = newer(this.known, this.isConfirmed ? undefined : await this.recorded());
+    try {
+      if (mark) await this.log.stateFor(mark.index + 1, () => this.closed, mark);
+    } catch (error) {
+      if (error instanceof LogDivergedError && era === this.era) {
+        this.report(error);
+        throw this.refusal(error);
+      }
+      if (!(error instanceof LogTrimmedError))
+        throw new LogUnavailableError(`it cannot be compared: ${messageOf(error)}`, { cause: error });
+    }
+    if (era !== this.era) throw new LogUnavailableError('the connection or the history changed while it was compared');
+    if (mark) this.note(mark);
+    this.isConfirmed = this.link.up && !this.diverged;
+  }
+
+  private async recorded(): Promise<LogMark | undefined> {
+    if (!this.recordOf) return undefined;
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<undefined>((resolve) => {
+      timer = setTimeout(() => resolve(undefined), RECORD_TIMEOUT_MS);
+    });
+    try {
+      return await Promise.race([this.recordOf(), late]);
+    } catch {
+      return undefined; // the database is down, or has no tables yet
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  private refusal(cause: LogDivergedError): LogUnavailableError {
+    return new LogUnavailableError(cause.message, { cause });
+  }
+}
+
+const newer = (a: LogMark | undefined, b: LogMark | undefined): LogMark | undefined =>
+  (b?.index ?? 0) > (a?.index ?? 0) ? b : a;
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -1,0 +1,62 @@
+import { canonicalJson, type StateMachine, TABLE_NAMES, type TableName, type Tables } from '@waybill/state';
+import type { Pool } from 'pg';
+import { AllocJobChanges } from '../reading/alloc-jobs.js';
+import { loadSnapshot } from '../feed/snapshot-source.js';
+import type { Batch, TableBatch, TxnRecord } from './batch.js';
+import { BatchWriter } from './batch-writer.js';
+
+/** To what the projection is taken, and what of its history stays. */
+export interface Rewound {
+  /** The state as of the index that Postgres is to be at. */
+  readonly machine: StateMachine;
+  /** Records of transactions above this index are of a history that does not count, and are removed. */
+  readonly keepsHistoryTo: number;
+  /** Records to be written anew, of transactions above `keepsHistoryTo`. */
+  readonly txns?: readonly TxnRecord[];
+}
+
+/**
+ * Makes Postgres the state of another history of the log, in one database transaction: only rows that differ are written.
+ * Readers see the one or the other.
+ * Cost: reads all rows, and compares them as texts. Memory: one more copy of the state.
+ * @param empty a machine to load Postgres into
+ * @throws ProjectionMovedError somebody wrote meanwhile; nothing was changed
+ */
+export async function rewindProjection(pool: Pool, rewound: Rewound, empty: StateMachine): Promise<void> {
+  const { machine, keepsHistoryTo, txns = [] } = rewound;
+  const from = await loadSnapshot(pool, empty);
+  const { allocJobs, tables } = differenceOf(empty.tables, machine.tables);
+  const batch: Batch = {
+    from,
+    to: machine.appliedIndex,
+    allocJobs,
+    tables,
+    tableIndexes: TABLE_NAMES.map((name) => ({ name, index: machine.tables[name].tableIndex })),
+    txns,
+    objects: [],
+  };
+  await new BatchWriter(pool).rewrite(batch, keepsHistoryTo);
+}
+
+/** What takes the rows of one state to those of another. O(rows of both). */
+export function differenceOf(before: Tables, after: Tables): Pick<Batch, 'allocJobs' | 'tables'> {
+  const allocJobs = new AllocJobChanges();
+  for (const alloc of after.allocs.all())
+    allocJobs.add({ table: 'allocs', key: alloc.ID, before: undefined, after: alloc });
+  return { allocJobs: allocJobs.stored, tables: TABLE_NAMES.map((name) => tableDifference(name, before, after)) };
+}
+
+function tableDifference(table: TableName, before: Tables, after: Tables): TableBatch {
+  const inserts: object[] = [];
+  const updates: object[] = [];
+  const removes: object[] = [];
+  const wanted = new Map<string, object>(after[table].entries());
+  for (const [key, row] of before[table].entries()) {
+    const other = wanted.get(key);
+    if (!other) removes.push(row);
+    else if (canonicalJson(row) !== canonicalJson(other)) updates.push(other);
+    wanted.delete(key);
+  }
+  inserts.push(...wanted.values());
+  return { table, inserts, updates, removes };
+}
