@@ -68,7 +68,7 @@ export class VariableValues {
           ]);
         continue;
       }
-      this.collecting(() => {
+      this.attempt(variable, 'varfile', () => {
         const value = this.constants.evaluate(expression, Scope.EMPTY);
         this.set(variable, value, 'varfile', { at: { source, span: expression.span } });
       });
@@ -121,14 +121,15 @@ export class VariableValues {
 
   private fromText(variable: Variable, text: string, origin: 'env' | 'cmd'): void {
     const file = `<value for var.${variable.name} from ${origin === 'env' ? 'env' : 'arguments'}>`;
-    if (takesText(variable)) return this.set(variable, text, origin, { origin: `${file}:0,0-0` });
-    this.collecting(() => {
+    this.attempt(variable, origin, () => {
+      if (takesText(variable)) return this.set(variable, text, origin, { origin: `${file}:0,0-0` });
       const expression = parseExpression(new SourceText(file, text));
       const value = this.constants.evaluate(expression, Scope.EMPTY);
       this.set(variable, value, origin, { at: { source: expression.source, span: expression.span } });
     });
   }
 
+  /** @throws JobspecError */
   private set(variable: Variable, value: Value, origin: Origin, place: Pick<Diagnostic, 'at' | 'origin'>): void {
     const { name, type = ANY } = variable;
     try {
@@ -140,18 +141,18 @@ export class VariableValues {
           ? ['Invalid argument value for -var variable', `The received arg value for ${name}`]
           : ['Invalid value for variable', `The value for ${name}`];
       const detail = `${what} is not compatible with the variable's type constraint: ${error.message}.`;
-      this.report([{ summary, detail, ...place }]);
-      // It has a value, only not a good one: no second complaint.
-      this.given.set(name, { value: null, origin });
+      throw new JobspecError([{ summary, detail, ...place }]);
     }
   }
 
-  private collecting(make: () => void): void {
+  /** A variable whose value is wrong has been given one, so it is not reported as unset as well. */
+  private attempt({ name }: Variable, origin: Origin, give: () => void): void {
     try {
-      make();
+      give();
     } catch (error) {
       if (!(error instanceof JobspecError)) throw error;
       this.report(error.diagnostics);
+      this.given.set(name, { value: null, origin });
     }
   }
 }

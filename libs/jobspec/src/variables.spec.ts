@@ -130,6 +130,15 @@ describe('variables', () => {
     expect(value('variable "a" { default = null }', 'var.a')).toBeNull();
   });
 
+  it('JS-80, JS-79: a value that cannot be parsed, or is of the wrong type, is reported once, and not as unset too', () => {
+    const list = 'variable "a" { type = list(string) }';
+    for (const given of [{ flags: ['a=[1'] }, { environment: { a: '[1' } }, files('a = nope()\n')]) {
+      expect(wrong(list, '1', given)).not.toContain('Unset variable');
+      expect(wrong(list, '1', given)).not.toBe('no error');
+    }
+    expect(wrong(list, '1', { flags: ['a=1'] })).not.toContain('Unset variable');
+  });
+
   it('JS-80: values of the wrong type', () => {
     const number = 'variable "a" { type = number }';
     expect(wrong(number, '1', { flags: ['a=x'] })).toBe(

@@ -5,6 +5,9 @@ export class NumberOutOfRange extends Error {
   override readonly name = 'NumberOutOfRange';
 }
 
+/** Of the reference's numbers. */
+const BINARY_DIGITS = 512;
+
 const NOTATION = /^([+-]?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 
 /**
@@ -28,6 +31,11 @@ export class Decimal {
   static ofDouble(value: number): Decimal {
     if (!Number.isFinite(value)) throw new NumberOutOfRange('the result is not a number');
     return Decimal.parse(String(value)) ?? Decimal.ZERO;
+  }
+
+  /** As `ofDouble`, or an infinity. @throws NumberOutOfRange for what is not a number */
+  static ofFloat(value: number): Decimal {
+    return Math.abs(value) === Infinity ? Decimal.infinity(value) : Decimal.ofDouble(value);
   }
 
   /** Undefined when the text is no number. @throws NumberOutOfRange */
@@ -106,10 +114,10 @@ export class Decimal {
     return Decimal.made((this.digits * 10n ** BigInt(extra)) / other.digits, this.scale - other.scale + extra);
   }
 
-  /** With the sign of the dividend (JS-34). */
+  /** With the sign of the dividend (JS-34); of a division by zero the dividend itself. */
   remainder(other: Decimal): Decimal {
-    if (other.sign === 0 || this.infinite) throw new NumberOutOfRange("can't divide by zero");
-    if (other.infinite) return this;
+    if (this.infinite) throw new NumberOutOfRange("can't divide an infinite number");
+    if (other.sign === 0 || other.infinite) return this;
     const scale = Math.max(this.scale, other.scale);
     return Decimal.made(this.at(scale) % other.at(scale), scale);
   }
@@ -118,6 +126,28 @@ export class Decimal {
   truncated(): Decimal {
     if (this.infinite || this.scale <= 0) return this;
     return Decimal.made(this.digits / 10n ** BigInt(this.scale), 0);
+  }
+
+  /**
+   * The nearest number with `places` decimal places, or that many tens where negative. Halfway between two, the
+   * reference decides by the binary number of 512 bits that it has instead of the decimal one, and takes the even
+   * neighbour where that is exact.
+   */
+  rounded(places: number): Decimal {
+    if (this.infinite || this.scale <= places) return this;
+    const unit = 10n ** BigInt(this.scale - places);
+    const magnitude = this.digits < 0n ? -this.digits : this.digits;
+    const [kept, twice] = [magnitude / unit, (magnitude % unit) * 2n];
+    const isAway =
+      twice === unit ? this.binaryExcess() > 0 || (this.binaryExcess() === 0 && kept % 2n === 1n) : twice > unit;
+    const rounded = isAway ? kept + 1n : kept;
+    return Decimal.made(this.digits < 0n ? -rounded : rounded, places);
+  }
+
+  /** Its digits without leading and trailing zeros, and the power of ten of the first one; "0" and 0 of zero. */
+  scientific(): { readonly digits: string; readonly exponent: number } {
+    const digits = String(this.digits < 0n ? -this.digits : this.digits);
+    return { digits, exponent: this.digits === 0n ? 0 : digits.length - 1 - this.scale };
   }
 
   floor(): Decimal {
@@ -160,10 +190,25 @@ export class Decimal {
     return new Decimal(sign < 0 ? -1n : 1n, 0, true);
   }
 
+  /** Whether the nearest binary number of 512 bits is larger in magnitude (1), equal (0) or smaller (-1). */
+  private binaryExcess(): -1 | 0 | 1 {
+    if (this.scale <= 0) return 0;
+    const numerator = this.digits < 0n ? -this.digits : this.digits;
+    const denominator = 10n ** BigInt(this.scale);
+    let shift = BigInt(BINARY_DIGITS + bitsIn(denominator) - bitsIn(numerator));
+    if ((numerator << shift) / denominator >= 1n << BigInt(BINARY_DIGITS)) shift -= 1n;
+    const scaled = numerator << shift;
+    const [kept, twice] = [scaled / denominator, (scaled % denominator) * 2n];
+    if (twice === 0n) return 0;
+    return twice > denominator || (twice === denominator && kept % 2n === 1n) ? 1 : -1;
+  }
+
   private at(scale: number): bigint {
     return this.digits * 10n ** BigInt(scale - this.scale);
   }
 }
+
+const bitsIn = (number: bigint): number => number.toString(2).length;
 
 function digitsIn(digits: bigint): number {
   return String(digits < 0n ? -digits : digits).length;

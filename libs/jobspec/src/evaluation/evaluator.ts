@@ -12,7 +12,9 @@ import { binaryResult, unaryResult, OperandError } from './operators.js';
 import type { Scope } from './scope.js';
 import { BudgetExceeded, type StepBudget } from './step-budget.js';
 import { TemplateText } from './template-text.js';
+import { normalised } from './normal-form.js';
 import { BOOL, ConversionError, convert, toText } from './type.js';
+import { MismatchError, unified } from './unification.js';
 import { depthOf, Mapping, Sequence, tuple, typeName, type Value } from './value.js';
 
 /** Where constants are wanted (JS-73), references and functions are errors. */
@@ -50,6 +52,7 @@ export class Evaluator {
     try {
       this.budget.spend(1);
       const value = this.valueOf(expression, scope);
+      if (typeof value === 'string') return normalised(value);
       if (depthOf(value) <= MAX_NESTING) return value;
     } catch (error) {
       throw placed(error, expression, expression.span);
@@ -167,7 +170,7 @@ export class Evaluator {
         'Incorrect key type',
         `Can't use this value as a key: string required, but have ${typeName(value)}.`,
       );
-    return toText(value);
+    return normalised(toText(value));
   }
 
   /** JS-36: errors of the branch not taken do not count. */
@@ -181,18 +184,20 @@ export class Evaluator {
     );
     const taken = this.evaluate(decided ? whenTrue : whenFalse, scope);
     const other = this.attempt(decided ? whenFalse : whenTrue, scope);
-    if (other === undefined || other === null || taken === null) return taken;
-    const [kind, otherKind] = [kindOf(taken), kindOf(other)];
-    if (kind === otherKind) return taken;
-    if (kind === 'string' && isPrimitive(other)) return taken;
-    if (otherKind === 'string' && isPrimitive(taken)) return toText(taken);
-    const [yes, no] = decided ? [taken, other] : [other, taken];
-    throw this.failure(
-      expression,
-      expression.span,
-      'Inconsistent conditional result types',
-      `The true and false result expressions must have consistent types. The 'true' value is ${typeName(yes)}, but the 'false' value is ${typeName(no)}.`,
-    );
+    if (other === undefined) return taken;
+    try {
+      return unified(taken, other);
+    } catch (error) {
+      if (!(error instanceof MismatchError)) throw error;
+      const { at, mine, its } = error;
+      const [yes, no] = decided ? [mine, its] : [its, mine];
+      throw this.failure(
+        expression,
+        expression.span,
+        'Inconsistent conditional result types',
+        `The true and false result expressions must have consistent types. ${at}The 'true' value is ${typeName(yes)}, but the 'false' value is ${typeName(no)}.`,
+      );
+    }
   }
 
   /** The value, or undefined if it has none; too much work stays an error. */
@@ -208,6 +213,13 @@ export class Evaluator {
 
   boolean(expression: Expression, scope: Scope, summary: string, detail: string): boolean {
     const value = this.evaluate(expression, scope);
+    if (value === null)
+      throw this.failure(
+        expression,
+        expression.span,
+        'Null condition',
+        'The condition value is null. Conditions must either be true or false.',
+      );
     try {
       const converted = convert(value, BOOL);
       if (typeof converted === 'boolean') return converted;
@@ -303,12 +315,4 @@ function described(error: unknown): readonly [string, string] {
   if (error instanceof FunctionError) return ['Error in function call', error.message];
   if (error instanceof BudgetExceeded) return ['Job file too expensive', `${error.message}.`];
   throw error;
-}
-
-const isPrimitive = (value: Value): boolean => !(value instanceof Sequence || value instanceof Mapping);
-
-/** What `?:` compares (JS-36): sequences and mappings unify among themselves. */
-function kindOf(value: Value): string {
-  if (value instanceof Sequence) return 'sequence';
-  return value instanceof Mapping ? 'mapping' : typeName(value);
 }

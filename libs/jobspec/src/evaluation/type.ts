@@ -69,7 +69,8 @@ export function toNumber(value: Value): Decimal {
 export function toBoolean(value: Value): boolean {
   if (typeof value === 'boolean') return value;
   if (typeof value !== 'string') throw new ConversionError(`bool required, but have ${typeName(value)}`);
-  if (value === 'true' || value === 'false') return value === 'true';
+  if (value === 'true' || value === '1') return true;
+  if (value === 'false' || value === '0') return false;
   throw new ConversionError('a bool is required');
 }
 

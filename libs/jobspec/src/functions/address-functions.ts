@@ -13,7 +13,6 @@ export const ADDRESS_FUNCTIONS: Readonly<Record<string, LanguageFunction>> = {
   cidrhost: of([str('prefix'), num('hostnum')], ([prefix, host]) => hostOf(parsed(textOf(prefix)), wholeOf(host))),
   cidrnetmask: of([str('prefix')], ([prefix]) => {
     const { width, length } = parsed(textOf(prefix));
-    if (width !== 32) throw new FunctionError('only IPv4 networks have netmasks');
     return addressText(networkMask(width, length), width);
   }),
   cidrsubnet: of([str('prefix'), num('newbits'), num('netnum')], ([prefix, newBits, number]) =>
@@ -36,12 +35,16 @@ function parsed(text: string): Prefix {
 
 function bitsOf4(address: string): Omit<Prefix, 'length'> | undefined {
   const parts = address.split('.');
-  if (parts.length !== 4 || parts.some((part) => !/^\d{1,3}$/u.test(part) || Number(part) > 255)) return undefined;
+  if (parts.length !== 4 || parts.some((part) => !/^(?:0|[1-9]\d{0,2})$/u.test(part) || Number(part) > 255))
+    return undefined;
   return { bits: parts.reduce((sum, part) => (sum << 8n) | BigInt(part), 0n), width: 32 };
 }
 
-/** Without embedded IPv4 notation. */
+/** The last 32 bits may be written as an IPv4 address. */
 function bitsOf6(address: string): Omit<Prefix, 'length'> | undefined {
+  const embedded = bitsOf4(address.slice(address.lastIndexOf(':') + 1));
+  if (embedded && address.includes(':'))
+    return bitsOf6(address.slice(0, address.lastIndexOf(':') + 1) + wordsOf(embedded.bits, 16n, 2).map(hex).join(':'));
   const [head = '', tail, more] = address.split('::');
   const wordsIn = (text: string): string[] => (text === '' ? [] : text.split(':'));
   const [front, back] = [wordsIn(head), wordsIn(tail ?? '')];
@@ -91,14 +94,13 @@ function subnets(prefix: Prefix, sizes: readonly number[]): Prefix[] {
 const textOfPrefix = ({ bits, width, length }: Prefix): string => `${addressText(bits, width)}/${length}`;
 
 function addressText(bits: bigint, width: 32 | 128): string {
-  const size = width === 32 ? 8n : 16n;
-  const count = width === 32 ? 4 : 8;
-  const words = Array.from(
-    { length: count },
-    (_, at) => (bits >> (size * BigInt(count - 1 - at))) & ((1n << size) - 1n),
-  );
-  return width === 32 ? words.join('.') : shortened(words.map((word) => word.toString(16)));
+  return width === 32 ? wordsOf(bits, 8n, 4).join('.') : shortened(wordsOf(bits, 16n, 8).map(hex));
 }
+
+/** The last `count` words of `size` bits. */
+const wordsOf = (bits: bigint, size: bigint, count: number): bigint[] =>
+  Array.from({ length: count }, (_, at) => (bits >> (size * BigInt(count - 1 - at))) & ((1n << size) - 1n));
+const hex = (word: bigint): string => word.toString(16);
 
 /** The longest run of two or more zeros becomes `::`. */
 function shortened(words: readonly string[]): string {

@@ -1,4 +1,5 @@
 import type { StepBudget } from '../evaluation/step-budget.js';
+import { normalised } from '../evaluation/normal-form.js';
 import { list, Mapping, type Value } from '../evaluation/value.js';
 import { FunctionError } from './function-table.js';
 
@@ -29,7 +30,7 @@ function rowsOf(text: string, budget: StepBudget): string[][] {
     const found = FIELD.exec(text);
     if (!found) throw new FunctionError('a quote stands where none may');
     const [, quoted, plain = '', end] = found;
-    row.push(quoted === undefined ? plain : quoted.replaceAll('""', '"'));
+    row.push(normalised(quoted === undefined ? plain : quoted.replaceAll('""', '"')));
     if (end === ',' && FIELD.lastIndex < text.length) continue;
     if (end === ',') row.push('');
     // Empty lines are none.

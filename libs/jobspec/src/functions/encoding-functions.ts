@@ -1,6 +1,7 @@
 import { constants, createHash, privateDecrypt, randomUUID } from 'node:crypto';
-import { type Json, isJsonObject, jsonOf } from '../decoding/json.js';
+import { type Json, isJsonObject } from '../decoding/json.js';
 import { Decimal } from '../evaluation/decimal.js';
+import { normalised } from '../evaluation/normal-form.js';
 import { Mapping, tuple, type Value } from '../evaluation/value.js';
 import { MAX_NESTING } from '../limits.js';
 import { csvDecoded } from './csv-function.js';
@@ -14,7 +15,7 @@ const hash = (algorithm: string): LanguageFunction =>
 export const ENCODING_FUNCTIONS: Readonly<Record<string, LanguageFunction>> = {
   base64encode: onText((text, budget) => budget.text(Buffer.from(text, 'utf8').toString('base64'))),
   base64decode: onText((text) => utf8(base64(text))),
-  jsonencode: of([nullable('val')], ([value = null], budget) => budget.text(goJson(jsonOf(value)))),
+  jsonencode: of([nullable('val')], ([value = null], budget) => budget.text(goJson(value))),
   jsondecode: onText((text, budget) => {
     budget.spend(text.length >> 2);
     return decodedJson(text);
@@ -44,9 +45,17 @@ function utf8(bytes: Uint8Array): string {
   }
 }
 
+/** A string or a number of JSON. */
+const STRING_OR_NUMBER = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/gu;
+
+/** Every digit of a number counts: JavaScript's own parser rounds them, so it gets them as strings, marked as numbers. */
 function decodedJson(text: string): Value {
   try {
-    const json: Json = JSON.parse(text);
+    JSON.parse(text);
+    const marked = text.replaceAll(STRING_OR_NUMBER, (one) =>
+      one.startsWith('"') ? `"s${one.slice(1)}` : `"n${one}"`,
+    );
+    const json: Json = JSON.parse(marked);
     return valueOf(json, MAX_NESTING);
   } catch (error) {
     if (error instanceof SyntaxError) throw new FunctionError(error.message);
@@ -56,13 +65,15 @@ function decodedJson(text: string): Value {
 
 function valueOf(json: Json, depth: number): Value {
   if (depth === 0) throw new FunctionError('the JSON is nested too deeply');
-  if (typeof json === 'number') return Decimal.ofDouble(json);
+  if (typeof json === 'string')
+    return json.startsWith('n') ? (Decimal.parse(json.slice(1)) ?? Decimal.ZERO) : normalised(json.slice(1));
   if (Array.isArray(json)) return tuple(json.map((item) => valueOf(item, depth - 1)));
   if (isJsonObject(json))
     return new Mapping(
       'object',
-      Object.entries(json).map(([key, item]) => [key, valueOf(item, depth - 1)]),
+      Object.entries(json).map(([key, item]) => [normalised(key.slice(1)), valueOf(item, depth - 1)]),
     );
+  if (typeof json === 'number') return Decimal.ofDouble(json); // All of them were marked.
   return json;
 }
 

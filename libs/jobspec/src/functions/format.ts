@@ -1,8 +1,7 @@
-import { jsonOf } from '../decoding/json.js';
 import { Decimal } from '../evaluation/decimal.js';
 import type { StepBudget } from '../evaluation/step-budget.js';
 import { ConversionError, toBoolean, toNumber, toText } from '../evaluation/type.js';
-import { list, Sequence, type Value } from '../evaluation/value.js';
+import { list, Mapping, Sequence, type Value } from '../evaluation/value.js';
 import { goJson } from './go-json.js';
 import { charactersOf } from '../characters.js';
 import { FunctionError } from './function-table.js';
@@ -29,7 +28,8 @@ export function formatted(format: string, args: readonly Value[]): string {
       if (value === undefined)
         throw new FunctionError(`not enough arguments for "${verb}": need index ${at} but have ${args.length} total`);
       const digits = precision === undefined ? undefined : bounded(Number(precision));
-      return padded(converted(letter, flags, value, digits), flags, bounded(Number(width)), letter);
+      const directive = { verb, at, letter, flags, width: bounded(Number(width)), precision: digits };
+      return padded(converted(directive, value), directive, value);
     },
   );
   if (used < args.length) throw new FunctionError(`too many arguments; only ${used} used by format string`);
@@ -51,51 +51,76 @@ function bounded(width: number): number {
   throw new FunctionError(`widths and precisions may be at most ${MAX_WIDTH}`);
 }
 
-function converted(letter: string, flags: string, value: Value, precision: number | undefined): string {
+/** One verb of a format with what modifies it. */
+interface Directive {
+  readonly verb: string;
+  /** Of its argument. */
+  readonly at: number;
+  readonly letter: string;
+  readonly flags: string;
+  readonly width: number;
+  readonly precision: number | undefined;
+}
+
+function converted(directive: Directive, value: Value): string {
+  const { verb, at, letter } = directive;
+  if (value === null && letter !== 'v')
+    throw new FunctionError(`unsupported value for "${verb}" at ${at}: null value cannot be formatted`);
   try {
-    switch (letter) {
-      case 's': {
-        const text = toText(value);
-        return precision === undefined ? text : charactersOf(text).slice(0, precision).join('');
-      }
-      case 'q':
-        return JSON.stringify(toText(value));
-      case 'v':
-        return flags.includes('#') || value === null || (typeof value === 'object' && !(value instanceof Decimal))
-          ? goJson(jsonOf(value))
-          : toText(value);
-      case 't':
-        return String(toBoolean(value));
-      case 'd':
-        return String(toNumber(value).truncated());
-      case 'X':
-        return converted('x', flags, value, precision).toUpperCase();
-      case 'x':
-      case 'b':
-      case 'o':
-        return inBase(toNumber(value).truncated().toBigInt(), letter, flags.includes('#'));
-      case 'f':
-      case 'F':
-        return fixed(toNumber(value), precision ?? 6);
-      case 'E':
-        return converted('e', flags, value, precision).toUpperCase();
-      case 'e':
-        return exponential(
-          toNumber(value)
-            .toNumber()
-            .toExponential(precision ?? 6),
-        );
-      case 'g':
-      case 'G':
-        return toNumber(value).toString();
-      default:
-        throw new FunctionError(`unsupported format verb "%${letter}"`);
-    }
+    return written(directive, value);
   } catch (error) {
     if (error instanceof ConversionError)
-      throw new FunctionError(`unsuitable value for "%${letter}": ${error.message}`);
+      throw new FunctionError(`unsupported value for "${verb}" at ${at}: ${error.message}`);
     throw error;
   }
+}
+
+/** @throws ConversionError */
+function written({ letter, flags, precision }: Directive, value: Value): string {
+  switch (letter) {
+    case 's': {
+      const text = toText(value);
+      return precision === undefined ? text : charactersOf(text).slice(0, precision).join('');
+    }
+    case 'q':
+      return goJson(toText(value));
+    case 'v':
+      if (flags.includes('#') || value === null || value instanceof Sequence || value instanceof Mapping)
+        return goJson(value);
+      return value instanceof Decimal ? general(value, undefined) : toText(value);
+    case 't':
+      return String(toBoolean(value));
+    case 'd': {
+      const digits = String(integer(value));
+      return digits.startsWith('-')
+        ? `-${digits.slice(1).padStart(precision ?? 0, '0')}`
+        : digits.padStart(precision ?? 0, '0');
+    }
+    case 'X':
+      return inBase(integer(value), 'x', flags.includes('#')).toUpperCase();
+    case 'x':
+    case 'b':
+    case 'o':
+      return inBase(integer(value), letter, flags.includes('#'));
+    case 'f':
+      return fixed(toNumber(value), precision ?? DEFAULT_PRECISION);
+    case 'E':
+      return exponential(toNumber(value), precision ?? DEFAULT_PRECISION).toUpperCase();
+    case 'e':
+      return exponential(toNumber(value), precision ?? DEFAULT_PRECISION);
+    case 'G':
+      return general(toNumber(value), precision).toUpperCase();
+    case 'g':
+      return general(toNumber(value), precision);
+    default:
+      throw new FunctionError(`unsupported format verb '${letter}'`);
+  }
+}
+
+function integer(value: Value): bigint {
+  const number = toNumber(value);
+  if (!number.isWhole) throw new ConversionError('an integer is required');
+  return number.toBigInt();
 }
 
 const BASES = { x: [16, '0x'], b: [2, '0b'], o: [8, '0'] } as const;
@@ -106,25 +131,57 @@ function inBase(number: bigint, letter: keyof typeof BASES, isMarked: boolean): 
   return `${number < 0n ? '-' : ''}${isMarked ? mark : ''}${digits}`;
 }
 
-/** Half away from zero, however many digits the number has. */
-function fixed(number: Decimal, digits: number): string {
-  const unit = Decimal.parse(`1e${digits}`) ?? Decimal.ZERO;
-  const half = Decimal.parse(number.sign < 0 ? '-0.5' : '0.5') ?? Decimal.ZERO;
-  const rounded = number.times(unit).plus(half).truncated().toBigInt();
-  const text = String(rounded < 0n ? -rounded : rounded).padStart(digits + 1, '0');
-  const whole = text.slice(0, text.length - digits);
-  return `${rounded < 0n ? '-' : ''}${whole}${digits === 0 ? '' : `.${text.slice(-digits)}`}`;
+/** Decimal places where none are asked for. */
+const DEFAULT_PRECISION = 6;
+
+function fixed(number: Decimal, places: number): string {
+  if (number.isInfinite) return infinity(number);
+  const text = number.rounded(places).toString();
+  const [whole = '', fraction = ''] = text.split('.');
+  const sign = number.sign < 0 && !whole.startsWith('-') ? '-' : ''; // of what was rounded to zero
+  return `${sign}${whole}${places === 0 ? '' : `.${fraction.padEnd(places, '0')}`}`;
 }
 
-/** At least two digits of exponent. */
-const exponential = (text: string): string => text.replace(/e([+-])(\d)$/u, 'e$10$2');
+/** One digit, `places` more, and an exponent of at least two digits. */
+function exponential(number: Decimal, places: number): string {
+  if (number.isInfinite) return infinity(number);
+  const rounded = toSignificant(number, places + 1);
+  return scientific(rounded, rounded.scientific().digits.padEnd(places + 1, '0'));
+}
 
-function padded(text: string, flags: string, width: number, letter: string): string {
-  const isNumber = 'dfFeEgGxXbo'.includes(letter);
+/**
+ * The shorter of both forms: with an exponent where it is below -4, or not below the precision. Without a precision all
+ * digits are shown, and the limit is the usual one.
+ */
+function general(number: Decimal, precision: number | undefined): string {
+  if (number.isInfinite) return infinity(number);
+  const significant = precision === undefined ? undefined : Math.max(precision, 1);
+  const rounded = significant === undefined ? number : toSignificant(number, significant);
+  const { digits, exponent } = rounded.scientific();
+  const isWhole = significant !== undefined && significant > digits.length && digits.length > exponent;
+  const limit = isWhole ? digits.length : (significant ?? DEFAULT_PRECISION);
+  return exponent < -4 || exponent >= limit ? scientific(rounded, digits) : rounded.toString();
+}
+
+const toSignificant = (number: Decimal, digits: number): Decimal =>
+  number.rounded(digits - 1 - number.scientific().exponent);
+
+function scientific(number: Decimal, digits: string): string {
+  const { exponent } = number.scientific();
+  const fraction = digits.length > 1 ? `.${digits.slice(1)}` : '';
+  const power = String(Math.abs(exponent)).padStart(2, '0');
+  return `${number.sign < 0 ? '-' : ''}${digits.slice(0, 1)}${fraction}e${exponent < 0 ? '-' : '+'}${power}`;
+}
+
+const infinity = (number: Decimal): string => (number.sign < 0 ? '-Inf' : '+Inf');
+
+function padded(text: string, { flags, width, letter }: Directive, value: Value): string {
+  if (letter === 't') return text;
+  const isNumber = 'dfeEgGxXbo'.includes(letter) || (letter === 'v' && value instanceof Decimal);
   const positive = flags.includes('+') ? '+' : flags.includes(' ') ? ' ' : '';
-  const signed = isNumber && !text.startsWith('-') ? `${positive}${text}` : text;
+  const signed = isNumber && !/^[+-]/u.test(text) ? `${positive}${text}` : text;
   if (flags.includes('-')) return signed.padEnd(width);
-  if (!flags.includes('0') || !isNumber) return signed.padStart(width);
-  const sign = /^[+ -]/u.exec(signed)?.[0] ?? '';
+  if (!flags.includes('0')) return signed.padStart(width);
+  const sign = isNumber ? (/^[+ -]/u.exec(signed)?.[0] ?? '') : '';
   return sign + signed.slice(sign.length).padStart(width - sign.length, '0');
 }

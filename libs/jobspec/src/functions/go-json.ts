@@ -1,4 +1,6 @@
-import type { Json } from '../decoding/json.js';
+import { Decimal } from '../evaluation/decimal.js';
+import { ConversionError } from '../evaluation/type.js';
+import { Mapping, Sequence, type Value } from '../evaluation/value.js';
 
 const ESCAPED: Readonly<Record<string, string>> = {
   '<': '\\u003c',
@@ -8,7 +10,20 @@ const ESCAPED: Readonly<Record<string, string>> = {
   '\u2029': '\\u2029',
 };
 
-/** JSON without spaces, with the characters escaped that a page of HTML would take for its own. */
-export function goJson(json: Json): string {
-  return JSON.stringify(json).replaceAll(/[<>&\u2028\u2029]/gu, (character) => ESCAPED[character] ?? character);
+/**
+ * JSON without spaces, with the characters escaped that a page of HTML would take for its own, and with all digits of
+ * every number (JS-35). @throws ConversionError for an infinite number
+ */
+export function goJson(value: Value): string {
+  if (value instanceof Decimal) return numberText(value);
+  if (value instanceof Sequence) return `[${value.items.map(goJson).join(',')}]`;
+  if (value instanceof Mapping)
+    return `{${[...value.entries].map(([key, item]) => `${goJson(key)}:${goJson(item)}`).join(',')}}`;
+  if (typeof value !== 'string') return String(value);
+  return JSON.stringify(value).replaceAll(/[<>&\u2028\u2029]/gu, (character) => ESCAPED[character] ?? character);
+}
+
+function numberText(value: Decimal): string {
+  if (value.isInfinite) throw new ConversionError('an infinite number cannot be written as JSON');
+  return value.toString();
 }

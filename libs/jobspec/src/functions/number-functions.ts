@@ -10,7 +10,7 @@ export const NUMBER_FUNCTIONS: Readonly<Record<string, LanguageFunction>> = {
   ceil: of([num()], ([n]) => numberOf(n).negated().floor().negated()),
   floor: of([num()], ([n]) => numberOf(n).floor()),
   log: of([num(), num('base')], ([n, base]) =>
-    Decimal.ofDouble(Math.log(numberOf(n).toNumber()) / Math.log(numberOf(base).toNumber())),
+    Decimal.ofFloat(Math.log(numberOf(n).toNumber()) / Math.log(numberOf(base).toNumber())),
   ),
   max: of([], (numbers) => extreme(numbers, 1), num('numbers')),
   min: of([], (numbers) => extreme(numbers, -1), num('numbers')),
@@ -27,10 +27,10 @@ function extreme(numbers: readonly Value[], sign: 1 | -1): Decimal {
 
 function power(base: Decimal, exponent: Decimal): Decimal {
   if (!exponent.isWhole || Math.abs(exponent.toNumber()) > MAX_EXPONENT)
-    return Decimal.ofDouble(base.toNumber() ** exponent.toNumber());
+    return Decimal.ofFloat(base.toNumber() ** exponent.toNumber());
   let result = Decimal.of(1);
   for (let left = Math.abs(exponent.toNumber()); left > 0; left--) result = result.times(base);
-  return exponent.sign < 0 ? Decimal.of(1).dividedBy(result) : result;
+  return exponent.sign < 0 ? Decimal.of(1).dividedBy(result) : result; // By zero: an infinity.
 }
 
 /** Above base 36 capitals are digits of their own. */

@@ -1,6 +1,7 @@
 import { FilterSyntaxError, replaceMatches } from '@waybill/model/pattern-replacement';
 import { charactersOf } from '../characters.js';
 import { Decimal } from '../evaluation/decimal.js';
+import { lowerCase, titleCase, upperCase } from './letter-case.js';
 import type { StepBudget } from '../evaluation/step-budget.js';
 import { list, type Value } from '../evaluation/value.js';
 import { formatted, formattedList } from './format.js';
@@ -30,9 +31,9 @@ export const STRING_FUNCTIONS: Readonly<Record<string, LanguageFunction>> = {
       budget.text(lists.flatMap((one) => itemsOf(one).map(textOf)).join(textOf(separator))),
     strings('lists'),
   ),
-  lower: onText((text) => text.toLowerCase()),
-  upper: onText((text) => text.toUpperCase()),
-  title: onText((text) => text.replaceAll(/(?<![\p{L}\p{N}_'])\p{L}/gu, (letter) => letter.toUpperCase())),
+  lower: onText(lowerCase),
+  upper: onText(upperCase),
+  title: onText(titleCase),
   regex_replace: of([str(), str('pattern'), str('replace')], ([text, pattern, replacement], budget) =>
     regexReplaced(textOf(text), textOf(pattern), textOf(replacement), budget),
   ),
@@ -42,7 +43,7 @@ export const STRING_FUNCTIONS: Readonly<Record<string, LanguageFunction>> = {
   reverse: reversed,
   strrev: reversed,
   split: of([str('separator'), str()], ([separator, text], budget) => {
-    const parts = textOf(text).split(textOf(separator));
+    const parts = textOf(separator) === '' ? [...textOf(text)] : textOf(text).split(textOf(separator));
     budget.spend(parts.length);
     return list(parts);
   }),

@@ -1,61 +1,163 @@
 import { createRequire } from 'node:module';
-import { type Json, jsonOf } from '../decoding/json.js';
+import type * as Yaml from 'yaml';
 import { Decimal } from '../evaluation/decimal.js';
-import { Mapping, tuple, type Value } from '../evaluation/value.js';
+import { normalised } from '../evaluation/normal-form.js';
+import type { StepBudget } from '../evaluation/step-budget.js';
+import { Mapping, Sequence, tuple, type Value } from '../evaluation/value.js';
 import { MAX_NESTING } from '../limits.js';
 import { FunctionError, type LanguageFunction } from './function-table.js';
 import { nullable, of, onText } from './parameters.js';
+import { plainScalar, taggedScalar } from './yaml-scalars.js';
 
 /** Loaded by the first file that calls one of the two: it takes longer to load than most job files to parse. */
-const yaml = (): typeof import('yaml') => createRequire(import.meta.url)('yaml') as typeof import('yaml');
-
-/** `*name` that may be followed in one text, so that a short one cannot unfold into gigabytes. */
-const MAX_ALIASES = 100;
+const yaml = (): typeof Yaml => createRequire(import.meta.url)('yaml') as typeof Yaml;
 
 /** Of tokens: a list or a map is three, with its items and what an item consists of. */
 const MAX_SYNTAX_NESTING = 3 * MAX_NESTING + 3;
 
 export const YAML_FUNCTIONS: Readonly<Record<string, LanguageFunction>> = {
-  yamlencode: of([nullable('value')], ([value = null], budget) => budget.text(encoded(jsonOf(value)))),
+  yamlencode: of([nullable('value')], ([value = null], budget) => budget.text(encoded(value))),
   yamldecode: onText((text, budget) => {
     budget.spend(text.length >> 2);
-    return decoded(text);
+    return new YamlDocument(text, budget).value();
   }),
 };
 
-/** Blocks, two spaces in; keys and texts in double quotes, texts of several lines as literal blocks. */
-function encoded(json: Json): string {
+/** Texts that a literal block can show: several lines, no space at the end of one, nothing that needs an escape. */
+const isLiteralBlock = (text: string): boolean =>
+  text.includes('\n') && !/ $| \n/u.test(text) && !/[^\n\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd]/u.test(text);
+
+/** Blocks, two spaces in; keys and texts in double quotes, texts of several lines as literal blocks; all digits of numbers. */
+function encoded(value: Value): string {
   const { Document, isScalar, visit } = yaml();
-  const document = new Document(json);
+  const number: Yaml.ScalarTag = {
+    tag: 'tag:yaml.org,2002:float',
+    default: true,
+    identify: (one) => one instanceof Decimal,
+    resolve: (text) => text,
+    stringify: ({ value: one }) => String(one),
+  };
+  const document = new Document(plain(value), { customTags: (tags) => [number, ...tags] });
   visit(document, {
     Scalar: (key, node) => {
-      if (key !== 'key' && isScalar(node) && typeof node.value === 'string' && node.value.includes('\n'))
+      if (key !== 'key' && isScalar(node) && typeof node.value === 'string' && isLiteralBlock(node.value))
         node.type = 'BLOCK_LITERAL';
     },
   });
-  return document.toString({
+  const text = document.toString({
     defaultKeyType: 'QUOTE_DOUBLE',
     defaultStringType: 'QUOTE_DOUBLE',
     doubleQuotedAsJSON: true,
     indentSeq: false,
     lineWidth: 0,
   });
+  if (value instanceof Sequence || value instanceof Mapping) return text;
+  if (typeof value !== 'string') return `${text}...\n`; // As libyaml ends a document that is one plain scalar.
+  return isLiteralBlock(value) ? text.replaceAll(/\n(?=[^\n])/gu, '\n  ') : text;
 }
 
-function decoded(text: string): Value {
-  const { parseDocument, Lexer, Parser } = yaml();
-  refuseDeepBrackets(new Lexer().lex(text));
-  for (const token of new Parser().parse(text)) refuseDeep(token);
-  const document = parseDocument(text, { intAsBigInt: true, logLevel: 'error', prettyErrors: false });
-  const [error] = document.errors;
-  if (error) throw new FunctionError(error.message);
-  let plain: unknown;
-  try {
-    plain = document.toJS({ maxAliasCount: MAX_ALIASES });
-  } catch (unfolding) {
-    throw new FunctionError(unfolding instanceof Error ? unfolding.message : String(unfolding));
+/** For the library, which knows arrays and objects, and numbers by the tag above. */
+function plain(value: Value): unknown {
+  if (value instanceof Sequence) return value.items.map(plain);
+  if (value instanceof Mapping) return new Map([...value.entries].map(([key, item]) => [key, plain(item)]));
+  return value;
+}
+
+/** Steps that an alias costs beside those of what it names: nobody needs ten thousand of them. */
+const ALIAS_STEPS = 100;
+
+const TAG = 'tag:yaml.org,2002:';
+
+/**
+ * A text as YAML 1.1, read as the reference does: its words for true and false, times, merge keys; numbers as in YAML
+ * 1.2, with all digits. Of a key that is there twice the last one counts. Each node costs steps of the budget, also each
+ * time that an alias names it, so that a short text cannot unfold into gigabytes.
+ */
+class YamlDocument {
+  private readonly yaml = yaml();
+  private readonly document: Yaml.Document;
+  /** Anchored nodes that are being read: an alias to one of them would never end. */
+  private readonly open = new Set<Yaml.Node>();
+
+  /** @throws FunctionError */
+  constructor(
+    text: string,
+    private readonly budget: StepBudget,
+  ) {
+    refuseDeepBrackets(new this.yaml.Lexer().lex(text));
+    for (const token of new this.yaml.Parser().parse(text)) refuseDeep(token);
+    this.document = this.yaml.parseDocument(text, {
+      logLevel: 'error',
+      prettyErrors: false,
+      schema: 'failsafe',
+      uniqueKeys: false,
+    });
+    const [error] = this.document.errors;
+    if (error) throw new FunctionError(error.message);
   }
-  return valueOf(plain, MAX_NESTING);
+
+  /** @throws FunctionError */
+  value(): Value {
+    const { contents } = this.document;
+    if (contents === null) throw new FunctionError('on line 1, column 1: missing start of document');
+    return this.valueOf(contents, MAX_NESTING);
+  }
+
+  private valueOf(node: unknown, depth: number): Value {
+    const { isAlias, isMap, isScalar, isSeq } = this.yaml;
+    this.budget.spend(1);
+    if (depth === 0) throw new FunctionError('the YAML is nested too deeply');
+    if (isAlias(node)) return this.aliased(node, depth);
+    if (isScalar(node)) return scalar(node);
+    if (isSeq(node)) {
+      checkKind(node.tag, 'seq', 'sequence');
+      return this.reading(node, () => tuple(node.items.map((item) => this.valueOf(item, depth - 1))));
+    }
+    if (isMap(node)) {
+      checkKind(node.tag, 'map', 'mapping');
+      return this.reading(node, () => new Mapping('object', this.entries(node, depth - 1)));
+    }
+    return null;
+  }
+
+  private aliased(alias: Yaml.Alias, depth: number): Value {
+    this.budget.spend(ALIAS_STEPS);
+    const node = alias.resolve(this.document);
+    if (!node) throw new FunctionError(`reference to undefined anchor "${alias.source}"`);
+    if (this.open.has(node))
+      throw new FunctionError(`cannot refer to anchor "${alias.source}" from inside its own definition`);
+    return this.valueOf(node, depth);
+  }
+
+  private reading<T>(node: Yaml.Node, read: () => T): T {
+    this.open.add(node);
+    try {
+      return read();
+    } finally {
+      this.open.delete(node);
+    }
+  }
+
+  /** Own keys win over merged ones, wherever those stand. */
+  private entries(map: Yaml.YAMLMap, depth: number): [string, Value][] {
+    const merged: [string, Value][] = [];
+    const own: [string, Value][] = [];
+    for (const { key, value } of map.items) {
+      if (this.yaml.isScalar(key) && key.type === 'PLAIN' && key.source === '<<')
+        merged.push(...this.merged(value, depth));
+      else own.push([keyText(this.valueOf(key, depth)), this.valueOf(value, depth)]);
+    }
+    return [...merged, ...own];
+  }
+
+  private merged(node: unknown, depth: number): [string, Value][] {
+    const value = this.valueOf(node, depth);
+    const sources = value instanceof Sequence ? value.items : [value];
+    return sources.flatMap((source) => {
+      if (source instanceof Mapping) return [...source.entries];
+      throw new FunctionError('only a mapping can be merged into a mapping');
+    });
+  }
 }
 
 /** Brackets that are open at a time: known without reading on. */
@@ -85,16 +187,21 @@ function childrenOf(token: unknown): unknown[] {
   return [items, key, value].filter((child) => typeof child === 'object' && child !== null);
 }
 
-function valueOf(plain: unknown, depth: number): Value {
-  if (depth === 0) throw new FunctionError('the YAML is nested too deeply');
-  if (plain === null || plain === undefined) return null;
-  if (typeof plain === 'string' || typeof plain === 'boolean') return plain;
-  if (typeof plain === 'bigint') return Decimal.parse(String(plain)) ?? null;
-  if (typeof plain === 'number' && Number.isFinite(plain)) return Decimal.ofDouble(plain);
-  if (Array.isArray(plain)) return tuple(plain.map((item: unknown) => valueOf(item, depth - 1)));
-  if (typeof plain !== 'object') throw new FunctionError(`a ${typeof plain} has no counterpart in this language`);
-  return new Mapping(
-    'object',
-    Object.entries(plain).map(([key, item]: [string, unknown]) => [key, valueOf(item, depth - 1)]),
-  );
+function scalar({ source = '', tag, type, value }: Yaml.Scalar): Value {
+  const text = normalised(typeof value === 'string' ? value : source);
+  if (tag === undefined) return type === 'PLAIN' ? plainScalar(text) : text;
+  const known = tag.startsWith(TAG) ? taggedScalar(text, tag.slice(TAG.length), type === 'PLAIN') : undefined;
+  if (known === undefined) throw new FunctionError(`unsupported tag "${tag}"`);
+  return known;
+}
+
+function keyText(key: Value): string {
+  if (key === null) throw new FunctionError('mapping key cannot be null');
+  if (key instanceof Sequence || key instanceof Mapping)
+    throw new FunctionError('only strings are allowed as mapping keys');
+  return String(key);
+}
+
+function checkKind(tag: string | undefined, kind: string, name: string): void {
+  if (tag !== undefined && tag !== TAG + kind) throw new FunctionError(`can't interpret ${name} as ${tag}`);
 }

@@ -1,40 +1,31 @@
-/** The text of a heredoc in order; undefined stands for an interpolation or a directive. */
+/** The text of a heredoc in order, at most a line each; undefined stands for an interpolation or a directive. */
 export type HeredocPiece = string | undefined;
 
 /**
- * JS-22: every line without the smallest indentation found. Lines of nothing but whitespace neither count nor change; a
- * sequence in a line counts as something.
+ * JS-22: every line without the smallest indentation of all. Blank lines do not count. The strip marks have acted before
+ * (JS-24), so a line whose line break they took goes on in the next one, which then neither counts nor changes, and a
+ * line whose indentation they took counts as one without.
  */
 export function withoutIndentation(pieces: readonly HeredocPiece[]): HeredocPiece[] {
-  const indentation = smallestIndentation(pieces);
+  const starts = startsOfLines(pieces);
+  const indentations = starts.map((at) => indentationOf(pieces[at] ?? ''));
+  const smallest = Math.min(...indentations.filter((one) => one !== undefined));
+  const cut = new Set(starts.filter((_, at) => indentations[at] !== undefined));
+  return pieces.map((piece, at) => (cut.has(at) ? piece?.slice(smallest) : piece));
+}
+
+/** The pieces that a line begins with: the first, and each one behind a line break. */
+function startsOfLines(pieces: readonly HeredocPiece[]): number[] {
   let startsLine = true;
-  return pieces.map((piece, at) => {
-    if (piece === undefined) {
-      startsLine = false;
-      return piece;
-    }
-    const lines = piece.split('\n');
-    const cut = lines.map((line, number) => {
-      const isStart = number > 0 || startsLine;
-      const isWhole = number < lines.length - 1 || at === pieces.length - 1;
-      return !isStart || (isWhole && line.trim() === '') ? line : line.slice(indentation);
-    });
-    startsLine = piece.endsWith('\n');
-    return cut.join('\n');
+  return [...pieces.keys()].filter((at) => {
+    const starts = startsLine;
+    startsLine = pieces[at]?.endsWith('\n') ?? false;
+    return starts;
   });
 }
 
-function smallestIndentation(pieces: readonly HeredocPiece[]): number {
-  let smallest = Infinity;
-  let line = '';
-  for (const [at, piece] of pieces.entries()) {
-    // A sequence is visible: `x` stands for it.
-    const lines = `${line}${piece ?? 'x'}`.split('\n');
-    line = lines.pop() ?? '';
-    const complete = at === pieces.length - 1 ? [...lines, line] : lines;
-    for (const one of complete) {
-      if (one.trim() !== '') smallest = Math.min(smallest, one.length - one.trimStart().length);
-    }
-  }
-  return smallest === Infinity ? 0 : smallest;
+/** Undefined of a blank line. */
+function indentationOf(text: string): number | undefined {
+  const rest = text.trimStart();
+  return rest === '' && text.endsWith('\n') ? undefined : text.length - rest.length;
 }

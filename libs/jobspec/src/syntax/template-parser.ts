@@ -1,7 +1,7 @@
 import type { JobspecError } from './diagnostic.js';
 import type { ExpressionParser } from './expression-parser.js';
 import type { ForClause, ForParser } from './for-parser.js';
-import { type HeredocPiece, withoutIndentation } from './heredoc-indentation.js';
+import { withoutIndentation } from './heredoc-indentation.js';
 import type { Span } from './source-text.js';
 import { MAX_NESTING } from '../limits.js';
 import { nearest } from '../nearest-name.js';
@@ -43,7 +43,7 @@ export class TemplateParser {
     const open = tokens.next();
     const pieces = this.pieces(true);
     const span = { start: open.start, end: tokens.position };
-    return this.template(pieces, span, false);
+    return this.template(withTrimming(pieces), span, false);
   }
 
   /** JS-13: a quoted string without expressions. */
@@ -71,7 +71,7 @@ export class TemplateParser {
     const end = this.heredocEnd(lineEnd + 1, marker);
     if (end === undefined) throw this.unterminated(open);
     tokens.seek(lineEnd + 1);
-    const pieces = tokens.upTo(end.contentEnd, () => this.pieces(false));
+    const pieces = withTrimming(tokens.upTo(end.contentEnd, () => this.pieces(false)).flatMap(lineByLine));
     tokens.seek(end.markerEnd);
     const span = { start: open.start, end: end.markerEnd };
     return this.template(open.text === '<<-' ? this.dedented(pieces) : pieces, span, true);
@@ -91,8 +91,7 @@ export class TemplateParser {
   }
 
   private dedented(pieces: Piece[]): Piece[] {
-    const lines: HeredocPiece[] = pieces.map((piece) => (piece.kind === 'text' ? piece.text : undefined));
-    const dedented = withoutIndentation(lines);
+    const dedented = withoutIndentation(pieces.map((piece) => (piece.kind === 'text' ? piece.text : undefined)));
     return pieces.map((piece, at) => (piece.kind === 'text' ? { ...piece, text: dedented[at] ?? '' } : piece));
   }
 
@@ -224,8 +223,7 @@ export class TemplateParser {
 
   private template(pieces: Piece[], span: Span, isHeredoc: boolean): Expression {
     const { source } = this.tokens;
-    const trimmed = withTrimming(pieces, isHeredoc);
-    const parts = this.paired(trimmed, span);
+    const parts = this.paired(pieces, span);
     if (parts.every((part) => part.kind === 'text')) {
       const value = parts.map((part) => part.text).join('');
       // JS-193: messages point at the text, not at its quotes.
@@ -288,15 +286,27 @@ export class TemplateParser {
   }
 }
 
-/** JS-24: in a heredoc only within the line. */
-function withTrimming(pieces: readonly Piece[], isHeredoc: boolean): Piece[] {
-  const before = isHeredoc ? /[ \t]*$/u : /\s*$/u;
-  const after = isHeredoc ? /^[ \t]*\r?\n?/u : /^\s*/u;
+/** Text of a heredoc in pieces that are one line each, with its line break. */
+function lineByLine(piece: Piece): Piece[] {
+  if (piece.kind !== 'text') return [piece];
+  let { start } = piece.span;
+  return (piece.text.match(/[^\n]*\n|[^\n]+$/gu) ?? []).map((text) => {
+    const span = { start, end: Math.min(start + text.length, piece.span.end) };
+    start = span.end;
+    return { ...piece, text, span };
+  });
+}
+
+/**
+ * JS-24: a tilde takes the white space of the piece of text next to it. In a heredoc that is a line or a part of one, so
+ * at the beginning of a line it is the end of the line before.
+ */
+function withTrimming(pieces: readonly Piece[]): Piece[] {
   return pieces.map((piece, at) => {
     if (piece.kind !== 'text') return piece;
     let { text } = piece;
-    if (pieces[at - 1]?.trimsAfter === true) text = text.replace(after, '');
-    if (pieces[at + 1]?.trimsBefore === true) text = text.replace(before, '');
+    if (pieces[at - 1]?.trimsAfter === true) text = text.trimStart();
+    if (pieces[at + 1]?.trimsBefore === true) text = text.trimEnd();
     return { ...piece, text };
   });
 }

@@ -13,7 +13,7 @@ export interface Token extends Span {
 const SPACE = /(?:[ \t]|\r(?=\n)|(?:#|\/\/)[^\n]*|\/\*[^]*?\*\/)+/uy;
 const IDENTIFIER = /[\p{L}\p{Nl}_][\p{L}\p{Nl}\p{Mn}\p{Mc}\p{Nd}\p{Pc}-]*/uy;
 const NUMBER = /\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/uy;
-const HEREDOC = /<<-?(?=[\p{L}_][^\r\n]*\r?\n)/uy;
+const HEREDOC = /<<-?(?=[\p{L}\p{Nl}_][\p{L}\p{Nl}\p{Mn}\p{Mc}\p{Nd}\p{Pc}-]*\r?\n)/uy;
 const SYMBOL = /\.\.\.|=>|==|!=|<=|>=|&&|\|\||[{}[\]()=<>+\-*/%!?:,.~]/uy;
 
 const HINTS: Readonly<Record<string, string>> = {
