@@ -8,10 +8,10 @@ import {
   type Job,
   jobInRegion,
   type JobDiff,
+  launchTimeText,
   nextLaunchMs,
   type PlanAnnotations,
   regionsOf,
-  rfc3339FromMs,
   type WireObject,
 } from '@waybill/model';
 import { planJob, type Rpc } from '@waybill/rpc';
@@ -67,6 +67,6 @@ export class PlanJob {
   private nextLaunchOf(job: Job): string | null {
     if (!job.Periodic || !isLaunched(job)) return null;
     const ms = nextLaunchMs(job.Periodic, this.clock.nowMs());
-    return ms === undefined ? null : rfc3339FromMs(ms);
+    return ms === undefined ? null : launchTimeText(job.Periodic, ms);
   }
 }

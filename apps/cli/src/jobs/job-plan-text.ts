@@ -43,9 +43,9 @@ export function dryRunText(plan: JobPlanAnswer, system: boolean, nowMs: number, 
   }
   const rolling = (plan.CreatedEvals ?? []).find(({ TriggeredBy }) => TriggeredBy === 'rolling-update');
   if (rolling) lines.push(`- Rolling update, next evaluation will be in ${formatDuration(rolling.Wait ?? 0)}.`);
-  const launchMs = msOf(plan.NextPeriodicLaunch);
-  if (launchMs !== undefined)
-    lines.push(`- If submitted now, next periodic launch would be at ${launchText(launchMs, nowMs)}.`);
+  const { NextPeriodicLaunch: launch } = plan;
+  if (msOf(launch) !== undefined)
+    lines.push(`- If submitted now, next periodic launch would be at ${launchText(String(launch), nowMs)}.`);
   return lines.join('\n');
 }
 

@@ -1,11 +1,10 @@
 import type { PeriodicConfig } from '@waybill/model';
 import { formatDuration } from '@waybill/model/duration';
-import { rfc3339 } from '../terminal/times.js';
 
-/** `<time> (<duration> from now)`, both cut to seconds (CL-143). */
-export function launchText(launchMs: number, nowMs: number): string {
-  const seconds = Math.floor(launchMs / 1000) - Math.floor(nowMs / 1000);
-  return `${rfc3339(launchMs)} (${formatDuration(seconds * 1e9)} from now)`;
+/** `<time> (<duration> from now)`, both cut to seconds (CL-143). `time` is RFC 3339 and shown as it is. */
+export function launchText(time: string, nowMs: number): string {
+  const seconds = Math.floor(Date.parse(time) / 1000) - Math.floor(nowMs / 1000);
+  return `${time.replace(/\.\d+/, '')} (${formatDuration(seconds * 1e9)} from now)`;
 }
 
 /**
@@ -13,7 +12,7 @@ export function launchText(launchMs: number, nowMs: number): string {
  * @throws CronSpecError
  */
 export async function nextLaunch(periodic: PeriodicConfig, nowMs: number): Promise<string | undefined> {
-  const { nextLaunchMs } = await import('@waybill/model/cron');
+  const { launchTimeText, nextLaunchMs } = await import('@waybill/model/cron');
   const launchMs = nextLaunchMs(periodic, nowMs);
-  return launchMs === undefined ? undefined : launchText(launchMs, nowMs);
+  return launchMs === undefined ? undefined : launchText(launchTimeText(periodic, launchMs), nowMs);
 }

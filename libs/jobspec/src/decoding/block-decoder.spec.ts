@@ -419,6 +419,25 @@ describe('canonicalisation', () => {
     });
   });
 
+  it('JS-170: a template without change_signal has an empty one, a sidecar task what every task has, a job its own Migrate', () => {
+    const job = canonical(
+      'migrate { max_parallel = 2 }\ngroup "g" {\n service {\n connect {\n sidecar_task { driver = "docker" }\n }\n }\n task "t" {\n template {}\n }\n}',
+    );
+    expect(job.Migrate).toEqual({ MaxParallel: 2, HealthCheck: null, MinHealthyTime: null, HealthyDeadline: null });
+    const [group] = job.TaskGroups;
+    expect(group.Migrate).toMatchObject({ MaxParallel: 2, HealthCheck: 'checks' });
+    expect(group.Tasks[0].Templates).toMatchObject([{ ChangeSignal: '' }]);
+    expect(group.Services[0].Connect.SidecarTask).toMatchObject({
+      KillTimeout: 5e9,
+      ShutdownDelay: 0,
+      Resources: { CPU: 100, MemoryMB: 300 },
+      LogConfig: { MaxFiles: 10, MaxFileSizeMB: 10 },
+      Config: null,
+      Env: null,
+      Meta: null,
+    });
+  });
+
   it('JS-175 JS-230: an unknown type of job is no crash', () => {
     expect(canonical('type = "odd"\ngroup "g" {}').TaskGroups[0].ReschedulePolicy).toMatchObject({
       Attempts: 0,

@@ -19,7 +19,9 @@ export function canonicaliseParsedJob(parsed: JsonObject): JsonObject {
   const groups = objectsIn(parsed['TaskGroups']).map((group) => canonicalGroup(group, parsed, job, type));
   return {
     ...job,
-    // JS-171.
+    // Defaults of these two are the group's affair (JS-172, JS-173); of `update` also the job's (JS-171).
+    Migrate: parsed['Migrate'] ?? null,
+    Reschedule: parsed['Reschedule'] ?? null,
     Update: update ?? (isLongRunning ? withDefaults(updateSchema, emptyOf(updateSchema)) : null),
     TaskGroups: groups.length === 0 ? null : groups,
   };
@@ -137,7 +139,7 @@ function canonicalResources(given: Json | undefined): JsonObject {
 /** JS-174. */
 function canonicalTemplate(template: JsonObject): JsonObject {
   const signal = typeof template['ChangeSignal'] === 'string' ? template['ChangeSignal'].toUpperCase() : null;
-  return { ...template, ChangeSignal: signal ?? (template['ChangeMode'] === 'signal' ? 'SIGHUP' : null) };
+  return { ...template, ChangeSignal: signal ?? (template['ChangeMode'] === 'signal' ? 'SIGHUP' : '') };
 }
 
 /** JS-174. */
@@ -169,6 +171,21 @@ function canonicalService(service: JsonObject, scope: string): JsonObject {
     ...withoutEmpty(service, ['Meta', 'CanaryMeta', 'TaggedAddresses']),
     Name: service['Name'] || scope,
     Checks: checks.length === 0 ? null : checks,
+    Connect: isJsonObject(service['Connect']) ? canonicalConnect(service['Connect']) : null,
+  };
+}
+
+/** The task of a sidecar has what every task has. */
+function canonicalConnect(connect: JsonObject): JsonObject {
+  const task = connect['SidecarTask'];
+  if (!isJsonObject(task)) return connect;
+  return {
+    ...connect,
+    SidecarTask: {
+      ...withoutEmpty(task, ['Config', 'Env', 'Meta']),
+      Resources: canonicalResources(task['Resources']),
+      LogConfig: task['LogConfig'] ?? withDefaults(logsSchema, emptyOf(logsSchema)),
+    },
   };
 }
 

@@ -1,3 +1,4 @@
+import { NS_PER_SECOND } from '@waybill/model/clock';
 import {
   bool,
   freeform,
@@ -80,8 +81,8 @@ const sidecarTaskSchema: Schema = {
     name: text('Name'),
     driver: text('Driver'),
     user: text('User'),
-    kill_timeout: optional.duration('KillTimeout'),
-    shutdown_delay: optional.duration('ShutdownDelay'),
+    kill_timeout: optional.duration('KillTimeout', { canonical: 5 * NS_PER_SECOND }),
+    shutdown_delay: optional.duration('ShutdownDelay', { canonical: 0 }),
     kill_signal: text('KillSignal'),
   },
   blocks: {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { checkCron, CronSpecError, nextLaunchMs } from './cron.js';
+import { checkCron, CronSpecError, launchTimeText, nextLaunchMs } from './cron.js';
 import type { PeriodicConfig } from '../jobs/job.js';
 
 const periodic = (over: Partial<PeriodicConfig>): PeriodicConfig => ({
@@ -32,6 +32,15 @@ describe('schedules', () => {
     expect(next({ Spec: '0 3 * * * 2030' }, '2026-01-01T00:00:00Z')).toBe('2030-01-01T03:00:00.000Z');
     expect(next({ Spec: '*/10 * * * * * *' }, '2026-01-01T00:00:00Z')).toBe('2026-01-01T00:00:10.000Z');
     expect(next({ Spec: '0 3 * * * 2020' }, '2026-01-01T00:00:00Z')).toBeUndefined();
+  });
+
+  it.each([
+    ['Europe/Berlin', '2026-07-01T00:30:00.000Z', '2026-07-01T02:30:00+02:00'],
+    ['Asia/Kolkata', '2026-07-01T00:30:00.500Z', '2026-07-01T06:00:00+05:30'],
+    ['America/New_York', '2026-01-01T00:30:00.000Z', '2025-12-31T19:30:00-05:00'],
+    ['', '2026-01-01T00:30:00.000Z', '2026-01-01T00:30:00Z'],
+  ])('API-143, CL-304: in zone %j a launch at %s is shown as %s', (TimeZone, moment, text) => {
+    expect(launchTimeText(periodic({ TimeZone }), Date.parse(moment))).toBe(text);
   });
 
   it('in the time zone of the block, over the change of the clocks', () => {

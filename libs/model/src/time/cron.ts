@@ -24,7 +24,7 @@ export function checkCron(spec: string): void {
  * @throws CronSpecError
  */
 export function nextLaunchMs(periodic: PeriodicConfig, afterMs: number): number | undefined {
-  const zone = periodic.TimeZone === 'Local' ? undefined : periodic.TimeZone || 'UTC';
+  const zone = zoneOf(periodic);
   let first: number | undefined;
   for (const spec of specsOf(periodic)) {
     const next = nextOf(scheduleOf(spec), zone, afterMs);
@@ -32,6 +32,23 @@ export function nextLaunchMs(periodic: PeriodicConfig, afterMs: number): number 
   }
   return first;
 }
+
+/**
+ * A launch as RFC 3339, in whole seconds, with the offset that the block's time zone has then; the clock there is what its
+ * schedule is written for.
+ */
+export function launchTimeText(periodic: PeriodicConfig, launchMs: number): string {
+  const offsetMs = new ZoneClock(zoneOf(periodic)).offsetMs(launchMs);
+  const local = new Date(launchMs + offsetMs).toISOString().slice(0, 19);
+  if (offsetMs === 0) return `${local}Z`;
+  const minutes = Math.abs(offsetMs) / 60_000;
+  const part = (amount: number): string => String(Math.floor(amount)).padStart(2, '0');
+  return `${local}${offsetMs < 0 ? '-' : '+'}${part(minutes / 60)}:${part(minutes % 60)}`;
+}
+
+/** As IANA names it; undefined: the machine's. */
+const zoneOf = ({ TimeZone }: PeriodicConfig): string | undefined =>
+  TimeZone === 'Local' ? undefined : TimeZone || 'UTC';
 
 export const specsOf = ({ Spec, Specs }: PeriodicConfig): readonly string[] => Specs ?? (Spec === '' ? [] : [Spec]);
 
