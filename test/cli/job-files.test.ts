@@ -102,8 +102,8 @@ describe('/v1/jobs/parse', () => {
     expect((await parse({ JobHCL: 'job "x" {}' })).status).toBe(200);
   });
 
-  it('jobspec.md 15: more than 1 MiB is refused', async () => {
-    const { status, text } = await parse({ JobHCL: `# ${'x'.repeat(1 << 20)}\njob "x" {}` });
+  it('jobspec.md 15: more than 4 MiB is refused', async () => {
+    const { status, text } = await parse({ JobHCL: `# ${'x'.repeat(4 << 20)}\njob "x" {}` });
     expect([status, text.slice(0, 45)]).toEqual([400, 'Failed to parse job: <nil>: File too large; i']);
   });
 });

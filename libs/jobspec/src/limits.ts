@@ -1,5 +1,5 @@
 /** What one parse may cost (jobspec.md §15). Beyond each of them there is an error that names it. */
-export const MAX_SOURCE_BYTES = 1 << 20;
+export const MAX_SOURCE_BYTES = 4 << 20;
 /** Of blocks in blocks and of expressions in expressions: deeper, the stack would end. */
 export const MAX_NESTING = 200;
 /** Operators, or steps such as `.a` and `[0]`, in a row: each makes the tree one level deeper. */
