@@ -15,10 +15,11 @@ const SINGLE_UPPER = new Map(
   ) as [string, string][],
 );
 /** Letters that are two in one, with the form in which only the first of the two is large. */
-const TITLE = new Map([...'ǄǅǆǇǈǉǊǋǌǱǲǳ'].map((letter, at) => [letter, [...'ǅǈǋǲ'][Math.floor(at / 3)] ?? letter]));
+const TITLE = new Map(Array.from('ǄǅǆǇǈǉǊǋǌǱǲǳ', (letter, at) => [letter, 'ǅǈǋǲ'.charAt(Math.floor(at / 3))]));
 
 /** Letter by letter, whatever stands beside it, and never more letters than before: ß stays, and a last Σ becomes σ. */
-export const lowerCase = (text: string): string => byLetter(text, (letter) => [...letter.toLowerCase()][0] ?? letter);
+export const lowerCase = (text: string): string =>
+  byLetter(text, (letter) => letter.toLowerCase().slice(0, letter.length));
 
 /** As `lowerCase`. */
 export const upperCase = (text: string): string => byLetter(text, upperLetter);
@@ -29,7 +30,7 @@ export const titleCase = (text: string): string =>
 
 function upperLetter(letter: string): string {
   const upper = letter.toUpperCase();
-  return [...upper].length === 1 ? upper : (SINGLE_UPPER.get(letter) ?? letter);
+  return upper.length === letter.length ? upper : (SINGLE_UPPER.get(letter) ?? letter);
 }
 
 const byLetter = (text: string, change: (letter: string) => string): string => Array.from(text, change).join('');

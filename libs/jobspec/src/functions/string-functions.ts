@@ -43,7 +43,7 @@ export const STRING_FUNCTIONS: Readonly<Record<string, LanguageFunction>> = {
   reverse: reversed,
   strrev: reversed,
   split: of([str('separator'), str()], ([separator, text], budget) => {
-    const parts = textOf(separator) === '' ? [...textOf(text)] : textOf(text).split(textOf(separator));
+    const parts = textOf(separator) === '' ? Array.from(textOf(text)) : textOf(text).split(textOf(separator));
     budget.spend(parts.length);
     return list(parts);
   }),
