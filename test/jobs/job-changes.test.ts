@@ -182,6 +182,11 @@ describe('dispatching', () => {
     await refused('strict', {}, 'Dispatch did not provide required meta keys: [b]');
     const priority = 'dispatch job priority must be between [1, 100]';
     await refused('strict', { Meta: { b: '' }, Priority: 101 }, priority);
+    await template('named');
+    await refused('named', { IdPrefixTemplate: 'a b' }, 'Job ID contains a space');
+    await refused('named', { IdPrefixTemplate: 'a\0b' }, 'Job ID contains a null character');
+    const leadsUp = 'Job ID cannot have "." or ".." as a part between slashes';
+    await refused('named', { IdPrefixTemplate: 'x/../y' }, leadsUp);
     expect((await put('/v1/job/needs/dispatch', { Payload: '*' })).status).toBe(400);
   });
 

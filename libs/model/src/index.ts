@@ -66,6 +66,17 @@ export type { SubmissionContext } from './canonical/canonicalise-job.js';
 export * from './encoding/decode-error.js';
 export * from './jobs/decode-job.js';
 export * from './validation/message-list.js';
+export {
+  fileNameProblem,
+  hasControlCharacters,
+  isUnsafePath,
+  jobIdErrors,
+  lookalikeErrors,
+  lookalikes,
+  MAX_FILE_NAME_BYTES,
+  metaErrors,
+  taskNameErrors,
+} from './validation/safe-name.js';
 export * from './jobs/specification-change.js';
 export {
   totalCountErrors,

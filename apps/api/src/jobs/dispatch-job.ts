@@ -5,6 +5,8 @@ import {
   isParameterized,
   isPeriodic,
   type Job,
+  jobIdErrors,
+  metaErrors,
   msFromNs,
   newEvaluation,
   nsFromMs,
@@ -84,6 +86,8 @@ export class DispatchJob {
     refuseDispatch(parent, wish);
     const nowNs = nsFromMs(this.clock.nowMs());
     const child = childOf(parent, wish, nowNs, this.newId().slice(0, 8));
+    const [wrong] = [...jobIdErrors(child.ID), ...metaErrors(wish.meta)];
+    if (wrong !== undefined) throw failed(wrong);
     const Eval = isPeriodic(child)
       ? null
       : newEvaluation({

@@ -10,6 +10,7 @@ import { checkCron, CronSpecError, specsOf } from '../time/cron.js';
 import type { Job, ParameterizedJobConfig, PeriodicConfig } from '../jobs/job.js';
 import { nestedList } from './message-list.js';
 import { isMultiregion, multiregionErrors } from '../jobs/multiregion.js';
+import { hasControlCharacters, jobIdErrors, metaErrors } from './safe-name.js';
 import { validateAffinities, validateConstraints, validateSpreads } from './validate-placement.js';
 import { taskGroupErrors, taskGroupWarnings } from './validate-task-group.js';
 
@@ -42,6 +43,7 @@ export function validateJob(job: Job, options: ValidationOptions = {}): JobValid
 function jobErrors(job: Job, options: ValidationOptions): string[] {
   return [
     ...identityErrors(job),
+    ...metaErrors(job.Meta),
     ...typeErrors(job),
     ...datacenterErrors(job),
     ...(job.Multiregion === null ? [] : multiregionErrors(job.Multiregion)),
@@ -65,12 +67,10 @@ function jobErrors(job: Job, options: ValidationOptions): string[] {
 function identityErrors(job: Job): string[] {
   const errors: string[] = [];
   if (job.Region === '') errors.push('Missing job region');
-  if (job.ID === '') errors.push('Missing job ID');
-  if (job.ID.includes(' ')) errors.push('Job ID contains a space');
-  if (job.ID.includes('\0')) errors.push('Job ID contains a null character');
-  errors.push(...nameLengthErrors('Job ID', job.ID, MAX_JOB_ID_BYTES));
+  errors.push(...jobIdErrors(job.ID), ...nameLengthErrors('Job ID', job.ID, MAX_JOB_ID_BYTES));
   if (job.Name === '') errors.push('Missing job name');
   if (job.Name.includes('\0')) errors.push('Job Name contains a null character');
+  else if (hasControlCharacters(job.Name)) errors.push('Job Name contains a control character');
   errors.push(...nameLengthErrors('Job Name', job.Name, MAX_JOB_NAME_BYTES));
   if (job.Namespace === '') errors.push('Job must be in a namespace');
   return errors;

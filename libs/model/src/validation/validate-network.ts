@@ -1,5 +1,6 @@
 import { MAX_PORT_LABEL_BYTES, nameLengthErrors } from '../limits/name-limits.js';
 import { nestedList } from './message-list.js';
+import { hasControlCharacters } from './safe-name.js';
 import type { NetworkResource, Port } from '../nodes/resources.js';
 
 const MAX_PORT = 65_535;
@@ -24,6 +25,8 @@ export function validateNetworks(networks: readonly NetworkResource[] | null): s
 function labelErrors(port: Port, labels: Map<string, string>): string[] {
   const holder = labels.get(port.Label);
   labels.set(port.Label, nameOf(port));
+  if (port.Label.includes('=') || hasControlCharacters(port.Label))
+    return [`Port label ${JSON.stringify(port.Label)} cannot include "=" or control characters`]; // part of a variable's name
   return [
     ...(holder === undefined ? [] : [`Port label ${port.Label} already in use by ${holder}`]),
     ...nameLengthErrors('Port label', port.Label, MAX_PORT_LABEL_BYTES),

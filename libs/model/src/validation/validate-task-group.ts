@@ -2,6 +2,7 @@ import type { Job } from '../jobs/job.js';
 import { MAX_GROUP_NAME_BYTES, nameLengthErrors } from '../limits/name-limits.js';
 import { nestedList } from './message-list.js';
 import { isReservedName } from './reserved-name.js';
+import { hasControlCharacters, isRelativeSegment, lookalikeErrors, metaErrors } from './safe-name.js';
 import type { Service } from '../jobs/service.js';
 import type { ScalingPolicy, TaskGroup } from '../jobs/task-group.js';
 import { validateNetworks } from './validate-network.js';
@@ -23,6 +24,7 @@ const MIN_DISK_MB = 10;
 export function taskGroupErrors(group: TaskGroup, job: Job): string[] {
   return [
     ...nameErrors(group),
+    ...metaErrors(group.Meta),
     ...(group.Count < 0 ? ["Task group count can't be negative"] : []),
     ...(group.Tasks.length === 0 ? ['Missing tasks for task group'] : []),
     ...durationErrors(group, job.Type),
@@ -85,11 +87,11 @@ export function taskGroupWarnings(group: TaskGroup, context: WarningContext): st
 
 function nameErrors({ Name }: TaskGroup): string[] {
   if (Name === '') return ['Missing task group name'];
-  if (isReservedName(Name)) return [`Task group cannot be named "${Name}"`];
-  return [
-    ...(Name.includes('\0') ? ['Task group name contains null character'] : []),
-    ...nameLengthErrors('Task group name', Name, MAX_GROUP_NAME_BYTES),
-  ];
+  if (isReservedName(Name) || isRelativeSegment(Name)) return [`Task group cannot be named "${Name}"`];
+  const errors = nameLengthErrors('Task group name', Name, MAX_GROUP_NAME_BYTES);
+  if (Name.includes('\0')) errors.unshift('Task group name contains null character');
+  else if (hasControlCharacters(Name)) errors.unshift('Task group name contains control characters');
+  return errors;
 }
 
 function durationErrors({ MaxRunDuration }: TaskGroup, jobType: string): string[] {
@@ -149,6 +151,7 @@ function tasksTogetherErrors({ Name, Tasks }: TaskGroup): string[] {
     else if (other !== undefined) errors.push(`Task ${index + 1} redefines '${task.Name}' from task ${other}`);
     else firstWithName.set(task.Name, index + 1);
   }
+  errors.push(...lookalikeErrors(Tasks.map((task) => task.Name)));
   if (Tasks.filter((task) => task.Leader).length > 1) errors.push('Only one task may be marked as leader');
   if (Tasks.length > 0 && Tasks.every((task) => task.Lifecycle !== null)) {
     errors.push(`Task group ${Name} must have at least one main task`);

@@ -2,7 +2,7 @@ import { formatDuration } from '../time/duration.js';
 import { ACTION_NAME, IDENTITY_NAME, MAX_TASK_NAME_BYTES, nameLengthErrors } from '../limits/name-limits.js';
 import { nestedList } from './message-list.js';
 import type { Constraint } from '../jobs/placement-rules.js';
-import { isReservedName } from './reserved-name.js';
+import { metaErrors, pathErrors, taskNameErrors, variableErrors } from './safe-name.js';
 import type { Resources } from '../nodes/resources.js';
 import type { Service } from '../jobs/service.js';
 import type { LogConfig, Task, TaskArtifact, Template } from '../jobs/task.js';
@@ -18,7 +18,10 @@ const MAX_PERMS = 0o7777;
 /** API-340 to API-344 for one task of the group. Messages without the task's prefix. */
 export function taskErrors(task: Task, group: TaskGroup, jobType: string): string[] {
   return [
-    ...nameErrors(task),
+    ...taskNameErrors(task.Name),
+    ...nameLengthErrors('Task name', task.Name, MAX_TASK_NAME_BYTES),
+    ...variableErrors(task.Env),
+    ...metaErrors(task.Meta),
     ...(task.Driver === '' ? ['Missing task driver'] : []),
     ...timeErrors(task, group, jobType),
     ...validateResources(task.Resources),
@@ -65,16 +68,6 @@ export function taskWarnings(task: Task): string[] {
     );
   }
   return warnings;
-}
-
-function nameErrors({ Name }: Task): string[] {
-  if (Name === '') return ['Missing task name'];
-  const errors: string[] = [];
-  if (Name === 'alloc' || isReservedName(Name)) errors.push(`Task cannot be named "${Name}"`);
-  if (/[/\\]/.test(Name)) errors.push('Task name cannot include slashes');
-  if (Name.includes('\0')) errors.push('Task name cannot include null characters');
-  errors.push(...nameLengthErrors('Task name', Name, MAX_TASK_NAME_BYTES));
-  return errors;
 }
 
 function timeErrors(task: Task, group: TaskGroup, jobType: string): string[] {
@@ -218,6 +211,7 @@ function artifactErrors(artifact: TaskArtifact, index: number): string[] {
     errors.push(`invalid artifact mode "${artifact.GetterMode}"; must be one of: any, file, dir`);
   }
   if (escapesTaskDirectory(artifact.RelativeDest)) errors.push('destination escapes allocation directory');
+  errors.push(...pathErrors(artifact.RelativeDest, 'destination'));
   return errors.length === 0 ? [] : [`Artifact ${index + 1} validation failed: ${nestedList(errors)}`];
 }
 
@@ -240,6 +234,7 @@ function templateErrors(template: Template): string[] {
   }
   if (template.DestPath === '') errors.push('Must specify a destination for the template');
   if (escapesTaskDirectory(template.DestPath)) errors.push('destination escapes allocation directory');
+  errors.push(...pathErrors(template.DestPath, 'destination'), ...pathErrors(template.SourcePath, 'source'));
   if (!['noop', 'restart', 'signal', 'script'].includes(template.ChangeMode)) {
     errors.push(`Invalid change mode given: "${template.ChangeMode}"`);
   }
@@ -266,8 +261,10 @@ function lifecycleErrors({ Lifecycle }: Task): string[] {
 }
 
 function payloadErrors({ DispatchPayload }: Task): string[] {
-  if (DispatchPayload === null || !escapesTaskDirectory(DispatchPayload.File)) return [];
-  return ['Dispatch Payload validation failed: destination escapes allocation directory'];
+  if (DispatchPayload === null) return [];
+  const { File } = DispatchPayload;
+  const errors = escapesTaskDirectory(File) ? ['destination escapes allocation directory'] : pathErrors(File, 'file');
+  return errors.map((error) => `Dispatch Payload validation failed: ${error}`);
 }
 
 function actionErrors(task: Task): string[] {

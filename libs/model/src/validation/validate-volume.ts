@@ -1,5 +1,6 @@
 import { MAX_PLUGIN_ID_BYTES, MAX_VOLUME_NAME_BYTES, nameLengthErrors } from '../limits/name-limits.js';
 import { nestedList } from './message-list.js';
+import { isUnsafePath } from './safe-name.js';
 import type { Task, VolumeMount } from '../jobs/task.js';
 import type { TaskGroup } from '../jobs/task-group.js';
 import type { VolumeRequest } from '../jobs/volume.js';
@@ -39,6 +40,8 @@ function typeErrors(volume: VolumeRequest, group: TaskGroup): string[] {
 function commonErrors(volume: VolumeRequest, group: TaskGroup, jobType: string): string[] {
   const errors: string[] = [];
   if (volume.Source === '') errors.push('volume has an empty source');
+  else if (volume.Type === 'csi' && isUnsafePath(volume.Source))
+    errors.push(`volume source ${JSON.stringify(volume.Source)} cannot be part of a path`);
   errors.push(...nameLengthErrors('volume source', volume.Source, MAX_VOLUME_NAME_BYTES));
   if (!volume.PerAlloc) return errors;
   if (jobType === 'system' || jobType === 'sysbatch') {
@@ -107,8 +110,9 @@ export function mountErrors(task: Task, group: TaskGroup): string[] {
   ]);
 }
 
-function invalidMount({ Volume, PropagationMode, SELinuxLabel }: VolumeMount): string[] {
+function invalidMount({ Volume, Destination, PropagationMode, SELinuxLabel }: VolumeMount): string[] {
   const errors: string[] = [];
+  if (Destination.includes('\0')) errors.push('volume mount has a destination with a null character');
   if (Volume === '') errors.push('volume mount references an empty volume');
   if (!PROPAGATION_MODES.has(PropagationMode))
     errors.push(`volume mount has an invalid propagation mode: "${PropagationMode}"`);
@@ -121,6 +125,8 @@ export function pluginErrors({ CSIPluginConfig: plugin }: Pick<Task, 'CSIPluginC
   if (!plugin) return [];
   const errors: string[] = [];
   if (plugin.ID === '') errors.push('CSIPluginConfig must have a non-empty PluginID');
+  else if (isUnsafePath(plugin.ID))
+    errors.push(`CSIPluginConfig PluginID ${JSON.stringify(plugin.ID)} cannot be part of a path`);
   errors.push(...nameLengthErrors('CSIPluginConfig PluginID', plugin.ID, MAX_PLUGIN_ID_BYTES));
   if (!['node', 'controller', 'monolith'].includes(plugin.Type))
     errors.push(`CSIPluginConfig PluginType must be one of 'node', 'controller', or 'monolith', got: "${plugin.Type}"`);

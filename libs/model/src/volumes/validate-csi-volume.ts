@@ -1,3 +1,4 @@
+import { isUnsafePath } from '../validation/safe-name.js';
 import { MAX_PLUGIN_ID_BYTES, MAX_VOLUME_NAME_BYTES, nameLengthErrors } from '../limits/name-limits.js';
 import type { Topology } from './csi-plugin.js';
 import type { CSIVolumeSpecification } from './csi-volume.js';
@@ -6,6 +7,7 @@ import type { CSIVolumeSpecification } from './csi-volume.js';
 export function validateVolume(volume: CSIVolumeSpecification): string {
   const errors: string[] = [];
   if (volume.ID === '') errors.push('missing volume id');
+  else if (isUnsafePath(volume.ID)) errors.push(`volume id ${JSON.stringify(volume.ID)} cannot be part of a path`);
   errors.push(
     ...nameLengthErrors('volume id', volume.ID, MAX_VOLUME_NAME_BYTES),
     ...nameLengthErrors('volume name', volume.Name, MAX_VOLUME_NAME_BYTES),

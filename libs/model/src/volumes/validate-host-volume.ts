@@ -1,5 +1,6 @@
 import { MAX_PLUGIN_ID_BYTES, MAX_VOLUME_NAME_BYTES, nameLengthErrors } from '../limits/name-limits.js';
 import type { HostVolume, HostVolumeSpecification } from './host-volume.js';
+import { hasControlCharacters } from '../validation/safe-name.js';
 import { nestedList } from '../validation/message-list.js';
 import { constraintErrors } from '../validation/validate-placement.js';
 import type { VolumeCapability } from '../jobs/volume.js';
@@ -20,6 +21,7 @@ export function validateHostVolume(volume: HostVolumeSpecification): string {
   const errors: string[] = [];
   if (ID !== '' && !UUID.test(ID)) errors.push(`invalid ID "${ID}"`);
   if (Name === '') errors.push('missing name');
+  else if (hasControlCharacters(Name)) errors.push('name cannot include control characters');
   errors.push(
     ...nameLengthErrors('name', Name, MAX_VOLUME_NAME_BYTES),
     ...nameLengthErrors('plugin ID', PluginID, MAX_PLUGIN_ID_BYTES),
