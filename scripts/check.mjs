@@ -2,6 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { builtinModules } from 'node:module';
 import path from 'node:path';
+import { pathViolations } from './agent-paths.mjs';
 import { referenceViolations, violations } from './layers.mjs';
 import { namedButUndefined, rulesDefinedIn, rulesNamedIn } from './rule-index.mjs';
 import { filesBelow, referenceFiles, root, testFiles, textOf } from './source-tree.mjs';
@@ -77,6 +78,11 @@ function projects() {
   });
 }
 
+/** A name from outside becomes a path where it is checked, and nowhere else. */
+function agentPaths() {
+  return filesBelow('apps/agent/src', /\.ts$/).flatMap((file) => pathViolations(file, textOf(file)));
+}
+
 /** A range would let two checkouts of one commit differ. */
 function pinned() {
   return manifests().flatMap((file) => {
@@ -106,6 +112,7 @@ const checks = [
   ['lint', () => tool('oxlint', ['--type-aware', '--quiet'])],
   ['format', () => tool('oxfmt', ['--check', '.'])],
   ['direction of dependencies', direction],
+  ['paths of the agent', agentPaths],
   ['rule names in tests', ruleNames],
   ['pinned versions', pinned],
   ['lockfile', () => tool('npm', ['ci', '--dry-run', '--ignore-scripts'])],

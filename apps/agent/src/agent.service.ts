@@ -1,4 +1,3 @@
-import path from 'node:path';
 import { onNodesChanged } from '@waybill/rpc';
 import { metricsView, statsdSender, type ServiceContext, type ServiceDefinition } from '@waybill/service';
 import { processLog } from '@waybill/telemetry';
@@ -36,6 +35,7 @@ import { describeNode } from './node/node-description.js';
 import { SelfDrain } from './servers/self-drain.js';
 import { TaskLogs } from './logs/task-logs.js';
 import { ServiceReads } from './templates/service-source.js';
+import { below, ownDirectory } from './paths/path-name.js';
 
 /** The `agent` service: one per machine. */
 export const agent: ServiceDefinition = {
@@ -43,12 +43,12 @@ export const agent: ServiceDefinition = {
   needs: { state: false, database: false },
   async build(context) {
     const { settings, rpc, clock, timers, newId, logger } = context;
-    const dir = path.resolve(settings.WAYBILL_AGENT_DIR);
+    const dir = ownDirectory(settings.WAYBILL_AGENT_DIR);
     const unlock = await lockDirectory(dir);
     const stopTasksOnExit = settings.WAYBILL_AGENT_STOP_TASKS_ON_EXIT;
-    const outputs = new TaskOutputs(path.join(dir, 'collect'), stopTasksOnExit, logger);
+    const outputs = new TaskOutputs(below(dir, 'collect'), stopTasksOnExit, logger);
     const secrets = secretsOf(context, dir);
-    const directories = new AllocDirectoryStore(path.join(dir, 'allocs'), secrets.memory);
+    const directories = new AllocDirectoryStore(below(dir, 'allocs'), secrets.memory);
     const machine = await fingerprintMachine(dir, overridesOf(context));
     const mhzPerCore = Number(machine.attributes['cpu.frequency']);
     const drivers = await driversOf(context, dir, outputs, mhzPerCore);
@@ -89,8 +89,8 @@ export const agent: ServiceDefinition = {
         },
       }),
       incomingDisk: (allocId) => incomingDisk(directories, allocId),
-      records: new AllocRecordStore(path.join(dir, 'state'), logger),
-      leftRunning: () => leftRunning(path.join(dir, 'runs')),
+      records: new AllocRecordStore(below(dir, 'state'), logger),
+      leftRunning: () => leftRunning(below(dir, 'runs')),
       diskUse: async () => {
         const { UsedPercent, InodesUsedPercent } = await diskOf(dir);
         return { diskPercent: UsedPercent, inodesPercent: InodesUsedPercent };

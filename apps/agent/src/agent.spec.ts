@@ -167,6 +167,56 @@ describe('what the servers want', () => {
     expect(servers.toldOf('quick').at(-1)?.ClientStatus).toBe('complete');
   });
 
+  it.each(['..', '.', 'a/b', '../../x', 'a\0b', 'a\nb', '.incoming', 'alloc', 'x'.repeat(236)])(
+    'AG-47: of a task named %j nothing is made, whatever the servers have accepted',
+    async (name) => {
+      const { servers, startedAgent, anAlloc, started } = agentAndServers();
+      servers.want(anAlloc('bad', [aTask('web', FOREVER), aTask(name, FOREVER)]));
+      servers.want(anAlloc('good'));
+      await startedAgent();
+      expect(started).toEqual(['good/web']);
+      expect(servers.toldOf('bad').at(-1)).toMatchObject({
+        ClientStatus: 'failed',
+        ClientDescription: expect.stringContaining(
+          `Unable to add allocation due to error: the task ${JSON.stringify(name)}`,
+        ),
+      });
+    },
+  );
+
+  it('AG-47: nor of an allocation that is named like a path, or of tasks that would share a directory', async () => {
+    const { servers, startedAgent, anAlloc, started } = agentAndServers();
+    servers.want(anAlloc('../up'));
+    servers.want(anAlloc('alike', [aTask('web', FOREVER), aTask('WEB', FOREVER)]));
+    await startedAgent();
+    expect(started).toEqual([]);
+    const descriptions = ['../up', 'alike'].map((id) => servers.toldOf(id).at(-1)?.ClientDescription);
+    expect(descriptions).toEqual([
+      'Unable to add allocation due to error: the allocation "../up" cannot include slashes',
+      expect.stringContaining("Task name 'WEB' cannot be told from 'web'"),
+    ]);
+  });
+
+  it('AG-193: a task that an earlier agent has started under a dangerous name is ended, and its allocation fails', async () => {
+    const { servers, records, startedAgent, newAgent, anAlloc, time } = agentAndServers();
+    servers.want(anAlloc('old'));
+    const first = await startedAgent();
+    await first.stop();
+    const record = records.saved.get('old')!;
+    const [group] = record.alloc.Job!.TaskGroups;
+    group!.Tasks[0]!.Name = '..';
+    record.tasks['..'] = record.tasks['web']!;
+    delete record.tasks['web'];
+    const next = newAgent();
+    await next.start();
+    await time.pass(MINUTE_MS);
+    expect(next.taskState('old', '..')).toBeUndefined();
+    expect(servers.toldOf('old').at(-1)).toMatchObject({
+      ClientStatus: 'failed',
+      ClientDescription: expect.stringContaining('the task ".." is refused'),
+    });
+  });
+
   it('AG-446: a predecessor that is not here is not waited for', async () => {
     const { servers, startedAgent, anAlloc, started } = agentAndServers();
     servers.want(anAlloc('next', undefined, { PreviousAllocation: 'nobody knows it' }));

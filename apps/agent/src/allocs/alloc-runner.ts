@@ -23,6 +23,7 @@ import { AllocStorage } from '../csi/alloc-storage.js';
 import type { CountedAlloc } from '../metrics/node-series.js';
 import type { ExecCommand, ExecSession } from '../exec/exec-session.js';
 import { Gate } from '../gate.js';
+import { checkAllocNames } from '../paths/alloc-names.js';
 import type { Watched } from './health-watch.js';
 import { AllocServices } from '../services/alloc-services.js';
 import type { Disconnectable } from './stops-on-disconnect.js';
@@ -70,7 +71,7 @@ export class AllocRunner {
   private startTrace: string | undefined;
   private readonly notice: WaitNotice;
 
-  /** @throws AllocNotRunnableError */
+  /** @throws AllocNotRunnableError, UnsafeNameError */
   constructor(
     private current: Allocation,
     private readonly deps: AllocHost,
@@ -79,6 +80,7 @@ export class AllocRunner {
     const job = jobOf(current);
     const group = findTaskGroup(job, current.TaskGroup);
     if (!group) throw new AllocNotRunnableError(`job "${job.ID}" has no task group "${current.TaskGroup}"`);
+    checkAllocNames(current, group);
     this.group = group;
     this.isRestored = restored !== undefined;
     this.hasDisk = restored !== undefined && hasBegun(restored);

@@ -1,11 +1,14 @@
 import {
   type Allocation,
   type ClientAllocUpdate,
+  findTaskGroup,
   isClientTerminal,
   isServerTerminal,
   isTerminalAllocation,
   rfc3339FromMs,
 } from '@waybill/model';
+import { checkAllocNames } from '../paths/alloc-names.js';
+import { UnsafeNameError } from '../paths/path-name.js';
 import type { AllocRecord } from '../recovery/alloc-record.js';
 import { giveUp, hasLostItsDirectory, LostDirectoryError } from '../recovery/lost-directory.js';
 import type { Pulled, PulledAlloc } from '../servers/pull-loop.js';
@@ -86,6 +89,12 @@ export class LocalAllocs {
     const { alloc } = record;
     const { records, logger } = this.host;
     if (Object.keys(record.tasks).length === 0) return records.remove(alloc.ID);
+    const problem = nameProblemOf(alloc);
+    if (problem) {
+      logger.error('a stored allocation is not taken up again: its names are dangerous', { alloc: alloc.ID, problem });
+      await giveUp(this.host, record);
+      return this.refuse(alloc, problem);
+    }
     if (await hasLostItsDirectory(this.host, record)) {
       logger.error('a stored allocation cannot be taken up again: its directory is gone', { alloc: alloc.ID });
       await giveUp(this.host, record);
@@ -189,6 +198,18 @@ export class LocalAllocs {
     this.leaving.set(allocId, left);
     await left;
     this.leaving.delete(allocId);
+  }
+}
+
+/** Of one that an agent took which did not look at names yet. */
+function nameProblemOf(alloc: Allocation): UnsafeNameError | undefined {
+  const group = alloc.Job ? findTaskGroup(alloc.Job, alloc.TaskGroup) : undefined;
+  try {
+    if (group) checkAllocNames(alloc, group);
+    return undefined;
+  } catch (error) {
+    if (error instanceof UnsafeNameError) return error;
+    throw error;
   }
 }
 

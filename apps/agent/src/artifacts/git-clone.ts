@@ -1,9 +1,9 @@
 import { execFile } from 'node:child_process';
 import { rm } from 'node:fs/promises';
-import path from 'node:path';
 import { promisify } from 'node:util';
 import type { ArtifactSource } from './artifact-source.js';
 import { DownloadError } from './download.js';
+import { below } from '../paths/path-name.js';
 
 const run = promisify(execFile);
 const COMMIT = /^[0-9a-f]{7,64}$/;
@@ -33,5 +33,5 @@ export async function gitClone({ location, ref }: ArtifactSource, into: string, 
     const said = error instanceof Error && 'stderr' in error ? String(error.stderr).trim() : String(error);
     throw new DownloadError(said, { cause: error });
   }
-  await rm(path.join(into, '.git'), { recursive: true, force: true });
+  await rm(below(into, '.git'), { recursive: true, force: true });
 }

@@ -7,6 +7,7 @@ import { extract } from 'tar';
 import yauzl from 'yauzl';
 import { ArtifactLimitError, type ArtifactLimits } from './artifact-limits.js';
 import type { ArchiveForm } from './artifact-source.js';
+import { belowAsText } from '../paths/path-name.js';
 
 /**
  * Unpacks an archive into a directory. Nothing is written outside of it: entries with absolute names, with `..`, or
@@ -104,7 +105,7 @@ async function unzip(archive: string, into: string, budget: Budget, signal: Abor
       signal.throwIfAborted();
       budget.entry();
       checkName(entry.fileName);
-      const target = path.join(into, entry.fileName);
+      const target = belowAsText(into, entry.fileName);
       if (entry.fileName.endsWith('/')) {
         await mkdir(target, { recursive: true });
         continue;
@@ -128,7 +129,7 @@ function checkName(name: string): void {
 }
 
 function checkLink(name: string, leadsTo: string): void {
-  const found = path.normalize(path.join(path.dirname(name), leadsTo));
+  const found = path.normalize(`${path.dirname(name)}/${leadsTo}`);
   if (path.isAbsolute(leadsTo) || found === '..' || found.startsWith('../'))
     throw new Error(`link "${name}" leads out of the archive, to "${leadsTo}"`);
 }

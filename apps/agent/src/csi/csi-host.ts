@@ -1,4 +1,3 @@
-import path from 'node:path';
 import { type CsiPlugin, PluginClient } from '@waybill/csi';
 import {
   type Allocation,
@@ -19,6 +18,7 @@ import type { VolumeClaims } from './volume-claims.js';
 import { type MountInfo, VolumeMounter } from './volume-mounter.js';
 import { pluginDirectories, SOCKET_NAME } from './volume-paths.js';
 import { VolumeUses } from './volume-uses.js';
+import { below } from '../paths/path-name.js';
 
 export interface CsiHostDependencies {
   /** Below it plugins and volumes have their directories. */
@@ -84,14 +84,14 @@ export class CsiHost {
     for (const volumes of this.volumes.values()) volumes.close();
   }
 
-  /** VL-206: a plugin that is registered stays where it is. @throws UnsafePathError */
+  /** VL-206: a plugin that is registered stays where it is. @throws UnsafeNameError */
   placesOf(allocId: string, config: CSIPluginConfig): PluginPlaces {
     const { mountRoot, socketDir } = pluginDirectories(this.deps.csiDir, config, allocId);
     const registered = this.registry.ofAlloc(allocId)?.socketPath;
-    return { mountRoot, socketPath: registered ?? path.join(socketDir, SOCKET_NAME) };
+    return { mountRoot, socketPath: registered ?? below(socketDir, SOCKET_NAME) };
   }
 
-  /** @throws UnsafePathError, SocketPathTooLongError */
+  /** @throws UnsafeNameError, SocketPathTooLongError */
   supervisor(
     allocId: string,
     config: CSIPluginConfig,

@@ -1,4 +1,3 @@
-import path from 'node:path';
 import { emitNodeEvents } from '@waybill/rpc';
 import type { ServiceContext } from '@waybill/service';
 import type { Driver } from '../drivers/driver.js';
@@ -11,6 +10,7 @@ import { NodeEvents } from '../servers/node-events.js';
 import { CsiHost } from './csi-host.js';
 import { mountPlaces } from './mount-places.store.js';
 import { serversClaims } from './volume-claims.js';
+import { below } from '../paths/path-name.js';
 
 /** What happens on this machine, told to the servers with its own identity. */
 export function nodeEventsOf({ rpc, clock, timers, logger }: ServiceContext, node: LocalNode): NodeEvents {
@@ -28,11 +28,11 @@ export function nodeEventsOf({ rpc, clock, timers, logger }: ServiceContext, nod
 /** What this machine does for volumes, below `<agent directory>/csi`. */
 export function csiHostOf(context: ServiceContext, dir: string, node: LocalNode, events: NodeEvents): CsiHost {
   const { rpc, clock, timers, logger, settings } = context;
-  const csiDir = path.join(dir, 'csi');
+  const csiDir = below(dir, 'csi');
   return new CsiHost({
     csiDir,
     region: settings.WAYBILL_REGION,
-    registrations: new JsonListFile(path.join(csiDir, 'registry.json')),
+    registrations: new JsonListFile(below(csiDir, 'registry.json')),
     places: mountPlaces,
     claims: serversClaims(rpc, () => node.current),
     node,

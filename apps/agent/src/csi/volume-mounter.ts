@@ -6,6 +6,7 @@ import type { LocalNodePlugin } from './local-plugins.js';
 import type { MountPlaces } from './mount-places.store.js';
 import { stagingPath, targetPath, type UsedVolume } from './volume-paths.js';
 import type { VolumeUses } from './volume-uses.js';
+import { belowAsText } from '../paths/path-name.js';
 
 /** A volume for one allocation, with what its plugin must be told. */
 export interface VolumeMount extends UsedVolume {
@@ -60,7 +61,7 @@ export interface VolumeMounterDependencies {
 export class VolumeMounter {
   constructor(private readonly deps: VolumeMounterDependencies) {}
 
-  /** @throws UnsafePathError before anything is made; OtherDiskError, CsiError, CsiArgumentError */
+  /** @throws UnsafeNameError before anything is made; OtherDiskError, CsiError, CsiArgumentError */
   async mount(plugin: LocalNodePlugin, volume: VolumeMount, signal: AbortSignal): Promise<MountInfo> {
     const at = placesOf(plugin, volume);
     // Before its turn: whoever unmounts meanwhile leaves it staged.
@@ -77,7 +78,7 @@ export class VolumeMounter {
     });
   }
 
-  /** Of something that is not mounted it does nothing. @throws UnsafePathError, StillMountedError, CsiError, or the error of a file with both in its text */
+  /** Of something that is not mounted it does nothing. @throws UnsafeNameError, StillMountedError, CsiError, or the error of a file with both in its text */
   async unmount(plugin: LocalNodePlugin, volume: MountedVolume, signal: AbortSignal): Promise<void> {
     const at = placesOf(plugin, volume);
     await this.inTurn('Unmount volume', volume, async () => {
@@ -202,7 +203,10 @@ function placesOf(
   { mountRoot, pluginRoot }: LocalNodePlugin,
   volume: UsedVolume & { readonly allocId: string },
 ): Places {
-  const at = (below: string): Place => ({ here: path.join(mountRoot, below), inPlugin: path.join(pluginRoot, below) });
+  const at = (place: string): Place => ({
+    here: belowAsText(mountRoot, place),
+    inPlugin: belowAsText(pluginRoot, place),
+  });
   return { staging: at(stagingPath(volume)), target: at(targetPath(volume, volume.allocId)) };
 }
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { pluginDirectories, stagingPath, targetPath, UnsafePathError, usageMode } from './volume-paths.js';
+import { UnsafeNameError } from '../paths/path-name.js';
+import { pluginDirectories, stagingPath, targetPath, usageMode } from './volume-paths.js';
 
 const USAGE = { ReadOnly: false, AttachmentMode: 'file-system', AccessMode: 'single-node-writer' };
 const used = (namespace: string, volumeId: string) => ({ namespace, volumeId, usage: USAGE });
@@ -26,10 +27,10 @@ describe('where volumes are mounted', () => {
   it.each(['..', '.', '', '../../etc', 'a/../../b', 'a//b', '/etc', 'a\0b'])(
     'VL-307: %j is part of no path',
     (name) => {
-      expect(() => stagingPath(used(name, 'db'))).toThrow(UnsafePathError);
-      expect(() => stagingPath(used('a', name))).toThrow(UnsafePathError);
-      expect(() => targetPath(used('a', name), 'x')).toThrow(UnsafePathError);
-      expect(() => pluginDirectories('/d', { ...PLUGIN, ID: name }, 'x')).toThrow(UnsafePathError);
+      expect(() => stagingPath(used(name, 'db'))).toThrow(UnsafeNameError);
+      expect(() => stagingPath(used('a', name))).toThrow(UnsafeNameError);
+      expect(() => targetPath(used('a', name), 'x')).toThrow(UnsafeNameError);
+      expect(() => pluginDirectories('/d', { ...PLUGIN, ID: name }, 'x')).toThrow(UnsafeNameError);
     },
   );
 });

@@ -1,15 +1,9 @@
-import path from 'node:path';
 import type { CSIPluginConfig, VolumeRequest } from '@waybill/model';
+import { below, escapedName, type PathName, pathName, UnsafeNameError } from '../paths/path-name.js';
 
 export const SOCKET_NAME = 'csi.sock';
-
-/** VL-307: a name would lead a path elsewhere than where it belongs. Nothing was made, and no plugin called. */
-export class UnsafePathError extends Error {
-  override readonly name = 'UnsafePathError';
-  constructor(part: string) {
-    super(`"${part.replaceAll('\0', '\\0')}" cannot be part of a path on this machine`);
-  }
-}
+/** VL-176. */
+const TYPES: ReadonlySet<string> = new Set(['node', 'controller', 'monolith']);
 
 /** Where a plugin's task meets the agent on this machine (VL-204). */
 export interface PluginDirectories {
@@ -19,12 +13,18 @@ export interface PluginDirectories {
   readonly socketDir: string;
 }
 
-/** @throws UnsafePathError */
+/** @throws UnsafeNameError */
 export function pluginDirectories(csiDir: string, plugin: CSIPluginConfig, allocId: string): PluginDirectories {
   return {
-    mountRoot: path.join(csiDir, ...checked(plugin.Type, plugin.ID)),
-    socketDir: path.join(csiDir, 'plugins', ...checked(allocId)),
+    mountRoot: below(csiDir, typeOf(plugin), escapedName(plugin.ID, 'the plugin')),
+    socketDir: below(csiDir, 'plugins', pathName(allocId, 'the allocation')),
   };
+}
+
+/** The sockets are beside the directories of the types: a type of their name would lead to them. @throws UnsafeNameError */
+function typeOf({ Type }: CSIPluginConfig): PathName {
+  if (!TYPES.has(Type)) throw new UnsafeNameError('the type of plugin', Type, 'is unknown');
+  return pathName(Type);
 }
 
 /** How an allocation uses a volume, as far as the places of its mounts depend on it. */
@@ -41,21 +41,14 @@ export interface UsedVolume {
   readonly usage: VolumeUsage;
 }
 
-/** Below the root of its plugin, the same for all allocations that use it alike (VL-235, VL-236). @throws UnsafePathError */
+/** Below the root of its plugin, the same for all allocations that use it alike (VL-235, VL-236). @throws UnsafeNameError */
 export function stagingPath({ namespace, volumeId, usage }: UsedVolume): string {
-  return path.join('staging', ...checked(namespace, volumeId, usageMode(usage)));
+  const volume = below('staging', escapedName(namespace, 'the namespace'), escapedName(volumeId, 'the volume'));
+  return below(volume, pathName(usageMode(usage), 'the usage'));
 }
 
-/** Below the root of its plugin, one for each allocation. @throws UnsafePathError */
+/** Below the root of its plugin, one for each allocation. @throws UnsafeNameError */
 export function targetPath({ volumeId, usage }: UsedVolume, allocId: string): string {
-  return path.join('per-alloc', ...checked(allocId, volumeId, usageMode(usage)));
-}
-
-/** Each becomes one or more segments of a path, none of which leads anywhere but down. */
-function checked(...parts: readonly string[]): string[] {
-  for (const part of parts) {
-    const leadsElsewhere = part.split('/').some((segment) => segment === '' || segment === '.' || segment === '..');
-    if (leadsElsewhere || part.includes('\0')) throw new UnsafePathError(part);
-  }
-  return [...parts];
+  const volume = below('per-alloc', pathName(allocId, 'the allocation'), escapedName(volumeId, 'the volume'));
+  return below(volume, pathName(usageMode(usage), 'the usage'));
 }

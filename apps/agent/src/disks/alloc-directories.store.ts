@@ -3,9 +3,11 @@ import path from 'node:path';
 import { isErrno } from '@waybill/processes';
 import type { AllocDirectories } from './alloc-directories.js';
 import type { TaskPaths } from '../drivers/driver.js';
+import { taskName } from '../paths/alloc-names.js';
 import { DONE } from '../hooks/once.store.js';
 import { unmountBelow } from './mount-table.store.js';
 import type { SecretsMemory } from './secrets-memory.store.js';
+import { below, entryName, ownDirectory, pathName } from '../paths/path-name.js';
 
 /** Shared by all tasks of an allocation, whatever user they run as. */
 const SHARED = 0o777;
@@ -28,23 +30,23 @@ export class AllocDirectoryStore implements AllocDirectories {
     await mkdir(paths.taskDir, { recursive: true });
     await Promise.all([
       this.buildSecrets(paths),
-      ...['logs', 'tmp', 'data'].map((name) => directory(path.join(paths.allocDir, name), SHARED)),
-      ...['local', 'tmp'].map((name) => directory(path.join(paths.taskDir, name), SHARED)),
+      ...(['logs', 'tmp', 'data'] as const).map((name) => directory(below(paths.allocDir, name), SHARED)),
+      ...(['local', 'tmp'] as const).map((name) => directory(below(paths.taskDir, name), SHARED)),
       directory(paths.privateDir, PRIVATE),
     ]);
     return paths;
   }
 
   paths(allocId: string, task: string): TaskPaths {
-    const allocDir = path.join(this.directoryOf(allocId), 'alloc');
-    const taskDir = path.join(this.directoryOf(allocId), task);
+    const allocDir = below(this.directoryOf(allocId), 'alloc');
+    const taskDir = below(this.directoryOf(allocId), taskName(task));
     return {
       allocDir,
-      logsDir: path.join(allocDir, 'logs'),
+      logsDir: below(allocDir, 'logs'),
       taskDir,
-      localDir: path.join(taskDir, 'local'),
-      secretsDir: path.join(taskDir, 'secrets'),
-      privateDir: path.join(taskDir, 'private'),
+      localDir: below(taskDir, 'local'),
+      secretsDir: below(taskDir, 'secrets'),
+      privateDir: below(taskDir, 'private'),
     };
   }
 
@@ -54,11 +56,13 @@ export class AllocDirectoryStore implements AllocDirectories {
     this.secrets?.close();
   }
 
+  /** One that cannot have a directory has none. */
   async exists(allocId: string): Promise<boolean> {
-    return stat(this.directoryOf(allocId)).then(
-      (found) => found.isDirectory(),
-      () => false,
-    );
+    try {
+      return (await stat(this.directoryOf(allocId))).isDirectory();
+    } catch {
+      return false;
+    }
   }
 
   async list(): Promise<readonly string[]> {
@@ -67,8 +71,7 @@ export class AllocDirectoryStore implements AllocDirectories {
   }
 
   async inherit(from: string, to: string, tasks: readonly string[]): Promise<void> {
-    for (const kept of [path.join('alloc', 'data'), ...tasks.map((task) => path.join(task, 'local'))])
-      await moveDirectory(path.join(this.directoryOf(from), kept), path.join(this.directoryOf(to), kept));
+    await inherited(this.directoryOf(from), this.directoryOf(to), tasks);
   }
 
   async remove(allocId: string): Promise<void> {
@@ -82,12 +85,20 @@ export class AllocDirectoryStore implements AllocDirectories {
     if (!isCovered || isNew) return;
     // The task has been here before, as after a reboot: whatever put something there has to do it again.
     const marks = (await readdir(privateDir)).filter((name) => name.endsWith(DONE));
-    await Promise.all(marks.map((name) => rm(path.join(privateDir, name), { force: true })));
+    await Promise.all(marks.map((name) => rm(below(privateDir, entryName(name)), { force: true })));
   }
 
+  /** @throws UnsafeNameError */
   directoryOf(allocId: string): string {
-    return path.join(path.resolve(this.root), allocId);
+    return below(ownDirectory(this.root), pathName(allocId, 'the allocation'));
   }
+}
+
+/** From one allocation's directory, or what is to become one, to another's. @throws UnsafeNameError */
+export async function inherited(before: string, after: string, tasks: readonly string[]): Promise<void> {
+  const names = tasks.map((task) => taskName(task));
+  await moveDirectory(below(before, 'alloc', 'data'), below(after, 'alloc', 'data'));
+  for (const name of names) await moveDirectory(below(before, name, 'local'), below(after, name, 'local'));
 }
 
 /** Onto nothing, or onto an empty directory. */

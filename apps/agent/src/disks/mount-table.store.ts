@@ -3,6 +3,7 @@ import { readFile, realpath } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { isErrno } from '@waybill/processes';
+import { belowAsText } from '../paths/path-name.js';
 
 const run = promisify(execFile);
 
@@ -42,7 +43,7 @@ export async function isMountPoint(directory: string): Promise<boolean> {
 /** Without the links on the way there. */
 async function canonical(place: string): Promise<string> {
   const above = path.dirname(place);
-  return path.join(await realpath(above).catch(() => above), path.basename(place));
+  return belowAsText(await realpath(above).catch(() => above), path.basename(place));
 }
 
 /** Where something is mounted, of a directory and all that is below it. @throws when the table of mounts cannot be read */

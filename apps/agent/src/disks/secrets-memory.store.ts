@@ -4,6 +4,7 @@ import path from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import { unmountBelow } from './mount-table.store.js';
+import { below } from '../paths/path-name.js';
 
 /** AG-220. */
 const SIZE = '1m';
@@ -40,7 +41,7 @@ export class SecretsMemory {
     if (process.platform !== 'linux') throw new NoSecretsMemoryError('only Linux is known to have one');
     if (process.getuid?.() !== 0) throw new NoSecretsMemoryError('the agent does not run as root');
     mkdirSync(dir, { recursive: true });
-    const trial = mkdtempSync(path.join(dir, 'trial-'));
+    const trial = mkdtempSync(below(dir, 'trial-'));
     try {
       execFileSync('mount', [...MOUNT, trial], { stdio: 'pipe' });
       execFileSync('umount', ['--lazy', trial], { stdio: 'pipe' });

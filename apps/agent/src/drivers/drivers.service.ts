@@ -1,4 +1,3 @@
-import path from 'node:path';
 import type { ServiceContext } from '@waybill/service';
 import { RotatingLog } from '../logs/rotating-log.js';
 import { logSpec, type TaskOutputs } from '../logs/task-output.js';
@@ -12,6 +11,7 @@ import { MockDriver } from './mock-driver.js';
 import { RawExecDriver } from './raw-exec/raw-exec-driver.js';
 import { NoCgroupsError, TaskCgroups } from './task-cgroups.store.js';
 import { NoLimitsError, TaskLimits } from './task-limits.store.js';
+import { below } from '../paths/path-name.js';
 
 /** The ways to run tasks that an agent knows, by name. Which of them the machine has, each says itself. */
 export async function driversOf(
@@ -32,7 +32,7 @@ export async function driversOf(
     },
   });
   const supervision = {
-    runsDir: path.join(dir, 'runs'),
+    runsDir: below(dir, 'runs'),
     outputs,
     mhzPerCore,
     dieWithAgent: settings.WAYBILL_AGENT_STOP_TASKS_ON_EXIT,

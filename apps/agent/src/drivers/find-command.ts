@@ -1,6 +1,7 @@
 import { accessSync, chmodSync, constants, lstatSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { StartError } from './driver.js';
+import { asAbsolute, isWithin } from '../paths/path-name.js';
 
 /** How a task sees files. */
 export interface TaskView {
@@ -13,7 +14,7 @@ export interface TaskView {
 /** AG-273: where the command is, as the task sees it. @throws StartError, not recoverable */
 export function findCommand(command: string, view: TaskView, searchPath: string): string {
   for (const dir of [view.localDir, view.taskDir]) {
-    const file = path.join(dir, command);
+    const file = path.normalize(`${dir}/${command}`); // looked at only inside the task's directory
     const there = isInside(file, view.taskDir) ? view.onMachine(file) : undefined;
     if (there !== undefined && isFile(there)) {
       makeExecutable(there);
@@ -26,15 +27,14 @@ export function findCommand(command: string, view: TaskView, searchPath: string)
   } else if (!command.includes('/')) {
     const found = searchPath
       .split(':')
-      .map((dir) => path.resolve(dir || '.', command))
+      .map((dir) => asAbsolute(`${dir || process.cwd()}/${command}`))
       .find(isThere);
     if (found !== undefined) return found;
   }
   throw new StartError(`executable file not found: ${command} is neither in the task's directory nor in $PATH`);
 }
 
-const isInside = (file: string, dir: string): boolean =>
-  path.resolve(file).startsWith(dir === path.sep ? path.sep : `${path.resolve(dir)}${path.sep}`);
+const isInside = (file: string, dir: string): boolean => file !== dir && isWithin(dir, file);
 
 /** A link is left alone: where it leads is not the task's to change. */
 function makeExecutable(file: string): void {

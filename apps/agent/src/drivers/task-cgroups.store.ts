@@ -1,8 +1,8 @@
 import { closeSync, constants, existsSync, mkdirSync, openSync, rmdirSync, writeFileSync } from 'node:fs';
 import { readdir, readFile, rmdir, writeFile } from 'node:fs/promises';
-import path from 'node:path';
 import { isErrno } from '@waybill/processes';
 import { mounts } from '../disks/mount-table.store.js';
+import { below, entryName, pathName } from '../paths/path-name.js';
 
 /** How long processes that were killed may take to leave. */
 const EMPTY_TIMEOUT_MS = 5_000;
@@ -26,21 +26,21 @@ export class TaskCgroups {
     // Of the second version there is one tree, wherever it is mounted.
     const mounted = (await mounts()).find(({ type }) => type === 'cgroup2');
     if (!mounted) throw new NoCgroupsError('no file system of type cgroup2 is mounted');
-    const root = path.join(mounted.point, 'waybill');
+    const root = below(mounted.point, 'waybill');
     try {
       mkdirSync(root, { recursive: true });
       tryRights(root, mounted.point);
     } catch (error) {
       throw new NoCgroupsError(`${root} cannot be used: ${error instanceof Error ? error.message : String(error)}`);
     }
-    if (!existsSync(path.join(root, 'cgroup.kill')))
+    if (!existsSync(below(root, 'cgroup.kill')))
       throw new NoCgroupsError('the kernel cannot kill a cgroup: it is older than 5.14');
-    for (const run of await readdir(root)) removeIfEmpty(path.join(root, run)); // of agents that were lost with their directory
+    for (const run of await readdir(root)) removeIfEmpty(below(root, entryName(run))); // of agents that were lost with their directory
     return new TaskCgroups(root);
   }
 
   directoryOf(run: string): string {
-    return path.join(this.root, run);
+    return below(this.root, pathName(run, 'the run'));
   }
 
   make(run: string): void {
@@ -50,7 +50,7 @@ export class TaskCgroups {
   /** From now on the process, and whatever it starts, is in the run's cgroup. @throws when it is gone already */
   place(run: string, pid: number): void {
     this.make(run); // another agent may have taken it for one that was left behind
-    writeFileSync(path.join(this.directoryOf(run), 'cgroup.procs'), String(pid));
+    writeFileSync(below(this.directoryOf(run), 'cgroup.procs'), String(pid));
   }
 
   /** Nothing of the run was started. */
@@ -64,7 +64,7 @@ export class TaskCgroups {
     if (!existsSync(directory)) return true;
     // A task may have made cgroups of its own below: they are killed together, and removed from the innermost.
     try {
-      await writeFile(path.join(directory, 'cgroup.kill'), '1');
+      await writeFile(below(directory, 'cgroup.kill'), '1');
     } catch (error) {
       if (isErrno(error, 'ENOENT') || isErrno(error, 'ENODEV')) return true; // somebody else has just removed it
       throw error;
@@ -80,10 +80,10 @@ export class TaskCgroups {
 
 /** The directory may be there because another user made it. To move a process takes a right above it too. @throws */
 function tryRights(root: string, mountPoint: string): void {
-  const trial = path.join(root, `trial.${process.pid}`);
+  const trial = below(root, pathName(`trial.${process.pid}`));
   mkdirSync(trial, { recursive: true });
   rmdirSync(trial);
-  closeSync(openSync(path.join(mountPoint, 'cgroup.procs'), constants.O_WRONLY));
+  closeSync(openSync(below(mountPoint, 'cgroup.procs'), constants.O_WRONLY));
 }
 
 function removeIfEmpty(directory: string): void {
@@ -95,11 +95,11 @@ function removeIfEmpty(directory: string): void {
 }
 
 async function isPopulated(directory: string): Promise<boolean> {
-  return (await readFile(path.join(directory, 'cgroup.events'), 'utf8').catch(() => '')).includes('populated 1');
+  return (await readFile(below(directory, 'cgroup.events'), 'utf8').catch(() => '')).includes('populated 1');
 }
 
 async function removeTree(directory: string): Promise<void> {
   const inside = await readdir(directory, { withFileTypes: true }).catch(() => []);
-  for (const entry of inside) if (entry.isDirectory()) await removeTree(path.join(directory, entry.name));
+  for (const entry of inside) if (entry.isDirectory()) await removeTree(below(directory, entryName(entry.name)));
   await rmdir(directory).catch(() => {});
 }

@@ -1,8 +1,8 @@
 import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { readFile, rmdir } from 'node:fs/promises';
-import path from 'node:path';
 import { type Mount, mounts } from '../disks/mount-table.store.js';
 import type { TaskResources } from './driver.js';
+import { below, pathName } from '../paths/path-name.js';
 
 const MB = 1024 * 1024;
 /** Range of shares in the first version of cgroups, and of weights in the second. */
@@ -47,7 +47,7 @@ export class TaskLimits {
       const memory = mounted.find((mount) => isController(mount, 'memory'));
       const cpu = mounted.find((mount) => isController(mount, 'cpu'));
       if (!memory || !cpu) throw new NoLimitsError('no cgroup tree of this machine has the controllers memory and cpu');
-      const roots = { memory: path.join(memory.point, 'waybill'), cpu: path.join(cpu.point, 'waybill') };
+      const roots = { memory: below(memory.point, 'waybill'), cpu: below(cpu.point, 'waybill') };
       for (const root of Object.values(roots)) mkdirSync(root, { recursive: true });
       return new TaskLimits(1, roots);
     } catch (error) {
@@ -57,9 +57,9 @@ export class TaskLimits {
   }
 
   private static inSecondVersion(mountPoint: string): TaskLimits {
-    const root = path.join(mountPoint, 'waybill');
+    const root = below(mountPoint, 'waybill');
     mkdirSync(root, { recursive: true });
-    for (const above of [mountPoint, root]) appendFileSync(path.join(above, 'cgroup.subtree_control'), '+memory +cpu');
+    for (const above of [mountPoint, root]) appendFileSync(below(above, 'cgroup.subtree_control'), '+memory +cpu');
     return new TaskLimits(2, { memory: root, cpu: root });
   }
 
@@ -67,20 +67,22 @@ export class TaskLimits {
   make(run: string, resources: TaskResources): void {
     for (const directory of this.directoriesOf(run)) mkdirSync(directory, { recursive: true });
     for (const { directory, file, value, optional } of this.settings(run, resources)) {
-      const at = path.join(directory, file);
+      const at = below(directory, pathName(file));
       if (!optional || existsSync(at)) writeFileSync(at, value);
     }
   }
 
   /** From now on the process, and whatever it starts, is bounded. @throws when it is gone already */
   place(run: string, pid: number): void {
-    for (const directory of this.directoriesOf(run)) writeFileSync(path.join(directory, 'cgroup.procs'), String(pid));
+    for (const directory of this.directoriesOf(run)) writeFileSync(below(directory, 'cgroup.procs'), String(pid));
   }
 
   /** Whether something of the run was killed because it took more memory than it may. */
   async wasOutOfMemory(run: string): Promise<boolean> {
     const file = this.version === 2 ? 'memory.events' : 'memory.oom_control';
-    const text = await readFile(path.join(this.roots.memory, run, file), 'utf8').catch(() => '');
+    const text = await readFile(below(this.roots.memory, pathName(run, 'the run'), pathName(file)), 'utf8').catch(
+      () => '',
+    );
     return Number(/^oom_kill (\d+)$/m.exec(text)?.[1] ?? 0) > 0;
   }
 
@@ -96,12 +98,12 @@ export class TaskLimits {
 
   /** For those who place a process by themselves. */
   directoriesOf(run: string): string[] {
-    return [...new Set(Object.values(this.roots))].map((root) => path.join(root, run));
+    return [...new Set(Object.values(this.roots))].map((root) => below(root, pathName(run, 'the run')));
   }
 
   private settings(run: string, { cpuShares, memoryMB, memoryMaxMB }: TaskResources): Setting[] {
-    const memory = path.join(this.roots.memory, run);
-    const cpu = path.join(this.roots.cpu, run);
+    const memory = below(this.roots.memory, pathName(run, 'the run'));
+    const cpu = below(this.roots.cpu, pathName(run, 'the run'));
     const hard = String((memoryMaxMB > 0 ? memoryMaxMB : memoryMB) * MB);
     const soft = String(memoryMB * MB);
     const shares = Math.min(Math.max(cpuShares, MIN_SHARES), MAX_SHARES);
@@ -135,7 +137,7 @@ const weightOf = (shares: number): number =>
   Math.trunc(1 + ((shares - MIN_SHARES) * (MAX_WEIGHT - 1)) / (MAX_SHARES - MIN_SHARES));
 
 function hasControllers(mountPoint: string): boolean {
-  const controllers = readFileSync(path.join(mountPoint, 'cgroup.controllers'), 'utf8').trim().split(' ');
+  const controllers = readFileSync(below(mountPoint, 'cgroup.controllers'), 'utf8').trim().split(' ');
   return controllers.includes('memory') && controllers.includes('cpu');
 }
 

@@ -1,8 +1,8 @@
-import path from 'node:path';
 import { userKey } from '@waybill/journal';
 import { machineUser } from '@waybill/rpc';
 import { EXIT_CONFIGURATION, newUuid, readSettings, SettingsError } from '@waybill/service';
 import { loadIdentity } from '../recovery/identity.store.js';
+import { ownDirectory } from '../paths/path-name.js';
 
 /**
  * Before a machine's first start: makes its id and the key with which it connects to NATS, where they are not yet, and
@@ -10,7 +10,7 @@ import { loadIdentity } from '../recovery/identity.store.js';
  */
 async function enrol(env: NodeJS.ProcessEnv): Promise<string> {
   const settings = readSettings(env, ['WAYBILL_NATS_CREDENTIALS']);
-  const { nodeId } = await loadIdentity(path.resolve(settings.WAYBILL_AGENT_DIR), newUuid);
+  const { nodeId } = await loadIdentity(ownDirectory(settings.WAYBILL_AGENT_DIR), newUuid);
   const key = await userKey(settings.WAYBILL_NATS_CREDENTIALS);
   return JSON.stringify(machineUser(key, nodeId));
 }

@@ -1,6 +1,7 @@
 import { realpath } from 'node:fs/promises';
 import path from 'node:path';
 import { RpcError } from '@waybill/rpc';
+import { belowAsText, isWithin } from '../paths/path-name.js';
 
 /** Directories of a task that nobody reads from outside, and what they hold as it is called in errors. */
 const CLOSED: Readonly<Record<string, string>> = { secrets: 'secret', private: 'private' };
@@ -14,7 +15,7 @@ const CLOSED: Readonly<Record<string, string>> = { secrets: 'secret', private: '
 export async function resolveAllocPath(root: string, wanted: string): Promise<string> {
   const inside = path.normalize(wanted.replace(/^\/+/, ''));
   if (inside === '..' || inside.startsWith('../')) throw escapes();
-  const lexical = path.join(root, inside);
+  const lexical = belowAsText(root, inside);
   refuseClosed(root, lexical, wanted);
   const found = await realpath(lexical);
   checkAllocPath(await realpath(root), found, wanted);
@@ -23,7 +24,7 @@ export async function resolveAllocPath(root: string, wanted: string): Promise<st
 
 /** The same of a path that has no links. @throws RpcError conflict */
 export function checkAllocPath(realRoot: string, found: string, wanted: string): void {
-  if (found !== realRoot && !found.startsWith(realRoot + path.sep)) throw escapes();
+  if (!isWithin(realRoot, found)) throw escapes();
   refuseClosed(realRoot, found, wanted);
 }
 

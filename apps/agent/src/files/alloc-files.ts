@@ -1,6 +1,5 @@
 import { constants } from 'node:fs';
 import { lstat, open, readdir, realpath, stat, type FileHandle } from 'node:fs/promises';
-import path from 'node:path';
 import { isErrno } from '@waybill/processes';
 import {
   MAX_FILE_CHUNK_BYTES,
@@ -17,6 +16,7 @@ import type { AllocDirectoryStore } from '../disks/alloc-directories.store.js';
 import { NotPlainError, openFound } from './plain-file.store.js';
 import { checkAllocPath, resolveAllocPath } from './alloc-file-path.js';
 import { fileInfo, SNIFFED_BYTES } from './file-info.js';
+import { below, entryName } from '../paths/path-name.js';
 
 /** File reads at the same time on one machine; one that is refused may come back. */
 export const MAX_FILE_READS = 200;
@@ -51,7 +51,7 @@ export class AllocFiles {
       const page = names.slice(0, MAX_LISTED_FILES);
       const Files: AllocFileInfo[] = [];
       for (const name of page) {
-        const info = await infoOf(path.join(found, name)).catch(ignoreMissing);
+        const info = await infoOf(below(found, entryName(name))).catch(ignoreMissing);
         if (info) Files.push(info);
       }
       return { Files, More: names.length > page.length };

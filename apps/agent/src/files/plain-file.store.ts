@@ -1,6 +1,7 @@
 import { constants, type FileHandle, open, readlink, realpath } from 'node:fs/promises';
 import path from 'node:path';
 import { isErrno } from '@waybill/processes';
+import { below, belowAsText, entryName } from '../paths/path-name.js';
 
 /** Where a file of the agent's should be, a task has put something else, or a link on the way there. */
 export class NotPlainError extends Error {
@@ -20,8 +21,8 @@ const OTHER_THINGS = ['ELOOP', 'ENXIO', 'EISDIR'];
  * @param flags of `constants`
  * @throws NotPlainError, and what the file system says
  */
-export async function openPlain(trusted: string, below: string, flags: number, mode?: number): Promise<FileHandle> {
-  const wanted = path.join(await realpath(trusted), below);
+export async function openPlain(trusted: string, relative: string, flags: number, mode?: number): Promise<FileHandle> {
+  const wanted = belowAsText(await realpath(trusted), relative);
   const directory = await open(path.dirname(wanted), constants.O_RDONLY | constants.O_DIRECTORY);
   try {
     let at = path.dirname(wanted);
@@ -30,13 +31,14 @@ export async function openPlain(trusted: string, below: string, flags: number, m
       if ((await readlink(opened)) !== at) throw new NotPlainError(wanted);
       at = opened;
     } else if ((await realpath(at)) !== at) throw new NotPlainError(wanted);
-    return await openItself(path.join(at, path.basename(wanted)), wanted, flags, mode);
+    return await openItself(below(at, entryName(path.basename(wanted))), wanted, flags, mode);
   } finally {
     await directory.close();
   }
 }
 
-async function openItself(at: string, wanted: string, flags: number, mode?: number): Promise<FileHandle> {
+/** A regular file, through no link in its place. @param wanted what it is called in errors @throws NotPlainError */
+export async function openItself(at: string, wanted: string, flags: number, mode?: number): Promise<FileHandle> {
   const file = await open(at, flags | constants.O_NOFOLLOW | constants.O_NONBLOCK, mode).catch((error: unknown) => {
     throw OTHER_THINGS.some((code) => isErrno(error, code)) ? new NotPlainError(wanted) : error;
   });

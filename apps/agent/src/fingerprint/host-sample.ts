@@ -1,9 +1,9 @@
 import { readFile, statfs } from 'node:fs/promises';
 import os from 'node:os';
-import path from 'node:path';
 import type { HostDiskStats } from '@waybill/rpc';
 import type { CoreTimes, HostSample } from '../node/host-usage.js';
 import { type Mount, mounts } from '../disks/mount-table.store.js';
+import { ownDirectory } from '../paths/path-name.js';
 
 /** Asks the machine what it uses. `dir`: where allocations are. */
 export async function sampleHost(dir: string): Promise<HostSample> {
@@ -39,7 +39,7 @@ export async function diskOf(dir: string): Promise<HostDiskStats> {
 
 /** The file system that a directory is on; the directory itself where the machine does not tell. */
 async function mountOf(dir: string): Promise<Mount> {
-  const at = path.resolve(dir);
+  const at = ownDirectory(dir);
   const above = (await mounts()).filter(
     ({ point }) => at === point || at.startsWith(point === '/' ? '/' : `${point}/`),
   );

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import os from 'node:os';
-import path from 'node:path';
 import { COMPATIBLE_VERSION, type NodeNetwork, type NodeResources, WAYBILL_VERSION } from '@waybill/model';
+import { ownDirectory } from '../paths/path-name.js';
 
 /** AG-20. */
 export const MIN_DYNAMIC_PORT = 20_000;
@@ -72,7 +72,7 @@ export async function fingerprintMachine(dir: string, given: MachineOverrides = 
     'cpu.reservablecores': String(cpus.length),
     'memory.totalbytes': String(totalMemory),
     'unique.hostname': os.hostname(),
-    'unique.storage.volume': path.resolve(dir),
+    'unique.storage.volume': ownDirectory(dir),
     'unique.storage.bytestotal': String(disk.blocks * disk.bsize),
     'unique.network.ip-address': address,
     'nomad.version': COMPATIBLE_VERSION,

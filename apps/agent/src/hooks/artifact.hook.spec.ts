@@ -1,5 +1,6 @@
+import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readlink, rm, symlink, writeFile } from 'node:fs/promises';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -91,5 +92,68 @@ describe('artifacts of a task', () => {
     kill.abort();
     await failed;
     expect(await files('private')).toEqual([]);
+  });
+});
+
+describe('artifacts that lead out of the allocation', () => {
+  let dir: string;
+
+  beforeEach(async () => {
+    dir = await mkdtemp(path.join(tmpdir(), 'waybill-artifact-links-'));
+    for (const name of ['web/local', 'web/private', 'outside']) await mkdir(path.join(dir, name), { recursive: true });
+    await writeFile(path.join(dir, 'outside', 'key'), 'secret');
+    const repository = path.join(dir, 'repository');
+    await mkdir(path.join(repository, 'private'), { recursive: true });
+    await symlink(path.join(dir, 'outside'), path.join(repository, 'link'));
+    await symlink(path.join(dir, 'outside', 'key'), path.join(repository, 'private', 'resolv.conf'));
+    const git = (...words: string[]) => execFileSync('git', ['-C', repository, ...words], { stdio: 'pipe' });
+    git('init', '--quiet');
+    git('add', '.');
+    git('-c', 'user.name=x', '-c', 'user.email=x@x', 'commit', '--quiet', '-m', 'x');
+  });
+  afterEach(() => rm(dir, { recursive: true, force: true }));
+
+  async function failureOf(subdirectory: string, RelativeDest: string): Promise<string> {
+    const artifact = {
+      GetterSource: `git::file://${dir}/repository${subdirectory}`,
+      GetterOptions: null,
+      GetterHeaders: null,
+      GetterMode: 'any',
+      GetterInsecure: false,
+      RelativeDest,
+      Chown: false,
+    };
+    const start = {
+      task: fixtures.aTask({ Name: 'web', Artifacts: [artifact] }),
+      config: { paths: { taskDir: path.join(dir, 'web'), privateDir: path.join(dir, 'web', 'private') } },
+      interpolate: (text: string) => text,
+      emit: () => {},
+      signal: new AbortController().signal,
+    };
+    return new ArtifactHook({ machineFiles: true }).prestart(start).then(
+      () => '',
+      (error: unknown) => String(error),
+    );
+  }
+
+  it.each(['//link', '//link/key', '//../outside'])(
+    'a repository has no way to files of the machine: %s',
+    async (subdirectory) => {
+      expect(await failureOf(subdirectory, 'local/')).not.toBe('');
+      expect(await readdir(path.join(dir, 'web', 'local'))).toEqual([]);
+    },
+  );
+
+  it.each(['.', 'private', '../web'])(
+    'AG-220: nothing is put among the notes of the agent by way of %j',
+    async (to) => {
+      expect(await failureOf('', to)).toContain('escapes the alloc directory');
+      expect(await readdir(path.join(dir, 'web', 'private'))).toEqual([]);
+    },
+  );
+
+  it('a link that a repository holds is given to the task as it is', async () => {
+    expect(await failureOf('', 'local/r')).toBe('');
+    expect(await readlink(path.join(dir, 'web', 'local', 'r', 'link'))).toBe(path.join(dir, 'outside'));
   });
 });

@@ -1,4 +1,4 @@
-import { cp, mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, realpath, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { TaskArtifact } from '@waybill/model';
 import { ARTIFACT_LIMITS, ArtifactLimitError, type ArtifactLimits } from '../artifacts/artifact-limits.js';
@@ -6,10 +6,12 @@ import { type ArtifactSource, ArtifactSourceError, parseArtifactSource } from '.
 import { ChecksumError } from '../artifacts/checksum.js';
 import { download } from '../artifacts/download.js';
 import { gitClone } from '../artifacts/git-clone.js';
-import { EscapesError, insideAlloc } from './inside-alloc.js';
+import { inOpenParent, openInside } from './inside-alloc.js';
 import { Once } from './once.store.js';
 import type { TaskPaths } from '../drivers/driver.js';
 import { HookError, type TaskHook, type TaskStart } from './task-hook.js';
+import { EscapesError, TakenError } from '../paths/open-directory.store.js';
+import { below, belowAsText, entryName, isWithin, pathName, UnsafeNameError } from '../paths/path-name.js';
 
 /** AG-290. */
 export const ARTIFACTS_AT_A_TIME = 3;
@@ -22,6 +24,11 @@ export interface ArtifactOptions {
   /** Artifacts may be files of the machine: whatever the agent can read, a job can then read too. */
   readonly machineFiles: boolean;
   readonly limits?: ArtifactLimits;
+}
+
+interface Fetched {
+  readonly path: string;
+  readonly isTree: boolean;
 }
 
 /** What it needs to know of a start. */
@@ -74,17 +81,12 @@ export class ArtifactHook implements TaskHook {
   private async fetch(artifact: TaskArtifact, start: ArtifactStart, stopped: AbortSignal): Promise<void> {
     const { privateDir, taskDir } = start.config.paths;
     const signal = AbortSignal.any([stopped, AbortSignal.timeout(this.limits.timeoutMs)]);
-    const workDir = await mkdtemp(path.join(privateDir, UNFINISHED));
+    const workDir = await mkdtemp(below(privateDir, UNFINISHED));
     try {
       const source = parseArtifactSource(artifact.GetterSource, artifact.GetterOptions ?? {});
       this.refuse(artifact, source);
       const fetched = await this.bring(artifact, source, workDir, signal);
-      // Only now: another artifact may have brought a link meanwhile.
-      const destination = await insideAlloc(taskDir, artifact.RelativeDest || 'local/');
-      const asFile = artifact.GetterMode === 'file' || !fetched.isTree;
-      const target = asFile && artifact.GetterMode !== 'file' ? path.join(destination, source.fileName) : destination;
-      await mkdir(path.dirname(target), { recursive: true });
-      await cp(fetched.path, target, { recursive: fetched.isTree, verbatimSymlinks: true });
+      await put(fetched, source.fileName, artifact, taskDir);
     } catch (error) {
       throw downloadFailure(artifact.GetterSource, error);
     } finally {
@@ -106,34 +108,63 @@ export class ArtifactHook implements TaskHook {
     source: ArtifactSource,
     workDir: string,
     signal: AbortSignal,
-  ): Promise<{ path: string; isTree: boolean }> {
-    const tree = path.join(workDir, 'tree');
+  ): Promise<Fetched> {
+    const tree = below(workDir, 'tree');
     if (source.getter === 'git') await gitClone(source, tree, signal);
     else {
-      const file = path.join(workDir, 'file');
+      const file = below(workDir, 'file');
       await download(source, GetterHeaders ?? {}, file, this.limits, signal);
       if (!source.archive || GetterMode === 'file') return { path: file, isTree: false };
       const { unpack } = await import('../artifacts/unpack.js'); // most machines never unpack anything
       await unpack(file, source.archive, tree, this.limits, signal);
     }
-    const wanted = path.join(tree, path.join('/', source.subdirectory));
-    return { path: wanted, isTree: true };
+    return await inTree(tree, source.subdirectory);
+  }
+}
+
+/** A part of what was fetched; a repository may hold links to anywhere, and none of them is followed out of it. */
+async function inTree(tree: string, subdirectory: string): Promise<Fetched> {
+  const found = await realpath(belowAsText(tree, path.normalize(`/${subdirectory}`)));
+  if (!isWithin(await realpath(tree), found)) throw new EscapesError(subdirectory);
+  return { path: found, isTree: (await stat(found)).isDirectory() };
+}
+
+/** Copies what was fetched to where the job wants it; each segment of the way there is opened, so no link leads it elsewhere. */
+async function put(
+  { path: from, isTree }: Fetched,
+  fileName: string,
+  artifact: TaskArtifact,
+  taskDir: string,
+): Promise<void> {
+  const wanted = artifact.RelativeDest || 'local/';
+  if (!isTree && artifact.GetterMode === 'file')
+    return inOpenParent(taskDir, wanted, (parent, name) => parent.copy(from, name));
+  const directory = await openInside(taskDir, wanted);
+  try {
+    await (isTree ? directory.fill(from) : directory.copy(from, pathName(fileName, 'the file')));
+  } finally {
+    await directory.close();
   }
 }
 
 /** What an agent has left that was killed on the way. */
 async function removeUnfinished(privateDir: string): Promise<void> {
   const left = (await readdir(privateDir)).filter((name) => name.startsWith(UNFINISHED));
-  await Promise.all(left.map((name) => rm(path.join(privateDir, name), { recursive: true, force: true })));
+  await Promise.all(left.map((name) => rm(below(privateDir, entryName(name)), { recursive: true, force: true })));
 }
 
 /** AG-290: what may be better another time is tried again by the restart policy. */
 function downloadFailure(source: string, error: unknown): HookError {
   const why = error instanceof Error ? error.message : String(error);
   const text = withoutSecrets(`failed to download artifact "${source}": ${why}`);
-  const final = [ArtifactSourceError, ArtifactLimitError, ChecksumError, EscapesError].some(
-    (kind) => error instanceof kind,
-  );
+  const final = [
+    ArtifactSourceError,
+    ArtifactLimitError,
+    ChecksumError,
+    EscapesError,
+    TakenError,
+    UnsafeNameError,
+  ].some((kind) => error instanceof kind);
   return new HookError(
     text,
     !final,

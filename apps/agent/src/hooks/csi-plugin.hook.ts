@@ -6,13 +6,14 @@ import type { MountPlaces } from '../csi/mount-places.store.js';
 import { SOCKET_NAME } from '../csi/volume-paths.js';
 import type { MountSupport } from '../drivers/driver.js';
 import type { TaskAdditions, TaskHook, TaskStart } from './task-hook.js';
+import { below } from '../paths/path-name.js';
 
 const ENDPOINT = 'CSI_ENDPOINT';
 /** Mounts that a plugin makes must be seen outside of its task (CW-5). */
 const SHARED = { readOnly: false, propagation: 'bidirectional' };
 
 export interface CsiPluginHookDependencies {
-  /** @throws UnsafePathError */
+  /** @throws UnsafeNameError */
   readonly placesOf: (allocId: string, config: CSIPluginConfig) => PluginPlaces;
   readonly mountSupport: (driver: string) => MountSupport;
   readonly directories: Pick<MountPlaces, 'make'>;
@@ -24,7 +25,7 @@ export class CsiPluginHook implements TaskHook {
 
   constructor(private readonly deps: CsiPluginHookDependencies) {}
 
-  /** @throws SocketPathTooLongError, UnsafePathError */
+  /** @throws SocketPathTooLongError, UnsafeNameError */
   async prestart({ alloc, task }: Pick<TaskStart, 'alloc' | 'task'>): Promise<TaskAdditions | void> {
     const config = task.CSIPluginConfig;
     if (!config) return undefined;
@@ -33,7 +34,7 @@ export class CsiPluginHook implements TaskHook {
     await this.deps.directories.make(socketDir);
     await this.deps.directories.make(mountRoot);
     const hasView = this.deps.mountSupport(task.Driver) === 'bind';
-    const endpoint = `unix://${hasView ? path.join(config.MountDir, SOCKET_NAME) : socketPath}`;
+    const endpoint = `unix://${hasView ? below(config.MountDir, SOCKET_NAME) : socketPath}`;
     return {
       ...(task.Env?.[ENDPOINT] === undefined && { env: { [ENDPOINT]: endpoint } }),
       mounts: hasView

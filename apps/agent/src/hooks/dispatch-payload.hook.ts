@@ -1,6 +1,4 @@
-import { mkdir, writeFile } from 'node:fs/promises';
-import path from 'node:path';
-import { insideAlloc } from './inside-alloc.js';
+import { inOpenParent } from './inside-alloc.js';
 import { Once } from './once.store.js';
 import type { TaskHook, TaskStart } from './task-hook.js';
 
@@ -13,9 +11,10 @@ export class DispatchPayloadHook implements TaskHook {
     if (!DispatchPayload?.File || !job.Payload) return;
     const once = new Once(config.paths.privateDir, this.name, [DispatchPayload.File, job.Payload]);
     if (await once.isDone()) return;
-    const file = await insideAlloc(config.paths.taskDir, path.join('local', DispatchPayload.File));
-    await mkdir(path.dirname(file), { recursive: true });
-    await writeFile(file, Buffer.from(job.Payload, 'base64'));
+    const payload = Buffer.from(job.Payload, 'base64');
+    await inOpenParent(config.paths.taskDir, `local/${DispatchPayload.File}`, (parent, name) =>
+      parent.replace(name, (file) => file.writeFile(payload)),
+    );
     await once.done();
   }
 }

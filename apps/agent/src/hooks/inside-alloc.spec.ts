@@ -2,7 +2,8 @@ import { mkdir, mkdtemp, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { EscapesError, insideAlloc } from './inside-alloc.js';
+import { insideAlloc } from './inside-alloc.js';
+import { EscapesError } from '../paths/open-directory.store.js';
 
 let root: string;
 let task: string;

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
-import path from 'node:path';
+import { below, pathName } from '../paths/path-name.js';
 
 /** How a mark ends. */
 export const DONE = '.done';
@@ -14,7 +14,7 @@ export class Once {
   private readonly mark: string;
 
   constructor(privateDir: string, name: string, what: unknown) {
-    this.file = path.join(privateDir, name + DONE);
+    this.file = below(privateDir, pathName(name + DONE));
     this.mark = createHash('sha256').update(JSON.stringify(what)).digest('hex');
   }
 

@@ -2,7 +2,7 @@ import type { Clock, Template, Timers } from '@waybill/model';
 import { TaskNotRunningError } from '../tasks/task-runner.js';
 import { envLines } from '../templates/env-lines.js';
 import { fileSource, MAX_TEMPLATE_FILE_BYTES } from '../templates/file-source.store.js';
-import { templatePath, writeRendered } from '../templates/rendered-file.store.js';
+import { sourcePath, writeRendered } from '../templates/rendered-file.store.js';
 import { TaskTemplates } from '../templates/task-templates.js';
 import type { TemplateAction } from '../templates/template-changes.js';
 import { TemplateInputs } from '../templates/template-inputs.js';
@@ -112,7 +112,7 @@ const failureOf = (error: unknown): string =>
 /** @throws EscapesError, or why it cannot be read */
 async function sourceOf(spec: Template, taskDir: string): Promise<string> {
   if (spec.SourcePath === '') return spec.EmbeddedTmpl;
-  return readInside(taskDir, await templatePath(taskDir, spec.SourcePath), MAX_TEMPLATE_FILE_BYTES);
+  return readInside(taskDir, await sourcePath(taskDir, spec.SourcePath), MAX_TEMPLATE_FILE_BYTES);
 }
 
 const interpolated = (spec: Template, interpolate: (text: string) => string): Template => ({

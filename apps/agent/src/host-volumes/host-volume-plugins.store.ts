@@ -1,11 +1,11 @@
 import { access, constants, readdir, stat } from 'node:fs/promises';
-import path from 'node:path';
 import { isErrno } from '@waybill/processes';
 import type { Logger } from '@waybill/telemetry';
 import { ExternalPlugin } from './external-plugin.transport.js';
 import type { HostVolumePlugin } from './host-volume-plugin.js';
 import { endLeftPrograms } from './left-programs.store.js';
 import { MkdirPlugin } from './mkdir-plugin.store.js';
+import { below, entryName } from '../paths/path-name.js';
 
 export interface HostVolumeDirectories {
   /** Where plugins make volumes. */
@@ -22,7 +22,7 @@ export async function findHostVolumePlugins(
   const plugins = new Map<string, HostVolumePlugin>([['mkdir', new MkdirPlugin(volumesDir)]]);
   await Promise.all(
     (await programsIn(pluginDir)).map(async (id) => {
-      const file = path.join(pluginDir, id);
+      const file = below(pluginDir, entryName(id));
       try {
         if (plugins.has(id)) throw new Error(`"${id}" is built in`);
         await endLeftPrograms({ file, volumesDir });
@@ -43,7 +43,7 @@ async function programsIn(dir: string): Promise<string[]> {
   });
   const programs: string[] = [];
   for (const name of names) {
-    const file = path.join(dir, name);
+    const file = below(dir, entryName(name));
     const isFile = (await stat(file).catch(() => undefined))?.isFile() ?? false;
     const isProgram = await access(file, constants.X_OK).then(
       () => true,

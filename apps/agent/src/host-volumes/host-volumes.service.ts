@@ -1,18 +1,18 @@
 import { stat } from 'node:fs/promises';
-import path from 'node:path';
 import type { ServiceContext } from '@waybill/service';
 import { JsonListFile } from '../recovery/json-list.store.js';
 import type { LocalNode } from '../node/local-node.js';
 import { type HostVolumePlugin, pluginAttribute } from './host-volume-plugin.js';
 import { findHostVolumePlugins } from './host-volume-plugins.store.js';
 import { HostVolumes } from './host-volumes.js';
+import { below, ownDirectory } from '../paths/path-name.js';
 
 type Plugins = ReadonlyMap<string, HostVolumePlugin>;
 
 /** In the directories of the settings, else below the agent's. */
 export function hostVolumePluginsOf({ settings, logger }: ServiceContext, dir: string): Promise<Plugins> {
-  const volumesDir = path.resolve(settings.WAYBILL_HOST_VOLUMES_DIR || path.join(dir, 'host_volumes'));
-  const pluginDir = path.resolve(settings.WAYBILL_HOST_VOLUME_PLUGIN_DIR || path.join(dir, 'host_volume_plugins'));
+  const volumesDir = ownDirectory(settings.WAYBILL_HOST_VOLUMES_DIR || below(dir, 'host_volumes'));
+  const pluginDir = ownDirectory(settings.WAYBILL_HOST_VOLUME_PLUGIN_DIR || below(dir, 'host_volume_plugins'));
   return findHostVolumePlugins({ volumesDir, pluginDir }, logger);
 }
 
@@ -24,7 +24,7 @@ export function hostVolumesOf({ logger }: ServiceContext, dir: string, node: Loc
   return new HostVolumes({
     node,
     plugins,
-    records: new JsonListFile(path.join(dir, 'host-volumes.json')),
+    records: new JsonListFile(below(dir, 'host-volumes.json')),
     exists: (place) =>
       stat(place).then(
         () => true,

@@ -1,8 +1,8 @@
 import { chmod, chown, lstat, mkdir, rename, rm } from 'node:fs/promises';
-import path from 'node:path';
 import type { CreatedOnNode, HostVolumeOnNode } from '@waybill/rpc';
 import { mountsFrom } from '../disks/mount-table.store.js';
 import { type HostVolumePlugin, HostVolumeRefusal } from './host-volume-plugin.js';
+import { below, pathName } from '../paths/path-name.js';
 
 const DEFAULT_MODE = 0o700;
 const KEEP = -1;
@@ -22,7 +22,7 @@ export class MkdirPlugin implements HostVolumePlugin {
   /** A directory that is there already stays as it is; a new one is put in place when it is as it is to be. */
   async create({ ID, Parameters }: HostVolumeOnNode): Promise<CreatedOnNode> {
     const { mode, uid, gid } = ownershipOf(Parameters ?? {});
-    const HostPath = path.join(this.volumesDir, ID);
+    const HostPath = below(this.volumesDir, pathName(ID, 'the volume'));
     if (await isThere(HostPath)) return { HostPath, CapacityBytes: 0 };
     const unfinished = this.unfinished(ID);
     await rm(unfinished, { recursive: true, force: true }); // of an agent that was killed
@@ -41,14 +41,14 @@ export class MkdirPlugin implements HostVolumePlugin {
 
   /** @throws HostVolumeRefusal when something is mounted there: what is on it is none of the volume's */
   async delete({ ID }: HostVolumeOnNode): Promise<void> {
-    const [mounted] = await mountsFrom(path.join(this.volumesDir, ID));
+    const [mounted] = await mountsFrom(below(this.volumesDir, pathName(ID, 'the volume')));
     if (mounted !== undefined) throw new HostVolumeRefusal(`something is mounted at ${mounted}: unmount it first`);
-    for (const made of [this.unfinished(ID), path.join(this.volumesDir, ID)])
+    for (const made of [this.unfinished(ID), below(this.volumesDir, pathName(ID, 'the volume'))])
       await rm(made, { recursive: true, force: true });
   }
 
   private unfinished(id: string): string {
-    return path.join(this.volumesDir, `.${id}.new`);
+    return below(this.volumesDir, pathName(`.${id}.new`, 'the volume'));
   }
 }
 

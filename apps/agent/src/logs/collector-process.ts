@@ -4,12 +4,12 @@ import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
 import { unlink } from 'node:fs/promises';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
-import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isErrno } from '@waybill/processes';
 import type { Logger } from '@waybill/telemetry';
 import { pause } from '../drivers/waiting.js';
 import { LogCollector } from './log-collector.js';
+import { below, ownDirectory, pathName } from '../paths/path-name.js';
 
 /** How long a collector that was started may take to answer. */
 const START_TIMEOUT_MS = 10_000;
@@ -25,10 +25,10 @@ const MAX_SOCKET_PATH = 100;
 
 /** The collector of a directory listens here; only one can. */
 export function collectorSocket(dir: string): string {
-  const inDir = path.join(path.resolve(dir), 'collector.sock');
+  const inDir = below(ownDirectory(dir), 'collector.sock');
   if (inDir.length <= MAX_SOCKET_PATH) return inDir;
-  const digest = createHash('sha256').update(path.resolve(dir)).digest('hex').slice(0, 24);
-  return path.join(tmpdir(), `waybill-collector-${digest}.sock`);
+  const digest = createHash('sha256').update(ownDirectory(dir)).digest('hex').slice(0, 24);
+  return below(tmpdir(), pathName(`waybill-collector-${digest}.sock`));
 }
 
 /**
@@ -108,7 +108,7 @@ export class CollectorProcess {
   }
 
   private async launch(): Promise<Socket> {
-    const log = openSync(path.join(this.dir, 'collector.log'), 'a');
+    const log = openSync(below(this.dir, 'collector.log'), 'a');
     try {
       const child = spawn(process.execPath, [entryPoint(), this.dir], {
         detached: true,

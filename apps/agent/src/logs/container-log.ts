@@ -7,6 +7,7 @@ import { engineAt, isMissing, statusOf } from '../drivers/docker/engine.transpor
 import { type Frame, FrameReader } from '../drivers/docker/frames.js';
 import { bytesEverWritten } from './log-parts.js';
 import { RotatingLog, type RotatingLogSpec } from './rotating-log.js';
+import { below, pathName } from '../paths/path-name.js';
 
 /** An engine that does not answer is asked again after this. */
 const RETRY_MS = 500;
@@ -208,4 +209,4 @@ export function engineTime(timestamp: string): string {
 
 /** What is said of it in the directory of streams. */
 export const markFileOf = (orderFile: string): string =>
-  path.join(path.dirname(orderFile), `.${path.basename(orderFile)}.mark`);
+  below(path.dirname(orderFile), pathName(`.${path.basename(orderFile)}.mark`));

@@ -1,12 +1,12 @@
 import { closeSync, constants, type FSWatcher, mkdirSync, openSync, readSync, watch } from 'node:fs';
 import { readdir, readFile, unlink } from 'node:fs/promises';
 import { Socket } from 'node:net';
-import path from 'node:path';
 import { isErrno } from '@waybill/processes';
 import type { Logger } from '@waybill/telemetry';
 import { ContainerLog, type ContainerLogOrder, markFileOf } from './container-log.js';
 import { SharedRun } from '../shared-run.js';
 import { RotatingLog, type RotatingLogSpec } from './rotating-log.js';
+import { below, entryName } from '../paths/path-name.js';
 
 /** A change the file system did not tell us about is found within this. */
 const RESCAN_MS = 1_000;
@@ -98,21 +98,24 @@ export class LogCollector {
 
   private async take(name: string): Promise<void> {
     try {
-      const spec = JSON.parse(await readFile(path.join(this.dir, name + ORDER_SUFFIX), 'utf8')) as RotatingLogSpec;
-      const fifo = path.join(this.dir, name + FIFO_SUFFIX);
+      const spec = JSON.parse(
+        await readFile(below(this.dir, entryName(name + ORDER_SUFFIX)), 'utf8'),
+      ) as RotatingLogSpec;
+      const fifo = below(this.dir, entryName(name + FIFO_SUFFIX));
       // The socket takes the descriptor over and closes it. Opening without a writer must not wait for one.
       const fd = openSync(fifo, constants.O_RDONLY | constants.O_NONBLOCK);
       const { socket, first } = opened(fd);
       const done = this.copy(socket, first, new RotatingLog(spec)).then((ended) => this.finish(name, ended));
       this.streams.set(name, { stop: () => socket.destroy(), done });
     } catch (error) {
-      if (isErrno(error, 'ENOENT')) await unlink(path.join(this.dir, name + ORDER_SUFFIX)).catch(() => undefined);
+      if (isErrno(error, 'ENOENT'))
+        await unlink(below(this.dir, entryName(name + ORDER_SUFFIX))).catch(() => undefined);
       else this.logger.warn('a log stream cannot be read', { stream: name, error });
     }
   }
 
   private async takeContainer(file: string): Promise<void> {
-    const at = path.join(this.dir, file);
+    const at = below(this.dir, entryName(file));
     try {
       const order = JSON.parse(await readFile(at, 'utf8')) as ContainerLogOrder;
       const write = (to: RotatingLog, chunk: Buffer): Promise<void> => this.writeUntilDone(to, chunk);
@@ -157,8 +160,8 @@ export class LogCollector {
 
   private async finish(name: string, ended: boolean): Promise<void> {
     if (ended) {
-      await unlink(path.join(this.dir, name + FIFO_SUFFIX)).catch(() => undefined);
-      await unlink(path.join(this.dir, name + ORDER_SUFFIX)).catch(() => undefined);
+      await unlink(below(this.dir, entryName(name + FIFO_SUFFIX))).catch(() => undefined);
+      await unlink(below(this.dir, entryName(name + ORDER_SUFFIX))).catch(() => undefined);
     }
     this.streams.delete(name);
   }

@@ -2,6 +2,7 @@ import { type FileHandle, readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { isErrno } from '@waybill/processes';
 import { openPlain } from '../files/plain-file.store.js';
+import { below, pathName } from '../paths/path-name.js';
 
 export type LogType = 'stdout' | 'stderr';
 
@@ -14,7 +15,7 @@ export const deletedBytesFile = (base: string): string => `.${base}.deleted`;
 /** A file of a log that tasks could have replaced. @param flags of `constants` @throws NotPlainError */
 export function openInLogs(dir: string, name: string, flags: number, mode?: number): Promise<FileHandle> {
   const allocation = path.dirname(path.dirname(dir));
-  return openPlain(allocation, path.join(path.relative(allocation, dir), name), flags, mode);
+  return openPlain(allocation, path.relative(allocation, below(dir, pathName(name, 'the log'))), flags, mode);
 }
 
 /** Above all that a log comes to; a task could name a file so that there is no next number. */

@@ -1,7 +1,7 @@
 import { constants, lstat } from 'node:fs/promises';
-import path from 'node:path';
 import { isErrno } from '@waybill/processes';
 import { deletedBytesFile, logNumbers, MAX_LOG_NUMBER, openInLogs } from './log-file-names.js';
+import { below, pathName } from '../paths/path-name.js';
 
 /** What deleted files of a log held; none has a number above `through`, and none that is left one up to it. */
 export interface DeletedPart {
@@ -47,7 +47,7 @@ export async function logParts(dir: string, base: string): Promise<LogPart[]> {
   for (const number of numbers.filter((one) => one > through)) {
     const name = `${base}.${number}`;
     try {
-      const { size } = await lstat(path.join(dir, name));
+      const { size } = await lstat(below(dir, pathName(name)));
       parts.push({ name, from, size });
       from += size;
     } catch (error) {

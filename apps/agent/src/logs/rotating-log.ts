@@ -1,9 +1,9 @@
 import { constants, type FileHandle, lstat, mkdir, rename, unlink } from 'node:fs/promises';
-import path from 'node:path';
 import { isErrno } from '@waybill/processes';
 import { NotPlainError } from '../files/plain-file.store.js';
 import { deletedBytesFile, logNumbers, openInLogs } from './log-file-names.js';
 import { type DeletedPart, deletedPart } from './log-parts.js';
+import { below, pathName } from '../paths/path-name.js';
 
 /** AG-241: a file ends at a line end if one is as near as this to its limit. */
 export const NEAR_LINE_END_BYTES = 32 * 1024;
@@ -102,7 +102,7 @@ export class RotatingLog {
     const { dir, base, maxFiles } = this.spec;
     const numbers = await logNumbers(dir, base);
     for (const number of numbers.slice(0, Math.max(0, numbers.length - maxFiles))) {
-      const name = path.join(dir, this.nameOf(number));
+      const name = below(dir, pathName(this.nameOf(number)));
       const found = await lstat(name).catch(unlessMissing);
       if (!found || found.isDirectory()) continue; // a task has been there
       const { bytes, through } = await deletedPart(dir, base);
@@ -122,7 +122,7 @@ export class RotatingLog {
     } finally {
       await beside.close();
     }
-    await rename(path.join(dir, `${name}.new`), path.join(dir, name));
+    await rename(below(dir, pathName(`${name}.new`)), below(dir, pathName(name)));
   }
 
   private nameOf(number: number): string {

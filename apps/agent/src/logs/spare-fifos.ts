@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { mkdir, rename, rm } from 'node:fs/promises';
-import path from 'node:path';
 import { promisify } from 'node:util';
+import { below, pathName } from '../paths/path-name.js';
 
 const run = promisify(execFile);
 
@@ -21,7 +21,7 @@ export class SpareFifos {
   private made = 0;
 
   constructor(collectorDir: string) {
-    this.dir = path.join(collectorDir, 'spare');
+    this.dir = below(collectorDir, 'spare');
   }
 
   /** Forgets those of an earlier agent, and begins with its own. */
@@ -54,7 +54,7 @@ export class SpareFifos {
   }
 
   private async make(): Promise<void> {
-    const batch = Array.from({ length: BATCH }, () => path.join(this.dir, `${this.made++}`));
+    const batch = Array.from({ length: BATCH }, () => below(this.dir, pathName(String(this.made++))));
     await run('mkfifo', ['-m', '600', ...batch]);
     this.spare.push(...batch);
   }

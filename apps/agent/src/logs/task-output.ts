@@ -1,5 +1,4 @@
 import { closeSync, constants, existsSync, mkdirSync, openSync, renameSync, writeFileSync } from 'node:fs';
-import path from 'node:path';
 import { readFile } from 'node:fs/promises';
 import type { LogConfig } from '@waybill/model';
 import type { Logger } from '@waybill/telemetry';
@@ -10,6 +9,7 @@ import { logBase, type LogType } from './log-file-names.js';
 import { bytesEverWritten } from './log-parts.js';
 import type { RotatingLogSpec } from './rotating-log.js';
 import { SpareFifos } from './spare-fifos.js';
+import { below, pathName } from '../paths/path-name.js';
 
 /** AG-245: how long the end of a task waits for its output to be in the files. A process that fled its group may hold it open. */
 export const DRAIN_TIMEOUT_MS = 2_000;
@@ -98,7 +98,7 @@ export class TaskOutputs {
    * unless nothing has come of it for DRAIN_TIMEOUT_MS.
    */
   async copied(id: string): Promise<void> {
-    const entry = path.join(this.dir, id + CONTAINER_SUFFIX);
+    const entry = below(this.dir, pathName(id + CONTAINER_SUFFIX, 'the run'));
     const files = await readFile(entry, 'utf8').then(
       (text) => Object.values((JSON.parse(text) as ContainerLogOrder).files),
       () => [],
@@ -114,11 +114,11 @@ export class TaskOutputs {
   }
 
   private fifosOf(id: string): string[] {
-    return ['stdout', 'stderr'].map((type) => path.join(this.dir, `${id}.${type}${FIFO_SUFFIX}`));
+    return ['stdout', 'stderr'].map((type) => below(this.dir, pathName(`${id}.${type}${FIFO_SUFFIX}`, 'the run')));
   }
 
   private order(name: string, suffix: string, order: RotatingLogSpec | ContainerLogOrder): void {
-    const file = path.join(this.dir, name + suffix);
+    const file = below(this.dir, pathName(name + suffix, 'the run'));
     writeFileSync(`${file}.new`, JSON.stringify(order));
     renameSync(`${file}.new`, file);
   }

@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
-import path from 'node:path';
 import { isErrno } from '@waybill/processes';
 import type { Logger } from '@waybill/telemetry';
 import { writeDurably } from '../recovery/durable-file.store.js';
 import type { DynamicMeta, DynamicMetaStore } from './node-meta.js';
+import { below } from '../paths/path-name.js';
 
 /** In one file of the agent's directory. One that cannot be read is as none, with a word in the log. */
 export class NodeMetaFile implements DynamicMetaStore {
@@ -13,7 +13,7 @@ export class NodeMetaFile implements DynamicMetaStore {
     dir: string,
     private readonly logger: Logger,
   ) {
-    this.file = path.join(dir, 'node-meta.json');
+    this.file = below(dir, 'node-meta.json');
   }
 
   async load(): Promise<DynamicMeta> {

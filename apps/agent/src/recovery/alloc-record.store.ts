@@ -1,9 +1,9 @@
 import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
-import path from 'node:path';
 import type { Logger } from '@waybill/telemetry';
 import type { AllocRecord, AllocRecords } from './alloc-record.js';
 import { SharedRun } from '../shared-run.js';
 import { UNFINISHED, writeDurably } from './durable-file.store.js';
+import { below, entryName, pathName } from '../paths/path-name.js';
 
 const SUFFIX = '.json';
 
@@ -49,7 +49,7 @@ export class AllocRecordStore implements AllocRecords {
     for (const name of await readdir(this.dir)) {
       if (!name.endsWith(SUFFIX)) continue;
       try {
-        records.push(decoded(await readFile(path.join(this.dir, name), 'utf8')));
+        records.push(decoded(await readFile(below(this.dir, entryName(name)), 'utf8')));
       } catch (error) {
         this.logger.error('a stored allocation cannot be read and is left out', { file: name, error });
       }
@@ -66,7 +66,7 @@ export class AllocRecordStore implements AllocRecords {
   }
 
   private fileOf(allocId: string): string {
-    return path.join(this.dir, allocId + SUFFIX);
+    return below(this.dir, pathName(allocId + SUFFIX, 'the allocation'));
   }
 }
 

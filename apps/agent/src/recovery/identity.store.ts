@@ -1,7 +1,7 @@
 import { mkdir, readFile } from 'node:fs/promises';
-import path from 'node:path';
 import { isErrno, LockHeldError, takeLock } from '@waybill/processes';
 import { writeDurably } from './durable-file.store.js';
+import { below } from '../paths/path-name.js';
 
 export interface AgentIdentity {
   readonly nodeId: string;
@@ -20,8 +20,8 @@ export class DirectoryInUseError extends Error {
 export async function loadIdentity(dir: string, newId: () => string): Promise<AgentIdentity> {
   await mkdir(dir, { recursive: true, mode: 0o700 });
   return {
-    nodeId: await storedOrNew(path.join(dir, 'client-id'), newId),
-    secretId: await storedOrNew(path.join(dir, 'secret-id'), newId),
+    nodeId: await storedOrNew(below(dir, 'client-id'), newId),
+    secretId: await storedOrNew(below(dir, 'secret-id'), newId),
   };
 }
 
@@ -45,7 +45,7 @@ async function storedOrNew(file: string, newId: () => string): Promise<string> {
 export async function lockDirectory(dir: string): Promise<() => Promise<void>> {
   await mkdir(dir, { recursive: true, mode: 0o700 });
   try {
-    return await takeLock(path.join(dir, 'agent.lock'));
+    return await takeLock(below(dir, 'agent.lock'));
   } catch (error) {
     throw error instanceof LockHeldError ? new DirectoryInUseError(dir, error.pid) : error;
   }

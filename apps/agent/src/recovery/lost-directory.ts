@@ -46,7 +46,9 @@ export async function giveUp(deps: LostDirectoryDeps, record: AllocRecord): Prom
     }
   }
   // A plugin that is wanted for it may be another allocation here: nobody waits for it.
-  void release(deps, record).then(() => records.remove(record.alloc.ID));
+  void release(deps, record)
+    .then(() => records.remove(record.alloc.ID))
+    .catch((error: unknown) => logger.error('an allocation cannot be forgotten', { alloc: record.alloc.ID, error }));
 }
 
 /** Never fails. What cannot be unmounted yet is tried on while this agent runs. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { DEFAULT_CAPABILITIES } from '../capabilities.js';
 import type { TaskConfig } from '../driver.js';
-import { checkPolicy, containerOptions, type DockerPolicy } from './container-options.js';
+import { checkPolicy, containerName, containerOptions, type DockerPolicy } from './container-options.js';
 import { dockerConfig } from './docker-config.js';
 
 const STRICT: DockerPolicy = { volumes: false, privileged: false, allowedCapabilities: DEFAULT_CAPABILITIES };
@@ -65,6 +65,18 @@ describe('the configuration of a docker task', () => {
 });
 
 describe('what the engine is asked for', () => {
+  it('AG-282: tasks of an allocation have containers of different names, also where the engine does not take theirs', () => {
+    const tasks = ['a b', 'a_b', 'a:b', '-a', '.a', 'é'];
+    const names = tasks.map((task) => containerName({ task, allocId: 'x' }));
+    expect(new Set(names).size).toBe(tasks.length);
+    for (const name of names) expect(name).toMatch(/^[a-zA-Z0-9][a-zA-Z0-9_.-]+$/);
+    expect(containerName({ task: 'web-1.x', allocId: 'x' })).toBe('web-1.x-x');
+  });
+
+  it('AG-230: a variable of the container is one variable, under its own name', () => {
+    expect(() => made({}, { env: { 'LD_PRELOAD=/x': 'x' } })).toThrow('is no name');
+  });
+
   it('AG-282: name, labels and directories', () => {
     const options = made({ labels: { mine: 'x' } });
     expect(options.name).toBe('web-a1');

@@ -1,5 +1,7 @@
+import { createHash } from 'node:crypto';
 import type { ContainerCreateOptions, HostConfig, MountSettings } from 'dockerode';
 import { boundingCapabilities } from '../capabilities.js';
+import { checkVariable } from '../supervised/task-environment.js';
 import { INSIDE, type TaskConfig, TaskConfigError, type TaskMount, type TaskPort } from '../driver.js';
 import type { DockerConfig, DockerMount } from './docker-config.js';
 
@@ -28,9 +30,24 @@ export interface ContainerOrder {
   readonly agent: string;
 }
 
-/** AG-282. A name of a task may hold what the engine does not take. */
-export const containerName = ({ task, allocId }: Pick<TaskConfig, 'task' | 'allocId'>): string =>
-  `${task.replaceAll(/[^a-zA-Z0-9_.-]/g, '_')}-${allocId}`;
+/** What the engine takes as the name of a container. */
+const CONTAINER_NAME = /^[a-zA-Z0-9][a-zA-Z0-9_.-]*$/;
+
+/**
+ * AG-282. A name of a task may hold what the engine does not take: it is replaced, and a digest keeps two tasks of an
+ * allocation apart that would be one then.
+ */
+export function containerName({ task, allocId }: Pick<TaskConfig, 'task' | 'allocId'>): string {
+  if (CONTAINER_NAME.test(task)) return `${task}-${allocId}`;
+  const digest = createHash('sha256').update(task).digest('hex').slice(0, 8);
+  return `${digest}_${task.replaceAll(/[^a-zA-Z0-9_.-]/g, '_')}-${allocId}`;
+}
+
+/** @throws StartError */
+function variable([name, value]: [string, string]): string {
+  checkVariable(name, value);
+  return `${name}=${value}`;
+}
 
 /**
  * What the agent does not allow, and what contradicts itself (AG-285).
@@ -85,7 +102,7 @@ export function containerOptions(order: ContainerOrder, found: ReadonlyMap<strin
   return {
     name: containerName(task),
     Image: config.image,
-    Env: Object.entries(task.env).map(([name, value]) => `${name}=${value}`),
+    Env: Object.entries(task.env).map(variable),
     Labels: {
       ...config.labels,
       [ALLOC_LABEL]: task.allocId,

@@ -1,5 +1,6 @@
 import { chmod } from 'node:fs/promises';
-import { EscapesError, insideAlloc } from '../../hooks/inside-alloc.js';
+import { insideAlloc } from '../../hooks/inside-alloc.js';
+import { EscapesError } from '../../paths/open-directory.store.js';
 import { type TaskConfig, TaskConfigError } from '../driver.js';
 import { relativeSources } from './container-options.js';
 import type { DockerConfig } from './docker-config.js';

@@ -2,6 +2,7 @@ import { existsSync, realpathSync } from 'node:fs';
 import path from 'node:path';
 import { INSIDE, type TaskPaths } from '../driver.js';
 import type { TaskView } from '../find-command.js';
+import { asAbsolute, belowAsText } from '../../paths/path-name.js';
 
 /** Directories of the machine that a task sees where the agent is not told otherwise; those that are there (AG-280). */
 export const DEFAULT_CHROOT: Readonly<Record<string, string>> = Object.fromEntries(
@@ -24,14 +25,14 @@ export class Chroot {
   constructor(configured: Readonly<Record<string, string>>) {
     this.entries = Object.entries(configured)
       .filter(([source]) => existsSync(source))
-      .map(([source, destination]) => ({ source, destination: path.resolve('/', destination) }))
+      .map(([source, destination]) => ({ source, destination: asAbsolute(destination) }))
       .toSorted((a, b) => (a.destination < b.destination ? -1 : 1));
   }
 
   /** Where a program of the machine is inside; undefined: nowhere. */
   inside(file: string): string | undefined {
     for (const { source, destination } of this.entries)
-      if (file.startsWith(`${source}/`)) return path.join(destination, path.relative(source, file));
+      if (file.startsWith(`${source}/`)) return belowAsText(destination, path.relative(source, file));
     return undefined;
   }
 
@@ -42,10 +43,10 @@ export class Chroot {
 
   private onMachine(file: string, { allocDir, taskDir }: TaskPaths): string | undefined {
     const entry = this.entries.findLast(({ destination }) => isBelow(destination, file));
-    if (entry) return path.join(entry.source, path.relative(entry.destination, file));
+    if (entry) return belowAsText(entry.source, path.relative(entry.destination, file));
     const own = isBelow(INSIDE.allocDir, file)
-      ? path.join(allocDir, path.relative(INSIDE.allocDir, file))
-      : path.join(taskDir, file);
+      ? belowAsText(allocDir, path.relative(INSIDE.allocDir, file))
+      : belowAsText(taskDir, file);
     // A task could have made a link there that leads the agent to files of the machine.
     return existsSync(own) && isBelow(realpathSync(path.dirname(taskDir)), realpathSync(own)) ? own : undefined;
   }

@@ -1,6 +1,5 @@
 import { chownSync, existsSync, realpathSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
-import path from 'node:path';
 import type { ExecCommand, ExecSession } from '../../exec/exec-session.js';
 import { execProcess } from '../../exec/process-exec.transport.js';
 import { type DriverFingerprint, StartError, type TaskConfig, type TaskHandle } from '../driver.js';
@@ -15,6 +14,7 @@ import { enclosed, type EnclosureMount } from './enclosure.js';
 import { type ExecConfig, execConfig } from './exec-config.js';
 import { type ExecTools, ExecUnavailableError, findTools, tryOut } from './exec-tools.js';
 import { enclosureMounts } from './mount-points.js';
+import { below } from '../../paths/path-name.js';
 
 /** As whom a task runs that does not say. */
 const DEFAULT_USER = 'nobody';
@@ -177,7 +177,7 @@ export class ExecDriver extends SupervisedDriver {
     if (!dns) return [];
     const destination = this.chroot.inside(realpathSync(RESOLV_CONF));
     if (destination === undefined) throw new StartError(`the task has no ${RESOLV_CONF} to write its DNS settings to`);
-    const source = path.join(paths.privateDir, 'resolv.conf');
+    const source = below(paths.privateDir, 'resolv.conf');
     await writeFile(source, resolvConf(dns), { mode: 0o644 });
     return [{ how: 'bind', propagation: 'private', options: 'ro,nosuid,nodev', source, destination }];
   }

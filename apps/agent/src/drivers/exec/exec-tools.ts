@@ -1,11 +1,11 @@
 import { once } from 'node:events';
 import { closeSync, existsSync, openSync } from 'node:fs';
 import { chmod, mkdir, mkdtemp, rm } from 'node:fs/promises';
-import path from 'node:path';
 import { findSetsid, exitCodeOf, supervise, troubleOf } from '../supervised/supervisor.js';
 import type { Chroot } from './chroot.js';
 import { enclosed } from './enclosure.js';
 import { enclosureMounts } from './mount-points.js';
+import { below, pathName } from '../../paths/path-name.js';
 
 /** Programs that a task's way into its root needs, where they are on the machine, and inside. */
 export interface ExecTools {
@@ -39,13 +39,13 @@ export function findTools(chroot: Chroot): ExecTools {
 }
 
 function onMachine(program: string): string {
-  const found = PROGRAM_DIRECTORIES.map((dir) => path.join(dir, program)).find((file) => existsSync(file));
+  const found = PROGRAM_DIRECTORIES.map((dir) => below(dir, pathName(program))).find((file) => existsSync(file));
   if (found === undefined) throw new ExecUnavailableError(`the program ${program} (util-linux) is missing`);
   return found;
 }
 
 function inside(program: string, chroot: Chroot): string {
-  const found = PROGRAM_DIRECTORIES.map((dir) => path.join(dir, program))
+  const found = PROGRAM_DIRECTORIES.map((dir) => below(dir, pathName(program)))
     .filter((file) => existsSync(file))
     .map((file) => chroot.inside(file))
     .find((file) => file !== undefined);
@@ -56,8 +56,8 @@ function inside(program: string, chroot: Chroot): string {
 /** Makes the root of a task that does nothing, because only that tells whether the machine lets it. @throws ExecUnavailableError */
 export async function tryOut(tools: ExecTools, chroot: Chroot, runsDir: string): Promise<void> {
   await mkdir(runsDir, { recursive: true });
-  const dir = await mkdtemp(path.join(runsDir, 'trial-'));
-  const at = (name: string): string => path.join(dir, name);
+  const dir = await mkdtemp(below(runsDir, 'trial-'));
+  const at = (name: string): string => below(dir, pathName(name));
   const [runDir, taskDir, allocDir, secretsDir] = [at('run'), at('task'), at('alloc'), at('secrets')] as const;
   const nowhere = openSync('/dev/null', 'w');
   try {

@@ -1,8 +1,12 @@
-import { lstat, mkdir, realpath, stat, writeFile } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { INSIDE, StartError, type TaskConfig, type TaskMount, type TaskPaths } from '../driver.js';
 import type { Chroot } from './chroot.js';
 import type { EnclosureMount } from './enclosure.js';
+import { openItself } from '../../files/plain-file.store.js';
+import { OpenDirectory } from '../../paths/open-directory.store.js';
+import { asAbsolute, entryName } from '../../paths/path-name.js';
 import { isPassedOn } from '../../disks/mount-table.store.js';
 
 /** What the enclosure itself mounts. */
@@ -41,7 +45,7 @@ export async function enclosureMounts(
 }
 
 async function mountOf({ source, destination, readOnly, propagation }: TaskMount): Promise<EnclosureMount> {
-  const at = path.resolve('/', destination);
+  const at = asAbsolute(destination);
   // A device is of use only where devices are.
   const flags = at === '/dev' || at.startsWith('/dev/') ? 'nosuid' : FOR_WRITING;
   const options = readOnly ? `ro,${flags}` : flags;
@@ -56,23 +60,24 @@ async function mountOf({ source, destination, readOnly, propagation }: TaskMount
   return { how, propagation: readOnly ? 'private' : 'rprivate', options, source, destination: at };
 }
 
+const WALK = { make: true, links: 'none', closesNotes: false } as const;
+
+/** Each segment is opened, not looked at: a task of the allocation that makes a link meanwhile refuses the start. */
 async function makePlace(destination: string, { allocDir, taskDir }: TaskPaths, isDirectory: boolean): Promise<void> {
   const isShared = destination.startsWith(`${INSIDE.allocDir}/`);
-  const root = await realpath(isShared ? allocDir : taskDir);
-  const place = path.join(root, isShared ? path.relative(INSIDE.allocDir, destination) : destination);
-  const taken = new StartError(`${destination} of the task is taken: nothing can be mounted there`);
-  await noLinks(root, place, taken);
-  if (isDirectory) await mkdir(place, { recursive: true }).catch(() => Promise.reject(taken));
-  else {
-    await mkdir(path.dirname(place), { recursive: true }).catch(() => Promise.reject(taken));
-    await writeFile(place, '', { flag: 'a' });
-  }
-  if ((await stat(place)).isDirectory() !== isDirectory) throw taken;
-}
-
-async function noLinks(root: string, place: string, taken: StartError): Promise<void> {
-  for (let at = place; at !== root && at.startsWith(root); at = path.dirname(at)) {
-    const there = await lstat(at).catch(() => undefined);
-    if (there?.isSymbolicLink()) throw taken;
+  const root = isShared ? allocDir : taskDir;
+  const relative = isShared ? path.relative(INSIDE.allocDir, destination) : destination.slice(1);
+  try {
+    const above = await OpenDirectory.find(root, path.dirname(relative), WALK);
+    try {
+      const name = entryName(path.basename(relative));
+      if (isDirectory) await (await above.child(name, true)).close();
+      else
+        await (await openItself(above.entry(name), destination, constants.O_WRONLY | constants.O_CREAT, 0o644)).close();
+    } finally {
+      await above.close();
+    }
+  } catch {
+    throw new StartError(`${destination} of the task is taken: nothing can be mounted there`);
   }
 }

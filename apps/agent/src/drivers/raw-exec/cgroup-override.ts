@@ -4,6 +4,7 @@ import { type Mount, mounts } from '../../disks/mount-table.store.js';
 import { StartError } from '../driver.js';
 import type { CgroupOverride } from '../supervised/supervised-driver.js';
 import type { RawExecConfig } from './raw-exec-config.js';
+import { below, belowAsText } from '../../paths/path-name.js';
 
 /**
  * The cgroups that a job has chosen for its task instead of the agent's: people have made them, and they stay when the task
@@ -40,7 +41,7 @@ const isTreeOf =
 /** @throws StartError */
 function fileOf(tree: Mount | undefined, name: string, inside: string): string {
   if (!tree) throw new StartError(`cgroup override: no file system of ${name} is mounted on this machine`);
-  const file = path.join(tree.point, path.join('/', inside), 'cgroup.procs');
+  const file = below(belowAsText(tree.point, path.normalize(`/${inside}`)), 'cgroup.procs');
   try {
     accessSync(file, constants.W_OK);
     return file;

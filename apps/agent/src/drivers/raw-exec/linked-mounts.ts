@@ -1,23 +1,24 @@
-import { lstat, mkdir, readlink, symlink, unlink } from 'node:fs/promises';
-import path from 'node:path';
-import { insideAlloc } from '../../hooks/inside-alloc.js';
+import { readlink, symlink, unlink } from 'node:fs/promises';
+import { isErrno } from '@waybill/processes';
+import { inOpenParent } from '../../hooks/inside-alloc.js';
 import { type TaskConfig, StartError } from '../driver.js';
+import { asAbsolute } from '../../paths/path-name.js';
 
 /**
  * Gives a task that sees the machine's own files its mounts: a link at `<task directory>/<destination>` each. A link of
  * an earlier start is replaced; anything else in the way is left alone and refuses the start.
- * @throws StartError, EscapesError
+ * @throws StartError, EscapesError, TakenError
  */
 export async function linkMounts({ mounts = [], paths }: TaskConfig): Promise<void> {
-  for (const { source, destination } of mounts) {
-    const parent = await insideAlloc(paths.taskDir, path.dirname(path.join('/', destination)));
-    const link = path.join(parent, path.basename(destination));
-    const there = await lstat(link).catch(() => undefined);
-    if (there?.isSymbolicLink()) {
-      if ((await readlink(link)) === source) continue;
-      await unlink(link);
-    } else if (there) throw new StartError(`${destination} of the task is taken: nothing can be mounted there`);
-    await mkdir(parent, { recursive: true });
-    await symlink(source, link);
-  }
+  for (const { source, destination } of mounts)
+    await inOpenParent(paths.taskDir, asAbsolute(destination).slice(1), async (parent, name) => {
+      const link = parent.entry(name);
+      const there = await readlink(link).catch((error: unknown) => {
+        if (isErrno(error, 'ENOENT')) return undefined;
+        throw new StartError(`${destination} of the task is taken: nothing can be mounted there`);
+      });
+      if (there === source) return;
+      if (there !== undefined) await unlink(link);
+      await symlink(source, link);
+    });
 }

@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises';
-import path from 'node:path';
 import { isAlive } from '@waybill/processes';
 import { allocOfRun, processOf } from './supervisor.js';
+import { below, entryName } from '../../paths/path-name.js';
 
 /** A process that an agent has started, and whose allocation the agent of today may not know. */
 export interface LeftRunning {
@@ -14,7 +14,7 @@ export async function leftRunning(runsDir: string): Promise<LeftRunning[]> {
   const runs = await readdir(runsDir).catch(() => []);
   const found = await Promise.all(
     runs.map(async (run) => {
-      const identity = await processOf(path.join(runsDir, run));
+      const identity = await processOf(below(runsDir, entryName(run)));
       return identity && isAlive(identity) ? [{ allocId: allocOfRun(run), pid: identity.pid }] : [];
     }),
   );

@@ -1,6 +1,5 @@
 import type { ChildProcess } from 'node:child_process';
 import { chownSync, closeSync, mkdirSync, openSync } from 'node:fs';
-import path from 'node:path';
 import { bootId, isAlive, type ProcessIdentity, sendSignal } from '@waybill/processes';
 import type { TaskResourceUsage } from '@waybill/rpc';
 import type { ExecCommand, ExecSession } from '../../exec/exec-session.js';
@@ -32,6 +31,7 @@ import {
   troubleOf,
   wasAbandoned,
 } from './supervisor.js';
+import { below, pathName, type PathName } from '../../paths/path-name.js';
 
 /** How often a task whose supervisor is not our child is looked at. */
 export const WATCH_MS = 500;
@@ -286,7 +286,7 @@ export abstract class SupervisedDriver implements Driver {
   }
 
   protected runDir(handle: TaskHandle): string {
-    return path.join(this.supervision.runsDir, runId(handle));
+    return below(this.supervision.runsDir, runId(handle));
   }
 }
 
@@ -324,9 +324,9 @@ function exitResult(code: number): ExitResult {
   return { ExitCode: code, Signal: signalOfCode(code), OOMKilled: false, Err: '' };
 }
 
-function runId(handle: TaskHandle): string {
+function runId(handle: TaskHandle): PathName {
   const { run } = handle.state;
   if (typeof run !== 'string' || !/^[A-Za-z0-9._-]+$/.test(run))
     throw new TypeError(`not a handle of a supervised task: ${handle.taskId}`);
-  return run;
+  return pathName(run, 'the run');
 }

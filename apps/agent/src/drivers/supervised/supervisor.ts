@@ -3,11 +3,11 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdir, open, rm } from 'node:fs/promises';
-import path from 'node:path';
 import { Duplex } from 'node:stream';
 import { isErrno, type ProcessIdentity } from '@waybill/processes';
 import { openFound } from '../../files/plain-file.store.js';
 import { TAKE_ENVIRONMENT } from './task-environment.js';
+import { below } from '../../paths/path-name.js';
 
 /**
  * What the process of a task does just before it becomes the task: says who it is, as the machine sees it (its pid inside
@@ -217,7 +217,7 @@ async function placed(runDir: string, cgroup: RunSpec['cgroup']): Promise<void> 
 
 /** The process of a run, once it runs. */
 export async function processOf(runDir: string): Promise<ProcessIdentity | undefined> {
-  const [pid, startTicks, bootId] = await record(path.join(runDir, 'process'));
+  const [pid, startTicks, bootId] = await record(below(runDir, 'process'));
   return pid === undefined || startTicks === undefined || bootId === undefined
     ? undefined
     : { pid: Number(pid), startTicks, bootId };
@@ -225,15 +225,15 @@ export async function processOf(runDir: string): Promise<ProcessIdentity | undef
 
 /** Why a run never became its task, if something said so. */
 export async function troubleOf(runDir: string): Promise<string | undefined> {
-  return (await beginningOf(path.join(runDir, TROUBLE_FILE))).trim() || undefined;
+  return (await beginningOf(below(runDir, TROUBLE_FILE))).trim() || undefined;
 }
 
 /** The task was killed because its agent was gone: how it ended says nothing about the task. */
-export const wasAbandoned = (runDir: string): boolean => existsSync(path.join(runDir, 'abandoned'));
+export const wasAbandoned = (runDir: string): boolean => existsSync(below(runDir, 'abandoned'));
 
 /** The exit code of a run, once it ended: 128 + signal for a process that a signal killed. */
 export async function exitCodeOf(runDir: string): Promise<number | undefined> {
-  const [code] = await record(path.join(runDir, 'exit'));
+  const [code] = await record(below(runDir, 'exit'));
   return code === undefined ? undefined : Number(code);
 }
 
@@ -244,7 +244,7 @@ export async function exitCodeOf(runDir: string): Promise<number | undefined> {
 export async function claimUnbegun(runDir: string): Promise<boolean> {
   await mkdir(runDir, { recursive: true });
   try {
-    await (await open(path.join(runDir, 'begun'), 'wx')).close();
+    await (await open(below(runDir, 'begun'), 'wx')).close();
     return true;
   } catch (error) {
     if (isErrno(error, 'EEXIST')) return false;

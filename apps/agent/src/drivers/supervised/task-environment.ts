@@ -43,7 +43,10 @@ export const inTaskEnvironment = (workDir: string, command: readonly string[]): 
   ...command,
 ];
 
-function checkVariable(name: string, value: string): void {
+/** @throws StartError for what no process can have as environment, or would have under another name; it names no value */
+export function checkVariable(name: string, value: string): void {
+  if (name === '' || name.includes('='))
+    throw new StartError(`variable ${JSON.stringify(name)} of the task is no name: it is empty or has a "="`);
   if (name.includes('\0') || value.includes('\0'))
     throw new StartError(
       `variable ${JSON.stringify(name)} of the task holds a zero byte, which no process can be given`,

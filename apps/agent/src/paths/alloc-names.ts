@@ -1,0 +1,27 @@
+import { type Allocation, lookalikeErrors, MAX_FILE_NAME_BYTES, type TaskGroup, taskNameErrors } from '@waybill/model';
+import { type PathName, pathName, UnsafeNameError } from './path-name.js';
+
+/** What the names of a task's log files are longer than its own: `.<task>.stdout.deleted.new`, `<task>.stdout.<number>`. */
+const LONGEST_LOG_ENDING = '..stdout.deleted.new';
+
+/** The name of a task's directory. @throws UnsafeNameError */
+export function taskName(task: string): PathName {
+  const [problem] = taskNameErrors(task);
+  if (problem !== undefined) throw new UnsafeNameError('the task', task, `is refused: ${problem}`);
+  const most = MAX_FILE_NAME_BYTES - LONGEST_LOG_ENDING.length;
+  if (Buffer.byteLength(task) > most) throw new UnsafeNameError('the task', task, `is longer than ${most} bytes`);
+  return pathName(task, 'the task');
+}
+
+/**
+ * Whether the names of an allocation can become paths here. Registration has refused those that cannot; an agent trusts no
+ * server, and a log may be older than the rule. @throws UnsafeNameError
+ */
+export function checkAllocNames({ ID }: Pick<Allocation, 'ID'>, { Tasks }: Pick<TaskGroup, 'Tasks'>): void {
+  pathName(ID, 'the allocation');
+  const names = Tasks.map(({ Name }) => Name);
+  for (const name of names) taskName(name);
+  const [problem] = lookalikeErrors(names);
+  if (problem !== undefined) throw new UnsafeNameError('the tasks', names.join(', '), `are refused: ${problem}`);
+  if (new Set(names).size < names.length) throw new UnsafeNameError('the tasks', names.join(', '), 'are not different');
+}

@@ -1,0 +1,226 @@
+import { createHash } from 'node:crypto';
+import {
+  constants,
+  copyFile,
+  type FileHandle,
+  mkdir,
+  open,
+  readdir,
+  readlink,
+  realpath,
+  rename,
+  rmdir,
+  symlink,
+  unlink,
+} from 'node:fs/promises';
+import path from 'node:path';
+import { isErrno } from '@waybill/processes';
+import { below, entryName, isWithin, type PathName, pathName } from './path-name.js';
+
+/** What a job names leads out of the directory of its allocation. */
+export class EscapesError extends Error {
+  override readonly name = 'EscapesError';
+  constructor(readonly wanted: string) {
+    super(`path "${wanted}" escapes the alloc directory`);
+  }
+}
+
+/** Something else is where a directory or a file has to be. */
+export class TakenError extends Error {
+  override readonly name = 'TakenError';
+  constructor(wanted: string) {
+    super(`"${wanted}" is taken by something else`);
+  }
+}
+
+/** As many as Linux follows. */
+const MAX_LINKS = 40;
+/** Segments of one path. */
+const MAX_SEGMENTS = 1_024;
+const DIRECTORY = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
+/** What `open` says of a link, or of something else, where a directory is wanted. */
+const NO_DIRECTORY = ['ELOOP', 'ENOTDIR'];
+/** A job puts nothing there. */
+const OF_THE_AGENT = 'private';
+
+export interface Walk {
+  /** Directories that are missing are made. */
+  readonly make: boolean;
+  /** `inside`: those that stay below the root; `none`: one on the way refuses the walk. */
+  readonly links: 'inside' | 'none';
+  /** The root is that of an allocation: the agent's notes about its tasks (AG-220) are closed. */
+  readonly closesNotes: boolean;
+}
+
+/**
+ * A directory below a root into which tasks write too, held open: what is done in it happens there and nowhere else,
+ * whatever a task moves or links meanwhile. Nothing is done by a path of more than one segment; each segment was opened
+ * without following a link, and a link was read and walked like the rest, so that there is no time between a check and a
+ * use. Where the machine has no /proc (not Linux) the directory is used by its path, and what is moved meanwhile is not
+ * noticed. To be closed. Cost: one open directory, one more for each segment while it is looked for.
+ */
+export class OpenDirectory {
+  private constructor(
+    private readonly handle: FileHandle,
+    private readonly at: string,
+    /** The names from the root to here, none of them a link. */
+    private readonly names: readonly PathName[],
+    private readonly root: string,
+    private readonly closesNotes: boolean,
+  ) {}
+
+  /** @param root a directory that no task can replace @throws EscapesError, TakenError, and what the file system says */
+  static async find(root: string, wanted: string, walk: Walk): Promise<OpenDirectory> {
+    const real = await realpath(root);
+    const handle = await open(real, DIRECTORY);
+    const top = new OpenDirectory(handle, placeOf(handle, real), [], real, walk.closesNotes);
+    return await top.walk(wanted, walk);
+  }
+
+  close(): Promise<void> {
+    return this.handle.close();
+  }
+
+  /** For one call of the file system; a link in the place of `name` is for that call to refuse. */
+  entry(name: PathName): string {
+    return below(this.at, name);
+  }
+
+  /** @throws TakenError, EscapesError */
+  async child(name: PathName, make: boolean, mode?: number): Promise<OpenDirectory> {
+    this.refuseNotes([...this.names, name]);
+    const isNew = make && (await made(this.entry(name)));
+    const handle = await open(this.entry(name), DIRECTORY).catch((error: unknown) => {
+      throw NO_DIRECTORY.some((code) => isErrno(error, code)) ? new TakenError(name) : error;
+    });
+    if (isNew && mode !== undefined) await handle.chmod(mode);
+    const at = below(this.at, name);
+    return new OpenDirectory(handle, placeOf(handle, at), [...this.names, name], this.root, this.closesNotes);
+  }
+
+  /** A new file in the place of whatever file or link has that name; the old one is seen until the new one is whole. */
+  async replace(name: PathName, write: (file: FileHandle) => Promise<void>): Promise<void> {
+    this.refuseNotes([...this.names, name]);
+    const beside = pathName(`.${createHash('sha256').update(name).digest('hex').slice(0, 16)}.rendering`);
+    await this.clear(beside);
+    const file = await open(this.entry(beside), 'wx');
+    try {
+      await write(file);
+    } finally {
+      await file.close();
+    }
+    await rename(this.entry(beside), this.entry(name));
+  }
+
+  /**
+   * Copies a file, a link as a link, or a directory with all that is in it, onto what is there; a file replaces a file or a
+   * link, and a directory is filled up. @param from that no task can change @throws TakenError, EscapesError
+   */
+  async copy(from: string, name: PathName): Promise<void> {
+    this.refuseNotes([...this.names, name]);
+    const source = await open(from, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(
+      async (error: unknown) => {
+        if (!isErrno(error, 'ELOOP')) throw error;
+        await this.clear(name);
+        await symlink(await readlink(from), this.entry(name));
+      },
+    );
+    if (!source) return;
+    try {
+      const found = await source.stat();
+      if (found.isDirectory()) {
+        const directory = await this.child(name, true, found.mode & 0o7777);
+        try {
+          await directory.fill(from);
+        } finally {
+          await directory.close();
+        }
+      } else if (found.isFile()) {
+        await this.clear(name);
+        await copyFile(from, this.entry(name), constants.COPYFILE_EXCL);
+      }
+    } finally {
+      await source.close();
+    }
+  }
+
+  /** The same with all that is in a directory. Cost: one open directory for each level. */
+  async fill(from: string): Promise<void> {
+    for (const found of await readdir(from)) {
+      const name = entryName(found);
+      await this.copy(below(from, name), name);
+    }
+  }
+
+  /** Nothing of that name is left, unless it is a directory with something in it. @throws TakenError */
+  private async clear(name: PathName): Promise<void> {
+    try {
+      await unlink(this.entry(name));
+    } catch (error) {
+      if (isErrno(error, 'ENOENT')) return;
+      if (!isErrno(error, 'EISDIR') && !isErrno(error, 'EPERM')) throw error;
+      await rmdir(this.entry(name)).catch(() => Promise.reject(new TakenError(name)));
+    }
+  }
+
+  private async walk(wanted: string, { make, links }: Walk): Promise<OpenDirectory> {
+    const way: OpenDirectory[] = [this];
+    const ahead = wanted.split('/');
+    let followed = 0;
+    try {
+      while (ahead.length > 0) {
+        if (ahead.length > MAX_SEGMENTS) throw new EscapesError(wanted);
+        const segment = ahead.shift() ?? '';
+        const here = way.at(-1) ?? this;
+        if (segment === '' || segment === '.') continue;
+        if (segment === '..') {
+          if (way.length === 1) throw new EscapesError(wanted);
+          await way.pop()?.close();
+          continue;
+        }
+        const name = entryName(segment);
+        const next = await here.child(name, make).catch(async (error: unknown) => {
+          if (!(error instanceof TakenError)) throw error;
+          const target = await readlink(here.entry(name)).catch(() => Promise.reject(new TakenError(wanted)));
+          if (links === 'none' || ++followed > MAX_LINKS) throw new EscapesError(wanted);
+          ahead.unshift(...(await this.segmentsOf(target, way, wanted)));
+        });
+        if (next) way.push(next);
+      }
+      const found = way.pop() ?? this;
+      await Promise.all(way.map((one) => one.close()));
+      return found;
+    } catch (error) {
+      await Promise.all(way.map((one) => one.close()));
+      throw error;
+    }
+  }
+
+  /** Of a link; one that names the whole path begins again at the root. @throws EscapesError */
+  private async segmentsOf(target: string, way: OpenDirectory[], wanted: string): Promise<string[]> {
+    if (!path.isAbsolute(target)) return target.split('/');
+    const real = path.normalize(target);
+    if (!isWithin(this.root, real)) throw new EscapesError(wanted);
+    for (const one of way.splice(1)) await one.close();
+    return path.relative(this.root, real).split('/');
+  }
+
+  /** AG-220. The root is an allocation's; what is below `alloc` is the tasks' own. @throws EscapesError */
+  private refuseNotes([task, directory]: readonly string[]): void {
+    if (this.closesNotes && task !== 'alloc' && directory === OF_THE_AGENT)
+      throw new EscapesError(`${task}/${directory}`);
+  }
+}
+
+const placeOf = (handle: FileHandle, real: string): string =>
+  process.platform === 'linux' ? below('/proc/self/fd', pathName(String(handle.fd))) : real;
+
+async function made(directory: string): Promise<boolean> {
+  try {
+    await mkdir(directory);
+    return true;
+  } catch (error) {
+    if (isErrno(error, 'EEXIST')) return false;
+    throw error;
+  }
+}
