@@ -16,7 +16,7 @@ import type { AllocDirectoryStore } from '../disks/alloc-directories.store.js';
 import { NotPlainError, openFound } from './plain-file.store.js';
 import { checkAllocPath, resolveAllocPath } from './alloc-file-path.js';
 import { fileInfo, SNIFFED_BYTES } from './file-info.js';
-import { below, entryName } from '../paths/path-name.js';
+import { below, entryName, UnsafeNameError } from '../paths/path-name.js';
 
 /** File reads at the same time on one machine; one that is refused may come back. */
 export const MAX_FILE_READS = 200;
@@ -90,7 +90,7 @@ export class AllocFiles {
     try {
       return await work(await resolveAllocPath(root, wanted), root);
     } catch (error) {
-      if (NO_SUCH_FILE.some((code) => isErrno(error, code)))
+      if (error instanceof UnsafeNameError || NO_SUCH_FILE.some((code) => isErrno(error, code)))
         throw new RpcError('not-found', `open ${wanted}: no such file or directory`);
       throw error;
     }
