@@ -205,8 +205,7 @@ describe('what the servers want', () => {
     const record = records.saved.get('old')!;
     const [group] = record.alloc.Job!.TaskGroups;
     group!.Tasks[0]!.Name = '..';
-    record.tasks['..'] = record.tasks['web']!;
-    delete record.tasks['web'];
+    records.saved.set('old', { ...record, tasks: { '..': record.tasks['web']! } });
     const next = newAgent();
     await next.start();
     await time.pass(MINUTE_MS);

@@ -1,4 +1,11 @@
-import { type Allocation, lookalikeErrors, MAX_FILE_NAME_BYTES, type TaskGroup, taskNameErrors } from '@waybill/model';
+import {
+  type Allocation,
+  lookalikeErrors,
+  MAX_FILE_NAME_BYTES,
+  MAX_OBJECT_ID_BYTES,
+  type TaskGroup,
+  taskNameErrors,
+} from '@waybill/model';
 import { type PathName, pathName, UnsafeNameError } from './path-name.js';
 
 /** What the names of a task's log files are longer than its own: `.<task>.stdout.deleted.new`, `<task>.stdout.<number>`. */
@@ -19,6 +26,8 @@ export function taskName(task: string): PathName {
  */
 export function checkAllocNames({ ID }: Pick<Allocation, 'ID'>, { Tasks }: Pick<TaskGroup, 'Tasks'>): void {
   pathName(ID, 'the allocation');
+  if (Buffer.byteLength(ID) > MAX_OBJECT_ID_BYTES)
+    throw new UnsafeNameError('the allocation', ID, `is longer than ${MAX_OBJECT_ID_BYTES} bytes`);
   const names = Tasks.map(({ Name }) => Name);
   for (const name of names) taskName(name);
   const [problem] = lookalikeErrors(names);
