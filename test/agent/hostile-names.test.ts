@@ -22,7 +22,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
  * of allocations was made, mounted, read or removed. Again with the same names: WAYBILL_HOSTILE_SEED.
  */
 
-const PROGRAM = fileURLToPath(new URL('../../apps/agent/dist/fixtures/hostile-machine.js', import.meta.url));
+const PROGRAM = fileURLToPath(new URL('../../apps/agent/dist/fixtures/hostile-machine.store.js', import.meta.url));
 const SEED = Number(process.env['WAYBILL_HOSTILE_SEED'] ?? Date.now() % 2 ** 31);
 const ALLOCATIONS = 40;
 /** On a busy machine each start takes its time. */

@@ -5,6 +5,7 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { AllocDirectoryStore } from './alloc-directories.store.js';
 import { unmountBelow } from './mount-table.store.js';
+import { UnsafeNameError } from '../paths/path-name.js';
 
 let root: string;
 beforeEach(() => {
@@ -50,3 +51,20 @@ describe('directories of allocations', () => {
     },
   );
 });
+
+it.each(['..', '.', '', '../x', 'a/b', 'a\0b', 'a\nb'])(
+  'an allocation %j has no directory and gets none',
+  async (id) => {
+    const store = new AllocDirectoryStore(path.join(root, 'allocs'));
+    await store.build('good', 'web');
+    expect(await store.exists(id)).toBe(false);
+    await expect(store.build(id, 'web')).rejects.toThrow(UnsafeNameError);
+    await expect(store.build('good', id)).rejects.toThrow(UnsafeNameError);
+    await expect(store.inherit(id, 'good', ['web'])).rejects.toThrow(UnsafeNameError);
+    await expect(store.inherit('good', 'next', [id])).rejects.toThrow(UnsafeNameError);
+    await expect(store.remove(id)).rejects.toThrow(UnsafeNameError);
+    expect(readdirSync(root)).toEqual(['allocs']);
+    expect(readdirSync(path.join(root, 'allocs'))).toEqual(['good']);
+    expect(readdirSync(path.join(root, 'allocs', 'good')).toSorted()).toEqual(['alloc', 'web']);
+  },
+);

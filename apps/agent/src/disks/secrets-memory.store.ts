@@ -60,6 +60,8 @@ export class SecretsMemory {
    * @throws why it cannot be mounted
    */
   async cover(directory: string, isNew: boolean): Promise<boolean> {
+    // The shell takes one directory a line.
+    if (directory.includes('\n')) throw new Error('no file system in memory for secrets: the path has a line break');
     if (!isNew && isInUse(directory)) return false;
     const trouble = await this.mount(directory);
     if (trouble !== '') throw new Error(`no file system in memory for secrets: ${trouble}`);

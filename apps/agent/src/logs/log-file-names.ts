@@ -2,6 +2,7 @@ import { type FileHandle, readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { isErrno } from '@waybill/processes';
 import { openPlain } from '../files/plain-file.store.js';
+import { OpenDirectory } from '../paths/open-directory.store.js';
 import { below, pathName } from '../paths/path-name.js';
 
 export type LogType = 'stdout' | 'stderr';
@@ -16,6 +17,16 @@ export const deletedBytesFile = (base: string): string => `.${base}.deleted`;
 export function openInLogs(dir: string, name: string, flags: number, mode?: number): Promise<FileHandle> {
   const allocation = path.dirname(path.dirname(dir));
   return openPlain(allocation, path.relative(allocation, below(dir, pathName(name, 'the log'))), flags, mode);
+}
+
+/**
+ * The directory of an allocation's logs, open: what is removed or renamed in it is there, also where a task that runs as
+ * root has put a link in its place. To be closed. @throws EscapesError, TakenError, and what the file system says
+ */
+export function openLogs(dir: string): Promise<OpenDirectory> {
+  const allocation = path.dirname(path.dirname(dir));
+  const walk = { make: false, links: 'none', closesNotes: false } as const;
+  return OpenDirectory.find(allocation, path.relative(allocation, dir), walk);
 }
 
 /** Above all that a log comes to; a task could name a file so that there is no next number. */

@@ -1,9 +1,10 @@
 import { constants, type FileHandle, lstat, mkdir, rename, unlink } from 'node:fs/promises';
 import { isErrno } from '@waybill/processes';
 import { NotPlainError } from '../files/plain-file.store.js';
-import { deletedBytesFile, logNumbers, openInLogs } from './log-file-names.js';
+import { deletedBytesFile, logNumbers, openInLogs, openLogs } from './log-file-names.js';
 import { type DeletedPart, deletedPart } from './log-parts.js';
-import { below, pathName } from '../paths/path-name.js';
+import type { OpenDirectory } from '../paths/open-directory.store.js';
+import { pathName } from '../paths/path-name.js';
 
 /** AG-241: a file ends at a line end if one is as near as this to its limit. */
 export const NEAR_LINE_END_BYTES = 32 * 1024;
@@ -101,19 +102,26 @@ export class RotatingLog {
   private async deleteOldest(): Promise<void> {
     const { dir, base, maxFiles } = this.spec;
     const numbers = await logNumbers(dir, base);
-    for (const number of numbers.slice(0, Math.max(0, numbers.length - maxFiles))) {
-      const name = below(dir, pathName(this.nameOf(number)));
-      const found = await lstat(name).catch(unlessMissing);
-      if (!found || found.isDirectory()) continue; // a task has been there
-      const { bytes, through } = await deletedPart(dir, base);
-      // A collector that was killed right after may have left one that is counted.
-      if (number > through) await this.countDeleted({ bytes: bytes + found.size, through: number });
-      await unlink(name).catch(unlessMissing);
+    const old = numbers.slice(0, Math.max(0, numbers.length - maxFiles));
+    if (old.length === 0) return;
+    const logs = await openLogs(dir);
+    try {
+      for (const number of old) {
+        const name = logs.entry(pathName(this.nameOf(number)));
+        const found = await lstat(name).catch(unlessMissing);
+        if (!found || found.isDirectory()) continue; // a task has been there
+        const { bytes, through } = await deletedPart(dir, base);
+        // A collector that was killed right after may have left one that is counted.
+        if (number > through) await this.countDeleted(logs, { bytes: bytes + found.size, through: number });
+        await unlink(name).catch(unlessMissing);
+      }
+    } finally {
+      await logs.close();
     }
   }
 
   /** Written beside: on a full disk the count is what it was. */
-  private async countDeleted({ bytes, through }: DeletedPart): Promise<void> {
+  private async countDeleted(logs: OpenDirectory, { bytes, through }: DeletedPart): Promise<void> {
     const { dir, base } = this.spec;
     const name = deletedBytesFile(base);
     const beside = await openInLogs(dir, `${name}.new`, REPLACE, MODE);
@@ -122,7 +130,7 @@ export class RotatingLog {
     } finally {
       await beside.close();
     }
-    await rename(below(dir, pathName(`${name}.new`)), below(dir, pathName(name)));
+    await rename(logs.entry(pathName(`${name}.new`)), logs.entry(pathName(name)));
   }
 
   private nameOf(number: number): string {
