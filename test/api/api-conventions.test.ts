@@ -232,6 +232,30 @@ describe('what is accepted', () => {
     expect(status).toBe(200);
   });
 
+  it("API-28: every write that is about an object of a namespace looks for it in the body's where the query names none", async () => {
+    const nowhere = { JobID: 'web', Namespace: 'nowhere' };
+    const missing: [path: string, body: object, text: string][] = [
+      ['/v1/job/web/evaluate', nowhere, 'job not found'],
+      ['/v1/job/web/revert', { ...nowhere, JobVersion: 0 }, 'not found'],
+      ['/v1/job/web/stable', { ...nowhere, JobVersion: 0, Stable: true }, 'not found'],
+      ['/v1/job/web/scale', { Count: 2, Target: { Group: 'group' }, Namespace: 'nowhere' }, 'not found'],
+      ['/v1/job/web/dispatch', nowhere, 'parameterized job not found'],
+      ['/v1/job/web/versions/tag/tag', { Version: 0, Namespace: 'nowhere' }, 'not found'],
+    ];
+    for (const [path, body, text] of missing) {
+      const answer = await answerOf(path, put(body));
+      expect(answer[1], path).toContain(text);
+      expect((await answerOf(`${path}?namespace=default`, put(body)))[1], path).not.toBe(answer[1]);
+    }
+    const found = async (query: string, Namespace: string) =>
+      JSON.parse((await answerOf(`/v1/search${query}`, put({ Prefix: 'web', Context: 'jobs', Namespace })))[1]) as {
+        Matches: { jobs: string[] | null };
+      };
+    expect((await found('', 'nowhere')).Matches.jobs ?? []).toEqual([]);
+    expect((await found('?namespace=default', 'nowhere')).Matches.jobs).toEqual(['web']);
+    expect((await found('', '*')).Matches.jobs).toEqual(['web']);
+  });
+
   it('OP-1, API-30: with access control off any token will do, or none', async () => {
     for (const headers of [[], [['X-Nomad-Token', ' abc ']], [['Authorization', 'bearer abc']]] as [string, string][][])
       expect((await answerOf('/v1/jobs', { headers }))[0]).toBe(200);

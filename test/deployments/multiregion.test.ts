@@ -187,6 +187,9 @@ describe('two regions, each with everything of its own', () => {
       const answer = await evaluate(query, inBody);
       expect([await has(region, answer), await has(other, answer)], `${query} ${inBody}`).toEqual([true, false]);
     }
+    // Names of members in any case (API-25).
+    const lower = await ask('east', '/v1/job/app/evaluate', 'PUT', { JobID: 'app', region: 'west' });
+    expect([await has('west', lower), await has('east', lower)]).toEqual([true, false]);
     expect(await evaluate('', 'mars')).toEqual({ status: 500, text: 'No path to region' });
     const { stats } = await read<{ stats: { nomad: object } }>('east', '/v1/agent/self');
     expect(stats.nomad).toMatchObject({ known_regions: '2' });

@@ -161,6 +161,15 @@ describe('dispatching', () => {
     expect((await dispatch('once', {}, '?idempotency_token=t2')).EvalID).not.toBe('');
   });
 
+  it('API-28, API-177: the token counts in the body too, the one of the query goes first', async () => {
+    await template('body-once');
+    const first = await dispatch('body-once', { IdempotencyToken: 't1' });
+    const same = { DispatchedJobID: first.DispatchedJobID, EvalID: '' };
+    expect(await dispatch('body-once', { IdempotencyToken: 't1' })).toMatchObject(same);
+    expect(await dispatch('body-once', { IdempotencyToken: 't2' }, '?idempotency_token=t1')).toMatchObject(same);
+    expect((await dispatch('body-once', { IdempotencyToken: 't2' })).EvalID).not.toBe('');
+  });
+
   it('API-176: what is refused', async () => {
     await template('strict', { Payload: 'forbidden', MetaRequired: ['b'] });
     await template('needs', { Payload: 'required' });

@@ -32,7 +32,9 @@ export const AGENT_SETTINGS = {
   WAYBILL_NODE_CLASS: z.string().default('').describe('agent: class of this machine'),
   WAYBILL_NODE_POOL: word.default('default').describe('agent: pool this machine is in'),
   WAYBILL_NODE_META: keyValues.default({}).describe('agent: key=value,… that jobs may constrain on'),
-  WAYBILL_CPU_TOTAL_COMPUTE: amount.default(0).describe('agent: MHz this machine has; 0: as found'),
+  WAYBILL_CPU_TOTAL_COMPUTE: amount
+    .default(0)
+    .describe('agent: MHz that all cores of this machine have together; 0: as found'),
   WAYBILL_MEMORY_TOTAL_MB: amount.default(0).describe('agent: MiB of memory this machine has; 0: as found'),
   WAYBILL_DISK_TOTAL_MB: amount.default(0).describe('agent: MiB of disk for allocations; 0: what is free at the start'),
   WAYBILL_NETWORK_INTERFACE: z

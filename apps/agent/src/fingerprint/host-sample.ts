@@ -1,4 +1,4 @@
-import { readFile, statfs } from 'node:fs/promises';
+import { readFile, realpath, statfs } from 'node:fs/promises';
 import os from 'node:os';
 import type { HostDiskStats } from '@waybill/rpc';
 import type { CoreTimes, HostSample } from '../node/host-usage.js';
@@ -39,7 +39,7 @@ export async function diskOf(dir: string): Promise<HostDiskStats> {
 
 /** The file system that a directory is on; the directory itself where the machine does not tell. */
 async function mountOf(dir: string): Promise<Mount> {
-  const at = ownDirectory(dir);
+  const at = await realpath(dir).catch(() => ownDirectory(dir)); // a link leads to another file system
   const above = (await mounts()).filter(
     ({ point }) => at === point || at.startsWith(point === '/' ? '/' : `${point}/`),
   );

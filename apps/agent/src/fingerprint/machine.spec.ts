@@ -1,5 +1,8 @@
-import os from 'node:os';
+import { mkdtempSync, realpathSync, rmSync, symlinkSync } from 'node:fs';
+import os, { tmpdir } from 'node:os';
+import path from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { diskOf } from './host-sample.js';
 import { AS_FOUND, deviceOfDefaultRoute, fingerprintMachine, NoInterfaceError } from './machine.js';
 
 const LOOPBACK = Object.entries(os.networkInterfaces()).find(([, all]) => all?.some((one) => one.internal));
@@ -9,7 +12,10 @@ describe('what a machine has', () => {
     const { resources, attributes } = await fingerprintMachine('.');
     expect(resources.Cpu.CpuShares).toBe(Number(attributes['cpu.totalcompute']));
     expect(resources.Memory.MemoryMB).toBe(Math.floor(os.totalmem() / 2 ** 20));
-    expect(resources.Disk.DiskMB).toBeGreaterThan(0);
+    expect(Number(attributes['cpu.frequency']) * resources.Cpu.TotalCpuCores).toBeGreaterThanOrEqual(
+      resources.Cpu.CpuShares,
+    );
+    expect(attributes['waybill.cpu.source']).not.toBe('setting');
     expect(resources).toMatchObject({ MinDynamicPort: 20_000, MaxDynamicPort: 32_000 });
     expect(resources.Networks?.[0]).toMatchObject({ MBits: 1_000, IP: attributes['unique.network.ip-address'] });
     expect(Object.values(attributes)).not.toContain('');
@@ -32,7 +38,33 @@ describe('what a machine has', () => {
       MaxDynamicPort: 25_100,
     });
     expect(resources.Networks?.[0]?.MBits).toBe(40);
-    expect(attributes).toMatchObject({ 'cpu.totalcompute': '12000', 'memory.totalbytes': String(512 * 2 ** 20) });
+    expect(attributes).toMatchObject({
+      'cpu.totalcompute': '12000',
+      'waybill.cpu.source': 'setting',
+      'memory.totalbytes': String(512 * 2 ** 20),
+      'unique.storage.bytestotal': String(7_000 * 2 ** 20),
+      'unique.storage.bytesfree': String(7_000 * 2 ** 20),
+      'waybill.disk.source': 'setting',
+    });
+  });
+
+  it('AG-20: the disk is the device that the directory is on, also over a link: its size, and what is free of it', async () => {
+    const dir = mkdtempSync(path.join(tmpdir(), 'waybill-disk-'));
+    try {
+      symlinkSync('/dev/shm', path.join(dir, 'link'));
+      for (const at of [dir, path.join(dir, 'link')]) {
+        const { resources, attributes } = await fingerprintMachine(at);
+        const disk = await diskOf(realpathSync(at));
+        expect(attributes['unique.storage.volume']).toBe(disk.Device);
+        expect(attributes['unique.storage.bytestotal']).toBe(String(disk.Size));
+        const free = Number(attributes['unique.storage.bytesfree']);
+        expect(free).toBeLessThanOrEqual(disk.Size);
+        expect(resources.Disk.DiskMB).toBe(Math.floor(free / 2 ** 20));
+        expect(attributes['waybill.disk.source']).toBe('file system');
+      }
+    } finally {
+      rmSync(dir, { recursive: true });
+    }
   });
 
   it('AG-20: the interface that tasks get the address of may be named, and has to be there', async () => {

@@ -1,14 +1,13 @@
 import { readFileSync } from 'node:fs';
-import { statfs } from 'node:fs/promises';
 import os from 'node:os';
 import { COMPATIBLE_VERSION, type NodeNetwork, type NodeResources, WAYBILL_VERSION } from '@waybill/model';
-import { ownDirectory } from '../paths/path-name.js';
+import { readCpuFacts } from './cpu-facts.store.js';
+import { cpuSpeed } from './cpu-speed.js';
+import { diskOf } from './host-sample.js';
 
 /** AG-20. */
 export const MIN_DYNAMIC_PORT = 20_000;
 export const MAX_DYNAMIC_PORT = 32_000;
-/** Where the machine does not say how fast it is (some virtual ones), MHz per core. */
-const ASSUMED_MHZ = 1_000;
 const NETWORK_SPEED_MBITS = 1_000;
 const MB = 1024 * 1024;
 
@@ -48,10 +47,12 @@ export class NoInterfaceError extends Error {
  */
 export async function fingerprintMachine(dir: string, given: MachineOverrides = AS_FOUND): Promise<Machine> {
   const cpus = os.cpus();
-  const mhz = Math.max(0, ...cpus.map((cpu) => cpu.speed)) || ASSUMED_MHZ;
-  const totalCompute = given.cpuTotalMhz || mhz * Math.max(cpus.length, 1);
+  const speed = cpuSpeed(readCpuFacts());
+  const totalCompute = given.cpuTotalMhz || speed.mhz.reduce((sum, mhz) => sum + mhz, 0);
   const totalMemory = given.memoryTotalMb * MB || os.totalmem();
-  const disk = await statfs(dir);
+  const disk = await diskOf(dir);
+  const diskTotal = given.diskTotalMb * MB || disk.Size;
+  const diskFree = given.diskTotalMb * MB || disk.Available;
   const network = { ...networkOf(given.networkInterface), Speed: given.networkSpeedMbits };
   const address = network.Addresses?.[0]?.Address ?? '';
   const release = osRelease();
@@ -65,15 +66,17 @@ export async function fingerprintMachine(dir: string, given: MachineOverrides = 
     'os.cgroups.version': cgroupsVersion(),
     'cpu.arch': goArch(os.arch()),
     'cpu.modelname': cpus[0]?.model.trim() ?? '',
-    'cpu.frequency': String(mhz),
+    'cpu.frequency': String(Math.max(...speed.mhz)),
     'cpu.numcores': String(cpus.length),
     'cpu.totalcompute': String(totalCompute),
-    'cpu.usablecompute': String(totalCompute),
     'cpu.reservablecores': String(cpus.length),
+    'waybill.cpu.source': given.cpuTotalMhz > 0 ? 'setting' : speed.source,
     'memory.totalbytes': String(totalMemory),
     'unique.hostname': os.hostname(),
-    'unique.storage.volume': ownDirectory(dir),
-    'unique.storage.bytestotal': String(disk.blocks * disk.bsize),
+    'unique.storage.volume': disk.Device,
+    'unique.storage.bytestotal': String(diskTotal),
+    'unique.storage.bytesfree': String(diskFree),
+    'waybill.disk.source': given.diskTotalMb > 0 ? 'setting' : 'file system',
     'unique.network.ip-address': address,
     'nomad.version': COMPATIBLE_VERSION,
     'nomad.service_discovery': 'true',
@@ -87,7 +90,7 @@ export async function fingerprintMachine(dir: string, given: MachineOverrides = 
       Cpu: { CpuShares: totalCompute, TotalCpuCores: cpus.length, ReservableCpuCores: cpus.map((_, core) => core) },
       Processors: { Topology: null },
       Memory: { MemoryMB: Math.floor(totalMemory / MB) },
-      Disk: { DiskMB: given.diskTotalMb || Math.floor((disk.bavail * disk.bsize) / MB) },
+      Disk: { DiskMB: Math.floor(diskFree / MB) },
       Devices: [],
       ...networksOf(network),
       MinDynamicPort: given.dynamicPorts[0],

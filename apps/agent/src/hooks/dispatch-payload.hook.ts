@@ -2,16 +2,19 @@ import { inOpenParent } from './inside-alloc.js';
 import { Once } from './once.store.js';
 import type { TaskHook, TaskStart } from './task-hook.js';
 
-/** AG-291: what a job was dispatched with, as a file in the task's local directory, before its first start. */
+/**
+ * Writes the payload of a dispatched job to a file in the task's local directory, before its first start (AG-291). A
+ * dispatch without payload writes an empty file, so a task can open it either way.
+ */
 export class DispatchPayloadHook implements TaskHook {
   readonly name = 'dispatch_payload';
 
   async prestart({ job, task, config }: TaskStart): Promise<void> {
     const { DispatchPayload } = task;
-    if (!DispatchPayload?.File || !job.Payload) return;
+    if (!DispatchPayload?.File || !job.Dispatched) return;
     const once = new Once(config.paths.privateDir, this.name, [DispatchPayload.File, job.Payload]);
     if (await once.isDone()) return;
-    const payload = Buffer.from(job.Payload, 'base64');
+    const payload = Buffer.from(job.Payload ?? '', 'base64');
     await inOpenParent(config.paths.taskDir, `local/${DispatchPayload.File}`, (parent, name) =>
       parent.replace(name, (file) => file.writeFile(payload)),
     );

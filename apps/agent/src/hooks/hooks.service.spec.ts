@@ -43,6 +43,7 @@ it('AG-102: the payload is there first, then volumes, artifacts, and templates, 
     Templates: [aTemplate({ SourcePath: 'local/artifact/volume' })],
   });
   const job = {
+    Dispatched: true,
     Payload: Buffer.from('from the payload').toString('base64'),
     TaskGroups: [fixtures.aGroup({ Tasks: [task] })],
   };

@@ -5,7 +5,13 @@ import { describeNode, NONE_RESERVED } from './node-description.js';
 describe('the machine as it is registered', () => {
   it('AG-11, AG-21: is as configured, with what is kept from tasks apart from what it has', () => {
     const { NodeResources: resources } = fixtures.aNode();
-    const reserved = { ...NONE_RESERVED, Memory: { MemoryMB: 256 }, Networks: { ReservedHostPorts: '22,8000-8100' } };
+    const Cpu = { CpuShares: 300, ReservedCpuCores: [] };
+    const reserved = {
+      ...NONE_RESERVED,
+      Cpu,
+      Memory: { MemoryMB: 256 },
+      Networks: { ReservedHostPorts: '22,8000-8100' },
+    };
     const node = describeNode({
       nodeId: 'n',
       secretId: 's',
@@ -29,7 +35,11 @@ describe('the machine as it is registered', () => {
       NodePool: 'lab',
       Meta: { row: '7' },
       HTTPAddr: '10.0.0.7:4646',
-      Attributes: { 'kernel.name': 'linux', 'driver.mock': '1' },
+      Attributes: {
+        'kernel.name': 'linux',
+        'driver.mock': '1',
+        'cpu.usablecompute': String(resources.Cpu.CpuShares - 300),
+      },
       NodeResources: resources,
       ReservedResources: reserved,
       HostVolumes: { data: { Path: '/data' } },

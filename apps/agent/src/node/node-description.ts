@@ -52,7 +52,8 @@ export function describeDriver(print: DriverFingerprint, nowMs: number): DriverI
 
 /** The machine as it is registered (AG-11, AG-20 to AG-22, AG-25). What the servers decide is empty. */
 export function describeNode(of: DescribedNode): Node {
-  const attributes: Record<string, string> = { ...of.attributes };
+  const usable = of.resources.Cpu.CpuShares - of.reserved.Cpu.CpuShares;
+  const attributes: Record<string, string> = { ...of.attributes, 'cpu.usablecompute': String(Math.max(0, usable)) };
   const drivers: Record<string, DriverInfo> = {};
   for (const [name, print] of of.drivers) {
     drivers[name] = describeDriver(print, of.nowMs);

@@ -40,6 +40,18 @@ describe('what an allocation offers', () => {
     ]);
   });
 
+  it('AG-146, API-344: checks that share a name have ids of their own, the first the one it has alone', () => {
+    const idsOf = (...names: string[]) =>
+      offered({
+        group: [aService({ Checks: names.map((Name) => aCheck({ Name })) })],
+        alloc: { ID: 'a' },
+      }).services[0]!.checks.map(({ id }) => id);
+    const [first, second, third] = idsOf('x', 'x', 'x');
+    expect(new Set([first, second, third]).size).toBe(3);
+    expect(idsOf('x', 'y', 'x')).toEqual([first, expect.any(String), second]);
+    expect(idsOf('x')).toEqual([first]);
+  });
+
   it('AG-143: host, allocation or literal address; a number as port; no port', () => {
     const of = (over: Parameters<typeof aService>[0]) => {
       const { registration } = offered({ task: [aService(over)], alloc: { NetworkStatus: NETWORK } }).services[0]!;

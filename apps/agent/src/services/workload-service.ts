@@ -66,8 +66,9 @@ function offer(service: Service, task: string, place: WorkloadPlace): WorkloadSe
   const Tags = isCanary ? service.CanaryTags : service.Tags;
   const network = place.networkOf(task);
   const endpoint = endpointOf(service.PortLabel, service.AddressMode, service.Address, place, network);
-  const checks = (service.Checks ?? []).map((spec): WorkloadCheck => ({
-    id: checkId(ID, spec.Name),
+  const named = checkNames(service.Checks ?? []);
+  const checks = (service.Checks ?? []).map((spec, at): WorkloadCheck => ({
+    id: checkId(ID, named[at] ?? spec.Name),
     service: service.Name,
     task,
     group: alloc.Name,
@@ -105,6 +106,16 @@ function endpointOf(
 }
 
 const isOfAlloc = (mode: string): boolean => mode === 'alloc' || mode === 'alloc_ipv6';
+
+/** Each check's name; of those that share one (API-344) each after the first gets its number too. */
+function checkNames(checks: readonly ServiceCheck[]): string[] {
+  const seen = new Map<string, number>();
+  return checks.map(({ Name }) => {
+    const earlier = seen.get(Name) ?? 0;
+    seen.set(Name, earlier + 1);
+    return earlier === 0 ? Name : `${Name}\n${earlier + 1}`;
+  });
+}
 
 /** The same for the same check as long as the allocation lives. */
 const checkId = (registration: string, name: string): string =>

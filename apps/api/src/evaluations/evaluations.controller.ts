@@ -10,6 +10,7 @@ import { listed } from '../http/read-result.js';
 import { goneSignal, Reads } from '../http/reads.js';
 import { type ApiReply, type ApiRequest, sendJson, setWriteIndex } from '../http/reply.js';
 import { Requester } from '../http/requester.js';
+import { namespacesOfWrite } from '../http/write-options.js';
 import { DeleteEvaluations, readDeleteRequest } from './delete-evaluations.js';
 import { EvalTimers } from './eval-timers.js';
 import { relatedEvaluations } from './related-evaluations.js';
@@ -66,9 +67,11 @@ export class EvaluationsController {
 
   @Delete('evaluations')
   async delete(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
-    const wanted = readDeleteRequest(readJsonBody(request.body));
+    const body = readJsonBody(request.body);
+    const wanted = readDeleteRequest(body);
+    const namespaces = namespacesOfWrite(request.query, body);
     const answer = await this.timers.timed('delete', () =>
-      this.deleteEvaluations.run(wanted, namespacesOf(request.query), () => Requester.of(request), goneSignal(reply)),
+      this.deleteEvaluations.run(wanted, namespaces, () => Requester.of(request), goneSignal(reply)),
     );
     setWriteIndex(reply, Math.max(1, answer.Index));
     sendJson(request, reply, answer);

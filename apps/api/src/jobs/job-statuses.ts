@@ -3,11 +3,12 @@ import { badRequest } from '../http/api-error.js';
 import { readOptionalJsonBody } from '../http/body.js';
 import { asObject, boolOf, type JsonObject, memberOf, stringOf } from '../http/json-members.js';
 import { ListFilter } from '../http/list-filter.js';
-import { namespacesOf, pageOf } from '../http/list-params.js';
+import { pageOf } from '../http/list-params.js';
 import { boolParam, type QueryString } from '../http/query-string.js';
 import type { ReadResult } from '../http/read-result.js';
 import type { Reads } from '../http/reads.js';
 import type { ApiReply, ApiRequest } from '../http/reply.js';
+import { namespacesOfWrite } from '../http/write-options.js';
 import { jobStatusIndex, jobStatusRow } from './job-status-row.js';
 
 /** Jobs that one request may name. */
@@ -24,10 +25,12 @@ export class JobStatuses {
 
   async answer(request: ApiRequest, reply: ApiReply): Promise<void> {
     const { query } = request;
-    const { named, includeChildren } = readStatusesRequest(readOptionalJsonBody(request.body), query);
+    const body = readOptionalJsonBody(request.body);
+    const { named, includeChildren } = readStatusesRequest(body, query);
+    const namespaces = namespacesOfWrite(query, body);
     const options = {
       // Named jobs bring their namespaces along, unless the query has one of its own.
-      namespaces: named && isDefault(namespacesOf(query)) ? ('*' as const) : namespacesOf(query),
+      namespaces: named && isDefault(namespaces) ? ('*' as const) : namespaces,
       named,
       includeChildren,
       ...pageOf(query),

@@ -6,10 +6,11 @@ import { boolParam, namespaceOf, param } from '../http/query-string.js';
 import type { ApiReply, ApiRequest } from '../http/reply.js';
 import { sendJson, setWriteIndex } from '../http/reply.js';
 import { Requester } from '../http/requester.js';
+import { idempotencyTokenOf, namespaceOfWrite } from '../http/write-options.js';
 import { DeregisterEverywhere } from '../regions/deregister-everywhere.js';
 import { RegionForwarding } from '../regions/forwarding.transport.js';
 import { RegisterEverywhere } from '../regions/register-everywhere.js';
-import { DispatchJob, type DispatchWish, readDispatchRequest } from './dispatch-job.js';
+import { DispatchJob, readDispatchRequest } from './dispatch-job.js';
 import { EvaluateJob, readEvaluateRequest } from './evaluate-job.js';
 import { ForceLaunch } from './force-launch.js';
 import { JobAdmission } from './job-admission.js';
@@ -109,9 +110,9 @@ export class JobWritesController {
       case 'scale':
         return this.scale(request, reply, id);
       case 'dispatch':
-        return this.dispatch(request, reply, id, readDispatchRequest(readJsonBody(request.body), id));
+        return this.dispatch(request, reply, id, readJsonBody(request.body));
       case 'dispatch/payload':
-        return this.dispatch(request, reply, id, { ...NO_DISPATCH, payload: bytesOf(request.body) });
+        return this.dispatch(request, reply, id, undefined);
       case 'tag':
         return this.tag(request, reply, id);
       default:
@@ -122,7 +123,7 @@ export class JobWritesController {
   private async evaluate(request: ApiRequest, reply: ApiReply, id: string): Promise<void> {
     const body = readOptionalJsonBody(request.body);
     const { forceReschedule } = readEvaluateRequest(body, id);
-    const namespace = namespaceOf(request.query);
+    const namespace = namespaceOfWrite(request.query, body);
     const answer = await this.evaluateJob.run({ namespace, id, forceReschedule }, Requester.of(request));
     setWriteIndex(reply, answer.Index);
     sendJson(request, reply, { ...answer, ...QUERY_META });
@@ -143,42 +144,43 @@ export class JobWritesController {
   }
 
   private async revert(request: ApiRequest, reply: ApiReply, id: string): Promise<void> {
-    const wanted = readRevertRequest(readJsonBody(request.body), id);
-    const answer = await this.revertJob.run(namespaceOf(request.query), id, wanted, Requester.of(request));
+    const body = readJsonBody(request.body);
+    const wanted = readRevertRequest(body, id);
+    const answer = await this.revertJob.run(namespaceOfWrite(request.query, body), id, wanted, Requester.of(request));
     setWriteIndex(reply, answer.Index);
     sendJson(request, reply, { ...answer, ...QUERY_META });
   }
 
   private async setStable(request: ApiRequest, reply: ApiReply, id: string): Promise<void> {
-    const wanted = readStabilityRequest(readJsonBody(request.body), id);
-    const Index = await this.jobStability.run(namespaceOf(request.query), id, wanted, Requester.of(request));
+    const body = readJsonBody(request.body);
+    const wanted = readStabilityRequest(body, id);
+    const Index = await this.jobStability.run(namespaceOfWrite(request.query, body), id, wanted, Requester.of(request));
     setWriteIndex(reply, Index);
     sendJson(request, reply, { Index });
   }
 
   private async scale(request: ApiRequest, reply: ApiReply, id: string): Promise<void> {
     const body = readJsonBody(request.body);
-    const answer = await this.scaleJob.run(namespaceOf(request.query), id, body, Requester.of(request));
+    const answer = await this.scaleJob.run(namespaceOfWrite(request.query, body), id, body, Requester.of(request));
     setWriteIndex(reply, answer.Index);
     sendJson(request, reply, { ...answer, ...QUERY_META });
   }
 
-  private async dispatch(
-    request: ApiRequest,
-    reply: ApiReply,
-    id: string,
-    wanted: Omit<DispatchWish, 'idempotencyToken'>,
-  ): Promise<void> {
+  /** @param body undefined: the request's bytes are the payload */
+  private async dispatch(request: ApiRequest, reply: ApiReply, id: string, body: unknown): Promise<void> {
     const { query } = request;
-    const wish = { ...wanted, idempotencyToken: param(query, 'idempotency_token') ?? '' };
-    const answer = await this.dispatchJob.run(namespaceOf(query), id, wish, Requester.of(request));
+    const wanted =
+      body === undefined ? { ...NO_DISPATCH, payload: bytesOf(request.body) } : readDispatchRequest(body, id);
+    const wish = { ...wanted, idempotencyToken: idempotencyTokenOf(query, body) };
+    const answer = await this.dispatchJob.run(namespaceOfWrite(query, body), id, wish, Requester.of(request));
     setWriteIndex(reply, answer.Index);
     sendJson(request, reply, answer);
   }
 
   private async tag(request: ApiRequest, reply: ApiReply, rest: string): Promise<void> {
-    const place = { ...tagPathOf(rest), namespace: namespaceOf(request.query) };
-    const wish = readTagRequest(readJsonBody(request.body));
+    const body = readJsonBody(request.body);
+    const place = { ...tagPathOf(rest), namespace: namespaceOfWrite(request.query, body) };
+    const wish = readTagRequest(body);
     const { tag, index } = await this.tags.apply(place, wish, Requester.of(request));
     setWriteIndex(reply, index);
     sendJson(request, reply, { ...tag, Index: index, ...QUERY_META });

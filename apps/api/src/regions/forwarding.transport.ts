@@ -4,6 +4,7 @@ import { apiAddress, isUnreachable, type Regions } from '@waybill/rpc';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError, failed } from '../http/api-error.js';
 import { bodyTooLarge, MAX_BODY_BYTES, readJsonBody } from '../http/body.js';
+import { asObject, stringOf } from '../http/json-members.js';
 import { pathOf } from '../http/path.js';
 import { param, type QueryString } from '../http/query-string.js';
 import { type ApiReply, type ApiRequest, whenClosed } from '../http/reply.js';
@@ -125,10 +126,9 @@ function refuseTooLarge({ headers, routeOptions: { bodyLimit = MAX_BODY_BYTES } 
 
 /** Undefined too for what is no JSON: what is wrong with it is said by who reads it. Cost: none for bodies without the word. */
 function regionInBody({ method, body }: Forwarded): string | undefined {
-  if (!isWrite(method) || !Buffer.isBuffer(body) || !body.includes('"Region"')) return undefined;
+  if (!isWrite(method) || !Buffer.isBuffer(body) || !/"region"/i.test(body.toString('latin1'))) return undefined;
   try {
-    const { Region } = Object(readJsonBody(body)) as { readonly Region?: unknown };
-    return typeof Region === 'string' ? Region : undefined;
+    return stringOf(asObject(readJsonBody(body), 'body'), 'Region');
   } catch {
     return undefined;
   }

@@ -2,9 +2,9 @@ import { Controller, Post, Put, Req, Res } from '@nestjs/common';
 import { wire } from '@waybill/model';
 import type { Namespaces } from '@waybill/projection';
 import { readJsonBody } from '../http/body.js';
-import { namespacesOf } from '../http/list-params.js';
 import { Reads } from '../http/reads.js';
 import type { ApiReply, ApiRequest } from '../http/reply.js';
+import { namespacesOfWrite } from '../http/write-options.js';
 import { type FuzzyResult, FuzzySearch } from './fuzzy-search.js';
 import { PrefixSearch, type SearchResult } from './prefix-search.js';
 import { contextsOf } from './search-contexts.js';
@@ -49,23 +49,26 @@ export class SearchController {
   }
 
   private fuzzy(request: ApiRequest, reply: ApiReply): Promise<void> {
-    const { Text, Context } = wire.decodeShape(FUZZY_SEARCH, readJsonBody(request.body));
+    const body = readJsonBody(request.body);
+    const { Text, Context } = wire.decodeShape(FUZZY_SEARCH, body);
     const contexts = contextsOf(Context);
-    return this.answer(request, reply, (namespaces) => this.fuzzySearch.run(Text, contexts, namespaces));
+    return this.answer(request, reply, body, (namespaces) => this.fuzzySearch.run(Text, contexts, namespaces));
   }
 
   private byPrefix(request: ApiRequest, reply: ApiReply): Promise<void> {
-    const { Prefix, Context } = wire.decodeShape(SEARCH, readJsonBody(request.body));
+    const body = readJsonBody(request.body);
+    const { Prefix, Context } = wire.decodeShape(SEARCH, body);
     const contexts = contextsOf(Context);
-    return this.answer(request, reply, (namespaces) => this.search.run(Prefix, contexts, namespaces));
+    return this.answer(request, reply, body, (namespaces) => this.search.run(Prefix, contexts, namespaces));
   }
 
   private answer(
     request: ApiRequest,
     reply: ApiReply,
+    body: unknown,
     run: (namespaces: Namespaces) => Promise<SearchResult | FuzzyResult>,
   ): Promise<void> {
-    const namespaces = namespacesOf(request.query);
+    const namespaces = namespacesOfWrite(request.query, body);
     return this.reads.answer(request, reply, [], async () => {
       const { index, matches, truncations } = await run(namespaces);
       const meta = { Index: index, LastContact: 0, KnownLeader: true, NextToken: '' };

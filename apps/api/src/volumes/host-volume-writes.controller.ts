@@ -6,6 +6,7 @@ import { ApiError, badRequest, notFound } from '../http/api-error.js';
 import { readJsonBody } from '../http/body.js';
 import { boolParam, namespaceOf } from '../http/query-string.js';
 import { type ApiReply, type ApiRequest, sendEmpty, sendJson } from '../http/reply.js';
+import { namespaceOfWrite } from '../http/write-options.js';
 import { HeldWrites } from './held-writes.js';
 
 const WRITES = { create: createHostVolume, register: registerHostVolume } as const;
@@ -54,7 +55,8 @@ export class HostVolumeWritesController {
 
   private async write(action: string, request: ApiRequest, reply: ApiReply): Promise<void> {
     if (action !== 'create' && action !== 'register') throw notFound('resource not found');
-    const Volume = decodeHostVolume(readJsonBody(request.body), namespaceOf(request.query));
+    const body = readJsonBody(request.body);
+    const Volume = decodeHostVolume(body, namespaceOfWrite(request.query, body));
     if (!Volume) throw new ApiError(500, 'missing volume definition');
     const { Index, ID } = await this.writes.run(WRITES[action], { Volume }, request, reply);
     const { row } = await this.model.volumes.hostVolume(Volume.Namespace, ID);

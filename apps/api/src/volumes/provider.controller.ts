@@ -7,10 +7,12 @@ import {
   listSnapshots,
   type SnapshotsResponse,
 } from '@waybill/rpc';
+import { readJsonBody } from '../http/body.js';
 import { HeldCalls } from '../http/held-calls.js';
-import { namespaceOf, param, perPageParam } from '../http/query-string.js';
+import { param, perPageParam } from '../http/query-string.js';
 import { type ApiReply, type ApiRequest, sendEmpty, sendJson, setWriteIndex } from '../http/reply.js';
 import { Requester } from '../http/requester.js';
+import { namespaceOfWrite } from '../http/write-options.js';
 import { csiSecretsOf } from './csi-secrets.js';
 import { readSnapshots } from './snapshot-request.js';
 
@@ -59,7 +61,8 @@ export class ProviderController {
 
   private async create(request: ApiRequest, reply: ApiReply): Promise<void> {
     const { onBehalf: For, traceparent } = Requester.of(request);
-    const wanted = { Namespace: namespaceOf(request.query), Snapshots: readSnapshots(request.body), For };
+    const body = readJsonBody(request.body);
+    const wanted = { Namespace: namespaceOfWrite(request.query, body), Snapshots: readSnapshots(body), For };
     await this.answer(request, reply, async () =>
       shown(await this.calls.ask(createSnapshots, wanted, { traceparent })),
     );

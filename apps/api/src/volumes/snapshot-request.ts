@@ -1,6 +1,5 @@
 import { wire } from '@waybill/model';
 import type { SnapshotSpecification } from '@waybill/rpc';
-import { readJsonBody } from '../http/body.js';
 
 const { list, map, object, string } = wire;
 
@@ -20,5 +19,5 @@ const REQUEST: wire.Shape<{ Snapshots: (SnapshotSpecification | null)[] | null }
 };
 
 /** @throws ApiError, DecodeError */
-export const readSnapshots = (body: unknown): (SnapshotSpecification | null)[] =>
-  wire.decodeShape(REQUEST, readJsonBody(body)).Snapshots ?? [];
+export const readSnapshots = (json: unknown): (SnapshotSpecification | null)[] =>
+  wire.decodeShape(REQUEST, json).Snapshots ?? [];

@@ -15,6 +15,7 @@ import { badRequest, notFound } from '../http/api-error.js';
 import { readJsonBody } from '../http/body.js';
 import { boolParam, namespaceOf, param } from '../http/query-string.js';
 import { type ApiReply, type ApiRequest, sendEmpty, sendJson } from '../http/reply.js';
+import { namespaceOfWrite } from '../http/write-options.js';
 import { csiSecretsOf } from './csi-secrets.js';
 import { HeldWrites } from './held-writes.js';
 
@@ -93,7 +94,8 @@ export class VolumeWritesController {
     request: ApiRequest,
     reply: ApiReply,
   ): Promise<void> {
-    const Volumes = decodeVolumes(readJsonBody(request.body), namespaceOf(request.query));
+    const body = readJsonBody(request.body);
+    const Volumes = decodeVolumes(body, namespaceOfWrite(request.query, body));
     const { Index } = await this.writes.run(call, { Volumes }, request, reply);
     const stored = await Promise.all(Volumes.map(({ Namespace, ID }) => this.model.volumes.find(Namespace, ID)));
     sendJson(request, reply, {

@@ -454,6 +454,24 @@ describe('task', () => {
     expect(check({ PortLabel: '' })).toContain('neither check nor service "a" have a port');
     expect(check({ TaskName: 'x' })).toContain('refers to non-existent task x');
   });
+
+  it('API-344: checks of a group may share a name, also the default one; those of a task may not', () => {
+    const unnamed = { Type: 'tcp', Interval: 10e9, Timeout: 2e9 };
+    const service = (...names: (string | undefined)[]) => ({
+      Name: 'a',
+      Provider: 'nomad',
+      PortLabel: 'p',
+      Checks: names.map((Name) => ({ ...unnamed, Name })),
+    });
+    const network = { Networks: [{ DynamicPorts: [{ Label: 'p' }] }] };
+    expect(ofGroup({ ...network, Services: [service(undefined, undefined)] })).toBe('');
+    expect(ofGroup({ ...network, Services: [service('x', 'x')] })).toBe('');
+    const ofTaskWith = (...names: (string | undefined)[]) =>
+      validate({ group: network, task: { Services: [service(...names)] } }).text;
+    expect(ofTaskWith('x', 'y')).toBe('');
+    expect(ofTaskWith(undefined, undefined)).toContain('\n\t* check "service: \\"a\\" check" is duplicate');
+    expect(ofTaskWith('x', 'x')).toContain('\n\t* check "x" is duplicate');
+  });
 });
 
 describe('messages', () => {

@@ -52,11 +52,8 @@ export function serviceErrors(service: Service): string[] {
 }
 
 function checksErrors(service: Service): string[] {
-  const names = new Set<string>();
   const errors: string[] = [];
   for (const check of service.Checks ?? []) {
-    if (names.has(check.Name)) errors.push(`check "${check.Name}" is duplicate`);
-    names.add(check.Name);
     if (needsPort(check) && check.PortLabel === '' && service.PortLabel === '') {
       errors.push(
         `Check ${check.Name} invalid: check requires a port but neither check nor service "${service.Name}" have a port`,
@@ -111,6 +108,14 @@ function checkProblem(check: ServiceCheck): string | undefined {
     return 'on_update value "ignore" is not compatible with check_restart';
   }
   return undefined;
+}
+
+/** API-344: only checks in services of tasks need names of their own; a group's may share one, the default too. */
+export function repeatedCheckErrors({ Checks }: Service): string[] {
+  const names = (Checks ?? []).map(({ Name }) => Name);
+  return names
+    .filter((name, at) => names.indexOf(name) < at)
+    .map((name) => `check ${JSON.stringify(name)} is duplicate`);
 }
 
 /** What only the consul provider can do. */

@@ -8,7 +8,7 @@ import type { Service } from '../jobs/service.js';
 import type { LogConfig, Task, TaskArtifact, Template } from '../jobs/task.js';
 import type { TaskGroup } from '../jobs/task-group.js';
 import { validateAffinities, validateConstraints } from './validate-placement.js';
-import { serviceErrors } from './validate-service.js';
+import { repeatedCheckErrors, serviceErrors } from './validate-service.js';
 import { mountErrors, pluginErrors } from './validate-volume.js';
 
 const MIN_CPU_MHZ = 1;
@@ -166,6 +166,7 @@ function taskServicesErrors(task: Task, group: TaskGroup): string[] {
     const key = `${service.Name}:${service.PortLabel}`;
     if (seen.has(key)) errors.push(`service "${service.Name}" is duplicate`);
     seen.add(key);
+    errors.push(...repeatedCheckErrors(service));
   }
   return [...errors, ...unknownPortErrors(services, task, group)];
 }
