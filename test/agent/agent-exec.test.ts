@@ -161,8 +161,9 @@ it('OP-82: the log of a machine is watched through the API; an unknown machine i
   await api.raw(`/v1/node/${alloc.NodeID}/purge`, { method: 'PUT' });
   let seen = '';
   const reader = body!.getReader();
-  while (!/ info +agent +registered /.test(seen)) seen += Buffer.from((await reader.read()).value ?? []).toString();
-  expect(seen).not.toMatch(/ (api|broker|nodes) {2,}/);
+  while (!/ \[INFO\] {2}agent: registered: /.test(seen))
+    seen += Buffer.from((await reader.read()).value ?? []).toString();
+  expect(seen).not.toMatch(/\] +(api|broker|nodes|http): /);
   gone.abort();
   const unknown = await api.raw('/v1/agent/monitor?node_id=00000000-0000-4000-8000-000000000000');
   expect([unknown.status, await unknown.text()]).toEqual([404, expect.stringContaining('Unknown node')]);

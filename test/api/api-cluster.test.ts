@@ -491,6 +491,13 @@ describe('monitor', () => {
     const reader = answer.body?.getReader();
     const first = await reader?.read();
     expect(Buffer.from(first?.value ?? []).toString()).toBe('{}');
+    await api.raw('/v1/regions');
+    let seen = '';
+    while (!seen.includes('/v1/regions')) {
+      const frames = Buffer.from((await reader?.read())?.value ?? []).toString();
+      for (const [, data = ''] of frames.matchAll(/"Data":"([^"]*)"/g)) seen += Buffer.from(data, 'base64').toString();
+    }
+    expect(seen).toMatch(/Z \[DEBUG\] http: request complete: method=GET path=\/v1\/regions status=200 duration=/);
     gone.abort();
   });
 });

@@ -305,6 +305,20 @@ describe('errors', () => {
     expect(await answerOf('/v1/evaluation/abc')).toEqual([500, expect.stringMatching(/^failed to lookup eval: /)]);
     for (const kind of ['allocation', 'node', 'deployment', 'evaluation'])
       expect((await answerOf(`/v1/${kind}/${NOWHERE}`))[0], kind).toBe(404);
+    // What is below a name that nobody has is an empty list, however the name looks.
+    for (const id of [NOWHERE, 'abc', 'zz', 'x'.repeat(40)])
+      for (const path of [
+        `/v1/node/${id}/allocations`,
+        `/v1/evaluation/${id}/allocations`,
+        `/v1/deployment/allocations/${id}`,
+        `/v1/job/${id}/allocations`,
+        `/v1/job/${id}/evaluations`,
+        `/v1/job/${id}/deployments`,
+        `/v1/node/pool/${id}/nodes`,
+        `/v1/node/pool/${id}/jobs`,
+        `/v1/service/${id}`,
+      ])
+        expect(await answerOf(path), path).toEqual([200, '[]']);
   });
 });
 
@@ -319,6 +333,11 @@ describe('headers of reads, and blocking', () => {
       expect(answer.headers.get('x-nomad-knownleader'), path).toBe('true');
       expect(answer.headers.get('x-nomad-nexttoken'), path).toBeNull();
     }
+    // Nothing was ever written to these; lists that agents and proxies poll carry 1 all the same (API-54).
+    for (const path of ['/v1/volumes?type=csi', '/v1/plugins', '/v1/scaling/policies', '/v1/volumes/claims'])
+      expect(indexOf(await api.raw(path)), path).toBe(0);
+    for (const path of ['/v1/services', '/v1/service/none', `/v1/node/${NOWHERE}/allocations`])
+      expect(indexOf(await api.raw(path)), path).toBeGreaterThanOrEqual(1);
     const written = await api.raw('/v1/jobs', put({ Job: shellJob('headers', 'true', { count: 0 }) }));
     expect(indexOf(written)).toBeGreaterThan(1);
     expect(written.headers.get('x-nomad-knownleader')).toBeNull();

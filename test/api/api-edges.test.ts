@@ -65,6 +65,12 @@ describe('jobs', () => {
     expect(answer.Error).toMatch(/^2 errors occurred:/);
     expect(answer).toMatchObject({ DriverConfigValidated: true, Warnings: '' });
     expect(await answerOf('/v1/validate/job', 'PUT', {})).toEqual([400, 'Job must be specified']);
+    const { ID: _, ...anonymous } = shellJob('x', 'true') as { ID: string };
+    const [ok, said] = await answerOf('/v1/validate/job', 'PUT', { Job: { ...anonymous, NodePool: 'none' } });
+    expect(ok).toBe(200);
+    expect(JSON.parse(said)).toMatchObject({
+      ValidationErrors: ['job "" is in nonexistent node pool "none"', 'Missing job ID', 'Missing job name'],
+    });
   });
 
   it('API-124, API-125: stopping: a parameter that is no bool is named; no volumes are ever evaluated', async () => {

@@ -457,7 +457,7 @@ describe('read model', () => {
     expect(await model.appliedIndex()).toBe(3);
   });
 
-  it('ST-29: no answer carries index 0', async () => {
+  it('ST-29, API-32: answers about tables that were never written carry index 0', async () => {
     const empty = await Promise.all([
       model.job('default', 'web'),
       model.jobs({ namespaces: '*' }),
@@ -468,7 +468,8 @@ describe('read model', () => {
       model.deployments({ namespaces: ['default'] }),
       model.schedulerConfiguration(),
     ]);
-    expect(empty.map((answer) => answer.index)).toEqual(empty.map(() => 1));
+    expect(empty.map((answer) => answer.index)).toEqual(empty.map(() => 0));
+    expect(await model.tableIndex('evals', 'allocs')).toBe(0);
   });
 
   it('finds by names that SQL, JSON or LIKE could stumble over', async () => {

@@ -56,6 +56,7 @@ export class ApiCore {
   readonly lookup: JobLookup & AdmissionLookup = {
     job: (namespace, id) => this.model.decidedOnJob(namespace, id),
     namespace: (name) => this.model.decidedOnNamespace(name),
+    nodePool: (name) => this.model.decidedOnNodePool(name),
     schedulerConfiguration: async () => (await this.model.schedulerConfiguration()).row,
   };
 

@@ -21,10 +21,10 @@ export async function registerExample(api: string): Promise<'registered' | 'kept
 /** Waits until the example runs, by blocking queries; undefined if it does not within RUNNING_TIMEOUT_MS. */
 export async function runningExample(api: string): Promise<AllocationStub | undefined> {
   const until = Date.now() + RUNNING_TIMEOUT_MS;
-  for (let index = 0; Date.now() < until;) {
+  for (let index = 1; Date.now() < until;) {
     const answer = await fetch(`${api}/v1/job/hello/allocations?index=${index}&wait=2s`);
     if (!answer.ok) return undefined;
-    index = Number(answer.headers.get('x-nomad-index'));
+    index = Math.max(1, Number(answer.headers.get('x-nomad-index'))); // 0 would not block: nothing is placed yet
     const found = ((await answer.json()) as AllocationStub[]).find((a) => a.ClientStatus === 'running');
     if (found) return found;
   }

@@ -1,5 +1,5 @@
 export { LogFeed, processLog } from './log-feed.js';
-export { createLogger, humanLine, LOG_LEVELS, RANK, REDACTED_KEYS, silentLogger } from './logger.js';
+export { agentLine, createLogger, humanLine, LOG_LEVELS, RANK, REDACTED_KEYS, silentLogger } from './logger.js';
 export type { Logger, LoggerOptions, LogLevel } from './logger.js';
 export { quantile } from './figures.js';
 export type { Distribution, Figure, Figures, Labels } from './figures.js';

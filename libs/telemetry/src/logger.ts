@@ -125,16 +125,55 @@ export const silentLogger: Logger = createLogger('silent', 'silent');
 
 /** `10:42:07.318 warn  broker  message  key=value …` from a JSON line; a line that is no JSON stays as it is. */
 export function humanLine(line: string): string {
-  let fields: Record<string, unknown>;
+  const said = readLine(line);
+  if (!said) return line;
+  const { level, time, service, msg, fields } = said;
+  return `${[time.slice(11, 23), level.padEnd(5), service.padEnd(11), msg, ...fields].join(' ').trimEnd()}\n`;
+}
+
+/**
+ * `2026-08-04T10:42:07.318Z [WARN]  broker: message: key=value …`, the form that clients of the reference look for in an
+ * agent's log. Of a line with a `part` that goes for the service. A line that is no JSON stays as it is.
+ */
+export function agentLine(line: string): string {
+  const said = readLine(line);
+  if (!said) return line;
+  const { level, time, service, part, msg, fields } = said;
+  const text = [`${part || service}: ${msg}`, ...(fields.length > 0 ? [fields.join(' ')] : [])].join(': ');
+  return `${time} ${`[${level.toUpperCase()}]`.padEnd(LONGEST_LEVEL)} ${text}\n`;
+}
+
+const LONGEST_LEVEL = '[ERROR]'.length;
+
+interface SaidLine {
+  readonly level: string;
+  readonly time: string;
+  readonly service: string;
+  /** Of the service; "": none. */
+  readonly part: string;
+  readonly msg: string;
+  /** `key=value`; the error comes last. */
+  readonly fields: readonly string[];
+}
+
+/** Undefined: it is no JSON. */
+function readLine(line: string): SaidLine | undefined {
+  let members: Record<string, unknown>;
   try {
-    fields = Object.fromEntries(Object.entries(JSON.parse(line)));
+    members = Object.fromEntries(Object.entries(JSON.parse(line)));
   } catch {
-    return line;
+    return undefined;
   }
-  const { level, time, service, msg, error, ...rest } = fields;
-  const clock = typeof time === 'string' ? time.slice(11, 23) : '';
+  const { level, time, service, part, msg, error, ...rest } = members;
   const extra = Object.entries(rest).map(([k, v]) => `${k}=${typeof v === 'string' ? v : JSON.stringify(v)}`);
   if (typeof error === 'object' && error !== null && 'message' in error) extra.push(`error=${String(error.message)}`);
   else if (error !== undefined) extra.push(`error=${typeof error === 'string' ? error : JSON.stringify(error)}`);
-  return `${[clock, String(level).padEnd(5), String(service).padEnd(11), String(msg), ...extra].join(' ').trimEnd()}\n`;
+  return {
+    level: String(level),
+    time: typeof time === 'string' ? time : '',
+    service: String(service),
+    part: typeof part === 'string' ? part : '',
+    msg: String(msg),
+    fields: extra,
+  };
 }

@@ -28,7 +28,7 @@ import type { Job, SchedulerConfiguration } from '@waybill/model';
 import { ProjectionFeed } from '@waybill/projection';
 import { apiAddress, type AskOptions, type Call, type OnBehalfOf } from '@waybill/rpc';
 import type { ServiceContext } from '@waybill/service';
-import type { Actor } from '@waybill/state';
+import { type Actor, fixtures } from '@waybill/state';
 import type { SimulatedProcess } from '../kernel/simulated-process.js';
 import type { ArchivesOfProcess } from './archive-store.js';
 import { openPlainArchive } from './plain-archive.js';
@@ -36,7 +36,12 @@ import type { DatabaseConnection, SavedArchive } from './simulated-postgres.js';
 
 const NAMESPACE = 'default';
 /** Its namespaces limit nothing, so that nothing is asked of the database for it. */
-const NO_LIMITS = { namespace: async () => undefined, schedulerConfiguration: async () => undefined };
+/** Whether a place exists is decided where a job is written. */
+const NO_LIMITS = {
+  namespace: async (Name: string) => ({ ...fixtures.aNamespace(), Name }),
+  nodePool: async (Name: string) => ({ ...fixtures.aNodePool(), Name }),
+  schedulerConfiguration: async () => undefined,
+};
 const USER: Actor = { Kind: 'anonymous', ID: '', Name: 'anonymous' };
 
 /** Index of the transaction that a write is in, as the answer says; 0: what was asked writes nothing itself. */

@@ -29,11 +29,7 @@ describe('the monitor of a process', () => {
     log.info('one');
     log.info('two', { a: 1 });
     const text = await next(200);
-    expect(text?.split('\n').map((line) => line.slice(13))).toEqual([
-      'info  api         one',
-      'info  api         two a=1',
-      '',
-    ]);
+    expect(text?.split('\n').map((line) => line.slice(25))).toEqual(['[INFO]  api: one', '[INFO]  api: two: a=1', '']);
   });
 
   it('OP-82: a reader of a lower level sees what the log does not hold, and nothing is made for nobody', async () => {

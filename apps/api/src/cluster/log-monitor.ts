@@ -1,5 +1,5 @@
 import type { Clock, Timers } from '@waybill/model';
-import { humanLine, type LogFeed, RANK } from '@waybill/telemetry';
+import { agentLine, type LogFeed, RANK } from '@waybill/telemetry';
 import type { FilePiece } from '../client/frames.js';
 
 /** Lines kept for a reader who is slower than the log (OP-83). */
@@ -65,7 +65,7 @@ export class LogMonitor {
       this.dropped++;
       return;
     }
-    const shown = this.wish.json ? line : humanLine(line);
+    const shown = this.wish.json ? line : agentLine(line);
     this.lines.push(shown);
     this.bytes += shown.length;
     this.wake();

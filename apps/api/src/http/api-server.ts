@@ -20,6 +20,7 @@ import { limitConnections } from './connection-limit.js';
 import { compressAnswers } from './content-coding.js';
 import { refuseWritesWhileDiverged } from './diverged-log.js';
 import { KnownPaths } from './known-paths.js';
+import { logRequests } from './log-requests.js';
 import { limitRequests, RequestLimit } from './request-limit.js';
 import { addConfiguredHeaders, addPageHeaders } from './response-headers.js';
 import { timeRequests } from './request-timers.js';
@@ -64,6 +65,7 @@ export async function startApiServer(core: ApiCore): Promise<NestFastifyApplicat
   timeRequests(fastify, metrics);
   measureAnswers(fastify, metrics);
   traceRequests(fastify, () => parts.context.tracer);
+  logRequests(fastify, logger);
   serveExec(fastify, {
     model: parts.model,
     rpc: parts.context.rpc,

@@ -40,7 +40,7 @@ export class ListAnswers {
   async of(key: string, table: TableName, query: () => Promise<ReadResult>): Promise<ReadResult> {
     const earlier = this.underWay.get(key);
     if (!earlier && !this.kept.has(key)) return this.make(key, query);
-    const seen = Math.max(1, await this.tableIndex(table));
+    const seen = await this.tableIndex(table);
     const known = this.kept.get(key);
     if (known?.index === seen) {
       this.keep(key, known); // asked for last

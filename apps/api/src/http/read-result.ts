@@ -26,3 +26,6 @@ export async function listed<Row>(
   const { index, rows, nextToken } = await read;
   return { index, nextToken, value: rows.map((row) => encode(row)) };
 }
+
+/** API-54: some lists carry at least index 1, so that whoever sends it back as `index` waits for the first row. */
+export const neverZero = (result: ReadResult): ReadResult => ({ ...result, index: Math.max(1, result.index) });

@@ -33,7 +33,7 @@ export function whenClosed(raw: ApiReply['raw'], run: () => void): void {
 
 /** What a read knows beside its answer (API-31). */
 export interface ReadMeta {
-  /** X-Nomad-Index, at least 1. */
+  /** X-Nomad-Index; 0: nothing of the kind was ever written (API-32). */
   readonly index: number;
   /** Age of the read model, ms. */
   readonly lastContactMs: number;
@@ -42,7 +42,7 @@ export interface ReadMeta {
 }
 
 export function setReadHeaders(reply: ApiReply, meta: ReadMeta): void {
-  reply.header('X-Nomad-Index', Math.max(1, meta.index));
+  reply.header('X-Nomad-Index', meta.index);
   reply.header('X-Nomad-LastContact', Math.round(meta.lastContactMs));
   reply.header('X-Nomad-KnownLeader', String(meta.knownLeader));
   if (meta.nextToken) reply.header('X-Nomad-NextToken', meta.nextToken);

@@ -1,4 +1,4 @@
-import { decodeJob, defaultSchedulerConfiguration, type Namespace } from '@waybill/model';
+import { decodeJob, defaultSchedulerConfiguration, type Namespace, type NodePool } from '@waybill/model';
 import { describe, expect, it } from 'vitest';
 import { JOB_MAX_COUNT, JobAdmission } from './job-admission.js';
 
@@ -14,6 +14,7 @@ function admission(Capabilities: Namespace['Capabilities'] = null, MemoryOversub
   const config = { ...defaultSchedulerConfiguration(), MemoryOversubscriptionEnabled };
   return new JobAdmission({
     namespace: async (name) => (name === 'team' ? namespace : undefined),
+    nodePool: async (Name) => (Name === 'default' ? ({ Name } as NodePool) : undefined),
     schedulerConfiguration: async () => config,
   });
 }
@@ -38,8 +39,28 @@ describe('what is looked at before a job is written', () => {
     });
   });
 
-  it('API-45: a namespace that is not there limits nothing; that it is missing is said when the job is written', async () => {
-    expect((await admission(LIMITS).look(submitted({}, 'elsewhere').Job)).errors).toEqual([]);
+  it('API-45, API-115, API-181: a namespace or pool that is not there is said before anything is written', async () => {
+    const { Job } = submitted({}, 'elsewhere');
+    expect((await admission(LIMITS).look({ ...Job, NodePool: 'none' })).errors).toEqual([
+      'job "web" is in nonexistent namespace "elsewhere"',
+      'job "web" is in nonexistent node pool "none"',
+    ]);
+    expect((await admission().look(submitted().Job)).errors).toEqual([]);
+    // Of several regions each looks for itself.
+    const Regions = [{ Name: 'west', Count: 1, Datacenters: ['*'], NodePool: 'there', Meta: null }];
+    const Multiregion = { Strategy: { MaxParallel: 0, OnFailure: '' }, Regions };
+    expect((await admission().look({ ...Job, Multiregion })).errors).toEqual([]);
+  });
+
+  it('API-181: a job that asks for secrets from Vault is refused, once, with the cluster it asks', async () => {
+    const task = { Name: 'a', Driver: 'mock_driver' };
+    const Tasks = [
+      { ...task, Vault: {} },
+      { ...task, Name: 'b', Vault: { Cluster: 'other' } },
+    ];
+    expect((await admission().look(submitted({ Tasks }).Job)).errors).toEqual([
+      'Vault "default" not enabled but used in the job',
+    ]);
   });
 
   it('API-330: more allocations than one job may have', async () => {

@@ -5,6 +5,8 @@ import {
   type JobValidation,
   type Namespace,
   namespaceLimitProblems,
+  type NodePool,
+  regionsOf,
   type SchedulerConfiguration,
   validateJob,
 } from '@waybill/model';
@@ -17,27 +19,31 @@ export const JOB_MAX_COUNT = 50_000;
 /** What admission reads of the read model. */
 export interface AdmissionLookup {
   namespace(name: string): Promise<Namespace | undefined>;
+  nodePool(name: string): Promise<NodePool | undefined>;
   schedulerConfiguration(): Promise<SchedulerConfiguration | undefined>;
 }
 
 /**
  * What this control plane has to say of a job before it is registered, planned or validated: what its namespace does not
- * allow first, then what is wrong with the job itself (API-347). Whether its namespace and pool exist is decided when
- * it is written. Cost: two reads of single rows.
+ * allow first, then what is wrong with the job itself (API-347). That its namespace and pool exist is checked once more
+ * when it is written. Cost: three reads of single rows.
  */
 export class JobAdmission {
   constructor(private readonly read: AdmissionLookup) {}
 
   async look(job: Job): Promise<JobValidation> {
-    const [namespace, config] = await Promise.all([
+    const [namespace, nodePool, config] = await Promise.all([
       this.read.namespace(job.Namespace),
+      this.read.nodePool(poolOf(job)),
       this.read.schedulerConfiguration(),
     ]);
     const { errors, warnings } = validateJob(job, {
       jobMaxCount: JOB_MAX_COUNT,
       memoryOversubscription: config?.MemoryOversubscriptionEnabled ?? false,
     });
-    return { errors: [...(namespace ? namespaceLimitProblems(job, namespace) : []), ...errors], warnings };
+    const place = regionsOf(job).length > 0 ? [] : placeErrors(job, namespace, nodePool); // else for each region to say
+    const limits = namespace ? namespaceLimitProblems(job, namespace) : [];
+    return { errors: [...vaultErrors(job), ...place, ...limits, ...errors], warnings };
   }
 
   /** Resolves with all warnings as one text (API-350). @throws ApiError 500 with everything that is wrong (API-102) */
@@ -46,4 +52,20 @@ export class JobAdmission {
     if (errors.length > 0) throw failed(formatErrors(errors));
     return formatWarnings([...ofDecoding, ...warnings]);
   }
+}
+
+const poolOf = ({ NodePool }: Job): string => NodePool || 'default';
+
+/** API-45, API-115. */
+function placeErrors(job: Job, namespace: Namespace | undefined, nodePool: NodePool | undefined): string[] {
+  return [
+    ...(namespace ? [] : [`job "${job.ID}" is in nonexistent namespace "${job.Namespace}"`]),
+    ...(nodePool ? [] : [`job "${job.ID}" is in nonexistent node pool "${poolOf(job)}"`]),
+  ];
+}
+
+/** Waybill has no secrets from Vault to give: a task that asks for some would start without them. */
+function vaultErrors({ TaskGroups }: Job): string[] {
+  const clusters = TaskGroups.flatMap(({ Tasks }) => Tasks.flatMap(({ Vault }) => (Vault ? [Vault.Cluster] : [])));
+  return clusters.slice(0, 1).map((cluster) => `Vault ${JSON.stringify(cluster)} not enabled but used in the job`);
 }

@@ -1,6 +1,7 @@
 import {
   type Clock,
   decodeJob,
+  decodeJobToValidate,
   droppedFieldWarnings,
   type GroupScalingEvent,
   type Job,
@@ -95,7 +96,7 @@ export class RegisterRequests {
 
   /** Of a job that is only looked at, in its own namespace (API-101, API-181). @throws ApiError 400, DecodeError */
   readValidation(json: unknown): SubmittedJob {
-    return this.decoded(asObject(json, 'JobValidateRequest'));
+    return this.decoded(asObject(json, 'JobValidateRequest'), decodeJobToValidate);
   }
 
   /** API-101, DP-1101: a job of several regions is nobody's until it is expanded. */
@@ -109,10 +110,10 @@ export class RegisterRequests {
     return { Job: { ...job, Namespace, Region }, warnings, home };
   }
 
-  private decoded(body: JsonObject): SubmittedJob {
+  private decoded(body: JsonObject, decode: typeof decodeJobToValidate = decodeJob): SubmittedJob {
     const json = memberOf(body, 'Job');
     if (json === undefined) throw badRequest('Job must be specified');
-    const job = decodeJob(json, { region: this.region, submitTimeNs: nsFromMs(this.clock.nowMs()) });
+    const job = decode(json, { region: this.region, submitTimeNs: nsFromMs(this.clock.nowMs()) });
     return { Job: job, warnings: droppedFieldWarnings(json) };
   }
 

@@ -2,7 +2,7 @@ import { Controller, Get, Param, Req, Res } from '@nestjs/common';
 import { encodeAllocation, encodeNode } from '@waybill/model';
 import { ReadModel, rowsOfNode } from '@waybill/projection';
 import { fullUuid, uuidPrefixParam } from '../http/query-string.js';
-import { found, listed } from '../http/read-result.js';
+import { found, listed, neverZero } from '../http/read-result.js';
 import { Reads } from '../http/reads.js';
 import type { ApiReply, ApiRequest } from '../http/reply.js';
 import { NodeList } from './node-list.js';
@@ -33,11 +33,12 @@ export class NodesController {
     );
   }
 
+  /** API-41: of a node that is not known, or whose name is none, there are none. */
   @Get('node/:id/allocations')
   async allocations(@Param('id') given: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
-    const id = fullUuid(given, 'node lookup failed');
-    await this.reads.answer(request, reply, [['allocs', rowsOfNode(id)]], () =>
-      listed(this.model.nodeAllocations(id), (alloc) => encodeAllocation(alloc, { withJob: true })),
+    const id = given.toLowerCase();
+    await this.reads.answer(request, reply, [['allocs', rowsOfNode(id)]], async () =>
+      neverZero(await listed(this.model.nodeAllocations(id), (alloc) => encodeAllocation(alloc, { withJob: true }))),
     );
   }
 }

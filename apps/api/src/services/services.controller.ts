@@ -5,6 +5,7 @@ import { ListFilter } from '../http/list-filter.js';
 import { namespacesOf, pageOf } from '../http/list-params.js';
 import { pathOf } from '../http/path.js';
 import { fullUuid, namespaceOf } from '../http/query-string.js';
+import { neverZero } from '../http/read-result.js';
 import { Reads } from '../http/reads.js';
 import { type ApiReply, type ApiRequest, sendEmpty, setWriteIndex } from '../http/reply.js';
 import { Requester } from '../http/requester.js';
@@ -26,7 +27,7 @@ export class ServicesController {
     const namespaces = namespacesOf(request.query);
     await this.reads.answer(request, reply, [['service_registrations', '*']], async () => {
       const { index, rows } = await this.model.services({ namespaces });
-      return { index, value: serviceNames(rows) };
+      return neverZero({ index, value: serviceNames(rows) });
     });
   }
 
@@ -40,7 +41,7 @@ export class ServicesController {
     await this.reads.answer(request, reply, [['service_registrations', watched]], async () => {
       const options = { namespaces, serviceName: name, ...pageOf(query), keep: filter?.keep() };
       const { index, rows, nextToken } = await this.model.services(options);
-      return { index, nextToken, value: choice ? choice.from(rows) : rows };
+      return neverZero({ index, nextToken, value: choice ? choice.from(rows) : rows });
     });
   }
 
@@ -52,7 +53,7 @@ export class ServicesController {
     const query = async () => {
       if (!alloc) return { index: 1, value: undefined };
       const { index, rows } = await this.model.services({ namespaces: [alloc.Namespace], allocId: id });
-      return { index, value: rows };
+      return neverZero({ index, value: rows });
     };
     await this.reads.answer(request, reply, [['service_registrations', ofJob]], query, 'allocation not found');
   }

@@ -1,4 +1,10 @@
-import type { AllocListStub, AllocMetric, Allocation, TaskState } from '../evaluations/allocation.js';
+import type {
+  AllocListStub,
+  AllocMetric,
+  AllocNetworkStatus,
+  Allocation,
+  TaskState,
+} from '../evaluations/allocation.js';
 import { encodeJob } from './encode-job.js';
 import type { Job } from '../jobs/job.js';
 import type { AllocatedResources, AllocatedTaskResources, NetworkResource, Resources } from '../nodes/resources.js';
@@ -16,6 +22,7 @@ export function encodeAllocation(alloc: Allocation, options: { withJob: boolean 
     ...resourceMembers(alloc),
     Metrics: alloc.Metrics === null ? null : encodeAllocMetric(alloc.Metrics),
     DesiredTransition: hasTransition(alloc) ? alloc.DesiredTransition : null,
+    NetworkStatus: alloc.NetworkStatus ?? (hasBeenReported(alloc) ? NO_OWN_NETWORK : null),
     TaskStates: encodeMap(alloc.TaskStates, withDisplayMessages),
   });
 }
@@ -103,6 +110,12 @@ export function encodeAllocMetric(metric: AllocMetric): AllocMetric | WireObject
 function withDisplayMessages(state: TaskState): TaskState {
   return { ...state, Events: state.Events.map((event) => ({ ...event, DisplayMessage: displayMessage(event) })) };
 }
+
+/** An allocation without a network of its own is in its machine's. */
+const NO_OWN_NETWORK: AllocNetworkStatus = { InterfaceName: '', Address: '', AddressIPv6: '', DNS: null };
+
+/** Its agent has told of it at least once. */
+const hasBeenReported = ({ TaskStates }: Allocation): boolean => Object.keys(TaskStates).length > 0;
 
 function hasTransition(alloc: Allocation): boolean {
   return Object.values(alloc.DesiredTransition).some((wish) => wish !== null);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { newAllocation, type Allocation } from '../evaluations/allocation.js';
+import { newAllocation, type Allocation, type TaskState } from '../evaluations/allocation.js';
 import { encodeAllocation, encodeAllocationStub } from './encode-allocation.js';
 import { encodeEvaluation, encodeEvaluationStub } from './encode-evaluation.js';
 import { encodeNode, encodeNodeStub } from './encode-node.js';
@@ -120,6 +120,17 @@ function sampleNode(): Node {
 }
 
 describe('allocation', () => {
+  it('API-700: the network status of an allocation is there with its first report, empty where it has no network of its own', () => {
+    const of = (alloc: Partial<Allocation>) =>
+      encodeAllocation(sampleAllocation(alloc), { withJob: false })['NetworkStatus'];
+    expect(of({ TaskStates: {} })).toBeUndefined();
+    const none = { InterfaceName: '', Address: '', AddressIPv6: '', DNS: null };
+    const state = { State: 'running' } as TaskState;
+    expect(of({ TaskStates: { main: { ...state, Events: [] } } })).toEqual(none);
+    const own = { ...none, InterfaceName: 'eth0', Address: '172.26.64.5' };
+    expect(of({ NetworkStatus: own })).toEqual(own);
+  });
+
   it('API-17: an allocation leaves out every member that is zero', () => {
     const encoded = encodeAllocation(sampleAllocation(), { withJob: false });
     expect(Object.keys(encoded).toSorted()).toEqual(

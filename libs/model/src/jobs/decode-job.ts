@@ -22,6 +22,14 @@ const DROPPED_GROUP_FIELDS: readonly (readonly [field: string, warning: string])
 export function decodeJob(json: unknown, context: SubmissionContext = { region: 'global', submitTimeNs: 0 }): Job {
   const given: GivenJob = readShape(jobShape, json);
   if (given.ID === undefined) throw new DecodeError("Job ID hasn't been provided");
+  return complete(given, context);
+}
+
+/** As `decodeJob`, of a job that is only validated: that its ID is missing is for validation to say (API-181). */
+export const decodeJobToValidate = (json: unknown, context: SubmissionContext): Job =>
+  complete({ ID: '', ...readShape(jobShape, json) }, context);
+
+function complete(given: GivenJob, context: SubmissionContext): Job {
   const type = given.Type ?? 'service';
   if (type === 'system' && given.TaskGroups?.some((group) => group.Scaling)) {
     throw new DecodeError('Task groups with job type system do not support scaling blocks');

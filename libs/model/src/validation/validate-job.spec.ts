@@ -437,6 +437,14 @@ describe('task', () => {
     expect(ofGroup(twice)).toContain('Services are not unique: group->a:');
   });
 
+  it('API-335: a gateway of Consul Connect needs no tasks; any other group does', () => {
+    const gateway = (Connect: object) =>
+      ofGroup({ Tasks: [], Networks: [{ Mode: 'bridge' }], Services: [{ Name: 'in', PortLabel: '8080', Connect }] });
+    expect(gateway({ Gateway: { Ingress: { Listeners: [] } } })).toBe('');
+    expect(gateway({ Gateway: null })).toContain('Missing tasks for task group');
+    expect(gateway({ SidecarService: {} })).toContain('Missing tasks for task group');
+  });
+
   it('API-344: checks', () => {
     const good = { Type: 'tcp', PortLabel: 'p', Interval: 10e9, Timeout: 2e9 };
     const check = (fields: object, Provider = 'nomad') =>

@@ -26,7 +26,7 @@ export function taskGroupErrors(group: TaskGroup, job: Job): string[] {
     ...nameErrors(group),
     ...metaErrors(group.Meta),
     ...(group.Count < 0 ? ["Task group count can't be negative"] : []),
-    ...(group.Tasks.length === 0 ? ['Missing tasks for task group'] : []),
+    ...(group.Tasks.length === 0 && !isGateway(group) ? ['Missing tasks for task group'] : []),
     ...durationErrors(group, job.Type),
     ...validateConstraints(group.Constraints),
     ...systemErrors(group, job.Type),
@@ -93,6 +93,12 @@ function nameErrors({ Name }: TaskGroup): string[] {
   else if (hasControlCharacters(Name)) errors.unshift('Task group name contains control characters');
   return errors;
 }
+
+/** A gateway of Consul Connect has no task of its own. */
+const isGateway = ({ Services }: TaskGroup): boolean =>
+  (Services ?? []).some(({ Connect }) =>
+    Object.entries(Connect ?? {}).some(([k, v]) => /^gateway$/i.test(k) && v !== null),
+  );
 
 function durationErrors({ MaxRunDuration }: TaskGroup, jobType: string): string[] {
   if (MaxRunDuration === null) return [];

@@ -27,7 +27,6 @@ import { byCreation, byId, byName, byNamespaceAndId, type ListOrder } from './pa
 import { appliedMark } from './applied-mark.js';
 import { type RecordedVerdict, recordedVerdict } from './recorded-verdict.js';
 import {
-  atLeastOne,
   type Found,
   type Listed,
   type ListedRaw,
@@ -320,6 +319,11 @@ export class ReadModel {
     return this.rows.findEvenAside(FIND.namespace, [name]);
   }
 
+  /** The node pool that a write is decided on, also if PostgreSQL refused to store it. */
+  decidedOnNodePool(name: string): Promise<NodePool | undefined> {
+    return this.rows.findEvenAside(FIND.nodePool, [name]);
+  }
+
   namespaces(options: ListOptions<Namespace> = {}): Promise<Listed<Namespace>> {
     const conditions = (): Conditions => new Conditions().startsWith('name', options.prefix ?? '');
     const query = listOf('namespaces', conditions, byName<Namespace>(), options);
@@ -368,7 +372,7 @@ export class ReadModel {
 
   // indexes and verdicts
 
-  /** Highest index of these tables, at least 1. */
+  /** Highest index of these tables; 0: nothing was ever written to them (API-32). */
   async tableIndex(...tables: TableName[]): Promise<number> {
     const { rows } = await this.pool.query<{ index: number }>({
       name: 'table_index',
@@ -376,7 +380,7 @@ export class ReadModel {
       values: [tables],
       types: columnTypes,
     });
-    return atLeastOne(rows[0]?.index ?? 0);
+    return rows[0]?.index ?? 0;
   }
 
   /** How far the log has been projected. */

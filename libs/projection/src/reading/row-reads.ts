@@ -118,10 +118,10 @@ export class RowReads {
     if (!raw?.body) {
       const aside = await findSetAside(this.pool, table, values);
       if (aside) throw aside.error;
-      return { index: atLeastOne(tableIndex), row: undefined };
+      return { index: tableIndex, row: undefined };
     }
     const row = rowOf(raw);
-    return { index: atLeastOne(indexOf(row, tableIndex)), row };
+    return { index: indexOf(row, tableIndex), row };
   }
 
   /** @throws SetAsideError also if only its job was set aside */
@@ -211,9 +211,6 @@ export function listOf<Row>(
 
 const asColumn = (part: string | number): string | number => (typeof part === 'string' ? storedText(part) : part);
 
-/** No answer carries index 0 (ST-29). */
-export const atLeastOne = (index: number): number => Math.max(1, index);
-
 /** What orders need of an allocation, and when it changed. */
 type AllocKey = Pick<Allocation, 'ID' | 'CreateIndex' | 'ModifyIndex'>;
 
@@ -258,7 +255,7 @@ async function readChunk<Row, Raw extends ListedRaw>(
   const { text, values } = listStatement(query, start, limit);
   const { rows } = await on.query<Raw>({ text, values: [...values], types: columnTypes });
   const index = rows[0]?.table_index ?? 0;
-  return { index: atLeastOne(index), rows: rows.filter((raw) => raw.found === true).map(rowOf) };
+  return { index, rows: rows.filter((raw) => raw.found === true).map(rowOf) };
 }
 
 function pageOf<Row>(query: ListQuery<Row>, index: number, rows: readonly Row[]): Listed<Row> {

@@ -1,0 +1,21 @@
+import type { Logger } from '@waybill/telemetry';
+import type { FastifyInstance } from 'fastify';
+import { pathOf } from './path.js';
+
+/**
+ * Says every request for those who watch the log at `debug` or lower (`/v1/agent/monitor`), in the words of the
+ * reference's agent. Only the path: a query may hold what is nobody's business. Cost where nobody watches: two calls.
+ */
+export function logRequests(fastify: FastifyInstance, logger: Logger): void {
+  const log = logger.with({ part: 'http' });
+  fastify.addHook('onRequest', (request, _reply, done) => {
+    log.trace('request received', { method: request.method, path: pathOf(request.url) });
+    done();
+  });
+  fastify.addHook('onResponse', (request, reply, done) => {
+    const { method, url } = request;
+    const duration = `${reply.elapsedTime.toFixed(3)}ms`;
+    log.debug('request complete', { method, path: pathOf(url), status: reply.statusCode, duration });
+    done();
+  });
+}
