@@ -58,8 +58,19 @@ describe('whom a client talks to', () => {
   it('API-236, CL-502: the node of an agent beside it, once that has begun', async () => {
     const stats = async () => (await api.get<{ stats: object }>('/v1/agent/self')).stats;
     expect(await stats()).not.toHaveProperty('client');
+    expect(await answerOf('/v1/agent/servers')).toEqual([501, 'Invalid method']);
+    expect(await answerOf('/v1/agent/servers?address=a', 'PUT')).toEqual([501, 'Invalid method']);
     writeFileSync(`${agentDir}/client-id`, 'fd2be1a9-9b4b-4a8e-9a51-5b9d0f8a3f4e\n');
     expect(await stats()).toMatchObject({ client: { node_id: 'fd2be1a9-9b4b-4a8e-9a51-5b9d0f8a3f4e' } });
+    expect(await api.get('/v1/agent/self')).toMatchObject({ config: { Client: { Enabled: true } } });
+    const servers = await api.get<string[]>('/v1/status/peers');
+    expect(await api.get('/v1/agent/servers')).toEqual(servers);
+    expect(await answerOf(`/v1/agent/servers?address=${servers[0]}`, 'PUT')).toEqual([200, '']);
+    expect(await answerOf('/v1/agent/servers', 'PUT')).toEqual([400, 'missing server address']);
+    expect(await answerOf('/v1/agent/servers?address=10.0.0.9:1', 'POST')).toEqual([
+      400,
+      expect.stringContaining('is not a server of this cluster'),
+    ]);
   });
 
   it('API-237, OP-75: health, of what is here and of what is not', async () => {
@@ -67,11 +78,11 @@ describe('whom a client talks to', () => {
     expect(await answerOf('/v1/agent/health?type=server')).toEqual([200, '{"server":{"ok":true,"message":"ok"}}']);
     expect(await answerOf('/v1/agent/health?type=client')).toEqual([
       500,
-      '{"client":{"ok":false,"message":"client not enabled"}}',
+      '{"client":{"ok":false,"message":"no known servers"}}',
     ]);
     expect(await answerOf('/v1/agent/health?type=client&type=server')).toEqual([
       500,
-      '{"client":{"ok":false,"message":"client not enabled"},"server":{"ok":true,"message":"ok"}}',
+      '{"client":{"ok":false,"message":"no known servers"},"server":{"ok":true,"message":"ok"}}',
     ]);
   });
 
@@ -424,8 +435,6 @@ describe('what clients ask of a cluster that has Raft and gossip', () => {
     ['PUT', '/v1/agent/force-leave', 400, 'missing node to force leave'],
     ['PUT', '/v1/agent/force-leave?node=a&prune=maybe', 400, 'invalid prune value'],
     ['PUT', '/v1/agent/force-leave?node=a', 200, ''],
-    ['GET', '/v1/agent/servers', 501, 'Invalid method'],
-    ['PUT', '/v1/agent/servers?address=a', 501, 'Invalid method'],
     ['GET', '/v1/client/identity', 501, /^nodes have no signed identities/],
     ['PUT', '/v1/client/identity/renew', 501, /^nodes have no signed identities/],
     ['PUT', '/v1/client/allocation/a/pause', 400, 'Request body is empty'],

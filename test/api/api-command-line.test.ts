@@ -191,7 +191,7 @@ describe('jobs', () => {
       JobID: 'web',
       Namespace: 'default',
       Summary: { group: { Queued: 0, Complete: INT, Failed: INT, Running: 2, Starting: 0, Lost: 0, Unknown: 0 } },
-      Children: null,
+      Children: { Pending: 0, Running: 0, Dead: 0 },
     });
     await client.uiHint();
   });

@@ -299,9 +299,18 @@ describe('errors', () => {
   });
 
   it('API-41: an id that is none, and one that is not there', async () => {
-    expect(await answerOf('/v1/allocation/abc')).toEqual([500, 'alloc lookup failed: UUID must be 36 characters']);
-    expect(await answerOf('/v1/node/abc')).toEqual([500, 'node lookup failed: UUID must be 36 characters']);
-    expect(await answerOf('/v1/deployment/abc')).toEqual([500, 'deployment lookup failed: UUID must be 36 characters']);
+    expect(await answerOf('/v1/allocation/abc')).toEqual([
+      500,
+      'alloc lookup failed: index error: UUID must be 36 characters',
+    ]);
+    expect(await answerOf('/v1/node/abc')).toEqual([
+      500,
+      'node lookup failed: index error: UUID must be 36 characters',
+    ]);
+    expect(await answerOf('/v1/deployment/abc')).toEqual([
+      500,
+      'deployment lookup failed: index error: UUID must be 36 characters',
+    ]);
     expect(await answerOf('/v1/evaluation/abc')).toEqual([500, expect.stringMatching(/^failed to lookup eval: /)]);
     for (const kind of ['allocation', 'node', 'deployment', 'evaluation'])
       expect((await answerOf(`/v1/${kind}/${NOWHERE}`))[0], kind).toBe(404);

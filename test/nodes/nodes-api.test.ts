@@ -60,12 +60,17 @@ describe('node pools over HTTP', () => {
       400,
       'modifying node pool "all" is not allowed',
     ]);
-    expect(await send('DELETE', '/v1/node/pool/default')).toEqual([500, 'deleting node pool "default" is not allowed']);
+    expect(await send('DELETE', '/v1/node/pool/all')).toEqual([500, 'deleting node pool "all" is not allowed']);
+    // What is in use is said before that it is built in.
+    expect(await send('DELETE', '/v1/node/pool/default')).toEqual([
+      500,
+      expect.stringContaining('\t* node pool "default" has nodes in regions: [global]'),
+    ]);
     expect(await send('DELETE', '/v1/node/pool/none')).toEqual([500, 'node pool none not found']);
     await api.register({ ...shellJob('in-edge', 'exec sleep 600'), NodePool: 'edge' });
     expect(await send('DELETE', '/v1/node/pool/edge')).toEqual([
       500,
-      'node pool "edge" has non-terminal jobs in regions: [global]',
+      '1 error occurred:\n\t* node pool "edge" has non-terminal jobs in regions: [global]\n\n',
     ]);
     expect(await send('DELETE', '/v1/node/pool/gpu')).toEqual([200, '']);
   });

@@ -1,4 +1,6 @@
+import { createHash } from 'node:crypto';
 import { gunzipSync, gzipSync } from 'node:zlib';
+import { Header } from 'tar';
 import { describe, expect, it } from 'vitest';
 import { ARCHIVE_FORMAT, type ArchiveMeta, BadArchiveError, packArchive, unpackArchive } from './snapshot-archive.js';
 
@@ -14,6 +16,30 @@ const META: ArchiveMeta = {
 };
 const STATE = Buffer.from('{"table":"jobs","row":{}}\n'.repeat(100));
 
+/** As `packArchive` makes it, of these files and the sums of them. */
+function tarOf(files: Record<string, string>): Buffer {
+  const sums = Object.entries(files).map(
+    ([name, text]) => `${createHash('sha256').update(text).digest('hex')}  ${name}\n`,
+  );
+  const entries = Object.entries({ ...files, SHA256SUMS: sums.join('') }).flatMap(([path, text]) => {
+    const content = Buffer.from(text);
+    const block = Buffer.alloc(512);
+    new Header({ path, size: content.length, mode: 0o600, type: 'File', mtime: new Date(0) }).encode(block, 0);
+    return [block, content, Buffer.alloc((512 - (content.length % 512)) % 512)];
+  });
+  return Buffer.concat([...entries, Buffer.alloc(1024)]);
+}
+
+function filesIn(tar: Buffer): Map<string, Buffer> {
+  const files = new Map<string, Buffer>();
+  for (let at = 0; tar[at] !== 0;) {
+    const { path = '', size = 0 } = new Header(tar, at);
+    files.set(path, tar.subarray(at + 512, at + 512 + size));
+    at += 512 + Math.ceil(size / 512) * 512;
+  }
+  return files;
+}
+
 const why = (bytes: Buffer): Promise<string> =>
   unpackArchive(bytes).then(
     () => 'taken',
@@ -24,6 +50,47 @@ describe('an archive', () => {
   it('OP-43: comes out as it went in', async () => {
     expect(await unpackArchive(await packArchive(META, STATE))).toEqual({ meta: META, state: STATE });
     expect((await unpackArchive(await packArchive(META, Buffer.alloc(0)))).state).toHaveLength(0);
+  });
+
+  it('OP-43: an archive of before, whose state is the bare lines, is still read', async () => {
+    const tar = gunzipSync(await packArchive(META, STATE));
+    const before = { ...META, Format: 'waybill/1' };
+    const bare = tarOf({ 'meta.json': `${JSON.stringify(before)}\n`, 'state.bin': STATE.toString() });
+    expect(bare.length).toBeLessThan(tar.length);
+    expect(await unpackArchive(gzipSync(bare))).toEqual({ meta: before, state: STATE });
+  });
+
+  it("OP-43: the reference's inspect can read it: sums, a version that is a number, rows as MessagePack values by kind", async () => {
+    const rows = '{"table":"jobs","row":{}}\n{"table":"allocs","row":{"ID":"ü"}}\n{"other":1}\n';
+    const files = filesIn(gunzipSync(await packArchive(META, Buffer.from(rows))));
+    const [about, state] = [files.get('meta.json')!, files.get('state.bin')!];
+    expect(JSON.parse(about.toString())).toMatchObject({
+      Version: 1,
+      ID: 'one',
+      Index: 7,
+      Term: 2,
+      Size: state.length,
+    });
+    expect(state[0]).toBe(0x80); // a header without members
+    const seen: [kind: number | undefined, text: string][] = [];
+    for (let at = 1; at < state.length;) {
+      expect(state[at + 1]).toBe(0xdb); // a text, its length in four bytes
+      const to = at + 6 + state.readUInt32BE(at + 2);
+      seen.push([state[at], state.subarray(at + 6, to).toString()]);
+      at = to;
+    }
+    expect(seen).toEqual([
+      [1, '{"table":"jobs","row":{}}\n'],
+      [4, '{"table":"allocs","row":{"ID":"ü"}}\n'],
+      [127, '{"other":1}\n'],
+    ]);
+  });
+
+  it('OP-45: a state that is none is refused, though its sums are right', async () => {
+    const about = `${JSON.stringify({ ...META, Version: 1, Waybill: '1', Size: 1 })}\n`;
+    const whyNot = async (state: string) => why(gzipSync(tarOf({ 'meta.json': about, 'state.bin': state })));
+    expect(await whyNot('')).toContain('state.bin is damaged');
+    expect(await whyNot('{}')).toContain('state.bin is damaged');
   });
 
   it('OP-45: any changed byte of what is in it is found', async () => {

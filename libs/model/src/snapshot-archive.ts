@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
 import { Header } from 'tar';
+import { BadStateError, frameState, unframeState } from './snapshot-state.js';
 
 /** What `meta.json` says of an archive (OP-43). */
 export interface ArchiveMeta {
@@ -21,7 +22,9 @@ export interface ArchiveMeta {
   readonly EventFloor: number | null;
 }
 
-export const ARCHIVE_FORMAT = 'waybill/1';
+export const ARCHIVE_FORMAT = 'waybill/2';
+/** Its `state.bin` is the bare lines, and its `Version` Waybill's. Still read. */
+const BARE_FORMAT = 'waybill/1';
 
 /** Of an archive as it travels: requests and answers hold it in memory. */
 export const MAX_ARCHIVE_BYTES = 256 * 1024 * 1024;
@@ -49,9 +52,19 @@ const inflated = promisify(gunzip);
 export const sha256 = (bytes: Uint8Array, encoding: 'hex' | 'base64'): string =>
   createHash('sha256').update(bytes).digest(encoding);
 
-/** The outer form of an archive (OP-43): a compressed tar of what is said of it, the state, and the sums of both. */
-export async function packArchive(meta: ArchiveMeta, state: Buffer): Promise<Buffer> {
-  const about = Buffer.from(`${JSON.stringify(meta)}\n`);
+/** The form of the reference's snapshots, which its `Version` has to name for its `snapshot inspect` to go on. */
+const SNAPSHOT_VERSION = 1;
+
+/**
+ * The outer form of an archive (OP-43): a compressed tar of what is said of it, the state, and the sums of both. The
+ * reference's `operator snapshot inspect` can read all of it.
+ * @param lines the state, one JSON line per row
+ */
+export async function packArchive(meta: ArchiveMeta, lines: Buffer): Promise<Buffer> {
+  const { Version: Waybill, ...rest } = meta;
+  const state = await frameState(lines);
+  const said = { ...rest, Version: SNAPSHOT_VERSION, Waybill, Size: state.length };
+  const about = Buffer.from(`${JSON.stringify(said)}\n`);
   const sums = Buffer.from(sumsOf(about, state));
   return deflated(Buffer.concat([...entry(META, about), ...entry(STATE, state), ...entry(SUMS, sums), END]));
 }
@@ -68,7 +81,8 @@ export async function unpackArchive(bytes: Uint8Array): Promise<{ meta: ArchiveM
     return file;
   }) as [Buffer, Buffer, Buffer];
   if (sums.toString() !== sumsOf(about, state)) throw new BadArchiveError('the checksums do not match');
-  return { meta: metaOf(about), state };
+  const { meta, isBare } = metaOf(about);
+  return { meta, state: isBare ? state : linesOf(state) };
 }
 
 async function unzipped(bytes: Uint8Array): Promise<Buffer> {
@@ -79,14 +93,30 @@ async function unzipped(bytes: Uint8Array): Promise<Buffer> {
   }
 }
 
-function metaOf(about: Buffer): ArchiveMeta {
+function linesOf(state: Buffer): Buffer {
+  try {
+    return unframeState(state);
+  } catch (error) {
+    if (error instanceof BadStateError) throw new BadArchiveError(`${STATE} is damaged: ${error.message}`);
+    throw error;
+  }
+}
+
+function metaOf(about: Buffer): { readonly meta: ArchiveMeta; readonly isBare: boolean } {
   const meta = parsed(about);
-  if (typeof meta !== 'object' || meta === null || !('Format' in meta) || meta.Format !== ARCHIVE_FORMAT)
+  const format = typeof meta === 'object' && meta !== null && 'Format' in meta ? meta.Format : undefined;
+  if (typeof meta !== 'object' || meta === null || (format !== ARCHIVE_FORMAT && format !== BARE_FORMAT))
     throw new BadArchiveError(`not an archive of Waybill (${META} does not say Format "${ARCHIVE_FORMAT}")`, {
       isForeign: true,
     });
   if (!('Index' in meta) || !Number.isSafeInteger(meta.Index)) throw new BadArchiveError(`${META} names no index`);
-  return meta as ArchiveMeta;
+  if (format === BARE_FORMAT) return { meta: meta as ArchiveMeta, isBare: true };
+  const {
+    Waybill: Version,
+    Size: _,
+    ...rest
+  } = meta as Omit<ArchiveMeta, 'Version'> & { Waybill: string; Size: number };
+  return { meta: { ...rest, Version }, isBare: false };
 }
 
 function parsed(text: Buffer): unknown {

@@ -1,8 +1,10 @@
-import { closeSync, openSync, readFileSync, readSync } from 'node:fs';
+import { closeSync, openSync, readdirSync, readFileSync, readSync } from 'node:fs';
 import os from 'node:os';
 import type { CpuFacts } from './cpu-speed.js';
+import type { CorePlace } from './topology.js';
 
 const CPUS = '/sys/devices/system/cpu';
+const NUMA_NODES = '/sys/devices/system/node';
 
 /** Asks the machine what it says of its processors; what it does not say is left out. Cost: some files per core. */
 export function readCpuFacts(): CpuFacts {
@@ -18,6 +20,31 @@ export function readCpuFacts(): CpuFacts {
     dmi: bytesOf('/sys/firmware/dmi/tables/DMI'),
     osMhz: Math.max(0, ...cpus.map(({ speed }) => speed)),
   };
+}
+
+/** Where each core is, the lowest number first. Cost: a file and a listing per core. */
+export function readCorePlaces(): CorePlace[] {
+  return os.cpus().map((_, core) => ({
+    socket: Math.max(0, numberIn(`${CPUS}/cpu${core}/topology/physical_package_id`)),
+    node: nodesIn(`${CPUS}/cpu${core}`)[0] ?? 0,
+  }));
+}
+
+/** How far NUMA nodes are from each other, in their order; none where the machine does not say. */
+export function readNumaDistances(): number[][] {
+  return nodesIn(NUMA_NODES).map((node) =>
+    bytesOf(`${NUMA_NODES}/node${node}/distance`).toString('utf8').trim().split(/\s+/).map(Number),
+  );
+}
+
+/** Numbers of the entries `node<N>` of a directory, ascending. */
+function nodesIn(directory: string): number[] {
+  try {
+    const names = readdirSync(directory).filter((name) => /^node\d{1,5}$/.test(name));
+    return names.map((name) => Number(name.slice('node'.length))).toSorted((a, b) => a - b);
+  } catch {
+    return []; // not there
+  }
 }
 
 /** A leaf is 16 bytes at its number, on machines whose kernel has the device and for those who may open it. */

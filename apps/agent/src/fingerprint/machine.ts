@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs';
 import os from 'node:os';
 import { COMPATIBLE_VERSION, type NodeNetwork, type NodeResources, WAYBILL_VERSION } from '@waybill/model';
-import { readCpuFacts } from './cpu-facts.store.js';
+import { readCorePlaces, readCpuFacts, readNumaDistances } from './cpu-facts.store.js';
 import { cpuSpeed } from './cpu-speed.js';
 import { diskOf } from './host-sample.js';
+import { numaAttributes, topologyOf } from './topology.js';
 
 /** AG-20. */
 export const MIN_DYNAMIC_PORT = 20_000;
@@ -48,6 +49,7 @@ export class NoInterfaceError extends Error {
 export async function fingerprintMachine(dir: string, given: MachineOverrides = AS_FOUND): Promise<Machine> {
   const cpus = os.cpus();
   const speed = cpuSpeed(readCpuFacts());
+  const places = readCorePlaces();
   const totalCompute = given.cpuTotalMhz || speed.mhz.reduce((sum, mhz) => sum + mhz, 0);
   const totalMemory = given.memoryTotalMb * MB || os.totalmem();
   const disk = await diskOf(dir);
@@ -70,6 +72,7 @@ export async function fingerprintMachine(dir: string, given: MachineOverrides = 
     'cpu.numcores': String(cpus.length),
     'cpu.totalcompute': String(totalCompute),
     'cpu.reservablecores': String(cpus.length),
+    ...numaAttributes(places),
     'waybill.cpu.source': given.cpuTotalMhz > 0 ? 'setting' : speed.source,
     'memory.totalbytes': String(totalMemory),
     'unique.hostname': os.hostname(),
@@ -88,7 +91,7 @@ export async function fingerprintMachine(dir: string, given: MachineOverrides = 
     attributes: Object.fromEntries(Object.entries(attributes).filter(([, value]) => value !== '')),
     resources: {
       Cpu: { CpuShares: totalCompute, TotalCpuCores: cpus.length, ReservableCpuCores: cpus.map((_, core) => core) },
-      Processors: { Topology: null },
+      Processors: { Topology: topologyOf(speed, places, readNumaDistances(), given.cpuTotalMhz) },
       Memory: { MemoryMB: Math.floor(totalMemory / MB) },
       Disk: { DiskMB: Math.floor(diskFree / MB) },
       Devices: [],

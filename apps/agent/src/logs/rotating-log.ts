@@ -35,6 +35,11 @@ export class RotatingLog {
 
   constructor(private readonly spec: RotatingLogSpec) {}
 
+  /** Makes the first file, empty, if there is none yet: it is there from a task's start on, before its first output. */
+  async begin(): Promise<void> {
+    if (!this.file) await this.openLast();
+  }
+
   async write(chunk: Buffer): Promise<void> {
     let rest = chunk;
     while (rest.length > 0) rest = await this.writeSome(rest);

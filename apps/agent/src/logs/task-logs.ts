@@ -35,13 +35,12 @@ export class TaskLogs {
       }).catch((error: unknown) => {
         throw error instanceof NotPlainError ? escapes() : error;
       });
-      if (!chunk) {
-        // A task that has not written anything yet has an empty log; one that has not begun has none (API-198).
-        const now = this.stateOf(AllocID, Task) ?? state;
-        if (now.StartedAt === null)
-          throw new RpcError('not-found', `task "${Task}" not started yet. No logs available`);
-        return { Data: '', NextOffset: 0, File: '', Available: 0 };
-      }
+      // A task that has not written anything yet has an empty log; one that has not begun has none, though its files may
+      // be there already (API-198, AG-240).
+      const now = this.stateOf(AllocID, Task) ?? state;
+      if (!chunk?.data.length && now.StartedAt === null)
+        throw new RpcError('not-found', `task "${Task}" not started yet. No logs available`);
+      if (!chunk) return { Data: '', NextOffset: 0, File: '', Available: 0 };
       return {
         Data: chunk.data.toString('base64'),
         NextOffset: chunk.nextOffset,

@@ -26,6 +26,21 @@ it.runIf(process.platform === 'linux')('output that cannot be ordered leaves no 
   await outputs.stop();
 });
 
+it.runIf(process.platform === 'linux')(
+  'AG-240: both files of a task are there, empty, before its first output',
+  async () => {
+    const outputs = new TaskOutputs(path.join(dir, 'orders'), true, silentLogger);
+    await outputs.start();
+    const logs = path.join(dir, 'alloc/logs');
+    mkdirSync(logs, { recursive: true });
+    const spec = (base: string) => ({ dir: logs, base, maxFiles: 1, maxFileBytes: 10 });
+    const open = await outputs.open('run', spec('web.stdout'), spec('web.stderr'));
+    expect(readdirSync(logs).toSorted()).toEqual(['web.stderr.0', 'web.stdout.0']);
+    open.release();
+    await outputs.stop();
+  },
+);
+
 /** Stands where the collector of the directory would. */
 async function collector(): Promise<Server> {
   const server = createServer();

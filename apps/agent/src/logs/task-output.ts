@@ -7,7 +7,7 @@ import type { ContainerLogOrder } from './container-log.js';
 import { CONTAINER_SUFFIX, FIFO_SUFFIX, LogCollector, ORDER_SUFFIX } from './log-collector.js';
 import { logBase, type LogType } from './log-file-names.js';
 import { bytesEverWritten } from './log-parts.js';
-import type { RotatingLogSpec } from './rotating-log.js';
+import { RotatingLog, type RotatingLogSpec } from './rotating-log.js';
 import { SpareFifos } from './spare-fifos.js';
 import { below, pathName } from '../paths/path-name.js';
 
@@ -70,6 +70,7 @@ export class TaskOutputs {
     const [out, err] = fds as [number, number];
     const release = (): void => fds.forEach((fd) => closeSync(fd));
     try {
+      await begun(stdout, stderr);
       this.order(`${id}.stdout`, ORDER_SUFFIX, stdout);
       this.order(`${id}.stderr`, ORDER_SUFFIX, stderr);
       await this.collector.scan();
@@ -83,6 +84,7 @@ export class TaskOutputs {
   /** What an engine keeps of a container's output goes to the files of its task. To be called before it starts. */
   async follow(id: string, order: Omit<ContainerLogOrder, 'before'>): Promise<void> {
     const { stdout, stderr } = order.files;
+    await begun(stdout, stderr);
     const before = { stdout: await bytesEverWritten(stdout), stderr: await bytesEverWritten(stderr) };
     this.order(id, CONTAINER_SUFFIX, { ...order, before });
   }
@@ -121,6 +123,15 @@ export class TaskOutputs {
     const file = below(this.dir, pathName(name + suffix, 'the run'));
     writeFileSync(`${file}.new`, JSON.stringify(order));
     renameSync(`${file}.new`, file);
+  }
+}
+
+/** The files of a task's output are there before it says anything. */
+async function begun(...specs: readonly RotatingLogSpec[]): Promise<void> {
+  for (const spec of specs) {
+    const log = new RotatingLog(spec);
+    await log.begin();
+    await log.close();
   }
 }
 

@@ -63,7 +63,7 @@ export class AgentIdentity {
           Revision: '',
         },
         Server: { Enabled: true },
-        Client: { Enabled: false },
+        Client: { Enabled: nodeId !== undefined },
         ACL: { Enabled: false },
         UI: { Enabled: false, ShowCLIHints: false, Label: null },
         Waybill: { TraceURL: '' },

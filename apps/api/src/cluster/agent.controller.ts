@@ -3,6 +3,9 @@ import { ApiError, badRequest, forbidden, notFound } from '../http/api-error.js'
 import { boolParam, param, params } from '../http/query-string.js';
 import { type ApiReply, type ApiRequest, sendEmpty, sendJson } from '../http/reply.js';
 import { AgentIdentity } from './agent-identity.js';
+import { addressOf } from './member.js';
+import { Members } from './members.transport.js';
+import { NeighbouringAgent } from './neighbouring-agent.store.js';
 
 /** Gossip keys have names of their own; there is no gossip here (OP-80). */
 const KEYRING_OPERATIONS = new Set(['install', 'use', 'remove']);
@@ -10,22 +13,27 @@ const KEYRING_OPERATIONS = new Set(['install', 'use', 'remove']);
 /** What operators order an agent to do (OP-76 to OP-86). What makes no sense without gossip and Raft says so. */
 @Controller('v1/agent')
 export class AgentController {
-  constructor(private readonly identity: AgentIdentity) {}
+  constructor(
+    private readonly identity: AgentIdentity,
+    private readonly members: Members,
+    private readonly neighbour: NeighbouringAgent,
+  ) {}
 
-  /** OP-78: of a node agent only; this is a server. */
+  /** OP-78: of the agent beside this server, where there is one. */
   @Get('servers')
-  servers(): never {
-    throw notOnThisAgent();
+  async servers(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    await this.refuseWithoutAgent();
+    sendJson(request, reply, await this.knownServers());
   }
 
   @Put('servers')
-  setServersPut(): never {
-    throw notOnThisAgent();
+  setServersPut(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    return this.setServers(request, reply);
   }
 
   @Post('servers')
-  setServersPost(): never {
-    throw notOnThisAgent();
+  setServersPost(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
+    return this.setServers(request, reply);
   }
 
   @Put('join')
@@ -75,6 +83,26 @@ export class AgentController {
   @Get('pprof')
   profiles(): never {
     throw notFound('Invalid method');
+  }
+
+  /** Agents find their servers by their configuration: what is set must be what is there. @throws ApiError 400 */
+  private async setServers(request: ApiRequest, reply: ApiReply): Promise<void> {
+    await this.refuseWithoutAgent();
+    const addresses = params(request.query, 'address').filter((address) => address !== '');
+    if (addresses.length === 0) throw badRequest('missing server address');
+    const known = await this.knownServers();
+    const strange = addresses.find((address) => !known.includes(address));
+    if (strange !== undefined)
+      throw badRequest(`${strange} is not a server of this cluster: an agent finds its servers by WAYBILL_NATS_URL`);
+    sendEmpty(reply);
+  }
+
+  private async knownServers(): Promise<string[]> {
+    return (await this.members.list()).map(addressOf).toSorted();
+  }
+
+  private async refuseWithoutAgent(): Promise<void> {
+    if ((await this.neighbour.nodeId()) === undefined) throw notOnThisAgent();
   }
 
   /** OP-76: joining is a matter of configuration; what is a member already has joined. */

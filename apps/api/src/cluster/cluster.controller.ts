@@ -15,6 +15,10 @@ interface Health {
   readonly message: string;
 }
 
+/** Without the database nobody knows the machine. */
+const NOT_KNOWN = { row: undefined };
+const NO_CLIENT: Health = { ok: false, message: 'client not enabled' };
+
 /** What clients ask to find out whom they talk to: status, regions, agent. */
 @Controller('v1')
 export class ClusterController {
@@ -59,11 +63,24 @@ export class ClusterController {
   @Get('agent/health')
   async health(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const asked = params(request.query, 'type');
+    const client = await this.clientHealth();
     const parts = {
-      ...(asked.includes('client') && { client: { ok: false, message: 'client not enabled' } }),
+      ...((client?.ok || asked.includes('client')) && { client: client ?? NO_CLIENT }),
       ...((asked.length === 0 || asked.includes('server')) && { server: await this.serverHealth() }),
     };
     sendJson(request, reply, parts, Object.values(parts).every(({ ok }) => ok) ? 200 : 500);
+  }
+
+  /**
+   * Of the agent beside this server; undefined: there is none. Unless somebody asks for it, one that is away is not
+   * shown: whoever balances load over servers is not to lose one because of its agent.
+   */
+  private async clientHealth(): Promise<Health | undefined> {
+    const nodeId = await this.neighbour.nodeId();
+    if (nodeId === undefined) return undefined;
+    const { row } = await this.model.node(nodeId).catch(() => NOT_KNOWN);
+    const ok = row !== undefined && row.Status !== 'down' && row.Status !== 'disconnected';
+    return { ok, message: ok ? 'ok' : 'no known servers' };
   }
 
   private async serverHealth(): Promise<Health> {

@@ -2,7 +2,7 @@ import { Controller, Get, Post, Put, Req, Res } from '@nestjs/common';
 import { DecodeError, rfc3339FromMs, wire } from '@waybill/model';
 import { areSchedulers, changePools, gatherPools, KNOWN_SCHEDULERS, type PoolReport, sharedOut } from '@waybill/rpc';
 import { ApiCore } from '../api-core.js';
-import { badRequest, unavailable } from '../http/api-error.js';
+import { ApiError, badRequest, unavailable } from '../http/api-error.js';
 import { readJsonBody } from '../http/body.js';
 import { type ApiReply, type ApiRequest, sendJson } from '../http/reply.js';
 import { AgentIdentity } from './agent-identity.js';
@@ -92,12 +92,12 @@ export class SchedulerWorkersController {
   }
 }
 
-/** @throws ApiError 400 */
+/** What is wrong with it does not matter: clients look for this text (OP-87). @throws ApiError 400 */
 function readPool(body: unknown): PoolRequest {
   try {
     return wire.decodeShape(POOL, readJsonBody(body));
   } catch (error) {
-    if (error instanceof DecodeError) throw badRequest(error.message);
+    if (error instanceof DecodeError || error instanceof ApiError) throw badRequest('Invalid request');
     throw error;
   }
 }

@@ -79,7 +79,7 @@ export class EvaluationsController {
 
   @Get('evaluation/:id')
   async read(@Param('id') given: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
-    const id = fullUuid(given, 'failed to lookup eval');
+    const id = fullUuid(given, 'failed to lookup eval: eval lookup failed');
     const related = param(request.query, 'related') === 'true';
     await this.timers.timed('get_eval', () =>
       this.reads.answer(

@@ -107,6 +107,6 @@ function hyphenated(digits: string): string {
 
 /** API-41: reads by full id. @throws ApiError 500 */
 export function fullUuid(id: string, lookup: string): string {
-  if (id.length !== 36) throw failed(`${lookup}: UUID must be 36 characters`);
+  if (id.length !== 36) throw failed(`${lookup}: index error: UUID must be 36 characters`);
   return id.toLowerCase();
 }

@@ -1,5 +1,5 @@
 import { Controller, Get, Post, Req, Res } from '@nestjs/common';
-import { encodeAllocationStub, encodeDeployment, encodeEvaluation, encodeJob } from '@waybill/model';
+import { encodeAllocationStub, encodeDeployment, encodeEvaluation, encodeJob, encodeJobSummary } from '@waybill/model';
 import { ReadModel, rowsOfJob } from '@waybill/projection';
 import { namespacedKey, versionKey } from '@waybill/state';
 import { badRequest, invalidMethod, onlyWebSockets } from '../http/api-error.js';
@@ -62,7 +62,7 @@ export class JobsController {
           request,
           reply,
           [['job_summary', key]],
-          () => found(this.model.jobSummary(namespace, id)),
+          () => found(this.model.jobSummary(namespace, id), encodeJobSummary),
           'job not found',
         );
       case 'allocations': {
@@ -92,7 +92,8 @@ export class JobsController {
           async () => {
             const { index, rows } = await this.model.jobVersions(namespace, id);
             const Diffs = versionDiffs(rows, request.query);
-            return { index, value: rows.length > 0 ? { Versions: rows.map(encodeJob), Diffs } : undefined };
+            const meta = { Index: index, LastContact: 0, KnownLeader: true, NextToken: '' };
+            return { index, value: rows.length > 0 ? { Versions: rows.map(encodeJob), Diffs, ...meta } : undefined };
           },
           'job versions not found',
         );

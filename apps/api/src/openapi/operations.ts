@@ -223,8 +223,8 @@ const CLUSTER: Operation[] = [
     query: ['type'],
     answer: mapOf(plain({ ok: flag, message: text })),
   }),
-  ...get('/v1/agent/servers', 'Servers that a node agent knows'),
-  ...write('/v1/agent/servers', 'Servers that a node agent is to know'),
+  ...get('/v1/agent/servers', 'Servers that the agent beside this server knows'),
+  ...write('/v1/agent/servers', 'Servers that the agent beside this server is to know', { query: ['address'] }),
   ...write('/v1/agent/join', 'Join servers', {
     query: ['address'],
     answer: plain({ num_joined: int, error: text, warning: text }),

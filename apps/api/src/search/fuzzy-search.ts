@@ -23,7 +23,7 @@ const BY_PREFIX: readonly SearchContext[] = [
 ];
 
 /**
- * Finds objects by any part of their name (API-252, API-253). Stateless. Costs a pass over the objects of each context,
+ * Finds objects by any part of their name (API-252, API-253). Contexts in which nothing is found are left out. Stateless. Costs a pass over the objects of each context,
  * a chunk of rows at a time; what is remembered is bounded.
  */
 export class FuzzySearch {
@@ -41,6 +41,7 @@ export class FuzzySearch {
     let index = 1;
     const take = (context: string, at: number, found: FuzzyMatches): void => {
       index = Math.max(index, at);
+      if (found.best.length === 0) return;
       matches[context] = found.best;
       truncations[context] = found.truncated;
     };
@@ -51,6 +52,7 @@ export class FuzzySearch {
       } else if (BY_PREFIX.includes(context)) {
         const prefix = await this.byPrefix.run(text, [context], namespaces);
         index = Math.max(index, prefix.index);
+        if ((prefix.matches[context] ?? []).length === 0) continue;
         matches[context] = (prefix.matches[context] ?? []).map((ID) => ({ ID }));
         truncations[context] = prefix.truncations[context] ?? false;
       } else {

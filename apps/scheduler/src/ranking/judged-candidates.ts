@@ -115,13 +115,8 @@ export class JudgedCandidates {
     return this.ranking.mean(judgement.base, penalised, this.spreadOf(index));
   }
 
-  scoresOf(
-    index: number,
-    judgement: Judgement & { kind: 'fits' },
-    penalised: boolean,
-    score: number,
-  ): Record<string, number> {
-    return scoresBy(judgement.base, penalised, this.spreadOf(index), score);
+  scoresOf(index: number, judgement: Judgement & { kind: 'fits' }, penalised: boolean): Record<string, number> {
+    return scoresBy(judgement.base, penalised, this.spreadOf(index));
   }
 
   /** The next time it is its class that says no (SC-53). */

@@ -98,7 +98,7 @@ export class NodeSelector {
     const spread = ranking.spreadOf(node);
     const isPenalised = penalised.has(node.ID);
     const score = ranking.mean(judgement.base, isPenalised, spread);
-    metric.keepScores([scoreMeta(node, scoresBy(judgement.base, isPenalised, spread, score), score)]);
+    metric.keepScores([scoreMeta(node, scoresBy(judgement.base, isPenalised, spread), score)]);
     return { node, resources: judgement.resources, metric: metric.finish(), victims: [] };
   }
 
@@ -185,7 +185,7 @@ export class NodeSelector {
     const ranking = this.rankingOf(ask.group);
     const [isPenalised, spread] = [penalised.has(node.ID), ranking.spreadOf(node)];
     const score = ranking.mean(base, isPenalised, spread, preemption);
-    return scoreMeta(node, { ...scoresBy(base, isPenalised, spread, score), preemption }, score);
+    return scoreMeta(node, { ...scoresBy(base, isPenalised, spread), preemption }, score);
   }
 
   private scoresOf(best: BestFew, judged: JudgedCandidates, penalised: ReadonlySet<string>): NodeScoreMeta[] {
@@ -193,7 +193,7 @@ export class NodeSelector {
       const node = this.deps.candidates.nodes[index];
       const judgement = judged.at(index);
       if (!node || judgement?.kind !== 'fits') throw new Error(`candidate ${index} was scored and does not fit`);
-      return scoreMeta(node, judged.scoresOf(index, judgement, penalised.has(node.ID), score), score);
+      return scoreMeta(node, judged.scoresOf(index, judgement, penalised.has(node.ID)), score);
     });
   }
 

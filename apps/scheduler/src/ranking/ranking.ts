@@ -32,20 +32,14 @@ export interface BaseScore {
   readonly devices: number | null;
 }
 
-/** By scorer, as clients see them. */
-export function scoresBy(
-  base: BaseScore,
-  penalised: boolean,
-  spread: number,
-  normScore: number,
-): Record<string, number> {
+/** By scorer, as clients see them. Their mean is no scorer: it is `NormScore`. */
+export function scoresBy(base: BaseScore, penalised: boolean, spread: number): Record<string, number> {
   const scores: Record<string, number> = {
     binpack: base.binpack,
     'job-anti-affinity': base.antiAffinity,
     'node-reschedule-penalty': penalised ? -1 : 0,
     'node-affinity': base.affinity,
     'allocation-spread': spread,
-    'normalized-score': normScore,
   };
   if (base.devices !== null) scores['devices'] = base.devices;
   return scores;
@@ -172,7 +166,7 @@ export class Ranking {
     const base = this.base(ranked);
     const spread = this.spreadOf(ranked.node);
     const normScore = this.mean(base, ranked.penalised, spread);
-    return { scores: scoresBy(base, ranked.penalised, spread, normScore), normScore };
+    return { scores: scoresBy(base, ranked.penalised, spread), normScore };
   }
 
   private affinityOf(node: Node): number {

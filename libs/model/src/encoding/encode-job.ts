@@ -32,13 +32,22 @@ export function encodeJobStub(job: Job, summary: JobSummary | null, options: { m
     Stop: job.Stop,
     Status: job.Status,
     StatusDescription: job.StatusDescription,
-    JobSummary: summary ?? emptySummary(job),
+    JobSummary: encodeJobSummary(summary ?? emptySummary(job)),
     CreateIndex: job.CreateIndex,
     ModifyIndex: job.ModifyIndex,
     JobModifyIndex: job.JobModifyIndex,
     SubmitTime: job.SubmitTime,
     ...(options.meta === true ? { Meta: job.Meta } : {}),
   };
+}
+
+/**
+ * As clients see it: `Children` is an object for every job, and a job that only has children (which alone is stored with
+ * counters of them) has no groups.
+ */
+export function encodeJobSummary(summary: JobSummary): JobSummary {
+  if (summary.Children === null) return { ...summary, Children: { Pending: 0, Running: 0, Dead: 0 } };
+  return { ...summary, Summary: {} };
 }
 
 function emptySummary(job: Job): JobSummary {

@@ -28,12 +28,16 @@ function typeOf(before: string, after: string): DiffType {
   return after === '' ? 'Deleted' : 'Edited';
 }
 
-/** A list of plain values as a set: each that came or went is a field of the list's name. */
+/** A list of plain values as a set: each that came or went is a field of the list's name. Sorted by old, then new. */
 export function diffValues(name: string, before: readonly unknown[], after: readonly unknown[]): FieldDiff[] {
   const [old, next] = [new Set(before.map(textOf)), new Set(after.map(textOf))];
-  const all = [...new Set([...old, ...next])].toSorted();
-  return all.map((value) => diffField(name, old.has(value) ? value : '', next.has(value) ? value : ''));
+  const diffs = [...new Set([...old, ...next])].map((value) =>
+    diffField(name, old.has(value) ? value : '', next.has(value) ? value : ''),
+  );
+  return diffs.toSorted((a, b) => byText(a.Old, b.Old) || byText(a.New, b.New));
 }
+
+const byText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
 /** A value as a diff shows it. */
 export const textOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value ?? null));

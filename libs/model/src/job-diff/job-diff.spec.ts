@@ -135,13 +135,21 @@ describe('diffJobs', () => {
     expect(changed({ ...web, Datacenters: ['*', 'dc1'] }).Objects).toMatchObject([
       {
         Name: 'Datacenters',
-        Type: 'Edited',
+        Type: 'Added',
         Fields: [
+          { Type: 'Added', Name: 'Datacenters', Old: '', New: 'dc1' },
           { Type: 'None', Name: 'Datacenters', New: '*' },
-          { Type: 'Added', Name: 'Datacenters', New: 'dc1' },
         ],
       },
     ]);
+    const of = (before: string[], after: string[]) =>
+      diffJobs({ ...web, Datacenters: before }, { ...web, Datacenters: after }).Objects.map(({ Type, Fields }) => [
+        Type,
+        Fields.map((field) => `${field.Old}>${field.New}`),
+      ]);
+    expect(of(['a', 'b'], ['b'])).toEqual([['Deleted', ['a>', 'b>b']]]);
+    expect(of(['a', 'b'], ['b', 'd', 'c'])).toEqual([['Edited', ['>c', '>d', 'a>', 'b>b']]]);
+    expect(of(['a', 'b'], ['b', 'a'])).toEqual([]);
     const [first] = web.TaskGroups[0]!.Services!;
     const second = { ...first!, PortLabel: 'admin' };
     const two = withGroup({ Services: [first!, second] });

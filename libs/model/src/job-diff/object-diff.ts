@@ -72,8 +72,9 @@ function flat(members: Members | null): Fields {
 
 function diffValueList(name: string, before: readonly unknown[], after: readonly unknown[]): ObjectDiff[] {
   const Fields = diffValues(name, before, after);
-  if (Fields.every(({ Type }) => Type === 'None')) return [];
-  const Type = before.length === 0 ? 'Added' : after.length === 0 ? 'Deleted' : 'Edited';
+  const [came, went] = (['Added', 'Deleted'] as const).map((type) => Fields.some(({ Type }) => Type === type));
+  if (!came && !went) return [];
+  const Type = came && went ? 'Edited' : came ? 'Added' : 'Deleted';
   return [{ Type, Name: name, Fields, Objects: [] }];
 }
 

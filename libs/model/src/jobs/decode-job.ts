@@ -2,7 +2,6 @@ import { canonicaliseJob, type SubmissionContext } from '../canonical/canonicali
 import { DecodeError } from '../encoding/decode-error.js';
 import type { Job } from './job.js';
 import { jobShape, type GivenJob } from './job-shape.js';
-import { nestedList } from '../validation/message-list.js';
 import { readShape } from '../encoding/wire-shape.js';
 
 /** API-350: group fields that are dropped, in the words of their warnings. */
@@ -41,12 +40,9 @@ function complete(given: GivenJob, context: SubmissionContext): Job {
  * Warnings about a client's job that the stored form cannot tell any more (API-314). Takes what decodeJob accepted.
  */
 export function droppedFieldWarnings(json: unknown): string[] {
-  return listAt(json, 'TaskGroups').flatMap((group) => {
-    const name = valueAt(group, 'Name');
-    const warnings = DROPPED_GROUP_FIELDS.filter(([field]) => isSet(valueAt(group, field))).map(([, text]) => text);
-    if (warnings.length === 0) return [];
-    return [`Group "${typeof name === 'string' ? name : ''}" has warnings: ${nestedList(warnings)}`];
-  });
+  return listAt(json, 'TaskGroups').flatMap((group) =>
+    DROPPED_GROUP_FIELDS.filter(([field]) => isSet(valueAt(group, field))).map(([, text]) => text),
+  );
 }
 
 function isSet(value: unknown): boolean {

@@ -504,12 +504,16 @@ describe('messages', () => {
       { group: { Count: 2, Update: { MaxParallel: 3 } }, task: { Resources: { IOPS: 1, MemoryMaxMB: 400 } } },
       { memoryOversubscription: false },
     );
-    expect(warnings).toHaveLength(1);
-    expect(warnings[0]).toContain('Group "app" has warnings: ');
-    expect(warnings[0]).toContain('Update max parallel count is greater than task group count (3 > 2).');
-    expect(warnings[0]).toContain('Task "main" has warnings: ');
-    expect(warnings[0]).toContain('IOPS has been deprecated');
-    expect(warnings[0]).toContain('Task "app.main" memory_max value will be ignored.');
+    expect(warnings).toEqual([
+      expect.stringMatching(/^Update max parallel count is greater than task group count \(3 > 2\)\./),
+      expect.stringMatching(/^Task "main" has warnings: 1 error occurred:\n\t\* IOPS has been deprecated/),
+      expect.stringMatching(
+        /^Memory oversubscription is not enabled; Task "app.main" memory_max value will be ignored\./,
+      ),
+    ]);
+    expect(validate({ group: { Services: [{ Name: 'a', Provider: 'nomad' }] } }).warnings).toEqual([
+      'group "app" defines services, but neither the group nor any of its tasks have shutdown_delay set',
+    ]);
     expect(validate({ job: { Type: 'batch', Periodic: { Spec: '@daily' } } }).warnings).toContain(
       'cron is deprecated and may be removed in a future release. Use crons instead',
     );

@@ -200,10 +200,7 @@ export function totalCountErrors({ TaskGroups }: Pick<Job, 'TaskGroups'>, most: 
 
 function jobWarnings(job: Job, options: ValidationOptions): string[] {
   const context = { memoryOversubscription: options.memoryOversubscription ?? true };
-  const warnings = job.TaskGroups.flatMap((group) => {
-    const messages = taskGroupWarnings(group, context);
-    return messages.length === 0 ? [] : [`Group "${group.Name}" has warnings: ${nestedList(messages)}`];
-  });
+  const warnings = job.TaskGroups.flatMap((group) => taskGroupWarnings(group, context));
   const withCanaries = job.TaskGroups.filter((group) => (group.Update?.Canary ?? 0) > 0);
   const promoting = withCanaries.filter((group) => group.Update?.AutoPromote === true);
   if (promoting.length > 0 && promoting.length < withCanaries.length) {

@@ -54,7 +54,7 @@ export interface WarningContext {
   memoryOversubscription: boolean;
 }
 
-/** API-350. Messages without the group's prefix. */
+/** API-350. Each is a sentence of its own, without the group's name. */
 export function taskGroupWarnings(group: TaskGroup, context: WarningContext): string[] {
   const warnings: string[] = [];
   if (group.Update !== null && group.Count > 1 && group.Update.MaxParallel > group.Count) {

@@ -15,6 +15,7 @@ const COUNTING: [string, (alloc: Allocation) => boolean][] = [
 describe('what is taken of each node', () => {
   it.each(COUNTING.flatMap(([name, counts]) => [1, 2, 3].map((seed) => [name, seed, counts] as const)))(
     '%s: kept from the changes, it is what walking the allocations says (seed %d)',
+    { timeout: 120_000 }, // every node after every transaction, on a busy machine
     (_, seed, counts) => {
       const state = new StateMachine();
       const loads = new NodeLoads(state.tables, counts);

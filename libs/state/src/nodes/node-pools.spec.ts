@@ -75,10 +75,15 @@ describe('node pools', () => {
     apply(machine, 'NodeRegister', { Node: node, CreateNodePool: false });
     apply(machine, 'JobRegister', aRegistration(aJob({ ID: 'train', NodePool: 'gpu' })), { namespace: 'default' });
     const refused = (error: string) => ({ kind: 'refused', error });
-    expect(remove(machine, 'spare', 'gpu').verdict).toEqual(refused('node pool "gpu" has nodes in regions: [global]'));
+    expect(remove(machine, 'spare', 'gpu').verdict).toEqual(
+      refused(
+        '2 errors occurred:\n\t* node pool "gpu" has non-terminal jobs in regions: [global]' +
+          '\n\t* node pool "gpu" has nodes in regions: [global]\n\n',
+      ),
+    );
     apply(machine, 'NodeDeregister', { NodeID: node.ID });
     expect(remove(machine, 'spare', 'gpu').verdict).toEqual(
-      refused('node pool "gpu" has non-terminal jobs in regions: [global]'),
+      refused('1 error occurred:\n\t* node pool "gpu" has non-terminal jobs in regions: [global]\n\n'),
     );
     expect(machine.tables.node_pools.has('spare')).toBe(true);
     apply(

@@ -1,5 +1,6 @@
 import {
   DEFAULT_NODE_IDENTITY_TTL_NS,
+  formatErrors,
   isBuiltInNodePool,
   nodePoolHash,
   type NodePool,
@@ -28,19 +29,26 @@ function upsertNodePools(w: Write, { NodePools }: TxnPayloads['NodePoolUpsert'])
  * between the look and the write. O(jobs of the pools).
  */
 function deleteNodePools(w: Write, { Names }: TxnPayloads['NodePoolDelete'], txn: Txn<'NodePoolDelete'>): void {
+  const used = Names.flatMap((name) =>
+    usersOf(w, name).map((user) => `node pool "${name}" has ${user} in regions: [${txn.region}]`),
+  );
+  if (used.length > 0) throw new Refused(formatErrors(used));
   for (const name of Names) {
     if (isBuiltInNodePool(name)) throw new Refused(`deleting node pool "${name}" is not allowed`);
     if (!w.remove('node_pools', name)) throw new Refused(`node pool ${name} not found`);
-    const user = userOf(w, name);
-    if (user !== undefined) throw new Refused(`node pool "${name}" has ${user} in regions: [${txn.region}]`);
   }
 }
 
 /** ND-186. */
-function userOf({ tables }: Write, pool: string): 'nodes' | 'non-terminal jobs' | undefined {
-  for (const _ of tables.nodes.by('pool', pool)) return 'nodes';
-  for (const job of tables.jobs.by('pool', pool)) if (job.Status !== 'dead') return 'non-terminal jobs';
-  return undefined;
+function usersOf({ tables }: Write, pool: string): string[] {
+  const users: string[] = [];
+  for (const job of tables.jobs.by('pool', pool)) {
+    if (job.Status === 'dead') continue;
+    users.push('non-terminal jobs');
+    break;
+  }
+  for (const _ of tables.nodes.by('pool', pool)) return [...users, 'nodes'];
+  return users;
 }
 
 /** A pool nobody described: one of the two that always exist, or made for a node that names it (ND-180, ST-33). */
