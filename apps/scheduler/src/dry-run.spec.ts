@@ -63,7 +63,9 @@ describe('a dry run', () => {
   it('API-143: what finds no place is told with its reasons', () => {
     const { answer } = plan(cluster(1), web({}, 3, { Driver: 'exotic' }));
     expect(answer.FailedTGAllocs['web']).toMatchObject({ NodesEvaluated: 1, NodesFiltered: 1, CoalescedFailures: 2 });
-    expect(answer.CreatedEvals).toEqual([]);
+    expect(answer.CreatedEvals).toMatchObject([
+      { Status: 'blocked', TriggeredBy: 'queued-allocs', JobID: 'web', FailedTGAllocs: { web: { NodesFiltered: 1 } } },
+    ]);
   });
 
   it('API-143: whom it would preempt', () => {

@@ -3,6 +3,7 @@ import {
   type AllocListStub,
   annotateDiff,
   diffJobs,
+  type Evaluation,
   type Job,
   newEvaluation,
   specChanged,
@@ -10,6 +11,8 @@ import {
 import type { PlanJobRequest, PlanJobResponse } from '@waybill/rpc';
 import { DEFAULT_TRACKED_VERSIONS, namespacedKey, rehearseRegistration, type Stage } from '@waybill/state';
 import type { Attempt } from './attempt.js';
+import { blockedEvaluation } from './blocked-evaluation.js';
+import { BLOCKED_REMAINING } from './descriptions.js';
 import { schedule, schedulerTypeFor } from './schedule.js';
 
 /** Placements that are tried out: what is wanted beyond is counted, but not looked for a node. Holds up the workers. */
@@ -37,7 +40,7 @@ export function dryRun(
     Annotations: { DesiredTGUpdates: desired, PreemptedAllocs: preemptedBy(attempt, state) },
     FailedTGAllocs: attempt.failedGroups,
     JobModifyIndex: stored?.JobModifyIndex ?? 0,
-    CreatedEvals: attempt.followups,
+    CreatedEvals: [...attempt.followups, ...attempt.waiting],
     Diff: Diff ? annotateDiff(diffJobs(stored, job), desired) : null,
     Index: state.appliedIndex,
   };
@@ -49,7 +52,7 @@ function preemptedBy({ plan }: Attempt, { tables }: Stage): AllocListStub[] {
 }
 
 /** A registration that changes nothing would write no job (API-106), so there is none to rehearse. */
-function wouldDo(state: Stage, job: Job, stored: Job | null, chance: DryRunChance): Attempt {
+function wouldDo(state: Stage, job: Job, stored: Job | null, chance: DryRunChance): Rehearsed {
   if (stored && !stored.Stop && !specChanged(stored, job)) return passOver(state, job, state.appliedIndex, chance);
   const registration = {
     Job: job,
@@ -65,8 +68,13 @@ function wouldDo(state: Stage, job: Job, stored: Job | null, chance: DryRunChanc
   return rehearseRegistration(state, registration, chance.nowNs, (index) => passOver(state, job, index, chance));
 }
 
+interface Rehearsed extends Attempt {
+  /** Blocked evaluations for what finds no place (API-143). */
+  readonly waiting: readonly Evaluation[];
+}
+
 /** One scheduling pass for the job as it is, of which nothing is kept. */
-export function passOver({ tables }: Stage, job: Job, index: number, { nowNs, newId }: DryRunChance): Attempt {
+export function passOver({ tables }: Stage, job: Job, index: number, { nowNs, newId }: DryRunChance): Rehearsed {
   const evaluation = newEvaluation({
     ID: newId(),
     Namespace: job.Namespace,
@@ -79,5 +87,15 @@ export function passOver({ tables }: Stage, job: Job, index: number, { nowNs, ne
   });
   const placementLimit = MAX_DRY_RUN_PLACEMENTS;
   const input = { evaluation, tables, index, nowNs, newId, placementLimit };
-  return schedule(schedulerTypeFor(evaluation, tables), input);
+  const type = schedulerTypeFor(evaluation, tables);
+  const attempt = schedule(type, input);
+  const terms = {
+    type,
+    trigger: 'queued-allocs',
+    description: BLOCKED_REMAINING,
+    snapshotIndex: index,
+    nowNs,
+  } as const;
+  const waiting = attempt.blocked.map((one) => blockedEvaluation(evaluation, one, { ...terms, id: newId() }));
+  return { ...attempt, waiting };
 }

@@ -269,6 +269,20 @@ describe('a run against conflicts', () => {
     expect(written[0]).toMatchObject({ Status: 'complete', DeploymentID: committed.ID });
   });
 
+  it('SC-23: an evaluation that makes no deployment names the newest of its job, also when the job is stopped', async () => {
+    world.addNode();
+    world.register(fixtures.aJob());
+    await run();
+    const { ID } = world.deployment()!;
+    const named = async (over: Partial<Evaluation> = {}) => (await run(over), written.at(-1)?.DeploymentID);
+    expect(await named()).toBe(ID);
+    world.allRunHealthy();
+    expect(await named({ TriggeredBy: 'deployment-watcher' })).toBe(ID);
+    expect(await named({ TriggeredBy: 'alloc-stop' })).toBe(ID);
+    world.stopJob('web');
+    expect(await named({ TriggeredBy: 'job-deregister' })).toBe(ID);
+  });
+
   it('EB-223, SC-22: without progress it gives up after 5 attempts, and waits as blocked', async () => {
     world.addNode();
     register();

@@ -1,16 +1,15 @@
 import {
   isFullCommit,
-  newEvaluation,
   nsFromMs,
   nsFromRfc3339,
-  type AllocMetric,
   type Clock,
   type Evaluation,
   type Plan,
   type PlanResult,
 } from '@waybill/model';
 import { namespacedKey, type NodeLoads, type Tables } from '@waybill/state';
-import { queuedAfter, type Attempt, type BlockedBy } from '../attempt.js';
+import { latestDeployment, queuedAfter, type Attempt, type BlockedBy } from '../attempt.js';
+import { blockedEvaluation, eligibilityOf } from '../blocked-evaluation.js';
 import { BLOCKED_CONFLICTS, BLOCKED_REMAINING } from '../descriptions.js';
 import { acceptsTrigger, MAX_ATTEMPTS, schedule, schedulerTypeFor, type SchedulerType } from '../schedule.js';
 
@@ -183,7 +182,7 @@ export class EvaluationRun {
       QueuedAllocations: attempt ? queuedAfter(attempt.wanted, this.result) : {},
       PlanAnnotations: attempt?.annotations ?? null,
       BlockedEval: this.blockedEvalId,
-      DeploymentID: this.deploymentId || this.evaluation.DeploymentID,
+      DeploymentID: this.deploymentId || this.latestDeploymentId(attempt) || this.evaluation.DeploymentID,
       NextEval: followup ?? this.evaluation.NextEval,
       SnapshotIndex: this.snapshotIndex,
       ModifyTime: this.modifyTime(),
@@ -208,24 +207,24 @@ export class EvaluationRun {
     trigger: 'queued-allocs' | 'max-plan-attempts',
     description: string,
   ): Evaluation {
-    const { Namespace, Priority, JobID, JobModifyIndex, ID } = this.evaluation;
-    return newEvaluation({
-      ID: this.deps.newId(),
-      Namespace,
-      Priority,
-      Type: type,
-      TriggeredBy: trigger,
-      JobID,
-      JobModifyIndex,
-      Status: 'blocked',
-      StatusDescription: description,
-      PreviousEval: ID,
-      SnapshotIndex: this.snapshotIndex,
-      NodeID: blocked?.nodeId ?? '',
-      FailedTGAllocs: blocked?.failedGroups ?? ({} satisfies Record<string, AllocMetric>),
-      CreateTime: nsFromMs(this.deps.clock.nowMs()),
-      ...(blocked ? eligibilityOf(blocked) : { EscapedComputedClass: true }),
+    return blockedEvaluation(this.evaluation, blocked, {
+      type,
+      trigger,
+      description,
+      snapshotIndex: this.snapshotIndex,
+      id: this.deps.newId(),
+      nowNs: nsFromMs(this.deps.clock.nowMs()),
     });
+  }
+
+  /**
+   * SC-23: also of an evaluation that made none, the newest that is stored: clients follow it (a job that is evaluated or
+   * stopped, an allocation that is stopped). A batch job has none (SC-244).
+   */
+  private latestDeploymentId(attempt: Attempt | undefined): string {
+    const { Namespace, JobID } = this.evaluation;
+    const { tables } = this.deps.snapshots;
+    return attempt ? (latestDeployment(namespacedKey(Namespace, JobID), tables)?.ID ?? '') : '';
   }
 
   /** EB-16. */
@@ -233,18 +232,6 @@ export class EvaluationRun {
     const now = nsFromMs(this.deps.clock.nowMs());
     return now > this.evaluation.CreateTime ? now : this.evaluation.CreateTime + 1;
   }
-}
-
-/** SC-36. */
-function eligibilityOf(
-  blocked: BlockedBy,
-): Pick<Evaluation, 'ClassEligibility' | 'EscapedComputedClass' | 'MissingNonNodeResources' | 'QuotaLimitReached'> {
-  return {
-    ClassEligibility: blocked.escaped ? {} : blocked.classEligibility,
-    EscapedComputedClass: blocked.escaped,
-    MissingNonNodeResources: blocked.missingResources,
-    QuotaLimitReached: '',
-  };
 }
 
 /** SC-21. */
