@@ -254,6 +254,22 @@ describe('projector', () => {
     expect((await events.tail()).index).toBe(5);
   });
 
+  it('a part whose acknowledgement came too late counts as stored, and not as written by somebody else', async () => {
+    const partsUpTo = (last: number): Parameters<NatsEventStream['append']>[0] =>
+      Array.from({ length: last }, (_, at) => partsOf({ Index: at + 1, Time: 1, Events: [] })[0]!).map((part) => ({
+        ...part,
+        txnType: 'EvalUpdate',
+        namespace: 'default',
+      }));
+    const events = new NatsEventStream(link);
+    expect(await events.append(partsUpTo(2), 0)).toBe(2);
+    // The same once more, as after a lost acknowledgement.
+    expect(await events.append(partsUpTo(2), 0)).toBe(2);
+    expect((await events.tail()).sequence).toBe(2);
+    // Another frame is there.
+    await expect(events.append(partsUpTo(3).slice(2), 1)).rejects.toThrow('it ends at 2, not at 1');
+  });
+
   it('EV-74: a frame that was half written is completed, and is read as one', async () => {
     let half = true;
     const big = await publish('EvalUpdate', {

@@ -21,6 +21,7 @@ import { connect, type NatsConnection } from '@nats-io/transport-node';
 import {
   DiskFullError,
   PortTakenError,
+  SupervisedServer,
   embeddedDataPaths,
   freePort,
   openDataDirectory,
@@ -261,6 +262,51 @@ describe('a killed server', () => {
     process.kill(Number(watcher), 'SIGKILL');
     await until('another process runs', () => nats.pid !== pid);
     expect(await until('NATS answers', async () => await publish(nats.url))).toBe(2);
+  });
+
+  it('ends a program whose watchers were all killed before the next one starts on its port', async () => {
+    const port = await freePort();
+    const exits: UnexpectedExit[] = [];
+    const answers = async (): Promise<string> => await (await fetch(`http://127.0.0.1:${port}`)).text();
+    const server = new SupervisedServer({
+      server: 'program',
+      port,
+      dir: parent,
+      process: {
+        command: process.execPath,
+        args: [
+          '-e',
+          `http.createServer((_, answer) => answer.end(String(process.pid))).listen(${port}, '127.0.0.1'); // ${parent}`,
+        ],
+        stopSignal: 'TERM',
+        cwd: parent,
+        env: process.env,
+        logFile: path.join(parent, 'program.log'),
+      },
+      readyTimeoutMs: CONDITION_TIMEOUT_MS,
+      prepare: () => Promise.resolve(),
+      isReady: async () => (await answers()) !== '',
+      restart: true,
+      brokenByFullDisk: false,
+      onDiskFull: () => undefined,
+      onExit: (exit) => exits.push(exit),
+      log: () => undefined,
+    });
+    await server.start();
+    closing(server);
+    const { pid } = server;
+    const parentOf = (one: number): number =>
+      Number(/^PPid:\s*(\d+)$/m.exec(readFileSync(`/proc/${one}/status`, 'utf8'))?.[1]);
+    const watcher = parentOf(pid);
+    const watchers = readFileSync(`/proc/${watcher}/task/${watcher}/children`, 'utf8').trim().split(' ').map(Number);
+    for (const one of [...watchers.filter((child) => child !== pid), watcher]) process.kill(one, 'SIGKILL');
+    await until('another process answers', async () => {
+      const answer = await answers().catch(() => '');
+      return answer !== '' && answer !== String(pid);
+    });
+    expect(exits.map(({ error }) => error.message).join()).toContain('its watcher was killed');
+    expect(exits).toHaveLength(1);
+    expect(readFileSync(path.join(parent, 'program.log'), 'utf8')).not.toContain('EADDRINUSE');
   });
 
   it('does not come back after stop', async () => {

@@ -62,10 +62,16 @@ export class NatsEventStream implements EventStream {
 
   private async acknowledged(part: AddressedPart, after: number): Promise<void> {
     const ack = await this.publisher.send(subjectOf(part), headersOf(part, after), part.data, APPEND_TIMEOUT_MS);
-    if (ack.kind === 'stored') return;
+    if (ack.kind === 'stored' || (await this.isAt(part, after + 1))) return;
     const reason =
       ack.kind === 'refused' ? ack.reason : `it ends at ${ack.actual ?? 'another message'}, not at ${after}`;
     throw new EventStreamUnavailableError(reason);
+  }
+
+  /** An earlier attempt was stored, and only its acknowledgement came too late: the next one finds this very part there. */
+  private async isAt(part: AddressedPart, sequence: number): Promise<boolean> {
+    const [stored] = await this.storage.read(sequence, 1, 1);
+    return stored?.sequence === sequence && stored.index === part.index && stored.part === part.part;
   }
 
   /** What is published without a connection is buffered and sent much later. */

@@ -3,6 +3,8 @@ import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { Readable, type Writable } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
+import { identityOf, isAlive, type ProcessIdentity, sendSignal } from '@waybill/processes';
 
 /**
  * Runs "$@" and watches our end of its standard input. When that closes, because we ask or because we are gone, the server
@@ -97,7 +99,12 @@ export class SupervisedProcess {
     const reports = watcher.stdio[3];
     if (stdin === null || !(reports instanceof Readable)) throw new Error('the watcher was spawned with pipes');
     stdin.on('error', () => {}); // how it ended comes through the reports
-    const { pid, ended } = await readReports(reports);
+    const { pid, exitCode } = await readReports(reports);
+    const program = identityOf(pid);
+    const ended = exitCode.then(async (code) => {
+      if (code === undefined && program) await endOrphan(program, spec.stopSignal, stopMs);
+      return describeEnd(code);
+    });
     return new SupervisedProcess(stdin, pid, ended, watcherGone, stopMs);
   }
 
@@ -118,7 +125,8 @@ export class SupervisedProcess {
 
 interface Reports {
   readonly pid: number;
-  readonly ended: Promise<string>;
+  /** undefined: the watcher ended before the server, so nobody knows. */
+  readonly exitCode: Promise<number | undefined>;
 }
 
 async function readReports(reports: Readable): Promise<Reports> {
@@ -132,12 +140,24 @@ async function readReports(reports: Readable): Promise<Reports> {
     });
     lines.once('close', () => reject(new Error('the watcher ended before it started the server')));
   });
-  return { pid, ended: closed.then(() => describeEnd(code)) };
+  return { pid, exitCode: closed.then(() => code) };
 }
 
 function describeEnd(code: number | undefined): string {
   if (code === undefined) return 'its watcher was killed';
   return code > 128 ? `killed by signal ${code - 128}` : `exited with code ${code}`;
+}
+
+/**
+ * Ends a server whose watcher was killed, and waits until it has ended: nobody else would, and it has the port that the
+ * next one needs. The signal is repeated as the watcher repeats it.
+ */
+async function endOrphan(server: ProcessIdentity, stopSignal: 'INT' | 'TERM', stopMs: number): Promise<void> {
+  const killAtMs = performance.now() + stopMs;
+  while (isAlive(server)) {
+    sendSignal(server.pid, performance.now() < killAtMs ? `SIG${stopSignal}` : 'SIGKILL');
+    await delay(ROUND_MS);
+  }
 }
 
 function killQuietly(pid: number): void {

@@ -4,8 +4,10 @@ import type { QueuedIterator } from '@nats-io/transport-node';
 import { LEASES_BUCKET, type NatsLink } from '@waybill/journal';
 import type { LeaseStore } from './lease-store.js';
 
-/** One attempt to write a lease, milliseconds: well below the TTL, so that a lost answer leaves time for another. */
+/** Shortest time for one attempt to write a lease, milliseconds. */
 export const LEASE_WRITE_TIMEOUT_MS = 700;
+/** Of the TTL, how long one attempt may take: a lost answer leaves time for another before the holder gives up. */
+export const WRITE_SHARE = 0.25;
 /** Pause before a watch that ended is opened again, milliseconds. */
 export const WATCH_PAUSE_MS = 250;
 
@@ -72,7 +74,7 @@ export class KvLeaseStore implements LeaseStore {
       const ack = await this.js.publish(`$KV.${LEASES_BUCKET}.${role}`, holder, {
         ttl: `${Math.max(1, Math.ceil(ttlMs / 1000))}s`,
         expect: { lastSubjectSequence: lastRevision },
-        timeout: LEASE_WRITE_TIMEOUT_MS,
+        timeout: writeTimeoutMs(ttlMs),
       });
       return ack.seq;
     } catch (e) {
@@ -91,6 +93,9 @@ export class KvLeaseStore implements LeaseStore {
     return this.bucket;
   }
 }
+
+/** Of one attempt: the longer the TTL that an operator gave to a slow network, the longer the answer may take. */
+export const writeTimeoutMs = (ttlMs: number): number => Math.max(LEASE_WRITE_TIMEOUT_MS, ttlMs * WRITE_SHARE);
 
 const isWrongRevision = (e: unknown): boolean =>
   e instanceof JetStreamApiError &&

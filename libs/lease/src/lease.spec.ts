@@ -13,11 +13,13 @@ function setup() {
   let tellFree = (): void => {};
   let isReachable = true;
   let renewal: Promise<number> | undefined;
+  let renewalMs = 0;
   const store: LeaseStore = {
     acquire: () => new Promise((resolve) => void asked.push(resolve)),
     renew: () => {
       if (renewal) return renewal;
-      return isReachable ? Promise.resolve(2) : Promise.reject(new Error('down'));
+      if (!isReachable) return Promise.reject(new Error('down'));
+      return new Promise((resolve) => void time.after(renewalMs, () => resolve(2)));
     },
     release: () => Promise.resolve(),
     watch: (_, onFree) => {
@@ -43,7 +45,8 @@ function setup() {
   };
   const setReachable = (reachable: boolean) => void (isReachable = reachable);
   const setRenewal = (next: Promise<number>) => void (renewal = next);
-  return { time, clock, lease, events, asked, answer, free: () => tellFree(), setReachable, setRenewal };
+  const setRenewalMs = (ms: number) => void (renewalMs = ms);
+  return { time, clock, lease, events, asked, answer, free: () => tellFree(), setReachable, setRenewal, setRenewalMs };
 }
 
 describe('a lease', () => {
@@ -122,7 +125,23 @@ describe('a lease', () => {
     setReachable(false);
     clock.lacksMs = 1;
     await time.pass(TTL_MS);
-    expect(events).toEqual(['gained', `lost at ${TTL_MS * TRUSTED_SHARE}: it was not renewed in time`]);
+    expect(events).toEqual([
+      'gained',
+      expect.stringContaining(`lost at ${TTL_MS * TRUSTED_SHARE}: it was not renewed`),
+    ]);
+    expect(events[1]).toContain('raise WAYBILL_LEASE_TTL_MS');
+    await lease.stop();
+  });
+
+  it('is kept where each answer takes a quarter of its time, and was slow to come', async () => {
+    const { time, lease, events, answer, setRenewalMs } = setup();
+    setRenewalMs(TTL_MS / 4);
+    lease.start();
+    await time.pass(TTL_MS * 0.45);
+    await answer(1);
+    await time.pass(10 * TTL_MS);
+    expect(events).toEqual(['gained']);
+    expect(lease.held).toBe(true);
     await lease.stop();
   });
 });

@@ -5,6 +5,8 @@ import type { LeaseStore } from './lease-store.js';
 export const RENEWALS_PER_TTL = 5;
 /** A renewal that failed is tried again after this part of the TTL. */
 const RETRY_SHARE = 0.05;
+/** Why a lease is lost that could not be renewed, and what to do. */
+const NOT_RENEWED = 'it was not renewed in time; if that repeats, raise WAYBILL_LEASE_TTL_MS';
 /** Of the TTL, how much the holder itself counts on; the rest is time to stop before a successor can begin. */
 export const TRUSTED_SHARE = 0.75;
 
@@ -120,19 +122,25 @@ export class Lease {
       return;
     }
     this.options.onGain();
-    this.scheduleRenewal(1 / RENEWALS_PER_TTL);
+    this.renewAfter(sentMs);
   }
 
-  private scheduleRenewal(shareOfTtl: number): void {
+  /** Counts from when the last write was sent, as the trust in it does: the slower the answers, the sooner it renews. */
+  private renewAfter(sentMs: number): void {
+    const { ttlMs, clock } = this.options;
+    this.scheduleRenewal(Math.max(0, sentMs + ttlMs / RENEWALS_PER_TTL - clock.nowMs()));
+  }
+
+  private scheduleRenewal(afterMs: number): void {
     if (this.mode !== 'holding') return;
-    this.cancelRenew = this.options.timers.after(this.options.ttlMs * shareOfTtl, () => void this.renew());
+    this.cancelRenew = this.options.timers.after(afterMs, () => void this.renew());
   }
 
   private async renew(): Promise<void> {
     const { store, role, holder, ttlMs, clock } = this.options;
     if (this.mode !== 'holding') return;
     if (!this.held) {
-      this.lose('it was not renewed in time');
+      this.lose(NOT_RENEWED);
       return;
     }
     const { revision } = this;
@@ -146,11 +154,11 @@ export class Lease {
         return;
       }
       this.trust(renewed, sentMs);
-      this.scheduleRenewal(1 / RENEWALS_PER_TTL);
+      this.renewAfter(sentMs);
     } catch {
       // Not reachable. Tried again until the time is over.
       if (this.isNot('holding') || this.revision !== revision) return;
-      this.scheduleRenewal(RETRY_SHARE);
+      this.scheduleRenewal(this.options.ttlMs * RETRY_SHARE);
     }
   }
 
@@ -159,7 +167,7 @@ export class Lease {
     this.trustedUntilMs = sentMs + this.options.ttlMs * TRUSTED_SHARE;
     this.cancelGiveUp?.();
     this.cancelGiveUp = this.options.timers.after(this.trustedUntilMs - this.options.clock.nowMs(), () => {
-      if (this.mode === 'holding') this.lose('it was not renewed in time'); // however little the clock may lack
+      if (this.mode === 'holding') this.lose(NOT_RENEWED); // however little the clock may lack
     });
   }
 

@@ -55,7 +55,9 @@ export const SETTINGS = {
     .min(1_000)
     .max(60_000)
     .default(3_000)
-    .describe('a silent holder loses its role after this long'),
+    .describe(
+      'a silent holder loses its role after this long; ten round trips to NATS, or more where packets come late',
+    ),
   WAYBILL_HTTP_HOST: z.string().default('127.0.0.1').describe('api: address of /v1'),
   WAYBILL_HTTP_PORT: port.default(4646).describe('api: port of /v1'),
   WAYBILL_HTTP_ADVERTISE: hostAndPort.describe(
