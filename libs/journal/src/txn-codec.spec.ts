@@ -1,3 +1,4 @@
+import { MAX_TRACEPARENT_CHARS } from '@waybill/model';
 import { draftTxn, fixtures, MAX_STEP_TIMES, StateMachine } from '@waybill/state';
 import type { TxnDraft } from '@waybill/state';
 import { describe, expect, it } from 'vitest';
@@ -128,6 +129,31 @@ describe('the codec of transactions', () => {
   it('does not fail on half a surrogate pair', () => {
     expect(roundTrip({ ...plain, reason: 'x\ud800' }).reason).toBe('x\ufffd');
   });
+
+  it('a trace context that no tracer writes, and that no index could hold, is neither written nor read', () => {
+    const longest = 'x'.repeat(MAX_TRACEPARENT_CHARS);
+    expect(roundTrip({ ...plain, traceparent: longest }).traceparent).toBe(longest);
+    expect(encodeTxn({ ...plain, traceparent: `${longest}x` }).headers).not.toContain('traceparent');
+    const { body } = encodeTxn(plain);
+    expect(decodeTxn(12, withHeader('traceparent', `${longest}x`), body).traceparent).toBeUndefined();
+  });
+
+  it('a time or epoch beyond what can be stored is read as the largest that can be', () => {
+    const { body } = encodeTxn(plain);
+    const largest = 2 ** 63 - 1_024;
+    expect(decodeTxn(12, withHeader('Waybill-Time', '1e300'), body).timeNs).toBe(largest);
+    expect(decodeTxn(12, withHeader('Waybill-Epoch', '9223372036854775807'), body).fence?.epoch).toBe(largest);
+    expect(roundTrip({ ...plain, timeNs: largest }).timeNs).toBe(largest);
+  });
+
+  it.each(['"text"', 'null', '[[]]', '{"Kind":"root","ID":"","Name":""}', '{"Kind":"token","ID":5,"Name":""}'])(
+    'an actor of another form (%s) is nobody, and stops no reader',
+    (actor) => {
+      const { body } = encodeTxn(plain);
+      const read = decodeTxn(12, withHeader('Waybill-Actor', actor), body);
+      expect(read.actor).toEqual({ Kind: 'anonymous', ID: '', Name: '' });
+    },
+  );
 
   it('ST-8: an unknown type with bit 128 comes back as Ignore, an unknown one without it is an error', () => {
     const { body } = encodeTxn(plain);

@@ -1,3 +1,4 @@
+import { MAX_BIGINT, MAX_TRACEPARENT_CHARS } from '@waybill/model';
 import {
   MAX_STEP_TIMES,
   readForm,
@@ -25,6 +26,7 @@ export const headerValue = (value: string): string =>
 const unescapeValue = (value: string): string => (value.includes('%') ? decodeURIComponent(value) : value);
 /** Nobody's work depends on them: what could not stand in a header, or is too long, is left out. */
 const isTellable = (stepTimes: string): boolean => stepTimes.length <= MAX_STEP_TIMES && PLAIN_VALUE.test(stepTimes);
+const isTraceable = (traceparent: string): boolean => traceparent !== '' && traceparent.length <= MAX_TRACEPARENT_CHARS;
 /** encodeURIComponent throws on half a surrogate pair; through UTF-8 it becomes U+FFFD, as in a JSON body. */
 const wellFormed = (value: string): string => Buffer.from(value, 'utf8').toString('utf8');
 
@@ -57,7 +59,8 @@ export function encodeTxn(draft: TxnDraft, conditions: PublishConditions = {}): 
   if (draft.region !== '') headers += `Waybill-Region: ${headerValue(draft.region)}\r\n`;
   if (draft.reason !== '') headers += `Waybill-Reason: ${headerValue(draft.reason)}\r\n`;
   if (draft.fence) headers += `Waybill-Role: ${draft.fence.role}\r\nWaybill-Epoch: ${draft.fence.epoch}\r\n`;
-  if (draft.traceparent) headers += `traceparent: ${headerValue(draft.traceparent)}\r\n`;
+  if (draft.traceparent && isTraceable(draft.traceparent))
+    headers += `traceparent: ${headerValue(draft.traceparent)}\r\n`;
   if (conditions.expectedLastSubjectSequence !== undefined)
     headers += `Nats-Expected-Last-Subject-Sequence: ${conditions.expectedLastSubjectSequence}\r\n`;
   if (conditions.expectedLastSequence !== undefined)
@@ -162,13 +165,27 @@ const isRole = (text: string): text is Role => roles.has(text);
 function fenceOf(fields: Pick<EnvelopeFields, 'role' | 'epoch'>): Fence | undefined {
   if (fields.role === '' && fields.epoch === '') return undefined;
   if (!isRole(fields.role)) throw new Error(`unknown role "${fields.role}"`);
-  return { role: fields.role, epoch: wholeNumber('epoch', fields.epoch) };
+  return { role: fields.role, epoch: storableNumber('epoch', fields.epoch) };
 }
 
 function wholeNumber(what: string, text: string): number {
   const n = Number(text);
   if (text === '' || !Number.isInteger(n) || n < 0) throw new Error(`${what} "${text}" is not a whole number`);
   return n;
+}
+
+/** As `wholeNumber`; what is beyond the numbers that a projection can store is the largest of them, in every copy. */
+const storableNumber = (what: string, text: string): number => Math.min(wholeNumber(what, text), MAX_BIGINT);
+
+const ACTOR_KINDS: ReadonlySet<unknown> = new Set<Actor['Kind']>(['token', 'node', 'role', 'anonymous']);
+const NOBODY: Actor = { Kind: 'anonymous', ID: '', Name: '' };
+
+/** An actor says who is to be asked about a transaction. One of another form says nothing, and stops nobody. */
+function actorOf(json: unknown): Actor {
+  if (typeof json !== 'object' || json === null) return NOBODY;
+  const { Kind, ID, Name } = json as Partial<Actor>;
+  if (Kind === undefined || !ACTOR_KINDS.has(Kind) || typeof ID !== 'string' || typeof Name !== 'string') return NOBODY;
+  return { Kind, ID, Name };
 }
 
 /** What a writer puts on each of its messages. */
@@ -205,9 +222,8 @@ function writerOf(block: string, text: string | undefined): Writer {
 
 function readWriter(block: string): Writer {
   const fields = fieldsLineByLine(block);
-  const actor: Actor = JSON.parse(fields.actor);
   return {
-    actor: Object.freeze(actor),
+    actor: Object.freeze(actorOf(JSON.parse(fields.actor))),
     namespace: fields.namespace,
     region: fields.region,
     reason: fields.reason,
@@ -254,14 +270,14 @@ export function readTxn(index: number, written: WrittenTxn, types?: ReadonlySet<
       index,
       type,
       payload: skip ? {} : readForm(type, schemaVersion, payloadOf(written.body)),
-      timeNs: wholeNumber('time', fields.time),
+      timeNs: storableNumber('time', fields.time),
       namespace: writer.namespace,
       region: writer.region,
       actor: writer.actor,
       reason: writer.reason,
       requestId: detached(fields.requestId),
       fence: writer.fence,
-      traceparent: fields.traceparent === '' ? undefined : fields.traceparent,
+      traceparent: isTraceable(fields.traceparent) ? fields.traceparent : undefined,
       stepTimes: fields.stepTimes !== '' && fields.stepTimes.length <= MAX_STEP_TIMES ? fields.stepTimes : undefined,
       schemaVersion: skip ? TXN_TYPES.Ignore.schemaVersion : schemaVersion,
     } as Txn;

@@ -32,6 +32,7 @@ export * from './volumes/host-volume-shape.js';
 export * from './job-diff/index.js';
 export * from './limits/name-limits.js';
 export * from './limits/storage-limits.js';
+export * from './limits/text-limits.js';
 export * from './jobs/job.js';
 export * from './jobs/multiregion.js';
 export * from './namespaces/namespace.js';

@@ -3,6 +3,7 @@ import { FIXTURE_TIME_NS, freshId, uuid } from './fixtures/identity.js';
 import { aGroup, aJob, aScalingPolicy, aTask } from './fixtures/job.js';
 import { aNamespace, aNode, aNodePool } from './fixtures/node.js';
 import { aRandomLog } from './fixtures/random-log.js';
+import { aStretchedLog } from './fixtures/stretched-log.js';
 import { aMachine, aPlan, aPlanResult, aRegisteredJob, aRegistration, aTxn, apply } from './fixtures/transaction.js';
 import {
   aControllerPlugin,
@@ -59,5 +60,6 @@ export const fixtures = {
   aMachine,
   aRegisteredJob,
   aRandomLog,
+  aStretchedLog,
   apply,
 } as const;

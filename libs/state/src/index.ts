@@ -22,6 +22,7 @@ export * from './log/step-times.js';
 export * from './machine/row-order.js';
 export * from './archive/state-archive.js';
 export * from './machine/state-machine.js';
+export { STORED_COLUMNS, unstorable } from './machine/storable-rows.js';
 export { isOfOlderSpecification } from './allocations/batch-results.js';
 export { stickyClaims } from './allocations/sticky-claims.js';
 export * from './machine/table.js';

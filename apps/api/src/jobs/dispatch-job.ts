@@ -7,7 +7,10 @@ import {
   type Job,
   jobIdErrors,
   metaErrors,
+  MAX_DISPATCH_PREFIX_BYTES,
+  MAX_IDEMPOTENCY_TOKEN_BYTES,
   msFromNs,
+  nameLengthErrors,
   newEvaluation,
   nsFromMs,
   type ParameterizedJobConfig,
@@ -140,13 +143,18 @@ export class DispatchJob {
 }
 
 /** API-176. @throws ApiError 500 */
-function refuseDispatch(parent: Job, { payload, meta, priority }: DispatchWish): void {
+function refuseDispatch(parent: Job, { payload, meta, priority, idPrefix, idempotencyToken }: DispatchWish): void {
   const { ParameterizedJob: config } = parent;
   if (config === null || !isParameterized(parent))
     throw failed(`Specified job "${parent.ID}" is not a parameterized job`);
   if (parent.Stop) throw failed(`Specified job "${parent.ID}" is stopped`);
   refusePayload(config, payload);
   refuseMeta(config, meta);
+  const [tooLong] = [
+    ...nameLengthErrors('dispatch ID prefix', idPrefix, MAX_DISPATCH_PREFIX_BYTES),
+    ...nameLengthErrors('idempotency token', idempotencyToken, MAX_IDEMPOTENCY_TOKEN_BYTES),
+  ];
+  if (tooLong !== undefined) throw failed(tooLong);
   if (priority !== 0 && (priority < 1 || priority > 100))
     throw failed('dispatch job priority must be between [1, 100]');
 }

@@ -1,13 +1,17 @@
-import { type Clock, type JobVersionTag, nsFromMs } from '@waybill/model';
+import {
+  type Clock,
+  type JobVersionTag,
+  MAX_LONG_DESCRIPTION_CHARS,
+  MAX_VERSION_TAG_BYTES,
+  nameLengthErrors,
+  nsFromMs,
+} from '@waybill/model';
 import { draftTxn, type Proposer } from '@waybill/state';
 import { failed, notFound } from '../http/api-error.js';
 import { asObject, boolOf, stringOf, uintOf } from '../http/json-members.js';
 import type { Requester } from '../http/requester.js';
 import { acceptedOrThrow } from '../writer.js';
 import { JOB_TRACKED_VERSIONS } from './register-job.js';
-
-/** Characters. */
-const MAX_DESCRIPTION = 1_000;
 
 export interface TagWish {
   readonly version: number;
@@ -26,8 +30,10 @@ export function readTagRequest(json: unknown): TagWish {
   };
   if (wish.latest && wish.version > 0) throw failed(`version must be zero when tagging latest, got: ${wish.version}`);
   const length = Array.from(wish.description).length;
-  if (length > MAX_DESCRIPTION)
-    throw failed(`Tagged version description must be under ${MAX_DESCRIPTION} characters, currently ${length}`);
+  if (length > MAX_LONG_DESCRIPTION_CHARS)
+    throw failed(
+      `Tagged version description must be under ${MAX_LONG_DESCRIPTION_CHARS} characters, currently ${length}`,
+    );
   return wish;
 }
 
@@ -55,6 +61,8 @@ export class JobVersionTags {
 
   /** @throws ApiError 500 */
   async apply(place: TagPlace, wish: TagWish, requester: Requester): Promise<{ tag: JobVersionTag; index: number }> {
+    const [tooLong] = nameLengthErrors('Tag name', place.name, MAX_VERSION_TAG_BYTES);
+    if (tooLong !== undefined) throw failed(tooLong);
     const TaggedTime = nsFromMs(this.clock.nowMs());
     const tag = { Name: place.name, Description: wish.description, TaggedTime };
     return { tag, index: await this.write(place, wish, tag, requester) };

@@ -7,6 +7,9 @@ import {
   isActiveDeployment,
   isSystemJob,
   type Job,
+  MAX_SCALING_MESSAGE_BYTES,
+  MAX_SCALING_META_BYTES,
+  nameLengthErrors,
   nsFromMs,
   type TaskGroup,
   totalCountErrors,
@@ -152,12 +155,19 @@ function readWish(body: JsonObject, target: JsonObject, namespace: string): Scal
   if (count !== null && count < 0) throw badRequest("scaling action count can't be negative");
   const error = boolOf(body, 'Error');
   if (error && count !== null) throw badRequest('scaling action should not contain count if error is true');
+  const message = stringOf(body, 'Message');
+  const meta = objectOf(body, 'Meta') ?? null;
+  const [tooLong] = [
+    ...nameLengthErrors('scaling action message', message, MAX_SCALING_MESSAGE_BYTES),
+    ...nameLengthErrors('scaling action meta', JSON.stringify(meta), MAX_SCALING_META_BYTES),
+  ];
+  if (tooLong !== undefined) throw badRequest(tooLong);
   return {
     group,
     count,
-    message: stringOf(body, 'Message'),
+    message,
     error,
-    meta: objectOf(body, 'Meta') ?? null,
+    meta,
     jobModifyIndex: uintOf(body, 'JobModifyIndex'),
   };
 }

@@ -1,6 +1,7 @@
 import { Controller, Post, Put, Req, Res } from '@nestjs/common';
-import { wire } from '@waybill/model';
+import { MAX_SEARCH_BYTES, nameLengthErrors, wire } from '@waybill/model';
 import type { Namespaces } from '@waybill/projection';
+import { badRequest } from '../http/api-error.js';
 import { readJsonBody } from '../http/body.js';
 import { Reads } from '../http/reads.js';
 import type { ApiReply, ApiRequest } from '../http/reply.js';
@@ -18,6 +19,12 @@ const FUZZY_SEARCH: wire.Shape<{ Text: string; Context: string }> = {
   name: 'FuzzySearchRequest',
   fields: { Text: wire.string(), Context: wire.string() },
 };
+
+/** @throws ApiError 400 */
+function refuseLong(text: string): void {
+  const [tooLong] = nameLengthErrors('text of a search', text, MAX_SEARCH_BYTES);
+  if (tooLong !== undefined) throw badRequest(tooLong);
+}
 
 /** `/v1/search` (API-250), `/v1/search/fuzzy` (API-252). */
 @Controller('v1/search')
@@ -51,6 +58,7 @@ export class SearchController {
   private fuzzy(request: ApiRequest, reply: ApiReply): Promise<void> {
     const body = readJsonBody(request.body);
     const { Text, Context } = wire.decodeShape(FUZZY_SEARCH, body);
+    refuseLong(Text);
     const contexts = contextsOf(Context);
     return this.answer(request, reply, body, (namespaces) => this.fuzzySearch.run(Text, contexts, namespaces));
   }
@@ -58,6 +66,7 @@ export class SearchController {
   private byPrefix(request: ApiRequest, reply: ApiReply): Promise<void> {
     const body = readJsonBody(request.body);
     const { Prefix, Context } = wire.decodeShape(SEARCH, body);
+    refuseLong(Prefix);
     const contexts = contextsOf(Context);
     return this.answer(request, reply, body, (namespaces) => this.search.run(Prefix, contexts, namespaces));
   }

@@ -14,6 +14,7 @@ import {
 import { traceparentOf, type Tracer, withSpan } from '@waybill/telemetry';
 import { evaluationsOfUpdates } from './alloc-update-evaluations.js';
 import { checkAllocUpdates } from '../node/machine-shapes.js';
+import { withCutReport } from '../node/machine-texts.js';
 import { permissionDenied } from '../node/node-access.js';
 
 /** ND-135: updates of all nodes that arrive within this time of the first become one transaction. */
@@ -141,7 +142,7 @@ export class AllocUpdates {
     const { state, clock, newId } = this.deps;
     const timeNs = nsFromMs(clock.nowMs());
     // ST-101: of what was sent only what an agent may say goes on, with the time it arrived.
-    const allocs = batch.flatMap((pending) => pending.allocs.map((alloc) => saidByAgent(alloc, timeNs)));
+    const allocs = batch.flatMap((pending) => pending.allocs.map((alloc) => withCutReport(saidByAgent(alloc, timeNs))));
     try {
       const proposed = await state.propose(
         draftTxn(

@@ -40,6 +40,15 @@ describe('registrations of services by agents', () => {
     ]);
   });
 
+  it('a name that no index could hold is refused with the place where it stands', async () => {
+    const { node, services, Services, as, stored } = setup();
+    const long = Services.map((service) => ({ ...service, ServiceName: 'x'.repeat(513) }));
+    await expect(services.register({ ...as(node), Services: long })).rejects.toThrow(
+      'invalid Services.0.ServiceName: more than 512 bytes',
+    );
+    expect(stored()).toEqual([]);
+  });
+
   it('AG-142: a removal that finds nothing is a success', async () => {
     const { node, services, ID, Services, as, stored } = setup();
     await services.register({ ...as(node), Services });

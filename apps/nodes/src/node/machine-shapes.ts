@@ -1,4 +1,12 @@
-import type { ClientAllocUpdate, Node, NodeEvent, TaskState } from '@waybill/model';
+import {
+  type ClientAllocUpdate,
+  MAX_REGISTRATION_ID_BYTES,
+  MAX_SERVICE_TEMPLATE_BYTES,
+  nameLengthErrors,
+  type Node,
+  type NodeEvent,
+  type TaskState,
+} from '@waybill/model';
 import { type RegisteredService, RpcError } from '@waybill/rpc';
 import { z } from 'zod';
 
@@ -7,6 +15,9 @@ import { z } from 'zod';
 // A member that agents of an older release do not send has to be optional here; what is not named here is let through.
 
 const text = z.string();
+/** A text that projections look up, and that tells one thing from others: it cannot be cut. */
+const name = (maxBytes: number) =>
+  text.refine((value) => nameLengthErrors('', value, maxBytes).length === 0, `more than ${maxBytes} bytes`);
 const amount = z.number();
 const flag = z.boolean();
 /** RFC 3339; what cannot be read counts as never. */
@@ -150,8 +161,8 @@ const ALLOC_UPDATE = z.looseObject({
 } satisfies Members<ClientAllocUpdate>);
 
 const SERVICE = z.looseObject({
-  ID: text,
-  ServiceName: text,
+  ID: name(MAX_REGISTRATION_ID_BYTES),
+  ServiceName: name(MAX_SERVICE_TEMPLATE_BYTES),
   Tags: z.array(text).nullable(),
   Address: text,
   Port: amount,

@@ -3,6 +3,7 @@ import type { ReplicatedState } from '@waybill/replica';
 import { type IndexResponse, type NodeEventsRequest, RpcError } from '@waybill/rpc';
 import { draftTxn, isRejected } from '@waybill/state';
 import { checkNodeEvents } from './machine-shapes.js';
+import { cutEvent } from './machine-texts.js';
 import { provenNode } from './node-access.js';
 
 /** A node keeps no more than that (ND-162): more in one report would only be dropped at apply. */
@@ -24,7 +25,7 @@ export class NodeEvents {
     const proposed = await this.state.propose(
       draftTxn(
         'UpsertNodeEvents',
-        { NodeEvents: { [node.ID]: request.Events.slice(-MAX_EVENTS_PER_REPORT) } },
+        { NodeEvents: { [node.ID]: request.Events.slice(-MAX_EVENTS_PER_REPORT).map(cutEvent) } },
         {
           timeNs: nsFromMs(this.clock.nowMs()),
           requestId: this.newId(),

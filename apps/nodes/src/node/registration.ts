@@ -4,6 +4,7 @@ import { type NodeRegisterRequest, type NodeUpdateResponse, RpcError } from '@wa
 import { draftTxn, isRejected, type Proposed } from '@waybill/state';
 import { answeredTtlMs, type HeartbeatPace, ttlNs } from '../heartbeats/heartbeat-ttl.js';
 import { checkNode } from './machine-shapes.js';
+import { nodeNameProblem, withCutTexts } from './machine-texts.js';
 import type { NodeEvaluations } from './node-evaluations.js';
 import { isNodeStatus, registrationNeedsEvaluations } from './node-status.js';
 import { RegistrationTurns } from './registration-turns.js';
@@ -113,7 +114,14 @@ export function checkedNode(request: NodeRegisterRequest): Node {
   const status = node.Status || 'initializing';
   if (!isNodeStatus(status)) throw invalid('invalid status for node');
   checkNode(node);
-  return { ...node, NodePool: pool, Status: status, SchedulingEligibility: node.SchedulingEligibility || 'eligible' };
+  const tooLong = nodeNameProblem(node);
+  if (tooLong !== undefined) throw invalid(tooLong);
+  return {
+    ...withCutTexts(node),
+    NodePool: pool,
+    Status: status,
+    SchedulingEligibility: node.SchedulingEligibility || 'eligible',
+  };
 }
 
 /** What is stored of a registration. ND-28, ND-30, ND-31; what ND-32 keeps is kept at apply. */

@@ -38,6 +38,8 @@ export const MAX_TASK_NAME_BYTES = 128;
 export const MAX_PORT_LABEL_BYTES = 128;
 /** A name with variables in it, before the machine fills them in. What comes of it must be a `SERVICE_NAME`. */
 export const MAX_SERVICE_TEMPLATE_BYTES = 512;
+/** IDs of a service's registrations: those of allocation, group or task, service and port, one behind the other. */
+export const MAX_REGISTRATION_ID_BYTES = 1_536;
 /** IDs and names of volumes, also those of a `per_alloc` volume, which end in `[<n>]`. */
 export const MAX_VOLUME_NAME_BYTES = 255;
 /** IDs of CSI plugins. */

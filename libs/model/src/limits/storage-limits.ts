@@ -13,6 +13,12 @@
  */
 export const MAX_INDEX_KEY_BYTES = 2_600;
 
+/**
+ * Characters of a W3C trace context. Version 00 has 55, later ones may have more. An index finds transactions by it, so
+ * that a longer one, which no tracer writes, is left out.
+ */
+export const MAX_TRACEPARENT_CHARS = 256;
+
 /** Whole numbers of 32 bits, as `integer` has them. */
 export const MIN_INTEGER = -(2 ** 31);
 export const MAX_INTEGER = 2 ** 31 - 1;
@@ -39,11 +45,14 @@ export function storedBytes(text: string): number {
   return bytes;
 }
 
+/** Units of UTF-16 that fit into a key whatever they are. */
+export const MAX_UNMEASURED_UNITS = Math.floor(MAX_INDEX_KEY_BYTES / MARKED_BYTES);
+
 /** Whether texts fit into one key of an index together. */
 export function fitIndexKey(texts: readonly string[]): boolean {
   let units = 0;
   for (const text of texts) units += text.length;
-  if (units * MARKED_BYTES <= MAX_INDEX_KEY_BYTES) return true;
+  if (units <= MAX_UNMEASURED_UNITS) return true;
   return texts.reduce((bytes, text) => bytes + storedBytes(text), 0) <= MAX_INDEX_KEY_BYTES;
 }
 

@@ -15,7 +15,7 @@ import {
 import { byCreation, type ListOrder, type Page } from './page.js';
 import { SetAsideError } from '../errors.js';
 import { findSetAside } from '../set-aside/find-set-aside.js';
-import { parseStored, storedText } from '../writing/stored-text.js';
+import { parseStored, plainText, storedText } from '../writing/stored-text.js';
 import { inTransaction } from '../database/transaction.js';
 
 /** Rows looked at per statement when a filter decides which ones count. */
@@ -223,7 +223,7 @@ interface KeyColumns extends ListedRaw {
 }
 
 const keyOf = ({ id, create_index, modify_index }: KeyColumns): AllocKey => ({
-  ID: id,
+  ID: plainText(id),
   CreateIndex: create_index,
   ModifyIndex: modify_index,
 });

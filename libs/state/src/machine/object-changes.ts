@@ -1,3 +1,4 @@
+import { fitIndexKey } from '@waybill/model';
 import { changeText } from './change-text.js';
 import type { Applied } from './state-machine.js';
 import type { TableName } from './tables.js';
@@ -62,7 +63,8 @@ export function objectChanges({ txn, changes }: Applied): ObjectChange[] {
   }
   if (said.length > 0) return said;
   const meant = meantBy(txn);
-  return meant ? [{ ...meant, op: 'none', text: '', undo: null, change: undefined }] : [];
+  if (!meant || !isStorableName(meant)) return [];
+  return [{ ...meant, op: 'none', text: '', undo: null, change: undefined }];
 }
 
 /**
@@ -90,6 +92,10 @@ function nameOf(change: Change): ObjectName | undefined {
       return { kind, namespace: '', id: change.key };
   }
 }
+
+/** A transaction may have been refused because nothing of that name can be stored; then the history cannot name it either. */
+const isStorableName = ({ namespace, id }: { readonly namespace: unknown; readonly id: unknown }): boolean =>
+  typeof namespace === 'string' && typeof id === 'string' && fitIndexKey([namespace, id]);
 
 /** The one object that a transaction names, for those that changed none. */
 function meantBy(txn: Txn): ObjectName | undefined {

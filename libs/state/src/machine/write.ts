@@ -1,3 +1,4 @@
+import { unstorable } from './storable-rows.js';
 import type { TableName, TableRows, Tables } from './tables.js';
 import type { Verdict } from '../log/txn.js';
 
@@ -66,7 +67,10 @@ export class Write {
     readonly timeNs: number,
   ) {}
 
+  /** @throws Refused no projection could store the row (storable-rows.ts) */
   put<N extends TableName>(table: N, row: TableRows[N]): void {
+    const problem = unstorable(table, row);
+    if (problem !== undefined) throw new Refused(problem);
     const rows = this.tables[table];
     const key = rows.keyOf(row);
     const before = rows.replace(key, row);

@@ -1,0 +1,72 @@
+import {
+  MAX_MACHINE_MESSAGE,
+  MAX_NODE_NAME_BYTES,
+  MAX_PLUGIN_ID_BYTES,
+  MAX_TASK_EVENTS,
+  newTaskEvent,
+} from '@waybill/model';
+import { fixtures } from '@waybill/state';
+import { describe, expect, it } from 'vitest';
+import { cutEvent, nodeNameProblem, withCutReport, withCutTexts } from './machine-texts.js';
+
+const long = 'x'.repeat(100_000);
+const cut = `${'x'.repeat(MAX_MACHINE_MESSAGE - 1)}…`;
+
+describe('what a machine sends that is too long', () => {
+  it('is refused where it tells the machine from others', () => {
+    expect(nodeNameProblem(fixtures.aNode())).toBeUndefined();
+    const name = 'x'.repeat(MAX_NODE_NAME_BYTES + 1);
+    expect(nodeNameProblem(fixtures.aNode({ Name: name }))).toBe('node name must be at most 255 bytes, currently 256');
+    for (const member of ['ID', 'Datacenter', 'NodeClass'] as const)
+      expect(nodeNameProblem(fixtures.aNode({ [member]: long }))).toContain('must be at most');
+  });
+
+  it('is cut or left out where it is not, so that the machine is not lost', () => {
+    const info = fixtures.aNode({ CSINodePlugins: { ok: fixtures.aNodePlugin() } }).CSINodePlugins['ok']!;
+    const node = withCutTexts(
+      fixtures.aNode({
+        StatusDescription: long,
+        Attributes: { 'kernel.name': 'linux', [long]: 'x' },
+        Meta: { long },
+        CSINodePlugins: { disks: { ...info, HealthDescription: long }, ['x'.repeat(MAX_PLUGIN_ID_BYTES + 1)]: info },
+      }),
+    );
+    expect(node.StatusDescription).toBe(cut);
+    expect(node.Attributes).toEqual({ 'kernel.name': 'linux' });
+    expect(node.Meta['long']?.length).toBeLessThan(long.length);
+    expect(Object.keys(node.CSINodePlugins)).toEqual(['disks']);
+    expect(node.CSINodePlugins['disks']?.HealthDescription).toBe(cut);
+  });
+
+  it('is a whole number where an amount is not: people’s own SQL reads it as one', () => {
+    const node = fixtures.aNode();
+    node.NodeResources.Cpu.CpuShares = 2593.75;
+    expect(withCutTexts(node).NodeResources.Cpu.CpuShares).toBe(2593);
+  });
+
+  it('is cut in events of machines and of tasks, of which the newest stay', () => {
+    const event = { Message: long, Subsystem: 'Driver' as const, Details: { long }, Timestamp: null, CreateIndex: 0 };
+    expect(cutEvent(event).Message).toBe(cut);
+    const events = Array.from({ length: MAX_TASK_EVENTS + 5 }, (_, n) =>
+      newTaskEvent('Driver Failure', n, { driver_error: long }),
+    );
+    const state = {
+      State: 'dead' as const,
+      Failed: true,
+      Restarts: 0,
+      LastRestart: null,
+      StartedAt: null,
+      FinishedAt: null,
+      Paused: '',
+    };
+    const report = fixtures.aClientUpdate(fixtures.anAlloc(), {
+      ClientDescription: long,
+      TaskStates: { web: { ...state, Events: events } },
+    });
+    const { ClientDescription, TaskStates } = withCutReport(report);
+    expect(ClientDescription).toBe(cut);
+    expect(TaskStates['web']?.Events.map(({ Time }) => Time)).toEqual([5, 6, 7, 8, 9, 10, 11, 12, 13, 14]);
+    expect(TaskStates['web']?.Events[0]).toMatchObject({ DriverError: cut, DisplayMessage: cut });
+    expect(JSON.stringify(TaskStates).length).toBeLessThan(10 * 50_000);
+  });
+});
