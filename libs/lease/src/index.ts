@@ -1,3 +1,4 @@
+export { eachApart } from './each-apart.js';
 export { HolderWriter, WriteRejectedError } from './holder-writer.js';
 export type { AskedBy, HolderWriterDeps } from './holder-writer.js';
 export { KvLeaseStore } from './kv-lease-store.js';

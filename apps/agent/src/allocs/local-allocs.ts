@@ -112,7 +112,13 @@ export class LocalAllocs {
   apply({ removed, listed, changed, isRestored }: Pulled): void {
     for (const id of removed) void this.remove(id);
     for (const one of [this.setAside, this.returning]) for (const id of one.keys()) if (!listed.has(id)) one.delete(id);
-    for (const one of changed) this.addOrUpdate(one, isRestored);
+    for (const one of changed)
+      try {
+        this.addOrUpdate(one, isRestored);
+      } catch (error) {
+        // The others must not wait for it, pull after pull.
+        this.host.logger.error('an allocation cannot be updated', { alloc: one.alloc.ID, error });
+      }
   }
 
   /** Those that may be collected: over, and the servers have confirmed how (AG-215, AG-405). O(allocations here). */

@@ -14,7 +14,7 @@ import {
   type Timers,
   WallClockTimers,
 } from '@waybill/model';
-import { WriteRejectedError, type HolderWriter } from '@waybill/lease';
+import { eachApart, type HolderWriter, WriteRejectedError } from '@waybill/lease';
 import { DEFAULT_TRACKED_VERSIONS, namespacedKey, versionKey, type Change, type Tables } from '@waybill/state';
 import type { Logger } from '@waybill/telemetry';
 import { LaunchRefusedError } from '../queue/broker-errors.js';
@@ -76,7 +76,15 @@ export class PeriodicDispatcher {
 
   start(): void {
     this.running = true;
-    for (const job of this.deps.tables.jobs.all()) if (isLaunched(job)) this.track(job, this.missed(job));
+    const { tables, logger } = this.deps;
+    eachApart(
+      tables.jobs.all(),
+      ({ ID }) => `job ${ID}`,
+      logger,
+      (job) => {
+        if (isLaunched(job)) this.track(job, this.missed(job));
+      },
+    );
     this.arm();
   }
 

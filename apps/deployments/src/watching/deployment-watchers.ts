@@ -1,4 +1,4 @@
-import { HolderWriter, type Singleton, type Term } from '@waybill/lease';
+import { eachApart, HolderWriter, type Singleton, type Term } from '@waybill/lease';
 import { isActiveDeployment, type Clock, type Deployment, type Timers, Turns, WallClockTimers } from '@waybill/model';
 import type { ReplicatedState } from '@waybill/replica';
 import type { Regions } from '@waybill/rpc';
@@ -57,8 +57,15 @@ export class DeploymentWatchers implements Singleton {
     this.session = session;
     this.rollouts = peers && new RegionRollouts({ ...peers, watching: session, term });
     // All deployments once per term: there is nothing else to begin from.
-    for (const deployment of this.deps.state.tables.deployment.all())
-      if (isActiveDeployment(deployment)) this.begin(deployment);
+    const deployments = this.deps.state.tables.deployment.all();
+    eachApart(
+      deployments,
+      ({ ID }) => `deployment ${ID}`,
+      this.deps.logger,
+      (deployment) => {
+        if (isActiveDeployment(deployment)) this.begin(deployment);
+      },
+    );
     this.rollouts?.beginTerm();
   }
 

@@ -1,3 +1,4 @@
+import { eachApart } from '@waybill/lease';
 import {
   type Allocation,
   type CancelTimer,
@@ -79,7 +80,15 @@ export class Drainer {
   /** O(nodes), once per term: only the nodes themselves say that they drain (DR-20, DR-92). */
   start(fence: Fence): void {
     this.fence = fence;
-    for (const node of this.deps.state.tables.nodes.all()) if (node.DrainStrategy) this.track(node, node.DrainStrategy);
+    const { state, logger } = this.deps;
+    eachApart(
+      state.tables.nodes.all(),
+      ({ ID }) => `node ${ID}`,
+      logger,
+      (node) => {
+        if (node.DrainStrategy) this.track(node, node.DrainStrategy);
+      },
+    );
   }
 
   applied(applied: Applied): void {

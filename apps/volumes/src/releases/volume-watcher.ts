@@ -1,3 +1,4 @@
+import { eachApart } from '@waybill/lease';
 import { type Allocation, type CancelTimer, isClientTerminal, volumeSource } from '@waybill/model';
 import { namespacedKey, volumeWithEndedClaims, type Applied, type Tables } from '@waybill/state';
 import { VolumeWorker, type ReleaseCounters, type Releasing } from './volume-worker.js';
@@ -42,8 +43,14 @@ export class VolumeWatcher {
       return alloc !== undefined && !isClientTerminal(alloc);
     };
     this.enabled = { ...watched, releasing: { ...watched, volumeOf, isAlive, counters: this.counters } };
-    for (const [key] of tables.csi_volumes.entries())
-      if (Object.keys(volumeOf(key)?.PastClaims ?? {}).length > 0) this.wake(key);
+    eachApart(
+      tables.csi_volumes.entries(),
+      ([key]) => `volume ${key}`,
+      watched.logger,
+      ([key]) => {
+        if (Object.keys(volumeOf(key)?.PastClaims ?? {}).length > 0) this.wake(key);
+      },
+    );
   }
 
   disable(): void {
