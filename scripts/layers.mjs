@@ -18,7 +18,7 @@ const LIBS = {
   embedded: ['processes'],
   state: ['model'],
   rpc: ['model', 'state', 'telemetry'],
-  journal: ['model', 'state', 'telemetry'],
+  journal: ['model', 'state', 'telemetry', 'processes'],
   projection: ['model', 'state', 'telemetry'],
   replica: ['model', 'state', 'telemetry', 'journal', 'projection'],
   lease: ['model', 'state', 'telemetry', 'journal', 'projection', 'replica'],
@@ -52,7 +52,7 @@ const SERVICES = ['agent', 'api', 'broker', 'deployments', 'nodes', 'projector',
 export const MAY_IMPORT = {
   ...Object.fromEntries(Object.entries(LIBS).map(([name, below]) => [`libs/${name}`, below])),
   ...Object.fromEntries(SERVICES.map((name) => [`apps/${name}`, SERVICE])),
-  'apps/cli': ['model', 'jobspec', 'gotemplate', 'websocket'],
+  'apps/cli': ['model', 'jobspec', 'gotemplate', 'websocket', 'processes'],
   // Looks at a run from the outside: the log and Postgres, none of the services that wrote them.
   'apps/verify': ['model', 'state', 'rpc', 'journal', 'projection', 'embedded'],
   'apps/dev': [...Object.keys(LIBS), ...SERVICES],

@@ -1,7 +1,7 @@
-import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { assertPortFree, openDataDirectory } from '@waybill/embedded';
+import { makeDirectorySync } from '@waybill/processes';
 import type { ServiceState } from '@waybill/service';
 import pc from 'picocolors';
 import type { Cluster } from './cluster.js';
@@ -65,7 +65,7 @@ async function bringUp(options: LaunchOptions, stops: Stop[], end: EndOfRun, rep
   const data = await openDataDirectory(options.dataDir, { fresh: options.fresh, log: report.warn });
   stops.push(() => data.release());
   const logDir = path.join(data.paths.root, 'logs');
-  mkdirSync(logDir, { recursive: true });
+  makeDirectorySync(logDir);
   report.say(`Waybill starts in ${data.paths.root}`);
   const loading = loadCluster(options.processes); // its second of work, while the servers do theirs
   const servers = await startServers(data.paths, process.env, options, report, (server) =>

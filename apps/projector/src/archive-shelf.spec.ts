@@ -18,6 +18,13 @@ async function anArchive(Index: number): Promise<TakenArchive> {
 }
 
 describe('a directory of archives', () => {
+  it.skipIf(process.platform !== 'linux')('is refused where none can be made (needs /proc)', async () => {
+    const shelf = new DirectoryShelf('/proc/nope');
+    const text = 'cannot create /proc/nope: choose another directory with WAYBILL_ARCHIVE_DIR';
+    await expect(shelf.list()).rejects.toThrow(text);
+    await expect(shelf.put(await anArchive(1), AT_MS)).rejects.toThrow(text);
+  });
+
   it('OP-49: an archive has its name only when it is whole; what a crash left is removed, what is not ours stays', async () => {
     const shelf = new DirectoryShelf(path.join(dir, 'made'));
     await shelf.put(await anArchive(12), AT_MS);

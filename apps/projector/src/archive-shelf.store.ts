@@ -1,9 +1,11 @@
-import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { open, readdir, readFile, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { BadArchiveError, unpackArchive } from '@waybill/model/snapshot-archive';
+import { makeDirectory } from '@waybill/processes';
 import type { TakenArchive } from '@waybill/projection';
 import type { ArchiveShelf, ShelvedArchive } from './archive-shelf.js';
 
+const SHELF = { otherwise: 'choose another directory with WAYBILL_ARCHIVE_DIR' };
 const UNFINISHED = '.tmp';
 const NAME = /^waybill-(\d{1,12})-(\d{1,16})\.snap$/;
 const UNFINISHED_NAME = /^waybill-\d+-\d+\.snap\.tmp$/;
@@ -16,7 +18,7 @@ export class DirectoryShelf implements ArchiveShelf {
   constructor(private readonly dir: string) {}
 
   async list(): Promise<ShelvedArchive[]> {
-    await mkdir(this.dir, { recursive: true });
+    await makeDirectory(this.dir, SHELF);
     return (await readdir(this.dir))
       .flatMap(shelved)
       .toSorted((a, b) => a.index - b.index || a.takenAtMs - b.takenAtMs);
@@ -34,7 +36,7 @@ export class DirectoryShelf implements ArchiveShelf {
 
   /** A crash at any moment leaves no file, a whole one, or an unfinished one, which the next `put` removes. */
   async put({ meta, bytes }: TakenArchive, takenAtMs: number): Promise<ShelvedArchive> {
-    await mkdir(this.dir, { recursive: true });
+    await makeDirectory(this.dir, SHELF);
     await this.removeUnfinished();
     const takenAtS = Math.floor(takenAtMs / 1000);
     const name = `waybill-${takenAtS}-${meta.Index}.snap`;

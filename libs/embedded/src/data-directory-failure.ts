@@ -1,4 +1,4 @@
-import { LockHeldError } from '@waybill/processes';
+import { CannotCreateDirectoryError, LockHeldError } from '@waybill/processes';
 import { DataDirectoryError, DiskFullError } from './failures.js';
 
 /** The named error for a failed file operation in `dir`; anything else comes back as it is. */
@@ -9,6 +9,8 @@ export function asDataDirectoryFailure(error: unknown, dir: string): unknown {
       'in-use',
       `${dir} is in use by process ${error.pid}: stop that one first or choose another data directory.`,
     );
+  if (error instanceof CannotCreateDirectoryError)
+    return new DataDirectoryError(dir, 'impossible', `cannot create ${error.dir}: choose another data directory`);
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   switch (code) {
     case 'ENOSPC':

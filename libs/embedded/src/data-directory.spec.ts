@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { asDataDirectoryFailure } from './data-directory-failure.js';
 import { openDataDirectory, wipe } from './data-directory.js';
 import { DataDirectoryError, DiskFullError } from './failures.js';
+import { startNats } from './nats-server.js';
 
 describe('the data directory', () => {
   let parent: string;
@@ -23,6 +24,14 @@ describe('the data directory', () => {
     expect(JSON.parse(readFileSync(at('version'), 'utf8'))).toEqual({ format: 1 });
     await opened.release();
     expect(readdirSync(dir)).toEqual(['version']);
+  });
+
+  it.skipIf(process.platform !== 'linux')('is refused where no directory can be made (needs /proc)', async () => {
+    for (const start of [openDataDirectory('/proc/nope'), startNats({ dir: '/proc/nope' })])
+      await expect(start).rejects.toMatchObject({
+        problem: 'impossible',
+        message: 'cannot create /proc/nope: choose another data directory',
+      });
   });
 
   it('belongs to one launcher at a time', async () => {

@@ -1,6 +1,6 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { takeLock } from '@waybill/processes';
+import { makeDirectorySync, takeLock } from '@waybill/processes';
 import { asDataDirectoryFailure } from './data-directory-failure.js';
 import { DataDirectoryError } from './failures.js';
 import { awaitLeftoverServer } from './leftover-server.js';
@@ -56,13 +56,13 @@ export function embeddedDataPaths(dir: string): EmbeddedDataPaths {
 
 /**
  * Takes the data directory for this process: creates it, locks it, checks that this release can read it.
- * Throws DataDirectoryError (`permission`, `in-use`, `newer`, `damaged`, `foreign`) or DiskFullError.
+ * Throws DataDirectoryError (`permission`, `in-use`, `newer`, `damaged`, `foreign`, `impossible`) or DiskFullError.
  */
 export async function openDataDirectory(dir: string, options: OpenOptions = {}): Promise<DataDirectory> {
   const root = path.resolve(dir);
   let release: (() => Promise<void>) | undefined;
   try {
-    mkdirSync(root, { recursive: true, mode: 0o755 });
+    makeDirectorySync(root, { mode: 0o755 });
     release = await takeLock(path.join(root, LOCK));
     if (options.fresh) await removeData(root, options.log ?? (() => {}));
     stampOrCheckVersion(root);

@@ -24,7 +24,14 @@ export class PortForbiddenError extends Error {
   }
 }
 
-export type DataDirectoryProblem = 'permission' | 'newer' | 'damaged' | 'in-use' | 'foreign' | 'unreachable';
+export type DataDirectoryProblem =
+  | 'permission'
+  | 'newer'
+  | 'damaged'
+  | 'in-use'
+  | 'foreign'
+  | 'unreachable'
+  | 'impossible';
 
 /** The data directory can't be used; `problem` says why, the message what to do. */
 export class DataDirectoryError extends Error {

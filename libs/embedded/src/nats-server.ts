@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs';
-import { mkdir, rename, writeFile } from 'node:fs/promises';
+import { rename, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import path from 'node:path';
+import { makeDirectory } from '@waybill/processes';
 import { natsServerPath } from '../nats-server-binary.mjs';
 import { asDataDirectoryFailure } from './data-directory-failure.js';
 import { PortTakenError, type DiskFullError } from './failures.js';
@@ -88,7 +89,7 @@ async function startOn(port: number, binary: string, options: NatsOptions): Prom
     accounts: options.accounts,
   });
   try {
-    await mkdir(dir, { recursive: true, mode: 0o700 });
+    await makeDirectory(dir, { mode: 0o700 });
     await writeFile(configFile, config, { mode: 0o600 });
   } catch (error) {
     throw asDataDirectoryFailure(error, dir);

@@ -3,7 +3,6 @@ import { randomBytes } from 'node:crypto';
 import {
   chownSync,
   existsSync,
-  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -14,6 +13,7 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
+import { makeDirectorySync } from '@waybill/processes';
 import { assertDiskSpace } from './disk-space.js';
 import { explainFailure } from './explain-failure.js';
 import { DataDirectoryError } from './failures.js';
@@ -52,7 +52,7 @@ export interface NewCluster {
  */
 export async function openCluster(binaries: PostgresBinaries, wanted: NewCluster): Promise<PostgresCluster> {
   const dir = path.resolve(wanted.dir);
-  mkdirSync(dir, { recursive: true, mode: 0o755 });
+  makeDirectorySync(dir, { mode: 0o755, otherwise: 'choose another data directory' });
   const home = ensureClusterHome(dir);
   const data = path.join(home, 'data');
   const passwordFile = path.join(dir, 'password');

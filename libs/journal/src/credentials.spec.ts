@@ -21,6 +21,12 @@ describe('credentials', () => {
     expect((await readCredentials(file)).publicKey).toBe(key);
   });
 
+  it.skipIf(process.platform !== 'linux')('are refused where no directory can be made (needs /proc)', async () => {
+    await expect(userKey('/proc/nope/user.seed')).rejects.toThrow(
+      'no credentials for NATS in /proc/nope/user.seed: cannot create /proc/nope: choose another directory',
+    );
+  });
+
   it('in the form of .creds are those of its seed', async () => {
     const key = await userKey(file);
     const seed = (await readFile(file, 'utf8')).trim();

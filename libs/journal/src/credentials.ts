@@ -1,6 +1,7 @@
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { type Authenticator, credsAuthenticator, nkeyAuthenticator, nkeys } from '@nats-io/transport-node';
+import { CannotCreateDirectoryError, makeDirectory } from '@waybill/processes';
 
 /** The file does not say who this process is. Its text is never part of the message. */
 export class CredentialsError extends Error {
@@ -45,13 +46,14 @@ export async function readCredentials(file: string): Promise<NatsCredentials> {
 export async function userKey(file: string): Promise<string> {
   const made = nkeys.createUser();
   try {
-    await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
+    await makeDirectory(path.dirname(file), { mode: 0o700 });
     await writeFile(file, `${new TextDecoder().decode(made.getSeed())}\n`, { flag: 'wx', mode: 0o600 });
     return made.getPublicKey();
   } catch (cause) {
     if (cause instanceof Error && 'code' in cause && cause.code === 'EEXIST')
       return (await readCredentials(file)).publicKey;
-    throw new CredentialsError(file, 'it cannot be written', { cause });
+    const why = cause instanceof CannotCreateDirectoryError ? cause.message : 'it cannot be written';
+    throw new CredentialsError(file, why, { cause });
   }
 }
 

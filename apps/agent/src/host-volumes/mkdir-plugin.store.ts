@@ -1,4 +1,5 @@
 import { chmod, chown, lstat, mkdir, rename, rm } from 'node:fs/promises';
+import { makeDirectory } from '@waybill/processes';
 import type { CreatedOnNode, HostVolumeOnNode } from '@waybill/rpc';
 import { mountsFrom } from '../disks/mount-table.store.js';
 import { type HostVolumePlugin, HostVolumeRefusal } from './host-volume-plugin.js';
@@ -26,7 +27,10 @@ export class MkdirPlugin implements HostVolumePlugin {
     if (await isThere(HostPath)) return { HostPath, CapacityBytes: 0 };
     const unfinished = this.unfinished(ID);
     await rm(unfinished, { recursive: true, force: true }); // of an agent that was killed
-    await mkdir(this.volumesDir, { recursive: true, mode: 0o711 });
+    await makeDirectory(this.volumesDir, {
+      mode: 0o711,
+      otherwise: 'choose another directory with WAYBILL_HOST_VOLUMES_DIR',
+    });
     await mkdir(unfinished);
     try {
       await chmod(unfinished, mode); // whatever the umask of this process is

@@ -28,6 +28,12 @@ describe('who a machine is', () => {
 });
 
 describe('whose a directory is', () => {
+  it.skipIf(process.platform !== 'linux')('refuses a place where none can be made (needs /proc)', async () => {
+    const text = 'cannot create /proc/nope: choose another directory with WAYBILL_AGENT_DIR';
+    await expect(loadIdentity('/proc/nope', randomUUID)).rejects.toThrow(text);
+    await expect(lockDirectory('/proc/nope')).rejects.toThrow(text);
+  });
+
   it('AG-14: of one agent at a time; whoever comes meanwhile is told which', async () => {
     const unlock = await lockDirectory(root);
     await expect(lockDirectory(root)).rejects.toThrow(

@@ -1,5 +1,5 @@
-import { mkdir, readFile } from 'node:fs/promises';
-import { isErrno, LockHeldError, takeLock } from '@waybill/processes';
+import { readFile } from 'node:fs/promises';
+import { isErrno, LockHeldError, makeDirectory, takeLock } from '@waybill/processes';
 import { writeDurably } from './durable-file.store.js';
 import { below } from '../paths/path-name.js';
 
@@ -7,6 +7,8 @@ export interface AgentIdentity {
   readonly nodeId: string;
   readonly secretId: string;
 }
+
+const AGENT_DIRECTORY = { mode: 0o700, otherwise: 'choose another directory with WAYBILL_AGENT_DIR' };
 
 /** AG-14: another agent runs on this directory. */
 export class DirectoryInUseError extends Error {
@@ -18,7 +20,7 @@ export class DirectoryInUseError extends Error {
 
 /** AG-10: who this machine is, made once and kept; files readable by the owner only. */
 export async function loadIdentity(dir: string, newId: () => string): Promise<AgentIdentity> {
-  await mkdir(dir, { recursive: true, mode: 0o700 });
+  await makeDirectory(dir, AGENT_DIRECTORY);
   return {
     nodeId: await storedOrNew(below(dir, 'client-id'), newId),
     secretId: await storedOrNew(below(dir, 'secret-id'), newId),
@@ -43,7 +45,7 @@ async function storedOrNew(file: string, newId: () => string): Promise<string> {
  * @throws DirectoryInUseError
  */
 export async function lockDirectory(dir: string): Promise<() => Promise<void>> {
-  await mkdir(dir, { recursive: true, mode: 0o700 });
+  await makeDirectory(dir, AGENT_DIRECTORY);
   try {
     return await takeLock(below(dir, 'agent.lock'));
   } catch (error) {

@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { NS_PER_MS } from '@waybill/model/clock';
+import { makeDirectory } from '@waybill/processes';
 import { formatDuration } from '@waybill/model/duration';
 import { type Call, NO_ARGUMENTS, type ServerCommand } from '../command-spec.js';
 import { DebugCapture } from '../debug/debug-capture.js';
@@ -49,7 +50,7 @@ async function run(call: Call): Promise<number> {
   const parent = output ?? (await writing(mkdtemp(path.join(tmpdir(), 'waybill-debug-'))));
   try {
     const folder = new DebugFolder(path.join(parent, name));
-    await writing(mkdir(folder.root, { recursive: true }));
+    await writing(makeDirectory(folder.root, { otherwise: 'choose another directory with -output' }));
     const note = (text: string) => terminal.note(text);
     const capture = new DebugCapture(options, targets, {
       api: everywhere,

@@ -1,5 +1,6 @@
-import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { makeDirectorySync } from '@waybill/processes';
 import { completionScript, type Shell, startCommand } from './completion-scripts.js';
 import type { Environment } from '../server/connection.js';
 import { causeOf } from '../failure.js';
@@ -56,7 +57,7 @@ const textOf = (file: string): string => (existsSync(file) ? readFileSync(file, 
 function install({ file, text }: Hook): boolean {
   const before = textOf(file);
   if (before.includes(text)) return false;
-  mkdirSync(path.dirname(file), { recursive: true });
+  makeDirectorySync(path.dirname(file));
   appendFileSync(file, `${before === '' || before.endsWith('\n') ? '' : '\n'}${text}\n`);
   return true;
 }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
-import { appendFile, mkdir, writeFile } from 'node:fs/promises';
+import { appendFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { makeDirectory } from '@waybill/processes';
 import { type ExactJson, formatExact } from '../terminal/exact-json.js';
 
 /** One file of the capture, and what is missing in it. */
@@ -63,7 +64,7 @@ export class DebugFolder {
     const file = placed(place);
     if (!this.captured.has(file)) this.captured.set(file, { path: file });
     const full = path.join(this.root, file);
-    await mkdir(path.dirname(full), { recursive: true });
+    await makeDirectory(path.dirname(full));
     return full;
   }
 }
