@@ -85,6 +85,7 @@ export {
   type JobValidation,
   type ValidationOptions,
 } from './validation/validate-job.js';
+export { isPropagationMode } from './validation/validate-volume.js';
 /** For the bodies of requests: tables like a job's, with the same rules for names, types and null. */
 export * as wire from './encoding/wire-shape.js';
 export * as wireSchema from './encoding/wire-schema.js';

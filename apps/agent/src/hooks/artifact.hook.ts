@@ -49,7 +49,7 @@ export class ArtifactHook implements TaskHook {
   }
 
   async prestart(start: ArtifactStart): Promise<void> {
-    const artifacts = (start.task.Artifacts ?? []).map((one) => interpolated(one, start.interpolate));
+    const artifacts = (start.task.Artifacts ?? []).map((one) => interpolatedArtifact(one, start.interpolate));
     if (artifacts.length === 0) return;
     const once = new Once(start.config.paths.privateDir, this.name, artifacts);
     if (await once.isDone()) return;
@@ -176,7 +176,8 @@ function downloadFailure(source: string, error: unknown): HookError {
 /** Events are read by more people than jobs are. */
 const withoutSecrets = (text: string): string => text.replaceAll(/\/\/[^/@\s]*@/g, '//');
 
-function interpolated(artifact: TaskArtifact, interpolate: (text: string) => string): TaskArtifact {
+/** AG-234. */
+export function interpolatedArtifact(artifact: TaskArtifact, interpolate: (text: string) => string): TaskArtifact {
   const all = (map: Record<string, string> | null): Record<string, string> | null =>
     map && Object.fromEntries(Object.entries(map).map(([name, value]) => [name, interpolate(value)]));
   return {

@@ -17,8 +17,10 @@ export interface TaskStart {
   readonly job: Job;
   readonly task: Task;
   readonly config: TaskConfig;
-  /** AG-234. */
+  /** AG-234, for what the agent does itself: directories are at their paths on the machine. */
   readonly interpolate: (text: string) => string;
+  /** AG-234, for what the driver makes in the task's own view: directories are where the task finds them. */
+  readonly interpolateInTask: (text: string) => string;
   /** One of the names that can be interpolated. */
   readonly lookup: (name: string) => string | undefined;
   /** Aborted when the task is killed. */

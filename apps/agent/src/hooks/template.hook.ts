@@ -58,7 +58,7 @@ export class TemplateHook implements TaskHook {
     const facts = { inputs, lookup: start.lookup, clock };
     const renderings = await Promise.all(
       (start.task.Templates ?? []).map(async (given) => {
-        const spec = interpolated(given, start.interpolate);
+        const spec = interpolatedTemplate(given, start.interpolate);
         return new TemplateRendering(spec, await sourceOf(spec, taskDir), facts);
       }),
     );
@@ -115,7 +115,8 @@ async function sourceOf(spec: Template, taskDir: string): Promise<string> {
   return readInside(taskDir, await sourcePath(taskDir, spec.SourcePath), MAX_TEMPLATE_FILE_BYTES);
 }
 
-const interpolated = (spec: Template, interpolate: (text: string) => string): Template => ({
+/** AG-234. */
+export const interpolatedTemplate = (spec: Template, interpolate: (text: string) => string): Template => ({
   ...spec,
   SourcePath: interpolate(spec.SourcePath),
   DestPath: interpolate(spec.DestPath),

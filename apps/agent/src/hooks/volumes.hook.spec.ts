@@ -44,6 +44,7 @@ async function mounted(
     TaskGroup: group.Name,
     Name: `${job.ID}.${group.Name}[3]`,
   });
+  const interpolateInTask = (text: string) => text.replaceAll('${NOMAD_ALLOC_DIR}', '/alloc');
   const hook = new VolumesHook({
     node: () => ({ HostVolumes: { [volume.Name]: volume } }),
     mountSupport: () => given.support ?? 'link',
@@ -52,7 +53,7 @@ async function mounted(
         ? { Source: given.published, IsDevice: false }
         : undefined,
   });
-  return (await hook.prestart({ alloc, job, task })).mounts;
+  return (await hook.prestart({ alloc, job, task, interpolateInTask })).mounts;
 }
 
 describe('what a task finds of the volumes of its group', () => {
@@ -60,6 +61,17 @@ describe('what a task finds of the volumes of its group', () => {
     expect(await mounted()).toEqual([
       { source: '/mnt/data', destination: '/srv', readOnly: false, propagation: 'private' },
     ]);
+  });
+
+  it('AG-234: where the task sees the directory that it names', async () => {
+    expect(await mounted({ mount: { Destination: '${NOMAD_ALLOC_DIR}/volume0' } })).toMatchObject([
+      { destination: '/alloc/volume0' },
+    ]);
+  });
+
+  it('VL-175: a propagation that is none once it is replaced fails the task', async () => {
+    const asked = mounted({ mount: { PropagationMode: '${NOMAD_ALLOC_DIR}' } });
+    await expect(asked).rejects.toThrow('volume mount has an invalid propagation mode: "/alloc"');
   });
 
   it('VL-178, VL-179: with per_alloc that of its index', async () => {

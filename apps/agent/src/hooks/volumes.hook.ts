@@ -1,5 +1,6 @@
 import {
   findTaskGroup,
+  isPropagationMode,
   nestedList,
   type Node,
   volumeSource,
@@ -22,16 +23,20 @@ export interface VolumesHookDependencies {
   readonly mountOf: (allocId: string, alias: string) => MountInfo | undefined;
 }
 
+/** What it needs to know of a start. */
+type VolumesStart = Pick<TaskStart, 'alloc' | 'job' | 'task' | 'interpolateInTask'>;
+
 /** Gives a task the volumes of its group that it mounts (VL-225, VL-281). */
 export class VolumesHook implements TaskHook {
   readonly name = 'volumes';
 
   constructor(private readonly deps: VolumesHookDependencies) {}
 
-  async prestart({ alloc, job, task }: Pick<TaskStart, 'alloc' | 'job' | 'task'>): Promise<TaskAdditions> {
+  async prestart({ alloc, job, task, interpolateInTask }: VolumesStart): Promise<TaskAdditions> {
     const requests = findTaskGroup(job, alloc.TaskGroup)?.Volumes ?? {};
     this.checkHostVolumes(Object.values(requests), alloc.Name);
-    const mounts = (task.VolumeMounts ?? []).map((mount) => {
+    const mounts = (task.VolumeMounts ?? []).map((asked) => {
+      const mount = interpolatedMount(asked, interpolateInTask);
       const request = requests[mount.Volume];
       if (!request) throw new VolumeMountError(`the group has no volume "${mount.Volume}"`);
       const kind = request.Type === 'csi' ? 'CSI' : 'host volumes';
@@ -64,6 +69,19 @@ export class VolumesHook implements TaskHook {
     if (!info) throw new VolumeMountError(`No CSI Mount Point found for volume: ${mount.Volume}`);
     return mountAt(info.Source, mount, request);
   }
+}
+
+/** AG-234. The destination is a place of the task's own view. @throws VolumeMountError */
+function interpolatedMount(mount: VolumeMount, interpolate: (text: string) => string): VolumeMount {
+  const PropagationMode = interpolate(mount.PropagationMode);
+  if (!isPropagationMode(PropagationMode))
+    throw new VolumeMountError(`volume mount has an invalid propagation mode: "${PropagationMode}"`);
+  return {
+    ...mount,
+    Volume: interpolate(mount.Volume),
+    Destination: interpolate(mount.Destination),
+    PropagationMode,
+  };
 }
 
 /** Read-only if anybody says so. */

@@ -56,7 +56,8 @@ export class TaskPreparation {
     const onMachine = once(() => this.envOf(wanted, config.paths));
     const inTask = once(() => this.envOf(wanted, this.seen(config.paths)));
     const interpolate = (text: string): string => onMachine().interpolate(text);
-    return { ...wanted, config, interpolate, lookup: (name) => inTask().lookup(name), ...round };
+    const interpolateInTask = (text: string): string => inTask().interpolate(text);
+    return { ...wanted, config, interpolate, interpolateInTask, lookup: (name) => inTask().lookup(name), ...round };
   }
 
   private inEnv(

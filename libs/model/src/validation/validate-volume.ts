@@ -98,6 +98,8 @@ function csiErrors(volume: VolumeRequest, group: TaskGroup): string[] {
 }
 
 const PROPAGATION_MODES: ReadonlySet<string> = new Set(['', 'private', 'host-to-task', 'bidirectional']);
+/** How what is mounted below a mount is passed on (VL-175); empty: it is not. */
+export const isPropagationMode = (mode: string): boolean => PROPAGATION_MODES.has(mode);
 const SELINUX_LABELS: ReadonlySet<string> = new Set(['', 'z', 'Z']);
 
 /** VL-175. */
@@ -114,7 +116,7 @@ function invalidMount({ Volume, Destination, PropagationMode, SELinuxLabel }: Vo
   const errors: string[] = [];
   if (Destination.includes('\0')) errors.push('volume mount has a destination with a null character');
   if (Volume === '') errors.push('volume mount references an empty volume');
-  if (!PROPAGATION_MODES.has(PropagationMode))
+  if (!isPropagationMode(PropagationMode))
     errors.push(`volume mount has an invalid propagation mode: "${PropagationMode}"`);
   if (!SELINUX_LABELS.has(SELinuxLabel)) errors.push(`volume mount has an invalid SELinux label: "${SELinuxLabel}"`);
   return errors;

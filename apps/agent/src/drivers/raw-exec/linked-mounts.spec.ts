@@ -40,6 +40,12 @@ describe('mounts of a task that sees the files of the machine', () => {
     },
   );
 
+  it('AG-234: one at a path of the machine inside of the allocation is a link there', async () => {
+    const shared = path.join(root, 'alloc-1', 'alloc', 'volume0');
+    await mounting(shared);
+    expect(await readFile(path.join(shared, 'data'), 'utf8')).toBe('kept');
+  });
+
   it('one that leads elsewhere by now is led there', async () => {
     await mounting('/data', path.join(root, 'before'));
     await mounting('/data');
