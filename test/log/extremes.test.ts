@@ -232,3 +232,36 @@ it('the longest texts and largest numbers that the state machine takes fit every
     await extremes.end();
   }
 });
+
+it('a request with a name or text that is too long is refused with its limit, and writes nothing', async () => {
+  const job = (ID: string, over: object = {}): object => ({
+    ID,
+    Name: 'refused',
+    Type: 'batch',
+    Datacenters: ['*'],
+    TaskGroups: [{ Name: 'g', Tasks: [{ Name: 't', Driver: 'raw_exec', Config: { command: '/bin/true' } }] }],
+    ...over,
+  });
+  await waybill.api.register(job('parent', { ParameterizedJob: {} }));
+  await waybill.api.register(job('x'.repeat(512)));
+  const { last } = await journal.bounds();
+  const long = (length: number): string => 'x'.repeat(length);
+  const refusals: readonly (readonly [path: string, body: object, text: string])[] = [
+    ['/v1/jobs', { Job: job(long(513)) }, 'Job ID must be at most 512 bytes, currently 513'],
+    ['/v1/jobs', { Job: job(incompressible(2_700)) }, 'Job ID must be at most 512 bytes, currently 2700'],
+    ['/v1/job/parent/dispatch', { IdPrefixTemplate: long(129) }, 'dispatch ID prefix must be at most 128 bytes'],
+    [`/v1/job/parent/dispatch?idempotency_token=${long(1_025)}`, {}, 'idempotency token must be at most 1024 bytes'],
+    [`/v1/job/parent/versions/${long(256)}/tag`, {}, 'Tag name must be at most 255 bytes'],
+    ['/v1/job/parent/scale', { Target: { Group: 'g' }, Message: long(4_097) }, 'message must be at most 4096 bytes'],
+    ['/v1/job/parent/scale', { Target: { Group: 'g' }, Meta: { a: long(65_536) } }, 'meta must be at most 65536 bytes'],
+    ['/v1/search', { Prefix: long(4_097), Context: 'all' }, 'text of a search must be at most 4096 bytes'],
+    ['/v1/namespace', { Name: long(129) }, 'Must match regex'],
+    [`/v1/node/pool/${long(129)}`, { Name: long(129) }, 'must match regex'],
+  ];
+  for (const [path, body, text] of refusals) {
+    const answer = await waybill.api.raw(path, { method: 'PUT', body: JSON.stringify(body) });
+    expect(answer.status, path).toBeGreaterThanOrEqual(400);
+    expect(await answer.text(), path).toContain(text);
+  }
+  expect((await journal.bounds()).last).toBe(last);
+});

@@ -18,11 +18,23 @@ export class AddReportingViews1763708400000 implements MigrationInterface {
   }
 }
 
-const time = (ns: string): string => `to_timestamp(nullif((${ns})::numeric, 0) / 1000000000)`;
+/**
+ * A number of JSON as a whole number within bounds; null for null. One row whose number fits no type would make a view
+ * fail for everybody, and what is in the log may have been written by another version.
+ */
+const WHOLE = `create function reporting.whole(number text, most numeric) returns numeric immutable strict language sql
+  as $$ select least(greatest(trunc(number::numeric), -most), most) $$`;
+const whole = (number: string, most: string): string => `reporting.whole((${number})::text, ${most})`;
+const integer = (number: string): string => `${whole(number, '2147483647')}::int`;
+const bigint = (number: string): string => `${whole(number, '9223372036854775807')}::bigint`;
+/** The year 2262 is the last that nanoseconds of 64 bits reach; seconds are not let beyond it either. */
+const time = (ns: string): string => `to_timestamp(nullif(${whole(ns, '9223372036854775807')}, 0) / 1000000000)`;
+const timeOfSeconds = (seconds: string): string => `to_timestamp(nullif(${whole(seconds, '9223372036')}, 0))`;
 
 /** @param cast what makes JSON of a body, which is `json` itself or, since bodies are stored unread, text */
 export async function createReportingViews(runner: QueryRunner, cast: '' | '::json'): Promise<void> {
   await runner.query('create schema reporting');
+  await runner.query(WHOLE);
   for (const [view, query] of Object.entries(views(cast)))
     await runner.query(`create view reporting.${view} as ${query}`);
   await runner.query(READER);
@@ -31,10 +43,10 @@ export async function createReportingViews(runner: QueryRunner, cast: '' | '::js
 const views = (cast: '' | '::json') => ({
   jobs: `select namespace, id, body${cast} ->> 'Name' as name, parent_id, type, status, stop, priority, version, node_pool,
       ${time(`body${cast} ->> 'SubmitTime'`)} as submit_time, create_index, modify_index, body::jsonb as body from jobs`,
-  job_summaries: `select s.namespace, s.job_id, g.key as task_group, (g.value ->> 'Queued')::int as queued,
-      (g.value ->> 'Starting')::int as starting, (g.value ->> 'Running')::int as running,
-      (g.value ->> 'Complete')::int as complete, (g.value ->> 'Failed')::int as failed,
-      (g.value ->> 'Lost')::int as lost, (g.value ->> 'Unknown')::int as unknown, s.modify_index
+  job_summaries: `select s.namespace, s.job_id, g.key as task_group, ${integer(`g.value ->> 'Queued'`)} as queued,
+      ${integer(`g.value ->> 'Starting'`)} as starting, ${integer(`g.value ->> 'Running'`)} as running,
+      ${integer(`g.value ->> 'Complete'`)} as complete, ${integer(`g.value ->> 'Failed'`)} as failed,
+      ${integer(`g.value ->> 'Lost'`)} as lost, ${integer(`g.value ->> 'Unknown'`)} as unknown, s.modify_index
     from job_summary s, json_each(s.body${cast} -> 'Summary') g`,
   allocations: `select a.id, a.body${cast} ->> 'Name' as name, a.namespace, a.job_id, j.version as job_version, a.task_group,
       a.node_id, a.body${cast} ->> 'NodeName' as node_name, a.eval_id, a.deployment_id, a.desired_status,
@@ -49,14 +61,14 @@ const views = (cast: '' | '::json') => ({
       type, triggered_by, status, body${cast} ->> 'StatusDescription' as status_description, priority,
       ${time(`body${cast} ->> 'CreateTime'`)} as create_time, ${time(`body${cast} ->> 'ModifyTime'`)} as modify_time,
       create_index, modify_index, body::jsonb as body from evals`,
-  deployments: `select id, namespace, job_id, (body${cast} ->> 'JobVersion')::bigint as job_version, status,
+  deployments: `select id, namespace, job_id, ${bigint(`body${cast} ->> 'JobVersion'`)} as job_version, status,
       body${cast} ->> 'StatusDescription' as status_description, ${time(`body${cast} ->> 'CreateTime'`)} as create_time,
       ${time(`body${cast} ->> 'ModifyTime'`)} as modify_time, create_index, modify_index, body::jsonb as body from deployment`,
   nodes: `select id, name, datacenter, node_class, node_pool, status, scheduling_eligibility,
       json_typeof(body${cast} -> 'DrainStrategy') = 'object' as draining,
-      (body${cast} #>> '{NodeResources,Cpu,CpuShares}')::bigint as cpu_mhz,
-      (body${cast} #>> '{NodeResources,Memory,MemoryMB}')::bigint as memory_mb,
-      to_timestamp(nullif((body${cast} ->> 'StatusUpdatedAt')::numeric, 0)) as status_updated_at,
+      ${bigint(`body${cast} #>> '{NodeResources,Cpu,CpuShares}'`)} as cpu_mhz,
+      ${bigint(`body${cast} #>> '{NodeResources,Memory,MemoryMB}'`)} as memory_mb,
+      ${timeOfSeconds(`body${cast} ->> 'StatusUpdatedAt'`)} as status_updated_at,
       create_index, modify_index, (body::jsonb - 'SecretID') as body from nodes`,
   transactions: `select index, ${time('time_ns')} as time, name, namespace, actor ->> 'Kind' as actor_kind,
       actor ->> 'ID' as actor_id, actor ->> 'Name' as actor_name, reason, request_id, nullif(role, '') as role, epoch,

@@ -6,6 +6,7 @@ import { AddScalingPolicies1763719200000 } from './add-scaling-policies.js';
 import { AddSetAside1763740800000 } from './add-set-aside.js';
 import { AddStepTimes1763726400000 } from './add-step-times.js';
 import { AddVolumes1763715600000 } from './add-volumes.js';
+import { BoundReportedNumbers1763744400000 } from './bound-reported-numbers.js';
 import { CreateTables1763690000000 } from './create-tables.js';
 import { NarrowHistoryKeys1763722800000 } from './narrow-history-keys.js';
 import { StoreBodiesUnread1763712000000 } from './store-bodies-unread.js';
@@ -26,4 +27,5 @@ export const migrations = [
   NarrowHistoryKeys1763722800000,
   AddStepTimes1763726400000,
   AddSetAside1763740800000,
+  BoundReportedNumbers1763744400000,
 ];
