@@ -120,6 +120,33 @@ describe('launching', () => {
     expect(state.tables.periodic_launch.get('default/backup')).toMatchObject({ Launch: '2026-01-01T00:01:00.000Z' });
   });
 
+  it('goes on with the right clock after some seconds in a wrong hour, and launches no time twice', async () => {
+    register();
+    setMs = 60 * MINUTE_MS;
+    await pass(8_000);
+    expect(launches()).toEqual([60]);
+    setMs = 0;
+    await pass(CLOCK_LOOK_MS);
+    await pass(MINUTE_MS);
+    expect(launches()).toEqual([60]);
+    await pass(MINUTE_MS);
+    await pass(MINUTE_MS);
+    expect(launches()).toEqual([60, 120, 180]);
+    expect(state.tables.periodic_launch.get('default/backup')).toMatchObject({ Launch: '2026-01-01T00:03:00.000Z' });
+  });
+
+  it('tries a launch again by the right clock that could not be written by the wrong one', async () => {
+    register();
+    setMs = 60 * MINUTE_MS;
+    fails = new Error('the log is away');
+    await pass(2_000);
+    setMs = 0;
+    fails = undefined;
+    await pass(CLOCK_LOOK_MS);
+    await pass(LAUNCH_RETRY_MS);
+    expect(launches()).toEqual([60]);
+  });
+
   it('by the time of day, also when the clock was set forward', async () => {
     register();
     setMs = 50_000;

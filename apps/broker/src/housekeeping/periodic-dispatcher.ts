@@ -59,7 +59,8 @@ interface Waiting extends HeapElement {
  * Modes: running (start → stop), one term long; pausing the broker does not stop it (EB-131). A job is tracked while it
  * is active; a new specification starts from now. What was missed while nobody held the role is made up for by one
  * launch at the start, by the stored time of the last one and what the schedule was since. With `ProhibitOverlap` a time is passed over while a child
- * has not ended.
+ * has not ended. A clock that was set back is believed at once: each job is due at its next time by the new reading. A
+ * time that was launched by the wrong one has its child already, and is not launched again.
  * Memory: one record per active periodic job. Cost: O(jobs) at the start, O(log n) per launch; one timer in all.
  */
 export class PeriodicDispatcher {
@@ -71,7 +72,7 @@ export class PeriodicDispatcher {
   private readonly timers: Timers;
 
   constructor(private readonly deps: PeriodicDispatcherDeps) {
-    this.timers = new WallClockTimers(deps);
+    this.timers = new WallClockTimers(deps, () => this.believeNewClock());
   }
 
   start(): void {
@@ -180,6 +181,24 @@ export class PeriodicDispatcher {
     const first = this.due.peek();
     if (!first || !this.running) return;
     this.stopTimer = this.timers.after(first.dueMs - this.deps.clock.nowMs(), () => this.onDue());
+  }
+
+  /** While the clock was ahead, the next times were computed from a future that has not come. */
+  private believeNewClock(): void {
+    const { tables, clock } = this.deps;
+    const now = clock.nowMs();
+    for (const [key, waiting] of this.tracked) {
+      const job = tables.jobs.get(key);
+      if (!job || waiting.heapAt < 0) continue; // what is being written is set anew when that is done
+      const isRetry = waiting.dueMs !== waiting.launchMs;
+      const next = isRetry ? now + LAUNCH_RETRY_MS : this.next(job, now);
+      if (next === undefined || next >= waiting.dueMs) continue;
+      this.due.remove(waiting);
+      waiting.dueMs = next;
+      if (!isRetry) waiting.launchMs = next;
+      this.due.push(waiting);
+    }
+    this.arm();
   }
 
   private onDue(): void {

@@ -35,6 +35,19 @@ describe('timers that keep to the time of day', () => {
     expect(fired).toEqual([600_000]);
   });
 
+  it('DP-1804: a clock that was set is told of, within a second, once', async () => {
+    const time = new FakeTime();
+    let set = 0;
+    let jumps = 0;
+    const clock: Clock = { nowMs: () => time.nowMs() + set };
+    new WallClockTimers({ clock, timers: time }, () => void jumps++).after(600_000, () => {});
+    await time.pass(5_000);
+    expect(jumps).toBe(0);
+    set = -60_000;
+    await time.pass(5_000);
+    expect(jumps).toBe(1);
+  });
+
   it('DP-1804: it is set beyond their time: within a second', async () => {
     const { time, after, fired, setClock } = setup();
     after(60_000);

@@ -24,7 +24,11 @@ export class WallClockTimers implements Timers {
   private readonly waiting = new Set<Waiting>();
   private cancelLook: CancelTimer | undefined;
 
-  constructor(private readonly time: { readonly clock: Clock; readonly timers: Timers }) {}
+  /** @param onJump told when the clock was set, forward or back, and all that wait are set anew */
+  constructor(
+    private readonly time: { readonly clock: Clock; readonly timers: Timers },
+    private readonly onJump: () => void = () => {},
+  ) {}
 
   after(delayMs: number, run: () => void): CancelTimer {
     const waiting: Waiting = { dueMs: this.time.clock.nowMs() + delayMs, run, cancel: () => {} };
@@ -56,8 +60,10 @@ export class WallClockTimers implements Timers {
     const { clock, timers } = this.time;
     const expectedMs = clock.nowMs() + CLOCK_LOOK_MS;
     this.cancelLook = timers.after(CLOCK_LOOK_MS, () => {
-      if (Math.abs(clock.nowMs() - expectedMs) > CLOCK_SLACK_MS) for (const one of this.waiting) this.set(one);
       this.lookLater();
+      if (Math.abs(clock.nowMs() - expectedMs) <= CLOCK_SLACK_MS) return;
+      for (const one of this.waiting) this.set(one);
+      this.onJump();
     });
   }
 }
