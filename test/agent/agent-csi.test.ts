@@ -309,7 +309,7 @@ describe('an allocation with a volume', () => {
     expect(mountsBelow('/silent/')).toEqual([]);
   });
 
-  it('VL-248: a plugin that is killed comes back by its restart policy and is found again', async (ctx) => {
+  it('VL-248, VL-209: a plugin that is killed comes back by its restart policy and is found again', async (ctx) => {
     needsMounts(ctx);
     await isUp();
     const disk = await aVolume('crash');
@@ -323,6 +323,14 @@ describe('an allocation with a volume', () => {
     await releasedOf(alloc);
     const list = { PluginID: 'disks', MaxEntries: 0, StartingToken: '' };
     await eventually('it answers again', () => cluster.rpc.ask(CSI_CONTROLLER.list.call, list, { target: node.ID }));
+    const health = () =>
+      (cluster.alloc(plugin.ID).TaskStates['plugin']?.Events ?? [])
+        .filter(({ Type }) => Type.startsWith('Plugin became'))
+        .map(({ Type }) => Type);
+    await eventually('its task says that it was unwell and is well', () =>
+      health().join(' ').endsWith('Plugin became unhealthy Plugin became healthy'),
+    );
+    await isUp();
     const next = await user('echo here > srv/data', 'crash');
     await ended(next);
     expect(onDisk(disk, 'data')).toBe('here\n');

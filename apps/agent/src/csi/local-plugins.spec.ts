@@ -92,6 +92,54 @@ describe('plugins that run here', () => {
     expect(last()).toMatchObject({ Healthy: false, HealthDescription: 'failed fingerprinting with error: gone' });
   });
 
+  it('VL-212: one whose health has changed is looked at at once, while it is unwell every 5 s', async () => {
+    const { time, registry, pluginOf, last } = await setup();
+    await registry.register(of('a'));
+    await time.pass(1_000);
+    pluginOf('a').probe = () => Promise.reject(new Error('gone'));
+    registry.healthChanged('other');
+    await time.pass(0);
+    expect(last()?.Healthy).toBe(true);
+    registry.healthChanged('a');
+    await time.pass(0);
+    expect(last()).toMatchObject({ Healthy: false, HealthDescription: 'failed fingerprinting with error: gone' });
+    pluginOf('a').probe = async () => true;
+    await time.pass(5_000);
+    expect(last()?.Healthy).toBe(true);
+  });
+
+  it('VL-212: a look that was under way when its health changed is repeated at once', async () => {
+    const { time, registry, pluginOf, last } = await setup();
+    await registry.register(of('a'));
+    await time.pass(0);
+    let refuse: (error: Error) => void = () => {};
+    pluginOf('a').probe = () => new Promise((_, reject) => (refuse = reject));
+    await time.pass(30_000);
+    pluginOf('a').probe = async () => true;
+    registry.healthChanged('a');
+    refuse(new Error('gone'));
+    await time.pass(0);
+    expect(last()?.Healthy).toBe(true);
+  });
+
+  it('VL-222: whoever mounts waits for a plugin that is unwell, and no longer than that', async () => {
+    const { time, plugins, registry, pluginOf } = await setup();
+    await registry.register(of('a'));
+    await time.pass(0);
+    pluginOf('a').probe = () => Promise.reject(new Error('gone'));
+    registry.healthChanged('a');
+    await time.pass(0);
+    let isReady = false;
+    const waiting = plugins.nodePluginReady('disks', nobody).then(() => (isReady = true));
+    await time.pass(4_000);
+    expect([isReady, plugins.nodePlugin('disks')?.machine.ID]).toEqual([false, 'n1']);
+    pluginOf('a').probe = async () => true;
+    registry.healthChanged('a');
+    await time.pass(0);
+    await waiting;
+    expect(isReady).toBe(true);
+  });
+
   it('VL-218: one that is replaced says so once, with what it was, and hangs up', async () => {
     const { time, registry, reports, pluginOf } = await setup();
     await registry.register(of('old'));

@@ -42,7 +42,8 @@ export interface LocalPluginsDependencies {
  * The plugins that are active on this machine, each with its connection and its fingerprints.
  *
  * started → stopped. While started it follows the registry: one instance for each side and plugin ID (VL-219), made anew
- * when another allocation becomes the active one. Whoever needs a node plugin waits for its first good fingerprint.
+ * when another allocation becomes the active one. Whoever mounts waits until the node plugin's last
+ * fingerprint was good.
  * Cost: one connection and one timer per instance.
  */
 export class LocalPlugins {
@@ -53,6 +54,9 @@ export class LocalPlugins {
 
   constructor(private readonly deps: LocalPluginsDependencies) {
     deps.registry.onChange(() => this.follow());
+    deps.registry.onHealth((allocId) => {
+      for (const instance of this.instances.values()) if (instance.registration.allocId === allocId) instance.look();
+    });
   }
 
   start(): void {
@@ -75,7 +79,7 @@ export class LocalPlugins {
     return instance.plugin.controller;
   }
 
-  /** The node plugin, if it is up now. */
+  /** The node plugin, if it has ever been up; it may be down for the moment. */
   nodePlugin(pluginId: string): LocalNodePlugin | undefined {
     const instance = this.instances.get(keyOf('node', pluginId));
     if (!instance?.machine) return undefined;
@@ -83,9 +87,9 @@ export class LocalPlugins {
     return { node: instance.plugin.node, machine: instance.machine, mountRoot, pluginRoot };
   }
 
-  /** @throws PluginNotReadyError after PLUGIN_WAIT_MS, or when nobody waits any more */
+  /** The node plugin, if it was well when it was looked at last; waits for it. @throws PluginNotReadyError after PLUGIN_WAIT_MS, or when nobody waits any more */
   async nodePluginReady(pluginId: string, signal: AbortSignal): Promise<LocalNodePlugin> {
-    const found = this.nodePlugin(pluginId);
+    const found = this.healthyNodePlugin(pluginId);
     if (found) return found;
     return new Promise((resolve, reject) => {
       const ended = (): void => {
@@ -98,7 +102,7 @@ export class LocalPlugins {
         reject(new PluginNotReadyError(`csi-node plugin '${pluginId}' did not become ready: ${reason}`));
       };
       const look = (): void => {
-        const plugin = this.nodePlugin(pluginId);
+        const plugin = this.healthyNodePlugin(pluginId);
         if (!plugin) return;
         ended();
         resolve(plugin);
@@ -109,6 +113,10 @@ export class LocalPlugins {
       signal.addEventListener('abort', abandon, { once: true });
       if (signal.aborted) abandon();
     });
+  }
+
+  private healthyNodePlugin(pluginId: string): LocalNodePlugin | undefined {
+    return this.instances.get(keyOf('node', pluginId))?.isHealthy ? this.nodePlugin(pluginId) : undefined;
   }
 
   private resync(): void {
@@ -128,7 +136,7 @@ export class LocalPlugins {
       if (this.instances.has(key)) continue;
       const instance = this.made(registration);
       this.instances.set(key, instance);
-      instance.start();
+      instance.look();
     }
   }
 

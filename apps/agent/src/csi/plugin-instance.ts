@@ -10,8 +10,10 @@ import {
 import { controllerInfo, machineInfo, nodeAbilities } from './plugin-abilities.js';
 import type { PluginRegistration } from './plugin-registry.js';
 
-/** VL-212. */
+/** VL-212: while it is well. */
 export const FINGERPRINT_INTERVAL_MS = 30_000;
+/** VL-212: while it is not. */
+export const UNWELL_INTERVAL_MS = 5_000;
 /** What each call of a round may take; a round is at most three of them. */
 const FINGERPRINT_CALL_TIMEOUT_MS = 10_000;
 
@@ -28,12 +30,16 @@ export interface PluginInstanceDependencies {
  * new → unknown → known → withdrawn. unknown: no round has succeeded yet, what is known of it is reported as unhealthy.
  * known: what does not change in its life was read once; each round asks how it is and what it can do. withdrawn:
  * reported unhealthy one last time with what was known (VL-218), its connection closed.
- * One round at a time, one every FINGERPRINT_INTERVAL_MS.
+ * One round at a time, one every FINGERPRINT_INTERVAL_MS, every UNWELL_INTERVAL_MS while the last one found it unwell, and
+ * one at once when it is said to have changed.
  */
 export class PluginInstance {
   private info: CSIInfo;
   private isKnown = false;
   private isWithdrawn = false;
+  private isLooking = false;
+  /** It is said to have changed in the middle of a round. */
+  private hasChanged = false;
   private cancel: CancelTimer = () => {};
 
   constructor(
@@ -59,8 +65,16 @@ export class PluginInstance {
     return this.isKnown ? this.info.NodeInfo : undefined;
   }
 
-  start(): void {
-    void this.round();
+  /** The last round found it well. */
+  get isHealthy(): boolean {
+    return this.info.Healthy;
+  }
+
+  /** Looks at it now, and from now on. */
+  look(): void {
+    this.cancel();
+    this.hasChanged = this.isLooking;
+    if (!this.isLooking) void this.round();
   }
 
   /** Nobody looks at it any more, and nothing is said of it. */
@@ -77,19 +91,27 @@ export class PluginInstance {
   }
 
   private async round(): Promise<void> {
-    let next: CSIInfo;
+    this.isLooking = true;
+    const next = await this.seen();
+    this.isLooking = false;
+    if (this.isWithdrawn) return;
+    if (this.hasChanged) return this.look();
+    this.report(next);
+    const pauseMs = next.Healthy ? FINGERPRINT_INTERVAL_MS : UNWELL_INTERVAL_MS;
+    this.cancel = this.deps.timers.after(pauseMs, () => void this.round());
+  }
+
+  private async seen(): Promise<CSIInfo> {
     try {
       if (!this.isKnown) this.info = { ...this.info, ...(await this.lasting()) };
-      next = { ...this.info, ...(await this.present()) };
+      const next = { ...this.info, ...(await this.present()) };
       this.isKnown = true;
+      return next;
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       const failed = this.isKnown ? 'failed fingerprinting with error' : 'failed initial fingerprint with err';
-      next = { ...this.info, Healthy: false, HealthDescription: `${failed}: ${reason}` };
+      return { ...this.info, Healthy: false, HealthDescription: `${failed}: ${reason}` };
     }
-    if (this.isWithdrawn) return;
-    this.report(next);
-    this.cancel = this.deps.timers.after(FINGERPRINT_INTERVAL_MS, () => void this.round());
   }
 
   /** VL-213. */

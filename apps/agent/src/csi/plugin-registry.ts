@@ -32,6 +32,7 @@ export class PluginRegistry {
   /** Newest first. */
   private registrations: PluginRegistration[] = [];
   private readonly listeners: (() => void)[] = [];
+  private readonly healthListeners: ((allocId: string) => void)[] = [];
   private saved: Promise<void> = Promise.resolve();
 
   constructor(
@@ -53,6 +54,16 @@ export class PluginRegistry {
   /** Called after each change of what is active. */
   onChange(listener: () => void): void {
     this.listeners.push(listener);
+  }
+
+  /** Called when a plugin has gone down or come up again, with its allocation. */
+  onHealth(listener: (allocId: string) => void): void {
+    this.healthListeners.push(listener);
+  }
+
+  /** Told by whoever looks after the plugin's task, who knows first. */
+  healthChanged(allocId: string): void {
+    for (const listener of this.healthListeners) listener(allocId);
   }
 
   /** One that is there already keeps its place. Resolves when it is on disk. */

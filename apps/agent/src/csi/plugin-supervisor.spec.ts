@@ -124,6 +124,53 @@ describe('looking after a plugin', () => {
     expect(failures).toEqual([]);
   });
 
+  it('VL-209: one that was killed is unwell at once, and well with its first good answer', async () => {
+    const { time, plugin, supervisor, events, failures, registry } = setup();
+    const told: string[] = [];
+    registry.onHealth((allocId) => told.push(allocId));
+    supervisor.taskIs(true);
+    await time.pass(1_000);
+    plugin.probe = unwell;
+    supervisor.taskIs(false);
+    await time.pass(0);
+    expect(events.slice(1)).toEqual(['Plugin became unhealthy: Error: the task of the plugin does not run']);
+    await time.pass(15_000);
+    supervisor.taskIs(true);
+    await time.pass(2_000);
+    plugin.probe = async () => true;
+    await time.pass(3_000);
+    expect(events.slice(2)).toEqual(['Plugin became healthy: plugin: disks']);
+    expect([told, failures]).toEqual([['a', 'a'], []]);
+  });
+
+  it('VL-209: an answer from before it was killed does not count', async () => {
+    const { time, plugin, supervisor, events } = setup();
+    supervisor.taskIs(true);
+    await time.pass(0);
+    let answer: (isReady: boolean) => void = () => {};
+    plugin.probe = () => new Promise((resolve) => (answer = resolve));
+    await time.pass(30_000);
+    plugin.probe = unwell;
+    supervisor.taskIs(false);
+    answer(true);
+    await time.pass(0);
+    expect(events.slice(1)).toEqual(['Plugin became unhealthy: Error: the task of the plugin does not run']);
+  });
+
+  it('VL-209: one that is unwell is probed every 5 s', async () => {
+    const { time, plugin, supervisor, events, probes } = setup();
+    supervisor.taskIs(true);
+    await time.pass(0);
+    plugin.probe = unwell;
+    await time.pass(30_000);
+    const before = probes();
+    await time.pass(15_000);
+    expect(probes() - before).toBe(3);
+    plugin.probe = async () => true;
+    await time.pass(5_000);
+    expect(events.at(-1)).toBe('Plugin became healthy: plugin: disks');
+  });
+
   it('VL-210: one loop, also across restarts of the task and probes that hang', async () => {
     const { time, plugin, supervisor, probes } = setup();
     const hanging: (() => void)[] = [];
@@ -139,6 +186,11 @@ describe('looking after a plugin', () => {
     const before = probes();
     await time.pass(300_000);
     expect(probes() - before).toBe(10);
+    for (const up of [false, true, false, true]) supervisor.taskIs(up);
+    await time.pass(0);
+    const after = probes();
+    await time.pass(300_000);
+    expect(probes() - after).toBe(10);
   });
 
   it('VL-210: at its end it is withdrawn and its socket removed, also when it was never well', async () => {

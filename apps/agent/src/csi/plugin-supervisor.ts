@@ -3,10 +3,11 @@ import { type CancelTimer, type CSIPluginConfig, formatDuration, msFromNs, type 
 import type { Logger } from '@waybill/telemetry';
 import type { PluginRegistry, PluginSide } from './plugin-registry.js';
 
-/** VL-207: until it is well. */
-export const STARTING_PROBE_INTERVAL_MS = 5_000;
-/** VL-209: afterwards. */
+/** VL-207, VL-209: while it is not well. */
+export const UNWELL_PROBE_INTERVAL_MS = 5_000;
+/** VL-209: while it is well. */
 export const PROBE_INTERVAL_MS = 30_000;
+const NOT_RUNNING = 'the task of the plugin does not run';
 
 export interface PluginSupervisorDependencies {
   readonly allocId: string;
@@ -35,9 +36,9 @@ const SIDES: Readonly<Record<string, readonly PluginSide[]>> = {
  * Looks after the plugin in one task (VL-207 to VL-210).
  *
  * idle → starting ⇄ idle, starting → watching → stopped. idle: the task does not run. starting: probed every
- * STARTING_PROBE_INTERVAL_MS; well in time it is registered, else the task fails, and it is idle until that has come up
- * again. watching: probed every PROBE_INTERVAL_MS, also across restarts of the task; a change of its health is an event
- * and nothing else. stopped: withdrawn, its socket gone. One loop and one timer at any time.
+ * UNWELL_PROBE_INTERVAL_MS; well in time it is registered, else the task fails, and it is idle until that has come up
+ * again. watching: probed every PROBE_INTERVAL_MS while it is well, else every UNWELL_PROBE_INTERVAL_MS, and at once when
+ * the task has ended or started; a change of its health is an event and a look at what it offers. stopped: withdrawn, its socket gone. One loop and one timer at any time.
  */
 export class PluginSupervisor {
   private mode: 'idle' | 'starting' | 'watching' | 'stopped' = 'idle';
@@ -57,10 +58,11 @@ export class PluginSupervisor {
 
   /** Told after each change of the task's state. */
   taskIs(up: boolean): void {
-    const cameUp = up && !this.isTaskUp;
+    if (up === this.isTaskUp) return;
     this.isTaskUp = up;
+    if (this.mode === 'watching') this.probeAnew(up);
     if (!up && this.mode === 'starting') this.rest();
-    if (cameUp && this.mode === 'idle') this.begin();
+    if (up && this.mode === 'idle') this.begin();
   }
 
   /** The task is dead for good. */
@@ -99,6 +101,14 @@ export class PluginSupervisor {
     this.cancelTimeout();
   }
 
+  /** What is known of it is from before its task ended, or started. */
+  private probeAnew(isTaskUp: boolean): void {
+    this.round++;
+    this.cancelProbe();
+    if (!isTaskUp) this.seen(NOT_RUNNING);
+    void this.probe();
+  }
+
   private async probe(): Promise<void> {
     const { mode, round } = this;
     let problem: string | undefined;
@@ -112,7 +122,8 @@ export class PluginSupervisor {
     else if (problem === undefined) await this.becameWell();
     else this.lastProblem = problem || this.lastProblem;
     if (this.round !== round) return;
-    const pauseMs = this.mode === 'starting' ? STARTING_PROBE_INTERVAL_MS : PROBE_INTERVAL_MS;
+    const isWell = this.mode === 'watching' && this.isHealthy;
+    const pauseMs = isWell ? PROBE_INTERVAL_MS : UNWELL_PROBE_INTERVAL_MS;
     this.cancelProbe = this.deps.timers.after(pauseMs, () => void this.probe());
   }
 
@@ -126,6 +137,7 @@ export class PluginSupervisor {
       const { name, version } = await this.plugin.identity.info();
       if (this.round !== round) return;
       this.mode = 'watching';
+      this.isHealthy = true;
       for (const side of SIDES[config.Type] ?? []) {
         if (this.round !== round) return; // withdrawn while the other side was written
         const of = { side, pluginId: config.ID, allocId, socketPath, mountRoot, pluginRoot };
@@ -143,8 +155,10 @@ export class PluginSupervisor {
     const isHealthy = problem === undefined;
     if (isHealthy === this.isHealthy) return;
     this.isHealthy = isHealthy;
-    if (isHealthy) this.deps.emit('Plugin became healthy', { message: `plugin: ${this.deps.config.ID}` });
-    else this.deps.emit('Plugin became unhealthy', { message: problem ? `Error: ${problem}` : 'Unknown Reason' });
+    const { allocId, config, emit, registry } = this.deps;
+    if (isHealthy) emit('Plugin became healthy', { message: `plugin: ${config.ID}` });
+    else emit('Plugin became unhealthy', { message: problem ? `Error: ${problem}` : 'Unknown Reason' });
+    registry.healthChanged(allocId);
   }
 }
 
