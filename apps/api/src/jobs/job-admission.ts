@@ -1,4 +1,6 @@
 import {
+  ALL_NODES_POOL,
+  DEFAULT_NAMESPACE,
   formatErrors,
   formatWarnings,
   type Job,
@@ -54,13 +56,16 @@ export class JobAdmission {
   }
 }
 
-const poolOf = ({ NodePool }: Job): string => NodePool || 'default';
+const DEFAULT_POOL = 'default';
+const poolOf = ({ NodePool }: Job): string => NodePool || DEFAULT_POOL;
 
-/** API-45, API-115. */
+/** API-45, API-115. Of a cluster whose first transaction is still on its way to the read model, what it makes is there. */
 function placeErrors(job: Job, namespace: Namespace | undefined, nodePool: NodePool | undefined): string[] {
+  const hasNamespace = namespace !== undefined || job.Namespace === DEFAULT_NAMESPACE;
+  const hasPool = nodePool !== undefined || [DEFAULT_POOL, ALL_NODES_POOL].includes(poolOf(job));
   return [
-    ...(namespace ? [] : [`job "${job.ID}" is in nonexistent namespace "${job.Namespace}"`]),
-    ...(nodePool ? [] : [`job "${job.ID}" is in nonexistent node pool "${poolOf(job)}"`]),
+    ...(hasNamespace ? [] : [`job "${job.ID}" is in nonexistent namespace "${job.Namespace}"`]),
+    ...(hasPool ? [] : [`job "${job.ID}" is in nonexistent node pool "${poolOf(job)}"`]),
   ];
 }
 
