@@ -107,10 +107,10 @@ describe('the deployment monitor', () => {
 
 it('CL-251: a file that is not there, in words for people', async () => {
   expect((await api.run(['job', 'plan', 'http://127.0.0.1:2/web.hcl'])).err).toBe(
-    'Error getting job struct: Error getting jobfile from "http://127.0.0.1:2/web.hcl": connect ECONNREFUSED 127.0.0.1:2\n',
+    'Error getting jobfile from "http://127.0.0.1:2/web.hcl": connect ECONNREFUSED 127.0.0.1:2\n',
   );
   expect((await api.run(['job', 'plan', '/nowhere/web.hcl'])).err).toBe(
-    'Error getting job struct: Error getting jobfile from "/nowhere/web.hcl": open /nowhere/web.hcl: no such file or directory\n',
+    'Error getting jobfile from "/nowhere/web.hcl": open /nowhere/web.hcl: no such file or directory\n',
   );
 });
 

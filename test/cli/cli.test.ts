@@ -197,6 +197,16 @@ describe('the command line against recorded answers of the API', () => {
       expect((await run(['node', 'status', '-address', 'a b'])).err).toMatch(
         /^Error initializing client: invalid address 'a b': /,
       );
+      for (const [address, shown = address] of [
+        ['localhost:4646'],
+        ['127.0.0.1:4646'],
+        ['waybill.internal'],
+        ['me:pw@localhost:4646', 'localhost:4646'],
+      ])
+        expect((await run(['node', 'status', '-address', address!])).err).toBe(
+          `Error initializing client: invalid address '${shown}': it has no scheme, write http://${shown}\n`,
+        );
+      expect((await run(['node', 'status', '-address', 'ftp://localhost'])).err).toContain('none of http, https, unix');
     });
 
     it('CL-103, CL-104, CL-107, CL-113: wrong words', async () => {

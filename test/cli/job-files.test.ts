@@ -131,7 +131,7 @@ describe('the command line with HCL', () => {
   it('JS-220 JS-190: errors show file, line, column, the line and a caret; plan exits with 255', async () => {
     const at = await file('bad.nomad.hcl', 'job "x" {\n  priorty = 1\n  group "g" { cuont = 1 }\n}\n');
     const message =
-      `Error getting job struct: Error parsing job file from ${at}:\n` +
+      `Error parsing job file from ${at}:\n` +
       'bad.nomad.hcl:2,3-10: Unsupported argument; An argument named "priorty" is not expected here. Did you mean "priority"?\n' +
       '  2 |   priorty = 1\n    |   ^^^^^^^\n' +
       'bad.nomad.hcl:3,15-20: Unsupported argument; An argument named "cuont" is not expected here. Did you mean "count"?\n' +
@@ -146,7 +146,7 @@ describe('the command line with HCL', () => {
     await writeFile(at, Buffer.from('job "caf\xe9" {}\n', 'latin1'));
     expect(await cli('job', 'run', '-output', at)).toMatchObject({
       code: 1,
-      err: `Error getting job struct: Error parsing job file from ${at}:\nInvalid character encoding; All input files must be UTF-8 encoded. Ensure that UTF-8 encoding is selected in your editor.\n`,
+      err: `Error parsing job file from ${at}:\nInvalid character encoding; All input files must be UTF-8 encoded. Ensure that UTF-8 encoding is selected in your editor.\n`,
     });
     const marked = await file('marked.nomad.hcl', '\uFEFFjob "marked" {}\n');
     expect((await cli('job', 'run', '-output', marked)).out).toContain('"ID": "marked"');

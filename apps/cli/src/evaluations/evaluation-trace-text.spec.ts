@@ -98,6 +98,11 @@ describe('the text of a trace', () => {
     expect(endedAt(103)).not.toContain('unaccounted');
   });
 
+  it('CL-1041, CL-1044: the slowest is what took longest, known or not', () => {
+    const waited = trace([step('healthy', 0, 2_000, 'agent'), step('deployment ok', 4_100, 0, 'log', 821)]);
+    expect(textOf(waited).list(undefined)).toMatch(/^Slowest Step = \(unaccounted\) \(2\.1s\)$/m);
+  });
+
   it.each([
     [0, '0s'],
     [12e6, '12ms'],

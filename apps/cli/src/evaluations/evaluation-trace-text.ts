@@ -42,7 +42,7 @@ export class EvaluationTraceText {
 
   /** CL-1041. */
   list(evaluation: EvaluationAnswer | undefined): string {
-    const slowest = this.trace.Steps.toSorted((a, b) => tookNs(b) - tookNs(a))[0];
+    const slowest = this.withGaps().toSorted((a, b) => tookNs(b) - tookNs(a))[0];
     return keyValues([
       ['Evaluation', this.display.id(this.trace.EvalID)],
       ['Job', evaluation?.JobID ?? ''],

@@ -39,7 +39,7 @@ export function readHclJob(given: string, source: string, flags: ParsedFlags): J
     };
   } catch (error) {
     if (!(error instanceof JobspecError)) throw error;
-    throw new CommandFailure(`Error getting job struct: Error parsing job file from ${given}:\n${error.illustrated}`);
+    throw new CommandFailure(`Error parsing job file from ${given}:\n${error.illustrated}`);
   }
 }
 

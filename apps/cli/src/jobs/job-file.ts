@@ -20,13 +20,13 @@ export interface JobFile {
 
 /** The text of a job file (CL-251, JS-10). @throws CommandFailure */
 export async function readJobText(path: string): Promise<string> {
-  if (path === '') throw new CommandFailure('Error getting job struct: Error jobfile path has to be specified.');
+  if (path === '') throw new CommandFailure('Error jobfile path has to be specified.');
   try {
     return utf8Text(await bytesOf(path));
   } catch (error) {
     const what =
       error instanceof NotUtf8 ? `Error parsing job file from ${path}:\n` : `Error getting jobfile from "${path}": `;
-    throw new CommandFailure(`Error getting job struct: ${what}${causeOf(error)}`);
+    throw new CommandFailure(what + causeOf(error));
   }
 }
 

@@ -78,17 +78,24 @@ function parseAddress(address: string): { url: URL; socketPath?: string; basicAu
   try {
     url = new URL(address);
   } catch (error) {
-    throw invalid(causeOf(error));
+    throw invalid(withoutScheme(address) ?? causeOf(error));
   }
-  if (url.protocol !== 'http:' && url.protocol !== 'https:') throw invalid('the scheme is none of http, https, unix');
+  if (url.protocol !== 'http:' && url.protocol !== 'https:')
+    throw invalid(withoutScheme(address) ?? 'the scheme is none of http, https, unix');
   const user =
     url.username === '' ? undefined : `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
   const bare = new URL(url.pathname.replace(/\/$/, ''), `${url.protocol}//${url.host}`);
   return { url: bare, ...defined({ basicAuth: user }) };
 }
 
+/** What to write instead, where only the scheme is missing. */
+const withoutScheme = (address: string): string | undefined =>
+  !address.includes('://') && URL.canParse(`http://${address}`)
+    ? `it has no scheme, write http://${withoutUser(address)}`
+    : undefined;
+
 /** CL-128: a password in an address is never shown. */
-const withoutUser = (address: string): string => address.replace(/\/\/[^/@]*@/, '//');
+const withoutUser = (address: string): string => address.replace(/^(\w+:\/\/)?[^/@]*@/, '$1');
 
 /** Settings that mean nothing without TLS: an address of `operator api` without a scheme is https then (CL-802). */
 function wantsTls(
