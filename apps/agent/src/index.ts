@@ -26,6 +26,7 @@ export { type HostVolumeRecord, type HostVolumeRecords, HostVolumes } from './ho
 export { HostVolumesModule } from './host-volumes/host-volumes.module.js';
 export { LocalNode } from './node/local-node.js';
 export { TaskOutputs } from './logs/task-output.js';
+export { encodeJoinToken } from './enrol/join-token.js';
 export { loadIdentity } from './recovery/identity.store.js';
 export type { ExecSession } from './exec/exec-session.js';
 export { DEFAULT_FLEET, type FleetOptions } from './nodesim/fleet-options.js';

@@ -4,6 +4,14 @@ export const EXAMPLES: Readonly<Record<string, readonly (readonly [line: string,
     ['agent -dev', 'everything on this machine, gone when it ends'],
     ['agent -client -config=/etc/waybill.d', 'what runs tasks, as files say'],
   ],
+  'agent invite': [
+    ['agent invite', 'prints what to run on the new machine'],
+    ['agent invite -data-dir=/srv/waybill -advertise=10.0.0.7', 'of a cluster elsewhere, reached at that address'],
+  ],
+  'agent join': [
+    ['agent join -data-dir=/var/lib/waybill waybill-join-eyJu', 'with the token that "agent invite" prints'],
+    ['agent join -data-dir=/var/lib/waybill', 'once more, after it has joined'],
+  ],
   'alloc exec': [
     ['alloc exec -job web /bin/sh', 'a shell beside a task of the job'],
     ['alloc exec -task=proxy 0f9e8d7c cat /etc/hosts', 'one command in a named task'],

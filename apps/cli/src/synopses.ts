@@ -1,6 +1,8 @@
 /** Every command and what it does. Sorted; the module of a command is called like its words (`commands/job-run.ts`). */
 export const SYNOPSES: Readonly<Record<string, string>> = {
   agent: 'Start all of Waybill, a node agent, or the servers',
+  'agent invite': 'Let one more machine into the cluster that npm start runs here',
+  'agent join': 'Make this computer a machine of a cluster, and run tasks on it',
   'agent-info': 'Show figures of the server at the address',
   'alloc checks': 'Show the checks of an allocation',
   'alloc exec': 'Run a command beside a task',

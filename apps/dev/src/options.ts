@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { Command, InvalidArgumentError } from 'commander';
 
 /** What `npm start -- …` was asked for. */
@@ -15,8 +16,10 @@ export interface LaunchOptions {
   readonly peer: Readonly<Record<string, string>>;
   /** When nats-server syncs to disk: `always`, before it acknowledges, or at an interval. */
   readonly sync: string;
-  /** Where other regions reach the nats-server; 0: any free port. */
+  /** Where machines and other regions reach the nats-server; 0: the port of before, or any free one. */
   readonly natsPort: number;
+  /** Address that nats-server listens on. */
+  readonly natsBind: string;
 }
 
 /** Reads the command line; prints help or a clear error and ends the process where that is what was asked for. */
@@ -32,7 +35,18 @@ export function readOptions(argv: readonly string[]): LaunchOptions {
     .option('--sync <when>', 'when the log is synced to disk: always, or an interval such as 100ms', syncWhen, '100ms')
     .option('--region <name>', 'name of this region')
     .option('--peer <region=url>', 'another region, its NATS and #file of credentials; once for each', peers, {})
-    .option('--nats-port <port>', 'port of nats-server on 127.0.0.1 (default: any that is free)', portNumber, 0)
+    .option(
+      '--nats-port <port>',
+      'port of nats-server (default: that of before where machines have joined, else any that is free)',
+      portNumber,
+      0,
+    )
+    .option(
+      '--nats-bind <address>',
+      'address of nats-server, for machines on other computers (docs/machines.md)',
+      ipAddress,
+      '127.0.0.1',
+    )
     .helpOption('-h, --help', 'show this text')
     .allowExcessArguments(false);
   command.parse([...argv], { from: 'user' });
@@ -44,6 +58,12 @@ function peers(text: string, known: Readonly<Record<string, string>>): Readonly<
   if (region === undefined || url === undefined)
     throw new InvalidArgumentError('a peer is a region and the URL of its NATS: west=nats://127.0.0.1:4302');
   return { ...known, [region]: url };
+}
+
+function ipAddress(text: string): string {
+  if (isIP(text) === 0)
+    throw new InvalidArgumentError('an address is the IP of this computer, or 0.0.0.0 for all it has');
+  return text;
 }
 
 function syncWhen(text: string): string {

@@ -29,15 +29,15 @@ export function isFirstStart(dataDir: string): boolean {
 export async function startServers(
   paths: EmbeddedDataPaths,
   env: NodeJS.ProcessEnv,
-  /** Port, 0: any free one; and when it syncs to disk. */
-  { natsPort, sync }: { readonly natsPort: number; readonly sync: string },
+  /** Port, 0: any free one; address; and when it syncs to disk. */
+  { natsPort, natsBind, sync }: { readonly natsPort: number; readonly natsBind: string; readonly sync: string },
   report: Report,
   onStarted: (server: RunningServer) => void,
 ): Promise<Servers> {
   const embedded = async (name: string, what: string, start: Promise<RunningServer>): Promise<string> => {
     const server = await report.during(name, what, start);
     onStarted(server);
-    report.state({ name, ready: true, detail: `127.0.0.1:${server.port}` });
+    report.state({ name, ready: true, detail: new URL(server.url).host });
     return server.url;
   };
   const given = async (name: string, url: string): Promise<string> => {
@@ -49,9 +49,10 @@ export async function startServers(
   const guardedNats = async (): Promise<RunningServer> => {
     // Loads the code of services, which has to be done anyway: only now, while PostgreSQL starts.
     const { natsCredentials } = await import('./nats-credentials.js');
-    const { files, accounts } = await natsCredentials(paths);
+    const { files, accounts, invitedAtPort } = await natsCredentials(paths);
     credentials = files;
-    return await startNats({ dir: paths.nats, port: natsPort, syncInterval: sync, accounts, ...options });
+    const port = natsPort || invitedAtPort;
+    return await startNats({ dir: paths.nats, host: natsBind, port, syncInterval: sync, accounts, ...options });
   };
   const options = { restart: true, log: report.warn };
   const natsUrl = env['WAYBILL_NATS_URL'];

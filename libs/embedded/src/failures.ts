@@ -52,6 +52,14 @@ export class DiskFullError extends Error {
   }
 }
 
+/** Nothing runs on the data directory that could be told of a change. */
+export class NotRunningError extends Error {
+  override readonly name = 'NotRunningError';
+  constructor(readonly dir: string) {
+    super(`no nats-server of Waybill runs in ${dir}: run npm start first, or name its directory with -data-dir`);
+  }
+}
+
 /** No binaries, or no way to run them, on this platform. */
 export class UnsupportedPlatformError extends Error {
   override readonly name = 'UnsupportedPlatformError';
@@ -77,6 +85,7 @@ const NAMED = [
   PortForbiddenError,
   DataDirectoryError,
   DiskFullError,
+  NotRunningError,
   UnsupportedPlatformError,
   ServerFailedError,
 ] as const;

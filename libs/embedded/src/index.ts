@@ -1,7 +1,7 @@
 export * from './failures.js';
 export { natsServerPath, type NatsServerPathOptions } from '../nats-server-binary.mjs';
-export { startNats, type NatsOptions, type RunningServer } from './nats-server.js';
-export type { NatsAccounts } from './nats-config.js';
+export { changeNatsAccounts, startNats, type NatsOptions, type RunningServer } from './nats-server.js';
+export { type NatsAccounts, reachedAt, urlHost } from './nats-config.js';
 export { startPostgres, type PostgresOptions } from './postgres-server.js';
 export { startStack, type Stack, type StackOptions } from './test-stack.js';
 export {

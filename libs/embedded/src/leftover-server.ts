@@ -51,6 +51,12 @@ export async function awaitLeftoverServer(leftover: LeftoverServer): Promise<voi
   }
 }
 
+/** The process of a server that runs now. */
+export function runningServer({ pidFile, commandLineHolds }: ServerFiles): number | undefined {
+  const pid = pidIn(pidFile);
+  return pid !== undefined && isAlive(pid) && isServer(pid, commandLineHolds) ? pid : undefined;
+}
+
 function pidIn(file: string): number | undefined {
   try {
     const pid = Number.parseInt(readFileSync(file, 'utf8'), 10);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { natsConfigText } from './nats-config.js';
+import { listeningOf, natsAccountsText, natsConfigText, reachedAt } from './nats-config.js';
 
 const config = {
   port: 4333,
@@ -23,8 +23,16 @@ describe('natsConfigText', () => {
 
   it('names who may connect, if that is said', () => {
     const accounts = { A: { users: [{ nkey: 'UABC' }] } };
-    expect(natsConfigText({ ...config, accounts })).toContain('accounts: {"A":{"users":[{"nkey":"UABC"}]}}\n');
+    expect(natsConfigText({ ...config, guarded: true })).toContain('include "accounts.conf"\n');
+    expect(natsAccountsText(accounts)).toBe('accounts: {"A":{"users":[{"nkey":"UABC"}]}}\n');
     expect(natsConfigText(config)).not.toContain('accounts');
+  });
+
+  it('says where it listens', () => {
+    expect(listeningOf(natsConfigText(config))).toEqual({ host: '127.0.0.1', port: 4333 });
+    expect(listeningOf(natsConfigText({ ...config, host: '::' }))).toEqual({ host: '::', port: 4333 });
+    expect(listeningOf('listen: 4222')).toBeUndefined();
+    expect(['0.0.0.0', '::', '10.0.0.7'].map(reachedAt)).toEqual(['127.0.0.1', '::1', '10.0.0.7']);
   });
 
   it('keeps a path with quotes and spaces one string', () => {

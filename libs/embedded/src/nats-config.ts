@@ -1,23 +1,30 @@
+/** Listens on the loopback only. */
+export const DEFAULT_HOST = '127.0.0.1';
+/** Beside the configuration, so that it can be changed alone. */
+export const ACCOUNTS_FILE = 'accounts.conf';
+
 export interface NatsConfig {
+  /** Address to listen on. Default DEFAULT_HOST. */
+  readonly host?: string | undefined;
   readonly port: number;
   readonly storeDir: string;
   readonly pidFile: string;
   readonly maxPayloadBytes: number;
   readonly syncInterval: string;
-  /** As in the server's own configuration; absent: anybody may connect and do everything. */
-  readonly accounts?: NatsAccounts | undefined;
+  /** Whether ACCOUNTS_FILE says who may connect; otherwise anybody may, and do everything. */
+  readonly guarded?: boolean;
 }
 
 export type NatsAccounts = Readonly<Record<string, object>>;
 
 /**
- * The configuration file's text. Listens on the loopback address only. `sync_interval` is set in any case: the server's own
+ * The configuration file's text. `sync_interval` is set in any case: the server's own
  * default leaves acknowledged messages unsynced for two minutes; 100 ms costs up to 8% of the publishing rate, `always`
  * five sixths of it.
  */
 export function natsConfigText(config: NatsConfig): string {
   return `${[
-    'host: "127.0.0.1"',
+    `host: ${quoted(config.host ?? DEFAULT_HOST)}`,
     `port: ${config.port}`,
     'server_name: "waybill"',
     `max_payload: ${config.maxPayloadBytes}`,
@@ -26,10 +33,25 @@ export function natsConfigText(config: NatsConfig): string {
     `  store_dir: ${quoted(config.storeDir)}`,
     `  sync_interval: ${config.syncInterval === 'always' ? 'always' : quoted(config.syncInterval)}`,
     '}',
-    // The server reads JSON as a form of its own syntax.
-    ...(config.accounts ? [`accounts: ${JSON.stringify(config.accounts)}`] : []),
+    ...(config.guarded ? [`include ${quoted(ACCOUNTS_FILE)}`] : []),
   ].join('\n')}\n`;
 }
+
+/** The text of ACCOUNTS_FILE. The server reads JSON as a form of its own syntax. */
+export const natsAccountsText = (accounts: NatsAccounts): string => `accounts: ${JSON.stringify(accounts)}\n`;
+
+/** Where a server with this configuration listens; undefined: the text is not of `natsConfigText`. */
+export function listeningOf(text: string): { readonly host: string; readonly port: number } | undefined {
+  const [, host] = /^host: "([^"]+)"$/m.exec(text) ?? [];
+  const [, port] = /^port: (\d+)$/m.exec(text) ?? [];
+  return host === undefined || port === undefined ? undefined : { host, port: Number(port) };
+}
+
+/** The address at which this computer reaches what listens on all. */
+export const reachedAt = (host: string): string => (host === '0.0.0.0' ? DEFAULT_HOST : host === '::' ? '::1' : host);
+
+/** As a URL has it. */
+export const urlHost = (host: string): string => (host.includes(':') ? `[${host}]` : host);
 
 function quoted(value: string): string {
   return JSON.stringify(value);

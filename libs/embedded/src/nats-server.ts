@@ -1,19 +1,30 @@
 import { existsSync } from 'node:fs';
-import { rename, writeFile } from 'node:fs/promises';
+import { readFile, rename, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import path from 'node:path';
 import { makeDirectory } from '@waybill/processes';
 import { natsServerPath } from '../nats-server-binary.mjs';
 import { asDataDirectoryFailure } from './data-directory-failure.js';
-import { PortTakenError, type DiskFullError } from './failures.js';
-import { awaitLeftoverServer, type ServerFiles } from './leftover-server.js';
-import { type NatsAccounts, natsConfigText } from './nats-config.js';
+import { type DiskFullError, NotRunningError, PortTakenError } from './failures.js';
+import { awaitLeftoverServer, runningServer, type ServerFiles } from './leftover-server.js';
+import {
+  ACCOUNTS_FILE,
+  DEFAULT_HOST,
+  listeningOf,
+  type NatsAccounts,
+  natsAccountsText,
+  natsConfigText,
+  reachedAt,
+  urlHost,
+} from './nats-config.js';
 import { SupervisedServer, type UnexpectedExit } from './supervised-server.js';
 import { assertPortFree, freePort } from './tcp-port.js';
 
 export interface NatsOptions {
   /** Its own directory: configuration, log, streams. */
   readonly dir: string;
+  /** Address to listen on. Default: the loopback. */
+  readonly host?: string;
   /** 0 (default): any free one. */
   readonly port?: number;
   /** Largest message. Default 8 MiB, above which the server itself warns. */
@@ -80,16 +91,20 @@ async function startOn(port: number, binary: string, options: NatsOptions): Prom
   const files = natsFiles(dir);
   const { server: name, configFile, pidFile, logFile } = files;
   const log = options.log ?? (() => {});
+  const host = options.host ?? DEFAULT_HOST;
+  const reached = reachedAt(host);
   const config = natsConfigText({
+    host,
     port,
     storeDir: path.join(dir, 'streams'),
     pidFile,
     maxPayloadBytes: options.maxPayloadBytes ?? DEFAULT_MAX_PAYLOAD_BYTES,
     syncInterval: options.syncInterval ?? '100ms',
-    accounts: options.accounts,
+    guarded: options.accounts !== undefined,
   });
   try {
     await makeDirectory(dir, { mode: 0o700 });
+    if (options.accounts) await writeAccounts(dir, options.accounts);
     await writeFile(configFile, config, { mode: 0o600 });
   } catch (error) {
     throw asDataDirectoryFailure(error, dir);
@@ -102,11 +117,11 @@ async function startOn(port: number, binary: string, options: NatsOptions): Prom
     readyTimeoutMs: READY_TIMEOUT_MS,
     prepare: async () => {
       await awaitLeftoverServer({ ...files, log });
-      await assertPortFree(port, name);
+      await assertPortFree(port, name, host);
       const [owner] = Object.keys(options.accounts ?? {});
       if (owner !== undefined) await adoptStreams(path.join(dir, 'streams', 'jetstream'), owner);
     },
-    isReady: async () => await greetsWithJetStream(port),
+    isReady: async () => await greetsWithJetStream(reached, port),
     restart: options.restart ?? false,
     brokenByFullDisk: true, // a stream that failed to write once refuses every later message
     onExit: options.onExit ?? (() => {}),
@@ -115,13 +130,38 @@ async function startOn(port: number, binary: string, options: NatsOptions): Prom
   });
   await server.start();
   return {
-    url: `nats://127.0.0.1:${port}`,
+    url: `nats://${urlHost(reached)}:${port}`,
     port,
     get pid() {
       return server.pid;
     },
     stop: async () => await server.stop(),
   };
+}
+
+/**
+ * Has the server that runs in `dir` read who may connect; connections of those who still may stay.
+ * @returns where it listens
+ * @throws NotRunningError
+ */
+export async function changeNatsAccounts(
+  dir: string,
+  accounts: NatsAccounts,
+): Promise<{ readonly host: string; readonly port: number }> {
+  const files = natsFiles(path.resolve(dir));
+  const pid = runningServer(files);
+  const listening = pid === undefined ? undefined : listeningOf(await readFile(files.configFile, 'utf8'));
+  if (pid === undefined || listening === undefined) throw new NotRunningError(dir);
+  await writeAccounts(path.resolve(dir), accounts);
+  process.kill(pid, 'SIGHUP');
+  return listening;
+}
+
+/** The server may be started at any moment: it finds the whole old or the whole new file. */
+async function writeAccounts(dir: string, accounts: NatsAccounts): Promise<void> {
+  const file = path.join(dir, ACCOUNTS_FILE);
+  await writeFile(`${file}.new`, natsAccountsText(accounts), { mode: 0o600 });
+  await rename(`${file}.new`, file);
 }
 
 /** Where nats-server keeps streams without accounts. */
@@ -134,9 +174,9 @@ async function adoptStreams(streamsDir: string, account: string): Promise<void> 
 }
 
 /** The server greets every connection with one INFO line; it listens only once its streams are recovered. */
-async function greetsWithJetStream(port: number): Promise<boolean> {
+async function greetsWithJetStream(host: string, port: number): Promise<boolean> {
   return await new Promise((resolve, reject) => {
-    const socket = connect(port, '127.0.0.1');
+    const socket = connect(port, host);
     let greeting = '';
     socket.setTimeout(PROBE_TIMEOUT_MS, () => socket.destroy(new Error('no greeting')));
     socket.once('error', reject);

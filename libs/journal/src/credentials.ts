@@ -38,17 +38,23 @@ export async function readCredentials(file: string): Promise<NatsCredentials> {
   };
 }
 
+/** A new user's key. The seed is the secret. */
+export function newUserKey(): { readonly seed: string; readonly publicKey: string } {
+  const made = nkeys.createUser();
+  return { seed: new TextDecoder().decode(made.getSeed()), publicKey: made.getPublicKey() };
+}
+
 /**
  * The public key of the user whose seed is in the file; a new seed is made where there is no file. Readable by the owner
  * only.
  * @throws CredentialsError
  */
 export async function userKey(file: string): Promise<string> {
-  const made = nkeys.createUser();
+  const made = newUserKey();
   try {
     await makeDirectory(path.dirname(file), { mode: 0o700 });
-    await writeFile(file, `${new TextDecoder().decode(made.getSeed())}\n`, { flag: 'wx', mode: 0o600 });
-    return made.getPublicKey();
+    await writeFile(file, `${made.seed}\n`, { flag: 'wx', mode: 0o600 });
+    return made.publicKey;
   } catch (cause) {
     if (cause instanceof Error && 'code' in cause && cause.code === 'EEXIST')
       return (await readCredentials(file)).publicKey;

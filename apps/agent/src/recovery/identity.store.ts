@@ -19,10 +19,14 @@ export class DirectoryInUseError extends Error {
 }
 
 /** AG-10: who this machine is, made once and kept; files readable by the owner only. */
-export async function loadIdentity(dir: string, newId: () => string): Promise<AgentIdentity> {
+export async function loadIdentity(
+  dir: string,
+  newId: () => string,
+  newNodeId: () => string = newId,
+): Promise<AgentIdentity> {
   await makeDirectory(dir, AGENT_DIRECTORY);
   return {
-    nodeId: await storedOrNew(below(dir, 'client-id'), newId),
+    nodeId: await storedOrNew(below(dir, 'client-id'), newNodeId),
     secretId: await storedOrNew(below(dir, 'secret-id'), newId),
   };
 }

@@ -42,7 +42,10 @@ export function restartTimeoutMs(alloc: Allocation): number {
 const unreachable = ({ reason }: RpcUnavailableError, node: string): ApiError =>
   reason === 'timeout'
     ? failed(`node ${node} has not answered in time`)
-    : notFound(`No path to node: ${node} does not answer`);
+    : notFound(
+        `No path to node: ${node} does not answer. Its agent is down, or connects with the key of another machine: ` +
+          'every machine needs its own, see docs/machines.md and "waybill agent invite"',
+      );
 
 /** API-194. */
 const isMissing = (error: RpcError): boolean =>

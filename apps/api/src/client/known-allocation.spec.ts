@@ -41,7 +41,7 @@ describe('what is asked of the machine of an allocation', () => {
   it('API-194: no way to the machine is 404, what the machine refuses 500 with its text', async () => {
     await expect(restart(new RpcUnavailableError('agent.restartAlloc', 'nobody'))).rejects.toMatchObject({
       status: 404,
-      message: expect.stringMatching(/^No path to node/) as string,
+      message: expect.stringMatching(/^No path to node: .* does not answer\. .*"waybill agent invite"$/) as string,
     });
     await expect(restart(new RpcError('conflict', 'Task not running'))).rejects.toMatchObject({
       status: 500,

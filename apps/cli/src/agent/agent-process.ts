@@ -47,9 +47,9 @@ export class AgentProcess {
 }
 
 /** Found as a package, so that it does not matter in which file this module ends up. @throws CommandFailure */
-function programOf(app: AgentStart['app']): string {
+export function programOf(app: AgentStart['app'], file = 'main.js'): string {
   try {
-    const program = fileURLToPath(new URL('main.js', import.meta.resolve(`@waybill/${app}`)));
+    const program = fileURLToPath(new URL(file, import.meta.resolve(`@waybill/${app}`)));
     if (existsSync(program)) return program;
   } catch {
     // Said below: an installation may be without it.

@@ -1,0 +1,55 @@
+import { readFile } from 'node:fs/promises';
+import { isErrno, makeDirectory } from '@waybill/processes';
+import { below, ownDirectory } from '../paths/path-name.js';
+import { writeDurably } from '../recovery/durable-file.store.js';
+import { loadIdentity } from '../recovery/identity.store.js';
+import { decodeJoinToken, type Join } from './join-token.js';
+
+/** A machine cannot join as it was asked to; the message says what to do. */
+export class JoinError extends Error {
+  override readonly name = 'JoinError';
+}
+
+/** What the agent of a machine that has joined is started with. */
+export interface JoinedMachine {
+  readonly natsUrl: string;
+  readonly seedFile: string;
+}
+
+/**
+ * Makes the directory that of the machine that the token names, or looks up which it is. Readable by its owner only.
+ * @param token undefined: the machine has joined earlier
+ * @throws JoinError, JoinTokenError
+ */
+export async function joinMachine(
+  dataDir: string,
+  token: string | undefined,
+  newId: () => string,
+): Promise<JoinedMachine> {
+  const root = ownDirectory(dataDir);
+  const seedFile = below(root, 'credentials', 'agent.seed');
+  const natsFile = below(root, 'joined-nats-url');
+  if (token === undefined) return { natsUrl: await joinedEarlier(root, natsFile), seedFile };
+  const join = decodeJoinToken(token);
+  await makeDirectory(root, { mode: 0o700, otherwise: 'choose another data directory' });
+  await takeIdentity(root, join, newId);
+  await makeDirectory(below(root, 'credentials'), { mode: 0o700 });
+  await writeDurably(seedFile, `${join.seed}\n`);
+  await writeDurably(natsFile, `${join.nats}\n`);
+  return { natsUrl: join.nats, seedFile };
+}
+
+async function takeIdentity(root: string, { node }: Join, newId: () => string): Promise<void> {
+  const { nodeId } = await loadIdentity(below(root, 'agent'), newId, () => node);
+  if (nodeId !== node)
+    throw new JoinError(`${root} belongs to machine ${nodeId} already: choose another directory with -data-dir`);
+}
+
+async function joinedEarlier(root: string, natsFile: string): Promise<string> {
+  try {
+    return (await readFile(natsFile, 'utf8')).trim();
+  } catch (error) {
+    if (!isErrno(error, 'ENOENT')) throw error;
+    throw new JoinError(`${root} has not joined a cluster: give it the token that "waybill agent invite" prints`);
+  }
+}

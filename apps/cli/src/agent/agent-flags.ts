@@ -1,0 +1,15 @@
+import type { Flag } from '../flags/flag.js';
+
+/** What a machine is to the cluster. */
+export const MACHINE_FLAGS: readonly Flag[] = [
+  { name: 'dc', kind: 'text', value: 'name', help: 'Datacenter of this machine.' },
+  { name: 'node', kind: 'text', value: 'name', help: 'Name of this machine.' },
+  { name: 'node-class', kind: 'text', value: 'class', help: 'Class of this machine.' },
+  { name: 'node-pool', kind: 'text', value: 'pool', help: 'Pool this machine is in.' },
+  { name: 'meta', kind: 'list', value: 'key=value', help: 'What jobs may constrain on.' },
+];
+
+export const AGENT_LOG_FLAGS: readonly Flag[] = [
+  { name: 'log-level', kind: 'text', value: 'level', help: 'trace, debug, info, warn or error.' },
+  { name: 'log-json', kind: 'switch', help: 'Log lines as JSON.' },
+];

@@ -1,0 +1,23 @@
+import type { ParsedFlags } from '../flags/parsed-flags.js';
+import type { AgentFlags } from './agent-config.js';
+import { type AgentStart, agentStart } from './agent-start.js';
+
+/** Of a machine that has joined a cluster. */
+export interface JoinedMachine {
+  readonly natsUrl: string;
+  /** File with its key. */
+  readonly seedFile: string;
+}
+
+/** How the agent of a machine that has joined is started: as `agent -client`, with its own key. @throws CommandFailure */
+export function joinedStart(flags: ParsedFlags, { natsUrl, seedFile }: JoinedMachine): AgentStart {
+  const asClient: AgentFlags = {
+    on: (name) => name === 'client' || (flags.has(name) && flags.on(name)),
+    given: (name) => flags.given(name),
+    text: (name) => (name === 'nats' ? natsUrl : flags.has(name) ? flags.text(name) : undefined),
+    integer: (name) => (flags.has(name) ? flags.integer(name) : undefined),
+    list: (name) => flags.list(name),
+  };
+  const start = agentStart(asClient, '');
+  return { ...start, env: { ...start.env, WAYBILL_NATS_CREDENTIALS: seedFile } };
+}

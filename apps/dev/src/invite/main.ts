@@ -1,0 +1,22 @@
+import { parseArgs } from 'node:util';
+import { inviteMachine } from './invite-machine.js';
+
+/** `waybill agent invite`: one line for the shell of the new machine on stdout, what a person should know on stderr. */
+const { values } = parseArgs({
+  options: { 'data-dir': { type: 'string', default: '.waybill' }, advertise: { type: 'string' } },
+});
+
+try {
+  const { nodeId, token, natsUrl, thisComputerOnly } = await inviteMachine(values['data-dir'], values.advertise);
+  process.stderr.write(`Machine ${nodeId} may join, at ${natsUrl}. Run there, in a directory of its own:\n\n`);
+  process.stdout.write(`waybill agent join -data-dir=waybill-machine ${token}\n`);
+  process.stderr.write(
+    '\nThe token is a secret: it holds the key of this machine. It is not kept here, so copy it now.\n' +
+      (thisComputerOnly
+        ? 'It works on this computer only: for others run npm start -- --nats-bind ADDRESS, and invite again.\n'
+        : 'What goes over the network is not encrypted: use a network that you trust (docs/security.md).\n'),
+  );
+} catch (error) {
+  process.stderr.write(`waybill agent invite: ${error instanceof Error ? error.message : String(error)}\n`);
+  process.exitCode = 1;
+}
