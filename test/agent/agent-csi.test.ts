@@ -13,7 +13,7 @@ import {
   type VolumeMount,
   type VolumeRequest,
 } from '@waybill/model';
-import { CSI_CONTROLLER, CSI_NODE } from '@waybill/rpc';
+import { collectAllocs, CSI_CONTROLLER, CSI_NODE } from '@waybill/rpc';
 import { fixtures } from '@waybill/state';
 import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest';
 import { callsIn } from '../support/csi-plugin/directory-plugin.mjs';
@@ -386,6 +386,35 @@ describe('an allocation with a volume', () => {
     for (const alloc of [first, second]) expect(claims.claimsOf(alloc.ID)).toHaveLength(1);
     expect(methods(disk).filter((method) => method === 'NodePublishVolume')).toHaveLength(2);
     expect(mountsBelow('/shared-disk/')).toEqual([]);
+  });
+
+  it('VL-232, VL-311: a mount whose allocation was collected is taken back by the next agent, and shared with nobody', async (ctx) => {
+    needsMounts(ctx);
+    await isUp();
+    const disk = await aVolume('dropped');
+    const alloc = await user('echo here > srv/data', 'dropped');
+    faults.set({ NodeUnpublishVolume: { code: INTERNAL } });
+    await ended(alloc);
+    await releasedOf(alloc);
+    const target = { target: node.ID };
+    await cluster.rpc.ask(collectAllocs, { AllocID: alloc.ID }, target);
+    expect(existsSync(path.join(cluster.agentDir('one'), 'allocs', alloc.ID))).toBe(false);
+    expect(mountsBelow('/dropped/')).not.toEqual([]);
+    const refused = await user('echo never', 'dropped');
+    const { TaskStates } = await cluster.inStatus(refused.ID, 'failed');
+    const failure = TaskStates['web']?.Events.find(({ Type }) => Type === 'Setup Failure');
+    expect(failure?.Details?.['setup_error']).toContain(`is still mounted here for allocation "${alloc.ID}"`);
+    await cluster.endAgent(agent, 'SIGKILL');
+    agent = await cluster.startAgent('one', env());
+    await isUp();
+    expect(mountsBelow('/dropped/')).not.toEqual([]);
+    faults.set({});
+    await eventually('nothing is left mounted', () => mountsBelow('/dropped/').length === 0);
+    await releasedOf(alloc, 2);
+    const next = await user('cat srv/data', 'dropped');
+    await ended(next);
+    await releasedOf(next);
+    expect(onDisk(disk, 'data')).toBe('here\n');
   });
 
   it('VL-246, VL-247: the servers may have it grown and detached', async (ctx) => {

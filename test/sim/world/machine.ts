@@ -5,6 +5,7 @@ import {
   CsiModule,
   HostVolumes,
   HostVolumesModule,
+  type LeftMount,
   LocalNode,
   pluginAttribute,
   type PluginRegistration,
@@ -79,6 +80,8 @@ export class Machine {
   private power: SimulatedProcess | undefined;
   private tasks: TaskHost | undefined;
   private mounts = new MountTable();
+  /** On its disk. */
+  private leftMounts: readonly LeftMount[] = [];
   private process: SimulatedProcess | undefined;
   private agent: Agent | undefined;
   private clock: Parameters<SimulatedProcess['setClock']> = [0, 0];
@@ -230,6 +233,10 @@ export class Machine {
       registrations: {
         load: async () => (power ? registrationsOf(name, this.hasController) : []),
         save: async () => {},
+      },
+      leftMounts: {
+        load: async () => this.leftMounts,
+        save: async (all) => void (this.leftMounts = all),
       },
       places: mounts.places,
       claims: serversClaims(rpc, () => local.current),

@@ -52,10 +52,11 @@ describe('an allocation, step by step', () => {
       record: () => ({}),
       isClosed: false,
       close: () => {},
+      left: () => [],
     };
     const csi: StorageHost = {
       volumesOf: () => volumes,
-      forget: () => {},
+      forget: async () => {},
       supervisor: () => expect.unreachable('it is no plugin'),
     };
     const { time, runner } = setup([aTask('web', FOREVER)], {
@@ -116,10 +117,11 @@ describe('an allocation, step by step', () => {
       record: () => ({}),
       isClosed: false,
       close: () => {},
+      left: () => [],
     };
     const csi: StorageHost = {
       volumesOf: () => volumes,
-      forget: () => {},
+      forget: async () => {},
       supervisor: () => {
         throw new Error('there are no plugins here');
       },

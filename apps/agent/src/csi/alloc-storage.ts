@@ -12,7 +12,7 @@ export const MAX_RELEASE_WAIT_MS = 30_000;
 export interface StorageHost extends Pick<CsiHost, 'supervisor' | 'forget'> {
   volumesOf(
     ...given: Parameters<CsiHost['volumesOf']>
-  ): Pick<AllocVolumes, 'record' | 'prepare' | 'release' | 'isClosed' | 'close'>;
+  ): Pick<AllocVolumes, 'record' | 'prepare' | 'release' | 'isClosed' | 'close' | 'left'>;
 }
 
 /** What of an allocation its volumes and plugins depend on, and what they may do to it. */
@@ -80,7 +80,7 @@ export class AllocStorage {
     return this.released;
   }
 
-  /** The allocation goes as a whole: what has been released by then is, the rest is left to the servers. */
+  /** The allocation goes as a whole: what has not been unmounted by then is handed on, and on disk, before this resolves. */
   async end(): Promise<void> {
     let cancel: CancelTimer = () => {};
     const patience = new Promise<void>((resolve) => {
@@ -89,7 +89,7 @@ export class AllocStorage {
     await Promise.race([this.release(), patience]);
     cancel();
     this.close();
-    if (this.volumes) this.host?.forget(this.wiring.alloc.ID, this.volumes);
+    if (this.volumes) await this.host?.forget(this.wiring.alloc.ID, this.volumes);
   }
 
   /** The agent ends: mounts and plugins stay as they are. */

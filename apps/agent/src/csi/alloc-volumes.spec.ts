@@ -223,6 +223,34 @@ describe('the volumes of an allocation', () => {
     expect(given_back.map(({ State }) => State)).toEqual([CLAIM_STATE.unpublishing, CLAIM_STATE.nodeDetached]);
   });
 
+  it('VL-232: unmounting goes on until it succeeds, and is handed on when the allocation is dropped', async () => {
+    const unmounts = Array.from({ length: 10_000 }, () => new Error('no plugin'));
+    const { volumes, counts, time, saved } = setup({ unmounts });
+    await volumes.prepare(true);
+    expect(volumes.left()).toHaveLength(1);
+    await volumes.release();
+    await time.pass(3 * 24 * 3_600_000);
+    const before = counts().unmount;
+    await time.pass(60_000);
+    expect(counts().unmount).toBeGreaterThan(before);
+    volumes.close();
+    await time.pass(0);
+    const usage = { ReadOnly: false, AttachmentMode: 'file-system', AccessMode: 'single-node-writer' };
+    const volume = { allocId: alloc.ID, namespace: alloc.Namespace, volumeId: 'data', externalId: 'disk', usage };
+    expect(volumes.left()).toMatchObject([
+      { pluginId: 'disks', volume, claim: { VolumeID: 'data', State: CLAIM_STATE.nodeDetached } },
+    ]);
+    expect(saved()).toEqual(PERSISTED);
+  });
+
+  it('VL-232: nothing is handed on of what is unmounted or was never claimed', async () => {
+    const { volumes } = setup();
+    expect(volumes.left()).toEqual([]);
+    await volumes.prepare(true);
+    await volumes.release();
+    expect(volumes.left()).toEqual([]);
+  });
+
   it('VL-229, VL-230: one volume that fails holds up no other, and giving back is not tried twice', async () => {
     const requests = { a: fixtures.aVolumeRequest({ Source: 'a' }), b: fixtures.aVolumeRequest({ Source: 'b' }) };
     const given = {

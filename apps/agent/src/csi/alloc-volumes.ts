@@ -14,6 +14,7 @@ import {
 import type { ClaimVolumeResponse } from '@waybill/rpc';
 import type { Logger } from '@waybill/telemetry';
 import { retrying } from './backoff.js';
+import type { LeftMount } from './left-mounts.js';
 import type { LocalNodePlugin } from './local-plugins.js';
 import { isPassing, type VolumeClaims } from './volume-claims.js';
 import { type MountInfo, mountOptions, type MountedVolume, useKey, type VolumeMount } from './volume-mounter.js';
@@ -59,7 +60,8 @@ const NOT_MOUNTED: MountInfo = { Source: '', IsDevice: false };
  * new → preparing → ready → releasing → released; closed from anywhere. preparing: three phases, each for all volumes
  * before the next: what an earlier agent has mounted is looked at, the others are claimed, and mounted. Failing there is
  * no end of its own: release follows in every case. releasing: each volume by itself is unmounted and given back; what
- * cannot be unmounted is given back all the same and tried on in the background. closed: every wait is over.
+ * cannot be unmounted is given back all the same and tried on in the background, until it succeeds. closed: every wait is
+ * over, and whoever drops the allocation hands on what is left.
  * What is known of a volume is on disk before the next step with it. Cost: one entry per volume.
  */
 export class AllocVolumes {
@@ -125,6 +127,17 @@ export class AllocVolumes {
 
   get isClosed(): boolean {
     return this.closing.signal.aborted;
+  }
+
+  /** What is not known to be unmounted, for whoever goes on when its allocation is dropped. */
+  left(): LeftMount[] {
+    return [...this.known].flatMap(([alias, { PluginID: pluginId }]) => {
+      if (!this.requests[alias]) return [];
+      const { usage, ...volume } = this.mounted(alias);
+      const { ReadOnly, AttachmentMode, AccessMode } = usage;
+      const claim = this.claimRequest(alias, CLAIM_STATE.nodeDetached);
+      return [{ pluginId, volume: { ...volume, usage: { ReadOnly, AttachmentMode, AccessMode } }, claim }];
+    });
   }
 
   /** VL-231. */
@@ -218,7 +231,7 @@ export class AllocVolumes {
   /** VL-232. */
   private async unmountLater(alias: string): Promise<void> {
     const { clock, timers, logger } = this.deps;
-    const retries = { clock, timers, signal: this.closing.signal };
+    const retries = { clock, timers, signal: this.closing.signal, patienceMs: Infinity };
     try {
       await retrying(
         () => this.unmount(alias),
@@ -226,11 +239,9 @@ export class AllocVolumes {
         retries,
       );
     } catch (error) {
-      logger.error('a volume could not be unmounted', {
-        alloc: this.alloc.ID,
-        volume: this.used(alias).volumeId,
-        error,
-      });
+      // Closed: who goes on is the next agent, or the list of what is left.
+      const about = { alloc: this.alloc.ID, volume: this.used(alias).volumeId };
+      logger.warn('a volume is left mounted for now', { ...about, error });
       return;
     }
     await this.giveBack(alias, true);

@@ -1,6 +1,6 @@
 import type { Clock, Timers } from '@waybill/model';
 
-/** VL-227: waits 2 s, 4 s … up to a minute between tries, for a day. */
+/** VL-227: waits 2 s, 4 s … up to a minute between tries, for a day unless told otherwise. */
 export const FIRST_WAIT_MS = 2_000;
 export const MAX_WAIT_MS = 60_000;
 export const PATIENCE_MS = 24 * 3_600_000;
@@ -10,6 +10,8 @@ export interface RetryDependencies {
   readonly timers: Timers;
   /** Ends the waiting; what failed last is thrown. */
   readonly signal: AbortSignal;
+  /** Default PATIENCE_MS. */
+  readonly patienceMs?: number;
   /** It failed and will be tried again. */
   readonly onRetry?: (error: unknown) => void;
 }
@@ -18,9 +20,9 @@ export interface RetryDependencies {
 export async function retrying<T>(
   work: () => Promise<T>,
   isWorthIt: (error: unknown) => boolean,
-  { clock, timers, signal, onRetry }: RetryDependencies,
+  { clock, timers, signal, onRetry, patienceMs = PATIENCE_MS }: RetryDependencies,
 ): Promise<T> {
-  const untilMs = clock.nowMs() + PATIENCE_MS;
+  const untilMs = clock.nowMs() + patienceMs;
   for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(waitMs * 2, MAX_WAIT_MS)) {
     try {
       return await work();

@@ -10,12 +10,13 @@ import {
 import type { Logger } from '@waybill/telemetry';
 import type { LocalEvent, LocalNode } from '../node/local-node.js';
 import { AllocVolumes, type AllocVolumesRecord } from './alloc-volumes.js';
+import { type LeftMountList, LeftMounts } from './left-mounts.js';
 import { LocalPlugins, NoSuchPluginError } from './local-plugins.js';
 import type { MountPlaces } from './mount-places.store.js';
 import { PluginRegistry, type PluginRegistrations } from './plugin-registry.js';
 import { PluginSupervisor, type PluginSupervisorDependencies } from './plugin-supervisor.js';
 import type { VolumeClaims } from './volume-claims.js';
-import { type MountInfo, VolumeMounter } from './volume-mounter.js';
+import { type MountedVolume, type MountInfo, VolumeMounter } from './volume-mounter.js';
 import { pluginDirectories, SOCKET_NAME } from './volume-paths.js';
 import { VolumeUses } from './volume-uses.js';
 import { below } from '../paths/path-name.js';
@@ -25,6 +26,8 @@ export interface CsiHostDependencies {
   readonly csiDir: string;
   readonly region: string;
   readonly registrations: PluginRegistrations;
+  /** What is still mounted for allocations that are gone. */
+  readonly leftMounts: LeftMountList;
   readonly places: MountPlaces;
   readonly claims: VolumeClaims;
   readonly node: LocalNode;
@@ -51,6 +54,7 @@ export class CsiHost {
   readonly mounter: VolumeMounter;
   private readonly registry: PluginRegistry;
   private readonly uses = new VolumeUses();
+  private readonly left: LeftMounts;
   private readonly connect: (socketPath: string) => CsiPlugin;
   private readonly volumes = new Map<string, AllocVolumes>();
   private readonly supervisors = new Set<PluginSupervisor>();
@@ -70,10 +74,21 @@ export class CsiHost {
       },
     });
     this.mounter = new VolumeMounter({ places, uses: this.uses, turns: new Turns(), emit });
+    this.left = new LeftMounts({
+      list: deps.leftMounts,
+      uses: this.uses,
+      unmount: (id, volume, signal) => this.unmount(id, volume, signal),
+      giveBack: (claim) => deps.claims.unpublish(claim),
+      isHere: (allocId) => this.volumes.has(allocId),
+      clock,
+      timers,
+      logger,
+    });
   }
 
   async start(): Promise<void> {
     await this.registry.restore();
+    await this.left.restore();
     this.plugins.start();
   }
 
@@ -82,6 +97,7 @@ export class CsiHost {
     this.plugins.stop();
     for (const supervisor of this.supervisors) supervisor.close();
     for (const volumes of this.volumes.values()) volumes.close();
+    this.left.close();
   }
 
   /** VL-206: a plugin that is registered stays where it is. @throws UnsafeNameError */
@@ -139,12 +155,11 @@ export class CsiHost {
         isMounted: (place) => places.isMounted(place),
         pluginReady: (id, signal) => this.plugins.nodePluginReady(id, signal),
         plugin: (id) => this.plugins.nodePlugin(id),
-        mount: (plugin, volume, signal) => this.mounter.mount(plugin, volume, signal),
-        unmount: async (id, volume, signal) => {
-          const plugin = this.plugins.nodePlugin(id);
-          if (!plugin) throw new NoSuchPluginError('node', id);
-          await this.mounter.unmount(plugin, volume, signal);
+        mount: async (plugin, volume, signal) => {
+          await this.left.clear(plugin.pluginId, volume);
+          return this.mounter.mount(plugin, volume, signal);
         },
+        unmount: (id, volume, signal) => this.unmount(id, volume, signal),
         clock,
         timers,
         logger,
@@ -156,14 +171,25 @@ export class CsiHost {
     return volumes;
   }
 
-  /** By identity: an allocation that is wanted here again may have new ones by now (AG-402). */
-  forget(allocId: string, volumes: Pick<AllocVolumes, 'close'>): void {
+  /**
+   * Its volumes are closed; unmounting what is left of them goes on. By identity: an allocation that is wanted here again
+   * may have new ones by now (AG-402). Resolves when what is left is on disk.
+   */
+  async forget(allocId: string, volumes: Pick<AllocVolumes, 'left'>): Promise<void> {
     if (this.volumes.get(allocId) === volumes) this.volumes.delete(allocId);
+    await this.left.take(volumes.left());
   }
 
   /** An allocation of this machine whose tasks may use its volumes. */
   usesVolumes(allocId: string): boolean {
     return this.volumes.get(allocId)?.areInUse ?? false;
+  }
+
+  /** @throws NoSuchPluginError, and as VolumeMounter.unmount */
+  private async unmount(pluginId: string, volume: MountedVolume, signal: AbortSignal): Promise<void> {
+    const plugin = this.plugins.nodePlugin(pluginId);
+    if (!plugin) throw new NoSuchPluginError('node', pluginId);
+    await this.mounter.unmount(plugin, volume, signal);
   }
 
   mountOf(allocId: string, alias: string): MountInfo | undefined {

@@ -23,6 +23,7 @@ export class NoSuchPluginError extends Error {
 
 /** A node plugin that is up, with all that mounting needs to know of it. */
 export interface LocalNodePlugin {
+  readonly pluginId: string;
   readonly node: CsiPlugin['node'];
   readonly machine: CSINodeInfo;
   readonly mountRoot: string;
@@ -84,7 +85,7 @@ export class LocalPlugins {
     const instance = this.instances.get(keyOf('node', pluginId));
     if (!instance?.machine) return undefined;
     const { mountRoot, pluginRoot } = instance.registration;
-    return { node: instance.plugin.node, machine: instance.machine, mountRoot, pluginRoot };
+    return { pluginId, node: instance.plugin.node, machine: instance.machine, mountRoot, pluginRoot };
   }
 
   /** The node plugin, if it was well when it was looked at last; waits for it. @throws PluginNotReadyError after PLUGIN_WAIT_MS, or when nobody waits any more */

@@ -59,7 +59,7 @@ function plugin(stages = true): LocalNodePlugin {
     expand: async () => (calls.push('expand'), 9n),
   };
   const machine = { ...fixtures.aNodePlugin().NodeInfo!, RequiresNodeStageVolume: stages };
-  return { node, machine, mountRoot: '/host', pluginRoot: '/own' };
+  return { pluginId: 'disks', node, machine, mountRoot: '/host', pluginRoot: '/own' };
 }
 
 const volume = (allocId: string, over: Partial<VolumeMount> = {}): VolumeMount => ({

@@ -1,0 +1,161 @@
+import { type Clock, type CSIVolumeClaimRequest, type Timers, Turns } from '@waybill/model';
+import type { Logger } from '@waybill/telemetry';
+import { retrying } from './backoff.js';
+import { type MountedVolume, useKey } from './volume-mounter.js';
+import type { VolumeUses } from './volume-uses.js';
+
+/** A mount whose allocation is gone from this machine, with all that taking it back needs. */
+export interface LeftMount {
+  readonly pluginId: string;
+  readonly volume: MountedVolume;
+  /** What the servers are told when it is unmounted. */
+  readonly claim: CSIVolumeClaimRequest;
+}
+
+/** Where the list is kept. Implemented on a file (json-list.store.ts). */
+export interface LeftMountList {
+  load(): Promise<readonly LeftMount[]>;
+  /** Resolves when it is durable. */
+  save(all: readonly LeftMount[]): Promise<void>;
+}
+
+/** The disk is not mounted again here before the mount of an allocation that is gone has been taken back. */
+export class StillLeftError extends Error {
+  override readonly name = 'StillLeftError';
+  constructor({ volume }: LeftMount, cause: unknown) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    super(
+      `disk "${volume.externalId}" is still mounted here for allocation "${volume.allocId}", which is gone: ${why}`,
+      {
+        cause,
+      },
+    );
+  }
+}
+
+export interface LeftMountsDependencies {
+  readonly list: LeftMountList;
+  readonly uses: VolumeUses;
+  readonly unmount: (pluginId: string, volume: MountedVolume, signal: AbortSignal) => Promise<void>;
+  readonly giveBack: (claim: CSIVolumeClaimRequest) => Promise<void>;
+  /** An allocation of this ID is here again, and its claim is its own. */
+  readonly isHere: (allocId: string) => boolean;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly logger: Logger;
+}
+
+/**
+ * Mounts that could not be taken back before their allocation was dropped (VL-232). Each is tried until it succeeds, over
+ * restarts of the agent: the list is on disk before the allocation's own record goes. Until then it counts as a use of its
+ * disk, and nobody else has that disk mounted here. Cost: one timer and one entry of the file for each.
+ */
+export class LeftMounts {
+  private readonly left = new Map<string, LeftMount>();
+  private readonly turns = new Turns();
+  private readonly closing = new AbortController();
+  private saved: Promise<void> = Promise.resolve();
+
+  constructor(private readonly deps: LeftMountsDependencies) {}
+
+  /** What an earlier agent has left. Before any volume is mounted or unmounted. */
+  async restore(): Promise<void> {
+    try {
+      this.add(await this.deps.list.load());
+    } catch (error) {
+      this.deps.logger.error('the list of mounts that are left cannot be read: they have to be unmounted by hand', {
+        error,
+      });
+    }
+  }
+
+  /** Resolves when they are on disk. */
+  async take(mounts: readonly LeftMount[]): Promise<void> {
+    if (mounts.length === 0) return;
+    this.add(mounts);
+    await this.save();
+  }
+
+  /** Takes back what is left in the way of a mount that is to be made now. @throws StillLeftError */
+  async clear(pluginId: string, wanted: MountedVolume): Promise<void> {
+    for (const [key, one] of this.left) {
+      const isSamePlace = key === keyOf({ pluginId, volume: wanted });
+      if (!isSamePlace && (one.pluginId !== pluginId || !excludes(one.volume, wanted))) continue;
+      await this.undo(key).catch((error: unknown) => {
+        throw new StillLeftError(one, error);
+      });
+    }
+  }
+
+  /** The agent ends: the next one goes on. */
+  close(): void {
+    this.closing.abort();
+  }
+
+  private add(mounts: readonly LeftMount[]): void {
+    for (const one of mounts) {
+      const key = keyOf(one);
+      this.deps.uses.add(useKey(one.volume), one.volume.allocId, one.volume.externalId);
+      this.left.set(key, one);
+      void this.undoLater(key, one);
+    }
+  }
+
+  private async undoLater(key: string, { volume }: LeftMount): Promise<void> {
+    const { clock, timers, logger } = this.deps;
+    const about = { alloc: volume.allocId, volume: volume.volumeId };
+    logger.warn('a volume is still mounted for an allocation that is gone; unmounting it until that succeeds', about);
+    const retries = { clock, timers, signal: this.closing.signal, patienceMs: Infinity };
+    await retrying(
+      () => this.undo(key),
+      () => true,
+      retries,
+    ).then(
+      () => logger.info('nothing is left mounted for an allocation that is gone', about),
+      () => undefined, // the agent ends
+    );
+  }
+
+  /** One at a time for each mount; of one that is taken back by now it does nothing. */
+  private undo(key: string): Promise<void> {
+    return this.turns.take(key, async () => {
+      const one = this.left.get(key);
+      if (!one) return;
+      await this.deps.unmount(one.pluginId, one.volume, this.closing.signal);
+      this.left.delete(key);
+      await this.save();
+      if (!this.deps.isHere(one.volume.allocId)) await this.giveBack(one);
+    });
+  }
+
+  /** VL-230: the servers' watcher takes over what fails here, and a volume may have been forgotten since. */
+  private async giveBack({ claim }: LeftMount): Promise<void> {
+    await this.deps.giveBack(claim).catch((error: unknown) => {
+      const about = { alloc: claim.AllocationID, volume: claim.VolumeID };
+      this.deps.logger.warn('a volume could not be given back', { ...about, error });
+    });
+  }
+
+  private async save(): Promise<void> {
+    this.saved = this.saved.then(() =>
+      this.deps.list.save([...this.left.values()]).catch((error: unknown) => {
+        this.deps.logger.error(
+          'the list of mounts that are left cannot be written: a restart of the agent forgets them',
+          {
+            error,
+          },
+        );
+      }),
+    );
+    await this.saved;
+  }
+}
+
+/** Two uses of one disk that are not meant to be at the same time. */
+const excludes = (a: MountedVolume, b: MountedVolume): boolean =>
+  a.externalId === b.externalId && !(isShared(a) && isShared(b));
+
+const isShared = ({ usage }: MountedVolume): boolean => usage.ReadOnly || usage.AccessMode.endsWith('-multi-writer');
+
+const keyOf = ({ pluginId, volume }: Pick<LeftMount, 'pluginId' | 'volume'>): string =>
+  JSON.stringify([pluginId, volume.allocId, useKey(volume)]);
