@@ -345,8 +345,6 @@ describe('what clients ask of a cluster that has Raft and gossip', () => {
     ['PUT', 'force-leave', 400, 'missing node to force leave'],
     ['PUT', 'force-leave?node=a&prune=maybe', 400, 'invalid prune value'],
     ['POST', 'force-leave?node=a&prune=true', 200, ''],
-    ['GET', 'servers', 501, 'Invalid method'],
-    ['PUT', 'servers?address=1.2.3.4:4647', 501, 'Invalid method'],
     ['PUT', 'reload', 200, ''],
     ['GET', 'keyring/list', 200, '{"Messages":{},"Keys":{},"NumNodes":1}'],
     ['PUT', 'keyring/rub', 404, 'resource not found'],
