@@ -1,4 +1,4 @@
-import { CLAIM_MODE, CLAIM_STATE, type CSIVolumeClaim } from '@waybill/model';
+import { CLAIM_MODE, CLAIM_STATE, type CSIVolumeClaim, type Node } from '@waybill/model';
 import { archiveLines, fixtures, readArchive } from '@waybill/state';
 import { describe, expect, it } from 'vitest';
 import { VolumesCluster } from './volumes-cluster.fixture.js';
@@ -178,6 +178,43 @@ describe('a claim is given back', () => {
     await expect(run(cluster)).rejects.toThrow('no such plugin: "disks"');
     expect(cluster.stored().PastClaims['own']).toMatchObject({ State: CLAIM_STATE.nodeDetached });
     expect(Object.keys(cluster.stored().ReadClaims)).toHaveLength(2);
+  });
+
+  /** The only machine of a plugin is down: its record is gone, and so are its instances. */
+  function withoutPlugin(SupportsAttachDetach: boolean): VolumesCluster {
+    const cluster = published({ controller: false });
+    const info = fixtures.aControllerPlugin();
+    const controller = { ...info, ControllerInfo: { ...info.ControllerInfo!, SupportsAttachDetach } };
+    cluster.machine('m', { over: { CSIControllerPlugins: { disks: { ...controller, AllocID: 'plugin' } } } });
+    for (const id of ['m', 'elsewhere']) {
+      const { CSIControllerPlugins: last } = cluster.state.tables.nodes.get(id)!;
+      const CSIControllerPlugins: Node['CSIControllerPlugins'] = {};
+      if (last['disks']) CSIControllerPlugins['disks'] = { ...last['disks'], Healthy: false };
+      cluster.machine(id, {
+        over: { CSINodePlugins: {}, CSIControllerPlugins, Status: id === 'm' ? 'down' : 'ready' },
+      });
+    }
+    expect(cluster.state.tables.csi_plugins.size).toBe(0);
+    return cluster;
+  }
+
+  it('VL-114: a plugin that is gone is not needed if its machines last said that it neither attaches nor detaches', async () => {
+    const cluster = withoutPlugin(false);
+    await run(cluster, { AllocationID: '', Mode: CLAIM_MODE.gc }); // as an operator’s detach
+    await run(cluster);
+    expect(cluster.machines.calls).toEqual([]);
+    expect(Object.keys(cluster.stored().ReadClaims)).toEqual(['other']);
+  });
+
+  it('VL-114: one that attaches is needed, also for an operator’s detach', async () => {
+    const cluster = withoutPlugin(true);
+    await expect(run(cluster)).rejects.toThrow('no such plugin: "disks"');
+    const detach = run(cluster, { AllocationID: '', Mode: CLAIM_MODE.gc });
+    await expect(detach).rejects.toThrow('no such plugin: "disks"');
+    expect(Object.keys(cluster.stored().ReadClaims)).toHaveLength(2);
+    cluster.machine('c', { controller: true });
+    await run(cluster);
+    expect(cluster.machines.calls).toEqual(['ControllerDetachVolume']);
   });
 
   it('VL-113: not from a provider while another allocation of the machine uses it, though told to stop', async () => {

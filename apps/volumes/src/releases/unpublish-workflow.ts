@@ -12,7 +12,7 @@ import { CSI_CONTROLLER, CSI_NODE } from '@waybill/rpc';
 import { namespacedKey, releaseClaim, volumeWithEndedClaims, whyReleaseIsOutdated, type Tables } from '@waybill/state';
 import { type Span, traceparentOf, type Tracer, withSpan } from '@waybill/telemetry';
 import { AllocationRevivedError, textOf, VolumeRefusedError, VolumeStepError } from '../commands/errors.js';
-import { controllerCan } from '../plugins/controller-abilities.js';
+import { controllerCan, controllersLastCould } from '../plugins/controller-abilities.js';
 import { externalNodeOf } from '../plugins/external-node-id.js';
 import type { PluginCalls } from '../plugins/plugin-calls.js';
 import { RequestWriter } from '../commands/request-writer.js';
@@ -190,8 +190,10 @@ class Steps {
     const plugin = this.tables.csi_plugins.get(volume.PluginID);
     if (!(plugin?.ControllerRequired ?? volume.ControllerRequired))
       return this.skipped('the volume needs no controller');
-    if (!plugin) throw new VolumeStepError(`no such plugin: "${volume.PluginID}"`);
-    if (!controllerCan(plugin, 'SupportsAttachDetach')) return this.skipped('the plugin neither attaches nor detaches');
+    if (!plugin && controllersLastCould(this.tables, volume.PluginID, 'SupportsAttachDetach') !== false)
+      throw new VolumeStepError(`no such plugin: "${volume.PluginID}"`);
+    if (!plugin || !controllerCan(plugin, 'SupportsAttachDetach'))
+      return this.skipped('the plugin neither attaches nor detaches');
     if (this.isUsedBeside(volume)) return this.skipped('another allocation of the node uses the volume');
     const node = externalNodeOf(this.tables, volume, this.claim);
     if ('gone' in node) return this.skipped('the node is gone and its external ID unknown');
