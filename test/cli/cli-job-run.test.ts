@@ -80,7 +80,8 @@ describe('jobs against recorded answers of the API', () => {
         },
       });
       play(`GET /v1/evaluation/${EVAL}/allocations`, []);
-      const { code, out } = await run(['run', await jobFile({ Job: { ID: 'web' } })]);
+      const { code, out, err } = await run(['run', await jobFile({ Job: { ID: 'web' } })]);
+      expect(err).toBe('The job waits for room and is placed as soon as there is some.\n');
       expect(out).toContain(
         [
           'finished with status "complete" but failed to place all allocations:',
@@ -91,6 +92,32 @@ describe('jobs against recorded answers of the API', () => {
         ].join('\n'),
       );
       expect(code).toBe(2);
+    });
+
+    it('CL-205: placement failures name what was asked and what there is, and that Ctrl-C leaves the job queued', async () => {
+      play('PUT /v1/jobs', registered);
+      const failed = { cache: { NodesEvaluated: 1, NodesExhausted: 1, DimensionExhausted: { memory: 1 } } };
+      const ended = {
+        ID: EVAL,
+        JobID: 'web',
+        Status: 'complete',
+        BlockedEval: '77777777-0000',
+        FailedTGAllocs: failed,
+      };
+      play(`GET /v1/evaluation/${EVAL}`, { ...ended, DeploymentID: DEPLOYMENT });
+      play(`GET /v1/evaluation/${EVAL}/allocations`, []);
+      play(`GET /v1/deployment/${DEPLOYMENT}`, deployment);
+      const task = { Driver: 'raw_exec', Resources: { CPU: 100, MemoryMB: 100_000 }, Lifecycle: null };
+      const group = { Name: 'cache', Tasks: [task], EphemeralDisk: { SizeMB: 300 } };
+      play('GET /v1/job/web', { ID: 'web', NodePool: 'default', TaskGroups: [group] });
+      const has = { Cpu: { CpuShares: 4_000 }, Memory: { MemoryMB: 7_900 }, Disk: { DiskMB: 9_000 } };
+      play('GET /v1/nodes', [{ NodePool: 'default', Status: 'ready', Drivers: {}, NodeResources: has }]);
+      const { code, out, err } = await run(['run', await jobFile({ Job: { ID: 'web' } })]);
+      expect(out).toContain(
+        '      * Dimension "memory" exhausted on 1 nodes\n      * memory: asked 100000 MiB, the largest node has 7900 MiB\n',
+      );
+      expect(err).toBe('The job waits for room and is placed as soon as there is some; Ctrl-C leaves it queued.\n');
+      expect(code).toBe(0);
     });
 
     it('CL-207: a deployment that fails exits 1, also when everything was placed', async () => {

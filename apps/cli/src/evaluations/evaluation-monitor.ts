@@ -1,11 +1,13 @@
-import type { AllocListStub } from '@waybill/model';
+import type { AllocListStub, Job, NodeListStub } from '@waybill/model';
 import { formatDuration } from '@waybill/model/duration';
 import { isNotFound } from '../server/api-failure.js';
 import type { Call } from '../command-spec.js';
 import { DeploymentMonitor } from '../deployments/deployment-monitor.js';
 import type { EvaluationAnswer } from './evaluation-table.js';
 import { causeOf, CommandFailure, isInterrupt } from '../failure.js';
-import { failedGroups, failedGroupTitle, placementBullets } from '../jobs/placement-metrics.js';
+import { askedAndThere } from '../jobs/asked-and-there.js';
+import { failedGroups, failedGroupTitle, type Metrics, placementBullets } from '../jobs/placement-metrics.js';
+import { jobPath } from '../jobs/resolve-job.js';
 import { retriedRead } from '../server/retried-read.js';
 import { shortId } from '../terminal/short-id.js';
 import { escapeControls } from '../terminal/table.js';
@@ -17,6 +19,7 @@ export const PLACEMENT_FAILED = 2;
 /** How long one blocking read waits: a change of the evaluation shows at once, one of its allocations within this. */
 const READ_WAIT = '1s';
 const FIRST_STATUS = 'pending';
+const WAITS_FOR_ROOM = 'The job waits for room and is placed as soon as there is some';
 
 /** What has been printed about one evaluation. */
 interface Seen {
@@ -43,7 +46,7 @@ export class EvaluationMonitor {
     return watchable(this.call, again, async () => {
       for (;;) {
         const ended = await this.untilTerminal(next);
-        const placementFailed = this.printEnd(ended);
+        const placementFailed = await this.printEnd(ended);
         if (!ended.NextEval) return await this.afterwards(ended, placementFailed);
         await this.announceNext(ended);
         next = ended.NextEval;
@@ -96,7 +99,7 @@ export class EvaluationMonitor {
   }
 
   /** CL-205. Returns whether placements failed. */
-  private printEnd(evaluation: EvaluationAnswer): boolean {
+  private async printEnd(evaluation: EvaluationAnswer): Promise<boolean> {
     const { terminal } = this.call;
     const failures = failedGroups(evaluation.FailedTGAllocs);
     const finished = `Evaluation "${this.shown(evaluation.ID)}" finished with status "${evaluation.Status}"`;
@@ -105,15 +108,43 @@ export class EvaluationMonitor {
       return false;
     }
     this.head(`${finished} but failed to place all allocations:`);
+    const reasons = await this.reasons(evaluation, failures);
     for (const [group, metrics] of failures) {
       this.detail(failedGroupTitle(group, metrics));
       for (const line of placementBullets(metrics, (text) => terminal.red(text))) terminal.print(`      ${line}`);
+      for (const line of reasons.get(group) ?? []) terminal.print(`      ${escapeControls(line)}`);
     }
-    if (evaluation.BlockedEval)
+    if (evaluation.BlockedEval) {
       this.detail(
         `Evaluation "${this.shown(evaluation.BlockedEval)}" waiting for additional capacity to place remainder`,
       );
+      terminal.note(evaluation.DeploymentID ? `${WAITS_FOR_ROOM}; Ctrl-C leaves it queued.` : `${WAITS_FOR_ROOM}.`);
+    }
     return true;
+  }
+
+  /** What the groups asked for and what there is. The bullets stand without it, so a read that fails is no failure. */
+  private async reasons(
+    { JobID = '' }: EvaluationAnswer,
+    failures: readonly (readonly [string, Metrics])[],
+  ): Promise<Map<string, string[]>> {
+    const { api } = this.call;
+    try {
+      const [job, nodes] = await Promise.all([
+        api.get<Job>(jobPath(JobID)),
+        api.get<NodeListStub[] | null>('/v1/nodes', { resources: true }),
+      ]);
+      const groups = new Map(job.value.TaskGroups.map((group) => [group.Name, group]));
+      return new Map(
+        failures.flatMap(([name, metrics]) => {
+          const group = groups.get(name);
+          return group ? [[name, askedAndThere(metrics, job.value, group, nodes.value ?? [])]] : [];
+        }),
+      );
+    } catch (error) {
+      if (isInterrupt(error)) throw error;
+      return new Map();
+    }
   }
 
   /** CL-206. */

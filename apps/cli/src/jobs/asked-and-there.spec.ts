@@ -1,0 +1,74 @@
+import type { DriverInfo } from '@waybill/model';
+import { describe, expect, it } from 'vitest';
+import { askedAndThere } from './asked-and-there.js';
+
+type Machine = Parameters<typeof askedAndThere>[3][number];
+type Group = Parameters<typeof askedAndThere>[2];
+
+const driver = (Healthy: boolean): DriverInfo => ({
+  Attributes: null,
+  Detected: true,
+  Healthy,
+  HealthDescription: '',
+  UpdateTime: null,
+});
+const machine = (memory: number, over: Partial<Machine> = {}): Machine => ({
+  NodePool: 'default',
+  Status: 'ready',
+  Drivers: { raw_exec: driver(true), docker: driver(false) },
+  NodeResources: {
+    Cpu: { CpuShares: 4_000 },
+    Memory: { MemoryMB: memory },
+    Disk: { DiskMB: 9_000 },
+  } as Machine['NodeResources'],
+  ReservedResources: {
+    Cpu: { CpuShares: 100, ReservedCpuCores: null },
+    Memory: { MemoryMB: 24 },
+    Disk: { DiskMB: 0 },
+    Networks: { ReservedHostPorts: '' },
+  },
+  ...over,
+});
+const group = (Driver: string, MemoryMB: number, Lifecycle: unknown = null): Group => ({
+  EphemeralDisk: { SizeMB: 300 } as Group['EphemeralDisk'],
+  Tasks: [{ Driver, Resources: { CPU: 500, MemoryMB }, Lifecycle } as Group['Tasks'][number]],
+});
+const NODES = [machine(1_024), machine(8_024), machine(64_000, { NodePool: 'big' }), machine(900, { Status: 'down' })];
+const memory = { DimensionExhausted: { memory: 2 } };
+const pool = (NodePool: string) => ({ NodePool });
+
+describe('what was asked and what there is', () => {
+  it('CL-221: a dimension names the largest machine of the pool, without what is reserved', () => {
+    expect(askedAndThere(memory, pool('default'), group('raw_exec', 100_000), NODES)).toEqual([
+      '* memory: asked 100000 MiB, the largest node has 8000 MiB',
+    ]);
+    expect(askedAndThere(memory, pool('default'), group('raw_exec', 8_000), NODES)).toEqual([
+      '* memory: asked 8000 MiB, the largest node has 8000 MiB, and other work holds part of it',
+    ]);
+    expect(askedAndThere(memory, pool('all'), group('raw_exec', 100_000), NODES)).toEqual([
+      '* memory: asked 100000 MiB, the largest node has 63976 MiB',
+    ]);
+    expect(askedAndThere({ DimensionExhausted: { cpu: 1, disk: 1 } }, pool('default'), group('x', 1), NODES)).toEqual([
+      '* cpu: asked 500 MHz, the largest node has 3900 MHz, and other work holds part of it',
+      '* disk: asked 300 MiB, the largest node has 9000 MiB, and other work holds part of it',
+    ]);
+  });
+
+  it('CL-221: a driver says on how many machines it is healthy', () => {
+    const missing = { ConstraintFiltered: { 'missing drivers': 2 } };
+    expect(askedAndThere(missing, pool('default'), group('podmann', 1), NODES)).toEqual([
+      '* driver "podmann" is on none of 2 nodes',
+    ]);
+    const some = [...NODES, machine(10, { Drivers: { docker: driver(true) } })];
+    expect(askedAndThere(missing, pool('default'), group('docker', 1), some)).toEqual([
+      '* driver "docker" is on 1 of 3 nodes',
+    ]);
+  });
+
+  it('says nothing that it does not know: tasks that do not all run at once, other causes, no machine', () => {
+    const before = { Hook: 'prestart', Sidecar: false };
+    expect(askedAndThere(memory, pool('default'), group('raw_exec', 9_000, before), NODES)).toEqual([]);
+    expect(askedAndThere({ ClassFiltered: { a: 1 } }, pool('default'), group('x', 1), NODES)).toEqual([]);
+    expect(askedAndThere(memory, pool('none'), group('raw_exec', 1), NODES)).toEqual([]);
+  });
+});
