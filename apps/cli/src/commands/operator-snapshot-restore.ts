@@ -20,5 +20,8 @@ async function run({ api, args, terminal }: Call): Promise<number> {
     throw failed('restoring snapshot', error);
   });
   terminal.print('Snapshot Restored');
+  terminal.note(
+    'Machines of the archive that do not report here within 5 minutes become down, and their work is placed elsewhere.',
+  );
   return 0;
 }

@@ -28,7 +28,7 @@ export interface Invitation {
  */
 export async function inviteMachine(dataDir: string, advertised: string | undefined): Promise<Invitation> {
   const paths = embeddedDataPaths(dataDir);
-  if (!existsSync(paths.nats)) throw new NotRunningError(paths.nats);
+  if (!existsSync(paths.nats)) throw new NotRunningError(paths.root); // so that nothing is made there
   // First without a change: what does not run is not invited to.
   await changeNatsAccounts(paths.nats, (await natsCredentials(paths)).accounts);
   const [nodeId, key] = [newUuid(), newUserKey()];
