@@ -37,9 +37,7 @@ job "templates" {
           # {{ env "NOMAD_ALLOC_NAME" }} in {{ env "NOMAD_DC" }}
           listen    = {{ env "NOMAD_PORT_http" }}
           log_level = ${var.log_level}
-          %{ for name, on in var.features ~}
-          feature.${name} = ${on ? "on" : "off"}
-          %{ endfor ~}
+          ${join("\n", [for name, on in var.features : "feature.${name} = ${on ? "on" : "off"}"])}
         EOT
       }
 

@@ -101,7 +101,7 @@ describe('dry runs over HTTP', () => {
     expect(invalid.text).toContain('priority must be between');
     expect(await plan('web', { Job: { ...job, NodePool: 'none' } })).toMatchObject({
       status: 500,
-      text: 'job "web" is in nonexistent node pool "none"',
+      text: '1 error occurred:\n\t* job "web" is in nonexistent node pool "none"\n\n',
     });
   });
 
@@ -120,7 +120,12 @@ describe('dry runs over HTTP', () => {
   it('API-101: validating takes the namespace of the job', async () => {
     const body = JSON.stringify({ Job: { ...shellJob('valid', 'true'), Namespace: 'other' } });
     const answer = await api.raw('/v1/validate/job?namespace=default', { method: 'POST', body });
-    expect(await answer.json()).toMatchObject({ DriverConfigValidated: true, ValidationErrors: null, Error: '' });
+    const problem = 'job "valid" is in nonexistent namespace "other"';
+    expect(await answer.json()).toMatchObject({
+      DriverConfigValidated: true,
+      ValidationErrors: [problem],
+      Error: `1 error occurred:\n\t* ${problem}\n\n`,
+    });
   });
 });
 
