@@ -27,7 +27,7 @@ describe('whatever happens to a cluster', () => {
   };
 
   for (let from = 1; from <= FIXED_SEEDS; from += PORTION)
-    it(`what must hold does, and everything ends (seeds ${from} to ${from + PORTION - 1})`, { timeout: 180_000 }, () =>
+    it(`what must hold does, and everything ends (seeds ${from} to ${from + PORTION - 1})`, { timeout: 600_000 }, () =>
       expectNoFailure(from, from + PORTION - 1, note),
     );
 
@@ -37,7 +37,7 @@ describe('whatever happens to a cluster', () => {
   });
 
   const fresh = 1_000 + Math.floor(Math.random() * 1_000_000_000);
-  it(`the same for seeds nobody has tried (from ${fresh})`, { timeout: 180_000 }, () =>
+  it(`the same for seeds nobody has tried (from ${fresh})`, { timeout: 600_000 }, () =>
     expectNoFailure(fresh, fresh + FRESH_SEEDS - 1),
   );
 });

@@ -7,7 +7,7 @@ export type { IncomingDisk } from './disks/previous-disk.js';
 export type { AllocRecord, AllocRecords } from './recovery/alloc-record.js';
 export { CsiHost } from './csi/csi-host.js';
 export { CsiModule } from './csi/csi.module.js';
-export type { LeftMount } from './csi/left-mounts.js';
+export { type LeftMount, LeftMounts } from './csi/left-mounts.js';
 export type { MountPlaces } from './csi/mount-places.store.js';
 export type { PluginRegistration } from './csi/plugin-registry.js';
 export { serversClaims } from './csi/volume-claims.js';

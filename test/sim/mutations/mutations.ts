@@ -1,4 +1,4 @@
-import { Agent, HealthWatch } from '@waybill/agent';
+import { Agent, HealthWatch, LeftMounts } from '@waybill/agent';
 import { DeregisterJob, Writer } from '@waybill/api';
 import { BlockedEvals, EvalBroker } from '@waybill/broker';
 import { DeploymentWatchers, DroppedRegions, RegionRollout } from '@waybill/deployments';
@@ -129,7 +129,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'report taken although a later one was',
-    seed: 129,
+    seed: 72,
     apply: () =>
       replaceMethod(
         StateMachine,
@@ -154,9 +154,11 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'claim freed before its disk is given back',
-    seed: 8,
-    apply: () =>
-      replaceMethod(
+    seed: 6,
+    // Neither the servers nor the machine that has it mounted mind.
+    apply: () => {
+      const onMachine = replaceMethod(LeftMounts, 'clear', () => () => Promise.resolve());
+      const onServers = replaceMethod(
         StateMachine,
         'apply',
         (original) =>
@@ -166,7 +168,9 @@ export const MUTATIONS: readonly Mutation[] = [
             const Claim = { ...txn.payload.Claim, State: CLAIM_STATE.readyToFree };
             return Reflect.apply(original, this, [{ ...txn, payload: { ...txn.payload, Claim } }]);
           },
-      ),
+      );
+      return () => [onMachine, onServers].forEach((undo) => undo());
+    },
   },
   {
     name: 'claim freed twice, the second time that of another',
