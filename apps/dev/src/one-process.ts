@@ -104,7 +104,9 @@ const FIRST: ServiceName = 'projector';
 async function inOrder(services: readonly ServiceName[], shared: Infrastructure): Promise<readonly ServiceName[]> {
   const servers = services.filter((name) => name !== 'agent');
   if (servers.length === 0) return servers;
-  const { journal } = await shared.nats();
-  const isSame = await journal.history.isSame();
+  const isSame = await shared
+    .nats()
+    .then(({ journal }) => journal.history.isSame())
+    .catch(() => true); // the log cannot be asked: the first service says so when it starts
   return isSame ? servers : servers.toSorted((a, b) => Number(b === 'api') - Number(a === 'api'));
 }
