@@ -29,6 +29,15 @@ describe('times', () => {
       expect(absoluteTime(none)).toBe('');
   });
 
+  it('a time that no date holds is shown as the last one, in every zone', () => {
+    for (const TZ of ['UTC', 'Asia/Kolkata', 'America/New_York']) {
+      process.env['TZ'] = TZ;
+      expect(absoluteTime(1e300)).toMatch(/^\+275760-09-1[12]T/);
+      expect(absoluteTime(2 ** 63)).toMatch(/^2262-04-1[12]T/);
+    }
+    expect(relativeTime(1e300, NOW)).toMatch(/from now$/);
+  });
+
   it('CL-142: the two largest units that are not zero', () => {
     expect(ago(12 + 20 / 60)).toBe('12m20s ago');
     expect(ago(6 * 60 + 9)).toBe('6h9m ago');

@@ -3,11 +3,14 @@ const MS_PER_SECOND = 1_000;
 /** A point in time as the API gives it: unix nanoseconds, RFC 3339, or nothing. */
 export type ApiTime = number | string | null | undefined;
 
-/** Unix milliseconds; undefined for nothing, zero or before the epoch. */
+/** A day before the last instant that a date holds, in any zone, unix ms: what is later is shown as this. */
+const LAST_SHOWN_MS = 8_639_999_913_600_000;
+
+/** Unix milliseconds, at most LAST_SHOWN_MS; undefined for nothing, zero or before the epoch. */
 export function msOf(time: ApiTime): number | undefined {
   if (time === null || time === undefined || time === '') return undefined;
   const ms = typeof time === 'number' ? time / 1e6 : Date.parse(time);
-  return Number.isFinite(ms) && ms > 0 ? ms : undefined;
+  return Number.isFinite(ms) && ms > 0 ? Math.min(ms, LAST_SHOWN_MS) : undefined;
 }
 
 /** RFC 3339 in the local zone, whole seconds, cut; empty for no time (CL-141). */
@@ -20,7 +23,7 @@ export function absoluteTime(time: ApiTime): string {
 export function rfc3339(ms: number): string {
   const seconds = Math.floor(ms / MS_PER_SECOND) * MS_PER_SECOND;
   const offset = -new Date(seconds).getTimezoneOffset();
-  const local = new Date(seconds + offset * 60_000).toISOString().slice(0, 19);
+  const local = new Date(seconds + offset * 60_000).toISOString().slice(0, -'.000Z'.length);
   if (offset === 0) return `${local}Z`;
   const part = (n: number) => String(Math.floor(n)).padStart(2, '0');
   return `${local}${offset < 0 ? '-' : '+'}${part(Math.abs(offset) / 60)}:${part(Math.abs(offset) % 60)}`;
