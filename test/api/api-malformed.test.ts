@@ -123,7 +123,7 @@ describe('what is no request', () => {
     await once(socket, 'close');
     return received;
   };
-  const HEAD = 'PUT /v1/jobs HTTP/1.1\r\nHost: x\r\n';
+  const HEAD = 'PUT /v1/jobs HTTP/1.1\r\nHost: localhost\r\n';
 
   it('a flood of headers, a body larger than 32 MiB, and noise', async () => {
     for (const [sent, status, word] of [
@@ -131,6 +131,7 @@ describe('what is no request', () => {
       [`${HEAD}X-Long: ${'a'.repeat(40_000)}\r\n\r\n`, 431, 'headers'],
       ['\u0016\u0003\u0001 hello\r\n\r\n', 400, 'no HTTP'],
       [`${HEAD}Content-Length: 40000000\r\n\r\n`, 413, 'too large: at most 32 MiB'],
+      [`${HEAD.replace('localhost', 'x')}Content-Length: 40000000\r\n\r\n`, 403, 'not called "x"'],
       [`${HEAD}Content-Length: -5\r\n\r\n`, 400, 'no HTTP'],
       [`${HEAD}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n`, 400, 'no HTTP'],
     ] as const) {

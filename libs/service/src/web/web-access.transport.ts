@@ -52,6 +52,7 @@ export function guardWebAccess(fastify: FastifyInstance, access: WebAccess): voi
         .code(verdict.status)
         .header('Content-Type', 'text/plain; charset=utf-8')
         .header('X-Content-Type-Options', 'nosniff')
+        .header('Connection', 'close') // its body may never come, and nobody reads it
         .send(verdict.text);
       return;
     }
