@@ -1,10 +1,11 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { loadIdentity } from '@waybill/agent';
+import { changeNatsAccounts, type NatsAccounts } from '@waybill/embedded';
 import { connect, type NatsLink, userKey } from '@waybill/journal';
 import {
   ack,
@@ -50,20 +51,23 @@ async function connectAs(name: string, firstConnectMs?: number): Promise<NatsLin
   return link;
 }
 
-beforeAll(async () => {
-  keys = await mkdtemp(path.join(tmpdir(), 'waybill-keys-'));
-  nodeId = (await loadIdentity(agentDir(), newUuid)).nodeId;
-  machineKey = await userKey(seed('machine'));
-  const accounts = natsAccounts(
+async function accountsWith(keyOfMachine: string): Promise<NatsAccounts> {
+  return natsAccounts(
     [
       serviceUser(await userKey(seed('services'))),
-      machineUser(machineKey, nodeId),
+      machineUser(keyOfMachine, nodeId),
       machineUser(await userKey(seed('other')), OTHER_NODE),
       peerRegionUser(await userKey(seed('region'))),
     ],
     [eventReader(await userKey(seed('events')))],
   );
-  cluster = await NodesAndAgent.start({ accounts, serviceSeed: seed('services') });
+}
+
+beforeAll(async () => {
+  keys = await mkdtemp(path.join(tmpdir(), 'waybill-keys-'));
+  nodeId = (await loadIdentity(agentDir(), newUuid)).nodeId;
+  machineKey = await userKey(seed('machine'));
+  cluster = await NodesAndAgent.start({ accounts: await accountsWith(machineKey), serviceSeed: seed('services') });
 });
 afterEach(() => Promise.all(links.splice(0).map((link) => link.close())));
 afterAll(async () => {
@@ -73,13 +77,15 @@ afterAll(async () => {
 
 /** What the server says to a publish or a subscription; undefined: nothing, by the time it has answered a ping. */
 async function refusal(nc: NatsConnection, attempt: () => void): Promise<string | undefined> {
-  const statuses = nc.status()[Symbol.asyncIterator]();
-  const next = statuses.next();
+  let said: string | undefined;
+  void (async () => {
+    // Ends with the connection.
+    for await (const status of nc.status()) if (status.type === 'error') said ??= String(status.error.message);
+  })();
   attempt();
   await nc.flush();
-  const first = await Promise.race([next, new Promise<undefined>((resolve) => setImmediate(() => resolve(undefined)))]);
-  if (first?.value?.type !== 'error') return undefined;
-  return String(first.value.error.message);
+  await nc.flush(); // what came before the first answer has reached the loop above by the second
+  return said;
 }
 
 /** Its tasks end with it. */
@@ -225,10 +231,7 @@ describe('a reader of events', () => {
 
 it('a new key is let in, and the old one put out, when the server reads its list again', async () => {
   const old = await connectAs('machine');
-  const newKey = await userKey(seed('new'));
-  const file = path.join(cluster.dir, 'nats', 'nats-server.conf');
-  writeFileSync(file, readFileSync(file, 'utf8').replaceAll(machineKey, newKey));
-  process.kill(cluster.nats.pid, 'SIGHUP');
+  await changeNatsAccounts(path.join(cluster.dir, 'nats'), await accountsWith(await userKey(seed('new'))));
   await eventually('the old key is out', () => !old.up);
   await old.close();
   const { nc } = await connectAs('new');

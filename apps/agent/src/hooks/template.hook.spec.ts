@@ -19,7 +19,8 @@ beforeEach(async () => {
   await mkdir(inTask('local'), { recursive: true });
   await mkdir(path.join(root, 'alloc'));
 });
-afterEach(() => rm(root, { recursive: true, force: true }));
+// A rendering that a test did not wait for may still write.
+afterEach(() => rm(root, { recursive: true, force: true, maxRetries: 10 }));
 
 /** One task with templates whose only service is told by hand. */
 function templated(templates: Template[], over: Partial<Task> = {}) {
