@@ -54,6 +54,7 @@ const term: Term = {
   fence: { role: 'projector', epoch: 1 },
   isCurrent: () => true,
   barrierMs: 0,
+  followsRestore: false,
 };
 
 let stack: Stack;

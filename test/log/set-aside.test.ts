@@ -45,6 +45,7 @@ const term: Term = {
   fence: { role: 'projector', epoch: 1 },
   isCurrent: () => true,
   barrierMs: 0,
+  followsRestore: false,
 };
 /** What `index row size exceeds btree version 4 maximum` is about: it cannot be compressed. */
 const LONG_ID = randomBytes(1_350).toString('hex');

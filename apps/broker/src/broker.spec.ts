@@ -63,7 +63,7 @@ async function hold(epoch: number): Promise<void> {
   roleTaken(epoch);
   const fence = { role: 'broker', epoch } as const;
   holds = true;
-  await broker.start({ ...fence, fence, isCurrent: () => true, barrierMs: 0 });
+  await broker.start({ ...fence, fence, isCurrent: () => true, barrierMs: 0, followsRestore: false });
 }
 
 function letGo(): Promise<void> {

@@ -34,7 +34,7 @@ beforeEach(async () => {
   fixtures.apply(state.machine, 'Initialise', {});
   fixtures.apply(state.machine, 'LeaseAcquired', { Role: 'broker', Epoch: 1, Holder: 'test' });
   const fence = { role: 'broker', epoch: 1 } as const;
-  await broker.start({ ...fence, fence, isCurrent: () => true, barrierMs: 250 });
+  await broker.start({ ...fence, fence, isCurrent: () => true, barrierMs: 250, followsRestore: false });
 });
 
 const lines = async (): Promise<string[]> =>

@@ -19,7 +19,7 @@ export class NodesHolder implements Singleton {
   ) {}
 
   start(term: Term): void {
-    this.heartbeats.start(term.fence);
+    this.heartbeats.start(term.fence, term.followsRestore);
     this.missingEvaluations.start();
     this.drainer.start(term.fence);
   }

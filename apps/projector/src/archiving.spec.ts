@@ -55,6 +55,7 @@ function setup(keep = 2) {
     epoch: 1,
     fence: { role: 'projector', epoch: 1 },
     barrierMs: 0,
+    followsRestore: false,
     isCurrent: () => held,
   };
   const begin = (): Archiving => {

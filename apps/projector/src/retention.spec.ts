@@ -27,7 +27,7 @@ function setup(projected: number, archivedIndex?: () => number) {
     logger: silentLogger,
   });
   const fence = { role: 'projector', epoch: 1 } as const;
-  const term: Term = { ...fence, fence, barrierMs: 0, isCurrent: () => true };
+  const term: Term = { ...fence, fence, barrierMs: 0, followsRestore: false, isCurrent: () => true };
   return { time, trimmed, retention, start: () => retention.start(term) };
 }
 

@@ -217,6 +217,25 @@ describe('LeaseRunner', () => {
     await time.pass(TTL_MS / 4);
     expect(a!.singleton.calls).toEqual(['start 1', 'stop', 'start 3']);
     expect([a!.runner.epoch, b!.runner.epoch]).toEqual([3, undefined]);
+    expect(a!.singleton.term!.followsRestore).toBe(true);
+    await a!.runner.stop();
+    await time.pass(1);
+    expect(b!.runner.epoch).toBe(4);
+    expect(b!.singleton.term!.followsRestore).toBe(false);
+  });
+
+  it('ND-78: whoever takes the role first after a restore knows of it, whoever held it before', async () => {
+    const { time, members, log } = cluster(['a', 'b']);
+    const [a, b] = members;
+    a!.runner.start();
+    await time.pass(1);
+    b!.runner.start();
+    expect(a!.singleton.term!.followsRestore).toBe(false);
+    const archive = { Archive: 'a', SHA256: '', Bytes: 0, Index: 1, Tables: {} };
+    log.append(draftTxn('StateRestore', archive, { timeNs: 1, requestId: 'r', actor: serviceActor('broker') }));
+    await a!.runner.stop();
+    await time.pass(TTL_MS);
+    expect(b!.singleton.term!.followsRestore).toBe(true);
   });
 
   it('gives the lease back only after the singleton has stopped', async () => {

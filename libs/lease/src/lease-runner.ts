@@ -63,6 +63,8 @@ export class LeaseRunner {
   private attempt = 0;
   private announced = false;
   private acquiringSinceMs = 0;
+  /** The state was restored, and no term has begun since. */
+  private isRestored = false;
   private offApplied: (() => void) | undefined;
 
   constructor(private readonly options: LeaseRunnerOptions) {
@@ -158,12 +160,14 @@ export class LeaseRunner {
       this.roleTaken(txn.payload.Holder, txn.payload.Epoch);
       return;
     }
-    if (this.mode !== 'holder') return;
     if (txn.type === 'StateRestore' && applied.verdict.kind === 'accepted') {
+      this.isRestored = true;
+      if (this.mode !== 'holder') return;
       this.endTerm('the state was restored');
       void this.acquire();
       return;
     }
+    if (this.mode !== 'holder') return;
     try {
       this.options.singleton.applied(applied);
     } catch (error) {
@@ -173,16 +177,18 @@ export class LeaseRunner {
 
   private roleTaken(holder: string, epoch: number): void {
     const ours = holder === this.options.holder;
+    const followsRestore = this.isRestored;
+    this.isRestored = false;
     if (this.mode === 'holder') {
       // Also by ourselves: a late copy of an earlier proposal. The epoch has moved, so this term is over.
       this.endTerm(`epoch ${epoch} was given to ${ours ? 'a later term' : holder}`);
       void this.lease.release(0);
-    } else if (this.mode === 'acquiring' && ours && this.lease.held) this.beginTerm(epoch);
+    } else if (this.mode === 'acquiring' && ours && this.lease.held) this.beginTerm(epoch, followsRestore);
   }
 
   // ---- the term
 
-  private beginTerm(epoch: number): void {
+  private beginTerm(epoch: number, followsRestore: boolean): void {
     const { singleton, logger } = this.options;
     const { role } = this;
     const term: Term = {
@@ -190,6 +196,7 @@ export class LeaseRunner {
       epoch,
       fence: { role, epoch },
       barrierMs: this.options.monotonic.nowMs() - this.acquiringSinceMs,
+      followsRestore,
       isCurrent: () => this.current === term && this.lease.held,
     };
     this.mode = 'holder';

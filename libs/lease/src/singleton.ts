@@ -8,6 +8,8 @@ export interface Term {
   readonly fence: Fence;
   /** How long the own copy took to get there: from holding the lease to having applied `LeaseAcquired`. */
   readonly barrierMs: number;
+  /** It is the first one of its role since the state was restored: what the state says of the world may be of another one. */
+  readonly followsRestore: boolean;
   /**
    * True as long as no successor can be acting. To be asked before every effect outside the log; inside the log the
    * fence decides, however late a write arrives.

@@ -21,7 +21,8 @@ async function run({ api, args, terminal }: Call): Promise<number> {
   });
   terminal.print('Snapshot Restored');
   terminal.note(
-    'Machines of the archive that do not report here within 5 minutes become down, and their work is placed elsewhere.',
+    'Machines of the archive that do not report here within 30 seconds (longer with more than 500 machines) become down, ' +
+      'and their work is placed elsewhere.',
   );
   return 0;
 }

@@ -64,7 +64,14 @@ export class WatchedCluster {
     const epoch = this.state.machine.epochOf('deployments') + 1;
     this.write('LeaseAcquired', { Role: 'deployments', Epoch: epoch, Holder: 'test' });
     const fence = { role: 'deployments', epoch } as const;
-    const term: Term = { role: 'deployments', epoch, fence, isCurrent: () => true, barrierMs: 0 };
+    const term: Term = {
+      role: 'deployments',
+      epoch,
+      fence,
+      isCurrent: () => true,
+      barrierMs: 0,
+      followsRestore: false,
+    };
     this.held = true;
     this.watchers.start(term);
   }

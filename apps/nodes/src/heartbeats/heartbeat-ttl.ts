@@ -33,7 +33,7 @@ export function answeredTtlMs(nodes: number, pace: HeartbeatPace, random: number
   return Math.floor(base + base * random);
 }
 
-/** ND-76, for a registration that another replica answered: its TTL is unknown here but was below twice the base. */
+/** ND-76, for a node whose TTL is unknown here, as another replica or an earlier term answered it: below twice the base. */
 export function longestDeadlineMs(nodes: number, pace: HeartbeatPace): number {
   return 2 * baseTtlMs(nodes, pace) + pace.graceMs;
 }

@@ -34,10 +34,11 @@ export function heartbeating(random: () => number = () => 0) {
     fixtures.apply(state.machine, 'NodeRegister', { Node: node, CreateNodePool: false });
     return node;
   };
-  const take = (): void => {
+  const take = (followsRestore = false): void => {
     fixtures.apply(state.machine, 'LeaseAcquired', { Role: 'nodes', Epoch: 1, Holder: 'h' });
-    heartbeats.start({ role: 'nodes', epoch: 1 });
+    heartbeats.start({ role: 'nodes', epoch: 1 }, followsRestore);
   };
+  const takeAfterRestore = (): void => take(true);
   const beat = (node: Node, status: Node['Status'] = 'ready') =>
     heartbeats.heartbeat({ NodeID: node.ID, SecretID: node.SecretID, Status: status });
   const stored = (node: Node): Node => {
@@ -56,5 +57,5 @@ export function heartbeating(random: () => number = () => 0) {
     state.tables.allocs.replace(alloc.ID, alloc);
     return alloc;
   };
-  return { time, state, heartbeats, add, take, beat, stored, work };
+  return { time, state, heartbeats, add, take, takeAfterRestore, beat, stored, work };
 }

@@ -96,6 +96,18 @@ describe('heartbeats', () => {
     expect(stored(down).Events.map((e) => e.Message)).toEqual(['Node registered']);
   });
 
+  it('ND-78, ND-76: after a restore a machine of the archive that is not here is lost as soon as a living one would be', async () => {
+    const { time, add, takeAfterRestore, beat, stored } = heartbeating();
+    const [alive, foreign] = [add(), add()];
+    takeAfterRestore();
+    await time.pass(20_000);
+    await beat(alive);
+    await time.pass(9_999);
+    expect(stored(foreign).Status).toBe('ready');
+    await time.pass(1);
+    expect([stored(foreign).Status, stored(alive).Status]).toEqual(['down', 'ready']);
+  });
+
   it('ND-80: a missed heartbeat is written with its event and the epoch of the holder', async () => {
     const { time, state, add, take, stored } = heartbeating();
     const node = add();

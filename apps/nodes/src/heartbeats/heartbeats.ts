@@ -48,6 +48,7 @@ interface Deadline {
  *
  * Modes: off → on (the lease is held) → off. Taking the lease arms `failoverTtlMs` for every node that is not down, so
  * that a change of holder takes no node with it (ND-78, ND-206); a heartbeat brings a node back to the ordinary pace.
+ * After a restore it is the ordinary pace at once: the machines of the cluster are there, and the archive may name others.
  * A deadline that passes makes the node `disconnected` or `down`, by a write that carries the holder's epoch. A deadline
  * found passed by more than the grace means that this process stood still, not the node: it gets the failover time
  * again (ND-205).
@@ -61,10 +62,14 @@ export class Heartbeats {
 
   constructor(private readonly deps: HeartbeatDependencies) {}
 
-  start(fence: Fence): void {
+  start(fence: Fence, followsRestore = false): void {
     this.fence = fence;
-    for (const node of this.deps.state.tables.nodes.all())
-      if (node.Status !== 'down') this.arm(node.ID, this.deps.pace.failoverTtlMs);
+    const { pace, state } = this.deps;
+    const { nodes } = state.tables;
+    const ttlMs = followsRestore
+      ? Math.min(pace.failoverTtlMs, longestDeadlineMs(nodes.size, pace))
+      : pace.failoverTtlMs;
+    for (const node of nodes.all()) if (node.Status !== 'down') this.arm(node.ID, ttlMs);
   }
 
   /**

@@ -105,7 +105,7 @@ export class VolumesCluster {
     const fence = { role: 'volumes', epoch } as const;
     const isCurrent = (): boolean =>
       this.held && this.lease === 'lasts' && this.state.machine.epochOf('volumes') === epoch;
-    const term: Term = { role: 'volumes', epoch, fence, isCurrent, barrierMs: 0 };
+    const term: Term = { role: 'volumes', epoch, fence, isCurrent, barrierMs: 0, followsRestore: false };
     this.held = true;
     this.lease = 'lasts';
     this.holder.start(term);
