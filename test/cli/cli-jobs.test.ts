@@ -125,6 +125,28 @@ it('CL-165: a deployment is watched on by its own command, in its namespace', as
   ]);
 });
 
+it('CL-327: a dry run names what was asked and what there is, each machine read where an attribute is compared', async () => {
+  const Resources = { Cpu: { CpuShares: 4_000 }, Memory: { MemoryMB: 7_900 }, Disk: { DiskMB: 9_000 } };
+  const node = { ID: 'n1', NodePool: 'default', Status: 'ready', Drivers: {}, NodeResources: Resources };
+  api.play('GET /v1/nodes', [node]);
+  api.play('GET /v1/node/n1', { ...node, Attributes: { 'kernel.name': 'linux' }, Meta: {} });
+  const filtered = { NodesEvaluated: 1, ConstraintFiltered: { '${attr.kernel.name} = windows': 1 } };
+  const FailedTGAllocs = { a: filtered, b: { NodesEvaluated: 1, DimensionExhausted: { memory: 1 } } };
+  api.play('PUT /v1/job/web/plan', { Diff: { Type: 'Added', ID: 'web' }, Annotations: null, FailedTGAllocs });
+  const task = { Driver: 'raw_exec', Resources: { MemoryMB: 100_000 } };
+  const TaskGroups = [
+    { Name: 'a', Tasks: [task] },
+    { Name: 'b', Tasks: [task] },
+  ];
+  const { out } = await api.run(['job', 'plan', await file({ ID: 'web', TaskGroups })]);
+  expect(out).toContain('1 nodes excluded by filter\n    * attribute "kernel.name": nodes have "linux"\n');
+  expect(out).toContain('exhausted on 1 nodes\n    * memory: asked 100000 MiB, the largest node has 7900 MiB\n');
+  // A server that does not list its machines to this user takes nothing away from the answer.
+  api.play('GET /v1/nodes', [403, 'Permission denied']);
+  const without = await api.run(['job', 'plan', await file({ ID: 'web', TaskGroups })]);
+  expect(without.out).toContain('1 nodes excluded by filter\n  Task Group "b"');
+});
+
 describe('job plan of several regions', () => {
   const job = { ID: 'web', Multiregion: { Regions: [{ Name: 'west' }, { Name: 'east' }] } };
   const plan = (Place: number) => ({

@@ -1,4 +1,4 @@
-import type { AllocListStub } from '@waybill/model';
+import type { AllocListStub, Job } from '@waybill/model';
 import { allocationTable } from '../allocations/allocation-table.js';
 import type { Call, ServerCommand } from '../command-spec.js';
 import { Display, VERBOSE_FLAG } from '../terminal/display.js';
@@ -6,8 +6,10 @@ import { DATA_FLAGS } from '../terminal/data-printer.js';
 import { EvaluationMonitor } from '../evaluations/evaluation-monitor.js';
 import { type EvaluationAnswer, placementFailures } from '../evaluations/evaluation-table.js';
 import { failed } from '../failure.js';
-import { failedGroups, failedGroupTitle, placementBullets } from '../jobs/placement-metrics.js';
+import { failedGroups, failedGroupTitle } from '../jobs/placement-metrics.js';
+import { failureLines, type PlacementReasons, placementReasons } from '../jobs/placement-reasons.js';
 import { planAnnotationTable } from '../jobs/plan-annotations.js';
+import { jobPath } from '../jobs/resolve-job.js';
 import { EVALUATION, resolveUuid } from '../server/resolve-uuid.js';
 import { keyValues, table } from '../terminal/table.js';
 import { UI_FLAG, webHint } from '../server/web-hint.js';
@@ -43,7 +45,9 @@ async function run(call: Call): Promise<number> {
   }
   const allocs = await api.get<AllocListStub[] | null>(`${path}/allocations`).catch(querying);
   terminal.print(evaluationKeyValues(answer.value, display));
-  showSections(call, answer.value, allocs.value ?? [], display);
+  const job = async () => (await api.get<Job>(jobPath(answer.value.JobID ?? ''))).value;
+  const reasons = await placementReasons(api, job, failedGroups(answer.value.FailedTGAllocs));
+  showSections(call, answer.value, { allocs: allocs.value ?? [], reasons, display });
   await webHint(call, 'View this evaluation', `/evaluations?currentEval=${found.ID}`);
   return 0;
 }
@@ -78,8 +82,11 @@ function evaluationKeyValues(evaluation: EvaluationAnswer, display: Display): st
 function showSections(
   { terminal }: Call,
   evaluation: EvaluationAnswer,
-  allocs: readonly AllocListStub[],
-  display: Display,
+  {
+    allocs,
+    reasons,
+    display,
+  }: { readonly allocs: readonly AllocListStub[]; readonly reasons: PlacementReasons; readonly display: Display },
 ): void {
   const section = (title: string, text: string) => {
     terminal.section(title);
@@ -97,9 +104,9 @@ function showSections(
   const failures = failedGroups(evaluation.FailedTGAllocs);
   if (failures.length === 0) return;
   terminal.section('Failed Placements');
-  for (const [group, metrics] of failures) {
-    terminal.print(failedGroupTitle(group, metrics));
-    for (const line of placementBullets(metrics, (text) => terminal.red(text))) terminal.print(`  ${line}`);
+  for (const failure of failures) {
+    terminal.print(failedGroupTitle(...failure));
+    for (const line of failureLines(failure, reasons, (text) => terminal.red(text))) terminal.print(`  ${line}`);
   }
   if (evaluation.BlockedEval)
     terminal.print(

@@ -2,12 +2,15 @@ import type { Answer } from '../server/api-client.js';
 import type { Call, ServerCommand } from '../command-spec.js';
 import { JSON_OUTPUT_FLAG, TEMPLATE_FLAG } from '../terminal/data-printer.js';
 import { VERBOSE_FLAG } from '../terminal/display.js';
-import { membersOf } from '../terminal/exact-json.js';
+import { membersOf, plainOf } from '../terminal/exact-json.js';
 import { causeOf, failed, isInterrupt } from '../failure.js';
+import type { AskingJob } from '../jobs/asked-and-there.js';
 import { JobDiffText } from '../jobs/job-diff-text.js';
 import { type JobFile, memberOf, textMember } from '../jobs/job-file.js';
 import { apiOf, JOB_INPUT_FLAGS, readJobInput } from '../jobs/job-input.js';
 import { dryRunText, type JobPlanAnswer, planExitCode, preemptionTable } from '../jobs/job-plan-text.js';
+import { failedGroups } from '../jobs/placement-metrics.js';
+import { placementReasons } from '../jobs/placement-reasons.js';
 import { printJobWarnings } from '../jobs/job-warnings.js';
 import { jobPath } from '../jobs/resolve-job.js';
 import { shellFlag, shellWord } from '../terminal/shell-word.js';
@@ -44,7 +47,7 @@ async function run(call: Call): Promise<number> {
   });
   if (call.data) call.data(exact);
   else {
-    print(call, file, value);
+    await print(call, file, value);
     call.terminal.print(footer(call, value.JobModifyIndex));
   }
   return planExitCode(value);
@@ -75,7 +78,7 @@ async function planRegions(call: Call, file: JobFile, regions: readonly string[]
   else
     for (const [region, { value }] of plans) {
       terminal.print(`${terminal.bold(`Region: "${region}"`)}\n`);
-      print(call, file, value);
+      await print(call, file, value, region);
     }
   return Math.max(...plans.map(([, { value }]) => planExitCode(value)));
 }
@@ -87,13 +90,20 @@ function regionsOf({ job }: JobFile): string[] {
 }
 
 /** CL-321; what follows it is another's. */
-function print(call: Call, file: JobFile, answer: JobPlanAnswer): void {
+async function print(call: Call, file: JobFile, answer: JobPlanAnswer, region?: string): Promise<void> {
   const { flags, terminal, clock } = call;
   if (flags.on('diff') || !flags.given('diff'))
     terminal.print(`${new JobDiffText(terminal, flags.on('verbose')).of(answer.Diff)}\n`);
-  const system = textMember(file.job, 'Type') === 'system';
+  const isSystem = textMember(file.job, 'Type') === 'system';
+  const api = region === undefined ? apiOf(call.api, file) : call.api.within({ region });
+  const reasons = await placementReasons(
+    api,
+    () => plainOf(file.job) as AskingJob,
+    failedGroups(answer.FailedTGAllocs),
+  );
+  const red = (text: string) => terminal.red(text);
   terminal.print(terminal.bold('Scheduler dry-run:'));
-  terminal.print(`${dryRunText(answer, system, clock.nowMs(), (text) => terminal.red(text))}\n`);
+  terminal.print(`${dryRunText(answer, { isSystem, nowMs: clock.nowMs(), reasons, red })}\n`);
   printJobWarnings(terminal, answer.Warnings);
   const preempted = answer.Annotations?.PreemptedAllocs ?? [];
   if (preempted.length > 0) terminal.print(`${terminal.bold('Preemptions:')}\n${preemptionTable(preempted)}\n`);

@@ -156,7 +156,7 @@ async function showRunning(call: Call, api: ApiClient, job: Job, parts: JobParts
   if (Pending + Running + Dead > 0) section('Children Job Summary', childrenTable(parts.summary.value));
   if ((flags.on('evals') || display.verbose) && evaluations.length > 0)
     section('Evaluations', evaluationTable(evaluations, display));
-  const blocked = blockedPlacements(evaluations, call.program, (text) => terminal.red(text));
+  const blocked = await blockedPlacements({ ...call, api }, job, evaluations);
   if (blocked !== undefined) section('Placement Failure', blocked);
   const upcoming = await upcomingReschedules(api, allocations, display);
   if (upcoming.length > 0)

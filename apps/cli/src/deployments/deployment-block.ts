@@ -7,6 +7,9 @@ import { sortedEntries } from '../terminal/sorted-entries.js';
 import { keyValues, table } from '../terminal/table.js';
 import { absoluteTime } from '../terminal/times.js';
 
+/** The deadline begins with the first allocation: until then the group waits for room, or for its turn. */
+const NOT_BEGUN = 'from first placement';
+
 const groupsOf = (deployment: Deployment): [string, DeploymentState][] => sortedEntries(deployment.TaskGroups);
 
 /** The groups of a deployment (CL-613). */
@@ -38,7 +41,7 @@ export function deployedTable(deployment: Deployment): string {
       String(s.PlacedAllocs),
       String(s.HealthyAllocs),
       String(s.UnhealthyAllocs),
-      ...when(deadline, absoluteTime(s.RequireProgressBy) || 'N/A'),
+      ...when(deadline, s.ProgressDeadline > 0 ? absoluteTime(s.RequireProgressBy) || NOT_BEGUN : 'N/A'),
     ]),
   ]);
 }

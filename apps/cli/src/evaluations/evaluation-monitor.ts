@@ -1,12 +1,12 @@
-import type { AllocListStub, Job, NodeListStub } from '@waybill/model';
+import type { AllocListStub, Job } from '@waybill/model';
 import { formatDuration } from '@waybill/model/duration';
 import { isNotFound } from '../server/api-failure.js';
 import type { Call } from '../command-spec.js';
 import { DeploymentMonitor } from '../deployments/deployment-monitor.js';
 import type { EvaluationAnswer } from './evaluation-table.js';
 import { causeOf, CommandFailure, isInterrupt } from '../failure.js';
-import { askedAndThere } from '../jobs/asked-and-there.js';
-import { failedGroups, failedGroupTitle, type Metrics, placementBullets } from '../jobs/placement-metrics.js';
+import { failedGroups, failedGroupTitle } from '../jobs/placement-metrics.js';
+import { failureLines, placementReasons } from '../jobs/placement-reasons.js';
 import { jobPath } from '../jobs/resolve-job.js';
 import { retriedRead } from '../server/retried-read.js';
 import { shortId } from '../terminal/short-id.js';
@@ -108,11 +108,12 @@ export class EvaluationMonitor {
       return false;
     }
     this.head(`${finished} but failed to place all allocations:`);
-    const reasons = await this.reasons(evaluation, failures);
-    for (const [group, metrics] of failures) {
-      this.detail(failedGroupTitle(group, metrics));
-      for (const line of placementBullets(metrics, (text) => terminal.red(text))) terminal.print(`      ${line}`);
-      for (const line of reasons.get(group) ?? []) terminal.print(`      ${escapeControls(line)}`);
+    const { api } = this.call;
+    const job = async () => (await api.get<Job>(jobPath(evaluation.JobID ?? ''))).value;
+    const reasons = await placementReasons(api, job, failures);
+    for (const failure of failures) {
+      this.detail(failedGroupTitle(...failure));
+      for (const line of failureLines(failure, reasons, (text) => terminal.red(text))) terminal.print(`      ${line}`);
     }
     if (evaluation.BlockedEval) {
       this.detail(
@@ -121,30 +122,6 @@ export class EvaluationMonitor {
       terminal.note(evaluation.DeploymentID ? `${WAITS_FOR_ROOM}; Ctrl-C leaves it queued.` : `${WAITS_FOR_ROOM}.`);
     }
     return true;
-  }
-
-  /** What the groups asked for and what there is. The bullets stand without it, so a read that fails is no failure. */
-  private async reasons(
-    { JobID = '' }: EvaluationAnswer,
-    failures: readonly (readonly [string, Metrics])[],
-  ): Promise<Map<string, string[]>> {
-    const { api } = this.call;
-    try {
-      const [job, nodes] = await Promise.all([
-        api.get<Job>(jobPath(JobID)),
-        api.get<NodeListStub[] | null>('/v1/nodes', { resources: true }),
-      ]);
-      const groups = new Map(job.value.TaskGroups.map((group) => [group.Name, group]));
-      return new Map(
-        failures.flatMap(([name, metrics]) => {
-          const group = groups.get(name);
-          return group ? [[name, askedAndThere(metrics, job.value, group, nodes.value ?? [])]] : [];
-        }),
-      );
-    } catch (error) {
-      if (isInterrupt(error)) throw error;
-      return new Map();
-    }
   }
 
   /** CL-206. */

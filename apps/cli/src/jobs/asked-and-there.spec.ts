@@ -30,8 +30,9 @@ const machine = (memory: number, over: Partial<Machine> = {}): Machine => ({
   ...over,
 });
 const group = (Driver: string, MemoryMB: number, Lifecycle: unknown = null): Group => ({
-  EphemeralDisk: { SizeMB: 300 } as Group['EphemeralDisk'],
-  Tasks: [{ Driver, Resources: { CPU: 500, MemoryMB }, Lifecycle } as Group['Tasks'][number]],
+  Name: 'g',
+  EphemeralDisk: { SizeMB: 300 },
+  Tasks: [{ Driver, Resources: { CPU: 500, MemoryMB }, Lifecycle }],
 });
 const NODES = [machine(1_024), machine(8_024), machine(64_000, { NodePool: 'big' }), machine(900, { Status: 'down' })];
 const memory = { DimensionExhausted: { memory: 2 } };
@@ -65,10 +66,36 @@ describe('what was asked and what there is', () => {
     ]);
   });
 
+  it('CL-221: an attribute that a constraint compares says what the nodes have', () => {
+    const on = (kernel: string, Meta: Record<string, string> = {}) =>
+      machine(1, { Attributes: { 'kernel.name': kernel }, Meta });
+    const told = (constraint: string, all: Machine[]) =>
+      askedAndThere({ ConstraintFiltered: { [constraint]: 1 } }, pool('default'), group('raw_exec', 1), all);
+    const both = [on('linux'), on('darwin', { rack: 'r1' })];
+    expect(told('${attr.kernel.name} = windows', both)).toEqual([
+      '* attribute "kernel.name": nodes have "darwin", "linux"',
+    ]);
+    expect(told('${attr.gpu.model} = a100', both)).toEqual(['* attribute "gpu.model" is on none of 2 nodes']);
+    expect(told('${meta.rack} = r2', both)).toEqual(['* meta "rack": nodes have "r1"']);
+    expect(
+      told(
+        '${attr.kernel.name} = x',
+        ['a', 'b', 'c', 'd', 'e'].map((name) => on(name)),
+      ),
+    ).toEqual(['* attribute "kernel.name": nodes have "a", "b", "c" and 2 more']);
+    // Of machines that were not read by themselves nothing is known, and of other targets nothing is said.
+    expect(told('${attr.gpu.model} = a100', NODES)).toEqual([]);
+    expect(told('${node.class} = big', both)).toEqual([]);
+  });
+
   it('says nothing that it does not know: tasks that do not all run at once, other causes, no machine', () => {
     const before = { Hook: 'prestart', Sidecar: false };
     expect(askedAndThere(memory, pool('default'), group('raw_exec', 9_000, before), NODES)).toEqual([]);
     expect(askedAndThere({ ClassFiltered: { a: 1 } }, pool('default'), group('x', 1), NODES)).toEqual([]);
     expect(askedAndThere(memory, pool('none'), group('raw_exec', 1), NODES)).toEqual([]);
+    const unset = { Name: 'g', Tasks: [{ Driver: 'podmann', Resources: { CPU: null, MemoryMB: null } }] };
+    const both = { ...memory, ConstraintFiltered: { 'missing drivers': 2 } };
+    expect(askedAndThere(both, { NodePool: null }, unset, NODES)).toEqual(['* driver "podmann" is on none of 2 nodes']);
+    expect(askedAndThere(memory, {}, { Name: 'g', Tasks: [{ Driver: 'raw_exec' }] }, NODES)).toEqual([]);
   });
 });

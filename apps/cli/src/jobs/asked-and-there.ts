@@ -1,16 +1,32 @@
-import type { Job, NodeListStub, Task, TaskGroup } from '@waybill/model';
+import type { Node, NodeListStub } from '@waybill/model';
 import type { Metrics } from './placement-metrics.js';
 
-/** Of the list of machines: what decides whether one could take the work. */
-type Machine = Pick<NodeListStub, 'NodePool' | 'Status' | 'Drivers' | 'NodeResources' | 'ReservedResources'>;
+/** Of a machine: what decides whether it could take the work. Attributes and meta only where it was read by itself. */
+export type Machine = Pick<NodeListStub, 'NodePool' | 'Status' | 'Drivers' | 'NodeResources' | 'ReservedResources'> &
+  Partial<Pick<Node, 'Attributes' | 'Meta'>>;
 
-/** Of a group: what it asks for. */
-type Asking = Pick<TaskGroup, 'EphemeralDisk'> & {
-  readonly Tasks: readonly Pick<Task, 'Driver' | 'Resources' | 'Lifecycle'>[];
-};
+/** Of a group, stored or as a file has it, where anything may be left out: what it asks for. */
+export interface Asking {
+  readonly Name: string;
+  readonly EphemeralDisk?: { readonly SizeMB?: number | null } | null;
+  readonly Tasks?:
+    | readonly {
+        readonly Driver?: string;
+        readonly Resources?: { readonly CPU?: number | null; readonly MemoryMB?: number | null } | null;
+        readonly Lifecycle?: unknown;
+      }[]
+    | null;
+}
+
+/** Of a job, stored or as a file has it. */
+export interface AskingJob {
+  readonly NodePool?: string | null;
+  readonly TaskGroups?: readonly Asking[] | null;
+}
 
 interface Dimension {
   readonly unit: string;
+  /** NaN where the file leaves it to the default. */
   readonly asked: (group: Asking) => number;
   readonly there: (machine: Machine) => number;
 }
@@ -18,22 +34,27 @@ interface Dimension {
 const DIMENSIONS: Readonly<Record<string, Dimension>> = {
   cpu: {
     unit: 'MHz',
-    asked: ({ Tasks }) => Tasks.reduce((sum, { Resources }) => sum + Resources.CPU, 0),
+    asked: ({ Tasks }) => sumOf(Tasks, ({ Resources }) => Resources?.CPU),
     there: (one) => (one.NodeResources?.Cpu.CpuShares ?? 0) - (one.ReservedResources?.Cpu.CpuShares ?? 0),
   },
   memory: {
     unit: 'MiB',
-    asked: ({ Tasks }) => Tasks.reduce((sum, { Resources }) => sum + Resources.MemoryMB, 0),
+    asked: ({ Tasks }) => sumOf(Tasks, ({ Resources }) => Resources?.MemoryMB),
     there: (one) => (one.NodeResources?.Memory.MemoryMB ?? 0) - (one.ReservedResources?.Memory.MemoryMB ?? 0),
   },
   disk: {
     unit: 'MiB',
-    asked: ({ EphemeralDisk }) => EphemeralDisk.SizeMB,
+    asked: ({ EphemeralDisk }) => EphemeralDisk?.SizeMB ?? NaN,
     there: (one) => (one.NodeResources?.Disk.DiskMB ?? 0) - (one.ReservedResources?.Disk.DiskMB ?? 0),
   },
 };
 
+const sumOf = <T>(items: readonly T[] | null | undefined, of: (item: T) => number | null | undefined): number =>
+  (items ?? []).reduce((sum, item) => sum + (of(item) ?? NaN), 0);
+
 const MISSING_DRIVERS = 'missing drivers';
+/** Different values of one attribute that are named. */
+const MAX_VALUES = 3;
 
 /**
  * What a group that could not be placed asks for, and what the machines of its pool have: a bullet each, beside the
@@ -41,33 +62,71 @@ const MISSING_DRIVERS = 'missing drivers';
  */
 export function askedAndThere(
   metrics: Metrics,
-  { NodePool: pool }: Pick<Job, 'NodePool'>,
+  { NodePool }: AskingJob,
   group: Asking,
   all: readonly Machine[],
 ): string[] {
+  const pool = NodePool || 'default';
   const machines = all.filter((one) => one.Status === 'ready' && (pool === 'all' || one.NodePool === pool));
   if (machines.length === 0) return [];
   const drivers = (metrics.ConstraintFiltered?.[MISSING_DRIVERS] ?? 0) > 0 ? missingDrivers(group, machines) : [];
+  const bullets = [...drivers, ...unmetAttributes(metrics, machines)];
   // Tasks with a lifecycle do not all run at once: their sum would claim too much.
-  if (group.Tasks.some(({ Lifecycle }) => Lifecycle)) return drivers;
+  if (group.Tasks?.some(({ Lifecycle }) => Lifecycle)) return bullets;
   const exhausted = Object.entries(DIMENSIONS).filter(([name]) => (metrics.DimensionExhausted?.[name] ?? 0) > 0);
-  return [...drivers, ...exhausted.map(([name, dimension]) => shortage(name, dimension, group, machines))];
+  return [...bullets, ...exhausted.flatMap(([name, dimension]) => shortage(name, dimension, group, machines))];
 }
+
+/** Whether the values of attributes would say why nothing was placed, so that machines are worth reading one by one. */
+export const asksForAttributes = (metrics: Metrics): boolean => attributesOf(metrics).length > 0;
 
 function shortage(
   name: string,
   { unit, asked, there }: Dimension,
   group: Asking,
   machines: readonly Machine[],
-): string {
+): string[] {
+  const wanted = asked(group);
+  if (Number.isNaN(wanted)) return [];
   const most = Math.max(...machines.map(there));
-  const taken = asked(group) <= most ? ', and other work holds part of it' : '';
-  return `* ${name}: asked ${asked(group)} ${unit}, the largest node has ${most} ${unit}${taken}`;
+  const taken = wanted <= most ? ', and other work holds part of it' : '';
+  return [`* ${name}: asked ${wanted} ${unit}, the largest node has ${most} ${unit}${taken}`];
 }
 
 function missingDrivers({ Tasks }: Asking, machines: readonly Machine[]): string[] {
-  return [...new Set(Tasks.map(({ Driver }) => Driver))].toSorted().flatMap((driver) => {
+  return [...new Set((Tasks ?? []).map(({ Driver = '' }) => Driver))].toSorted().flatMap((driver) => {
     const on = machines.filter(({ Drivers }) => Drivers[driver]?.Detected && Drivers[driver].Healthy).length;
     return on === machines.length ? [] : [`* driver "${driver}" is on ${on || 'none'} of ${machines.length} nodes`];
+  });
+}
+
+interface ComparedAttribute {
+  readonly member: 'Attributes' | 'Meta';
+  readonly name: string;
+}
+
+/** The attributes and meta keys that constraints compare which excluded machines: `${attr.kernel.name} = linux`. */
+function attributesOf(metrics: Metrics): ComparedAttribute[] {
+  return Object.keys(metrics.ConstraintFiltered ?? {})
+    .toSorted()
+    .flatMap((constraint): ComparedAttribute[] => {
+      const end = constraint.indexOf('}');
+      if (end < 0) return [];
+      if (constraint.startsWith('${attr.')) return [{ member: 'Attributes', name: constraint.slice(7, end) }];
+      if (constraint.startsWith('${meta.')) return [{ member: 'Meta', name: constraint.slice(7, end) }];
+      return [];
+    });
+}
+
+function unmetAttributes(metrics: Metrics, all: readonly Machine[]): string[] {
+  const machines = all.filter(({ Attributes }) => Attributes);
+  if (machines.length === 0) return [];
+  return attributesOf(metrics).map(({ member, name }) => {
+    const what = member === 'Meta' ? 'meta' : 'attribute';
+    const values = [...new Set(machines.flatMap((one) => one[member]?.[name] ?? []))].toSorted();
+    if (values.length === 0) return `* ${what} "${name}" is on none of ${machines.length} nodes`;
+    const more = values.length > MAX_VALUES ? ` and ${values.length - MAX_VALUES} more` : '';
+    const named = values.slice(0, MAX_VALUES).map((value) => `"${value}"`);
+    return `* ${what} "${name}": nodes have ${named.join(', ')}${more}`;
   });
 }

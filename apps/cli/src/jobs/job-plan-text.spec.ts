@@ -28,7 +28,13 @@ describe('CL-322: the exit code of a plan', () => {
 });
 
 describe('CL-327: the text of a dry run', () => {
-  const text = (over: Partial<JobPlanAnswer>, system = false) => dryRunText(plan(over), system, 0, (t) => t);
+  const text = (over: Partial<JobPlanAnswer>, isSystem = false) =>
+    dryRunText(plan(over), {
+      isSystem,
+      nowMs: 0,
+      reasons: new Map([['web', ['* memory: asked 9 MiB, the largest node has 8 MiB']]]),
+      red: (t) => t,
+    });
 
   it('CL-327: everything found a place, or what did not, with its reasons', () => {
     expect(text({})).toBe('- All tasks successfully allocated.');
@@ -40,6 +46,7 @@ describe('CL-327: the text of a dry run', () => {
         '    * No nodes were eligible for evaluation',
         '  Task Group "web" (failed to place 2 allocations):',
         '    * Resources exhausted on 1 nodes',
+        '    * memory: asked 9 MiB, the largest node has 8 MiB',
       ].join('\n'),
     );
     expect(text({ FailedTGAllocs }, true)).toContain('Failed to place all allocations on all nodes.');

@@ -1,7 +1,8 @@
 import type { AllocListStub, JobDiff } from '@waybill/model';
 import { formatDuration } from '@waybill/model/duration';
 import type { EvaluationAnswer } from '../evaluations/evaluation-table.js';
-import { failedGroups, failedGroupTitle, type Metrics, placementBullets } from './placement-metrics.js';
+import { failedGroups, failedGroupTitle, type Metrics } from './placement-metrics.js';
+import { failureLines, type PlacementReasons } from './placement-reasons.js';
 import { table } from '../terminal/table.js';
 import { msOf } from '../terminal/times.js';
 import { launchText } from './periodic-launch.js';
@@ -30,16 +31,24 @@ export function planExitCode({ Diff, Annotations }: JobPlanAnswer): 0 | 1 {
   return groups.some((desired) => CHANGING.some((counter) => (desired[counter] ?? 0) > 0)) ? 1 : 0;
 }
 
+/** What the text of a dry run goes by besides its answer. */
+export interface DryRunContext {
+  readonly isSystem: boolean;
+  readonly nowMs: number;
+  readonly reasons: PlacementReasons;
+  readonly red: (text: string) => string;
+}
+
 /** CL-327. */
-export function dryRunText(plan: JobPlanAnswer, system: boolean, nowMs: number, red: (text: string) => string): string {
+export function dryRunText(plan: JobPlanAnswer, { isSystem, nowMs, reasons, red }: DryRunContext): string {
   const failures = failedGroups(plan.FailedTGAllocs);
   const lines =
     failures.length === 0
       ? ['- All tasks successfully allocated.']
-      : [`- WARNING: Failed to place all allocations${system ? ' on all nodes' : ''}.`];
-  for (const [group, metrics] of failures) {
-    lines.push(`  ${failedGroupTitle(group, metrics)}`);
-    lines.push(...placementBullets(metrics, red).map((line) => `    ${line}`));
+      : [`- WARNING: Failed to place all allocations${isSystem ? ' on all nodes' : ''}.`];
+  for (const failure of failures) {
+    lines.push(`  ${failedGroupTitle(...failure)}`);
+    lines.push(...failureLines(failure, reasons, red).map((line) => `    ${line}`));
   }
   const rolling = (plan.CreatedEvals ?? []).find(({ TriggeredBy }) => TriggeredBy === 'rolling-update');
   if (rolling) lines.push(`- Rolling update, next evaluation will be in ${formatDuration(rolling.Wait ?? 0)}.`);

@@ -1,9 +1,11 @@
 import type { AllocListStub, Job, JobSummary } from '@waybill/model';
+import type { Call } from '../command-spec.js';
 import type { ApiClient } from '../server/api-client.js';
 import type { Display } from '../terminal/display.js';
 import type { EvaluationAnswer } from '../evaluations/evaluation-table.js';
 import { isInterrupt } from '../failure.js';
-import { failedGroups, placementBullets } from './placement-metrics.js';
+import { failedGroups } from './placement-metrics.js';
+import { failureLines, placementReasons } from './placement-reasons.js';
 import { sortedEntries } from '../terminal/sorted-entries.js';
 import { table } from '../terminal/table.js';
 import { msOf } from '../terminal/times.js';
@@ -32,22 +34,23 @@ export function childrenTable(summary: JobSummary): string {
 }
 
 /** Why the newest failed evaluation could not place, if one is blocked; undefined otherwise (CL-315). */
-export function blockedPlacements(
+export async function blockedPlacements(
+  { api, program, terminal }: Pick<Call, 'api' | 'program' | 'terminal'>,
+  job: Job,
   evaluations: readonly EvaluationAnswer[],
-  program: string,
-  red: (text: string) => string,
-): string | undefined {
+): Promise<string | undefined> {
   if (!evaluations.some((e) => e.Status === 'blocked')) return undefined;
   const [latest] = evaluations
     .filter((e) => Object.keys(e.FailedTGAllocs ?? {}).length > 0)
     .toSorted((a, b) => (b.CreateIndex ?? 0) - (a.CreateIndex ?? 0));
   if (!latest) return undefined;
   const groups = failedGroups(latest.FailedTGAllocs);
-  const shown = groups
-    .slice(0, MAX_FAILED_GROUPS)
-    .map(([name, metrics]) =>
-      [`Task Group "${name}":`, ...placementBullets(metrics, red).map((line) => `  ${line}`)].join('\n'),
-    );
+  const failures = groups.slice(0, MAX_FAILED_GROUPS);
+  const reasons = await placementReasons(api, () => job, failures);
+  const red = (text: string) => terminal.red(text);
+  const shown = failures.map((failure) =>
+    [`Task Group "${failure[0]}":`, ...failureLines(failure, reasons, red).map((line) => `  ${line}`)].join('\n'),
+  );
   if (groups.length > MAX_FAILED_GROUPS)
     shown.push(`Placement failures truncated. To see remainder run:\n${program} eval-status ${latest.ID}`);
   return shown.join('\n\n');

@@ -1,0 +1,60 @@
+import type { Node, NodeListStub } from '@waybill/model';
+import { isInterrupt } from '../failure.js';
+import type { ApiClient } from '../server/api-client.js';
+import { someAtOnce } from '../server/some-at-once.js';
+import { escapeControls } from '../terminal/table.js';
+import { askedAndThere, asksForAttributes, type AskingJob, type Machine } from './asked-and-there.js';
+import { type Metrics, placementBullets } from './placement-metrics.js';
+
+/** Machines that are read one by one for their attributes. */
+const MAX_READ = 20;
+
+type Failures = readonly (readonly [group: string, metrics: Metrics])[];
+
+/** Bullets by the group's name. */
+export type PlacementReasons = ReadonlyMap<string, readonly string[]>;
+
+/**
+ * What the groups that could not be placed ask for and what the machines have, a bullet each. The contract's bullets
+ * stand without them, so a read that fails is no failure: then there are none.
+ * Cost: one read of all machines and, where an attribute is compared, of MAX_READ of them by themselves; none without failures.
+ */
+export async function placementReasons(
+  api: ApiClient,
+  jobOf: () => AskingJob | Promise<AskingJob>,
+  failures: Failures,
+): Promise<PlacementReasons> {
+  if (failures.length === 0) return new Map();
+  try {
+    const [job, machines] = await Promise.all([jobOf(), machinesFor(api, failures)]);
+    const groups = new Map((job.TaskGroups ?? []).map((group) => [group.Name, group]));
+    return new Map(
+      failures.flatMap(([name, metrics]) => {
+        const group = groups.get(name);
+        return group ? [[name, askedAndThere(metrics, job, group, machines)]] : [];
+      }),
+    );
+  } catch (error) {
+    if (isInterrupt(error)) throw error;
+    return new Map();
+  }
+}
+
+async function machinesFor(api: ApiClient, failures: Failures): Promise<Machine[]> {
+  const all = (await api.get<NodeListStub[] | null>('/v1/nodes', { resources: true })).value ?? [];
+  if (!failures.some(([, metrics]) => asksForAttributes(metrics))) return all;
+  const whole = await someAtOnce(
+    all.slice(0, MAX_READ),
+    async ({ ID }) => (await api.get<Node>(`/v1/node/${ID}`)).value,
+  );
+  return [...whole, ...all.slice(MAX_READ)];
+}
+
+/** Why a group could not be placed: the contract's bullets (CL-221), then what it asked and what there is. */
+export function failureLines(
+  [group, metrics]: readonly [string, Metrics],
+  reasons: PlacementReasons,
+  red: (text: string) => string,
+): string[] {
+  return [...placementBullets(metrics, red), ...(reasons.get(group) ?? []).map(escapeControls)];
+}
