@@ -20,6 +20,7 @@ import { callsIn } from '../support/csi-plugin/directory-plugin.mjs';
 import { canMount, unmountBelow } from '../support/csi-plugin/disks.mjs';
 import { Faults } from '../support/csi-plugin/faults.mjs';
 import { HeldClaims } from '../support/held-claims.js';
+import { processesOf } from '../support/launcher.js';
 import { NodesAndAgent, shellTask } from '../support/nodes-and-agent.js';
 import { eventually } from '../support/wait.js';
 
@@ -136,6 +137,11 @@ const isUp = () =>
     const known = cluster.state.tables.nodes.get(node.ID);
     return known?.CSINodePlugins['disks']?.Healthy && known.CSIControllerPlugins['disks']?.Healthy && known;
   });
+/** Of the plugin itself, without the shell that watches it. */
+const pluginPids = () =>
+  processesOf(pluginRoot)
+    .filter(({ commandLine }) => commandLine.startsWith(`${process.execPath} ${PLUGIN_MAIN}`))
+    .map(({ pid }) => pid);
 const mountsBelow = (dir: string) =>
   readFileSync('/proc/self/mounts', 'utf8')
     .split('\n')
@@ -386,6 +392,53 @@ describe('an allocation with a volume', () => {
     for (const alloc of [first, second]) expect(claims.claimsOf(alloc.ID)).toHaveLength(1);
     expect(methods(disk).filter((method) => method === 'NodePublishVolume')).toHaveLength(2);
     expect(mountsBelow('/shared-disk/')).toEqual([]);
+  });
+
+  it('VL-241, VL-209: an agent dies while its plugin lives on: what ended meanwhile lets its disk go, and the plugin never was away', async (ctx) => {
+    needsMounts(ctx);
+    await isUp();
+    const unhealthy = () =>
+      (cluster.alloc(plugin.ID).TaskStates['plugin']?.Events ?? []).filter(
+        ({ Type }) => Type === 'Plugin became unhealthy',
+      ).length;
+    const [before, told] = [pluginPids(), unhealthy()];
+    expect(before).toHaveLength(1);
+    const disk = await aVolume('orphan');
+    const alloc = await user('while [ ! -e srv/stop ]; do sleep 0.1; done; echo over > srv/end', 'orphan');
+    await cluster.inStatus(alloc.ID, 'running');
+    await cluster.endAgent(agent, 'SIGKILL');
+    writeFileSync(path.join(pluginRoot, 'disks', disk, 'stop'), '');
+    await eventually('the task has ended, and nobody was there to see it', () =>
+      existsSync(path.join(pluginRoot, 'disks', disk, 'end')),
+    );
+    expect(mountsBelow('/orphan/')).not.toEqual([]);
+    agent = await cluster.startAgent('one', env());
+    await ended(alloc);
+    await releasedOf(alloc);
+    await detached(disk);
+    expect(mountsBelow('/orphan/')).toEqual([]);
+    await isUp();
+    expect(pluginPids()).toEqual(before);
+    expect(unhealthy()).toBe(told);
+  });
+
+  it('VL-241, VL-248: a plugin that dies while its agent is dead is started again by the next one, and unmounts what it left', async (ctx) => {
+    needsMounts(ctx);
+    await isUp();
+    const disk = await aVolume('both');
+    const alloc = await user('sleep 600', 'both');
+    await cluster.inStatus(alloc.ID, 'running');
+    await cluster.endAgent(agent, 'SIGKILL');
+    const [killed = 0] = pluginPids();
+    process.kill(killed, 'SIGKILL');
+    agent = await cluster.startAgent('one', env());
+    await eventually('another one runs', () => pluginPids().some((pid) => pid !== killed));
+    await isUp();
+    expect(cluster.alloc(alloc.ID).ClientStatus).toBe('running');
+    await cluster.stopAlloc(alloc);
+    await releasedOf(alloc);
+    await detached(disk);
+    expect(mountsBelow('/both/')).toEqual([]);
   });
 
   it('VL-232, VL-311: a mount whose allocation was collected is taken back by the next agent, and shared with nobody', async (ctx) => {

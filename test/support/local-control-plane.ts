@@ -66,7 +66,14 @@ export class LocalControlPlane implements Rpc {
     const role = 'broker';
     const epoch = this.state.machine.epochOf(role) + 1;
     await this.write('LeaseAcquired', { Role: role, Epoch: epoch, Holder: 'test' });
-    await this.broker.start({ role, epoch, fence: { role, epoch }, isCurrent: () => true, barrierMs: 0, followsRestore: false });
+    await this.broker.start({
+      role,
+      epoch,
+      fence: { role, epoch },
+      isCurrent: () => true,
+      barrierMs: 0,
+      followsRestore: false,
+    });
   }
 
   async stop(): Promise<void> {

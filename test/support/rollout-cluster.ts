@@ -101,7 +101,14 @@ export class RolloutCluster {
     const epoch = ++this.epoch;
     await this.plane.write('LeaseAcquired', { Role: 'deployments', Epoch: epoch, Holder: `holder-${epoch}` });
     const fence = { role: 'deployments', epoch } as const;
-    this.watchers.start({ role: 'deployments', epoch, fence, isCurrent: () => true, barrierMs: 0, followsRestore: false });
+    this.watchers.start({
+      role: 'deployments',
+      epoch,
+      fence,
+      isCurrent: () => true,
+      barrierMs: 0,
+      followsRestore: false,
+    });
   }
 
   /** Nobody holds the role until the next `lead`. */
