@@ -210,7 +210,7 @@ describe('artifacts', () => {
       return State === 'running' && Restarts === 3;
     });
     const { StartedAt } = await now();
-    await waybill.kill('agent');
+    await waybill.kill('agent', 'SIGTERM'); // it stops its tasks
     await waybill.startService('agent');
     await eventually('the next agent has started it', async () => {
       const task = await now();

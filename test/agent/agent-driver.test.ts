@@ -61,7 +61,6 @@ const newDriver = (enabled = true, denials: Denials = NO_DENIALS): RawExecDriver
     runsDir: path.join(dir, 'runs'),
     outputs,
     mhzPerCore: 1_000,
-    dieWithAgent: false,
     cgroups,
   });
 
@@ -437,7 +436,7 @@ describe('raw_exec', () => {
 
   it('without cgroups the machine says why, and tasks run', async () => {
     const reason = new NoCgroupsError('none here');
-    const options = { enabled: true, runsDir: path.join(dir, 'runs'), outputs, mhzPerCore: 1_000, dieWithAgent: false };
+    const options = { enabled: true, runsDir: path.join(dir, 'runs'), outputs, mhzPerCore: 1_000 };
     const without = new RawExecDriver({ ...options, denials: NO_DENIALS, cgroups: reason });
     const attributes = { 'driver.raw_exec.cgroups': 'false', 'driver.raw_exec.cgroups.missing': 'none here' };
     expect(await without.fingerprint()).toMatchObject({ health: 'healthy', attributes });

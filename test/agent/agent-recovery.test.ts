@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { collectAllocs, readLog } from '@waybill/rpc';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { unmountBelow } from '../support/csi-plugin/disks.mjs';
@@ -133,7 +133,7 @@ describe('an agent that is killed', () => {
 const NO_RESTARTS = { Attempts: 0, Interval: 1e9, Delay: 0, Mode: 'fail', RenderTemplates: false };
 const DEVELOPMENT = { WAYBILL_AGENT_STOP_TASKS_ON_EXIT: 'true' };
 
-describe('an agent whose tasks must not outlive it', () => {
+describe('an agent that stops its tasks when it ends', () => {
   it('AG-340: ended in order it stops its tasks without an end of the allocation, and runs them again next time', async () => {
     const first = await cluster.startAgent('dev', DEVELOPMENT);
     const node = await cluster.node('dev');
@@ -149,24 +149,33 @@ describe('an agent whose tasks must not outlive it', () => {
       const again = await pidOf('dev', alloc.ID);
       return again !== pid && isRunning(again);
     });
-    await cluster.endAgent(second, 'SIGKILL');
     const orphan = await pidOf('dev', alloc.ID);
-    await eventually('no orphan is left', () => !isRunning(orphan));
+    await cluster.endAgent(second, 'SIGKILL');
+    expect(isRunning(orphan)).toBe(true);
 
     const third = await cluster.startAgent('dev', DEVELOPMENT);
-    await eventually('it runs once more', async () => isRunning(await pidOf('dev', alloc.ID)));
+    expect(await pidOf('dev', alloc.ID)).toBe(orphan);
     expect(cluster.alloc(alloc.ID).TaskStates['web']?.Restarts).toBe(0);
     await cluster.endAgent(third, 'SIGTERM');
+    expect(isRunning(orphan)).toBe(false);
   });
 
-  it('AG-257: no orphan is left either when the directory goes together with the agent', async () => {
-    const agent = await cluster.startAgent('gone', DEVELOPMENT);
-    const node = await cluster.node('gone');
-    const alloc = await cluster.place(node.ID, [shellTask(SERVICE)]);
+  it('AG-192: of one that is killed they say more than its pipes hold, and the next one has all of it, in order', async () => {
+    const first = await cluster.startAgent('talks', DEVELOPMENT);
+    const node = await cluster.node('talks');
+    const go = `${cluster.agentDir('talks')}-go`;
+    const line = `echo $$ > local/pid; until [ -e "${go}" ]; do sleep 0.1; done; i=0; while [ $i -lt 20000 ]; do i=$((i+1)); echo "line $i"; done`;
+    const alloc = await cluster.place(node.ID, [shellTask(line)], { type: 'batch' });
     await cluster.inStatus(alloc.ID, 'running');
-    const pid = await pidOf('gone', alloc.ID);
-    rmSync(`${cluster.agentDir('gone')}/runs`, { recursive: true });
-    await cluster.endAgent(agent, 'SIGKILL');
-    await eventually('no orphan is left', () => !isRunning(pid));
+    const pid = await pidOf('talks', alloc.ID);
+    await cluster.endAgent(first, 'SIGKILL');
+    writeFileSync(go, '');
+    const written = () => Number(/wchar: (\d+)/.exec(readFileSync(`/proc/${pid}/io`, 'utf8'))?.[1]);
+    await eventually('it has said about as much as a pipe holds', () => written() > 60_000);
+    const second = await cluster.startAgent('talks', DEVELOPMENT);
+    await cluster.inStatus(alloc.ID, 'complete');
+    const said = readFileSync(`${cluster.agentDir('talks')}/allocs/${alloc.ID}/alloc/logs/web.stdout.0`, 'utf8');
+    expect(said).toBe(Array.from({ length: 20_000 }, (_, at) => `line ${at + 1}\n`).join(''));
+    await cluster.endAgent(second, 'SIGTERM');
   });
 });

@@ -49,7 +49,6 @@ const newDriver = (over: Partial<ConstructorParameters<typeof ExecDriver>[0]> = 
     runsDir: path.join(dir, 'runs'),
     outputs,
     mhzPerCore: 1_000,
-    dieWithAgent: false,
     cgroups,
     chroot: DEFAULT_CHROOT,
     allowedCapabilities: DEFAULT_CAPABILITIES,

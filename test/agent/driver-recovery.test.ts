@@ -102,14 +102,3 @@ describe.runIf(present.length > 0)(
     });
   },
 );
-
-describe.runIf(present.includes('exec'))('tasks of exec that must not outlive their agent (needs root)', () => {
-  it('AG-340: end with it, also when it is killed', async () => {
-    const agent = await cluster.startAgent('dev', { WAYBILL_AGENT_STOP_TASKS_ON_EXIT: 'true' });
-    const alloc = await cluster.place((await cluster.node('dev')).ID, [tasks['exec']!]);
-    await cluster.inStatus(alloc.ID, 'running');
-    await shellOf(alloc.ID);
-    await cluster.endAgent(agent, 'SIGKILL');
-    await eventually('no process is left', () => processesOf(alloc.ID).length === 0);
-  });
-});

@@ -17,7 +17,15 @@ import { fileURLToPath } from 'node:url';
 import { freePort, startStack, wipe } from '@waybill/embedded';
 import { afterEach, beforeEach, describe, expect, it, type TestContext } from 'vitest';
 import { type ApiClient, shellJob } from '../support/api-client.js';
-import { Launcher, type LauncherOptions, nothingRuns, processesOf, UP_TIMEOUT_MS } from '../support/launcher.js';
+import {
+  GONE_TIMEOUT_MS,
+  killProcessesOf,
+  Launcher,
+  type LauncherOptions,
+  nothingRuns,
+  processesOf,
+  UP_TIMEOUT_MS,
+} from '../support/launcher.js';
 import { eventually } from '../support/wait.js';
 
 const LONG_MS = 240_000;
@@ -39,6 +47,8 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   for (const launcher of started) if (launcher.running) launcher.kill('SIGKILL');
+  await onlyTasksRun();
+  killProcessesOf(parent);
   await nothingRuns(parent);
   if (existsSync(path.join(dataDir, 'version'))) await wipe(dataDir).catch(() => undefined);
   rmSync(parent, { recursive: true, force: true });
@@ -47,6 +57,33 @@ afterEach(async () => {
 function launch(over: Partial<LauncherOptions> = {}): Launcher {
   const launcher = new Launcher({ port, dataDir, ...over });
   started.push(launcher);
+  return launcher;
+}
+
+/** Supervisors of tasks, one for each. */
+const tasksOf = (dir: string): number[] =>
+  processesOf(dir)
+    .filter(({ commandLine }) => commandLine.includes('waybill-task'))
+    .map(({ pid }) => pid);
+
+/** Neither launcher nor server nor service: what is left is below a supervisor. */
+const onlyTasksRun = (): Promise<unknown> =>
+  eventually(
+    'nothing but tasks is left',
+    () => processesOf(parent).every(({ commandLine }) => !/nats-server|postgres|dist\/main\.js/.test(commandLine)),
+    GONE_TIMEOUT_MS,
+  );
+
+const linesOf = (file: string): string[] =>
+  existsSync(file) ? readFileSync(file, 'utf8').split('\n').filter(Boolean) : [];
+
+const NEWBORNS = 8;
+
+/** A cluster of which at least one task is just being started. */
+async function withNewborns(): Promise<Launcher> {
+  const launcher = await launch({ args: ['--empty'] }).up();
+  await launcher.api.register(shellJob('newborn', 'exec sleep 600', { count: NEWBORNS }));
+  await eventually('one of them is being started', () => tasksOf(dataDir).length > 0);
   return launcher;
 }
 
@@ -137,16 +174,50 @@ describe('npm start', () => {
     expect(await launcher.interrupt()).toEqual({ code: 0, signal: null });
   });
 
-  it('killed, leaves no process behind, and the next start has everything', { timeout: LONG_MS }, async () => {
+  it(
+    'AG-192: killed, leaves nothing but its tasks, and the next start has everything and goes on with them',
+    { timeout: LONG_MS },
+    async () => {
+      const first = await launch().up();
+      const [before] = await runningAllocs(first.api, 'hello');
+      // A batch task that may not be tried again says each time that it is begun.
+      const begun = path.join(parent, 'begun');
+      const end = path.join(parent, 'end');
+      const line = `echo begun >> "${begun}"; until [ -e "${end}" ]; do sleep 0.1; done`;
+      await first.api.register(
+        shellJob('once', line, { type: 'batch', count: 3, restart: { Attempts: 0, Mode: 'fail' } }),
+      );
+      await eventually('three are begun', () => linesOf(begun).length === 3);
+      const tasks = tasksOf(dataDir);
+      first.kill('SIGKILL');
+      await first.ended;
+      await onlyTasksRun();
+      expect(tasksOf(dataDir)).toEqual(tasks);
+      const second = await launch().up();
+      const [after, ...others] = await runningAllocs(second.api, 'hello');
+      expect(after?.ID).toBe(before?.ID);
+      expect(others).toEqual([]);
+      expect(tasksOf(dataDir)).toEqual(tasks);
+      writeFileSync(end, '');
+      await eventually('the batch job has ended', async () => {
+        const { Status } = await second.api.get<{ Status: string }>('/v1/job/once');
+        return Status === 'dead';
+      });
+      expect(linesOf(begun)).toHaveLength(3);
+      expect(await second.interrupt()).toEqual({ code: 0, signal: null });
+      expect(processesOf(parent)).toEqual([]);
+    },
+  );
+
+  it('--fresh after a kill ends the tasks of what it removes', { timeout: LONG_MS }, async () => {
     const first = await launch().up();
-    const [before] = await runningAllocs(first.api, 'hello');
+    await runningAllocs(first.api, 'hello');
+    const tasks = tasksOf(dataDir);
+    expect(tasks).not.toEqual([]);
     first.kill('SIGKILL');
     await first.ended;
-    await nothingRuns(parent);
-    const second = await launch().up();
-    const [after, ...others] = await runningAllocs(second.api, 'hello');
-    expect(after?.ID).toBe(before?.ID);
-    expect(others).toEqual([]);
+    const second = await launch({ args: ['--fresh', '--empty'] }).up();
+    expect(tasksOf(dataDir)).toEqual([]);
     expect(await second.interrupt()).toEqual({ code: 0, signal: null });
   });
 
@@ -182,22 +253,24 @@ describe('npm start', () => {
     await nothingRuns(parent);
   });
 
-  it.each(['SIGINT', 'SIGKILL'] as const)(
-    'tasks that are just being started do not outlive it: %s',
+  it('tasks that are just being started do not outlive it', { timeout: LONG_MS }, async () => {
+    const launcher = await withNewborns();
+    expect(await launcher.interrupt()).toEqual({ code: 0, signal: null });
+    expect(processesOf(parent)).toEqual([]);
+  });
+
+  it(
+    'AG-440: killed while tasks are just being started, the next start has each of them once',
     { timeout: LONG_MS },
-    async (signal) => {
-      const launcher = await launch({ args: ['--empty'] }).up();
-      await launcher.api.register(shellJob('newborn', 'exec sleep 600', { count: 8 }));
-      await eventually('one of them is being started', () =>
-        processesOf(dataDir).some(({ commandLine }) => commandLine.includes('waybill-task')),
-      );
-      launcher.kill(signal);
-      const { code } = await launcher.ended;
-      if (signal === 'SIGINT') {
-        expect(code).toBe(0);
-        expect(processesOf(parent)).toEqual([]);
-      }
-      await nothingRuns(parent);
+    async () => {
+      const first = await withNewborns();
+      first.kill('SIGKILL');
+      await first.ended;
+      const second = await launch({ args: ['--empty'] }).up();
+      await eventually('all run', async () => (await runningAllocs(second.api, 'newborn')).length === NEWBORNS);
+      await eventually('each once', () => tasksOf(dataDir).length === NEWBORNS);
+      expect(await second.interrupt()).toEqual({ code: 0, signal: null });
+      expect(processesOf(parent)).toEqual([]);
     },
   );
 
@@ -273,11 +346,14 @@ describe('npm start -- --processes', () => {
     expect(processesOf(parent)).toEqual([]);
   });
 
-  it('leaves no process behind when it is killed', { timeout: LONG_MS }, async () => {
+  it('leaves nothing but tasks behind when it is killed', { timeout: LONG_MS }, async () => {
     const launcher = await launch({ args: ['--processes'] }).up();
+    const tasks = tasksOf(dataDir);
+    expect(tasks).not.toEqual([]);
     launcher.kill('SIGKILL');
     await launcher.ended;
-    await nothingRuns(parent);
+    await onlyTasksRun();
+    expect(tasksOf(dataDir)).toEqual(tasks);
   });
 });
 

@@ -110,6 +110,17 @@ export function processesOf(dir: string): Process[] {
   return found;
 }
 
+/** Ends all that has anything to do with a directory; what has ended by itself meanwhile is done. */
+export function killProcessesOf(dir: string): void {
+  for (const { pid } of processesOf(dir)) {
+    try {
+      process.kill(pid, 'SIGKILL');
+    } catch (error) {
+      if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
+    }
+  }
+}
+
 /** Waits until nothing of a directory runs any more. */
 export async function nothingRuns(dir: string): Promise<void> {
   await eventually(

@@ -14,6 +14,7 @@ import { Infrastructure, newUuid, readSettings, RunningService, systemClock } fr
 import { draftTxn, fixtures, isRejected, serviceActor, type TxnPayloads, type TxnType } from '@waybill/state';
 import { silentLogger } from '@waybill/telemetry';
 import { AGENT_OF_TESTS } from './agent-of-tests.js';
+import { killProcessesOf } from './launcher.js';
 import { eventually } from './wait.js';
 
 const AGENT_MAIN = fileURLToPath(new URL('../../apps/agent/dist/main.js', import.meta.url));
@@ -70,6 +71,7 @@ export class NodesAndAgent {
     await this.service.stop();
     await this.infrastructure.close();
     await this.nats.stop();
+    killProcessesOf(this.dir); // tasks of agents that were killed
     if (!process.env['KEEP_TEST_DIR']) rmSync(this.dir, { recursive: true, force: true });
   }
 

@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { freePort, type Stack, startStack } from '@waybill/embedded';
 import { ApiClient } from './api-client.js';
 import { AGENT_OF_TESTS } from './agent-of-tests.js';
+import { killProcessesOf } from './launcher.js';
 import { eventually } from './wait.js';
 
 export const CONTROL_PLANE = ['projector', 'broker', 'scheduler', 'nodes', 'deployments', 'volumes', 'api'] as const;
@@ -156,6 +157,7 @@ export class WaybillProcesses {
     // The agent first: it ends the tasks.
     for (const name of ['agent', ...this.running.keys()]) await this.kill(name, 'SIGTERM');
     await this.stack.stop();
+    killProcessesOf(this.dir); // tasks of agents that were killed
     if (!process.env['KEEP_TEST_DIR']) rmSync(this.dir, { recursive: true, force: true });
   }
 }

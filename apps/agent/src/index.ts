@@ -20,7 +20,7 @@ export { MockDriver } from './drivers/mock-driver.js';
 export { type Denials, NO_DENIALS } from './drivers/raw-exec/denials.js';
 export { RawExecDriver } from './drivers/raw-exec/raw-exec-driver.js';
 export { NoCgroupsError, TaskCgroups } from './drivers/task-cgroups.store.js';
-export { leftRunning } from './drivers/supervised/left-running.js';
+export { killLeftRunning, leftRunning } from './drivers/supervised/left-running.js';
 export { NoLimitsError, TaskLimits } from './drivers/task-limits.store.js';
 export { type HostVolumePlugin, HostVolumeRefusal, pluginAttribute } from './host-volumes/host-volume-plugin.js';
 export { type HostVolumeRecord, type HostVolumeRecords, HostVolumes } from './host-volumes/host-volumes.js';

@@ -5,13 +5,16 @@ const EXIT_INTERRUPTED = 130;
 
 /**
  * How a run ends: running ── signal, or nobody reads our output ──► asked; running ── failure ──► failed. The first
- * one counts. `asked` begins an orderly stop; one more signal after that ends the process at once, and what is left ends
- * by itself (libs/embedded).
+ * one counts. `asked` begins an orderly stop; one more signal after that ends the process as soon as `impatient` has done
+ * what cannot be left, and yet one more at once. Servers and services then end by themselves (libs/embedded).
  */
 export class EndOfRun {
   private readonly controller = new AbortController();
   private firstSignalMs: number | undefined;
+  private isImpatient = false;
   private failed: Error | undefined;
+
+  constructor(private readonly impatient: () => Promise<void>) {}
 
   /** Aborted as soon as the run is to end, for either reason. */
   get signal(): AbortSignal {
@@ -43,8 +46,10 @@ export class EndOfRun {
     const onSignal = (): void => {
       const nowMs = performance.now();
       this.firstSignalMs ??= nowMs;
-      if (nowMs - this.firstSignalMs > SAME_KEYSTROKE_MS) process.exit(EXIT_INTERRUPTED);
-      this.ask();
+      if (nowMs - this.firstSignalMs <= SAME_KEYSTROKE_MS) return this.ask();
+      if (this.isImpatient) process.exit(EXIT_INTERRUPTED);
+      this.isImpatient = true;
+      void this.impatient().finally(() => process.exit(EXIT_INTERRUPTED));
     };
     for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, onSignal);
     // `npm start | head`: whoever watched is gone, and nobody could see the rest.

@@ -1,6 +1,7 @@
+import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { assertPortFree, openDataDirectory } from '@waybill/embedded';
+import { assertPortFree, embeddedDataPaths, openDataDirectory } from '@waybill/embedded';
 import { makeDirectorySync } from '@waybill/processes';
 import type { ServiceState } from '@waybill/service';
 import pc from 'picocolors';
@@ -21,12 +22,14 @@ type Stop = () => Promise<void> | void;
 
 /**
  * `npm start`: brings everything up, shows it, and takes it down again on Ctrl-C, in order.
- * Servers and services cannot outlive this process, not even its SIGKILL (libs/embedded).
+ * Servers and services cannot outlive this process, not even its SIGKILL (libs/embedded). Tasks can, as they outlive every
+ * agent that is killed (AG-192): the next start takes them up, and one with `--fresh` kills them.
  * @returns the exit code
  */
 export async function launch(options: LaunchOptions): Promise<number> {
   const stops: Stop[] = [];
-  const end = new EndOfRun().listen();
+  const { agent } = embeddedDataPaths(options.dataDir);
+  const end = new EndOfRun(() => killTasks(agent)).listen();
   const report = new Report(!options.fresh && !isFirstStart(options.dataDir));
   try {
     await upUntilTheEnd(options, stops, end, report);
@@ -41,6 +44,13 @@ export async function launch(options: LaunchOptions): Promise<number> {
   if (failure) return 1;
   report.say('Stopped. Everything is kept; the next start goes on from here.');
   return 0;
+}
+
+/** What an agent has left running, or will not wait for. Loads the agent's code only where there are tasks. */
+async function killTasks(agentDir: string): Promise<void> {
+  if (!existsSync(path.join(agentDir, 'runs'))) return;
+  const { killLeftRunning } = await import('@waybill/agent');
+  await killLeftRunning(agentDir).catch(complain);
 }
 
 /** A part that fails to stop must not keep the others running. */
@@ -62,7 +72,11 @@ async function upUntilTheEnd(options: LaunchOptions, stops: Stop[], end: EndOfRu
 async function bringUp(options: LaunchOptions, stops: Stop[], end: EndOfRun, report: Report): Promise<Cluster> {
   await checkEnvironment(process.env);
   await assertPortFree(options.port, 'the HTTP API');
-  const data = await openDataDirectory(options.dataDir, { fresh: options.fresh, log: report.warn });
+  const data = await openDataDirectory(options.dataDir, {
+    fresh: options.fresh,
+    log: report.warn,
+    beforeRemoval: (paths) => killTasks(paths.agent),
+  });
   stops.push(() => data.release());
   const logDir = path.join(data.paths.root, 'logs');
   makeDirectorySync(logDir);

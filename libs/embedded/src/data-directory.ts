@@ -33,6 +33,8 @@ export interface OpenOptions {
   /** Start with nothing: removes all data first. Default false. */
   readonly fresh?: boolean;
   readonly log?: (line: string) => void;
+  /** Ends what still runs below it of what is not a server, before all is removed. */
+  readonly beforeRemoval?: (paths: EmbeddedDataPaths) => Promise<void>;
 }
 
 export interface DataDirectory {
@@ -64,7 +66,7 @@ export async function openDataDirectory(dir: string, options: OpenOptions = {}):
   try {
     makeDirectorySync(root, { mode: 0o755 });
     release = await takeLock(path.join(root, LOCK));
-    if (options.fresh) await removeData(root, options.log ?? (() => {}));
+    if (options.fresh) await removeData(root, options);
     stampOrCheckVersion(root);
     return { paths: embeddedDataPaths(root), release };
   } catch (error) {
@@ -83,7 +85,7 @@ export async function wipe(dir: string, options: Pick<OpenOptions, 'log'> = {}):
   await directory.release();
 }
 
-async function removeData(root: string, log: (line: string) => void): Promise<void> {
+async function removeData(root: string, { log = () => {}, beforeRemoval }: OpenOptions): Promise<void> {
   const names = readdirSync(root);
   const foreign = names.find((name) => !OURS.has(name) && !name.startsWith(`${LOCK}.`));
   if (foreign !== undefined && !names.includes(VERSION))
@@ -96,6 +98,7 @@ async function removeData(root: string, log: (line: string) => void): Promise<vo
   const postgres = path.join(root, 'postgres');
   await awaitLeftoverServer({ ...natsFiles(nats), log });
   await awaitLeftoverServer({ ...postgresFiles(clusterHome(postgres)), log });
+  await beforeRemoval?.(embeddedDataPaths(root));
   const relocated = relocatedHome(postgres);
   if (relocated !== undefined) rmSync(relocated, { recursive: true, force: true });
   for (const name of names) if (!KEPT.has(name)) rmSync(path.join(root, name), { recursive: true, force: true });

@@ -7,18 +7,18 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { identityOf, isAlive, type ProcessIdentity, sendSignal } from '@waybill/processes';
 
 /**
- * Runs "$@" and watches our end of its standard input. When that closes, because we ask or because we are gone, the server
- * gets its stop signal until it has ended, and SIGKILL after a number of rounds of 0.1 s. The signal is repeated because a shell
+ * Runs "$@" and watches our end of its standard input. On a line there, or when it closes because we are gone, the server
+ * gets its signal for the one or the other until it has ended, and SIGKILL after a number of rounds of 0.1 s. The signal is repeated because a shell
  * starts background jobs with SIGINT ignored until they install a handler. Descriptor 3 tells us two lines: the server's
  * process id and, when it has ended, its exit code. The shell goes last, so nothing is left to an init that doesn't reap.
  */
 const WATCHER = `
-sig=$1; rounds=$2; shift 2
+sig=$1; orphan=$2; rounds=$3; shift 3
 exec 4<&0
 "$@" </dev/null 3>&- 4<&- &
 p=$!
 echo "$p" >&3
-( exec 3>&-; cat <&4; n=0
+( exec 3>&-; read -r asked <&4 || sig=$orphan; n=0
   while kill -s "$sig" "$p"; do n=$((n+1)); if [ $n -gt $rounds ]; then sig=KILL; fi; sleep 0.1; done ) >/dev/null 2>&1 &
 exec 4<&- </dev/null
 wait "$p"
@@ -37,6 +37,8 @@ export interface ProcessSpec {
   readonly command: string;
   readonly args: readonly string[];
   readonly stopSignal: 'INT' | 'TERM';
+  /** What it gets when we are gone without having asked; default: the stop signal, and its time to end in order. */
+  readonly orphanSignal?: 'KILL';
   /** How long it may take to end in order, milliseconds, beside STOP_MS; default 0. */
   readonly stopTakesMs?: number;
   readonly cwd: string;
@@ -50,7 +52,7 @@ export interface ProcessSpec {
 /**
  * One run of a server process that cannot outlive us, not even when we are killed with SIGKILL. It has its own session, so
  * the terminal's Ctrl-C reaches only us and the services can drain before their servers go.
- * Costs two sleeping shells and one sleeping cat.
+ * Costs two sleeping shells.
  */
 export class SupervisedProcess {
   /** Resolves with a description of how it ended; never rejects. */
@@ -67,7 +69,7 @@ export class SupervisedProcess {
   ) {
     this.ended = ended.finally(() => {
       this.over = true;
-      stdin.destroy(); // releases the watcher's cat
+      stdin.destroy(); // releases the watcher
     });
   }
 
@@ -82,14 +84,27 @@ export class SupervisedProcess {
     const log = openSync(spec.logFile, 'a', 0o600);
     let watcher: ChildProcess;
     try {
-      watcher = spawn('/bin/sh', ['-c', WATCHER, 'sh', spec.stopSignal, rounds, spec.command, ...spec.args], {
-        cwd: spec.cwd,
-        env: spec.env,
-        uid: spec.uid,
-        gid: spec.gid,
-        detached: true,
-        stdio: ['pipe', log, log, 'pipe'],
-      });
+      watcher = spawn(
+        '/bin/sh',
+        [
+          '-c',
+          WATCHER,
+          'sh',
+          spec.stopSignal,
+          spec.orphanSignal ?? spec.stopSignal,
+          rounds,
+          spec.command,
+          ...spec.args,
+        ],
+        {
+          cwd: spec.cwd,
+          env: spec.env,
+          uid: spec.uid,
+          gid: spec.gid,
+          detached: true,
+          stdio: ['pipe', log, log, 'pipe'],
+        },
+      );
     } finally {
       closeSync(log);
     }
@@ -110,7 +125,7 @@ export class SupervisedProcess {
 
   /** Asks it to end in order and waits until it and its watcher have; SIGKILL when it takes longer than it may. */
   async stop(): Promise<void> {
-    this.stdin.end();
+    this.stdin.end('stop\n');
     const timer = setTimeout(() => {
       if (!this.over) killQuietly(this.pid);
     }, this.stopMs + WATCHER_GONE_MS);

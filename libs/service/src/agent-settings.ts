@@ -121,5 +121,5 @@ export const AGENT_SETTINGS = {
   WAYBILL_AGENT_DRAIN_IGNORE_SYSTEM_JOBS: flag.default(false).describe('agent: system jobs stay'),
   WAYBILL_AGENT_STOP_TASKS_ON_EXIT: flag
     .default(false)
-    .describe('agent: stop all tasks when the agent ends, and let none outlive it'),
+    .describe('agent: stop all tasks when the agent ends in order; of one that is killed they go on (AG-192)'),
 } as const;

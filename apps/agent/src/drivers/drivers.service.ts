@@ -35,7 +35,6 @@ export async function driversOf(
     runsDir: below(dir, 'runs'),
     outputs,
     mhzPerCore,
-    dieWithAgent: settings.WAYBILL_AGENT_STOP_TASKS_ON_EXIT,
     cgroups: await orWhyNot(TaskCgroups.find(), NoCgroupsError),
   };
   if (supervision.cgroups instanceof NoCgroupsError)

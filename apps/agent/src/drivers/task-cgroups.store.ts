@@ -39,10 +39,6 @@ export class TaskCgroups {
     return new TaskCgroups(root);
   }
 
-  directoryOf(run: string): string {
-    return below(this.root, pathName(run, 'the run'));
-  }
-
   make(run: string): void {
     mkdirSync(this.directoryOf(run), { recursive: true });
   }
@@ -75,6 +71,10 @@ export class TaskCgroups {
     }
     await removeTree(directory);
     return true;
+  }
+
+  private directoryOf(run: string): string {
+    return below(this.root, pathName(run, 'the run'));
   }
 }
 

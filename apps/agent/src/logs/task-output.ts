@@ -35,8 +35,9 @@ export interface OpenOutput {
 
 /**
  * The agent's side of log collection: makes the FIFOs of a task and tells the collector of them.
- * The collector is a process of its own, which survives the agent; where tasks must not outlive the agent, it is part
- * of this process, and one process less.
+ * The collector is a process of its own, which survives the agent. Where the agent stops its tasks when it ends, it is
+ * part of this process, and one process less: of tasks that an agent which was killed has left behind, the pipes hold what
+ * they say, 64 KiB each, until the next one reads on.
  */
 export class TaskOutputs {
   private readonly collector: CollectorProcess | LogCollector;
@@ -44,11 +45,11 @@ export class TaskOutputs {
 
   constructor(
     private readonly dir: string,
-    dieWithAgent: boolean,
+    isInProcess: boolean,
     logger: Logger,
   ) {
     this.fifos = new SpareFifos(dir);
-    this.collector = dieWithAgent ? new LogCollector(dir, logger) : new CollectorProcess(dir, logger);
+    this.collector = isInProcess ? new LogCollector(dir, logger) : new CollectorProcess(dir, logger);
   }
 
   async start(): Promise<void> {

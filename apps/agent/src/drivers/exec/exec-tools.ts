@@ -74,7 +74,6 @@ export async function tryOut(tools: ExecTools, chroot: Chroot, runsDir: string):
       env: {},
       stdout: nowhere,
       stderr: nowhere,
-      dieWithAgent: false,
     });
     if (supervisor.exitCode === null && supervisor.signalCode === null) await once(supervisor, 'exit');
     if ((await exitCodeOf(runDir)) !== 0) throw new Error((await troubleOf(runDir)) ?? 'a root of its own failed');

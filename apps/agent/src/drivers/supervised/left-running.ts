@@ -1,7 +1,14 @@
 import { readdir } from 'node:fs/promises';
-import { isAlive } from '@waybill/processes';
+import { isAlive, type ProcessIdentity } from '@waybill/processes';
 import { allocOfRun, processOf } from './supervisor.js';
-import { below, entryName } from '../../paths/path-name.js';
+import { killWithGroup } from './kill-with-group.js';
+import { NoCgroupsError, TaskCgroups } from '../task-cgroups.store.js';
+import { pause } from '../waiting.js';
+import { below, entryName, ownDirectory } from '../../paths/path-name.js';
+
+/** How long killed processes may take to vanish before nobody waits for them any more. */
+const VANISH_TIMEOUT_MS = 5_000;
+const LOOK_MS = 10;
 
 /** A process that an agent has started, and whose allocation the agent of today may not know. */
 export interface LeftRunning {
@@ -11,11 +18,34 @@ export interface LeftRunning {
 
 /** Tasks that run below a directory of runs, whoever started them. O(runs). */
 export async function leftRunning(runsDir: string): Promise<LeftRunning[]> {
+  return (await runningBelow(runsDir)).map(({ run, identity }) => ({ allocId: allocOfRun(run), pid: identity.pid }));
+}
+
+/**
+ * Kills what runs below an agent's directory, with all that it has started, and waits until it is gone. For a directory
+ * that is about to be removed, and for an end that waits for nobody; no agent may be at work there.
+ * @returns how many tasks ran
+ */
+export async function killLeftRunning(agentDir: string): Promise<number> {
+  const left = await runningBelow(below(ownDirectory(agentDir), 'runs'));
+  if (left.length === 0) return 0;
+  for (const { identity } of left) killWithGroup(identity);
+  const cgroups = await TaskCgroups.find().catch((error: unknown) => {
+    if (error instanceof NoCgroupsError) return undefined;
+    throw error;
+  });
+  for (const { run } of left) await cgroups?.kill(run);
+  const deadline = performance.now() + VANISH_TIMEOUT_MS;
+  while (left.some(({ identity }) => isAlive(identity)) && performance.now() < deadline) await pause(LOOK_MS);
+  return left.length;
+}
+
+async function runningBelow(runsDir: string): Promise<{ readonly run: string; readonly identity: ProcessIdentity }[]> {
   const runs = await readdir(runsDir).catch(() => []);
   const found = await Promise.all(
     runs.map(async (run) => {
       const identity = await processOf(below(runsDir, entryName(run)));
-      return identity && isAlive(identity) ? [{ allocId: allocOfRun(run), pid: identity.pid }] : [];
+      return identity && isAlive(identity) ? [{ run, identity }] : [];
     }),
   );
   return found.flat();

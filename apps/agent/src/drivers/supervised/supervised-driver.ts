@@ -20,6 +20,7 @@ import type { TaskLimits } from '../task-limits.store.js';
 import { DEFAULT_KILL_SIGNAL, killSignal, signalOfCode, signalOrInterrupt } from '../task-signal.js';
 import type { UserIds } from '../user-ids.js';
 import { pause, until, within } from '../waiting.js';
+import { killWithGroup } from './kill-with-group.js';
 import {
   claimUnbegun,
   exitCodeOf,
@@ -29,7 +30,6 @@ import {
   type RunSpec,
   supervise,
   troubleOf,
-  wasAbandoned,
 } from './supervisor.js';
 import { below, pathName, type PathName } from '../../paths/path-name.js';
 
@@ -46,7 +46,6 @@ export interface SupervisionOptions {
   readonly outputs: TaskOutputs;
   /** What a whole core of this machine counts as in the usage of tasks. */
   readonly mhzPerCore: number;
-  readonly dieWithAgent: boolean;
   /** Absent: only the process group of a task is killed with it, for this reason. */
   readonly cgroups: TaskCgroups | NoCgroupsError;
   /** Absent: tasks may take what the machine has. */
@@ -89,7 +88,7 @@ interface Running {
  * that is our child tells its end by exiting, one of an earlier agent is looked at every WATCH_MS.
  * A process is only ever signalled after its start time was compared, so a reused pid is never hit. What differs between
  * drivers is how the process becomes the task (`launch`).
- * Limits: VANISH_TIMEOUT_MS, DRAIN_TIMEOUT_MS. Cost: one or two sleeping shells per task.
+ * Limits: VANISH_TIMEOUT_MS, DRAIN_TIMEOUT_MS. Cost: one sleeping shell per task.
  */
 export abstract class SupervisedDriver implements Driver {
   abstract readonly name: string;
@@ -130,7 +129,6 @@ export abstract class SupervisedDriver implements Driver {
         stderr: output.stderr,
         ...user,
         ...(cgroup && { cgroup }),
-        dieWithAgent: this.supervision.dieWithAgent,
       });
     } catch (error) {
       await this.leave(run);
@@ -144,14 +142,13 @@ export abstract class SupervisedDriver implements Driver {
       const trouble = await troubleOf(runDir);
       throw new StartError(trouble ?? 'the supervisor of the task ended before it started the command');
     }
-    supervisor.stdin?.write(`${identity.pid}\n`);
     this.track(handle, identity, endOf(supervisor));
   }
 
   async recover(handle: TaskHandle): Promise<boolean> {
     if (this.tasks.has(handle.taskId)) return true;
     const runDir = this.runDir(handle);
-    if ((await claimUnbegun(runDir)) || wasAbandoned(runDir)) return false;
+    if (await claimUnbegun(runDir)) return false;
     const identity = await until(() => processOf(runDir), EXIT_RECORD_TIMEOUT_MS);
     if (!identity) return false;
     if (identity.bootId !== bootId() || !isAlive(identity)) {
@@ -265,7 +262,7 @@ export abstract class SupervisedDriver implements Driver {
       limits?.place(run, pid);
       chosen?.place(pid);
     };
-    return { directory: cgroups?.directoryOf(run), place };
+    return { place };
   }
 
   /** Nothing of the run was started. */
@@ -295,13 +292,6 @@ function endOf(supervisor: ChildProcess): Promise<void> {
     if (supervisor.exitCode !== null || supervisor.signalCode !== null) resolve();
     else supervisor.once('exit', () => resolve());
   });
-}
-
-/** A task in a namespace of processes leads no group; what is with it there ends with it. */
-function killWithGroup(task: ProcessIdentity): void {
-  if (!isAlive(task)) return;
-  sendSignal(task.pid, 'SIGKILL');
-  sendSignal(task.pid, 'SIGKILL', true);
 }
 
 /** AG-244: output that goes nowhere. */

@@ -56,33 +56,17 @@ begin /proc . "$@"`;
  * It claims the run directory (`begun`, created once or not at all), starts the task in a session of its own, waits,
  * kills what the task left behind in its process group, and writes the exit code. A task runs in the foreground of
  * the shell, because a shell's background jobs are born with SIGINT ignored. Files end with `end`: one without it was
- * torn. With `watch`, its standard input is a pipe from the agent; when that closes, the agent is gone and the task and its
- * group are killed and `abandoned` says why; a task that is only just starting is waited for, the few milliseconds until
- * it says who it is. Descriptor 3 tells the agent that the task runs, 4 and 5 are the task's output. With `place`, the
- * directory of a cgroup, the task waits over 3 until the agent has put it there; an agent that is gone is not waited for.
- * An agent that goes during the start has not told the watcher the task's id: it looks for it as long as the supervisor
- * lives, at most 500,000 times (some 3 s), which is the only time it is busy. Memory: two sleeping shells at most. It uses no program but the shell and `setsid`.
+ * torn. Descriptor 3 tells the agent that the task runs, 4 and 5 are the task's output. With `place`, the task waits over
+ * 3 until the agent has put it into its cgroup; an agent that is gone is not waited for. Memory: one sleeping shell. It
+ * uses no program but the shell and `setsid`.
  */
 const SUPERVISOR = `
-run=$1; setsid=$2; watch=$3; place=$4; shift 4
+run=$1; setsid=$2; shift 2
 set -C; : > "$run/begun" || exit 1
 set +C
-watcher=
-if [ "$watch" = watch ]; then
-  exec 6<&0
-  ( exec 3>&- 4>&- 5>&-; pid=
-    read -r pid <&6 && read -r _ <&6
-    echo > "$run/abandoned"
-    n=0
-    until [ "$pid" ] || read -r pid _ < "$run/process" || [ $n -gt 500000 ]; do n=$((n+1)); kill -s 0 "$$" || exit; done
-    kill -s KILL -- "-$pid"; kill -s KILL "$pid"; echo 1 > "$place/cgroup.kill" ) 2>/dev/null &
-  watcher=$!
-  exec 6<&-
-fi
 "$setsid" "$@" </dev/null >&4 2>&5 4>&- 5>&- 7> "$run/process"
 code=$?
 read -r pid _ < "$run/process" && kill -s KILL -- "-$pid"
-[ "$watcher" ] && kill -s KILL "$watcher"
 echo "$code end" > "$run/exit"
 `;
 
@@ -108,9 +92,7 @@ export interface RunSpec {
   readonly uid?: number;
   readonly gid?: number;
   /** Where the task belongs, and how it gets there once it has a pid; absent: nowhere. */
-  readonly cgroup?: { readonly directory: string | undefined; readonly place: (pid: number) => void };
-  /** The task must not outlive this process. */
-  readonly dieWithAgent: boolean;
+  readonly cgroup?: { readonly place: (pid: number) => void };
 }
 
 /** This machine cannot start supervised tasks. */
@@ -155,28 +137,14 @@ export async function supervise(spec: RunSpec): Promise<ChildProcess> {
   const setsid = findSetsid();
   if (setsid === undefined) throw new NoSetsidError();
   await mkdir(spec.runDir, { recursive: true, mode: 0o755 });
-  const child = spawn(
-    '/bin/sh',
-    [
-      '-c',
-      SUPERVISOR,
-      'waybill-task',
-      spec.runDir,
-      setsid,
-      spec.dieWithAgent ? 'watch' : '-',
-      spec.cgroup?.directory ?? '-',
-      ...spec.commandLine,
-    ],
-    {
-      cwd: spec.cwd,
-      env: { ...spec.env },
-      detached: true,
-      stdio: [spec.dieWithAgent ? 'pipe' : 'ignore', 'ignore', 'ignore', 'pipe', spec.stdout, spec.stderr],
-      ...(spec.uid !== undefined && { uid: spec.uid }),
-      ...(spec.gid !== undefined && { gid: spec.gid }),
-    },
-  );
-  child.stdin?.on('error', () => {}); // its end is told by the exit
+  const child = spawn('/bin/sh', ['-c', SUPERVISOR, 'waybill-task', spec.runDir, setsid, ...spec.commandLine], {
+    cwd: spec.cwd,
+    env: { ...spec.env },
+    detached: true,
+    stdio: ['ignore', 'ignore', 'ignore', 'pipe', spec.stdout, spec.stderr],
+    ...(spec.uid !== undefined && { uid: spec.uid }),
+    ...(spec.gid !== undefined && { gid: spec.gid }),
+  });
   await once(child, 'spawn');
   await running(child, spec);
   child.unref();
@@ -227,9 +195,6 @@ export async function processOf(runDir: string): Promise<ProcessIdentity | undef
 export async function troubleOf(runDir: string): Promise<string | undefined> {
   return (await beginningOf(below(runDir, TROUBLE_FILE))).trim() || undefined;
 }
-
-/** The task was killed because its agent was gone: how it ended says nothing about the task. */
-export const wasAbandoned = (runDir: string): boolean => existsSync(below(runDir, 'abandoned'));
 
 /** The exit code of a run, once it ended: 128 + signal for a process that a signal killed. */
 export async function exitCodeOf(runDir: string): Promise<number | undefined> {
