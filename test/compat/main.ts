@@ -1,0 +1,69 @@
+import { fileURLToPath } from 'node:url';
+import { Command } from 'commander';
+import { readTopics } from './pair.js';
+import { type Outcome, Replay } from './replay.js';
+
+// Beside the sources: a compiled program finds them from dist.
+const PAIRS = fileURLToPath(new URL('../pairs', import.meta.url));
+
+interface Options {
+  readonly against: string;
+  readonly only?: string;
+  readonly token?: string;
+  readonly json: boolean;
+}
+
+const program = new Command('compat')
+  .description(
+    'Plays the table of pairs (a request or a job file, and the right answer) against any server of the /v1 API and ' +
+      'says what differs. It works in a namespace of its own and leaves nothing behind.',
+  )
+  .requiredOption('--against <url>', 'address of the server, such as http://127.0.0.1:4646')
+  .option('--only <topic>', 'one topic of the table')
+  .option('--token <secret>', 'a token that may do everything, where the server asks for one')
+  .option('--json', 'every pair with how it went, as JSON', false)
+  .addHelpText('after', '\nExit code: 0 nothing differs, 1 something does, 2 it could not be played.')
+  .parse();
+
+async function run({ against, only, token, json }: Options): Promise<number> {
+  const all = readTopics(PAIRS);
+  const topics = only === undefined ? all : all.filter(({ name }) => name === only);
+  if (topics.length === 0) throw new Error(`no topic "${only}"; there are ${all.map(({ name }) => name).join(', ')}`);
+  const replay = new Replay(against.replace(/\/$/, ''), token);
+  await replay.begin();
+  const outcomes: Outcome[] = [];
+  try {
+    for (const topic of topics) {
+      const played = await replay.play(topic);
+      outcomes.push(...played);
+      if (!json) console.log(summary(topic.name, played));
+    }
+  } finally {
+    await replay.clean();
+  }
+  const different = outcomes.filter(({ differences }) => differences.length > 0);
+  if (json) console.log(JSON.stringify(outcomes, null, 2));
+  else {
+    for (const one of different) console.log(`\n${report(one)}`);
+    console.log(`\n${outcomes.length} pairs, ${different.length} differ`);
+  }
+  return different.length > 0 ? 1 : 0;
+}
+
+function summary(topic: string, played: readonly Outcome[]): string {
+  const different = played.filter(({ differences }) => differences.length > 0).length;
+  return `${topic.padEnd(16)} ${String(played.length).padStart(4)} pairs, ${different} differ`;
+}
+
+function report({ topic, title, differences, differs }: Outcome): string {
+  const lines = differences.map(({ at, wanted, found }) => `  ${at}\n    right: ${wanted}\n    found: ${found}`);
+  const deliberate = differs === undefined ? [] : [`  Waybill differs from the reference here: ${differs}`];
+  return [`${topic} · ${title}`, ...lines, ...deliberate].join('\n');
+}
+
+try {
+  process.exitCode = await run(program.opts<Options>());
+} catch (error) {
+  console.error(`compat: ${error instanceof Error ? error.message : String(error)}`);
+  process.exitCode = 2;
+}

@@ -1,0 +1,213 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Difference, differences, valueAt } from './compare.js';
+import { type Pair, type RequestPair, titleOf, type Topic } from './pair.js';
+
+/** How long a pair with `until` may take to be right, and how often it is asked. */
+const UNTIL_MS = 30_000;
+const POLL_MS = 100;
+const REQUEST_TIMEOUT_MS = 30_000;
+
+/** How a pair went; no differences: as it should. */
+export interface Outcome {
+  readonly topic: string;
+  readonly title: string;
+  readonly differences: readonly Difference[];
+  /** Why the right answer is another one than the reference's. */
+  readonly differs: string | undefined;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+}
+
+/**
+ * Plays pairs against a server, and leaves nothing of them there: jobs go into a namespace of their own, which is emptied and
+ * deleted at the end, and other objects carry its name. Pairs that make nothing are the same for every server.
+ * begun → played, topic after topic → cleaned. Cost: one request for each pair, more for those with `until`.
+ */
+export class Replay {
+  /** Of this run, in names: `<<run>>`. */
+  private readonly run = `compat-${randomBytes(4).toString('hex')}`;
+  private names = new Map<string, string>();
+
+  /** @param url of the API, without `/v1` @param token for servers that ask for one */
+  constructor(
+    private readonly url: string,
+    private readonly token?: string,
+  ) {}
+
+  /** @throws when the server cannot be reached, or no namespace can be made there */
+  async begin(): Promise<void> {
+    const made = await this.send('PUT', `/v1/namespace/${this.run}`, { body: { Name: this.run } });
+    if (made.status !== 200) throw new Error(`no namespace can be made: ${made.status} ${made.text}`);
+  }
+
+  async play(topic: Topic): Promise<Outcome[]> {
+    this.names = new Map([['run', this.run]]);
+    const outcomes: Outcome[] = [];
+    for (const pair of topic.pairs)
+      outcomes.push({
+        topic: topic.name,
+        title: titleOf(pair),
+        differences: await this.played(pair),
+        differs: pair.differs,
+      });
+    await this.purgeJobs();
+    return outcomes;
+  }
+
+  /** Whatever the run has made, and may have left when a pair failed. */
+  async clean(): Promise<void> {
+    await this.purgeJobs();
+    const pools = JSON.parse((await this.send('GET', `/v1/node/pools?prefix=${this.run}`)).text) as { Name: string }[];
+    for (const { Name } of pools) await this.send('DELETE', `/v1/node/pool/${Name}`);
+    await this.until(async () => {
+      const gone = await this.send('DELETE', `/v1/namespace/${this.run}`);
+      return gone.status === 200 ? [] : [{ at: 'the namespace', wanted: 'deleted', found: gone.text }];
+    });
+  }
+
+  private async purgeJobs(): Promise<void> {
+    const within = `namespace=${this.run}`;
+    const jobs = JSON.parse((await this.send('GET', `/v1/jobs?${within}`)).text) as { ID: string }[] | null;
+    for (const { ID } of jobs ?? [])
+      await this.send('DELETE', `/v1/job/${encodeURIComponent(ID)}?purge=true&${within}`);
+  }
+
+  private async played(pair: Pair): Promise<readonly Difference[]> {
+    switch (pair.kind) {
+      case 'request':
+        return pair.until ? this.until(() => this.requested(pair)) : this.requested(pair);
+      case 'validation':
+        return this.validated(pair);
+      case 'expression':
+        return this.evaluated(pair);
+      case 'file':
+        return this.parsed(pair);
+    }
+  }
+
+  /** The last differences, once there are none or UNTIL_MS are over. */
+  private async until(once: () => Promise<readonly Difference[]>): Promise<readonly Difference[]> {
+    for (const deadline = performance.now() + UNTIL_MS; ;) {
+      const found = await once();
+      if (found.length === 0 || performance.now() > deadline) return found;
+      await delay(POLL_MS);
+    }
+  }
+
+  private async requested(pair: RequestPair): Promise<Difference[]> {
+    const [method = '', target = ''] = this.filled(pair.send).split(/ (.*)/s);
+    const path = pair.outside ? target : `${target}${target.includes('?') ? '&' : '?'}namespace=${this.run}`;
+    const answer = await this.send(method, path, {
+      ...(pair.body !== undefined && { body: JSON.parse(this.filled(JSON.stringify(pair.body))) as unknown }),
+      ...(pair.raw !== undefined && { raw: pair.raw }),
+      ...(pair.headers && { headers: pair.headers }),
+    });
+    const found = [
+      ...ofStatus(pair.status, answer),
+      ...Object.entries(pair.answered ?? {}).flatMap(([name, wanted]) => ofHeader(name, wanted, answer)),
+      ...this.ofBody(pair, answer),
+    ];
+    if (found.length > 0 || !pair.keep) return found;
+    const json = JSON.parse(answer.text) as unknown;
+    for (const [name, place] of Object.entries(pair.keep)) {
+      const value = valueAt(json, place);
+      if (value === undefined) return [{ at: place, wanted: 'a value to keep', found: 'nothing' }];
+      this.names.set(name, String(value));
+    }
+    return [];
+  }
+
+  private ofBody({ answer: wanted, holds, text, says }: RequestPair, answer: Answer): Difference[] {
+    if (text !== undefined) return ofText(this.filled(text), answer.text, false);
+    if (says !== undefined) return ofText(this.filled(says), answer.text, true);
+    const json = wanted ?? holds;
+    if (json === undefined) return [];
+    return ofJson(JSON.parse(this.filled(JSON.stringify(json))), answer, wanted !== undefined);
+  }
+
+  /** API-330 and what follows it: all errors are in one text. */
+  private async validated({ job, group, task, says }: Extract<Pair, { kind: 'validation' }>): Promise<Difference[]> {
+    const tasks = [{ Name: 'main', Driver: 'raw_exec', Config: { command: 'true' }, ...task }];
+    const groups = [{ Name: 'app', Tasks: tasks, ...group }];
+    const Job = { ID: 'web', Name: 'web', Type: 'service', Datacenters: ['*'], TaskGroups: groups, ...job };
+    const answer = await this.send('PUT', `/v1/validate/job?namespace=${this.run}`, { body: { Job } });
+    if (answer.status !== 200) return ofStatus(200, answer);
+    const { Error: text = '' } = JSON.parse(answer.text) as { Error?: string };
+    return ofText(says, text, says !== '');
+  }
+
+  private async evaluated(pair: Extract<Pair, { kind: 'expression' }>): Promise<Difference[]> {
+    const JobHCL = `job "x" {\n  task "t" {\n    driver = "raw_exec"\n    config {\n      a = [${pair.expression}\n]\n    }\n  }\n}\n`;
+    const answer = await this.send('POST', '/v1/jobs/parse', { body: { JobHCL, Canonicalize: false } });
+    if (pair.refused !== undefined) return ofRefusal(pair.refused, answer);
+    if (answer.status !== 200) return ofStatus(200, answer);
+    const value = valueAt(JSON.parse(answer.text), 'TaskGroups.0.Tasks.0.Config.a.0');
+    return differences(pair.value, value, true, pair.expression);
+  }
+
+  private async parsed(pair: Extract<Pair, { kind: 'file' }>): Promise<Difference[]> {
+    const { file: JobHCL, variables: Variables, canonical: Canonicalize } = pair;
+    const body = { JobHCL, Canonicalize, ...(Variables !== undefined && { Variables }) };
+    const answer = await this.send('POST', '/v1/jobs/parse', { body });
+    if (pair.refused !== undefined) return ofRefusal(pair.refused, answer);
+    return answer.status === 200 ? ofJson(pair.holds, answer, false) : ofStatus(200, answer);
+  }
+
+  private filled(text: string): string {
+    return text.replaceAll(/<<(\w+)>>/g, (all, name: string) => this.names.get(name) ?? all);
+  }
+
+  private async send(
+    method: string,
+    target: string,
+    {
+      body,
+      raw,
+      headers,
+    }: { readonly body?: unknown; readonly raw?: string; readonly headers?: Record<string, string> } = {},
+  ): Promise<Answer> {
+    const sent = raw ?? (body === undefined ? undefined : JSON.stringify(body));
+    const answer = await fetch(this.url + target, {
+      method,
+      headers: { ...(this.token !== undefined && { 'X-Nomad-Token': this.token }), ...headers },
+      ...(sent !== undefined && { body: sent }),
+      signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
+    });
+    return { status: answer.status, headers: answer.headers, text: await answer.text() };
+  }
+}
+
+const MAX_SHOWN = 300;
+
+const ofStatus = (wanted: number, { status, text }: Answer): Difference[] =>
+  status === wanted ? [] : [{ at: 'status', wanted: String(wanted), found: `${status} ${text.slice(0, MAX_SHOWN)}` }];
+
+function ofHeader(name: string, wanted: string, { headers }: Answer): Difference[] {
+  const found = headers.get(name);
+  const number = found !== null && /^\d+$/.test(found) ? Number(found) : found;
+  return differences(/^\d+$/.test(wanted) ? Number(wanted) : wanted, number, true, name);
+}
+
+const ofText = (wanted: string, found: string, isPart: boolean): Difference[] =>
+  (isPart ? found.includes(wanted) : found === wanted)
+    ? []
+    : [{ at: isPart ? 'a part of the text' : 'the text', wanted, found: found.slice(0, MAX_SHOWN) }];
+
+function ofJson(wanted: unknown, { text }: Answer, whole: boolean): Difference[] {
+  try {
+    return differences(wanted, JSON.parse(text), whole);
+  } catch {
+    return [{ at: 'the answer', wanted: 'JSON', found: text.slice(0, MAX_SHOWN) }];
+  }
+}
+
+/** A job file that is not taken: no success, and why. */
+const ofRefusal = (wanted: string, answer: Answer): Difference[] =>
+  answer.status === 200
+    ? [{ at: 'the file', wanted: `refused: ${wanted}`, found: 'taken' }]
+    : ofText(wanted, answer.text, true);
