@@ -132,7 +132,7 @@ class Cluster {
     const epoch = ++this.epoch;
     const fence = { role: /** @type {const} */ ('deployments'), epoch };
     const started = performance.now();
-    this.watchers.start({ ...fence, fence, isCurrent: () => true, barrierMs: 0 });
+    this.watchers.start({ ...fence, fence, isCurrent: () => true, barrierMs: 0, followsRestore: false });
     return performance.now() - started;
   }
 

@@ -338,6 +338,7 @@ async function lag(ctx, link, pool) {
     fence: { role: 'projector', epoch: 1 },
     isCurrent: () => true,
     barrierMs: 0,
+    followsRestore: false,
   });
   ctx.onEnd(async () => {
     await projector.stop();

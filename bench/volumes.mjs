@@ -97,7 +97,7 @@ class Cluster {
     /** @type {import('@waybill/state').Fence} */
     const fence = { role: 'volumes', epoch: 1 };
     await cluster.write('LeaseAcquired', { Role: 'volumes', Epoch: 1, Holder: 'bench' });
-    cluster.holder.start({ ...fence, fence, isCurrent: () => true, barrierMs: 0 });
+    cluster.holder.start({ ...fence, fence, isCurrent: () => true, barrierMs: 0, followsRestore: false });
     return cluster;
   }
 

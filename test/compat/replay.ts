@@ -116,8 +116,9 @@ export class Replay {
     const json = JSON.parse(answer.text) as unknown;
     for (const [name, place] of Object.entries(pair.keep)) {
       const value = valueAt(json, place);
-      if (value === undefined) return [{ at: place, wanted: 'a value to keep', found: 'nothing' }];
-      this.names.set(name, String(value));
+      if (typeof value !== 'string' && typeof value !== 'number')
+        return [{ at: place, wanted: 'a value to keep', found: typeof value }];
+      this.names.set(name, `${value}`);
     }
     return [];
   }
