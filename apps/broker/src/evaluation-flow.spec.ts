@@ -12,6 +12,8 @@ const SNAPSHOT = 100;
 
 let machine: StateMachine;
 let flow: EvaluationFlow;
+let evals: EvalBroker;
+let blocked: BlockedEvals;
 let woken: string[];
 
 beforeEach(() => {
@@ -20,10 +22,10 @@ beforeEach(() => {
   const time = new SimulatedTime();
   const deps = { clock: time, timers: time };
   const rows = { evaluation: (id: string) => machine.tables.evals.get(id), highestEvalIndex: () => 0 };
-  const evals = new EvalBroker({ ...deps, newId: () => 'token', random: () => 0, rows });
+  evals = new EvalBroker({ ...deps, newId: () => 'token', random: () => 0, rows });
   const enqueue = (batch: readonly { evaluation: Evaluation }[]) =>
     woken.push(...batch.map((one) => one.evaluation.ID));
-  const blocked = new BlockedEvals({ ...deps, enqueue, onDuplicate: () => {} });
+  blocked = new BlockedEvals({ ...deps, enqueue, onDuplicate: () => {} });
   flow = new EvaluationFlow({
     tables: machine.tables,
     evals,
@@ -101,5 +103,42 @@ describe('EB-159: what made room while nobody handed out evaluations', () => {
     blockedEval({ EscapedComputedClass: true, MissingNonNodeResources: [volumeResource('default', 'disk')] });
     flow.followPauseFlag();
     expect(woken).toHaveLength(1);
+  });
+});
+
+describe('the pause flag', () => {
+  const configured = (PauseEvalBroker: boolean): void => {
+    const row = { ...fixtures.aSchedulerConfiguration(), PauseEvalBroker };
+    machine.tables.scheduler_config.replace('singleton', row);
+  };
+  const pendingEval = (JobID: string): Evaluation => {
+    const evaluation = fixtures.anEval({ Status: 'pending', JobID });
+    machine.tables.evals.replace(evaluation.ID, evaluation);
+    return evaluation;
+  };
+
+  it('EB-128, EB-136: whoever is un-paused has what is pending and what is blocked, each once', () => {
+    configured(true);
+    pendingEval('one');
+    pendingEval('two');
+    blockedEval({ JobID: 'waits' });
+    flow.followPauseFlag();
+    expect([evals.isEnabled, evals.stats().totalReady, blocked.stats().totalBlocked]).toEqual([false, 0, 0]);
+    configured(false);
+    flow.followPauseFlag();
+    flow.followPauseFlag();
+    expect([evals.isEnabled, evals.stats().totalReady, blocked.stats().totalBlocked]).toEqual([true, 2, 1]);
+    configured(true);
+    flow.followPauseFlag();
+    expect([evals.isEnabled, evals.stats().totalReady, blocked.stats().totalBlocked]).toEqual([false, 0, 0]);
+  });
+
+  it('EB-124: a paused one stays paused under a new holder', () => {
+    configured(true);
+    pendingEval('one');
+    flow.followPauseFlag();
+    flow.off();
+    flow.followPauseFlag();
+    expect([evals.isEnabled, evals.stats().totalReady]).toEqual([false, 0]);
   });
 });

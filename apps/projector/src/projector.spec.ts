@@ -97,3 +97,25 @@ it('what comes soon after a batch waits and is written together; what comes afte
   ]);
   await projector.stop();
 });
+
+it('a projection that fails again and again begins anew ever later', async () => {
+  const time = new FakeTime();
+  const began = time.nowMs();
+  const beganAt: number[] = [];
+  const projector = projectorOf(
+    time,
+    async (options) => {
+      beganAt.push(time.nowMs() - began);
+      void options.onTxns([txn(options.from)], { live: false });
+      return follower;
+    },
+    async () => {
+      throw new ProjectionMovedError(1, 0);
+    },
+  );
+  projector.start({ isCurrent: () => true } as never);
+  await time.pass(10_000);
+  const pauses = beganAt.slice(1).map((at, n) => at - beganAt[n]!);
+  expect(pauses.slice(0, 7)).toEqual([100, 200, 400, 800, 1_600, 2_000, 2_000]);
+  await projector.stop();
+});

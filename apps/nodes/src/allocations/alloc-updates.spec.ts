@@ -330,3 +330,28 @@ describe('evaluations of allocation writes', () => {
     });
   });
 });
+
+it('ND-136: 50,000 allocations may wait to be written; what is more is refused, and taken again when they are', async () => {
+  const { state, updates, addNode, addAlloc, commit, send, time } = setup();
+  const node = addNode();
+  const alloc = addAlloc(node);
+  const many = Array.from({ length: 50_000 }, () => says(alloc));
+  const refusal = { code: 'limit', message: 'too many allocation updates are waiting' };
+  await expect(send(node, ...many, says(alloc))).rejects.toMatchObject(refusal);
+  expect(updates.pending).toBe(0);
+  const propose = state.propose.bind(state);
+  let answer = (): void => {};
+  state.propose = async () => {
+    await new Promise<void>((resolve) => (answer = resolve));
+    throw new Error('the log is away');
+  };
+  const waiting = expect(send(node, ...many)).rejects.toThrow('the log is away');
+  await time.pass(BATCH_WINDOW_MS);
+  expect(updates.pending).toBe(50_000);
+  await expect(send(node, says(alloc))).rejects.toMatchObject(refusal);
+  answer();
+  await waiting;
+  expect(updates.pending).toBe(0);
+  state.propose = propose;
+  expect((await commit(node, says(alloc))).Taken).toBe(true);
+});

@@ -37,3 +37,18 @@ it('a row that was there before the batch is updated though it was gone in betwe
   expect(nodes([first, gone])).toMatchObject({ inserts: [], updates: [], removes: [] });
   expect(nodes([gone])).toMatchObject({ inserts: [], updates: [], removes: [{ ID: 'n1' }] });
 });
+
+it('ST-7: a batch with a hole, or of nothing, is not folded: what is missing would never be stored', () => {
+  const machine = fixtures.aMachine();
+  const [first, missing, third] = [1, 2, 3].map((n) =>
+    fixtures.apply(machine, 'EvalUpdate', { Evals: [fixtures.anEval({ ID: `e${n}`, JobID: `j${n}` })] }),
+  );
+  const { index } = missing!;
+  expect(() => foldBatch([first!, third!])).toThrow(
+    new RangeError(`transaction ${index + 1} in a batch where ${index} is next`),
+  );
+  expect(() => foldBatch([first!, first!])).toThrow(RangeError);
+  expect(() => foldBatch([])).toThrow(new RangeError('a batch needs at least one transaction'));
+  const { from, to } = foldBatch([first!, missing!, third!]);
+  expect([from, to]).toEqual([index - 2, index + 1]);
+});

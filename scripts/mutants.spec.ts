@@ -1,0 +1,45 @@
+import { describe, expect, it } from 'vitest';
+import { applied, mutantsOf } from './mutants.mjs';
+
+const faulty = (text: string) => mutantsOf('x.ts', text).map((mutant) => applied(text, mutant));
+
+describe('faults that could be put into a file', () => {
+  it.each([
+    ['const a = b < c;', ['const a = b <= c;']],
+    ['const a = b ?? 1;', ['const a = b;', 'const a = b ?? (1 + 1);']],
+    ['const a = b && c;', ['const a = (b) || (c);']],
+    ['if (a) b();', ['if (false) b();', 'if (true) b();', 'if (a) ;']],
+    ['const a = b ? c : d;', ['const a = b ? d : c;']],
+    ['const a = !b;', ['const a = b;']],
+    ['const a = true;', ['const a = false;']],
+    ['const a = b.filter(c);', ['const a = b;']],
+    ['const a = b.some(c);', ['const a = b.every(c);']],
+    ['function f() { g(); return; }', ['function f() { ; return; }', 'function f() { g(); ; }']],
+    [
+      'for (const a of b) { if (a) continue; c.d = a; }',
+      [
+        'for (const a of b) { if (false) continue; c.d = a; }',
+        'for (const a of b) { if (true) continue; c.d = a; }',
+        'for (const a of b) { if (a) ; c.d = a; }',
+        'for (const a of b) { if (a) continue; ; }',
+      ],
+    ],
+  ])('%s', (text, wanted) => {
+    expect(faulty(text)).toEqual(wanted);
+  });
+
+  it.each([
+    'const a = `x${1}` + "y";'.replace('1', 'b'),
+    "import a from 'b';",
+    'type A = 1 | true;',
+    'interface A { b: 1 }',
+    'logger.info(a);',
+    'const a = "text";',
+  ])('none: %s', (text) => {
+    expect(faulty(text)).toEqual([]);
+  });
+
+  it('says where', () => {
+    expect(mutantsOf('x.ts', 'a;\nb;\nconst c = !d;\n').map(({ line }) => line)).toEqual([3]);
+  });
+});
