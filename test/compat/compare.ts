@@ -4,6 +4,9 @@
  */
 const PLACEHOLDERS: Readonly<Record<string, (value: unknown) => boolean>> = {
   '<any>': () => true,
+  // Of headers.
+  '<none>': (value) => value === null,
+  '<bool>': (value) => typeof value === 'boolean',
   '<uuid>': (value) =>
     typeof value === 'string' && /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/.test(value),
   '<index>': (value) => Number.isSafeInteger(value) && (value as number) > 0,

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { Command } from 'commander';
-import { readTopics } from './pair.js';
+import { readTopics, type Topic } from './pair.js';
 import { type Outcome, Replay } from './replay.js';
 
 // Beside the sources: a compiled program finds them from dist.
@@ -8,8 +8,9 @@ const PAIRS = fileURLToPath(new URL('../pairs', import.meta.url));
 
 interface Options {
   readonly against: string;
-  readonly only?: string;
+  readonly only?: readonly string[];
   readonly token?: string;
+  readonly disturb: boolean;
   readonly json: boolean;
 }
 
@@ -19,17 +20,21 @@ const program = new Command('compat')
       'says what differs. It works in a namespace of its own and leaves nothing behind.',
   )
   .requiredOption('--against <url>', 'address of the server, such as http://127.0.0.1:4646')
-  .option('--only <topic>', 'one topic of the table')
+  .option('--only <topics...>', 'these topics of the table only')
   .option('--token <secret>', 'a token that may do everything, where the server asks for one')
+  .option('--disturb', 'also what touches machines and the whole cluster: for test clusters', false)
   .option('--json', 'every pair with how it went, as JSON', false)
   .addHelpText('after', '\nExit code: 0 nothing differs, 1 something does, 2 it could not be played.')
   .parse();
 
-async function run({ against, only, token, json }: Options): Promise<number> {
+async function run({ against, only, token, disturb, json }: Options): Promise<number> {
   const all = readTopics(PAIRS);
-  const topics = only === undefined ? all : all.filter(({ name }) => name === only);
-  if (topics.length === 0) throw new Error(`no topic "${only}"; there are ${all.map(({ name }) => name).join(', ')}`);
-  const replay = new Replay(against.replace(/\/$/, ''), token);
+  const unknown = only?.find((name) => !all.some((topic) => topic.name === name));
+  if (unknown !== undefined)
+    throw new Error(`no topic "${unknown}"; there are ${all.map(({ name }) => name).join(', ')}`);
+  const topics = all.filter(({ name }) => only?.includes(name) ?? true);
+  const replay = new Replay(against.replace(/\/$/, ''), token, disturb);
+  process.once('SIGINT', () => replay.interrupt());
   await replay.begin();
   const outcomes: Outcome[] = [];
   try {
@@ -42,13 +47,18 @@ async function run({ against, only, token, json }: Options): Promise<number> {
     await replay.clean();
   }
   const different = outcomes.filter(({ differences }) => differences.length > 0);
+  const meant = different.filter(({ differs }) => differs !== undefined).length;
   if (json) console.log(JSON.stringify(outcomes, null, 2));
   else {
     for (const one of different) console.log(`\n${report(one)}`);
-    console.log(`\n${outcomes.length} pairs, ${different.length} differ`);
+    const left = disturb ? '' : `, ${disturbing(topics)} left out without --disturb`;
+    console.log(`\n${outcomes.length} pairs, ${different.length} differ, ${meant} of them on purpose${left}`);
   }
   return different.length > 0 ? 1 : 0;
 }
+
+const disturbing = (topics: readonly Topic[]): number =>
+  topics.flatMap(({ pairs }) => pairs).filter((pair) => pair.kind === 'request' && pair.disturbs).length;
 
 function summary(topic: string, played: readonly Outcome[]): string {
   const different = played.filter(({ differences }) => differences.length > 0).length;
@@ -57,7 +67,7 @@ function summary(topic: string, played: readonly Outcome[]): string {
 
 function report({ topic, title, differences, differs }: Outcome): string {
   const lines = differences.map(({ at, wanted, found }) => `  ${at}\n    right: ${wanted}\n    found: ${found}`);
-  const deliberate = differs === undefined ? [] : [`  Waybill differs from the reference here: ${differs}`];
+  const deliberate = differs === undefined ? [] : [`  Waybill differs from the reference on purpose: ${differs}`];
   return [`${topic} · ${title}`, ...lines, ...deliberate].join('\n');
 }
 

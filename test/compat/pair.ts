@@ -6,8 +6,9 @@ import { z } from 'zod';
 const headers = z.record(z.string(), z.string());
 
 /**
- * A request and what comes back. Exactly one of `answer` (the whole JSON), `holds` (members that it has at least), `text`
- * (the whole text) and `says` (a part of the text) is compared; none of them: only status and headers.
+ * A request and what comes back. Exactly one of `answer` (the whole JSON), `holds` (members that it has at least), `has` (the
+ * same of one element of a list), `text` (the whole text) and `says` (a part of the text) is compared; none of them: only
+ * status and headers.
  */
 const request = z
   .strictObject({
@@ -20,16 +21,26 @@ const request = z
     raw: z.string().optional(),
     /** Not in the namespace of the run. */
     outside: z.boolean().default(false),
+    /** Touches what is not the run's own, such as a machine: played only when that is asked for. */
+    disturbs: z.boolean().default(false),
+    /** Sent, and answered, while the request is under way: what a blocked read waits for. */
+    meanwhile: z.strictObject({ send: z.string(), body: z.unknown() }).optional(),
+    /** How long the answer takes, for blocked reads. */
+    atLeastMs: z.number().optional(),
+    atMostMs: z.number().optional(),
     /** Asked again until the answer is right, for what needs its time. */
     until: z.boolean().default(false),
     status: z.number().int().default(200),
     answered: headers.optional(),
     answer: z.unknown().optional(),
     holds: z.unknown().optional(),
+    has: z.unknown().optional(),
     text: z.string().optional(),
     says: z.string().optional(),
     /** Names for later pairs of the file, by where in the answer they stand: `EvalID`, `0.ID`. */
     keep: z.record(z.string(), z.string()).optional(),
+    /** The same, by header. */
+    keepHeaders: headers.optional(),
     /** Why this is another answer than the reference's. */
     differs: z.string().optional(),
   })
@@ -89,7 +100,7 @@ export function readTopics(directory: string): Topic[] {
     .filter((file) => file.endsWith('.yaml'))
     .toSorted()
     .map((file) => {
-      const read = z.array(pair).safeParse(parse(readFileSync(path.join(directory, file), 'utf8')));
+      const read = z.array(pair).safeParse(parse(readFileSync(path.join(directory, file), 'utf8'), { merge: true }));
       if (!read.success) throw new Error(`${file}: ${z.prettifyError(read.error)}`);
       return { name: path.basename(file, '.yaml'), pairs: read.data };
     });

@@ -8,7 +8,7 @@ const UNTIL_MS = 30_000;
 const POLL_MS = 100;
 const REQUEST_TIMEOUT_MS = 30_000;
 
-/** How a pair went; no differences: as it should. */
+/** How a pair went; no differences: as it should, or left out. */
 export interface Outcome {
   readonly topic: string;
   readonly title: string;
@@ -32,12 +32,23 @@ export class Replay {
   /** Of this run, in names: `<<run>>`. */
   private readonly run = `compat-${randomBytes(4).toString('hex')}`;
   private names = new Map<string, string>();
+  private interrupted = false;
 
-  /** @param url of the API, without `/v1` @param token for servers that ask for one */
+  /**
+   * @param url of the API, without `/v1`
+   * @param token for servers that ask for one
+   * @param disturb plays the pairs that touch what is not the run's own, too
+   */
   constructor(
     private readonly url: string,
     private readonly token?: string,
+    private readonly disturb = false,
   ) {}
+
+  /** Plays no further pair: whoever waits for `play` then cleans. */
+  interrupt(): void {
+    this.interrupted = true;
+  }
 
   /** @throws when the server cannot be reached, or no namespace can be made there */
   async begin(): Promise<void> {
@@ -48,26 +59,33 @@ export class Replay {
   async play(topic: Topic): Promise<Outcome[]> {
     this.names = new Map([['run', this.run]]);
     const outcomes: Outcome[] = [];
-    for (const pair of topic.pairs)
+    for (const pair of topic.pairs) {
+      if (this.interrupted) break;
+      if (pair.kind === 'request' && pair.disturbs && !this.disturb) continue;
       outcomes.push({
         topic: topic.name,
         title: titleOf(pair),
         differences: await this.played(pair),
         differs: pair.differs,
       });
+    }
     await this.purgeJobs();
     return outcomes;
   }
 
-  /** Whatever the run has made, and may have left when a pair failed. */
+  /**
+   * Takes away whatever the run has made, and may have left when a pair failed.
+   * @throws when the namespace of the run cannot be deleted
+   */
   async clean(): Promise<void> {
     await this.purgeJobs();
     const pools = JSON.parse((await this.send('GET', `/v1/node/pools?prefix=${this.run}`)).text) as { Name: string }[];
     for (const { Name } of pools) await this.send('DELETE', `/v1/node/pool/${Name}`);
-    await this.until(async () => {
+    const [left] = await this.until(async () => {
       const gone = await this.send('DELETE', `/v1/namespace/${this.run}`);
       return gone.status === 200 ? [] : [{ at: 'the namespace', wanted: 'deleted', found: gone.text }];
     });
+    if (left) throw new Error(`namespace ${this.run} stays behind: ${left.found}`);
   }
 
   private async purgeJobs(): Promise<void> {
@@ -102,20 +120,37 @@ export class Replay {
   private async requested(pair: RequestPair): Promise<Difference[]> {
     const [method = '', target = ''] = this.filled(pair.send).split(/ (.*)/s);
     const path = pair.outside ? target : `${target}${target.includes('?') ? '&' : '?'}namespace=${this.run}`;
-    const answer = await this.send(method, path, {
+    const began = performance.now();
+    const asked = this.send(method, path, {
       ...(pair.body !== undefined && { body: JSON.parse(this.filled(JSON.stringify(pair.body))) as unknown }),
       ...(pair.raw !== undefined && { raw: pair.raw }),
       ...(pair.headers && { headers: pair.headers }),
     });
+    const [answer, other] = await Promise.all([asked, pair.meanwhile && this.meanwhile(pair.meanwhile)]);
     const found = [
+      ...(other ?? []),
       ...ofStatus(pair.status, answer),
-      ...Object.entries(pair.answered ?? {}).flatMap(([name, wanted]) => ofHeader(name, wanted, answer)),
+      ...ofTime(pair, performance.now() - began),
+      ...Object.entries(pair.answered ?? {}).flatMap(([name, wanted]) => ofHeader(name, this.filled(wanted), answer)),
       ...this.ofBody(pair, answer),
     ];
-    if (found.length > 0 || !pair.keep) return found;
-    const json = JSON.parse(answer.text) as unknown;
-    for (const [name, place] of Object.entries(pair.keep)) {
-      const value = valueAt(json, place);
+    return found.length > 0 ? found : this.kept(pair, answer);
+  }
+
+  private async meanwhile({ send, body }: NonNullable<RequestPair['meanwhile']>): Promise<Difference[]> {
+    const [method = '', target = ''] = this.filled(send).split(/ (.*)/s);
+    const path = `${target}${target.includes('?') ? '&' : '?'}namespace=${this.run}`;
+    return ofStatus(200, await this.send(method, path, { body }));
+  }
+
+  /** Keeps what later pairs of the topic name. */
+  private kept({ keep = {}, keepHeaders = {} }: RequestPair, answer: Answer): Difference[] {
+    const json = Object.keys(keep).length > 0 ? (JSON.parse(answer.text) as unknown) : undefined;
+    const values = [
+      ...Object.entries(keep).map(([name, place]) => ({ name, place, value: valueAt(json, place) })),
+      ...Object.entries(keepHeaders).map(([name, place]) => ({ name, place, value: answer.headers.get(place) })),
+    ];
+    for (const { name, place, value } of values) {
       if (typeof value !== 'string' && typeof value !== 'number')
         return [{ at: place, wanted: 'a value to keep', found: typeof value }];
       this.names.set(name, `${value}`);
@@ -123,10 +158,11 @@ export class Replay {
     return [];
   }
 
-  private ofBody({ answer: wanted, holds, text, says }: RequestPair, answer: Answer): Difference[] {
+  private ofBody({ answer: wanted, holds, has, text, says }: RequestPair, answer: Answer): Difference[] {
     if (text !== undefined) return ofText(this.filled(text), answer.text, false);
     if (says !== undefined) return ofText(this.filled(says), answer.text, true);
-    const json = wanted ?? holds;
+    if (has !== undefined) return ofElement(JSON.parse(this.filled(JSON.stringify(has))), answer);
+    const json = wanted === undefined ? holds : wanted;
     if (json === undefined) return [];
     return ofJson(JSON.parse(this.filled(JSON.stringify(json))), answer, wanted !== undefined);
   }
@@ -205,6 +241,32 @@ function ofJson(wanted: unknown, { text }: Answer, whole: boolean): Difference[]
   } catch {
     return [{ at: 'the answer', wanted: 'JSON', found: text.slice(0, MAX_SHOWN) }];
   }
+}
+
+/** Of a list, the element that comes nearest is compared. */
+function ofElement(wanted: unknown, answer: Answer): Difference[] {
+  const list = listOf(answer.text);
+  if (list.length === 0)
+    return [{ at: 'the list', wanted: JSON.stringify(wanted), found: answer.text.slice(0, MAX_SHOWN) }];
+  return list
+    .map((one) => differences(wanted, one, false))
+    .reduce((best, next) => (next.length < best.length ? next : best));
+}
+
+function listOf(text: string): unknown[] {
+  try {
+    const list = JSON.parse(text) as unknown;
+    return Array.isArray(list) ? list : [];
+  } catch {
+    return [];
+  }
+}
+
+function ofTime({ atLeastMs = 0, atMostMs = Infinity }: RequestPair, tookMs: number): Difference[] {
+  const wanted = `${atLeastMs} to ${atMostMs} ms`;
+  return tookMs >= atLeastMs && tookMs <= atMostMs
+    ? []
+    : [{ at: 'the time', wanted, found: `${tookMs.toFixed(0)} ms` }];
 }
 
 /** A job file that is not taken: no success, and why. */
