@@ -24,7 +24,7 @@ const request = z
     /** Touches what is not the run's own, such as a machine: played only when that is asked for. */
     disturbs: z.boolean().default(false),
     /** Sent, and answered, while the request is under way: what a blocked read waits for. */
-    meanwhile: z.strictObject({ send: z.string(), body: z.unknown() }).optional(),
+    meanwhile: z.strictObject({ send: z.string(), body: z.unknown().optional() }).optional(),
     /** How long the answer takes, for blocked reads. */
     atLeastMs: z.number().optional(),
     atMostMs: z.number().optional(),
@@ -83,9 +83,19 @@ const jobFile = z
   })
   .transform((one) => ({ kind: 'file' as const, ...one }));
 
-const pair = z.union([request, validation, expression, jobFile]);
+const KINDS = { send: request, expression, file: jobFile };
 
-export type Pair = z.infer<typeof pair>;
+/** The member that a pair begins with says which kind it is; so what is wrong is said of that kind alone. */
+function pairOf(one: Record<string, unknown>): z.ZodSafeParseResult<Pair> {
+  const [, schema] = Object.entries(KINDS).find(([name]) => Object.hasOwn(one, name)) ?? [undefined, validation];
+  return schema.safeParse(one);
+}
+
+export type Pair =
+  | z.infer<typeof request>
+  | z.infer<typeof validation>
+  | z.infer<typeof expression>
+  | z.infer<typeof jobFile>;
 export type RequestPair = Extract<Pair, { kind: 'request' }>;
 
 /** Pairs that belong together, in their order: one may be about what an earlier one has made. */
@@ -100,9 +110,16 @@ export function readTopics(directory: string): Topic[] {
     .filter((file) => file.endsWith('.yaml'))
     .toSorted()
     .map((file) => {
-      const read = z.array(pair).safeParse(parse(readFileSync(path.join(directory, file), 'utf8'), { merge: true }));
-      if (!read.success) throw new Error(`${file}: ${z.prettifyError(read.error)}`);
-      return { name: path.basename(file, '.yaml'), pairs: read.data };
+      const list = parse(readFileSync(path.join(directory, file), 'utf8'), { merge: true }) as Record<
+        string,
+        unknown
+      >[];
+      const pairs = list.map((one, index) => {
+        const read = pairOf(one);
+        if (!read.success) throw new Error(`${file}, pair ${index + 1}: ${z.prettifyError(read.error)}`);
+        return read.data;
+      });
+      return { name: path.basename(file, '.yaml'), pairs };
     });
 }
 

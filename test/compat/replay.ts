@@ -6,7 +6,7 @@ import { type Pair, type RequestPair, titleOf, type Topic } from './pair.js';
 /** How long a pair with `until` may take to be right, and how often it is asked. */
 const UNTIL_MS = 30_000;
 const POLL_MS = 100;
-const REQUEST_TIMEOUT_MS = 30_000;
+const REQUEST_TIMEOUT_MS = 45_000;
 
 /** How a pair went; no differences: as it should, or left out. */
 export interface Outcome {
@@ -65,7 +65,9 @@ export class Replay {
       outcomes.push({
         topic: topic.name,
         title: titleOf(pair),
-        differences: await this.played(pair),
+        differences: await this.played(pair).catch((error: unknown) => [
+          { at: 'the request', wanted: 'an answer', found: error instanceof Error ? error.message : String(error) },
+        ]),
         differs: pair.differs,
       });
     }

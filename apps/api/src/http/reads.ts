@@ -38,7 +38,17 @@ export class Reads {
       waitMs: waitParam(request.query),
       signal: goneSignal(reply),
     };
-    const answer = await this.blocking.run(options, watched, query);
+    this.send(request, reply, await this.blocking.run(options, watched, query), missing);
+  }
+
+  /** An answer that waits for nothing: `index` and `wait` are ignored (API-59). */
+  async answerAtOnce(request: ApiRequest, reply: ApiReply, query: () => Promise<ReadResult>): Promise<void> {
+    const options = { minIndex: 0, waitMs: 0, signal: goneSignal(reply) };
+    this.send(request, reply, await this.blocking.run(options, [], query), 'not found');
+  }
+
+  /** @throws ApiError 404 when there is no value, with the headers of a read set (API-33) */
+  private send(request: ApiRequest, reply: ApiReply, answer: ReadResult, missing: string): void {
     setReadHeaders(reply, { ...this.age(), index: answer.index, nextToken: answer.nextToken });
     if (answer.value === undefined) throw new ApiError(404, missing);
     sendJson(request, reply, answer.value);

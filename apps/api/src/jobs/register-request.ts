@@ -101,19 +101,19 @@ export class RegisterRequests {
 
   /** API-101, DP-1101: a job of several regions is nobody's until it is expanded. */
   private submitted(body: JsonObject, query: QueryString): SubmittedJob & AtHome {
-    const { Job: job, warnings } = this.decoded(body);
+    const namespace = param(query, 'namespace') || stringOf(body, 'Namespace');
+    const { Job: job, warnings } = this.decoded(body, decodeJob, namespace);
     const named = this.regionOf(stringOf(body, 'Region') || param(query, 'region') || job.Region);
     const listed = regionsOf(job).map(({ Name }) => Name);
     const home = listed.includes(named) ? named : (listed[0] ?? named);
     const Region = listed.length > 0 ? 'global' : home;
-    const Namespace = param(query, 'namespace') || stringOf(body, 'Namespace') || job.Namespace;
-    return { Job: { ...job, Namespace, Region }, warnings, home };
+    return { Job: { ...job, Region }, warnings, home };
   }
 
-  private decoded(body: JsonObject, decode: typeof decodeJobToValidate = decodeJob): SubmittedJob {
+  private decoded(body: JsonObject, decode: typeof decodeJobToValidate, namespace = ''): SubmittedJob {
     const json = memberOf(body, 'Job');
     if (json === undefined) throw badRequest('Job must be specified');
-    const job = decode(json, { region: this.region, submitTimeNs: nsFromMs(this.clock.nowMs()) });
+    const job = decode(json, { region: this.region, namespace, submitTimeNs: nsFromMs(this.clock.nowMs()) });
     return { Job: job, warnings: droppedFieldWarnings(json) };
   }
 

@@ -78,7 +78,7 @@ export class SearchController {
     run: (namespaces: Namespaces) => Promise<SearchResult | FuzzyResult>,
   ): Promise<void> {
     const namespaces = namespacesOfWrite(request.query, body);
-    return this.reads.answer(request, reply, [], async () => {
+    return this.reads.answerAtOnce(request, reply, async () => {
       const { index, matches, truncations } = await run(namespaces);
       const meta = { Index: index, LastContact: 0, KnownLeader: true, NextToken: '' };
       return { index, value: { Matches: matches, Truncations: truncations, ...meta } };

@@ -17,6 +17,8 @@ import { fillShape, type Given } from '../encoding/wire-shape.js';
 export interface SubmissionContext {
   /** The agent's own region: for a job without one, or with `global` (API-43). */
   region: string;
+  /** That the request is for, before the job's own (API-101); empty or absent: the job's. */
+  namespace?: string;
   /** Unix nanoseconds (API-315). */
   submitTimeNs: number;
 }
@@ -31,7 +33,8 @@ export interface GroupScope {
 }
 
 /** The stored form of a submitted job: blocks merged down, defaults filled in, implicit constraints added. */
-export function canonicaliseJob(given: GivenJob, context: SubmissionContext): Job {
+export function canonicaliseJob(submitted: GivenJob, context: SubmissionContext): Job {
+  const given = context.namespace ? { ...submitted, Namespace: context.namespace } : submitted;
   const type = given.Type ?? 'service';
   const job = fillShape(jobShape, {
     ...given,
