@@ -11,7 +11,6 @@ WORKDIR /waybill
 ENV CI=1
 # The whole context at once: a workspace install needs every package.json, and .dockerignore keeps the context small.
 COPY . .
-# Install scripts only prepare the embedded servers of `npm start`, which no container runs.
 RUN --mount=type=cache,target=/root/.npm npm ci --ignore-scripts
 RUN npm run build
 # What only building and testing need goes, and so do the embedded nats-server and PostgreSQL. Of the packages, what node

@@ -5,6 +5,7 @@ import path from 'node:path';
 import { pathViolations } from './agent-paths.mjs';
 import { referenceViolations, violations } from './layers.mjs';
 import { namedButUndefined, rulesDefinedIn, rulesNamedIn } from './rule-index.mjs';
+import { fromRegistry, licenceFindings, lockFindings } from './supply-chain.mjs';
 import { filesBelow, referenceFiles, root, testFiles, textOf } from './source-tree.mjs';
 
 /** A check answers with what is wrong, one text per finding; none means it passed. */
@@ -95,6 +96,25 @@ function pinned() {
   });
 }
 
+/** Hashes, install scripts, pinned programs and overrides. */
+function supplyChain() {
+  const lists = filesBelow('libs/embedded/pinned', /./).map((file) => path.posix.basename(file));
+  const { packages } = json('package-lock.json');
+  return lockFindings(packages, json('package.json'), { lists, document: textOf('docs/supply-chain.md') });
+}
+
+/** The bill of materials can be made, and names everything that the lock file does. */
+function billOfMaterials() {
+  const failed = tool('npm', ['run', '-s', 'sbom']);
+  if (failed.length > 0) return failed;
+  const { components } = json('sbom.cdx.json');
+  const named = new Set(components.map((/** @type {{ purl?: string }} */ one) => one.purl?.replace(/\?.*/, '')));
+  return fromRegistry(json('package-lock.json').packages)
+    .map(([name, one]) => `pkg:npm/${(one.name ?? name).replace('@', '%40')}@${one.version}`)
+    .filter((purl) => !named.has(purl))
+    .map((purl) => `sbom.cdx.json does not name ${purl}`);
+}
+
 function ruleNames() {
   const defined = referenceFiles().flatMap((file) => rulesDefinedIn(textOf(file)));
   return testFiles().flatMap((file) =>
@@ -115,6 +135,9 @@ const checks = [
   ['paths of the agent', agentPaths],
   ['rule names in tests', ruleNames],
   ['pinned versions', pinned],
+  ['licences', () => licenceFindings(json('package-lock.json').packages)],
+  ['supply chain', supplyChain],
+  ['bill of materials', billOfMaterials],
   ['lockfile', () => tool('npm', ['ci', '--dry-run', '--ignore-scripts'])],
 ];
 

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
-import { natsServerPath } from '../../libs/embedded/nats-server-binary.mjs';
+import { natsServerPath } from '@waybill/embedded';
 import { findingsIn } from '../../scripts/kubernetes-schema.mjs';
 import { filesBelow } from '../../scripts/source-tree.mjs';
 

@@ -1,6 +1,18 @@
-import { NatsServerBinaryError } from '../nats-server-binary.mjs';
+/** No usable nats-server. The message is one line and says what to do. */
+export class NatsServerBinaryError extends Error {
+  override readonly name = 'NatsServerBinaryError';
+}
 
-export { NatsServerBinaryError };
+/** A program that would be executed is not the one that the repository lists; `file` is the first that differs. */
+export class AlteredProgramError extends Error {
+  override readonly name = 'AlteredProgramError';
+  constructor(
+    readonly file: string,
+    message: string,
+  ) {
+    super(message);
+  }
+}
 
 /** Something else listens on the port. */
 export class PortTakenError extends Error {
@@ -81,6 +93,7 @@ export class ServerFailedError extends Error {
 
 const NAMED = [
   NatsServerBinaryError,
+  AlteredProgramError,
   PortTakenError,
   PortForbiddenError,
   DataDirectoryError,

@@ -1,5 +1,10 @@
 export * from './failures.js';
-export { natsServerPath, type NatsServerPathOptions } from '../nats-server-binary.mjs';
+export {
+  natsServerPath,
+  natsServerProgram,
+  type NatsServerOptions,
+  type NatsServerProgram,
+} from './nats-server-binary.js';
 export { changeNatsAccounts, startNats, type NatsOptions, type RunningServer } from './nats-server.js';
 export { type NatsAccounts, reachedAt, urlHost } from './nats-config.js';
 export { startPostgres, type PostgresOptions } from './postgres-server.js';

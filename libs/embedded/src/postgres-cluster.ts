@@ -43,12 +43,14 @@ export interface NewCluster {
   readonly password?: string;
   /** Skip syncing the new files: for clusters that are thrown away. */
   readonly unsynced: boolean;
+  /** Resolves once `initdb` may be executed. */
+  readonly checked: Promise<void>;
 }
 
 /**
  * Opens the cluster below `dir`, creating it when there is none: UTF-8 with the builtin C.UTF-8 locale whatever the
  * machine's, password authentication only. A creation that was interrupted starts over.
- * Throws DataDirectoryError, DiskFullError, ServerFailedError.
+ * Throws AlteredProgramError, DataDirectoryError, DiskFullError, ServerFailedError.
  */
 export async function openCluster(binaries: PostgresBinaries, wanted: NewCluster): Promise<PostgresCluster> {
   const dir = path.resolve(wanted.dir);
@@ -60,7 +62,7 @@ export async function openCluster(binaries: PostgresBinaries, wanted: NewCluster
     assertSameMajor(data);
     return { home, password: readPassword(passwordFile), user: ownerOf(data) };
   }
-  await assertDiskSpace(home);
+  await Promise.all([wanted.checked, assertDiskSpace(home)]);
   const password = wanted.password ?? randomBytes(24).toString('base64url');
   writeFileSync(passwordFile, `${password}\n`, { mode: 0o600 });
   const user = isRoot() ? unprivilegedUser() : undefined;

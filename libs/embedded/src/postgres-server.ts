@@ -54,14 +54,21 @@ const TOLD_HOMES = 3;
 
 /**
  * Starts a PostgreSQL with the database `waybill` and resolves when it answers queries.
- * Throws UnsupportedPlatformError, PortTakenError, DataDirectoryError, DiskFullError or ServerFailedError.
+ * Throws UnsupportedPlatformError, AlteredProgramError, PortTakenError, DataDirectoryError, DiskFullError or ServerFailedError.
  */
 export async function startPostgres(options: PostgresOptions): Promise<RunningServer> {
   const dir = path.resolve(options.dir);
   const binaries = postgresBinaries();
+  const checked = binaries.verify();
+  checked.catch(() => {}); // whoever is about to execute something hears of it
   let cluster: PostgresCluster;
   try {
-    cluster = await openCluster(binaries, { dir, password: options.password, unsynced: options.throwaway ?? false });
+    cluster = await openCluster(binaries, {
+      dir,
+      password: options.password,
+      unsynced: options.throwaway ?? false,
+      checked,
+    });
   } catch (error) {
     throw asDataDirectoryFailure(error, dir);
   }
@@ -69,7 +76,7 @@ export async function startPostgres(options: PostgresOptions): Promise<RunningSe
   const wanted = options.port ?? 0;
   for (let attempt = 1; ; attempt++)
     try {
-      return await startOn(wanted === 0 ? await freePort() : wanted, binaries, cluster, options);
+      return await startOn(wanted === 0 ? await freePort() : wanted, binaries, cluster, checked, options);
     } catch (error) {
       if (!(error instanceof PortTakenError) || wanted !== 0 || attempt === PORT_ATTEMPTS) throw error;
     }
@@ -98,12 +105,14 @@ async function startOn(
   port: number,
   binaries: PostgresBinaries,
   cluster: PostgresCluster,
+  checked: Promise<void>,
   options: PostgresOptions,
 ): Promise<RunningServer> {
   const files = postgresFiles(cluster.home);
   const { server: name, data, logFile } = files;
   const log = options.log ?? (() => {});
   const settings = [...SETTINGS, ...(options.throwaway ? THROWAWAY_SETTINGS : []), ...(options.settings ?? [])];
+  let firstCheck: Promise<void> | undefined = checked;
   const server = new SupervisedServer({
     server: name,
     port,
@@ -119,7 +128,9 @@ async function startOn(
     },
     readyTimeoutMs: READY_TIMEOUT_MS,
     prepare: async () => {
-      await awaitLeftoverServer({ ...files, log });
+      const check = firstCheck ?? binaries.verify();
+      firstCheck = undefined;
+      await Promise.all([check, awaitLeftoverServer({ ...files, log })]);
       await assertPortFree(port, name);
     },
     isReady: async () => await hasDatabase(port, cluster.password),
