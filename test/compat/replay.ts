@@ -125,7 +125,7 @@ export class Replay {
     const began = performance.now();
     const asked = this.send(method, path, {
       ...(pair.body !== undefined && { body: JSON.parse(this.filled(JSON.stringify(pair.body))) as unknown }),
-      ...(pair.raw !== undefined && { raw: pair.raw }),
+      ...(pair.raw !== undefined && { raw: this.filled(pair.raw) }),
       ...(pair.headers && { headers: pair.headers }),
     });
     const [answer, other] = await Promise.all([asked, pair.meanwhile && this.meanwhile(pair.meanwhile)]);

@@ -63,10 +63,11 @@ export class ClusterController {
   @Get('agent/health')
   async health(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const asked = params(request.query, 'type');
+    const unasked = asked.length === 0;
     const client = await this.clientHealth();
     const parts = {
-      ...((client?.ok || asked.includes('client')) && { client: client ?? NO_CLIENT }),
-      ...((asked.length === 0 || asked.includes('server')) && { server: await this.serverHealth() }),
+      ...(((unasked && client?.ok) || asked.includes('client')) && { client: client ?? NO_CLIENT }),
+      ...((unasked || asked.includes('server')) && { server: await this.serverHealth() }),
     };
     sendJson(request, reply, parts, Object.values(parts).every(({ ok }) => ok) ? 200 : 500);
   }

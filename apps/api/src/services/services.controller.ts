@@ -47,7 +47,7 @@ export class ServicesController {
 
   @Get('allocation/:id/services')
   async ofAllocation(@Param('id') given: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
-    const id = fullUuid(given, 'allocation lookup failed');
+    const id = fullUuid(given, 'alloc lookup failed');
     const { row: alloc } = await this.model.allocation(id);
     const ofJob = rowsOfJob(alloc?.Namespace ?? '', alloc?.JobID ?? '');
     const query = async () => {
