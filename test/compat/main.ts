@@ -39,6 +39,7 @@ async function run({ against, only, token, disturb, json }: Options): Promise<nu
   const outcomes: Outcome[] = [];
   try {
     for (const topic of topics) {
+      if (replay.wasInterrupted) break;
       const played = await replay.play(topic);
       outcomes.push(...played);
       if (!json) console.log(summary(topic.name, played));
@@ -46,6 +47,7 @@ async function run({ against, only, token, disturb, json }: Options): Promise<nu
   } finally {
     await replay.clean();
   }
+  if (replay.wasInterrupted) throw new Error('interrupted; what was made is deleted');
   const different = outcomes.filter(({ differences }) => differences.length > 0);
   const meant = different.filter(({ differs }) => differs !== undefined).length;
   if (json) console.log(JSON.stringify(outcomes, null, 2));

@@ -38,12 +38,17 @@ afterAll(async () => {
   rmSync(packages, { recursive: true, force: true });
 });
 
-it('API-550: python-nomad registers, reads, plans, searches, hears events and stops', async (ctx: TestContext) => {
+it('API-550: python-nomad registers, reads, waits, dispatches, scales, plans, searches, hears events and stops', async (ctx: TestContext) => {
   if (!waybill) return ctx.skip(missing);
   const port = new URL(waybill.api.url).port;
   const { stdout } = await run('python3', [PROGRAM, port], { env: { ...process.env, PYTHONPATH: packages } });
   expect(stdout.trim().split('\n')).toEqual([
     'registers_and_reads',
+    'follows_evaluations_and_deployments',
+    'waits_for_changes',
+    'reverts',
+    'dispatches',
+    'scales',
     'reads_logs',
     'plans_and_parses',
     'knows_what_is_not_there',

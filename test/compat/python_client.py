@@ -52,6 +52,70 @@ def registers_and_reads():
     assert [one["Version"] for one in client.job.get_versions("web")["Versions"]] == [0]
 
 
+def follows_evaluations_and_deployments():
+    answer = client.job.evaluate_job("web")
+    evaluation = eventually(
+        "it is evaluated",
+        lambda: client.evaluation.get_evaluation(answer["EvalID"])["Status"] == "complete"
+        and client.evaluation.get_evaluation(answer["EvalID"]),
+    )
+    assert answer["EvalID"] in client.evaluations
+    assert answer["EvalID"] in [one["ID"] for one in client.job.get_evaluations("web")]
+    assert client.evaluation.get_allocations(answer["EvalID"]) == []
+    deployment = client.deployment.get_deployment(evaluation["DeploymentID"])
+    assert deployment["JobID"] == "web" and deployment["ID"] in client.deployments
+    [alloc] = client.deployment.get_deployment_allocations(deployment["ID"])
+    assert alloc["ID"] in [one["ID"] for one in client.allocations.get_allocations()]
+
+
+def waits_for_changes():
+    """The package has no method for blocked reads: they are requests with `index` and `wait`."""
+    read = client.job.request("web", method="get")
+    index = read.headers["X-Nomad-Index"]
+    assert int(index) > 0 and read.headers["X-Nomad-KnownLeader"] == "true"
+    heard = queue.Queue()
+
+    def wait():
+        params = {"index": index, "wait": "15s"}
+        heard.put(nomad.Nomad(host="127.0.0.1", port=int(sys.argv[1]), timeout=30).job.request("web", method="get", params=params))
+
+    waiting = threading.Thread(target=wait, daemon=True)
+    waiting.start()
+    changed = job("web", "sleep", ["600"])
+    changed["Job"]["Meta"] = {"changed": "yes"}
+    client.job.register_job("web", changed)
+    answer = heard.get(timeout=20)
+    assert int(answer.headers["X-Nomad-Index"]) > int(index) and answer.json()["Meta"] == {"changed": "yes"}
+
+
+def reverts():
+    assert client.job.stable_job("web", 0, True)["Index"] > 0
+    assert len(client.job.revert_job("web", 0)["EvalID"]) == 36
+    assert [one["Version"] for one in client.job.get_versions("web")["Versions"]] == [2, 1, 0]
+    assert client.job["web"]["Meta"] is None
+
+
+def dispatches():
+    template = job("template", "/bin/true", [], "batch")
+    template["Job"]["ParameterizedJob"] = {"Payload": "optional", "MetaRequired": ["who"]}
+    assert client.jobs.register_job(template)["EvalID"] == ""
+    child = client.job.dispatch_job("template", payload="Zm9ydHktdHdv", meta={"who": "me"})["DispatchedJobID"]
+    assert client.job[child]["ParentID"] == "template" and client.job[child]["Payload"] == "Zm9ydHktdHdv"
+    try:
+        client.job.dispatch_job("template", meta={})
+        raise AssertionError("taken")
+    except BaseNomadException as error:
+        assert "Dispatch did not provide required meta keys: [who]" in str(error)
+
+
+def scales():
+    scaled = job("scaled", "/bin/true", [], "batch")
+    scaled["Job"]["TaskGroups"][0]["Scaling"] = {"Min": 0, "Max": 3}
+    client.jobs.register_job(scaled)
+    [policy] = client.scaling.get_scaling_policies(job="scaled")
+    assert client.scaling.get_scaling_policy(policy["ID"])["Max"] == 3
+
+
 def reads_logs():
     client.jobs.register_job(job("says", "/bin/echo", ["forty-two"], "batch"))
     [alloc] = eventually(
@@ -134,6 +198,11 @@ def stops():
 
 USES = [
     registers_and_reads,
+    follows_evaluations_and_deployments,
+    waits_for_changes,
+    reverts,
+    dispatches,
+    scales,
     reads_logs,
     plans_and_parses,
     knows_what_is_not_there,

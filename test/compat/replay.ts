@@ -50,9 +50,18 @@ export class Replay {
     this.interrupted = true;
   }
 
+  get wasInterrupted(): boolean {
+    return this.interrupted;
+  }
+
   /** @throws when the server cannot be reached, or no namespace can be made there */
   async begin(): Promise<void> {
-    const made = await this.send('PUT', `/v1/namespace/${this.run}`, { body: { Name: this.run } });
+    const made = await this.send('PUT', `/v1/namespace/${this.run}`, { body: { Name: this.run } }).catch(
+      (error: unknown) => {
+        const cause = error instanceof Error && error.cause instanceof Error ? error.cause.message : String(error);
+        throw new Error(`cannot reach ${this.url}: ${cause}. Is it the address of a server, with http:// before it?`);
+      },
+    );
     if (made.status !== 200) throw new Error(`no namespace can be made: ${made.status} ${made.text}`);
   }
 
