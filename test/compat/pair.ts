@@ -25,6 +25,8 @@ const request = z
     disturbs: z.boolean().default(false),
     /** Sent, and answered, while the request is under way: what a blocked read waits for. */
     meanwhile: z.strictObject({ send: z.string(), body: z.unknown().optional() }).optional(),
+    /** The answer has no end: it is read until it has what `says` or `has` (of its lines) asks for. */
+    streams: z.boolean().default(false),
     /** How long the answer takes, for blocked reads. */
     atLeastMs: z.number().optional(),
     atMostMs: z.number().optional(),

@@ -7,6 +7,8 @@ import { type Pair, type RequestPair, titleOf, type Topic } from './pair.js';
 const UNTIL_MS = 30_000;
 const POLL_MS = 100;
 const REQUEST_TIMEOUT_MS = 45_000;
+/** How long a stream is listened to for what it is to say. */
+const STREAM_MS = 15_000;
 
 /** How a pair went; no differences: as it should, or left out. */
 export interface Outcome {
@@ -132,11 +134,13 @@ export class Replay {
     const [method = '', target = ''] = this.filled(pair.send).split(/ (.*)/s);
     const path = pair.outside ? target : `${target}${target.includes('?') ? '&' : '?'}namespace=${this.run}`;
     const began = performance.now();
-    const asked = this.send(method, path, {
-      ...(pair.body !== undefined && { body: JSON.parse(this.filled(JSON.stringify(pair.body))) as unknown }),
-      ...(pair.raw !== undefined && { raw: this.filled(pair.raw) }),
-      ...(pair.headers && { headers: pair.headers }),
-    });
+    const asked = pair.streams
+      ? this.listened(path, pair)
+      : this.send(method, path, {
+          ...(pair.body !== undefined && { body: JSON.parse(this.filled(JSON.stringify(pair.body))) as unknown }),
+          ...(pair.raw !== undefined && { raw: this.filled(pair.raw) }),
+          ...(pair.headers && { headers: pair.headers }),
+        });
     const [answer, other] = await Promise.all([asked, pair.meanwhile && this.meanwhile(pair.meanwhile)]);
     const found = [
       ...(other ?? []),
@@ -146,6 +150,29 @@ export class Replay {
       ...this.ofBody(pair, answer),
     ];
     return found.length > 0 ? found : this.kept(pair, answer);
+  }
+
+  /** Of a stream, what it said until it said what is asked for, or until STREAM_MS were over. */
+  private async listened(target: string, pair: RequestPair): Promise<Answer> {
+    const over = AbortSignal.timeout(STREAM_MS);
+    const heard = new AbortController();
+    const { status, headers, body } = await fetch(this.url + target, {
+      headers: this.token === undefined ? {} : { 'X-Nomad-Token': this.token },
+      signal: AbortSignal.any([over, heard.signal]),
+    });
+    const decoder = new TextDecoder();
+    let text = '';
+    try {
+      for await (const chunk of body ?? []) {
+        text += decoder.decode(chunk as Uint8Array, { stream: true });
+        if (this.ofBody(pair, { status, headers, text }).length === 0) break;
+      }
+    } catch (error) {
+      if (!over.aborted) throw error;
+    } finally {
+      heard.abort();
+    }
+    return { status, headers, text };
   }
 
   private async meanwhile({ send, body }: NonNullable<RequestPair['meanwhile']>): Promise<Difference[]> {
@@ -169,10 +196,10 @@ export class Replay {
     return [];
   }
 
-  private ofBody({ answer: wanted, holds, has, text, says }: RequestPair, answer: Answer): Difference[] {
+  private ofBody({ answer: wanted, holds, has, text, says, streams }: RequestPair, answer: Answer): Difference[] {
     if (text !== undefined) return ofText(this.filled(text), answer.text, false);
     if (says !== undefined) return ofText(this.filled(says), answer.text, true);
-    if (has !== undefined) return ofElement(JSON.parse(this.filled(JSON.stringify(has))), answer);
+    if (has !== undefined) return ofElement(JSON.parse(this.filled(JSON.stringify(has))), answer, streams);
     const json = wanted === undefined ? holds : wanted;
     if (json === undefined) return [];
     return ofJson(JSON.parse(this.filled(JSON.stringify(json))), answer, wanted !== undefined);
@@ -255,14 +282,22 @@ function ofJson(wanted: unknown, { text }: Answer, whole: boolean): Difference[]
 }
 
 /** Of a list, the element that comes nearest is compared. */
-function ofElement(wanted: unknown, answer: Answer): Difference[] {
-  const list = listOf(answer.text);
+function ofElement(wanted: unknown, answer: Answer, isLines: boolean): Difference[] {
+  const list = isLines ? linesOf(answer.text) : listOf(answer.text);
   if (list.length === 0)
     return [{ at: 'the list', wanted: JSON.stringify(wanted), found: answer.text.slice(0, MAX_SHOWN) }];
   return list
     .map((one) => differences(wanted, one, false))
     .reduce((best, next) => (next.length < best.length ? next : best));
 }
+
+/** The whole lines of a stream that are JSON. */
+const linesOf = (text: string): unknown[] =>
+  text
+    .split('\n')
+    .slice(0, -1)
+    .filter((line) => line.startsWith('{'))
+    .map((line) => JSON.parse(line) as unknown);
 
 function listOf(text: string): unknown[] {
   try {
