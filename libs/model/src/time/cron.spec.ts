@@ -101,4 +101,24 @@ describe('schedules', () => {
     expect(() => checkCron('every day')).toThrow('Invalid cron spec "every day": ');
     expect(() => checkCron('*/15 9-17 * * MON-FRI')).not.toThrow();
   });
+
+  it.each(['0 0 31 2,4,6,9,11 *', '0 0 30 2 * */3', '* 30 17 2,21 2,4,6,9,11 +5L 2087/5', '0 0 * * * 1970'])(
+    '%s is never due, which is found out without the end of the stack',
+    (Spec) => expect(next({ Spec }, '2026-03-28T00:00:00Z')).toBeUndefined(),
+  );
+
+  it.each(['5*/15 * * * *', '0 0 1--2 * *', '0 0 * * MONDAYS', '0 0 1W2 * *', '0 12345 * * *', '0 0 , * *'])(
+    '%s has something that is no time',
+    (Spec) => expect(() => checkCron(Spec)).toThrow(/is no time/),
+  );
+
+  it.each(['0 0 L * *', '0 0 LW * *', '0 0 15W * *', '0 0 * * MON#2', '0 0 * * 5L', '0 0 * * FRI#L', '0 0 1-7 * +MON'])(
+    '%s is a schedule',
+    (Spec) => expect(next({ Spec }, '2026-03-28T00:00:00Z')).toBeDefined(),
+  );
+
+  it.each(['0 122/15 * * *', '60/5 * * * *', '0 0 32/2 * *', '0 0 * 13/2 *', '0 0 * * 9/2', '0 0 * * * 2200/3'])(
+    '%s has a step that starts nowhere',
+    (Spec) => expect(() => checkCron(Spec)).toThrow(/a step starts at \d+, which is not within/),
+  );
 });

@@ -74,7 +74,25 @@ const LONG_NAMES = new Set(
     'sunday monday tuesday wednesday thursday friday saturday'
   ).split(' '),
 );
-const YEARS = '1970-2099';
+/**
+ * As far as schedules go. The library looks for a reading by recursion: without an end, a schedule that is never due, such
+ * as the 31st of short months, would take it to the year 10000 and its stack beyond the end.
+ */
+const LAST_YEAR = 2099;
+const YEARS = `1970-${LAST_YEAR}`;
+/** One of the times that a field lists. The library would take others for something, `5*` for no time at all. */
+const ITEM =
+  /^(?:\*(?:\/\d{1,4})?|(?:\d{1,4}|[a-z]{3})(?:-(?:\d{1,4}|[a-z]{3}))?(?:\/\d{1,4})?|\d{1,2}W|LW?|(?:\d|[a-z]{3})(?:L|#[\dL]))$/i;
+/** Least and greatest number of a field, from the seconds on. The library does not look at the start of a step. */
+const BOUNDS = [
+  [0, 59],
+  [0, 59],
+  [0, 23],
+  [1, 31],
+  [1, 12],
+  [0, 7],
+  [1970, LAST_YEAR],
+] as const;
 
 /**
  * Five fields begin with the minute; of six the last is the year, as in the schedules people have (the library's sixth
@@ -87,8 +105,15 @@ function scheduleOf(spec: string): Schedule {
   if (fields.length < 5 || fields.length > 7) throw new CronSpecError(spec, 'five to seven fields are needed');
   const [second = '0', minute, hour = '', day, month, weekday, year = '*'] =
     fields.length === 7 ? fields : ['0', ...fields];
-  const pattern = [second, minute, hour, day, month, weekday, year.replace(/^\*\//, `${YEARS}/`)].join(' ');
+  const all = [second, minute, hour, day, month, weekday, year];
+  const pattern = [...all.slice(0, -1), withEnd(year)].join(' ');
   if (/(?:^|[\s,])\//.test(pattern)) throw new CronSpecError(spec, 'a step needs what it starts from');
+  const unclear = all.flatMap((field = '') => field.replace(/^\+/, '').split(',')).find((item) => !ITEM.test(item));
+  if (unclear !== undefined) throw new CronSpecError(spec, `"${unclear}" is no time`);
+  for (const [i, [least, most]] of BOUNDS.entries())
+    for (const [, start] of (all[i] ?? '').matchAll(/(?:^|,)(\d+)\//g))
+      if (Number(start) < least || Number(start) > most)
+        throw new CronSpecError(spec, `a step starts at ${start}, which is not within ${least} to ${most}`);
   try {
     const cron = new Cron(pattern, { timezone: 'UTC', sloppyRanges: true });
     return {
@@ -99,6 +124,10 @@ function scheduleOf(spec: string): Schedule {
     throw new CronSpecError(spec, error instanceof Error ? error.message : String(error));
   }
 }
+
+/** Years that have no end get the last one. */
+const withEnd = (years: string): string =>
+  years.replace(/^\*(?=$|\/)/, YEARS).replaceAll(/(^|,)(\d+)(?=\/)/g, `$1$2-${LAST_YEAR}`);
 
 const fieldOf = (field: string): string =>
   field

@@ -1,0 +1,27 @@
+import { execFile } from 'node:child_process';
+import { readdirSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { describe, expect, it } from 'vitest';
+
+const run = promisify(execFile);
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const targets = readdirSync(new URL('targets', import.meta.url)).map((file) => file.replace(/\.mjs$/, ''));
+/** Each target replays its corpus, and goes on from there for so long. */
+const SECONDS = 1;
+const seed = Number(process.env['WAYBILL_FUZZ_SEED'] ?? Date.now() % 1_000_000);
+
+describe('what parses text from outside', () => {
+  it('has its inputs in the repository', () => {
+    const corpora = readdirSync(new URL('corpus', import.meta.url)).toSorted();
+    expect(corpora).toEqual(targets.toSorted());
+  });
+
+  it.each(targets)(`%s keeps its promises (WAYBILL_FUZZ_SEED=${seed})`, async (target) => {
+    const args = ['scripts/fuzz.mjs', target, '--seconds', String(SECONDS), '--seed', String(seed)];
+    const { stdout } = await run(process.execPath, ['--enable-source-maps', ...args], { cwd: root }).catch(
+      (failed: { stdout: string; stderr: string }) => ({ stdout: `${failed.stdout}${failed.stderr}` }),
+    );
+    expect(stdout).toMatch(/^ok {3}/);
+  });
+});
