@@ -322,6 +322,21 @@ describe('defaults', () => {
     expect(noop.task.Vault).toMatchObject({ ChangeMode: 'noop', ChangeSignal: 'SIGHUP' });
   });
 
+  it('API-101: the namespace of the request is that of services and of scaling targets, whatever the job says', () => {
+    const Services = [{ Name: 'web', Provider: 'nomad' }];
+    const Tasks = [{ Name: 'main', Driver: 'raw_exec', Services }];
+    const json = { ID: 'web', Namespace: 'dev', TaskGroups: [{ Name: 'app', Scaling: { Max: 1 }, Services, Tasks }] };
+    const placed = (namespace?: string) => {
+      const job = decodeJob(json, { region: 'global', submitTimeNs: 0, ...(namespace !== undefined && { namespace }) });
+      const [group] = job.TaskGroups;
+      const places = [job, group?.Services?.[0], group?.Tasks[0]?.Services?.[0], group?.Scaling?.Target];
+      return places.map((place) => place?.['Namespace']);
+    };
+    expect(placed('prod')).toEqual(['prod', 'prod', 'prod', 'prod']);
+    expect(placed('')).toEqual(['dev', 'dev', 'dev', 'dev']);
+    expect(placed()).toEqual(['dev', 'dev', 'dev', 'dev']);
+  });
+
   it('API-310: periodic, parameterized, multiregion and scaling', () => {
     const { job, group } = decode({
       job: { Type: 'batch', Periodic: {}, ParameterizedJob: {}, Multiregion: { Regions: [{ Name: 'eu' }] } },
