@@ -1,0 +1,185 @@
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { SeededRandom } from '../sim/kernel/seeded-random.js';
+import { CONTROL_PLANE, WaybillProcesses } from '../support/waybill-processes.js';
+import { Adversary, type Member } from './adversary.js';
+import type { FinalJob, FinalState, History, TaskLine } from './history.js';
+import { type Finding, judge } from './judge.js';
+import { markOf, TEMPLATE, Users } from './users.js';
+
+const USERS = 4;
+/** How long everything may take to come to rest once nothing is broken any more; evaluations in hand wait for 60 s. */
+const REST_MS = 120_000;
+const LOOK_MS = 500;
+const VERIFY = fileURLToPath(new URL('../../apps/verify/dist/main.js', import.meta.url));
+
+export interface ChaosOptions {
+  readonly seed: number;
+  readonly forMs: number;
+  readonly say: (line: string) => void;
+  readonly signal?: AbortSignal;
+}
+
+export interface ChaosReport {
+  readonly seed: number;
+  readonly kills: number;
+  readonly freezes: number;
+  readonly writes: number;
+  readonly acknowledged: number;
+  readonly reads: number;
+  readonly tasksBegun: number;
+  /** Until everything had come to rest, after the last fault. */
+  readonly restedAfterMs: number;
+  readonly findings: readonly Finding[];
+  /** What `verify` says of log and state. */
+  readonly verified: boolean;
+  readonly verification: string;
+}
+
+/**
+ * A whole Waybill of real processes, two of each service and two agents, on a real nats-server and a real PostgreSQL; users
+ * who write and read, and an adversary; then rest, and judgement from outside.
+ * @throws when it does not come to rest, or something cannot be started
+ */
+export async function runChaos({ seed, forMs, say, signal }: ChaosOptions): Promise<ChaosReport> {
+  const random = new SeededRandom(String(seed));
+  const waybill = await WaybillProcesses.start();
+  try {
+    const members = await secondOfEach(waybill);
+    const diary = { file: path.join(waybill.dir, 'diary') };
+    const users = new Users(waybill.api, diary, () => random.next());
+    await users.begin(USERS);
+    const adversary = new Adversary(waybill, members, () => random.next(), say);
+    adversary.begin();
+    await delay(forMs, undefined, { signal }).catch(() => say('ended early'));
+    await adversary.stop();
+    await users.stop();
+    const endedAt = performance.now();
+    say('everything runs again; waiting for rest');
+    const { writes, reads, dispatches } = users;
+    const history = { writes, reads, dispatches, lines: [] as readonly TaskLine[] };
+    const { final, lines } = await atRest(waybill, diary.file, history);
+    const restedAfterMs = performance.now() - endedAt;
+    const { ok, text } = await verify(waybill);
+    return {
+      seed,
+      kills: adversary.kills,
+      freezes: adversary.freezes,
+      writes: users.writes.length + users.dispatches.length,
+      acknowledged: users.writes.filter(({ ending }) => ending === 'acknowledged').length + users.dispatches.length,
+      reads: users.reads.length,
+      tasksBegun: lines.filter(({ what }) => what === 'begun').length,
+      restedAfterMs,
+      findings: judge({ ...history, lines }, final),
+      verified: ok,
+      verification: text,
+    };
+  } finally {
+    await waybill.stop();
+  }
+}
+
+async function secondOfEach(waybill: WaybillProcesses): Promise<Map<string, Member>> {
+  const members = new Map<string, Member>();
+  for (const service of CONTROL_PLANE) {
+    members.set(service, { service });
+    if (service === 'api') continue; // one address is asked
+    members.set(`${service}-2`, { service });
+    await waybill.startService(service, `${service}-2`);
+  }
+  const env = { WAYBILL_AGENT_DIR: `${waybill.dir}/agent-2`, WAYBILL_NODE_NAME: 'test-node-2' };
+  await waybill.startService('agent', 'agent-2', env);
+  return members.set('agent', { service: 'agent' }).set('agent-2', { service: 'agent', env });
+}
+
+/** The end, once there is nothing to find in it any more, or as it is when the time for that is over. */
+async function atRest(
+  waybill: WaybillProcesses,
+  diary: string,
+  history: History,
+): Promise<{ final: FinalState; lines: readonly TaskLine[] }> {
+  for (const deadline = performance.now() + REST_MS; ;) {
+    try {
+      const lines = linesOf(diary);
+      const final = await finalState(waybill, lines);
+      if (judge({ ...history, lines }, final).length === 0 || performance.now() > deadline) return { final, lines };
+    } catch (error) {
+      if (performance.now() > deadline) throw error;
+    }
+    await delay(LOOK_MS);
+  }
+}
+
+interface StoredJob {
+  readonly ID: string;
+  readonly Stop: boolean;
+  readonly Type: string;
+  readonly ParentID: string;
+  readonly DispatchIdempotencyToken?: string;
+  readonly Meta: { readonly mark?: string } | null;
+  readonly TaskGroups: readonly { readonly Count: number }[];
+}
+
+async function finalState({ api }: WaybillProcesses, lines: readonly TaskLine[]): Promise<FinalState> {
+  const listed = await api.get<{ ID: string }[]>('/v1/jobs');
+  const children: Record<string, string[]> = {};
+  const jobs: FinalJob[] = [];
+  for (const { ID } of listed) {
+    const job = await api.get<StoredJob>(`/v1/job/${encodeURIComponent(ID)}`);
+    if (job.ParentID === TEMPLATE) (children[job.DispatchIdempotencyToken ?? ''] ??= []).push(ID);
+    const allocs = await api.get<{ ID: string; DesiredStatus: string; ClientStatus: string }[]>(
+      `/v1/job/${encodeURIComponent(ID)}/allocations`,
+    );
+    jobs.push({
+      id: ID,
+      mark: markOf(job),
+      stopped: job.Stop,
+      isBatch: job.Type === 'batch',
+      count: ID === TEMPLATE ? 0 : (job.TaskGroups[0]?.Count ?? 0), // only its children run
+      allocs: allocs.map((one) => ({ id: one.ID, desired: one.DesiredStatus, client: one.ClientStatus })),
+    });
+  }
+  return { jobs, children, living: new Set(lines.map(({ pid }) => pid).filter(isSleeping)) };
+}
+
+function linesOf(diary: string): TaskLine[] {
+  return readFileSync(diary, 'utf8')
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => {
+      const [job = '', alloc = '', pid = '', what = ''] = line.split(' ');
+      return { job, alloc, pid: Number(pid), what: what === 'ended' ? 'ended' : 'begun' };
+    });
+}
+
+/** Only what services become: a process id may be somebody else's by now. */
+function isSleeping(pid: number): boolean {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').startsWith('sleep\x00100000');
+  } catch {
+    return false;
+  }
+}
+
+async function verify({ stack }: WaybillProcesses): Promise<{ ok: boolean; text: string }> {
+  const env = { ...process.env, WAYBILL_NATS_URL: stack.natsUrl, WAYBILL_DATABASE_URL: stack.databaseUrl };
+  const run = promisify(execFile);
+  const texts: string[] = [];
+  let ok = true;
+  for (const what of ['log', 'state']) {
+    const { stdout, failed } = await run(process.execPath, [VERIFY, what], { env }).then(
+      (done) => ({ ...done, failed: false }),
+      (error: Error & { stdout?: string; stderr?: string }) => ({
+        stdout: `${error.stdout}${error.stderr}`,
+        failed: true,
+      }),
+    );
+    ok &&= !failed;
+    texts.push(stdout.trim());
+  }
+  return { ok, text: texts.join('\n') };
+}

@@ -1,0 +1,55 @@
+import { randomInt } from 'node:crypto';
+import { Command } from 'commander';
+import { type ChaosReport, runChaos } from './chaos-run.js';
+
+interface Options {
+  readonly seed?: string;
+  readonly minutes: string;
+  readonly json: boolean;
+}
+
+const options = new Command('chaos')
+  .description(
+    'Runs a whole Waybill of real processes, with users who write and read, while an adversary kills and freezes ' +
+      'processes, nats-server and PostgreSQL too. Then it looks from outside whether anything acknowledged was lost or ' +
+      'anything ran double.',
+  )
+  .option('--seed <n>', 'what the adversary and the users do; default: another one each time, which is printed')
+  .option('--minutes <m>', 'how long they are at work', '2')
+  .option('--json', 'the report as JSON, and nothing else', false)
+  .addHelpText('after', '\nExit code: 0 nothing found, 1 something found, 2 it could not be run.')
+  .parse()
+  .opts<Options>();
+
+const seed = options.seed === undefined ? randomInt(2 ** 31) : Number(options.seed);
+const forMs = Number(options.minutes) * 60_000;
+const began = performance.now();
+const say = (line: string): void => {
+  if (!options.json) console.log(`${((performance.now() - began) / 1000).toFixed(1).padStart(7)} s  ${line}`);
+};
+
+function text({ findings, verified, verification, ...run }: ChaosReport): string {
+  const count = (kind: string) => findings.filter((one) => one.kind === kind).length;
+  return [
+    '',
+    `seed ${run.seed}: ${run.kills} kills, ${run.freezes} freezes`,
+    `${run.writes} writes, ${run.acknowledged} of them acknowledged; ${run.reads} reads; ${run.tasksBegun} tasks begun`,
+    `at rest ${(run.restedAfterMs / 1000).toFixed(1)} s after the last fault`,
+    `lost: ${count('lost')}, double: ${count('double')}, out of order: ${count('order')}, left over: ${count('leftover')}`,
+    ...findings.map(({ kind, text: what }) => `  ${kind}: ${what}`),
+    verified ? 'log and state verified' : `not verified:\n${verification}`,
+  ].join('\n');
+}
+
+try {
+  if (!Number.isSafeInteger(seed) || !(forMs > 0)) throw new Error('--seed and --minutes are numbers');
+  const stopper = new AbortController();
+  process.once('SIGINT', () => stopper.abort());
+  say(`seed ${seed}`);
+  const report = await runChaos({ seed, forMs, say, signal: stopper.signal });
+  console.log(options.json ? JSON.stringify(report, null, 2) : text(report));
+  process.exitCode = report.findings.length > 0 || !report.verified ? 1 : 0;
+} catch (error) {
+  console.error(`chaos: ${error instanceof Error ? error.message : String(error)}`);
+  process.exitCode = 2;
+}
