@@ -9,6 +9,7 @@ import {
   renameSync,
   rmSync,
   statSync,
+  writeFileSync,
 } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -31,6 +32,7 @@ import {
   wipe,
   type UnexpectedExit,
 } from '@waybill/embedded';
+import { isDamage } from '@waybill/projection';
 import { Client } from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
@@ -226,6 +228,32 @@ describe('embedded servers', () => {
     const failed = startPostgres({ dir: path.join(parent, 'postgres'), settings: ['no_such_setting=1'] });
     await expect(failed).rejects.toThrow(/^postgres failed: exited with code 1: .*no_such_setting.* \(log: .*\)$/);
     expect(processesOf(parent)).toEqual([]);
+  });
+});
+
+describe('a page that the disk has changed', () => {
+  it('is an error of its own and not a wrong answer', async () => {
+    const dir = path.join(parent, 'postgres');
+    const first = await startPostgres({ dir });
+    await query(
+      first.url,
+      'CREATE TABLE kept AS SELECT n, repeat(md5(n::text), 20) AS t FROM generate_series(1, 1000) n',
+    );
+    const [{ at } = {}] = await query(first.url, "SELECT pg_relation_filepath('kept') AS at");
+    await query(first.url, 'CHECKPOINT');
+    await first.stop();
+    const home = embeddedDataPaths(parent).postgresHome;
+    const file = path.join(home, 'data', String(at));
+    const pages = readFileSync(file);
+    pages[3 * 8_192 + 5_000] = (pages[3 * 8_192 + 5_000] ?? 0) ^ 1;
+    writeFileSync(file, pages);
+    const second = closing(await startPostgres({ dir }));
+    expect(await query(second.url, 'SHOW data_checksums')).toEqual([{ data_checksums: 'on' }]);
+    const failure: unknown = await query(second.url, 'SELECT sum(length(t)) FROM kept').catch(
+      (error: unknown) => error,
+    );
+    expect(failure).toMatchObject({ code: 'XX001' });
+    expect(isDamage(failure)).toBe(true);
   });
 });
 

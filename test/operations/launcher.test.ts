@@ -14,7 +14,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { freePort, startStack, wipe } from '@waybill/embedded';
+import { embeddedDataPaths, freePort, startStack, wipe } from '@waybill/embedded';
 import { afterEach, beforeEach, describe, expect, it, type TestContext } from 'vitest';
 import { type ApiClient, shellJob } from '../support/api-client.js';
 import {
@@ -123,6 +123,22 @@ async function expectRefusal(launcher: Launcher, text: RegExp): Promise<void> {
 }
 
 describe('npm start', () => {
+  it('fills a new database from the log when the old one is damaged', { timeout: LONG_MS }, async () => {
+    const first = await launch({ args: ['--empty', '--no-agent'] }).up();
+    await first.api.register(shellJob('kept', 'exec sleep 600'));
+    const { CreateIndex, Version } = await job(first.api, 'kept');
+    first.kill('SIGINT');
+    await first.ended;
+    const data = path.join(embeddedDataPaths(dataDir).postgresHome, 'data');
+    for (const name of readdirSync(path.join(data, 'base')))
+      writeFileSync(path.join(data, 'base', name, 'pg_filenode.map'), 'damaged');
+    const second = await launch({ args: ['--empty', '--no-agent', '--rebuild-database'] }).up();
+    expect(second.stdout + second.stderr).toMatch(/the database was put aside as .*my data\/postgres\.\d{4}-/);
+    const kept = await eventually('the log is projected', () => job(second.api, 'kept'), UP_TIMEOUT_MS);
+    expect(kept).toMatchObject({ CreateIndex, Version });
+    expect(await nextIndex(second.api, 'more')).toBeGreaterThan(CreateIndex);
+  });
+
   it(
     'shows every part ready, the example running and what to try; Ctrl-C stops in order; a second start goes on',
     { timeout: LONG_MS },

@@ -74,6 +74,7 @@ async function bringUp(options: LaunchOptions, stops: Stop[], end: EndOfRun, rep
   await assertPortFree(options.port, 'the HTTP API');
   const data = await openDataDirectory(options.dataDir, {
     fresh: options.fresh,
+    freshDatabase: options.rebuildDatabase,
     log: report.warn,
     beforeRemoval: (paths) => killTasks(paths.agent),
   });

@@ -6,6 +6,8 @@ export interface LaunchOptions {
   readonly port: number;
   readonly dataDir: string;
   readonly fresh: boolean;
+  /** Whether the database is made anew from the log. */
+  readonly rebuildDatabase: boolean;
   readonly processes: boolean;
   readonly empty: boolean;
   /** Whether this machine runs tasks, too. */
@@ -29,6 +31,7 @@ export function readOptions(argv: readonly string[]): LaunchOptions {
     .option('--port <port>', 'port of the HTTP API on 127.0.0.1', portNumber, 4646)
     .option('--data-dir <directory>', 'where everything is kept', '.waybill')
     .option('--fresh', 'remove what is kept there and begin with nothing', false)
+    .option('--rebuild-database', 'put the database aside and fill a new one from the log (docs/backups.md)', false)
     .option('--processes', 'run every service in a process of its own, as in production', false)
     .option('--empty', 'do not register examples/hello.nomad.json', false)
     .option('--no-agent', 'start no agent: other machines run the tasks')

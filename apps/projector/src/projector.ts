@@ -2,6 +2,7 @@ import type { Log } from '@waybill/journal';
 import type { Singleton, Term } from '@waybill/lease';
 import type { CancelTimer, Clock, Timers } from '@waybill/model';
 import {
+  isDamage,
   announcementsOf,
   databaseErrorCode,
   isTransientDatabaseError,
@@ -270,7 +271,12 @@ export class Projector implements Singleton {
       onFailure: (error, attempt) => {
         this.counters.applyErrors += 1;
         const reason = error instanceof Error ? error.message : String(error);
-        if (attempt === 1) logger.warn(`${what} does not take the projection; trying again`, { reason });
+        if (attempt !== 1) return;
+        logger.warn(`${what} does not take the projection; trying again`, { reason });
+        if (isDamage(error))
+          logger.error('the files of PostgreSQL are damaged: make the database anew from the log (docs/backups.md)', {
+            reason,
+          });
       },
     });
   }

@@ -80,6 +80,20 @@ describe('the data directory', () => {
     expect(readdirSync(dir).toSorted()).toEqual(['bin', 'version']);
   });
 
+  it('begins with an empty database where that is wanted, and keeps the old one', async () => {
+    await (await openDataDirectory(dir)).release();
+    for (const name of ['nats', 'postgres']) mkdirSync(at(name));
+    writeFileSync(at('postgres', 'password'), 'old');
+    const lines: string[] = [];
+    await (await openDataDirectory(dir, { freshDatabase: true, log: (line) => lines.push(line) })).release();
+    const [aside] = readdirSync(dir).filter((name) => name.startsWith('postgres'));
+    expect(readdirSync(dir).toSorted()).toEqual(['nats', aside, 'version']);
+    expect(readFileSync(at(aside!, 'password'), 'utf8')).toBe('old');
+    expect(lines).toEqual([expect.stringContaining(aside!)]);
+    await (await openDataDirectory(dir, { freshDatabase: true })).release();
+    expect(readdirSync(dir).toSorted()).toEqual(['nats', aside, 'version']);
+  });
+
   it('is not wiped when it was never ours', async () => {
     mkdirSync(at('Documents'), { recursive: true });
     await expect(wipe(dir)).rejects.toMatchObject({ problem: 'foreign' });

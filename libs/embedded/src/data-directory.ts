@@ -32,6 +32,8 @@ export interface EmbeddedDataPaths {
 export interface OpenOptions {
   /** Start with nothing: removes all data first. Default false. */
   readonly fresh?: boolean;
+  /** Start with an empty database, to be filled from the log: the one that is there is put aside. Default false. */
+  readonly freshDatabase?: boolean;
   readonly log?: (line: string) => void;
   /** Ends what still runs below it of what is not a server, before all is removed. */
   readonly beforeRemoval?: (paths: EmbeddedDataPaths) => Promise<void>;
@@ -68,6 +70,7 @@ export async function openDataDirectory(dir: string, options: OpenOptions = {}):
     release = await takeLock(path.join(root, LOCK));
     if (options.fresh) await removeData(root, options);
     stampOrCheckVersion(root);
+    if (options.freshDatabase) await putDatabaseAside(root, options.log);
     return { paths: embeddedDataPaths(root), release };
   } catch (error) {
     await release?.();
@@ -102,6 +105,16 @@ async function removeData(root: string, { log = () => {}, beforeRemoval }: OpenO
   const relocated = relocatedHome(postgres);
   if (relocated !== undefined) rmSync(relocated, { recursive: true, force: true });
   for (const name of names) if (!KEPT.has(name)) rmSync(path.join(root, name), { recursive: true, force: true });
+}
+
+/** Nothing is lost if the log does not reach back to its first transaction: put back, the database is what it was. */
+async function putDatabaseAside(root: string, log: (line: string) => void = () => {}): Promise<void> {
+  const postgres = path.join(root, 'postgres');
+  if (!existsSync(postgres)) return;
+  await awaitLeftoverServer({ ...postgresFiles(clusterHome(postgres)), log });
+  const aside = `${postgres}.${new Date().toISOString().replaceAll(':', '-')}`;
+  renameSync(postgres, aside);
+  log(`the database was put aside as ${aside}: remove it once the new one is complete`);
 }
 
 function stampOrCheckVersion(root: string): void {

@@ -86,8 +86,10 @@ async function create(
   try {
     const identity = ['-U', DATABASE_USER, '--pwfile', passwordFile, '-A', 'scram-sha-256'];
     const locale = ['-E', 'UTF8', '--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8'];
+    // A page that the disk has changed is an error and not a wrong answer.
+    const pages = ['--data-checksums'];
     const sync = unsynced ? ['--no-sync'] : [];
-    await run(initdb, ['-D', scratch, ...identity, ...locale, ...sync, '--no-instructions'], {
+    await run(initdb, ['-D', scratch, ...identity, ...locale, ...pages, ...sync, '--no-instructions'], {
       ...user,
       cwd: scratch,
       env: serverEnvironment(),

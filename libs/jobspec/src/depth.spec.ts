@@ -93,3 +93,7 @@ it('what people write is far from the limits', () => {
   expect(complaint(`locals {\n  a = ${many.join(' + ')}\n}\njob "x" {}`)).toBe('');
   expect(complaint(`locals {\n  a = ${around('[', '1', ']', 100)}\n}\njob "x" {}`)).toBe('');
 });
+
+it('an index with more digits than a number has room for is an error with its place', () => {
+  expect(complaint(`job "a" { type = a.${'4'.repeat(4_000)} }`)).toMatch(/^deep\.hcl:1,19-4020: Invalid number; /);
+});

@@ -74,6 +74,12 @@ const DATA_CLASSES = /^(22|23|44|54|P0)/;
 /** PostgreSQL refuses what it was given, and will again: its SQLSTATE says that the data is at fault. */
 export const isDataError = (error: unknown): boolean => DATA_CLASSES.test(databaseErrorCode(error));
 
+/**
+ * PostgreSQL's files are damaged: a page that fails its checksum, an index that contradicts itself, a file that is gone.
+ * Trying again does not help; a database made anew from the log does.
+ */
+export const isDamage = (error: unknown): boolean => /^(XX001|XX002|58P01)$/.test(databaseErrorCode(error));
+
 /** A value cannot be written in the form that PostgreSQL takes: what our own encoding throws. */
 export const isEncodingError = (error: unknown): boolean => error instanceof RangeError || error instanceof TypeError;
 

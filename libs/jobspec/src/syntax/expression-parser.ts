@@ -116,7 +116,11 @@ export class ExpressionParser {
     const { tokens } = this;
     const digits = tokens.match(DIGITS);
     if (digits !== undefined)
-      return { kind: 'index', key: Decimal.of(BigInt(digits)), span: { start, end: tokens.position } };
+      return {
+        kind: 'index',
+        key: this.number({ text: digits, start, end: tokens.position }),
+        span: { start, end: tokens.position },
+      };
     const token = tokens.next();
     if (token.kind === 'identifier') return { kind: 'attribute', name: token.text, span: { start, end: token.end } };
     throw tokens.failure(token, 'Invalid attribute name', 'An attribute name is required after a dot.');
@@ -192,7 +196,8 @@ export class ExpressionParser {
     );
   }
 
-  private number(token: Token): Decimal {
+  /** @throws JobspecError more digits than a number has room for */
+  private number(token: Pick<Token, 'text' | 'start' | 'end'>): Decimal {
     try {
       return Decimal.parse(token.text) ?? Decimal.ZERO;
     } catch (error) {
