@@ -77,6 +77,8 @@ function openIn(cluster: Cluster): string | undefined {
   for (const evaluation of tables.evals.by('status', 'pending'))
     if (msFromNs(nsFromRfc3339(evaluation.WaitUntil)) <= simulator.nowMs)
       return `evaluation ${evaluation.ID} of ${evaluation.JobID} (${evaluation.TriggeredBy}) is pending`;
+  for (const { ID, JobID, TriggeredBy } of tables.evals.by('status', 'blocked'))
+    if (TriggeredBy === 'max-plan-attempts') return `evaluation ${ID} of ${JobID} is looked at again (EB-186)`;
   for (const deployment of tables.deployment.all())
     if (deployment.Status === 'running' && hasDeadline(deployment) && !isWaitingForPromotion(deployment))
       return `deployment ${deployment.ID} of ${deployment.JobID} is running`;
