@@ -4,7 +4,7 @@ import { fixtures } from '../../../libs/state/dist/index.js';
 import { declaring, same, timed } from '../harness.mjs';
 
 const data = { ...fixtures.aJob({ Meta: { a: 'b' } }), List: [1, 2, 3], Text: 'text', None: null };
-const limits = { steps: 100_000 };
+const limits = { steps: 10_000 };
 
 export const fuzz = timed((bytes) => {
   const text = bytes.toString('utf8');
