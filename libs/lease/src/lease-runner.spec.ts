@@ -238,6 +238,78 @@ describe('LeaseRunner', () => {
     expect(b!.singleton.term!.followsRestore).toBe(true);
   });
 
+  it('says to metrics whether it holds the role, and in which epoch, beside what the singleton says', async () => {
+    const { time, members } = cluster(['a', 'b']);
+    const [a, b] = members;
+    expect(a!.runner.stats()).toEqual({ calls: 0, holder: 0, epoch: 0 });
+    a!.runner.start();
+    await time.pass(1);
+    b!.runner.start();
+    await time.pass(1);
+    expect(a!.runner.stats()).toEqual({ calls: 1, holder: 1, epoch: 1 });
+    expect(b!.runner.stats()).toEqual({ calls: 0, holder: 0, epoch: 0 });
+    await a!.runner.stop();
+    expect(a!.runner.stats()).toMatchObject({ holder: 0, epoch: 0 });
+  });
+
+  it('announces the lease at the time of its clock, as its service and in its region; the term knows how long that took', async () => {
+    const { time, members, log } = cluster(['a']);
+    const [a] = members;
+    await time.pass(5_000);
+    a!.copy.frozen = true;
+    a!.runner.start();
+    await time.pass(40);
+    a!.copy.catchUp();
+    expect(log.drafts[0]).toMatchObject({
+      payload: { Role: 'broker', Epoch: 1, Holder: 'a' },
+      timeNs: 5_000 * 1e6,
+      actor: serviceActor('broker'),
+      region: 'global',
+    });
+    expect(a!.singleton.term!.barrierMs).toBe(40);
+  });
+
+  it('a restore that is refused ends no term, and a follower does nothing at one', async () => {
+    const { time, members, log } = cluster(['a', 'b']);
+    const [a, b] = members;
+    a!.runner.start();
+    await time.pass(1);
+    b!.runner.start();
+    const archive = { Archive: 'a', SHA256: '', Bytes: 0, Index: 1, Tables: {} };
+    const restore = (fence?: { role: 'broker'; epoch: number }) =>
+      log.append(
+        draftTxn('StateRestore', archive, {
+          timeNs: 1,
+          requestId: `r${fence?.epoch}`,
+          actor: serviceActor('broker'),
+          fence,
+        }),
+      );
+    restore({ role: 'broker', epoch: 99 });
+    await time.pass(TTL_MS);
+    expect(a!.runner.epoch).toBe(1);
+    expect(a!.singleton.calls).not.toContain('stop');
+    restore();
+    await time.pass(TTL_MS);
+    expect([a!.runner.epoch, b!.runner.epoch]).toEqual([3, undefined]);
+    expect(b!.singleton.calls).toEqual([]);
+    expect(a!.singleton.calls.filter((call) => call === 'stop')).toHaveLength(1);
+  });
+
+  it('one that is stopped while it contends takes nothing any more', async () => {
+    const { time, members, log } = cluster(['a']);
+    const [a] = members;
+    a!.copy.frozen = true;
+    a!.runner.start();
+    await time.pass(10);
+    await a!.runner.stop();
+    a!.copy.catchUp();
+    await time.pass(10 * TTL_MS);
+    expect(a!.singleton.calls).toEqual([]);
+    expect(log.drafts).toHaveLength(1);
+    expect(a!.runner.term).toBeUndefined();
+  });
+
   it('gives the lease back only after the singleton has stopped', async () => {
     const { time, members } = cluster(['a', 'b']);
     const [a, b] = members;
@@ -357,6 +429,28 @@ describe('LeaseRunner', () => {
     await time.pass(30_000);
     expect(a!.singleton.calls).toEqual(['start 1', 'stop', 'start 2', 'stop', 'start 3']);
     expect(a!.terms).toEqual([3]);
+  });
+
+  it('EB-142: the pause after failures doubles from a quarter of a second to ten, and is short again after a success', async () => {
+    const { time, members, write } = cluster(['a']);
+    const [a] = members;
+    const triedAt: number[] = [];
+    const start = a!.singleton.start.bind(a!.singleton);
+    a!.singleton.start = (term) => {
+      triedAt.push(time.nowMs());
+      start(term);
+    };
+    const pauses = () => triedAt.slice(1).map((at, n) => at - triedAt[n]!);
+    a!.singleton.failStart = 8;
+    a!.runner.start();
+    await time.pass(60_000);
+    expect(pauses()).toEqual([250, 500, 1_000, 2_000, 4_000, 8_000, 10_000, 10_000]);
+    a!.singleton.failApplied = true;
+    write();
+    a!.singleton.failApplied = false;
+    const failedAt = time.nowMs();
+    await time.pass(1_000);
+    expect(triedAt.at(-1)! - failedAt).toBe(250);
   });
 
   it('a singleton that fails in applied loses the term', async () => {
