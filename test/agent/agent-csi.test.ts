@@ -397,15 +397,12 @@ describe('an allocation with a volume', () => {
   it('VL-241, VL-209: an agent dies while its plugin lives on: what ended meanwhile lets its disk go, and the plugin never was away', async (ctx) => {
     needsMounts(ctx);
     await isUp();
-    const unhealthy = () =>
-      (cluster.alloc(plugin.ID).TaskStates['plugin']?.Events ?? []).filter(
-        ({ Type }) => Type === 'Plugin became unhealthy',
-      ).length;
-    const [before, told] = [pluginPids(), unhealthy()];
+    const before = pluginPids();
     expect(before).toHaveLength(1);
     const disk = await aVolume('orphan');
     const alloc = await user('while [ ! -e srv/stop ]; do sleep 0.1; done; echo over > srv/end', 'orphan');
     await cluster.inStatus(alloc.ID, 'running');
+    const sinceNs = Date.now() * 1e6;
     await cluster.endAgent(agent, 'SIGKILL');
     writeFileSync(path.join(pluginRoot, 'disks', disk, 'stop'), '');
     await eventually('the task has ended, and nobody was there to see it', () =>
@@ -419,7 +416,8 @@ describe('an allocation with a volume', () => {
     expect(mountsBelow('/orphan/')).toEqual([]);
     await isUp();
     expect(pluginPids()).toEqual(before);
-    expect(unhealthy()).toBe(told);
+    const told = (cluster.alloc(plugin.ID).TaskStates['plugin']?.Events ?? []).filter(({ Time }) => Time > sinceNs);
+    expect(told.map(({ Type }) => Type)).not.toContain('Plugin became unhealthy');
   });
 
   it('VL-241, VL-248: a plugin that dies while its agent is dead is started again by the next one, and unmounts what it left', async (ctx) => {
@@ -450,7 +448,11 @@ describe('an allocation with a volume', () => {
     await ended(alloc);
     await releasedOf(alloc);
     const target = { target: node.ID };
-    await cluster.rpc.ask(collectAllocs, { AllocID: alloc.ID }, target);
+    // It may be collected once all that follows its end was tried.
+    await eventually('it is collected', async () => {
+      await cluster.rpc.ask(collectAllocs, { AllocID: alloc.ID }, target);
+      return true;
+    });
     expect(existsSync(path.join(cluster.agentDir('one'), 'allocs', alloc.ID))).toBe(false);
     expect(mountsBelow('/dropped/')).not.toEqual([]);
     const refused = await user('echo never', 'dropped');
