@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { DeploymentWatchers } from '@waybill/deployments';
+import { termOf } from '@waybill/lease';
 import { LocalState } from '@waybill/replica';
 import { draftTxn, fixtures, serviceActor } from '@waybill/state';
 import { silentLogger } from '@waybill/telemetry';
@@ -130,9 +131,8 @@ class Cluster {
   /** @returns {number} ms until all watchers stand */
   lead() {
     const epoch = ++this.epoch;
-    const fence = { role: /** @type {const} */ ('deployments'), epoch };
     const started = performance.now();
-    this.watchers.start({ ...fence, fence, isCurrent: () => true, barrierMs: 0, followsRestore: false });
+    this.watchers.start(termOf('deployments', epoch));
     return performance.now() - started;
   }
 

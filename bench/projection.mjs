@@ -15,6 +15,7 @@ import {
   ReadModel,
   subscribeToAnnouncements,
 } from '@waybill/projection';
+import { termOf } from '@waybill/lease';
 import { newTaskEvent } from '@waybill/model';
 import { BATCH_INTERVAL_MS, NatsAnnouncer, NatsEventStream, PostgresStore, Projector } from '@waybill/projector';
 import { draftTxn, fixtures, serviceActor, StateMachine, TABLE_NAMES } from '@waybill/state';
@@ -332,14 +333,7 @@ async function lag(ctx, link, pool) {
     logger: silentLogger,
     batchIntervalMs: BATCH_INTERVAL_MS,
   });
-  projector.start({
-    role: 'projector',
-    epoch: 1,
-    fence: { role: 'projector', epoch: 1 },
-    isCurrent: () => true,
-    barrierMs: 0,
-    followsRestore: false,
-  });
+  projector.start(termOf('projector', 1));
   ctx.onEnd(async () => {
     await projector.stop();
     feed.stop();

@@ -1,5 +1,6 @@
 // What releasing many volumes costs: a worker each, none left afterwards, and whether calls that hang slow the others.
 import { randomUUID } from 'node:crypto';
+import { termOf } from '@waybill/lease';
 import { CLAIM_MODE, CLAIM_STATE } from '@waybill/model';
 import { LocalState } from '@waybill/replica';
 import { draftTxn, fixtures, serviceActor } from '@waybill/state';
@@ -94,10 +95,8 @@ class Cluster {
     await cluster.write('JobRegister', fixtures.aRegistration(job, { Eval: fixtures.anEval({ ID: 'placing' }) }));
     for (let n = 0; n < volumes; n++) await cluster.claimed(n, n < volumes - hanging ? 'machine' : 'silent');
     cluster.state.onApplied((applied) => cluster.applied(applied));
-    /** @type {import('@waybill/state').Fence} */
-    const fence = { role: 'volumes', epoch: 1 };
     await cluster.write('LeaseAcquired', { Role: 'volumes', Epoch: 1, Holder: 'bench' });
-    cluster.holder.start({ ...fence, fence, isCurrent: () => true, barrierMs: 0, followsRestore: false });
+    cluster.holder.start(termOf('volumes', 1));
     return cluster;
   }
 

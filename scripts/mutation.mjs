@@ -9,6 +9,11 @@ import { Command } from 'commander';
 import { applied, mutantsOf } from './mutants.mjs';
 import { filesBelow, root, textOf } from './source-tree.mjs';
 
+/** @param {string} text */
+const print = (text) => void process.stdout.write(`${text}\n`);
+/** @param {string} text */
+const complain = (text) => void process.stderr.write(`${text}\n`);
+
 /** @typedef {import('./mutants.mjs').Mutant} Mutant */
 /** @typedef {{ readonly file: string, readonly mutant: Mutant }} Candidate */
 /** @typedef {'noticed' | 'survived' | 'accepted'} Outcome */
@@ -40,10 +45,10 @@ const all = files.flatMap((file) => mutantsOf(file, textOf(file)).map((mutant) =
 const wanted = only === undefined ? all : all.filter((one) => placeOf(one).includes(only));
 const chosen = Number(sample) === 0 ? wanted : chooseFrom(wanted, Number(sample), seed);
 const scratch = mkdtempSync(path.join(tmpdir(), 'waybill-mutation-'));
-if (!json) console.log(`${chosen.length} of ${all.length} faults below ${target}, seed ${seed}`);
+if (!json) print(`${chosen.length} of ${all.length} faults below ${target}, seed ${seed}`);
 if (chosen.length === 0) process.exit(2);
 if ((await tested({ file: files[0] ?? '', mutant: undefined }, 0)) === 'noticed') {
-  console.error('the tests fail without any fault');
+  complain('the tests fail without any fault');
   process.exit(2);
 }
 const outcomes = await Promise.all(workers());
@@ -57,7 +62,7 @@ function workers() {
     const done = [];
     for (const [number, candidate] of queue) {
       const outcome = isAccepted(candidate) ? 'accepted' : await tested(candidate, number);
-      if (outcome === 'survived' && !json) console.log(`survived  ${placeOf(candidate)}  ${shown(candidate)}`);
+      if (outcome === 'survived' && !json) print(`survived  ${placeOf(candidate)}  ${shown(candidate)}`);
       done.push({ candidate, outcome: /** @type {Outcome} */ (outcome) });
     }
     return done;
@@ -101,7 +106,7 @@ function report(done) {
   const count = (/** @type {Outcome} */ outcome) => done.filter((one) => one.outcome === outcome).length;
   const [noticed, survived] = [count('noticed'), count('survived')];
   if (json) {
-    console.log(
+    print(
       JSON.stringify(
         done.map(({ candidate, outcome }) => ({ place: placeOf(candidate), outcome })),
         null,
@@ -111,7 +116,7 @@ function report(done) {
     return;
   }
   const percent = ((100 * noticed) / Math.max(1, noticed + survived)).toFixed(1);
-  console.log(`\n${target}: ${noticed} noticed, ${survived} survived, ${count('accepted')} accepted: ${percent} %`);
+  print(`\n${target}: ${noticed} noticed, ${survived} survived, ${count('accepted')} accepted: ${percent} %`);
 }
 
 /** @param {Candidate} candidate */

@@ -2,6 +2,9 @@ import { randomInt } from 'node:crypto';
 import { Command } from 'commander';
 import { type ChaosReport, runChaos } from './chaos-run.js';
 
+const print = (text: string): void => void process.stdout.write(`${text}\n`);
+const complain = (text: string): void => void process.stderr.write(`${text}\n`);
+
 interface Options {
   readonly seed?: string;
   readonly minutes: string;
@@ -25,7 +28,7 @@ const seed = options.seed === undefined ? randomInt(2 ** 31) : Number(options.se
 const forMs = Number(options.minutes) * 60_000;
 const began = performance.now();
 const say = (line: string): void => {
-  if (!options.json) console.log(`${((performance.now() - began) / 1000).toFixed(1).padStart(7)} s  ${line}`);
+  if (!options.json) print(`${((performance.now() - began) / 1000).toFixed(1).padStart(7)} s  ${line}`);
 };
 
 function text({ findings, verified, verification, ...run }: ChaosReport): string {
@@ -47,9 +50,9 @@ try {
   process.once('SIGINT', () => stopper.abort());
   say(`seed ${seed}`);
   const report = await runChaos({ seed, forMs, say, signal: stopper.signal });
-  console.log(options.json ? JSON.stringify(report, null, 2) : text(report));
+  print(options.json ? JSON.stringify(report, null, 2) : text(report));
   process.exitCode = report.findings.length > 0 || !report.verified ? 1 : 0;
 } catch (error) {
-  console.error(`chaos: ${error instanceof Error ? error.message : String(error)}`);
+  complain(`chaos: ${error instanceof Error ? error.message : String(error)}`);
   process.exitCode = 2;
 }

@@ -3,6 +3,9 @@ import { Command } from 'commander';
 import { readTopics, type Topic } from './pair.js';
 import { type Outcome, Replay } from './replay.js';
 
+const print = (text: string): void => void process.stdout.write(`${text}\n`);
+const complain = (text: string): void => void process.stderr.write(`${text}\n`);
+
 // Beside the sources: a compiled program finds them from dist.
 const PAIRS = fileURLToPath(new URL('../pairs', import.meta.url));
 
@@ -42,7 +45,7 @@ async function run({ against, only, token, disturb, json }: Options): Promise<nu
       if (replay.wasInterrupted) break;
       const played = await replay.play(topic);
       outcomes.push(...played);
-      if (!json) console.log(summary(topic.name, played));
+      if (!json) print(summary(topic.name, played));
     }
   } finally {
     await replay.clean();
@@ -50,11 +53,11 @@ async function run({ against, only, token, disturb, json }: Options): Promise<nu
   if (replay.wasInterrupted) throw new Error('interrupted; what was made is deleted');
   const different = outcomes.filter(({ differences }) => differences.length > 0);
   const meant = different.filter(({ differs }) => differs !== undefined).length;
-  if (json) console.log(JSON.stringify(outcomes, null, 2));
+  if (json) print(JSON.stringify(outcomes, null, 2));
   else {
-    for (const one of different) console.log(`\n${report(one)}`);
+    for (const one of different) print(`\n${report(one)}`);
     const left = disturb ? '' : `, ${disturbing(topics)} left out without --disturb`;
-    console.log(`\n${outcomes.length} pairs, ${different.length} differ, ${meant} of them on purpose${left}`);
+    print(`\n${outcomes.length} pairs, ${different.length} differ, ${meant} of them on purpose${left}`);
   }
   return different.length > 0 ? 1 : 0;
 }
@@ -76,6 +79,6 @@ function report({ topic, title, differences, differs }: Outcome): string {
 try {
   process.exitCode = await run(program.opts<Options>());
 } catch (error) {
-  console.error(`compat: ${error instanceof Error ? error.message : String(error)}`);
+  complain(`compat: ${error instanceof Error ? error.message : String(error)}`);
   process.exitCode = 2;
 }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { startStack, type Stack } from '@waybill/embedded';
 import { connect, ensureStreams, initialise, Journal, type NatsLink } from '@waybill/journal';
-import type { Term } from '@waybill/lease';
+import { termOf } from '@waybill/lease';
 import type { Timers } from '@waybill/model';
 import {
   EventLog,
@@ -48,14 +48,7 @@ const timers: Timers = {
   },
 };
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
-const term: Term = {
-  role: 'projector',
-  epoch: 1,
-  fence: { role: 'projector', epoch: 1 },
-  isCurrent: () => true,
-  barrierMs: 0,
-  followsRestore: false,
-};
+const term = termOf('projector', 1);
 
 let stack: Stack;
 let link: NatsLink;

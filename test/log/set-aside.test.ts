@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { startStack, type Stack } from '@waybill/embedded';
 import { connect, ensureStreams, initialise, Journal, type NatsLink } from '@waybill/journal';
-import type { Term } from '@waybill/lease';
+import { termOf } from '@waybill/lease';
 import type { Timers } from '@waybill/model';
 import {
   HistoryRetention,
@@ -39,14 +39,7 @@ const timers: Timers = {
     return () => clearTimeout(timer);
   },
 };
-const term: Term = {
-  role: 'projector',
-  epoch: 1,
-  fence: { role: 'projector', epoch: 1 },
-  isCurrent: () => true,
-  barrierMs: 0,
-  followsRestore: false,
-};
+const term = termOf('projector', 1);
 /** What `index row size exceeds btree version 4 maximum` is about: it cannot be compressed. */
 const LONG_ID = randomBytes(1_350).toString('hex');
 const POISON = 'poison';

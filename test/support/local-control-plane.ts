@@ -1,4 +1,5 @@
 import { Broker, BrokerController, type BrokerDeps } from '@waybill/broker';
+import { termOf } from '@waybill/lease';
 import type { Clock, Timers } from '@waybill/model';
 import { LocalState } from '@waybill/replica';
 import { RpcContext, RpcUnavailableError, type AskOptions, type Call, type Rpc } from '@waybill/rpc';
@@ -66,14 +67,7 @@ export class LocalControlPlane implements Rpc {
     const role = 'broker';
     const epoch = this.state.machine.epochOf(role) + 1;
     await this.write('LeaseAcquired', { Role: role, Epoch: epoch, Holder: 'test' });
-    await this.broker.start({
-      role,
-      epoch,
-      fence: { role, epoch },
-      isCurrent: () => true,
-      barrierMs: 0,
-      followsRestore: false,
-    });
+    await this.broker.start(termOf(role, epoch));
   }
 
   async stop(): Promise<void> {

@@ -11,6 +11,7 @@ import {
   type Node,
   type TaskGroup,
 } from '@waybill/model';
+import { termOf } from '@waybill/lease';
 import type { Regions, SubmitPlanRequest } from '@waybill/rpc';
 import { fixtures } from '@waybill/state';
 import { silentLogger } from '@waybill/telemetry';
@@ -100,15 +101,7 @@ export class RolloutCluster {
     this.watchers = this.newWatchers();
     const epoch = ++this.epoch;
     await this.plane.write('LeaseAcquired', { Role: 'deployments', Epoch: epoch, Holder: `holder-${epoch}` });
-    const fence = { role: 'deployments', epoch } as const;
-    this.watchers.start({
-      role: 'deployments',
-      epoch,
-      fence,
-      isCurrent: () => true,
-      barrierMs: 0,
-      followsRestore: false,
-    });
+    this.watchers.start(termOf('deployments', epoch));
   }
 
   /** Nobody holds the role until the next `lead`. */

@@ -1,3 +1,4 @@
+import { termOf } from '@waybill/lease';
 import { defaultSchedulerConfiguration, type Plan, type SchedulerConfiguration, SimulatedTime } from '@waybill/model';
 import { LocalState } from '@waybill/replica';
 import { draftTxn, fixtures, serviceActor, type TxnDraft, type TxnPayloads, type TxnType } from '@waybill/state';
@@ -61,9 +62,8 @@ const roleTaken = (Epoch: number): void => write('LeaseAcquired', { Role: 'broke
 
 async function hold(epoch: number): Promise<void> {
   roleTaken(epoch);
-  const fence = { role: 'broker', epoch } as const;
   holds = true;
-  await broker.start({ ...fence, fence, isCurrent: () => true, barrierMs: 0, followsRestore: false });
+  await broker.start(termOf('broker', epoch));
 }
 
 function letGo(): Promise<void> {

@@ -1,3 +1,4 @@
+import { termOf } from '@waybill/lease';
 import { SimulatedTime } from '@waybill/model';
 import { LocalState } from '@waybill/replica';
 import { fixtures } from '@waybill/state';
@@ -33,8 +34,7 @@ beforeEach(async () => {
   state.onApplied((applied) => broker.applied(applied));
   fixtures.apply(state.machine, 'Initialise', {});
   fixtures.apply(state.machine, 'LeaseAcquired', { Role: 'broker', Epoch: 1, Holder: 'test' });
-  const fence = { role: 'broker', epoch: 1 } as const;
-  await broker.start({ ...fence, fence, isCurrent: () => true, barrierMs: 250, followsRestore: false });
+  await broker.start(termOf('broker', 1, { barrierMs: 250 }));
 });
 
 const lines = async (): Promise<string[]> =>

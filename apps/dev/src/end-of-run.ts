@@ -5,8 +5,8 @@ const EXIT_INTERRUPTED = 130;
 
 /**
  * How a run ends: running ── signal, or nobody reads our output ──► asked; running ── failure ──► failed. The first
- * one counts. `asked` begins an orderly stop; one more signal after that ends the process as soon as `impatient` has done
- * what cannot be left, and yet one more at once. Servers and services then end by themselves (libs/embedded).
+ * one counts. `asked` begins an orderly stop; a second signal ends the process as soon as `impatient` has killed the
+ * tasks, and a third signal ends it at once. Servers and services then end by themselves (libs/embedded).
  */
 export class EndOfRun {
   private readonly controller = new AbortController();

@@ -46,7 +46,7 @@ export async function launch(options: LaunchOptions): Promise<number> {
   return 0;
 }
 
-/** What an agent has left running, or will not wait for. Loads the agent's code only where there are tasks. */
+/** Kills the tasks that an agent has left running. Loads the agent's code only where there are runs. */
 async function killTasks(agentDir: string): Promise<void> {
   if (!existsSync(path.join(agentDir, 'runs'))) return;
   const { killLeftRunning } = await import('@waybill/agent');

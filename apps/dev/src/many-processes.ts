@@ -60,7 +60,7 @@ async function childOf(name: string, { env, agentEnv, logDir, say }: ClusterEnvi
       command: process.execPath,
       args: ['--enable-source-maps', `--max-semi-space-size=${youngHeapMb}`, main],
       stopSignal: 'TERM',
-      // Ended in order it stops its tasks, and would begin them anew next time; killed, it leaves them to the next one.
+      // An agent that ends in order stops its tasks, and the next one begins them anew. A killed agent leaves them running.
       ...(name === 'agent' && { orphanSignal: 'KILL' as const }),
       // It stops its tasks first, and they have their time for that.
       stopTakesMs: name === 'agent' ? readSettings(env, []).WAYBILL_MAX_KILL_TIMEOUT_MS : 0,

@@ -19,7 +19,7 @@ export class NodesHolder implements Singleton {
   ) {}
 
   start(term: Term): void {
-    this.heartbeats.start(term.fence, term.followsRestore);
+    this.heartbeats.start(term);
     this.missingEvaluations.start();
     this.drainer.start(term.fence);
   }

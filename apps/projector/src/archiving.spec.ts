@@ -1,4 +1,4 @@
-import type { Term } from '@waybill/lease';
+import { termOf } from '@waybill/lease';
 import { FakeTime } from '@waybill/model';
 import { ARCHIVE_FORMAT } from '@waybill/model/snapshot-archive';
 import { silentLogger } from '@waybill/telemetry';
@@ -50,14 +50,7 @@ function setup(keep = 2) {
     logger: silentLogger,
   };
   let held = true;
-  const term: Term = {
-    role: 'projector',
-    epoch: 1,
-    fence: { role: 'projector', epoch: 1 },
-    barrierMs: 0,
-    followsRestore: false,
-    isCurrent: () => held,
-  };
+  const term = termOf('projector', 1, { isCurrent: () => held });
   const begin = (): Archiving => {
     const archiving = new Archiving(options);
     archiving.start(term);

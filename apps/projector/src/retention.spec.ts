@@ -1,4 +1,4 @@
-import type { Term } from '@waybill/lease';
+import { termOf } from '@waybill/lease';
 import { FakeTime } from '@waybill/model';
 import { silentLogger } from '@waybill/telemetry';
 import { describe, expect, it } from 'vitest';
@@ -26,9 +26,7 @@ function setup(projected: number, archivedIndex?: () => number) {
     timers: time,
     logger: silentLogger,
   });
-  const fence = { role: 'projector', epoch: 1 } as const;
-  const term: Term = { ...fence, fence, barrierMs: 0, followsRestore: false, isCurrent: () => true };
-  return { time, trimmed, retention, start: () => retention.start(term) };
+  return { time, trimmed, retention, start: () => retention.start(termOf('projector', 1)) };
 }
 
 describe('what the log loses', () => {

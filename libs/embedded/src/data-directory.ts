@@ -35,7 +35,7 @@ export interface OpenOptions {
   /** Start with an empty database, to be filled from the log: the one that is there is put aside. Default false. */
   readonly freshDatabase?: boolean;
   readonly log?: (line: string) => void;
-  /** Ends what still runs below it of what is not a server, before all is removed. */
+  /** Called before the data are removed, to end processes other than the servers that still run in the directory. */
   readonly beforeRemoval?: (paths: EmbeddedDataPaths) => Promise<void>;
 }
 

@@ -7,8 +7,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { identityOf, isAlive, type ProcessIdentity, sendSignal } from '@waybill/processes';
 
 /**
- * Runs "$@" and watches our end of its standard input. On a line there, or when it closes because we are gone, the server
- * gets its signal for the one or the other until it has ended, and SIGKILL after a number of rounds of 0.1 s. The signal is repeated because a shell
+ * Runs "$@" and watches our end of its standard input. A line there means that we ask the server to end: it gets its stop
+ * signal. Without a line, the input closes because we are gone: it gets its orphan signal. The signal is repeated until
+ * the server has ended, and is SIGKILL after a number of rounds of 0.1 s: a shell
  * starts background jobs with SIGINT ignored until they install a handler. Descriptor 3 tells us two lines: the server's
  * process id and, when it has ended, its exit code. The shell goes last, so nothing is left to an init that doesn't reap.
  */
@@ -37,7 +38,7 @@ export interface ProcessSpec {
   readonly command: string;
   readonly args: readonly string[];
   readonly stopSignal: 'INT' | 'TERM';
-  /** What it gets when we are gone without having asked; default: the stop signal, and its time to end in order. */
+  /** The signal for a server whose launcher is gone. Default: the stop signal, with the usual time to end in order. */
   readonly orphanSignal?: 'KILL';
   /** How long it may take to end in order, milliseconds, beside STOP_MS; default 0. */
   readonly stopTakesMs?: number;

@@ -7,4 +7,4 @@ export type { LeaseOptions } from './lease.js';
 export { LEASE_TABLES, LEASE_TXNS, LeaseRunner, monotonicClock } from './lease-runner.js';
 export type { LeaseRunnerOptions } from './lease-runner.js';
 export type { LeaseStore } from './lease-store.js';
-export type { Singleton, Term } from './singleton.js';
+export { type Singleton, type Term, termOf } from './singleton.js';

@@ -1,6 +1,6 @@
 import type { Clock, Timers } from '@waybill/model';
 import { draftTxn, serviceActor, StateMachine } from '@waybill/state';
-import type { Applied, Proposed, Role, TxnDraft, TxnPayloads } from '@waybill/state';
+import type { Applied, Fence, Proposed, Role, TxnDraft, TxnPayloads } from '@waybill/state';
 import { silentLogger } from '@waybill/telemetry';
 import { describe, expect, it } from 'vitest';
 import { LeaseRunner } from './lease-runner.js';
@@ -173,6 +173,13 @@ function cluster(names: string[]) {
   return { time, store, log, members, write };
 }
 
+/** @param fence of a term; one that is over makes the log refuse it */
+function aRestore(fence?: Fence): TxnDraft {
+  const archive = { Archive: 'a', SHA256: '', Bytes: 0, Index: 1, Tables: {} };
+  const requestId = `restore of epoch ${fence?.epoch}`;
+  return draftTxn('StateRestore', archive, { timeNs: 1, requestId, actor: serviceActor('broker'), fence });
+}
+
 describe('LeaseRunner', () => {
   it('EB-135, ST-15: acts only after its own copy has applied its LeaseAcquired, and then sees every later transaction', async () => {
     const { time, members, write, log } = cluster(['a']);
@@ -212,8 +219,7 @@ describe('LeaseRunner', () => {
     a!.runner.start();
     await time.pass(1);
     b!.runner.start();
-    const archive = { Archive: 'a', SHA256: '', Bytes: 0, Index: 1, Tables: {} };
-    log.append(draftTxn('StateRestore', archive, { timeNs: 1, requestId: 'r', actor: serviceActor('broker') }));
+    log.append(aRestore());
     await time.pass(TTL_MS / 4);
     expect(a!.singleton.calls).toEqual(['start 1', 'stop', 'start 3']);
     expect([a!.runner.epoch, b!.runner.epoch]).toEqual([3, undefined]);
@@ -231,8 +237,7 @@ describe('LeaseRunner', () => {
     await time.pass(1);
     b!.runner.start();
     expect(a!.singleton.term!.followsRestore).toBe(false);
-    const archive = { Archive: 'a', SHA256: '', Bytes: 0, Index: 1, Tables: {} };
-    log.append(draftTxn('StateRestore', archive, { timeNs: 1, requestId: 'r', actor: serviceActor('broker') }));
+    log.append(aRestore());
     await a!.runner.stop();
     await time.pass(TTL_MS);
     expect(b!.singleton.term!.followsRestore).toBe(true);
@@ -275,21 +280,11 @@ describe('LeaseRunner', () => {
     a!.runner.start();
     await time.pass(1);
     b!.runner.start();
-    const archive = { Archive: 'a', SHA256: '', Bytes: 0, Index: 1, Tables: {} };
-    const restore = (fence?: { role: 'broker'; epoch: number }) =>
-      log.append(
-        draftTxn('StateRestore', archive, {
-          timeNs: 1,
-          requestId: `r${fence?.epoch}`,
-          actor: serviceActor('broker'),
-          fence,
-        }),
-      );
-    restore({ role: 'broker', epoch: 99 });
+    log.append(aRestore({ role: 'broker', epoch: 99 }));
     await time.pass(TTL_MS);
     expect(a!.runner.epoch).toBe(1);
     expect(a!.singleton.calls).not.toContain('stop');
-    restore();
+    log.append(aRestore());
     await time.pass(TTL_MS);
     expect([a!.runner.epoch, b!.runner.epoch]).toEqual([3, undefined]);
     expect(b!.singleton.calls).toEqual([]);

@@ -5,7 +5,7 @@ import type { Applied, Role, TableName, TxnDraft, TxnType } from '@waybill/state
 import type { Logger } from '@waybill/telemetry';
 import { Lease } from './lease.js';
 import type { LeaseStore } from './lease-store.js';
-import type { Singleton, Term } from './singleton.js';
+import { type Singleton, type Term, termOf } from './singleton.js';
 
 /** Pause before `LeaseAcquired` is proposed again after the log did not answer or refused it, milliseconds. */
 export const PROPOSE_PAUSE_MS = 100;
@@ -191,14 +191,11 @@ export class LeaseRunner {
   private beginTerm(epoch: number, followsRestore: boolean): void {
     const { singleton, logger } = this.options;
     const { role } = this;
-    const term: Term = {
-      role,
-      epoch,
-      fence: { role, epoch },
+    const term: Term = termOf(role, epoch, {
       barrierMs: this.options.monotonic.nowMs() - this.acquiringSinceMs,
       followsRestore,
       isCurrent: () => this.current === term && this.lease.held,
-    };
+    });
     this.mode = 'holder';
     this.current = term;
     logger.info('role taken', { role, epoch });

@@ -8,7 +8,7 @@ export interface Term {
   readonly fence: Fence;
   /** How long the own copy took to get there: from holding the lease to having applied `LeaseAcquired`. */
   readonly barrierMs: number;
-  /** It is the first one of its role since the state was restored: what the state says of the world may be of another one. */
+  /** No other term of the role began since the state was restored: the state may describe the world of the archive. */
   readonly followsRestore: boolean;
   /**
    * True as long as no successor can be acting. To be asked before every effect outside the log; inside the log the
@@ -16,6 +16,21 @@ export interface Term {
    */
   isCurrent(): boolean;
 }
+
+/** A term of this epoch; whatever is not given is that of a term which began at once, and which no restore precedes. */
+export const termOf = (
+  role: Role,
+  epoch: number,
+  over: Partial<Omit<Term, 'role' | 'epoch' | 'fence'>> = {},
+): Term => ({
+  role,
+  epoch,
+  fence: { role, epoch },
+  barrierMs: 0,
+  followsRestore: false,
+  isCurrent: () => true,
+  ...over,
+});
 
 /**
  * A part of the control plane that one process does at a time. Every one has these four verbs; LeaseRunner calls them:

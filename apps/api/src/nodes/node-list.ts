@@ -10,8 +10,8 @@ import type { ApiReply, ApiRequest } from '../http/reply.js';
 /** Lists of nodes as stubs: all of them, those with an ID prefix, or those of a pool (ND-1 to ND-9, ND-187). */
 export class NodeList {
   constructor(
-    private readonly model: ReadModel,
-    private readonly reads: Reads,
+    private readonly model: Pick<ReadModel, 'nodes'>,
+    private readonly reads: Pick<Reads, 'list'>,
   ) {}
 
   async answer(

@@ -1,11 +1,11 @@
 import type { Node, NodeListStub } from '@waybill/model';
 import type { Metrics } from './placement-metrics.js';
 
-/** Of a machine: what decides whether it could take the work. Attributes and meta only where it was read by itself. */
+/** The members of a machine that decide whether it could take the work. Attributes and meta are missing in a list. */
 export type Machine = Pick<NodeListStub, 'NodePool' | 'Status' | 'Drivers' | 'NodeResources' | 'ReservedResources'> &
   Partial<Pick<Node, 'Attributes' | 'Meta'>>;
 
-/** Of a group, stored or as a file has it, where anything may be left out: what it asks for. */
+/** The request of a group, stored or from a job file, which may leave anything out. */
 export interface Asking {
   readonly Name: string;
   readonly EphemeralDisk?: { readonly SizeMB?: number | null } | null;
@@ -18,7 +18,7 @@ export interface Asking {
     | null;
 }
 
-/** Of a job, stored or as a file has it. */
+/** The groups of a job and their pool, stored or from a job file. */
 export interface AskingJob {
   readonly NodePool?: string | null;
   readonly TaskGroups?: readonly Asking[] | null;
@@ -77,7 +77,7 @@ export function askedAndThere(
   return [...bullets, ...exhausted.flatMap(([name, dimension]) => shortage(name, dimension, group, machines))];
 }
 
-/** Whether the values of attributes would say why nothing was placed, so that machines are worth reading one by one. */
+/** Whether a constraint on an attribute excluded machines, so that reading the machines one by one would explain it. */
 export const asksForAttributes = (metrics: Metrics): boolean => attributesOf(metrics).length > 0;
 
 function shortage(

@@ -15,9 +15,9 @@ type Failures = readonly (readonly [group: string, metrics: Metrics])[];
 export type PlacementReasons = ReadonlyMap<string, readonly string[]>;
 
 /**
- * What the groups that could not be placed ask for and what the machines have, a bullet each. The contract's bullets
- * stand without them, so a read that fails is no failure: then there are none.
- * Cost: one read of all machines and, where an attribute is compared, of MAX_READ of them by themselves; none without failures.
+ * Compares the request of each failed group with the resources, drivers and attributes of the machines. A failed read
+ * gives no bullets and no error: the contract's bullets (CL-221) stand without them.
+ * Cost: one read of all machines; where a constraint compares an attribute, also one read each of MAX_READ machines.
  */
 export async function placementReasons(
   api: ApiClient,
@@ -45,12 +45,12 @@ async function machinesFor(api: ApiClient, failures: Failures): Promise<Machine[
   if (!failures.some(([, metrics]) => asksForAttributes(metrics))) return all;
   const whole = await someAtOnce(
     all.slice(0, MAX_READ),
-    async ({ ID }) => (await api.get<Node>(`/v1/node/${ID}`)).value,
+    async ({ ID }) => (await api.get<Node>(`/v1/node/${encodeURIComponent(ID)}`)).value,
   );
   return [...whole, ...all.slice(MAX_READ)];
 }
 
-/** Why a group could not be placed: the contract's bullets (CL-221), then what it asked and what there is. */
+/** The reasons why a group could not be placed: the contract's bullets (CL-221), then the comparison with the machines. */
 export function failureLines(
   [group, metrics]: readonly [string, Metrics],
   reasons: PlacementReasons,

@@ -1,4 +1,4 @@
-import type { Term } from '@waybill/lease';
+import { termOf } from '@waybill/lease';
 import {
   FakeTime,
   nsFromMs,
@@ -63,17 +63,8 @@ export class WatchedCluster {
   lead(): void {
     const epoch = this.state.machine.epochOf('deployments') + 1;
     this.write('LeaseAcquired', { Role: 'deployments', Epoch: epoch, Holder: 'test' });
-    const fence = { role: 'deployments', epoch } as const;
-    const term: Term = {
-      role: 'deployments',
-      epoch,
-      fence,
-      isCurrent: () => true,
-      barrierMs: 0,
-      followsRestore: false,
-    };
     this.held = true;
-    this.watchers.start(term);
+    this.watchers.start(termOf('deployments', epoch));
   }
 
   follow(): void {

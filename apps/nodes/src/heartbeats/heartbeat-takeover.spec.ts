@@ -1,3 +1,4 @@
+import { termOf } from '@waybill/lease';
 import { type CancelTimer, type Clock, msFromNs, type Node, settle, type Timers } from '@waybill/model';
 import { LocalState } from '@waybill/replica';
 import { fixtures } from '@waybill/state';
@@ -54,7 +55,7 @@ it(`ND-206, ND-78: ${NODES} nodes are heartbeating and the holder is killed: no 
     const newId = fixtures.freshId;
     const shared = { state, evaluations, clock: time, timers: time, newId, random };
     holder = new Heartbeats({ ...shared, pace: DEFAULT_PACE, logger: silentLogger });
-    holder.start({ role: 'nodes', epoch });
+    holder.start(termOf('nodes', epoch));
   };
   let refused = 0;
   let answered = 0;

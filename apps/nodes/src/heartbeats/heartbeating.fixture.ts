@@ -1,3 +1,4 @@
+import { termOf } from '@waybill/lease';
 import { FakeTime, type Node } from '@waybill/model';
 import { LocalState } from '@waybill/replica';
 import { fixtures } from '@waybill/state';
@@ -36,7 +37,7 @@ export function heartbeating(random: () => number = () => 0) {
   };
   const take = (followsRestore = false): void => {
     fixtures.apply(state.machine, 'LeaseAcquired', { Role: 'nodes', Epoch: 1, Holder: 'h' });
-    heartbeats.start({ role: 'nodes', epoch: 1 }, followsRestore);
+    heartbeats.start(termOf('nodes', 1, { followsRestore }));
   };
   const takeAfterRestore = (): void => take(true);
   const beat = (node: Node, status: Node['Status'] = 'ready') =>

@@ -7,6 +7,7 @@ import {
   nsFromMs,
   type Timers,
 } from '@waybill/model';
+import type { Term } from '@waybill/lease';
 import type { ReplicatedState } from '@waybill/replica';
 import { type NodeStatusRequest, type NodeUpdateResponse, RpcError } from '@waybill/rpc';
 import { type Actor, type Applied, draftTxn, type Fence, isRejected, serviceActor } from '@waybill/state';
@@ -62,7 +63,7 @@ export class Heartbeats {
 
   constructor(private readonly deps: HeartbeatDependencies) {}
 
-  start(fence: Fence, followsRestore = false): void {
+  start({ fence, followsRestore }: Pick<Term, 'fence' | 'followsRestore'>): void {
     this.fence = fence;
     const { pace, state } = this.deps;
     const { nodes } = state.tables;

@@ -1,4 +1,4 @@
-import type { Term } from '@waybill/lease';
+import { termOf } from '@waybill/lease';
 import {
   type AllocClientStatus,
   CLAIM_MODE,
@@ -102,13 +102,11 @@ export class VolumesCluster {
   lead(): void {
     const epoch = this.state.machine.epochOf('volumes') + 1;
     this.write('LeaseAcquired', { Role: 'volumes', Epoch: epoch, Holder: 'test' });
-    const fence = { role: 'volumes', epoch } as const;
     const isCurrent = (): boolean =>
       this.held && this.lease === 'lasts' && this.state.machine.epochOf('volumes') === epoch;
-    const term: Term = { role: 'volumes', epoch, fence, isCurrent, barrierMs: 0, followsRestore: false };
     this.held = true;
     this.lease = 'lasts';
-    this.holder.start(term);
+    this.holder.start(termOf('volumes', epoch, { isCurrent }));
   }
 
   /** The process stands still for longer than its lease: it knows by its clock alone. */

@@ -22,9 +22,9 @@ export async function leftRunning(runsDir: string): Promise<LeftRunning[]> {
 }
 
 /**
- * Kills what runs below an agent's directory, with all that it has started, and waits until it is gone. For a directory
- * that is about to be removed, and for an end that waits for nobody; no agent may be at work there.
- * @returns how many tasks ran
+ * Kills every task that runs below an agent's directory, with all processes that the task started, and waits up to
+ * VANISH_TIMEOUT_MS until they are gone. No agent may be at work in the directory. O(runs).
+ * @returns the number of tasks that ran
  */
 export async function killLeftRunning(agentDir: string): Promise<number> {
   const left = await runningBelow(below(ownDirectory(agentDir), 'runs'));
