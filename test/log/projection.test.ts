@@ -572,7 +572,7 @@ describe('read model', () => {
   });
 
   it('tells the recorded verdict of a transaction', async () => {
-    const refused = { kind: 'refused', error: 'no \u0000 such job' } as const;
+    const refused = { kind: 'refused', code: 'not-found', error: 'no \u0000 such job' } as const;
     await new BatchWriter(pool).write([
       { ...scripted.next(() => {}, 'first'), verdict: { kind: 'accepted', result: { a: 1 } } },
       { ...scripted.next(() => {}, 'second'), verdict: refused },

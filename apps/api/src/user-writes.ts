@@ -10,7 +10,7 @@ export class UserWrites {
     private readonly clock: Clock,
   ) {}
 
-  /** Resolves with the index, once it can be read. @throws ApiError 500 with the text of the refusal */
+  /** Resolves with the index, once it can be read. @throws Refusal 500 with the text of the refusal */
   async run<T extends TxnType>(type: T, payload: TxnPayloads[T], requester: Requester): Promise<number> {
     const draft = draftTxn(type, payload, requester.draftContext(nsFromMs(this.clock.nowMs())));
     return acceptedOrThrow(await this.writer.propose(draft)).index;

@@ -19,11 +19,11 @@ function toldWhen(failure: LogUnavailableError): Promise<unknown> {
 
 it('API-39: without the log a write is refused, and whether it may be there all the same is said as it is', async () => {
   expect(await toldWhen(new LogUnavailableError('no connection'))).toMatchObject({
-    status: 503,
+    code: 'unavailable',
     message: 'the log (NATS JetStream) cannot be reached; nothing was written',
   });
   expect(await toldWhen(new LogUnavailableError('no answer', { mayBeWritten: true }))).toMatchObject({
-    status: 503,
+    code: 'unavailable',
     message: expect.stringContaining('may have been written'),
   });
 });

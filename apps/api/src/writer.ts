@@ -1,7 +1,14 @@
 import { type Log, LogDivergedError, LogUnavailableError } from '@waybill/journal';
-import type { Proposed, Proposer, ProposeOptions, TxnDraft, Verdict } from '@waybill/state';
+import {
+  type Proposed,
+  type Proposer,
+  type ProposeOptions,
+  type TxnDraft,
+  type Verdict,
+  refusalOf,
+} from '@waybill/state';
 import { SpanKind, traceparentOf, type Tracer, withSpan } from '@waybill/telemetry';
-import { ApiError, unavailable } from './http/api-error.js';
+import { unavailable } from './http/api-error.js';
 
 /** What tells the API that a transaction is in the read model, and how it ended. */
 export interface ProjectedVerdicts {
@@ -26,7 +33,7 @@ export class Writer implements Proposer {
     private readonly tracer: () => Tracer,
   ) {}
 
-  /** @throws ApiError 503 the log cannot be reached, or the read model does not follow; ConflictError, TooLargeError */
+  /** @throws Refusal 503 the log cannot be reached, or the read model does not follow; ConflictError, TooLargeError */
   async propose(draft: TxnDraft, options: ProposeOptions = {}): Promise<Proposed> {
     const index = await withSpan(this.tracer(), `publish ${draft.type}`, { kind: SpanKind.PRODUCER }, (span) =>
       this.publish({ ...draft, traceparent: traceparentOf(span) ?? draft.traceparent }, options),
@@ -62,9 +69,9 @@ const whyUnavailable = ({ mayBeWritten, cause }: LogUnavailableError): string =>
       ? 'the log (NATS JetStream) has not answered; this may have been written, look before you ask again'
       : 'the log (NATS JetStream) cannot be reached; nothing was written';
 
-/** The text of a refusal as the API answers it: 500 with the text of the verdict (API-36). */
+/** @throws Refusal the verdict's code and text */
 export function acceptedOrThrow(proposed: Proposed): Proposed {
-  const { verdict } = proposed;
-  if (verdict.kind === 'refused' || verdict.kind === 'void') throw new ApiError(500, verdict.error);
+  const refusal = refusalOf(proposed.verdict);
+  if (refusal) throw refusal;
   return proposed;
 }

@@ -1,3 +1,4 @@
+import type { RefusalCode } from '@waybill/model';
 import { Controller, Inject } from '@nestjs/common';
 import { Ctx, Payload } from '@nestjs/microservices';
 import {
@@ -28,7 +29,6 @@ import {
   type ReachedRequest,
   type ReachedResponse,
   type ReapRequest,
-  type RpcErrorCode,
   type SubmitPlanRequest,
   type SubmitPlanResponse,
 } from '@waybill/rpc';
@@ -36,7 +36,7 @@ import { Broker, type Dequeued } from './broker.js';
 import type { BrokerTimer } from './meter.js';
 
 /** How each refusal looks to the asker: the one place that decides it. */
-const CODES: Record<string, RpcErrorCode> = {
+const CODES: Record<string, RefusalCode> = {
   EvalNotFoundError: 'not-found',
   TokenMismatchError: 'conflict',
   NotOutstandingError: 'conflict',

@@ -26,7 +26,7 @@ export interface DryRunChance {
 /**
  * What would happen if the job were registered now: the same scheduling pass as ever, over the state as it would then be
  * (SC-302). Synchronous, and the state is afterwards as before (ST-145). Cost: one scheduling pass.
- * @throws Refused: the registration would be
+ * @throws Refusal: the registration would be
  */
 export function dryRun(
   state: Stage,

@@ -1,6 +1,6 @@
 import { Controller, Inject } from '@nestjs/common';
 import { Payload } from '@nestjs/microservices';
-import { type Clock, nsFromMs } from '@waybill/model';
+import { type Clock, nsFromMs, Refusal } from '@waybill/model';
 import { ReplicaBehindError, type ReplicatedState } from '@waybill/replica';
 import {
   Answers,
@@ -12,7 +12,6 @@ import {
   type QueuedPlacementsResponse,
   RpcError,
 } from '@waybill/rpc';
-import { Refused } from '@waybill/state';
 import { dryRun } from './dry-run.js';
 import { queuedPlacementsOf } from './queued-placements.js';
 
@@ -49,7 +48,7 @@ export class SchedulerController {
       return answer();
     } catch (error) {
       if (error instanceof ReplicaBehindError) throw new RpcError('unavailable', error.message);
-      if (error instanceof Refused) throw new RpcError('conflict', error.message);
+      if (error instanceof Refusal) throw new RpcError('conflict', error.message);
       throw error;
     }
   }

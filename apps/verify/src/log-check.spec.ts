@@ -208,10 +208,12 @@ describe('a log that was broken on purpose', () => {
     ]);
     const plain = fixtures.aTxn(next, 'Ignore', {});
     expect(shown(log, { txn: plain, verdict: { kind: 'void', error: 'stale epoch' } })).toEqual(['explained-verdict']);
-    expect(shown(log, { txn: plain, verdict: { kind: 'refused', error: '' } })).toEqual(['explained-verdict']);
+    expect(shown(log, { txn: plain, verdict: { kind: 'refused', code: 'conflict', error: '' } })).toEqual([
+      'explained-verdict',
+    ]);
     const node = log.machine.tables.nodes.get(NODE);
     const changes = change({ table: 'nodes', key: NODE, before: node, after: node });
-    expect(shown(log, { txn: plain, verdict: { kind: 'refused', error: 'no' }, changes })).toEqual([
+    expect(shown(log, { txn: plain, verdict: { kind: 'refused', code: 'conflict', error: 'no' }, changes })).toEqual([
       'explained-verdict',
     ]);
   });

@@ -45,6 +45,7 @@ export * from './jobs/periodic.js';
 export * from './jobs/placement-rules.js';
 export * from './evaluations/plan.js';
 export * from './nodes/resources.js';
+export * from './refusal.js';
 export * from './jobs/scaling-event.js';
 export * from './evaluations/scheduler-configuration.js';
 export * from './jobs/service.js';

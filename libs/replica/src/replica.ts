@@ -127,7 +127,7 @@ export class Replica implements ReplicatedState {
     const recent = this.verdicts.get(index);
     if (recent) return recent;
     const seen = this.machine.requests.find(requestId);
-    if (seen?.rejected) return { kind: 'refused', error: seen.rejected };
+    if (seen?.rejected) return seen.rejected;
     return { kind: 'accepted' };
   }
 

@@ -1,3 +1,4 @@
+import { isRefusal, Refusal } from '@waybill/model';
 import type { Role } from '@waybill/state';
 
 /** A request as it travels, where JSON of it as it is would be much longer. */
@@ -85,26 +86,9 @@ export interface Rpc {
   ask<Req, Res>(call: Call<Req, Res>, request: Req, options?: AskOptions): Promise<Res>;
 }
 
-/** Why an answering side refused. The asker decides what it means by `code`; the text is for people. */
-export type RpcErrorCode =
-  | 'invalid'
-  | 'not-found'
-  | 'forbidden'
-  | 'conflict'
-  | 'limit'
-  /** The question or its answer is larger than NATS takes: ask for less at once. */
-  | 'too-large'
-  | 'unavailable'
-  | 'internal';
-
-export class RpcError extends Error {
+/** What the answering side refused, or failed with: the code and the text of what was thrown there. */
+export class RpcError extends Refusal {
   override readonly name = 'RpcError';
-  constructor(
-    readonly code: RpcErrorCode,
-    message: string,
-  ) {
-    super(message);
-  }
 }
 
 export class RpcUnavailableError extends Error {
@@ -117,7 +101,7 @@ export class RpcUnavailableError extends Error {
   }
 }
 
-export const isTooLarge = (error: unknown): boolean => error instanceof RpcError && error.code === 'too-large';
+export const isTooLarge = (error: unknown): boolean => isRefusal(error, 'too-large');
 
 /** Why an ask failed that nobody was there to take. */
 export const NO_RESPONDER = 'no responder';
@@ -131,5 +115,5 @@ export const isGone = (error: unknown): boolean => error instanceof RpcUnavailab
 /** The request was certainly not carried out: nobody holds the role, or whoever was asked does not serve it now. */
 export function isNobodyThere(error: unknown): boolean {
   if (error instanceof RpcUnavailableError) return error.reason === NO_RESPONDER;
-  return error instanceof RpcError && error.code === 'unavailable';
+  return isRefusal(error, 'unavailable');
 }

@@ -1,3 +1,4 @@
+import type { RefusalCode } from '@waybill/model';
 import { createInbox, headers, type Msg, type NatsConnection, type Subscription } from '@nats-io/transport-node';
 import {
   type AskOptions,
@@ -7,7 +8,6 @@ import {
   NO_RESPONDER,
   type Rpc,
   RpcError,
-  type RpcErrorCode,
   RpcUnavailableError,
   subjectBetweenRegions,
   subjectOfCall,
@@ -17,7 +17,7 @@ import { encoded, maxMessageBytes, tooLarge } from './message-size.js';
 /** What travels back. */
 export type Reply =
   | { readonly ok: unknown }
-  | { readonly error: { readonly code: RpcErrorCode; readonly message: string } };
+  | { readonly error: { readonly code: RefusalCode; readonly message: string } };
 
 /** Status of a message that comes back because nobody subscribes its subject. */
 export const NO_RESPONDERS_STATUS = 503;

@@ -1,9 +1,10 @@
+import { Refusal } from '@waybill/model';
 import { createInbox, type Msg, type NatsConnection, type Subscription } from '@nats-io/transport-node';
 import { applyDecorators, Catch, type RpcExceptionFilter, UseFilters } from '@nestjs/common';
 import { BaseRpcContext, type CustomTransportStrategy, MessagePattern, Server } from '@nestjs/microservices';
 import type { Role } from '@waybill/state';
 import { lastValueFrom, type Observable, throwError } from 'rxjs';
-import { type Call, nameOfLook, RpcError, subjectBetweenRegions, subjectOfCall, type WireForm } from './call.js';
+import { type Call, nameOfLook, subjectBetweenRegions, subjectOfCall, type WireForm } from './call.js';
 import { NO_RESPONDERS_STATUS, type Reply } from './client.js';
 import { encoded, maxMessageBytes, tooLarge } from './message-size.js';
 
@@ -91,7 +92,7 @@ export interface RpcServerOptions {
   readonly inboxPrefix?: string;
   /** Called for every request when its answer is there, with the milliseconds that took. */
   readonly onAnswer?: (call: string, isRefused: boolean, tookMs: number) => void;
-  /** Called for every failure that is no `RpcError`; the asker sees code `internal` and its text. */
+  /** Called for every failure that is no `Refusal`; the asker sees code `internal` and its text. */
   readonly onError?: (call: string, error: unknown) => void;
 }
 
@@ -299,7 +300,7 @@ export class RpcServer extends Server implements CustomTransportStrategy {
   }
 
   private errorOf(name: string, error: unknown): Extract<Reply, { error: unknown }>['error'] {
-    if (error instanceof RpcError) return { code: error.code, message: error.message };
+    if (error instanceof Refusal) return { code: error.code, message: error.message };
     this.options.onError?.(name, error);
     return { code: 'internal', message: error instanceof Error ? error.message : String(error) };
   }

@@ -1,4 +1,4 @@
-import { type Applied, type Change, type StateMachine, type Table, type Txn } from '@waybill/state';
+import { type Applied, type Change, type StateMachine, type Table, type Txn, isRejected } from '@waybill/state';
 import type { ReferenceState } from './reference-state.js';
 import { equalRows } from './row-equality.js';
 import type { Report } from './violation.js';
@@ -38,8 +38,7 @@ export class SharedApplications {
       if (!equalRows(table.replace(change.key, change.after), change.before)) this.differs(server, index, change);
       table.tableIndex = index;
     }
-    const isRejected = verdict.kind === 'refused' || verdict.kind === 'void';
-    const rejected = isRejected ? (verdict.error ?? null) : null;
+    const rejected = isRejected(verdict) ? verdict : null;
     machine.requests.remember({ requestId: txn.requestId, index, timeNs: txn.timeNs, rejected });
     machine.startAt(index);
   }

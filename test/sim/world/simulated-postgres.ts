@@ -10,6 +10,7 @@ import {
   type TableName,
   type TableRows,
   namespacedKey,
+  isRejected,
 } from '@waybill/state';
 import type { SimulatedProcess } from '../kernel/simulated-process.js';
 import type { Simulator } from '../kernel/simulator.js';
@@ -75,7 +76,7 @@ export class SimulatedPostgres {
         requestId: txn.requestId,
         index,
         timeNs: txn.timeNs,
-        rejected: verdict.kind === 'refused' || verdict.kind === 'void' ? verdict.error : null,
+        rejected: isRejected(verdict) ? verdict : null,
       });
     machine.startAt(this.appliedIndex);
     return this.appliedIndex;

@@ -31,8 +31,8 @@ export function checkAllocPath(realRoot: string, found: string, wanted: string):
 function refuseClosed(root: string, found: string, wanted: string): void {
   const [task, directory = ''] = path.relative(root, found).split(path.sep);
   const holds = task === 'alloc' ? undefined : CLOSED[directory];
-  if (holds) throw new RpcError('conflict', `Reading ${holds} file prohibited: ${wanted}`);
+  if (holds) throw new RpcError('forbidden', `Reading ${holds} file prohibited: ${wanted}`);
 }
 
 /** AG-302. */
-export const escapes = (): RpcError => new RpcError('conflict', 'Path escapes the alloc directory');
+export const escapes = (): RpcError => new RpcError('invalid', 'Path escapes the alloc directory');

@@ -69,7 +69,8 @@ export class AllocFiles {
     if (this.reading >= MAX_FILE_READS) throw new RpcError('limit', 'too many file reads on this machine');
     this.reading++;
     try {
-      return await this.within(request.AllocID, request.Path, (found, root) => readPiece(found, root, request));
+      const piece = (found: string, root: string) => readPiece(found, root, request);
+      return await this.within(request.AllocID, request.Path, piece, 'invalid'); // API-197
     } finally {
       this.reading--;
     }
@@ -83,6 +84,7 @@ export class AllocFiles {
     allocId: string,
     wanted: string,
     work: (found: string, root: string) => Promise<T>,
+    ifMissing: 'invalid' | 'not-found' = 'not-found',
   ): Promise<T> {
     if (!(await this.directories.exists(allocId)))
       throw new RpcError('not-found', `state for allocation ${allocId} not found on client`);
@@ -91,7 +93,7 @@ export class AllocFiles {
       return await work(await resolveAllocPath(root, wanted), root);
     } catch (error) {
       if (error instanceof UnsafeNameError || NO_SUCH_FILE.some((code) => isErrno(error, code)))
-        throw new RpcError('not-found', `open ${wanted}: no such file or directory`);
+        throw new RpcError(ifMissing, `open ${wanted}: no such file or directory`);
       throw error;
     }
   }

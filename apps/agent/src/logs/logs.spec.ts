@@ -109,7 +109,7 @@ describe('a directory of logs that tasks write to', () => {
         () => at,
         () => ({ ...NEW_STATE }),
       ).read({ AllocID: 'a', Task: 'web', Type: 'stdout', Origin: 'start', Offset: 0, Limit: 99, WaitMs: 0 }),
-    ).rejects.toMatchObject({ code: 'conflict', message: 'Path escapes the alloc directory' });
+    ).rejects.toMatchObject({ code: 'invalid', message: 'Path escapes the alloc directory' });
   });
 
   it('AG-240: a pipe in the place of a file holds nobody up', async () => {

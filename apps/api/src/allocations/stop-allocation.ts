@@ -19,7 +19,7 @@ export class StopAllocation {
     private readonly newId: () => string,
   ) {}
 
-  /** One that has ended may be stopped too. @throws ApiError 404 */
+  /** One that has ended may be stopped too. @throws Refusal 404 */
   async run(options: StopAllocationOptions, requester: Requester): Promise<{ EvalID: string; Index: number }> {
     const alloc = await this.allocation(options.id);
     if (!alloc?.Job) throw notFound('allocation not found');

@@ -1,9 +1,8 @@
 import { Readable } from 'node:stream';
 import { Controller, Get, Param, Res } from '@nestjs/common';
-import { type Allocation, findTaskGroup } from '@waybill/model';
+import { type Allocation, findTaskGroup, isRefusal } from '@waybill/model';
 import { ReadModel } from '@waybill/projection';
 import { NatsRpc } from '@waybill/rpc';
-import { ApiError } from '../http/api-error.js';
 import { goneSignal } from '../http/reads.js';
 import type { ApiReply } from '../http/reply.js';
 import { type DiskFiles, tarOfDisk } from './disk-tar.js';
@@ -44,6 +43,6 @@ export class DiskSnapshotController {
 }
 
 function unlessMissing(error: unknown): undefined {
-  if (error instanceof ApiError && error.status === 404) return undefined;
+  if (isRefusal(error, 'not-found')) return undefined;
   throw error;
 }

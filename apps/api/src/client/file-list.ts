@@ -1,11 +1,11 @@
 import type { Allocation } from '@waybill/model';
-import { type AllocFileInfo, listFiles, type Rpc, type RpcError } from '@waybill/rpc';
+import { type AllocFileInfo, listFiles, type Rpc } from '@waybill/rpc';
 import { askAgent } from './agent-call.js';
 
 /** Entries of one directory that are listed at the most. */
 const MAX_ENTRIES = 100_000;
 
-/** A directory of an allocation by name, from the agent that has it. @throws ApiError 404 it is not there (API-197) */
+/** A directory of an allocation by name, from the agent that has it. @throws Refusal 404 it is not there (API-197) */
 export async function listAllocFiles(
   rpc: Rpc,
   { ID: AllocID, NodeID: target }: Pick<Allocation, 'ID' | 'NodeID'>,
@@ -14,12 +14,9 @@ export async function listAllocFiles(
   const files: AllocFileInfo[] = [];
   for (let More = true; More && files.length < MAX_ENTRIES;) {
     const After = files.at(-1)?.Name ?? '';
-    const page = await askAgent(rpc, listFiles, { AllocID, Path, After }, { target, statusOf: missingIs404 });
+    const page = await askAgent(rpc, listFiles, { AllocID, Path, After }, { target });
     files.push(...page.Files);
     More = page.More && page.Files.length > 0;
   }
   return files;
 }
-
-export const missingIs404 = ({ message }: RpcError): number | undefined =>
-  /no such file or directory/.test(message) ? 404 : undefined;

@@ -1,35 +1,26 @@
+import { badRequest } from '../http/api-error.js';
 import { param, type QueryString } from '../http/query-string.js';
 
-/** A parameter that says yes or no. @throws what `fail` makes of the text (API-197: 400 on logs, 500 on other files) */
-export function flagParam(
-  query: QueryString,
-  name: string,
-  otherwise: boolean,
-  fail: (text: string) => Error,
-): boolean {
+/** A parameter that says yes or no. @throws Refusal invalid (API-197) */
+export function flagParam(query: QueryString, name: string, otherwise: boolean): boolean {
   const value = param(query, name);
   if (value === undefined || value === '') return otherwise;
   if (/^(1|t|T|TRUE|true|True)$/.test(value)) return true;
   if (/^(0|f|F|FALSE|false|False)$/.test(value)) return false;
-  throw fail(`failed to parse ${name} field to boolean: ${value}`);
+  throw badRequest(`failed to parse ${name} field to boolean: ${value}`);
 }
 
-/** Bytes, `otherwise` when absent. @throws what `fail` makes of the text */
-export function bytesParam(
-  query: QueryString,
-  name: string,
-  otherwise: number | undefined,
-  fail: (text: string) => Error,
-): number {
+/** Bytes, `otherwise` when absent. @throws Refusal invalid */
+export function bytesParam(query: QueryString, name: string, otherwise: number | undefined): number {
   const value = param(query, name);
   if ((value === undefined || value === '') && otherwise !== undefined) return otherwise;
-  if (value === undefined || !/^-?\d{1,15}$/.test(value)) throw fail(`error parsing ${name}: ${value ?? ''}`);
+  if (value === undefined || !/^-?\d{1,15}$/.test(value)) throw badRequest(`error parsing ${name}: ${value ?? ''}`);
   return Number(value);
 }
 
-/** @throws what `fail` makes of the text */
-export function originParam(query: QueryString, fail: (text: string) => Error): 'start' | 'end' {
+/** @throws Refusal invalid */
+export function originParam(query: QueryString): 'start' | 'end' {
   const origin = param(query, 'origin') || 'start';
-  if (origin !== 'start' && origin !== 'end') throw fail('origin must be start or end');
+  if (origin !== 'start' && origin !== 'end') throw badRequest('origin must be start or end');
   return origin;
 }

@@ -1,4 +1,4 @@
-import { MAX_FILE_CHUNK_BYTES, readFile, RpcError, type Rpc } from '@waybill/rpc';
+import { MAX_FILE_CHUNK_BYTES, readFile, type Rpc } from '@waybill/rpc';
 import { askAgent } from './agent-call.js';
 import { type FilePiece, framePieces } from './frames.js';
 
@@ -19,7 +19,7 @@ export interface FileRange {
 /**
  * A file in pieces, asked from the agent that has it; with `follow` until it is deleted or the signal is aborted
  * (AG-307). Holds one answer of the agent.
- * @throws ApiError: a file that is not there is 400 here (API-197)
+ * @throws Refusal: a file that is not there is 400 here (API-197)
  */
 export async function* readAllocFile(rpc: Rpc, range: FileRange, signal: AbortSignal): AsyncGenerator<FilePiece> {
   const { nodeId, allocId, path, follow } = range;
@@ -29,7 +29,7 @@ export async function* readAllocFile(rpc: Rpc, range: FileRange, signal: AbortSi
     const Limit = Math.min(limit, MAX_FILE_CHUNK_BYTES);
     const WaitMs = follow && begun ? FOLLOW_WAIT_MS : 0;
     const wanted = { AllocID: allocId, Path: path, Origin: origin, Offset: offset, Limit, WaitMs };
-    const answer = await askAgent(rpc, readFile, wanted, { target: nodeId, statusOf }).catch((error: unknown) => {
+    const answer = await askAgent(rpc, readFile, wanted, { target: nodeId }).catch((error: unknown) => {
       if (begun && follow) return DELETED;
       throw error;
     });
@@ -49,6 +49,3 @@ export async function* readAllocFile(rpc: Rpc, range: FileRange, signal: AbortSi
 
 /** Between two questions it went, with its directory or alone. */
 const DELETED = { Data: '', Offset: 0, FileEvent: 'file deleted' } as const;
-
-const statusOf = (error: RpcError): number | undefined =>
-  error.code === 'invalid' || /no such file or directory/.test(error.message) ? 400 : undefined;

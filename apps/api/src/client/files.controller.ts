@@ -1,13 +1,13 @@
 import { Controller, Get, Param, Req, Res } from '@nestjs/common';
 import { ReadModel } from '@waybill/projection';
 import { NatsRpc, statFile } from '@waybill/rpc';
-import { badRequest, failed, notFound } from '../http/api-error.js';
+import { badRequest, notFound } from '../http/api-error.js';
 import { param } from '../http/query-string.js';
 import { goneSignal } from '../http/reads.js';
 import { type ApiReply, type ApiRequest, sendJson } from '../http/reply.js';
 import { askAgent } from './agent-call.js';
 import { bytesParam, flagParam, originParam } from './file-params.js';
-import { listAllocFiles, missingIs404 } from './file-list.js';
+import { listAllocFiles } from './file-list.js';
 import { type FileRange, readAllocFile } from './file-stream.js';
 import { sendPieces } from './frames.js';
 import { knownAllocation } from './known-allocation.js';
@@ -33,7 +33,7 @@ export class FilesController {
   async stat(@Param('*') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const { ID: AllocID, NodeID: target } = await knownAllocation(this.model, id);
     const wanted = { AllocID, Path: pathOf(request) };
-    sendJson(request, reply, await askAgent(this.rpc, statFile, wanted, { target, statusOf: missingIs404 }));
+    sendJson(request, reply, await askAgent(this.rpc, statFile, wanted, { target }));
   }
 
   @Get('cat/*')
@@ -45,9 +45,9 @@ export class FilesController {
   @Get('readat/*')
   async readAt(@Param('*') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const path = pathOf(request);
-    const offset = bytesParam(request.query, 'offset', undefined, failed);
-    const limit = bytesParam(request.query, 'limit', 0, failed);
-    if (offset < 0) throw failed(`error parsing offset: ${offset}`);
+    const offset = bytesParam(request.query, 'offset', undefined);
+    const limit = bytesParam(request.query, 'limit', 0);
+    if (offset < 0) throw badRequest(`error parsing offset: ${offset}`);
     await this.send(
       id,
       reply,
@@ -60,9 +60,9 @@ export class FilesController {
   async stream(@Param('*') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const { query } = request;
     const path = pathOf(request);
-    const offset = Math.max(0, bytesParam(query, 'offset', 0, failed));
-    const origin = originParam(query, badRequest);
-    const follow = flagParam(query, 'follow', true, failed);
+    const offset = Math.max(0, bytesParam(query, 'offset', 0));
+    const origin = originParam(query);
+    const follow = flagParam(query, 'follow', true);
     await this.send(id, reply, { path, origin, offset, limit: Infinity, follow }, false);
   }
 

@@ -20,11 +20,11 @@ const restart = (error: Error) =>
 describe('what is asked of the machine of an allocation', () => {
   it('API-194: an allocation that nobody knows, then one whose machine is gone, are not there', async () => {
     await expect(knownAllocation(modelOf({ node: true }), 'x')).rejects.toMatchObject({
-      status: 404,
+      code: 'not-found',
       message: 'Unknown allocation "x"',
     });
     await expect(knownAllocation(modelOf({ alloc: true }), alloc.ID)).rejects.toMatchObject({
-      status: 404,
+      code: 'not-found',
       message: `Unknown node ${node.ID}`,
     });
     expect(await knownAllocation(modelOf({ alloc: true, node: true }), alloc.ID.toUpperCase())).toBe(alloc);
@@ -38,17 +38,17 @@ describe('what is asked of the machine of an allocation', () => {
     expect(restartTimeoutMs(alloc)).toBeLessThan(3_600_000);
   });
 
-  it('API-194: no way to the machine is 404, what the machine refuses 500 with its text', async () => {
+  it('API-194: no way to the machine is 404, what the machine refuses keeps its code and text', async () => {
     await expect(restart(new RpcUnavailableError('agent.restartAlloc', 'nobody'))).rejects.toMatchObject({
-      status: 404,
+      code: 'not-found',
       message: expect.stringMatching(/^No path to node: .* does not answer\. .*"waybill agent invite"$/) as string,
     });
     await expect(restart(new RpcError('conflict', 'Task not running'))).rejects.toMatchObject({
-      status: 500,
+      code: 'conflict',
       message: 'Task not running',
     });
     await expect(restart(new RpcError('not-found', `Unknown allocation "${alloc.ID}"`))).rejects.toMatchObject({
-      status: 404,
+      code: 'not-found',
     });
   });
 });

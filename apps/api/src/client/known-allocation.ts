@@ -2,7 +2,7 @@ import type { Allocation } from '@waybill/model';
 import type { ReadModel } from '@waybill/projection';
 import { badRequest, notFound } from '../http/api-error.js';
 
-/** One whose machine may be asked about it (JR-953). @throws ApiError 404 (API-194), 400 nobody was named (API-197) */
+/** One whose machine may be asked about it (JR-953). @throws Refusal 404 (API-194), 400 nobody was named (API-197) */
 export async function knownAllocation(
   model: Pick<ReadModel, 'allocation' | 'node'>,
   given: string,

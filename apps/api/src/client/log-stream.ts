@@ -19,7 +19,7 @@ export interface LogStreamRequest {
  * A task's log in pieces that fit frames, asked from the agent that has it: what there is when it begins, or with `follow`
  * all that comes, also from a task that has ended and is started again, until the signal is aborted or the allocation's
  * files are gone (AG-311, AG-316). Holds one answer of the agent.
- * @throws ApiError
+ * @throws Refusal
  */
 export async function* readTaskLog(rpc: Rpc, wanted: LogStreamRequest, signal: AbortSignal): AsyncGenerator<FilePiece> {
   const { nodeId, allocId, task, type } = wanted;

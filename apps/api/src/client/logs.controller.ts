@@ -22,7 +22,7 @@ export class LogsController {
   @Get('logs/*')
   async logs(@Param('*') id: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const { query } = request;
-    const plain = flagParam(query, 'plain', false, badRequest);
+    const plain = flagParam(query, 'plain', false);
     const wanted = await this.wanted(id.toLowerCase(), query);
     const gone = goneSignal(reply);
     await sendPieces(reply, readTaskLog(this.rpc, wanted, gone), gone, plain);
@@ -33,8 +33,8 @@ export class LogsController {
     if (!task) throw badRequest('must provide task name');
     const type = param(query, 'type');
     if (type !== 'stdout' && type !== 'stderr') throw badRequest('must provide log type (stdout/stderr)');
-    const origin = originParam(query, badRequest);
-    const offset = bytesParam(query, 'offset', 0, badRequest);
+    const origin = originParam(query);
+    const offset = bytesParam(query, 'offset', 0);
     if (offset < 0) throw badRequest(`error parsing offset: ${offset}`);
     const { NodeID, Job, TaskGroup } = await knownAllocation(this.model, id);
     const group = Job ? findTaskGroup(Job, TaskGroup) : undefined;
@@ -46,7 +46,7 @@ export class LogsController {
       type,
       origin,
       offset,
-      follow: flagParam(query, 'follow', false, badRequest),
+      follow: flagParam(query, 'follow', false),
     };
   }
 }

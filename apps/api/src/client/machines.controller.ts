@@ -1,6 +1,6 @@
 import { Controller, Get, Post, Put, Req, Res } from '@nestjs/common';
 import { ReadModel } from '@waybill/projection';
-import { applyNodeMeta, collectAllocs, hostStats, NatsRpc, readNodeMeta, type RpcError } from '@waybill/rpc';
+import { applyNodeMeta, collectAllocs, hostStats, NatsRpc, readNodeMeta } from '@waybill/rpc';
 import { NeighbouringAgent } from '../cluster/neighbouring-agent.store.js';
 import { badRequest, notFound } from '../http/api-error.js';
 import { param } from '../http/query-string.js';
@@ -66,11 +66,10 @@ export class MachinesController {
   private async applyMeta(request: ApiRequest, reply: ApiReply): Promise<void> {
     const { NodeID, Meta } = readMetaChanges(request.body);
     const target = await this.nodeOf(request, NodeID);
-    const statusOf = ({ code }: RpcError): number | undefined => (code === 'invalid' ? 400 : undefined);
-    sendJson(request, reply, await askAgent(this.rpc, applyNodeMeta, { Meta }, { target, statusOf }));
+    sendJson(request, reply, await askAgent(this.rpc, applyNodeMeta, { Meta }, { target }));
   }
 
-  /** The machine that is named, or else the one of the agent beside this process. @throws ApiError */
+  /** The machine that is named, or else the one of the agent beside this process. @throws Refusal */
   private async nodeOf(request: ApiRequest, otherwise = ''): Promise<string> {
     const named = param(request.query, 'node_id') || otherwise;
     const nodeId = named ? named.toLowerCase() : await this.agent.nodeId();

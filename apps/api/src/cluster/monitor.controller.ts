@@ -40,7 +40,7 @@ export class MonitorController {
     await sendPieces(reply, new LogMonitor(feed, clock, timers, wish).pieces(until), gone, plain);
   }
 
-  /** What can be said before the answer begins is: no such machine, no way to it. @throws ApiError */
+  /** What can be said before the answer begins is: no such machine, no way to it. @throws Refusal */
   private async feedOf(
     node: string,
     { level }: MonitorWish,
@@ -56,15 +56,15 @@ export class MonitorController {
   /** OP-84: what is asked is looked at; nothing is stored here that could be handed out. */
   @Get('export')
   stored(@Req() { query }: ApiRequest): never {
-    const onDisk = boolParam(query, 'on_disk', badRequest) ?? false;
+    const onDisk = boolParam(query, 'on_disk') ?? false;
     const unit = param(query, 'service_name');
     if (!unit && !onDisk) throw badRequest('Either -service-name or -on-disk must be set');
     if (unit && onDisk) throw badRequest('Cannot target journald and nomad log file simultaneously');
-    if (onDisk && boolParam(query, 'follow', badRequest)) throw badRequest('Cannot follow log file');
+    if (onDisk && boolParam(query, 'follow')) throw badRequest('Cannot follow log file');
     throw new ApiError(501, 'logs go to standard output: ask whoever keeps that (journalctl, kubectl logs)');
   }
 
-  /** @throws ApiError the log of another server is asked for, or of two at once */
+  /** @throws Refusal the log of another server is asked for, or of two at once */
   private refuseOthers(query: QueryString): void {
     const [node, server] = [param(query, 'node_id'), param(query, 'server_id')];
     if (node && server) throw badRequest('Cannot target node and server simultaneously');
@@ -73,7 +73,7 @@ export class MonitorController {
   }
 }
 
-/** @throws ApiError 400 */
+/** @throws Refusal 400 */
 function wishOf(query: QueryString): MonitorWish {
   const given = param(query, 'log_level') || 'INFO';
   const level = LEVELS.find((one) => one === given.toLowerCase());

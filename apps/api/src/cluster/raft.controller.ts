@@ -1,5 +1,5 @@
 import { All, Controller, Post, Put, Req, Res } from '@nestjs/common';
-import { ApiError, badRequest, failed, invalidMethod, notFound } from '../http/api-error.js';
+import { ApiError, badRequest, invalidMethod, notFound, conflict } from '../http/api-error.js';
 import { pathOf } from '../http/path.js';
 import { param, params, type QueryString } from '../http/query-string.js';
 import { type ApiReply, type ApiRequest, sendJson } from '../http/reply.js';
@@ -30,8 +30,8 @@ export class RaftController {
     const id = param(query, 'id');
     if (!id) throw badRequest("Must specify the peer's ID to remove");
     if ((await this.members.list()).some(({ ID }) => ID === id))
-      throw failed(`peer "${id}" is alive: stop its process to remove it`);
-    throw failed(`id "${id}" was not found in the Raft configuration`);
+      throw conflict(`peer "${id}" is alive: stop its process to remove it`);
+    throw notFound(`id "${id}" was not found in the Raft configuration`);
   }
 
   @Put('transfer-leadership')
@@ -56,7 +56,7 @@ export class RaftController {
     const members = await this.members.list();
     const target = targetOf(request.query, members);
     if (target.ID !== members[0]?.ID)
-      throw failed(
+      throw conflict(
         `${addressOf(target)} cannot be made the leader: roles are held by leases of services, not by the API`,
       );
     const peer = { Address: addressOf(target), ID: target.ID };
@@ -64,7 +64,7 @@ export class RaftController {
   }
 }
 
-/** @throws ApiError 400 */
+/** @throws Refusal 400 */
 function targetOf(query: QueryString, members: readonly Member[]): Member {
   const [ids, addresses] = [params(query, 'id'), params(query, 'address')];
   if (ids.length === 0 && addresses.length === 0) throw badRequest('must specify id or address');

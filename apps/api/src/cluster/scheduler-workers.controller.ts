@@ -1,8 +1,8 @@
 import { Controller, Get, Post, Put, Req, Res } from '@nestjs/common';
-import { DecodeError, rfc3339FromMs, wire } from '@waybill/model';
+import { DecodeError, rfc3339FromMs, wire, Refusal } from '@waybill/model';
 import { areSchedulers, changePools, gatherPools, KNOWN_SCHEDULERS, type PoolReport, sharedOut } from '@waybill/rpc';
 import { ApiCore } from '../api-core.js';
-import { ApiError, badRequest, unavailable } from '../http/api-error.js';
+import { badRequest, unavailable } from '../http/api-error.js';
 import { readJsonBody } from '../http/body.js';
 import { type ApiReply, type ApiRequest, sendJson } from '../http/reply.js';
 import { AgentIdentity } from './agent-identity.js';
@@ -75,7 +75,7 @@ export class SchedulerWorkersController {
     this.answer(request, reply, changed);
   }
 
-  /** @throws ApiError 503 without NATS */
+  /** @throws Refusal 503 without NATS */
   private async pools(): Promise<PoolReport[]> {
     const { link } = this.core.context;
     if (!link.up) throw unavailable('the schedulers cannot be asked: not connected to NATS');
@@ -92,12 +92,12 @@ export class SchedulerWorkersController {
   }
 }
 
-/** What is wrong with it does not matter: clients look for this text (OP-87). @throws ApiError 400 */
+/** What is wrong with it does not matter: clients look for this text (OP-87). @throws Refusal 400 */
 function readPool(body: unknown): PoolRequest {
   try {
     return wire.decodeShape(POOL, readJsonBody(body));
   } catch (error) {
-    if (error instanceof DecodeError || error instanceof ApiError) throw badRequest('Invalid request');
+    if (error instanceof DecodeError || error instanceof Refusal) throw badRequest('Invalid request');
     throw error;
   }
 }

@@ -56,7 +56,7 @@ describe('deleting evaluations', () => {
     const row = anEval();
     for (const over of [{ paused: false }, { enabled: true }]) {
       const { run, written } = deletion([row], over);
-      await expect(run({ EvalIDs: [row.ID] })).rejects.toMatchObject({ status: 500, message: NOT_PAUSED });
+      await expect(run({ EvalIDs: [row.ID] })).rejects.toMatchObject({ code: 'conflict', message: NOT_PAUSED });
       await expect(run({ Filter: 'Status is not empty' })).rejects.toThrow(NOT_PAUSED);
       expect(written).toEqual([]);
     }
@@ -93,9 +93,9 @@ describe('deleting evaluations', () => {
     const { run } = deletion([anEval()], {
       verdicts: [
         { kind: 'accepted', result: { Count: 728, NextToken: '8.b' } },
-        { kind: 'refused', error: NOT_PAUSED },
+        { kind: 'refused', code: 'conflict', error: NOT_PAUSED },
       ],
     });
-    await expect(run({ Filter: 'Status == pending' })).rejects.toMatchObject({ status: 500, message: NOT_PAUSED });
+    await expect(run({ Filter: 'Status == pending' })).rejects.toMatchObject({ code: 'conflict', message: NOT_PAUSED });
   });
 });

@@ -8,7 +8,7 @@ import {
   type Proposer,
   type TxnPayloads,
 } from '@waybill/state';
-import { badRequest, failed } from '../http/api-error.js';
+import { badRequest, notFound, conflict } from '../http/api-error.js';
 import { asObject, memberOf, stringOf } from '../http/json-members.js';
 import { ListFilter } from '../http/list-filter.js';
 import type { Requester } from '../http/requester.js';
@@ -43,7 +43,7 @@ export interface DeletionLookup {
   job(namespace: string, id: string): Promise<{ readonly row: Job | undefined }>;
 }
 
-/** API-191. @throws ApiError 400, DecodeError */
+/** API-191. @throws Refusal 400, DecodeError */
 export function readDeleteRequest(json: unknown): DeleteEvaluationsRequest {
   const body = asObject(json, 'EvalDeleteRequest');
   const ids = idsOf(memberOf(body, 'EvalIDs'));
@@ -80,7 +80,7 @@ export class DeleteEvaluations {
 
   /**
    * @param gone the client does not wait any longer: no further page is begun
-   * @throws ApiError
+   * @throws Refusal
    */
   async run(
     request: DeleteEvaluationsRequest,
@@ -94,8 +94,8 @@ export class DeleteEvaluations {
   }
 
   private async refuseUnlessPaused(): Promise<void> {
-    if (!(await this.read.schedulerConfiguration()).row?.PauseEvalBroker) throw failed(NOT_PAUSED);
-    if (await this.inquiry.enabledAt(0)) throw failed(NOT_PAUSED);
+    if (!(await this.read.schedulerConfiguration()).row?.PauseEvalBroker) throw conflict(NOT_PAUSED);
+    if (await this.inquiry.enabledAt(0)) throw conflict(NOT_PAUSED);
   }
 
   private async byIds(ids: readonly string[], requester: Requester): Promise<Deleted> {
@@ -114,10 +114,10 @@ export class DeleteEvaluations {
 
   private async refuseUnlessSafe(id: string, jobOf: (of: Evaluation) => Promise<Job | undefined>): Promise<void> {
     const { row } = await this.read.evaluation(id);
-    if (!row) throw failed('eval not found');
+    if (!row) throw notFound('eval not found');
     const job = await jobOf(row);
     const allocs = job ? (await this.read.evalAllocations(id)).rows : [];
-    if (!isSafeToDelete(job, () => allocs)) throw failed(`eval ${id} is not safe to delete`);
+    if (!isSafeToDelete(job, () => allocs)) throw conflict(`eval ${id} is not safe to delete`);
   }
 
   private async byFilter(

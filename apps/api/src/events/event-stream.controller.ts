@@ -1,6 +1,7 @@
+import type { Refusal } from '@waybill/model';
 import { Controller, Get, Req, Res } from '@nestjs/common';
 import { EventLog } from '@waybill/projection';
-import { ApiError, badRequest, failed } from '../http/api-error.js';
+import { ApiError, badRequest, serverFailure } from '../http/api-error.js';
 import { boolParam, namespaceOf, param, params, type QueryString } from '../http/query-string.js';
 import { NEXT_TRAILER } from '../http/line-sink.js';
 import type { ApiReply, ApiRequest } from '../http/reply.js';
@@ -19,14 +20,14 @@ export class EventStreamController {
 
   @Get('stream')
   async stream(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
-    if (!this.subscriptions.enabled) throw failed('EventBroker not configured');
+    if (!this.subscriptions.enabled) throw serverFailure('EventBroker not configured');
     const { query } = request;
     const fromIndex = fromIndexOf(query);
     const filter = new EventFilter(parseTopics(params(query, 'topic')), namespaceOf(query));
     const untilHead = untilHeadOf(query);
     const { head } = this.events;
     const floor = await this.events.floor();
-    const strict = boolParam(query, 'strict', badRequest) ?? false;
+    const strict = boolParam(query, 'strict') ?? false;
     const bounds = {
       'X-Waybill-Event-Floor': String(floor),
       'X-Waybill-Event-Head': String(head),
@@ -50,11 +51,11 @@ export class EventStreamController {
 
 const LARGEST_INDEX = 2n ** 63n - 1n;
 
-/** API-403, EV-21, EV-67. @throws ApiError 400 */
+/** API-403, EV-21, EV-67. @throws Refusal 400 */
 function fromIndexOf(query: QueryString): number {
   const text = param(query, 'index');
   if (text === undefined || text === '') return 0;
-  const refused = (why: string): ApiError =>
+  const refused = (why: string): Refusal =>
     badRequest(`Unable to parse index: strconv.ParseUint: parsing ${JSON.stringify(text)}: ${why}`);
   if (!/^\d+$/.test(text)) throw refused('invalid syntax');
   if (text.length > 20 || BigInt(text) > LARGEST_INDEX) throw refused('value out of range');
@@ -63,7 +64,7 @@ function fromIndexOf(query: QueryString): number {
 
 /**
  * `until=head`, an addition: the stream ends, behind one more heartbeat, when all that was applied at its beginning has
- * been written. @throws ApiError 400
+ * been written. @throws Refusal 400
  */
 function untilHeadOf(query: QueryString): boolean {
   const text = param(query, 'until') ?? '';

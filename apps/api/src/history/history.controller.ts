@@ -56,7 +56,7 @@ export class HistoryController {
   @Get('trace/evaluation/:id')
   async trace(@Param('id') given: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     const id = fullUuid(given, 'eval lookup failed');
-    const all = boolParam(request.query, 'allocs', badRequest) ?? false;
+    const all = boolParam(request.query, 'allocs') ?? false;
     const query = async () => {
       const { index, floor, trace } = await this.traces.read(id, all);
       reply.header('X-Waybill-Log-Floor', floor);
@@ -78,7 +78,7 @@ export class HistoryController {
     });
   }
 
-  /** @throws ApiError 400 when several objects begin so */
+  /** @throws Refusal 400 when several objects begin so */
   private async idOf(kind: ObjectKind, namespaces: Namespaces, given: string): Promise<string | undefined> {
     const ids = await this.log.matching(kind, namespaces, given);
     if (ids.length > 1) throw badRequest(`prefix matched multiple objects: ${ids.slice(0, MAX_MATCHES).join(', ')}`);

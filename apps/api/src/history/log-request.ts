@@ -13,7 +13,7 @@ const KINDS_WITHOUT_OBJECTS: ReadonlySet<string> = new Set(['var', 'policy', 'ro
 
 const isObjectKind = (kind: string): kind is ObjectKind => Object.hasOwn(HISTORY_TABLES, kind);
 
-/** `none`: a kind without objects. @throws ApiError 400 */
+/** `none`: a kind without objects. @throws Refusal 400 */
 export function kindOf(given: string): ObjectKind | 'none' {
   if (isObjectKind(given)) return given;
   if (KINDS_WITHOUT_OBJECTS.has(given)) return 'none';
@@ -25,7 +25,7 @@ export interface LogRequest extends Omit<LogQuery, 'kind'> {
   readonly kind: ObjectKind | 'none' | undefined;
 }
 
-/** API-264, API-265. @throws ApiError 400 */
+/** API-264, API-265. @throws Refusal 400 */
 export function readLogRequest(query: QueryString): LogRequest {
   const given = param(query, 'kind');
   const kind = given === undefined || given === '' ? undefined : kindOf(given);
@@ -36,7 +36,7 @@ export function readLogRequest(query: QueryString): LogRequest {
     namespaces: namespacesOf(query),
     kind,
     id: kind === 'scheduler-config' ? (id ?? SCHEDULER_CONFIG_ID) : id,
-    related: boolParam(query, 'related', badRequest),
+    related: boolParam(query, 'related'),
     from: numberParam(query, 'from'),
     to: numberParam(query, 'to'),
     sinceNs: timeParam(query, 'since'),
@@ -45,8 +45,8 @@ export function readLogRequest(query: QueryString): LogRequest {
     actor: param(query, 'actor') || undefined,
     request: param(query, 'request') || undefined,
     trace: traceParam(query),
-    reverse: boolParam(query, 'reverse', badRequest),
-    withStates: boolParam(query, 'diff', badRequest),
+    reverse: boolParam(query, 'reverse'),
+    withStates: boolParam(query, 'diff'),
     perPage: Math.min(perPage, MAX_PER_PAGE),
     nextIndex: numberParam(query, 'next_token'),
   };

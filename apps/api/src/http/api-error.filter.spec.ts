@@ -5,7 +5,7 @@ import { SetAsideError } from '@waybill/projection';
 import { RpcError, RpcUnavailableError } from '@waybill/rpc';
 import { silentLogger } from '@waybill/telemetry';
 import { describe, expect, it } from 'vitest';
-import { badRequest, failed, forbidden, notFound } from './api-error.js';
+import { badRequest, conflict, forbidden, notFound, serverFailure } from './api-error.js';
 import { ApiErrorFilter } from './api-error.filter.js';
 import { KnownPaths } from './known-paths.js';
 
@@ -29,7 +29,8 @@ const databaseError = (code: string): Error => Object.assign(new Error('connecti
 
 describe('what a failure is to a client', () => {
   it.each([
-    ['of a business rule', failed('Unknown job'), 500, 'Unknown job'],
+    ['of the server', serverFailure('no configuration yet'), 500, 'no configuration yet'],
+    ['of a business rule', conflict('volume in use: data'), 409, 'volume in use: data'],
     ['of a request', badRequest('Invalid index'), 400, 'Invalid index'],
     ['of rights', forbidden('Permission denied'), 403, 'Permission denied'],
     ['to find something', notFound('job not found'), 404, 'job not found'],

@@ -1,8 +1,8 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException } from '@nestjs/common';
 import { ConflictError, LogOverloadedError, LogUnavailableError, TooLargeError } from '@waybill/journal';
-import { DecodeError } from '@waybill/model';
+import { DecodeError, HTTP_STATUS_OF, Refusal } from '@waybill/model';
 import { SetAsideError } from '@waybill/projection';
-import { RpcError, RpcUnavailableError } from '@waybill/rpc';
+import { RpcUnavailableError } from '@waybill/rpc';
 import type { Logger } from '@waybill/telemetry';
 import type { KnownPaths } from './known-paths.js';
 import type { ApiReply, ApiRequest } from './reply.js';
@@ -30,14 +30,14 @@ export class ApiErrorFilter implements ExceptionFilter {
   }
 
   private answerOf(error: unknown, request: ApiRequest): Answer {
+    if (error instanceof Refusal) return { status: HTTP_STATUS_OF[error.code], text: error.message };
     if (error instanceof ApiError) return { status: error.status, text: error.message };
     if (error instanceof DecodeError) return { status: 400, text: error.message };
     if (error instanceof TooLargeError) return { status: 413, text: error.message };
     if (error instanceof LogUnavailableError || error instanceof LogOverloadedError)
       return { status: 503, text: error.message };
-    if (error instanceof ConflictError) return { status: 500, text: 'too many writes to the same object; try again' };
+    if (error instanceof ConflictError) return { status: 409, text: 'too many writes to the same object; try again' };
     if (error instanceof RpcUnavailableError) return { status: 500, text: 'No cluster leader' };
-    if (error instanceof RpcError) return { status: STATUS_OF_RPC[error.code], text: error.message };
     if (error instanceof SetAsideError) return { status: 500, text: error.message };
     if (isDatabaseDown(error))
       return {
@@ -56,17 +56,6 @@ export class ApiErrorFilter implements ExceptionFilter {
     return this.paths.has(request.url) ? { status: 405, text: 'Invalid method' } : { status: 404, text: '' };
   }
 }
-
-const STATUS_OF_RPC = {
-  invalid: 400,
-  'not-found': 404,
-  forbidden: 403,
-  conflict: 500,
-  limit: 503,
-  'too-large': 413,
-  unavailable: 503,
-  internal: 500,
-} as const satisfies Record<RpcError['code'], number>;
 
 /** Postgres says so itself (class 57, 08, 53), or the connection to it fails. */
 const DOWN_CODES = /^(57P0[123]|08...|53300|ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND)$/;

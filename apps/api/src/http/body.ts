@@ -1,12 +1,13 @@
-import { ApiError, badRequest } from './api-error.js';
+import { Refusal } from '@waybill/model';
+import { badRequest } from './api-error.js';
 
 const BYTES_PER_MIB = 1024 * 1024;
 /** Bytes of a request's body. A job that fits no transaction is refused later, with a text of its own. */
 export const MAX_BODY_BYTES = 32 * BYTES_PER_MIB;
 
 /** The contract knows no limit (API-29), so who meets ours is told it. @param limit bytes that the path takes */
-export const bodyTooLarge = (limit = MAX_BODY_BYTES): ApiError =>
-  new ApiError(413, `Request body is too large: at most ${Math.floor(limit / BYTES_PER_MIB)} MiB`);
+export const bodyTooLarge = (limit = MAX_BODY_BYTES): Refusal =>
+  new Refusal('too-large', `Request body is too large: at most ${Math.floor(limit / BYTES_PER_MIB)} MiB`);
 
 /** Deeper nesting than any job has; keeps recursive decoding off the stack's end. */
 export const MAX_JSON_DEPTH = 256;
@@ -15,7 +16,7 @@ const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /**
  * The JSON value a request carries (API-26, API-27): the first value counts, what follows is ignored.
- * @throws ApiError 400: empty, no UTF-8, no JSON, or nested deeper than MAX_JSON_DEPTH
+ * @throws Refusal 400: empty, no UTF-8, no JSON, or nested deeper than MAX_JSON_DEPTH
  */
 export function readJsonBody(body: unknown): unknown {
   const text = textOf(body);

@@ -1,5 +1,5 @@
 import { NS_PER_MS, parseDuration } from '@waybill/model';
-import { badRequest, failed } from './api-error.js';
+import { badRequest } from './api-error.js';
 
 export type QueryString = Readonly<Record<string, string | string[] | undefined>>;
 
@@ -23,11 +23,11 @@ export const namespaceOf = (query: QueryString, fallback = 'default'): string =>
 const TRUE = new Set(['1', 't', 'T', 'TRUE', 'true', 'True']);
 const FALSE = new Set(['0', 'f', 'F', 'FALSE', 'false', 'False']);
 
-/** API-73: absent, bare or empty counts as not given. @throws ApiError 500 for anything else, or what `fail` makes */
+/** API-73: absent, bare or empty counts as not given. @throws Refusal invalid for anything else, or what `fail` makes */
 export function boolParam(
   query: QueryString,
   name: string,
-  fail: (text: string) => Error = failed,
+  fail: (text: string) => Error = badRequest,
 ): boolean | undefined {
   const value = param(query, name);
   if (value === undefined || value === '') return undefined;
@@ -79,15 +79,15 @@ const UUID_PARTS = /^(.{8})(.{1,4})?(.{1,4})?(.{1,4})?(.{1,12})?$/;
 
 /**
  * API-60, API-61: prefix of a UUID, lower case, with hyphens where they are in one: clients leave them out (DP-1702).
- * Undefined when absent. @throws ApiError 500
+ * Undefined when absent. @throws Refusal 500
  */
 export function uuidPrefixParam(query: QueryString): string | undefined {
   const prefix = param(query, 'prefix')?.toLowerCase();
   if (prefix === undefined || prefix === '') return undefined;
   const digits = prefix.replaceAll('-', '');
   if (!/^[0-9a-f]*$/.test(digits) || prefix.length > 36 || prefix.length - digits.length > 4)
-    throw failed(`invalid UUID prefix ${JSON.stringify(prefix)}`);
-  if (digits.length % 2 === 1) throw failed('Input (without hyphens) must be even length');
+    throw badRequest(`invalid UUID prefix ${JSON.stringify(prefix)}`);
+  if (digits.length % 2 === 1) throw badRequest('Input (without hyphens) must be even length');
   return hyphenated(digits);
 }
 
@@ -105,8 +105,8 @@ function hyphenated(digits: string): string {
   return parts.join('-');
 }
 
-/** API-41: reads by full id. @throws ApiError 500 */
+/** API-41: reads by full id. @throws Refusal 500 */
 export function fullUuid(id: string, lookup: string): string {
-  if (id.length !== 36) throw failed(`${lookup}: index error: UUID must be 36 characters`);
+  if (id.length !== 36) throw badRequest(`${lookup}: index error: UUID must be 36 characters`);
   return id.toLowerCase();
 }

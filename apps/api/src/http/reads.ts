@@ -1,7 +1,7 @@
+import { notFound } from './api-error.js';
 import type { BlockingQueries, Watched } from './blocking-query.js';
 import type { TableName } from '@waybill/state';
 import type { ReadResult } from './read-result.js';
-import { ApiError } from './api-error.js';
 import type { ListAnswers } from './list-answers.js';
 import type { ReadModelAge } from './log-contact.js';
 import { indexParam, staleParam, waitParam } from './query-string.js';
@@ -47,10 +47,10 @@ export class Reads {
     this.send(request, reply, await this.blocking.run(options, [], query), 'not found');
   }
 
-  /** @throws ApiError 404 when there is no value, with the headers of a read set (API-33) */
+  /** @throws Refusal 404 when there is no value, with the headers of a read set (API-33) */
   private send(request: ApiRequest, reply: ApiReply, answer: ReadResult, missing: string): void {
     setReadHeaders(reply, { ...this.age(), index: answer.index, nextToken: answer.nextToken });
-    if (answer.value === undefined) throw new ApiError(404, missing);
+    if (answer.value === undefined) throw notFound(missing);
     sendJson(request, reply, answer.value);
   }
 }

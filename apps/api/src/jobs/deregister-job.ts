@@ -41,7 +41,7 @@ export class DeregisterJob {
     return this.read.job(namespace, id);
   }
 
-  /** @throws ApiError */
+  /** @throws Refusal */
   async run(options: DeregisterOptions, requester: Requester): Promise<Deregistered> {
     const job = await this.stored(options.namespace, options.id);
     if (!job) return answer('', 0);

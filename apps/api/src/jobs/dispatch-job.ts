@@ -16,7 +16,7 @@ import {
   type ParameterizedJobConfig,
 } from '@waybill/model';
 import { draftTxn, type Proposer } from '@waybill/state';
-import { badRequest, failed } from '../http/api-error.js';
+import { badRequest, notFound, conflict } from '../http/api-error.js';
 import { asObject, intOf, objectOf, stringOf } from '../http/json-members.js';
 import type { Requester } from '../http/requester.js';
 import { acceptedOrThrow } from '../writer.js';
@@ -43,7 +43,7 @@ export interface Dispatched {
   readonly Index: number;
 }
 
-/** API-175, API-176. @throws ApiError 400, DecodeError */
+/** API-175, API-176. @throws Refusal 400, DecodeError */
 export function readDispatchRequest(json: unknown, pathJobId: string): Omit<DispatchWish, 'idempotencyToken'> {
   const body = asObject(json, 'JobDispatchRequest');
   const id = stringOf(body, 'JobID');
@@ -79,18 +79,18 @@ export class DispatchJob {
     private readonly newId: () => string,
   ) {}
 
-  /** @throws ApiError */
+  /** @throws Refusal */
   async run(namespace: string, id: string, wish: DispatchWish, requester: Requester): Promise<Dispatched> {
     await this.register.refuseWhenDisabled();
     const written = await this.log.lastSequence(jobSubject(namespace, id));
     if (written > 0) await this.readable(written);
     const parent = await this.read.job(namespace, id);
-    if (!parent) throw failed('parameterized job not found');
+    if (!parent) throw notFound('parameterized job not found');
     refuseDispatch(parent, wish);
     const nowNs = nsFromMs(this.clock.nowMs());
     const child = childOf(parent, wish, nowNs, this.newId().slice(0, 8));
     const [wrong] = [...jobIdErrors(child.ID), ...metaErrors(wish.meta)];
-    if (wrong !== undefined) throw failed(wrong);
+    if (wrong !== undefined) throw badRequest(wrong);
     const Eval = isPeriodic(child)
       ? null
       : newEvaluation({
@@ -142,30 +142,30 @@ export class DispatchJob {
   }
 }
 
-/** API-176. @throws ApiError 500 */
+/** API-176. @throws Refusal 500 */
 function refuseDispatch(parent: Job, { payload, meta, priority, idPrefix, idempotencyToken }: DispatchWish): void {
   const { ParameterizedJob: config } = parent;
   if (config === null || !isParameterized(parent))
-    throw failed(`Specified job "${parent.ID}" is not a parameterized job`);
-  if (parent.Stop) throw failed(`Specified job "${parent.ID}" is stopped`);
+    throw badRequest(`Specified job "${parent.ID}" is not a parameterized job`);
+  if (parent.Stop) throw conflict(`Specified job "${parent.ID}" is stopped`);
   refusePayload(config, payload);
   refuseMeta(config, meta);
   const [tooLong] = [
     ...nameLengthErrors('dispatch ID prefix', idPrefix, MAX_DISPATCH_PREFIX_BYTES),
     ...nameLengthErrors('idempotency token', idempotencyToken, MAX_IDEMPOTENCY_TOKEN_BYTES),
   ];
-  if (tooLong !== undefined) throw failed(tooLong);
+  if (tooLong !== undefined) throw badRequest(tooLong);
   if (priority !== 0 && (priority < 1 || priority > 100))
-    throw failed('dispatch job priority must be between [1, 100]');
+    throw badRequest('dispatch job priority must be between [1, 100]');
 }
 
 function refusePayload({ Payload }: ParameterizedJobConfig, payload: Buffer): void {
   if (Payload === 'required' && payload.length === 0)
-    throw failed('Payload is not provided but required by parameterized job');
+    throw badRequest('Payload is not provided but required by parameterized job');
   if (Payload === 'forbidden' && payload.length > 0)
-    throw failed('Payload provided but forbidden by parameterized job');
+    throw badRequest('Payload provided but forbidden by parameterized job');
   if (payload.length > MAX_PAYLOAD_BYTES)
-    throw failed(`Payload exceeds maximum size; ${payload.length} > ${MAX_PAYLOAD_BYTES}`);
+    throw badRequest(`Payload exceeds maximum size; ${payload.length} > ${MAX_PAYLOAD_BYTES}`);
 }
 
 function refuseMeta(config: ParameterizedJobConfig, meta: Readonly<Record<string, string>>): void {
@@ -173,9 +173,9 @@ function refuseMeta(config: ParameterizedJobConfig, meta: Readonly<Record<string
   const permitted = new Set([...required, ...(config.MetaOptional ?? [])]);
   const unpermitted = Object.keys(meta).filter((key) => !permitted.has(key));
   if (unpermitted.length > 0)
-    throw failed(`Dispatch request included unpermitted metadata keys: ${listed(unpermitted)}`);
+    throw badRequest(`Dispatch request included unpermitted metadata keys: ${listed(unpermitted)}`);
   const missing = required.filter((key) => !Object.hasOwn(meta, key));
-  if (missing.length > 0) throw failed(`Dispatch did not provide required meta keys: ${listed(missing)}`);
+  if (missing.length > 0) throw badRequest(`Dispatch did not provide required meta keys: ${listed(missing)}`);
 }
 
 const listed = (keys: readonly string[]): string => `[${keys.toSorted().join(' ')}]`;

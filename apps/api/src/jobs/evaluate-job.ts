@@ -11,7 +11,7 @@ import {
   nsFromMs,
 } from '@waybill/model';
 import { draftTxn, type DraftContext, type Proposer, type TxnDraft } from '@waybill/state';
-import { badRequest, failed } from '../http/api-error.js';
+import { badRequest, notFound } from '../http/api-error.js';
 import { asObject, boolOf, objectOf, stringOf } from '../http/json-members.js';
 import type { Requester } from '../http/requester.js';
 import { acceptedOrThrow } from '../writer.js';
@@ -29,7 +29,7 @@ export interface EvaluateLookup {
   jobAllocations(namespace: string, id: string): Promise<{ readonly rows: readonly Allocation[] }>;
 }
 
-/** API-150. @param body undefined: there was none @throws ApiError 400, DecodeError */
+/** API-150. @param body undefined: there was none @throws Refusal 400, DecodeError */
 export function readEvaluateRequest(body: unknown, pathJobId: string): { readonly forceReschedule: boolean } {
   if (body === undefined) return { forceReschedule: false };
   const given = asObject(body, 'JobEvaluateRequest');
@@ -53,14 +53,14 @@ export class EvaluateJob {
     private readonly newId: () => string,
   ) {}
 
-  /** @throws ApiError */
+  /** @throws Refusal */
   async run({ namespace, id, forceReschedule }: EvaluateOptions, requester: Requester): Promise<Registered> {
     const written = await this.log.lastSequence(jobSubject(namespace, id));
     if (written > 0) await this.readable(written);
     const { row: job } = await this.read.job(namespace, id);
-    if (!job) throw failed('job not found');
-    if (isPeriodic(job)) throw failed("can't evaluate periodic job");
-    if (isParameterized(job)) throw failed("can't evaluate parameterized job");
+    if (!job) throw notFound('job not found');
+    if (isPeriodic(job)) throw badRequest("can't evaluate periodic job");
+    if (isParameterized(job)) throw badRequest("can't evaluate parameterized job");
     const nowNs = nsFromMs(this.clock.nowMs());
     const evaluation = newEvaluation({
       ID: this.newId(),

@@ -32,7 +32,7 @@ describe('what is looked at before a job is written', () => {
   it('API-346, API-347, OP-182: what its namespace does not allow comes first, then what is wrong with it', async () => {
     const refusal = admission(LIMITS).admit(submitted({ Count: -1 }));
     await expect(refusal).rejects.toMatchObject({
-      status: 500,
+      code: 'invalid',
       message: expect.stringMatching(
         /^2 errors occurred:\n\t\* used task driver "docker" is not allowed in namespace "team"\n\t\* Task group web/,
       ) as string,

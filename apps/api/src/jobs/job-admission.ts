@@ -1,3 +1,4 @@
+import { badRequest } from '../http/api-error.js';
 import {
   ALL_NODES_POOL,
   DEFAULT_NAMESPACE,
@@ -12,7 +13,6 @@ import {
   type SchedulerConfiguration,
   validateJob,
 } from '@waybill/model';
-import { failed } from '../http/api-error.js';
 import type { SubmittedJob } from './register-request.js';
 
 /** Allocations that one job may ask for: `job_max_count`. */
@@ -48,10 +48,10 @@ export class JobAdmission {
     return { errors: [...vaultErrors(job), ...place, ...limits, ...errors], warnings };
   }
 
-  /** Resolves with all warnings as one text (API-350). @throws ApiError 500 with everything that is wrong (API-102) */
+  /** Resolves with all warnings as one text (API-350). @throws Refusal 500 with everything that is wrong (API-102) */
   async admit({ Job: job, warnings: ofDecoding }: SubmittedJob): Promise<string> {
     const { errors, warnings } = await this.look(job);
-    if (errors.length > 0) throw failed(formatErrors(errors));
+    if (errors.length > 0) throw badRequest(formatErrors(errors));
     return formatWarnings([...ofDecoding, ...warnings]);
   }
 }

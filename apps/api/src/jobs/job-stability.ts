@@ -1,7 +1,7 @@
 import { jobSubject, type Log } from '@waybill/journal';
 import { nsFromMs, type Clock } from '@waybill/model';
 import { draftTxn, type Proposer } from '@waybill/state';
-import { badRequest, failed } from '../http/api-error.js';
+import { badRequest, notFound } from '../http/api-error.js';
 import { asObject, boolOf, stringOf, uintOf } from '../http/json-members.js';
 import type { Requester } from '../http/requester.js';
 import { acceptedOrThrow } from '../writer.js';
@@ -12,7 +12,7 @@ export interface StabilityRequest {
   readonly stable: boolean;
 }
 
-/** API-164. @throws ApiError 400, DecodeError */
+/** API-164. @throws Refusal 400, DecodeError */
 export function readStabilityRequest(json: unknown, pathJobId: string): StabilityRequest {
   const body = asObject(json, 'JobStabilityRequest');
   const id = stringOf(body, 'JobID');
@@ -31,13 +31,13 @@ export class JobStability {
     private readonly clock: Clock,
   ) {}
 
-  /** Resolves with the index. @throws ApiError */
+  /** Resolves with the index. @throws Refusal */
   async run(namespace: string, id: string, wanted: StabilityRequest, requester: Requester): Promise<number> {
     const written = await this.log.lastSequence(jobSubject(namespace, id));
     if (written > 0) await this.readable(written);
     const { rows } = await this.read.jobVersions(namespace, id);
     if (!rows.some((row) => row.Version === wanted.version))
-      throw failed(`job "${id}" in namespace "${namespace}" at version ${wanted.version} not found`);
+      throw notFound(`job "${id}" in namespace "${namespace}" at version ${wanted.version} not found`);
     const payload = { JobID: id, JobVersion: wanted.version, Stable: wanted.stable };
     const context = { ...requester.draftContext(nsFromMs(this.clock.nowMs())), namespace };
     return acceptedOrThrow(await this.writer.propose(draftTxn('JobStability', payload, context))).index;

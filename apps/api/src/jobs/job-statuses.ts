@@ -63,12 +63,12 @@ const byText = (a: readonly string[], b: readonly string[]): number => (a.join('
 const isDefault = (namespaces: JobStatusOptions['namespaces']): boolean =>
   namespaces !== '*' && namespaces.length === 1 && namespaces[0] === 'default';
 
-/** @throws ApiError 400, DecodeError */
+/** @throws Refusal 400, DecodeError */
 function readStatusesRequest(
   json: unknown,
   query: QueryString,
 ): { readonly named: Named | undefined; readonly includeChildren: boolean } {
-  const asked = boolParam(query, 'include_children', badRequest) ?? false;
+  const asked = boolParam(query, 'include_children') ?? false;
   if (json === undefined || json === null) return { named: undefined, includeChildren: asked };
   const body = asObject(json, 'JobStatusesRequest');
   return { named: namedOf(body), includeChildren: asked || boolOf(body, 'IncludeChildren') };

@@ -7,7 +7,7 @@ import {
   nsFromMs,
 } from '@waybill/model';
 import { draftTxn, type Proposer } from '@waybill/state';
-import { failed, notFound } from '../http/api-error.js';
+import { notFound, badRequest } from '../http/api-error.js';
 import { asObject, boolOf, stringOf, uintOf } from '../http/json-members.js';
 import type { Requester } from '../http/requester.js';
 import { acceptedOrThrow } from '../writer.js';
@@ -20,7 +20,7 @@ export interface TagWish {
   readonly description: string;
 }
 
-/** API-166. @throws ApiError 500, DecodeError */
+/** API-166. @throws Refusal 500, DecodeError */
 export function readTagRequest(json: unknown): TagWish {
   const body = asObject(json, 'TagRequest');
   const wish = {
@@ -28,16 +28,17 @@ export function readTagRequest(json: unknown): TagWish {
     latest: boolOf(body, 'Latest'),
     description: stringOf(body, 'Description'),
   };
-  if (wish.latest && wish.version > 0) throw failed(`version must be zero when tagging latest, got: ${wish.version}`);
+  if (wish.latest && wish.version > 0)
+    throw badRequest(`version must be zero when tagging latest, got: ${wish.version}`);
   const length = Array.from(wish.description).length;
   if (length > MAX_LONG_DESCRIPTION_CHARS)
-    throw failed(
+    throw badRequest(
       `Tagged version description must be under ${MAX_LONG_DESCRIPTION_CHARS} characters, currently ${length}`,
     );
   return wish;
 }
 
-/** What `/v1/job/:id/versions/:name/tag` names (API-7). @param rest decoded, without `/tag` @throws ApiError 404 */
+/** What `/v1/job/:id/versions/:name/tag` names (API-7). @param rest decoded, without `/tag` @throws Refusal 404 */
 export function tagPathOf(rest: string): { readonly id: string; readonly name: string } {
   const [id = '', versions, name = '', ...more] = rest.split('/');
   if (versions !== 'versions' || id === '' || name === '' || more.length > 0)
@@ -59,16 +60,16 @@ export class JobVersionTags {
     private readonly clock: Clock,
   ) {}
 
-  /** @throws ApiError 500 */
+  /** @throws Refusal 500 */
   async apply(place: TagPlace, wish: TagWish, requester: Requester): Promise<{ tag: JobVersionTag; index: number }> {
     const [tooLong] = nameLengthErrors('Tag name', place.name, MAX_VERSION_TAG_BYTES);
-    if (tooLong !== undefined) throw failed(tooLong);
+    if (tooLong !== undefined) throw badRequest(tooLong);
     const TaggedTime = nsFromMs(this.clock.nowMs());
     const tag = { Name: place.name, Description: wish.description, TaggedTime };
     return { tag, index: await this.write(place, wish, tag, requester) };
   }
 
-  /** Resolves with the index. @throws ApiError 500 */
+  /** Resolves with the index. @throws Refusal 500 */
   remove(place: TagPlace, requester: Requester): Promise<number> {
     return this.write(place, { version: 0, latest: false }, null, requester);
   }

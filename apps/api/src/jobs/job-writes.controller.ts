@@ -1,6 +1,6 @@
 import { Controller, Delete, Post, Put, Req, Res } from '@nestjs/common';
 import { formatErrors, formatWarnings } from '@waybill/model';
-import { failed, invalidMethod } from '../http/api-error.js';
+import { invalidMethod, badRequest } from '../http/api-error.js';
 import { readJsonBody, readOptionalJsonBody } from '../http/body.js';
 import { boolParam, namespaceOf, param } from '../http/query-string.js';
 import type { ApiReply, ApiRequest } from '../http/reply.js';
@@ -226,6 +226,6 @@ const bytesOf = (body: unknown): Buffer => (Buffer.isBuffer(body) ? body : Buffe
 /** API-121: not a number is 500, above 100 is 400, 0 or negative counts as not given. */
 function evalPriorityOf(text: string | undefined): number {
   if (text === undefined || text === '') return 0;
-  if (!/^-?\d{1,9}$/.test(text)) throw failed(`Failed to parse value of "eval_priority" (${text}) as an int`);
+  if (!/^-?\d{1,9}$/.test(text)) throw badRequest(`Failed to parse value of "eval_priority" (${text}) as an int`);
   return checkedEvalPriority(Math.max(0, Number(text)));
 }

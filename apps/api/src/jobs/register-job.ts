@@ -16,7 +16,7 @@ import {
   specChanged,
 } from '@waybill/model';
 import { draftTxn, type Proposer } from '@waybill/state';
-import { failed, forbidden } from '../http/api-error.js';
+import { forbidden, badRequest, conflict } from '../http/api-error.js';
 import type { Requester } from '../http/requester.js';
 import { acceptedOrThrow } from '../writer.js';
 import type { JobAdmission } from './job-admission.js';
@@ -58,7 +58,7 @@ export class RegisterJob {
     private readonly newId: () => string,
   ) {}
 
-  /** @throws ApiError */
+  /** @throws Refusal */
   async run(request: RegisterJobRequest, requester: Requester): Promise<Registered> {
     const warned = await this.admission.admit(request);
     await this.refuseWhenDisabled();
@@ -71,13 +71,13 @@ export class RegisterJob {
     }
   }
 
-  /** API-114. @throws ApiError 403 */
+  /** API-114. @throws Refusal 403 */
   async refuseWhenDisabled(): Promise<void> {
     if ((await this.read.schedulerConfiguration())?.RejectJobRegistration)
       throw forbidden('Job registration, dispatch, and scale are disabled by the scheduler configuration');
   }
 
-  /** Writes what is to be written, by the stored job as it is now. @throws ApiError, ConflictError: it is no longer */
+  /** Writes what is to be written, by the stored job as it is now. @throws Refusal, ConflictError: it is no longer */
   async decide(request: RegisterJobRequest, warnings: string, requester: Requester): Promise<Registered> {
     const job = request.Job;
     const subjectSequence = await this.log.lastSequence(jobSubject(job.Namespace, job.ID));
@@ -181,7 +181,7 @@ export function refuseEnforced(
   if (!request.EnforceIndex) return;
   const n = request.JobModifyIndex;
   const refuse = (why: string): never => {
-    throw failed(`Enforcing job modify index ${n}: ${why}`);
+    throw conflict(`Enforcing job modify index ${n}: ${why}`);
   };
   if (!stored && n !== 0) refuse('job does not exist');
   if (stored && n === 0) refuse('job already exists');
@@ -191,14 +191,14 @@ export function refuseEnforced(
 
 /** API-112, API-113. */
 export function refuseTypeChange(stored: Job, job: Job): void {
-  if (stored.Dispatched !== job.Dispatched) throw failed("field 'Dispatched' is read-only");
-  if (stored.Type !== job.Type) throw failed(`cannot update job from type "${stored.Type}" to "${job.Type}"`);
+  if (stored.Dispatched !== job.Dispatched) throw badRequest("field 'Dispatched' is read-only");
+  if (stored.Type !== job.Type) throw badRequest(`cannot update job from type "${stored.Type}" to "${job.Type}"`);
   const kinds = [
     ['periodic', isPeriodic(stored), isPeriodic(job)],
     ['parameterized', isParameterized(stored), isParameterized(job)],
   ] as const;
   for (const [kind, before, after] of kinds) {
-    if (before && !after) throw failed(`cannot update ${kind} job to being non-${kind}`);
-    if (!before && after) throw failed(`cannot update non-${kind} job to being ${kind}`);
+    if (before && !after) throw badRequest(`cannot update ${kind} job to being non-${kind}`);
+    if (!before && after) throw badRequest(`cannot update non-${kind} job to being ${kind}`);
   }
 }

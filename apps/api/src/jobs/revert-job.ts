@@ -1,6 +1,6 @@
 import { jobSubject, type Log } from '@waybill/journal';
 import type { Job } from '@waybill/model';
-import { badRequest, failed } from '../http/api-error.js';
+import { badRequest, notFound, conflict } from '../http/api-error.js';
 import { asObject, memberOf, stringOf, uintOf } from '../http/json-members.js';
 import type { Requester } from '../http/requester.js';
 import type { JobVersionLookup } from './job-version-lookup.js';
@@ -12,7 +12,7 @@ export interface RevertRequest {
   readonly enforcePriorVersion: number | null;
 }
 
-/** API-163. @throws ApiError 400, DecodeError */
+/** API-163. @throws Refusal 400, DecodeError */
 export function readRevertRequest(json: unknown, pathJobId: string): RevertRequest {
   const body = asObject(json, 'JobRevertRequest');
   const id = stringOf(body, 'JobID');
@@ -34,19 +34,19 @@ export class RevertJob {
     private readonly readable: (index: number) => Promise<unknown>,
   ) {}
 
-  /** @throws ApiError */
+  /** @throws Refusal */
   async run(namespace: string, id: string, wanted: RevertRequest, requester: Requester): Promise<Registered> {
     const written = await this.log.lastSequence(jobSubject(namespace, id));
     if (written > 0) await this.readable(written);
     const { row: current } = await this.read.job(namespace, id);
-    if (!current) throw failed(`job "${id}" not found`);
-    if (current.Version === wanted.version) throw failed("can't revert to current version");
+    if (!current) throw notFound(`job "${id}" not found`);
+    if (current.Version === wanted.version) throw badRequest("can't revert to current version");
     const { rows } = await this.read.jobVersions(namespace, id);
     const target = rows.find((row) => row.Version === wanted.version);
-    if (!target) throw failed(`job "${id}" in namespace "${namespace}" at version ${wanted.version} not found`);
+    if (!target) throw notFound(`job "${id}" in namespace "${namespace}" at version ${wanted.version} not found`);
     const prior = wanted.enforcePriorVersion;
     if (prior !== null && prior !== current.Version)
-      throw failed(`Current job has version ${current.Version}; enforcing version ${prior}`);
+      throw conflict(`Current job has version ${current.Version}; enforcing version ${prior}`);
     const request = {
       Job: asNewVersion(target),
       warnings: [],

@@ -42,7 +42,7 @@ const deployment = (Status: DeploymentStatus, JobCreateIndex = 10) => fixtures.a
 describe('API-172', () => {
   const ACTIVE = ['running', 'paused', 'pending', 'blocked', 'initializing', 'unblocking'] as const;
   it.each(ACTIVE)('API-172, DP-128: a count is refused while the latest deployment is %s', async (status) => {
-    const refused = { status: 400, message: 'job scaling blocked due to active deployment' };
+    const refused = { code: 'invalid', message: 'job scaling blocked due to active deployment' };
     await expect(scaled(deployment(status), { Count: 3 })).rejects.toMatchObject(refused);
   });
 
@@ -73,7 +73,7 @@ describe('API-173', () => {
 });
 
 it('API-173: not beyond what one job may have in all', async () => {
-  const refused = { status: 500, message: expect.stringContaining('job_max_count: 50001 > 50000') as string };
+  const refused = { code: 'invalid', message: expect.stringContaining('job_max_count: 50001 > 50000') as string };
   await expect(scaled(undefined, { Count: 50_001 })).rejects.toMatchObject(refused);
   expect((await scaled(undefined, { Count: 50_000 })).registrations).toHaveLength(1);
 });

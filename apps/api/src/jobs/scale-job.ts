@@ -15,7 +15,7 @@ import {
   totalCountErrors,
 } from '@waybill/model';
 import { draftTxn, type Proposer } from '@waybill/state';
-import { badRequest, failed, notFound } from '../http/api-error.js';
+import { badRequest, notFound } from '../http/api-error.js';
 import {
   asObject,
   boolOf,
@@ -63,7 +63,7 @@ export class ScaleJob {
     private readonly newId: () => string,
   ) {}
 
-  /** @param json the body of the request @throws ApiError, DecodeError */
+  /** @param json the body of the request @throws Refusal, DecodeError */
   async run(namespace: string, id: string, json: unknown, requester: Requester): Promise<Registered> {
     const body = asObject(json, 'ScalingRequest');
     const target = objectOf(body, 'Target') ?? {};
@@ -96,7 +96,7 @@ export class ScaleJob {
     await this.refuseDuringDeployment(job);
     const registration = registrationOf(job, group, wish.count, wish);
     const [tooMany] = totalCountErrors(registration.Job, JOB_MAX_COUNT);
-    if (tooMany !== undefined) throw failed(tooMany);
+    if (tooMany !== undefined) throw badRequest(tooMany);
     const registered = await this.register.decide({ ...registration, Scaling: event }, '', requester);
     const isNewVersion = registered.JobModifyIndex === registered.Index;
     if (isNewVersion) return registered;
@@ -145,7 +145,7 @@ export class ScaleJob {
   }
 }
 
-/** API-170, in its order. @throws ApiError 400, DecodeError */
+/** API-170, in its order. @throws Refusal 400, DecodeError */
 function readWish(body: JsonObject, target: JsonObject, namespace: string): ScalingWish {
   const named = stringOf(target, 'Namespace');
   if (named !== '' && named !== namespace) throw badRequest('namespace in payload did not match header');
@@ -172,7 +172,7 @@ function readWish(body: JsonObject, target: JsonObject, namespace: string): Scal
   };
 }
 
-/** API-171. @throws ApiError 400 */
+/** API-171. @throws Refusal 400 */
 function refuseCount(job: Job, { Scaling: policy }: TaskGroup, count: number): void {
   if (policy && count < policy.Min)
     throw badRequest(`group count was less than scaling policy minimum: ${count} < ${policy.Min}`);

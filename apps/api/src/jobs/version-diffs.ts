@@ -1,8 +1,8 @@
+import { notFound } from '../http/api-error.js';
 import { diffJobs, type Job, type JobDiff } from '@waybill/model';
-import { failed } from '../http/api-error.js';
 import { boolParam, param, type QueryString } from '../http/query-string.js';
 
-/** What the kept versions of a job changed (API-161). @param versions newest first @throws ApiError 500 */
+/** What the kept versions of a job changed (API-161). @param versions newest first @throws Refusal 500 */
 export function versionDiffs(versions: readonly Job[], query: QueryString): JobDiff[] | null {
   if (boolParam(query, 'diffs') !== true) return null;
   const reference = referenceOf(versions, query);
@@ -16,11 +16,11 @@ function referenceOf(versions: readonly Job[], query: QueryString): Job | undefi
   const tag = param(query, 'diff_tag');
   if (number) {
     const found = versions.find(({ Version }) => String(Version) === number);
-    if (!found) throw failed(`version ${number} not found`);
+    if (!found) throw notFound(`version ${number} not found`);
     return found;
   }
   if (!tag) return undefined;
   const found = versions.find(({ VersionTag }) => VersionTag?.Name === tag);
-  if (!found) throw failed(`tag "${tag}" not found`);
+  if (!found) throw notFound(`tag "${tag}" not found`);
   return found;
 }

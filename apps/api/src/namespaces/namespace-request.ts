@@ -5,7 +5,7 @@ import {
   type NamespaceSpecification,
   wire,
 } from '@waybill/model';
-import { badRequest, failed } from '../http/api-error.js';
+import { badRequest } from '../http/api-error.js';
 import { readJsonBody } from '../http/body.js';
 
 const CAPABILITIES: wire.Shape<NamespaceCapabilities> = {
@@ -47,13 +47,13 @@ const REFUSED: readonly (readonly [Enterprise, string])[] = [
 /**
  * The namespace that a body describes (OP-178, OP-179).
  * @param name of the path; undefined: it has none
- * @throws ApiError 400 or 500, DecodeError
+ * @throws Refusal 400 or 500, DecodeError
  */
 export function readNamespace(body: unknown, name: string | undefined): NamespaceSpecification {
   const given = wire.decodeShape(NAMESPACE, readJsonBody(body));
   if (name !== undefined && given.Name !== name) throw badRequest('Namespace name does not match request path');
   const refused = REFUSED.filter(([member]) => (given[member] ?? null) !== null).map(([, text]) => text);
   const problems = [...namespaceProblems(given), ...refused];
-  if (problems.length > 0) throw failed(`Invalid namespace "${given.Name}": ${formatErrors(problems)}`);
+  if (problems.length > 0) throw badRequest(`Invalid namespace "${given.Name}": ${formatErrors(problems)}`);
   return { ...given, NodePoolConfiguration: null, VaultConfiguration: null, ConsulConfiguration: null };
 }

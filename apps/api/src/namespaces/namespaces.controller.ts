@@ -1,7 +1,7 @@
 import { Controller, Delete, Get, Param, Post, Put, Req, Res } from '@nestjs/common';
 import { DEFAULT_NAMESPACE } from '@waybill/model';
 import { ReadModel } from '@waybill/projection';
-import { badRequest, failed } from '../http/api-error.js';
+import { badRequest } from '../http/api-error.js';
 import { ListFilter } from '../http/list-filter.js';
 import { pageOf } from '../http/list-params.js';
 import { param } from '../http/query-string.js';
@@ -61,7 +61,7 @@ export class NamespacesController {
 
   @Delete('namespace/:name')
   async delete(@Param('name') name: string, @Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
-    if (name === DEFAULT_NAMESPACE) throw failed('can not delete default namespace');
+    if (name === DEFAULT_NAMESPACE) throw badRequest('can not delete default namespace');
     setWriteIndex(reply, await this.writes.run('NamespaceDelete', { Names: [name] }, Requester.of(request)));
     sendEmpty(reply);
   }

@@ -6,7 +6,7 @@ import {
   parseDuration,
   wire,
 } from '@waybill/model';
-import { badRequest, failed } from '../http/api-error.js';
+import { badRequest } from '../http/api-error.js';
 import { readJsonBody } from '../http/body.js';
 
 /** Nanoseconds, or as people write a duration (API-13). */
@@ -39,7 +39,7 @@ const NODE_POOL: wire.Shape<NodePoolSpecification> = {
 /**
  * The pool that a body describes (ND-182 to ND-185).
  * @param name of the path; undefined: it has none
- * @throws ApiError 400, DecodeError; 500 for what this edition does not offer
+ * @throws Refusal 400, DecodeError; 500 for what this edition does not offer
  */
 export function readNodePool(body: unknown, name: string | undefined): NodePoolSpecification {
   const pool = wire.decodeShape(NODE_POOL, readJsonBody(body));
@@ -47,6 +47,6 @@ export function readNodePool(body: unknown, name: string | undefined): NodePoolS
   const problem = nodePoolProblem(pool);
   if (problem !== undefined) throw badRequest(`invalid node pool "${pool.Name}": ${problem}`);
   if (isBuiltInNodePool(pool.Name)) throw badRequest(`modifying node pool "${pool.Name}" is not allowed`);
-  if (pool.SchedulerConfiguration) throw failed('Feature "Node Pools Governance" is unlicensed');
+  if (pool.SchedulerConfiguration) throw badRequest('Feature "Node Pools Governance" is unlicensed');
   return pool;
 }

@@ -8,12 +8,11 @@ import {
   type NodeCommandResponse,
   type OnBehalfOf,
   purgeNode,
-  RpcError,
   updateNodeDrain,
   updateNodeEligibility,
 } from '@waybill/rpc';
 import { AgentIdentity } from '../cluster/agent-identity.js';
-import { failed, notFound } from '../http/api-error.js';
+import { notFound } from '../http/api-error.js';
 import { pathOf } from '../http/path.js';
 import { type ApiReply, type ApiRequest, sendJson, setWriteIndex } from '../http/reply.js';
 import { Requester } from '../http/requester.js';
@@ -91,7 +90,7 @@ export class NodeWritesController {
     });
   }
 
-  /** Answers once what was written can be read. @throws ApiError as ND-19 says */
+  /** Answers once what was written can be read. @throws Refusal (ND-19) */
   private async ask<Req extends NodeCommandRequest>(
     call: Call<Req, NodeCommandResponse>,
     wanted: Omit<Req, 'For'>,
@@ -100,19 +99,10 @@ export class NodeWritesController {
     const { actor, reason = '', requestId, traceparent } = Requester.of(request).draftContext(0);
     const For: OnBehalfOf = { Actor: actor, Reason: reason, RequestID: requestId };
     // `Omit` of a type parameter is not put together again by the compiler.
-    const answer = await this.answered(call, { ...wanted, For } as Req, { traceparent });
+    const answer = await this.rpc.ask(call, { ...wanted, For } as Req, { traceparent });
     const written = Math.max(answer.Index, answer.EvalCreateIndex);
     if (written > 0) await this.writer.readable(written);
     return answer;
-  }
-
-  private async answered<Req, Res>(call: Call<Req, Res>, request: Req, options: AskOptions): Promise<Res> {
-    try {
-      return await this.rpc.ask(call, request, options);
-    } catch (error) {
-      if (error instanceof RpcError && BUSINESS_RULES.has(error.code)) throw failed(error.message);
-      throw error;
-    }
   }
 
   private send<Answer extends Answered>(request: ApiRequest, reply: ApiReply, answer: Answer): void {
@@ -126,6 +116,3 @@ export class NodeWritesController {
 const CALLER = 'token:acls-disabled';
 
 type Answered = Pick<NodeCommandResponse, 'EvalIDs' | 'EvalCreateIndex' | 'NodeModifyIndex' | 'Index'>;
-
-/** ND-19: what breaks a rule is 500 with the rule's text, also an unknown node. */
-const BUSINESS_RULES: ReadonlySet<RpcError['code']> = new Set(['invalid', 'not-found', 'conflict']);

@@ -2,7 +2,7 @@ import { Controller, Get, Post, Put, Req, Res } from '@nestjs/common';
 import { BadArchiveError } from '@waybill/model/snapshot-archive';
 import { BadRowsError } from '@waybill/state';
 import { ApiCore } from '../api-core.js';
-import { badRequest, failed } from '../http/api-error.js';
+import { badRequest, serverFailure } from '../http/api-error.js';
 import { txnRecord } from '../history/txn-record.js';
 import { type ApiReply, type ApiRequest, sendJson, setWriteIndex } from '../http/reply.js';
 import { Requester } from '../http/requester.js';
@@ -51,7 +51,7 @@ export class LogRecoveryController {
     try {
       await this.answer(request, reply, await this.recovery.restore(request.body, Requester.of(request)));
     } catch (error) {
-      if (error instanceof BadArchiveError || error instanceof BadRowsError) throw failed(error.message);
+      if (error instanceof BadArchiveError || error instanceof BadRowsError) throw badRequest(error.message);
       throw error;
     }
   }
@@ -59,7 +59,7 @@ export class LogRecoveryController {
   /** Once the new history can be read. */
   private async answer(request: ApiRequest, reply: ApiReply, { index, found }: Recovered): Promise<void> {
     await this.core.parts.feed.waitFor(index, RESTORE_TIMEOUT_MS).catch(() => {
-      throw failed(`the new history is written as index ${index}, but the read model has not reached it`);
+      throw serverFailure(`the new history is written as index ${index}, but the read model has not reached it`);
     });
     setWriteIndex(reply, index);
     sendJson(request, reply, { ...statusOf(found), Index: index });

@@ -1,3 +1,4 @@
+import { conflict } from '../http/api-error.js';
 import type { Follower, Journal, OpenedArchive } from '@waybill/journal';
 import { type Clock, nsFromMs } from '@waybill/model';
 import type { LoggedTxn, RecordedMarks, Rewound, TakenArchive } from '@waybill/projection';
@@ -12,7 +13,6 @@ import {
   type TableRows,
 } from '@waybill/state';
 import type { Logger } from '@waybill/telemetry';
-import { ApiError } from '../http/api-error.js';
 import type { Requester } from '../http/requester.js';
 import { commonIndex } from './log-comparison.js';
 
@@ -93,13 +93,12 @@ export class LogRecovery {
     return this.withJournal((journal) => this.compare(journal));
   }
 
-  /** @throws ApiError 409 the log does not begin with its first transaction */
+  /** @throws Refusal 409 the log does not begin with its first transaction */
   async adopt(requester: Requester): Promise<Recovered> {
     return this.withJournal(async (journal) => {
       const found = await this.compare(journal);
       if (found.log.first > 1)
-        throw new ApiError(
-          409,
+        throw conflict(
           `the log begins at index ${found.log.first}: what it was before cannot be read from it. ` +
             'Take an archive: waybill operator log restore FILE',
         );
@@ -114,7 +113,7 @@ export class LogRecovery {
     });
   }
 
-  /** @throws ApiError 409, BadArchiveError, BadRowsError */
+  /** @throws Refusal 409, BadArchiveError, BadRowsError */
   async restore(bytes: Uint8Array, requester: Requester): Promise<Recovered> {
     const { index: archived, tables } = await this.deps.open(bytes);
     return this.withJournal(async (journal) => {

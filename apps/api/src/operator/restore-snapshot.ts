@@ -2,7 +2,7 @@ import type { Log, OpenedArchive, StoredArchive } from '@waybill/journal';
 import { type Clock, nsFromMs } from '@waybill/model';
 import { BadArchiveError } from '@waybill/model/snapshot-archive';
 import { BadRowsError, draftTxn } from '@waybill/state';
-import { badRequest, failed } from '../http/api-error.js';
+import { badRequest, serverFailure, conflict } from '../http/api-error.js';
 import type { Requester } from '../http/requester.js';
 import type { ResumedRoles } from './resumed-roles.js';
 
@@ -37,7 +37,7 @@ export interface RestoreDeps {
 export class RestoreSnapshot {
   constructor(private readonly deps: RestoreDeps) {}
 
-  /** @returns the index of the restore @throws ApiError 400, 500 */
+  /** @returns the index of the restore @throws Refusal 400, 500 */
   async run(bytes: Uint8Array, requester: Requester): Promise<number> {
     const { archives, newId } = this.deps;
     const archivedIndex = await this.indexOf(bytes);
@@ -57,14 +57,14 @@ export class RestoreSnapshot {
       await readable(index, RESTORE_TIMEOUT_MS);
       await roles.after(index, untilMs - clock.nowMs());
     } catch {
-      throw failed(`timed out waiting to re-run leader actions: the restore is written as index ${index}`);
+      throw serverFailure(`timed out waiting to re-run leader actions: the restore is written as index ${index}`);
     }
   }
 
   private async reach(index: number, requester: Requester): Promise<void> {
     let missing = index - (await this.deps.applied());
     if (missing > MAX_INDEXES_MADE_UP)
-      throw failed(`failed to restore from snapshot: its index ${index} is too far above the log of this cluster`);
+      throw conflict(`failed to restore from snapshot: its index ${index} is too far above the log of this cluster`);
     for (; missing > 0; missing -= MADE_UP_AT_ONCE)
       await Promise.all(Array.from({ length: Math.min(missing, MADE_UP_AT_ONCE) }, () => this.makeUp(requester)));
   }
@@ -74,14 +74,14 @@ export class RestoreSnapshot {
     return this.deps.log.publish(draftTxn('Ignore', {}, { ...context, requestId: this.deps.newId() }));
   }
 
-  /** @throws ApiError what is wrong with the archive */
+  /** @throws Refusal what is wrong with the archive */
   private async indexOf(bytes: Uint8Array): Promise<number> {
     try {
       return (await this.deps.open(bytes)).index;
     } catch (error) {
       if (!(error instanceof BadArchiveError) && !(error instanceof BadRowsError)) throw error;
       const text = `failed to restore from snapshot: ${error.message}`;
-      throw error instanceof BadArchiveError && error.isForeign ? badRequest(text) : failed(text);
+      throw badRequest(text);
     }
   }
 }

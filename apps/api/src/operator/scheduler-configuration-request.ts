@@ -1,5 +1,5 @@
-import { DecodeError, type PreemptionConfig, type SchedulerConfiguration, wire } from '@waybill/model';
-import { ApiError, badRequest } from '../http/api-error.js';
+import { DecodeError, type PreemptionConfig, type SchedulerConfiguration, wire, Refusal } from '@waybill/model';
+import { badRequest } from '../http/api-error.js';
 import { readJsonBody } from '../http/body.js';
 import { param, type QueryString } from '../http/query-string.js';
 
@@ -37,7 +37,7 @@ const CONFIGURATION: wire.Shape<Given> = {
   },
 };
 
-/** OP-12 to OP-14. @throws ApiError 400 */
+/** OP-12 to OP-14. @throws Refusal 400 */
 export function readSchedulerConfiguration(body: unknown, query: QueryString): SchedulerConfigurationRequest {
   const given = decoded(body);
   const config = { ...given, SchedulerAlgorithm: algorithmOf(given.SchedulerAlgorithm) };
@@ -48,7 +48,7 @@ function decoded(body: unknown): Given {
   try {
     return wire.decodeShape(CONFIGURATION, readJsonBody(body));
   } catch (error) {
-    if (error instanceof ApiError || error instanceof DecodeError)
+    if (error instanceof Refusal || error instanceof DecodeError)
       throw badRequest(`Error parsing scheduler config: ${error.message}`);
     throw error;
   }

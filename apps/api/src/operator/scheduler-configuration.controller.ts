@@ -1,6 +1,6 @@
+import { serverFailure } from '../http/api-error.js';
 import { Controller, Get, Post, Put, Req, Res } from '@nestjs/common';
 import { ReadModel } from '@waybill/projection';
-import { failed } from '../http/api-error.js';
 import { Reads } from '../http/reads.js';
 import { type ApiReply, type ApiRequest, sendJson, setWriteIndex } from '../http/reply.js';
 import { Requester } from '../http/requester.js';
@@ -20,7 +20,7 @@ export class SchedulerConfigurationController {
   async read(@Req() request: ApiRequest, @Res() reply: ApiReply): Promise<void> {
     await this.reads.answer(request, reply, [['scheduler_config', '*']], async () => {
       const { index, row } = await this.model.schedulerConfiguration();
-      if (!row) throw failed('scheduler config not initialized yet');
+      if (!row) throw serverFailure('scheduler config not initialized yet');
       return { index, value: { SchedulerConfig: row, Index: index, LastContact: 0, KnownLeader: true, NextToken: '' } };
     });
   }

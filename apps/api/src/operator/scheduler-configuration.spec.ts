@@ -58,7 +58,7 @@ describe('a scheduler configuration', () => {
       throw new RpcUnavailableError('broker.reached', 'no responder');
     };
     await expect(set(true, nobody).run(read({ PauseEvalBroker: true }), requester)).rejects.toMatchObject({
-      status: 503,
+      code: 'unavailable',
       message: expect.stringContaining('written as index 8') as string,
     });
   });

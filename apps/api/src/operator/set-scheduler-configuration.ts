@@ -25,7 +25,7 @@ export class SetSchedulerConfiguration {
     private readonly clock: Clock,
   ) {}
 
-  /** @throws ApiError 503: stored, and nobody was there to obey */
+  /** @throws Refusal 503: stored, and nobody was there to obey */
   async run({ config, cas }: SchedulerConfigurationRequest, requester: Requester): Promise<Updated> {
     const before = await this.read.schedulerConfiguration();
     const draft = draftTxn(

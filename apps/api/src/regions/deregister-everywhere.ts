@@ -1,6 +1,6 @@
+import { serverFailure } from '../http/api-error.js';
 import { regionsOf } from '@waybill/model';
 import { deregisterInRegion, type Regions } from '@waybill/rpc';
-import { failed } from '../http/api-error.js';
 import type { Requester } from '../http/requester.js';
 import type { DeregisterJob, Deregistered, DeregisterOptions } from '../jobs/deregister-job.js';
 import { inEachRegion } from './each-region.js';
@@ -16,7 +16,7 @@ export class DeregisterEverywhere {
     private readonly deregisterJob: DeregisterJob,
   ) {}
 
-  /** @throws ApiError */
+  /** @throws Refusal */
   async run(options: DeregisterOptions & { readonly global: boolean }, requester: Requester): Promise<Deregistered> {
     const { namespace: Namespace, id: ID } = options;
     const peers = options.global ? await this.peersOf(Namespace, ID) : [];
@@ -33,7 +33,8 @@ export class DeregisterEverywhere {
       this.regions.ask(region, deregisterInRegion, wanted, { traceparent }),
     );
     const here = await this.deregisterJob.run({ ...options, purge: options.purge && errors.length === 0 }, requester);
-    if (errors.length > 0) throw failed(`job "${ID}" was not stopped everywhere, stop it again: ${errors.join('; ')}`);
+    if (errors.length > 0)
+      throw serverFailure(`job "${ID}" was not stopped everywhere, stop it again: ${errors.join('; ')}`);
     return here;
   }
 

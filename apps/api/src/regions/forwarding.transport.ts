@@ -1,8 +1,9 @@
+import { errorText, HTTP_STATUS_OF, Refusal } from '@waybill/model';
 import { type ClientRequest, type IncomingMessage, request as httpRequest, type ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import { apiAddress, isUnreachable, type Regions } from '@waybill/rpc';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { ApiError, failed } from '../http/api-error.js';
+import { serverFailure } from '../http/api-error.js';
 import { bodyTooLarge, MAX_BODY_BYTES, readJsonBody } from '../http/body.js';
 import { asObject, stringOf } from '../http/json-members.js';
 import { pathOf } from '../http/path.js';
@@ -54,7 +55,7 @@ export class RegionForwarding {
     return this.peers.names;
   }
 
-  /** @throws ApiError 500: the region is unknown or does not answer (DP-1141); 413 (API-29) */
+  /** @throws Refusal 500: the region is unknown or does not answer (DP-1141); 413 (API-29) */
   async pass(request: Forwarded, reply: ApiReply, region: string): Promise<void> {
     if (request.headers[FORWARDED_BY] !== undefined) throw noPath(region, 'the request has come from another region');
     refuseTooLarge(request);
@@ -104,10 +105,9 @@ export function forwardToRegions(fastify: FastifyInstance, forwarding: RegionFor
     try {
       await forwarding.pass(request, reply, region);
     } catch (error) {
-      const text = error instanceof Error ? error.message : String(error);
-      const status = error instanceof ApiError ? error.status : 500;
+      const status = error instanceof Refusal ? HTTP_STATUS_OF[error.code] : 500;
       if (status === 413) void reply.header('Connection', 'close'); // what is still coming is not read
-      await reply.code(status).header('Content-Type', 'text/plain; charset=utf-8').send(text);
+      await reply.code(status).header('Content-Type', 'text/plain; charset=utf-8').send(errorText(error));
     }
   };
   const inQuery = (request: FastifyRequest) => param(request.query as QueryString, 'region');
@@ -119,7 +119,7 @@ export function forwardToRegions(fastify: FastifyInstance, forwarding: RegionFor
 
 const isOfUnknownLength = ({ headers }: Forwarded): boolean => headers['transfer-encoding'] !== undefined;
 
-/** @throws ApiError */
+/** @throws Refusal */
 function refuseTooLarge({ headers, routeOptions: { bodyLimit = MAX_BODY_BYTES } }: Forwarded): void {
   if (Number(headers['content-length'] ?? 0) > bodyLimit) throw bodyTooLarge(bodyLimit);
 }
@@ -172,5 +172,5 @@ async function sendBack(answer: IncomingMessage, client: ServerResponse): Promis
 }
 
 function noPath(region: string, cause: unknown): Error {
-  return Object.assign(failed('No path to region'), { region, cause });
+  return Object.assign(serverFailure('No path to region'), { region, cause });
 }

@@ -1,6 +1,5 @@
 import { Controller, Inject } from '@nestjs/common';
 import { Ctx, Payload } from '@nestjs/microservices';
-import { ConflictError } from '@waybill/journal';
 import {
   Answers,
   apiAddress,
@@ -8,14 +7,12 @@ import {
   jobInThatRegion,
   registerInRegion,
   RpcContext,
-  RpcError,
   type RegionDeregistration,
   type RegionJob,
   type RegionJobRequest,
   type RegionRegistration,
   type RegionWritten,
 } from '@waybill/rpc';
-import { ApiError } from '../http/api-error.js';
 import { RegionJobs } from './region-jobs.js';
 
 /** `host:port` of this instance, as other regions reach it. */
@@ -36,27 +33,16 @@ export class RegionCallsController {
 
   @Answers(jobInThatRegion)
   stored(@Payload() request: RegionJobRequest): Promise<RegionJob> {
-    return orRefused(() => this.jobs.stored(request));
+    return this.jobs.stored(request);
   }
 
   @Answers(registerInRegion)
   register(@Payload() request: RegionRegistration, @Ctx() context: RpcContext): Promise<RegionWritten> {
-    return orRefused(() => this.jobs.register(request, context.traceparent));
+    return this.jobs.register(request, context.traceparent);
   }
 
   @Answers(deregisterInRegion)
   deregister(@Payload() request: RegionDeregistration, @Ctx() context: RpcContext): Promise<RegionWritten> {
-    return orRefused(() => this.jobs.deregister(request, context.traceparent));
-  }
-}
-
-async function orRefused<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    if (error instanceof ApiError) throw new RpcError('conflict', error.message);
-    if (error instanceof ConflictError)
-      throw new RpcError('conflict', 'the job was written by somebody else meanwhile');
-    throw error;
+    return this.jobs.deregister(request, context.traceparent);
   }
 }

@@ -22,7 +22,7 @@ export class RegionJobs {
     private readonly deregisterJob: DeregisterJob,
   ) {}
 
-  /** As of the last transaction about the job (DP-1103). @throws ApiError 403: no registrations are taken (API-114) */
+  /** As of the last transaction about the job (DP-1103). @throws Refusal 403: no registrations are taken (API-114) */
   async stored({ Namespace, ID }: RegionJobRequest): Promise<RegionJob> {
     await this.registerJob.refuseWhenDisabled();
     const written = await this.log.lastSequence(jobSubject(Namespace, ID));
@@ -30,7 +30,7 @@ export class RegionJobs {
     return { Job: (await this.read.job(Namespace, ID)) ?? null };
   }
 
-  /** DP-1107. @throws ApiError, ConflictError: the job is no longer what it was decided on */
+  /** DP-1107. @throws Refusal, ConflictError: the job is no longer what it was decided on */
   async register(wanted: RegionRegistration, traceparent?: string): Promise<RegionWritten> {
     const { Job, Submission, EvalPriority, JobModifyIndex, PreserveCounts, PreserveResources } = wanted;
     const { Index } = await this.registerJob.decide(
@@ -51,7 +51,7 @@ export class RegionJobs {
     return { Index };
   }
 
-  /** @throws ApiError */
+  /** @throws Refusal */
   async deregister(wanted: RegionDeregistration, traceparent?: string): Promise<RegionWritten> {
     const { Namespace, ID, Purge, EvalPriority, NoShutdownDelay } = wanted;
     const { Index } = await this.deregisterJob.run(

@@ -1,6 +1,6 @@
+import { badRequest, serverFailure } from '../http/api-error.js';
 import { isMultiregion, type Job, regionsOf } from '@waybill/model';
 import { jobInThatRegion, registerInRegion, type Regions } from '@waybill/rpc';
-import { failed } from '../http/api-error.js';
 import type { Requester } from '../http/requester.js';
 import type { JobAdmission } from '../jobs/job-admission.js';
 import { refuseEnforced, refuseTypeChange, type Registered, type RegisterJob } from '../jobs/register-job.js';
@@ -25,7 +25,7 @@ export class RegisterEverywhere {
     private readonly here: RegionJobs,
   ) {}
 
-  /** @throws ApiError */
+  /** @throws Refusal */
   async run(request: RegisterJobRequest, requester: Requester): Promise<Registered> {
     const { Job: job } = request;
     if (!isMultiregion(job)) return this.registerJob.run(request, requester);
@@ -48,10 +48,10 @@ export class RegisterEverywhere {
 
   private refuseUnknownRegions(job: Job): void {
     const known = new Set(this.regions.names);
-    if (regionsOf(job).some(({ Name }) => !known.has(Name))) throw failed('No path to region');
+    if (regionsOf(job).some(({ Name }) => !known.has(Name))) throw badRequest('No path to region');
   }
 
-  /** DP-1103. @throws ApiError that names the regions that have not answered */
+  /** DP-1103. @throws Refusal that names the regions that have not answered */
   private async storedEverywhere({ Namespace, ID, ...job }: Job): Promise<Map<string, Job | null>> {
     const names = regionsOf(job).map(({ Name }) => Name);
     const answers = await inEachRegion(names, async (region) => {
@@ -60,7 +60,7 @@ export class RegisterEverywhere {
         region === this.own ? await this.here.stored(wanted) : await this.regions.ask(region, jobInThatRegion, wanted);
       return [region, answer.Job] as const;
     });
-    if (answers.errors.length > 0) throw failed(`${answers.errors.join('; ')}; nothing was registered`);
+    if (answers.errors.length > 0) throw serverFailure(`${answers.errors.join('; ')}; nothing was registered`);
     return new Map(answers.values);
   }
 
@@ -85,7 +85,7 @@ export class RegisterEverywhere {
       },
     );
     if (answers.errors.length > 0)
-      throw failed(
+      throw serverFailure(
         `${answers.errors.join('; ')}; nothing is started before all regions have the job: register it again`,
       );
   }

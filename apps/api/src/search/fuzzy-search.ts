@@ -1,6 +1,6 @@
+import { badRequest } from '../http/api-error.js';
 import type { Allocation, CSIPlugin, Namespace, Node, NodePool } from '@waybill/model';
 import type { JobWithSummary, Listed, ListOptions, Namespaces, ReadModel } from '@waybill/projection';
-import { failed } from '../http/api-error.js';
 import { FuzzyMatches, type FuzzyMatch, MIN_TERM_LENGTH } from './fuzzy-matches.js';
 import { JOB_PARTS, type JobPart, type Named, namesOf } from './fuzzy-names.js';
 import type { PrefixSearch } from './prefix-search.js';
@@ -32,10 +32,10 @@ export class FuzzySearch {
     private readonly byPrefix: PrefixSearch,
   ) {}
 
-  /** @throws ApiError 500 the text is too short */
+  /** @throws Refusal 500 the text is too short */
   async run(text: string, contexts: readonly SearchContext[], namespaces: Namespaces): Promise<FuzzyResult> {
     if (text.length < MIN_TERM_LENGTH)
-      throw failed(`fuzzy search query must be at least ${MIN_TERM_LENGTH} characters, got ${text.length}`);
+      throw badRequest(`fuzzy search query must be at least ${MIN_TERM_LENGTH} characters, got ${text.length}`);
     const matches: Record<string, readonly FuzzyMatch[]> = {};
     const truncations: Record<string, boolean> = {};
     let index = 1;

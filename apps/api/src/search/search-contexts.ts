@@ -1,4 +1,4 @@
-import { failed } from '../http/api-error.js';
+import { badRequest } from '../http/api-error.js';
 
 /** What can be searched, as clients name it (API-250). */
 export const SEARCH_CONTEXTS = [
@@ -18,12 +18,12 @@ export const SEARCH_CONTEXTS = [
 
 export type SearchContext = (typeof SEARCH_CONTEXTS)[number];
 
-/** The contexts a request is about: all of them for `all` and for none. @throws ApiError 500 */
+/** The contexts a request is about: all of them for `all` and for none. @throws Refusal 500 */
 export function contextsOf(given: string): readonly SearchContext[] {
   if (given === '' || given === 'all') return SEARCH_CONTEXTS;
   const one = SEARCH_CONTEXTS.find((context) => context === given);
   if (one) return [one];
-  throw failed(
+  throw badRequest(
     `context must be one of [${SEARCH_CONTEXTS.join(' ')}] or 'all' for all contexts; got ${JSON.stringify(given)}`,
   );
 }

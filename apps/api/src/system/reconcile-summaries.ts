@@ -17,7 +17,7 @@ export class ReconcileSummaries {
     private readonly seen: () => number,
   ) {}
 
-  /** Resolves when the summaries can be read. @throws ApiError, RpcError, RpcUnavailableError */
+  /** Resolves when the summaries can be read. @throws Refusal, RpcError, RpcUnavailableError */
   async run(requester: Requester): Promise<void> {
     const MinIndex = this.seen();
     let gathered: QueuedOfJob[] = [];

@@ -2,7 +2,7 @@ import { Controller, Delete, Param, Patch, Post, Put, Req, Res } from '@nestjs/c
 import { decodeHostVolume, encodeHostVolume } from '@waybill/model';
 import { ReadModel } from '@waybill/projection';
 import { createHostVolume, deleteHostVolume, deleteHostVolumeClaim, registerHostVolume } from '@waybill/rpc';
-import { ApiError, badRequest, notFound } from '../http/api-error.js';
+import { badRequest, notFound } from '../http/api-error.js';
 import { readJsonBody } from '../http/body.js';
 import { boolParam, namespaceOf } from '../http/query-string.js';
 import { type ApiReply, type ApiRequest, sendEmpty, sendJson } from '../http/reply.js';
@@ -57,7 +57,7 @@ export class HostVolumeWritesController {
     if (action !== 'create' && action !== 'register') throw notFound('resource not found');
     const body = readJsonBody(request.body);
     const Volume = decodeHostVolume(body, namespaceOfWrite(request.query, body));
-    if (!Volume) throw new ApiError(500, 'missing volume definition');
+    if (!Volume) throw badRequest('missing volume definition');
     const { Index, ID } = await this.writes.run(WRITES[action], { Volume }, request, reply);
     const { row } = await this.model.volumes.hostVolume(Volume.Namespace, ID);
     sendJson(request, reply, { Volume: row ? encodeHostVolume(row) : null, Warnings: '', Index });

@@ -18,6 +18,6 @@ const REQUEST: wire.Shape<{ Snapshots: (SnapshotSpecification | null)[] | null }
   fields: { Snapshots: list(object(SNAPSHOT)) },
 };
 
-/** @throws ApiError, DecodeError */
+/** @throws Refusal, DecodeError */
 export const readSnapshots = (json: unknown): (SnapshotSpecification | null)[] =>
   wire.decodeShape(REQUEST, json).Snapshots ?? [];

@@ -85,6 +85,7 @@ const txnEntity = new EntitySchema<Entity>({
     traceparent: text,
     schema_version: integer,
     verdict: text,
+    refusal_code: nullable(text),
     error: nullable(text),
     result: nullable(json),
     step_times: { ...text, default: '' },

@@ -88,9 +88,9 @@ describe('ProjectionFeed', () => {
     announce(0, [{}]);
     await settled();
     expect(answers).toEqual([]);
-    announce(1, [{ verdict: { kind: 'refused', error: 'gone' } }]);
+    announce(1, [{ verdict: { kind: 'refused', code: 'not-found', error: 'gone' } }]);
     await settled();
-    expect(answers).toEqual([{ kind: 'refused', error: 'gone' }]);
+    expect(answers).toEqual([{ kind: 'refused', code: 'not-found', error: 'gone' }]);
     expect(time.pending).toBe(1); // the look-out for silence; the waiter's own timer is gone
   });
 

@@ -1,3 +1,4 @@
+import { rejectionOf, type VerdictColumns } from '../reading/recorded-verdict.js';
 import { REQUEST_WINDOW_NS, type StateMachine, TABLE_NAMES, type TableName, type TableRows } from '@waybill/state';
 import type { Allocation, Job } from '@waybill/model';
 import type { Pool, PoolClient } from 'pg';
@@ -107,11 +108,10 @@ async function loadTableIndexes(client: PoolClient, machine: StateMachine): Prom
   for (const name of TABLE_NAMES) machine.tables[name].tableIndex = indexes.get(name) ?? 0;
 }
 
-interface WindowRow {
+interface WindowRow extends VerdictColumns {
   readonly request_id: string;
   readonly index: number;
   readonly time_ns: number;
-  readonly rejected: string | null;
 }
 
 /**
@@ -120,7 +120,7 @@ interface WindowRow {
  * inside the window of the highest time, and what follows is in it even if its clock was behind.
  */
 const REQUEST_WINDOW_SQL = `
-  select request_id, index, time_ns, case when verdict in ('refused', 'void') then error end as rejected
+  select request_id, index, time_ns, verdict, refusal_code, error, result
   from txn
   where request_id <> '' and index >= (
     select min(index) from txn where request_id <> '' and time_ns >= (
@@ -135,7 +135,7 @@ async function loadRequestWindow(client: PoolClient, machine: StateMachine): Pro
       requestId: plainText(row.request_id),
       index: row.index,
       timeNs: row.time_ns,
-      rejected: row.rejected === null ? null : plainText(row.rejected),
+      rejected: rejectionOf(row),
     });
   });
   for (const request of aside) machine.requests.remember(request);

@@ -1,6 +1,7 @@
 import { AddHistory1763704800000 } from './add-history.js';
 import { AddPeriodicLaunches1763697600000 } from './add-periodic-launches.js';
 import { AddReportingViews1763708400000 } from './add-reporting-views.js';
+import { AddRefusalCodes1763751600000 } from './add-refusal-codes.js';
 import { AddScalingEvents1763701200000 } from './add-scaling-events.js';
 import { AddScalingPolicies1763719200000 } from './add-scaling-policies.js';
 import { AddSetAside1763740800000 } from './add-set-aside.js';
@@ -28,4 +29,5 @@ export const migrations = [
   AddStepTimes1763726400000,
   AddSetAside1763740800000,
   BoundReportedNumbers1763744400000,
+  AddRefusalCodes1763751600000,
 ];

@@ -1,4 +1,5 @@
-import type { Verdict } from '@waybill/state';
+import type { RefusalCode } from '@waybill/model';
+import type { Verdict, Rejection } from '@waybill/state';
 import type { Pool } from 'pg';
 import { columnTypes } from '../database/column-types.js';
 import { plainText } from '../writing/stored-text.js';
@@ -10,18 +11,20 @@ export interface RecordedVerdict {
   readonly verdict: Verdict;
 }
 
-interface VerdictColumns {
-  readonly request_id: string;
+/** How the verdict of a transaction is recorded, in `txn`. */
+export interface VerdictColumns {
   readonly verdict: Verdict['kind'];
+  /** Null: of a refusal, that it was recorded before codes were. */
+  readonly refusal_code: RefusalCode | null;
   readonly error: string | null;
   readonly result: unknown;
 }
 
 /** Undefined: it is not projected yet, or no longer recorded. */
 export async function recordedVerdict(pool: Pool, index: number): Promise<RecordedVerdict | undefined> {
-  const { rows } = await pool.query<VerdictColumns>({
+  const { rows } = await pool.query<VerdictColumns & { readonly request_id: string }>({
     name: 'txn_verdict',
-    text: 'select request_id, verdict, error, result from txn where index = $1',
+    text: 'select request_id, verdict, refusal_code, error, result from txn where index = $1',
     values: [index],
     types: columnTypes,
   });
@@ -29,12 +32,20 @@ export async function recordedVerdict(pool: Pool, index: number): Promise<Record
   return row && { index, requestId: plainText(row.request_id), verdict: verdictOf(row) };
 }
 
-function verdictOf({ verdict: kind, error, result }: VerdictColumns): Verdict {
-  const reason = error === null ? undefined : plainText(error);
-  if (kind === 'refused' || kind === 'void') return { kind, error: reason ?? '' };
+function verdictOf(columns: VerdictColumns): Verdict {
+  const rejection = rejectionOf(columns);
+  if (rejection) return rejection;
+  const { verdict, error, result } = columns;
   return {
-    kind,
-    ...(reason !== undefined && { error: reason }),
+    kind: verdict === 'noop' ? 'noop' : 'accepted',
+    ...(error !== null && { error: plainText(error) }),
     ...(result !== null && result !== undefined && { result }),
   };
+}
+
+/** Null: the transaction was not rejected. */
+export function rejectionOf({ verdict, refusal_code: code, error }: VerdictColumns): Rejection | null {
+  const reason = error === null ? '' : plainText(error);
+  if (verdict === 'refused') return { kind: verdict, code: code ?? 'conflict', error: reason };
+  return verdict === 'void' ? { kind: verdict, error: reason } : null;
 }

@@ -1,5 +1,5 @@
 import type { Allocation, Job } from '@waybill/model';
-import type { SeenRequest, StateMachine, Table, TableName } from '@waybill/state';
+import { type SeenRequest, type StateMachine, type Table, type TableName, isRejected } from '@waybill/state';
 import type { PoolClient } from 'pg';
 import { columnTypes } from '../database/column-types.js';
 import { AllocJobsRead } from '../reading/alloc-jobs.js';
@@ -62,7 +62,7 @@ export async function setAsideRequests(client: PoolClient): Promise<SeenRequest[
     requestId,
     index,
     timeNs,
-    rejected: verdict.kind === 'refused' || verdict.kind === 'void' ? verdict.error : null,
+    rejected: isRejected(verdict) ? verdict : null,
   }));
 }
 

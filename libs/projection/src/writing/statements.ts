@@ -137,6 +137,7 @@ const TXN_COLUMNS: readonly StatementColumn<TxnRecord>[] = [
   { name: 'step_times', type: 'text', valueOf: ({ txn }) => storedText(txn.stepTimes ?? '') },
   { name: 'schema_version', type: 'integer', valueOf: ({ txn }) => txn.schemaVersion },
   { name: 'verdict', type: 'text', valueOf: ({ verdict }) => verdict.kind },
+  { name: 'refusal_code', type: 'text', valueOf: ({ verdict }) => (verdict.kind === 'refused' ? verdict.code : null) },
   {
     name: 'error',
     type: 'text',

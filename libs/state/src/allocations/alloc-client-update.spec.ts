@@ -97,7 +97,11 @@ describe('updates from agents', () => {
     for (const status of ['down', 'disconnected'] as const) {
       setStatus(machine, node.ID, status);
       const text = `node ${node.ID} is not allowed to update allocs while in status ${status}`;
-      expect(report(machine, [aClientUpdate(alloc)]).verdict).toEqual({ kind: 'refused', error: text });
+      expect(report(machine, [aClientUpdate(alloc)]).verdict).toEqual({
+        kind: 'refused',
+        code: 'conflict',
+        error: text,
+      });
       const { verdict, index } = report(machine, [aClientUpdate(alloc), aClientUpdate(onOther)]);
       expect(verdict).toEqual({ kind: 'accepted', error: text, result: { RefusedNodes: { [node.ID]: text } } });
       expect(row(machine, alloc).ClientStatus).toBe('pending');

@@ -7,6 +7,7 @@ import {
   type ClientAllocUpdate,
   type Evaluation,
   type Node,
+  Refusal,
 } from '@waybill/model';
 import { dropServicesIfEnded } from './alloc-services.js';
 import type { TxnPayloads } from '../log/catalogue.js';
@@ -17,7 +18,7 @@ import { recomputeJobStatus } from '../jobs/job-status.js';
 import { AllocationCounts } from '../jobs/job-summary.js';
 import { isUnresponsive } from '../nodes/node-status.js';
 import { namespacedKey, restoredIndexOf } from '../machine/tables.js';
-import { Refused, type Write } from '../machine/write.js';
+import type { Write } from '../machine/write.js';
 
 type AllocReports = TxnPayloads['AllocClientUpdate'];
 
@@ -87,7 +88,7 @@ function admitNodes(
   }
   if (refused) {
     const text = Object.values(refused).join('; ');
-    if (admitted.size === 0 && !overtaken) throw new Refused(text);
+    if (admitted.size === 0 && !overtaken) throw new Refusal('conflict', text);
     w.notice = text;
   }
   if (refused || overtaken)

@@ -5,13 +5,14 @@ import {
   type Allocation,
   type AllocStopDiff,
   type Job,
+  Refusal,
 } from '@waybill/model';
 import { dropServicesIfEnded } from './alloc-services.js';
 import type { TxnPayloads } from '../log/catalogue.js';
 import { DeploymentCounts } from '../deployments/deployment-counters.js';
 import { copyOfAllocation } from '../machine/hot-rows.js';
 import { AllocationCounts } from '../jobs/job-summary.js';
-import { Refused, type Write } from '../machine/write.js';
+import type { Write } from '../machine/write.js';
 
 type PlanPayload = TxnPayloads['ApplyPlanResults'];
 
@@ -50,7 +51,7 @@ export function applyPlanAllocations(w: Write, plan: PlanPayload): Set<string> {
 /** A new allocation (ST-117), or undefined: its job is gone or stopped by now. */
 function placed(w: Write, planned: Allocation, plan: PlanPayload, jobKey: string): Allocation | undefined {
   const job = jobOf(planned, plan);
-  if (!job) throw new Refused(`attempting to upsert allocation "${planned.ID}" without a job`);
+  if (!job) throw new Refusal('conflict', `attempting to upsert allocation "${planned.ID}" without a job`);
   const stored = w.tables.jobs.get(jobKey);
   if (!stored || stored.Stop) return undefined;
   const row = copyOfAllocation(planned);
@@ -125,7 +126,7 @@ function replannedHealth(w: Write, stored: Allocation, planned: Allocation): All
 
 function storedAlloc(w: Write, id: string): Allocation {
   const stored = w.tables.allocs.get(id);
-  if (!stored) throw new Refused(`alloc ${id} doesn't exist`);
+  if (!stored) throw new Refusal('not-found', `alloc ${id} doesn't exist`);
   return stored;
 }
 

@@ -91,6 +91,7 @@ describe('the deployment of a plan', () => {
     const undone = { ...planned, TaskGroups: { web: { ...web, Promoted: false } } };
     expect(plan({ Deployment: undone }).verdict).toEqual({
       kind: 'refused',
+      code: 'conflict',
       error: 'deployment promotion cannot be undone',
     });
     plan({ Deployment: { ...planned, TaskGroups: { web: { ...web, PlacedCanaries: [] } } } });

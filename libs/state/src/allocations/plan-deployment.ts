@@ -1,8 +1,8 @@
-import { isActiveDeployment, type Deployment, type DeploymentState } from '@waybill/model';
+import { isActiveDeployment, type Deployment, type DeploymentState, Refusal } from '@waybill/model';
 import type { TxnPayloads } from '../log/catalogue.js';
 import { markVersionStable, putDeploymentStatus } from '../deployments/deployment-status.js';
 import { namespacedKey } from '../machine/tables.js';
-import { Refused, type Write } from '../machine/write.js';
+import type { Write } from '../machine/write.js';
 
 /** The plan's deployment (ST-114) and its updates of others' status (ST-115). */
 export function applyPlanDeployments(w: Write, plan: TxnPayloads['ApplyPlanResults']): void {
@@ -60,7 +60,7 @@ function mergedGroups(
   const merged: Record<string, DeploymentState> = { ...stored };
   for (const [name, state] of Object.entries(planned)) {
     const old = stored[name];
-    if (old?.Promoted && !state.Promoted) throw new Refused('deployment promotion cannot be undone');
+    if (old?.Promoted && !state.Promoted) throw new Refusal('conflict', 'deployment promotion cannot be undone');
     merged[name] = old
       ? {
           ...state,

@@ -78,6 +78,7 @@ describe('plan results', () => {
     const AllocsUpdated = [anAlloc()];
     expect(plan({ EvalID: 'gone', AllocsUpdated }).verdict).toEqual({
       kind: 'refused',
+      code: 'not-found',
       error: 'unable to find eval id "gone"',
     });
     expect(machine.tables.allocs.size).toBe(0);
@@ -107,6 +108,7 @@ describe('plan results', () => {
     const placed = anAlloc({ JobID: 'web', Job: null });
     expect(plan({ Job: null, AllocsUpdated: [placed] }).verdict).toEqual({
       kind: 'refused',
+      code: 'conflict',
       error: `attempting to upsert allocation "${placed.ID}" without a job`,
     });
     expect(machine.tables.allocs.size).toBe(0);
@@ -239,7 +241,7 @@ describe('plan results', () => {
       PreemptedByAllocation: 'winner',
       DesiredDescription: 'Preempted by alloc ID winner',
     });
-    const gone = { kind: 'refused', error: "alloc gone doesn't exist" };
+    const gone = { kind: 'refused', code: 'not-found', error: "alloc gone doesn't exist" };
     expect(plan({ AllocsPreempted: [{ ID: 'gone', PreemptedByAllocation: 'x' }] }).verdict).toEqual(gone);
     const stop = { ID: 'gone', DesiredDescription: '', ClientStatus: '' as const, FollowupEvalID: '' };
     expect(plan({ AllocsStopped: [stop] }).verdict).toEqual(gone);

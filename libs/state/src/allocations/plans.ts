@@ -1,4 +1,4 @@
-import { NS_PER_SECOND, rfc3339FromNs, type NodeEvent } from '@waybill/model';
+import { NS_PER_SECOND, rfc3339FromNs, type NodeEvent, Refusal } from '@waybill/model';
 import type { TxnPayloads } from '../log/catalogue.js';
 import { upsertEvaluation } from '../evaluations/eval-upsert.js';
 import { recomputeJobStatus } from '../jobs/job-status.js';
@@ -8,7 +8,7 @@ import { applyPlanDeployments } from './plan-deployment.js';
 import type { Appliers } from '../machine/applier.js';
 import { putStickyClaims } from './sticky-claims.js';
 import { namespacedKey } from '../machine/tables.js';
-import { Refused, type Write } from '../machine/write.js';
+import type { Write } from '../machine/write.js';
 
 /** Section 7.3. */
 export const planAppliers: Appliers<'ApplyPlanResults'> = { ApplyPlanResults: applyPlan };
@@ -28,7 +28,7 @@ function applyPlan(w: Write, plan: TxnPayloads['ApplyPlanResults']): void {
 /** ST-116: whoever gets the evaluation again waits for this plan. Returns the key of its job. */
 function touchEvaluation(w: Write, id: string): string {
   const evaluation = w.tables.evals.get(id);
-  if (!evaluation) throw new Refused(`unable to find eval id "${id}"`);
+  if (!evaluation) throw new Refusal('not-found', `unable to find eval id "${id}"`);
   w.put('evals', { ...evaluation, ModifyIndex: w.index });
   return namespacedKey(evaluation.Namespace, evaluation.JobID);
 }

@@ -58,7 +58,7 @@ describe('service registrations', () => {
   it('type 48: one that is not there is refused', () => {
     const { machine } = placed();
     const applied = apply(machine, 'ServiceRegistrationDeleteByID', { ID: 'x', Namespace: 'default' });
-    expect(applied.verdict).toEqual({ kind: 'refused', error: 'service registration not found' });
+    expect(applied.verdict).toEqual({ kind: 'refused', code: 'not-found', error: 'service registration not found' });
   });
 
   it('type 49: all of a node, or nothing', () => {

@@ -1,9 +1,9 @@
-import { isClientTerminal, type ServiceRegistration } from '@waybill/model';
+import { isClientTerminal, type ServiceRegistration, Refusal } from '@waybill/model';
 import type { Appliers } from '../machine/applier.js';
 import { dropRegistrations } from './alloc-services.js';
 import type { TxnPayloads } from '../log/catalogue.js';
 import { namespacedKey } from '../machine/tables.js';
-import { Refused, type Write } from '../machine/write.js';
+import type { Write } from '../machine/write.js';
 
 export const serviceAppliers: Appliers<
   'ServiceRegistrationUpsert' | 'ServiceRegistrationDeleteByID' | 'ServiceRegistrationDeleteByNodeID'
@@ -31,7 +31,7 @@ function upsertRegistrations(w: Write, { Services }: TxnPayloads['ServiceRegistr
 /** Type 48. */
 function deleteRegistration(w: Write, { Namespace, ID }: TxnPayloads['ServiceRegistrationDeleteByID']): void {
   if (!w.remove('service_registrations', namespacedKey(Namespace, ID)))
-    throw new Refused('service registration not found');
+    throw new Refusal('not-found', 'service registration not found');
 }
 
 function isSame(a: ServiceRegistration, b: ServiceRegistration): boolean {

@@ -71,6 +71,10 @@ describe('configuration', () => {
     const set = (ClusterID: string) => apply(machine, 'ClusterMetadata', { ClusterID, CreateTime: 1 }).verdict;
     expect(set('a').kind).toBe('accepted');
     expect(set('a').kind).toBe('noop');
-    expect(set('b')).toEqual({ kind: 'refused', error: 'refusing to set new cluster id, previous: a, new: b' });
+    expect(set('b')).toEqual({
+      kind: 'refused',
+      code: 'conflict',
+      error: 'refusing to set new cluster id, previous: a, new: b',
+    });
   });
 });

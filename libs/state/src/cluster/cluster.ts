@@ -1,10 +1,10 @@
-import { ALL_NODES_POOL, DEFAULT_NAMESPACE, type SchedulerConfiguration } from '@waybill/model';
+import { ALL_NODES_POOL, DEFAULT_NAMESPACE, type SchedulerConfiguration, Refusal } from '@waybill/model';
 import type { TxnPayloads } from '../log/catalogue.js';
 import { createNamespace } from './namespaces.js';
 import { createNodePool } from '../nodes/node-pools.js';
 import type { Appliers } from '../machine/applier.js';
 import { SINGLETON_KEY } from '../machine/tables.js';
-import { Refused, type Write } from '../machine/write.js';
+import type { Write } from '../machine/write.js';
 
 export const clusterAppliers: Appliers<
   'SchedulerConfig' | 'ClusterMetadata' | 'LeaseAcquired' | 'Initialise' | 'Ignore'
@@ -33,7 +33,8 @@ function setSchedulerConfig(w: Write, { Config, CAS, ModifyIndex }: TxnPayloads[
 function setClusterMetadata(w: Write, { ClusterID, CreateTime }: TxnPayloads['ClusterMetadata']): void {
   const stored = w.tables.cluster_meta.get(SINGLETON_KEY);
   if (stored?.ClusterID === ClusterID) return;
-  if (stored) throw new Refused(`refusing to set new cluster id, previous: ${stored.ClusterID}, new: ${ClusterID}`);
+  if (stored)
+    throw new Refusal('conflict', `refusing to set new cluster id, previous: ${stored.ClusterID}, new: ${ClusterID}`);
   w.put('cluster_meta', { ClusterID, CreateTime, ModifyIndex: w.index });
 }
 
@@ -41,7 +42,7 @@ function setClusterMetadata(w: Write, { ClusterID, CreateTime }: TxnPayloads['Cl
 function acquireLease(w: Write, { Role, Epoch, Holder }: TxnPayloads['LeaseAcquired']): void {
   const stored = w.tables.leases.get(Role);
   const next = (stored?.Epoch ?? 0) + 1;
-  if (Epoch !== next) throw new Refused(`epoch ${Epoch} of role ${Role} refused: the next one is ${next}`);
+  if (Epoch !== next) throw new Refusal('conflict', `epoch ${Epoch} of role ${Role} refused: the next one is ${next}`);
   w.put('leases', { Role, Epoch, Holder, ModifyIndex: w.index });
 }
 

@@ -5,12 +5,13 @@ import {
   type Job,
   namespaceHash,
   type NamespaceSpecification,
+  Refusal,
 } from '@waybill/model';
 import type { Appliers } from '../machine/applier.js';
 import type { TxnPayloads } from '../log/catalogue.js';
 import { purgeJob } from '../jobs/job-purge.js';
 import type { Txn } from '../log/txn.js';
-import { Refused, type Write } from '../machine/write.js';
+import type { Write } from '../machine/write.js';
 
 export const namespaceAppliers: Appliers<'NamespaceUpsert' | 'NamespaceDelete'> = {
   NamespaceUpsert: (w, { Namespaces }) => {
@@ -25,11 +26,12 @@ export const namespaceAppliers: Appliers<'NamespaceUpsert' | 'NamespaceDelete'> 
  */
 function deleteNamespaces(w: Write, { Names }: TxnPayloads['NamespaceDelete'], txn: Txn<'NamespaceDelete'>): void {
   for (const name of Names) {
-    if (name === DEFAULT_NAMESPACE) throw new Refused('default namespace can not be deleted');
-    if (!w.remove('namespaces', name)) throw new Refused('namespace not found');
+    if (name === DEFAULT_NAMESPACE) throw new Refusal('invalid', 'default namespace can not be deleted');
+    if (!w.remove('namespaces', name)) throw new Refusal('not-found', 'namespace not found');
     const users = usersOf(w, name);
     if (users.length > 0)
-      throw new Refused(
+      throw new Refusal(
+        'conflict',
         formatErrors(users.map((user) => `namespace "${name}" has ${user} in regions: [${txn.region}]`)),
       );
     for (const job of jobsOf(w, name)) purgeJob(w, job);

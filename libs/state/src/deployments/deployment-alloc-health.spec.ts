@@ -74,10 +74,12 @@ describe('health set by a user', () => {
     const before = stored();
     expect(set({ HealthyAllocationIDs: [first.ID, 'nobody'] }).verdict).toEqual({
       kind: 'refused',
+      code: 'not-found',
       error: 'unknown alloc "nobody"',
     });
     expect(set({ HealthyAllocationIDs: [first.ID], UnhealthyAllocationIDs: [foreign.ID] }).verdict).toEqual({
       kind: 'refused',
+      code: 'invalid',
       error: `alloc "${foreign.ID}" is not part of deployment "${deployment.ID}"`,
     });
     expect(stored()).toBe(before);

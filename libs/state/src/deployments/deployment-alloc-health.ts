@@ -1,9 +1,9 @@
-import { rfc3339FromNs, type Allocation } from '@waybill/model';
+import { rfc3339FromNs, type Allocation, Refusal } from '@waybill/model';
 import type { TxnPayloads } from '../log/catalogue.js';
 import { countInDeployment } from './deployment-counters.js';
 import { activeDeployment, applyStatusAndRevert } from './deployment-status.js';
 import { upsertEvaluation } from '../evaluations/eval-upsert.js';
-import { Refused, type Write } from '../machine/write.js';
+import type { Write } from '../machine/write.js';
 
 /** Type 16: ST-131, ST-132. Healthy ones first (DP-908); one foreign allocation refuses all of it. */
 export function setAllocHealth(w: Write, payload: TxnPayloads['DeploymentAllocHealth']): void {
@@ -21,9 +21,9 @@ export function setAllocHealth(w: Write, payload: TxnPayloads['DeploymentAllocHe
 
 function memberOf(w: Write, deploymentId: string, allocId: string): Allocation {
   const alloc = w.tables.allocs.get(allocId);
-  if (!alloc) throw new Refused(`unknown alloc "${allocId}"`);
+  if (!alloc) throw new Refusal('not-found', `unknown alloc "${allocId}"`);
   if (alloc.DeploymentID !== deploymentId) {
-    throw new Refused(`alloc "${allocId}" is not part of deployment "${deploymentId}"`);
+    throw new Refusal('invalid', `alloc "${allocId}" is not part of deployment "${deploymentId}"`);
   }
   return alloc;
 }

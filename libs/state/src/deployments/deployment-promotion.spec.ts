@@ -84,6 +84,7 @@ describe('promotion', () => {
     const Eval = anEval();
     expect(promote({ Eval }).verdict).toEqual({
       kind: 'refused',
+      code: 'conflict',
       error:
         '2 errors occurred:\n\t* Task group "api" has 0/1 healthy allocations\n' +
         '\t* Task group "web" has 1/2 healthy allocations\n\n',
@@ -92,6 +93,7 @@ describe('promotion', () => {
     expect(machine.tables.evals.has(Eval.ID)).toBe(false);
     expect(promote({ All: false, Groups: ['api'] }).verdict).toEqual({
       kind: 'refused',
+      code: 'conflict',
       error: '1 error occurred:\n\t* Task group "api" has 0/1 healthy allocations\n\n',
     });
   });
@@ -100,7 +102,11 @@ describe('promotion', () => {
     const { canaries, report, promote } = rollout({ web: { DesiredCanaries: 1 } });
     report(canaries[0]!, true);
     report(canaries[0]!, true, 'failed');
-    expect(promote().verdict).toMatchObject({ kind: 'refused', error: expect.stringContaining('0/1') });
+    expect(promote().verdict).toMatchObject({
+      kind: 'refused',
+      code: 'conflict',
+      error: expect.stringContaining('0/1'),
+    });
   });
 
   it('ST-128 ST-129 ST-130 DP-853 DP-854: groups, deadlines, description, canaries and times', () => {
@@ -181,6 +187,7 @@ describe('promotion', () => {
     const { promote, deployment } = rollout({ web: {} }, { Status: 'failed' });
     expect(promote().verdict).toEqual({
       kind: 'refused',
+      code: 'conflict',
       error: `Deployment "${deployment.ID}" has terminal status "failed":`,
     });
     expect(promote({ DeploymentID: 'gone' }).verdict).toMatchObject({
@@ -197,7 +204,7 @@ describe('promotion', () => {
       apply(machine, 'ApplyPlanResults', aPlanResult({ EvalID: evaluation.ID, Deployment: stale })).verdict;
     expect(plan().kind).toBe('accepted');
     promote();
-    expect(plan()).toEqual({ kind: 'refused', error: 'deployment promotion cannot be undone' });
+    expect(plan()).toEqual({ kind: 'refused', code: 'conflict', error: 'deployment promotion cannot be undone' });
     expect(machine.tables.deployment.get(deployment.ID)!.TaskGroups['web']!.Promoted).toBe(true);
   });
 
@@ -211,7 +218,11 @@ describe('promotion', () => {
     const second = rollout({ web: { DesiredCanaries: 1 } });
     second.report(second.canaries[0]!, true);
     second.report(second.canaries[0]!, false);
-    expect(second.promote().verdict).toMatchObject({ kind: 'refused', error: expect.stringContaining('0/1') });
+    expect(second.promote().verdict).toMatchObject({
+      kind: 'refused',
+      code: 'conflict',
+      error: expect.stringContaining('0/1'),
+    });
     expect(second.stored().TaskGroups['web']!.Promoted).toBe(false);
   });
 

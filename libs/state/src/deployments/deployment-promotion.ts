@@ -7,11 +7,12 @@ import {
   type Allocation,
   type Deployment,
   type DeploymentState,
+  Refusal,
 } from '@waybill/model';
 import type { TxnPayloads } from '../log/catalogue.js';
 import { activeDeployment } from './deployment-status.js';
 import { upsertEvaluation } from '../evaluations/eval-upsert.js';
-import { Refused, type Write } from '../machine/write.js';
+import type { Write } from '../machine/write.js';
 
 /** Type 15: ST-127 to ST-130. All groups or none of them; the canaries it counts become ordinary allocations. */
 export function promoteDeployment(w: Write, payload: TxnPayloads['DeploymentPromote']): void {
@@ -40,7 +41,7 @@ function refuseShortGroups(deployment: Deployment, groups: readonly string[], he
     const there = healthy.filter((alloc) => alloc.TaskGroup === name).length;
     return there < needed ? [`Task group "${name}" has ${there}/${needed} healthy allocations`] : [];
   });
-  if (short.length > 0) throw new Refused(nestedList(short));
+  if (short.length > 0) throw new Refusal('conflict', nestedList(short));
 }
 
 function withPromoted(deployment: Deployment, groups: readonly string[], atNs: number, index: number): Deployment {

@@ -4,13 +4,14 @@ import {
   type Deployment,
   type DeploymentState,
   type DeploymentStatusUpdate,
+  Refusal,
 } from '@waybill/model';
 import type { TxnPayloads } from '../log/catalogue.js';
 import { upsertEvaluation } from '../evaluations/eval-upsert.js';
 import { upsertJob } from '../jobs/job-upsert.js';
 import { setStable } from '../jobs/job-versions.js';
 import { namespacedKey } from '../machine/tables.js';
-import { Refused, type Write } from '../machine/write.js';
+import type { Write } from '../machine/write.js';
 
 /** Type 14: ST-123 to ST-126. The evaluation moves no job status by itself (ST-73). */
 export function updateDeploymentStatus(w: Write, payload: TxnPayloads['DeploymentStatusUpdate']): void {
@@ -48,9 +49,9 @@ export function applyStatusAndRevert(
 /** The deployment, if it may still change; refuses otherwise (ST-123). */
 export function activeDeployment(w: Write, id: string): Deployment {
   const deployment = w.tables.deployment.get(id);
-  if (!deployment) throw new Refused(`Deployment ID "${id}" couldn't be updated as it does not exist`);
+  if (!deployment) throw new Refusal('not-found', `Deployment ID "${id}" couldn't be updated as it does not exist`);
   if (!isActiveDeployment(deployment)) {
-    throw new Refused(`Deployment "${id}" has terminal status "${deployment.Status}":`);
+    throw new Refusal('conflict', `Deployment "${id}" has terminal status "${deployment.Status}":`);
   }
   return deployment;
 }

@@ -43,6 +43,7 @@ describe('deployment status', () => {
       const Eval = anEval();
       expect(update('running', { Eval }).verdict).toEqual({
         kind: 'refused',
+        code: 'conflict',
         error: `Deployment "${planned.ID}" has terminal status "${terminal}":`,
       });
       expect(machine.tables.evals.has(Eval.ID)).toBe(false);
@@ -50,6 +51,7 @@ describe('deployment status', () => {
     const gone = { DeploymentID: 'gone', Status: 'paused' as const, StatusDescription: '' };
     expect(cluster().update('paused', { Update: gone }).verdict).toEqual({
       kind: 'refused',
+      code: 'not-found',
       error: 'Deployment ID "gone" couldn\'t be updated as it does not exist',
     });
   });

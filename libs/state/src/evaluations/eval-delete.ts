@@ -5,6 +5,7 @@ import {
   FilterEvaluationError,
   FilterSyntaxError,
   FilterTooExpensiveError,
+  Refusal,
 } from '@waybill/model';
 import type { TxnPayloads } from '../log/catalogue.js';
 import { removeAllocation } from '../allocations/alloc-services.js';
@@ -14,7 +15,7 @@ import { recomputeJobStatus } from '../jobs/job-status.js';
 import { AllocationCounts } from '../jobs/job-summary.js';
 import { oldestFirst } from '../machine/row-order.js';
 import { namespacedKey, SINGLETON_KEY, type Tables } from '../machine/tables.js';
-import { Refused, type Write } from '../machine/write.js';
+import type { Write } from '../machine/write.js';
 
 type EvalDelete = TxnPayloads['EvalDelete'];
 
@@ -34,7 +35,7 @@ export interface EvalDeleteResult {
 export function deleteEvaluations(w: Write, payload: EvalDelete): void {
   const byFilter = payload.Filter !== undefined;
   if ((payload.UserInitiated || byFilter) && !w.tables.scheduler_config.get(SINGLETON_KEY)?.PauseEvalBroker) {
-    throw new Refused('eval broker is enabled; eval broker must be paused to delete evals');
+    throw new Refusal('conflict', 'eval broker is enabled; eval broker must be paused to delete evals');
   }
   if (byFilter) w.result = deleteByFilter(w, payload);
   else {
@@ -129,7 +130,8 @@ function parsed(text: string): Filter {
   try {
     return Filter.parse(text);
   } catch (error) {
-    if (error instanceof FilterSyntaxError) throw new Refused(`failed to read filter expression: ${error.message}`);
+    if (error instanceof FilterSyntaxError)
+      throw new Refusal('invalid', `failed to read filter expression: ${error.message}`);
     throw error;
   }
 }
@@ -151,7 +153,7 @@ interface Position {
 function positionOf(token: string): Position {
   if (token === '') return { CreateIndex: 0, ID: '' };
   const [, index, id = ''] = /^(\d{1,15})\.(.*)$/s.exec(token) ?? [];
-  if (index === undefined) throw new Refused(`not a place among evaluations: ${JSON.stringify(token)}`);
+  if (index === undefined) throw new Refusal('invalid', `not a place among evaluations: ${JSON.stringify(token)}`);
   return { CreateIndex: Number(index), ID: id };
 }
 

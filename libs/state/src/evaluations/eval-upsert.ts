@@ -1,9 +1,9 @@
-import { isTerminalEvaluation, type Evaluation } from '@waybill/model';
+import { isTerminalEvaluation, type Evaluation, Refusal } from '@waybill/model';
 import { recomputeJobStatus } from '../jobs/job-status.js';
 import { setQueued } from '../jobs/job-summary.js';
 import { oldestFirst } from '../machine/row-order.js';
 import { namespacedKey } from '../machine/tables.js';
-import { Refused, type Write } from '../machine/write.js';
+import type { Write } from '../machine/write.js';
 
 const STATUSES: ReadonlySet<string> = new Set(['blocked', 'pending', 'complete', 'failed', 'canceled']);
 
@@ -13,7 +13,7 @@ const STATUSES: ReadonlySet<string> = new Set(['blocked', 'pending', 'complete',
  */
 export function upsertEvaluation(w: Write, given: Evaluation): void {
   if (!STATUSES.has(given.Status)) {
-    throw new Refused(`evaluation "${given.ID}" has unknown status "${given.Status}"`);
+    throw new Refusal('invalid', `evaluation "${given.ID}" has unknown status "${given.Status}"`);
   }
   const stored = w.tables.evals.get(given.ID);
   if (stored && isTerminalEvaluation(stored)) return;

@@ -133,6 +133,7 @@ describe('evaluation deletion', () => {
     const byUser = () => remove(machine, { EvalIDs: [evaluation.ID], UserInitiated: true, ScanIndex: 0 }).verdict;
     expect(byUser()).toEqual({
       kind: 'refused',
+      code: 'conflict',
       error: 'eval broker is enabled; eval broker must be paused to delete evals',
     });
     const Config = { ...fixtures.aSchedulerConfiguration(), PauseEvalBroker: true };
@@ -207,6 +208,7 @@ describe('evaluation deletion', () => {
       const machine = paused();
       expect(byFilter(machine, 'Status ==')).toMatchObject({
         kind: 'refused',
+        code: 'invalid',
         error: expect.stringContaining('failed to read filter expression') as string,
       });
       expect(byFilter(machine, 'Status == x', { NextToken: 'nonsense' }).kind).toBe('refused');
@@ -214,6 +216,7 @@ describe('evaluation deletion', () => {
       apply(machine, 'SchedulerConfig', { Config, CAS: false, ModifyIndex: 0 });
       expect(byFilter(machine, 'Status is not empty', { UserInitiated: false })).toEqual({
         kind: 'refused',
+        code: 'conflict',
         error: 'eval broker is enabled; eval broker must be paused to delete evals',
       });
     });

@@ -64,8 +64,8 @@ describe('stopping a job', () => {
   it('ST-67: an unknown job still gets its evaluation; without one it is refused', () => {
     const machine = aMachine();
     const error = 'job "web" in namespace "default" doesn\'t exist to be deregistered';
-    expect(deregister(machine).verdict).toEqual({ kind: 'refused', error });
-    expect(deregister(machine, { Purge: true }).verdict).toEqual({ kind: 'refused', error });
+    expect(deregister(machine).verdict).toEqual({ kind: 'refused', code: 'not-found', error });
+    expect(deregister(machine, { Purge: true }).verdict).toEqual({ kind: 'refused', code: 'not-found', error });
     const Eval = anEval({ TriggeredBy: 'job-deregister' });
     expect(deregister(machine, { Eval }).verdict).toEqual({ kind: 'accepted', error });
     expect(machine.tables.evals.get(Eval.ID)).toMatchObject({ CreateIndex: 4, JobModifyIndex: 4 });

@@ -1,4 +1,4 @@
-import type { Evaluation, Job, ScalingPolicy } from '@waybill/model';
+import { type Evaluation, type Job, type ScalingPolicy, Refusal } from '@waybill/model';
 import type { TxnPayloads } from '../log/catalogue.js';
 import { upsertEvaluationAndStatus } from '../evaluations/eval-upsert.js';
 import { purgeJob } from './job-purge.js';
@@ -6,7 +6,7 @@ import { upsertJob } from './job-upsert.js';
 import { oldestFirst } from '../machine/row-order.js';
 import { namespacedKey } from '../machine/tables.js';
 import type { Txn } from '../log/txn.js';
-import { Refused, type Write } from '../machine/write.js';
+import type { Write } from '../machine/write.js';
 
 /** Type 5: ST-63 to ST-67. The job's namespace is the envelope's. */
 export function deregisterJob(w: Write, deregister: TxnPayloads['JobDeregister'], txn: Pick<Txn, 'namespace'>): void {
@@ -14,7 +14,7 @@ export function deregisterJob(w: Write, deregister: TxnPayloads['JobDeregister']
   const stored = w.tables.jobs.get(namespacedKey(txn.namespace, deregister.JobID));
   if (!stored) {
     const unknown = `job "${deregister.JobID}" in namespace "${txn.namespace}" doesn't exist to be deregistered`;
-    if (!Eval) throw new Refused(unknown);
+    if (!Eval) throw new Refusal('not-found', unknown);
     w.notice = unknown;
   } else {
     if (deregister.Purge) purgeJob(w, stored);

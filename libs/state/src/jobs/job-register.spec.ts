@@ -27,10 +27,12 @@ describe('job registration', () => {
     const machine = aMachine();
     expect(register(machine, aJob({ Namespace: 'gone' })).verdict).toEqual({
       kind: 'refused',
+      code: 'invalid',
       error: 'job "web" is in nonexistent namespace "gone"',
     });
     expect(register(machine, aJob({ NodePool: 'gone' })).verdict).toEqual({
       kind: 'refused',
+      code: 'invalid',
       error: 'job "web" is in nonexistent node pool "gone"',
     });
     expect(register(machine, aJob({ NodePool: '' })).verdict.kind).toBe('accepted');
@@ -51,12 +53,21 @@ describe('job registration', () => {
     const machine = aMachine();
     const enforce = (JobModifyIndex: number) =>
       register(machine, aJob(), { EnforceIndex: true, JobModifyIndex }).verdict;
-    expect(enforce(7)).toEqual({ kind: 'refused', error: 'Enforcing job modify index 7: job does not exist' });
+    expect(enforce(7)).toEqual({
+      kind: 'refused',
+      code: 'conflict',
+      error: 'Enforcing job modify index 7: job does not exist',
+    });
     expect(enforce(0).kind).toBe('accepted');
-    expect(enforce(0)).toEqual({ kind: 'refused', error: 'Enforcing job modify index 0: job already exists' });
+    expect(enforce(0)).toEqual({
+      kind: 'refused',
+      code: 'conflict',
+      error: 'Enforcing job modify index 0: job already exists',
+    });
     expect(enforce(3).kind).toBe('accepted');
     expect(enforce(3)).toEqual({
       kind: 'refused',
+      code: 'conflict',
       error: 'Enforcing job modify index 3: job exists with conflicting job modify index: 5',
     });
   });

@@ -1,11 +1,11 @@
-import type { Job, TaskGroup } from '@waybill/model';
+import { type Job, type TaskGroup, Refusal } from '@waybill/model';
 import type { TxnPayloads } from '../log/catalogue.js';
 import { upsertEvaluationAndStatus } from '../evaluations/eval-upsert.js';
 import { upsertJob } from './job-upsert.js';
 import { beginDeployment } from '../deployments/multiregion-deployment.js';
 import { putScalingEvent } from './scaling-event.js';
 import { dispatchKey, namespacedKey } from '../machine/tables.js';
-import { Refused, type Write } from '../machine/write.js';
+import type { Write } from '../machine/write.js';
 
 /** Type 4: ST-50 to ST-59, ST-61, ST-62. */
 export function registerJob(w: Write, register: TxnPayloads['JobRegister']): void {
@@ -30,10 +30,11 @@ export function registerJob(w: Write, register: TxnPayloads['JobRegister']): voi
 /** ST-50. */
 function refuseUnknownPlace(w: Write, job: Job): void {
   if (!w.tables.namespaces.has(job.Namespace)) {
-    throw new Refused(`job "${job.ID}" is in nonexistent namespace "${job.Namespace}"`);
+    throw new Refusal('invalid', `job "${job.ID}" is in nonexistent namespace "${job.Namespace}"`);
   }
   const pool = job.NodePool || 'default';
-  if (!w.tables.node_pools.has(pool)) throw new Refused(`job "${job.ID}" is in nonexistent node pool "${pool}"`);
+  if (!w.tables.node_pools.has(pool))
+    throw new Refusal('invalid', `job "${job.ID}" is in nonexistent node pool "${pool}"`);
 }
 
 /** ST-51: another child of the same parent carries this token. The verdict's result names it. */
@@ -50,10 +51,10 @@ function isDispatchedAlready(w: Write, job: Job): boolean {
 /** ST-52. */
 function refuseConflict(stored: Job | undefined, enforced: number): void {
   const conflict = `Enforcing job modify index ${enforced}: `;
-  if (!stored && enforced !== 0) throw new Refused(`${conflict}job does not exist`);
+  if (!stored && enforced !== 0) throw new Refusal('conflict', `${conflict}job does not exist`);
   if (!stored || stored.JobModifyIndex === enforced) return;
-  if (enforced === 0) throw new Refused(`${conflict}job already exists`);
-  throw new Refused(`${conflict}job exists with conflicting job modify index: ${stored.JobModifyIndex}`);
+  if (enforced === 0) throw new Refusal('conflict', `${conflict}job already exists`);
+  throw new Refusal('conflict', `${conflict}job exists with conflicting job modify index: ${stored.JobModifyIndex}`);
 }
 
 /** ST-56: counts and resources the stored job keeps, for groups and tasks in both. */

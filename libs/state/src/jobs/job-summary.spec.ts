@@ -80,11 +80,13 @@ describe('summary counters', () => {
     machine.tables.job_summary.replace('default/web', { ...summary, Summary: {} });
     expect(report('running').verdict).toEqual({
       kind: 'refused',
+      code: 'not-found',
       error: 'unable to find task group in the job summary: web',
     });
     machine.tables.job_summary.replace('default/web', undefined);
     expect(report('running').verdict).toEqual({
       kind: 'refused',
+      code: 'not-found',
       error: 'job summary for job "web" in namespace "default" is not present',
     });
     machine.tables.jobs.replace(`${job.Namespace}/${job.ID}`, undefined);

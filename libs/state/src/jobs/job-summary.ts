@@ -9,10 +9,11 @@ import {
   type TaskGroupSummary,
   isParameterized,
   isPeriodic,
+  Refusal,
 } from '@waybill/model';
 import { copyOfCounters, withGroups } from '../machine/hot-rows.js';
 import { namespacedKey } from '../machine/tables.js';
-import { Refused, type Write } from '../machine/write.js';
+import type { Write } from '../machine/write.js';
 
 /** Counters of a group that nothing was placed of. */
 export const NO_ALLOCATIONS: Readonly<TaskGroupSummary> = {
@@ -92,11 +93,11 @@ export class AllocationCounts {
     const job = this.counted(after);
     if (!job.summary) {
       if (!this.w.tables.jobs.has(job.key)) return;
-      throw new Refused(`job summary for job "${job.id}" in namespace "${job.namespace}" is not present`);
+      throw new Refusal('not-found', `job summary for job "${job.id}" in namespace "${job.namespace}" is not present`);
     }
     if (after.Job?.CreateIndex !== job.summary.CreateIndex) return;
     if (!Object.hasOwn(job.summary.Summary, after.TaskGroup))
-      throw new Refused(`unable to find task group in the job summary: ${after.TaskGroup}`);
+      throw new Refusal('not-found', `unable to find task group in the job summary: ${after.TaskGroup}`);
     if (before) move(countersOf(job, job.summary, after.TaskGroup), before.ClientStatus, after.ClientStatus);
     else if (after.ClientStatus === 'pending') place(countersOf(job, job.summary, after.TaskGroup));
   }

@@ -59,6 +59,7 @@ describe('tags of versions', () => {
     expect(row(machine, 0)?.VersionTag?.Description).toBe('b');
     expect(tag(machine, 1, 'good').verdict).toMatchObject({
       kind: 'refused',
+      code: 'conflict',
       error: 'tag "good" already exists on a different version of job "web"',
     });
   });

@@ -1,9 +1,9 @@
-import type { Job, JobVersionTag } from '@waybill/model';
+import { type Job, type JobVersionTag, Refusal } from '@waybill/model';
 import type { TxnPayloads } from '../log/catalogue.js';
 import { pruneVersions, versionsOf } from './job-versions.js';
 import { namespacedKey, versionKey } from '../machine/tables.js';
 import type { Txn } from '../log/txn.js';
-import { Refused, type Write } from '../machine/write.js';
+import type { Write } from '../machine/write.js';
 
 /** Type 61: gives a kept version a name, or takes it away (ST-88, ST-89). */
 export function tagJobVersion(
@@ -15,16 +15,16 @@ export function tagJobVersion(
   const versions = versionsOf(w, namespace, JobID);
   const named = versions.find(({ VersionTag }) => VersionTag?.Name === Name);
   if (!Tag) {
-    if (!named) throw new Refused(`tag "${Name}" not found on job "${JobID}"`);
+    if (!named) throw new Refusal('not-found', `tag "${Name}" not found on job "${JobID}"`);
     putTag(w, named, null);
     if (current) pruneVersions(w, current, TrackedVersions);
     return;
   }
   const wanted = Latest ? (current?.Version ?? 0) : Version;
   const row = w.tables.job_version.get(versionKey(namespace, JobID, wanted));
-  if (!row) throw new Refused(`job "${JobID}" version ${wanted} not found`);
+  if (!row) throw new Refusal('not-found', `job "${JobID}" version ${wanted} not found`);
   if (named && named.Version !== wanted)
-    throw new Refused(`tag "${Name}" already exists on a different version of job "${JobID}"`);
+    throw new Refusal('conflict', `tag "${Name}" already exists on a different version of job "${JobID}"`);
   putTag(w, row, Tag);
 }
 

@@ -34,6 +34,9 @@ const asked = (requestId: string, timeNs: number): Txn => ({
   index: 1,
 });
 
+const REFUSED = { kind: 'refused', code: 'not-found', error: 'no such job' } as const;
+const VOID = { kind: 'void', error: STALE_EPOCH } as const;
+
 describe('the window of request ids', () => {
   it('ST-6: answers as a list would, while it grows, turns round, empties and shrinks', { timeout: 60_000 }, () => {
     const next = random(7);
@@ -47,7 +50,7 @@ describe('the window of request ids', () => {
         index += 1;
         timeNs += REQUEST_WINDOW_NS * step * next() * 2;
         const requestId = `r${Math.floor(next() * 6_000)}`;
-        const rejected = [null, null, null, 'no such job', STALE_EPOCH][Math.floor(next() * 5)] ?? null;
+        const rejected = [null, null, null, REFUSED, VOID][Math.floor(next() * 5)] ?? null;
         expect(window.find(requestId)).toEqual(model.find(requestId));
         const entry = { requestId, index, timeNs, rejected };
         window.remember(entry);
@@ -62,12 +65,12 @@ describe('the window of request ids', () => {
     const window = new RequestWindow();
     const at = fixtures.timeNs;
     window.remember({ requestId: 'done', index: 4, timeNs: at, rejected: null });
-    window.remember({ requestId: 'refused', index: 5, timeNs: at, rejected: 'no such job' });
-    window.remember({ requestId: 'late', index: 6, timeNs: at, rejected: STALE_EPOCH });
+    window.remember({ requestId: 'refused', index: 5, timeNs: at, rejected: REFUSED });
+    window.remember({ requestId: 'late', index: 6, timeNs: at, rejected: VOID });
     const verdict = (requestId: string, timeNs = at) => window.verdictFor(asked(requestId, timeNs));
     expect(verdict('done')).toEqual({ kind: 'noop', result: { firstIndex: 4 } });
-    expect(verdict('refused')).toEqual({ kind: 'refused', error: 'no such job' });
-    expect(verdict('late')).toEqual({ kind: 'void', error: STALE_EPOCH });
+    expect(verdict('refused')).toEqual(REFUSED);
+    expect(verdict('late')).toEqual(VOID);
     expect(verdict('other')).toBeUndefined();
     expect(verdict('done', at + REQUEST_WINDOW_NS)).toBeDefined();
     expect(verdict('done', at + REQUEST_WINDOW_NS + 1e9)).toBeUndefined();

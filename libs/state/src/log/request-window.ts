@@ -1,4 +1,4 @@
-import type { Txn, Verdict } from './txn.js';
+import type { Rejection, Txn, Verdict } from './txn.js';
 
 /** ST-6: how long a request id is remembered, by envelope time. Longer than the stream's duplicate window (120 s). */
 export const REQUEST_WINDOW_NS = 150 * 1e9;
@@ -16,7 +16,7 @@ export interface SeenRequest {
   readonly requestId: string;
   readonly index: number;
   readonly timeNs: number;
-  readonly rejected: string | null;
+  readonly rejected: Rejection | null;
 }
 
 /** Entries there is room for at first; the room doubles and halves as it is needed. */
@@ -46,7 +46,7 @@ export class RequestWindow {
   /** Slot of the newest entry of each chain. */
   private newest = new Int32Array(MIN_CAPACITY).fill(NONE);
   /** Why, of the few that were rejected, by index. */
-  private readonly rejections = new Map<number, string>();
+  private readonly rejections = new Map<number, Rejection>();
   /** Most are asked for once, and then remembered. */
   private readonly lastHashed = { requestId: '', hash: 0 };
   /** Slot of the oldest entry. */
@@ -69,8 +69,7 @@ export class RequestWindow {
     if (slot === NONE || numberAt(this.timesNs, slot) < txn.timeNs - REQUEST_WINDOW_NS) return undefined;
     const firstIndex = numberAt(this.indexes, slot);
     const rejected = this.rejections.get(firstIndex);
-    if (rejected === undefined) return { kind: 'noop', result: { firstIndex } satisfies SecondCopy };
-    return { kind: rejected === STALE_EPOCH ? 'void' : 'refused', error: rejected };
+    return rejected ?? { kind: 'noop', result: { firstIndex } satisfies SecondCopy };
   }
 
   /** What is remembered of a request id, also if it is about to leave the window. */

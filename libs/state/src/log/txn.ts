@@ -1,3 +1,4 @@
+import { Refusal, type RefusalCode } from '@waybill/model';
 import type { TxnPayloads, TxnType } from './catalogue.js';
 import type { Role } from './role.js';
 
@@ -50,8 +51,16 @@ export type Txn<T extends TxnType = TxnType> = {
 export type Verdict =
   | { readonly kind: 'accepted'; readonly error?: string; readonly result?: unknown }
   | { readonly kind: 'noop'; readonly error?: string; readonly result?: unknown }
-  | { readonly kind: 'refused'; readonly error: string }
+  | { readonly kind: 'refused'; readonly code: RefusalCode; readonly error: string }
   | { readonly kind: 'void'; readonly error: string };
 
-export const isRejected = (v: Verdict): v is Extract<Verdict, { kind: 'refused' | 'void' }> =>
-  v.kind === 'refused' || v.kind === 'void';
+/** What a transaction that changed nothing was told (ST-9). */
+export type Rejection = Extract<Verdict, { kind: 'refused' | 'void' }>;
+
+export const isRejected = (v: Verdict): v is Rejection => v.kind === 'refused' || v.kind === 'void';
+
+/** What its writer is told of a transaction that was rejected; undefined: it was not. */
+export function refusalOf(verdict: Verdict): Refusal | undefined {
+  if (verdict.kind === 'refused') return new Refusal(verdict.code, verdict.error);
+  return verdict.kind === 'void' ? new Refusal('unavailable', verdict.error) : undefined;
+}

@@ -14,7 +14,7 @@ export interface Stage {
  * and takes everything back before anything else of this process runs, so that nobody ever sees it. Nothing is
  * published, no index moves. `look` must be synchronous. Cost: as applying it, twice, and no copy of the state.
  * @param timeNs unix ns
- * @throws Refused as the transaction would be; what `look` throws
+ * @throws Refusal as the transaction would be; what `look` throws
  */
 export function rehearseRegistration<Seen>(
   { tables, appliedIndex }: Stage,

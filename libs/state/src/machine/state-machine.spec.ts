@@ -39,7 +39,7 @@ describe('the log', () => {
     const payload = { Evals: [anEval(), { ...anEval(), FailedTGAllocs: null as never, Status: 'complete' as const }] };
     const broken = aTxn(3, 'EvalUpdate', payload);
     const { verdict, changes, defect } = machine.apply(broken);
-    expect([verdict, changes]).toEqual([{ kind: 'refused', error: NOT_APPLICABLE }, []]);
+    expect([verdict, changes]).toEqual([{ kind: 'refused', code: 'internal', error: NOT_APPLICABLE }, []]);
     expect(defect).toBeInstanceOf(TypeError);
     expect(machine.tables.evals.has(anEval().ID)).toBe(false);
     expect([...machine.tables.jobs.all()]).toEqual(jobs);
@@ -68,9 +68,17 @@ describe('the log', () => {
     const refused = { requestId: 'refused' };
     const unknown = { NodeID: 'gone' };
     const error = 'node not found: gone';
-    expect(apply(machine, 'NodeDeregister', unknown, refused).verdict).toEqual({ kind: 'refused', error });
+    expect(apply(machine, 'NodeDeregister', unknown, refused).verdict).toEqual({
+      kind: 'refused',
+      code: 'not-found',
+      error,
+    });
     apply(machine, 'NodeRegister', { Node: aNode({ ID: 'gone' }), CreateNodePool: false });
-    expect(apply(machine, 'NodeDeregister', unknown, refused).verdict).toEqual({ kind: 'refused', error });
+    expect(apply(machine, 'NodeDeregister', unknown, refused).verdict).toEqual({
+      kind: 'refused',
+      code: 'not-found',
+      error,
+    });
     const stale = { requestId: 'stale', fence: { role: 'broker' as const, epoch: 4 } };
     for (let copy = 0; copy < 2; copy++) {
       expect(apply(machine, 'Ignore', {}, stale).verdict).toEqual({ kind: 'void', error: 'stale epoch' });
@@ -136,7 +144,7 @@ describe('atomicity', () => {
         AllocsStopped: [{ ID: 'gone', DesiredDescription: '', ClientStatus: '', FollowupEvalID: '' }],
       }),
     );
-    expect(refused.verdict).toEqual({ kind: 'refused', error: "alloc gone doesn't exist" });
+    expect(refused.verdict).toEqual({ kind: 'refused', code: 'not-found', error: "alloc gone doesn't exist" });
     expect(refused.changes).toEqual([]);
     expect(eventsOf(refused)).toBeNull();
     expect(indexes()).toEqual(was);

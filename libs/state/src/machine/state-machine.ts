@@ -1,3 +1,4 @@
+import { Refusal } from '@waybill/model';
 import type { TxnPayloads, TxnType } from '../log/catalogue.js';
 import type { Applier, Appliers } from './applier.js';
 import { allocationAppliers } from '../allocations/allocations.js';
@@ -17,9 +18,9 @@ import { restoreAppliers } from '../archive/state-restore.js';
 import type { LogMark } from '../log/log-mark.js';
 import { RequestWindow, STALE_EPOCH } from '../log/request-window.js';
 import { createTables, type Tables } from './tables.js';
-import type { Txn, Verdict } from '../log/txn.js';
+import { type Txn, type Verdict, type Rejection, isRejected } from '../log/txn.js';
 import { UnknownSchemaVersionError, upcast } from '../log/upcast.js';
-import { Refused, Write, type Change } from './write.js';
+import { Write, type Change } from './write.js';
 
 /** Every type of the catalogue has exactly one applier; a missing one does not compile. */
 const appliers: Appliers = {
@@ -72,7 +73,7 @@ export class IndexGapError extends Error {
  * randomness, no configuration, no I/O. Same log, same tables, byte for byte.
  *
  * Modes: empty (index 0), or loaded at an index from a snapshot (`startAt`); then `apply` in log order.
- * An applier that throws anything but `Refused` is a defect. It is deterministic as everything else here, so every copy
+ * An applier that throws anything but `Refusal` is a defect. It is deterministic as everything else here, so every copy
  * takes the transaction back and refuses it with `NOT_APPLICABLE`: one transaction must not stop them all for good.
  * Only a schema that this version does not know goes on to the caller, which must stop: a newer version applies it (ST-8).
  * Memory: all rows of the cluster. Cost of apply: what the transaction touches.
@@ -110,26 +111,26 @@ export class StateMachine {
     const w = new Write(this.tables, txn.index, txn.timeNs);
     const outcome = this.requests.verdictFor(txn) ?? this.voidByEpoch(txn) ?? this.run(w, txn);
     const defect = outcome instanceof Error ? outcome : undefined;
-    const rejected = outcome instanceof Error ? DEFECTIVE : outcome;
+    const withoutEffect = outcome instanceof Error ? DEFECTIVE : outcome;
     const changes = w.commit();
-    const verdict = rejected ?? w.verdict(changes);
+    const verdict = withoutEffect ?? w.verdict(changes);
     this.requests.remember({
       requestId: txn.requestId,
       index: txn.index,
       timeNs: txn.timeNs,
-      rejected: rejected?.error ?? null,
+      rejected: isRejected(verdict) ? verdict : null,
     });
     this.applied = txn.index;
     return defect ? { txn, index: txn.index, verdict, changes, defect } : { txn, index: txn.index, verdict, changes };
   }
 
-  private voidByEpoch(txn: Txn): Verdict | undefined {
+  private voidByEpoch(txn: Txn): Rejection | undefined {
     if (!txn.fence || txn.fence.epoch === this.epochOf(txn.fence.role)) return undefined;
     return { kind: 'void', error: STALE_EPOCH };
   }
 
   /** The verdict, if it is rejected; an error that is a defect. */
-  private run(w: Write, txn: Txn): Verdict | Error | undefined {
+  private run(w: Write, txn: Txn): Rejection | Error | undefined {
     try {
       applyTyped(w, txn);
       settlePlugins(w);
@@ -137,14 +138,14 @@ export class StateMachine {
       return undefined;
     } catch (error) {
       w.rollback();
-      if (error instanceof Refused) return { kind: 'refused', error: error.message };
+      if (error instanceof Refusal) return { kind: 'refused', code: error.code, error: error.message };
       if (error instanceof UnknownSchemaVersionError) throw error;
       return error instanceof Error ? error : new Error(String(error));
     }
   }
 }
 
-const DEFECTIVE: Verdict = Object.freeze({ kind: 'refused', error: NOT_APPLICABLE });
+const DEFECTIVE: Rejection = Object.freeze({ kind: 'refused', code: 'internal', error: NOT_APPLICABLE });
 
 function applyTyped<T extends TxnType>(w: Write, txn: Txn<T>): void {
   const apply: Applier<T> = appliers[txn.type];

@@ -75,6 +75,7 @@ it('a transaction with such a row is refused, changes nothing, and the history d
   const applied = apply(machine, 'JobRegister', aRegistration(aJob({ ID: text(3_000) })));
   expect(applied.verdict).toEqual({
     kind: 'refused',
+    code: 'invalid',
     error: 'jobs cannot be stored: Namespace and ID must be at most 2600 bytes',
   });
   expect(applied.changes).toEqual([]);

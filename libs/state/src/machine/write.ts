@@ -1,3 +1,4 @@
+import { Refusal } from '@waybill/model';
 import { unstorable } from './storable-rows.js';
 import type { TableName, TableRows, Tables } from './tables.js';
 import type { Verdict } from '../log/txn.js';
@@ -11,11 +12,6 @@ export type Change = {
     readonly after: TableRows[N] | undefined;
   };
 }[TableName];
-
-/** Thrown by an applier when a precondition no longer holds; nothing of the transaction stays (ST-9). */
-export class Refused extends Error {
-  override readonly name = 'Refused';
-}
 
 /** One write to one row: what stood there, what it put there. */
 interface Written {
@@ -67,10 +63,10 @@ export class Write {
     readonly timeNs: number,
   ) {}
 
-  /** @throws Refused no projection could store the row (storable-rows.ts) */
+  /** @throws Refusal no projection could store the row (storable-rows.ts) */
   put<N extends TableName>(table: N, row: TableRows[N]): void {
     const problem = unstorable(table, row);
-    if (problem !== undefined) throw new Refused(problem);
+    if (problem !== undefined) throw new Refusal('invalid', problem);
     const rows = this.tables[table];
     const key = rows.keyOf(row);
     const before = rows.replace(key, row);

@@ -1,7 +1,7 @@
-import { NS_PER_SECOND, rfc3339FromNs, type DrainMetadata, type Node } from '@waybill/model';
+import { NS_PER_SECOND, rfc3339FromNs, type DrainMetadata, type Node, Refusal } from '@waybill/model';
 import type { TxnPayloads } from '../log/catalogue.js';
 import { appendedEvents, storedNode } from './node-events.js';
-import { Refused, type Write } from '../machine/write.js';
+import type { Write } from '../machine/write.js';
 
 /** Type 3: ST-41 to ST-44, ST-48. */
 export function updateNodeDrain(w: Write, update: TxnPayloads['NodeUpdateDrain']): void {
@@ -48,7 +48,7 @@ function putDrain(
 export function updateNodeEligibility(w: Write, update: TxnPayloads['NodeUpdateEligibility']): void {
   const node = storedNode(w, update.NodeID);
   if (update.Eligibility === 'eligible' && node.DrainStrategy) {
-    throw new Refused("can not set node's scheduling eligibility to eligible while it is draining");
+    throw new Refusal('conflict', "can not set node's scheduling eligibility to eligible while it is draining");
   }
   w.put('nodes', {
     ...node,

@@ -1,5 +1,5 @@
-import { NS_PER_SECOND, rfc3339FromNs, type Node, type NodeEvent } from '@waybill/model';
-import { Refused, type Write } from '../machine/write.js';
+import { NS_PER_SECOND, rfc3339FromNs, type Node, type NodeEvent, Refusal } from '@waybill/model';
+import type { Write } from '../machine/write.js';
 
 /** ST-37: node events kept per node. */
 export const NODE_EVENTS_KEPT = 10;
@@ -24,7 +24,7 @@ export function clusterEvent(message: string, unixSeconds: number): NodeEvent {
 /** The stored node; refuses `node not found` (ST-46, ST-48). */
 export function storedNode(w: Write, nodeId: string): Node {
   const node = w.tables.nodes.get(nodeId);
-  if (!node) throw new Refused('node not found');
+  if (!node) throw new Refusal('not-found', 'node not found');
   return node;
 }
 

@@ -1,4 +1,4 @@
-import { DEFAULT_NODE_IDENTITY_TTL_NS, type NodePoolSpecification } from '@waybill/model';
+import { DEFAULT_NODE_IDENTITY_TTL_NS, type NodePoolSpecification, type RefusalCode } from '@waybill/model';
 import { describe, expect, it } from 'vitest';
 import { eventsOf } from '../events.js';
 import { fixtures } from '../fixtures.js';
@@ -58,10 +58,12 @@ describe('node pools', () => {
     for (const Name of ['all', 'default']) {
       expect(upsert(machine, aPool(), aPool({ Name })).verdict).toEqual({
         kind: 'refused',
+        code: 'invalid',
         error: `modifying node pool "${Name}" is not allowed`,
       });
       expect(remove(machine, Name).verdict).toEqual({
         kind: 'refused',
+        code: 'invalid',
         error: `deleting node pool "${Name}" is not allowed`,
       });
     }
@@ -74,16 +76,17 @@ describe('node pools', () => {
     const node = aNode({ NodePool: 'gpu' });
     apply(machine, 'NodeRegister', { Node: node, CreateNodePool: false });
     apply(machine, 'JobRegister', aRegistration(aJob({ ID: 'train', NodePool: 'gpu' })), { namespace: 'default' });
-    const refused = (error: string) => ({ kind: 'refused', error });
+    const refused = (code: RefusalCode, error: string) => ({ kind: 'refused', code, error });
     expect(remove(machine, 'spare', 'gpu').verdict).toEqual(
       refused(
+        'conflict',
         '2 errors occurred:\n\t* node pool "gpu" has non-terminal jobs in regions: [global]' +
           '\n\t* node pool "gpu" has nodes in regions: [global]\n\n',
       ),
     );
     apply(machine, 'NodeDeregister', { NodeID: node.ID });
     expect(remove(machine, 'spare', 'gpu').verdict).toEqual(
-      refused('1 error occurred:\n\t* node pool "gpu" has non-terminal jobs in regions: [global]\n\n'),
+      refused('conflict', '1 error occurred:\n\t* node pool "gpu" has non-terminal jobs in regions: [global]\n\n'),
     );
     expect(machine.tables.node_pools.has('spare')).toBe(true);
     apply(
@@ -93,7 +96,7 @@ describe('node pools', () => {
       { namespace: 'default' },
     );
     expect(remove(machine, 'spare', 'gpu').verdict.kind).toBe('accepted');
-    expect(remove(machine, 'gpu').verdict).toEqual(refused('node pool gpu not found'));
+    expect(remove(machine, 'gpu').verdict).toEqual(refused('not-found', 'node pool gpu not found'));
   });
 
   it('API-405, API-406 API-409: pools appear on the event stream, deleted ones as they were', () => {

@@ -5,11 +5,12 @@ import {
   nodePoolHash,
   type NodePool,
   type NodePoolSpecification,
+  Refusal,
 } from '@waybill/model';
 import type { Appliers } from '../machine/applier.js';
 import type { TxnPayloads } from '../log/catalogue.js';
 import type { Txn } from '../log/txn.js';
-import { Refused, type Write } from '../machine/write.js';
+import type { Write } from '../machine/write.js';
 
 export const nodePoolAppliers: Appliers<'NodePoolUpsert' | 'NodePoolDelete'> = {
   NodePoolUpsert: upsertNodePools,
@@ -19,7 +20,7 @@ export const nodePoolAppliers: Appliers<'NodePoolUpsert' | 'NodePoolDelete'> = {
 /** Type 59. */
 function upsertNodePools(w: Write, { NodePools }: TxnPayloads['NodePoolUpsert']): void {
   for (const pool of NodePools) {
-    if (isBuiltInNodePool(pool.Name)) throw new Refused(`modifying node pool "${pool.Name}" is not allowed`);
+    if (isBuiltInNodePool(pool.Name)) throw new Refusal('invalid', `modifying node pool "${pool.Name}" is not allowed`);
     w.put('node_pools', storedPool(w, pool));
   }
 }
@@ -32,10 +33,10 @@ function deleteNodePools(w: Write, { Names }: TxnPayloads['NodePoolDelete'], txn
   const used = Names.flatMap((name) =>
     usersOf(w, name).map((user) => `node pool "${name}" has ${user} in regions: [${txn.region}]`),
   );
-  if (used.length > 0) throw new Refused(formatErrors(used));
+  if (used.length > 0) throw new Refusal('conflict', formatErrors(used));
   for (const name of Names) {
-    if (isBuiltInNodePool(name)) throw new Refused(`deleting node pool "${name}" is not allowed`);
-    if (!w.remove('node_pools', name)) throw new Refused(`node pool ${name} not found`);
+    if (isBuiltInNodePool(name)) throw new Refusal('invalid', `deleting node pool "${name}" is not allowed`);
+    if (!w.remove('node_pools', name)) throw new Refusal('not-found', `node pool ${name} not found`);
   }
 }
 

@@ -1,9 +1,9 @@
-import type { Node } from '@waybill/model';
+import { type Node, Refusal } from '@waybill/model';
 import type { TxnPayloads } from '../log/catalogue.js';
 import { appendedEvents, clusterEvent } from './node-events.js';
 import { createNodePool } from './node-pools.js';
 import { isUnresponsive } from './node-status.js';
-import { Refused, type Write } from '../machine/write.js';
+import type { Write } from '../machine/write.js';
 
 /** Type 0: ST-30 to ST-33, ST-36. Its plugins and host volumes follow (plugin-catalogue.ts, host-volumes.ts). */
 export function registerNode(w: Write, { Node: given, CreateNodePool }: TxnPayloads['NodeRegister']): void {
@@ -14,12 +14,12 @@ export function registerNode(w: Write, { Node: given, CreateNodePool }: TxnPaylo
 
 /** Type 1. Refuses an unknown node. */
 export function deregisterNode(w: Write, { NodeID }: TxnPayloads['NodeDeregister']): void {
-  if (!w.remove('nodes', NodeID)) throw new Refused(`node not found: ${NodeID}`);
+  if (!w.remove('nodes', NodeID)) throw new Refusal('not-found', `node not found: ${NodeID}`);
 }
 
 /** Type 31. Leaves out what is gone or was written since the scan: a node that came back stays (ST-16). */
 export function deregisterNodes(w: Write, { NodeIDs, ScanIndex }: TxnPayloads['NodeBatchDeregister']): void {
-  if (NodeIDs.length === 0) throw new Refused('node ids missing');
+  if (NodeIDs.length === 0) throw new Refusal('invalid', 'node ids missing');
   for (const id of NodeIDs) {
     const node = w.tables.nodes.get(id);
     if (node && node.ModifyIndex <= ScanIndex) w.remove('nodes', id);

@@ -123,6 +123,7 @@ describe('node registration', () => {
     expect(eventsOf(applied)!.Events[0]).toMatchObject({ Topic: 'Node', Type: 'NodeDeregistration', Key: node.ID });
     expect(apply(machine, 'NodeDeregister', { NodeID: node.ID }).verdict).toEqual({
       kind: 'refused',
+      code: 'not-found',
       error: `node not found: ${node.ID}`,
     });
   });
@@ -141,6 +142,7 @@ describe('node registration', () => {
     ]);
     expect(apply(machine, 'NodeBatchDeregister', { NodeIDs: [], ScanIndex }).verdict).toEqual({
       kind: 'refused',
+      code: 'invalid',
       error: 'node ids missing',
     });
   });
@@ -189,6 +191,7 @@ describe('node status and events', () => {
     const NodeEvents = { [node.ID]: [anEvent('a')], gone: [anEvent('b')] };
     expect(apply(machine, 'UpsertNodeEvents', { NodeEvents }).verdict).toEqual({
       kind: 'refused',
+      code: 'not-found',
       error: 'node not found',
     });
     expect(stored(machine, node)).toBe(node);
@@ -353,6 +356,7 @@ describe('drain and eligibility', () => {
     const Eligible = { NodeID: node.ID, Eligibility: 'eligible' as const, NodeEvent: null, UpdatedAt: 1 };
     expect(apply(machine, 'NodeUpdateEligibility', Eligible).verdict).toEqual({
       kind: 'refused',
+      code: 'conflict',
       error: "can not set node's scheduling eligibility to eligible while it is draining",
     });
     drain(machine, node, null);
@@ -376,7 +380,7 @@ describe('drain and eligibility', () => {
       StatusUpdatedAt: 1_800_000_009,
       ModifyIndex: 4,
     });
-    const unknown = { kind: 'refused', error: 'node not found' };
+    const unknown = { kind: 'refused', code: 'not-found', error: 'node not found' };
     expect(apply(machine, 'NodeUpdateEligibility', { ...same, NodeID: 'gone' }).verdict).toEqual(unknown);
     const status = {
       NodeID: 'gone',

@@ -1,8 +1,7 @@
-import { type Allocation, CLAIM_MODE, CLAIM_STATE, type CSIVolume, type CSIVolumeClaim } from '@waybill/model';
+import { type Allocation, CLAIM_MODE, CLAIM_STATE, type CSIVolume, type CSIVolumeClaim, Refusal } from '@waybill/model';
 import { describe, expect, it } from 'vitest';
 import { releaseClaim, takeClaim, withEndedClaims } from './csi-claims.js';
 import { fixtures } from '../fixtures.js';
-import { Refused } from '../machine/write.js';
 
 const { aCSIClaim, aCSIPlugin, aCSIVolume, anAlloc, uuid } = fixtures;
 const [A, B] = [uuid(1), uuid(2)] as const;
@@ -22,7 +21,7 @@ const refusal = (run: () => unknown): string => {
   try {
     run();
   } catch (error) {
-    if (error instanceof Refused) return error.message;
+    if (error instanceof Refusal) return error.message;
     throw error;
   }
   return 'accepted';

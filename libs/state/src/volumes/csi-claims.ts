@@ -11,8 +11,8 @@ import {
   isClientTerminal,
   isReadSchedulable,
   isWriteSchedulable,
+  Refusal,
 } from '@waybill/model';
-import { Refused } from '../machine/write.js';
 
 /*
  * The claim state machine of one volume (3.9), as functions from volume to volume. A claim is taken, becomes a past claim
@@ -31,7 +31,7 @@ export function isTaking(claim: Pick<CSIVolumeClaim, 'State' | 'Mode'>): boolean
 /**
  * VL-73 to VL-78, VL-80 to VL-88: the volume with the claim taken.
  * @param alloc the claim's allocation, if it exists
- * @throws Refused with what the agent is told
+ * @throws Refusal with what the agent is told
  */
 export function takeClaim(
   volume: CSIVolume,
@@ -41,11 +41,12 @@ export function takeClaim(
 ): CSIVolume {
   const { AllocationID: id, AttachmentMode } = claim;
   if (volume.AttachmentMode && AttachmentMode && volume.AttachmentMode !== AttachmentMode)
-    throw new Refused('cannot change attachment mode of claimed volume');
+    throw new Refusal('conflict', 'cannot change attachment mode of claimed volume');
   const isRead = claim.Mode === CLAIM_MODE.read;
   if (Object.hasOwn(isRead ? volume.ReadClaims : volume.WriteClaims, id)) return volume;
-  if (!alloc) throw new Refused(`allocation missing: ${id}`);
-  const failed = (why: string) => new Refused(`alloc "${id}" failed to claim volume "${volume.ID}": ${why}`);
+  if (!alloc) throw new Refusal('not-found', `allocation missing: ${id}`);
+  const failed = (why: string) =>
+    new Refusal('conflict', `alloc "${id}" failed to claim volume "${volume.ID}": ${why}`);
   if (!(isRead ? isReadSchedulable : isWriteSchedulable)(volume, plugin))
     throw failed('volume is currently unschedulable');
   if (!(isRead ? hasFreeReadClaim : hasFreeWriteClaim)(volume)) throw failed('volume max claims reached');

@@ -68,7 +68,11 @@ describe('registering volumes', () => {
   it('VL-12: the namespace must exist, and then nothing of the request is stored', () => {
     const { register, stored } = cluster();
     const { verdict } = register({}, { ID: 'other', Namespace: 'gone' });
-    expect(verdict).toEqual({ kind: 'refused', error: 'volume other is in nonexistent namespace gone' });
+    expect(verdict).toEqual({
+      kind: 'refused',
+      code: 'invalid',
+      error: 'volume other is in nonexistent namespace gone',
+    });
     expect(stored()).toBeUndefined();
   });
 
@@ -88,6 +92,7 @@ describe('registering volumes', () => {
       register({});
       expect(register(changed).verdict).toEqual({
         kind: 'refused',
+        code: 'invalid',
         error: 'volume identity cannot be updated: data',
       });
     },
@@ -100,6 +105,7 @@ describe('registering volumes', () => {
     const capabilities = { RequestedCapabilities: [{ AccessMode: 'multi-node-multi-writer', AttachmentMode: 'x' }] };
     expect(register(capabilities).verdict).toEqual({
       kind: 'refused',
+      code: 'invalid',
       error:
         'unable to update volume: 1 error occurred:\n\t* volume requested capabilities update was not compatible with existing capability in use\n\n',
     });
@@ -111,7 +117,11 @@ describe('registering volumes', () => {
 
 describe('claims', () => {
   it('VL-91: an unknown volume is refused', () => {
-    expect(cluster().claim({}, 'nowhere').verdict).toEqual({ kind: 'refused', error: 'volume not found: nowhere' });
+    expect(cluster().claim({}, 'nowhere').verdict).toEqual({
+      kind: 'refused',
+      code: 'not-found',
+      error: 'volume not found: nowhere',
+    });
   });
 
   it('VL-300: of two writers on a single-writer volume one is accepted', () => {
@@ -120,7 +130,11 @@ describe('claims', () => {
     const verdicts = [claim({ AllocationID: A }), claim({ AllocationID: B })].map(({ verdict }) => verdict);
     expect(verdicts).toEqual([
       { kind: 'accepted' },
-      { kind: 'refused', error: `alloc "${B}" failed to claim volume "data": volume max claims reached` },
+      {
+        kind: 'refused',
+        code: 'conflict',
+        error: `alloc "${B}" failed to claim volume "data": volume max claims reached`,
+      },
     ]);
     expect(Object.keys(stored()?.WriteClaims ?? {})).toEqual([A]);
   });
@@ -164,7 +178,7 @@ describe('claims', () => {
   });
 
   describe('of one allocation, one after the other', () => {
-    const again = { kind: 'refused', error: `alloc "${A}" has claimed volume "data" again` };
+    const again = { kind: 'refused', code: 'conflict', error: `alloc "${A}" has claimed volume "data" again` };
     const step = ({ machine }: ReturnType<typeof cluster>, State: CSIVolumeClaim['State'], AsOf: number) =>
       apply(
         machine,
@@ -253,7 +267,11 @@ describe('claims', () => {
         Claims: ids.map((VolumeID) => ({ Namespace: 'default', VolumeID, Claim })),
       });
     const before = stored();
-    expect(batch('data', 'gone').verdict).toEqual({ kind: 'refused', error: 'volume not found: gone' });
+    expect(batch('data', 'gone').verdict).toEqual({
+      kind: 'refused',
+      code: 'not-found',
+      error: 'volume not found: gone',
+    });
     expect(stored()).toEqual(before);
     expect(batch('data').verdict.kind).toBe('accepted');
   });
@@ -263,7 +281,11 @@ describe('deregistering volumes', () => {
   it('VL-52, VL-56: an unknown volume is refused, and with it the others of the request', () => {
     const { register, deregister, stored } = cluster();
     register({}, { ID: 'datum' });
-    expect(deregister(['data', 'dat']).verdict).toEqual({ kind: 'refused', error: 'volume not found: dat' });
+    expect(deregister(['data', 'dat']).verdict).toEqual({
+      kind: 'refused',
+      code: 'not-found',
+      error: 'volume not found: dat',
+    });
     expect(stored()).toBeDefined();
     expect(deregister(['data', 'datum']).verdict.kind).toBe('accepted');
     expect(stored()).toBeUndefined();
@@ -273,7 +295,7 @@ describe('deregistering volumes', () => {
     const { register, claim, deregister, end, stored } = cluster();
     register({});
     claim({});
-    const inUse = { kind: 'refused', error: 'volume in use: data' };
+    const inUse = { kind: 'refused', code: 'conflict', error: 'volume in use: data' };
     expect(deregister(['data']).verdict).toEqual(inUse);
     expect(deregister(['data'], true).verdict).toEqual(inUse);
     end(A);

@@ -10,6 +10,7 @@ import {
   isTerminalAllocation,
   claimHoldersOf,
   volumeUpdateErrors,
+  Refusal,
 } from '@waybill/model';
 import type { Appliers } from '../machine/applier.js';
 import type { TxnPayloads } from '../log/catalogue.js';
@@ -17,7 +18,7 @@ import { heldSince, isTaking, releaseClaim, takeClaim, withEndedClaims, withReta
 import { withoutStaleJobs } from './plugin-jobs.js';
 import { namespacedKey, restoredIndexOf, type Tables } from '../machine/tables.js';
 import type { Txn } from '../log/txn.js';
-import { Refused, type Write } from '../machine/write.js';
+import type { Write } from '../machine/write.js';
 
 /** Section 3.4: CSI volumes, their claims, and the collection of plugins. */
 export const csiVolumeAppliers: Appliers<
@@ -57,7 +58,7 @@ export function whyReleaseIsOutdated(
 /** Type 35. What somebody claimed since the writer looked is kept, and what it rules out is refused (VL-300). */
 function registerVolume(w: Write, given: CSIVolumeRegistration): void {
   if (!w.tables.namespaces.has(given.Namespace))
-    throw new Refused(`volume ${given.ID} is in nonexistent namespace ${given.Namespace}`);
+    throw new Refusal('invalid', `volume ${given.ID} is in nonexistent namespace ${given.Namespace}`);
   const stored = w.tables.csi_volumes.get(namespacedKey(given.Namespace, given.ID));
   if (stored) refuseConflict(stored, given);
   w.put('csi_volumes', {
@@ -80,9 +81,9 @@ function registerVolume(w: Write, given: CSIVolumeRegistration): void {
 function refuseConflict(stored: CSIVolume, given: CSIVolumeRegistration): void {
   const isSameDisk =
     stored.ExternalID === given.ExternalID && stored.PluginID === given.PluginID && stored.Provider === given.Provider;
-  if (!isSameDisk) throw new Refused(`volume identity cannot be updated: ${given.ID}`);
+  if (!isSameDisk) throw new Refusal('invalid', `volume identity cannot be updated: ${given.ID}`);
   const errors = volumeUpdateErrors(stored, given);
-  if (errors.length > 0) throw new Refused(`unable to update volume: ${formatErrors(errors)}`);
+  if (errors.length > 0) throw new Refusal('invalid', `unable to update volume: ${formatErrors(errors)}`);
 }
 
 /** Type 36, all or none (VL-56). The volumes' namespace is the envelope's. */
@@ -94,11 +95,11 @@ function deregisterVolumes(
   for (const id of VolumeIDs) {
     const key = namespacedKey(txn.namespace, id);
     const volume = w.tables.csi_volumes.get(key);
-    if (!volume) throw new Refused(`volume not found: ${id}`);
+    if (!volume) throw new Refusal('not-found', `volume not found: ${id}`);
     const keeps = Force
       ? claimHoldersOf(volume).some((holder) => isLive(w.tables.allocs.get(holder)))
       : isInUse(volume);
-    if (keeps) throw new Refused(`volume in use: ${id}`);
+    if (keeps) throw new Refusal('conflict', `volume in use: ${id}`);
     w.remove('csi_volumes', key);
   }
 }
@@ -109,7 +110,7 @@ const isLive = (alloc: Allocation | undefined): boolean => alloc !== undefined &
 function claimVolume(w: Write, namespace: string, id: string, claim: CSIVolumeClaim, asOf?: number): void {
   const stored = w.tables.csi_volumes.get(namespacedKey(namespace, id));
   const volume = volumeWithEndedClaims(w.tables, namespace, id);
-  if (!stored || !volume) throw new Refused(`volume not found: ${id}`);
+  if (!stored || !volume) throw new Refusal('not-found', `volume not found: ${id}`);
   const wakes = claim.AllocationID === '';
   const next = wakes ? volume : claimed(w, volume, claim, asOf);
   if (next === stored && !wakes) return;
@@ -125,7 +126,7 @@ function claimed(w: Write, volume: CSIVolume, claim: CSIVolumeClaim, asOf: numbe
     return withRetakenClaim(taken, claim.AllocationID, restoredIndexOf(w.tables), w.index);
   }
   const outdated = asOf !== undefined && whyReleaseIsOutdated(w.tables, volume, claim.AllocationID, asOf);
-  if (outdated) throw new Refused(outdated);
+  if (outdated) throw new Refusal('conflict', outdated);
   return releaseClaim(volume, claim);
 }
 
@@ -137,6 +138,6 @@ export const isUnusedPlugin = (tables: Tables, plugin: CSIPlugin): boolean =>
 function deletePlugin(w: Write, { ID }: TxnPayloads['CSIPluginDelete']): void {
   const plugin = w.tables.csi_plugins.get(ID);
   if (!plugin) return;
-  if (!isUnusedPlugin(w.tables, plugin)) throw new Refused('plugin in use');
+  if (!isUnusedPlugin(w.tables, plugin)) throw new Refusal('conflict', 'plugin in use');
   w.remove('csi_plugins', ID);
 }

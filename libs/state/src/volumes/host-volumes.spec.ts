@@ -119,6 +119,7 @@ describe('host volumes', () => {
     const alloc = use();
     expect(remove().verdict).toEqual({
       kind: 'refused',
+      code: 'conflict',
       error: `could not delete volume ${VOLUME} in use by alloc ${alloc}`,
     });
     end(alloc);
@@ -189,7 +190,7 @@ describe('claims on host volumes', () => {
     const remove = (namespace: string) =>
       apply(machine, 'TaskGroupHostVolumeClaimDelete', { ID: uuid(0x901) }, { namespace }).verdict;
     const error = 'task group volume claim does not exist';
-    expect(remove('team')).toEqual({ kind: 'refused', error });
+    expect(remove('team')).toEqual({ kind: 'refused', code: 'not-found', error });
     expect(remove('default').kind).toBe('accepted');
     expect([claims(), remove('default').error]).toEqual([[], error]);
   });

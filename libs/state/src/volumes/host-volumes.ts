@@ -1,10 +1,10 @@
-import { type Allocation, type HostVolume, isClientTerminal, type Node, volumesAskedBy } from '@waybill/model';
+import { type Allocation, type HostVolume, isClientTerminal, type Node, volumesAskedBy, Refusal } from '@waybill/model';
 import type { Appliers } from '../machine/applier.js';
 import type { TxnPayloads } from '../log/catalogue.js';
 import { oldestFirst } from '../machine/row-order.js';
 import { namespacedKey, type Tables } from '../machine/tables.js';
 import type { Txn } from '../log/txn.js';
-import { Refused, type Write } from '../machine/write.js';
+import type { Write } from '../machine/write.js';
 
 /** Section 3.4: dynamic host volumes, and the claims of task groups on them. */
 export const hostVolumeAppliers: Appliers<
@@ -18,9 +18,9 @@ export const hostVolumeAppliers: Appliers<
 /** Type 75: where it is and whether it is there are the node's to say (VL-289). */
 function registerHostVolume(w: Write, { Volume: given }: TxnPayloads['HostVolumeRegister']): void {
   if (!w.tables.namespaces.has(given.Namespace))
-    throw new Refused(`host volume ${given.ID} is in nonexistent namespace ${given.Namespace}`);
+    throw new Refusal('invalid', `host volume ${given.ID} is in nonexistent namespace ${given.Namespace}`);
   const node = w.tables.nodes.get(given.NodeID);
-  if (!node) throw new Refused(`host volume ${given.ID} has nonexistent node ID ${given.NodeID}`);
+  if (!node) throw new Refusal('invalid', `host volume ${given.ID} has nonexistent node ID ${given.NodeID}`);
   const stored = w.tables.host_volumes.get(namespacedKey(given.Namespace, given.ID));
   w.put('host_volumes', {
     ...given,
@@ -39,7 +39,7 @@ function deleteHostVolume(w: Write, { ID }: TxnPayloads['HostVolumeDelete'], txn
   const volume = w.tables.host_volumes.get(key);
   if (!volume) return;
   const [user] = hostVolumeUsers(w.tables, volume);
-  if (user) throw new Refused(`could not delete volume ${ID} in use by alloc ${user.ID}`);
+  if (user) throw new Refusal('conflict', `could not delete volume ${ID} in use by alloc ${user.ID}`);
   w.remove('host_volumes', key);
 }
 
@@ -50,7 +50,7 @@ function deleteClaim(
   txn: Pick<Txn, 'namespace'>,
 ): void {
   if (w.tables.task_volume.get(ID)?.Namespace !== txn.namespace)
-    throw new Refused('task group volume claim does not exist');
+    throw new Refusal('not-found', 'task group volume claim does not exist');
   w.remove('task_volume', ID);
 }
 

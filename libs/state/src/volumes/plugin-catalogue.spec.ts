@@ -251,7 +251,7 @@ describe('collecting and announcing plugins', () => {
     register(pluginJob('p', 'node', { Type: 'system' }));
     asNode(1);
     const remove = () => apply(machine, 'CSIPluginDelete', { ID: 'disks' });
-    expect(remove().verdict).toEqual({ kind: 'refused', error: 'plugin in use' });
+    expect(remove().verdict).toEqual({ kind: 'refused', code: 'conflict', error: 'plugin in use' });
     const empty = cluster();
     empty.register(pluginJob('p', 'node', { Type: 'system' }));
     const { index } = apply(empty.machine, 'CSIPluginDelete', { ID: 'disks' });

@@ -1,3 +1,4 @@
+import { isRefusal } from '@waybill/model';
 import {
   execEnd,
   execRead,
@@ -5,7 +6,6 @@ import {
   type ExecStartRequest,
   execWrite,
   type Rpc,
-  RpcError,
   RpcUnavailableError,
 } from '@waybill/rpc';
 import { CLOSE } from '@waybill/websocket';
@@ -65,15 +65,13 @@ export async function runExec(rpc: Rpc, nodeId: string, request: ExecStartReques
 
 /** A command that has ended takes no more input; its end is told by its output. */
 function ifEnded(error: unknown): void {
-  if (!(error instanceof RpcError && error.code === 'not-found')) throw error;
+  if (!isRefusal(error, 'not-found')) throw error;
 }
 
 /** AG-324: 1011 for what went wrong here and for what is not allowed, 1008 for what was asked wrongly. */
 export function sendAway(client: Pick<ExecClient, 'close'>, error: unknown): void {
   const reason = error instanceof RpcUnavailableError ? 'No path to node' : messageOf(error);
-  const isAskers =
-    error instanceof ExecMessageError ||
-    (error instanceof RpcError && (error.code === 'invalid' || error.code === 'not-found'));
+  const isAskers = error instanceof ExecMessageError || isRefusal(error, 'invalid') || isRefusal(error, 'not-found');
   client.close(isAskers ? CLOSE.policy : CLOSE.internal, reason);
 }
 

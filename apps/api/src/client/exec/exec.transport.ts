@@ -1,11 +1,10 @@
 import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { ReadModel } from '@waybill/projection';
-import { type Rpc, RpcError } from '@waybill/rpc';
+import type { Rpc } from '@waybill/rpc';
 import { judgeWebRequest, type WebAccess } from '@waybill/service';
 import { handshakeAnswer, handshakeProblem, WebSocket } from '@waybill/websocket';
 import type { FastifyInstance } from 'fastify';
-import { ApiError } from '../../http/api-error.js';
 import { type RequestLimit, TOO_MANY_REQUESTS } from '../../http/request-limit.js';
 import { tokenOf } from './exec-messages.js';
 import { execPlace, type ExecTarget, execTargetOf } from './exec-request.js';
@@ -71,7 +70,7 @@ async function serve(
     const { nodeId, request } = await execPlace(model, target, query);
     await runExec(rpc, nodeId, request, peer);
   } catch (error) {
-    sendAway(peer, error instanceof ApiError ? new RpcError('not-found', error.message) : error);
+    sendAway(peer, error);
   }
 }
 
